@@ -1,0 +1,114 @@
+/**
+ * The bounded line with one batch in flight. While batch N runs, batch N+1 collects; there are no timers, so a lone ask waits for
+ * nobody and a crowd makes its own batches.
+ *
+ * Guarantees: asks are run in the order they joined, each exactly once; never two batches at a time; never more than `lineMax` waiting;
+ * a batch that fails rejects its own asks and nobody else's. Does not retry, time out or shed by age: `run` brings its own bounds.
+ *
+ * States: idle → due (the first ask joined) → running → running (the line was not empty) … → idle.
+ */
+
+import { assert } from './assert.ts'
+
+interface BatcherOptions<Ask, Answer> {
+  readonly batchMax: number
+  /** How many may wait, those in flight not counted. */
+  readonly lineMax: number
+  /** Answers in the order of the asks, one each. */
+  readonly run: (batch: readonly Ask[]) => Promise<readonly Answer[]>
+  /**
+   * How an idle line starts: everyone who joins before `fn` is called shares the first batch. A microtask by default; where every ask
+   * arrives in a callback of its own, a turn of the event loop makes fuller batches.
+   */
+  readonly defer?: (fn: () => void) => void
+}
+
+export interface Batcher<Ask, Answer> {
+  /** `undefined`: the line is full, nothing was taken. */
+  join(ask: Ask): Promise<Answer> | undefined
+  /** How many wait, those in flight not counted. */
+  depth(): number
+  /** The longest line and the largest batch so far. */
+  peak(): { readonly depth: number; readonly batch: number }
+  /** Resolves when nobody waits and nothing is in flight. */
+  drained(): Promise<void>
+}
+
+/** A batch from its first ask on. The line is a row of these, all full but the last, so that nothing is ever copied. */
+interface Batch<Ask, Answer> {
+  readonly asks: Ask[]
+  readonly resolves: ((answer: Answer) => void)[]
+  readonly rejects: ((error: unknown) => void)[]
+}
+
+export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>): Batcher<Ask, Answer> {
+  const { batchMax, lineMax, run, defer = queueMicrotask } = options
+  assert(Number.isInteger(batchMax) && batchMax >= 1, `a batch of ${batchMax} is no batch`)
+  assert(Number.isInteger(lineMax) && lineMax >= 1, `a line of ${lineMax} is no line`)
+
+  const line: Batch<Ask, Answer>[] = []
+  let depth = 0
+  let depthPeak = 0
+  let batchPeak = 0
+  let idle = true
+  let quiet: PromiseWithResolvers<void> | undefined
+
+  function join(ask: Ask): Promise<Answer> | undefined {
+    if (depth >= lineMax) return undefined
+    let batch = line[line.length - 1]
+    if (batch === undefined || batch.asks.length >= batchMax) {
+      batch = { asks: [], resolves: [], rejects: [] }
+      line.push(batch)
+    }
+    const { asks, resolves, rejects } = batch
+    asks.push(ask)
+    depth += 1
+    if (depth > depthPeak) depthPeak = depth
+    const answer = new Promise<Answer>((resolve, reject) => {
+      resolves.push(resolve)
+      rejects.push(reject)
+    })
+    if (idle) {
+      idle = false
+      defer(start)
+    }
+    return answer
+  }
+
+  function start(): void {
+    void runLine()
+  }
+
+  /** Never rejects: whatever goes wrong belongs to the asks of one batch. */
+  async function runLine(): Promise<void> {
+    for (let batch = line.shift(); batch !== undefined; batch = line.shift()) {
+      depth -= batch.asks.length
+      if (batch.asks.length > batchPeak) batchPeak = batch.asks.length
+      await runBatch(batch)
+    }
+    idle = true
+    quiet?.resolve()
+    quiet = undefined
+  }
+
+  async function runBatch({ asks, resolves, rejects }: Batch<Ask, Answer>): Promise<void> {
+    try {
+      const answers = await run(asks)
+      assert(answers.length === resolves.length, `a batch of ${resolves.length} asks got ${answers.length} answers`)
+      for (let i = 0; i < resolves.length; i++) resolves[i]!(answers[i]!)
+    } catch (error) {
+      for (const reject of rejects) reject(error)
+    }
+  }
+
+  return {
+    join,
+    depth: () => depth,
+    peak: () => ({ depth: depthPeak, batch: batchPeak }),
+    drained() {
+      if (idle) return Promise.resolve()
+      quiet ??= Promise.withResolvers()
+      return quiet.promise
+    },
+  }
+}

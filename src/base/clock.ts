@@ -1,0 +1,39 @@
+/**
+ * Time, as a port. The only file that reads the system's clocks and timers, so that a simulator can stand in for all of them.
+ * `now` is the wall clock and may jump; `elapsed` only goes forward: every wait, lease and fence is counted on it.
+ */
+
+export interface Clock {
+  /** Unix time in milliseconds. May jump, in both directions. */
+  now(): number
+  /** Milliseconds since some fixed moment. Never goes back. */
+  elapsed(): number
+  /** Resolves after `ms`, or at once when `signal` aborts (it never rejects: the caller looks at the signal). */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise(resolve => {
+      if (signal?.aborted) return resolve()
+      const wake = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', wake)
+        resolve()
+      }
+      const timer = setTimeout(wake, ms)
+      signal?.addEventListener('abort', wake)
+    }),
+}
+
+/** RFC 3339 in UTC with milliseconds, the one form in which times leave the system. */
+export function toRfc3339(unixMs: number): string {
+  return new Date(unixMs).toISOString()
+}
+
+/** Runs `fn` after whatever the event loop has ready now: those who come in the same turn come together. */
+export function nextTurn(fn: () => void): void {
+  setImmediate(fn)
+}

@@ -1,0 +1,71 @@
+/**
+ * Named places where tests make a process die, stop or wait. Free when off: one look at a module variable.
+ *
+ * A spec is `name=action` pairs, comma separated: `kill` (SIGKILL to itself), `stop` (SIGSTOP), `delay:MS`, `fail` (throws a
+ * retryable fault with an unknown outcome); `@N` acts on the N-th passage only (default: the first), `@*` on each.
+ * Example: `place.before=kill@3,answer.before=delay:50@*`. Every point is listed in `FAULT_POINTS`: an unknown name is refused.
+ */
+
+import { systemClock } from './clock.ts'
+import { Fault } from './fault.ts'
+
+const FAULT_POINTS = [
+  'reserve.before',
+  'reserve.after',
+  'place.before',
+  'place.after',
+  'answer.before',
+  'rebuild.bumped',
+  'rebuild.snapshot',
+  'rebuild.activated',
+] as const
+
+type FaultPoint = (typeof FAULT_POINTS)[number]
+
+type Action = { kind: 'kill' | 'stop' | 'fail' } | { kind: 'delay'; ms: number }
+type Armed = { action: Action; on: number | 'each'; passed: number }
+
+let armed: Map<string, Armed> | undefined
+
+export function armFaultPoints(spec: string): void {
+  if (spec === '') {
+    armed = undefined
+    return
+  }
+  const points = new Map<string, Armed>()
+  for (const part of spec.split(',')) {
+    const match = /^([a-z.-]+)=(kill|stop|fail|delay:(\d{1,6}))(?:@(\*|\d{1,9}))?$/.exec(part.trim())
+    if (!match) throw new Error(`fault point "${part}" is not name=kill|stop|fail|delay:MS[@N|@*]`)
+    const [, name, kind, ms, on] = match
+    if (!(FAULT_POINTS as readonly string[]).includes(name!)) throw new Error(`there is no fault point "${name}"`)
+    const action: Action =
+      ms === undefined ? { kind: kind as 'kill' | 'stop' | 'fail' } : { kind: 'delay', ms: Number(ms) }
+    points.set(name!, { action, on: on === '*' ? 'each' : Number(on ?? 1), passed: 0 })
+  }
+  armed = points
+}
+
+/** Passing a point costs nothing unless a test armed it: callers write `const p = faultPoint(…); if (p) await p`. */
+export function faultPoint(name: FaultPoint): Promise<void> | undefined {
+  if (armed === undefined) return undefined
+  const point = armed.get(name)
+  if (point === undefined) return undefined
+  point.passed += 1
+  if (point.on !== 'each' && point.on !== point.passed) return undefined
+  return act(name, point.action)
+}
+
+async function act(name: string, action: Action): Promise<void> {
+  switch (action.kind) {
+    case 'kill':
+      process.kill(process.pid, 'SIGKILL')
+      return new Promise(() => {})
+    case 'stop':
+      process.kill(process.pid, 'SIGSTOP')
+      return
+    case 'fail':
+      throw new Fault('fault_point', `fault point ${name}`, { retryable: true, outcomeUnknown: true })
+    case 'delay':
+      await systemClock.sleep(action.ms)
+  }
+}

@@ -1,0 +1,8 @@
+/** What a part may say while it works. Structured, so that a machine can read it too; secrets and tokens never go in. */
+
+export interface Log {
+  debug(fields: Readonly<Record<string, unknown>>, message: string): void
+  info(fields: Readonly<Record<string, unknown>>, message: string): void
+  warn(fields: Readonly<Record<string, unknown>>, message: string): void
+  error(fields: Readonly<Record<string, unknown>>, message: string): void
+}

@@ -1,0 +1,34 @@
+/** An item: what is sold, at which price, how many, and under which rules. Who may sell it is said by its door and epoch. */
+
+import type { Epoch, ItemId, SaleId } from './ids.ts'
+import type { Money } from './money.ts'
+
+/** Who may sell the item: the gate, nobody while the outbox drains, the ledger itself, or nobody at all. */
+export type Door = 'gate' | 'draining' | 'ledger' | 'shut'
+
+export interface Item {
+  readonly id: ItemId
+  readonly sale: SaleId
+  readonly sku: string | undefined
+  readonly name: string
+  readonly image: string | undefined
+  readonly price: Money
+  readonly listPrice: Money | undefined
+  readonly units: number
+  readonly available: number
+  readonly quantityMax: number
+  readonly attemptsMax: number
+  readonly payWithinMs: number
+  readonly whenGateDown: 'ledger' | 'shut'
+  /** Which door it lives behind when all is well. */
+  readonly homeDoor: 'gate' | 'ledger'
+  readonly shards: number
+  readonly door: Door
+  readonly epoch: Epoch
+  readonly gateEpoch: Epoch
+  readonly changeNo: number
+}
+
+export const UNITS_MAX = 10_000_000
+export const QUANTITY_MAX = 100
+export const ATTEMPTS_MAX = 100

@@ -1,0 +1,37 @@
+/**
+ * An order and its moves. `pending → paid | closed`, `paid → closed/refunded`; a refused reservation is born closed.
+ * The move table is the only place that says what may follow what; the ledger's compare-and-sets are written from it.
+ */
+
+import type { BuyerId, Epoch, ItemId, OrderId, SaleId } from './ids.ts'
+import type { Money } from './money.ts'
+
+export type OrderState = 'pending' | 'paid' | 'closed'
+export type CloseReason = 'unpaid' | 'cancelled' | 'refused' | 'refunded'
+
+export interface Order {
+  readonly id: OrderId
+  readonly sale: SaleId
+  readonly item: ItemId
+  readonly buyer: BuyerId
+  readonly attempt: number
+  readonly quantity: number
+  readonly price: Money
+  readonly state: OrderState
+  readonly reason: CloseReason | undefined
+  readonly supersededBy: OrderId | undefined
+  readonly epoch: Epoch
+  readonly reservedAtMs: number
+  readonly placedAtMs: number
+  readonly payByMs: number | undefined
+  readonly paidAtMs: number | undefined
+  readonly closedAtMs: number | undefined
+  readonly version: number
+}
+
+/** from → the states it may move to, each with the reasons that may close it. */
+export const ORDER_MOVES = {
+  pending: { paid: [], closed: ['unpaid', 'cancelled'] },
+  paid: { closed: ['refunded'] },
+  closed: {},
+} as const satisfies Record<OrderState, Partial<Record<OrderState, readonly CloseReason[]>>>

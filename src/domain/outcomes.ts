@@ -1,0 +1,20 @@
+/** What a click can come to. Expected answers, every one of them a value: no exception travels on the hot path. */
+
+import type { Order } from './order.ts'
+
+export type Refusal =
+  | { readonly kind: 'sold_out' }
+  | { readonly kind: 'not_enough'; readonly left: number }
+  | { readonly kind: 'early'; readonly opensAtMs: number }
+  | { readonly kind: 'paused' }
+  | { readonly kind: 'over' }
+  | { readonly kind: 'attempts_used' }
+  /** The line is full, or the outcome is not known yet: asking again settles it. */
+  | { readonly kind: 'busy' }
+
+export type TakeOrderOutcome =
+  /** Committed by this very click. */
+  | { readonly kind: 'placed'; readonly order: Order }
+  /** This buyer's order stood already. */
+  | { readonly kind: 'same'; readonly order: Order }
+  | Refusal

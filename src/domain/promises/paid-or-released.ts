@@ -1,0 +1,50 @@
+/**
+ * Promise 6: paid or released, never both. Money that arrives late is refunded.
+ *
+ * At every moment: at most one captured payment per order, of the order's amount; no order was both paid and closed as unpaid or
+ * cancelled. When all is quiet also: a captured payment belongs to a paid order (any other is refunded, or due to be), a paid order
+ * has its capture, and a refunded order its refund. Silent when the rows were not read.
+ */
+
+import type { OrderFacts, PaymentFacts, Snapshot } from './snapshot.ts'
+import type { Violation } from './violation.ts'
+
+export function paidOrReleased(snapshot: Snapshot): Violation[] {
+  if (snapshot.orders === undefined) return []
+  const payments = Map.groupBy(snapshot.payments, payment => payment.order)
+  const known = new Set(snapshot.orders.map(order => order.id))
+  const found: Violation[] = []
+  for (const order of snapshot.orders) {
+    for (const wrong of wrongs(order, payments.get(order.id) ?? [], snapshot.quiet)) {
+      found.push({
+        promise: 6,
+        message: `order ${order.id} (${order.reason ?? order.state}): ${wrong}`,
+        ids: [order.id],
+      })
+    }
+  }
+  for (const order of payments.keys()) {
+    if (!known.has(order))
+      found.push({ promise: 6, message: `there is a payment for order ${order}, but no such order`, ids: [order] })
+  }
+  return found
+}
+
+function wrongs(order: OrderFacts, payments: readonly PaymentFacts[], quiet: boolean): string[] {
+  const captured = payments.filter(payment => payment.state === 'captured')
+  const refunds = payments.filter(payment => payment.state === 'refund_due' || payment.state === 'refunded')
+  const wrong: string[] = []
+  if (captured.length > 1) wrong.push(`was captured ${captured.length} times`)
+  for (const { amount } of captured) {
+    const due = order.price.amount * order.quantity
+    if (amount.amount !== due || amount.currency !== order.price.currency)
+      wrong.push(`captured ${amount.amount} ${amount.currency}, due were ${due} ${order.price.currency}`)
+  }
+  if (order.paidAtMs !== undefined && (order.reason === 'unpaid' || order.reason === 'cancelled'))
+    wrong.push('was paid, and released as well')
+  if (!quiet) return wrong
+  if (captured.length > 0 && order.state !== 'paid') wrong.push('its money was kept')
+  if (order.state === 'paid' && captured.length === 0) wrong.push('is paid without a captured payment')
+  if (order.reason === 'refunded' && refunds.length === 0) wrong.push('is refunded without a refund')
+  return wrong
+}

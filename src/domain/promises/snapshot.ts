@@ -1,0 +1,119 @@
+/**
+ * What the promises are judged by: the facts of gate, outbox and ledger, and what buyers were told. Plain data, gathered by whoever
+ * asks: a test, reconciliation, the operations page. Facts nobody has read are `undefined` or an empty list, and accuse nobody.
+ *
+ * Two clocks, never compared with each other: the ledger's (order rows) and one monotonic clock of those who asked (`Told`).
+ */
+
+import type { BuyerId, Epoch, ItemId, OrderId } from '../ids.ts'
+import type { Door } from '../item.ts'
+import type { Money } from '../money.ts'
+import type { Order, OrderState } from '../order.ts'
+import type { SaleRule } from '../sale.ts'
+
+export interface Snapshot {
+  /** Nothing is in flight: no ask without its answer, no batch at the gate or the ledger. Sums are exact only then. */
+  readonly quiet: boolean
+  readonly items: readonly ItemFacts[]
+  /** Every order of these items; undefined when the rows were not read. */
+  readonly orders: readonly OrderFacts[] | undefined
+  readonly told: readonly Told[]
+  readonly payments: readonly PaymentFacts[]
+  readonly bounds: readonly Bound[]
+  readonly refusals: RefusalWork
+}
+
+/** Pieces of one item, wherever they are. */
+export interface ItemFacts {
+  readonly item: ItemId
+  readonly rule: SaleRule
+  readonly units: number
+  /** In the ledger. */
+  readonly available: number
+  /** Pieces in orders of that state, as the ledger adds them up. */
+  readonly pending: number
+  readonly paid: number
+  /** Undefined while the gate does not have the item. */
+  readonly gate: { readonly left: number; readonly held: number } | undefined
+  /** Reserved, not yet placed. */
+  readonly outbox: number
+  /** Back in the ledger, not yet in the gate. */
+  readonly releases: number
+  /** How long the oldest of these has waited. */
+  readonly oldestReleaseMs: number | undefined
+  readonly door: Door
+  readonly epoch: Epoch
+  readonly changes: readonly StockChange[]
+}
+
+/** A stock change as it was applied: `taken` is what it really moved, with the sign of its delta. */
+export interface StockChange {
+  readonly no: number
+  readonly taken: number
+  /** By the ledger's clock. */
+  readonly atMs: number
+}
+
+/** The part of an order row that the promises speak of. */
+export type OrderFacts = Pick<
+  Order,
+  | 'id'
+  | 'item'
+  | 'buyer'
+  | 'attempt'
+  | 'quantity'
+  | 'price'
+  | 'state'
+  | 'reason'
+  | 'supersededBy'
+  | 'placedAtMs'
+  | 'paidAtMs'
+  | 'closedAtMs'
+> & {
+  /** Undefined when whoever read the row was not shown it. */
+  readonly epoch: Epoch | undefined
+}
+
+/** One ask and what came back. Times are on one monotonic clock of the askers. */
+export interface Told {
+  readonly buyer: BuyerId
+  readonly item: ItemId
+  readonly attempt: number
+  readonly quantity: number
+  readonly askedAtMs: number
+  readonly answeredAtMs: number
+  readonly answer: Answer
+}
+
+export type Answer =
+  | { readonly kind: 'placed' | 'reserved' | 'same'; readonly order: ToldOrder }
+  | { readonly kind: 'not_enough'; readonly left: number }
+  | { readonly kind: 'sold_out' | 'early' | 'paused' | 'over' | 'attempts_used' | 'busy' | 'rate_limited' | 'invalid' }
+  /** The connection broke before the answer came: anything may have happened. */
+  | { readonly kind: 'unknown' }
+
+export interface ToldOrder {
+  readonly id: OrderId
+  readonly attempt: number
+  readonly quantity: number
+  readonly state: OrderState | 'reserved'
+}
+
+export interface PaymentFacts {
+  readonly order: OrderId
+  readonly amount: Money
+  readonly state: 'started' | 'captured' | 'void' | 'refund_due' | 'refunded'
+}
+
+/** Something that must not grow beyond `max`: a line, a batch, a cache, a wait. */
+export interface Bound {
+  readonly name: string
+  readonly value: number
+  readonly max: number
+}
+
+/** What the crowd that can't win has cost. */
+export interface RefusalWork {
+  readonly refusedAtEdge: number
+  readonly networkCalls: number
+}

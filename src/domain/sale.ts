@@ -1,0 +1,33 @@
+/**
+ * A sale: a window in time with items, and what a person sees of it.
+ *
+ * Stored states and their moves: draft → ready ⇄ paused, ready | paused → over. The window does the rest: a ready sale is
+ * scheduled before it opens, open inside, over after. `over` is also reached by an operator's `end`.
+ */
+
+import type { SaleId } from './ids.ts'
+import type { Item } from './item.ts'
+
+export type StoredSaleState = 'draft' | 'ready' | 'paused' | 'over'
+export type SaleRule = 'first_come' | 'draw'
+type SaleState = 'draft' | 'scheduled' | 'open' | 'paused' | 'sold_out' | 'over'
+
+export interface Sale {
+  readonly id: SaleId
+  readonly name: string
+  readonly opensAtMs: number
+  readonly closesAtMs: number
+  readonly warmBeforeMs: number
+  readonly state: StoredSaleState
+  readonly rule: SaleRule
+  readonly items: readonly Item[]
+}
+
+/** What the sale is at a moment. `left` is the sum over its items; unknown (undefined) before the gate has them. */
+export function saleState(sale: Sale, nowMs: number, left: number | undefined): SaleState {
+  if (sale.state === 'draft') return 'draft'
+  if (sale.state === 'over' || nowMs >= sale.closesAtMs) return 'over'
+  if (nowMs < sale.opensAtMs) return 'scheduled'
+  if (sale.state === 'paused') return 'paused'
+  return left === 0 ? 'sold_out' : 'open'
+}

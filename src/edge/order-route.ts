@@ -1,0 +1,145 @@
+/**
+ * `POST /api/sales/{sale}/items/{item}/orders`: the hot path. What wins, first to last: unknown sale or item → this buyer and attempt
+ * have an order already → window, pause, sold out (no valid ticket needed, the cheapest bytes there are) → ticket → body.
+ */
+
+import type { TicketClaims, TicketOffice } from '../admission/ticket.ts'
+import { unreachable } from '../base/assert.ts'
+import { toRfc3339 } from '../base/clock.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import { isId } from '../domain/ids.ts'
+import type { TakeOrderOutcome } from '../domain/outcomes.ts'
+import { EARLY_WAIT_MS, type OnSale, type Shelf, standing } from '../flows/on-sale.ts'
+import { repeatOrder, type TakeOrderParts, takeOrder } from '../flows/take-order.ts'
+import { bearerOf, readJson } from './exchange.ts'
+import { plainProblem, problem } from './problems.ts'
+import { wireOrder } from './wire.ts'
+
+interface OrderRouteParts {
+  readonly shelf: Shelf
+  readonly take: TakeOrderParts
+  readonly tickets: TicketOffice
+  readonly catalog: Catalog
+}
+
+export function createOrderRoute(parts: OrderRouteParts) {
+  const { shelf, take, tickets } = parts
+
+  /** Answers at once where it can: the crowd that can't win costs no promise. */
+  return function order(request: Request, sale: string, item: string): Response | Promise<Response> {
+    const onSale = shelf.get(item)
+    if (onSale === undefined || onSale.sale.id !== sale) return orderElsewhere(request, sale, item)
+
+    const ticket = bearerOf(request)
+    if (ticket !== undefined) {
+      const peeked = tickets.peekBuyer(ticket)
+      if (peeked !== undefined && take.near.knows(item, peeked.buyer)) return orderOfHolder(request, onSale, ticket)
+    }
+    return orderAnew(request, onSale, ticket)
+  }
+
+  /** Somebody with an order of this item, by the ticket's own word: who it really is decides whether it is shown. */
+  async function orderOfHolder(request: Request, onSale: OnSale, ticket: string): Promise<Response> {
+    const claims = claimsFor(tickets.verify(ticket), onSale.sale.id, onSale.item.id)
+    if (claims !== undefined) {
+      const repeated = await repeatOrder(take, onSale.item.id, claims.buyer, claims.attempt)
+      if (repeated !== undefined) return toResponse(repeated)
+    }
+    return orderAnew(request, onSale, ticket)
+  }
+
+  function orderAnew(request: Request, onSale: OnSale, ticket: string | undefined): Response | Promise<Response> {
+    const refused = standing(take.near, onSale)
+    if (refused !== undefined && !(refused.kind === 'early' && refused.opensAtMs - take.near.nowMs() <= EARLY_WAIT_MS))
+      return toResponse(refused)
+
+    const claims = ticket === undefined ? undefined : claimsFor(tickets.verify(ticket), onSale.sale.id, onSale.item.id)
+    if (claims === undefined || take.near.nowMs() >= claims.expiresAtMs) return plainProblem('ticket_invalid')
+    return bodyless(request) ? takeIt(onSale, claims, 1) : readAndTake(request, onSale, claims)
+  }
+
+  async function readAndTake(request: Request, onSale: OnSale, claims: TicketClaims): Promise<Response> {
+    const body = (await readJson(request)) ?? {}
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+      return problem('body_invalid', {
+        detail: 'The body must be an object like {"quantity": 1}.',
+        more: { field: '' },
+      })
+    }
+    const quantity = (body as { quantity?: unknown }).quantity ?? 1
+    if (typeof quantity !== 'number') {
+      return problem('body_invalid', { detail: '"quantity" must be a whole number.', more: { field: 'quantity' } })
+    }
+    if (!Number.isInteger(quantity) || quantity < 1 || quantity > onSale.item.quantityMax) {
+      return problem('quantity_invalid', {
+        detail: `Between 1 and ${onSale.item.quantityMax} can be ordered at a time.`,
+        more: { field: 'quantity', quantityMax: onSale.item.quantityMax },
+      })
+    }
+    return takeIt(onSale, claims, quantity)
+  }
+
+  async function takeIt(onSale: OnSale, claims: TicketClaims, quantity: number): Promise<Response> {
+    return toResponse(await takeOrder(take, onSale, { buyer: claims.buyer, attempt: claims.attempt, quantity }))
+  }
+
+  /** Not in this process's gate: unknown, not warmed yet, or long over. A valid ticket still finds its order. */
+  async function orderElsewhere(request: Request, saleId: string, itemId: string): Promise<Response> {
+    if (!isId(saleId) || !isId(itemId)) return plainProblem('not_found')
+    const sale = await parts.catalog.find(saleId)
+    if (sale === undefined || !sale.items.some(item => item.id === itemId)) return plainProblem('not_found')
+    const ticket = bearerOf(request)
+    const claims = ticket === undefined ? undefined : claimsFor(tickets.verify(ticket), saleId, itemId)
+    if (claims !== undefined) {
+      const repeated = await repeatOrder(take, itemId, claims.buyer, claims.attempt)
+      if (repeated !== undefined) return toResponse(repeated)
+    }
+    const nowMs = take.near.nowMs()
+    if (sale.state === 'over' || nowMs >= sale.closesAtMs) return plainProblem('sale_over')
+    if (nowMs < sale.opensAtMs) return toResponse({ kind: 'early', opensAtMs: sale.opensAtMs })
+    return plainProblem(sale.state === 'paused' ? 'sale_paused' : 'busy')
+  }
+}
+
+/** A ticket of another sale or item is no ticket here. */
+function claimsFor(claims: TicketClaims | undefined, sale: string, item: string): TicketClaims | undefined {
+  return claims !== undefined && claims.sale === sale && claims.item === item ? claims : undefined
+}
+
+/** True when there is certainly no body, without touching the body itself. */
+function bodyless(request: Request): boolean {
+  const length = request.headers.get('content-length')
+  return length === '0' || (length === null && !request.headers.has('transfer-encoding'))
+}
+
+function toResponse(outcome: TakeOrderOutcome): Response {
+  switch (outcome.kind) {
+    case 'placed':
+      return orderResponse(outcome.order.id, JSON.stringify(wireOrder(outcome.order)), 201)
+    case 'same':
+      return orderResponse(outcome.order.id, JSON.stringify(wireOrder(outcome.order)), 200)
+    case 'sold_out':
+      return plainProblem('sold_out')
+    case 'paused':
+      return plainProblem('sale_paused')
+    case 'over':
+      return plainProblem('sale_over')
+    case 'attempts_used':
+      return plainProblem('attempts_used')
+    case 'busy':
+      return plainProblem('busy')
+    case 'not_enough':
+      return problem('not_enough', { detail: `${outcome.left} left.`, more: { left: outcome.left } })
+    case 'early':
+      return problem('sale_not_open', {
+        detail: `It opens at ${toRfc3339(outcome.opensAtMs)}.`,
+        more: { opensAt: toRfc3339(outcome.opensAtMs) },
+      })
+    default:
+      return unreachable(outcome)
+  }
+}
+
+function orderResponse(id: string, body: string, status: number): Response {
+  return new Response(body, { status, headers: { 'content-type': 'application/json', location: `/api/orders/${id}` } })
+}

@@ -1,0 +1,54 @@
+/**
+ * From method and path to a handler: a list of routes, looked through by number of segments. `POST …/orders` does not come this way;
+ * the server takes it apart by itself (order-route.ts).
+ */
+
+import type { Handler, Route } from './exchange.ts'
+
+type Match =
+  | {
+      readonly kind: 'found'
+      readonly handle: Handler
+      readonly params: Readonly<Record<string, string>>
+      readonly path: string
+    }
+  | { readonly kind: 'wrong_method'; readonly allow: string }
+  | { readonly kind: 'missing' }
+
+export function createRouter(routes: readonly Route[]) {
+  const bySize = new Map<number, { route: Route; segments: readonly string[] }[]>()
+  for (const route of routes) {
+    const segments = route.path.split('/')
+    const same = bySize.get(segments.length)
+    if (same === undefined) bySize.set(segments.length, [{ route, segments }])
+    else same.push({ route, segments })
+  }
+
+  return function find(method: string, path: string): Match {
+    const parts = path.split('/')
+    const allowed = new Set<string>()
+    for (const { route, segments } of bySize.get(parts.length) ?? []) {
+      const params = matchSegments(segments, parts)
+      if (params === undefined) continue
+      if (route.method === method || (method === 'HEAD' && route.method === 'GET')) {
+        return { kind: 'found', handle: route.handle, params, path: route.path }
+      }
+      allowed.add(route.method)
+      if (route.method === 'GET') allowed.add('HEAD')
+    }
+    return allowed.size === 0 ? { kind: 'missing' } : { kind: 'wrong_method', allow: [...allowed].join(', ') }
+  }
+}
+
+function matchSegments(segments: readonly string[], parts: readonly string[]): Record<string, string> | undefined {
+  const params: Record<string, string> = {}
+  for (let i = 0; i < segments.length; i++) {
+    const segment = segments[i]!
+    const part = parts[i]!
+    if (segment.startsWith('{')) {
+      if (part === '') return undefined
+      params[segment.slice(1, -1)] = part
+    } else if (segment !== part) return undefined
+  }
+  return params
+}

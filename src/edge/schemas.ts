@@ -1,0 +1,70 @@
+/** What may come in, checked once at the door. The same schemas will describe the calls to others. */
+
+import { z } from 'zod'
+import { ATTEMPTS_MAX, QUANTITY_MAX, UNITS_MAX } from '../domain/item.ts'
+import { AMOUNT_MAX } from '../domain/money.ts'
+
+const NAME_LENGTH_MAX = 200
+const ITEMS_MAX = 100
+const YEAR_S = 366 * 24 * 3600
+
+/** Text for people: no control characters, nothing that breaks a line in a log. */
+const label = (max: number) =>
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(max)
+    .refine(text => !/[\p{Cc}\p{Cs}\u2028\u2029]/u.test(text), 'must not contain control characters')
+
+const money = z.strictObject({
+  amount: z.int().min(0).max(AMOUNT_MAX),
+  currency: z.string().regex(/^[A-Z]{3}$/, 'must be a currency code like CNY'),
+})
+
+const time = z.iso.datetime({ offset: true }).transform((text, context) => {
+  const ms = Date.parse(text)
+  if (!Number.isFinite(ms) || ms < 0 || ms > Date.UTC(2200, 0))
+    context.addIssue({ code: 'custom', message: 'must lie between 1970 and 2200' })
+  return ms
+})
+
+const image = label(2000).refine(
+  text => /^(https?:\/\/|\/(?!\/))\S+$/i.test(text),
+  'must be an http(s) address or a path',
+)
+
+const itemInput = z
+  .strictObject({
+    name: label(NAME_LENGTH_MAX),
+    sku: label(100).optional(),
+    image: image.optional(),
+    price: money,
+    listPrice: money.optional(),
+    units: z.int().min(0).max(UNITS_MAX),
+    quantityMax: z.int().min(1).max(QUANTITY_MAX).default(1),
+    attemptsMax: z.int().min(1).max(ATTEMPTS_MAX).default(3),
+    payWithinSeconds: z.int().min(1).max(YEAR_S).default(900),
+    whenGateDown: z.enum(['ledger', 'shut']).default('ledger'),
+    door: z.literal('gate', 'only "gate" is built yet').default('gate'),
+    shards: z.literal(1, 'only 1 is built yet').default(1),
+  })
+  .refine(item => item.listPrice === undefined || item.listPrice.currency === item.price.currency, {
+    path: ['listPrice'],
+    message: 'must be in the currency of the price',
+  })
+
+export const saleInput = z
+  .strictObject({
+    name: label(NAME_LENGTH_MAX),
+    opensAt: time,
+    closesAt: time,
+    rule: z.literal('first_come', 'only "first_come" is built yet').default('first_come'),
+    warmBeforeSeconds: z.int().min(0).max(YEAR_S).default(1800),
+    items: z.array(itemInput).min(1).max(ITEMS_MAX),
+  })
+  .refine(sale => sale.opensAt < sale.closesAt, { path: ['closesAt'], message: 'must be later than opensAt' })
+
+export type SaleInput = z.output<typeof saleInput>
+
+export const sessionInput = z.strictObject({ buyer: z.string().optional() })

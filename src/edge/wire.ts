@@ -1,0 +1,66 @@
+/** What things look like from outside: ids as strings, times RFC 3339, money in minor units. The only place that knows these shapes. */
+
+import { toRfc3339 } from '../base/clock.ts'
+import type { Item } from '../domain/item.ts'
+import { times } from '../domain/money.ts'
+import type { Order } from '../domain/order.ts'
+import { type Sale, saleState } from '../domain/sale.ts'
+import type { AuditLine } from '../flows/audit-sale.ts'
+
+/** What the gate has left of an item; undefined where it does not have it. */
+export type LeftOf = (item: string) => number | undefined
+
+export function wireSale(sale: Sale, nowMs: number, leftOf: LeftOf): Record<string, unknown> {
+  const items = sale.items.map(item => wireItem(item, leftOf))
+  const left = items.reduce((sum, item) => sum + item.left, 0)
+  return {
+    id: sale.id,
+    name: sale.name,
+    opensAt: toRfc3339(sale.opensAtMs),
+    closesAt: toRfc3339(sale.closesAtMs),
+    state: saleState(sale, nowMs, left),
+    rule: sale.rule,
+    warmBeforeSeconds: sale.warmBeforeMs / 1000,
+    items,
+  }
+}
+
+function wireItem(item: Item, leftOf: LeftOf) {
+  return {
+    id: item.id,
+    ...(item.sku !== undefined && { sku: item.sku }),
+    name: item.name,
+    ...(item.image !== undefined && { image: item.image }),
+    price: item.price,
+    ...(item.listPrice !== undefined && { listPrice: item.listPrice }),
+    units: item.units,
+    left: leftOf(item.id) ?? item.available,
+    quantityMax: item.quantityMax,
+    attemptsMax: item.attemptsMax,
+    payWithinSeconds: item.payWithinMs / 1000,
+  }
+}
+
+export function wireOrder(order: Order): Record<string, unknown> {
+  return {
+    id: order.id,
+    sale: order.sale,
+    item: order.item,
+    buyer: order.buyer,
+    attempt: order.attempt,
+    quantity: order.quantity,
+    amount: times(order.price, order.quantity),
+    state: order.state,
+    ...(order.reason !== undefined && { reason: order.reason }),
+    ...(order.supersededBy !== undefined && { supersededBy: order.supersededBy }),
+    reservedAt: toRfc3339(order.reservedAtMs),
+    placedAt: toRfc3339(order.placedAtMs),
+    ...(order.payByMs !== undefined && { payBy: toRfc3339(order.payByMs) }),
+    ...(order.paidAtMs !== undefined && { paidAt: toRfc3339(order.paidAtMs) }),
+    ...(order.closedAtMs !== undefined && { closedAt: toRfc3339(order.closedAtMs) }),
+  }
+}
+
+export function wireAudit(line: AuditLine): Record<string, unknown> {
+  return { ...line, gate: line.gate ?? null }
+}

@@ -1,0 +1,30 @@
+/** An operator's wish becomes a draft: ids are made, defaults are filled in by whoever checked the input. Nothing is on sale yet. */
+
+import type { IdMaker } from '../base/snowflake.ts'
+import type { Item } from '../domain/item.ts'
+import type { Sale } from '../domain/sale.ts'
+import type { Sales } from '../ledger/sales.ts'
+
+type NewItem = Omit<Item, 'id' | 'sale' | 'available' | 'door' | 'epoch' | 'gateEpoch' | 'changeNo'>
+type NewSale = Omit<Sale, 'id' | 'state' | 'items'> & { readonly items: readonly NewItem[] }
+
+export async function createSale(parts: { sales: Sales; ids: Pick<IdMaker, 'next'> }, wish: NewSale): Promise<Sale> {
+  const id = parts.ids.next()
+  const sale: Sale = {
+    ...wish,
+    id,
+    state: 'draft',
+    items: wish.items.map(item => ({
+      ...item,
+      id: parts.ids.next(),
+      sale: id,
+      available: item.units,
+      door: 'shut',
+      epoch: 0,
+      gateEpoch: 0,
+      changeNo: 0,
+    })),
+  }
+  await parts.sales.create(sale)
+  return sale
+}

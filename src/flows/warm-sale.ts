@@ -1,0 +1,189 @@
+/**
+ * Puts what is due on sale, keeps it there, and takes it away: the keeper's part for an in-process gate.
+ *
+ * One round: sales whose warm-up has begun are loaded into the gate and verified; items whose epoch somebody else has bumped are
+ * withdrawn and rebuilt; what the ledger says of window and state is passed on; reservations left unsettled are placed again; items of
+ * sales long over are dropped. Every step is safe to repeat, and a round that fails is followed by the next.
+ */
+
+import { assert } from '../base/assert.ts'
+import { createBatcher } from '../base/batcher.ts'
+import type { Clock } from '../base/clock.ts'
+import { Fault } from '../base/fault.ts'
+import type { Log } from '../base/log.ts'
+import type { SaleId } from '../domain/ids.ts'
+import type { Item } from '../domain/item.ts'
+import type { Sale } from '../domain/sale.ts'
+import type { Ask, Gate } from '../gate/gate.ts'
+import type { NearGate } from '../gate/near.ts'
+import type { Orders } from '../ledger/orders.ts'
+import type { Sales } from '../ledger/sales.ts'
+import { type DecideParts, decideBatch, placeUnsettled } from './decide-batch.ts'
+import type { Decision, OnSale, Shelf } from './on-sale.ts'
+import { rebuildGate } from './rebuild-gate.ts'
+
+export interface WarmParts {
+  readonly gate: Gate
+  readonly near: NearGate
+  readonly orders: Orders
+  readonly sales: Sales
+  readonly clock: Clock
+  readonly log: Log
+  readonly shelf: Shelf
+  readonly decide: DecideParts
+  /** May this process take items for itself? Another one may have the right. */
+  readonly maySell: () => boolean
+  readonly fenceMs: number
+  readonly batchMax: number
+  readonly lineMax: number
+  /** How an idle line starts; see `base/batcher.ts`. */
+  readonly defer: (fn: () => void) => void
+}
+
+/** An item stays in the gate this long after its sale, so that late questions are cheap. */
+const KEEP_AFTER_MS = 3_600_000
+
+/** Loads a sale's items that are not on sale yet. True when all of them are, and the gate shows what the ledger has. */
+async function warmSale(parts: WarmParts, sale: Sale): Promise<boolean> {
+  let all = true
+  for (const item of sale.items) {
+    const there = parts.shelf.get(item.id)
+    if (there?.current) {
+      there.sale = sale
+      there.item = item
+      await passOn(parts, there, sale)
+    } else if (!(await putOnSale(parts, sale, item))) all = false
+  }
+  return all
+}
+
+/** One round of the keeper. */
+async function keepOnSale(parts: WarmParts): Promise<void> {
+  await withdrawTaken(parts)
+  if (!parts.maySell()) return
+  const due = await parts.sales.warmDue()
+  const dueIds = new Set<SaleId>()
+  for (const sale of due) {
+    dueIds.add(sale.id)
+    await warmSale(parts, sale)
+  }
+  for (const onSale of parts.shelf.values()) {
+    if (onSale.current && onSale.unsettled.size > 0) await placeUnsettled(parts.decide, onSale)
+    if (!dueIds.has(onSale.sale.id)) await retire(parts, onSale)
+  }
+}
+
+/** E2 for an in-process gate: an epoch that the ledger no longer shows as ours is not sold under. */
+async function withdrawTaken(parts: WarmParts): Promise<void> {
+  const rights = await parts.sales.rights([...parts.shelf.keys()])
+  for (const { item, epoch } of rights) {
+    const onSale = parts.shelf.get(item)
+    if (onSale?.current && onSale.epoch !== epoch) withdraw(parts, onSale)
+  }
+}
+
+export function withdraw(parts: Pick<WarmParts, 'log'>, onSale: OnSale): void {
+  if (!onSale.current) return
+  onSale.current = false
+  // What was unsettled under this epoch is settled by the rebuild: it is in the ledger, or it never happened.
+  onSale.unsettled.clear()
+  parts.log.warn({ item: onSale.item.id, epoch: onSale.epoch }, 'the item was taken over by another epoch; rebuilding')
+}
+
+async function putOnSale(parts: WarmParts, sale: Sale, item: Item): Promise<boolean> {
+  const startedMs = parts.clock.elapsed()
+  const epoch = await rebuildGate(parts, item.id)
+  if (epoch === undefined) return false
+  const look = parts.near.lookNow(item.id)
+  assert(
+    look !== undefined && look.epoch === epoch,
+    `item ${item.id} was activated under ${epoch} but does not show it`,
+  )
+  const onSale: OnSale = {
+    sale,
+    item,
+    epoch,
+    current: true,
+    unsettled: new Map(),
+    line: createBatcher<Ask, Decision>({
+      batchMax: parts.batchMax,
+      lineMax: parts.lineMax,
+      defer: parts.defer,
+      run: asks => decideBatch(parts.decide, onSale, asks),
+    }),
+  }
+  parts.shelf.set(item.id, onSale)
+  const tookMs = Math.round(parts.clock.elapsed() - startedMs)
+  parts.log.info({ sale: sale.id, item: item.id, epoch, left: look.left, held: look.held, tookMs }, 'item on sale')
+  return true
+}
+
+/** Window and state as the ledger has them now. */
+async function passOn(parts: WarmParts, onSale: OnSale, sale: Sale): Promise<void> {
+  const state = sale.state === 'ready' ? 'open' : sale.state === 'paused' ? 'paused' : 'over'
+  const done = await parts.gate.set(onSale.item.id, onSale.epoch, state, sale.opensAtMs, sale.closesAtMs)
+  if (done.status === 'stale') withdraw(parts, onSale)
+}
+
+/** The sale is over (or was taken back to nothing): tell the gate, and after a while forget the item. */
+async function retire(parts: WarmParts, onSale: OnSale): Promise<void> {
+  if (!onSale.current) {
+    parts.shelf.delete(onSale.item.id)
+    return
+  }
+  const sale = await parts.sales.find(onSale.sale.id)
+  if (sale !== undefined) {
+    onSale.sale = sale
+    await passOn(parts, onSale, sale)
+  }
+  const overForMs = parts.near.nowMs() - onSale.sale.closesAtMs
+  if (sale !== undefined && overForMs < KEEP_AFTER_MS) return
+  onSale.current = false
+  parts.shelf.delete(onSale.item.id)
+  parts.near.drop(onSale.item.id)
+}
+
+export interface Keeper {
+  /** Resolves after a whole round that began after this call; rejects with the fault when that round failed. */
+  round(): Promise<void>
+  /** Milliseconds since the ledger last answered a whole round; undefined before the first. */
+  sinceRoundMs(): number | undefined
+  /** Resolves when the signal has stopped it; rejects on a bug. */
+  readonly stopped: Promise<void>
+}
+
+/** Runs rounds until the signal, one at a time: every `everyMs`, and at once when somebody waits for one. */
+export function createKeeper(parts: WarmParts, everyMs: number, signal: AbortSignal): Keeper {
+  let wake = new AbortController()
+  let lastRoundMs: number | undefined
+  let waiting: PromiseWithResolvers<void> | undefined
+
+  async function run(): Promise<void> {
+    while (!signal.aborted) {
+      const asked = waiting
+      waiting = undefined
+      wake = new AbortController()
+      try {
+        await keepOnSale(parts)
+        lastRoundMs = parts.clock.elapsed()
+        asked?.resolve()
+      } catch (error) {
+        asked?.reject(error)
+        if (!(error instanceof Fault)) throw error
+        parts.log.warn({ code: error.code, err: error }, 'the ledger is away; the keeper tries again')
+      }
+      if (waiting === undefined) await parts.clock.sleep(everyMs, AbortSignal.any([signal, wake.signal]))
+    }
+    waiting?.reject(new Fault('stopping', 'the process is stopping', { retryable: true }))
+  }
+
+  return {
+    round() {
+      waiting ??= Promise.withResolvers()
+      wake.abort()
+      return waiting.promise
+    },
+    sinceRoundMs: () => (lastRoundMs === undefined ? undefined : parts.clock.elapsed() - lastRoundMs),
+    stopped: run(),
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * The gate: sole owner of the units on sale. At every instant each unit of an item is left or held by exactly one reservation.
+ * Judges epoch, window, buyer and stock in one step, in arrival order; never guesses: an answer it can't give is `stale` or
+ * `unknown`. Does not know orders, payments or HTTP. Rules E1–E9 of the protocol are kept here; `gate.contract.ts` is the suite
+ * that every adapter passes.
+ *
+ * States of an item's place in the gate: absent → loading(epoch) → active(epoch) → fenced(epoch' > epoch) → loading(epoch') …
+ * Until activated, everything but fence, load and activate answers `stale` (E8). Fence and activate only go up (E3).
+ * An epoch below the highest one seen has no say, with one exception: the active one goes on selling while a higher one is only
+ * loading, until that one is fenced or activated.
+ *
+ * The window is judged by the gate's clock, `opensAtMs` ≤ now < `closesAtMs`. What a batch is told, first to last: `over` (the
+ * operator's word, or past the end) → `early` → `paused` → `ok`.
+ * A malformed argument (a quantity of 0, a page that contradicts itself) is a bug of the caller: the call throws, nothing changes.
+ */
+
+import type { BuyerId, Epoch, ItemId, OrderId } from '../domain/ids.ts'
+
+/** One wish: these pieces for this buyer, under an order id made before the gate was asked. */
+export interface Ask {
+  readonly order: OrderId
+  readonly buyer: BuyerId
+  readonly attempt: number
+  readonly quantity: number
+  /** When the edge took the click, unix ms. Carried along for the order row; the gate judges by its own clock. */
+  readonly askedAtMs: number
+}
+
+/** `open` obeys the window; `paused` and `over` are an operator's word and stand above it. */
+export type GateState = 'open' | 'paused' | 'over'
+
+/**
+ * What the gate knows of one item, as of `version`, which goes up with every change of what is shown here, at most once per call.
+ * The newer (epoch, version) wins when two are compared.
+ */
+export interface Look {
+  readonly item: ItemId
+  readonly epoch: Epoch
+  readonly version: number
+  readonly left: number
+  /** Pieces in live reservations. */
+  readonly held: number
+  /** Buyers with any reservation, live or closed. */
+  readonly buyers: number
+  readonly state: GateState
+  readonly opensAtMs: number
+  readonly closesAtMs: number
+  readonly changeNo: number
+}
+
+export interface LookReply {
+  /** The gate's clock, which never goes backwards: the one that judges the window. */
+  readonly nowMs: number
+  /** Items that are active; others are missing. */
+  readonly items: readonly Look[]
+}
+
+/**
+ * reserved    the pieces are taken and held under this very order id
+ * same        this buyer already holds a live reservation, for this attempt or another: its order id and quantity are given back,
+ *             nothing is taken
+ * same_closed this buyer's attempt was used and its order is closed; its order id is given back, nothing is taken
+ * not_enough  fewer left than asked for (`left` of the reply says how many when this batch was done)
+ * wait        this shard is empty, others are not
+ * attempts_used  the attempt is beyond attemptsMax
+ * foreign     the order id is already recorded for another buyer or attempt of this item. Nothing is taken: one id never stands for
+ *             two reservations. Two edges make the same ids: alarm, and let the buyer ask again under a new one
+ * not_now     no reservation of this buyer, and the batch's status (early, over, paused) forbids a new one
+ */
+export type AskCode =
+  | 'reserved'
+  | 'same'
+  | 'same_closed'
+  | 'not_enough'
+  | 'wait'
+  | 'attempts_used'
+  | 'foreign'
+  | 'not_now'
+
+export interface AskAnswer {
+  readonly code: AskCode
+  /** reserved: the ask's own id; same and same_closed: the id that stands. Otherwise the ask's id, meaning nothing. */
+  readonly order: OrderId
+  readonly quantity: number
+  /** When the reservation that stands was made, by the gate's clock; 0 when there is none. */
+  readonly reservedAtMs: number
+}
+
+/** ok, early, over and paused carry an answer per ask; stale, busy and unknown carry none. */
+export type ReserveReply =
+  | {
+      readonly status: 'ok' | 'early' | 'over' | 'paused'
+      readonly epoch: Epoch
+      readonly version: number
+      readonly left: number
+      readonly answers: readonly AskAnswer[]
+    }
+  /** This epoch may not sell here (E1). `epoch` is the highest the gate has seen, for the log. */
+  | { readonly status: 'stale'; readonly epoch: Epoch }
+  /** The gate is at a bound (its outbox is full). Nothing was taken. */
+  | { readonly status: 'busy' }
+  /** It may or may not have been taken. Keep the ids and ask again; never release on a guess (E11). */
+  | { readonly status: 'unknown' }
+
+/**
+ * Order, buyer and attempt must all be the recorded ones, or nothing is given back.
+ * `closed` keeps the attempt as used; `refused` forgets it: a refused order does not count as an attempt.
+ */
+export interface Release {
+  readonly order: OrderId
+  readonly buyer: BuyerId
+  readonly attempt: number
+  readonly outcome: 'closed' | 'refused'
+}
+
+export type Done = { readonly status: 'done' } | { readonly status: 'stale' } | { readonly status: 'unknown' }
+
+/**
+ * done: applied now or before. `taken` is what the change really moved, with the sign of its delta: nearer to 0 than asked when a
+ * decrease finds too little left.
+ */
+export type ChangeReply =
+  | { readonly status: 'done'; readonly taken: number }
+  /** A smaller number has not arrived yet. */
+  | { readonly status: 'gap'; readonly changeNo: number }
+  /** Done before this epoch, or more than CHANGES_REMEMBERED numbers ago: what it took is not known here any more, the ledger's row says it. */
+  | { readonly status: 'past'; readonly changeNo: number }
+  | { readonly status: 'stale' }
+  | { readonly status: 'unknown' }
+
+/** How many of the latest stock changes can be asked again with the same answer. */
+export const CHANGES_REMEMBERED = 64
+
+/** One attempt of one buyer, as the ledger's snapshot or the gate's map has it. */
+export interface Holding {
+  readonly order: OrderId
+  readonly buyer: BuyerId
+  readonly attempt: number
+  readonly quantity: number
+  readonly live: boolean
+  readonly reservedAtMs: number
+}
+
+export type FindReply =
+  | { readonly status: 'ok'; readonly holdings: readonly Holding[] }
+  | { readonly status: 'stale' }
+  | { readonly status: 'unknown' }
+
+/** What an epoch starts with. `buyers` and `held` are what the loaded pages must add up to, or activation is refused as a bug. */
+export interface Terms {
+  readonly left: number
+  readonly held: number
+  readonly buyers: number
+  readonly attemptsMax: number
+  readonly changeNo: number
+  readonly state: GateState
+  readonly opensAtMs: number
+  readonly closesAtMs: number
+}
+
+export interface Gate {
+  look(items: readonly ItemId[]): Promise<LookReply>
+  /** Decides a batch in arrival order. Same buyer and attempt, same answer, for as long as the epoch lasts. */
+  reserve(item: ItemId, epoch: Epoch, asks: readonly Ask[]): Promise<ReserveReply>
+  /** Gives pieces back, only where the map holds this very id live (E8). Done again, it does nothing again. */
+  release(item: ItemId, epoch: Epoch, releases: readonly Release[]): Promise<Done>
+  /** Every attempt this buyer has made on the item, as far as the gate knows, by attempt number. */
+  find(item: ItemId, buyer: BuyerId): Promise<FindReply>
+  /** Stock change number `no` (numbers have no gaps). The same number again answers what it answered before. */
+  change(item: ItemId, epoch: Epoch, no: number, delta: number): Promise<ChangeReply>
+  /** Also moves the window's end or start when an operator changed them. */
+  set(item: ItemId, epoch: Epoch, state: GateState, opensAtMs: number, closesAtMs: number): Promise<Done>
+  /** From now on everything under a lower epoch is `stale` (E3). */
+  fence(item: ItemId, epoch: Epoch): Promise<Done>
+  /** A page of the snapshot, for an epoch not yet active (then it is `stale`). The same page twice is the same as once. */
+  load(item: ItemId, epoch: Epoch, holdings: readonly Holding[]): Promise<Done>
+  /**
+   * The epoch begins to sell, if no higher one was seen (E9). It starts from the pages loaded under this very epoch; numbered
+   * changes go on after `terms.changeNo`. Activating the active epoch again is `done` and changes nothing.
+   */
+  activate(item: ItemId, epoch: Epoch, terms: Terms): Promise<Done>
+}

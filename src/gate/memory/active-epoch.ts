@@ -1,0 +1,170 @@
+/**
+ * One item while one epoch sells it: the units left, the window, the numbered changes, and the book of who holds what.
+ * Guarantees: left ≥ 0; left + held moves only by numbered changes; every call checks all its arguments before it changes anything.
+ * Does not know which epoch may sell: `memory-gate.ts` asks here only when this one may.
+ */
+
+import { assert } from '../../base/assert.ts'
+import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
+import {
+  type Ask,
+  type AskAnswer,
+  type AskCode,
+  CHANGES_REMEMBERED,
+  type ChangeReply,
+  type GateState,
+  type Holding,
+  type Look,
+  type Release,
+  type ReserveReply,
+  type Terms,
+} from '../gate.ts'
+import { type Attempt, type Book, checkAttempt } from './book.ts'
+
+type Status = 'ok' | 'early' | 'over' | 'paused'
+
+export class ActiveEpoch {
+  readonly #look: { -readonly [K in keyof Look]: Look[K] }
+  readonly #book: Book
+  readonly #attemptsMax: number
+  /** The first number this epoch can have applied, and what the latest ones took, each at its number's remainder. */
+  readonly #changesFrom: number
+  readonly #taken = new Float64Array(CHANGES_REMEMBERED)
+
+  /** `terms` are checked by `checkTerms`, and the book adds up to them. */
+  constructor(item: ItemId, epoch: Epoch, terms: Terms, book: Book) {
+    const { left, held, buyers, state, opensAtMs, closesAtMs, changeNo } = terms
+    this.#look = { item, epoch, version: 1, left, held, buyers, state, opensAtMs, closesAtMs, changeNo }
+    this.#book = book
+    this.#attemptsMax = terms.attemptsMax
+    this.#changesFrom = changeNo + 1
+  }
+
+  /** Live: always as it stands. */
+  get look(): Look {
+    return this.#look
+  }
+
+  reserve(nowMs: number, asks: readonly Ask[]): ReserveReply {
+    for (const ask of asks) checkAsk(ask)
+
+    const look = this.#look
+    const status = this.#status(nowMs)
+    const leftBefore = look.left
+    const answers: AskAnswer[] = new Array(asks.length)
+    for (let i = 0; i < asks.length; i++) answers[i] = this.#decide(asks[i]!, status, nowMs)
+    if (look.left !== leftBefore) this.#changed()
+    return { status, epoch: look.epoch, version: look.version, left: look.left, answers }
+  }
+
+  #decide(ask: Ask, status: Status, nowMs: number): AskAnswer {
+    const standing = this.#book.standing(ask.buyer, ask.attempt)
+    if (standing !== undefined) return answer(standing.live ? 'same' : 'same_closed', standing)
+    if (status !== 'ok') return refusal('not_now', ask)
+    if (ask.attempt > this.#attemptsMax) return refusal('attempts_used', ask)
+    if (ask.quantity > this.#look.left) return refusal('not_enough', ask)
+    if (this.#book.hasOrder(ask.order)) return refusal('foreign', ask)
+
+    const taken = { order: ask.order, attempt: ask.attempt, quantity: ask.quantity, live: true, reservedAtMs: nowMs }
+    this.#book.add(ask.buyer, taken)
+    this.#look.left -= ask.quantity
+    return answer('reserved', taken)
+  }
+
+  release(releases: readonly Release[]): void {
+    for (const { order, buyer, attempt, outcome } of releases) {
+      checkAttempt(order, buyer, attempt)
+      assert(outcome === 'closed' || outcome === 'refused', `release of order ${order} as "${outcome}"`)
+    }
+    const leftBefore = this.#look.left
+    for (const { order, buyer, attempt, outcome } of releases) {
+      const live = this.#book.live(buyer, attempt, order)
+      if (live === undefined) continue
+      if (outcome === 'closed') this.#book.close(live)
+      else this.#book.forget(buyer, live)
+      this.#look.left += live.quantity
+    }
+    if (this.#look.left !== leftBefore) this.#changed()
+  }
+
+  change(no: number, delta: number): ChangeReply {
+    assert(Number.isSafeInteger(no) && no >= 1, `stock change number ${no}`)
+    assert(Number.isSafeInteger(delta) && Number.isSafeInteger(this.#look.left + delta), `stock change by ${delta}`)
+    const look = this.#look
+    if (no > look.changeNo + 1) return { status: 'gap', changeNo: look.changeNo }
+    if (no <= look.changeNo) {
+      const remembered = no >= this.#changesFrom && no > look.changeNo - CHANGES_REMEMBERED
+      if (!remembered) return { status: 'past', changeNo: look.changeNo }
+      return { status: 'done', taken: this.#taken[no % CHANGES_REMEMBERED]! }
+    }
+    const taken = delta < 0 ? Math.max(delta, 0 - look.left) : delta
+    this.#taken[no % CHANGES_REMEMBERED] = taken
+    look.changeNo = no
+    look.left += taken
+    this.#changed()
+    return { status: 'done', taken }
+  }
+
+  set(state: GateState, opensAtMs: number, closesAtMs: number): void {
+    checkWindow(state, opensAtMs, closesAtMs)
+    const look = this.#look
+    if (look.state === state && look.opensAtMs === opensAtMs && look.closesAtMs === closesAtMs) return
+    look.state = state
+    look.opensAtMs = opensAtMs
+    look.closesAtMs = closesAtMs
+    this.#changed()
+  }
+
+  knows(buyer: BuyerId): boolean {
+    return this.#book.hasBuyer(buyer)
+  }
+
+  find(buyer: BuyerId): Holding[] {
+    return this.#book.holdings(buyer)
+  }
+
+  #status(nowMs: number): Status {
+    const { state, opensAtMs, closesAtMs } = this.#look
+    if (state === 'over' || nowMs >= closesAtMs) return 'over'
+    if (nowMs < opensAtMs) return 'early'
+    return state === 'paused' ? 'paused' : 'ok'
+  }
+
+  /** Units are counted here and pieces in the book, each by itself; the view shows both. */
+  #changed(): void {
+    const look = this.#look
+    look.held = this.#book.held
+    look.buyers = this.#book.buyers
+    look.version += 1
+    assert(look.left >= 0 && look.held >= 0, `item ${look.item} has ${look.left} left and ${look.held} held`)
+  }
+}
+
+function answer(code: AskCode, standing: Attempt): AskAnswer {
+  return { code, order: standing.order, quantity: standing.quantity, reservedAtMs: standing.reservedAtMs }
+}
+
+function refusal(code: AskCode, ask: Ask): AskAnswer {
+  return { code, order: ask.order, quantity: ask.quantity, reservedAtMs: 0 }
+}
+
+function checkAsk(ask: Ask): void {
+  checkAttempt(ask.order, ask.buyer, ask.attempt)
+  if (!(Number.isSafeInteger(ask.quantity) && ask.quantity >= 1)) assert(false, `an ask for ${ask.quantity} pieces`)
+}
+
+export function checkTerms(terms: Terms): void {
+  for (const key of ['left', 'held', 'buyers', 'changeNo'] as const)
+    assert(Number.isSafeInteger(terms[key]) && terms[key] >= 0, `terms with ${key} ${terms[key]}`)
+  assert(
+    Number.isSafeInteger(terms.attemptsMax) && terms.attemptsMax >= 1,
+    `terms with attemptsMax ${terms.attemptsMax}`,
+  )
+  checkWindow(terms.state, terms.opensAtMs, terms.closesAtMs)
+}
+
+function checkWindow(state: GateState, opensAtMs: number, closesAtMs: number): void {
+  assert(state === 'open' || state === 'paused' || state === 'over', `an item that is "${state}"`)
+  const window = Number.isSafeInteger(opensAtMs) && Number.isSafeInteger(closesAtMs) && opensAtMs < closesAtMs
+  assert(window, `a window from ${opensAtMs} to ${closesAtMs}`)
+}

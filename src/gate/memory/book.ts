@@ -1,0 +1,138 @@
+/**
+ * Who holds what of one item under one epoch: every attempt of every buyer, live or closed.
+ * Guarantees: one live attempt per buyer, one record per buyer and attempt, one record per order id.
+ * Does not count units that are left, and knows neither window nor epoch: `active-epoch.ts` does.
+ *
+ * Nearly all buyers have one attempt, so a buyer's record stands in the map by itself and a list is only made for the second.
+ */
+
+import { assert } from '../../base/assert.ts'
+import { BUYER_LENGTH_MAX, type BuyerId, isId, type OrderId } from '../../domain/ids.ts'
+import type { Holding } from '../gate.ts'
+
+export interface Attempt {
+  readonly order: OrderId
+  readonly attempt: number
+  readonly quantity: number
+  live: boolean
+  readonly reservedAtMs: number
+}
+
+type Attempts = Attempt | Attempt[]
+
+export class Book {
+  readonly #byBuyer = new Map<BuyerId, Attempts>()
+  /** Every recorded id. Only there to notice an id that comes twice. */
+  readonly #orders = new Set<OrderId>()
+  #held = 0
+
+  /** Pieces in live attempts. */
+  get held(): number {
+    return this.#held
+  }
+
+  get buyers(): number {
+    return this.#byBuyer.size
+  }
+
+  hasBuyer(buyer: BuyerId): boolean {
+    return this.#byBuyer.has(buyer)
+  }
+
+  hasOrder(order: OrderId): boolean {
+    return this.#orders.has(order)
+  }
+
+  /** What answers this ask without taking anything: the attempt itself, else the buyer's live one. */
+  standing(buyer: BuyerId, attempt: number): Attempt | undefined {
+    const found = this.#byBuyer.get(buyer)
+    if (found === undefined) return undefined
+    if (!Array.isArray(found)) return found.attempt === attempt || found.live ? found : undefined
+    return found.find(one => one.attempt === attempt) ?? found.find(one => one.live)
+  }
+
+  /** Adds an attempt that `standing` and `hasOrder` know nothing of. */
+  add(buyer: BuyerId, added: Attempt): void {
+    const found = this.#byBuyer.get(buyer)
+    if (found === undefined) this.#byBuyer.set(buyer, added)
+    else if (Array.isArray(found)) found.push(added)
+    else this.#byBuyer.set(buyer, [found, added])
+    this.#orders.add(added.order)
+    if (added.live) this.#held += added.quantity
+  }
+
+  /** The live attempt under this very id (E8), or undefined. */
+  live(buyer: BuyerId, attempt: number, order: OrderId): Attempt | undefined {
+    const found = this.standing(buyer, attempt)
+    return found?.live === true && found.attempt === attempt && found.order === order ? found : undefined
+  }
+
+  /** The attempt stays used. */
+  close(closed: Attempt): void {
+    assert(closed.live, `order ${closed.order} is closed a second time`)
+    closed.live = false
+    this.#held -= closed.quantity
+  }
+
+  /** The attempt was never made. */
+  forget(buyer: BuyerId, forgotten: Attempt): void {
+    assert(forgotten.live, `order ${forgotten.order} is forgotten, but it is closed`)
+    const found = this.#byBuyer.get(buyer)
+    if (Array.isArray(found) && found.length > 1) found.splice(found.indexOf(forgotten), 1)
+    else this.#byBuyer.delete(buyer)
+    this.#orders.delete(forgotten.order)
+    this.#held -= forgotten.quantity
+  }
+
+  holdings(buyer: BuyerId): Holding[] {
+    const found = this.#byBuyer.get(buyer)
+    if (found === undefined) return []
+    if (!Array.isArray(found)) return [{ ...found, buyer }]
+    return found.map(one => ({ ...one, buyer })).sort((one, other) => one.attempt - other.attempt)
+  }
+
+  /** All or nothing: a page that contradicts itself or an earlier one is a bug, and leaves no trace. What is known already is passed over. */
+  load(page: readonly Holding[]): void {
+    const alone = new Book()
+    for (const holding of page) {
+      checkHolding(holding)
+      this.#isNew(holding)
+      if (alone.#isNew(holding)) alone.add(holding.buyer, attemptOf(holding))
+    }
+    for (const holding of page) if (this.#isNew(holding)) this.add(holding.buyer, attemptOf(holding))
+  }
+
+  /** Throws when it contradicts what is here; contradictions are between two records, so a page may be checked one by one. */
+  #isNew(holding: Holding): boolean {
+    const found = this.standing(holding.buyer, holding.attempt)
+    if (found?.attempt === holding.attempt) {
+      const same = found.order === holding.order && found.quantity === holding.quantity && found.live === holding.live
+      assert(same, `attempt ${holding.attempt} of one buyer is loaded as order ${found.order} and as ${holding.order}`)
+      return false
+    }
+    assert(
+      !(found !== undefined && holding.live),
+      `orders ${found?.order} and ${holding.order} of one buyer are both live`,
+    )
+    assert(!this.#orders.has(holding.order), `order ${holding.order} is loaded for two attempts`)
+    return true
+  }
+}
+
+function attemptOf({ order, attempt, quantity, live, reservedAtMs }: Holding): Attempt {
+  return { order, attempt, quantity, live, reservedAtMs }
+}
+
+function checkHolding(holding: Holding): void {
+  checkAttempt(holding.order, holding.buyer, holding.attempt)
+  assert(Number.isSafeInteger(holding.quantity) && holding.quantity >= 1, `quantity ${holding.quantity} is loaded`)
+  assert(typeof holding.live === 'boolean', `order ${holding.order} is loaded neither live nor closed`)
+  assert(Number.isSafeInteger(holding.reservedAtMs), `order ${holding.order} was reserved at ${holding.reservedAtMs}`)
+}
+
+/** The three that name a reservation, wherever they come in. */
+export function checkAttempt(order: OrderId, buyer: BuyerId, attempt: number): void {
+  if (!isId(order)) assert(false, `"${order}" is not an order id`)
+  if (!(buyer.length >= 1 && buyer.length <= BUYER_LENGTH_MAX)) assert(false, `a buyer id of length ${buyer.length}`)
+  if (!(Number.isSafeInteger(attempt) && attempt >= 1)) assert(false, `attempt ${attempt}`)
+}

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'bun:test'
+import type { Clock } from '../../base/clock.ts'
+import { gateContract } from '../gate.contract.ts'
+import type { Ask, Terms } from '../gate.ts'
+import { createMemoryGate } from './memory-gate.ts'
+
+/** A wall clock that stands where it is put, also in the past. */
+function standingClock(startMs: number): Clock & { nowMs: number } {
+  const clock = { nowMs: startMs, now: () => clock.nowMs, elapsed: () => clock.nowMs, sleep: async () => {} }
+  return clock
+}
+
+gateContract('memory gate', async () => {
+  const clock = standingClock(1_750_000_000_000)
+  return {
+    gate: createMemoryGate({ clock }),
+    reach: async nowMs => {
+      clock.nowMs = Math.max(clock.nowMs, nowMs)
+    },
+    close: async () => {},
+  }
+})
+
+describe('memory gate', () => {
+  const item = '42'
+  const terms: Terms = {
+    left: 2,
+    held: 0,
+    buyers: 0,
+    attemptsMax: 2,
+    changeNo: 0,
+    state: 'open',
+    opensAtMs: 1_000,
+    closesAtMs: 2_000,
+  }
+  const ask = (buyer: string, order: string): Ask => ({ order, buyer, attempt: 1, quantity: 1, askedAtMs: 0 })
+
+  async function openAt(nowMs: number) {
+    const clock = standingClock(nowMs)
+    const gate = createMemoryGate({ clock })
+    await gate.activate(item, 1, terms)
+    const status = async () => (await gate.reserve(item, 1, [])).status
+    return { clock, gate, status }
+  }
+
+  test('the window is judged to the millisecond', async () => {
+    const { clock, status } = await openAt(999)
+    expect(await status()).toBe('early')
+    clock.nowMs = 1_000
+    expect(await status()).toBe('ok')
+    clock.nowMs = 1_999
+    expect(await status()).toBe('ok')
+    clock.nowMs = 2_000
+    expect(await status()).toBe('over')
+  })
+
+  test('a clock that jumps back does not reopen a sale or make an open one early', async () => {
+    const { clock, gate, status } = await openAt(1_000)
+    expect(await status()).toBe('ok')
+    clock.nowMs = 500
+    expect(await status()).toBe('ok')
+    expect(gate.nowMs()).toBe(1_000)
+    clock.nowMs = 2_000
+    expect((await gate.look([])).nowMs).toBe(2_000)
+    clock.nowMs = 1_500
+    expect(await status()).toBe('over')
+    expect((await gate.look([])).nowMs).toBe(2_000)
+  })
+
+  test('calls are decided in the order they are made, before any of them is awaited', async () => {
+    const { gate } = await openAt(1_000)
+    const calls = ['a', 'b', 'c'].map((buyer, i) => gate.reserve(item, 1, [ask(buyer, String(i + 1))]))
+    expect(gate.lookNow(item)).toMatchObject({ left: 0, held: 2 })
+    const codes = (await Promise.all(calls)).map(reply => ('answers' in reply ? reply.answers[0]!.code : reply.status))
+    expect(codes).toEqual(['reserved', 'reserved', 'not_enough'])
+  })
+
+  test('the near look stays current without being asked again; the one that was promised is a copy', async () => {
+    const { gate } = await openAt(1_000)
+    const near = gate.lookNow(item)!
+    const { items } = await gate.look([item])
+    await gate.reserve(item, 1, [ask('a', '1')])
+    expect(near).toMatchObject({ left: 1, held: 1, buyers: 1 })
+    expect(gate.lookNow(item)).toBe(near)
+    expect(items[0]).toMatchObject({ left: 2, held: 0, buyers: 0 })
+  })
+
+  test('who has any order is known, live or closed, also while the next epoch loads; nobody else is', async () => {
+    const { gate } = await openAt(1_000)
+    await gate.reserve(item, 1, [ask('live', '1'), ask('closed', '2')])
+    await gate.reserve(item, 1, [ask('too late', '3')])
+    await gate.release(item, 1, [{ order: '2', buyer: 'closed', attempt: 1, outcome: 'closed' }])
+    const known = () => ['live', 'closed', 'too late', 'nobody'].map(buyer => gate.knows(item, buyer))
+    expect(known()).toEqual([true, true, false, false])
+    await gate.fence(item, 2)
+    expect(gate.lookNow(item)).toBeUndefined()
+    expect(known()).toEqual([true, true, false, false])
+    await gate.activate(item, 2, terms)
+    expect(known()).toEqual([false, false, false, false])
+    expect(gate.knows('another item', 'live')).toBe(false)
+  })
+
+  test('a dropped item is gone, and only a higher epoch brings it back', async () => {
+    const { gate } = await openAt(1_000)
+    await gate.reserve(item, 1, [ask('a', '1')])
+    gate.drop(item)
+    gate.drop(item)
+    gate.drop('never seen')
+    expect(gate.lookNow(item)).toBeUndefined()
+    expect(gate.knows(item, 'a')).toBe(false)
+    expect(await gate.find(item, 'a')).toEqual({ status: 'stale' })
+    expect((await gate.reserve(item, 1, [])).status).toBe('stale')
+    expect(await gate.load(item, 1, [])).toEqual({ status: 'stale' })
+    expect(await gate.activate(item, 1, terms)).toEqual({ status: 'stale' })
+    expect(await gate.activate(item, 2, terms)).toEqual({ status: 'done' })
+    expect(gate.lookNow(item)).toMatchObject({ epoch: 2, left: 2 })
+  })
+})

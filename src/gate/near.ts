@@ -1,0 +1,21 @@
+/**
+ * What a gate in the same process can tell without a promise, for the edge's cheapest path: refusing the crowd costs a look at a
+ * number. Nothing here takes, gives back or decides; the gate itself judges again when it is asked.
+ */
+
+import type { BuyerId, ItemId } from '../domain/ids.ts'
+import type { Look } from './gate.ts'
+
+export interface NearGate {
+  /** The gate's clock: the one that judges the window. */
+  nowMs(): number
+  /**
+   * The item as it stands, or undefined while nobody may sell it here. The view is live: it stays current as long as the epoch
+   * is active and stands still afterwards. So look again for each decision, and copy what must not change.
+   */
+  lookNow(item: ItemId): Look | undefined
+  /** Has this buyer any attempt on the item, live or closed? Goes on answering from the last active epoch while the next one loads. */
+  knows(item: ItemId, buyer: BuyerId): boolean
+  /** Frees an item whose sale is over. Its epochs stay fenced: only a higher one can bring the item back. */
+  drop(item: ItemId): void
+}

@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, cpSync, lstatSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { systemRandom } from '../../base/random.ts'
+import { runsAsRoot } from './account.ts'
+import { type Binaries, findBinaries, type Programs, usableBinaries } from './binaries.ts'
+import { NOBODY, TestPlace } from './test-place.fixture.ts'
+
+setDefaultTimeout(20_000)
+
+const nobody = { name: 'nobody', ...NOBODY }
+const random = systemRandom
+
+let place: TestPlace
+let copies: string[] = []
+beforeEach(() => {
+  place = new TestPlace()
+  copies = []
+})
+afterEach(async () => {
+  for (const copy of copies) rmSync(copy, { recursive: true, force: true })
+  await place.undo()
+})
+
+/** The package as an install without scripts leaves it: no links. The version is the test's own, so are the copies made of it. */
+function installWithoutScripts(folder: string): Binaries {
+  cpSync(join(findBinaries().packageFolder, 'native'), join(folder, 'native'), {
+    recursive: true,
+    filter: path => !lstatSync(path).isSymbolicLink() && !path.endsWith('.a'),
+  })
+  return { packageFolder: folder, version: `18.0.0-test${Buffer.from(random.bytes(6)).toString('hex')}` }
+}
+
+/** What the programs say when run, and remembers a copy for removal. */
+function run(programs: Programs, from: Binaries, account?: { uid: number; gid: number }): string {
+  rememberCopy(programs, from)
+  const { stdout, stderr } = spawnSync(programs.postgres, ['--version'], { encoding: 'utf8', cwd: '/', ...account })
+  return stdout || stderr
+}
+
+function rememberCopy(programs: Programs, from: Binaries): string {
+  const folder = dirname(dirname(dirname(programs.postgres)))
+  if (folder !== from.packageFolder && folder.includes(from.version)) copies.push(folder)
+  return folder
+}
+
+test('finds the programs of this platform, with their version', () => {
+  const binaries = findBinaries()
+  expect(run(usableBinaries(binaries, undefined, random), binaries)).toStartWith(
+    `postgres (PostgreSQL) ${binaries.version.split('.')[0]}`,
+  )
+})
+
+test('runs where the package was installed without its scripts', () => {
+  const binaries = installWithoutScripts(place.folder())
+  const programs: Programs = {
+    postgres: join(binaries.packageFolder, 'native', 'bin', 'postgres'),
+    initdb: '',
+    major: '',
+  }
+  expect(run(programs, binaries)).toContain('error while loading shared libraries')
+  expect(usableBinaries(binaries, undefined, random).postgres).toBe(programs.postgres)
+  expect(run(programs, binaries)).toStartWith('postgres (PostgreSQL)')
+})
+
+test.if(runsAsRoot())('runs where the package has no links and can not be written', () => {
+  const binaries = installWithoutScripts(place.folder())
+  const script = `
+    const { usableBinaries } = await import(${JSON.stringify(join(import.meta.dirname, 'binaries.ts'))})
+    const { systemRandom } = await import(${JSON.stringify(join(import.meta.dirname, '../../base/random.ts'))})
+    console.log(JSON.stringify(usableBinaries(${JSON.stringify(binaries)}, undefined, systemRandom)))`
+  const said = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8', cwd: '/', ...NOBODY })
+  const programs: Programs = JSON.parse(said.stdout)
+  expect(rememberCopy(programs, binaries)).toStartWith(tmpdir())
+  expect(run(programs, binaries, NOBODY)).toStartWith('postgres (PostgreSQL)')
+  expect(readdirSync(join(binaries.packageFolder, 'native', 'lib'))).not.toContain('libpq.so')
+})
+
+test.if(runsAsRoot())(
+  'as root: copies the programs out of a closed folder once, where only root can change them',
+  () => {
+    const binaries = installWithoutScripts(place.folder(0o700))
+    const programs = usableBinaries(binaries, nobody, random)
+    expect(run(programs, binaries, NOBODY)).toStartWith('postgres (PostgreSQL)')
+    const copy = rememberCopy(programs, binaries)
+    expect(copy).toStartWith('/var/lib/stampede/postgres-18.0.0-test')
+    expect([statSync(copy).uid, statSync(copy).mode & 0o777]).toEqual([0, 0o755])
+    const made = statSync(programs.postgres).ino
+    expect(usableBinaries(binaries, nobody, random)).toEqual(programs)
+    expect(statSync(programs.postgres).ino).toBe(made)
+
+    // Anybody could have put another program there: not run.
+    chmodSync(copy, 0o777)
+    expect(rememberCopy(usableBinaries(binaries, nobody, random), binaries)).toStartWith(tmpdir())
+  },
+)
+
+test.if(runsAsRoot())('as root: copies the programs when they were installed for root alone', () => {
+  const binaries = installWithoutScripts(place.folder())
+  chmodSync(join(binaries.packageFolder, 'native', 'bin', 'postgres'), 0o700)
+  const programs = usableBinaries(binaries, nobody, random)
+  expect(run(programs, binaries, NOBODY)).toStartWith('postgres (PostgreSQL)')
+  expect(rememberCopy(programs, binaries)).not.toBe(binaries.packageFolder)
+})

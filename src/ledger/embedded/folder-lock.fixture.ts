@@ -1,0 +1,16 @@
+/** A process that races for folder locks: for each folder it reads, it tries to lock it, says how that went, and holds on to it. */
+
+import { createInterface } from 'node:readline'
+import { Fault } from '../../base/fault.ts'
+import { systemRandom } from '../../base/random.ts'
+import { lockFolder } from './folder-lock.ts'
+
+console.log('ready')
+for await (const folder of createInterface({ input: process.stdin })) {
+  try {
+    lockFolder(folder, systemRandom)
+    console.log('won')
+  } catch (error) {
+    console.log(error instanceof Fault ? error.code : String(error))
+  }
+}

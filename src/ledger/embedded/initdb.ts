@@ -1,0 +1,57 @@
+/** Runs PostgreSQL's `initdb` once, in an empty folder, under an account. When it returns, everything is written and synced. */
+
+import { spawn } from 'node:child_process'
+import type { Clock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
+import type { Account } from './account.ts'
+import type { Programs } from './binaries.ts'
+import { messageOf } from './errno.ts'
+
+/** The owner of everything in the database. Not a system account. */
+export const DATABASE_USER = 'stampede'
+
+/** PostgreSQL reads dozens of variables; it gets these and no others. */
+export const PROGRAM_ENV = { LC_ALL: 'C', PATH: '/usr/bin:/bin' } as const
+
+const INITDB_MS_MAX = 120_000
+const WORDS_CHARS_MAX = 4_000
+
+export async function runInitdb(
+  folder: string,
+  programs: Programs,
+  account: Account | undefined,
+  clock: Clock,
+): Promise<void> {
+  const child = spawn(
+    programs.initdb,
+    // Trust, because whoever can open the socket's folder (mode 0700) is us, and there is no other way in.
+    ['-D', folder, '-U', DATABASE_USER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-instructions'],
+    {
+      cwd: '/',
+      env: PROGRAM_ENV,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      ...(account && { uid: account.uid, gid: account.gid }),
+    },
+  )
+  let words = ''
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    words = (words + chunk).slice(-WORDS_CHARS_MAX)
+  })
+  const done = new AbortController()
+  const ended = new Promise<string | undefined>(resolve => {
+    child.on('error', error => resolve(messageOf(error)))
+    child.on('close', (code, signal) =>
+      resolve(code === 0 ? undefined : lastLine(words) || `ended with ${signal ?? code}`),
+    )
+  })
+  const late = clock.sleep(INITDB_MS_MAX, done.signal).then(() => `not done after ${INITDB_MS_MAX / 1000} s`)
+  const failure = await Promise.race([ended, late])
+  done.abort()
+  if (failure === undefined) return
+  child.kill('SIGKILL')
+  throw new Fault('embedded_initdb', `PostgreSQL could not make its data in ${folder}: ${failure}`)
+}
+
+function lastLine(text: string): string {
+  return text.trim().split('\n').at(-1)?.trim() ?? ''
+}

@@ -1,0 +1,204 @@
+/**
+ * The embedded PostgreSQL: started with Stampede, supervised while it runs, stopped with it. One per data folder, reached through a
+ * socket in a closed folder; no TCP port is opened and nothing needs to be installed.
+ *
+ * States: starting → running ⇄ restarting (PostgreSQL died while we live) → stopped.
+ * While restarting, the socket is the same and connections fail: the callers' pools keep trying. Nothing committed is lost.
+ * After `stop` nothing is started any more. Does not know tables, pools or what the database is used for.
+ */
+
+import { rmdirSync } from 'node:fs'
+import type { Clock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
+import { systemRandom } from '../../base/random.ts'
+import { accountFor } from './account.ts'
+import { findBinaries, usableBinaries } from './binaries.ts'
+import { adoptData, findData, type Log, makeData, makeDataDir } from './data-folder.ts'
+import { errnoOf, messageOf } from './errno.ts'
+import { lockFolder } from './folder-lock.ts'
+import { clearLeftover, endOrphans, endPostmaster } from './leftover.ts'
+import {
+  type Connection,
+  connectionTo,
+  type Postmaster,
+  type PostmasterOptions,
+  spawnPostmaster,
+  waitUntilReady,
+} from './postmaster.ts'
+import { makeSocketFolder } from './socket-folder.ts'
+
+export interface EmbeddedServer {
+  /** For `pg`: a unix-socket directory as host, no TCP port is opened. */
+  readonly connection: Connection
+  /** PostgreSQL's main process now; nothing while it is being started again. */
+  pid(): number | undefined
+  /** Stops PostgreSQL, orderly if it can be done in time, and lets the folder go. Idempotent. */
+  stop(): Promise<void>
+}
+
+export interface EmbeddedServerOptions {
+  readonly dataDir: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly maxConnections?: number
+}
+
+const CONNECTIONS_MAX = 60
+const START_MS_MAX = 30_000
+const PAUSE_MS_MIN = 100
+const PAUSE_MS_MAX = 5_000
+/** A server that ran this long was healthy: the next death starts the back-off anew. */
+const HEALTHY_MS = 10_000
+
+/** Starts PostgreSQL on the folder's data, making it on first start. Throws a Fault with one line for the operator. */
+export async function startEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
+  const { clock, log } = options
+  const begun = clock.elapsed()
+  let release = () => {}
+  try {
+    const dataDir = makeDataDir(options.dataDir)
+    release = lockFolder(dataDir, systemRandom).release
+    const parts = await prepare(dataDir, options)
+    const server = new Supervisor(parts, options, release)
+    await server.start(clock.elapsed() + START_MS_MAX)
+    log(
+      'info',
+      `PostgreSQL runs in ${parts.dataFolder} (pid ${server.pid()}), ready after ${Math.round(clock.elapsed() - begun)} ms`,
+    )
+    return server
+  } catch (error) {
+    release()
+    if (error instanceof Fault || errnoOf(error) === undefined) throw error
+    const message = `the embedded PostgreSQL can't use ${options.dataDir}: ${messageOf(error)}`
+    throw new Fault('embedded_start', message, { cause: error })
+  }
+}
+
+async function prepare(
+  dataDir: string,
+  { clock, log, maxConnections }: EmbeddedServerOptions,
+): Promise<PostmasterOptions> {
+  const data = findData(dataDir)
+  const account = accountFor(data?.ownerUid)
+  const programs = usableBinaries(findBinaries(), account, systemRandom)
+  if (data) adoptData(data, programs, account, log)
+  const dataFolder = data?.path ?? (await makeData(dataDir, { programs, account, clock, random: systemRandom, log }))
+  const socketFolder = makeSocketFolder(dataDir, account)
+  return { dataDir, dataFolder, socketFolder, programs, account, maxConnections: maxConnections ?? CONNECTIONS_MAX }
+}
+
+class Supervisor implements EmbeddedServer {
+  readonly connection: Connection
+  readonly #parts: PostmasterOptions
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #release: () => void
+  readonly #stopping = new AbortController()
+  #current: Postmaster | undefined
+  #supervising: Promise<void> = Promise.resolve()
+  #stopped: Promise<void> | undefined
+
+  constructor(parts: PostmasterOptions, { clock, log }: EmbeddedServerOptions, release: () => void) {
+    this.connection = connectionTo(parts.socketFolder)
+    this.#parts = parts
+    this.#clock = clock
+    this.#log = log
+    this.#release = release
+  }
+
+  pid(): number | undefined {
+    return this.#current?.hasEnded() === false ? this.#current.pid : undefined
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  /** The first start: only what passes by itself is tried again, and not for long. */
+  async start(until: number): Promise<void> {
+    for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = longer(pauseMs)) {
+      try {
+        const first = await this.#launch()
+        this.#supervising = this.#supervise(first)
+        return
+      } catch (error) {
+        if (!(error instanceof Fault && error.retryable) || this.#clock.elapsed() + pauseMs > until) throw error
+        await this.#clock.sleep(pauseMs)
+      }
+    }
+  }
+
+  async #launch(): Promise<Postmaster> {
+    const { dataFolder, socketFolder } = this.#parts
+    await clearLeftover(dataFolder, socketFolder, this.#clock, this.#log)
+    const postmaster = spawnPostmaster(this.#parts)
+    this.#current = postmaster
+    try {
+      await waitUntilReady(postmaster, socketFolder, this.#clock, this.#stopping.signal)
+    } catch (error) {
+      await endPostmaster(postmaster.pid, postmaster.hasEnded, this.#clock)
+      throw error
+    }
+    return postmaster
+  }
+
+  /** Never rejects: a server that can't be started again is reported and tried again for as long as we live. */
+  async #supervise(first: Postmaster): Promise<void> {
+    const stopping = this.#stopping.signal
+    let running = first
+    let pauseMs = 0
+    while (!stopping.aborted) {
+      const since = this.#clock.elapsed()
+      const how = await running.ended
+      if (stopping.aborted) return
+      this.#log('error', `PostgreSQL (pid ${running.pid}) ended unexpectedly (${how}); starting it again`)
+      if (this.#clock.elapsed() - since > HEALTHY_MS) pauseMs = 0
+
+      for (;;) {
+        await this.#clock.sleep(pauseMs, stopping)
+        if (stopping.aborted) return
+        pauseMs = longer(pauseMs)
+        try {
+          running = await this.#launch()
+          this.#log('info', `PostgreSQL runs again (pid ${running.pid})`)
+          break
+        } catch (error) {
+          if (stopping.aborted) return
+          this.#log('error', `PostgreSQL could not be started again, next try in ${pauseMs} ms: ${messageOf(error)}`)
+        }
+      }
+    }
+  }
+
+  async #stop(): Promise<void> {
+    this.#stopping.abort()
+    try {
+      await this.#endCurrent()
+      // A restart under way gives up; one that succeeded in this very moment is ended here.
+      await this.#supervising
+      await this.#endCurrent()
+      await endOrphans(this.#parts.dataFolder, this.#clock, this.#log)
+    } finally {
+      removeIfEmpty(this.#parts.socketFolder)
+      this.#release()
+    }
+  }
+
+  async #endCurrent(): Promise<void> {
+    const current = this.#current
+    if (current && !current.hasEnded()) await endPostmaster(current.pid, current.hasEnded, this.#clock)
+  }
+}
+
+function longer(pauseMs: number): number {
+  return Math.min(PAUSE_MS_MAX, Math.max(PAUSE_MS_MIN, pauseMs * 2))
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder)
+  } catch {
+    // Tidiness only: the next start uses it again.
+  }
+}

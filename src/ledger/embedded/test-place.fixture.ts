@@ -1,0 +1,156 @@
+/** For tests of the embedded server: folders that are cleaned up wherever their data lives, processes, and plain questions. */
+
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { chmodSync, lstatSync, mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Client } from 'pg'
+import { systemClock } from '../../base/clock.ts'
+import type { Connection } from './postmaster.ts'
+import { type EmbeddedServer, startEmbeddedServer } from './server.ts'
+
+export const NOBODY = { uid: 65534, gid: 65534 } as const
+
+/** What one test has begun, to be undone when it is over, in reverse. */
+export class TestPlace {
+  readonly logged: string[] = []
+  readonly #undo: (() => unknown)[] = []
+
+  /** A folder that every account may enter, as most are, but temporary ones are not. */
+  folder(mode = 0o755): string {
+    const folder = mkdtempSync(join(tmpdir(), 'stampede-embedded-'))
+    chmodSync(folder, mode)
+    this.#undo.push(() => rmSync(folder, { recursive: true, force: true }))
+    return folder
+  }
+
+  /** Data that moved out of an unreachable folder is removed together with it. */
+  dataDirIn(folder: string, name = 'data'): string {
+    const dataDir = join(folder, name)
+    this.#undo.push(() => {
+      const link = join(dataDir, 'postgres')
+      if (lstatSync(link, { throwIfNoEntry: false })?.isSymbolicLink()) this.#removeOutside(readlinkSync(link))
+    })
+    return dataDir
+  }
+
+  /** A data folder whose database is made already: a copy of one that the first caller makes. */
+  async madeDataDir(): Promise<string> {
+    made ??= makeOnce()
+    const dataDir = this.dataDirIn(this.folder())
+    execFileSync('cp', ['-a', await made, dataDir])
+    return dataDir
+  }
+
+  async start(dataDir: string): Promise<EmbeddedServer> {
+    const server = await startEmbeddedServer({
+      dataDir,
+      clock: systemClock,
+      log: (level, message) => this.logged.push(`${level} ${message}`),
+    })
+    this.#undo.push(() => server.stop())
+    return server
+  }
+
+  /** The same in a process of its own. */
+  async startProcess(dataDir: string, account?: { uid: number; gid: number }): Promise<ServerProcess> {
+    const child = this.spawnProcess(dataDir, account)
+    const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
+    const said = JSON.parse(String((await lines.next()).value))
+    return { child, ended: endOf(child), ...said }
+  }
+
+  spawnProcess(dataDir: string, account?: { uid: number; gid: number }): ChildProcess {
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'server.fixture.ts'), dataDir], {
+      cwd: '/',
+      detached: true,
+      stdio: ['pipe', 'pipe', 'inherit'],
+      ...account,
+    })
+    this.#undo.push(() => child.kill('SIGKILL'))
+    return child
+  }
+
+  async undo(): Promise<void> {
+    for (const step of this.#undo.reverse()) await step()
+  }
+
+  #removeOutside(folder: string): void {
+    if (!/^\/var\/lib\/stampede\/data-[0-9a-f]+$/.test(folder)) throw new Error(`not removing ${folder}`)
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+let made: Promise<string> | undefined
+
+async function makeOnce(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'stampede-embedded-made-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  chmodSync(folder, 0o755)
+  const dataDir = join(folder, 'data')
+  const server = await startEmbeddedServer({ dataDir, clock: systemClock, log: () => {} })
+  await server.stop()
+  return dataDir
+}
+
+export interface ServerProcess {
+  readonly child: ChildProcess
+  readonly ended: Promise<void>
+  readonly connection: Connection
+  readonly postmaster: number
+  readonly fault?: string
+  readonly message?: string
+}
+
+export function endOf(child: ChildProcess): Promise<void> {
+  return new Promise(resolve => child.on('exit', () => resolve()))
+}
+
+export async function query(connection: Connection, statement: string): Promise<unknown[]> {
+  return withClient(connection, async client => {
+    const { rows } = await client.query({ text: statement, rowMode: 'array' })
+    return rows.map(row => row[0])
+  })
+}
+
+export async function withClient<T>(connection: Connection, act: (client: Client) => Promise<T>): Promise<T> {
+  const client = await connect(connection)
+  try {
+    return await act(client)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+export async function connect(connection: Connection): Promise<Client> {
+  const client = new Client(connection)
+  client.on('error', () => {})
+  await client.connect()
+  return client
+}
+
+/** Waits for a condition, never for a time; what takes longer than ten seconds has failed. */
+export async function until<T>(look: () => T | Promise<T>): Promise<NonNullable<T>> {
+  const deadline = systemClock.elapsed() + 10_000
+  for (;;) {
+    const seen = await look()
+    if (seen) return seen
+    if (systemClock.elapsed() > deadline) throw new Error(`not seen in ten seconds: ${look}`)
+    await systemClock.sleep(5)
+  }
+}
+
+/** A field of /proc/<pid>/stat, counted as in its manual; nothing when the process is gone. */
+export function procField(pid: number, field: number): string | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return text.slice(text.lastIndexOf(')') + 2).split(' ')[field - 3]
+  } catch {
+    return undefined
+  }
+}
+
+export function isGone(pid: number): boolean {
+  return [undefined, 'Z', 'X'].includes(procField(pid, 3))
+}

@@ -1,0 +1,106 @@
+-- place: a batch of reservations of one item becomes order rows, in arrival order, in one statement.
+-- In      item, epoch of the gate that reserved; p_acknowledged: buyers were already told "reserved", so a "no" must become a row;
+--         five parallel arrays in arrival order: order id, buyer, attempt, quantity, reserved at (unix ms)
+-- Out     one row: status (ok | stale | no_item), what the placed ones share (sale, price, currency, placed_at, pay_by), available
+--         afterwards, and `odd`: the asks that were not simply placed, as [{"i", "verdict": same | refused | foreign, "order"}]
+--         (its 64-bit ids as strings: JSON numbers would lose the last digits)
+-- Keeps   E5: only entries of the epoch the gate was built under are placed; available is decremented once, by what was inserted;
+--         the same id again finds its row and has no second effect; the same id for another buyer is `foreign`, and nothing is written
+-- Locks   the item row first, then orders: the one order in which everything here takes locks
+
+CREATE FUNCTION place(
+  p_item bigint, p_epoch bigint, p_acknowledged boolean,
+  p_ids bigint[], p_buyers text[], p_attempts int[], p_quantities int[], p_reserved_ms bigint[]
+) RETURNS TABLE (
+  status text, sale bigint, price_minor bigint, currency text, placed_at timestamptz, pay_by timestamptz, available int, odd jsonb
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  v         items%ROWTYPE;
+  n         int := cardinality(p_ids);
+  v_now     timestamptz;
+  v_pay_by  timestamptz;
+  wanted    bigint;
+  in_range  boolean;
+  current_epoch boolean;
+  done      int := 0;
+  taken     int := 0;
+  done_ids  bigint[];
+  oddities  jsonb := NULL;
+  o         orders%ROWTYPE;
+  standing  bigint;
+BEGIN
+  SELECT * INTO v FROM items WHERE id = p_item FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN QUERY SELECT 'no_item'::text, NULL::bigint, NULL::bigint, NULL::text, NULL::timestamptz, NULL::timestamptz, NULL::int, NULL::jsonb;
+    RETURN;
+  END IF;
+  current_epoch := p_epoch = v.gate_epoch;
+  IF NOT current_epoch AND NOT p_acknowledged THEN
+    RETURN QUERY SELECT 'stale'::text, v.sale, v.price_minor, v.currency, NULL::timestamptz, NULL::timestamptz, v.available, NULL::jsonb;
+    RETURN;
+  END IF;
+
+  -- Read after the lock was granted, so that placed_at follows the order of placing.
+  v_now := clock_timestamp();
+  v_pay_by := v_now + v.pay_within_ms * interval '1 millisecond';
+
+  IF current_epoch THEN
+    SELECT sum(q), bool_and(q BETWEEN 1 AND v.quantity_max) INTO wanted, in_range FROM unnest(p_quantities) AS q;
+    -- The usual case: all fit, so their order does not matter. Whoever collides with a row that stands is looked at one by one below.
+    IF in_range AND wanted <= v.available THEN
+      WITH inserted AS (
+        INSERT INTO orders (id, item, buyer, attempt, quantity, price_minor, currency, state, epoch, reserved_at, placed_at, pay_by)
+        SELECT a.id, p_item, a.buyer, a.attempt, a.quantity, v.price_minor, v.currency, 'pending', p_epoch,
+               to_timestamp(a.reserved_ms / 1000.0), v_now, v_pay_by
+        FROM unnest(p_ids, p_buyers, p_attempts, p_quantities, p_reserved_ms) AS a (id, buyer, attempt, quantity, reserved_ms)
+        ON CONFLICT DO NOTHING
+        RETURNING orders.id, orders.quantity
+      )
+      SELECT count(*), coalesce(sum(inserted.quantity), 0), CASE WHEN count(*) < n THEN array_agg(inserted.id) END
+      INTO done, taken, done_ids FROM inserted;
+    END IF;
+  END IF;
+
+  IF done < n THEN
+    FOR i IN 1..n LOOP
+      CONTINUE WHEN p_ids[i] = ANY (done_ids);
+
+      SELECT * INTO o FROM orders WHERE id = p_ids[i] AND item = p_item;
+      IF FOUND THEN
+        oddities := coalesce(oddities, '[]'::jsonb) || CASE
+          WHEN o.buyer = p_buyers[i] THEN jsonb_build_object('i', i - 1, 'verdict', 'same', 'order', to_jsonb(o) || jsonb_build_object('id', o.id::text, 'superseded_by', o.superseded_by::text))
+          ELSE jsonb_build_object('i', i - 1, 'verdict', 'foreign') END;
+        CONTINUE;
+      END IF;
+
+      -- Another order of this buyer stands: a live one, or one that used this very attempt.
+      SELECT s.id INTO standing FROM orders s
+      WHERE s.item = p_item AND s.buyer = p_buyers[i]
+        AND (s.state <> 'closed' OR (s.attempt = p_attempts[i] AND s.reason <> 'refused'))
+      ORDER BY s.state <> 'closed' DESC LIMIT 1;
+
+      IF standing IS NULL AND current_epoch AND p_quantities[i] BETWEEN 1 AND v.quantity_max AND p_quantities[i] <= v.available - taken THEN
+        INSERT INTO orders (id, item, buyer, attempt, quantity, price_minor, currency, state, epoch, reserved_at, placed_at, pay_by)
+        VALUES (p_ids[i], p_item, p_buyers[i], p_attempts[i], p_quantities[i], v.price_minor, v.currency, 'pending', p_epoch,
+                to_timestamp(p_reserved_ms[i] / 1000.0), v_now, v_pay_by);
+        taken := taken + p_quantities[i];
+      ELSE
+        -- E7: a refusal is a row too, and never stands in the way of the order that does.
+        INSERT INTO orders (id, item, buyer, attempt, quantity, price_minor, currency, state, reason, superseded_by, epoch,
+                            reserved_at, placed_at, closed_at)
+        VALUES (p_ids[i], p_item, p_buyers[i], p_attempts[i], greatest(p_quantities[i], 1), v.price_minor, v.currency, 'closed', 'refused',
+                standing, p_epoch, to_timestamp(p_reserved_ms[i] / 1000.0), v_now, v_now)
+        RETURNING * INTO o;
+        oddities := coalesce(oddities, '[]'::jsonb) || jsonb_build_object('i', i - 1, 'verdict', 'refused', 'order',
+          to_jsonb(o) || jsonb_build_object('id', o.id::text, 'superseded_by', o.superseded_by::text));
+      END IF;
+    END LOOP;
+  END IF;
+
+  IF taken > 0 THEN
+    UPDATE items SET available = available - taken WHERE id = p_item;
+  END IF;
+  RETURN QUERY SELECT 'ok'::text, v.sale, v.price_minor, v.currency, v_now, v_pay_by, v.available - taken, oddities;
+END
+$$;

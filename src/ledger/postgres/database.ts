@@ -1,0 +1,139 @@
+/**
+ * The connection to PostgreSQL: a bounded pool, prepared statements out of `ledger/sql`, and faults with bounded retries.
+ * Isolation is READ COMMITTED on purpose: every decision is taken under the item's row lock, and a stricter level would only add
+ * aborts to retry. All statements that come through `run` are idempotent, so a retry after an unknown outcome is safe.
+ */
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { assert } from '../../base/assert.ts'
+import type { Clock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
+import type { Random } from '../../base/random.ts'
+import { retry } from '../../base/retry.ts'
+import { toFault } from './faults.ts'
+
+export type Row = Record<string, unknown>
+
+/** The part of `pg` that reads and writes: a pool, or one client inside a transaction. */
+interface Queryable {
+  query(config: { name: string; text: string; values: unknown[] }): Promise<{ rows: Row[] }>
+}
+
+export interface Database {
+  /** One statement of `ledger/sql`, by file name. Tried again, at most three times, when the ledger was away or collided. */
+  run(name: string, values: unknown[]): Promise<Row[]>
+  /** Several statements on one connection between BEGIN and COMMIT. Not retried here. */
+  transaction<T>(work: (run: (name: string, values: unknown[]) => Promise<Row[]>) => Promise<T>): Promise<T>
+  /** A connection of one's own, outside the pool (advisory locks, migrations). */
+  connect(): Promise<pg.Client>
+  /** Opens connections before they are needed. */
+  warm(count: number): Promise<void>
+  stats(): { readonly total: number; readonly idle: number; readonly waiting: number }
+  close(): Promise<void>
+}
+
+interface DatabaseOptions {
+  readonly connection: pg.ClientConfig
+  readonly poolMax: number
+  readonly clock: Clock
+  readonly random: Random
+  readonly onError: (error: Error) => void
+}
+
+const RETRY = { tries: 3, baseMs: 20, maxMs: 200 }
+
+export function createDatabase(options: DatabaseOptions): Database {
+  const settings: pg.ClientConfig = {
+    ...options.connection,
+    application_name: 'stampede',
+    connectionTimeoutMillis: 2_000,
+    query_timeout: 10_000,
+    statement_timeout: 9_000,
+    keepAlive: true,
+    types: { getTypeParser: parserFor as pg.CustomTypesConfig['getTypeParser'] },
+  }
+  const pool = new pg.Pool({ ...settings, max: options.poolMax, idleTimeoutMillis: 30_000 })
+  pool.on('error', options.onError)
+  const statements = readStatements()
+
+  const execute = async (on: Queryable, name: string, values: unknown[]) => {
+    const text = statements.get(name)
+    assert(text !== undefined, `there is no statement ${name}.sql`)
+    try {
+      return (await on.query({ name, text, values })).rows
+    } catch (error) {
+      throw toFault(error)
+    }
+  }
+
+  return {
+    run: (name, values) =>
+      retry(
+        options.clock,
+        options.random,
+        RETRY,
+        () => execute(pool as Queryable, name, values),
+        error => error instanceof Fault && error.retryable,
+      ),
+    async transaction(work) {
+      const client = await pool.connect().catch((error: unknown) => {
+        throw toFault(error)
+      })
+      let broken: Error | undefined
+      // A client that is checked out reports its connection's death here; without a listener that would end the process.
+      const onError = (error: Error) => {
+        broken = error
+      }
+      client.on('error', onError)
+      try {
+        await client.query('BEGIN')
+        const result = await work((name, values) => execute(client as Queryable, name, values))
+        await client.query('COMMIT')
+        return result
+      } catch (error) {
+        broken = error instanceof Error ? error : new Error(String(error))
+        throw toFault(error)
+      } finally {
+        client.removeListener('error', onError)
+        // A connection that failed in mid-transaction is thrown away: the server rolls back.
+        client.release(broken)
+      }
+    },
+    async connect() {
+      const client = new pg.Client({ ...settings, query_timeout: 60_000, statement_timeout: 60_000 })
+      client.on('error', options.onError)
+      try {
+        await client.connect()
+      } catch (error) {
+        throw toFault(error)
+      }
+      return client
+    },
+    async warm(count) {
+      const clients = await Promise.all(Array.from({ length: Math.min(count, options.poolMax) }, () => pool.connect()))
+      for (const client of clients) client.release()
+    },
+    stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    close: () => pool.end(),
+  }
+}
+
+const TIMESTAMPTZ = 1184
+
+/** Times become unix milliseconds; 64-bit numbers stay strings. */
+function parserFor(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
+  const parse = pg.types.getTypeParser(oid, format ?? 'text') as (value: string) => unknown
+  return oid === TIMESTAMPTZ ? value => (parse(value) as Date).getTime() : parse
+}
+
+function readStatements(): ReadonlyMap<string, string> {
+  const folder = fileURLToPath(new URL('../sql', import.meta.url))
+  return new Map(
+    readdirSync(folder)
+      .filter(file => file.endsWith('.sql'))
+      .map(file => [basename(file, '.sql'), readFileSync(join(folder, file), 'utf8')]),
+  )
+}

@@ -1,0 +1,59 @@
+/**
+ * What went wrong between us and PostgreSQL, in one table: which failures may be tried again, and after which the outcome is unknown
+ * (the statement may have been committed although no answer came). Everything else is a bug and is passed on as it is.
+ */
+
+import { Fault } from '../../base/fault.ts'
+
+type Kind = { readonly code: string; readonly outcomeUnknown: boolean }
+
+const AWAY: Kind = { code: 'ledger_away', outcomeUnknown: true }
+const NOT_REACHED: Kind = { code: 'ledger_away', outcomeUnknown: false }
+const COLLIDED: Kind = { code: 'ledger_collision', outcomeUnknown: false }
+
+/** By SQLSTATE, or by the system's error code where no server answered. All of these are retryable. */
+const RETRYABLE: Readonly<Record<string, Kind>> = {
+  '40001': COLLIDED, // serialization_failure
+  '40P01': COLLIDED, // deadlock_detected
+  '55P03': COLLIDED, // lock_not_available
+  '53300': NOT_REACHED, // too_many_connections
+  '57P03': NOT_REACHED, // cannot_connect_now: starting up or shutting down
+  '57014': AWAY, // query_canceled, by our own time limit
+  '57P01': AWAY, // admin_shutdown
+  '57P02': AWAY, // crash_shutdown
+  '57P05': AWAY, // idle_session_timeout
+  '08000': AWAY,
+  '08003': AWAY,
+  '08006': AWAY,
+  '25006': AWAY, // read_only_sql_transaction: we reached a standby
+  ECONNREFUSED: NOT_REACHED,
+  ENOENT: NOT_REACHED,
+  EAI_AGAIN: NOT_REACHED,
+  ENOTFOUND: NOT_REACHED,
+  ETIMEDOUT: AWAY,
+  ECONNRESET: AWAY,
+  EPIPE: AWAY,
+}
+
+/** `pg` reports these without a code. */
+const MESSAGES: readonly (readonly [RegExp, Kind])[] = [
+  [/timeout exceeded when trying to connect/i, NOT_REACHED],
+  [
+    /connection terminated|connection ended|not queryable|client has encountered a connection error|client was closed/i,
+    AWAY,
+  ],
+  [/query read timeout/i, AWAY],
+]
+
+export function toFault(error: unknown): unknown {
+  if (error instanceof Fault || !(error instanceof Error)) return error
+  const code = (error as { code?: unknown }).code
+  const byCode = typeof code === 'string' && Object.hasOwn(RETRYABLE, code) ? RETRYABLE[code] : undefined
+  const kind = byCode ?? MESSAGES.find(([pattern]) => pattern.test(error.message))?.[1]
+  if (kind === undefined) return error
+  return new Fault(kind.code, `the ledger did not answer: ${error.message}`, {
+    retryable: true,
+    outcomeUnknown: kind.outcomeUnknown,
+    cause: error,
+  })
+}

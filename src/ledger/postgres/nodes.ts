@@ -1,0 +1,33 @@
+/** Node ids in PostgreSQL. */
+
+import { Fault } from '../../base/fault.ts'
+import type { Nodes } from '../nodes.ts'
+import type { Database } from './database.ts'
+import { number } from './rows.ts'
+
+/** Long enough to outlast a hiccup of the ledger, short enough that a thousand restarts a minute still find a free number. */
+const NODE_LEASE_MS = 30_000
+const TRIES_MAX = 20
+
+export function createNodes(database: Database): Nodes {
+  return {
+    async lease(holder, nowMs) {
+      for (let i = 0; i < TRIES_MAX; i += 1) {
+        const [row] = await database.run('lease_node', [holder, nowMs, NODE_LEASE_MS])
+        if (row !== undefined)
+          return { node: number(row, 'id'), fromMs: number(row, 'from_ms'), untilMs: number(row, 'until_ms') }
+      }
+      throw new Fault(
+        'no_node_id',
+        'all 1024 node ids are taken: stop some processes, or wait half a minute for their leases to lapse',
+      )
+    },
+    async renew(node, holder, nowMs) {
+      const [row] = await database.run('renew_node', [node, holder, nowMs, NODE_LEASE_MS])
+      return row === undefined ? undefined : number(row, 'until_ms')
+    },
+    async giveBack(node, holder, lastMs) {
+      await database.run('give_back_node', [node, holder, lastMs])
+    },
+  }
+}

@@ -1,0 +1,104 @@
+/** Rows into domain objects, in one place, each column checked as it comes in. */
+
+import { assert } from '../../base/assert.ts'
+import type { Door, Item } from '../../domain/item.ts'
+import type { CloseReason, Order, OrderState } from '../../domain/order.ts'
+import type { Sale, SaleRule, StoredSaleState } from '../../domain/sale.ts'
+import type { Row } from './database.ts'
+
+export function text(row: Row, column: string): string {
+  const value = row[column]
+  assert(typeof value === 'string', `column ${column} is not text`)
+  return value
+}
+
+/** 32-bit columns come as numbers, 64-bit ones as text; both must be exact. */
+export function number(row: Row, column: string): number {
+  const value = Number(row[column])
+  assert(row[column] !== null && Number.isSafeInteger(value), `column ${column} is not an exact number`)
+  return value
+}
+
+function optionalText(row: Row, column: string): string | undefined {
+  return row[column] === null ? undefined : text(row, column)
+}
+
+/** Times come as unix ms from a column, as RFC 3339 from JSON. */
+export function time(row: Row, column: string): number {
+  const value = row[column]
+  const ms = typeof value === 'string' ? Date.parse(value) : value
+  assert(typeof ms === 'number' && Number.isFinite(ms), `column ${column} is not a time`)
+  return Math.trunc(ms)
+}
+
+function optionalTime(row: Row, column: string): number | undefined {
+  return row[column] === null ? undefined : time(row, column)
+}
+
+export function toOrder(row: Row): Order {
+  return {
+    id: text(row, 'id'),
+    sale: text(row, 'sale'),
+    item: text(row, 'item'),
+    buyer: text(row, 'buyer'),
+    attempt: number(row, 'attempt'),
+    quantity: number(row, 'quantity'),
+    price: { amount: number(row, 'price_minor'), currency: text(row, 'currency') },
+    state: text(row, 'state') as OrderState,
+    reason: optionalText(row, 'reason') as CloseReason | undefined,
+    supersededBy: optionalText(row, 'superseded_by'),
+    epoch: number(row, 'epoch'),
+    reservedAtMs: time(row, 'reserved_at'),
+    placedAtMs: time(row, 'placed_at'),
+    payByMs: optionalTime(row, 'pay_by'),
+    paidAtMs: optionalTime(row, 'paid_at'),
+    closedAtMs: optionalTime(row, 'closed_at'),
+    version: number(row, 'version'),
+  }
+}
+
+function toItem(row: Row): Item {
+  const currency = text(row, 'currency')
+  return {
+    id: text(row, 'id'),
+    sale: text(row, 'sale_id'),
+    sku: optionalText(row, 'sku'),
+    name: text(row, 'name'),
+    image: optionalText(row, 'image'),
+    price: { amount: number(row, 'price_minor'), currency },
+    listPrice: row.list_price_minor === null ? undefined : { amount: number(row, 'list_price_minor'), currency },
+    units: number(row, 'units'),
+    available: number(row, 'available'),
+    quantityMax: number(row, 'quantity_max'),
+    attemptsMax: number(row, 'attempts_max'),
+    payWithinMs: number(row, 'pay_within_ms'),
+    whenGateDown: text(row, 'when_gate_down') as 'ledger' | 'shut',
+    homeDoor: text(row, 'home_door') as 'gate' | 'ledger',
+    shards: number(row, 'shards'),
+    door: text(row, 'door') as Door,
+    epoch: number(row, 'epoch'),
+    gateEpoch: number(row, 'gate_epoch'),
+    changeNo: number(row, 'change_no'),
+  }
+}
+
+/** Rows of one item each, with their sale's columns beside them, grouped by sale in the order they came. */
+export function toSales(rows: readonly Row[]): readonly Sale[] {
+  const sales = new Map<string, { first: Row; items: Item[] }>()
+  for (const row of rows) {
+    const id = text(row, 'sale_id')
+    const sale = sales.get(id)
+    if (sale === undefined) sales.set(id, { first: row, items: [toItem(row)] })
+    else sale.items.push(toItem(row))
+  }
+  return [...sales].map(([id, { first, items }]) => ({
+    id,
+    name: text(first, 'sale_name'),
+    opensAtMs: time(first, 'opens_at'),
+    closesAtMs: time(first, 'closes_at'),
+    warmBeforeMs: number(first, 'warm_before_ms'),
+    state: text(first, 'state') as StoredSaleState,
+    rule: text(first, 'rule') as SaleRule,
+    items,
+  }))
+}

@@ -1,0 +1,64 @@
+/** Sales in PostgreSQL. */
+
+import { assert } from '../../base/assert.ts'
+import type { Door } from '../../domain/item.ts'
+import type { Sales } from '../sales.ts'
+import type { Database } from './database.ts'
+import { number, text, time, toSales } from './rows.ts'
+
+export function createSales(database: Database): Sales {
+  return {
+    async create(sale) {
+      const items = sale.items.map((item, position) => ({
+        id: item.id,
+        position,
+        sku: item.sku ?? null,
+        name: item.name,
+        image: item.image ?? null,
+        price_minor: item.price.amount,
+        list_price_minor: item.listPrice?.amount ?? null,
+        currency: item.price.currency,
+        units: item.units,
+        quantity_max: item.quantityMax,
+        attempts_max: item.attemptsMax,
+        pay_within_ms: item.payWithinMs,
+        when_gate_down: item.whenGateDown,
+        home_door: item.homeDoor,
+        shards: item.shards,
+      }))
+      await database.run('create_sale', [
+        sale.id,
+        sale.name,
+        sale.opensAtMs,
+        sale.closesAtMs,
+        sale.warmBeforeMs,
+        sale.rule,
+        JSON.stringify(items),
+      ])
+    },
+    async find(id) {
+      return toSales(await database.run('find_sale', [id]))[0]
+    },
+    async list({ drafts, limit }) {
+      return toSales(await database.run('list_sales', [drafts, limit]))
+    },
+    async warmDue() {
+      return toSales(await database.run('warm_due_sales', []))
+    },
+    async move(id, from, to) {
+      return (await database.run('move_sale', [id, from, to])).length === 1
+    },
+    async rights(items) {
+      return (await database.run('item_rights', [items])).map(row => ({
+        item: text(row, 'id'),
+        epoch: number(row, 'epoch'),
+        door: text(row, 'door') as Door,
+      }))
+    },
+    async now() {
+      const [row] = await database.run('now', [])
+      assert(row !== undefined, 'the ledger has no clock')
+      return time(row, 'now')
+    },
+  }
+}

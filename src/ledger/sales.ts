@@ -1,0 +1,26 @@
+/** Sales and their items in the ledger: create, read, move. States move by compare-and-set; a move that no longer fits is refused. */
+
+import type { Epoch, ItemId, SaleId } from '../domain/ids.ts'
+import type { Door } from '../domain/item.ts'
+import type { Sale, StoredSaleState } from '../domain/sale.ts'
+
+/** Where an item's selling right stands: what the edge's look loop reads. */
+interface ItemRight {
+  readonly item: ItemId
+  readonly epoch: Epoch
+  readonly door: Door
+}
+
+export interface Sales {
+  create(sale: Sale): Promise<void>
+  find(id: SaleId): Promise<Sale | undefined>
+  /** Newest opening first. */
+  list(options: { readonly drafts: boolean; readonly limit: number }): Promise<readonly Sale[]>
+  /** Sales that a gate must know now: not a draft, warm-up begun, not over. By the ledger's clock. */
+  warmDue(): Promise<readonly Sale[]>
+  /** False when the sale was not in one of the `from` states. */
+  move(id: SaleId, from: readonly StoredSaleState[], to: StoredSaleState): Promise<boolean>
+  rights(items: readonly ItemId[]): Promise<readonly ItemRight[]>
+  /** The ledger's clock, unix ms. */
+  now(): Promise<number>
+}

@@ -1,0 +1,17 @@
+-- create_sale: a sale and its items, as a draft, in one statement.
+-- In      sale: id, name, opens_at (ms), closes_at (ms), warm_before_ms, rule; items: a JSON array, ids as strings
+-- Out     nothing
+-- Keeps   the same sale id again changes nothing; available starts as units
+WITH made AS (
+  INSERT INTO sales (id, name, opens_at, closes_at, warm_before_ms, rule)
+  VALUES ($1, $2, to_timestamp($3::bigint / 1000.0), to_timestamp($4::bigint / 1000.0), $5, $6)
+  ON CONFLICT DO NOTHING
+  RETURNING id
+)
+INSERT INTO items (id, sale, position, sku, name, image, price_minor, list_price_minor, currency, units, available,
+                   quantity_max, attempts_max, pay_within_ms, when_gate_down, home_door, shards)
+SELECT i.id, made.id, i.position, i.sku, i.name, i.image, i.price_minor, i.list_price_minor, i.currency, i.units, i.units,
+       i.quantity_max, i.attempts_max, i.pay_within_ms, i.when_gate_down, i.home_door, i.shards
+FROM made, jsonb_to_recordset($7::jsonb) AS i (
+  id bigint, position int, sku text, name text, image text, price_minor bigint, list_price_minor bigint, currency text, units int,
+  quantity_max int, attempts_max int, pay_within_ms bigint, when_gate_down text, home_door text, shards int)

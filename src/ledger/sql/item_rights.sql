@@ -1,0 +1,5 @@
+-- item_rights: who may sell these items now.
+-- In      array of item ids
+-- Out     id, epoch, door
+-- Keeps   a plain read of the primary
+SELECT id, epoch, door FROM items WHERE id = ANY ($1::bigint[])

@@ -1,0 +1,23 @@
+/** The command line: parse it, run the command, and turn what stops it into one clear line and an exit code (1 failed, 2 usage). */
+
+import { Command } from 'commander'
+import { addConfig } from './cli/config.ts'
+import { explain } from './cli/explain.ts'
+import { addMigrate } from './cli/migrate.ts'
+import { addServe } from './cli/serve.ts'
+
+const program = new Command('stampede')
+  .description('A flash-sale engine: sells each unit exactly once and keeps its word when a part dies.')
+  .exitOverride(error => process.exit(error.exitCode === 0 ? 0 : 2))
+addServe(program)
+addMigrate(program)
+addConfig(program)
+
+try {
+  await program.parseAsync(process.argv)
+  process.exit(0)
+} catch (error) {
+  const { line, exitCode } = explain(error)
+  process.stderr.write(`stampede: ${line}\n`)
+  process.exit(exitCode)
+}

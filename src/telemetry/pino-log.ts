@@ -1,0 +1,26 @@
+/** Logs as JSON lines on standard output. Anything that looks like a secret is cut out, wherever a careless caller put it. */
+
+import pino from 'pino'
+import type { Log } from '../base/log.ts'
+
+const SECRET_FIELDS = ['token', 'ticket', 'secret', 'authorization', 'cookie', 'password']
+
+export function createPinoLog(level: string): Log {
+  return pino({
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: label => ({ level: label }) },
+    serializers: { err: errorFields },
+    redact: { paths: SECRET_FIELDS.flatMap(field => [field, `*.${field}`]), censor: '[hidden]' },
+  })
+}
+
+/** Enough to find the place; a driver's error object would drag its whole connection along. */
+function errorFields(error: unknown): unknown {
+  if (!(error instanceof Error)) return String(error)
+  const { name, message, stack } = error
+  const code = (error as { code?: unknown }).code
+  const cause = error.cause === undefined ? undefined : errorFields(error.cause)
+  return { name, message, ...(typeof code === 'string' && { code }), stack, ...(cause !== undefined && { cause }) }
+}

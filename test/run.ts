@@ -1,0 +1,245 @@
+/**
+ * `npm test`: every check there is, in stages, cheapest first. One failing stage does not hide the next; any failure makes the
+ * exit code 1. The last line is `N passed, N failed`: tests as Bun's report counts them, every other stage as one.
+ *
+ * What can't be counted has failed: no report, a test file the report does not name (it did not load, or holds no test), an exit
+ * code that contradicts the report, a stage past its limit, a process left running that still holds the stage's output.
+ *
+ *   npm test                      format and lint, types, tidy, tests
+ *   npm run test:long             the same, with the `*.long.test.ts` files
+ *   npm test -- src/gate test/x   only the tests whose path starts with an argument; a long one must be named in full
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative, resolve, sep } from 'node:path'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const TIDY = 'test/tidy.test.ts'
+const TEST_FOLDERS = ['src', 'test', 'bench', 'web']
+
+const TEST_MS_MAX = 60_000
+const STAGE_MS_MAX = 20 * 60_000
+const STAGE_LONG_MS_MAX = 2 * 60 * 60_000
+/** How long output may stay open after a stage's process has ended before something else must be holding it. */
+const OUTPUT_OPEN_MS_MAX = 5_000
+
+interface Counts {
+  readonly passed: number
+  readonly failed: number
+}
+
+interface Stage {
+  readonly name: string
+  run(): Promise<Counts>
+}
+
+const color = process.stdout.isTTY === true
+let running: ChildProcess | undefined
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+function heading(name: string): string {
+  return color ? `\n\x1b[1m── ${name}\x1b[0m` : `\n── ${name}`
+}
+
+/** Runs a command with its output passed on. Resolves with why it failed, or undefined; never rejects. */
+function command(args: readonly string[], limitMs: number): Promise<string | undefined> {
+  return new Promise(done => {
+    const env = { ...process.env, ...(color ? { FORCE_COLOR: '1' } : {}) }
+    const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    running = child
+    let why: string | undefined
+    const limit = setTimeout(() => {
+      why = `took longer than ${limitMs / 60_000} minutes and was ended`
+      child.kill('SIGKILL')
+    }, limitMs)
+    const end = () => {
+      clearTimeout(limit)
+      running = undefined
+      done(why)
+    }
+    child.stdout.on('data', (chunk: Buffer) => process.stdout.write(chunk))
+    child.stderr.on('data', (chunk: Buffer) => process.stdout.write(chunk))
+    child.on('error', error => {
+      why = `could not be started: ${error.message}`
+      end()
+    })
+    child.on('exit', (code, signal) => {
+      if (signal !== null) why ??= `was ended by ${signal}`
+      else if (code !== 0) why ??= `exit code ${code}`
+      const open = setTimeout(() => {
+        why ??= 'left a process running that still holds its output'
+        child.stdout.destroy()
+        child.stderr.destroy()
+        end()
+      }, OUTPUT_OPEN_MS_MAX)
+      child.on('close', () => {
+        clearTimeout(open)
+        end()
+      })
+    })
+  })
+}
+
+/** A stage that only passes or fails. */
+function check(name: string, args: readonly string[]): Stage {
+  return {
+    name,
+    async run() {
+      const why = await command(args, STAGE_MS_MAX)
+      if (why === undefined) return { passed: 1, failed: 0 }
+      say(`${name}: ${why}`)
+      return { passed: 0, failed: 1 }
+    },
+  }
+}
+
+/** A stage of test files, run one after the other in one Bun. */
+function tests(name: string, files: readonly string[], limitMs: number): Stage {
+  return {
+    name,
+    async run() {
+      const folder = mkdtempSync(join(tmpdir(), 'stampede-test-report-'))
+      const report = join(folder, 'junit.xml')
+      try {
+        const why = await command(
+          [
+            'test',
+            `--timeout=${TEST_MS_MAX}`,
+            '--reporter=junit',
+            `--reporter-outfile=${report}`,
+            ...files.map(file => `./${file}`),
+          ],
+          limitMs,
+        )
+        const counted = countReport(readIfThere(report), files)
+        for (const file of counted.silent)
+          say(`${name}: ${file} reported nothing: it did not load, holds no test, or the run ended before it`)
+        if (counted.skipped > 0) say(`${name}: ${counted.skipped} do not apply on this machine`)
+        const failed = counted.failed + counted.silent.length
+        if (why === undefined || (failed > 0 && why === 'exit code 1')) return { passed: counted.passed, failed }
+        say(`${name}: ${why}`)
+        return { passed: counted.passed, failed: failed + 1 }
+      } finally {
+        rmSync(folder, { recursive: true, force: true })
+      }
+    },
+  }
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** `silent` are the files that the report does not name. */
+function countReport(xml: string, files: readonly string[]): Counts & { skipped: number; silent: string[] } {
+  const total = /<testsuites [^>]*>/.exec(xml)?.[0] ?? ''
+  const number = (name: string) => Number(new RegExp(` ${name}="(\\d+)"`).exec(total)?.[1] ?? 0)
+  const named = new Set(Array.from(xml.matchAll(/<testsuite [^>]*?file="([^"]*)"/g), match => plain(match[1] ?? '')))
+  const failed = number('failures')
+  return {
+    passed: number('tests') - failed - number('skipped'),
+    failed,
+    skipped: number('skipped'),
+    silent: files.filter(file => !named.has(file)),
+  }
+}
+
+function plain(xml: string): string {
+  return xml
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&apos;', "'")
+    .replaceAll('&amp;', '&')
+    .replaceAll('\\', '/')
+}
+
+/** Every test file, as paths from the root with forward slashes, sorted. */
+function testFiles(): string[] {
+  const found: string[] = []
+  const walk = (folder: string) => {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name)
+      if (entry.isDirectory() && entry.name !== 'node_modules') walk(path)
+      else if (entry.isFile() && entry.name.endsWith('.test.ts')) found.push(relative(ROOT, path).split(sep).join('/'))
+    }
+  }
+  const there = new Set(readdirSync(ROOT))
+  for (const folder of TEST_FOLDERS) if (there.has(folder)) walk(join(ROOT, folder))
+  return found.sort()
+}
+
+const isLong = (file: string) => file.endsWith('.long.test.ts')
+
+function chosen(files: readonly string[], wanted: readonly string[], long: boolean): string[] {
+  const starts = wanted.map(path => relative(ROOT, resolve(path)).split(sep).join('/'))
+  return files.filter(file =>
+    starts.some(start => file === start || (file.startsWith(start) && (long || !isLong(file)))),
+  )
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  const unknown = args.filter(arg => arg.startsWith('-') && arg !== '--long')
+  const long = args.includes('--long')
+  const wanted = args.filter(arg => !arg.startsWith('-'))
+  const all = testFiles()
+  const files =
+    wanted.length > 0 ? chosen(all, wanted, long) : all.filter(file => file !== TIDY && (long || !isLong(file)))
+  const limitMs = files.some(isLong) ? STAGE_LONG_MS_MAX : STAGE_MS_MAX
+  if (unknown.length > 0 || files.length === 0) {
+    say(unknown.length > 0 ? `test: there is no option ${unknown.join(' ')}` : 'test: no test file matches')
+    return finish([{ passed: 0, failed: 1 }])
+  }
+
+  const biome = ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings', '--max-diagnostics=200', '.']
+  const stages: Stage[] =
+    wanted.length > 0
+      ? []
+      : [
+          check('format and lint', color ? [...biome, '--colors=force'] : biome),
+          check('types', ['node_modules/typescript/bin/tsc', '--noEmit', ...(color ? ['--pretty'] : [])]),
+          tests('tidy', [TIDY], STAGE_MS_MAX),
+        ]
+  stages.push(tests('tests', files, limitMs))
+
+  const results: (Counts & { name: string; ms: number })[] = []
+  for (const stage of stages) {
+    say(heading(stage.name))
+    const from = performance.now()
+    const counts = await stage.run()
+    results.push({ ...counts, name: stage.name, ms: performance.now() - from })
+  }
+
+  say(heading('stages'))
+  for (const { name, ms, passed, failed } of results) {
+    const verdict = failed > 0 ? 'FAILED' : 'ok'
+    say(
+      `${name.padEnd(16)} ${verdict.padEnd(7)} ${(ms / 1000).toFixed(1).padStart(6)} s  ${passed} passed, ${failed} failed`,
+    )
+  }
+  finish(results)
+}
+
+/** The last line, and the exit. A leftover process may hold our handles open, so the exit is asked for, not waited for. */
+function finish(results: readonly Counts[]): void {
+  const passed = results.reduce((sum, one) => sum + one.passed, 0)
+  const failed = results.reduce((sum, one) => sum + one.failed, 0)
+  process.stdout.write(`\n${passed} passed, ${failed} failed\n`, () => process.exit(failed === 0 && passed > 0 ? 0 : 1))
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    running?.kill(signal)
+    process.exit(1)
+  })
+}
+await main(process.argv.slice(2))

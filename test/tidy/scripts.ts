@@ -1,0 +1,106 @@
+/** SQL and Lua are source: each file says what it is, is called by somebody, and stands in its row. */
+
+import { type Rule, tree } from './rule.ts'
+import type { File } from './tree.ts'
+
+/** The leading comment lines of a SQL or Lua file, without the dashes. */
+function header(file: File): string[] {
+  const lines: string[] = []
+  for (const line of file.text.split('\n')) {
+    if (!line.startsWith('--')) break
+    lines.push(line.replace(/^--\s?/, ''))
+  }
+  return lines
+}
+
+/** What is wrong with the header of a SQL or Lua file, if anything. */
+function headerFault(file: File, words: readonly string[]): string | undefined {
+  const stem = (file.path.split('/').at(-1) as string).replace(/\.\w+$/, '').replace(/^\d{4}_/, '')
+  const lines = header(file)
+  if (!new RegExp(`^${stem}: .{10,}`).test(lines[0] ?? '')) return `must open with "-- ${stem}: what it does"`
+  const missing = words.filter(word => !lines.some(line => new RegExp(`^\\s*(.*\\s{2,})?${word}\\s+\\S`).test(line)))
+  return missing.length === 0 ? undefined : `header lacks ${missing.map(word => `"-- ${word} …"`).join(', ')}`
+}
+
+export const headersOfScripts: Rule = {
+  name: 'every SQL and Lua file opens with its name, In, Out and Keeps (Lua: KEYS, ARGV, Returns, Keeps)',
+  remedy: 'Write the header as CONTRIBUTING.md shows it: the first line names the file, then one line each.',
+  check(files) {
+    const found: string[] = []
+    for (const file of files.filter(one => one.path.startsWith('src/'))) {
+      const words = file.path.endsWith('.sql')
+        ? ['In', 'Out', 'Keeps']
+        : file.path.endsWith('.lua')
+          ? ['KEYS', 'ARGV', 'Returns', 'Keeps']
+          : undefined
+      const fault = words && headerFault(file, words)
+      if (fault !== undefined) found.push(`${file.path}: ${fault}`)
+    }
+    return found
+  },
+  breaks: [
+    tree('src/ledger/sql/turn.sql', 'UPDATE items SET door = $1'),
+    tree('src/ledger/sql/turn.sql', '-- bump: another operation\n-- In  item\n-- Out  a row\n-- Keeps  E3\nUPDATE'),
+    tree('src/ledger/sql/turn.sql', '-- turn: opens an item\n-- In  item\n-- Out  a row\nUPDATE'),
+    tree('src/ledger/sql/turn.sql', '-- turn: opens an item\n-- In  item\nUPDATE\n-- Out  a row\n-- Keeps  E3'),
+    tree(
+      'src/gate/redis/scripts/reserve.lua',
+      '-- reserve: decides a batch\n-- KEYS  gate\n-- Keeps  all of it\nreturn 1',
+    ),
+  ],
+  keeps: [
+    tree('src/ledger/sql/turn.sql', '-- turn: opens an item\n-- In  item\n-- Out  a row\n-- Keeps  E3\nUPDATE'),
+    tree(
+      'src/ledger/migrations/0001_tables.sql',
+      '-- tables: all the tables\n-- In  nothing\n-- Out  tables\n-- Keeps  checks\n\nCREATE',
+    ),
+    tree(
+      'src/gate/redis/scripts/reserve.lua',
+      '-- reserve: decides a batch\n-- KEYS  gate    ARGV  epoch\n-- Returns  status\n-- Keeps  all\nreturn 1',
+    ),
+  ],
+}
+
+/** `place` for src/ledger/sql/place.sql. */
+function operationOf(path: string): string | undefined {
+  return /^src\/ledger\/sql\/(.+)\.sql$/.exec(path)?.[1]
+}
+
+export const operationsUsed: Rule = {
+  name: 'every SQL operation is called by name somewhere in src',
+  remedy: "Call it (database.run('name', …)) or delete the file.",
+  check(files) {
+    const code = files.filter(
+      file => file.path.startsWith('src/') && file.path.endsWith('.ts') && !file.path.endsWith('.test.ts'),
+    )
+    return files
+      .filter(({ path }) => {
+        const operation = operationOf(path)
+        return operation !== undefined && !code.some(file => file.text.includes(`'${operation}'`))
+      })
+      .map(({ path }) => `${path}: nothing calls it`)
+  },
+  breaks: [
+    tree('src/ledger/sql/bump.sql', ''),
+    tree('src/ledger/sql/bump.sql', '', 'src/ledger/postgres/orders.test.ts', "run('bump', [])"),
+  ],
+  keeps: [tree('src/ledger/sql/bump.sql', '', 'src/ledger/postgres/orders.ts', "run('bump', [])")],
+}
+
+export const migrationsInARow: Rule = {
+  name: 'migrations are numbered from 0001 without gaps or doubles',
+  remedy: 'Give the new migration the next number: NNNN_name.sql. Released ones are never renamed.',
+  check(files) {
+    const names = files.flatMap(file => /^src\/ledger\/migrations\/(.+)$/.exec(file.path)?.[1] ?? []).sort()
+    return names
+      .filter((name, i) => !new RegExp(`^${String(i + 1).padStart(4, '0')}_[a-z0-9_]+\\.sql$`).test(name))
+      .map(name => `src/ledger/migrations/${name}: is out of the row`)
+  },
+  breaks: [
+    tree('src/ledger/migrations/0002_b.sql', ''),
+    tree('src/ledger/migrations/0001_a.sql', '', 'src/ledger/migrations/0001_b.sql', ''),
+    tree('src/ledger/migrations/0001_a.sql', '', 'src/ledger/migrations/0003_b.sql', ''),
+    tree('src/ledger/migrations/0001-a.sql', ''),
+  ],
+  keeps: [tree('src/ledger/migrations/0001_a.sql', '', 'src/ledger/migrations/0002_b.sql', '')],
+}
