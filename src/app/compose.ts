@@ -3,34 +3,58 @@
  * or the one that DATABASE_URL names) as the ledger, the gate in the process, HTTP in front.
  */
 
+import { join } from 'node:path'
 import { createBuyerTokens } from '../admission/buyer-token.ts'
 import { createOperators } from '../admission/operator.ts'
 import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import { createBatcher } from '../base/batcher.ts'
 import { nextTurn, systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { type Loop, startLoop } from '../base/loop.ts'
 import { systemRandom } from '../base/random.ts'
 import { createCatalog } from '../catalog/catalog.ts'
-import type { OrderId } from '../domain/ids.ts'
+import type { OrderId, SaleId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
 import { createIdentity } from '../edge/identity.ts'
 import { createOrderRoute } from '../edge/order-route.ts'
 import { buyerRoutes } from '../edge/routes/buyer-routes.ts'
 import { healthRoutes, type Readiness } from '../edge/routes/health-routes.ts'
-import { operatorRoutes } from '../edge/routes/operator-routes.ts'
+import { operatorOrderRoutes } from '../edge/routes/operator-order-routes.ts'
+import { operatorSaleRoutes } from '../edge/routes/operator-sale-routes.ts'
+import { paymentRoutes } from '../edge/routes/payment-routes.ts'
+import { sandboxRoutes } from '../edge/routes/sandbox-routes.ts'
 import { startServer } from '../edge/server.ts'
+import { type ChangeStockParts, settleChanges } from '../flows/change-stock.ts'
+import { type CloseParts, closeDue } from '../flows/close-orders.ts'
 import type { DecideParts } from '../flows/decide-batch.ts'
 import type { Shelf } from '../flows/on-sale.ts'
 import { createOpening } from '../flows/opening.ts'
-import { createKeeper, type WarmParts, withdraw } from '../flows/warm-sale.ts'
+import type { PayParts } from '../flows/pay-order.ts'
+import { type ReconcileParts, reconcileSale } from '../flows/reconcile.ts'
+import type { RefundParts } from '../flows/refund-order.ts'
+import { type ReleaseParts, releaseUnits } from '../flows/release-units.ts'
+import { settleOverSales } from '../flows/settle-over-sales.ts'
+import { createAskProvider, type SettleParts, settlePayments } from '../flows/settle-payments.ts'
+import { keepOnSale, type WarmParts, withdraw } from '../flows/warm-sale.ts'
 import { createMemoryGate } from '../gate/memory/memory-gate.ts'
 import { startEmbeddedServer } from '../ledger/embedded/server.ts'
+import { createClosings } from '../ledger/postgres/closings.ts'
 import { createDatabase } from '../ledger/postgres/database.ts'
+import { createOperatorLog } from '../ledger/postgres/log.ts'
 import { migrate } from '../ledger/postgres/migrate.ts'
 import { createNodes } from '../ledger/postgres/nodes.ts'
 import { createOrders } from '../ledger/postgres/orders.ts'
+import { createPayments } from '../ledger/postgres/payments.ts'
+import { createReconciling } from '../ledger/postgres/reconciling.ts'
 import { createSales } from '../ledger/postgres/sales.ts'
 import { createSoleSeller } from '../ledger/postgres/sole-seller.ts'
+import { createStock } from '../ledger/postgres/stock.ts'
+import type { PaymentProvider } from '../payment/payment.ts'
+import { createFileStore } from '../payment/sandbox/file-store.ts'
+import { createHouseKeys } from '../payment/sandbox/house-keys.ts'
+import { openSandboxHouse } from '../payment/sandbox/sandbox-house.ts'
+import { handleSandbox } from '../payment/sandbox/sandbox-http.ts'
+import { createSandboxProvider } from '../payment/sandbox/sandbox-provider.ts'
 import type { Config } from './config.ts'
 import { holdNode } from './node-lease.ts'
 import { keepSecret } from './secrets.ts'
@@ -42,6 +66,13 @@ const FINDER_LINE_MAX = 20_000
 const EARLY_WAITING_MAX = 20_000
 const KEEPER_EVERY_MS = 250
 const CATALOG_FRESH_MS = 1_000
+const CLOSE_EVERY_MS = 200
+const RELEASE_EVERY_MS = 200
+const PAYMENTS_EVERY_MS = 500
+const RECONCILE_EVERY_MS = 30_000
+const SETTLE_EVERY_MS = 2_000
+/** Rounds that found all they could take follow at once, at most so many. */
+const ROUNDS_ON_END_MAX = 20
 
 /** PostgreSQL, ours or another's. */
 export async function openLedger(config: Config, log: Log) {
@@ -84,11 +115,23 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
   const random = systemRandom
   const orders = createOrders(database)
   const sales = createSales(database)
+  const closings = createClosings(database)
+  const payments = createPayments(database)
+  const operatorLog = createOperatorLog(database)
+  const reconciling = createReconciling(database)
   const seller = createSoleSeller(database, clock)
   const gate = createMemoryGate({ clock })
   const shelf: Shelf = new Map()
   const catalog = createCatalog(sales, clock, CATALOG_FRESH_MS)
+  const changed = () => catalog.invalidate()
   const node = await holdNode({ nodes: createNodes(database), clock, random, log }, signal)
+  const ids = node.ids
+  const loops: Loop[] = []
+  const loop = (name: string, everyMs: number, run: () => Promise<void>) => {
+    const started = startLoop({ name, everyMs, clock, log, signal, run })
+    loops.push(started)
+    return started
+  }
 
   const decide: DecideParts = {
     gate,
@@ -122,6 +165,58 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     },
   })
 
+  // The loops start later; until then a kick is not needed, because their first round sees everything.
+  let keeper: Loop | undefined
+  let releasing: Loop | undefined
+  let paying: Loop | undefined
+  const keeperRound = { round: () => keeper?.round() ?? Promise.resolve() }
+
+  let url = ''
+  const publicUrl = () => config.publicUrl ?? url
+  const sandbox = config.paymentProviders.includes('sandbox')
+    ? await openSandbox(config, log, () => url, publicUrl)
+    : undefined
+  const providers = new Map<string, PaymentProvider>(
+    sandbox === undefined ? [] : [[sandbox.provider.name, sandbox.provider]],
+  )
+
+  const capture = {
+    payments,
+    onPaid: () => {},
+    onRefundDue: () => paying?.kick(),
+    alarmPayment: (what: string, fields: Readonly<Record<string, unknown>>) =>
+      log.error({ alarm: what, ...fields }, 'alarm: a payment does not fit'),
+  }
+  const settle: SettleParts = { ...capture, providers, clock, log, onRefunded: () => {} }
+  const close: CloseParts = {
+    closings,
+    orders,
+    clock,
+    askProvider: createAskProvider(settle),
+    onClosed: () => releasing?.kick(),
+  }
+  const release: ReleaseParts = { gate, closings, onReleased: () => {} }
+  const pay: PayParts = { ...capture, orders, ids, clock }
+  const change: ChangeStockParts = { gate, stock: createStock(database), clock }
+  const refund: RefundParts = {
+    closings,
+    onRefundDue: capture.onRefundDue,
+    onReleaseDue: () => releasing?.kick(),
+    onChanged: () => {},
+  }
+  const audit = { orders, near: gate, shelf, clock }
+  const reconcile: ReconcileParts = {
+    ...audit,
+    ...capture,
+    gate,
+    books: gate,
+    reconciling,
+    log,
+    withdraw: onSale => withdraw({ log }, onSale),
+    keeper: keeperRound,
+    onDifferences: () => {},
+  }
+
   const tickets = createTicketOffice(
     parseTicketKeys(config.ticketKeys ?? `kept:${keepSecret(config.dataDir, 'ticket-key', random).value}`),
   )
@@ -135,49 +230,120 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
   const kept = config.adminTokens.length > 0 ? undefined : keepSecret(config.dataDir, 'admin-token', random)
   const operators = createOperators(kept === undefined ? config.adminTokens : [{ name: 'admin', token: kept.value }])
   const identity = createIdentity(buyers, operators)
-  const take = {
-    gate,
-    near: gate,
-    orders,
-    ids: node.ids,
-    clock,
-    opening: createOpening(clock, EARLY_WAITING_MAX),
-    finder,
-  }
+  const take = { gate, near: gate, orders, ids, clock, opening: createOpening(clock, EARLY_WAITING_MAX), finder }
+  const describe = (order: Order) => shelf.get(order.item)?.item.name ?? `Order ${order.id}`
 
-  let keeper: ReturnType<typeof createKeeper> | undefined
-  const startKeeper = () => {
-    keeper ??= createKeeper(warm, KEEPER_EVERY_MS, signal)
-    return keeper
-  }
-  const changed = () => catalog.invalidate()
-  const secureCookies = config.publicUrl?.startsWith('https:') ?? false
   const routes = [
-    ...buyerRoutes({ gate, near: gate, shelf, catalog, orders, tickets, buyers, identity, random, secureCookies }),
-    ...operatorRoutes({
-      sales,
-      orders,
+    ...buyerRoutes({
+      gate,
       near: gate,
       shelf,
-      keeper: { round: () => startKeeper().round() },
-      ids: node.ids,
+      catalog,
+      orders,
+      tickets,
+      buyers,
       identity,
-      log,
-      changed,
+      random,
+      secureCookies: config.publicUrl?.startsWith('https:') ?? false,
     }),
+    ...paymentRoutes({
+      identity,
+      close,
+      pay,
+      providers,
+      describe,
+      onForged: provider => log.warn({ provider }, 'a callback with a wrong signature was refused'),
+    }),
+    ...operatorSaleRoutes({
+      sales,
+      operatorLog,
+      ids,
+      identity,
+      audit,
+      run: { sales, shelf, keeper: keeperRound, changed },
+      change,
+      reconcile,
+    }),
+    ...operatorOrderRoutes({ sales, orders, payments, operatorLog, identity, close, refund }),
+    ...(sandbox === undefined ? [] : sandboxRoutes(sandbox.handle)),
     ...healthRoutes(readiness),
   ]
   const order = createOrderRoute({ shelf, take, tickets, catalog })
+
   return {
     sales,
     seller,
     node,
-    shelf,
     clock,
     changed,
-    startKeeper,
+    loops,
     adminTokenPath: kept?.path,
-    serve: () => startServer({ host: config.host, port: config.port, routes, order, log, random }),
+    serve() {
+      const server = startServer({ host: config.host, port: config.port, routes, order, log, random })
+      url = server.url
+      return server
+    },
+    /** The keeper's work begins: only for the holder of the sole-seller right. */
+    async startLoops(): Promise<Loop> {
+      await closings.shutIdle([])
+      keeper = loop('on-sale', KEEPER_EVERY_MS, async () => {
+        await keepOnSale(warm)
+        if (seller.holds()) await settleChanges(change, undefined)
+      })
+      await keeper.round()
+      changed()
+      const whileSelling = (run: () => Promise<boolean>) => async () => {
+        for (let i = 0; i < ROUNDS_ON_END_MAX && seller.holds() && !signal.aborted; i++) if (!(await run())) return
+      }
+      releasing = loop(
+        'release',
+        RELEASE_EVERY_MS,
+        whileSelling(() => releaseUnits(release)),
+      )
+      paying = loop(
+        'payments',
+        PAYMENTS_EVERY_MS,
+        whileSelling(() => settlePayments(settle)),
+      )
+      loop(
+        'close',
+        CLOSE_EVERY_MS,
+        whileSelling(() => closeDue(close)),
+      )
+      loop('reconcile', RECONCILE_EVERY_MS, async () => {
+        if (seller.holds()) for (const sale of salesOnShelf()) await reconcileSale(reconcile, sale)
+      })
+      loop('settle-over', SETTLE_EVERY_MS, async () => {
+        if (seller.holds())
+          await settleOverSales({ sales, reconciling, reconcile: sale => reconcileSale(reconcile, sale), log })
+      })
+      return keeper
+    },
+    close: () => sandbox?.stop() ?? Promise.resolve(),
+  }
+
+  function salesOnShelf() {
+    const found = new Map<SaleId, (typeof shelf extends Map<string, infer T> ? T : never)['sale']>()
+    for (const { sale } of shelf.values()) found.set(sale.id, sale)
+    return found.values()
+  }
+}
+
+/** The little payment house in this process. It calls back over real HTTP, to this very server. */
+async function openSandbox(config: Config, log: Log, url: () => string, publicUrl: () => string) {
+  const keys = createHouseKeys(keepSecret(config.dataDir, 'sandbox-secret', systemRandom).value)
+  const house = await openSandboxHouse({
+    store: createFileStore(join(config.dataDir, 'sandbox-payments.jsonl'), log),
+    keys,
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    callbackUrl: () => `${url()}/api/payments/sandbox/callback`,
+  })
+  return {
+    provider: createSandboxProvider({ house, keys, clock: systemClock, publicUrl }),
+    handle: (request: Parameters<typeof handleSandbox>[2]) => handleSandbox(house, keys, request),
+    stop: () => house.stop(),
   }
 }
 

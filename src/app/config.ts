@@ -33,7 +33,6 @@ const NOT_BUILT: Readonly<Record<string, readonly string[]>> = {
   ROLES: ['all'],
   THREADS: ['1'],
   BUYER_JWKS_URL: [],
-  PAYMENT_PROVIDERS: [],
   TRUSTED_PROXIES: [],
   CORS_ORIGINS: [],
   RATE_PER_ADDRESS: ['off'],
@@ -61,6 +60,11 @@ const schema = z.object({
   BUYER_JWT_ISSUER: z.string().optional(),
   BUYER_JWT_AUDIENCE: z.string().optional(),
   GUEST_SIGN_IN: onOff.optional(),
+  PAYMENT_PROVIDERS: z
+    .string()
+    .transform(text => text.split(',').map(name => name.trim()))
+    .refine(names => names.every(name => name === 'sandbox'), 'only "sandbox" is built yet')
+    .optional(),
   DEMO: onOff.optional(),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   DRAIN_SECONDS: whole(1, 600).default(10),
@@ -81,6 +85,7 @@ export interface Config {
     readonly audience: string | undefined
   }
   readonly guestSignIn: boolean
+  readonly paymentProviders: readonly string[]
   readonly demo: boolean
   readonly logLevel: string
   readonly drainMs: number
@@ -128,6 +133,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ticketKeys: env.TICKET_KEYS,
     buyerJwt: { secret: env.BUYER_JWT_SECRET, issuer: env.BUYER_JWT_ISSUER, audience: env.BUYER_JWT_AUDIENCE },
     guestSignIn,
+    paymentProviders: env.PAYMENT_PROVIDERS ?? (embedded ? ['sandbox'] : []),
     demo: env.DEMO ?? embedded,
     logLevel: env.LOG_LEVEL,
     drainMs: env.DRAIN_SECONDS * 1000,
@@ -162,6 +168,7 @@ export function describeConfig(config: Config): Readonly<Record<string, unknown>
     buyerJwtIssuer: config.buyerJwt.issuer ?? null,
     buyerJwtAudience: config.buyerJwt.audience ?? null,
     guestSignIn: config.guestSignIn,
+    paymentProviders: config.paymentProviders,
     demo: config.demo,
     logLevel: config.logLevel,
     drainSeconds: config.drainMs / 1000,

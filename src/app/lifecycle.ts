@@ -4,6 +4,7 @@
  */
 
 import { systemClock } from '../base/clock.ts'
+import type { Loop } from '../base/loop.ts'
 import { demoSale } from '../flows/demo-sale.ts'
 import { createPinoLog } from '../telemetry/pino-log.ts'
 import { type Composed, compose, openLedger } from './compose.ts'
@@ -23,7 +24,7 @@ export async function serve(config: Config, print: (line: string) => void, stopp
     if (applied.length > 0) log.info({ applied }, 'migrations applied')
 
     let composed: Composed | undefined
-    let keeper: ReturnType<Composed['startKeeper']> | undefined
+    let keeper: Loop | undefined
     const readiness = () => {
       const missing: string[] = []
       if (stopping.aborted) missing.push('stopping')
@@ -46,23 +47,22 @@ export async function serve(config: Config, print: (line: string) => void, stopp
           if (demo !== undefined)
             print(`A demo sale with ${demo.items[0]?.units} units opens in about 30 seconds (DEMO=off to do without).`)
         }
-        keeper = composed.startKeeper()
-        await keeper.round()
-        composed.changed()
+        keeper = await composed.startLoops()
         if (composed.adminTokenPath !== undefined) print(`The operator token is in ${composed.adminTokenPath}`)
         if (config.guestSignIn)
           print(
             'Guest sign-in is on: anyone who reaches this address can buy under any name (GUEST_SIGN_IN=off to end that).',
           )
         print(`stampede ready on ${server.url}`)
-        await Promise.race([aborted(stopping), keeper.stopped, node.stopped])
+        await Promise.race([aborted(stopping), node.stopped, ...composed.loops.map(loop => loop.stopped)])
       }
       log.info({}, 'draining')
       await Promise.race([server.stop(), clock.sleep(config.drainMs)])
     } finally {
       await server.kill()
       background.abort()
-      await keeper?.stopped
+      await Promise.all(composed.loops.map(loop => loop.stopped))
+      await composed.close()
       await node.giveBack()
       await seller.giveBack()
     }

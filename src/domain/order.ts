@@ -30,7 +30,7 @@ export interface Order {
 }
 
 /** from → the states it may move to, each with the reasons that may close it. */
-export const ORDER_MOVES = {
+const ORDER_MOVES = {
   pending: { paid: [], closed: ['unpaid', 'cancelled'] },
   paid: { closed: ['refunded'] },
   closed: {},

@@ -72,11 +72,20 @@ export async function readBody<T>(request: Request, schema: z.ZodType<T>): Promi
   )
 }
 
-/** Reads no further than the bound, whatever the headers say. */
 async function readText(request: Request): Promise<string> {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readBytes(request))
+  } catch (error) {
+    if (error instanceof ProblemError) throw error
+    throw new ProblemError('body_invalid', 'The body is not valid UTF-8.', { field: '' })
+  }
+}
+
+/** Reads no further than the bound, whatever the headers say. */
+export async function readBytes(request: Request): Promise<Uint8Array> {
   const declared = Number(request.headers.get('content-length') ?? 0)
   if (declared > BODY_BYTES_MAX) throw new ProblemError('body_too_large')
-  if (request.body === null) return ''
+  if (request.body === null) return new Uint8Array()
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of request.body as AsyncIterable<Uint8Array>) {
@@ -84,11 +93,7 @@ async function readText(request: Request): Promise<string> {
     if (size > BODY_BYTES_MAX) throw new ProblemError('body_too_large')
     chunks.push(chunk)
   }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
-  } catch {
-    throw new ProblemError('body_invalid', 'The body is not valid UTF-8.', { field: '' })
-  }
+  return Buffer.concat(chunks)
 }
 
 function depthOf(value: unknown, max: number): number {

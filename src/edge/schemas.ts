@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { ATTEMPTS_MAX, QUANTITY_MAX, UNITS_MAX } from '../domain/item.ts'
 import { AMOUNT_MAX } from '../domain/money.ts'
+import type { NewSale } from '../flows/create-sale.ts'
 
 const NAME_LENGTH_MAX = 200
 const ITEMS_MAX = 100
@@ -65,6 +66,41 @@ export const saleInput = z
   })
   .refine(sale => sale.opensAt < sale.closesAt, { path: ['closesAt'], message: 'must be later than opensAt' })
 
-export type SaleInput = z.output<typeof saleInput>
+export const stockInput = z.strictObject({
+  delta: z
+    .int()
+    .min(-UNITS_MAX)
+    .max(UNITS_MAX)
+    .refine(delta => delta !== 0, 'must not be 0'),
+  reason: label(NAME_LENGTH_MAX),
+})
+
+export const refundInput = z.strictObject({ restock: z.boolean().default(false) })
+
+export const paymentInput = z.strictObject({
+  provider: z.string().max(32).optional(),
+  returnUrl: z.string().max(2000).optional(),
+})
+
+type SaleInput = z.output<typeof saleInput>
 
 export const sessionInput = z.strictObject({ buyer: z.string().optional() })
+
+/** The checked input in the domain's own units. */
+export function toNewSale(wish: SaleInput): NewSale {
+  const { opensAt, closesAt, warmBeforeSeconds, items, ...sale } = wish
+  return {
+    ...sale,
+    opensAtMs: opensAt,
+    closesAtMs: closesAt,
+    warmBeforeMs: warmBeforeSeconds * 1000,
+    items: items.map(({ payWithinSeconds, door, sku, image, listPrice, ...item }) => ({
+      ...item,
+      sku,
+      image,
+      listPrice,
+      payWithinMs: payWithinSeconds * 1000,
+      homeDoor: door,
+    })),
+  }
+}

@@ -4,6 +4,7 @@ import { toRfc3339 } from '../base/clock.ts'
 import type { Item } from '../domain/item.ts'
 import { times } from '../domain/money.ts'
 import type { Order } from '../domain/order.ts'
+import type { Payment } from '../domain/payment.ts'
 import { type Sale, saleState } from '../domain/sale.ts'
 import type { AuditLine } from '../flows/audit-sale.ts'
 
@@ -61,6 +62,20 @@ export function wireOrder(order: Order): Record<string, unknown> {
   }
 }
 
-export function wireAudit(line: AuditLine): Record<string, unknown> {
+export function wirePayment(payment: Payment): Record<string, unknown> {
+  return {
+    id: payment.id,
+    provider: payment.provider,
+    ref: payment.ref,
+    amount: payment.amount,
+    state: payment.state,
+    ...(payment.why !== undefined && { why: payment.why }),
+    startedAt: toRfc3339(payment.startedAtMs),
+    ...(payment.capturedAtMs !== undefined && { capturedAt: toRfc3339(payment.capturedAtMs) }),
+    ...(payment.refundedAtMs !== undefined && { refundedAt: toRfc3339(payment.refundedAtMs) }),
+  }
+}
+
+export function wireAudit({ gateAgrees, ...line }: AuditLine): Record<string, unknown> {
   return { ...line, gate: line.gate ?? null }
 }

@@ -1,13 +1,25 @@
 /**
  * Do the books agree? Ledger and gate of one sale side by side, and the promises that can be told from them.
- * The two are read one after the other, so a sale under load may show a difference that the next look does not:
- * `consistent` is meant for quiet moments, and the figures for all others.
+ * Gate and ledger are read one after the other, so under load one look may catch a piece on its way: what disagrees is looked at again,
+ * a few times, before it is called inconsistent.
  */
 
-import type { ItemId, SaleId } from '../domain/ids.ts'
+import type { Clock } from '../base/clock.ts'
+import type { ItemId, OrderId } from '../domain/ids.ts'
 import type { Door } from '../domain/item.ts'
+import { checkPromises } from '../domain/promises/check.ts'
+import type { Violation } from '../domain/promises/violation.ts'
+import type { Sale } from '../domain/sale.ts'
 import type { NearGate } from '../gate/near.ts'
-import type { Orders } from '../ledger/orders.ts'
+import type { ItemAudit, Orders } from '../ledger/orders.ts'
+import type { Shelf } from './on-sale.ts'
+
+export interface AuditParts {
+  readonly orders: Orders
+  readonly near: NearGate
+  readonly shelf: Shelf
+  readonly clock: Clock
+}
 
 export interface AuditLine {
   readonly item: ItemId
@@ -18,29 +30,56 @@ export interface AuditLine {
   readonly closed: number
   /** Undefined while the gate does not have the item. */
   readonly gate: { readonly left: number; readonly held: number } | undefined
+  /** Taken at the gate, not in the ledger yet. */
   readonly outbox: number
   readonly releases: number
   readonly door: Door
   readonly epoch: number
   readonly consistent: boolean
+  /** `gate.left + outbox + releases = available`, or the gate does not have the item. */
+  readonly gateAgrees: boolean
+  readonly violations: readonly Violation[]
 }
 
-export async function auditSale(
-  parts: { orders: Orders; near: NearGate },
-  sale: SaleId,
-): Promise<readonly AuditLine[]> {
-  const lines = await parts.orders.audit(sale)
-  return lines.map(line => {
-    const look = parts.near.lookNow(line.item)
-    const adds = line.available + line.pending + line.paid === line.units
-    const agrees = look === undefined || look.left + line.releases === line.available
-    const { gateEpoch, ...rest } = line
-    return {
-      ...rest,
-      gate: look === undefined ? undefined : { left: look.left, held: look.held },
-      // Behind an in-process gate nothing waits between gate and ledger once it was answered.
-      outbox: 0,
-      consistent: adds && agrees && gateEpoch <= line.epoch,
-    }
+const LOOKS_MAX = 8
+const LOOK_AGAIN_MS = 15
+
+export async function auditItems(parts: AuditParts, sale: Sale): Promise<readonly AuditLine[]> {
+  for (let look = 1; ; look++) {
+    const lines = (await parts.orders.audit(sale.id)).map(line => compare(parts, sale, line))
+    if (look === LOOKS_MAX || lines.every(line => line.consistent)) return lines
+    await parts.clock.sleep(LOOK_AGAIN_MS)
+  }
+}
+
+function compare(parts: AuditParts, sale: Sale, audit: ItemAudit): AuditLine {
+  const { gateEpoch, oldestReleaseMs, ...line } = audit
+  const look = parts.near.lookNow(line.item)
+  const outbox = look === undefined ? 0 : piecesOf(parts.shelf.get(line.item)?.unsettled)
+  const gate = look === undefined ? undefined : { left: look.left, held: look.held }
+  const gateAgrees = gate === undefined || gate.left + outbox + line.releases === line.available
+  const violations = checkPromises({
+    quiet: false,
+    items: [{ ...line, rule: sale.rule, gate, outbox, oldestReleaseMs, changes: [] }],
+    orders: undefined,
+    told: [],
+    payments: [],
+    bounds: [],
+    refusals: { refusedAtEdge: 0, networkCalls: 0 },
   })
+  const adds = line.available + line.pending + line.paid === line.units
+  return {
+    ...line,
+    gate,
+    outbox,
+    gateAgrees,
+    violations,
+    consistent: adds && gateAgrees && gateEpoch <= line.epoch && violations.length === 0,
+  }
+}
+
+function piecesOf(unsettled: ReadonlyMap<OrderId, { readonly quantity: number }> | undefined): number {
+  let pieces = 0
+  for (const { quantity } of unsettled?.values() ?? []) pieces += quantity
+  return pieces
 }

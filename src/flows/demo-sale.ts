@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import type { IdMaker } from '../base/snowflake.ts'
 import type { Sale } from '../domain/sale.ts'
 import type { Sales } from '../ledger/sales.ts'
-import { createSale } from './create-sale.ts'
+import { createSale, type NewSale } from './create-sale.ts'
 
 const OPENS_IN_MS = 30_000
 const LASTS_MS = 3_600_000
@@ -19,7 +19,7 @@ export async function demoSale(parts: {
   const others = await parts.sales.list({ drafts: false, limit: 100 })
   if (others.some(sale => sale.state !== 'over' && sale.closesAtMs > nowMs)) return undefined
   const opensAtMs = Math.ceil((nowMs + OPENS_IN_MS) / 1000) * 1000
-  const sale = await createSale(parts, {
+  const wish: NewSale = {
     name: 'Demo sale',
     opensAtMs,
     closesAtMs: opensAtMs + LASTS_MS,
@@ -41,7 +41,8 @@ export async function demoSale(parts: {
         shards: 1,
       },
     ],
-  })
-  await parts.sales.move(sale.id, ['draft'], 'ready')
+  }
+  const sale = await createSale(parts, wish, parts.ids.next(), 'demo')
+  await parts.sales.move(sale.id, ['draft'], 'ready', 'demo', 'sale.publish')
   return sale
 }

@@ -35,6 +35,8 @@ export interface OnSale {
   readonly unsettled: Unsettled
   /** False from the moment the gate or the ledger called this epoch stale: nobody is sold to under it any more. */
   current: boolean
+  /** The sale is over and the gate knows it. */
+  retired: boolean
 }
 
 export type Shelf = Map<ItemId, OnSale>

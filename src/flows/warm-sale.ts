@@ -9,7 +9,6 @@
 import { assert } from '../base/assert.ts'
 import { createBatcher } from '../base/batcher.ts'
 import type { Clock } from '../base/clock.ts'
-import { Fault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
 import type { SaleId } from '../domain/ids.ts'
 import type { Item } from '../domain/item.ts'
@@ -58,7 +57,7 @@ async function warmSale(parts: WarmParts, sale: Sale): Promise<boolean> {
 }
 
 /** One round of the keeper. */
-async function keepOnSale(parts: WarmParts): Promise<void> {
+export async function keepOnSale(parts: WarmParts): Promise<void> {
   await withdrawTaken(parts)
   if (!parts.maySell()) return
   const due = await parts.sales.warmDue()
@@ -104,6 +103,7 @@ async function putOnSale(parts: WarmParts, sale: Sale, item: Item): Promise<bool
     item,
     epoch,
     current: true,
+    retired: false,
     unsettled: new Map(),
     line: createBatcher<Ask, Decision>({
       batchMax: parts.batchMax,
@@ -131,59 +131,18 @@ async function retire(parts: WarmParts, onSale: OnSale): Promise<void> {
     parts.shelf.delete(onSale.item.id)
     return
   }
-  const sale = await parts.sales.find(onSale.sale.id)
-  if (sale !== undefined) {
-    onSale.sale = sale
-    await passOn(parts, onSale, sale)
+  if (!onSale.retired) {
+    const sale = await parts.sales.find(onSale.sale.id)
+    if (sale !== undefined) {
+      onSale.sale = sale
+      await passOn(parts, onSale, sale)
+    }
+    onSale.retired = true
   }
-  const overForMs = parts.near.nowMs() - onSale.sale.closesAtMs
-  if (sale !== undefined && overForMs < KEEP_AFTER_MS) return
+  if (parts.near.nowMs() - onSale.sale.closesAtMs < KEEP_AFTER_MS) return
   onSale.current = false
+  // Nobody sells it any more: what still comes back stays in the ledger.
+  await parts.orders.turn(onSale.item.id, onSale.epoch, 'shut')
   parts.shelf.delete(onSale.item.id)
   parts.near.drop(onSale.item.id)
-}
-
-export interface Keeper {
-  /** Resolves after a whole round that began after this call; rejects with the fault when that round failed. */
-  round(): Promise<void>
-  /** Milliseconds since the ledger last answered a whole round; undefined before the first. */
-  sinceRoundMs(): number | undefined
-  /** Resolves when the signal has stopped it; rejects on a bug. */
-  readonly stopped: Promise<void>
-}
-
-/** Runs rounds until the signal, one at a time: every `everyMs`, and at once when somebody waits for one. */
-export function createKeeper(parts: WarmParts, everyMs: number, signal: AbortSignal): Keeper {
-  let wake = new AbortController()
-  let lastRoundMs: number | undefined
-  let waiting: PromiseWithResolvers<void> | undefined
-
-  async function run(): Promise<void> {
-    while (!signal.aborted) {
-      const asked = waiting
-      waiting = undefined
-      wake = new AbortController()
-      try {
-        await keepOnSale(parts)
-        lastRoundMs = parts.clock.elapsed()
-        asked?.resolve()
-      } catch (error) {
-        asked?.reject(error)
-        if (!(error instanceof Fault)) throw error
-        parts.log.warn({ code: error.code, err: error }, 'the ledger is away; the keeper tries again')
-      }
-      if (waiting === undefined) await parts.clock.sleep(everyMs, AbortSignal.any([signal, wake.signal]))
-    }
-    waiting?.reject(new Fault('stopping', 'the process is stopping', { retryable: true }))
-  }
-
-  return {
-    round() {
-      waiting ??= Promise.withResolvers()
-      wake.abort()
-      return waiting.promise
-    },
-    sinceRoundMs: () => (lastRoundMs === undefined ? undefined : parts.clock.elapsed() - lastRoundMs),
-    stopped: run(),
-  }
 }

@@ -20,7 +20,11 @@ const BUYERS = ['a', 'b', 'c', 'd:1', '🐎']
 
 type Step =
   | { verb: 'reserve'; epoch: number; asks: { buyer: string; attempt: number; quantity: number; reuse: number }[] }
-  | { verb: 'release'; epoch: number; releases: { pick: number; outcome: 'closed' | 'refused'; wrong: number }[] }
+  | {
+      verb: 'release'
+      epoch: number
+      releases: { pick: number; outcome: 'closed' | 'refused' | 'gone'; wrong: number }[]
+    }
   | { verb: 'change'; epoch: number; no: number; delta: number }
   | { verb: 'set'; epoch: number; state: GateState; opens: number; lasts: number }
   | { verb: 'fence'; epoch: number }
@@ -50,7 +54,7 @@ function kind<V extends string, R extends object>(
 
 const buyer = fc.constantFrom(...BUYERS)
 const epoch = mostly(0, -1, 1, 2)
-const outcome = fc.constantFrom('closed' as const, 'refused' as const)
+const outcome = fc.constantFrom('closed' as const, 'refused' as const, 'gone' as const)
 const state = mostly<GateState>('open', 'paused', 'over')
 const wish = fc.record({
   buyer,
@@ -267,7 +271,7 @@ class Life {
     deepStrictEqual(look?.epoch, now?.epoch)
     if (now === undefined || look === undefined) return
 
-    const { left, state, opensAtMs, closesAtMs, attempts, terms, taken } = now
+    const { left, state, opensAtMs, closesAtMs, attempts, terms, taken, gone } = now
     const { version, ...shown } = look
     const counts = { held: heldOf(attempts), buyers: buyersOf(attempts), changeNo: terms.changeNo + taken.length }
     deepStrictEqual(shown, { item: ITEM, epoch: now.epoch, left, state, opensAtMs, closesAtMs, ...counts })
@@ -283,7 +287,7 @@ class Life {
     deepStrictEqual(new Set(found.map(one => one.order)).size, found.length, 'one id stands for two reservations')
     deepStrictEqual(heldOf(found), look.held)
     deepStrictEqual(look.left >= 0, true, 'less than nothing is left')
-    const unitsIn = terms.left + terms.held + taken.reduce((sum, one) => sum + one, 0)
+    const unitsIn = terms.left + terms.held + taken.reduce((sum, one) => sum + one, 0) - gone
     deepStrictEqual(look.left + heldOf(found), unitsIn, 'units appeared or disappeared')
     for (const one of attempts) if (!this.past.some(old => old.order === one.order)) this.past.push(one)
   }

@@ -104,13 +104,14 @@ export type ReserveReply =
 
 /**
  * Order, buyer and attempt must all be the recorded ones, or nothing is given back.
- * `closed` keeps the attempt as used; `refused` forgets it: a refused order does not count as an attempt.
+ * `closed` keeps the attempt as used; `refused` forgets it: a refused order does not count as an attempt. `gone` closes the attempt, and
+ * the pieces do not come back: they were written off.
  */
 export interface Release {
   readonly order: OrderId
   readonly buyer: BuyerId
   readonly attempt: number
-  readonly outcome: 'closed' | 'refused'
+  readonly outcome: 'closed' | 'refused' | 'gone'
 }
 
 export type Done = { readonly status: 'done' } | { readonly status: 'stale' } | { readonly status: 'unknown' }

@@ -25,6 +25,8 @@ interface ReferenceEpoch {
   attempts: Holding[]
   /** What change number `terms.changeNo + 1 + i` took. */
   taken: number[]
+  /** Pieces written off. */
+  gone: number
 }
 
 export class ReferenceGate {
@@ -82,9 +84,10 @@ export class ReferenceGate {
       )
       if (i === -1) continue
       const given = now.attempts[i]!
-      now.left += given.quantity
-      if (outcome === 'closed') now.attempts[i] = { ...given, live: false }
-      else now.attempts.splice(i, 1)
+      if (outcome === 'gone') now.gone += given.quantity
+      else now.left += given.quantity
+      if (outcome === 'refused') now.attempts.splice(i, 1)
+      else now.attempts[i] = { ...given, live: false }
     }
     return { status: 'done' }
   }
@@ -141,7 +144,7 @@ export class ReferenceGate {
     const attempts = this.loading?.epoch === epoch ? this.loading.attempts : []
     assert(heldOf(attempts) === terms.held && buyersOf(attempts) === terms.buyers, 'the snapshot does not add up')
     const { left, state, opensAtMs, closesAtMs } = terms
-    this.active = { epoch, terms, left, state, opensAtMs, closesAtMs, attempts: [...attempts], taken: [] }
+    this.active = { epoch, terms, left, state, opensAtMs, closesAtMs, attempts: [...attempts], taken: [], gone: 0 }
     this.loading = undefined
     this.seen = epoch
     this.fenced = epoch

@@ -55,20 +55,22 @@ interface SnapshotHolding {
 }
 
 /** Pieces by state, read in one statement together with the item. */
-interface ItemAudit {
+export interface ItemAudit {
   readonly item: ItemId
   readonly units: number
   readonly available: number
   readonly pending: number
   readonly paid: number
   readonly closed: number
+  /** Pieces back in the ledger, not yet in the gate, and how long the oldest of them has waited. */
   readonly releases: number
+  readonly oldestReleaseMs: number | undefined
   readonly door: Door
   readonly epoch: Epoch
   readonly gateEpoch: Epoch
 }
 
-interface OrderQuery {
+export interface OrderQuery {
   readonly sale: SaleId
   readonly state?: OrderState
   readonly buyer?: BuyerId

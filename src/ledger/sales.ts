@@ -12,14 +12,17 @@ interface ItemRight {
 }
 
 export interface Sales {
-  create(sale: Sale): Promise<void>
+  /** The same id again changes nothing. */
+  create(sale: Sale, by: string): Promise<void>
   find(id: SaleId): Promise<Sale | undefined>
   /** Newest opening first. */
   list(options: { readonly drafts: boolean; readonly limit: number }): Promise<readonly Sale[]>
   /** Sales that a gate must know now: not a draft, warm-up begun, not over. By the ledger's clock. */
   warmDue(): Promise<readonly Sale[]>
   /** False when the sale was not in one of the `from` states. */
-  move(id: SaleId, from: readonly StoredSaleState[], to: StoredSaleState): Promise<boolean>
+  move(id: SaleId, from: readonly StoredSaleState[], to: StoredSaleState, by: string, action: string): Promise<boolean>
+  /** The warm-up begins at once. */
+  warmNow(id: SaleId, by: string): Promise<void>
   rights(items: readonly ItemId[]): Promise<readonly ItemRight[]>
   /** The ledger's clock, unix ms. */
   now(): Promise<number>

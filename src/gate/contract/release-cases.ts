@@ -36,6 +36,19 @@ export function releaseCases(bench: Bench): void {
     expect(await sale.counts()).toEqual({ left: 4, held: 1, buyers: 1 })
   })
 
+  test('pieces that are gone stay gone: the attempt is closed, nothing comes back, and again changes nothing', async () => {
+    const sale = await open(5)
+    const first = sale.ask('a', { quantity: 2 })
+    expect(await sale.codes(first)).toEqual(['reserved'])
+    const before = await sale.look()
+    await sale.release(first, 'gone')
+    await sale.release(first, 'gone')
+    await sale.release(first, 'closed')
+    expect(await sale.counts()).toEqual({ left: 3, held: 0, buyers: 1 })
+    expect((await sale.look()).version).toBeGreaterThan(before.version)
+    expect(await sale.codes(sale.ask('a'), sale.ask('a', { attempt: 2 }))).toEqual(['same_closed', 'reserved'])
+  })
+
   test('attempts are used up by closed orders', async () => {
     const sale = await open(5, 2)
     for (const attempt of [1, 2]) {

@@ -74,17 +74,21 @@ export class ActiveEpoch {
   release(releases: readonly Release[]): void {
     for (const { order, buyer, attempt, outcome } of releases) {
       checkAttempt(order, buyer, attempt)
-      assert(outcome === 'closed' || outcome === 'refused', `release of order ${order} as "${outcome}"`)
+      assert(
+        outcome === 'closed' || outcome === 'refused' || outcome === 'gone',
+        `release of order ${order} as "${outcome}"`,
+      )
     }
-    const leftBefore = this.#look.left
+    let changed = false
     for (const { order, buyer, attempt, outcome } of releases) {
       const live = this.#book.live(buyer, attempt, order)
       if (live === undefined) continue
-      if (outcome === 'closed') this.#book.close(live)
-      else this.#book.forget(buyer, live)
-      this.#look.left += live.quantity
+      if (outcome === 'refused') this.#book.forget(buyer, live)
+      else this.#book.close(live)
+      if (outcome !== 'gone') this.#look.left += live.quantity
+      changed = true
     }
-    if (this.#look.left !== leftBefore) this.#changed()
+    if (changed) this.#changed()
   }
 
   change(no: number, delta: number): ChangeReply {
@@ -121,6 +125,10 @@ export class ActiveEpoch {
 
   find(buyer: BuyerId): Holding[] {
     return this.#book.holdings(buyer)
+  }
+
+  pages(pageMax: number): Generator<Holding[]> {
+    return this.#book.pages(pageMax)
   }
 
   #status(nowMs: number): Status {

@@ -84,6 +84,18 @@ export class Book {
     this.#held -= forgotten.quantity
   }
 
+  /** Everybody's attempts, in pages. Each page is read as it stands when it is asked for. */
+  *pages(pageMax: number): Generator<Holding[]> {
+    let page: Holding[] = []
+    for (const buyer of this.#byBuyer.keys()) {
+      page.push(...this.holdings(buyer))
+      if (page.length < pageMax) continue
+      yield page
+      page = []
+    }
+    if (page.length > 0) yield page
+  }
+
   holdings(buyer: BuyerId): Holding[] {
     const found = this.#byBuyer.get(buyer)
     if (found === undefined) return []

@@ -13,6 +13,7 @@
 import { assert } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
+import type { GateBooks } from '../books.ts'
 import type {
   Ask,
   ChangeReply,
@@ -40,14 +41,15 @@ interface Place {
   active: ActiveEpoch | undefined
 }
 
+const HOLDINGS_PAGE = 1_000
 const DONE: Done = Object.freeze({ status: 'done' })
 const STALE: { readonly status: 'stale' } = Object.freeze({ status: 'stale' })
 
-export function createMemoryGate(parts: { readonly clock: Clock }): Gate & NearGate {
+export function createMemoryGate(parts: { readonly clock: Clock }): Gate & NearGate & GateBooks {
   return new MemoryGate(parts.clock)
 }
 
-class MemoryGate implements Gate, NearGate {
+class MemoryGate implements Gate, NearGate, GateBooks {
   readonly #clock: Clock
   readonly #places = new Map<ItemId, Place>()
   #lastMs = 0
@@ -104,6 +106,11 @@ class MemoryGate implements Gate, NearGate {
     const active = this.#selling(item)
     if (active === undefined) return STALE
     return { status: 'ok', holdings: active.find(buyer) }
+  }
+
+  async *holdings(item: ItemId, epoch: Epoch): AsyncGenerator<readonly Holding[]> {
+    const active = this.#selling(item, epoch)
+    if (active !== undefined) yield* active.pages(HOLDINGS_PAGE)
   }
 
   async change(item: ItemId, epoch: Epoch, no: number, delta: number): Promise<ChangeReply> {

@@ -37,7 +37,7 @@ import { makeSharedHome } from './shared-home.ts'
 
 export type Log = (level: 'info' | 'warn' | 'error', message: string) => void
 
-export interface ExistingData {
+interface ExistingData {
   /** With links resolved: the path PostgreSQL is started with, and found by. */
   readonly path: string
   readonly ownerUid: number

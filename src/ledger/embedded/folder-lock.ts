@@ -17,7 +17,7 @@ import type { Random } from '../../base/random.ts'
 import { errnoOf } from './errno.ts'
 import { identityOfThisProcess, isStillRunning, type ProcessIdentity } from './process-identity.ts'
 
-export interface FolderLock {
+interface FolderLock {
   /** Lets the folder go. Idempotent. */
   release(): void
 }

@@ -42,7 +42,7 @@ export interface Connection {
   readonly database: string
 }
 
-export const DATABASE = 'stampede'
+const DATABASE = 'stampede'
 
 const LOG_BYTES_MAX = 10 << 20
 const ASK_EVERY_MS = 10

@@ -1,8 +1,18 @@
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterAll, afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connect, endOf, isGone, procField, query, type ServerProcess, TestPlace, until } from './test-place.fixture.ts'
+import {
+  connect,
+  endOf,
+  isGone,
+  procField,
+  query,
+  removeMade,
+  type ServerProcess,
+  TestPlace,
+  until,
+} from './test-place.fixture.ts'
 
 setDefaultTimeout(30_000)
 
@@ -14,6 +24,7 @@ beforeEach(() => {
   place = new TestPlace()
 })
 afterEach(() => place.undo())
+afterAll(removeMade)
 
 /** One table with two committed rows, one row that is never committed, and one statement that never ends. */
 async function startBusyProcess(dataDir: string): Promise<ServerProcess & { backend: number }> {
@@ -53,6 +64,7 @@ test('loses nothing committed when our process is killed and PostgreSQL runs on,
   expect(isGone(running.postmaster)).toBe(false)
   await expectOnlyCommitted(dataDir, running)
   expect(place.logged.join('\n')).toContain(`pid ${running.postmaster}`)
+  expect(readFileSync(join(dataDir, 'postgres.log'), 'utf8')).toContain('received fast shutdown request')
 })
 
 test('ends a leftover PostgreSQL that is stopped and does not listen', async () => {
@@ -158,7 +170,7 @@ test('stops a PostgreSQL that is itself stopped, and still in good order', async
   await until(() => procField(pid, 3) === 'T')
   await server.stop()
   expect(isGone(pid)).toBe(true)
-  expect(readFileSync(join(dataDir, 'postgres.log'), 'utf8')).toContain('database system is shut down')
+  expect(readFileSync(join(dataDir, 'postgres.log'), 'utf8')).toContain('received fast shutdown request')
 })
 
 test('a Ctrl-C in the terminal reaches our process alone', async () => {

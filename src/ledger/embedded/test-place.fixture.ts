@@ -3,7 +3,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chmodSync, lstatSync, mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Client } from 'pg'
 import { systemClock } from '../../base/clock.ts'
@@ -86,12 +86,19 @@ let made: Promise<string> | undefined
 
 async function makeOnce(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'stampede-embedded-made-'))
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
   chmodSync(folder, 0o755)
   const dataDir = join(folder, 'data')
   const server = await startEmbeddedServer({ dataDir, clock: systemClock, log: () => {} })
   await server.stop()
+  // What a test reads in the log is then its own.
+  rmSync(join(dataDir, 'postgres.log'))
   return dataDir
+}
+
+/** For the end of a test file that used `madeDataDir`. */
+export async function removeMade(): Promise<void> {
+  if (made !== undefined) rmSync(dirname(await made), { recursive: true, force: true })
+  made = undefined
 }
 
 export interface ServerProcess {
@@ -107,17 +114,12 @@ export function endOf(child: ChildProcess): Promise<void> {
   return new Promise(resolve => child.on('exit', () => resolve()))
 }
 
+/** The first column of the answer. */
 export async function query(connection: Connection, statement: string): Promise<unknown[]> {
-  return withClient(connection, async client => {
-    const { rows } = await client.query({ text: statement, rowMode: 'array' })
-    return rows.map(row => row[0])
-  })
-}
-
-export async function withClient<T>(connection: Connection, act: (client: Client) => Promise<T>): Promise<T> {
   const client = await connect(connection)
   try {
-    return await act(client)
+    const { rows } = await client.query({ text: statement, rowMode: 'array' })
+    return rows.map(row => row[0])
   } finally {
     await client.end().catch(() => {})
   }

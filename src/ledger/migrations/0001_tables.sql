@@ -74,7 +74,8 @@ CREATE TABLE orders_3 PARTITION OF orders FOR VALUES WITH (MODULUS 4, REMAINDER 
 
 CREATE UNIQUE INDEX orders_attempt ON orders (buyer, item, attempt) WHERE reason IS DISTINCT FROM 'refused';
 CREATE UNIQUE INDEX orders_live ON orders (item, buyer) WHERE state <> 'closed';
-CREATE INDEX orders_due ON orders (item, pay_by) WHERE state = 'pending';
+-- The sweeper asks over all items at once.
+CREATE INDEX orders_due ON orders (pay_by) WHERE state = 'pending';
 
 -- A node id is a lease with a bound: its holder makes no order id in a millisecond beyond until_ms, its successor starts after it.
 CREATE TABLE nodes (

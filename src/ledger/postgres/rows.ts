@@ -19,7 +19,7 @@ export function number(row: Row, column: string): number {
   return value
 }
 
-function optionalText(row: Row, column: string): string | undefined {
+export function optionalText(row: Row, column: string): string | undefined {
   return row[column] === null ? undefined : text(row, column)
 }
 
@@ -31,7 +31,7 @@ export function time(row: Row, column: string): number {
   return Math.trunc(ms)
 }
 
-function optionalTime(row: Row, column: string): number | undefined {
+export function optionalTime(row: Row, column: string): number | undefined {
   return row[column] === null ? undefined : time(row, column)
 }
 

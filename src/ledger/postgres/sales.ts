@@ -8,7 +8,7 @@ import { number, text, time, toSales } from './rows.ts'
 
 export function createSales(database: Database): Sales {
   return {
-    async create(sale) {
+    async create(sale, by) {
       const items = sale.items.map((item, position) => ({
         id: item.id,
         position,
@@ -34,6 +34,7 @@ export function createSales(database: Database): Sales {
         sale.warmBeforeMs,
         sale.rule,
         JSON.stringify(items),
+        by,
       ])
     },
     async find(id) {
@@ -45,8 +46,11 @@ export function createSales(database: Database): Sales {
     async warmDue() {
       return toSales(await database.run('warm_due_sales', []))
     },
-    async move(id, from, to) {
-      return (await database.run('move_sale', [id, from, to])).length === 1
+    async move(id, from, to, by, action) {
+      return (await database.run('move_sale', [id, from, to, by, action])).length === 1
+    },
+    async warmNow(id, by) {
+      await database.run('warm_sale_now', [id, by])
     },
     async rights(items) {
       return (await database.run('item_rights', [items])).map(row => ({

@@ -1,12 +1,21 @@
 -- audit: pieces by state for every item of a sale, read in one statement.
 -- In      sale
--- Out     item, units, available, pending, paid, closed, door, epoch, gate_epoch
+-- Out     item, units, available, pending, paid, closed, releases (pieces coming back), gone (attempts to close without pieces), door,
+--         epoch, gate_epoch, oldest_release_ms
 -- Keeps   one statement is one snapshot: the figures belong together
 SELECT i.id AS item, i.units, i.available, i.door, i.epoch, i.gate_epoch,
-       coalesce(sum(o.quantity) FILTER (WHERE o.state = 'pending'), 0)::int AS pending,
-       coalesce(sum(o.quantity) FILTER (WHERE o.state = 'paid'), 0)::int AS paid,
-       coalesce(sum(o.quantity) FILTER (WHERE o.state = 'closed'), 0)::int AS closed
-FROM items i LEFT JOIN orders o ON o.item = i.id
+       coalesce(o.pending, 0)::int AS pending, coalesce(o.paid, 0)::int AS paid, coalesce(o.closed, 0)::int AS closed,
+       coalesce(r.pieces, 0)::int AS releases, r.oldest_ms AS oldest_release_ms
+FROM items i
+LEFT JOIN LATERAL (
+  SELECT sum(quantity) FILTER (WHERE state = 'pending') AS pending,
+         sum(quantity) FILTER (WHERE state = 'paid') AS paid,
+         sum(quantity) FILTER (WHERE state = 'closed') AS closed
+  FROM orders WHERE orders.item = i.id
+) o ON true
+LEFT JOIN LATERAL (
+  SELECT sum(pieces) AS pieces, (extract(epoch FROM clock_timestamp() - min(at)) * 1000)::bigint AS oldest_ms
+  FROM releases WHERE releases.item = i.id
+) r ON true
 WHERE i.sale = $1
-GROUP BY i.id
 ORDER BY i.position

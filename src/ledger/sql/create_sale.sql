@@ -1,5 +1,5 @@
 -- create_sale: a sale and its items, as a draft, in one statement.
--- In      sale: id, name, opens_at (ms), closes_at (ms), warm_before_ms, rule; items: a JSON array, ids as strings
+-- In      sale: id, name, opens_at (ms), closes_at (ms), warm_before_ms, rule; items: a JSON array, ids as strings; by
 -- Out     nothing
 -- Keeps   the same sale id again changes nothing; available starts as units
 WITH made AS (
@@ -7,7 +7,8 @@ WITH made AS (
   VALUES ($1, $2, to_timestamp($3::bigint / 1000.0), to_timestamp($4::bigint / 1000.0), $5, $6)
   ON CONFLICT DO NOTHING
   RETURNING id
-)
+),
+logged AS (INSERT INTO audit_log (by, action, sale) SELECT $8, 'sale.create', id FROM made)
 INSERT INTO items (id, sale, position, sku, name, image, price_minor, list_price_minor, currency, units, available,
                    quantity_max, attempts_max, pay_within_ms, when_gate_down, home_door, shards)
 SELECT i.id, made.id, i.position, i.sku, i.name, i.image, i.price_minor, i.list_price_minor, i.currency, i.units, i.units,

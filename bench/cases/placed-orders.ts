@@ -1,0 +1,136 @@
+/**
+ * The click that wins: orders answered `201` after the commit, each by another buyer with a ticket, never sold out; beside the textbook
+ * endpoint that locks the item's row per request, on the same PostgreSQL, in tables of the same shape. The reference gets the pool size
+ * that serves it best. Afterwards both books are held against what the buyers were told.
+ */
+
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { connectionTo } from '../../src/ledger/embedded/postmaster.ts'
+import type { BenchCase, Contestant, PreparedCase, Stage } from '../bench-case.ts'
+import { runClosedLoop } from '../client/closed-loop.ts'
+import type { Target } from '../client/connection.ts'
+import { orderRequest } from '../client/request-bytes.ts'
+import { startChild } from '../servers/child.ts'
+import type { ItemOnSale } from '../servers/stampede.ts'
+
+const UNITS = 10_000_000
+const HOUR_MS = 3_600_000
+const POOL_SIZES = [1, 2, 4, 8, 16, 32]
+const TRY_MS = 700
+const PLACED = 201
+/** Tickets made per second of a round; a round that uses them up ends early and is still right. */
+const TICKETS_PER_SECOND = { stampede: 50_000, pessimistic: 6_000 }
+const SCHEMA = 'pessimistic'
+const TABLES = fileURLToPath(new URL('../../src/ledger/migrations/0001_tables.sql', import.meta.url))
+
+export const placedOrders: BenchCase = {
+  name: 'placed orders',
+  what: 'orders placed and committed, beside BEGIN, SELECT … FOR UPDATE, UPDATE, INSERT, COMMIT per request',
+  aim: 10,
+  prepare,
+}
+
+async function prepare(stage: Stage): Promise<PreparedCase> {
+  const { stampede } = stage
+  const on = await stampede.openSale(UNITS)
+  const { socketFolder } = stampede.postgres
+  const ledger = new pg.Client({ ...connectionTo(socketFolder) })
+  await ledger.connect()
+  await ledger.query(`CREATE SCHEMA ${SCHEMA}; SET search_path = ${SCHEMA}`)
+  await ledger.query(await readFile(TABLES, 'utf8'))
+  await ledger.query(`INSERT INTO sales SELECT * FROM public.sales WHERE id = ${on.sale}`)
+  await ledger.query(`INSERT INTO items SELECT * FROM public.items WHERE id = ${on.item}`)
+
+  const startPessimistic = (poolSize: number) =>
+    startChild('./pessimistic.ts', [String(poolSize), on.item], {
+      SOCKET_FOLDER: socketFolder,
+      SCHEMA,
+      TICKET_KEYS: stampede.ticketKeys,
+    })
+  const told = { stampede: 0, pessimistic: 0 }
+  const unexpected = new Set<string>()
+  const contestant = (name: 'stampede' | 'pessimistic', serverPid: number, target: Target) =>
+    buyersOf(stage, on, target, { name, serverPid, told, unexpected })
+
+  const tried: Record<number, number> = {}
+  let best = { poolSize: 0, perSecond: 0 }
+  for (const poolSize of POOL_SIZES) {
+    const child = await startPessimistic(poolSize)
+    try {
+      const load = await contestant('pessimistic', child.pid, child.target).prepare(TRY_MS)
+      const { perSecond } = await load()
+      tried[poolSize] = Math.round(perSecond)
+      if (perSecond > best.perSecond) best = { poolSize, perSecond }
+    } finally {
+      await child.stop()
+    }
+  }
+  const pessimistic = await startPessimistic(best.poolSize)
+
+  return {
+    subject: contestant('stampede', stampede.pid, stampede.target),
+    references: [contestant('pessimistic', pessimistic.pid, pessimistic.target)],
+    settings: { pessimisticPool: best.poolSize, pessimisticPoolsTried: tried },
+    async check() {
+      const books = await stampede.audit(on)
+      if (!books.consistent || books.units - books.available !== books.pending || books.gate?.left !== books.available)
+        unexpected.add(`the books don't add up: ${JSON.stringify(books)}`)
+      const rows = await ledger.query(
+        `SELECT (SELECT count(*)::int FROM public.orders WHERE item = $1) AS stampede,
+                (SELECT count(*)::int FROM ${SCHEMA}.orders WHERE item = $1) AS pessimistic,
+                (SELECT (units - available)::int FROM ${SCHEMA}.items WHERE id = $1) AS taken`,
+        [on.item],
+      )
+      const { stampede: placed, pessimistic: inserted, taken } = rows.rows[0]
+      if (placed !== told.stampede) unexpected.add(`stampede: told ${told.stampede} buyers "placed", ${placed} rows`)
+      if (inserted !== told.pessimistic || taken !== inserted)
+        unexpected.add(`pessimistic: told ${told.pessimistic} buyers "placed", ${inserted} rows, ${taken} units gone`)
+      return [...unexpected]
+    },
+    async close() {
+      await pessimistic.stop()
+      await ledger.end()
+    },
+  }
+}
+
+let buyersSoFar = 0
+
+/** A crowd in which everybody orders once. */
+function buyersOf(
+  { clock, connections, stampede }: Stage,
+  on: ItemOnSale,
+  target: Target,
+  as: {
+    readonly name: 'stampede' | 'pessimistic'
+    readonly serverPid: number
+    readonly told: { stampede: number; pessimistic: number }
+    readonly unexpected: Set<string>
+  },
+): Contestant {
+  return {
+    name: as.name,
+    serverPid: as.serverPid,
+    postgresPid: stampede.postgres.pid,
+    async prepare(forMs) {
+      const count = connections + Math.ceil((TICKETS_PER_SECOND[as.name] * forMs) / 1000)
+      const expiresAtMs = clock.now() + HOUR_MS
+      const requests = Array.from({ length: count }, () => {
+        const buyer = `buyer-${buyersSoFar++}`
+        const ticket = stampede.tickets.issue({ ...on, buyer, attempt: 1, notBeforeMs: 0, expiresAtMs })
+        return orderRequest(target, on.sale, on.item, ticket)
+      })
+      return async () => {
+        let i = 0
+        const result = await runClosedLoop({ target, connections, forMs, clock, next: () => requests[i++] })
+        as.told[as.name] += result.statuses.get(PLACED) ?? 0
+        for (const [status, times] of result.statuses)
+          if (status !== PLACED) as.unexpected.add(`${as.name}: ${times} × status ${status}`)
+        if (result.broken > 0) as.unexpected.add(`${as.name}: ${result.broken} requests without an answer`)
+        return result
+      }
+    },
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * Closed-loop load: N connections, each sending its next request as soon as the last one was answered, until the time is up or the
+ * requests are used up. Every request that was sent is waited for, so counts on both sides can be compared to the last one.
+ * Does not retry: a connection that breaks is counted and stays away.
+ */
+
+import type { Clock } from '../../src/base/clock.ts'
+import { type Answer, Connection, type Target } from './connection.ts'
+import { Histogram } from './histogram.ts'
+
+interface ClosedLoop {
+  readonly target: Target
+  readonly connections: number
+  readonly forMs: number
+  readonly clock: Clock
+  /** The next request's bytes; undefined when there are no more. */
+  readonly next: () => Buffer | undefined
+  readonly onAnswer?: (answer: Answer) => void
+}
+
+export interface LoadResult {
+  /** Answers, whatever they said, and how long it took from the first request to the last answer. */
+  readonly answers: number
+  readonly tookMs: number
+  readonly perSecond: number
+  readonly latency: Histogram
+  readonly statuses: ReadonlyMap<number, number>
+  /** Requests that were sent and never answered. */
+  readonly broken: number
+  readonly usedUp: boolean
+}
+
+/** How long after the last request was sent its answer may come. */
+const LAST_ANSWER_MS_MAX = 15_000
+
+export async function runClosedLoop(loop: ClosedLoop): Promise<LoadResult> {
+  const { clock, next, onAnswer } = loop
+  const latency = new Histogram()
+  const statuses = new Map<number, number>()
+  const sentAt = new Map<Connection, { ms: number }>()
+  const finished = Promise.withResolvers<void>()
+  let answers = 0
+  let broken = 0
+  let usedUp = false
+  let until = Number.POSITIVE_INFINITY
+  let lastMs = 0
+
+  const answered = (connection: Connection, answer: Answer) => {
+    const nowMs = clock.elapsed()
+    const sent = sentAt.get(connection)!
+    latency.add(nowMs - sent.ms)
+    answers += 1
+    lastMs = nowMs
+    statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
+    onAnswer?.(answer)
+    if (nowMs < until) sendNext(connection, sent, nowMs)
+    else finish(connection)
+  }
+  const sendNext = (connection: Connection, sent: { ms: number }, nowMs: number) => {
+    const request = next()
+    if (request === undefined) {
+      usedUp = true
+      finish(connection)
+      return
+    }
+    sent.ms = nowMs
+    connection.send(request)
+  }
+  const finish = (connection: Connection) => {
+    sentAt.delete(connection)
+    if (sentAt.size === 0) finished.resolve()
+  }
+
+  const connections = await Promise.all(
+    Array.from({ length: loop.connections }, () => Connection.open(loop.target, answered, finish)),
+  )
+  const beganMs = clock.elapsed()
+  until = beganMs + loop.forMs
+  for (const connection of connections) sentAt.set(connection, { ms: 0 })
+  for (const [connection, sent] of sentAt) sendNext(connection, sent, clock.elapsed())
+  const gaveUp = new AbortController()
+  await Promise.race([finished.promise, clock.sleep(loop.forMs + LAST_ANSWER_MS_MAX, gaveUp.signal)])
+  gaveUp.abort()
+  for (const connection of connections) {
+    if (connection.waiting) broken += 1
+    connection.close()
+  }
+  const tookMs = Math.max(lastMs - beganMs, 0.001)
+  return { answers, tookMs, perSecond: (answers / tookMs) * 1000, latency, statuses, broken, usedUp }
+}

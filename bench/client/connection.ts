@@ -1,0 +1,109 @@
+/**
+ * One keep-alive connection with one request outstanding: whole request bytes go in, status and body length come out. Reads as much
+ * HTTP/1.1 as a server with a known answer needs (status line, content-length) and refuses the rest.
+ * Does not pipeline (Bun closes a connection on which a second request comes before the first answer), reconnect or time out.
+ *
+ * States: idle → waiting (request sent) → idle … → closed.
+ */
+
+import { connect, type Socket } from 'node:net'
+
+export interface Target {
+  readonly host: string
+  readonly port: number
+}
+
+/** `body` is only made for a caller that asks for it: on the hot path it would be garbage. */
+export interface Answer {
+  readonly status: number
+  readonly bytes: Buffer
+  readonly bodyAt: number
+}
+
+const HEAD_END = Buffer.from('\r\n\r\n')
+const LENGTH = Buffer.from('content-length: ')
+const LENGTH_UPPER = Buffer.from('Content-Length: ')
+const NO_BODY = new Set([204, 304])
+
+export class Connection {
+  readonly #socket: Socket
+  readonly #onAnswer: (connection: Connection, answer: Answer) => void
+  #kept: Buffer | undefined
+  #waiting = false
+
+  private constructor(socket: Socket, onAnswer: (connection: Connection, answer: Answer) => void) {
+    this.#socket = socket
+    this.#onAnswer = onAnswer
+  }
+
+  /** `onEnd` is called once, whoever ended it. */
+  static open(
+    target: Target,
+    onAnswer: (connection: Connection, answer: Answer) => void,
+    onEnd: (connection: Connection) => void,
+  ): Promise<Connection> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host: target.host, port: target.port, noDelay: true })
+      const connection = new Connection(socket, onAnswer)
+      let failure: Error | undefined
+      socket.on('error', error => {
+        failure = error
+      })
+      socket.once('connect', () => resolve(connection))
+      socket.on('data', chunk => connection.#read(chunk as Buffer))
+      socket.on('close', () => {
+        reject(failure ?? new Error('the connection was closed before it was open'))
+        onEnd(connection)
+      })
+    })
+  }
+
+  get waiting(): boolean {
+    return this.#waiting
+  }
+
+  send(request: Buffer): void {
+    this.#waiting = true
+    this.#socket.write(request)
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  #read(chunk: Buffer): void {
+    const bytes = this.#kept === undefined ? chunk : Buffer.concat([this.#kept, chunk])
+    const headEnd = bytes.indexOf(HEAD_END)
+    if (headEnd < 0) {
+      this.#kept = bytes
+      return
+    }
+    const status = (bytes[9]! - 48) * 100 + (bytes[10]! - 48) * 10 + (bytes[11]! - 48)
+    const bodyAt = headEnd + 4
+    const length = NO_BODY.has(status) ? 0 : lengthIn(bytes, headEnd)
+    if (length === undefined) {
+      this.#socket.destroy(new Error(`an answer of status ${status} without content-length`))
+      return
+    }
+    if (bytes.length < bodyAt + length) {
+      this.#kept = bytes
+      return
+    }
+    this.#kept = undefined
+    this.#waiting = false
+    this.#onAnswer(this, { status, bytes, bodyAt })
+  }
+}
+
+function lengthIn(bytes: Buffer, headEnd: number): number | undefined {
+  let at = bytes.indexOf(LENGTH_UPPER)
+  if (at < 0 || at > headEnd) at = bytes.indexOf(LENGTH)
+  if (at < 0 || at > headEnd) return undefined
+  let length = 0
+  for (let i = at + LENGTH.length; i < headEnd; i++) {
+    const digit = bytes[i]! - 48
+    if (digit < 0 || digit > 9) break
+    length = length * 10 + digit
+  }
+  return length
+}

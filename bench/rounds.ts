@@ -1,0 +1,129 @@
+/**
+ * Runs a case: a warm-up, then rounds in which subject and references take turns, so that whatever else the machine does meets all of
+ * them alike. Ratios are taken within a round; the median over the rounds is reported, with the lowest and highest beside it.
+ */
+
+import type { BenchCase, Contestant, PreparedCase, Stage } from './bench-case.ts'
+import { Histogram } from './client/histogram.ts'
+import { cpuMicros } from './cores.ts'
+
+export interface Spread {
+  readonly median: number
+  readonly low: number
+  readonly high: number
+}
+
+export interface Standing {
+  readonly name: string
+  readonly perSecond: Spread
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** CPU time per request, in µs. */
+  readonly serverCpu?: Spread
+  readonly postgresCpu?: Spread
+  /** The subject's requests per second over this reference's; its own CPU time over the subject's. Only on references. */
+  readonly ratio?: Spread
+  readonly cpuRatio?: Spread
+}
+
+export interface CaseResult {
+  readonly name: string
+  readonly what: string
+  readonly aim: number
+  readonly standings: readonly Standing[]
+  readonly settings: Readonly<Record<string, unknown>>
+  readonly violations: readonly string[]
+}
+
+export interface Rounds {
+  readonly rounds: number
+  readonly roundMs: number
+  readonly warmUpMs: number
+}
+
+interface Sample {
+  readonly perSecond: number
+  readonly serverCpu: number | undefined
+  readonly postgresCpu: number | undefined
+}
+
+export async function runCase(
+  one: BenchCase,
+  stage: Stage,
+  plan: Rounds,
+  say: (line: string) => void,
+): Promise<CaseResult> {
+  const prepared = await one.prepare(stage)
+  try {
+    return await runRounds(one, prepared, plan, say)
+  } finally {
+    await prepared.close()
+  }
+}
+
+async function runRounds(one: BenchCase, prepared: PreparedCase, plan: Rounds, say: (line: string) => void) {
+  const contestants = [prepared.subject, ...prepared.references]
+  const samples = contestants.map(() => [] as Sample[])
+  const latencies = contestants.map(() => new Histogram())
+  for (const contestant of contestants) await (await contestant.prepare(plan.warmUpMs))()
+  for (let round = 1; round <= plan.rounds; round++) {
+    for (const [i, contestant] of contestants.entries())
+      samples[i]!.push(await measure(contestant, plan, latencies[i]!))
+    const figures = samples.map((list, i) => `${contestants[i]!.name} ${Math.round(list.at(-1)!.perSecond)}/s`)
+    say(`${one.name}, round ${round} of ${plan.rounds}: ${figures.join(', ')}`)
+  }
+  const [subject] = samples
+  const standings = contestants.map(({ name }, i): Standing => {
+    const list = samples[i]!
+    const serverCpu = spread(list.map(sample => sample.serverCpu))
+    const postgresCpu = spread(list.map(sample => sample.postgresCpu))
+    const ratio = i === 0 ? undefined : spread(list.map((sample, k) => subject![k]!.perSecond / sample.perSecond))
+    const cpuRatio = i === 0 ? undefined : spread(list.map((sample, k) => cpuOf(sample) / cpuOf(subject![k]!)))
+    return {
+      name,
+      perSecond: spread(list.map(sample => sample.perSecond))!,
+      p50Ms: latencies[i]!.quantile(0.5),
+      p99Ms: latencies[i]!.quantile(0.99),
+      ...(serverCpu && { serverCpu }),
+      ...(postgresCpu && { postgresCpu }),
+      ...(ratio && { ratio }),
+      ...(cpuRatio && { cpuRatio }),
+    }
+  })
+  const violations = await prepared.check()
+  return { name: one.name, what: one.what, aim: one.aim, standings, settings: prepared.settings, violations }
+}
+
+async function measure(contestant: Contestant, plan: Rounds, latency: Histogram): Promise<Sample> {
+  const load = await contestant.prepare(plan.roundMs)
+  const { serverPid, postgresPid } = contestant
+  const cpu = () => ({
+    server: cpuMicros(serverPid),
+    postgres: postgresPid === undefined ? undefined : cpuMicros(postgresPid, true),
+  })
+  const before = cpu()
+  const result = await load()
+  const after = cpu()
+  latency.merge(result.latency)
+  const per = (from: number | undefined, to: number | undefined) =>
+    from === undefined || to === undefined ? undefined : (to - from) / Math.max(1, result.answers)
+  return {
+    perSecond: result.perSecond,
+    serverCpu: per(before.server, after.server),
+    postgresCpu: per(before.postgres, after.postgres),
+  }
+}
+
+function cpuOf(sample: Sample): number {
+  return sample.serverCpu === undefined ? Number.NaN : sample.serverCpu + (sample.postgresCpu ?? 0)
+}
+
+function spread(values: readonly (number | undefined)[]): Spread | undefined {
+  const sorted = values
+    .filter(value => value !== undefined && Number.isFinite(value))
+    .sort((a, b) => a! - b!) as number[]
+  if (sorted.length === 0) return undefined
+  const middle = sorted.length >> 1
+  const median = sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+  return { median, low: sorted[0]!, high: sorted.at(-1)! }
+}

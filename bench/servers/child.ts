@@ -1,0 +1,50 @@
+/** A server in a process of its own, on the server's core: started, waited for, measured, stopped. */
+
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Target } from '../client/connection.ts'
+import { onServerCore } from '../cores.ts'
+
+export interface Child {
+  readonly pid: number
+  readonly target: Target
+  stop(): Promise<void>
+}
+
+const READY_MS_MAX = 60_000
+
+/** Starts `file` with this very Bun and returns when it printed a line with `ready on http://host:port`. */
+export async function startChild(
+  file: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Child> {
+  const [program, ...rest] = onServerCore([process.execPath, fileURLToPath(new URL(file, import.meta.url)), ...args])
+  // Nothing of the caller's settings leaks in: a DATABASE_URL of theirs would be filled with the bench's orders.
+  const child = spawn(program, rest, {
+    env: { PATH: process.env.PATH ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
+  const ready = Promise.withResolvers<Target>()
+  createInterface({ input: child.stdout }).on('line', line => {
+    const match = /ready on http:\/\/([^:/]+):([0-9]+)/.exec(line)
+    if (match !== null) ready.resolve({ host: match[1]!, port: Number(match[2]) })
+  })
+  child.once('error', ready.reject)
+  child.once('exit', (code, signal) => ready.reject(new Error(`${file} ended while starting (${signal ?? code})`)))
+  const late = setTimeout(() => ready.reject(new Error(`${file} was not ready in time`)), READY_MS_MAX)
+  const stop = async () => {
+    child.kill('SIGTERM')
+    await ended
+  }
+  try {
+    return { pid: child.pid!, target: await ready.promise, stop }
+  } catch (error) {
+    if (child.exitCode === null && child.signalCode === null && child.pid !== undefined) await stop()
+    throw error
+  } finally {
+    clearTimeout(late)
+  }
+}

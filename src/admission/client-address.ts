@@ -1,0 +1,184 @@
+/**
+ * Who is asking, by address: the key under which a request counts against the limit per address.
+ *
+ * The connection's own address counts. Only when that is a trusted proxy does `X-Forwarded-For` say more, read from the right, where
+ * our own proxies wrote: trusted proxies are passed over and the first other address is the client. A word that is no address ends the
+ * reading and the last good address stands: what lies further left may be anybody's invention. From an untrusted peer the header is not
+ * even looked at.
+ *
+ * Guarantees: one key per IPv4 address, also when written as IPv6 (`::ffff:1.2.3.4`), and one per IPv6 /64, the least that one customer
+ * gets; equal addresses in any spelling give equal keys. Work per request is bounded. Does not know ports, names or `Forwarded`.
+ */
+
+export interface ClientAddress {
+  /** @param forwardedFor the `X-Forwarded-For` header, several joined by commas, or null */
+  of(peer: string, forwardedFor: string | null): string
+}
+
+/** As eight groups of 16 bits; IPv4 in the last two, the way IPv6 embeds it. */
+interface Address {
+  readonly isV4: boolean
+  readonly groups: readonly number[]
+}
+
+interface Range extends Address {
+  /** How many of the 128 bits must agree. */
+  readonly bits: number
+}
+
+/** More proxies than any honest chain has. */
+const HOPS_MAX = 32
+/** The longest address there is, with brackets, a port and some room for a zone. */
+const ADDRESS_LENGTH_MAX = 80
+const IPV4_MAPPED = '::ffff:'
+const REMEMBERED_MAX = 4096
+
+/** @param trustedProxies addresses and CIDR ranges, separated by commas; may be empty */
+export function createClientAddress(trustedProxies: string): ClientAddress {
+  const trusted = trustedProxies
+    .split(',')
+    .map(entry => entry.trim())
+    .filter(entry => entry !== '')
+    .map(parseRange)
+  /** IPv6 peers ask many times over one connection and are slow to take apart. */
+  const remembered = new Map<string, string>()
+
+  function ofPeer(peer: string): string {
+    if (!peer.includes(':')) return peer
+    if (peer.startsWith(IPV4_MAPPED) && peer.includes('.') && peer.lastIndexOf(':') < IPV4_MAPPED.length)
+      return peer.slice(IPV4_MAPPED.length)
+    let key = remembered.get(peer)
+    if (key === undefined) {
+      const address = parseAddress(peer)
+      // Whatever else the server calls its peer comes from the server, not from the client.
+      key = address === undefined ? peer : keyOf(address)
+      if (remembered.size >= REMEMBERED_MAX) remembered.clear()
+      remembered.set(peer, key)
+    }
+    return key
+  }
+
+  function isTrusted(address: Address): boolean {
+    return trusted.some(range => lies(address, range))
+  }
+
+  return {
+    of(peer, forwardedFor) {
+      if (trusted.length === 0 || forwardedFor === null) return ofPeer(peer)
+      let client = parseAddress(peer)
+      if (client === undefined || !isTrusted(client)) return ofPeer(peer)
+      let end = forwardedFor.length
+      for (let hops = 0; hops < HOPS_MAX && end >= 0; hops++) {
+        const comma = end === 0 ? -1 : forwardedFor.lastIndexOf(',', end - 1)
+        const entry = forwardedFor.slice(comma + 1, end).trim()
+        end = comma
+        // Empty elements of a list mean nothing (RFC 9110, 5.6.1).
+        if (entry === '') continue
+        const hop = parseAddress(withoutPort(entry))
+        if (hop === undefined) break
+        client = hop
+        if (!isTrusted(hop)) break
+      }
+      return keyOf(client)
+    },
+  }
+}
+
+function keyOf({ isV4, groups }: Address): string {
+  if (isV4) return `${groups[6]! >> 8}.${groups[6]! & 255}.${groups[7]! >> 8}.${groups[7]! & 255}`
+  return `${groups[0]!.toString(16)}:${groups[1]!.toString(16)}:${groups[2]!.toString(16)}:${groups[3]!.toString(16)}::/64`
+}
+
+function lies(address: Address, range: Range): boolean {
+  if (address.isV4 !== range.isV4) return false
+  for (let at = 0; at * 16 < range.bits; at++) {
+    const ignored = Math.max(0, at * 16 + 16 - range.bits)
+    if (address.groups[at]! >> ignored !== range.groups[at]! >> ignored) return false
+  }
+  return true
+}
+
+function parseRange(entry: string): Range {
+  const slash = entry.indexOf('/')
+  const text = slash < 0 ? entry : entry.slice(0, slash)
+  const address = parseAddress(text)
+  if (address === undefined) throw new Error(`"${entry}" is not an IP address or a CIDR range like 10.0.0.0/8`)
+  if (slash < 0) return { ...address, bits: 128 }
+  const inV4 = address.isV4 && !text.includes(':')
+  const max = inV4 ? 32 : 128
+  const length = entry.slice(slash + 1)
+  if (!/^[0-9]{1,3}$/.test(length) || Number(length) > max)
+    throw new Error(`"${entry}": the prefix length must lie between 0 and ${max}`)
+  const bits = Number(length) + 128 - max
+  if (address.isV4 && bits < 96) throw new Error(`"${entry}" holds more than IPv4: write it as an IPv4 range`)
+  return { ...address, bits }
+}
+
+/** `1.2.3.4:567` and `[::1]:567`; a bare IPv6 address has no port. */
+function withoutPort(entry: string): string {
+  if (entry.startsWith('[')) return /^\[([^[\]]*)\](:[0-9]{1,5})?$/.exec(entry)?.[1] ?? ''
+  const colon = entry.indexOf(':')
+  if (colon < 0 || colon !== entry.lastIndexOf(':')) return entry
+  return /^[0-9]{1,5}$/.test(entry.slice(colon + 1)) ? entry.slice(0, colon) : ''
+}
+
+function parseAddress(text: string): Address | undefined {
+  if (text.length > ADDRESS_LENGTH_MAX) return undefined
+  if (!text.includes(':')) {
+    const value = parseV4(text)
+    return value < 0 ? undefined : { isV4: true, groups: [0, 0, 0, 0, 0, 0xffff, value >>> 16, value & 0xffff] }
+  }
+  const groups = parseV6(text)
+  if (groups === undefined) return undefined
+  const isV4 = groups[5] === 0xffff && groups.every((group, at) => at >= 5 || group === 0)
+  return { isV4, groups }
+}
+
+/** The 32 bits, or -1. No leading zeros: some would read them as octal. */
+function parseV4(text: string): number {
+  let value = 0
+  let part = -1
+  let dots = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 46) {
+      if (part < 0 || dots === 3) return -1
+      value = value * 256 + part
+      part = -1
+      dots += 1
+      continue
+    }
+    if (code < 48 || code > 57 || part === 0) return -1
+    part = (part < 0 ? 0 : part * 10) + code - 48
+    if (part > 255) return -1
+  }
+  return dots === 3 && part >= 0 ? value * 256 + part : -1
+}
+
+function parseV6(text: string): number[] | undefined {
+  const zone = text.indexOf('%')
+  const [head, tail, ...more] = (zone < 0 ? text : text.slice(0, zone)).split('::')
+  if (more.length > 0) return undefined
+  const left = parseGroups(head!, tail === undefined)
+  if (tail === undefined) return left?.length === 8 ? left : undefined
+  const right = parseGroups(tail, true)
+  if (left === undefined || right === undefined || left.length + right.length > 7) return undefined
+  return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right]
+}
+
+function parseGroups(text: string, mayEndInV4: boolean): number[] | undefined {
+  if (text === '') return []
+  const groups: number[] = []
+  const words = text.split(':')
+  for (const [at, word] of words.entries()) {
+    if (mayEndInV4 && at === words.length - 1 && word.includes('.')) {
+      const value = parseV4(word)
+      if (value < 0) return undefined
+      groups.push(value >>> 16, value & 0xffff)
+    } else {
+      if (!/^[0-9a-fA-F]{1,4}$/.test(word)) return undefined
+      groups.push(Number.parseInt(word, 16))
+    }
+  }
+  return groups
+}

@@ -1,0 +1,63 @@
+/**
+ * What a rate limit says: how it is written in the configuration, and how a refusal is told to the client, in the fields `RateLimit`
+ * and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-11) and `Retry-After`. Does not count; that is `rate-limits.ts`.
+ */
+
+/** At most `count` requests in any `windowMs`. */
+export interface Rate {
+  readonly count: number
+  readonly windowMs: number
+}
+
+export type RatePolicy = 'per-address' | 'per-buyer' | 'per-item' | 'total'
+
+/** An outcome: nothing was counted, and asking again after `retryAfterS` seconds is worth it. */
+export interface RateLimited {
+  readonly kind: 'rate_limited'
+  readonly policy: RatePolicy
+  readonly limit: number
+  /** Whole seconds, rounded up: who keeps to it keeps to the real window too. */
+  readonly windowS: number
+  /** Whole seconds, at least 1. */
+  readonly retryAfterS: number
+}
+
+const COUNT_MAX = 1_000_000_000
+const WINDOW_MS_MAX = 24 * 3_600_000
+const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const
+
+/** Reads `count/window` like `100/1s`, `5/500ms`, `1000/1m`; `off` is undefined. */
+export function parseRate(text: string): Rate | undefined {
+  if (text === 'off') return undefined
+  const match = /^([0-9]{1,15})\/([0-9]{1,15})(ms|s|m|h)$/.exec(text)
+  if (match === null) throw new Error(`"${text}" is not a rate: write count/window like 100/1s (ms, s, m or h), or off`)
+  const count = Number(match[1])
+  const windowMs = Number(match[2]) * UNIT_MS[match[3] as keyof typeof UNIT_MS]
+  if (count < 1 || count > COUNT_MAX)
+    throw new Error(`"${text}": the count must lie between 1 and ${COUNT_MAX}; to lift the limit, write off`)
+  if (windowMs < 1 || windowMs > WINDOW_MS_MAX) throw new Error(`"${text}": the window must lie between 1ms and 24h`)
+  return { count, windowMs }
+}
+
+export function rateLimited(policy: RatePolicy, rate: Rate, waitMs: number): RateLimited {
+  return {
+    kind: 'rate_limited',
+    policy,
+    limit: rate.count,
+    windowS: Math.ceil(rate.windowMs / 1000),
+    retryAfterS: Math.max(1, Math.ceil(waitMs / 1000)),
+  }
+}
+
+/** `t` and `Retry-After` name the same moment, as the draft asks. */
+export function rateLimitHeaders(refused: RateLimited): {
+  readonly 'retry-after': string
+  readonly ratelimit: string
+  readonly 'ratelimit-policy': string
+} {
+  return {
+    'retry-after': String(refused.retryAfterS),
+    ratelimit: `"${refused.policy}";r=0;t=${refused.retryAfterS}`,
+    'ratelimit-policy': `"${refused.policy}";q=${refused.limit};w=${refused.windowS}`,
+  }
+}

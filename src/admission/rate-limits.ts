@@ -1,0 +1,78 @@
+/**
+ * The rate limits: per address, per buyer, per item and in total, each exact to the request over a window that slides (what that means,
+ * and what happens at the bounds, is in `rate/sliding-window.ts`).
+ *
+ * Asked twice, because the address is known at once and the buyer only when the ticket has been verified: a forged ticket must not use
+ * up somebody else's allowance. Each call judges first, in the order written, and counts only when all its limits have room: a refused
+ * request uses up nothing. One that passes `admitAddress` and is refused by `admitBuyer` stays counted for its address and in total: its
+ * ticket was verified, and that is the work those two protect.
+ *
+ * Memory is fixed: about 26 MB for each of the two big tables when every seat and log entry has been used, untouched until then.
+ * Counts on the monotonic clock; the wall clock may jump as it likes. Counts per process: n edges admit n times as many.
+ */
+
+import type { Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import type { BuyerId, ItemId } from '../domain/ids.ts'
+import { createSlidingWindow } from './rate/sliding-window.ts'
+import { type Rate, type RateLimited, type RatePolicy, rateLimited } from './rate-limit-policy.ts'
+
+export interface RateLimits {
+  /** Address, then total. Undefined when admitted. */
+  admitAddress(address: string): RateLimited | undefined
+  /** Buyer, then item. Undefined when admitted. The buyer must be proven, not just claimed. */
+  admitBuyer(buyer: BuyerId, item: ItemId): RateLimited | undefined
+}
+
+interface RateLimitsOptions {
+  readonly perAddress: Rate | undefined
+  readonly perBuyer: Rate | undefined
+  readonly perItem: Rate | undefined
+  readonly total: Rate | undefined
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** A crowd of 100,000 in the same second is what we are for: each of them has a seat. */
+const PEOPLE_MAX = 131_072
+const ITEMS_MAX = 1024
+const EXACT_MAX = 262_144
+
+export function createRateLimits(options: RateLimitsOptions): RateLimits {
+  const { clock, random } = options
+
+  function limit(policy: RatePolicy, rate: Rate | undefined, keysMax: number) {
+    if (rate === undefined) return undefined
+    const window = createSlidingWindow({ rate, keysMax, exactMax: EXACT_MAX, random })
+    return {
+      refuses: (key: string, nowMs: number) =>
+        window.hasRoom(key, nowMs) ? undefined : rateLimited(policy, rate, window.waitMs()),
+      take: window.take,
+    }
+  }
+
+  const perAddress = limit('per-address', options.perAddress, PEOPLE_MAX)
+  const perBuyer = limit('per-buyer', options.perBuyer, PEOPLE_MAX)
+  const perItem = limit('per-item', options.perItem, ITEMS_MAX)
+  const total = limit('total', options.total, 1)
+
+  return {
+    admitAddress(address) {
+      const nowMs = clock.elapsed()
+      const refused = perAddress?.refuses(address, nowMs) ?? total?.refuses('', nowMs)
+      if (refused !== undefined) return refused
+      perAddress?.take()
+      total?.take()
+      return undefined
+    },
+
+    admitBuyer(buyer, item) {
+      const nowMs = clock.elapsed()
+      const refused = perBuyer?.refuses(buyer, nowMs) ?? perItem?.refuses(item, nowMs)
+      if (refused !== undefined) return refused
+      perBuyer?.take()
+      perItem?.take()
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { Bug } from '../../base/assert.ts'
+import { seededRandom, systemRandom } from '../../base/random.ts'
+import { createKeyTable } from './key-table.ts'
+import { createKeyedHash } from './keyed-hash.ts'
+
+describe('a key table', () => {
+  test('finds every key it holds and no other, through any adding and removing', () => {
+    const seed = Math.floor(systemRandom.next() * 2 ** 31)
+    console.log(`seed ${seed}`)
+    const moves = fc.array(fc.tuple(fc.boolean(), fc.integer({ min: 0, max: 40 })), { maxLength: 400, size: 'max' })
+    const property = fc.property(moves, fc.integer(), (story, tableSeed) => {
+      const table = createKeyTable(16, seededRandom(tableSeed))
+      const model = new Map<string, number>()
+      for (const [adds, number] of story) {
+        const key = `key ${number}`
+        const seat = table.find(key)
+        expect(seat).toBe(model.get(key) ?? -1)
+        if (adds && seat < 0 && !table.isFull) {
+          const given = table.add()
+          expect([...model.values()]).not.toContain(given)
+          expect(given).toBeLessThan(16)
+          model.set(key, given)
+        } else if (!adds && seat >= 0) {
+          table.remove(seat)
+          model.delete(key)
+        }
+        expect(table.isFull).toBe(model.size === 16)
+      }
+      for (let n = 0; n <= 40; n++) expect(table.find(`key ${n}`)).toBe(model.get(`key ${n}`) ?? -1)
+    })
+    fc.assert(property, { seed, numRuns: 300 })
+  })
+
+  test('will not seat one more than it has seats', () => {
+    const table = createKeyTable(1, seededRandom(1))
+    table.find('a')
+    table.add()
+    table.find('b')
+    expect(() => table.add()).toThrow(Bug)
+  })
+})
+
+describe('the keyed hash', () => {
+  const hashWith = (seed: number) => {
+    const hash = createKeyedHash(seededRandom(seed))
+    return (text: string) => {
+      hash.read(text)
+      return `${hash.low} ${hash.high}`
+    }
+  }
+
+  test('tells 200,000 neighbouring addresses apart, in both halves', () => {
+    const hash = createKeyedHash(systemRandom)
+    const lows = new Set<number>()
+    const highs = new Set<number>()
+    const lowBits = new Uint32Array(1024)
+    const highBits = new Uint32Array(1024)
+    for (let n = 0; n < 200_000; n++) {
+      hash.read(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`)
+      lows.add(hash.low)
+      highs.add(hash.high)
+      lowBits[hash.low & 1023]! += 1
+      highBits[hash.high & 1023]! += 1
+    }
+    // By chance 4.7 of 32 bits meet; 195 keys fall on each of 1024 places, give or take 14.
+    expect(lows.size).toBeGreaterThan(199_960)
+    expect(highs.size).toBeGreaterThan(199_960)
+    for (const bits of [lowBits, highBits]) {
+      expect(Math.min(...bits)).toBeGreaterThan(195 - 100)
+      expect(Math.max(...bits)).toBeLessThan(195 + 100)
+    }
+  })
+
+  test('is another one in every process, so that no collision can be prepared', () => {
+    expect(hashWith(1)('1.2.3.4')).toBe(hashWith(1)('1.2.3.4'))
+    expect(hashWith(1)('1.2.3.4')).not.toBe(hashWith(2)('1.2.3.4'))
+  })
+
+  test('sees every character, the order and the length', () => {
+    const of = hashWith(3)
+    const texts = [
+      '',
+      '\0',
+      '\0\0',
+      '\0\0\0',
+      'a',
+      'b',
+      'ab',
+      'ba',
+      'abc',
+      'acb',
+      'abcd',
+      'abdc',
+      'cdab',
+      'ā',
+      'aĀ',
+      '限',
+    ]
+    expect(new Set(texts.map(of)).size).toBe(texts.length)
+  })
+})

@@ -1,0 +1,71 @@
+/**
+ * A round of work, done again and again until it is told to stop: every `everyMs`, and at once when somebody waits for a round.
+ * One round at a time. A round that fails with a fault is logged and followed by the next; a bug ends the loop, and the process with it.
+ */
+
+import type { Clock } from './clock.ts'
+import { Fault } from './fault.ts'
+import type { Log } from './log.ts'
+
+export interface Loop {
+  /** Resolves after a whole round that began after this call; rejects with what made that round fail. */
+  round(): Promise<void>
+  /** A round soon, without waiting for it. */
+  kick(): void
+  /** Milliseconds since the last whole round; undefined before the first. */
+  sinceRoundMs(): number | undefined
+  /** Resolves when the signal has stopped it; rejects on a bug. */
+  readonly stopped: Promise<void>
+}
+
+interface LoopOptions {
+  readonly name: string
+  readonly everyMs: number
+  readonly clock: Clock
+  readonly log: Log
+  readonly signal: AbortSignal
+  readonly run: () => Promise<void>
+}
+
+export function startLoop({ name, everyMs, clock, log, signal, run }: LoopOptions): Loop {
+  let wake = new AbortController()
+  let lastRoundMs: number | undefined
+  let kicked = false
+  let waiting: PromiseWithResolvers<void> | undefined
+
+  async function go(): Promise<void> {
+    while (!signal.aborted) {
+      const asked = waiting
+      waiting = undefined
+      kicked = false
+      wake = new AbortController()
+      try {
+        await run()
+        lastRoundMs = clock.elapsed()
+        asked?.resolve()
+      } catch (error) {
+        asked?.reject(error)
+        if (!(error instanceof Fault)) throw error
+        log.warn({ loop: name, code: error.code, err: error }, 'a round failed; the next one follows')
+      }
+      if (waiting === undefined && !kicked) await clock.sleep(everyMs, wake.signal)
+    }
+    waiting?.reject(new Fault('stopping', 'the process is stopping', { retryable: true }))
+  }
+
+  const kick = () => {
+    kicked = true
+    wake.abort()
+  }
+  signal.addEventListener('abort', kick, { once: true })
+  return {
+    round() {
+      waiting ??= Promise.withResolvers()
+      kick()
+      return waiting.promise
+    },
+    kick,
+    sinceRoundMs: () => (lastRoundMs === undefined ? undefined : clock.elapsed() - lastRoundMs),
+    stopped: go(),
+  }
+}

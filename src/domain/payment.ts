@@ -1,0 +1,23 @@
+/** A payment and its moves: `started → captured | void | refund_due`, `captured → refund_due`, `void → captured | refund_due`, `refund_due → refunded`. */
+
+import type { ItemId, OrderId } from './ids.ts'
+import type { Money } from './money.ts'
+
+export type PaymentState = 'started' | 'captured' | 'void' | 'refund_due' | 'refunded'
+
+export interface Payment {
+  readonly id: string
+  readonly order: OrderId
+  readonly item: ItemId
+  readonly provider: string
+  /** What the provider knows it by. Ours, so that it is known before the provider is asked. */
+  readonly ref: string
+  readonly amount: Money
+  readonly state: PaymentState
+  /** Why money goes back: late, second, operator. */
+  readonly why: string | undefined
+  readonly startedAtMs: number
+  readonly capturedAtMs: number | undefined
+  readonly refundedAtMs: number | undefined
+  readonly tries: number
+}

@@ -1,0 +1,29 @@
+/**
+ * `Idempotency-Key` on operators' creations and stock changes. What is to be made gets its id first, and the id is remembered under the
+ * key: the same key again leads to the same thing, whatever became of the first try. The same key with another body is a mistake.
+ */
+
+import { createHash } from 'node:crypto'
+import type { IdMaker } from '../base/snowflake.ts'
+import type { OperatorLog } from '../ledger/log.ts'
+import { ProblemError } from './problems.ts'
+
+/** The id to make the thing under. */
+export async function keyedSubject(
+  parts: { readonly operatorLog: OperatorLog; readonly ids: Pick<IdMaker, 'next'> },
+  call: string,
+  request: Request,
+  body: unknown,
+): Promise<string> {
+  const fresh = parts.ids.next()
+  const key = request.headers.get('idempotency-key')
+  if (key === null) return fresh
+  if (!/^[\x21-\x7e]{1,200}$/.test(key))
+    throw new ProblemError('body_invalid', 'Idempotency-Key must be 1 to 200 printable characters without spaces.', {
+      field: 'Idempotency-Key',
+    })
+  const hash = createHash('sha256').update(JSON.stringify(body)).digest('base64url')
+  const remembered = await parts.operatorLog.rememberKey(call, key, hash, fresh)
+  if (remembered.bodyHash !== hash) throw new ProblemError('idempotency_key_reused')
+  return remembered.subject
+}

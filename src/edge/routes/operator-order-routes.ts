@@ -1,0 +1,153 @@
+/** Operators and orders: lists, one order with its payments and history, cancel, refund, and the log of who did what. */
+
+import { toRfc3339 } from '../../base/clock.ts'
+import { isBuyerId } from '../../domain/ids.ts'
+import type { Order, OrderState } from '../../domain/order.ts'
+import { type CloseParts, cancelOrder } from '../../flows/close-orders.ts'
+import { type RefundParts, refundOrder } from '../../flows/refund-order.ts'
+import type { LogLine, OperatorLog } from '../../ledger/log.ts'
+import type { OrderQuery, Orders } from '../../ledger/orders.ts'
+import type { Payments } from '../../ledger/payments.ts'
+import type { Sales } from '../../ledger/sales.ts'
+import { csvOfOrders } from '../csv.ts'
+import { cursorOf, type Exchange, idParam, json, limitOf, type Route, readBody } from '../exchange.ts'
+import type { Identity } from '../identity.ts'
+import { ProblemError } from '../problems.ts'
+import { refundInput } from '../schemas.ts'
+import { wireOrder, wirePayment } from '../wire.ts'
+
+interface OperatorOrderParts {
+  readonly sales: Sales
+  readonly orders: Orders
+  readonly payments: Payments
+  readonly operatorLog: OperatorLog
+  readonly identity: Identity
+  readonly close: CloseParts
+  readonly refund: RefundParts
+}
+
+const PAGE_MAX = 1000
+
+export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[] {
+  return [
+    { method: 'GET', path: '/api/admin/sales/{sale}/orders', handle: list },
+    { method: 'GET', path: '/api/admin/orders/{id}', handle: show },
+    { method: 'POST', path: '/api/admin/orders/{id}/cancel', handle: cancel },
+    { method: 'POST', path: '/api/admin/orders/{id}/refund', handle: refund },
+    { method: 'GET', path: '/api/admin/log', handle: log },
+  ]
+
+  async function list(exchange: Exchange): Promise<Response> {
+    parts.identity.operator(exchange.request)
+    const sale = await parts.sales.find(idParam(exchange, 'sale'))
+    if (sale === undefined) throw new ProblemError('not_found', 'There is no such sale.')
+    const query = { ...filterOf(exchange), sale: sale.id, limit: limitOf(exchange, 100, PAGE_MAX) }
+    if (exchange.request.headers.get('accept')?.includes('text/csv')) {
+      return csvOfOrders(
+        after => parts.orders.list({ ...query, limit: PAGE_MAX, ...(after !== undefined && { after }) }),
+        sale.id,
+      )
+    }
+    const found = await parts.orders.list(query)
+    return json({
+      orders: found.map(wireOrder),
+      next: found.length === query.limit ? (found.at(-1)?.id ?? null) : null,
+    })
+  }
+
+  async function show(exchange: Exchange): Promise<Response> {
+    parts.identity.operator(exchange.request)
+    return json(await wireWhole(await find(idParam(exchange, 'id'))))
+  }
+
+  async function find(id: string): Promise<Order> {
+    const [order] = await parts.orders.find([id])
+    if (order === undefined) throw new ProblemError('not_found', 'There is no such order.')
+    return order
+  }
+
+  async function wireWhole(order: Order): Promise<Record<string, unknown>> {
+    const payments = await parts.payments.ofOrders([order.id])
+    const lines = await parts.operatorLog.read({ after: '0', order: order.id, limit: PAGE_MAX })
+    return { ...wireOrder(order), payments: payments.map(wirePayment), history: historyOf(order, lines) }
+  }
+
+  async function cancel(exchange: Exchange): Promise<Response> {
+    const by = parts.identity.operator(exchange.request)
+    const before = await find(idParam(exchange, 'id'))
+    const outcome = await cancelOrder(parts.close, before.id, () => true)
+    if (outcome.kind === 'missing') throw new ProblemError('not_found', 'There is no such order.')
+    if (outcome.kind === 'paid') throw new ProblemError('order_paid', 'The order is paid. Refund it instead.')
+    if (before.state === 'pending') {
+      await parts.operatorLog.write({
+        by,
+        action: 'order.cancel',
+        sale: before.sale,
+        item: before.item,
+        order: before.id,
+      })
+    }
+    return json(await wireWhole(outcome.order))
+  }
+
+  async function refund(exchange: Exchange): Promise<Response> {
+    const by = parts.identity.operator(exchange.request)
+    const order = await find(idParam(exchange, 'id'))
+    const { restock } = await readBody(exchange.request, refundInput)
+    const outcome = await refundOrder(parts.refund, order, restock, by)
+    if (outcome === 'not_paid') throw new ProblemError('order_not_paid')
+    return json(await wireWhole(await find(order.id)))
+  }
+
+  async function log(exchange: Exchange): Promise<Response> {
+    parts.identity.operator(exchange.request)
+    const limit = limitOf(exchange, 100, PAGE_MAX)
+    const lines = await parts.operatorLog.read({ after: cursorOf(exchange) ?? '0', limit })
+    return json({ log: lines.map(wireLine), next: lines.length === limit ? (lines.at(-1)?.id ?? null) : null })
+  }
+}
+
+function filterOf(exchange: Exchange): Omit<OrderQuery, 'sale' | 'limit'> {
+  const state = exchange.url.searchParams.get('state')
+  if (state !== null && !['pending', 'paid', 'closed'].includes(state)) {
+    throw new ProblemError('body_invalid', '"state" is one of pending, paid, closed.', { field: 'state' })
+  }
+  const buyer = exchange.url.searchParams.get('buyer')
+  if (buyer !== null && !isBuyerId(buyer))
+    throw new ProblemError('body_invalid', '"buyer" is not a buyer id.', { field: 'buyer' })
+  const after = cursorOf(exchange)
+  return {
+    ...(state !== null && { state: state as OrderState }),
+    ...(buyer !== null && { buyer }),
+    ...(after !== undefined && { after }),
+  }
+}
+
+function wireLine(line: LogLine): Record<string, unknown> {
+  return {
+    id: line.id,
+    at: toRfc3339(line.atMs),
+    by: line.by,
+    action: line.action,
+    ...(line.sale !== undefined && { sale: line.sale }),
+    ...(line.item !== undefined && { item: line.item }),
+    ...(line.order !== undefined && { order: line.order }),
+    details: line.details,
+  }
+}
+
+/** What happened to an order, oldest first: its own times, and what operators did. */
+function historyOf(order: Order, lines: readonly LogLine[]): readonly Record<string, unknown>[] {
+  const own = [
+    { atMs: order.reservedAtMs, what: 'reserved' },
+    { atMs: order.placedAtMs, what: order.reason === 'refused' ? 'refused' : 'placed' },
+    ...(order.paidAtMs === undefined ? [] : [{ atMs: order.paidAtMs, what: 'paid' }]),
+    ...(order.closedAtMs === undefined || order.reason === 'refused'
+      ? []
+      : [{ atMs: order.closedAtMs, what: `closed/${order.reason}` }]),
+  ]
+  const byOperators = lines.map(line => ({ atMs: line.atMs, what: line.action, by: line.by }))
+  return [...own, ...byOperators]
+    .sort((a, b) => a.atMs - b.atMs)
+    .map(({ atMs, ...event }) => ({ at: toRfc3339(atMs), ...event }))
+}

@@ -1,0 +1,173 @@
+/** Operators and their sales: create, read, publish, warm, pause, resume, end, and their stock. */
+
+import { unreachable } from '../../base/assert.ts'
+import { toRfc3339 } from '../../base/clock.ts'
+import type { IdMaker } from '../../base/snowflake.ts'
+import type { Sale } from '../../domain/sale.ts'
+import { type AuditParts, auditItems } from '../../flows/audit-sale.ts'
+import { type ChangeStockParts, changeStock } from '../../flows/change-stock.ts'
+import { createSale } from '../../flows/create-sale.ts'
+import { type ReconcileParts, reconcileSale } from '../../flows/reconcile.ts'
+import { type RunSaleParts, runSale, type SaleMove } from '../../flows/run-sale.ts'
+import type { OperatorLog } from '../../ledger/log.ts'
+import type { Sales } from '../../ledger/sales.ts'
+import type { StockChange } from '../../ledger/stock.ts'
+import { type Exchange, idParam, json, type Route, readBody } from '../exchange.ts'
+import { keyedSubject } from '../idempotency.ts'
+import type { Identity } from '../identity.ts'
+import { ProblemError } from '../problems.ts'
+import { saleInput, stockInput, toNewSale } from '../schemas.ts'
+import { wireAudit, wireSale } from '../wire.ts'
+
+interface OperatorSaleParts {
+  readonly sales: Sales
+  readonly operatorLog: OperatorLog
+  readonly ids: Pick<IdMaker, 'next'>
+  readonly identity: Identity
+  readonly audit: AuditParts
+  readonly run: RunSaleParts
+  readonly change: ChangeStockParts
+  readonly reconcile: ReconcileParts
+}
+
+const SALES_MAX = 1000
+const REPORTS_MAX = 20
+
+export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
+  const move = (name: SaleMove) =>
+    ({
+      method: 'POST',
+      path: `/api/admin/sales/{sale}/${name}`,
+      handle: (exchange: Exchange) => run(exchange, name),
+    }) as const
+  return [
+    { method: 'POST', path: '/api/admin/sales', handle: create },
+    { method: 'GET', path: '/api/admin/sales', handle: list },
+    { method: 'GET', path: '/api/admin/sales/{sale}', handle: async exchange => json(wire(await find(exchange))) },
+    move('publish'),
+    move('warm'),
+    move('pause'),
+    move('resume'),
+    move('end'),
+    { method: 'POST', path: '/api/admin/sales/{sale}/items/{item}/stock', handle: stock },
+    { method: 'GET', path: '/api/admin/sales/{sale}/audit', handle: audit },
+    { method: 'POST', path: '/api/admin/sales/{sale}/reconcile', handle: reconcile },
+    { method: 'GET', path: '/api/admin/sales/{sale}/reports', handle: reports },
+  ]
+
+  function wire(sale: Sale): Record<string, unknown> {
+    return wireSale(sale, parts.audit.near.nowMs(), item => parts.audit.near.lookNow(item)?.left)
+  }
+
+  async function create({ request }: Exchange): Promise<Response> {
+    const by = parts.identity.operator(request)
+    const wish = await readBody(request, saleInput)
+    const id = await keyedSubject(parts, 'sales', request, wish)
+    const sale = await createSale(parts, toNewSale(wish), id, by)
+    return json(wire(sale), 201, { location: `/api/admin/sales/${sale.id}` })
+  }
+
+  async function list({ request }: Exchange): Promise<Response> {
+    parts.identity.operator(request)
+    return json({ sales: (await parts.sales.list({ drafts: true, limit: SALES_MAX })).map(wire) })
+  }
+
+  async function find(exchange: Exchange): Promise<Sale> {
+    parts.identity.operator(exchange.request)
+    const sale = await parts.sales.find(idParam(exchange, 'sale'))
+    if (sale === undefined) throw new ProblemError('not_found', 'There is no such sale.')
+    return sale
+  }
+
+  async function run(exchange: Exchange, name: SaleMove): Promise<Response> {
+    const by = parts.identity.operator(exchange.request)
+    const outcome = await runSale(parts.run, idParam(exchange, 'sale'), name, by)
+    switch (outcome.kind) {
+      case 'done':
+        return json(wire(outcome.sale))
+      case 'missing':
+        throw new ProblemError('not_found', 'There is no such sale.')
+      case 'not_possible':
+        throw new ProblemError('not_changeable', `A sale that is ${outcome.state} can't do "${name}".`, {
+          field: 'state',
+        })
+      case 'busy':
+        throw new ProblemError('busy', 'Not every item is in the gate yet. Ask again in a moment.')
+      default:
+        return unreachable(outcome)
+    }
+  }
+
+  async function stock(exchange: Exchange): Promise<Response> {
+    const sale = await find(exchange)
+    const by = parts.identity.operator(exchange.request)
+    const item = idParam(exchange, 'item')
+    if (!sale.items.some(one => one.id === item))
+      throw new ProblemError('not_found', 'There is no such item in this sale.')
+    const { delta, reason } = await readBody(exchange.request, stockInput)
+    const key =
+      exchange.request.headers.get('idempotency-key') === null
+        ? undefined
+        : await keyedSubject(parts, `stock/${item}`, exchange.request, { delta, reason })
+    const outcome = await changeStock(parts.change, { item, delta, reason, by, key })
+    parts.run.changed()
+    switch (outcome.kind) {
+      case 'done':
+        return json(wireChange(outcome.change))
+      case 'missing':
+        throw new ProblemError('not_found', 'There is no such item in this sale.')
+      case 'too_many':
+        throw new ProblemError('body_invalid', '"delta" would put more units on sale than an item may have.', {
+          field: 'delta',
+        })
+      case 'key_reused':
+        throw new ProblemError('idempotency_key_reused')
+      case 'busy':
+        throw new ProblemError(
+          'busy',
+          'Another change of this item is under way. Ask again with the same Idempotency-Key.',
+        )
+      default:
+        return unreachable(outcome)
+    }
+  }
+
+  async function audit(exchange: Exchange): Promise<Response> {
+    return json({ items: (await auditItems(parts.audit, await find(exchange))).map(wireAudit) })
+  }
+
+  async function reconcile(exchange: Exchange): Promise<Response> {
+    const sale = await find(exchange)
+    const by = parts.identity.operator(exchange.request)
+    const report = await reconcileSale(parts.reconcile, sale)
+    await parts.reconcile.reconciling.save(sale.id, false, report, undefined)
+    await parts.operatorLog.write({
+      by,
+      action: 'sale.reconcile',
+      sale: sale.id,
+      details: { differences: report.differences.length },
+    })
+    return json(report)
+  }
+
+  /** Kept reports; when the sale is over and settled, the final one with its results comes first. */
+  async function reports(exchange: Exchange): Promise<Response> {
+    const sale = await find(exchange)
+    const kept = await parts.reconcile.reconciling.reports(sale.id, REPORTS_MAX)
+    const results = await parts.reconcile.reconciling.results(sale.id)
+    return json({ results, reports: kept.map(({ atMs, ...report }) => ({ at: toRfc3339(atMs), ...report })) })
+  }
+}
+
+function wireChange(change: StockChange): Record<string, unknown> {
+  const taken = change.taken ?? 0
+  return {
+    no: change.no,
+    delta: change.delta,
+    taken,
+    shortfall: change.delta < 0 ? taken - change.delta : 0,
+    reason: change.reason,
+    by: change.by,
+    at: toRfc3339(change.atMs),
+  }
+}

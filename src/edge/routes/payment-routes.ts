@@ -1,0 +1,100 @@
+/** Buyers pay and cancel; providers call back. */
+
+import { unreachable } from '../../base/assert.ts'
+import type { Order } from '../../domain/order.ts'
+import { type CloseParts, cancelOrder } from '../../flows/close-orders.ts'
+import { type PayParts, startPayment, takeCallback } from '../../flows/pay-order.ts'
+import type { PaymentProvider } from '../../payment/payment.ts'
+import { checkReturnUrl } from '../../payment/return-url.ts'
+import { type Exchange, idParam, json, type Route, readBody, readBytes } from '../exchange.ts'
+import type { Identity } from '../identity.ts'
+import { ProblemError, problem } from '../problems.ts'
+import { paymentInput } from '../schemas.ts'
+import { wireOrder } from '../wire.ts'
+
+export interface PaymentRouteParts {
+  readonly identity: Identity
+  readonly close: CloseParts
+  readonly pay: PayParts
+  /** By name; the first one is what a buyer gets who names none. */
+  readonly providers: ReadonlyMap<string, PaymentProvider>
+  readonly describe: (order: Order) => string
+  readonly onForged: (provider: string) => void
+}
+
+export function paymentRoutes(parts: PaymentRouteParts): readonly Route[] {
+  return [
+    { method: 'POST', path: '/api/orders/{id}/cancel', handle: cancel },
+    { method: 'POST', path: '/api/orders/{id}/payment', handle: pay },
+    { method: 'POST', path: '/api/payments/{provider}/callback', handle: callback },
+  ]
+
+  async function cancel(exchange: Exchange): Promise<Response> {
+    const id = idParam(exchange, 'id')
+    const buyer = await parts.identity.buyer(exchange.request)
+    const outcome = await cancelOrder(parts.close, id, order => order.buyer === buyer)
+    if (outcome.kind === 'missing') throw new ProblemError('not_found', 'You have no such order.')
+    if (outcome.kind === 'paid')
+      throw new ProblemError(
+        'order_paid',
+        'The order is paid and can no longer be cancelled here. Ask the shop for a refund.',
+      )
+    return json(wireOrder(outcome.order))
+  }
+
+  async function pay(exchange: Exchange): Promise<Response> {
+    const id = idParam(exchange, 'id')
+    const buyer = await parts.identity.buyer(exchange.request)
+    const wish = await readBody(exchange.request, paymentInput)
+    const provider = parts.providers.get(wish.provider ?? [...parts.providers.keys()][0] ?? '')
+    if (provider === undefined) {
+      throw new ProblemError(
+        'body_invalid',
+        `"provider" is one of: ${[...parts.providers.keys()].join(', ') || 'none is configured'}.`,
+        { field: 'provider' },
+      )
+    }
+    if (wish.returnUrl !== undefined && checkReturnUrl(wish.returnUrl) === undefined) {
+      throw new ProblemError('body_invalid', '"returnUrl" must be an http(s) address or a path.', {
+        field: 'returnUrl',
+      })
+    }
+    const outcome = await startPayment(parts.pay, provider, {
+      order: id,
+      buyer,
+      returnUrl: wish.returnUrl,
+      describe: parts.describe,
+    })
+    switch (outcome.kind) {
+      case 'started':
+        return json({ payment: outcome.payment, provider: provider.name, payUrl: outcome.payUrl }, 201)
+      case 'missing':
+        throw new ProblemError('not_found', 'You have no such order.')
+      case 'paid':
+        throw new ProblemError('order_paid')
+      case 'closed':
+        throw new ProblemError('order_closed', 'The order is closed. Get a new ticket to try again.')
+      case 'busy':
+        throw new ProblemError(
+          'busy',
+          'The payment provider does not answer. Ask again in a moment: it continues the same payment.',
+        )
+      default:
+        return unreachable(outcome)
+    }
+  }
+
+  async function callback(exchange: Exchange): Promise<Response> {
+    const provider = parts.providers.get(exchange.params.provider ?? '')
+    if (provider === undefined) throw new ProblemError('not_found')
+    const event = provider.verify(await readBytes(exchange.request), exchange.request.headers)
+    if (event === undefined) {
+      parts.onForged(provider.name)
+      return problem('signature_invalid')
+    }
+    await takeCallback(parts.pay, provider.name, event)
+    return new Response(provider.acknowledgement.body, {
+      headers: { 'content-type': provider.acknowledgement.contentType },
+    })
+  }
+}

@@ -1,0 +1,29 @@
+/** The sandbox's pay page, where buyers of a test sale approve or decline. What it shows and does is the sandbox's own business. */
+
+import type { Exchange, Route } from '../exchange.ts'
+
+type Handle = (request: {
+  readonly method: string
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly accept: string | undefined
+  readonly acceptLanguage: string | undefined
+}) => Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }>
+
+export function sandboxRoutes(handle: Handle): readonly Route[] {
+  const page = async ({ request, url }: Exchange) => {
+    const { status, headers, body } = await handle({
+      method: request.method,
+      path: url.pathname,
+      query: url.searchParams,
+      accept: request.headers.get('accept') ?? undefined,
+      acceptLanguage: request.headers.get('accept-language') ?? undefined,
+    })
+    return new Response(body, { status, headers: { ...headers } })
+  }
+  return [
+    { method: 'GET', path: '/sandbox/pay/{token}', handle: page },
+    { method: 'POST', path: '/sandbox/pay/{token}/approve', handle: page },
+    { method: 'POST', path: '/sandbox/pay/{token}/decline', handle: page },
+  ]
+}

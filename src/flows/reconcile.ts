@@ -1,0 +1,177 @@
+/**
+ * Do gate, ledger, releases and payments agree? Counts are compared first, which is cheap; only where they differ, twice, are the books
+ * compared line by line. Repairs never overwrite: a lost release is released, a reservation without a row is placed, anything else about
+ * the gate is mended by building it anew from the ledger under a new epoch; captured money is decided again by the same function that
+ * decides every capture. What can't be mended is reported and left to a person.
+ */
+
+import type { Clock } from '../base/clock.ts'
+import { faultPoint } from '../base/fault-points.ts'
+import type { Log } from '../base/log.ts'
+import type { Loop } from '../base/loop.ts'
+import type { OrderId } from '../domain/ids.ts'
+import type { Sale } from '../domain/sale.ts'
+import type { GateBooks } from '../gate/books.ts'
+import type { Gate, Holding } from '../gate/gate.ts'
+import type { Orders } from '../ledger/orders.ts'
+import type { Reconciling, Report } from '../ledger/reconciling.ts'
+import { type AuditParts, auditItems } from './audit-sale.ts'
+import type { OnSale, Shelf } from './on-sale.ts'
+import { type CaptureParts, takeCapture } from './take-capture.ts'
+
+export interface ReconcileParts extends AuditParts, CaptureParts {
+  readonly gate: Gate
+  readonly books: GateBooks
+  readonly orders: Orders
+  readonly reconciling: Reconciling
+  readonly shelf: Shelf
+  readonly clock: Clock
+  readonly log: Log
+  /** Takes the item off sale until it is rebuilt. */
+  readonly withdraw: (onSale: OnSale) => void
+  readonly keeper: Pick<Loop, 'round'>
+  readonly onDifferences: (differences: number, repairs: number) => void
+}
+
+type Difference = Readonly<Record<string, unknown>> & { readonly kind: string }
+
+/** Long enough for anything in flight to land. */
+const SEEN_TWICE_MS = 250
+
+export async function reconcileSale(parts: ReconcileParts, sale: Sale): Promise<Report> {
+  const differences: Difference[] = []
+  const repairs: Difference[] = []
+  for (const item of sale.items) {
+    const onSale = parts.shelf.get(item.id)
+    if (onSale?.current) await reconcileItem(parts, onSale, differences, repairs)
+  }
+  await reconcilePayments(parts, sale, differences, repairs)
+  for (const line of await auditItems(parts, sale)) {
+    for (const violation of line.violations) differences.push({ kind: 'promise_broken', item: line.item, ...violation })
+  }
+  if (differences.length > 0) {
+    parts.onDifferences(differences.length, repairs.length)
+    parts.log.error({ sale: sale.id, differences, repairs }, 'reconciliation found differences')
+  }
+  return { differences, repairs }
+}
+
+async function reconcileItem(
+  parts: ReconcileParts,
+  onSale: OnSale,
+  differences: Difference[],
+  repairs: Difference[],
+): Promise<void> {
+  if (await countsAgree(parts, onSale)) return
+  const first = await compareBooks(parts, onSale)
+  await parts.clock.sleep(SEEN_TWICE_MS)
+  if (await countsAgree(parts, onSale)) return
+  const second = await compareBooks(parts, onSale)
+  if (!onSale.current) return
+
+  const item = onSale.item.id
+  const lostReleases = twice(first.lostReleases, second.lostReleases)
+  const ghosts = twice(first.ghosts, second.ghosts)
+  const forgotten = second.forgotten.filter(order => first.forgotten.includes(order))
+  for (const { order } of lostReleases) differences.push({ kind: 'lost_release', item, order })
+  for (const { order } of ghosts) differences.push({ kind: 'reservation_without_order', item, order })
+  for (const order of forgotten) differences.push({ kind: 'order_unknown_to_gate', item, order })
+  await faultPoint('reconcile.found')
+
+  if (lostReleases.length > 0) {
+    const releases = lostReleases.map(({ order, buyer, attempt }) => ({
+      order,
+      buyer,
+      attempt,
+      outcome: 'closed' as const,
+    }))
+    const done = await parts.gate.release(item, onSale.epoch, releases)
+    if (done.status === 'done') for (const { order } of lostReleases) repairs.push({ kind: 'released', item, order })
+  }
+  if (ghosts.length > 0) await placeGhosts(parts, onSale, ghosts, repairs)
+  await faultPoint('reconcile.repaired')
+  if (forgotten.length === 0 && (await countsAgree(parts, onSale))) return
+
+  if (forgotten.length === 0) {
+    const look = (await parts.gate.look([item])).items[0]
+    differences.push({ kind: 'count', item, gateLeft: look?.left, gateHeld: look?.held })
+  }
+  // Never "set to N": a new epoch reads the truth.
+  parts.withdraw(onSale)
+  await parts.keeper.round()
+  repairs.push({ kind: 'rebuilt', item })
+}
+
+/** Left and held against what the ledger has; what is on its way between the two counts on both sides. */
+async function countsAgree(parts: ReconcileParts, onSale: OnSale): Promise<boolean> {
+  const [line] = (await auditItems(parts, onSale.sale)).filter(one => one.item === onSale.item.id)
+  return line === undefined || line.gate === undefined || line.gateAgrees
+}
+
+interface BooksCompared {
+  readonly lostReleases: readonly Holding[]
+  readonly ghosts: readonly Holding[]
+  readonly forgotten: readonly OrderId[]
+}
+
+async function compareBooks(parts: ReconcileParts, onSale: OnSale): Promise<BooksCompared> {
+  const item = onSale.item.id
+  const inGate = new Map<OrderId, Holding>()
+  for await (const page of parts.books.holdings(item, onSale.epoch))
+    for (const one of page) if (one.live) inGate.set(one.order, one)
+  const { live, releasing } = await parts.reconciling.held(item)
+  const unexplained = [...inGate.values()].filter(
+    ({ order }) => !live.has(order) && !releasing.has(order) && !onSale.unsettled.has(order),
+  )
+  const rows = new Map((await parts.orders.find(unexplained.map(one => one.order))).map(order => [order.id, order]))
+  return {
+    lostReleases: unexplained.filter(({ order }) => rows.get(order)?.state === 'closed'),
+    ghosts: unexplained.filter(({ order }) => !rows.has(order)),
+    forgotten: [...live].filter(order => !inGate.has(order)),
+  }
+}
+
+function twice(first: readonly Holding[], second: readonly Holding[]): readonly Holding[] {
+  const seen = new Set(first.map(one => one.order))
+  return second.filter(one => seen.has(one.order))
+}
+
+/** In the gate and nowhere else: somebody may have been told "reserved". Placed, never released on a guess. */
+async function placeGhosts(
+  parts: ReconcileParts,
+  onSale: OnSale,
+  ghosts: readonly Holding[],
+  repairs: Difference[],
+): Promise<void> {
+  const item = onSale.item.id
+  const reply = await parts.orders.place(item, onSale.epoch, true, ghosts)
+  if (reply.status !== 'ok') return
+  for (const [i, placing] of reply.placings.entries()) {
+    const { order, buyer, attempt } = ghosts[i]!
+    if (placing.verdict === 'placed' || placing.verdict === 'same') {
+      repairs.push({ kind: 'placed', item, order })
+      continue
+    }
+    await parts.gate.release(item, onSale.epoch, [{ order, buyer, attempt, outcome: 'refused' }])
+    repairs.push({ kind: 'refused', item, order })
+  }
+}
+
+async function reconcilePayments(
+  parts: ReconcileParts,
+  sale: Sale,
+  differences: Difference[],
+  repairs: Difference[],
+): Promise<void> {
+  for (const amiss of await parts.reconciling.paymentsAmiss(sale.id)) {
+    if (amiss.kind === 'paid_uncaptured') {
+      differences.push({ kind: amiss.kind, order: amiss.order })
+      continue
+    }
+    differences.push({ kind: amiss.kind, order: amiss.order, payment: amiss.payment })
+    await faultPoint('reconcile.found')
+    if (!(await parts.reconciling.reopenCapture(amiss.payment))) continue
+    const outcome = await takeCapture(parts, amiss.provider, amiss)
+    repairs.push({ kind: 'captured_again', order: amiss.order, payment: amiss.payment, outcome })
+  }
+}

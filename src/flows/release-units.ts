@@ -1,0 +1,43 @@
+/**
+ * Pieces of closed orders go back on sale. The closing transaction wrote a release row; the gate is told under the epoch read together
+ * with it; the row is deleted only when the gate has done it (E8). Dying in between repeats the release, which then does nothing.
+ */
+
+import { faultPoint } from '../base/fault-points.ts'
+import type { ItemId } from '../domain/ids.ts'
+import type { Gate } from '../gate/gate.ts'
+import type { Closings, DueRelease } from '../ledger/closings.ts'
+
+export interface ReleaseParts {
+  readonly gate: Gate
+  readonly closings: Closings
+  readonly onReleased: (count: number) => void
+}
+
+const RELEASES_MAX = 1_000
+
+/** Everything that is due now. True when something may be left for the next round. */
+export async function releaseUnits(parts: ReleaseParts): Promise<boolean> {
+  await parts.closings.releaseIdle()
+  const due = await parts.closings.releases(RELEASES_MAX)
+  let all = true
+  for (const [item, releases] of Map.groupBy(due, release => release.item))
+    if (!(await releaseItem(parts, item, releases))) all = false
+  return !all || due.length === RELEASES_MAX
+}
+
+async function releaseItem(parts: ReleaseParts, item: ItemId, releases: readonly DueRelease[]): Promise<boolean> {
+  const epoch = releases[0]!.epoch
+  await faultPoint('release.before')
+  const done = await parts.gate.release(
+    item,
+    epoch,
+    releases.map(({ order, buyer, attempt, outcome }) => ({ order, buyer, attempt, outcome })),
+  )
+  // Stale: the item is being rebuilt; the next gate is built from the ledger, and then the row finds nothing to do.
+  if (done.status !== 'done') return false
+  await faultPoint('release.done')
+  await parts.closings.released(releases.map(release => release.order))
+  parts.onReleased(releases.length)
+  return true
+}

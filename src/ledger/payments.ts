@@ -1,0 +1,33 @@
+/** Payments in the ledger. A row is there before the provider hears of the payment; captures are decided by one compare-and-set. */
+
+import type { ItemId, OrderId } from '../domain/ids.ts'
+import type { Money } from '../domain/money.ts'
+import type { Payment, PaymentState } from '../domain/payment.ts'
+
+/**
+ * paid     the order is paid by this very capture      same     this payment was captured before
+ * late     the order was closed: the money goes back   second   another payment was first: the money goes back
+ * wrong_amount  not what was asked for: refused, alarm  unknown  there is no such payment
+ */
+export type CaptureOutcome = 'paid' | 'same' | 'late' | 'second' | 'wrong_amount' | 'unknown'
+
+export interface Payments {
+  /** The open payment of this order with this provider, made now if there was none. Undefined: the order is not pending. */
+  start(id: string, order: OrderId, provider: string): Promise<Payment | undefined>
+  find(provider: string, ref: string): Promise<Payment | undefined>
+  ofOrders(orders: readonly OrderId[]): Promise<readonly Payment[]>
+  capture(
+    provider: string,
+    ref: string,
+    amount: Money,
+    atMs: number,
+  ): Promise<{
+    readonly outcome: CaptureOutcome
+    readonly order: OrderId | undefined
+    readonly item: ItemId | undefined
+  }>
+  /** Open payments to ask about and refunds to send, whose time has come; each is put off until its next try. */
+  claim(max: number): Promise<readonly Payment[]>
+  move(id: string, from: PaymentState, to: PaymentState): Promise<boolean>
+  recordCallback(provider: string, event: string, ref: string, outcome: string): Promise<void>
+}

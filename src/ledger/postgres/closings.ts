@@ -1,0 +1,45 @@
+/** Closings in PostgreSQL. */
+
+import { assert } from '../../base/assert.ts'
+import type { Closings } from '../closings.ts'
+import type { Database } from './database.ts'
+import { number, text, toOrder } from './rows.ts'
+
+export function createClosings(database: Database): Closings {
+  return {
+    async due(max) {
+      return (await database.run('due_orders', [max])).map(row => ({
+        id: text(row, 'id'),
+        item: text(row, 'item'),
+        paymentStarted: row.started === true,
+      }))
+    },
+    async close(item, orders, reason) {
+      return (await database.run('close_orders', [item, orders, reason])).map(toOrder)
+    },
+    async refund(order, item, restock, by) {
+      const [row] = await database.run('refund_order', [order, item, restock, by])
+      assert(row !== undefined, 'refund_order answered no row')
+      return text(row, 'outcome') as 'refunded' | 'same' | 'not_paid' | 'unknown'
+    },
+    async releases(max) {
+      return (await database.run('releases', [max])).map(row => ({
+        order: text(row, 'order_id'),
+        item: text(row, 'item'),
+        buyer: text(row, 'buyer'),
+        attempt: number(row, 'attempt'),
+        outcome: text(row, 'outcome') as 'closed' | 'gone',
+        epoch: number(row, 'epoch'),
+      }))
+    },
+    async released(orders) {
+      await database.run('released', [orders])
+    },
+    async releaseIdle() {
+      await database.run('release_idle', [])
+    },
+    async shutIdle(onSale) {
+      return (await database.run('shut_idle_items', [onSale])).map(row => text(row, 'id'))
+    },
+  }
+}

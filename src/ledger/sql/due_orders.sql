@@ -1,0 +1,9 @@
+-- due_orders: pending orders whose time to pay has passed, longest overdue first.
+-- In      limit
+-- Out     id, item, whether a payment was started that the provider should be asked about
+-- Keeps   a plain read, by the ledger's clock
+SELECT o.id, o.item, EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.state = 'started') AS started
+FROM orders o
+WHERE o.state = 'pending' AND o.pay_by <= clock_timestamp()
+ORDER BY o.pay_by
+LIMIT $1

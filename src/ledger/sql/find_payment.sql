@@ -1,0 +1,5 @@
+-- find_payment: a payment by the reference its provider knows it by.
+-- In      provider, reference
+-- Out     one payment row or none
+-- Keeps   a plain read
+SELECT id, order_id, item, provider, ref, amount_minor, currency, state, why, started_at, captured_at, refunded_at, tries FROM payments WHERE provider = $1 AND ref = $2

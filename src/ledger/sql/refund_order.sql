@@ -1,0 +1,11 @@
+-- refund_order: one call of the function of the same name (migrations/0006_refund_order.sql), and its line in the log.
+-- In      order, item, restock, by
+-- Out     one row: outcome
+-- Keeps   what the function keeps; the log has what was done, and only that
+WITH done AS (SELECT refund_order($1, $2, $3) AS outcome),
+logged AS (
+  INSERT INTO audit_log (by, action, sale, item, order_id, details)
+  SELECT $4, 'order.refund', i.sale, i.id, $1, jsonb_build_object('restock', $3::boolean)
+  FROM done, items i WHERE done.outcome = 'refunded' AND i.id = $2
+)
+SELECT outcome FROM done

@@ -1,0 +1,15 @@
+-- sales_to_settle: sales that are over and quiet, and have no final report yet.
+-- In      limit
+-- Out     id
+-- Keeps   quiet: nothing pending, nothing to release, no stock change and no payment under way
+SELECT s.id FROM sales s
+WHERE s.state <> 'draft' AND (s.state = 'over' OR s.closes_at <= clock_timestamp())
+  AND NOT EXISTS (SELECT 1 FROM reconciliations r WHERE r.sale = s.id AND r.final)
+  AND NOT EXISTS (
+    SELECT 1 FROM items i WHERE i.sale = s.id AND (
+      EXISTS (SELECT 1 FROM orders o WHERE o.item = i.id AND o.state = 'pending')
+      OR EXISTS (SELECT 1 FROM releases r WHERE r.item = i.id)
+      OR EXISTS (SELECT 1 FROM stock_changes c WHERE c.item = i.id AND c.state <> 'done')
+      OR EXISTS (SELECT 1 FROM payments p WHERE p.item = i.id AND p.state IN ('started', 'refund_due'))))
+ORDER BY s.closes_at
+LIMIT $1

@@ -1,0 +1,5 @@
+-- write_log: who did what.
+-- In      by, action, sale or null, item or null, order or null, details (JSON)
+-- Out     nothing
+-- Keeps   lines are only added
+INSERT INTO audit_log (by, action, sale, item, order_id, details) VALUES ($1, $2, $3, $4, $5, $6::jsonb)

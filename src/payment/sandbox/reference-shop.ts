@@ -1,0 +1,92 @@
+/**
+ * For tests: a sandbox with everything around it that a running process would have: a listener that its callbacks reach over HTTP, a
+ * clock that can be shifted, a buyer at the pay page. Seeded, on ports of its own, and gone after `close`.
+ */
+
+import { assert } from '../../base/assert.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
+import type { Log } from '../../base/log.ts'
+import { seededRandom } from '../../base/random.ts'
+import { listenForCallbacks } from '../contract/callback-listener.ts'
+import type { PaymentRequest } from '../payment.ts'
+import { ACKNOWLEDGEMENT } from './callback-sender.ts'
+import { createHouseKeys } from './house-keys.ts'
+import { createReferenceStore } from './reference-store.ts'
+import { openSandboxHouse } from './sandbox-house.ts'
+import { handleSandbox } from './sandbox-http.ts'
+import { createSandboxProvider } from './sandbox-provider.ts'
+import type { SandboxStore } from './sandbox-store.ts'
+
+interface ShopOptions {
+  readonly secret?: string
+  readonly store?: SandboxStore
+  readonly paymentsMax?: number
+  readonly pendingMax?: number
+}
+
+export async function openReferenceShop(options: ShopOptions = {}) {
+  const { secret = 'a secret for tests only', store = createReferenceStore(), ...limits } = options
+  const listener = await listenForCallbacks(ACKNOWLEDGEMENT)
+  let shiftMs = 0
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() + shiftMs }
+  const logged: string[] = []
+  const write = (_fields: unknown, message: string) => void logged.push(message)
+  const log: Log = { debug: write, info: write, warn: write, error: write }
+  const keys = createHouseKeys(secret)
+  const house = await openSandboxHouse({
+    store,
+    keys,
+    clock,
+    log,
+    random: seededRandom(1),
+    callbackUrl: () => listener.url,
+    retryBaseMs: 2,
+    ...limits,
+  })
+  const provider = createSandboxProvider({ house, keys, clock, publicUrl: () => 'http://shop.example' })
+  const never = new AbortController().signal
+
+  /** A request to the pay page's address, or below it. */
+  const ask = (method: string, url: string, headers: { accept?: string; acceptLanguage?: string } = {}) => {
+    const { pathname, searchParams } = new URL(url)
+    const { accept, acceptLanguage } = headers
+    return handleSandbox(house, keys, { method, path: pathname, query: searchParams, accept, acceptLanguage })
+  }
+
+  return {
+    house,
+    keys,
+    clock,
+    log,
+    logged,
+    provider,
+    listener,
+    ask,
+    post: (url: string) => ask('POST', url, { accept: 'application/json' }),
+    async start(ref: string, more: Partial<PaymentRequest> = {}): Promise<string> {
+      const amount = { amount: 199_900, currency: 'CNY' }
+      const payByMs = clock.now() + 900_000
+      const request = { ref, amount, description: 'Phone', returnUrl: undefined, payByMs, ...more }
+      return (await provider.start(request, never)).payUrl
+    },
+    query: (ref: string) => provider.query(ref, never),
+    cancel: (ref: string) => provider.cancel(ref, never),
+    refund: (ref: string) => provider.refund(ref, 'key', never),
+    shiftClock(ms: number) {
+      shiftMs += ms
+    },
+    /** What the n-th callback says when it passes the check. */
+    event(n: number) {
+      const delivery = listener.deliveries[n]
+      assert(delivery !== undefined, `there was no callback ${n}`)
+      return provider.verify(delivery.rawBody, delivery.headers)
+    },
+    async close() {
+      listener.letGo()
+      await house.stop()
+      await listener.close()
+    },
+  }
+}
+
+export type ReferenceShop = Awaited<ReturnType<typeof openReferenceShop>>

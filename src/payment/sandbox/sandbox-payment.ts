@@ -1,0 +1,94 @@
+/**
+ * A payment as the sandbox house keeps it, and the ways in which a test may ask it to misbehave.
+ * States: open → captured → refunded, open → void; a payment cancelled before it was started is born void, without an amount.
+ */
+
+import { z } from 'zod'
+import { AMOUNT_MAX } from '../../domain/money.ts'
+
+const moneySchema = z
+  .object({ amount: z.int().min(0).max(AMOUNT_MAX), currency: z.string().regex(/^[A-Z]{3}$/) })
+  .readonly()
+
+const msSchema = z.int().min(0)
+
+const REF = /^[A-Za-z0-9_-]{1,64}$/
+
+/** Read back from the store, so everything is checked again. */
+export const sandboxPaymentSchema = z
+  .object({
+    ref: z.string().regex(REF),
+    state: z.enum(['open', 'captured', 'void', 'refunded']),
+    asked: z
+      .object({ amount: moneySchema, description: z.string(), returnUrl: z.string().optional(), payByMs: msSchema })
+      .readonly()
+      .optional(),
+    madeAtMs: msSchema,
+    captured: z.object({ amount: moneySchema, atMs: msSchema }).readonly().optional(),
+    /** pending: asked for once, given back when asked again. */
+    refund: z
+      .object({ key: z.string().max(200), state: z.enum(['pending', 'refunded']) })
+      .readonly()
+      .optional(),
+    slowRefund: z.boolean().optional(),
+  })
+  .readonly()
+  .refine(one => (one.captured !== undefined) === (one.state === 'captured' || one.state === 'refunded'))
+  .refine(one => one.asked !== undefined || one.state === 'void')
+
+export type SandboxPayment = z.infer<typeof sandboxPaymentSchema>
+
+/** What a callback says, as it goes over the wire. */
+export const callbackEventSchema = z
+  .object({
+    eventId: z.string().min(1).max(100),
+    ref: z.string().regex(REF),
+    kind: z.enum(['captured', 'void', 'refunded']),
+    amount: moneySchema,
+    atMs: msSchema,
+  })
+  .readonly()
+
+export function isRef(text: string): boolean {
+  return REF.test(text)
+}
+
+/**
+ * plain           one callback, repeated until it is acknowledged
+ * lost            none                                        double    two at the same time
+ * late            one, after `ms`                             forged    one with a signature that does not fit, not repeated
+ * wrong_amount    the callback names one minor unit more than was captured; a query tells the truth
+ * wrong_currency  the callback names another currency; a query tells the truth
+ * short           one minor unit less than asked for is really captured: callback and query agree
+ * slow_refund     a plain capture whose refund is pending at first
+ */
+export type Mode =
+  | {
+      readonly kind:
+        | 'plain'
+        | 'lost'
+        | 'double'
+        | 'forged'
+        | 'wrong_amount'
+        | 'wrong_currency'
+        | 'short'
+        | 'slow_refund'
+    }
+  | { readonly kind: 'late'; readonly ms: number }
+
+const MODES = ['plain', 'lost', 'double', 'forged', 'wrong_amount', 'wrong_currency', 'short', 'slow_refund'] as const
+const WAIT_MS_MAX = 600_000
+
+/** A wait in milliseconds as it comes from outside; undefined when it is none, or longer than ten minutes. */
+export function parseWaitMs(text: string | null | undefined): number | undefined {
+  if (!/^[0-9]{1,6}$/.test(text ?? '')) return undefined
+  return Number(text) <= WAIT_MS_MAX ? Number(text) : undefined
+}
+
+/** Reads `double`, `late:1500` and the like; undefined when there is no such mode. */
+export function parseMode(text: string): Mode | undefined {
+  const kind = MODES.find(one => one === text)
+  if (kind !== undefined) return { kind }
+  const ms = text.startsWith('late:') ? parseWaitMs(text.slice('late:'.length)) : undefined
+  return ms === undefined ? undefined : { kind: 'late', ms }
+}

@@ -1,0 +1,43 @@
+/** Many at once, but not without bound: the load generator shares the machine with what it loads. */
+
+import { systemClock } from '../../src/base/clock.ts'
+import type { Told } from '../../src/domain/promises/snapshot.ts'
+import type { Shop, Ticket } from './shop.ts'
+
+/** Runs `act` for each, at most `width` at a time, in order. The first failure ends it. */
+export async function atMost<T, R>(
+  width: number,
+  each: readonly T[],
+  act: (one: T, i: number) => Promise<R>,
+): Promise<R[]> {
+  const results: R[] = new Array(each.length)
+  let next = 0
+  const worker = async () => {
+    while (next < each.length) {
+      const i = next++
+      results[i] = await act(each[i] as T, i)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(width, each.length) }, worker))
+  return results
+}
+
+const ASK_AGAIN_MS = 50
+const ASKS_MAX = 400
+
+/** A buyer who asks with the same ticket until there is a word that counts: an order, or a "no" that asking again would not change. */
+export async function persist(
+  shop: Shop,
+  ticket: Ticket,
+  quantity: number,
+  whileAway: () => Promise<unknown>,
+): Promise<Told> {
+  for (let asks = 0; asks < ASKS_MAX; asks++) {
+    const told = await shop.order(ticket, quantity)
+    const { kind } = told.answer
+    if (kind === 'unknown') await whileAway()
+    else if (kind !== 'busy' && kind !== 'early') return told
+    await systemClock.sleep(ASK_AGAIN_MS)
+  }
+  throw new Error(`buyer ${ticket.buyer} asked ${ASKS_MAX} times and still does not know`)
+}

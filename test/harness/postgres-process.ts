@@ -1,0 +1,42 @@
+/** The embedded PostgreSQL of a data folder, found by its pid file and ended without a word. */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { until } from './until.ts'
+
+/** The main process, while it runs; undefined when there is none. */
+export function postgresPid(dataDir: string): number | undefined {
+  const first = read(join(dataDir, 'postgres', 'postmaster.pid')).split('\n')[0] ?? ''
+  const pid = Number(first.trim())
+  return Number.isSafeInteger(pid) && pid > 1 && isPostgres(pid) ? pid : undefined
+}
+
+/** SIGKILL to the main process; returns when it and the processes it had started are gone. Without one: nothing to do. */
+export async function killPostgres(dataDir: string): Promise<void> {
+  const pid = postgresPid(dataDir)
+  if (pid === undefined) return
+  const family = [pid, ...childrenOf(pid)]
+  process.kill(pid, 'SIGKILL')
+  await until('the end of PostgreSQL and its children', () => family.every(one => !isPostgres(one)))
+}
+
+/** What PostgreSQL's main process has started: one per connection, and a handful of its own. */
+export function childrenOf(pid: number): number[] {
+  return read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number)
+}
+
+/** A pid alone is not a name: it must still be a PostgreSQL, and not a dead one. */
+function isPostgres(pid: number): boolean {
+  const stat = read(`/proc/${pid}/stat`)
+  if (stat === '') return false
+  const state = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[0]
+  return stat.includes('(postgres)') && state !== 'Z' && state !== 'X'
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,163 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { systemClock } from '../src/base/clock.ts'
+import { startEmbeddedServer } from '../src/ledger/embedded/server.ts'
+import { atMost, persist } from './harness/crowd.ts'
+import { type Cut, CuttingProxy } from './harness/cutting-proxy.ts'
+import { gatherFacts } from './harness/facts.ts'
+import { Playground } from './harness/playground.ts'
+import { Shop } from './harness/shop.ts'
+import { Site } from './harness/site.ts'
+import { Stampede } from './harness/stampede.ts'
+import { until, within } from './harness/until.ts'
+import { assertPromises } from './harness/verdict.ts'
+
+const UNITS = 120
+const BUYERS = 140
+const AT_A_TIME = 12
+const SOON_MS = 20_000
+const TICKET_KEYS = 'test:ticket-key-of-the-tests-only-0123456789'
+
+const playground = new Playground()
+afterEach(() => playground.undo())
+
+interface Road {
+  readonly proxy: CuttingProxy
+  readonly env: Record<string, string>
+}
+
+/** A PostgreSQL that is not the server's own. Each call of what it returns is another road to it, which can be cut by itself. */
+async function startLedger(): Promise<() => Promise<Road>> {
+  const postgres = await startEmbeddedServer({ dataDir: playground.dataDir(), clock: systemClock, log: () => {} })
+  playground.onUndo(() => postgres.stop())
+  const { host, port, user, database } = postgres.connection
+  return async () => {
+    const proxy = await CuttingProxy.start(join(host, `.s.PGSQL.${port}`))
+    playground.onUndo(() => proxy.stop())
+    return { proxy, env: { DATABASE_URL: `postgres://${user}@127.0.0.1:${proxy.port()}/${database}`, TICKET_KEYS } }
+  }
+}
+
+async function sell(site: Site, midway: () => Promise<void>): Promise<void> {
+  const begunMs = systemClock.elapsed()
+  const shop = new Shop(() => site.url())
+  const sale = await shop.openSale(-1_000, [{ units: UNITS }])
+  const names = Array.from({ length: BUYERS }, (_, i) => `buyer-${i}`)
+  const tickets = await atMost(AT_A_TIME, names, name => shop.ticket(name, sale.id, sale.items[0]?.id ?? ''))
+  const buying = atMost(AT_A_TIME, tickets, ticket => persist(shop, ticket, 1, () => site.whileAway()))
+  await within('a quarter of it sold', SOON_MS, shop.placed(UNITS / 4))
+  await midway()
+  await buying
+
+  const again = await atMost(AT_A_TIME, tickets, ticket => persist(shop, ticket, 1, () => site.whileAway()))
+  const facts = await gatherFacts(shop, sale, site.server())
+  assertPromises(facts, begunMs)
+  const rows = new Map((facts.orders ?? []).map(order => [order.buyer, order.id]))
+  const heard = again.map(told => ('order' in told.answer ? told.answer.order.id : told.answer.kind))
+  expect(heard).toEqual(names.map(name => rows.get(name) ?? 'sold_out'))
+  expect(facts.items.map(item => item.available)).toEqual([0])
+}
+
+describe('the connection is cut between COMMIT and its answer, under load: nothing is sold twice and nothing is lost:', () => {
+  const series: Record<string, readonly Cut[]> = {
+    once: ['reply'],
+    'before and after COMMIT in turn': ['query', 'reply', 'query', 'reply', 'query', 'reply'],
+    'on its way there, as often as the server tries': ['query', 'query', 'query'],
+    'more often than the server tries': Array.from({ length: 8 }, () => 'reply'),
+  }
+  for (const [name, cuts] of Object.entries(series)) {
+    test(name, async () => {
+      const { proxy, env } = await (await startLedger())()
+      const site = await Site.start(playground, { dataDir: playground.dataDir(), env })
+      await sell(site, async () => {
+        proxy.cut('place', 1, cuts)
+        await until('all the cuts', () => proxy.made === cuts.length)
+      })
+    }, 60_000)
+  }
+})
+
+test('a second process on the same ledger stands by, unready, and takes over when the first is killed', async () => {
+  const { env } = await (await startLedger())()
+  const site = await Site.start(playground, { dataDir: playground.dataDir(), env })
+  const port = await freePort()
+  const second = Stampede.spawn(playground, { dataDir: playground.dataDir(), env: { ...env, PORT: String(port) } })
+  const readyz = () =>
+    fetch(`http://127.0.0.1:${port}/readyz`).then(
+      response => response.status,
+      () => undefined,
+    )
+  expect(await until('an answer of the second', readyz)).toBe(503)
+  await sell(site, async () => {
+    expect(await readyz()).toBe(503)
+    await site.server().kill()
+    await site.takeOver(second)
+    expect(await readyz()).toBe(200)
+  })
+  expect((await second.stop()).code).toBe(0)
+}, 60_000)
+
+test('a process cut off from the ledger sells nothing once another has taken over, and says nothing that is not so', async () => {
+  const begunMs = systemClock.elapsed()
+  const road = await startLedger()
+  const [firstRoad, secondRoad] = [await road(), await road()]
+  const first = await Stampede.start(playground, { dataDir: playground.dataDir(), env: firstRoad.env })
+  const second = Stampede.spawn(playground, { dataDir: playground.dataDir(), env: secondRoad.env })
+  let asks = 0
+  let reachable = [first]
+  // Buyers reach whoever is there, in turn, whether it may sell or not.
+  const shop = new Shop(() => reachable[asks++ % reachable.length]?.url() ?? '')
+  const sale = await shop.openSale(-1_000, [{ units: UNITS }])
+  const names = Array.from({ length: BUYERS }, (_, i) => `buyer-${i}`)
+  const tickets = await atMost(AT_A_TIME, names, name => shop.ticket(name, sale.id, sale.items[0]?.id ?? ''))
+  const everybody = () => atMost(AT_A_TIME, tickets, ticket => persist(shop, ticket, 1, () => Promise.resolve()))
+
+  const buying = everybody()
+  await within('a quarter of it sold', SOON_MS, shop.placed(UNITS / 4))
+  firstRoad.proxy.part()
+  await second.ready()
+  reachable = [first, second]
+  await buying
+  await everybody()
+  firstRoad.proxy.join()
+  await everybody()
+  expect((await fetch(`${first.url()}/readyz`)).status).toBe(503)
+
+  // And back again: the first one has to learn all that was sold without it.
+  await second.kill()
+  await until('the first to be ready', async () => (await fetch(`${first.url()}/readyz`)).status === 200)
+  reachable = [first]
+  const again = await everybody()
+  const facts = await gatherFacts(shop, sale, first)
+  assertPromises(facts, begunMs)
+  const rows = new Map((facts.orders ?? []).map(order => [order.buyer, order.id]))
+  const heard = again.map(told => ('order' in told.answer ? told.answer.order.id : told.answer.kind))
+  expect(heard).toEqual(names.map(name => rows.get(name) ?? 'sold_out'))
+  expect(facts.items.map(item => item.available)).toEqual([0])
+}, 60_000)
+
+test('a second process on the same data folder ends with one clear line, and the first goes on selling', async () => {
+  const dataDir = playground.dataDir()
+  // Slow enough that the sale is still on when the second process has ended.
+  const site = await Site.start(playground, { dataDir, faultPoints: 'place.before=delay:100@*' })
+  await sell(site, async () => {
+    const second = Stampede.spawn(playground, { dataDir })
+    const exit = await second.exited
+    expect(exit).toEqual({ code: 1, signal: null })
+    const lines = second.output().trim().split('\n')
+    expect(lines).toEqual([expect.stringContaining(`pid ${site.server().pid}`)])
+    expect(lines).toEqual([expect.stringContaining('in use')])
+  })
+}, 60_000)
+
+/** A port that was free a moment ago. */
+function freePort(): Promise<number> {
+  return new Promise(resolve => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      const port = address === null || typeof address === 'string' ? 0 : address.port
+      server.close(() => resolve(port))
+    })
+  })
+}
