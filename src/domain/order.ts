@@ -30,8 +30,14 @@ export interface Order {
 }
 
 /** from → the states it may move to, each with the reasons that may close it. */
-const ORDER_MOVES = {
+const ORDER_MOVES: Readonly<Record<OrderState, Partial<Record<OrderState, readonly CloseReason[]>>>> = {
   pending: { paid: [], closed: ['unpaid', 'cancelled'] },
   paid: { closed: ['refunded'] },
   closed: {},
-} as const satisfies Record<OrderState, Partial<Record<OrderState, readonly CloseReason[]>>>
+}
+
+export function mayMove(from: OrderState, to: OrderState, reason: CloseReason | undefined): boolean {
+  const reasons = ORDER_MOVES[from][to]
+  if (reasons === undefined) return false
+  return reason === undefined ? reasons.length === 0 : reasons.includes(reason)
+}

@@ -1,6 +1,7 @@
 /** Closings in PostgreSQL. */
 
 import { assert } from '../../base/assert.ts'
+import { mayMove } from '../../domain/order.ts'
 import type { Closings } from '../closings.ts'
 import type { Database } from './database.ts'
 import { number, text, toOrder } from './rows.ts'
@@ -15,7 +16,10 @@ export function createClosings(database: Database): Closings {
       }))
     },
     async close(item, orders, reason) {
-      return (await database.run('close_orders', [item, orders, reason])).map(toOrder)
+      const closed = (await database.run('close_orders', [item, orders, reason])).map(toOrder)
+      for (const { id, state, reason: why } of closed)
+        assert(mayMove('pending', state, why), `order ${id} became ${state}/${why}`)
+      return closed
     },
     async refund(order, item, restock, by) {
       const [row] = await database.run('refund_order', [order, item, restock, by])
