@@ -27,11 +27,14 @@ export function onServerCore(command: readonly string[]): readonly [string, ...s
   return [program!, ...args]
 }
 
-/** Lets a process and its children, PostgreSQL's, run wherever the scheduler likes. */
-export function unpin(pid: number): void {
+/** Where PostgreSQL runs: beside the server, or wherever the scheduler likes. */
+export type Placement = 'server core' | 'any core'
+
+/** Moves PostgreSQL, with the backends it has; those to come follow it. */
+export function placePostgres(pid: number, where: Placement): void {
   if (!canPin) return
-  const all = `0-${availableParallelism() - 1}`
-  for (const one of [pid, ...childrenOf(pid)]) spawnSync('taskset', ['-a', '-c', '-p', all, String(one)])
+  const cores = where === 'server core' ? SERVER_CORE : `0-${availableParallelism() - 1}`
+  for (const one of [pid, ...childrenOf(pid)]) spawnSync('taskset', ['-a', '-c', '-p', cores, String(one)])
 }
 
 /** CPU time of a process, with its children's when asked for, in µs. Undefined where the kernel does not say. */

@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: every figure a ratio against a reference in the same run. No arguments needed; under two minutes.
  *
- *     npm run bench -- [--out FOLDER] [--only NAME] [--rounds N] [--seconds S] [--connections N] [--postgres server|anywhere]
+ *     npm run bench -- [--out FOLDER] [--only NAME] [--rounds N] [--seconds S] [--connections N]
  *     npm run bench -- compare A.json B.json
  *
  * Exit codes: 0, 1 when something failed or a promise was broken under load, 2 usage.
@@ -10,16 +10,16 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Command, Option } from 'commander'
+import { Command } from 'commander'
 import { systemClock } from '../src/base/clock.ts'
-import { placedOrders } from './cases/placed-orders.ts'
+import { placedOnAnyCore, placedOnOneCore } from './cases/placed-orders.ts'
 import { soldOut, soldOutWithoutTicket } from './cases/sold-out.ts'
-import { canPin, pinLoad, unpin } from './cores.ts'
+import { canPin, pinLoad } from './cores.ts'
 import { commitOf, compare, describeMachine, table, writeReport } from './report.ts'
 import { type CaseResult, runCase } from './rounds.ts'
 import { startStampede } from './servers/stampede.ts'
 
-const CASES = [placedOrders, soldOut, soldOutWithoutTicket]
+const CASES = [placedOnOneCore, placedOnAnyCore, soldOut, soldOutWithoutTicket]
 const WARM_UP_MS = 1_000
 
 interface Wishes {
@@ -28,7 +28,6 @@ interface Wishes {
   readonly rounds: number
   readonly seconds: number
   readonly connections: number
-  readonly postgres: 'server' | 'anywhere'
 }
 
 async function bench(wishes: Wishes): Promise<number> {
@@ -40,7 +39,6 @@ async function bench(wishes: Wishes): Promise<number> {
   const stampede = await startStampede(() => systemClock.now())
   const cases: CaseResult[] = []
   try {
-    if (wishes.postgres === 'anywhere') unpin(stampede.postgres.pid)
     for (const one of CASES) {
       if (wishes.only !== undefined && !one.name.includes(wishes.only)) continue
       const plan = { rounds, roundMs: seconds * 1000, warmUpMs: WARM_UP_MS }
@@ -49,9 +47,9 @@ async function bench(wishes: Wishes): Promise<number> {
   } finally {
     await stampede.stop()
   }
-  const placement = !canPin
-    ? 'nothing pinned: it takes Linux, two cores and taskset'
-    : `servers on core 0, load on core 1, PostgreSQL ${wishes.postgres === 'server' ? 'on core 0 beside the server' : 'on either'}`
+  const placement = canPin
+    ? 'servers on core 0, load on core 1, PostgreSQL where the case says'
+    : 'nothing pinned: it takes Linux, two cores and taskset'
   const report = {
     at,
     commit: commitOf(fileURLToPath(new URL('..', import.meta.url))),
@@ -80,9 +78,8 @@ const program = new Command('bench')
   .option('--out <folder>', 'where the dated JSON goes', join(tmpdir(), 'stampede-bench'))
   .option('--only <name>', 'only cases whose name holds this')
   .option('--rounds <n>', 'rounds per case', count, 5)
-  .option('--seconds <s>', 'length of a round', count, 2)
+  .option('--seconds <s>', 'length of a round', count, 1.5)
   .option('--connections <n>', 'connections of the load', count, 64)
-  .addOption(new Option('--postgres <where>', 'its core').choices(['server', 'anywhere']).default('server'))
   .exitOverride(error => process.exit(error.exitCode === 0 ? 0 : 2))
   .action(async (wishes: Wishes) => {
     process.exitCode = await bench(wishes)

@@ -6,7 +6,7 @@ import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import type { CaseResult, Spread, Standing } from './rounds.ts'
 
-export interface Report {
+interface Report {
   readonly at: string
   readonly commit: string
   readonly machine: Readonly<Record<string, unknown>>

@@ -35,7 +35,7 @@ export interface CaseResult {
   readonly violations: readonly string[]
 }
 
-export interface Rounds {
+interface Rounds {
   readonly rounds: number
   readonly roundMs: number
   readonly warmUpMs: number

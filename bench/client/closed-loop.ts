@@ -71,9 +71,7 @@ export async function runClosedLoop(loop: ClosedLoop): Promise<LoadResult> {
     if (sentAt.size === 0) finished.resolve()
   }
 
-  const connections = await Promise.all(
-    Array.from({ length: loop.connections }, () => Connection.open(loop.target, answered, finish)),
-  )
+  const connections = await openAll(loop, answered, finish)
   const beganMs = clock.elapsed()
   until = beganMs + loop.forMs
   for (const connection of connections) sentAt.set(connection, { ms: 0 })
@@ -87,4 +85,20 @@ export async function runClosedLoop(loop: ClosedLoop): Promise<LoadResult> {
   }
   const tookMs = Math.max(lastMs - beganMs, 0.001)
   return { answers, tookMs, perSecond: (answers / tookMs) * 1000, latency, statuses, broken, usedUp }
+}
+
+/** All or none: what was opened beside a refused one is closed again. */
+async function openAll(
+  { target, connections }: ClosedLoop,
+  onAnswer: (connection: Connection, answer: Answer) => void,
+  onEnd: (connection: Connection) => void,
+): Promise<readonly Connection[]> {
+  const tried = await Promise.allSettled(
+    Array.from({ length: connections }, () => Connection.open(target, onAnswer, onEnd)),
+  )
+  const open = tried.flatMap(one => (one.status === 'fulfilled' ? one.value : []))
+  const failed = tried.find(one => one.status === 'rejected')
+  if (failed === undefined) return open
+  for (const connection of open) connection.close()
+  throw failed.reason
 }

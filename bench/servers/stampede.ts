@@ -13,7 +13,7 @@ export interface ItemOnSale {
 }
 
 /** The part of an audit line that the bench holds against what its buyers were told. */
-export interface Books {
+interface Books {
   readonly units: number
   readonly available: number
   readonly pending: number

@@ -136,6 +136,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
   const decide: DecideParts = {
     gate,
     orders,
+    clock,
     log,
     onStale: onSale => withdraw({ log }, onSale),
     alarm: (what, fields) => log.error({ alarm: what, ...fields }, 'alarm: gate and ledger disagree'),

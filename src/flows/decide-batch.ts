@@ -3,11 +3,13 @@
  * nobody is told anything before the ledger has committed.
  *
  * From the moment the gate has taken pieces they are `unsettled`, and stay so until the ledger has answered for these very ids. A
- * COMMIT without an answer, or a ledger that is away, settles nothing: buyers hear `busy`, the pieces stay held, and the next batch or
- * the settle loop places the same ids again, which has no second effect. Nobody releases on a guess.
+ * COMMIT without an answer, or a ledger that is away, settles nothing: buyers hear `busy` within `PLACE_WAIT_MS`, the pieces stay held,
+ * and the keeper places the same ids again, which has no second effect. Until that has worked nobody new is let in, so an absent ledger
+ * costs everybody else one quick answer. Nobody releases on a guess.
  */
 
 import { assert, unreachable } from '../base/assert.ts'
+import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import { faultPoint } from '../base/fault-points.ts'
 import type { Log } from '../base/log.ts'
@@ -19,6 +21,7 @@ import { BUSY, type Decision, type OnSale, OVER, PAUSED, SOLD_OUT } from './on-s
 export interface DecideParts {
   readonly gate: Gate
   readonly orders: Orders
+  readonly clock: Clock
   readonly log: Log
   /** The epoch is over: somebody else may sell the item. Must not throw. */
   readonly onStale: (onSale: OnSale) => void
@@ -26,15 +29,15 @@ export interface DecideParts {
   readonly alarm: (what: 'foreign_order_id' | 'ledger_refused', fields: Readonly<Record<string, unknown>>) => void
 }
 
-/** Beyond this many unsettled reservations of one item nobody is let in: the ledger has been away for a while. */
-const UNSETTLED_MAX = 2_000
+/** How long a batch waits for the ledger before its buyers are told to ask again. */
+const PLACE_WAIT_MS = 3_000
 
 export async function decideBatch(
   parts: DecideParts,
   onSale: OnSale,
   asks: readonly Ask[],
 ): Promise<readonly Decision[]> {
-  if (!onSale.current || onSale.unsettled.size >= UNSETTLED_MAX) return asks.map(() => BUSY)
+  if (!onSale.current || onSale.skewed || onSale.unsettled.size > 0) return asks.map(() => BUSY)
 
   const before = faultPoint('reserve.before')
   if (before) await before
@@ -68,7 +71,7 @@ export async function decideBatch(
     onSale.unsettled.set(order, { order, buyer, attempt, quantity, reservedAtMs: answer.reservedAtMs })
     reserved += 1
   }
-  const placed = reserved === 0 ? undefined : await placeUnsettled(parts, onSale)
+  const placed = reserved === 0 ? undefined : await placeInTime(parts, onSale)
   return asks.map((ask, i) => decide(ask, answers[i]!))
 
   function decide(ask: Ask, answer: AskAnswer): Decision {
@@ -104,12 +107,26 @@ export async function decideBatch(
   }
 }
 
+/** The ledger's answer, or undefined after a while; the placing itself goes on. */
+async function placeInTime(parts: DecideParts, onSale: OnSale): Promise<ReadonlyMap<OrderId, Placing> | undefined> {
+  const answered = new AbortController()
+  try {
+    return await Promise.race([
+      placeUnsettled(parts, onSale),
+      parts.clock.sleep(PLACE_WAIT_MS, answered.signal).then(() => undefined),
+    ])
+  } finally {
+    answered.abort()
+  }
+}
+
 /** Places everything that is unsettled, oldest first. Undefined: the ledger did not answer, all of it stays unsettled. */
 export async function placeUnsettled(
   parts: DecideParts,
   onSale: OnSale,
 ): Promise<ReadonlyMap<OrderId, Placing> | undefined> {
   const asks = [...onSale.unsettled.values()]
+  onSale.placing += 1
   try {
     const before = faultPoint('place.before')
     if (before) await before
@@ -132,6 +149,8 @@ export async function placeUnsettled(
       'the ledger did not answer; reservations stay held',
     )
     return undefined
+  } finally {
+    onSale.placing -= 1
   }
 }
 

@@ -33,8 +33,12 @@ export interface OnSale {
   readonly line: Batcher<Ask, Decision>
   /** Taken at the gate, not yet answered by the ledger. */
   readonly unsettled: Unsettled
+  /** How many calls are at the ledger with them right now. */
+  placing: number
   /** False from the moment the gate or the ledger called this epoch stale: nobody is sold to under it any more. */
   current: boolean
+  /** The gate's clock and the ledger's disagree: nobody knows whether the sale is open. */
+  skewed: boolean
   /** The sale is over and the gate knows it. */
   retired: boolean
 }
@@ -47,7 +51,7 @@ export const EARLY_WAIT_MS = 100
 /** What stands in the way of any new buyer now; undefined when the gate must be asked. */
 export function standing(near: NearGate, onSale: OnSale): Refusal | undefined {
   const look = near.lookNow(onSale.item.id)
-  if (look === undefined || !onSale.current) return BUSY
+  if (look === undefined || !onSale.current || onSale.skewed) return BUSY
   const nowMs = near.nowMs()
   if (look.state === 'over' || nowMs >= look.closesAtMs) return OVER
   if (nowMs < look.opensAtMs) return { kind: 'early', opensAtMs: look.opensAtMs }

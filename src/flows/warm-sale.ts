@@ -41,6 +41,7 @@ export interface WarmParts {
 
 /** An item stays in the gate this long after its sale, so that late questions are cheap. */
 const KEEP_AFTER_MS = 3_600_000
+const SKEW_MS_MAX = 1_000
 
 /** Loads a sale's items that are not on sale yet. True when all of them are, and the gate shows what the ledger has. */
 async function warmSale(parts: WarmParts, sale: Sale): Promise<boolean> {
@@ -59,6 +60,7 @@ async function warmSale(parts: WarmParts, sale: Sale): Promise<boolean> {
 /** One round of the keeper. */
 export async function keepOnSale(parts: WarmParts): Promise<void> {
   await withdrawTaken(parts)
+  await compareClocks(parts)
   if (!parts.maySell()) return
   const due = await parts.sales.warmDue()
   const dueIds = new Set<SaleId>()
@@ -67,7 +69,7 @@ export async function keepOnSale(parts: WarmParts): Promise<void> {
     await warmSale(parts, sale)
   }
   for (const onSale of parts.shelf.values()) {
-    if (onSale.current && onSale.unsettled.size > 0) await placeUnsettled(parts.decide, onSale)
+    if (onSale.current && onSale.unsettled.size > 0 && onSale.placing === 0) await placeUnsettled(parts.decide, onSale)
     if (!dueIds.has(onSale.sale.id)) await retire(parts, onSale)
   }
 }
@@ -78,6 +80,26 @@ async function withdrawTaken(parts: WarmParts): Promise<void> {
   for (const { item, epoch } of rights) {
     const onSale = parts.shelf.get(item)
     if (onSale?.current && onSale.epoch !== epoch) withdraw(parts, onSale)
+  }
+}
+
+/** The window is judged by the gate's clock; the ledger's is the one everybody shares. More than a second apart, nothing is sold. */
+async function compareClocks(parts: WarmParts): Promise<void> {
+  const beforeMs = parts.near.nowMs()
+  const ledgerMs = await parts.sales.now()
+  const afterMs = parts.near.nowMs()
+  const skewed = ledgerMs < beforeMs - SKEW_MS_MAX || ledgerMs > afterMs + SKEW_MS_MAX
+  for (const onSale of parts.shelf.values()) {
+    if (skewed !== onSale.skewed) {
+      const fields = { item: onSale.item.id, aheadMs: afterMs - ledgerMs }
+      if (skewed)
+        parts.log.error(
+          fields,
+          "the gate's clock and the ledger's disagree; nothing is sold until the clocks are set right and Stampede is restarted",
+        )
+      else parts.log.info(fields, "the gate's clock and the ledger's agree again")
+    }
+    onSale.skewed = skewed
   }
 }
 
@@ -103,8 +125,10 @@ async function putOnSale(parts: WarmParts, sale: Sale, item: Item): Promise<bool
     item,
     epoch,
     current: true,
+    skewed: false,
     retired: false,
     unsettled: new Map(),
+    placing: 0,
     line: createBatcher<Ask, Decision>({
       batchMax: parts.batchMax,
       lineMax: parts.lineMax,

@@ -1,10 +1,12 @@
 /** Gathers the facts that the promises are judged by, from a server that runs: its audit, its orders, and what buyers were told. */
 
 import { readFileSync } from 'node:fs'
-import type { Bound, ItemFacts, OrderFacts, Snapshot } from '../../src/domain/promises/snapshot.ts'
+import type { ItemFacts, OrderFacts, Snapshot } from '../../src/domain/promises/snapshot.ts'
 import { childrenOf, postgresPid } from './postgres-process.ts'
 import type { Shop, ShopSale, WireAudit, WireOrder } from './shop.ts'
 import type { Stampede } from './stampede.ts'
+
+type Bound = Snapshot['bounds'][number]
 
 /** More than this for one answer, and the line is not bounded in any way that helps a buyer. */
 const ANSWER_MS_BOUND = 15_000

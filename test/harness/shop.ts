@@ -5,10 +5,10 @@
 
 import { SignJWT } from 'jose'
 import { systemClock, toRfc3339 } from '../../src/base/clock.ts'
-import type { Answer, Told, ToldOrder } from '../../src/domain/promises/snapshot.ts'
+import type { Told, ToldOrder } from '../../src/domain/promises/snapshot.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET } from './stampede.ts'
 
-export interface NewItem {
+interface NewItem {
   readonly units: number
   readonly quantityMax?: number
   readonly attemptsMax?: number
@@ -56,6 +56,8 @@ export interface WireAudit {
   readonly epoch: number
   readonly consistent: boolean
 }
+
+type Answer = Told['answer']
 
 /** Longer than any answer may take: an ask that hits it shows up as a broken bound, not as a test that hangs. */
 const ANSWER_MS_MAX = 20_000

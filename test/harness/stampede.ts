@@ -22,7 +22,7 @@ export interface StampedeOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-export interface Exit {
+interface Exit {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
 }

@@ -33,6 +33,28 @@ describe('a key table', () => {
     fc.assert(property, { seed, numRuns: 300 })
   })
 
+  test('takes keys for one only when all 64 bits of their hashes agree', () => {
+    const hash = createKeyedHash(seededRandom(5))
+    for (const half of ['low', 'high'] as const) {
+      const seen = new Map<number, string>()
+      const pairs: [string, string][] = []
+      for (let n = 0; pairs.length < 6 && n < 500_000; n++) {
+        hash.read(`key ${n}`)
+        const other = seen.get(hash[half])
+        if (other !== undefined) pairs.push([other, `key ${n}`])
+        seen.set(hash[half], `key ${n}`)
+      }
+      expect(pairs).toHaveLength(6)
+      for (const [one, other] of pairs) {
+        // From the same seed, so with the same secret; so small that the search for one meets the other.
+        const table = createKeyTable(1, seededRandom(5))
+        table.find(one)
+        const seat = table.add()
+        expect([table.find(one), table.find(other)]).toEqual([seat, -1])
+      }
+    }
+  })
+
   test('will not seat one more than it has seats', () => {
     const table = createKeyTable(1, seededRandom(1))
     table.find('a')
@@ -76,6 +98,15 @@ describe('the keyed hash', () => {
   test('is another one in every process, so that no collision can be prepared', () => {
     expect(hashWith(1)('1.2.3.4')).toBe(hashWith(1)('1.2.3.4'))
     expect(hashWith(1)('1.2.3.4')).not.toBe(hashWith(2)('1.2.3.4'))
+    const withSecret = (...secret: number[]) => {
+      const hash = createKeyedHash({ next: () => 0, bytes: () => Uint8Array.from(secret) })
+      hash.read('1.2.3.4')
+      return `${hash.low} ${hash.high}`
+    }
+    const hashes = [0, 1, 2, 3, 4, 5, 6, 7].map(at =>
+      withSecret(...[0, 1, 2, 3, 4, 5, 6, 7].map(n => (n === at ? 9 : 0))),
+    )
+    expect(new Set(hashes).size).toBe(8)
   })
 
   test('sees every character, the order and the length', () => {

@@ -8,7 +8,7 @@ import { assert } from '../../base/assert.ts'
 import type { Random } from '../../base/random.ts'
 import { createKeyedHash } from './keyed-hash.ts'
 
-export interface KeyTable {
+interface KeyTable {
   /** The key's seat, or -1. */
   find(key: string): number
   /** More of the hash of the key that was last looked for: its place among `count` (a power of two) shared ones. */

@@ -6,7 +6,7 @@
 
 import type { Random } from '../../base/random.ts'
 
-export interface KeyedHash {
+interface KeyedHash {
   /** Hashes `text` into `low` and `high`, unsigned 32 bits each. */
   read(text: string): void
   low: number

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { seededRandom, systemRandom } from '../../base/random.ts'
 import type { Rate } from '../rate-limit-policy.ts'
-import { createSlidingWindow, type SlidingWindow } from './sliding-window.ts'
+import { createSlidingWindow } from './sliding-window.ts'
 
 const newSeed = () => {
   const seed = Math.floor(systemRandom.next() * 2 ** 31)
@@ -13,7 +13,7 @@ const newSeed = () => {
 const window = (count: number, windowMs: number, { keysMax = 64, exactMax = 10_000, seed = 1 } = {}) =>
   createSlidingWindow({ rate: { count, windowMs }, keysMax, exactMax, random: seededRandom(seed) })
 
-function ask(limit: SlidingWindow, key: string, nowMs: number): boolean {
+function ask(limit: ReturnType<typeof createSlidingWindow>, key: string, nowMs: number): boolean {
   const admitted = limit.hasRoom(key, nowMs)
   if (admitted) limit.take()
   return admitted
@@ -143,6 +143,12 @@ describe('a sliding window at its bounds', () => {
       }
     })
     fc.assert(property, { seed, numRuns: 400 })
+  })
+
+  test('has room in its log for the worst that all its keys together can do', () => {
+    const limit = window(1_000_000, WINDOW_MS, { keysMax: 16, exactMax: 1 })
+    for (let nowMs = 0; nowMs < 3 * WINDOW_MS; nowMs += 1)
+      for (let key = 0; key < 18; key++) expect(ask(limit, `${key}`, nowMs)).toBe(true)
   })
 
   test('lets nobody who has a seat feel that strangers fill the table', () => {

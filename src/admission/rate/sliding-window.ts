@@ -24,7 +24,7 @@ import type { Random } from '../../base/random.ts'
 import type { Rate } from '../rate-limit-policy.ts'
 import { createKeyTable } from './key-table.ts'
 
-export interface SlidingWindow {
+interface SlidingWindow {
   /** May this key have one more? Counts nothing. */
   hasRoom(key: string, nowMs: number): boolean
   /** Counts the request that `hasRoom` was just asked about. */

@@ -47,7 +47,7 @@ export interface ItemFacts {
 }
 
 /** A stock change as it was applied: `taken` is what it really moved, with the sign of its delta. */
-export interface StockChange {
+interface StockChange {
   readonly no: number
   readonly taken: number
   /** By the ledger's clock. */
@@ -85,7 +85,7 @@ export interface Told {
   readonly answer: Answer
 }
 
-export type Answer =
+type Answer =
   | { readonly kind: 'placed' | 'reserved' | 'same'; readonly order: ToldOrder }
   | { readonly kind: 'not_enough'; readonly left: number }
   | { readonly kind: 'sold_out' | 'early' | 'paused' | 'over' | 'attempts_used' | 'busy' | 'rate_limited' | 'invalid' }
@@ -106,14 +106,14 @@ export interface PaymentFacts {
 }
 
 /** Something that must not grow beyond `max`: a line, a batch, a cache, a wait. */
-export interface Bound {
+interface Bound {
   readonly name: string
   readonly value: number
   readonly max: number
 }
 
 /** What the crowd that can't win has cost. */
-export interface RefusalWork {
+interface RefusalWork {
   readonly refusedAtEdge: number
   readonly networkCalls: number
 }

@@ -30,7 +30,8 @@ export function createFileStore(path: string, log: Log): SandboxStore {
 
   async function readKept(): Promise<Map<string, SandboxPayment>> {
     const text = await readFile(path, 'utf8').catch(error => {
-      if (error.code === 'ENOENT') return ''
+      // The first start. Later on, a file that is gone is a fault.
+      if (error.code === 'ENOENT' && file === undefined) return ''
       throw error
     })
     const lines = text.split('\n')
