@@ -5,7 +5,9 @@
 
 import { join } from 'node:path'
 import { createBuyerTokens } from '../admission/buyer-token.ts'
+import { createClientAddress } from '../admission/client-address.ts'
 import { createOperators } from '../admission/operator.ts'
+import { createRateLimits } from '../admission/rate-limits.ts'
 import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import { createBatcher } from '../base/batcher.ts'
 import { nextTurn, systemClock } from '../base/clock.ts'
@@ -173,6 +175,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
   const keeperRound = { round: () => keeper?.round() ?? Promise.resolve() }
 
   let url = ''
+  let running: ReturnType<typeof startServer> | undefined
   const publicUrl = () => config.publicUrl ?? url
   const sandbox = config.paymentProviders.includes('sandbox')
     ? await openSandbox(config, log, () => url, publicUrl)
@@ -232,6 +235,11 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
   const operators = createOperators(kept === undefined ? config.adminTokens : [{ name: 'admin', token: kept.value }])
   const identity = createIdentity(buyers, operators)
   const take = { gate, near: gate, orders, ids, clock, opening: createOpening(clock, EARLY_WAITING_MAX), finder }
+  const limits = createRateLimits({ ...config.rates, clock, random })
+  const ticketLimits = createRateLimits({ ...config.rates, total: undefined, perItem: undefined, clock, random })
+  const clientAddress = createClientAddress(config.trustedProxies)
+  const addressOf = (request: Request) =>
+    clientAddress.of(running?.peerOf(request) ?? '', request.headers.get('x-forwarded-for'))
   const describe = (order: Order) => shelf.get(order.item)?.item.name ?? `Order ${order.id}`
 
   const routes = [
@@ -245,6 +253,8 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
       buyers,
       identity,
       random,
+      limits: ticketLimits,
+      addressOf,
       secureCookies: config.publicUrl?.startsWith('https:') ?? false,
     }),
     ...paymentRoutes({
@@ -269,7 +279,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     ...(sandbox === undefined ? [] : sandboxRoutes(sandbox.handle)),
     ...healthRoutes(readiness),
   ]
-  const order = createOrderRoute({ shelf, take, tickets, catalog })
+  const order = createOrderRoute({ shelf, take, tickets, catalog, limits, addressOf })
 
   return {
     sales,
@@ -281,6 +291,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     adminTokenPath: kept?.path,
     serve() {
       const server = startServer({ host: config.host, port: config.port, routes, order, log, random })
+      running = server
       url = server.url
       return server
     },

@@ -5,6 +5,8 @@
 
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { createClientAddress } from '../admission/client-address.ts'
+import { parseRate, type Rate } from '../admission/rate-limit-policy.ts'
 import { armFaultPoints } from '../base/fault-points.ts'
 
 /** A start that can't go on because of how it was asked for. The message is for a person. */
@@ -23,6 +25,18 @@ const whole = (min: number, max: number) =>
     .refine(value => value >= min && value <= max, `must lie between ${min} and ${max}`)
 const secret = z.string().min(16, 'must have at least 16 characters')
 
+/** What a part's own reader says about a value, as this schema's word. */
+const tried =
+  (read: (text: string) => unknown) =>
+  (text: string, context: z.RefinementCtx): void => {
+    try {
+      read(text)
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) })
+    }
+  }
+const rate = (byDefault: string) => z.string().default(byDefault).superRefine(tried(parseRate)).transform(parseRate)
+
 /** Settings of parts that are not built yet, and the values that need no part. */
 const NOT_BUILT: Readonly<Record<string, readonly string[]>> = {
   REDIS_URL: [],
@@ -33,12 +47,7 @@ const NOT_BUILT: Readonly<Record<string, readonly string[]>> = {
   ROLES: ['all'],
   THREADS: ['1'],
   BUYER_JWKS_URL: [],
-  TRUSTED_PROXIES: [],
   CORS_ORIGINS: [],
-  RATE_PER_ADDRESS: ['off'],
-  RATE_PER_BUYER: ['off'],
-  RATE_PER_ITEM: ['off'],
-  RATE_TOTAL: ['off'],
   METRICS_PORT: [],
 }
 
@@ -65,6 +74,11 @@ const schema = z.object({
     .transform(text => text.split(',').map(name => name.trim()))
     .refine(names => names.every(name => name === 'sandbox'), 'only "sandbox" is built yet')
     .optional(),
+  TRUSTED_PROXIES: z.string().default('').superRefine(tried(createClientAddress)),
+  RATE_PER_ADDRESS: rate('100/1s'),
+  RATE_PER_BUYER: rate('5/1s'),
+  RATE_PER_ITEM: rate('off'),
+  RATE_TOTAL: rate('off'),
   DEMO: onOff.optional(),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
   DRAIN_SECONDS: whole(1, 600).default(10),
@@ -85,6 +99,13 @@ export interface Config {
     readonly audience: string | undefined
   }
   readonly guestSignIn: boolean
+  readonly rates: {
+    readonly perAddress: Rate | undefined
+    readonly perBuyer: Rate | undefined
+    readonly perItem: Rate | undefined
+    readonly total: Rate | undefined
+  }
+  readonly trustedProxies: string
   readonly paymentProviders: readonly string[]
   readonly demo: boolean
   readonly logLevel: string
@@ -133,6 +154,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     ticketKeys: env.TICKET_KEYS,
     buyerJwt: { secret: env.BUYER_JWT_SECRET, issuer: env.BUYER_JWT_ISSUER, audience: env.BUYER_JWT_AUDIENCE },
     guestSignIn,
+    rates: {
+      perAddress: env.RATE_PER_ADDRESS,
+      perBuyer: env.RATE_PER_BUYER,
+      perItem: env.RATE_PER_ITEM,
+      total: env.RATE_TOTAL,
+    },
+    trustedProxies: env.TRUSTED_PROXIES,
     paymentProviders: env.PAYMENT_PROVIDERS ?? (embedded ? ['sandbox'] : []),
     demo: env.DEMO ?? embedded,
     logLevel: env.LOG_LEVEL,
@@ -169,6 +197,10 @@ export function describeConfig(config: Config): Readonly<Record<string, unknown>
     buyerJwtAudience: config.buyerJwt.audience ?? null,
     guestSignIn: config.guestSignIn,
     paymentProviders: config.paymentProviders,
+    rates: Object.entries(config.rates)
+      .map(([name, value]) => `${name} ${value === undefined ? 'off' : `${value.count}/${value.windowMs}ms`}`)
+      .join(', '),
+    trustedProxies: config.trustedProxies || null,
     demo: config.demo,
     logLevel: config.logLevel,
     drainSeconds: config.drainMs / 1000,

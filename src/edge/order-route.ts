@@ -1,8 +1,10 @@
 /**
  * `POST /api/sales/{sale}/items/{item}/orders`: the hot path. What wins, first to last: unknown sale or item → this buyer and attempt
- * have an order already → window, pause, sold out (no valid ticket needed, the cheapest bytes there are) → ticket → body.
+ * have an order already → window, pause, sold out (no valid ticket needed, no limits, the cheapest bytes there are) → rate limits → ticket
+ * → body.
  */
 
+import type { RateLimits } from '../admission/rate-limits.ts'
 import type { TicketClaims, TicketOffice } from '../admission/ticket.ts'
 import { unreachable } from '../base/assert.ts'
 import { toRfc3339 } from '../base/clock.ts'
@@ -13,6 +15,7 @@ import { EARLY_WAIT_MS, type OnSale, type Shelf, standing } from '../flows/on-sa
 import { repeatOrder, type TakeOrderParts, takeOrder } from '../flows/take-order.ts'
 import { bearerOf, readJson } from './exchange.ts'
 import { plainProblem, problem } from './problems.ts'
+import { rateLimitedProblem } from './rate-limited.ts'
 import { wireOrder } from './wire.ts'
 
 interface OrderRouteParts {
@@ -20,10 +23,13 @@ interface OrderRouteParts {
   readonly take: TakeOrderParts
   readonly tickets: TicketOffice
   readonly catalog: Catalog
+  readonly limits: RateLimits
+  /** The limiter's key for whoever sent this. */
+  readonly addressOf: (request: Request) => string
 }
 
 export function createOrderRoute(parts: OrderRouteParts) {
-  const { shelf, take, tickets } = parts
+  const { shelf, take, tickets, limits } = parts
 
   /** Answers at once where it can: the crowd that can't win costs no promise. */
   return function order(request: Request, sale: string, item: string): Response | Promise<Response> {
@@ -53,8 +59,14 @@ export function createOrderRoute(parts: OrderRouteParts) {
     if (refused !== undefined && !(refused.kind === 'early' && refused.opensAtMs - take.near.nowMs() <= EARLY_WAIT_MS))
       return toResponse(refused)
 
+    const limited = limits.admitAddress(parts.addressOf(request))
+    if (limited !== undefined) return rateLimitedProblem(limited)
+
     const claims = ticket === undefined ? undefined : claimsFor(tickets.verify(ticket), onSale.sale.id, onSale.item.id)
     if (claims === undefined || take.near.nowMs() >= claims.expiresAtMs) return plainProblem('ticket_invalid')
+    // Only a ticket that is good says who it is, so the buyer's limit comes after it.
+    const tooOften = limits.admitBuyer(claims.buyer, onSale.item.id)
+    if (tooOften !== undefined) return rateLimitedProblem(tooOften)
     return bodyless(request) ? takeIt(onSale, claims, 1) : readAndTake(request, onSale, claims)
   }
 

@@ -20,6 +20,8 @@ interface ServerParts {
 }
 
 interface RunningServer {
+  /** The address of whoever holds the other end of the connection; empty when it is gone. */
+  peerOf(request: Request): string
   readonly url: string
   /** From now on every answer asks the client to close the connection; then stops listening and waits for what is in flight. */
   stop(): Promise<void>
@@ -100,6 +102,7 @@ export function startServer(parts: ServerParts): RunningServer {
 
   return {
     url: `http://${parts.host.includes(':') ? `[${parts.host}]` : parts.host}:${server.port}`,
+    peerOf: request => server.requestIP(request)?.address ?? '',
     async stop() {
       draining = true
       await server.stop(false)

@@ -9,7 +9,7 @@ import { Fault } from '../base/fault.ts'
 import type { Delivery } from './contract/callback-listener.ts'
 import type { PaymentProvider, PaymentRequest } from './payment.ts'
 
-export interface PaymentUnderTest {
+interface PaymentUnderTest {
   readonly provider: PaymentProvider
   /** The house's clock. */
   readonly now: () => number

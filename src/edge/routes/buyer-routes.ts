@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import type { BuyerTokens } from '../../admission/buyer-token.ts'
+import type { RateLimits } from '../../admission/rate-limits.ts'
 import { sessionCookie } from '../../admission/session.ts'
 import type { TicketOffice } from '../../admission/ticket.ts'
 import { unreachable } from '../../base/assert.ts'
@@ -17,6 +18,7 @@ import type { Orders } from '../../ledger/orders.ts'
 import { bearerOf, cursorOf, type Exchange, idParam, json, limitOf, type Route, readBody } from '../exchange.ts'
 import type { Identity } from '../identity.ts'
 import { ProblemError, plainProblem, problem } from '../problems.ts'
+import { rateLimitedProblem } from '../rate-limited.ts'
 import { sessionInput } from '../schemas.ts'
 import { type LeftOf, wireOrder, wireSale } from '../wire.ts'
 
@@ -30,6 +32,8 @@ interface BuyerRouteParts {
   readonly buyers: BuyerTokens
   readonly identity: Identity
   readonly random: Random
+  readonly limits: RateLimits
+  readonly addressOf: (request: Request) => string
   readonly secureCookies: boolean
 }
 
@@ -99,7 +103,11 @@ export function buyerRoutes(parts: BuyerRouteParts): readonly Route[] {
     const found = await parts.catalog.find(saleId)
     if (found === undefined || !found.items.some(item => item.id === itemId))
       throw new ProblemError('not_found', 'There is no such sale or item.')
+    const limited = parts.limits.admitAddress(parts.addressOf(exchange.request))
+    if (limited !== undefined) return rateLimitedProblem(limited)
     const buyer = await parts.identity.buyer(exchange.request)
+    const tooOften = parts.limits.admitBuyer(buyer, itemId)
+    if (tooOften !== undefined) return rateLimitedProblem(tooOften)
     const outcome = await giveTicket(parts, found, parts.shelf.get(itemId), buyer)
     switch (outcome.kind) {
       case 'given': {

@@ -11,11 +11,17 @@ export interface Delivery {
   readonly method: string
 }
 
-export interface CallbackListener {
+interface Answer {
+  readonly status: number
+  readonly body: string
+  readonly location?: string
+}
+
+interface CallbackListener {
   readonly url: string
   readonly deliveries: readonly Delivery[]
   /** What the next callbacks are answered with, one each; then, and from the start, it is the last one of `answerWith`. */
-  answerWith(...answers: readonly { readonly status: number; readonly body: string }[]): void
+  answerWith(...answers: readonly Answer[]): void
   /** The most requests that were open at the same time. */
   peak(): number
   /** From now on answers wait until `letGo`. */
@@ -26,9 +32,7 @@ export interface CallbackListener {
 
 export async function listenForCallbacks(acknowledgement: { readonly body: string }): Promise<CallbackListener> {
   const deliveries: Delivery[] = []
-  let answers: readonly { readonly status: number; readonly body: string }[] = [
-    { status: 200, body: acknowledgement.body },
-  ]
+  let answers: readonly Answer[] = [{ status: 200, body: acknowledgement.body }]
   let held: PromiseWithResolvers<void> | undefined
   let open = 0
   let peak = 0
@@ -41,10 +45,10 @@ export async function listenForCallbacks(acknowledgement: { readonly body: strin
     const headers = new Map(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
     deliveries.push({ rawBody: new Uint8Array(Buffer.concat(chunks)), headers, method: request.method ?? '' })
     await held?.promise
-    const { status, body } = answers[0]!
+    const { status, body, location } = answers[0]!
     if (answers.length > 1) answers = answers.slice(1)
     open -= 1
-    response.writeHead(status, { 'content-type': 'text/plain' }).end(body)
+    response.writeHead(status, { 'content-type': 'text/plain', ...(location && { location }) }).end(body)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
 

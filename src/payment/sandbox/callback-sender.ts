@@ -20,7 +20,7 @@ const TRIES = 5
 const TRY_MS_MAX = 5_000
 const ANSWER_BYTES_MAX = 1024
 
-export interface CallbackSender {
+interface CallbackSender {
   /** Returns at once; the callback is on its way, or was given up at the bound. */
   send(event: CallbackEvent, how?: { readonly delayMs?: number; readonly forged?: boolean }): void
   /** Gives up what is still on its way. */

@@ -139,8 +139,8 @@ describe('the sandbox', () => {
       shop.listener.answerWith(
         { status: 503, body: word },
         { status: 200, body: '<html>login</html>' },
-        { status: 302, body: word },
-        { status: 204, body: '' },
+        { status: 302, body: word, location: shop.listener.url },
+        { status: 307, body: word, location: shop.listener.url },
         { status: 202, body: `${word}\n` },
       )
       await shop.post(`${await shop.start('1')}/approve`)
@@ -276,6 +276,39 @@ describe('the sandbox', () => {
       await shop.start('1', { description: '🎟'.repeat(300) })
       expect(shop.house.find('1')?.asked?.description).toBe('🎟'.repeat(200))
     })
+  })
+
+  test('that takes too long is a fault while it works on, and asked again tells what came of it', async () => {
+    const store = createReferenceStore()
+    const shop = await open({ store })
+    const payUrl = await shop.start('1')
+    const { promise, resolve } = Promise.withResolvers<void>()
+    store.failing.hanging = promise
+    const impatient = new AbortController()
+    const cancelled = shop.provider.cancel('1', impatient.signal).catch(error => error)
+    const approved = shop.post(`${payUrl}/approve`)
+    impatient.abort()
+    expect(await cancelled).toMatchObject({ code: 'payment_unreachable', outcomeUnknown: true })
+    resolve()
+    expect((await approved).status).toBe(409)
+    expect(await shop.cancel('1')).toEqual({ state: 'void' })
+  })
+
+  test('whose callback was recorded is not fooled by a fresh time written over the old one', async () => {
+    const shop = await open()
+    await shop.post(`${await shop.start('1')}/approve`)
+    await arrived(shop, 1)
+    const { rawBody, headers } = shop.listener.deliveries[0]!
+    const [, t, mac] = /^t=(\d+),v1=(.+)$/.exec(headers.get('stampede-signature')!)!
+    const verify = (signature: string) => shop.provider.verify(rawBody, new Map([['stampede-signature', signature]]))
+    expect(verify(`t=${t},v1=${mac}`)).toBeDefined()
+    expect(verify(`t=${Number(t) + 1},v1=${mac}`)).toBeUndefined()
+    expect(verify(`t=${t},v1=${mac}, `)).toBeUndefined()
+    expect(verify(`v1=${mac}`)).toBeUndefined()
+    shop.shiftClock(299_000)
+    expect(verify(`t=${t},v1=${mac}`)).toBeDefined()
+    shop.shiftClock(3_000)
+    expect(verify(`t=${t},v1=${mac}`)).toBeUndefined()
   })
 
   test('whose store fails takes no money, tells nobody, and takes it when asked again', async () => {

@@ -42,7 +42,7 @@ export interface SandboxHouse {
   stop(): Promise<void>
 }
 
-export type SandboxHouseOptions = Omit<CallbackSenderOptions, 'pendingMax' | 'retryBaseMs'> & {
+type SandboxHouseOptions = Omit<CallbackSenderOptions, 'pendingMax' | 'retryBaseMs'> & {
   readonly store: SandboxStore
   readonly paymentsMax?: number
   readonly pendingMax?: number

@@ -17,7 +17,7 @@ import { contentSecurityPolicy, type Language, languageOf, renderMissing, render
 import { parseMode, parseWaitMs, type SandboxPayment } from './sandbox-payment.ts'
 import { PAY_PATH } from './sandbox-provider.ts'
 
-export interface SandboxRequest {
+interface SandboxRequest {
   readonly method: string
   /** From `/sandbox/pay/` on, as it came. */
   readonly path: string
@@ -26,7 +26,7 @@ export interface SandboxRequest {
   readonly acceptLanguage: string | undefined
 }
 
-export interface SandboxAnswer {
+interface SandboxAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string

@@ -17,7 +17,7 @@ export const PAY_PATH = '/sandbox/pay/'
 
 const CALLBACK_BYTES_MAX = 16 * 1024
 
-export interface SandboxProviderOptions {
+interface SandboxProviderOptions {
   readonly house: SandboxHouse
   readonly keys: HouseKeys
   readonly clock: Clock
