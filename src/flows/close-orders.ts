@@ -28,7 +28,18 @@ const ASKED_AT_ONCE_MAX = 32
 /** One sweep. True when more may be due. */
 export async function closeDue(parts: CloseParts): Promise<boolean> {
   const due = await parts.closings.due(DUE_MAX)
-  const unpaid = await withoutPaid(parts, due)
+  // Where nobody has to be asked, nobody is waited for; the others are closed as soon as their own providers have answered.
+  await closeUnpaid(
+    parts,
+    due.filter(order => !order.paymentStarted),
+  )
+  const started = due.filter(order => order.paymentStarted)
+  for (let i = 0; i < started.length; i += ASKED_AT_ONCE_MAX)
+    await closeUnpaid(parts, await withoutPaid(parts, started.slice(i, i + ASKED_AT_ONCE_MAX)))
+  return due.length === DUE_MAX
+}
+
+async function closeUnpaid(parts: CloseParts, unpaid: readonly DueOrder[]): Promise<void> {
   for (const [item, orders] of Map.groupBy(unpaid, order => order.item)) {
     await faultPoint('close.before')
     const closed = await parts.closings.close(
@@ -39,22 +50,12 @@ export async function closeDue(parts: CloseParts): Promise<boolean> {
     await faultPoint('close.after')
     if (closed.length > 0) parts.onClosed(closed)
   }
-  return due.length === DUE_MAX
 }
 
 /** Those whose provider does not have the money. The others are paid by the asking itself. */
-async function withoutPaid(parts: CloseParts, due: readonly DueOrder[]): Promise<readonly DueOrder[]> {
-  const started = due.filter(order => order.paymentStarted)
-  const paid = new Set<OrderId>()
-  for (let i = 0; i < started.length; i += ASKED_AT_ONCE_MAX) {
-    const some = started.slice(i, i + ASKED_AT_ONCE_MAX)
-    await Promise.all(
-      some.map(async order => {
-        if (await parts.askProvider(order.id)) paid.add(order.id)
-      }),
-    )
-  }
-  return due.filter(order => !paid.has(order.id))
+async function withoutPaid(parts: CloseParts, started: readonly DueOrder[]): Promise<readonly DueOrder[]> {
+  const paid = await Promise.all(started.map(order => parts.askProvider(order.id)))
+  return started.filter((_, i) => !paid[i])
 }
 
 type CancelOutcome =

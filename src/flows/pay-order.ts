@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from '../base/clock.ts'
+import { withDeadline } from '../base/deadline.ts'
 import { Fault } from '../base/fault.ts'
 import { faultPoint } from '../base/fault-points.ts'
 import type { IdMaker } from '../base/snowflake.ts'
@@ -53,16 +54,14 @@ export async function startPayment(
     return { kind: after?.state === 'paid' ? 'paid' : 'closed' }
   }
   try {
-    const { payUrl } = await provider.start(
-      {
-        ref: payment.ref,
-        amount: payment.amount,
-        description: wish.describe(order),
-        returnUrl: wish.returnUrl,
-        payByMs: order.payByMs ?? parts.clock.now(),
-      },
-      AbortSignal.timeout(START_MS_MAX),
-    )
+    const request = {
+      ref: payment.ref,
+      amount: payment.amount,
+      description: wish.describe(order),
+      returnUrl: wish.returnUrl,
+      payByMs: order.payByMs ?? parts.clock.now(),
+    }
+    const { payUrl } = await withDeadline(parts.clock, START_MS_MAX, signal => provider.start(request, signal))
     return { kind: 'started', payment: payment.id, payUrl }
   } catch (error) {
     if (error instanceof Fault) return { kind: 'busy' }

@@ -6,14 +6,16 @@
  * answered; dying in between repeats the question.
  */
 
+import { unreachable } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
+import { withDeadline } from '../base/deadline.ts'
 import { Fault } from '../base/fault.ts'
 import { faultPoint } from '../base/fault-points.ts'
 import type { Log } from '../base/log.ts'
 import type { OrderId } from '../domain/ids.ts'
 import type { Payment } from '../domain/payment.ts'
 import type { Payments } from '../ledger/payments.ts'
-import type { PaymentProvider } from '../payment/payment.ts'
+import type { PaymentProvider, ProviderReply } from '../payment/payment.ts'
 import { type CaptureParts, takeCapture } from './take-capture.ts'
 
 /** Asks the providers of an order's open payments, once and briefly. True: the order is paid. */
@@ -50,65 +52,77 @@ export async function settlePayments(parts: SettleParts): Promise<boolean> {
   return claimed.length === CLAIM_MAX
 }
 
-/** `closing`: the order is about to be closed, so a payment that is still open is called off. */
+/** `closing`: the order is about to be closed, so the payment is called off unless its money is there. One try, one second in all. */
 async function askAbout(parts: SettleParts, payment: Payment, closing: boolean): Promise<'paid' | 'open'> {
   const provider = parts.providers.get(payment.provider)
   if (provider === undefined) return 'open'
   try {
-    const answer = await provider.query(payment.ref, AbortSignal.timeout(ASK_MS_MAX))
-    switch (answer.state) {
-      case 'captured': {
-        const outcome = await takeCapture(parts, payment.provider, {
-          ref: payment.ref,
-          amount: answer.amount ?? payment.amount,
-          atMs: answer.capturedAtMs ?? parts.clock.now(),
-        })
-        return outcome === 'paid' || outcome === 'same' ? 'paid' : 'open'
-      }
-      case 'void':
-      case 'refunded':
+    return await withDeadline(parts.clock, ASK_MS_MAX, async signal => {
+      if (closing && (await provider.cancel(payment.ref, signal)).state === 'void') {
         await parts.payments.move(payment.id, 'started', 'void')
         return 'open'
-      case 'open':
-      case 'unknown':
-        if (closing) await callOff(parts, provider, payment)
-        return 'open'
-    }
+      }
+      return takeAnswer(parts, payment, await provider.query(payment.ref, signal))
+    })
   } catch (error) {
-    if (!(error instanceof Fault) || error.code.startsWith('ledger')) throw error
-    parts.log.warn(
-      { provider: payment.provider, code: error.code, payment: payment.id },
-      'the payment provider did not answer',
-    )
+    tell(parts, payment, error)
     return 'open'
   }
 }
 
-/** Best effort: if money arrives all the same, it goes back. */
-async function callOff(parts: SettleParts, provider: PaymentProvider, payment: Payment): Promise<void> {
-  const { state } = await provider.cancel(payment.ref, AbortSignal.timeout(ASK_MS_MAX))
-  if (state === 'void') await parts.payments.move(payment.id, 'started', 'void')
+async function takeAnswer(parts: SettleParts, payment: Payment, answer: ProviderReply): Promise<'paid' | 'open'> {
+  switch (answer.state) {
+    case 'captured': {
+      const { amount, capturedAtMs: atMs } = answer
+      const outcome = await takeCapture(parts, payment.provider, { ref: payment.ref, amount, atMs })
+      return outcome === 'paid' || outcome === 'same' ? 'paid' : 'open'
+    }
+    case 'void':
+    case 'refunded':
+      await parts.payments.move(payment.id, 'started', 'void')
+      return 'open'
+    case 'open':
+    case 'unknown':
+      return 'open'
+    default:
+      return unreachable(answer)
+  }
 }
 
 async function sendRefund(parts: SettleParts, payment: Payment): Promise<void> {
   const provider = parts.providers.get(payment.provider)
+  const { ref, id } = payment
   if (provider === undefined) {
-    parts.log.error(
-      { provider: payment.provider, payment: payment.id },
-      'a refund is due with a provider that is not configured',
-    )
+    parts.alarmPayment('refund_impossible', {
+      provider: payment.provider,
+      payment: id,
+      why: 'the provider is not configured',
+    })
     return
   }
   try {
     await faultPoint('refund.before')
-    const { state } = await provider.refund(payment.ref, payment.id, AbortSignal.timeout(REFUND_MS_MAX))
+    const { state } = await withDeadline(parts.clock, REFUND_MS_MAX, signal => provider.refund(ref, id, signal))
     await faultPoint('refund.sent')
-    if (state === 'refunded' && (await parts.payments.move(payment.id, 'refund_due', 'refunded'))) parts.onRefunded()
+    if (state === 'not_captured') {
+      parts.alarmPayment('refund_impossible', {
+        provider: payment.provider,
+        payment: id,
+        why: 'the provider has no such money',
+      })
+    }
+    if (state === 'refunded' && (await parts.payments.move(id, 'refund_due', 'refunded'))) parts.onRefunded()
   } catch (error) {
-    if (!(error instanceof Fault) || error.code.startsWith('ledger')) throw error
-    parts.log.warn(
-      { provider: payment.provider, code: error.code, payment: payment.id, tries: payment.tries },
-      'the refund was not taken; it is tried again',
-    )
+    tell(parts, payment, error)
   }
+}
+
+/** A provider that failed is tried again later; a ledger that failed ends the round; a bug ends more. */
+function tell(parts: SettleParts, payment: Payment, error: unknown): void {
+  if (!(error instanceof Fault) || error.code.startsWith('ledger')) throw error
+  const { provider, id, tries, state } = payment
+  parts.log.warn(
+    { provider, payment: id, state, tries, code: error.code },
+    'the payment provider did not do what it was asked; it is asked again',
+  )
 }

@@ -13,7 +13,10 @@ export interface CaptureParts {
   readonly onPaid: (order: OrderId, item: ItemId) => void
   /** Late or second money: a refund row waits to be sent. */
   readonly onRefundDue: () => void
-  readonly alarmPayment: (what: 'wrong_amount' | 'unknown_payment', fields: Readonly<Record<string, unknown>>) => void
+  readonly alarmPayment: (
+    what: 'wrong_amount' | 'unknown_payment' | 'refund_impossible',
+    fields: Readonly<Record<string, unknown>>,
+  ) => void
 }
 
 export async function takeCapture(

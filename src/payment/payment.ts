@@ -22,7 +22,7 @@ export interface PaymentRequest {
   readonly payByMs: number
 }
 
-type ProviderReply =
+export type ProviderReply =
   /** The house has never heard of it: the start was lost on its way. */
   | { readonly state: 'unknown' }
   | { readonly state: 'open' }

@@ -84,7 +84,8 @@ export function createCallbackSender(options: CallbackSenderOptions): CallbackSe
         () => !stopping.signal.aborted,
       )
     } catch (error) {
-      if (!forged) log.warn({ ref: event.ref, event: event.eventId, err: error }, 'a sandbox callback was given up')
+      if (!forged && !stopping.signal.aborted)
+        log.warn({ ref: event.ref, event: event.eventId, err: error }, 'a sandbox callback was given up')
     }
   }
 

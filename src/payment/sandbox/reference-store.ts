@@ -14,7 +14,7 @@ export function createReferenceStore(): SandboxStore & {
     load: async () => [...kept.values()],
     async save(payment) {
       if (failing.now) throw new Fault('sandbox_store_failed', 'the store was told to fail', { outcomeUnknown: true })
-      await failing.hanging
+      if (failing.hanging !== undefined) await failing.hanging
       kept.set(payment.ref, payment)
     },
     async forget(refs) {

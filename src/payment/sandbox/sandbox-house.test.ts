@@ -182,6 +182,8 @@ describe('the sandbox', () => {
     expect(await shop.refund('1')).toEqual({ state: 'refunded' })
     await arrived(shop, 2)
     expect(shop.event(1)).toMatchObject({ eventId: '1.refunded', kind: 'refunded', ref: '1' })
+    await shop.post(`${await shop.start('2')}/approve?mode=lost`)
+    expect(await shop.refund('2')).toEqual({ state: 'refunded' })
     await quiet(shop)
     expect(shop.listener.deliveries.length).toBe(3)
   })
