@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { systemClock } from '../src/base/clock.ts'
 import type { Told } from '../src/domain/promises/snapshot.ts'
-import { atMost, persist } from './harness/crowd.ts'
+import { atMost, meanwhile, persist } from './harness/crowd.ts'
 import { gatherFacts } from './harness/facts.ts'
 import { Playground } from './harness/playground.ts'
 import { killPostgres, postgresPid } from './harness/postgres-process.ts'
@@ -77,7 +77,7 @@ describe('kill -9 of the server under load: every 201 has its row, asking again 
     test(`at ${point}, passages ${numbers.join(' and ')}`, async () => {
       const specs = numbers.map(number => `${point}=kill@${number}`)
       const stage = await setStage(specs[0] ?? '')
-      const buying = everybodyBuys(stage)
+      const buying = meanwhile(everybodyBuys(stage))
       for (const next of [...specs.slice(1), '']) {
         const exit = await Promise.race([within(`the death at ${point}`, SOON_MS, stage.site.server().exited), buying])
         expect(exit, 'it died before everybody had bought').toEqual({ code: null, signal: 'SIGKILL' })
@@ -96,7 +96,7 @@ test('kill -9 of PostgreSQL under load, twice: the server lives, starts it again
   const stage = await setStage('')
   const { site, shop } = stage
   const { dataDir } = site.server()
-  const buying = everybodyBuys(stage)
+  const buying = meanwhile(everybodyBuys(stage))
   for (const placed of [40, 100]) {
     await within(`${placed} orders`, SOON_MS, shop.placed(placed))
     const before = postgresPid(dataDir)
@@ -104,14 +104,16 @@ test('kill -9 of PostgreSQL under load, twice: the server lives, starts it again
     await until('another PostgreSQL', () => ![undefined, before].includes(postgresPid(dataDir)))
     expect(shop.placedSoFar()).toBeLessThan(150)
   }
-  await judge(stage, await buying)
+  const outcomes = await buying
+  await until('traffic is welcome again', async () => (await fetch(`${site.url()}/readyz`)).ok)
+  await judge(stage, outcomes)
 }, 60_000)
 
 test('kill -9 of both at once under load, and of the server at every step of the rebuild that follows: nothing is lost', async () => {
   const stage = await setStage('')
   const { site, shop } = stage
   const { dataDir } = site.server()
-  const buying = everybodyBuys(stage)
+  const buying = meanwhile(everybodyBuys(stage))
   await within('some orders', SOON_MS, shop.placed(40))
   await Promise.all([site.server().kill(), killPostgres(dataDir)])
   for (const point of ['rebuild.bumped', 'rebuild.snapshot', 'rebuild.activated']) {
@@ -120,6 +122,16 @@ test('kill -9 of both at once under load, and of the server at every step of the
   }
   await site.startAgain('')
   await judge(stage, await buying)
+}, 60_000)
+
+test('a fault at every point of the way, one after the other: nobody is left without an answer, no piece is left behind', async () => {
+  const faults = ['reserve.before=fail@2', 'reserve.after=fail@4', 'place.before=fail@5', 'place.after=fail@7']
+  const stage = await setStage([...faults, 'answer.before=fail@30'].join(','))
+  await judge(stage, await everybodyBuys(stage))
+  expect(
+    stage.shop.told.some(told => told.answer.kind === 'busy'),
+    'somebody met a fault',
+  ).toBe(true)
 }, 60_000)
 
 test('SIGTERM under load: what is in flight is answered, then it ends with code 0, and nothing is lost', async () => {

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { systemClock } from '../src/base/clock.ts'
 import { startEmbeddedServer } from '../src/ledger/embedded/server.ts'
-import { atMost, persist } from './harness/crowd.ts'
+import { atMost, meanwhile, persist } from './harness/crowd.ts'
 import { type Cut, CuttingProxy } from './harness/cutting-proxy.ts'
 import { gatherFacts } from './harness/facts.ts'
 import { Playground } from './harness/playground.ts'
@@ -45,7 +45,7 @@ async function sell(site: Site, midway: () => Promise<void>): Promise<void> {
   const sale = await shop.openSale(-1_000, [{ units: UNITS }])
   const names = Array.from({ length: BUYERS }, (_, i) => `buyer-${i}`)
   const tickets = await atMost(AT_A_TIME, names, name => shop.ticket(name, sale.id, sale.items[0]?.id ?? ''))
-  const buying = atMost(AT_A_TIME, tickets, ticket => persist(shop, ticket, 1, () => site.whileAway()))
+  const buying = meanwhile(atMost(AT_A_TIME, tickets, ticket => persist(shop, ticket, 1, () => site.whileAway())))
   await within('a quarter of it sold', SOON_MS, shop.placed(UNITS / 4))
   await midway()
   await buying
@@ -113,7 +113,7 @@ test('a process cut off from the ledger sells nothing once another has taken ove
   const tickets = await atMost(AT_A_TIME, names, name => shop.ticket(name, sale.id, sale.items[0]?.id ?? ''))
   const everybody = () => atMost(AT_A_TIME, tickets, ticket => persist(shop, ticket, 1, () => Promise.resolve()))
 
-  const buying = everybody()
+  const buying = meanwhile(everybody())
   await within('a quarter of it sold', SOON_MS, shop.placed(UNITS / 4))
   firstRoad.proxy.part()
   await second.ready()
@@ -135,6 +135,29 @@ test('a process cut off from the ledger sells nothing once another has taken ove
   const heard = again.map(told => ('order' in told.answer ? told.answer.order.id : told.answer.kind))
   expect(heard).toEqual(names.map(name => rows.get(name) ?? 'sold_out'))
   expect(facts.items.map(item => item.available)).toEqual([0])
+}, 60_000)
+
+test('a process cut off with the last unit in its hands does not say "sold out" to whoever has bought it since', async () => {
+  const begunMs = systemClock.elapsed()
+  const road = await startLedger()
+  const [firstRoad, secondRoad] = [await road(), await road()]
+  const first = await Stampede.start(playground, { dataDir: playground.dataDir(), env: firstRoad.env })
+  const second = Stampede.spawn(playground, { dataDir: playground.dataDir(), env: secondRoad.env })
+  let reached = first
+  const shop = new Shop(() => reached.url())
+  const sale = await shop.openSale(-1_000, [{ units: 1 }])
+  const item = sale.items[0]?.id ?? ''
+  const [ann, bob] = [await shop.ticket('ann', sale.id, item), await shop.ticket('bob', sale.id, item)]
+
+  firstRoad.proxy.part()
+  expect((await shop.order(ann, 1)).answer.kind).toBe('busy')
+  await second.ready()
+  reached = second
+  expect((await persist(shop, bob, 1, () => Promise.resolve())).answer.kind).toBe('placed')
+  reached = first
+  await shop.order(bob, 1)
+  reached = second
+  assertPromises(await gatherFacts(shop, sale, second), begunMs)
 }, 60_000)
 
 test('a second process on the same data folder ends with one clear line, and the first goes on selling', async () => {

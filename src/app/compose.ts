@@ -283,6 +283,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
 
   return {
     sales,
+    shelf,
     seller,
     node,
     clock,

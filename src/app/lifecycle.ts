@@ -6,6 +6,7 @@
 import { systemClock } from '../base/clock.ts'
 import type { Loop } from '../base/loop.ts'
 import { demoSale } from '../flows/demo-sale.ts'
+import { withdraw } from '../flows/warm-sale.ts'
 import { createPinoLog } from '../telemetry/pino-log.ts'
 import { type Composed, compose, openLedger } from './compose.ts'
 import { type Config, describeConfig } from './config.ts'
@@ -41,7 +42,12 @@ export async function serve(config: Config, print: (line: string) => void, stopp
     try {
       const standby = () => print(`stampede stands by on ${server.url}: another process sells on this ledger`)
       if (await seller.acquire(stopping, standby)) {
-        seller.onLost(() => void regain(seller, background.signal))
+        const { shelf } = composed
+        seller.onLost(() => {
+          // From here another process may sell: what this gate knows is not the last word any more, not even for a "sold out".
+          for (const onSale of shelf.values()) withdraw({ log }, onSale)
+          void regain(seller, background.signal)
+        })
         if (config.demo) {
           const demo = await demoSale({ sales: composed.sales, ids: node.ids, clock })
           if (demo !== undefined)

@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import { readConfig } from '../app/config.ts'
 import { serve } from '../app/lifecycle.ts'
+import { explain } from './explain.ts'
 
 export function addServe(program: Command): void {
   program
@@ -12,6 +13,11 @@ export function addServe(program: Command): void {
       const config = readConfig()
       const stopping = new AbortController()
       for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort())
+      // A promise nobody waits for has failed: that is a bug. Better no process than one in a state nobody thought of.
+      process.on('unhandledRejection', error => {
+        process.stderr.write(`stampede: ${explain(error).line}\n`)
+        process.exit(1)
+      })
       await serve(config, line => process.stdout.write(`${line}\n`), stopping.signal)
     })
 }

@@ -42,8 +42,6 @@ export async function decideBatch(
   const before = faultPoint('reserve.before')
   if (before) await before
   const reply = await parts.gate.reserve(onSale.item.id, onSale.epoch, asks)
-  const after = faultPoint('reserve.after')
-  if (after) await after
 
   switch (reply.status) {
     case 'stale':
@@ -71,6 +69,8 @@ export async function decideBatch(
     onSale.unsettled.set(order, { order, buyer, attempt, quantity, reservedAtMs: answer.reservedAtMs })
     reserved += 1
   }
+  const after = faultPoint('reserve.after')
+  if (after) await after
   const placed = reserved === 0 ? undefined : await placeInTime(parts, onSale)
   return asks.map((ask, i) => decide(ask, answers[i]!))
 

@@ -22,6 +22,12 @@ export async function atMost<T, R>(
   return results
 }
 
+/** A crowd that works while the test does something else. Should the test fail first, nobody hears what became of it. */
+export function meanwhile<T>(crowd: Promise<T>): Promise<T> {
+  crowd.catch(() => {})
+  return crowd
+}
+
 const ASK_AGAIN_MS = 50
 const ASKS_MAX = 400
 

@@ -25,7 +25,11 @@ export interface HousePayment {
 }
 
 /** One statement on the embedded PostgreSQL of a data folder, behind the server's back. */
-export async function sql(dataDir: string, statement: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+export async function sql(
+  dataDir: string,
+  statement: string,
+  values: unknown[] = [],
+): Promise<Record<string, unknown>[]> {
   const pid = readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')
   const client = new Client(connectionTo(pid.split('\n')[SOCKET_LINE]?.trim() ?? ''))
   client.on('error', () => {})
@@ -82,13 +86,21 @@ export async function balanceMoney(shop: Shop, till: Till, sale: string, dataDir
   for (const order of whole) {
     if (order.state === 'paid') due += order.amount.amount
     const captured = order.payments.filter(payment => payment.state === 'captured')
-    if (captured.length !== (order.state === 'paid' ? 1 : 0)) wrong.push(`${order.id} is ${order.state} with ${captured.length} captures`)
+    if (captured.length !== (order.state === 'paid' ? 1 : 0))
+      wrong.push(`${order.id} is ${order.state} with ${captured.length} captures`)
     for (const { ref, state, amount } of order.payments) {
       seen.add(ref)
       facts.push({ order: order.id, amount, state })
       const there = house.get(ref)?.state ?? 'none'
-      const fits = { started: ['open', 'none', 'void'], void: ['void'], captured: ['captured'], refund_due: [], refunded: ['refunded'] }
-      if (!(fits[state] as string[]).includes(there)) wrong.push(`payment ${ref} is ${state} here and ${there} in the house`)
+      const fits = {
+        started: ['open', 'none', 'void'],
+        void: ['void'],
+        captured: ['captured'],
+        refund_due: [],
+        refunded: ['refunded'],
+      }
+      if (!(fits[state] as string[]).includes(there))
+        wrong.push(`payment ${ref} is ${state} here and ${there} in the house`)
     }
   }
   for (const { ref, state, captured } of house.values()) {

@@ -73,7 +73,12 @@ export class Till {
 
   async stock(sale: string, item: string, delta: number, key: string): Promise<Change> {
     const path = `/sales/${sale}/items/${item}/stock`
-    return (await this.operator('POST', path, { delta, reason: 'test' }, { 'idempotency-key': key })) as unknown as Change
+    return (await this.operator(
+      'POST',
+      path,
+      { delta, reason: 'test' },
+      { 'idempotency-key': key },
+    )) as unknown as Change
   }
 
   async move(sale: string, what: 'pause' | 'resume' | 'end' | 'warm'): Promise<void> {
@@ -104,7 +109,11 @@ export class Till {
   ): Promise<Reply> {
     const response = await fetch(url, {
       method,
-      headers: { ...(token !== '' && { authorization: `Bearer ${token}` }), 'content-type': 'application/json', ...headers },
+      headers: {
+        ...(token !== '' && { authorization: `Bearer ${token}` }),
+        'content-type': 'application/json',
+        ...headers,
+      },
       ...(method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
       signal: AbortSignal.timeout(ANSWER_MS_MAX),
     })

@@ -6,7 +6,7 @@
 import { chmodSync, lstatSync, mkdtempSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { killPostgres } from './postgres-process.ts'
+import { killPostgres, killWorkersIn } from './postgres-process.ts'
 
 export class Playground {
   readonly #undo: (() => unknown)[] = []
@@ -23,6 +23,7 @@ export class Playground {
     const dataDir = join(folder, 'data')
     this.onUndo(async () => {
       await killPostgres(dataDir)
+      await killWorkersIn(folder)
       const data = join(dataDir, 'postgres')
       if (lstatSync(data, { throwIfNoEntry: false })?.isSymbolicLink()) removeOutside(readlinkSync(data))
       rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })

@@ -1,6 +1,6 @@
 /** The embedded PostgreSQL of a data folder, found by its pid file and ended without a word. */
 
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { until } from './until.ts'
 
@@ -20,6 +20,21 @@ export async function killPostgres(dataDir: string): Promise<void> {
   await until('the end of PostgreSQL and its children', () => family.every(one => !isPostgres(one)))
 }
 
+/** Ends what still works in a test's own folder and names it on its command line: an `initdb` that outlived its server. */
+export async function killWorkersIn(folder: string): Promise<void> {
+  await until(`the end of everything in ${folder}`, () => {
+    const pids = readPids().filter(pid => read(`/proc/${pid}/cmdline`).includes(folder))
+    for (const pid of pids) {
+      try {
+        process.kill(pid, 'SIGKILL')
+      } catch {
+        // It has just ended by itself.
+      }
+    }
+    return pids.length === 0
+  })
+}
+
 /** What PostgreSQL's main process has started: one per connection, and a handful of its own. */
 export function childrenOf(pid: number): number[] {
   return read(`/proc/${pid}/task/${pid}/children`).split(' ').filter(Boolean).map(Number)
@@ -31,6 +46,17 @@ function isPostgres(pid: number): boolean {
   if (stat === '') return false
   const state = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[0]
   return stat.includes('(postgres)') && state !== 'Z' && state !== 'X'
+}
+
+/** Nobody where the system has no /proc. */
+function readPids(): number[] {
+  try {
+    return readdirSync('/proc')
+      .map(Number)
+      .filter(pid => pid > 1 && pid !== process.pid)
+  } catch {
+    return []
+  }
 }
 
 function read(path: string): string {

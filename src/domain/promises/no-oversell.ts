@@ -6,7 +6,7 @@
  * The walk through time trusts the ledger's clock, which stamps rows under the item lock.
  */
 
-import type { ItemFacts, OrderFacts, Snapshot } from './snapshot.ts'
+import type { ItemFacts, OrderFacts, Snapshot, StockChange } from './snapshot.ts'
 import type { Violation } from './violation.ts'
 
 export function noOversell(snapshot: Snapshot): Violation[] {
@@ -64,13 +64,17 @@ function unitsFirst(item: ItemFacts): number {
   return item.changes.reduce((units, change) => units - change.taken, item.units)
 }
 
-/** A decrease takes only what nobody holds, so told pieces may exceed the units of no moment: the highest is the bound. */
+/** Answers carry no time that compares with the changes', so what was told is held against the most there ever was. */
 function unitsMost(item: ItemFacts): number {
   let units = unitsFirst(item)
   let most = units
-  for (const change of item.changes.toSorted((a, b) => a.no - b.no)) {
+  for (const change of item.changes.toSorted(byNumber)) {
     units += change.taken
     if (units > most) most = units
   }
   return most
+}
+
+function byNumber(one: StockChange, other: StockChange): number {
+  return one.no - other.no
 }

@@ -47,7 +47,7 @@ export interface ItemFacts {
 }
 
 /** A stock change as it was applied: `taken` is what it really moved, with the sign of its delta. */
-interface StockChange {
+export interface StockChange {
   readonly no: number
   readonly taken: number
   /** By the ledger's clock. */

@@ -25,5 +25,6 @@ export function sandboxRoutes(handle: Handle): readonly Route[] {
     { method: 'GET', path: '/sandbox/pay/{token}', handle: page },
     { method: 'POST', path: '/sandbox/pay/{token}/approve', handle: page },
     { method: 'POST', path: '/sandbox/pay/{token}/decline', handle: page },
+    { method: 'POST', path: '/sandbox/pay/{token}/hide', handle: page },
   ]
 }
