@@ -4,8 +4,6 @@
  * that serves it best. Afterwards both books are held against what the buyers were told.
  */
 
-import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { connectionTo } from '../../src/ledger/embedded/postmaster.ts'
 import type { BenchCase, Contestant, PreparedCase, Stage } from '../bench-case.ts'
@@ -13,18 +11,21 @@ import { runClosedLoop } from '../client/closed-loop.ts'
 import type { Target } from '../client/connection.ts'
 import { orderRequest } from '../client/request-bytes.ts'
 import { type Placement, placePostgres } from '../cores.ts'
-import { startChild } from '../servers/child.ts'
+import { type Child, startChild } from '../servers/child.ts'
 import type { ItemOnSale } from '../servers/stampede.ts'
 
 const UNITS = 10_000_000
 const HOUR_MS = 3_600_000
-const POOL_SIZES = [1, 2, 4, 8, 16, 32]
-const TRY_MS = 700
+/** Together they stay within PostgreSQL's connections; 32 was never the best. */
+const POOL_SIZES = [1, 2, 4, 8, 16]
+const TRY_MS = 500
+const TRY_PASSES = 2
 const PLACED = 201
 /** Tickets made per second of a round; a round that uses them up ends early and is still right. */
 const TICKETS_PER_SECOND = { stampede: 50_000, pessimistic: 6_000 }
 const SCHEMA = 'pessimistic'
-const TABLES = fileURLToPath(new URL('../../src/ledger/migrations/0001_tables.sql', import.meta.url))
+/** As many as the ledger's own. */
+const PARTITIONS = 4
 
 /** Everything but the load on one core: what an order costs in all. */
 export const placedOnOneCore: BenchCase = {
@@ -49,10 +50,16 @@ async function prepare(stage: Stage, placement: Placement): Promise<PreparedCase
   const { socketFolder } = stampede.postgres
   const ledger = new pg.Client({ ...connectionTo(socketFolder) })
   await ledger.connect()
-  await ledger.query(`DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE; CREATE SCHEMA ${SCHEMA}; SET search_path = ${SCHEMA}`)
-  await ledger.query(await readFile(TABLES, 'utf8'))
-  await ledger.query(`INSERT INTO sales SELECT * FROM public.sales WHERE id = ${on.sale}`)
-  await ledger.query(`INSERT INTO items SELECT * FROM public.items WHERE id = ${on.item}`)
+  await ledger.query(`
+    DROP SCHEMA IF EXISTS ${SCHEMA} CASCADE;
+    CREATE SCHEMA ${SCHEMA};
+    CREATE TABLE ${SCHEMA}.items (LIKE public.items INCLUDING ALL) WITH (fillfactor = 50);
+    CREATE TABLE ${SCHEMA}.orders (LIKE public.orders INCLUDING ALL) PARTITION BY HASH (item);
+    INSERT INTO ${SCHEMA}.items SELECT * FROM public.items WHERE id = ${on.item}`)
+  for (let i = 0; i < PARTITIONS; i++) {
+    const values = `FOR VALUES WITH (MODULUS ${PARTITIONS}, REMAINDER ${i})`
+    await ledger.query(`CREATE TABLE ${SCHEMA}.orders_${i} PARTITION OF ${SCHEMA}.orders ${values}`)
+  }
 
   const startPessimistic = (poolSize: number) =>
     startChild('./pessimistic.ts', [String(poolSize), on.item], {
@@ -65,25 +72,15 @@ async function prepare(stage: Stage, placement: Placement): Promise<PreparedCase
   const contestant = (name: 'stampede' | 'pessimistic', serverPid: number, target: Target) =>
     buyersOf(stage, on, target, { name, serverPid, told, unexpected })
 
-  const tried: Record<number, number> = {}
-  let best = { poolSize: 0, perSecond: 0 }
-  for (const poolSize of POOL_SIZES) {
-    const child = await startPessimistic(poolSize)
-    try {
-      const load = await contestant('pessimistic', child.pid, child.target).prepare(TRY_MS)
-      const { perSecond } = await load()
-      tried[poolSize] = Math.round(perSecond)
-      if (perSecond > best.perSecond) best = { poolSize, perSecond }
-    } finally {
-      await child.stop()
-    }
-  }
-  const pessimistic = await startPessimistic(best.poolSize)
+  const { pessimistic, poolSize, tried } = await bestPool(startPessimistic, async child => {
+    const load = await contestant('pessimistic', child.pid, child.target).prepare(TRY_MS)
+    return (await load()).perSecond
+  })
 
   return {
     subject: contestant('stampede', stampede.pid, stampede.target),
     references: [contestant('pessimistic', pessimistic.pid, pessimistic.target)],
-    settings: { pessimisticPool: best.poolSize, pessimisticPoolsTried: tried },
+    settings: { pessimisticPool: poolSize, pessimisticPoolsTried: tried },
     async check() {
       const books = await stampede.audit(on)
       if (!books.consistent || books.units - books.available !== books.pending || books.gate?.left !== books.available)
@@ -105,6 +102,31 @@ async function prepare(stage: Stage, placement: Placement): Promise<PreparedCase
       await ledger.end()
     },
   }
+}
+
+/**
+ * The reference at its best. All sizes take turns, twice, and the best try counts: a size must not lose because the machine was busy
+ * just then, or the reference would be a strawman.
+ */
+async function bestPool(start: (poolSize: number) => Promise<Child>, rate: (child: Child) => Promise<number>) {
+  const children = new Map<number, Child>()
+  const tried: Record<number, number> = {}
+  let best = POOL_SIZES[0]!
+  try {
+    for (const poolSize of POOL_SIZES) children.set(poolSize, await start(poolSize))
+    for (let pass = 0; pass < TRY_PASSES; pass++) {
+      for (const [poolSize, child] of children) {
+        tried[poolSize] = Math.max(tried[poolSize] ?? 0, Math.round(await rate(child)))
+        if (tried[poolSize] > (tried[best] ?? 0)) best = poolSize
+      }
+    }
+  } catch (error) {
+    for (const child of children.values()) await child.stop()
+    throw error
+  }
+  const pessimistic = children.get(best)!
+  for (const child of children.values()) if (child !== pessimistic) await child.stop()
+  return { pessimistic, poolSize: best, tried }
 }
 
 let buyersSoFar = 0

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Target } from '../client/connection.ts'
 import { onServerCore } from '../cores.ts'
 
-interface Child {
+export interface Child {
   readonly pid: number
   readonly target: Target
   stop(): Promise<void>

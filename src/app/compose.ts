@@ -3,11 +3,11 @@
  * or the one that DATABASE_URL names) as the ledger, the gate in the process, HTTP in front.
  */
 
-import { join } from 'node:path'
 import { createBuyerTokens } from '../admission/buyer-token.ts'
 import { createClientAddress } from '../admission/client-address.ts'
 import { createOperators } from '../admission/operator.ts'
 import { createRateLimits } from '../admission/rate-limits.ts'
+import { createRemoteKeys } from '../admission/remote-keys.ts'
 import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import { createBatcher } from '../base/batcher.ts'
 import { nextTurn, systemClock } from '../base/clock.ts'
@@ -17,15 +17,24 @@ import { systemRandom } from '../base/random.ts'
 import { createCatalog } from '../catalog/catalog.ts'
 import type { OrderId, SaleId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
+import { createBrowsers } from '../edge/browsers.ts'
 import { createIdentity } from '../edge/identity.ts'
+import { createLive } from '../edge/live/live.ts'
+import { ROUND_EVERY_MS } from '../edge/live/live-board.ts'
+import { createLiveBuyer } from '../edge/live/live-buyer.ts'
 import { createOrderRoute } from '../edge/order-route.ts'
+import { loadPages } from '../edge/pages.ts'
 import { buyerRoutes } from '../edge/routes/buyer-routes.ts'
+import { docsRoutes } from '../edge/routes/docs-routes.ts'
 import { healthRoutes, type Readiness } from '../edge/routes/health-routes.ts'
+import { metricsRoutes } from '../edge/routes/metrics-routes.ts'
+import { operatorEditRoutes } from '../edge/routes/operator-edit-routes.ts'
 import { operatorOrderRoutes } from '../edge/routes/operator-order-routes.ts'
 import { operatorSaleRoutes } from '../edge/routes/operator-sale-routes.ts'
+import { pageRoutes } from '../edge/routes/page-routes.ts'
 import { paymentRoutes } from '../edge/routes/payment-routes.ts'
 import { sandboxRoutes } from '../edge/routes/sandbox-routes.ts'
-import { startServer } from '../edge/server.ts'
+import { startMetricsServer, startServer } from '../edge/server.ts'
 import { type ChangeStockParts, settleChanges } from '../flows/change-stock.ts'
 import { type CloseParts, closeDue } from '../flows/close-orders.ts'
 import type { DecideParts } from '../flows/decide-batch.ts'
@@ -39,11 +48,9 @@ import { settleOverSales } from '../flows/settle-over-sales.ts'
 import { createAskProvider, type SettleParts, settlePayments } from '../flows/settle-payments.ts'
 import { keepOnSale, type WarmParts, withdraw } from '../flows/warm-sale.ts'
 import { createMemoryGate } from '../gate/memory/memory-gate.ts'
-import { startEmbeddedServer } from '../ledger/embedded/server.ts'
 import { createClosings } from '../ledger/postgres/closings.ts'
-import { createDatabase } from '../ledger/postgres/database.ts'
+import { createEditing } from '../ledger/postgres/editing.ts'
 import { createOperatorLog } from '../ledger/postgres/log.ts'
-import { migrate } from '../ledger/postgres/migrate.ts'
 import { createNodes } from '../ledger/postgres/nodes.ts'
 import { createOrders } from '../ledger/postgres/orders.ts'
 import { createPayments } from '../ledger/postgres/payments.ts'
@@ -52,16 +59,13 @@ import { createSales } from '../ledger/postgres/sales.ts'
 import { createSoleSeller } from '../ledger/postgres/sole-seller.ts'
 import { createStock } from '../ledger/postgres/stock.ts'
 import type { PaymentProvider } from '../payment/payment.ts'
-import { createFileStore } from '../payment/sandbox/file-store.ts'
-import { createHouseKeys } from '../payment/sandbox/house-keys.ts'
-import { openSandboxHouse } from '../payment/sandbox/sandbox-house.ts'
-import { handleSandbox } from '../payment/sandbox/sandbox-http.ts'
-import { createSandboxProvider } from '../payment/sandbox/sandbox-provider.ts'
+import type { OpenLedger } from './compose-ledger.ts'
+import { openSandbox } from './compose-sandbox.ts'
 import type { Config } from './config.ts'
 import { holdNode } from './node-lease.ts'
 import { keepSecret } from './secrets.ts'
+import { createWatching } from './watching.ts'
 
-const POOL_MAX = 20
 const BATCH_MAX = 500
 const LINE_MAX = 20_000
 const FINDER_LINE_MAX = 20_000
@@ -75,40 +79,6 @@ const RECONCILE_EVERY_MS = 30_000
 const SETTLE_EVERY_MS = 2_000
 /** Rounds that found all they could take follow at once, at most so many. */
 const ROUNDS_ON_END_MAX = 20
-
-/** PostgreSQL, ours or another's. */
-export async function openLedger(config: Config, log: Log) {
-  const server =
-    config.databaseUrl === undefined
-      ? await startEmbeddedServer({
-          dataDir: config.dataDir,
-          clock: systemClock,
-          log: (level, message) => log[level]({}, message),
-        })
-      : undefined
-  let closing = false
-  const database = createDatabase({
-    connection: server?.connection ?? { connectionString: config.databaseUrl! },
-    poolMax: POOL_MAX,
-    clock: systemClock,
-    random: systemRandom,
-    onError: error => {
-      if (!closing) log.warn({ err: error }, 'a connection to the ledger broke')
-    },
-  })
-  return {
-    database,
-    /** The names of the migrations that were missing and are applied now. */
-    migrate: () => migrate(database),
-    async close() {
-      closing = true
-      await database.close().catch(() => {})
-      await server?.stop()
-    },
-  }
-}
-
-type OpenLedger = Awaited<ReturnType<typeof openLedger>>
 
 /** Everything a running process has, wired. Nothing is on sale before the keeper's first round. */
 export async function compose(config: Config, log: Log, ledger: OpenLedger, signal: AbortSignal, readiness: Readiness) {
@@ -135,13 +105,31 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     return started
   }
 
+  const watching = createWatching(
+    {
+      shelf,
+      near: gate,
+      orders,
+      pool: () => database.stats(),
+      sockets: () => live.count(),
+      ready: () => readiness().length === 0,
+      findOrder: id => finder.join(id),
+      clock,
+      log,
+    },
+    signal,
+  )
+  const { meters, news } = watching
+
   const decide: DecideParts = {
     gate,
     orders,
     clock,
     log,
+    meters,
+    news,
     onStale: onSale => withdraw({ log }, onSale),
-    alarm: (what, fields) => log.error({ alarm: what, ...fields }, 'alarm: gate and ledger disagree'),
+    alarm: watching.alarm,
   }
   const warm: WarmParts = {
     gate,
@@ -163,6 +151,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     lineMax: FINDER_LINE_MAX,
     defer: nextTurn,
     async run(ids) {
+      meters.size('finder_batch', ids.length)
       const found = new Map((await orders.find(ids)).map(order => [order.id, order]))
       return ids.map(id => found.get(id))
     },
@@ -176,6 +165,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
 
   let url = ''
   let running: ReturnType<typeof startServer> | undefined
+  let apart: ReturnType<typeof startMetricsServer> | undefined
   const publicUrl = () => config.publicUrl ?? url
   const sandbox = config.paymentProviders.includes('sandbox')
     ? await openSandbox(config, log, () => url, publicUrl)
@@ -186,27 +176,32 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
 
   const capture = {
     payments,
-    onPaid: () => {},
-    onRefundDue: () => paying?.kick(),
-    alarmPayment: (what: string, fields: Readonly<Record<string, unknown>>) =>
-      log.error({ alarm: what, ...fields }, 'alarm: a payment does not fit'),
+    onPaid: watching.paid,
+    onRefundDue: () => {
+      watching.refundDue()
+      paying?.kick()
+    },
+    alarmPayment: watching.alarm,
   }
-  const settle: SettleParts = { ...capture, providers, clock, log, onRefunded: () => {} }
+  const settle: SettleParts = { ...capture, providers, clock, log, onRefunded: watching.refundSent }
   const close: CloseParts = {
     closings,
     orders,
     clock,
     askProvider: createAskProvider(settle),
-    onClosed: () => releasing?.kick(),
+    onClosed: closed => {
+      releasing?.kick()
+      watching.closed(closed)
+    },
   }
-  const release: ReleaseParts = { gate, closings, onReleased: () => {} }
+  const release: ReleaseParts = { gate, closings, onReleased: watching.released }
   const pay: PayParts = { ...capture, orders, ids, clock }
   const change: ChangeStockParts = { gate, stock: createStock(database), clock }
   const refund: RefundParts = {
     closings,
     onRefundDue: capture.onRefundDue,
     onReleaseDue: () => releasing?.kick(),
-    onChanged: () => {},
+    onChanged: watching.refunded,
   }
   const audit = { orders, near: gate, shelf, clock }
   const reconcile: ReconcileParts = {
@@ -218,14 +213,18 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     log,
     withdraw: onSale => withdraw({ log }, onSale),
     keeper: keeperRound,
-    onDifferences: () => {},
+    onDifferences: watching.differences,
+    onBroken: watching.broken,
   }
 
   const tickets = createTicketOffice(
     parseTicketKeys(config.ticketKeys ?? `kept:${keepSecret(config.dataDir, 'ticket-key', random).value}`),
   )
+  const onFailed = (why: string) => log.warn({ why }, "the shop's keys could not be fetched")
+  const { jwksUrl } = config.buyerJwt
   const buyers = createBuyerTokens({
     clock,
+    ...(jwksUrl !== undefined && { keys: createRemoteKeys({ url: jwksUrl, clock, onFailed }) }),
     ...(config.buyerJwt.secret !== undefined && { secret: config.buyerJwt.secret }),
     ...(config.buyerJwt.issuer !== undefined && { issuer: config.buyerJwt.issuer }),
     ...(config.buyerJwt.audience !== undefined && { audience: config.buyerJwt.audience }),
@@ -233,8 +232,20 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
   })
   const kept = config.adminTokens.length > 0 ? undefined : keepSecret(config.dataDir, 'admin-token', random)
   const operators = createOperators(kept === undefined ? config.adminTokens : [{ name: 'admin', token: kept.value }])
-  const identity = createIdentity(buyers, operators)
-  const take = { gate, near: gate, orders, ids, clock, opening: createOpening(clock, EARLY_WAITING_MAX), finder }
+  const browsers = createBrowsers(config)
+  const identity = createIdentity(buyers, operators, browsers.trusts)
+  const findBuyer = createLiveBuyer({ buyers, trusts: browsers.trusts })
+  const live = createLive({ findBuyer, orders, shelf, near: gate, news, clock, meters })
+  const take = {
+    gate,
+    near: gate,
+    orders,
+    ids,
+    clock,
+    meters,
+    opening: createOpening(clock, EARLY_WAITING_MAX),
+    finder,
+  }
   const limits = createRateLimits({ ...config.rates, clock, random })
   const ticketLimits = createRateLimits({ ...config.rates, total: undefined, perItem: undefined, clock, random })
   const clientAddress = createClientAddress(config.trustedProxies)
@@ -253,6 +264,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
       buyers,
       identity,
       random,
+      meters,
       limits: ticketLimits,
       addressOf,
       secureCookies: config.publicUrl?.startsWith('https:') ?? false,
@@ -263,7 +275,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
       pay,
       providers,
       describe,
-      onForged: provider => log.warn({ provider }, 'a callback with a wrong signature was refused'),
+      onForged: watching.forged,
     }),
     ...operatorSaleRoutes({
       sales,
@@ -271,13 +283,19 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
       ids,
       identity,
       audit,
-      run: { sales, shelf, keeper: keeperRound, changed },
+      run: { sales, shelf, keeper: keeperRound, changed, news },
       change,
       reconcile,
+    }),
+    ...operatorEditRoutes({
+      identity,
+      edit: { editing: createEditing(database), sales, ids, near: gate, shelf, keeper: keeperRound, changed },
     }),
     ...operatorOrderRoutes({ sales, orders, payments, operatorLog, identity, close, refund }),
     ...(sandbox === undefined ? [] : sandboxRoutes(sandbox.handle)),
     ...healthRoutes(readiness),
+    ...metricsRoutes(watching.scrape, identity),
+    ...pageRoutes({ pages: await loadPages(), identity, guests: buyers.issueGuest !== undefined }),
   ]
   const order = createOrderRoute({ shelf, take, tickets, catalog, limits, addressOf })
 
@@ -291,7 +309,12 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     loops,
     adminTokenPath: kept?.path,
     serve() {
-      const server = startServer({ host: config.host, port: config.port, routes, order, log, random })
+      const all = [...routes, ...docsRoutes(routes)]
+      const { dress } = browsers
+      const { host, port, metricsPort } = config
+      const server = startServer({ host, port, routes: all, order, clock, log, random, dress, meters, live })
+      if (metricsPort !== undefined)
+        apart = startMetricsServer({ host, port: metricsPort, scrape: watching.scrape, log })
       running = server
       url = server.url
       return server
@@ -308,6 +331,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
       const whileSelling = (run: () => Promise<boolean>) => async () => {
         for (let i = 0; i < ROUNDS_ON_END_MAX && seller.holds() && !signal.aborted; i++) if (!(await run())) return
       }
+      loop('live', ROUND_EVERY_MS, async () => live.round())
       releasing = loop(
         'release',
         RELEASE_EVERY_MS,
@@ -332,31 +356,17 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
       })
       return keeper
     },
-    close: () => sandbox?.stop() ?? Promise.resolve(),
+    async close() {
+      await apart?.stop()
+      await watching.stopped
+      await sandbox?.stop()
+    },
   }
 
   function salesOnShelf() {
     const found = new Map<SaleId, (typeof shelf extends Map<string, infer T> ? T : never)['sale']>()
     for (const { sale } of shelf.values()) found.set(sale.id, sale)
     return found.values()
-  }
-}
-
-/** The little payment house in this process. It calls back over real HTTP, to this very server. */
-async function openSandbox(config: Config, log: Log, url: () => string, publicUrl: () => string) {
-  const keys = createHouseKeys(keepSecret(config.dataDir, 'sandbox-secret', systemRandom).value)
-  const house = await openSandboxHouse({
-    store: createFileStore(join(config.dataDir, 'sandbox-payments.jsonl'), log),
-    keys,
-    clock: systemClock,
-    random: systemRandom,
-    log,
-    callbackUrl: () => `${url()}/api/payments/sandbox/callback`,
-  })
-  return {
-    provider: createSandboxProvider({ house, keys, clock: systemClock, publicUrl }),
-    handle: (request: Parameters<typeof handleSandbox>[2]) => handleSandbox(house, keys, request),
-    stop: () => house.stop(),
   }
 }
 

@@ -8,7 +8,8 @@ import type { Loop } from '../base/loop.ts'
 import { demoSale } from '../flows/demo-sale.ts'
 import { withdraw } from '../flows/warm-sale.ts'
 import { createPinoLog } from '../telemetry/pino-log.ts'
-import { type Composed, compose, openLedger } from './compose.ts'
+import { type Composed, compose } from './compose.ts'
+import { openLedger } from './compose-ledger.ts'
 import { type Config, describeConfig } from './config.ts'
 
 /** Longest time since the ledger last answered before traffic should go elsewhere. */

@@ -1,7 +1,7 @@
 /** `stampede migrate`: bring the database up to this version and stop. */
 
 import type { Command } from 'commander'
-import { openLedger } from '../app/compose.ts'
+import { openLedger } from '../app/compose-ledger.ts'
 import { readConfig } from '../app/config.ts'
 import { createPinoLog } from '../telemetry/pino-log.ts'
 

@@ -2,6 +2,7 @@
 
 import type { OrderId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
+import { UNRENDERED } from './security-headers.ts'
 import { wireOrder } from './wire.ts'
 
 const COLUMNS = [
@@ -41,14 +42,13 @@ export function csvOfOrders(page: (after: OrderId | undefined) => Promise<readon
     headers: {
       'content-type': 'text/csv; charset=utf-8',
       'content-disposition': `attachment; filename="orders-${sale}.csv"`,
+      ...UNRENDERED,
     },
   })
 }
 
 function lineOf(order: Order): string {
-  const { amount, ...wire } = wireOrder(order) as Record<string, unknown> & {
-    amount: { amount: number; currency: string }
-  }
+  const { amount, ...wire } = wireOrder(order)
   const values: Record<string, unknown> = { ...wire, amount: amount.amount, currency: amount.currency }
   return COLUMNS.map(column => field(values[column])).join(',')
 }

@@ -3,12 +3,15 @@
  * of the raw request and throw `ProblemError` for whatever does not fit.
  */
 
+import { createHash } from 'node:crypto'
 import type { z } from 'zod'
 import { isId } from '../domain/ids.ts'
+import type { Call } from './call.ts'
+import { faultOfJson } from './json-text.ts'
 import { ProblemError } from './problems.ts'
+import { UNRENDERED } from './security-headers.ts'
 
 const BODY_BYTES_MAX = 16 * 1024
-const JSON_DEPTH_MAX = 32
 
 export interface Exchange {
   readonly request: Request
@@ -26,8 +29,29 @@ export interface Route {
   readonly handle: Handler
 }
 
+/** A described call and what answers it. */
+export function route(call: Pick<Call, 'method' | 'path'>, handle: Handler): Route {
+  return { method: call.method, path: call.path, handle }
+}
+
+const JSON_HEADERS = { 'content-type': 'application/json', ...UNRENDERED }
+
 export function json(body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
-  return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } })
+  return new Response(JSON.stringify(body), { status, headers: { ...JSON_HEADERS, ...headers } })
+}
+
+/** The text, or `304` for whoever has it already. */
+export function withEtag(request: Request, text: string, headers: Readonly<Record<string, string>>): Response {
+  const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
+  const all = { etag, 'cache-control': 'no-cache', ...headers }
+  const given = request.headers.get('if-none-match')
+  if (given?.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag || tag.trim() === '*'))
+    return new Response(null, { status: 304, headers: { etag, 'cache-control': 'no-cache' } })
+  return new Response(text, { headers: all })
+}
+
+export function jsonWithEtag(request: Request, body: unknown): Response {
+  return withEtag(request, JSON.stringify(body), JSON_HEADERS)
 }
 
 export function idParam(exchange: Exchange, name: string): string {
@@ -39,13 +63,14 @@ export function idParam(exchange: Exchange, name: string): string {
 
 export function bearerOf(request: Request): string | undefined {
   const header = request.headers.get('authorization')
+  if (header?.startsWith('Bearer ') && header.charCodeAt(7) > 0x20) return header.slice(7)
   return header !== null && header.length > 7 && header.slice(0, 7).toLowerCase() === 'bearer '
     ? header.slice(7).trim()
     : undefined
 }
 
 /** The body as JSON, whatever it calls itself, or undefined when there is none. */
-export async function readJson(request: Request): Promise<unknown> {
+async function readJson(request: Request): Promise<unknown> {
   const text = await readText(request)
   if (text === '') return undefined
   let value: unknown
@@ -54,27 +79,43 @@ export async function readJson(request: Request): Promise<unknown> {
   } catch {
     throw new ProblemError('body_invalid', 'The body is not valid JSON.', { field: '' })
   }
-  if (depthOf(value, JSON_DEPTH_MAX) > JSON_DEPTH_MAX)
-    throw new ProblemError('body_invalid', 'The body is nested too deeply.', { field: '' })
+  const fault = faultOfJson(text)
+  if (fault !== undefined) throw new ProblemError('body_invalid', fault.detail, { field: fault.field })
   return value
 }
 
 /** Checked against its schema; the first thing that does not fit is named. */
 export async function readBody<T>(request: Request, schema: z.ZodType<T>): Promise<T> {
-  const parsed = schema.safeParse((await readJson(request)) ?? {})
+  const given = await readJson(request)
+  const parsed = schema.safeParse(given === undefined ? {} : given)
   if (parsed.success) return parsed.data
-  const issue = parsed.error.issues[0]
-  const field = issue?.path.join('.') ?? ''
-  throw new ProblemError(
-    'body_invalid',
-    `${field === '' ? 'The body' : `"${field}"`}: ${issue?.message ?? 'is not valid'}.`,
-    { field },
-  )
+  throw misfit(parsed.error, 'The body')
+}
+
+/** What the query says, by the call's schema. A parameter that is given twice says nothing. Others are ignored. */
+export function readQuery<T extends z.ZodObject>(exchange: Exchange, schema: T): z.output<T> {
+  const given: Record<string, string> = {}
+  for (const name of Object.keys(schema.shape)) {
+    const values = exchange.url.searchParams.getAll(name)
+    if (values.length > 1) throw new ProblemError('body_invalid', `"${name}" is given twice.`, { field: name })
+    if (values[0] !== undefined) given[name] = values[0]
+  }
+  const parsed = schema.safeParse(given)
+  if (parsed.success) return parsed.data
+  throw misfit(parsed.error, 'The query')
+}
+
+function misfit(error: z.ZodError, whole: string): ProblemError {
+  const issue = error.issues[0]
+  const path = [...(issue?.path ?? []), ...(issue?.code === 'unrecognized_keys' ? [issue.keys[0]] : [])]
+  const field = path.join('.')
+  const message = issue?.code === 'unrecognized_keys' ? 'is not known here' : (issue?.message ?? 'is not valid')
+  return new ProblemError('body_invalid', `${field === '' ? whole : `"${field}"`}: ${message}.`, { field })
 }
 
 async function readText(request: Request): Promise<string> {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(await readBytes(request))
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readBytes(request))
   } catch (error) {
     if (error instanceof ProblemError) throw error
     throw new ProblemError('body_invalid', 'The body is not valid UTF-8.', { field: '' })
@@ -94,29 +135,4 @@ export async function readBytes(request: Request): Promise<Uint8Array> {
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
-}
-
-function depthOf(value: unknown, max: number): number {
-  if (value === null || typeof value !== 'object') return 0
-  if (max < 0) return 1
-  let deepest = 0
-  for (const child of Object.values(value)) deepest = Math.max(deepest, depthOf(child, max - 1))
-  return deepest + 1
-}
-
-/** A whole number in the query, within bounds; the default when it is missing. */
-export function limitOf(exchange: Exchange, byDefault: number, max: number): number {
-  const value = exchange.url.searchParams.get('limit')
-  if (value === null) return byDefault
-  if (!/^[0-9]{1,6}$/.test(value) || Number(value) < 1)
-    throw new ProblemError('body_invalid', '"limit" is a whole number from 1 up.', { field: 'limit' })
-  return Math.min(Number(value), max)
-}
-
-export function cursorOf(exchange: Exchange): string | undefined {
-  const value = exchange.url.searchParams.get('after')
-  if (value === null || value === '') return undefined
-  if (!isId(value))
-    throw new ProblemError('body_invalid', '"after" is the "next" of an earlier answer.', { field: 'after' })
-  return value
 }

@@ -12,10 +12,15 @@ export interface Identity {
   operator(request: Request): string
 }
 
-export function createIdentity(buyers: BuyerTokens, operators: Operators): Identity {
+/** `trusts` says whether the page behind a request may use the cookie (`browsers.ts`). */
+export function createIdentity(
+  buyers: BuyerTokens,
+  operators: Operators,
+  trusts: (request: Request) => boolean,
+): Identity {
   return {
     async buyer(request) {
-      const token = bearerOf(request) ?? readSessionCookie(request.headers.get('cookie') ?? '')
+      const token = bearerOf(request) ?? (trusts(request) ? cookieOf(request) : undefined)
       const buyer = token === undefined ? undefined : await buyers.verify(token)
       if (buyer === undefined) throw new ProblemError('unauthenticated')
       return buyer
@@ -28,4 +33,8 @@ export function createIdentity(buyers: BuyerTokens, operators: Operators): Ident
       return name
     },
   }
+}
+
+function cookieOf(request: Request): string | undefined {
+  return readSessionCookie(request.headers.get('cookie') ?? '')
 }

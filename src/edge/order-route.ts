@@ -8,14 +8,17 @@ import type { RateLimits } from '../admission/rate-limits.ts'
 import type { TicketClaims, TicketOffice } from '../admission/ticket.ts'
 import { unreachable } from '../base/assert.ts'
 import { toRfc3339 } from '../base/clock.ts'
+import type { Counted } from '../base/meters.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { isId } from '../domain/ids.ts'
 import type { TakeOrderOutcome } from '../domain/outcomes.ts'
 import { EARLY_WAIT_MS, type OnSale, type Shelf, standing } from '../flows/on-sale.ts'
 import { repeatOrder, type TakeOrderParts, takeOrder } from '../flows/take-order.ts'
-import { bearerOf, readJson } from './exchange.ts'
+import { ORDER_TAKEN } from './calls/buyer-calls.ts'
+import { bearerOf, readBody } from './exchange.ts'
 import { plainProblem, problem } from './problems.ts'
 import { rateLimitedProblem } from './rate-limited.ts'
+import { UNRENDERED } from './security-headers.ts'
 import { wireOrder } from './wire.ts'
 
 interface OrderRouteParts {
@@ -30,6 +33,16 @@ interface OrderRouteParts {
 
 export function createOrderRoute(parts: OrderRouteParts) {
   const { shelf, take, tickets, limits } = parts
+  const { meters } = take
+
+  function counted(outcome: Counted['order_asks'][number], answer: Response): Response {
+    meters.count('order_asks', outcome)
+    return answer
+  }
+
+  function toResponse(outcome: TakeOrderOutcome): Response {
+    return counted(outcome.kind, answerTo(outcome))
+  }
 
   /** Answers at once where it can: the crowd that can't win costs no promise. */
   return function order(request: Request, sale: string, item: string): Response | Promise<Response> {
@@ -60,29 +73,24 @@ export function createOrderRoute(parts: OrderRouteParts) {
       return toResponse(refused)
 
     const limited = limits.admitAddress(parts.addressOf(request))
-    if (limited !== undefined) return rateLimitedProblem(limited)
+    if (limited !== undefined) return counted('rate_limited', rateLimitedProblem(limited))
 
     const claims = ticket === undefined ? undefined : claimsFor(tickets.verify(ticket), onSale.sale.id, onSale.item.id)
-    if (claims === undefined || take.near.nowMs() >= claims.expiresAtMs) return plainProblem('ticket_invalid')
+    if (claims === undefined || take.near.nowMs() >= claims.expiresAtMs)
+      return counted('ticket_invalid', plainProblem('ticket_invalid'))
     // Only a ticket that is good says who it is, so the buyer's limit comes after it.
     const tooOften = limits.admitBuyer(claims.buyer, onSale.item.id)
-    if (tooOften !== undefined) return rateLimitedProblem(tooOften)
+    if (tooOften !== undefined) return counted('rate_limited', rateLimitedProblem(tooOften))
     return bodyless(request) ? takeIt(onSale, claims, 1) : readAndTake(request, onSale, claims)
   }
 
   async function readAndTake(request: Request, onSale: OnSale, claims: TicketClaims): Promise<Response> {
-    const body = (await readJson(request)) ?? {}
-    if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-      return problem('body_invalid', {
-        detail: 'The body must be an object like {"quantity": 1}.',
-        more: { field: '' },
-      })
-    }
-    const quantity = (body as { quantity?: unknown }).quantity ?? 1
-    if (typeof quantity !== 'number') {
-      return problem('body_invalid', { detail: '"quantity" must be a whole number.', more: { field: 'quantity' } })
-    }
+    const { quantity } = await readBody(request, ORDER_TAKEN.body.schema).catch((error: unknown) => {
+      meters.count('order_asks', 'body_invalid')
+      throw error
+    })
     if (!Number.isInteger(quantity) || quantity < 1 || quantity > onSale.item.quantityMax) {
+      meters.count('order_asks', 'quantity_invalid')
       return problem('quantity_invalid', {
         detail: `Between 1 and ${onSale.item.quantityMax} can be ordered at a time.`,
         more: { field: 'quantity', quantityMax: onSale.item.quantityMax },
@@ -97,9 +105,10 @@ export function createOrderRoute(parts: OrderRouteParts) {
 
   /** Not in this process's gate: unknown, not warmed yet, or long over. A valid ticket still finds its order. */
   async function orderElsewhere(request: Request, saleId: string, itemId: string): Promise<Response> {
-    if (!isId(saleId) || !isId(itemId)) return plainProblem('not_found')
+    if (!isId(saleId) || !isId(itemId)) return counted('not_found', plainProblem('not_found'))
     const sale = await parts.catalog.find(saleId)
-    if (sale === undefined || !sale.items.some(item => item.id === itemId)) return plainProblem('not_found')
+    if (sale === undefined || !sale.items.some(item => item.id === itemId))
+      return counted('not_found', plainProblem('not_found'))
     const ticket = bearerOf(request)
     const claims = ticket === undefined ? undefined : claimsFor(tickets.verify(ticket), saleId, itemId)
     if (claims !== undefined) {
@@ -107,9 +116,9 @@ export function createOrderRoute(parts: OrderRouteParts) {
       if (repeated !== undefined) return toResponse(repeated)
     }
     const nowMs = take.near.nowMs()
-    if (sale.state === 'over' || nowMs >= sale.closesAtMs) return plainProblem('sale_over')
+    if (sale.state === 'over' || nowMs >= sale.closesAtMs) return toResponse({ kind: 'over' })
     if (nowMs < sale.opensAtMs) return toResponse({ kind: 'early', opensAtMs: sale.opensAtMs })
-    return plainProblem(sale.state === 'paused' ? 'sale_paused' : 'busy')
+    return toResponse({ kind: sale.state === 'paused' ? 'paused' : 'busy' })
   }
 }
 
@@ -124,7 +133,7 @@ function bodyless(request: Request): boolean {
   return length === '0' || (length === null && !request.headers.has('transfer-encoding'))
 }
 
-function toResponse(outcome: TakeOrderOutcome): Response {
+function answerTo(outcome: TakeOrderOutcome): Response {
   switch (outcome.kind) {
     case 'placed':
       return orderResponse(outcome.order.id, JSON.stringify(wireOrder(outcome.order)), 201)
@@ -153,5 +162,8 @@ function toResponse(outcome: TakeOrderOutcome): Response {
 }
 
 function orderResponse(id: string, body: string, status: number): Response {
-  return new Response(body, { status, headers: { 'content-type': 'application/json', location: `/api/orders/${id}` } })
+  return new Response(body, {
+    status,
+    headers: { 'content-type': 'application/json', location: `/api/orders/${id}`, ...UNRENDERED },
+  })
 }

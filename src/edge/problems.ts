@@ -3,7 +3,9 @@
  * `application/problem+json` (RFC 9457). Those without details of their own are serialised once and sent as they are.
  */
 
-const PROBLEMS = {
+import { UNRENDERED } from './security-headers.ts'
+
+export const PROBLEMS = {
   body_invalid: { status: 400, title: 'The request is not what this call takes' },
   unauthenticated: { status: 401, title: 'Sign in first' },
   ticket_invalid: { status: 401, title: 'This ticket is not valid here' },
@@ -19,6 +21,7 @@ const PROBLEMS = {
   order_paid: { status: 409, title: 'The order is paid' },
   order_not_paid: { status: 409, title: 'The order is not paid' },
   order_closed: { status: 409, title: 'The order is closed' },
+  payment_settled: { status: 409, title: 'The payment was decided before' },
   not_placed: { status: 409, title: 'The order is not placed yet' },
   sale_over: { status: 410, title: 'The sale is over' },
   body_too_large: { status: 413, title: 'The request is too large' },
@@ -29,7 +32,7 @@ const PROBLEMS = {
   busy: { status: 503, title: 'Busy' },
 } as const satisfies Record<string, { status: number; title: string }>
 
-type ProblemCode = keyof typeof PROBLEMS
+export type ProblemCode = keyof typeof PROBLEMS
 
 /** Words where the title alone leaves a person wondering what it means or what to do. */
 const DETAILS: Partial<Record<ProblemCode, string>> = {
@@ -43,8 +46,16 @@ const DETAILS: Partial<Record<ProblemCode, string>> = {
   busy: 'The answer is not known yet, or too many are waiting. Ask again with the same ticket: nothing is ordered twice.',
 }
 
-const PROBLEM_HEADERS = { 'content-type': 'application/problem+json' }
+/** Lean: this is what the crowd gets. */
+const PROBLEM_HEADERS = { 'content-type': 'application/problem+json', 'x-content-type-options': 'nosniff' }
 const RETRY_HEADERS = { ...PROBLEM_HEADERS, 'retry-after': '1' }
+const BEARER_HEADERS = { ...PROBLEM_HEADERS, 'www-authenticate': 'Bearer' }
+const HEADERS: Partial<Record<ProblemCode, Readonly<Record<string, string>>>> = {
+  busy: RETRY_HEADERS,
+  not_placed: RETRY_HEADERS,
+  unauthenticated: BEARER_HEADERS,
+  ticket_invalid: BEARER_HEADERS,
+}
 
 /** A body that is the same each time, written once. */
 function bodyOf(code: ProblemCode, detail: string | undefined, more: Readonly<Record<string, unknown>>): string {
@@ -59,19 +70,17 @@ function bodyOf(code: ProblemCode, detail: string | undefined, more: Readonly<Re
   })
 }
 
-const constant = new Map<ProblemCode, { body: string; init: ResponseInit }>()
+const constant = new Map<ProblemCode, Response>()
 
-/** A refusal without details: the cheapest bytes there are. */
+/** A refusal without details: the cheapest bytes there are. A copy shares its body with the first, which is never sent. */
 export function plainProblem(code: ProblemCode): Response {
   let known = constant.get(code)
   if (known === undefined) {
-    known = {
-      body: bodyOf(code, undefined, {}),
-      init: { status: PROBLEMS[code].status, headers: code === 'busy' ? RETRY_HEADERS : PROBLEM_HEADERS },
-    }
+    const headers = HEADERS[code] ?? PROBLEM_HEADERS
+    known = new Response(bodyOf(code, undefined, {}), { status: PROBLEMS[code].status, headers })
     constant.set(code, known)
   }
-  return new Response(known.body, known.init)
+  return known.clone()
 }
 
 export function problem(
@@ -84,7 +93,7 @@ export function problem(
 ): Response {
   return new Response(bodyOf(code, options.detail, options.more ?? {}), {
     status: PROBLEMS[code].status,
-    headers: { ...(code === 'busy' ? RETRY_HEADERS : PROBLEM_HEADERS), ...options.headers },
+    headers: { ...UNRENDERED, ...(HEADERS[code] ?? PROBLEM_HEADERS), ...options.headers },
   })
 }
 

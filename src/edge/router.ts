@@ -27,17 +27,27 @@ export function createRouter(routes: readonly Route[]) {
   return function find(method: string, path: string): Match {
     const parts = path.split('/')
     const allowed = new Set<string>()
+    let template = ''
     for (const { route, segments } of bySize.get(parts.length) ?? []) {
       const params = matchSegments(segments, parts)
       if (params === undefined) continue
       if (route.method === method || (method === 'HEAD' && route.method === 'GET')) {
         return { kind: 'found', handle: route.handle, params, path: route.path }
       }
+      template = route.path
       allowed.add(route.method)
       if (route.method === 'GET') allowed.add('HEAD')
     }
-    return allowed.size === 0 ? { kind: 'missing' } : { kind: 'wrong_method', allow: [...allowed].join(', ') }
+    if (allowed.size === 0) return { kind: 'missing' }
+    const allow = [...allowed, 'OPTIONS'].join(', ')
+    if (method === 'OPTIONS') return { kind: 'found', handle: () => allowing(allow), params: {}, path: template }
+    return { kind: 'wrong_method', allow }
   }
+}
+
+/** What an address takes. What a page of another site may do is added by whoever knows which sites are trusted. */
+function allowing(allow: string): Response {
+  return new Response(null, { status: 204, headers: { allow } })
 }
 
 function matchSegments(segments: readonly string[], parts: readonly string[]): Record<string, string> | undefined {

@@ -1,12 +1,13 @@
-/** What may come in, checked once at the door. The same schemas will describe the calls to others. */
+/** What may come in, checked once at the door. The same schemas describe the calls to others (`calls/`). */
 
 import { z } from 'zod'
+import { isBuyerId, isId } from '../domain/ids.ts'
 import { ATTEMPTS_MAX, QUANTITY_MAX, UNITS_MAX } from '../domain/item.ts'
 import { AMOUNT_MAX } from '../domain/money.ts'
 import type { NewSale } from '../flows/create-sale.ts'
 
 const NAME_LENGTH_MAX = 200
-const ITEMS_MAX = 100
+export const ITEMS_MAX = 100
 const YEAR_S = 366 * 24 * 3600
 
 /** Text for people: no control characters, nothing that breaks a line in a log. */
@@ -35,7 +36,7 @@ const image = label(2000).refine(
   'must be an http(s) address or a path',
 )
 
-const itemInput = z
+export const itemInput = z
   .strictObject({
     name: label(NAME_LENGTH_MAX),
     sku: label(100).optional(),
@@ -84,7 +85,47 @@ export const paymentInput = z.strictObject({
 
 type SaleInput = z.output<typeof saleInput>
 
-export const sessionInput = z.strictObject({ buyer: z.string().optional() })
+export const sessionInput = z.strictObject({
+  buyer: z
+    .string()
+    .refine(isBuyerId, 'must have 1 to 128 characters, none of them a control character, no blanks around')
+    .optional()
+    .meta({ description: 'A name is made up when there is none.', minLength: 1, maxLength: 128 }),
+})
+
+/** A challenge's answer belongs here when there are challenges. */
+export const ticketInput = z.looseObject({ challenge: z.unknown().optional() })
+
+/** Only the type is judged here: what is out of range has a code of its own, and depends on the item. */
+export const orderInput = z.strictObject({
+  quantity: z.number().default(1).meta({ type: 'integer', minimum: 1, maximum: QUANTITY_MAX }),
+})
+
+const after = z
+  .string()
+  .refine(text => text === '' || isId(text), 'must be the "next" of an earlier answer')
+  .optional()
+  .meta({ description: 'The `next` of the page before.' })
+
+/** Pages by cursor: from the beginning, or after what was seen last. */
+export function pageQuery(byDefault: number, max: number) {
+  return z.object({
+    after,
+    limit: z
+      .string()
+      .regex(/^[0-9]{1,6}$/, 'must be a whole number from 1 up')
+      .transform(Number)
+      .refine(limit => limit >= 1, 'must be a whole number from 1 up')
+      .transform(limit => Math.min(limit, max))
+      .default(byDefault)
+      .meta({ type: 'integer', minimum: 1, maximum: max, pattern: undefined, default: byDefault }),
+  })
+}
+
+export const ordersQuery = pageQuery(100, 1000).extend({
+  state: z.enum(['pending', 'paid', 'closed']).optional(),
+  buyer: z.string().refine(isBuyerId, 'is not a buyer id').optional(),
+})
 
 /** The checked input in the domain's own units. */
 export function toNewSale(wish: SaleInput): NewSale {
@@ -94,13 +135,11 @@ export function toNewSale(wish: SaleInput): NewSale {
     opensAtMs: opensAt,
     closesAtMs: closesAt,
     warmBeforeMs: warmBeforeSeconds * 1000,
-    items: items.map(({ payWithinSeconds, door, sku, image, listPrice, ...item }) => ({
-      ...item,
-      sku,
-      image,
-      listPrice,
-      payWithinMs: payWithinSeconds * 1000,
-      homeDoor: door,
-    })),
+    items: items.map(toNewItem),
   }
+}
+
+export function toNewItem(wish: z.output<typeof itemInput>): NewSale['items'][number] {
+  const { payWithinSeconds, door, sku, image, listPrice, ...item } = wish
+  return { ...item, sku, image, listPrice, payWithinMs: payWithinSeconds * 1000, homeDoor: door }
 }

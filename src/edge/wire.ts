@@ -1,5 +1,6 @@
-/** What things look like from outside: ids as strings, times RFC 3339, money in minor units. The only place that knows these shapes. */
+/** What things look like from outside: ids as strings, times RFC 3339, money in minor units. The shapes are those of `answers.ts`. */
 
+import type { z } from 'zod'
 import { toRfc3339 } from '../base/clock.ts'
 import type { Item } from '../domain/item.ts'
 import { times } from '../domain/money.ts'
@@ -7,11 +8,12 @@ import type { Order } from '../domain/order.ts'
 import type { Payment } from '../domain/payment.ts'
 import { type Sale, saleState } from '../domain/sale.ts'
 import type { AuditLine } from '../flows/audit-sale.ts'
+import type { auditAnswer, orderAnswer, paymentAnswer, saleAnswer } from './answers.ts'
 
 /** What the gate has left of an item; undefined where it does not have it. */
 export type LeftOf = (item: string) => number | undefined
 
-export function wireSale(sale: Sale, nowMs: number, leftOf: LeftOf): Record<string, unknown> {
+export function wireSale(sale: Sale, nowMs: number, leftOf: LeftOf): z.input<typeof saleAnswer> {
   const items = sale.items.map(item => wireItem(item, leftOf))
   const left = items.reduce((sum, item) => sum + item.left, 0)
   return {
@@ -42,7 +44,7 @@ function wireItem(item: Item, leftOf: LeftOf) {
   }
 }
 
-export function wireOrder(order: Order): Record<string, unknown> {
+export function wireOrder(order: Order): z.input<typeof orderAnswer> {
   return {
     id: order.id,
     sale: order.sale,
@@ -62,7 +64,7 @@ export function wireOrder(order: Order): Record<string, unknown> {
   }
 }
 
-export function wirePayment(payment: Payment): Record<string, unknown> {
+export function wirePayment(payment: Payment): z.input<typeof paymentAnswer> {
   return {
     id: payment.id,
     provider: payment.provider,
@@ -76,6 +78,7 @@ export function wirePayment(payment: Payment): Record<string, unknown> {
   }
 }
 
-export function wireAudit({ gateAgrees, ...line }: AuditLine): Record<string, unknown> {
-  return { ...line, gate: line.gate ?? null }
+export function wireAudit({ gateAgrees, addsUp, ...line }: AuditLine): z.input<typeof auditAnswer> {
+  const violations = line.violations.map(violation => ({ ...violation, ids: [...violation.ids] }))
+  return { ...line, violations, gate: line.gate ?? null }
 }

@@ -36,8 +36,10 @@ export interface AuditLine {
   readonly door: Door
   readonly epoch: number
   readonly consistent: boolean
-  /** `gate.left + outbox + releases = available`, or the gate does not have the item. */
+  /** `gate.left + outbox + releases = available`, and what it holds is in live orders or on its way; or it does not have the item. */
   readonly gateAgrees: boolean
+  /** `available + pending + paid = units`. */
+  readonly addsUp: boolean
   readonly violations: readonly Violation[]
 }
 
@@ -53,11 +55,14 @@ export async function auditItems(parts: AuditParts, sale: Sale): Promise<readonl
 }
 
 function compare(parts: AuditParts, sale: Sale, audit: ItemAudit): AuditLine {
-  const { gateEpoch, oldestReleaseMs, ...line } = audit
+  const { gateEpoch, oldestReleaseMs, gone, ...line } = audit
   const look = parts.near.lookNow(line.item)
   const outbox = look === undefined ? 0 : piecesOf(parts.shelf.get(line.item)?.unsettled)
   const gate = look === undefined ? undefined : { left: look.left, held: look.held }
-  const gateAgrees = gate === undefined || gate.left + outbox + line.releases === line.available
+  const onTheWay = outbox + line.releases
+  const gateAgrees =
+    gate === undefined ||
+    (gate.left + onTheWay === line.available && gate.held === line.pending + line.paid + onTheWay + gone)
   const violations = checkPromises({
     quiet: false,
     items: [{ ...line, rule: sale.rule, gate, outbox, oldestReleaseMs, changes: [] }],
@@ -67,14 +72,15 @@ function compare(parts: AuditParts, sale: Sale, audit: ItemAudit): AuditLine {
     bounds: [],
     refusals: { refusedAtEdge: 0, networkCalls: 0 },
   })
-  const adds = line.available + line.pending + line.paid === line.units
+  const addsUp = line.available + line.pending + line.paid === line.units
   return {
     ...line,
     gate,
     outbox,
     gateAgrees,
+    addsUp,
     violations,
-    consistent: adds && gateAgrees && gateEpoch <= line.epoch && violations.length === 0,
+    consistent: addsUp && gateAgrees && gateEpoch <= line.epoch && violations.length === 0,
   }
 }
 

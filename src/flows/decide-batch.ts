@@ -13,9 +13,11 @@ import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import { faultPoint } from '../base/fault-points.ts'
 import type { Log } from '../base/log.ts'
+import type { Meters } from '../base/meters.ts'
 import type { OrderId } from '../domain/ids.ts'
 import type { Ask, AskAnswer, Gate, Release } from '../gate/gate.ts'
 import type { Orders, PlaceAsk, Placing } from '../ledger/orders.ts'
+import type { NewsListener } from './news.ts'
 import { BUSY, type Decision, type OnSale, OVER, PAUSED, SOLD_OUT } from './on-sale.ts'
 
 export interface DecideParts {
@@ -23,6 +25,8 @@ export interface DecideParts {
   readonly orders: Orders
   readonly clock: Clock
   readonly log: Log
+  readonly meters: Meters
+  readonly news: Pick<NewsListener, 'orderChanged'>
   /** The epoch is over: somebody else may sell the item. Must not throw. */
   readonly onStale: (onSale: OnSale) => void
   /** What should never happen and must not go unseen. */
@@ -41,7 +45,10 @@ export async function decideBatch(
 
   const before = faultPoint('reserve.before')
   if (before) await before
+  const askedAtMs = parts.clock.elapsed()
   const reply = await parts.gate.reserve(onSale.item.id, onSale.epoch, asks)
+  parts.meters.time('gate_reserve', parts.clock.elapsed() - askedAtMs)
+  parts.meters.size('order_batch', asks.length)
 
   switch (reply.status) {
     case 'stale':
@@ -130,7 +137,9 @@ export async function placeUnsettled(
   try {
     const before = faultPoint('place.before')
     if (before) await before
+    const askedAtMs = parts.clock.elapsed()
     const reply = await parts.orders.place(onSale.item.id, onSale.epoch, false, asks)
+    parts.meters.time('ledger_place', parts.clock.elapsed() - askedAtMs)
     const after = faultPoint('place.after')
     if (after) await after
     if (reply.status === 'stale') {
@@ -166,6 +175,10 @@ async function settle(
     const ask = asks[i]!
     const placing = placings[i]!
     settled.set(ask.order, placing)
+    if (placing.verdict === 'placed' || placing.verdict === 'refused') {
+      parts.meters.count('orders', placing.verdict)
+      parts.news.orderChanged(placing.order)
+    }
     if (placing.verdict === 'placed' || placing.verdict === 'same') continue
     // Gate and ledger disagree: the ledger is the truth, the pieces go back to the gate, and somebody should look.
     releases.push({ order: ask.order, buyer: ask.buyer, attempt: ask.attempt, outcome: 'refused' })

@@ -10,6 +10,7 @@ import { faultPoint } from '../base/fault-points.ts'
 import type { Log } from '../base/log.ts'
 import type { Loop } from '../base/loop.ts'
 import type { OrderId } from '../domain/ids.ts'
+import type { Violation } from '../domain/promises/violation.ts'
 import type { Sale } from '../domain/sale.ts'
 import type { GateBooks } from '../gate/books.ts'
 import type { Gate, Holding } from '../gate/gate.ts'
@@ -31,6 +32,7 @@ export interface ReconcileParts extends AuditParts, CaptureParts {
   readonly withdraw: (onSale: OnSale) => void
   readonly keeper: Pick<Loop, 'round'>
   readonly onDifferences: (differences: number, repairs: number) => void
+  readonly onBroken: (promise: Violation['promise']) => void
 }
 
 type Difference = Readonly<Record<string, unknown>> & { readonly kind: string }
@@ -47,7 +49,12 @@ export async function reconcileSale(parts: ReconcileParts, sale: Sale): Promise<
   }
   await reconcilePayments(parts, sale, differences, repairs)
   for (const line of await auditItems(parts, sale)) {
-    for (const violation of line.violations) differences.push({ kind: 'promise_broken', item: line.item, ...violation })
+    const { item, units, available, pending, paid } = line
+    if (!line.addsUp) differences.push({ kind: 'ledger_does_not_add_up', item, units, available, pending, paid })
+    for (const violation of line.violations) {
+      parts.onBroken(violation.promise)
+      differences.push({ kind: 'promise_broken', item, ...violation })
+    }
   }
   if (differences.length > 0) {
     parts.onDifferences(differences.length, repairs.length)
@@ -72,8 +79,9 @@ async function reconcileItem(
   const item = onSale.item.id
   const lostReleases = twice(first.lostReleases, second.lostReleases)
   const ghosts = twice(first.ghosts, second.ghosts)
+  const refunded = twice(first.refunded, second.refunded)
   const forgotten = second.forgotten.filter(order => first.forgotten.includes(order))
-  for (const { order } of lostReleases) differences.push({ kind: 'lost_release', item, order })
+  for (const { order } of [...lostReleases, ...refunded]) differences.push({ kind: 'lost_release', item, order })
   for (const { order } of ghosts) differences.push({ kind: 'reservation_without_order', item, order })
   for (const order of forgotten) differences.push({ kind: 'order_unknown_to_gate', item, order })
   await faultPoint('reconcile.found')
@@ -90,9 +98,10 @@ async function reconcileItem(
   }
   if (ghosts.length > 0) await placeGhosts(parts, onSale, ghosts, repairs)
   await faultPoint('reconcile.repaired')
-  if (forgotten.length === 0 && (await countsAgree(parts, onSale))) return
+  const unmended = forgotten.length + refunded.length
+  if (unmended === 0 && (await countsAgree(parts, onSale))) return
 
-  if (forgotten.length === 0) {
+  if (unmended === 0) {
     const look = (await parts.gate.look([item])).items[0]
     differences.push({ kind: 'count', item, gateLeft: look?.left, gateHeld: look?.held })
   }
@@ -110,6 +119,8 @@ async function countsAgree(parts: ReconcileParts, onSale: OnSale): Promise<boole
 
 interface BooksCompared {
   readonly lostReleases: readonly Holding[]
+  /** Lost releases too, but whether their pieces come back or were written off only the lost row knew: the ledger's sums do. */
+  readonly refunded: readonly Holding[]
   readonly ghosts: readonly Holding[]
   readonly forgotten: readonly OrderId[]
 }
@@ -124,8 +135,10 @@ async function compareBooks(parts: ReconcileParts, onSale: OnSale): Promise<Book
     ({ order }) => !live.has(order) && !releasing.has(order) && !onSale.unsettled.has(order),
   )
   const rows = new Map((await parts.orders.find(unexplained.map(one => one.order))).map(order => [order.id, order]))
+  const closed = unexplained.filter(({ order }) => rows.get(order)?.state === 'closed')
   return {
-    lostReleases: unexplained.filter(({ order }) => rows.get(order)?.state === 'closed'),
+    lostReleases: closed.filter(({ order }) => rows.get(order)?.reason !== 'refunded'),
+    refunded: closed.filter(({ order }) => rows.get(order)?.reason === 'refunded'),
     ghosts: unexplained.filter(({ order }) => !rows.has(order)),
     forgotten: [...live].filter(order => !inGate.has(order)),
   }

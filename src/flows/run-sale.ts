@@ -7,6 +7,7 @@ import type { Loop } from '../base/loop.ts'
 import type { SaleId } from '../domain/ids.ts'
 import type { Sale, StoredSaleState } from '../domain/sale.ts'
 import type { Sales } from '../ledger/sales.ts'
+import type { NewsListener } from './news.ts'
 import type { Shelf } from './on-sale.ts'
 
 export type SaleMove = 'publish' | 'pause' | 'resume' | 'end' | 'warm'
@@ -33,6 +34,7 @@ export interface RunSaleParts {
   readonly shelf: Shelf
   readonly keeper: Pick<Loop, 'round'>
   readonly changed: () => void
+  readonly news: Pick<NewsListener, 'saleChanged'>
 }
 
 export async function runSale(parts: RunSaleParts, id: SaleId, move: SaleMove, by: string): Promise<RunSaleOutcome> {
@@ -52,6 +54,7 @@ export async function runSale(parts: RunSaleParts, id: SaleId, move: SaleMove, b
   await parts.keeper.round()
   const sale = await parts.sales.find(id)
   if (sale === undefined) return { kind: 'missing' }
+  parts.news.saleChanged(sale)
   const warm = move !== 'warm' || sale.items.every(item => parts.shelf.get(item.id)?.current)
   return warm ? { kind: 'done', sale } : { kind: 'busy' }
 }

@@ -46,13 +46,13 @@ export async function settlePayments(parts: SettleParts): Promise<boolean> {
   const claimed = await parts.payments.claim(CLAIM_MAX)
   await Promise.all(
     claimed.map(payment =>
-      payment.state === 'refund_due' ? sendRefund(parts, payment) : askAbout(parts, payment, false),
+      payment.state === 'refund_due' ? sendRefund(parts, payment) : askAbout(parts, payment, !payment.wanted),
     ),
   )
   return claimed.length === CLAIM_MAX
 }
 
-/** `closing`: the order is about to be closed, so the payment is called off unless its money is there. One try, one second in all. */
+/** `closing`: the order is about to be closed, or was while the provider gave no answer, so the payment is called off unless its money is there. One try, one second in all. */
 async function askAbout(parts: SettleParts, payment: Payment, closing: boolean): Promise<'paid' | 'open'> {
   const provider = parts.providers.get(payment.provider)
   if (provider === undefined) return 'open'

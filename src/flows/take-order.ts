@@ -7,6 +7,7 @@ import type { Batcher } from '../base/batcher.ts'
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import { faultPoint } from '../base/fault-points.ts'
+import type { Meters } from '../base/meters.ts'
 import type { IdMaker } from '../base/snowflake.ts'
 import type { BuyerId, ItemId, OrderId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
@@ -29,6 +30,7 @@ export interface TakeOrderParts {
   readonly orders: Orders
   readonly ids: Pick<IdMaker, 'next'>
   readonly clock: Clock
+  readonly meters: Meters
   readonly opening: Opening
   /** Reads orders by id, many at a time: a crowd that asks again costs a few statements, not one each. */
   readonly finder: Batcher<OrderId, Order | undefined>
@@ -45,8 +47,10 @@ export async function takeOrder(parts: TakeOrderParts, onSale: OnSale, click: Cl
     if (error instanceof Fault) return BUSY
     throw error
   }
+  const clickedAtMs = parts.clock.elapsed()
   const decision = await onSale.line.join({ ...click, order, askedAtMs: parts.clock.now() })
   if (decision === undefined) return BUSY
+  if (decision.kind === 'placed') parts.meters.time('click_to_row', parts.clock.elapsed() - clickedAtMs)
 
   const before = faultPoint('answer.before')
   if (before) await before

@@ -51,6 +51,8 @@ async function warmSale(parts: WarmParts, sale: Sale): Promise<boolean> {
     if (there?.current) {
       there.sale = sale
       there.item = item
+      // It may have been called over and be due again: its window was changed.
+      there.retired = false
       await passOn(parts, there, sale)
     } else if (!(await putOnSale(parts, sale, item))) all = false
   }

@@ -65,6 +65,8 @@ export interface ItemAudit {
   /** Pieces back in the ledger, not yet in the gate, and how long the oldest of them has waited. */
   readonly releases: number
   readonly oldestReleaseMs: number | undefined
+  /** Pieces written off together with their order, whose attempt the gate has not closed yet. */
+  readonly gone: number
   readonly door: Door
   readonly epoch: Epoch
   readonly gateEpoch: Epoch

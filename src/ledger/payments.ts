@@ -11,6 +11,11 @@ import type { Payment, PaymentState } from '../domain/payment.ts'
  */
 export type CaptureOutcome = 'paid' | 'same' | 'late' | 'second' | 'wrong_amount' | 'unknown'
 
+interface ClaimedPayment extends Payment {
+  /** The order still waits to be paid. If not, nobody should be able to pay it any more. */
+  readonly wanted: boolean
+}
+
 export interface Payments {
   /** The open payment of this order with this provider, made now if there was none. Undefined: the order is not pending. */
   start(id: string, order: OrderId, provider: string): Promise<Payment | undefined>
@@ -27,7 +32,7 @@ export interface Payments {
     readonly item: ItemId | undefined
   }>
   /** Open payments to ask about and refunds to send, whose time has come; each is put off until its next try. */
-  claim(max: number): Promise<readonly Payment[]>
+  claim(max: number): Promise<readonly ClaimedPayment[]>
   move(id: string, from: PaymentState, to: PaymentState): Promise<boolean>
   recordCallback(provider: string, event: string, ref: string, outcome: string): Promise<void>
 }

@@ -18,7 +18,7 @@ import { until } from './until.ts'
 const SOCKET_LINE = 4
 const WIDTH = 40
 
-export interface HousePayment {
+interface HousePayment {
   readonly ref: string
   readonly state: 'open' | 'captured' | 'void' | 'refunded'
   readonly captured?: { readonly amount: { readonly amount: number } }

@@ -18,7 +18,7 @@ export interface Reply {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-export interface WirePayment {
+interface WirePayment {
   readonly id: string
   readonly ref: string
   readonly amount: { readonly amount: number; readonly currency: string }

@@ -16,7 +16,7 @@ const RANK: Record<string, number> = {
   app: 5,
   cli: 6,
 }
-const COMPOSE = 'src/app/compose.ts'
+const COMPOSE = /^src\/app\/compose(-[a-z]+)?\.ts$/
 const MAIN = 'src/main.ts'
 
 /** The first folder under src, or undefined outside it. */
@@ -119,13 +119,13 @@ export const partsApart: Rule = {
 }
 
 export const adaptersUnnamed: Rule = {
-  name: 'only app/compose.ts names adapters; everybody else sees contracts',
+  name: 'only app/compose.ts and its wings (app/compose-*.ts) name adapters; everybody else sees contracts',
   remedy: 'Import the contract (the file directly in the part) and let app/compose.ts hand the adapter in.',
   check(files) {
     const found: string[] = []
     for (const { file, target, index } of edges(files)) {
       const adapter = adapterOf(target)
-      if (adapter === undefined || file.path === COMPOSE || roomOf(file.path) === roomOf(target)) continue
+      if (adapter === undefined || COMPOSE.test(file.path) || roomOf(file.path) === roomOf(target)) continue
       found.push(`${at(file, index)}: names the adapter ${adapter} (${target})`)
     }
     return found
@@ -138,6 +138,7 @@ export const adaptersUnnamed: Rule = {
   ],
   keeps: [
     tree('src/app/compose.ts', "import { MemoryGate } from '../gate/memory/memory-gate.ts'"),
+    tree('src/app/compose-ledger.ts', "import { migrate } from '../ledger/postgres/migrate.ts'"),
     tree('src/flows/x.ts', "import type { Gate } from '../gate/gate.ts'"),
     tree('src/flows/x.test.ts', "import { MemoryGate } from '../gate/memory/memory-gate.ts'"),
     tree('src/gate/memory/x.ts', "import { y } from './y.ts'"),

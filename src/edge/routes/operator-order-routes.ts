@@ -1,19 +1,20 @@
 /** Operators and orders: lists, one order with its payments and history, cancel, refund, and the log of who did what. */
 
+import type { z } from 'zod'
 import { toRfc3339 } from '../../base/clock.ts'
-import { isBuyerId } from '../../domain/ids.ts'
-import type { Order, OrderState } from '../../domain/order.ts'
+import type { Order } from '../../domain/order.ts'
 import { type CloseParts, cancelOrder } from '../../flows/close-orders.ts'
 import { type RefundParts, refundOrder } from '../../flows/refund-order.ts'
 import type { LogLine, OperatorLog } from '../../ledger/log.ts'
 import type { OrderQuery, Orders } from '../../ledger/orders.ts'
 import type { Payments } from '../../ledger/payments.ts'
 import type { Sales } from '../../ledger/sales.ts'
+import type { logLineAnswer, wholeOrderAnswer } from '../answers.ts'
+import { ANY_ORDER, ANY_ORDER_CANCELLED, LOG_READ, ORDER_REFUNDED, SALE_ORDERS } from '../calls/operator-calls.ts'
 import { csvOfOrders } from '../csv.ts'
-import { cursorOf, type Exchange, idParam, json, limitOf, type Route, readBody } from '../exchange.ts'
+import { type Exchange, idParam, json, type Route, readBody, readQuery, route } from '../exchange.ts'
 import type { Identity } from '../identity.ts'
 import { ProblemError } from '../problems.ts'
-import { refundInput } from '../schemas.ts'
 import { wireOrder, wirePayment } from '../wire.ts'
 
 interface OperatorOrderParts {
@@ -30,18 +31,25 @@ const PAGE_MAX = 1000
 
 export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[] {
   return [
-    { method: 'GET', path: '/api/admin/sales/{sale}/orders', handle: list },
-    { method: 'GET', path: '/api/admin/orders/{id}', handle: show },
-    { method: 'POST', path: '/api/admin/orders/{id}/cancel', handle: cancel },
-    { method: 'POST', path: '/api/admin/orders/{id}/refund', handle: refund },
-    { method: 'GET', path: '/api/admin/log', handle: log },
+    route(SALE_ORDERS, list),
+    route(ANY_ORDER, show),
+    route(ANY_ORDER_CANCELLED, cancel),
+    route(ORDER_REFUNDED, refund),
+    route(LOG_READ, log),
   ]
 
   async function list(exchange: Exchange): Promise<Response> {
     parts.identity.operator(exchange.request)
     const sale = await parts.sales.find(idParam(exchange, 'sale'))
     if (sale === undefined) throw new ProblemError('not_found', 'There is no such sale.')
-    const query = { ...filterOf(exchange), sale: sale.id, limit: limitOf(exchange, 100, PAGE_MAX) }
+    const { state, buyer, after, limit } = readQuery(exchange, SALE_ORDERS.query)
+    const query: OrderQuery = {
+      sale: sale.id,
+      limit,
+      ...(state !== undefined && { state }),
+      ...(buyer !== undefined && { buyer }),
+      ...(after && { after }),
+    }
     if (exchange.request.headers.get('accept')?.includes('text/csv')) {
       return csvOfOrders(
         after => parts.orders.list({ ...query, limit: PAGE_MAX, ...(after !== undefined && { after }) }),
@@ -66,7 +74,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
     return order
   }
 
-  async function wireWhole(order: Order): Promise<Record<string, unknown>> {
+  async function wireWhole(order: Order): Promise<z.input<typeof wholeOrderAnswer>> {
     const payments = await parts.payments.ofOrders([order.id])
     const lines = await parts.operatorLog.read({ after: '0', order: order.id, limit: PAGE_MAX })
     return { ...wireOrder(order), payments: payments.map(wirePayment), history: historyOf(order, lines) }
@@ -93,7 +101,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
   async function refund(exchange: Exchange): Promise<Response> {
     const by = parts.identity.operator(exchange.request)
     const order = await find(idParam(exchange, 'id'))
-    const { restock } = await readBody(exchange.request, refundInput)
+    const { restock } = await readBody(exchange.request, ORDER_REFUNDED.body.schema)
     const outcome = await refundOrder(parts.refund, order, restock, by)
     if (outcome === 'not_paid') throw new ProblemError('order_not_paid')
     return json(await wireWhole(await find(order.id)))
@@ -101,29 +109,13 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
 
   async function log(exchange: Exchange): Promise<Response> {
     parts.identity.operator(exchange.request)
-    const limit = limitOf(exchange, 100, PAGE_MAX)
-    const lines = await parts.operatorLog.read({ after: cursorOf(exchange) ?? '0', limit })
+    const { after, limit } = readQuery(exchange, LOG_READ.query)
+    const lines = await parts.operatorLog.read({ after: after || '0', limit })
     return json({ log: lines.map(wireLine), next: lines.length === limit ? (lines.at(-1)?.id ?? null) : null })
   }
 }
 
-function filterOf(exchange: Exchange): Omit<OrderQuery, 'sale' | 'limit'> {
-  const state = exchange.url.searchParams.get('state')
-  if (state !== null && !['pending', 'paid', 'closed'].includes(state)) {
-    throw new ProblemError('body_invalid', '"state" is one of pending, paid, closed.', { field: 'state' })
-  }
-  const buyer = exchange.url.searchParams.get('buyer')
-  if (buyer !== null && !isBuyerId(buyer))
-    throw new ProblemError('body_invalid', '"buyer" is not a buyer id.', { field: 'buyer' })
-  const after = cursorOf(exchange)
-  return {
-    ...(state !== null && { state: state as OrderState }),
-    ...(buyer !== null && { buyer }),
-    ...(after !== undefined && { after }),
-  }
-}
-
-function wireLine(line: LogLine): Record<string, unknown> {
+function wireLine(line: LogLine): z.input<typeof logLineAnswer> {
   return {
     id: line.id,
     at: toRfc3339(line.atMs),
@@ -137,7 +129,7 @@ function wireLine(line: LogLine): Record<string, unknown> {
 }
 
 /** What happened to an order, oldest first: its own times, and what operators did. */
-function historyOf(order: Order, lines: readonly LogLine[]): readonly Record<string, unknown>[] {
+function historyOf(order: Order, lines: readonly LogLine[]): z.input<typeof wholeOrderAnswer>['history'] {
   const own = [
     { atMs: order.reservedAtMs, what: 'reserved' },
     { atMs: order.placedAtMs, what: order.reason === 'refused' ? 'refused' : 'placed' },

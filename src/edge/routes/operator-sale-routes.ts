@@ -1,5 +1,6 @@
 /** Operators and their sales: create, read, publish, warm, pause, resume, end, and their stock. */
 
+import type { z } from 'zod'
 import { unreachable } from '../../base/assert.ts'
 import { toRfc3339 } from '../../base/clock.ts'
 import type { IdMaker } from '../../base/snowflake.ts'
@@ -12,11 +13,22 @@ import { type RunSaleParts, runSale, type SaleMove } from '../../flows/run-sale.
 import type { OperatorLog } from '../../ledger/log.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import type { StockChange } from '../../ledger/stock.ts'
-import { type Exchange, idParam, json, type Route, readBody } from '../exchange.ts'
+import type { stockChangeAnswer } from '../answers.ts'
+import {
+  ALL_SALES,
+  ANY_SALE,
+  AUDIT_READ,
+  RECONCILED,
+  REPORTS,
+  SALE_CREATED,
+  STOCK_CHANGED,
+  saleMoved,
+} from '../calls/operator-calls.ts'
+import { type Exchange, idParam, json, type Route, readBody, route } from '../exchange.ts'
 import { keyedSubject } from '../idempotency.ts'
 import type { Identity } from '../identity.ts'
 import { ProblemError } from '../problems.ts'
-import { saleInput, stockInput, toNewSale } from '../schemas.ts'
+import { toNewSale } from '../schemas.ts'
 import { wireAudit, wireSale } from '../wire.ts'
 
 interface OperatorSaleParts {
@@ -34,34 +46,29 @@ const SALES_MAX = 1000
 const REPORTS_MAX = 20
 
 export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
-  const move = (name: SaleMove) =>
-    ({
-      method: 'POST',
-      path: `/api/admin/sales/{sale}/${name}`,
-      handle: (exchange: Exchange) => run(exchange, name),
-    }) as const
+  const move = (name: SaleMove) => route(saleMoved(name), exchange => run(exchange, name))
   return [
-    { method: 'POST', path: '/api/admin/sales', handle: create },
-    { method: 'GET', path: '/api/admin/sales', handle: list },
-    { method: 'GET', path: '/api/admin/sales/{sale}', handle: async exchange => json(wire(await find(exchange))) },
+    route(SALE_CREATED, create),
+    route(ALL_SALES, list),
+    route(ANY_SALE, async exchange => json(wire(await find(exchange)))),
     move('publish'),
     move('warm'),
     move('pause'),
     move('resume'),
     move('end'),
-    { method: 'POST', path: '/api/admin/sales/{sale}/items/{item}/stock', handle: stock },
-    { method: 'GET', path: '/api/admin/sales/{sale}/audit', handle: audit },
-    { method: 'POST', path: '/api/admin/sales/{sale}/reconcile', handle: reconcile },
-    { method: 'GET', path: '/api/admin/sales/{sale}/reports', handle: reports },
+    route(STOCK_CHANGED, stock),
+    route(AUDIT_READ, audit),
+    route(RECONCILED, reconcile),
+    route(REPORTS, reports),
   ]
 
-  function wire(sale: Sale): Record<string, unknown> {
+  function wire(sale: Sale) {
     return wireSale(sale, parts.audit.near.nowMs(), item => parts.audit.near.lookNow(item)?.left)
   }
 
   async function create({ request }: Exchange): Promise<Response> {
     const by = parts.identity.operator(request)
-    const wish = await readBody(request, saleInput)
+    const wish = await readBody(request, SALE_CREATED.body.schema)
     const id = await keyedSubject(parts, 'sales', request, wish)
     const sale = await createSale(parts, toNewSale(wish), id, by)
     return json(wire(sale), 201, { location: `/api/admin/sales/${sale.id}` })
@@ -104,7 +111,7 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
     const item = idParam(exchange, 'item')
     if (!sale.items.some(one => one.id === item))
       throw new ProblemError('not_found', 'There is no such item in this sale.')
-    const { delta, reason } = await readBody(exchange.request, stockInput)
+    const { delta, reason } = await readBody(exchange.request, STOCK_CHANGED.body.schema)
     const key =
       exchange.request.headers.get('idempotency-key') === null
         ? undefined
@@ -159,7 +166,7 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
   }
 }
 
-function wireChange(change: StockChange): Record<string, unknown> {
+function wireChange(change: StockChange): z.input<typeof stockChangeAnswer> {
   const taken = change.taken ?? 0
   return {
     no: change.no,

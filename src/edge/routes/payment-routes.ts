@@ -6,13 +6,14 @@ import { type CloseParts, cancelOrder } from '../../flows/close-orders.ts'
 import { type PayParts, startPayment, takeCallback } from '../../flows/pay-order.ts'
 import type { PaymentProvider } from '../../payment/payment.ts'
 import { checkReturnUrl } from '../../payment/return-url.ts'
-import { type Exchange, idParam, json, type Route, readBody, readBytes } from '../exchange.ts'
+import { CALLBACK, ORDER_CANCELLED, PAYMENT_STARTED } from '../calls/buyer-calls.ts'
+import { type Exchange, idParam, json, type Route, readBody, readBytes, route } from '../exchange.ts'
 import type { Identity } from '../identity.ts'
 import { ProblemError, problem } from '../problems.ts'
-import { paymentInput } from '../schemas.ts'
+import { UNRENDERED } from '../security-headers.ts'
 import { wireOrder } from '../wire.ts'
 
-export interface PaymentRouteParts {
+interface PaymentRouteParts {
   readonly identity: Identity
   readonly close: CloseParts
   readonly pay: PayParts
@@ -23,11 +24,7 @@ export interface PaymentRouteParts {
 }
 
 export function paymentRoutes(parts: PaymentRouteParts): readonly Route[] {
-  return [
-    { method: 'POST', path: '/api/orders/{id}/cancel', handle: cancel },
-    { method: 'POST', path: '/api/orders/{id}/payment', handle: pay },
-    { method: 'POST', path: '/api/payments/{provider}/callback', handle: callback },
-  ]
+  return [route(ORDER_CANCELLED, cancel), route(PAYMENT_STARTED, pay), route(CALLBACK, callback)]
 
   async function cancel(exchange: Exchange): Promise<Response> {
     const id = idParam(exchange, 'id')
@@ -45,7 +42,7 @@ export function paymentRoutes(parts: PaymentRouteParts): readonly Route[] {
   async function pay(exchange: Exchange): Promise<Response> {
     const id = idParam(exchange, 'id')
     const buyer = await parts.identity.buyer(exchange.request)
-    const wish = await readBody(exchange.request, paymentInput)
+    const wish = await readBody(exchange.request, PAYMENT_STARTED.body.schema)
     const provider = parts.providers.get(wish.provider ?? [...parts.providers.keys()][0] ?? '')
     if (provider === undefined) {
       throw new ProblemError(
@@ -94,7 +91,7 @@ export function paymentRoutes(parts: PaymentRouteParts): readonly Route[] {
     }
     await takeCallback(parts.pay, provider.name, event)
     return new Response(provider.acknowledgement.body, {
-      headers: { 'content-type': provider.acknowledgement.contentType },
+      headers: { 'content-type': provider.acknowledgement.contentType, ...UNRENDERED },
     })
   }
 }

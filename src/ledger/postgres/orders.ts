@@ -11,16 +11,15 @@ const SNAPSHOT_PAGE = 5_000
 export function createOrders(database: Database): Orders {
   return {
     async place(item, epoch, acknowledged, asks) {
-      const ids = asks.map(ask => ask.order)
       const [row] = await database.run('place', [
         item,
         epoch,
         acknowledged,
-        ids,
+        arrayOf(asks.map(ask => ask.order)),
         asks.map(ask => ask.buyer),
-        asks.map(ask => ask.attempt),
-        asks.map(ask => ask.quantity),
-        asks.map(ask => Math.trunc(ask.reservedAtMs)),
+        arrayOf(asks.map(ask => ask.attempt)),
+        arrayOf(asks.map(ask => ask.quantity)),
+        arrayOf(asks.map(ask => Math.trunc(ask.reservedAtMs))),
       ])
       assert(row !== undefined, 'place answered no row')
       return toPlaceReply(row, item, epoch, asks)
@@ -99,6 +98,7 @@ export function createOrders(database: Database): Orders {
         paid: number(row, 'paid'),
         closed: number(row, 'closed'),
         releases: number(row, 'releases'),
+        gone: number(row, 'gone'),
         oldestReleaseMs: row.oldest_release_ms === null ? undefined : number(row, 'oldest_release_ms'),
         door: text(row, 'door') as 'gate',
         epoch: number(row, 'epoch'),
@@ -106,6 +106,11 @@ export function createOrders(database: Database): Orders {
       }))
     },
   }
+}
+
+/** PostgreSQL's array literal for ids and numbers, which need no quoting: the driver would quote every one. */
+function arrayOf(values: readonly (string | number)[]): string {
+  return `{${values.join(',')}}`
 }
 
 interface Oddity {

@@ -29,7 +29,8 @@ export function createPayments(database: Database): Payments {
       }
     },
     async claim(max) {
-      return (await database.run('claim_payments', [max])).map(toPayment)
+      const rows = await database.run('claim_payments', [max])
+      return rows.map(row => ({ ...toPayment(row), wanted: row.wanted === true }))
     },
     async move(id, from, to) {
       return (await database.run('move_payment', [id, from, to])).length === 1

@@ -1,11 +1,11 @@
 -- audit: pieces by state for every item of a sale, read in one statement.
 -- In      sale
--- Out     item, units, available, pending, paid, closed, releases (pieces coming back), gone (attempts to close without pieces), door,
---         epoch, gate_epoch, oldest_release_ms
+-- Out     item, units, available, pending, paid, closed, releases (pieces coming back), gone (pieces written off that the gate still
+--         holds), door, epoch, gate_epoch, oldest_release_ms
 -- Keeps   one statement is one snapshot: the figures belong together
 SELECT i.id AS item, i.units, i.available, i.door, i.epoch, i.gate_epoch,
        coalesce(o.pending, 0)::int AS pending, coalesce(o.paid, 0)::int AS paid, coalesce(o.closed, 0)::int AS closed,
-       coalesce(r.pieces, 0)::int AS releases, r.oldest_ms AS oldest_release_ms
+       coalesce(r.pieces, 0)::int AS releases, coalesce(r.gone, 0)::int AS gone, r.oldest_ms AS oldest_release_ms
 FROM items i
 LEFT JOIN LATERAL (
   SELECT sum(quantity) FILTER (WHERE state = 'pending') AS pending,
@@ -14,8 +14,10 @@ LEFT JOIN LATERAL (
   FROM orders WHERE orders.item = i.id
 ) o ON true
 LEFT JOIN LATERAL (
-  SELECT sum(pieces) AS pieces, (extract(epoch FROM clock_timestamp() - min(at)) * 1000)::bigint AS oldest_ms
-  FROM releases WHERE releases.item = i.id
+  SELECT sum(r.pieces) AS pieces, sum(o.quantity) FILTER (WHERE r.outcome = 'gone') AS gone,
+         (extract(epoch FROM clock_timestamp() - min(r.at)) * 1000)::bigint AS oldest_ms
+  FROM releases r LEFT JOIN orders o ON o.id = r.order_id AND o.item = r.item
+  WHERE r.item = i.id
 ) r ON true
 WHERE i.sale = $1
 ORDER BY i.position

@@ -1,9 +1,13 @@
 -- claim_payments: payments to ask the provider about (started) or to give back (refund_due), whose time has come.
 -- In      limit
--- Out     payment rows, each put off until its next try
--- Keeps   two keepers never claim the same at once; waits double up to a minute
+-- Out     payment rows, each put off until its next try, and whether the order still waits to be paid (wanted)
+-- Keeps   two keepers never claim the same at once; waits double up to a minute, so one that lies further ahead was left there by a
+--         clock that went back, and its time has come
 UPDATE payments SET tries = tries + 1, next_try_at = clock_timestamp() + least(60, power(2, least(tries, 6))) * interval '1 second'
 WHERE id IN (
-  SELECT id FROM payments WHERE state IN ('started', 'refund_due') AND next_try_at <= clock_timestamp()
+  SELECT id FROM payments
+  WHERE state IN ('started', 'refund_due')
+    AND (next_try_at <= clock_timestamp() OR next_try_at > clock_timestamp() + interval '2 minutes')
   ORDER BY next_try_at LIMIT $1 FOR UPDATE SKIP LOCKED)
-RETURNING id, order_id, item, provider, ref, amount_minor, currency, state, why, started_at, captured_at, refunded_at, tries
+RETURNING id, order_id, item, provider, ref, amount_minor, currency, state, why, started_at, captured_at, refunded_at, tries,
+  EXISTS (SELECT 1 FROM orders o WHERE o.id = payments.order_id AND o.item = payments.item AND o.state = 'pending') AS wanted

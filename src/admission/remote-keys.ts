@@ -1,0 +1,148 @@
+/**
+ * The shop's public keys, fetched from its JWKS address. Only public RSA (2048 bits and more), P-256 and Ed25519 keys are taken; whatever
+ * else the set holds (secrets, private keys, keys for encryption) is passed over, so that nobody can make us trust a key of another kind.
+ *
+ * States: none → fresh → aged → fresh …  Aged keys are fetched anew in the background and go on counting meanwhile, also when the
+ * address does not answer. A key nobody knows fetches the set again, at most once per cool-down: made-up key ids cost nothing more.
+ * Guarantees: one fetch at a time, bounded in time and size, no redirects. Does not know tokens.
+ */
+
+import { createLocalJWKSet, errors, importJWK, type JWK, type JWTVerifyGetKey } from 'jose'
+import type { Clock } from '../base/clock.ts'
+import { Fault } from '../base/fault.ts'
+
+const ALGORITHM_OF: Readonly<Record<string, string>> = { RSA: 'RS256', EC: 'ES256', OKP: 'EdDSA' }
+export const REMOTE_ALGORITHMS = Object.values(ALGORITHM_OF)
+
+const FETCH_MS_MAX = 5_000
+const BYTES_MAX = 256 * 1024
+const KEYS_MAX = 100
+const AGED_AFTER_MS = 10 * 60_000
+const COOL_DOWN_MS = 30_000
+/** After a failure the next try may come sooner: nobody can sign in meanwhile. */
+const COOL_DOWN_FAILED_MS = 1_000
+const RSA_MODULUS_BYTES_MIN = 256
+
+export interface RemoteKeys {
+  /** For jose. Throws `JWKSNoMatchingKey` for a key that is not there, a retryable `Fault` when that can't be known. */
+  readonly key: JWTVerifyGetKey
+  /** Changes whenever the set of keys does: what was verified before may have been verified with a key that is gone. */
+  version(): number
+  /** Sees to it that aged keys are fetched anew; never waits. */
+  freshen(): void
+}
+
+interface RemoteKeysOptions {
+  readonly url: string
+  readonly clock: Clock
+  /** Hears of every fetch that failed. */
+  readonly onFailed: (why: string) => void
+}
+
+export function createRemoteKeys({ url, clock, onFailed }: RemoteKeysOptions): RemoteKeys {
+  let find: ReturnType<typeof createLocalJWKSet> | undefined
+  let content = ''
+  let version = 0
+  let fetchedAtMs = Number.NEGATIVE_INFINITY
+  let triedAtMs = Number.NEGATIVE_INFINITY
+  let failed = false
+  let underWay: Promise<void> | undefined
+
+  /** Never rejects: what went wrong shows in `failed`. */
+  function refetch(): Promise<void> {
+    underWay ??= (async () => {
+      triedAtMs = clock.elapsed()
+      try {
+        const keys = await usable(await fetchSet(url, clock))
+        const text = JSON.stringify(keys)
+        if (text !== content) version += 1
+        content = text
+        find = createLocalJWKSet({ keys })
+        fetchedAtMs = clock.elapsed()
+        failed = false
+      } catch (error) {
+        failed = true
+        onFailed(error instanceof Error ? error.message : String(error))
+      } finally {
+        underWay = undefined
+      }
+    })()
+    return underWay
+  }
+
+  const cool = () => clock.elapsed() - triedAtMs >= (failed ? COOL_DOWN_FAILED_MS : COOL_DOWN_MS)
+
+  return {
+    async key(header, token) {
+      const known = find
+      try {
+        if (known !== undefined) return await known(header, token)
+      } catch (error) {
+        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
+      }
+      if (underWay !== undefined || cool()) await refetch()
+      if (failed || find === undefined)
+        throw new Fault('keys_unreachable', "the shop's keys can't be fetched", { retryable: true })
+      return find(header, token)
+    },
+    version: () => version,
+    freshen() {
+      if (find !== undefined && clock.elapsed() - fetchedAtMs >= AGED_AFTER_MS && cool()) void refetch()
+    },
+  }
+}
+
+async function fetchSet(url: string, clock: Clock): Promise<unknown> {
+  const limit = new AbortController()
+  const done = new AbortController()
+  const late = clock.sleep(FETCH_MS_MAX, done.signal).then(() => {
+    if (!done.signal.aborted) limit.abort(new Error(`no answer within ${FETCH_MS_MAX} ms`))
+  })
+  try {
+    const response = await fetch(url, {
+      headers: { accept: 'application/jwk-set+json, application/json' },
+      redirect: 'error',
+      signal: limit.signal,
+    })
+    if (!response.ok) throw new Error(`the answer was ${response.status}`)
+    const chunks: Uint8Array[] = []
+    let size = 0
+    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+      size += chunk.byteLength
+      if (size > BYTES_MAX) throw new Error(`the answer has more than ${BYTES_MAX} bytes`)
+      chunks.push(chunk)
+    }
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  } catch (error) {
+    limit.abort()
+    throw error
+  } finally {
+    done.abort()
+    await late
+  }
+}
+
+/** The keys we may trust, without anything they do not need. An answer that is no key set is an error; a strange key is not. */
+async function usable(set: unknown): Promise<JWK[]> {
+  const listed = (set as { keys?: unknown } | null)?.keys
+  if (!Array.isArray(listed)) throw new Error('the answer is not a key set')
+  if (listed.length > KEYS_MAX) throw new Error(`the answer has more than ${KEYS_MAX} keys`)
+  const keys: JWK[] = []
+  for (const key of listed as (JWK | null)[]) if (key !== null && (await isUsable(key))) keys.push(key)
+  return keys
+}
+
+async function isUsable(key: JWK): Promise<boolean> {
+  const alg = ALGORITHM_OF[key.kty ?? '']
+  if (alg === undefined || (key.alg !== undefined && key.alg !== alg)) return false
+  if ('d' in key || 'k' in key || (key.use !== undefined && key.use !== 'sig')) return false
+  if (key.kty === 'EC' && key.crv !== 'P-256') return false
+  if (key.kty === 'OKP' && key.crv !== 'Ed25519') return false
+  try {
+    if (key.kty === 'RSA' && Buffer.from(String(key.n), 'base64url').length < RSA_MODULUS_BYTES_MIN) return false
+    await importJWK(key, alg)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,123 @@
+/** Every setting there is, with what it may be and what it is for. Read by `config.ts`, and by the page that explains them. */
+
+import { z } from 'zod'
+import { createClientAddress } from '../admission/client-address.ts'
+import { parseRate } from '../admission/rate-limit-policy.ts'
+
+const onOff = z.enum(['on', 'off'], 'must be "on" or "off"').transform(value => value === 'on')
+const whole = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^[0-9]{1,9}$/, 'must be a whole number')
+    .transform(Number)
+    .refine(value => value >= min && value <= max, `must lie between ${min} and ${max}`)
+const secret = z.string().min(16, 'must have at least 16 characters')
+
+/** What a part's own reader says about a value, as this schema's word. */
+const tried =
+  (read: (text: string) => unknown) =>
+  (text: string, context: z.RefinementCtx): void => {
+    try {
+      read(text)
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) })
+    }
+  }
+/** Exactly as a browser sends them: scheme, host and port if it is not the usual one, nothing after. */
+const origins = z
+  .string()
+  .transform(text => text.split(',').map(origin => origin.trim()))
+  .refine(
+    list => list.every(origin => /^https?:/.test(origin) && URL.parse(origin)?.origin === origin),
+    'must be origins like https://shop.example, separated by commas: no path, no *',
+  )
+const rate = (byDefault: string) => z.string().default(byDefault).superRefine(tried(parseRate)).transform(parseRate)
+
+/** Settings of parts that are not built yet, and the values that need no part. */
+export const NOT_BUILT: Readonly<Record<string, readonly string[]>> = {
+  REDIS_URL: [],
+  REDIS_DURABILITY: [],
+  REDIS_REPLICAS: [],
+  KAFKA_BROKERS: [],
+  ETCD_HOSTS: [],
+  ROLES: ['all'],
+  THREADS: ['1'],
+}
+
+export const settings = z.object({
+  HOST: z.string().default('127.0.0.1').describe('The address to listen on.'),
+  PORT: whole(0, 65_535).prefault('8080').describe('0 picks a free one and prints it.'),
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
+    .optional()
+    .describe('How the world reaches this server: pay links, callbacks, Secure cookies and HSTS when it is https.'),
+  CORS_ORIGINS: origins
+    .default([])
+    .describe(
+      'Origins whose pages may call the API and use the session cookie, separated by commas, exactly as browsers send them.',
+    ),
+  DATA_DIR: z
+    .string()
+    .default('./data')
+    .describe('Where the embedded PostgreSQL and the secrets made at the first start live.'),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://')
+    .optional()
+    .describe('Your PostgreSQL. Without it an embedded one is started.'),
+  FENCE_MS: whole(100, 600_000)
+    .prefault('5000')
+    .describe('How long an edge may rely on what it last read from the ledger.'),
+  PLACED_WAIT_MS: whole(0, 60_000)
+    .prefault('300')
+    .describe('How long an order waits to be placed before it is answered 202. Never when embedded.'),
+  ADMIN_TOKEN: secret
+    .optional()
+    .describe("The operator's token. Embedded and unset: one is made, kept in the data folder, and its place printed."),
+  ADMIN_TOKENS: z.string().optional().describe('Several operators: name:token,name:token. The name goes into the log.'),
+  TICKET_KEYS: z
+    .string()
+    .optional()
+    .describe(
+      'What tickets are signed with: id:secret,id:secret, newest first. Embedded and unset: one is made and kept.',
+    ),
+  BUYER_JWT_SECRET: secret.optional().describe('The secret the shop signs buyer tokens with (HS256).'),
+  BUYER_JWKS_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
+    .optional()
+    .describe(
+      'Where the shop publishes the keys it signs buyer tokens with (RS256, ES256, EdDSA). May stand beside the secret.',
+    ),
+  BUYER_JWT_ISSUER: z.string().optional().describe('What `iss` of buyer tokens must be.'),
+  BUYER_JWT_AUDIENCE: z.string().optional().describe('What `aud` of buyer tokens must hold.'),
+  GUEST_SIGN_IN: onOff
+    .optional()
+    .describe(
+      'Lets anybody buy under any name. Unset: on only when embedded, on loopback and without a key of the shop.',
+    ),
+  PAYMENT_PROVIDERS: z
+    .string()
+    .transform(text => text.split(',').map(name => name.trim()))
+    .refine(names => names.every(name => name === 'sandbox'), 'only "sandbox" is built yet')
+    .optional()
+    .describe(
+      'Names, separated by commas; the first is the default. Unset: the sandbox when embedded, none otherwise.',
+    ),
+  TRUSTED_PROXIES: z
+    .string()
+    .default('')
+    .superRefine(tried(createClientAddress))
+    .describe('Addresses and networks whose X-Forwarded-For is believed, separated by commas.'),
+  RATE_PER_ADDRESS: rate('100/1s').describe('Requests per address: count/window, or off.'),
+  RATE_PER_BUYER: rate('5/1s').describe('Requests per buyer.'),
+  RATE_PER_ITEM: rate('off').describe('Requests per item.'),
+  RATE_TOTAL: rate('off').describe('Requests in all.'),
+  DEMO: onOff.optional().describe('Creates a sale to try. Unset: on when embedded and nothing is on sale.'),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('How much is logged.'),
+  METRICS_PORT: whole(1, 65_535).optional().describe('Metrics on a port of their own, without a token.'),
+  DRAIN_SECONDS: whole(1, 600).prefault('10').describe('How long a stop may wait for what is in flight.'),
+  FAULT_POINTS: z.string().default('').describe('For tests: where to fail on purpose.'),
+})

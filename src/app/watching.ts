@@ -1,0 +1,103 @@
+/**
+ * Whoever watches: the metrics, the news, and what the flows call when something has happened. Each of these counts it, tells it, or
+ * both; none of them changes anything, waits or fails.
+ */
+
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Counted } from '../base/meters.ts'
+import type { OrderId } from '../domain/ids.ts'
+import type { Order } from '../domain/order.ts'
+import type { Violation } from '../domain/promises/violation.ts'
+import { countPieces } from '../flows/count-pieces.ts'
+import { createNews } from '../flows/news.ts'
+import type { OnSale, Shelf } from '../flows/on-sale.ts'
+import type { NearGate } from '../gate/near.ts'
+import type { Orders } from '../ledger/orders.ts'
+import { watchEventLoop } from '../telemetry/event-loop-delay.ts'
+import { createMetrics, METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
+
+interface WatchingParts {
+  readonly shelf: Shelf
+  readonly near: NearGate
+  readonly orders: Orders
+  readonly pool: () => { readonly total: number; readonly idle: number; readonly waiting: number }
+  readonly sockets: () => number
+  readonly ready: () => boolean
+  /** Undefined: too many wait to be read. */
+  readonly findOrder: (id: OrderId) => Promise<Order | undefined> | undefined
+  readonly clock: Clock
+  readonly log: Log
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+export function createWatching(parts: WatchingParts, signal: AbortSignal) {
+  const { shelf, clock, log } = parts
+  const news = createNews()
+  const { meters, render } = createMetrics(
+    {
+      pieces: () => countPieces(parts),
+      itemsOnSale: () => shelf.size,
+      lineDepth: () => sumOver(onSale => onSale.line.depth()),
+      unsettled: () => sumOver(onSale => onSale.unsettled.size),
+      pool: parts.pool,
+      sockets: parts.sockets,
+      ready: parts.ready,
+    },
+    clock,
+  )
+
+  function sumOver(figure: (onSale: OnSale) => number): number {
+    let sum = 0
+    for (const onSale of shelf.values()) sum += figure(onSale)
+    return sum
+  }
+
+  /** Only its id is known, so it is read first. Whoever misses it sees it when it comes back. */
+  function tellOrder(id: OrderId): void {
+    void parts.findOrder(id)?.then(
+      order => order && news.orderChanged(order),
+      (error: unknown) => log.warn({ order: id, err: error }, 'a change of an order was not told'),
+    )
+  }
+
+  return {
+    meters,
+    news,
+    scrape: { contentType: METRICS_CONTENT_TYPE, render },
+    /** Resolves when the signal has stopped it. */
+    stopped: watchEventLoop(clock, meters, signal),
+
+    alarm(what: Counted['alarms'][number], fields: Fields): void {
+      meters.count('alarms', what)
+      log.error({ alarm: what, ...fields }, 'alarm: this should never happen')
+    },
+    paid(order: OrderId): void {
+      meters.count('orders', 'paid')
+      tellOrder(order)
+    },
+    closed(orders: readonly Order[]): void {
+      for (const order of orders) {
+        if (order.reason !== undefined) meters.count('orders', order.reason)
+        news.orderChanged(order)
+      }
+    },
+    refunded(order: OrderId): void {
+      meters.count('orders', 'refunded')
+      tellOrder(order)
+    },
+    refundDue: () => meters.count('refunds', 'due'),
+    refundSent: () => meters.count('refunds', 'sent'),
+    released: (count: number) => meters.count('releases', 'done', count),
+    forged(provider: string): void {
+      meters.count('callbacks_forged', 'forged')
+      log.warn({ provider }, 'a callback with a wrong signature was refused')
+    },
+    differences(differences: number, repairs: number): void {
+      meters.count('reconciliation', 'difference', differences)
+      meters.count('reconciliation', 'repair', repairs)
+    },
+    broken: (promise: Violation['promise']) => meters.count('promises_broken', `${promise}`),
+  }
+}

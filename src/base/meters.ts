@@ -1,0 +1,67 @@
+/**
+ * What the system counts and times while it works, as a port. The lists are closed: whoever counts chooses from them, so that no id,
+ * name or address can ever become a label, and memory stays bounded. Counting is cheap enough for the crowd that can't win; nothing
+ * here throws, waits or allocates. Does not know how the figures are read (`src/telemetry`).
+ */
+
+/** Family → what may be counted in it. */
+export const COUNTED = {
+  order_asks: [
+    'placed',
+    'same',
+    'sold_out',
+    'not_enough',
+    'early',
+    'paused',
+    'over',
+    'attempts_used',
+    'busy',
+    'rate_limited',
+    'ticket_invalid',
+    'body_invalid',
+    'quantity_invalid',
+    'not_found',
+  ],
+  ticket_asks: ['given', 'attempts_used', 'early', 'over', 'busy', 'rate_limited', 'unauthenticated', 'not_found'],
+  orders: ['placed', 'paid', 'unpaid', 'cancelled', 'refused', 'refunded'],
+  releases: ['done'],
+  refunds: ['due', 'sent'],
+  callbacks_forged: ['forged'],
+  reconciliation: ['difference', 'repair'],
+  promises_broken: ['1', '2', '3', '4', '5', '6', '7', '8'],
+  alarms: ['foreign_order_id', 'ledger_refused', 'wrong_amount', 'unknown_payment', 'refund_impossible'],
+  sockets_opened: ['opened'],
+  sockets_refused: ['unauthenticated', 'full', 'draining'],
+  sockets_closed: ['left', 'slow', 'one_too_many', 'talkative', 'expired', 'draining', 'unreadable'],
+} as const
+
+export type Counted = typeof COUNTED
+export type CountFamily = keyof Counted
+
+/** In milliseconds. */
+export const TIMED = ['gate_reserve', 'ledger_place', 'click_to_row', 'event_loop_delay'] as const
+export type Timed = (typeof TIMED)[number]
+
+export const SIZED = ['order_batch', 'finder_batch'] as const
+export type Sized = (typeof SIZED)[number]
+
+export interface Meters {
+  count<F extends CountFamily>(family: F, which: Counted[F][number], by?: number): void
+  time(what: Timed, ms: number): void
+  size(what: Sized, count: number): void
+  /** For one route, by its template; asked for once, at the start. */
+  route(method: string, template: string): RouteMeter
+}
+
+export interface RouteMeter {
+  /** One answer. Undefined: it is counted, but nobody looked at the clock. */
+  answered(status: number, ms: number | undefined): void
+}
+
+/** Counts nothing: for whoever does not want to know. */
+export const noMeters: Meters = {
+  count() {},
+  time() {},
+  size() {},
+  route: () => ({ answered() {} }),
+}

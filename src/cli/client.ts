@@ -1,0 +1,142 @@
+/**
+ * The command line's way to a running server: one request, one answer, and one clear line for everything that can be in the way. The
+ * operator's token comes from `--token`, from the environment, or from the data folder when the server is on this machine.
+ * Never repeats a request by itself: whoever asks again decides that.
+ */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { type CliEnvironment, ConfigError, readCliEnvironment } from '../app/config.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { Fault } from '../base/fault.ts'
+
+export interface ServerOptions {
+  readonly server?: string
+  readonly token?: string
+  readonly json?: boolean
+}
+
+interface Ask {
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Client {
+  readonly url: string
+  /** The JSON answer. Refusals and silence are Faults. */
+  ask<T>(path: string, ask?: Ask): Promise<T>
+  /** The answer's text, piece by piece, as it comes. */
+  stream(path: string, ask?: Ask): AsyncIterable<string>
+}
+
+const ANSWER_MS_MAX = 60_000
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+
+/** The options that every command against a server takes. */
+export function withServer(command: Command): Command {
+  return command
+    .option('--server <url>', 'address of the server (default: STAMPEDE_SERVER, or HOST and PORT)')
+    .option('--token <token>', 'operator token (default: STAMPEDE_TOKEN, ADMIN_TOKEN, or the one in DATA_DIR)')
+    .option('--json', 'for machines')
+}
+
+export function connectTo(
+  options: ServerOptions,
+  clock: Clock = systemClock,
+  environment: CliEnvironment = readCliEnvironment(),
+): Client {
+  const base = parseServer(options.server ?? environment.server)
+  const token = options.token ?? environment.token ?? keptToken(base, environment.dataDir)
+
+  async function send(path: string, { method = 'GET', body, headers }: Ask): Promise<Response> {
+    const answered = new AbortController()
+    const hangUp = new AbortController()
+    void clock.sleep(ANSWER_MS_MAX, answered.signal).then(() => answered.signal.aborted || hangUp.abort())
+    try {
+      const response = await fetch(`${base.origin}${base.pathname.replace(/\/+$/, '')}${path}`, {
+        method,
+        headers: {
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        signal: hangUp.signal,
+      })
+      if (!response.ok) throw await refusal(response, base, token)
+      return response
+    } catch (error) {
+      if (error instanceof Fault) throw error
+      throw new Fault(
+        'server_away',
+        `no server answers on ${base.origin}: start it with "stampede serve", or name another with --server`,
+        { retryable: true, outcomeUnknown: true, cause: error },
+      )
+    } finally {
+      // With the answer's head the wait is over: a body that streams may take as long as it likes.
+      answered.abort()
+    }
+  }
+
+  return {
+    url: base.origin,
+    async ask<T>(path: string, ask: Ask = {}) {
+      const response = await send(path, ask)
+      const text = await response.text()
+      if (text === '') return undefined as T
+      try {
+        return JSON.parse(text) as T
+      } catch (cause) {
+        throw notStampede(base, cause)
+      }
+    },
+    async *stream(path: string, ask: Ask = {}) {
+      const response = await send(path, ask)
+      const decoder = new TextDecoder()
+      for await (const chunk of response.body ?? []) yield decoder.decode(chunk as Uint8Array, { stream: true })
+      yield decoder.decode()
+    },
+  }
+}
+
+async function refusal(response: Response, base: URL, token: string | undefined): Promise<Fault> {
+  let problem: { code?: unknown; detail?: unknown }
+  try {
+    problem = JSON.parse(await response.text())
+  } catch (cause) {
+    return notStampede(base, cause)
+  }
+  if (typeof problem.code !== 'string') return notStampede(base, undefined)
+  if (response.status === 401)
+    return new Fault(
+      'token_refused',
+      token === undefined
+        ? `${base.origin} wants an operator token: pass --token, or set STAMPEDE_TOKEN`
+        : `${base.origin} does not accept this operator token: pass the right one with --token, or set STAMPEDE_TOKEN`,
+    )
+  const detail = String(problem.detail ?? problem.code).replaceAll(/\s+/g, ' ')
+  return new Fault(problem.code, `${detail} (${problem.code})`, { retryable: response.status === 503 })
+}
+
+function notStampede(base: URL, cause: unknown): Fault {
+  return new Fault('not_stampede', `what answers on ${base.origin} is not a Stampede server: check --server`, { cause })
+}
+
+function parseServer(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw new ConfigError(`"${text}" is not the address of a server; it looks like http://127.0.0.1:8080`)
+  return url
+}
+
+/** Only for a server on this machine: a secret of ours is nothing to show to others. */
+function keptToken(base: URL, dataDir: string): string | undefined {
+  if (!LOOPBACK.test(base.hostname)) return undefined
+  try {
+    return readFileSync(join(dataDir, 'admin-token'), 'utf8').trim() || undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,41 @@
+/** `stampede reconcile`: gate, ledger and payments compared and mended now, of one sale or of all that are published. */
+
+import type { Command } from 'commander'
+import { connectTo, type ServerOptions, withServer } from './client.ts'
+import { print, printJson } from './table.ts'
+
+interface Report {
+  readonly differences: readonly unknown[]
+  readonly repairs: readonly unknown[]
+}
+
+export function addReconcile(program: Command): void {
+  withServer(
+    program
+      .command('reconcile')
+      .description('compare gate, ledger and payments now, and mend what differs')
+      .argument('[sale]', 'its id; without one, every published sale'),
+  ).action(async (id: string | undefined, options: ServerOptions) => {
+    const client = connectTo(options)
+    const ids = id === undefined ? await publishedSales() : [id]
+    const reports: ({ sale: string } & Report)[] = []
+    for (const sale of ids) {
+      const path = `/api/admin/sales/${encodeURIComponent(sale)}/reconcile`
+      reports.push({ sale, ...(await client.ask<Report>(path, { method: 'POST' })) })
+    }
+    if (options.json) return printJson(id === undefined ? { reports } : reports[0])
+    if (reports.length === 0) return print('no published sales')
+    for (const { sale, differences, repairs } of reports) {
+      await print(
+        differences.length === 0 ? `sale ${sale}: all is well` : `sale ${sale}: ${differences.length} differences`,
+      )
+      for (const difference of differences) await print(`  found     ${JSON.stringify(difference)}`)
+      for (const repair of repairs) await print(`  repaired  ${JSON.stringify(repair)}`)
+    }
+
+    async function publishedSales(): Promise<string[]> {
+      const { sales } = await client.ask<{ sales: { id: string; state: string }[] }>('/api/admin/sales')
+      return sales.filter(sale => sale.state !== 'draft').map(sale => sale.id)
+    }
+  })
+}

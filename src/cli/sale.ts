@@ -1,0 +1,177 @@
+/** `stampede sale …`: create sales and run them, on a running server. */
+
+import type { Command } from 'commander'
+import { Fault } from '../base/fault.ts'
+import { systemRandom } from '../base/random.ts'
+import { type Client, connectTo, type ServerOptions, withServer } from './client.ts'
+import { wholeNumber } from './number.ts'
+import { addSaleCreate } from './sale-create.ts'
+import { addSaleOrders } from './sale-orders.ts'
+import { printSale, type WireSale } from './sale-view.ts'
+import { card, print, printJson, table } from './table.ts'
+
+const MOVES = {
+  publish: 'put a draft on sale: it opens by itself at its time',
+  warm: 'prepare it now: gate loaded and verified',
+  pause: 'sell nothing until it is resumed',
+  resume: 'go on after a pause',
+  end: 'end it at once, for good',
+} as const
+
+interface WireAudit {
+  readonly item: string
+  readonly units: number
+  readonly available: number
+  readonly pending: number
+  readonly paid: number
+  readonly closed: number
+  readonly gate: { readonly left: number; readonly held: number } | null
+  readonly outbox: number
+  readonly releases: number
+  readonly door: string
+  readonly epoch: number
+  readonly consistent: boolean
+}
+
+interface WireChange {
+  readonly no: number
+  readonly delta: number
+  readonly taken: number
+  readonly shortfall: number
+}
+
+export function addSale(program: Command): void {
+  const sale = program.command('sale').description('create sales and run them, on a running server')
+  addSaleCreate(sale)
+  addList(sale)
+  withServer(sale.command('show').description('one sale with its items').argument('<sale>', 'its id')).action(
+    async (id: string, options: ServerOptions) => {
+      await printSale(await connectTo(options).ask<WireSale>(saleAt(id)), options)
+    },
+  )
+  for (const [move, description] of Object.entries(MOVES)) {
+    withServer(sale.command(move).description(description).argument('<sale>', 'its id')).action(
+      async (id: string, options: ServerOptions) => {
+        await printSale(await connectTo(options).ask<WireSale>(`${saleAt(id)}/${move}`, { method: 'POST' }), options)
+      },
+    )
+  }
+  addStock(sale)
+  addSaleOrders(sale)
+  addAudit(sale)
+}
+
+function saleAt(id: string): string {
+  return `/api/admin/sales/${encodeURIComponent(id)}`
+}
+
+function addList(sale: Command): void {
+  withServer(sale.command('list').description('all sales, drafts too')).action(async (options: ServerOptions) => {
+    const answer = await connectTo(options).ask<{ sales: WireSale[] }>('/api/admin/sales')
+    if (options.json) return printJson(answer)
+    if (answer.sales.length === 0) return print('no sales yet: make one with "stampede sale create"')
+    const sum = (one: WireSale, of: 'units' | 'left') => one.items.reduce((total, item) => total + item[of], 0)
+    return print(
+      table(answer.sales, [
+        { title: 'id', of: one => one.id },
+        { title: 'state', of: one => one.state },
+        { title: 'opens', of: one => one.opensAt },
+        { title: 'closes', of: one => one.closesAt },
+        { title: 'items', of: one => one.items.length, right: true },
+        { title: 'left', of: one => sum(one, 'left'), right: true },
+        { title: 'units', of: one => sum(one, 'units'), right: true },
+        { title: 'name', of: one => one.name },
+      ]),
+    )
+  })
+}
+
+interface StockOptions extends ServerOptions {
+  readonly item?: string
+  readonly delta: number
+  readonly reason: string
+  readonly key?: string
+}
+
+function addStock(sale: Command): void {
+  withServer(
+    sale
+      .command('stock')
+      .description('put more units on sale, or take some off')
+      .argument('<sale>', 'its id')
+      .requiredOption('--delta <pieces>', 'how many more, or fewer: 100, -30', wholeNumber('--delta'))
+      .requiredOption('--reason <text>', 'for the log')
+      .option('--item <item>', 'which item; not needed when there is only one')
+      .option('--key <key>', 'the same key again is the same change'),
+  ).action(async (id: string, options: StockOptions) => {
+    const client = connectTo(options)
+    const item = options.item ?? (await onlyItem(client, id))
+    const key = options.key ?? Buffer.from(systemRandom.bytes(12)).toString('hex')
+    const path = `${saleAt(id)}/items/${encodeURIComponent(item)}/stock`
+    const body = { delta: options.delta, reason: options.reason }
+    const change = await client
+      .ask<WireChange>(path, { method: 'POST', body, headers: { 'idempotency-key': key } })
+      .catch(error => {
+        if (!(error instanceof Fault) || !error.retryable) throw error
+        throw new Fault(
+          error.code,
+          `${error.message}; whether it was done is settled by asking again with --key ${key}`,
+        )
+      })
+    if (options.json) return printJson(change)
+    await print(
+      card([
+        ['change', change.no],
+        ['asked', change.delta],
+        ['done', change.taken],
+        ['shortfall', change.shortfall],
+      ]),
+    )
+  })
+}
+
+async function onlyItem(client: Client, sale: string): Promise<string> {
+  const { items } = await client.ask<WireSale>(saleAt(sale))
+  const [first] = items
+  if (first === undefined || items.length > 1)
+    throw new Fault(
+      'item_needed',
+      `the sale has ${items.length} items: say which with --item (${items.map(item => item.id).join(', ')})`,
+    )
+  return first.id
+}
+
+function addAudit(sale: Command): void {
+  withServer(
+    sale
+      .command('audit')
+      .description('pieces by state in ledger and gate; exit code 1 when they do not add up')
+      .argument('<sale>', 'its id'),
+  ).action(async (id: string, options: ServerOptions) => {
+    const answer = await connectTo(options).ask<{ items: WireAudit[] }>(`${saleAt(id)}/audit`)
+    if (options.json) await printJson(answer)
+    else
+      await print(
+        table(answer.items, [
+          { title: 'item', of: line => line.item },
+          { title: 'units', of: line => line.units, right: true },
+          { title: 'available', of: line => line.available, right: true },
+          { title: 'pending', of: line => line.pending, right: true },
+          { title: 'paid', of: line => line.paid, right: true },
+          { title: 'closed', of: line => line.closed, right: true },
+          { title: 'left', of: line => line.gate?.left, right: true },
+          { title: 'outbox', of: line => line.outbox, right: true },
+          { title: 'releases', of: line => line.releases, right: true },
+          { title: 'door', of: line => line.door },
+          { title: 'epoch', of: line => line.epoch, right: true },
+          { title: 'adds up', of: line => (line.consistent ? 'yes' : 'NO') },
+        ]),
+      )
+    const wrong = answer.items.filter(line => !line.consistent)
+    if (wrong.length > 0)
+      throw new Fault(
+        'inconsistent',
+        `${wrong.length} of ${answer.items.length} items do not add up: run "stampede reconcile ${id}"`,
+      )
+  })
+}

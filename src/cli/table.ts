@@ -1,0 +1,65 @@
+/**
+ * What commands print: tables for people, JSON for machines. Columns line up also where characters are two cells wide, and nothing that
+ * comes from elsewhere can move the cursor or change colours.
+ */
+
+interface Column<T> {
+  readonly title: string
+  readonly of: (row: T) => unknown
+  readonly right?: boolean
+}
+
+export function print(text: string): Promise<void> {
+  return write(text.endsWith('\n') ? text : `${text}\n`)
+}
+
+/** Resolves when it is handed over: a process that ends right after must not cut it off. A reader who left early (`| head`) is no error. */
+export function write(text: string): Promise<void> {
+  return new Promise(resolve => process.stdout.write(text, () => resolve()))
+}
+
+export function printJson(value: unknown): Promise<void> {
+  return print(JSON.stringify(value))
+}
+
+export function table<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
+  const cells = rows.map(row => columns.map(column => show(column.of(row))))
+  const widths = columns.map((column, i) =>
+    Math.max(widthOf(column.title), ...cells.map(line => widthOf(line[i] as string))),
+  )
+  const line = (texts: readonly string[]) =>
+    texts
+      .map((text, i) => {
+        const blank = ' '.repeat((widths[i] as number) - widthOf(text))
+        return columns[i]?.right ? blank + text : text + blank
+      })
+      .join('  ')
+      .trimEnd()
+  return `${[line(columns.map(column => column.title.toUpperCase())), ...cells.map(line)].join('\n')}\n`
+}
+
+/** One thing, a line for each of its fields. */
+export function card(fields: readonly (readonly [string, unknown])[]): string {
+  const known = fields.filter(([, value]) => value !== undefined && value !== null)
+  const width = Math.max(...known.map(([name]) => widthOf(name)))
+  return `${known.map(([name, value]) => `${name.padEnd(width)}  ${show(value)}`).join('\n')}\n`
+}
+
+export function money(value: { readonly amount: number; readonly currency: string }): string {
+  return `${value.amount} ${value.currency}`
+}
+
+function show(value: unknown): string {
+  if (value === undefined || value === null) return '-'
+  return String(value).replaceAll(/[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu, '\ufffd')
+}
+
+/** East Asian wide and full-width forms, and emoji, take two cells. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u
+
+function widthOf(text: string): number {
+  let width = 0
+  for (const character of text) width += /\p{Mn}/u.test(character) ? 0 : WIDE.test(character) ? 2 : 1
+  return width
+}

@@ -1,0 +1,181 @@
+/**
+ * What things look like from outside, as schemas: `wire.ts` is typed by them, the API's description is made from them, and the tests hold
+ * every answer against them. Adding a field here and there is one change.
+ */
+
+import { z } from 'zod'
+import { QUANTITY_MAX } from '../domain/item.ts'
+
+const id = z
+  .string()
+  .regex(/^[1-9][0-9]{0,18}$/)
+  .meta({ id: 'Id', description: 'A 64-bit number, always as a string.', examples: ['4711001337000001'] })
+const time = z.iso
+  .datetime({ precision: 3 })
+  .meta({ id: 'Time', description: 'RFC 3339 in UTC with milliseconds.', examples: ['2026-11-11T00:00:00.000Z'] })
+const count = z.int().min(0)
+
+const moneyAnswer = z
+  .object({ amount: count, currency: z.string().regex(/^[A-Z]{3}$/) })
+  .meta({ id: 'Money', description: 'In minor units.', examples: [{ amount: 199900, currency: 'CNY' }] })
+
+const itemAnswer = z
+  .object({
+    id,
+    sku: z.string().optional(),
+    name: z.string(),
+    image: z.string().optional(),
+    price: moneyAnswer,
+    listPrice: moneyAnswer.optional(),
+    units: count.meta({ description: 'Put on sale.' }),
+    left: count.meta({ description: 'Still to be had.' }),
+    quantityMax: z.int().min(1).max(QUANTITY_MAX).meta({ description: 'Per order.' }),
+    attemptsMax: z.int().min(1).meta({ description: 'Orders per buyer, one live at a time.' }),
+    payWithinSeconds: z.number().min(0),
+  })
+  .meta({ id: 'Item' })
+
+export const saleAnswer = z
+  .object({
+    id,
+    name: z.string(),
+    opensAt: time,
+    closesAt: time,
+    state: z
+      .enum(['draft', 'scheduled', 'open', 'paused', 'sold_out', 'over'])
+      .meta({ description: 'Only operators see drafts.' }),
+    rule: z.enum(['first_come', 'draw']),
+    warmBeforeSeconds: z.number().min(0),
+    items: z.array(itemAnswer),
+  })
+  .meta({ id: 'Sale' })
+
+export const orderAnswer = z
+  .object({
+    id,
+    sale: id,
+    item: id,
+    buyer: z.string(),
+    attempt: z.int().min(0),
+    quantity: z.int().min(1),
+    amount: moneyAnswer,
+    state: z.enum(['reserved', 'pending', 'paid', 'closed']),
+    reason: z.enum(['unpaid', 'cancelled', 'refused', 'refunded']).optional(),
+    supersededBy: id.optional(),
+    reservedAt: time,
+    placedAt: time.optional(),
+    payBy: time.optional(),
+    paidAt: time.optional(),
+    closedAt: time.optional(),
+  })
+  .meta({ id: 'Order' })
+
+export const paymentAnswer = z
+  .object({
+    id: z.string(),
+    provider: z.string(),
+    ref: z.string(),
+    amount: moneyAnswer,
+    state: z.enum(['started', 'captured', 'void', 'refund_due', 'refunded']),
+    why: z.string().optional(),
+    startedAt: time,
+    capturedAt: time.optional(),
+    refundedAt: time.optional(),
+  })
+  .meta({ id: 'Payment' })
+
+const eventAnswer = z.object({ at: time, what: z.string(), by: z.string().optional() })
+
+export const wholeOrderAnswer = orderAnswer
+  .extend({ payments: z.array(paymentAnswer), history: z.array(eventAnswer) })
+  .meta({ id: 'WholeOrder', description: 'An order with its payments and what happened to it, oldest first.' })
+
+const next = id.nullable().meta({ description: 'The cursor for `after`; null at the end.' })
+export const salesAnswer = z.object({ sales: z.array(saleAnswer) })
+export const ordersAnswer = z.object({ orders: z.array(orderAnswer), next })
+
+export const ticketAnswer = z
+  .object({ ticket: z.string(), attempt: z.int().min(1), notBefore: time, expiresAt: time })
+  .meta({ id: 'Ticket' })
+
+export const timeAnswer = z.object({ now: time, unixMs: z.int() })
+export const sessionAnswer = z.object({ token: z.string(), buyer: z.string() })
+export const whoAnswer = z.object({ buyer: z.string().nullable(), guests: z.boolean() })
+export const paymentStartedAnswer = z.object({ payment: z.string(), provider: z.string(), payUrl: z.string() })
+
+export const auditAnswer = z
+  .object({
+    item: id,
+    units: count,
+    available: z.int(),
+    pending: count,
+    paid: count,
+    closed: count,
+    gate: z
+      .object({ left: z.int(), held: count })
+      .nullable()
+      .meta({ description: 'Null while the gate does not have the item.' }),
+    outbox: count,
+    releases: count,
+    door: z.enum(['gate', 'draining', 'ledger', 'shut']),
+    epoch: count,
+    consistent: z.boolean(),
+    violations: z.array(z.object({ promise: z.int(), message: z.string(), ids: z.array(z.string()) })),
+  })
+  .meta({ id: 'ItemAudit', description: 'Pieces by state, read together.' })
+export const auditsAnswer = z.object({ items: z.array(auditAnswer) })
+
+const finding = z.looseObject({ kind: z.string() })
+const report = { differences: z.array(finding), repairs: z.array(finding) }
+export const reportAnswer = z.object(report)
+export const reportsAnswer = z.object({
+  results: z.array(z.looseObject({ item: id, revenue: moneyAnswer })),
+  reports: z.array(z.looseObject({ at: time, final: z.boolean(), ...report })),
+})
+
+export const stockChangeAnswer = z
+  .object({
+    no: z.int().min(1),
+    delta: z.int(),
+    taken: z.int(),
+    shortfall: count.meta({ description: 'How many of a decrease could not be taken: they are sold.' }),
+    reason: z.string(),
+    by: z.string(),
+    at: time,
+  })
+  .meta({ id: 'StockChange' })
+
+export const logLineAnswer = z
+  .object({
+    id,
+    at: time,
+    by: z.string(),
+    action: z.string(),
+    sale: id.optional(),
+    item: id.optional(),
+    order: id.optional(),
+    details: z.unknown(),
+  })
+  .meta({ id: 'LogLine' })
+export const logAnswer = z.object({ log: z.array(logLineAnswer), next })
+
+export const liveAnswer = z.object({ status: z.literal('alive') })
+export const readyAnswer = z.object({ status: z.enum(['ready', 'unready']), missing: z.array(z.string()) })
+export const sandboxAnswer = z.object({ state: z.enum(['open', 'captured', 'void', 'refunded']) })
+export const sandboxHiddenAnswer = z.object({ hiddenMs: count })
+
+export const problemAnswer = z
+  .object({
+    type: z.string().regex(/^\/docs\/errors#[a-z_]+$/),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string(),
+    field: z.string().optional().meta({ description: 'What of the request does not fit; empty: all of it.' }),
+    left: count.optional(),
+    opensAt: time.optional(),
+    quantityMax: z.int().min(1).optional(),
+    requestId: z.string().optional(),
+    state: z.string().optional(),
+  })
+  .meta({ id: 'Problem', description: 'RFC 9457. `code` is stable; the words are for people.' })

@@ -1,0 +1,57 @@
+/**
+ * What pages of other sites may do with this API, and what browsers are told about its address. Only origins that are listed, letter by
+ * letter, may read answers and send the cookie; nobody else gets a CORS header, and there is no wildcard. Also says whose pages the
+ * session cookie counts for: a page that may not read the answer must not act in the buyer's name either.
+ */
+
+const METHODS = 'GET, HEAD, POST, PATCH, DELETE'
+const REQUEST_HEADERS = 'Authorization, Content-Type, Idempotency-Key, If-None-Match'
+const EXPOSED = 'ETag, Location, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id'
+const PREFLIGHT_KEPT_S = '600'
+const HSTS = 'max-age=31536000'
+
+export interface Browsers {
+  /** The answer, with what this request's page needs to hear. The same object, changed. */
+  dress(request: Request, answer: Response): Response
+  /** May this request's cookie speak for the buyer? True where no page of another origin is behind it. */
+  trusts(request: Request): boolean
+}
+
+interface BrowsersOptions {
+  readonly corsOrigins: readonly string[]
+  readonly publicUrl: string | undefined
+}
+
+export function createBrowsers({ corsOrigins, publicUrl }: BrowsersOptions): Browsers {
+  const listed = new Set(corsOrigins)
+  const home = publicUrl === undefined ? undefined : new URL(publicUrl).origin
+  const https = home?.startsWith('https:') === true
+
+  return {
+    dress(request, answer) {
+      if (https) answer.headers.set('strict-transport-security', HSTS)
+      if (listed.size === 0) return answer
+      answer.headers.append('vary', 'origin')
+      const origin = request.headers.get('origin')
+      if (origin === null || !listed.has(origin)) return answer
+      answer.headers.set('access-control-allow-origin', origin)
+      answer.headers.set('access-control-allow-credentials', 'true')
+      // Listed pages may also embed what they may read.
+      if (answer.headers.has('cross-origin-resource-policy'))
+        answer.headers.set('cross-origin-resource-policy', 'cross-origin')
+      if (request.method === 'OPTIONS' && request.headers.has('access-control-request-method')) {
+        answer.headers.set('access-control-allow-methods', METHODS)
+        answer.headers.set('access-control-allow-headers', REQUEST_HEADERS)
+        answer.headers.set('access-control-max-age', PREFLIGHT_KEPT_S)
+      } else answer.headers.set('access-control-expose-headers', EXPOSED)
+      return answer
+    },
+    trusts(request) {
+      const origin = request.headers.get('origin')
+      if (origin === null) return request.headers.get('sec-fetch-site') !== 'cross-site'
+      if (origin === home || listed.has(origin)) return true
+      // Behind a proxy that ends TLS the scheme is not known here; the host is what the browser asked for.
+      return /^https?:\/\//.test(origin) && origin.replace(/^https?:\/\//, '') === request.headers.get('host')
+    },
+  }
+}

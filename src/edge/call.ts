@@ -1,0 +1,53 @@
+/**
+ * A call, described: where it is, who may make it, what it takes, what it answers. Everything said to others about a call is made from
+ * this (`openapi.ts`, `docs-page.ts`, the tests' checks), and the routes take their method, path and schemas from it: there is no second
+ * place that could say otherwise. Knows nothing of handlers.
+ */
+
+import type { z } from 'zod'
+import type { ProblemCode } from './problems.ts'
+
+/** A buyer's token or cookie, a ticket, an operator's token, a provider's signature, or nothing at all. */
+type Who = 'anyone' | 'buyer' | 'ticket' | 'operator' | 'provider'
+
+export interface Answer {
+  readonly what: string
+  /** A JSON body; absent: none. */
+  readonly body?: z.ZodType
+  /** Other kinds of body it may have, by media type. */
+  readonly texts?: readonly string[]
+  /** Headers that are always there. */
+  readonly headers?: readonly string[]
+  readonly example?: unknown
+}
+
+export interface Call {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Segments in braces are parameters: `/api/sales/{sale}`. */
+  readonly path: string
+  readonly group: 'Buyers' | 'Operators' | 'Operations' | 'Sandbox'
+  readonly summary: string
+  /** What the summary leaves open. */
+  readonly more?: string
+  readonly who: Who
+  readonly query?: z.ZodObject
+  /** Request headers it looks at, apart from those that say who is asking. */
+  readonly takes?: readonly string[]
+  /** What a JSON body must be; without one the call ignores bodies. An empty body counts as `{}`. */
+  readonly body?: { readonly schema: z.ZodType; readonly example: unknown }
+  readonly answers: Readonly<Record<number, Answer>>
+  /** Refusals of its own; `problemsOf` adds those that come with its form. */
+  readonly problems: readonly ProblemCode[]
+  /** Served by the server itself, not by a route. */
+  readonly apart?: true
+}
+
+/** Every code this call can answer with. */
+export function problemsOf(call: Call): readonly ProblemCode[] {
+  const codes = new Set<ProblemCode>(call.problems)
+  if (call.who === 'buyer' || call.who === 'operator') codes.add('unauthenticated')
+  if (call.path.includes('{')) codes.add('not_found')
+  if (call.body !== undefined || call.query !== undefined) codes.add('body_invalid')
+  codes.add('body_too_large').add('internal').add('busy')
+  return [...codes]
+}

@@ -1,0 +1,87 @@
+/** Things as they look in the API's description. Each fits its schema; a test sees to it. */
+
+export const SALE = {
+  id: '4711001337000001',
+  name: 'Friday',
+  opensAt: '2026-11-13T10:00:00.000Z',
+  closesAt: '2026-11-13T11:00:00.000Z',
+  state: 'open',
+  rule: 'first_come',
+  warmBeforeSeconds: 1800,
+  items: [
+    {
+      id: '4711001337000002',
+      sku: 'KTL-1',
+      name: 'Kettle',
+      price: { amount: 199900, currency: 'CNY' },
+      listPrice: { amount: 299900, currency: 'CNY' },
+      units: 100,
+      left: 42,
+      quantityMax: 1,
+      attemptsMax: 3,
+      payWithinSeconds: 900,
+    },
+  ],
+}
+
+export const ORDER = {
+  id: '4711001337000100',
+  sale: '4711001337000001',
+  item: '4711001337000002',
+  buyer: 'ada',
+  attempt: 1,
+  quantity: 1,
+  amount: { amount: 199900, currency: 'CNY' },
+  state: 'pending',
+  reservedAt: '2026-11-13T10:00:00.012Z',
+  placedAt: '2026-11-13T10:00:00.019Z',
+  payBy: '2026-11-13T10:15:00.019Z',
+}
+
+export const WHOLE_ORDER = {
+  ...ORDER,
+  payments: [
+    {
+      id: '4711001337000200',
+      provider: 'sandbox',
+      ref: '4711001337000200',
+      amount: ORDER.amount,
+      state: 'started',
+      startedAt: '2026-11-13T10:00:05.000Z',
+    },
+  ],
+  history: [
+    { at: ORDER.reservedAt, what: 'reserved' },
+    { at: ORDER.placedAt, what: 'placed' },
+  ],
+}
+
+export const TICKET = {
+  ticket: 't1.4711001337000002.ada.4711001337000001.1.1794564000000.1794567600000.kept.…',
+  attempt: 1,
+  notBefore: '2026-11-13T10:00:00.000Z',
+  expiresAt: '2026-11-13T11:00:00.000Z',
+}
+
+export const NEW_SALE = {
+  name: 'Friday',
+  opensAt: '2026-11-13T10:00:00Z',
+  closesAt: '2026-11-13T11:00:00Z',
+  items: [{ name: 'Kettle', sku: 'KTL-1', price: { amount: 199900, currency: 'CNY' }, units: 100 }],
+}
+
+export const AUDIT = {
+  item: '4711001337000002',
+  units: 100,
+  available: 42,
+  pending: 10,
+  paid: 48,
+  closed: 3,
+  gate: { left: 42, held: 58 },
+  outbox: 0,
+  releases: 0,
+  door: 'gate',
+  epoch: 1,
+  consistent: true,
+  violations: [],
+}

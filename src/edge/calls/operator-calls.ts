@@ -1,0 +1,237 @@
+/** What operators call. */
+
+import {
+  auditsAnswer,
+  logAnswer,
+  ordersAnswer,
+  reportAnswer,
+  reportsAnswer,
+  saleAnswer,
+  salesAnswer,
+  stockChangeAnswer,
+  wholeOrderAnswer,
+} from '../answers.ts'
+import type { Call } from '../call.ts'
+import { saleEdit } from '../routes/operator-edit-routes.ts'
+import { ordersQuery, pageQuery, refundInput, saleInput, stockInput } from '../schemas.ts'
+import { AUDIT, NEW_SALE, ORDER, SALE, WHOLE_ORDER } from './examples.ts'
+
+const operators = { group: 'Operators', who: 'operator' } as const
+
+export const SALE_CREATED = {
+  ...operators,
+  method: 'POST',
+  path: '/api/admin/sales',
+  summary: 'Create a sale, as a draft',
+  takes: ['Idempotency-Key'],
+  body: { schema: saleInput, example: NEW_SALE },
+  answers: {
+    201: { what: 'The draft.', body: saleAnswer, headers: ['location'], example: { ...SALE, state: 'draft' } },
+  },
+  problems: ['idempotency_key_reused'],
+} satisfies Call
+
+export const ALL_SALES = {
+  ...operators,
+  method: 'GET',
+  path: '/api/admin/sales',
+  summary: 'All sales, drafts too',
+  answers: { 200: { what: 'The sales.', body: salesAnswer, example: { sales: [SALE] } } },
+  problems: [],
+} satisfies Call
+
+export const ANY_SALE = {
+  ...operators,
+  method: 'GET',
+  path: '/api/admin/sales/{sale}',
+  summary: 'One sale, a draft too',
+  answers: { 200: { what: 'The sale.', body: saleAnswer, example: SALE } },
+  problems: [],
+} satisfies Call
+
+const SALE_EDITED = {
+  ...operators,
+  method: 'PATCH',
+  path: '/api/admin/sales/{sale}',
+  summary: 'Change a sale',
+  more: 'A draft is free to change; later only what is safe: not_changeable names what is not. What is missing stays as it is.',
+  body: { schema: saleEdit, example: { name: 'Black Friday' } },
+  answers: { 200: { what: 'The sale as it is now.', body: saleAnswer, example: SALE } },
+  problems: ['not_changeable'],
+} satisfies Call
+
+const SALE_DELETED = {
+  ...operators,
+  method: 'DELETE',
+  path: '/api/admin/sales/{sale}',
+  summary: 'Delete a draft',
+  answers: { 204: { what: 'It is gone.' } },
+  problems: ['not_changeable'],
+} satisfies Call
+
+const MOVES = {
+  publish: 'Publish: from now on it warms, opens and ends by itself',
+  warm: 'Warm at once instead of before the opening',
+  pause: 'Pause at once',
+  resume: 'Resume at once',
+  end: 'End at once and for good',
+} as const
+
+/** `POST /api/admin/sales/{sale}/publish` and its like. */
+export function saleMoved(name: keyof typeof MOVES) {
+  return {
+    ...operators,
+    method: 'POST',
+    path: `/api/admin/sales/{sale}/${name}`,
+    summary: MOVES[name],
+    more: 'Doing it again is no mistake.',
+    answers: { 200: { what: 'The sale; the gate has it.', body: saleAnswer, example: SALE } },
+    problems: ['not_changeable'],
+  } satisfies Call
+}
+
+export const STOCK_CHANGED = {
+  ...operators,
+  method: 'POST',
+  path: '/api/admin/sales/{sale}/items/{item}/stock',
+  summary: 'Put more units on sale, or take some off',
+  more: 'Changes are numbered. A decrease takes what is there and reports the shortfall.',
+  takes: ['Idempotency-Key'],
+  body: { schema: stockInput, example: { delta: 100, reason: 'a second pallet' } },
+  answers: {
+    200: {
+      what: 'The change.',
+      body: stockChangeAnswer,
+      example: {
+        no: 1,
+        delta: 100,
+        taken: 0,
+        shortfall: 0,
+        reason: 'a second pallet',
+        by: 'admin',
+        at: '2026-11-13T10:05:00.000Z',
+      },
+    },
+  },
+  problems: ['idempotency_key_reused'],
+} satisfies Call
+
+export const SALE_ORDERS = {
+  ...operators,
+  method: 'GET',
+  path: '/api/admin/sales/{sale}/orders',
+  summary: 'Orders of a sale, by cursor',
+  more: 'With Accept: text/csv all of them are streamed as CSV.',
+  takes: ['Accept'],
+  query: ordersQuery,
+  answers: {
+    200: {
+      what: 'A page of orders, or all as CSV.',
+      body: ordersAnswer,
+      texts: ['text/csv'],
+      example: { orders: [ORDER], next: ORDER.id },
+    },
+  },
+  problems: [],
+} satisfies Call
+
+export const ANY_ORDER = {
+  ...operators,
+  method: 'GET',
+  path: '/api/admin/orders/{id}',
+  summary: 'One order with its payments and history',
+  answers: { 200: { what: 'The order.', body: wholeOrderAnswer, example: WHOLE_ORDER } },
+  problems: [],
+} satisfies Call
+
+export const ANY_ORDER_CANCELLED = {
+  ...operators,
+  method: 'POST',
+  path: '/api/admin/orders/{id}/cancel',
+  summary: 'Cancel an order that is not paid',
+  answers: { 200: { what: 'The order, closed. Again: the same.', body: wholeOrderAnswer, example: WHOLE_ORDER } },
+  problems: ['order_paid', 'not_placed'],
+} satisfies Call
+
+export const ORDER_REFUNDED = {
+  ...operators,
+  method: 'POST',
+  path: '/api/admin/orders/{id}/refund',
+  summary: 'Refund a paid order',
+  more: 'With "restock" its units are on sale again.',
+  body: { schema: refundInput, example: { restock: true } },
+  answers: { 200: { what: 'The order, closed/refunded.', body: wholeOrderAnswer, example: WHOLE_ORDER } },
+  problems: ['order_not_paid'],
+} satisfies Call
+
+export const AUDIT_READ = {
+  ...operators,
+  method: 'GET',
+  path: '/api/admin/sales/{sale}/audit',
+  summary: 'Pieces by state, gate and ledger side by side',
+  answers: { 200: { what: 'One line per item.', body: auditsAnswer, example: { items: [AUDIT] } } },
+  problems: [],
+} satisfies Call
+
+export const RECONCILED = {
+  ...operators,
+  method: 'POST',
+  path: '/api/admin/sales/{sale}/reconcile',
+  summary: 'Compare gate, ledger and payments, and repair',
+  answers: {
+    200: { what: 'What differed, what was done.', body: reportAnswer, example: { differences: [], repairs: [] } },
+  },
+  problems: [],
+} satisfies Call
+
+export const REPORTS = {
+  ...operators,
+  method: 'GET',
+  path: '/api/admin/sales/{sale}/reports',
+  summary: 'What the sale came to, and the latest reconciliations',
+  answers: { 200: { what: 'Results and reports.', body: reportsAnswer, example: { results: [], reports: [] } } },
+  problems: [],
+} satisfies Call
+
+export const LOG_READ = {
+  ...operators,
+  method: 'GET',
+  path: '/api/admin/log',
+  summary: 'Who changed what, when',
+  query: pageQuery(100, 1000),
+  answers: {
+    200: {
+      what: 'A page of the log, oldest first.',
+      body: logAnswer,
+      example: {
+        log: [
+          { id: '7', at: '2026-11-13T09:00:00.000Z', by: 'admin', action: 'sale.publish', sale: SALE.id, details: {} },
+        ],
+        next: null,
+      },
+    },
+  },
+  problems: [],
+} satisfies Call
+
+export const OPERATOR_CALLS: readonly Call[] = [
+  SALE_CREATED,
+  ALL_SALES,
+  ANY_SALE,
+  SALE_EDITED,
+  SALE_DELETED,
+  saleMoved('publish'),
+  saleMoved('warm'),
+  saleMoved('pause'),
+  saleMoved('resume'),
+  saleMoved('end'),
+  STOCK_CHANGED,
+  SALE_ORDERS,
+  ANY_ORDER,
+  ANY_ORDER_CANCELLED,
+  ORDER_REFUNDED,
+  AUDIT_READ,
+  RECONCILED,
+  REPORTS,
+  LOG_READ,
+]

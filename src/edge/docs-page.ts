@@ -1,0 +1,104 @@
+/**
+ * The API's description for people: plain HTML made on the server, without scripts, pictures or anything from elsewhere; one style, which
+ * the page's security policy names by its hash. Everything shown is escaped.
+ */
+
+import type { Json, OpenApi, Operation } from './openapi.ts'
+import { GUIDE } from './problem-guide.ts'
+import { PROBLEMS, type ProblemCode } from './problems.ts'
+
+export const STYLE = `
+:root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: light-dark(#0b57d0, #8ab4f8) }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 1rem }
+h1 { font-size: 1.6rem } h2 { border-bottom: 1px solid var(--line); margin-top: 2.5rem } h3 { font-size: 1rem; margin: 0 }
+a { color: var(--accent) }
+code, pre { font: 0.875em/1.45 ui-monospace, monospace } code { overflow-wrap: anywhere }
+pre { background: var(--soft); border-radius: 6px; overflow-x: auto; padding: 0.75rem }
+details { border: 1px solid var(--line); border-radius: 8px; margin: 0.5rem 0; padding: 0.5rem 0.75rem }
+summary { cursor: pointer } summary h3 { display: inline } summary span { opacity: 0.8 }
+table { border-collapse: collapse; display: block; overflow-x: auto } td, th { border-top: 1px solid var(--line); padding: 0.35rem 0.75rem 0.35rem 0; text-align: left; vertical-align: top }
+dt { font-weight: 600; margin-top: 1.25rem } dd { margin: 0.25rem 0 }
+nav a { margin-right: 1rem }
+:target { outline: 2px solid var(--accent); outline-offset: 4px }
+`
+
+export function docsPage(document: OpenApi): string {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+  )
+  const groups = document.tags.map(({ name }) => {
+    const inGroup = operations.filter(({ operation }) => operation.tags.includes(String(name)))
+    if (inGroup.length === 0) return ''
+    const shown = inGroup.map(({ method, path, operation }) => showOperation(method, path, operation))
+    return `<h2 id="${escaped(name)}">${escaped(name)}</h2>${shown.join('\n')}`
+  })
+  const schemas = Object.entries(document.components.schemas).map(
+    ([name, schema]) =>
+      `<details id="schema-${escaped(name)}"><summary><h3>${escaped(name)}</h3></summary>${pretty(schema)}</details>`,
+  )
+  return page(
+    'Stampede: the API',
+    `<p>${escaped(document.info.description)}</p>
+<nav>${document.tags.map(({ name }) => `<a href="#${escaped(name)}">${escaped(name)}</a>`).join('')}<a href="#shapes">Shapes</a><a href="/docs/errors">Errors</a><a href="/openapi.json">openapi.json</a></nav>
+${groups.join('\n')}
+<h2 id="shapes">Shapes</h2>
+${schemas.join('\n')}`,
+  )
+}
+
+export function errorsPage(): string {
+  const entries = (Object.keys(PROBLEMS) as ProblemCode[]).map(code => {
+    const { status, title } = PROBLEMS[code]
+    const { means, todo, more } = GUIDE[code]
+    const members =
+      more === undefined ? '' : `<dd>Also in the body: ${more.map(one => `<code>${one}</code>`).join(', ')}.</dd>`
+    return `<dt id="${code}"><code>${code}</code> · ${status} · ${escaped(title)}</dt><dd>${escaped(means)}</dd><dd>What to do: ${escaped(todo)}</dd>${members}`
+  })
+  return page(
+    'Stampede: problem codes',
+    `<p>Every error is <code>application/problem+json</code> (RFC 9457). Programs go by <code>code</code>; the words may change.</p>
+<nav><a href="/docs">The API</a></nav>
+<dl>${entries.join('\n')}</dl>`,
+  )
+}
+
+function showOperation(method: string, path: string, operation: Operation): string {
+  const who = operation.security.map(one => Object.keys(one)[0]).join(' or ') || 'anyone'
+  const parameters = operation.parameters.map(
+    ({ name, in: place, description, schema }) =>
+      `<tr><td><code>${escaped(name)}</code></td><td>${escaped(place)}</td><td>${escaped(description ?? (schema as Json).description ?? '')}</td></tr>`,
+  )
+  const body = (operation.requestBody?.content as Json | undefined)?.['application/json'] as Json | undefined
+  const responses = Object.entries(operation.responses).map(([status, response]) => {
+    const example = ((response.content as Json | undefined)?.['application/json'] as Json | undefined)?.example
+    const shown = example === undefined ? '' : pretty(example)
+    return `<tr><td><b>${escaped(status)}</b></td><td>${linked(String(response.description))}${shown}</td></tr>`
+  })
+  return `<details id="${operation.operationId}"><summary><h3><code>${method} ${escaped(path)}</code></h3> <span>${escaped(operation.summary)}</span></summary>
+<p>${operation.description === undefined ? '' : `${escaped(operation.description)} `}Asked by: ${escaped(who)}.</p>
+${parameters.length === 0 ? '' : `<table>${parameters.join('')}</table>`}
+${body === undefined ? '' : `<p>Body:</p>${pretty(body.example)}`}
+<table>${responses.join('')}</table></details>`
+}
+
+/** Codes in backticks lead to their explanation. */
+function linked(text: string): string {
+  return escaped(text).replace(/`([a-z_]+)`/g, '<a href="/docs/errors#$1"><code>$1</code></a>')
+}
+
+function pretty(value: unknown): string {
+  return `<pre><code>${escaped(JSON.stringify(value, undefined, 2))}</code></pre>`
+}
+
+function page(title: string, content: string): string {
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escaped(title)}</title><style>${STYLE}</style></head>
+<body><h1>${escaped(title)}</h1>
+${content}
+</body></html>
+`
+}
+
+function escaped(text: unknown): string {
+  return String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+}

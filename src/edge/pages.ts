@@ -1,0 +1,93 @@
+/**
+ * The pages as bytes, bundled once at start: HTML that is asked for again each time (it is small, and its ETag saves most of it), and
+ * files whose name changes with their content, kept for ever by whoever likes. Compressed beforehand, so serving them costs a look-up.
+ *
+ * The headers say what a page may do: load from here and nowhere else, run no script or style of its own text, be framed by nobody.
+ * Pictures are the exception: a product's picture may lie on any HTTPS address, because the shop says where.
+ */
+
+import { createHash } from 'node:crypto'
+import { extname } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { type BuiltPage, buildPage } from '../../web/build.ts'
+
+export interface PageFile {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly gzipped: Uint8Array<ArrayBuffer>
+  readonly etag: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export interface Pages {
+  readonly buyer: PageFile
+  readonly ops: PageFile
+  /** By name, without the path. */
+  readonly assets: ReadonlyMap<string, PageFile>
+}
+
+export const ASSETS_PATH = '/assets/'
+
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'self'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' https: data:",
+  "connect-src 'self'",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ')
+
+export const PAGE_HEADERS: Readonly<Record<string, string>> = {
+  'cache-control': 'no-cache',
+  'content-security-policy': CONTENT_SECURITY_POLICY,
+  'cross-origin-opener-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+  'referrer-policy': 'same-origin',
+  'x-content-type-options': 'nosniff',
+}
+
+export const ASSET_HEADERS: Readonly<Record<string, string>> = {
+  'cache-control': 'public, max-age=31536000, immutable',
+  'x-content-type-options': 'nosniff',
+}
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+export async function loadPages(): Promise<Pages> {
+  const [buyer, ops] = await Promise.all([buildPage('buyer', ASSETS_PATH), buildPage('ops', ASSETS_PATH)])
+  const files = [...buyer.files, ...ops.files]
+  return {
+    buyer: htmlFile(buyer),
+    ops: htmlFile(ops),
+    assets: new Map(files.map(({ name, text }) => [name, assetFile(name, text)])),
+  }
+}
+
+function htmlFile({ html }: BuiltPage): PageFile {
+  return pageFile(html, { 'content-type': 'text/html; charset=utf-8', ...PAGE_HEADERS })
+}
+
+function assetFile(name: string, text: string): PageFile {
+  return pageFile(text, {
+    'content-type': CONTENT_TYPES[extname(name)] ?? 'application/octet-stream',
+    ...ASSET_HEADERS,
+  })
+}
+
+function pageFile(text: string, headers: Readonly<Record<string, string>>): PageFile {
+  const bytes = Buffer.from(text)
+  return {
+    bytes,
+    gzipped: gzipSync(bytes, { level: 9 }),
+    // Weak, because the compressed and the plain form share it.
+    etag: `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
+    headers: { ...headers, vary: 'accept-encoding' },
+  }
+}

@@ -1,0 +1,44 @@
+/** `/openapi.json`, `/docs` and `/docs/errors`: the calls that this server really has, described. Made once, at the start. */
+
+import type { Call } from '../call.ts'
+import { ALL_CALLS } from '../calls/all-calls.ts'
+import { DOCS, DOCS_ERRORS, OPENAPI } from '../calls/operations-calls.ts'
+import { docsPage, errorsPage, STYLE } from '../docs-page.ts'
+import { jsonWithEtag, type Route, route, withEtag } from '../exchange.ts'
+import { describeCalls } from '../openapi.ts'
+import { pageHeaders } from '../security-headers.ts'
+
+/** `others` are all the other routes of this server. */
+export function docsRoutes(others: readonly Route[]): readonly Route[] {
+  const document = describeCalls(callsOf(others))
+  const api = docsPage(document)
+  const errors = errorsPage()
+  const headers = pageHeaders(STYLE)
+  return [
+    route(OPENAPI, ({ request }) => jsonWithEtag(request, document)),
+    route(DOCS, ({ request }) => withEtag(request, api, headers)),
+    route(DOCS_ERRORS, ({ request }) => withEtag(request, errors, headers)),
+  ]
+}
+
+/** Routes of the API that nobody has described stand there as such: better a gap that is seen than one that is not. */
+function callsOf(routes: readonly Route[]): readonly Call[] {
+  const named = ({ method, path }: Pick<Call, 'method' | 'path'>) => `${method} ${path}`
+  const there = new Set([...routes, OPENAPI, DOCS, DOCS_ERRORS].map(named))
+  const known = new Set(ALL_CALLS.map(named))
+  const unknown = routes.filter(one => one.path.startsWith('/api/') && !known.has(named(one)))
+  return [
+    ...ALL_CALLS.filter(call => call.apart === true || there.has(named(call))),
+    ...unknown.map(
+      ({ method, path }): Call => ({
+        method,
+        path,
+        group: 'Operations',
+        summary: 'Not described',
+        who: 'anyone',
+        answers: {},
+        problems: [],
+      }),
+    ),
+  ]
+}

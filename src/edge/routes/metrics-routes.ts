@@ -1,0 +1,29 @@
+/** What Prometheus reads, for operators. On a port of its own it needs no token: see `startMetricsServer`. */
+
+import type { Route } from '../exchange.ts'
+import type { Identity } from '../identity.ts'
+
+/** The text, and what it calls itself. */
+export interface Scrape {
+  readonly contentType: string
+  render(): Promise<string>
+}
+
+export function metricsRoutes(scrape: Scrape, identity: Pick<Identity, 'operator'>): readonly Route[] {
+  return [
+    {
+      method: 'GET',
+      path: '/metrics',
+      handle({ request }) {
+        identity.operator(request)
+        return scrapeResponse(scrape)
+      },
+    },
+  ]
+}
+
+export async function scrapeResponse(scrape: Scrape): Promise<Response> {
+  return new Response(await scrape.render(), {
+    headers: { 'content-type': scrape.contentType, 'cache-control': 'no-store' },
+  })
+}

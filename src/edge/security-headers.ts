@@ -1,0 +1,25 @@
+/** What browsers are told about every answer they could render. The crowd's refusals carry less (`problems.ts`): they are the cheapest bytes. */
+
+import { createHash } from 'node:crypto'
+
+const ALWAYS = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+/** For data: should a browser show it all the same, it runs, loads and frames nothing. */
+export const UNRENDERED = {
+  ...ALWAYS,
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+}
+
+/** For a page of ours without scripts, whose only style is the given text in a style element. */
+export function pageHeaders(style: string): Readonly<Record<string, string>> {
+  const hash = createHash('sha256').update(style).digest('base64')
+  return {
+    ...ALWAYS,
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  }
+}

@@ -1,0 +1,32 @@
+/** Where the pieces of all items on sale are, added up: for whoever watches the system as a whole. Costs the ledger a statement per sale. */
+
+import type { SaleId } from '../domain/ids.ts'
+import type { NearGate } from '../gate/near.ts'
+import type { Orders } from '../ledger/orders.ts'
+import type { Pieces } from '../telemetry/watched.ts'
+import type { Shelf } from './on-sale.ts'
+
+export async function countPieces(parts: {
+  readonly shelf: Shelf
+  readonly near: NearGate
+  readonly orders: Pick<Orders, 'audit'>
+}): Promise<Pieces> {
+  const sum = { available: 0, left: 0, held: 0, pending: 0, paid: 0, releasing: 0, oldestReleaseMs: 0 }
+  const sales = new Set<SaleId>()
+  for (const { sale, item } of parts.shelf.values()) {
+    sales.add(sale.id)
+    const look = parts.near.lookNow(item.id)
+    sum.left += look?.left ?? 0
+    sum.held += look?.held ?? 0
+  }
+  for (const sale of sales) {
+    for (const line of await parts.orders.audit(sale)) {
+      sum.available += line.available
+      sum.pending += line.pending
+      sum.paid += line.paid
+      sum.releasing += line.releases
+      sum.oldestReleaseMs = Math.max(sum.oldestReleaseMs, line.oldestReleaseMs ?? 0)
+    }
+  }
+  return sum
+}

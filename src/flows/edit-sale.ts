@@ -1,0 +1,251 @@
+/**
+ * An operator changes a sale. A draft is free: every field, and `items` replaces the whole list. Once published, only what breaks no
+ * word already given: names, words and pictures, the warm-up before it began, the opening before it happened, the closing before it
+ * is over, and terms that only later orders see. One field that can't be changed refuses the whole edit; nothing is changed then.
+ *
+ * Decided under the sale's lock by the ledger's clock. A field that already has the value asked for is no change, so a client may send back
+ * what it read. The operator hears "done" when the gate has the new window.
+ */
+
+import { assert } from '../base/assert.ts'
+import { toRfc3339 } from '../base/clock.ts'
+import type { Loop } from '../base/loop.ts'
+import type { IdMaker } from '../base/snowflake.ts'
+import type { ItemId, SaleId } from '../domain/ids.ts'
+import type { Item } from '../domain/item.ts'
+import type { Money } from '../domain/money.ts'
+import type { Sale, SaleRule, StoredSaleState } from '../domain/sale.ts'
+import type { NearGate } from '../gate/near.ts'
+import type { Editing, FieldChange, SaleWrite } from '../ledger/editing.ts'
+import type { Sales } from '../ledger/sales.ts'
+import type { NewSale } from './create-sale.ts'
+import type { Shelf } from './on-sale.ts'
+
+type NewItem = NewSale['items'][number]
+
+/** Of a published sale's item. Undefined: leave it as it is; null: without one from now on. */
+export interface ItemEdit {
+  readonly id?: ItemId | undefined
+  readonly name?: string | undefined
+  readonly sku?: string | null | undefined
+  readonly image?: string | null | undefined
+  readonly price?: Money | undefined
+  readonly listPrice?: Money | null | undefined
+  readonly units?: number | undefined
+  readonly quantityMax?: number | undefined
+  readonly attemptsMax?: number | undefined
+  readonly payWithinMs?: number | undefined
+  readonly whenGateDown?: 'ledger' | 'shut' | undefined
+  readonly homeDoor?: 'gate' | 'ledger' | undefined
+  readonly shards?: number | undefined
+}
+
+/** A field, and why it can't be so. */
+interface FieldFault {
+  readonly field: string
+  readonly why: string
+}
+
+export interface SaleEdit {
+  readonly name?: string | undefined
+  readonly opensAtMs?: number | undefined
+  readonly closesAtMs?: number | undefined
+  readonly rule?: SaleRule | undefined
+  readonly warmBeforeMs?: number | undefined
+  /** Read both ways by whoever checked the input: as changes of items that are there, and as the new list of a draft. */
+  readonly items?: { readonly edits: readonly ItemEdit[]; readonly fresh: readonly NewItem[] | FieldFault } | undefined
+}
+
+type Refused =
+  | ({ readonly kind: 'not_changeable' } & FieldFault)
+  /** Can't be so in any state. */
+  | ({ readonly kind: 'invalid' } & FieldFault)
+
+type EditSaleOutcome =
+  | { readonly kind: 'done'; readonly sale: Sale }
+  | { readonly kind: 'missing' }
+  /** Written; the gate does not show it yet, the keeper goes on trying. */
+  | { readonly kind: 'busy' }
+  | Refused
+
+type DeleteSaleOutcome =
+  | { readonly kind: 'done' | 'missing' }
+  | { readonly kind: 'not_possible'; readonly state: StoredSaleState }
+
+export interface EditSaleParts {
+  readonly editing: Editing
+  readonly sales: Sales
+  readonly ids: Pick<IdMaker, 'next'>
+  readonly near: NearGate
+  readonly shelf: Shelf
+  readonly keeper: Pick<Loop, 'round'>
+  readonly changed: () => void
+}
+
+/** A warm-up that has begun stays begun when the opening moves away; a little more than needed, for the time that passes until it is written. */
+const WARM_MARGIN_MS = 1_000
+
+const DECIDED = { kind: 'decided' } as const
+
+export async function editSale(parts: EditSaleParts, id: SaleId, edit: SaleEdit, by: string): Promise<EditSaleOutcome> {
+  const decided = await parts.editing.edit<Refused | typeof DECIDED>(id, by, (sale, nowMs) => {
+    const decision = sale.state === 'draft' ? editDraft(sale, edit, parts.ids) : editPublished(sale, edit, nowMs)
+    if ('kind' in decision) return { result: decision }
+    return { ...(decision.changes.length > 0 && { write: decision }), result: DECIDED }
+  })
+  if (decided === undefined) return { kind: 'missing' }
+  if (decided.kind !== 'decided') return decided
+  parts.changed()
+  await parts.keeper.round()
+  const sale = await parts.sales.find(id)
+  if (sale === undefined) return { kind: 'missing' }
+  return sale.items.every(item => showsWindow(parts, sale, item.id)) ? { kind: 'done', sale } : { kind: 'busy' }
+}
+
+export async function deleteSale(parts: EditSaleParts, id: SaleId, by: string): Promise<DeleteSaleOutcome> {
+  const removed = await parts.editing.remove(id, by)
+  parts.changed()
+  if (removed) return { kind: 'done' }
+  const sale = await parts.sales.find(id)
+  return sale === undefined ? { kind: 'missing' } : { kind: 'not_possible', state: sale.state }
+}
+
+/** Items that nobody sells here have no window to show. */
+function showsWindow({ near, shelf }: EditSaleParts, sale: Sale, item: ItemId): boolean {
+  const look = shelf.get(item)?.current ? near.lookNow(item) : undefined
+  if (look === undefined || sale.state === 'over') return true
+  return look.opensAtMs === sale.opensAtMs && look.closesAtMs === sale.closesAtMs
+}
+
+function editDraft(sale: Sale, edit: SaleEdit, ids: Pick<IdMaker, 'next'>): SaleWrite | Refused {
+  const { items, ...fields } = edit
+  const next: Sale = { ...sale, ...given(fields) }
+  if (next.opensAtMs >= next.closesAtMs)
+    return { kind: 'invalid', field: 'closesAt', why: 'must be later than opensAt' }
+  const changes = saleChanges(sale, next)
+  if (items === undefined) return { sale: next, items: new Set(), changes }
+  const { fresh } = items
+  if ('field' in fresh) return { kind: 'invalid', ...fresh }
+  assert(fresh.length === items.edits.length, 'the items were read as two lists of different lengths')
+  const known = new Set(sale.items.map(item => item.id))
+  const list: Item[] = []
+  for (const [i, item] of fresh.entries()) {
+    const id = items.edits[i]?.id
+    // Each of the sale's own ids once: an item sent back keeps its id.
+    if (id !== undefined && !known.delete(id))
+      return { kind: 'invalid', field: `items.${i}.id`, why: 'is no item of this sale, or named twice' }
+    const made = { available: item.units, door: 'shut', epoch: 0, gateEpoch: 0, changeNo: 0 } as const
+    list.push({ ...item, ...made, id: id ?? ids.next(), sale: sale.id })
+  }
+  changes.push({ field: 'items', from: sale.items.length, to: list.length })
+  return { sale: { ...next, items: list }, items: 'replaced', changes }
+}
+
+function editPublished(sale: Sale, edit: SaleEdit, nowMs: number): SaleWrite | Refused {
+  const { items, ...fields } = edit
+  const next: Sale = { ...sale, ...given(fields) }
+  const fault = windowFault(sale, next, nowMs)
+  if (fault !== undefined) return { kind: 'not_changeable', ...fault }
+  const changes = saleChanges(sale, next)
+  const edited = new Map<ItemId, Item>()
+  for (const [i, wish] of (items?.edits ?? []).entries()) {
+    if (wish.id === undefined)
+      return { kind: 'not_changeable', field: 'items', why: 'can only be changed one by one, by id, once published' }
+    const item = sale.items.find(one => one.id === wish.id)
+    if (item === undefined || edited.has(wish.id))
+      return { kind: 'invalid', field: `items.${i}.id`, why: 'is no item of this sale, or named twice' }
+    const decided = editItem(item, wish, `items.${i}.`)
+    if ('kind' in decided) return decided
+    edited.set(item.id, decided.item)
+    changes.push(...decided.changes)
+  }
+  const warmBegun = nowMs >= sale.opensAtMs - sale.warmBeforeMs
+  const warmBeforeMs = warmBegun
+    ? Math.max(next.warmBeforeMs, next.opensAtMs - nowMs + WARM_MARGIN_MS)
+    : next.warmBeforeMs
+  const list = sale.items.map(item => edited.get(item.id) ?? item)
+  return { sale: { ...next, warmBeforeMs, items: list }, items: new Set(edited.keys()), changes }
+}
+
+/** What stands against the new times, rule and warm-up of a published sale. */
+function windowFault(sale: Sale, next: Sale, nowMs: number): FieldFault | undefined {
+  const over = sale.state === 'over' || nowMs >= sale.closesAtMs
+  if (next.rule !== sale.rule) return { field: 'rule', why: 'is fixed once published' }
+  if (next.opensAtMs !== sale.opensAtMs) {
+    if (over || nowMs >= sale.opensAtMs) return { field: 'opensAt', why: 'the sale has opened already' }
+    if (next.opensAtMs <= nowMs) return { field: 'opensAt', why: 'must not lie in the past' }
+    if (next.opensAtMs >= next.closesAtMs) return { field: 'opensAt', why: 'must be earlier than closesAt' }
+  }
+  if (next.closesAtMs !== sale.closesAtMs) {
+    if (over) return { field: 'closesAt', why: 'the sale is over' }
+    if (next.closesAtMs <= nowMs)
+      return { field: 'closesAt', why: 'must lie in the future; end the sale to close it now' }
+    if (next.opensAtMs >= next.closesAtMs) return { field: 'closesAt', why: 'must be later than opensAt' }
+  }
+  if (next.warmBeforeMs !== sale.warmBeforeMs && (over || nowMs >= sale.opensAtMs - sale.warmBeforeMs))
+    return { field: 'warmBeforeSeconds', why: 'the warm-up has begun already' }
+  return undefined
+}
+
+function editItem(
+  item: Item,
+  wish: ItemEdit,
+  prefix: string,
+): { readonly item: Item; readonly changes: readonly FieldChange[] } | Refused {
+  const fixed = ['units', 'quantityMax', 'attemptsMax', 'shards'] as const
+  const moved =
+    fixed.find(field => wish[field] !== undefined && wish[field] !== item[field]) ??
+    (wish.price !== undefined && !sameMoney(wish.price, item.price) ? 'price' : undefined) ??
+    (wish.homeDoor !== undefined && wish.homeDoor !== item.homeDoor ? 'door' : undefined)
+  if (moved !== undefined) {
+    const why = moved === 'units' ? 'are changed through the stock call once published' : 'is fixed once published'
+    return { kind: 'not_changeable', field: `${prefix}${moved}`, why }
+  }
+  if (wish.listPrice && wish.listPrice.currency !== item.price.currency)
+    return { kind: 'invalid', field: `${prefix}listPrice`, why: 'must be in the currency of the price' }
+  const next: Item = {
+    ...item,
+    name: wish.name ?? item.name,
+    sku: wish.sku === undefined ? item.sku : (wish.sku ?? undefined),
+    image: wish.image === undefined ? item.image : (wish.image ?? undefined),
+    listPrice: wish.listPrice === undefined ? item.listPrice : (wish.listPrice ?? undefined),
+    payWithinMs: wish.payWithinMs ?? item.payWithinMs,
+    whenGateDown: wish.whenGateDown ?? item.whenGateDown,
+  }
+  const changes = compare(prefix, [
+    ['name', item.name, next.name],
+    ['sku', item.sku, next.sku],
+    ['image', item.image, next.image],
+    ['listPrice', item.listPrice?.amount, next.listPrice?.amount],
+    ['payWithinSeconds', item.payWithinMs / 1000, next.payWithinMs / 1000],
+    ['whenGateDown', item.whenGateDown, next.whenGateDown],
+  ])
+  return { item: next, changes }
+}
+
+function saleChanges(from: Sale, to: Sale): FieldChange[] {
+  return compare('', [
+    ['name', from.name, to.name],
+    ['opensAt', toRfc3339(from.opensAtMs), toRfc3339(to.opensAtMs)],
+    ['closesAt', toRfc3339(from.closesAtMs), toRfc3339(to.closesAtMs)],
+    ['rule', from.rule, to.rule],
+    ['warmBeforeSeconds', from.warmBeforeMs / 1000, to.warmBeforeMs / 1000],
+  ])
+}
+
+function compare(prefix: string, fields: readonly (readonly [string, unknown, unknown])[]): FieldChange[] {
+  return fields
+    .filter(([, from, to]) => from !== to)
+    .map(([field, from, to]) => ({ field: `${prefix}${field}`, from: from ?? null, to: to ?? null }))
+}
+
+function sameMoney(a: Money, b: Money): boolean {
+  return a.amount === b.amount && a.currency === b.currency
+}
+
+/** Without what was not given: a spread must not overwrite with undefined. */
+function given<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>
+  }
+}

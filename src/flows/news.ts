@@ -1,0 +1,35 @@
+/**
+ * What has just happened, for whoever shows it to people. Flows tell it after the ledger's commit, never before; whoever listens gets
+ * orders and sales as they are now, not what was done to them. Nothing is kept and nothing is promised: who was not listening reads
+ * the current state when it comes back. How many pieces are left is not told here but looked at in the gate, because at the opening it
+ * changes with every batch.
+ *
+ * In this process only; between processes the same words travel over a channel that they share.
+ */
+
+import type { Order } from '../domain/order.ts'
+import type { Sale } from '../domain/sale.ts'
+
+export interface NewsListener {
+  /** Called on the way of every placed order: must be quick, and must not throw. */
+  orderChanged(order: Order): void
+  saleChanged(sale: Sale): void
+}
+
+export interface News extends NewsListener {
+  /** From now on, until the end of the process. */
+  listen(listener: NewsListener): void
+}
+
+export function createNews(): News {
+  const listeners: NewsListener[] = []
+  return {
+    listen: listener => void listeners.push(listener),
+    orderChanged(order) {
+      for (const listener of listeners) listener.orderChanged(order)
+    },
+    saleChanged(sale) {
+      for (const listener of listeners) listener.saleChanged(sale)
+    },
+  }
+}

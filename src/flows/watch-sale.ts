@@ -1,0 +1,62 @@
+/**
+ * One look at a sale for whoever watches it: the audit, and beside each item how it stands in this process. While the ledger is away
+ * there is no audit, and the look says so instead of failing: that is when somebody looks.
+ */
+
+import { Fault } from '../base/fault.ts'
+import type { ItemId, SaleId } from '../domain/ids.ts'
+import type { Sale } from '../domain/sale.ts'
+import type { Sales } from '../ledger/sales.ts'
+import { type AuditLine, type AuditParts, auditItems } from './audit-sale.ts'
+import type { OnSale } from './on-sale.ts'
+
+export interface WatchSaleParts extends AuditParts {
+  readonly sales: Pick<Sales, 'find'>
+}
+
+export interface ItemStanding {
+  readonly item: ItemId
+  /** Asks that wait before the gate. */
+  readonly line: number
+  /** Reservations that the ledger has not confirmed yet. */
+  readonly unsettled: number
+  /** selling: this process sells it; withdrawn: it did and is not sure any more; skewed: nobody knows what time it is; away: it does not. */
+  readonly selling: 'selling' | 'withdrawn' | 'skewed' | 'away'
+}
+
+export interface SaleLook {
+  readonly sale: Sale
+  /** Undefined while the ledger is away. */
+  readonly audit: readonly AuditLine[] | undefined
+  readonly standings: readonly ItemStanding[]
+}
+
+/** Undefined: there is no such sale. Throws the ledger's fault only when nothing at all is known of the sale here. */
+export async function watchSale(parts: WatchSaleParts, id: SaleId): Promise<SaleLook | undefined> {
+  try {
+    const sale = await parts.sales.find(id)
+    if (sale === undefined) return undefined
+    return { sale, audit: await auditItems(parts, sale), standings: standingsOf(parts, sale) }
+  } catch (error) {
+    const known = [...parts.shelf.values()].find(onSale => onSale.sale.id === id)?.sale
+    if (!(error instanceof Fault) || known === undefined) throw error
+    return { sale: known, audit: undefined, standings: standingsOf(parts, known) }
+  }
+}
+
+function standingsOf({ shelf }: WatchSaleParts, sale: Sale): readonly ItemStanding[] {
+  return sale.items.map(({ id }) => {
+    const onSale = shelf.get(id)
+    return {
+      item: id,
+      line: onSale?.line.depth() ?? 0,
+      unsettled: onSale?.unsettled.size ?? 0,
+      selling: onSale === undefined ? 'away' : sellingOf(onSale),
+    }
+  })
+}
+
+export function sellingOf(onSale: OnSale): Exclude<ItemStanding['selling'], 'away'> {
+  if (!onSale.current) return 'withdrawn'
+  return onSale.skewed ? 'skewed' : 'selling'
+}

@@ -1,0 +1,191 @@
+/**
+ * Trees of files, listed and copied for backups. A copy is closed to others, on disk (fsync), and comes with the SHA-256 of the very
+ * bytes that were written. Files that vanish between the list and the copy are left out: PostgreSQL removes and replaces its own at any
+ * time, and its write-ahead log knows. A link is refused: what it points to would not be in the copy.
+ * Bounded: a few files at a time, a megabyte of each.
+ */
+
+import { createHash } from 'node:crypto'
+import { type FileHandle, mkdir, open, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Fault } from '../../base/fault.ts'
+import { errnoOf } from './errno.ts'
+
+export interface FoundFile {
+  /** Below the root, with forward slashes. */
+  readonly path: string
+  readonly bytes: number
+}
+
+export interface HashedFile extends FoundFile {
+  readonly sha256: string
+}
+
+export interface Tree {
+  /** Outer ones first. */
+  readonly folders: readonly string[]
+  readonly files: readonly FoundFile[]
+}
+
+interface Progress {
+  readonly files: number
+  readonly filesMax: number
+  readonly bytes: number
+  readonly bytesMax: number
+}
+
+export type OnProgress = (progress: Progress) => void
+
+const CHUNK_BYTES = 1 << 20
+const FILES_AT_ONCE = 4
+
+/** Everything below `root` that `wanted` does not turn away; a folder turned away is not entered. */
+export async function listTree(root: string, wanted: (path: string) => boolean): Promise<Tree> {
+  const folders: string[] = []
+  const files: FoundFile[] = []
+  const walk = async (inside: string) => {
+    for (const entry of await readdir(join(root, inside), { withFileTypes: true })) {
+      const path = inside === '' ? entry.name : `${inside}/${entry.name}`
+      if (!wanted(path)) continue
+      if (entry.isDirectory()) {
+        folders.push(path)
+        await walk(path)
+      } else if (entry.isFile()) {
+        const found = await stat(join(root, path)).catch(gone)
+        if (found !== undefined) files.push({ path, bytes: found.size })
+      } else {
+        throw new Fault('backup_link', `${join(root, path)} is neither a file nor a folder; a backup can't hold it`)
+      }
+    }
+  }
+  await walk('')
+  return { folders, files }
+}
+
+export async function makeFolders(root: string, folders: readonly string[]): Promise<void> {
+  for (const folder of folders) await mkdir(join(root, folder), { mode: 0o700 })
+}
+
+/** Copies the files into folders that are there already; returns what was copied, in the order of the list. */
+export async function copyFiles(
+  from: string,
+  to: string,
+  files: readonly FoundFile[],
+  onProgress: OnProgress,
+): Promise<readonly HashedFile[]> {
+  const copied = await eachFile(files, onProgress, file => copyFile(from, to, file.path))
+  return copied.filter(file => file !== undefined)
+}
+
+/** Reads the files and says what they are. One that is gone is left out. */
+export async function hashFiles(
+  root: string,
+  files: readonly FoundFile[],
+  onProgress: OnProgress,
+): Promise<readonly HashedFile[]> {
+  const hashed = await eachFile(files, onProgress, async ({ path }) => {
+    const source = await open(join(root, path), 'r').catch(gone)
+    if (source === undefined) return undefined
+    try {
+      return { path, ...(await pour(source, undefined)) }
+    } finally {
+      await source.close()
+    }
+  })
+  return hashed.filter(file => file !== undefined)
+}
+
+/** A file of our own making, under the same terms as a copy. */
+export async function writeWhole(root: string, path: string, content: string | Uint8Array): Promise<HashedFile> {
+  const bytes = typeof content === 'string' ? Buffer.from(content, 'utf8') : content
+  const target = await open(join(root, path), 'wx', 0o600)
+  try {
+    await target.writeFile(bytes)
+    await target.sync()
+  } finally {
+    await target.close()
+  }
+  return { path, bytes: bytes.byteLength, sha256: createHash('sha256').update(bytes).digest('hex') }
+}
+
+/** The names in these folders are on disk too. */
+export async function syncFolders(root: string, folders: readonly string[]): Promise<void> {
+  for (const folder of [...folders, '']) {
+    const handle = await open(join(root, folder), 'r')
+    try {
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  }
+}
+
+async function copyFile(from: string, to: string, path: string): Promise<HashedFile | undefined> {
+  const source = await open(join(from, path), 'r').catch(gone)
+  if (source === undefined) return undefined
+  try {
+    const target = await open(join(to, path), 'wx', 0o600)
+    try {
+      const poured = await pour(source, target)
+      await target.sync()
+      return { path, ...poured }
+    } finally {
+      await target.close()
+    }
+  } finally {
+    await source.close()
+  }
+}
+
+async function pour(source: FileHandle, target: FileHandle | undefined): Promise<{ bytes: number; sha256: string }> {
+  const hash = createHash('sha256')
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
+  let bytes = 0
+  for (;;) {
+    const { bytesRead } = await source.read(chunk, 0, chunk.length, bytes)
+    if (bytesRead === 0) return { bytes, sha256: hash.digest('hex') }
+    const part = chunk.subarray(0, bytesRead)
+    hash.update(part)
+    for (let written = 0; target !== undefined && written < bytesRead; ) {
+      written += (await target.write(part, written, bytesRead - written, bytes + written)).bytesWritten
+    }
+    bytes += bytesRead
+  }
+}
+
+/** A few at a time, results in order. The first failure ends it. */
+async function eachFile<T>(
+  files: readonly FoundFile[],
+  onProgress: OnProgress,
+  act: (file: FoundFile) => Promise<T>,
+): Promise<T[]> {
+  const results: T[] = new Array(files.length)
+  const bytesMax = files.reduce((sum, file) => sum + file.bytes, 0)
+  let next = 0
+  let done = 0
+  let bytes = 0
+  const work = async () => {
+    while (next < files.length) {
+      const at = next++
+      const file = files[at]!
+      results[at] = await act(file)
+      done += 1
+      bytes += file.bytes
+      onProgress({ files: done, filesMax: files.length, bytes, bytesMax })
+    }
+  }
+  const workers = Array.from({ length: FILES_AT_ONCE }, () =>
+    work().catch(error => {
+      next = files.length
+      throw error
+    }),
+  )
+  // All of them, also after a failure: whoever cleans up must not meet a late writer.
+  for (const settled of await Promise.allSettled(workers)) if (settled.status === 'rejected') throw settled.reason
+  return results
+}
+
+function gone(error: unknown): undefined {
+  if (errnoOf(error) === 'ENOENT') return undefined
+  throw error
+}

@@ -1,0 +1,195 @@
+/**
+ * The data of a PostgreSQL that goes on working, copied so that it starts as of one moment: PostgreSQL is told that a backup begins, the
+ * files are copied as they change, and the write-ahead log of the meantime is copied after them; replaying it makes them whole.
+ *
+ * Guarantees: everything committed before the call is in the copy, and what is committed meanwhile up to the moment of the return's
+ * `pg_backup_stop`. A replication slot of this session keeps PostgreSQL from recycling log files that are still needed; it is gone
+ * with the session, and so is the backup mode, also when this process is killed.
+ */
+
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { assert } from '../../base/assert.ts'
+import { Fault } from '../../base/fault.ts'
+import {
+  copyFiles,
+  type FoundFile,
+  type HashedFile,
+  listTree,
+  makeFolders,
+  type OnProgress,
+  syncFolders,
+  type Tree,
+  writeWhole,
+} from './backup-files.ts'
+import { errnoOf, messageOf } from './errno.ts'
+import { type Connection, connectionTo } from './postmaster.ts'
+
+const CONNECT_MS_MAX = 5_000
+const CONTROL = 'global/pg_control'
+const CONTROL_READS_MAX = 100
+
+/** PostgreSQL makes these anew at every start, or must not find those of another run. The folders themselves it wants to see. */
+const EMPTIED = /^(pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\//
+const LEFT_OUT =
+  /(^|\/)(pgsql_tmp[^/]*|pg_internal\.init[^/]*)$|^(postmaster\.(pid|opts)|backup_label(\.old)?|tablespace_map(\.old)?|[^/]*\.tmp)$/
+/** Of the emptied ones, those PostgreSQL expects. */
+const WAL_FOLDERS = /^pg_wal\/(archive_status|summaries)$/
+
+export interface CopiedData {
+  readonly folders: readonly string[]
+  readonly files: readonly HashedFile[]
+}
+
+/** Copies the data in `dataFolder` into `to`, an empty folder. */
+export async function copyRunning(dataFolder: string, to: string, onProgress: OnProgress): Promise<CopiedData> {
+  const client = new Client({
+    ...whereItListens(dataFolder),
+    application_name: 'stampede backup',
+    connectionTimeoutMillis: CONNECT_MS_MAX,
+  })
+  let lost: Error | undefined
+  client.on('error', error => {
+    lost ??= error
+  })
+  try {
+    await client.connect()
+    return await copyBeside(client, dataFolder, to, onProgress)
+  } catch (error) {
+    // The system's own words (a full disk) say more than a connection that went down with it.
+    if (error instanceof Fault || (errnoOf(error) !== undefined && lost === undefined && 'syscall' in Object(error)))
+      throw error
+    throw new Fault('backup_failed', `PostgreSQL did not go along with the backup: ${messageOf(error)}`, {
+      retryable: true,
+      cause: error,
+    })
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+async function copyBeside(client: Client, dataFolder: string, to: string, onProgress: OnProgress): Promise<CopiedData> {
+  await client.query('SELECT pg_create_physical_replication_slot($1, true, true)', [`stampede_backup_${process.pid}`])
+  const start = await lsn(client, `SELECT pg_backup_start('stampede', true) AS lsn`)
+
+  const tree = await listTree(
+    dataFolder,
+    path => !LEFT_OUT.test(path) && (!EMPTIED.test(path) || WAL_FOLDERS.test(path)),
+  )
+  refuseTablespaces(tree)
+  await makeFolders(to, tree.folders)
+  const plain = tree.files.filter(file => file.path !== CONTROL)
+  const files = [...(await copyFiles(dataFolder, to, plain, onProgress))]
+  // Last, as PostgreSQL's own tool does: a newer one than the files fits, an older one might not.
+  files.push(await writeWhole(to, CONTROL, await readControl(dataFolder)))
+
+  const { rows } = await client.query<{ lsn: string; labelfile: string; spcmapfile: string }>(
+    'SELECT lsn, labelfile, spcmapfile FROM pg_backup_stop(false)',
+  )
+  const [stopped] = rows
+  assert(stopped !== undefined, 'pg_backup_stop answered no row')
+  files.push(await writeWhole(to, 'backup_label', stopped.labelfile))
+  if (stopped.spcmapfile.trim() !== '') files.push(await writeWhole(to, 'tablespace_map', stopped.spcmapfile))
+  files.push(...(await copyWal(client, dataFolder, to, start, toNumber(stopped.lsn), onProgress)))
+  await syncFolders(to, tree.folders)
+  return { folders: tree.folders, files }
+}
+
+/** Where the PostgreSQL that runs on this data can be reached: it says so in its pid file. */
+function whereItListens(dataFolder: string): Connection {
+  let lines: string[]
+  try {
+    lines = readFileSync(join(dataFolder, 'postmaster.pid'), 'utf8').split('\n')
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+    lines = []
+  }
+  const folder = lines[4] ?? ''
+  if (folder === '')
+    throw new Fault(
+      'backup_not_now',
+      'the server that has the data folder is starting or stopping; try again in a moment',
+      {
+        retryable: true,
+      },
+    )
+  return connectionTo(folder)
+}
+
+function refuseTablespaces(tree: Tree): void {
+  if (tree.folders.some(path => path.startsWith('pg_tblspc/')))
+    throw new Fault(
+      'backup_tablespaces',
+      'the database uses tablespaces outside its folder; this backup does not copy them',
+    )
+}
+
+/** PostgreSQL rewrites it in one go; read until twice the same, no half of one is taken. */
+async function readControl(dataFolder: string): Promise<Uint8Array> {
+  let before = await readFile(join(dataFolder, CONTROL))
+  for (let i = 0; i < CONTROL_READS_MAX; i++) {
+    const now = await readFile(join(dataFolder, CONTROL))
+    if (now.equals(before)) return now
+    before = now
+  }
+  throw new Fault('backup_failed', `${CONTROL} changes faster than it can be read`, { retryable: true })
+}
+
+/** The log from where the replay begins to where the backup ended. Each file must be there, whole. */
+async function copyWal(
+  client: Client,
+  dataFolder: string,
+  to: string,
+  start: bigint,
+  stop: bigint,
+  onProgress: OnProgress,
+): Promise<readonly HashedFile[]> {
+  const { rows } = await client.query<{ bytes: string; timeline: number }>(
+    `SELECT setting AS bytes, (SELECT timeline_id FROM pg_control_checkpoint()) AS timeline FROM pg_settings WHERE name = 'wal_segment_size'`,
+  )
+  const [wal] = rows
+  assert(wal !== undefined, 'PostgreSQL has no wal_segment_size')
+  const bytes = Number(wal.bytes)
+  const wanted = walNames(start, stop, BigInt(bytes), wal.timeline)
+  const { files } = await listTree(join(dataFolder, 'pg_wal'), path => !path.includes('/') && !path.endsWith('.tmp'))
+  const histories = files.filter(file => file.path.endsWith('.history'))
+  const segments: FoundFile[] = wanted.map(path => ({ path, bytes }))
+  const copied = await copyFiles(
+    join(dataFolder, 'pg_wal'),
+    join(to, 'pg_wal'),
+    [...segments, ...histories],
+    onProgress,
+  )
+  for (const name of wanted) {
+    if (copied.find(file => file.path === name)?.bytes !== bytes)
+      throw new Fault('backup_wal', `the log file ${name} was gone before it was copied; take the backup again`, {
+        retryable: true,
+      })
+  }
+  return copied.map(file => ({ ...file, path: `pg_wal/${file.path}` }))
+}
+
+/** PostgreSQL's names: timeline, then the segment's number in two halves, each in eight hexadecimal digits. */
+function walNames(start: bigint, stop: bigint, bytes: bigint, timeline: number): string[] {
+  const perHalf = 0x1_0000_0000n / bytes
+  const hex = (value: bigint) => value.toString(16).toUpperCase().padStart(8, '0')
+  const names: string[] = []
+  // `stop` is the first byte that is not needed any more.
+  for (let no = start / bytes; no <= (stop - 1n) / bytes; no++)
+    names.push(`${hex(BigInt(timeline))}${hex(no / perHalf)}${hex(no % perHalf)}`)
+  return names
+}
+
+async function lsn(client: Client, statement: string): Promise<bigint> {
+  const { rows } = await client.query<{ lsn: string }>(statement)
+  return toNumber(rows[0]?.lsn ?? '')
+}
+
+/** `16/B374D848`: the halves of a 64-bit position. */
+function toNumber(lsnText: string): bigint {
+  const [high, low] = lsnText.split('/')
+  assert(high !== undefined && low !== undefined, `"${lsnText}" is not a position in the log`)
+  return (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`)
+}

@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { seededRandom, systemRandom } from '../../base/random.ts'
+import type { PlaceAsk, PlaceReply } from '../orders.ts'
+
+let ledger: TestLedger
+beforeAll(async () => {
+  ledger = await startTestLedger()
+}, 30_000)
+afterAll(() => ledger.stop())
+
+const verdicts = (reply: PlaceReply) => (reply.status === 'ok' ? reply.placings.map(one => one.verdict) : reply.status)
+const rowsOf = (item: string) =>
+  ledger.sql('SELECT id::text, buyer, state, reason, quantity FROM orders WHERE item = $1 ORDER BY id', [item])
+
+describe('placing', () => {
+  test('the same ids again are the same orders, with no second effect', async () => {
+    const { sale, item, epoch } = await ledger.onSale()
+    const asks = [ledger.ask('ann', 2), ledger.ask('ben')]
+    expect(verdicts(await ledger.orders.place(item, epoch, false, asks))).toEqual(['placed', 'placed'])
+    const again = await ledger.orders.place(item, epoch, false, [...asks, ledger.ask('cyd')])
+    expect(verdicts(again)).toEqual(['same', 'same', 'placed'])
+    expect(again).toMatchObject({
+      available: 6,
+      placings: [{ order: { buyer: 'ann', quantity: 2, state: 'pending' } }, {}, {}],
+    })
+    expect(await ledger.pieces(sale)).toMatchObject({ available: 6, pending: 4 })
+  })
+
+  test('an order that was closed meanwhile comes back closed, and buys nothing', async () => {
+    const { sale, item, epoch } = await ledger.onSale()
+    const asks = [ledger.ask('ann')]
+    await ledger.orders.place(item, epoch, false, asks)
+    await ledger.closings.close(item, [asks[0]?.order ?? ''], 'cancelled')
+    expect(await ledger.orders.place(item, epoch, false, asks)).toMatchObject({
+      placings: [{ verdict: 'same', order: { state: 'closed', reason: 'cancelled' } }],
+    })
+    expect(await ledger.pieces(sale)).toMatchObject({ available: 10, pending: 0, releases: 1 })
+  })
+
+  test("another buyer's id is foreign and writes nothing, from before or from the same batch", async () => {
+    const { sale, item, epoch } = await ledger.onSale()
+    const first = ledger.ask('ann')
+    await ledger.orders.place(item, epoch, false, [first])
+    expect(verdicts(await ledger.orders.place(item, epoch, false, [{ ...first, buyer: 'eve' }]))).toEqual(['foreign'])
+    const second = ledger.ask('ben')
+    const batch = [second, { ...second, buyer: 'eve' }, second]
+    expect(verdicts(await ledger.orders.place(item, epoch, false, batch))).toEqual(['placed', 'foreign', 'same'])
+    expect((await rowsOf(item)).map(row => row.buyer)).toEqual(['ann', 'ben'])
+    expect(await ledger.pieces(sale)).toMatchObject({ available: 8, pending: 2 })
+  })
+
+  test('the first who come are served when not all fit; the others are refused by a row of their own', async () => {
+    const { sale, item, epoch } = await ledger.onSale({ units: 4 })
+    const asks = [ledger.ask('ann', 3), ledger.ask('ben', 2), ledger.ask('cyd', 1), ledger.ask('dan', 1)]
+    const reply = await ledger.orders.place(item, epoch, false, asks)
+    expect(verdicts(reply)).toEqual(['placed', 'refused', 'placed', 'refused'])
+    expect(await rowsOf(item)).toMatchObject([
+      { buyer: 'ann', state: 'pending' },
+      { buyer: 'ben', state: 'closed', reason: 'refused' },
+      { buyer: 'cyd', state: 'pending' },
+      { buyer: 'dan', state: 'closed', reason: 'refused' },
+    ])
+    expect(await ledger.pieces(sale)).toMatchObject({ available: 0, pending: 4 })
+    // The same again finds the same rows, refusals too.
+    expect(verdicts(await ledger.orders.place(item, epoch, false, asks))).toEqual(['same', 'same', 'same', 'same'])
+  })
+
+  test('who has a live order, or has used this attempt, gets a refusal that names the order that stands', async () => {
+    const { sale, item, epoch } = await ledger.onSale()
+    const first = ledger.ask('ann')
+    const twin = ledger.ask('ann')
+    const reply = await ledger.orders.place(item, epoch, false, [first, twin])
+    expect(reply).toMatchObject({
+      placings: [{ verdict: 'placed' }, { verdict: 'refused', order: { supersededBy: first.order } }],
+    })
+    await ledger.closings.close(item, [first.order], 'cancelled')
+    const used = await ledger.orders.place(item, epoch, false, [ledger.ask('ann')])
+    expect(used).toMatchObject({ placings: [{ verdict: 'refused', order: { supersededBy: first.order } }] })
+    expect(verdicts(await ledger.orders.place(item, epoch, false, [ledger.ask('ann', 1, 2)]))).toEqual(['placed'])
+    expect(await ledger.pieces(sale)).toMatchObject({ available: 9, pending: 1 })
+  })
+
+  test('a refusal does not count as an attempt', async () => {
+    const { item, epoch } = await ledger.onSale({ units: 1 })
+    const first = ledger.ask('ann')
+    await ledger.orders.place(item, epoch, false, [first])
+    expect(verdicts(await ledger.orders.place(item, epoch, false, [ledger.ask('ben')]))).toEqual(['refused'])
+    expect(await ledger.orders.findByAttempt(item, 'ben', 1)).toBeUndefined()
+    await ledger.closings.close(item, [first.order], 'cancelled')
+    expect(verdicts(await ledger.orders.place(item, epoch, false, [ledger.ask('ben')]))).toEqual(['placed'])
+  })
+
+  test('quantities out of range are refused, whatever the gate let pass', async () => {
+    const { sale, item, epoch } = await ledger.onSale({ units: 100, quantityMax: 3 })
+    const asks = [ledger.ask('ann', 4), ledger.ask('ben', 0), ledger.ask('cyd', -2), ledger.ask('dan', 3)]
+    expect(verdicts(await ledger.orders.place(item, epoch, false, asks))).toEqual([
+      'refused',
+      'refused',
+      'refused',
+      'placed',
+    ])
+    expect(await ledger.pieces(sale)).toMatchObject({ available: 97, pending: 3 })
+  })
+
+  test('E5: an older epoch places nothing; what was acknowledged under it gets the row it has, or a refusal', async () => {
+    const { sale, item, epoch } = await ledger.onSale()
+    const placed = ledger.ask('ann')
+    await ledger.orders.place(item, epoch, false, [placed])
+    const next = await ledger.rebuild(item)
+    const late = ledger.ask('ben')
+    expect(await ledger.orders.place(item, epoch, false, [placed, late])).toEqual({ status: 'stale' })
+    expect((await rowsOf(item)).length).toBe(1)
+    expect(verdicts(await ledger.orders.place(item, epoch, true, [placed, late]))).toEqual(['same', 'refused'])
+    expect(verdicts(await ledger.orders.place(item, next, false, [ledger.ask('ben')]))).toEqual(['placed'])
+    expect(await ledger.pieces(sale)).toMatchObject({ available: 8, pending: 2 })
+  })
+})
+
+describe('the epoch', () => {
+  test('bump shuts out whoever turns or reads under an older one (E3, E9)', async () => {
+    const { item, epoch } = await ledger.onSale()
+    const next = await ledger.orders.bump(item)
+    expect(next).toBe(epoch + 1)
+    expect(await ledger.sales.rights([item])).toEqual([{ item, epoch: next, door: 'draining' }])
+    expect(await ledger.orders.turn(item, epoch, 'gate')).toBe(false)
+    expect(await ledger.orders.snapshot(item, epoch, async () => {})).toBeUndefined()
+    // Until the new gate is built, the old one's entries are still placed.
+    expect(verdicts(await ledger.orders.place(item, epoch, false, [ledger.ask('ann')]))).toEqual(['placed'])
+    expect(await ledger.orders.snapshot(item, next, async () => {})).toMatchObject({ available: 9, held: 1, buyers: 1 })
+    expect(await ledger.orders.place(item, epoch, false, [ledger.ask('ben')])).toEqual({ status: 'stale' })
+  })
+
+  test('a snapshot shows every attempt, live or closed, but no refusal, and nothing is placed while it reads', async () => {
+    const { item, epoch } = await ledger.onSale({ units: 3 })
+    const asks = [ledger.ask('ann', 2), ledger.ask('ben'), ledger.ask('cyd')]
+    await ledger.orders.place(item, epoch, false, asks)
+    await ledger.closings.close(item, [asks[1]?.order ?? ''], 'cancelled')
+    const next = await ledger.orders.bump(item)
+    let placing: Promise<PlaceReply> | undefined
+    const seen: [string, boolean][] = []
+    const terms = await ledger.orders.snapshot(item, next, async page => {
+      placing = ledger.orders.place(item, epoch, false, [ledger.ask('dan')])
+      for (const { buyer, live } of page) seen.push([buyer, live])
+      // The other transaction waits for the item's lock until this one has committed.
+      for (;;) {
+        const [row] = await ledger.sql(
+          "SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
+        )
+        if (row?.waiting === 1) break
+      }
+    })
+    expect(seen).toEqual([
+      ['ann', true],
+      ['ben', false],
+    ])
+    expect(terms).toMatchObject({ available: 1, held: 2, buyers: 2, changeNo: 0, state: 'open' })
+    expect(await placing).toEqual({ status: 'stale' })
+  })
+})
+
+test('batches, closings and rebuilds at random, many at once: pieces add up, nobody has two live orders, nothing deadlocks', async () => {
+  const seed = Math.floor(systemRandom.next() * 2 ** 32)
+  console.log(`  seed ${seed}`)
+  const random = seededRandom(seed)
+  const below = (n: number) => Math.floor(random.next() * n)
+  const { sale, item, epoch } = await ledger.onSale({ units: 60, quantityMax: 4 })
+  let current = epoch
+  const all: PlaceAsk[] = []
+  const step = async () => {
+    const what = random.next()
+    if (what < 0.05) current = await ledger.rebuild(item)
+    else if (what < 0.4)
+      await ledger.closings.close(
+        item,
+        all
+          .slice(below(all.length + 1))
+          .slice(0, 20)
+          .map(ask => ask.order),
+        'cancelled',
+      )
+    else {
+      const asks = Array.from({ length: 1 + below(20) }, () =>
+        ledger.ask(`buyer-${below(80)}`, 1 + below(4), 1 + below(3)),
+      )
+      all.push(...asks)
+      const old = all.length > 40 ? all.slice(below(all.length - 5)).slice(0, 3) : []
+      await ledger.orders.place(item, current, random.next() < 0.5, [...asks, ...old])
+    }
+  }
+  for (let i = 0; i < 20; i++) {
+    await Promise.all(Array.from({ length: 8 }, step))
+    expect(await ledger.pieces(sale)).toMatchObject({ units: 60 })
+  }
+  const twice = await ledger.sql(
+    "SELECT buyer FROM orders WHERE item = $1 AND state <> 'closed' GROUP BY buyer HAVING count(*) > 1",
+    [item],
+  )
+  expect(twice).toEqual([])
+  expect(ledger.deadlocks()).toBe(0)
+})

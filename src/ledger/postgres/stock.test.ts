@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+
+let ledger: TestLedger
+beforeAll(async () => {
+  ledger = await startTestLedger()
+}, 30_000)
+afterAll(() => ledger.stop())
+
+const wish = (item: string, delta: number, key?: string) => ({ item, delta, reason: 'test', by: 'op', key })
+const openOf = async (item: string) =>
+  (await ledger.stock.open(item)).map(({ no, delta, state, epoch, door }) => ({ no, delta, state, epoch, door }))
+
+test('more units are in the ledger at once, and open until the gate has them', async () => {
+  const { sale, item, epoch } = await ledger.onSale()
+  expect(await ledger.stock.ask(wish(item, 5))).toEqual({ outcome: 'applied', no: 1 })
+  expect(await ledger.pieces(sale)).toMatchObject({ units: 15, available: 15 })
+  expect(await openOf(item)).toEqual([{ no: 1, delta: 5, state: 'applied', epoch, door: 'gate' }])
+  expect(await ledger.stock.settle(item, 1, epoch, 5)).toBe(true)
+  expect(await ledger.stock.settle(item, 1, epoch, 5), 'again').toBe(true)
+  expect(await openOf(item)).toEqual([])
+  expect(await ledger.pieces(sale)).toMatchObject({ units: 15, available: 15 })
+})
+
+test('fewer units leave the ledger only when the gate has given them up, and exactly as many', async () => {
+  const { sale, item, epoch } = await ledger.onSale()
+  await ledger.orders.place(item, epoch, false, [ledger.ask('ann', 4)])
+  expect(await ledger.stock.ask(wish(item, -8))).toEqual({ outcome: 'asked', no: 1 })
+  expect(await ledger.pieces(sale)).toMatchObject({ units: 10, available: 6 })
+  expect(await ledger.stock.settle(item, 1, epoch, -6)).toBe(true)
+  expect(await ledger.stock.settle(item, 1, epoch, -6), 'again').toBe(true)
+  expect(await ledger.pieces(sale)).toMatchObject({ units: 4, available: 0, pending: 4 })
+  expect(await ledger.stock.find(item, 1)).toMatchObject({ delta: -8, taken: -6, state: 'done', by: 'op' })
+})
+
+test('what an older gate gave up is void: the change is not applied, and the new gate is asked again', async () => {
+  const { sale, item, epoch } = await ledger.onSale()
+  await ledger.stock.ask(wish(item, -3))
+  const next = await ledger.rebuild(item)
+  expect(await ledger.stock.settle(item, 1, epoch, -3)).toBe(false)
+  expect(await ledger.pieces(sale)).toMatchObject({ units: 10, available: 10 })
+  expect(await openOf(item)).toEqual([{ no: 1, delta: -3, state: 'asked', epoch: next, door: 'gate' }])
+  expect(await ledger.stock.settle(item, 1, next, -3)).toBe(true)
+  expect(await ledger.pieces(sale)).toMatchObject({ units: 7, available: 7 })
+  const after = await ledger.orders.bump(item)
+  expect(await ledger.orders.snapshot(item, after, async () => {})).toMatchObject({ available: 7, changeNo: 1 })
+})
+
+test('a decrease that nobody can give up any more, because the item was shut meanwhile, is still brought to an end', async () => {
+  const { sale, item } = await ledger.onSale()
+  await ledger.stock.ask(wish(item, -3))
+  await ledger.sql('UPDATE sales SET closes_at = clock_timestamp() WHERE id = $1', [sale])
+  expect(await ledger.closings.shutIdle([])).toContain(item)
+  const [open] = await ledger.stock.open(item)
+  expect(open).toMatchObject({ no: 1, door: 'shut' })
+  expect(await ledger.stock.settle(item, 1, open?.epoch ?? 0, 0)).toBe(true)
+  expect(await openOf(item)).toEqual([])
+  expect(await ledger.pieces(sale)).toMatchObject({ units: 10, available: 10 })
+})
+
+test('one change at a time, the same key is the same change, and none while the item is rebuilt', async () => {
+  const { sale, item, epoch } = await ledger.onSale()
+  const key = ledger.id()
+  const asked = await Promise.all(Array.from({ length: 8 }, () => ledger.stock.ask(wish(item, 5, key))))
+  expect(asked.map(one => one.outcome).sort()).toEqual(['applied', ...Array.from({ length: 7 }, () => 'same' as const)])
+  expect([...new Set(asked.map(one => one.no))]).toEqual([1])
+  expect(await ledger.stock.ask(wish(item, -1))).toEqual({ outcome: 'pending', no: 1 })
+  await ledger.stock.settle(item, 1, epoch, 5)
+  await ledger.orders.bump(item)
+  expect(await ledger.stock.ask(wish(item, -1))).toEqual({ outcome: 'moving', no: undefined })
+  expect(await ledger.stock.ask(wish(item, 5, key))).toEqual({ outcome: 'same', no: 1 })
+  expect(await ledger.pieces(sale)).toMatchObject({ units: 15, available: 15 })
+  expect(await ledger.stock.ask(wish(ledger.id(), 1))).toEqual({ outcome: 'no_item', no: undefined })
+})
+
+test('where no gate sells it, a change is done at once and takes what is there; too many are refused', async () => {
+  const { sale, item, epoch } = await ledger.onSale()
+  await ledger.orders.place(item, epoch, false, [ledger.ask('ann', 4)])
+  await ledger.orders.turn(item, epoch, 'shut')
+  expect(await ledger.stock.ask(wish(item, -8))).toEqual({ outcome: 'done', no: 1 })
+  expect(await ledger.stock.find(item, 1)).toMatchObject({ taken: -6, state: 'done' })
+  expect(await ledger.stock.ask(wish(item, 3))).toEqual({ outcome: 'done', no: 2 })
+  expect(await ledger.stock.ask(wish(item, 10_000_000))).toEqual({ outcome: 'too_many', no: undefined })
+  expect(await ledger.pieces(sale)).toEqual({ units: 7, available: 3, pending: 4, paid: 0, releases: 0 })
+})

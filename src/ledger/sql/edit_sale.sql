@@ -1,0 +1,22 @@
+-- edit_sale: a sale as it is to be from now on, items that are new or changed, and the line in the log.
+-- In      sale: id, name, opens_at (ms), closes_at (ms), warm_before_ms, rule; items: a JSON array, ids as strings; by, details (JSON)
+-- Out     nothing
+-- Keeps   decided under lock_sale; of an item that is there only words, pay_within and when_gate_down change: never its price, units or epoch
+WITH edited AS (
+  UPDATE sales SET name = $2, opens_at = to_timestamp($3::bigint / 1000.0), closes_at = to_timestamp($4::bigint / 1000.0),
+                   warm_before_ms = $5, rule = $6
+  WHERE id = $1
+  RETURNING id
+),
+logged AS (INSERT INTO audit_log (by, action, sale, details) SELECT $8, 'sale.edit', id, $9::jsonb FROM edited)
+INSERT INTO items (id, sale, position, sku, name, image, price_minor, list_price_minor, currency, units, available,
+                   quantity_max, attempts_max, pay_within_ms, when_gate_down, home_door, shards)
+SELECT i.id, edited.id, i.position, i.sku, i.name, i.image, i.price_minor, i.list_price_minor, i.currency, i.units, i.units,
+       i.quantity_max, i.attempts_max, i.pay_within_ms, i.when_gate_down, i.home_door, i.shards
+FROM edited, jsonb_to_recordset($7::jsonb) AS i (
+  id bigint, position int, sku text, name text, image text, price_minor bigint, list_price_minor bigint, currency text, units int,
+  quantity_max int, attempts_max int, pay_within_ms bigint, when_gate_down text, home_door text, shards int)
+ORDER BY i.id
+ON CONFLICT (id) DO UPDATE SET sku = excluded.sku, name = excluded.name, image = excluded.image,
+  list_price_minor = excluded.list_price_minor, pay_within_ms = excluded.pay_within_ms, when_gate_down = excluded.when_gate_down
+WHERE items.sale = excluded.sale

@@ -1,0 +1,147 @@
+/**
+ * What is not counted but looked at when Prometheus asks: how many pieces are where, how long the line is, how the process fares.
+ * Whatever can't be had is left out of the answer and does not spoil the rest. What costs the ledger something is read at most every two
+ * seconds, however often somebody asks: the port may be open to everyone in the house.
+ */
+
+import { readdirSync } from 'node:fs'
+import type { Clock } from '../base/clock.ts'
+import { Fault } from '../base/fault.ts'
+import type { PlainMetric } from './plain-metric.ts'
+
+/** Over all items on sale. Pieces in pending and paid orders are those of the ledger, held and left those of the gate. */
+export interface Pieces {
+  readonly available: number
+  readonly left: number
+  readonly held: number
+  readonly pending: number
+  readonly paid: number
+  /** Back in the ledger, on their way to the gate, and how long the oldest of them has waited. */
+  readonly releasing: number
+  readonly oldestReleaseMs: number
+}
+
+export interface Watched {
+  /** May fail with a fault. */
+  pieces(): Promise<Pieces>
+  itemsOnSale(): number
+  /** Asks waiting before the gate, all items together. */
+  lineDepth(): number
+  /** Reservations that the ledger has not confirmed yet. */
+  unsettled(): number
+  pool(): { readonly total: number; readonly idle: number; readonly waiting: number }
+  sockets(): number
+  ready(): boolean
+}
+
+const PIECES_FRESH_MS = 2_000
+
+export function watchedMetrics(watched: Watched, clock: Clock): readonly PlainMetric[] {
+  const startedAtS = clock.now() / 1000
+  const pieces = createFresh(clock, () => watched.pieces())
+
+  const gauge = (name: string, help: string, read: () => number | undefined | Promise<number | undefined>) =>
+    metric('gauge', name, help, read)
+
+  return [
+    {
+      name: 'stampede_pieces',
+      help: 'Pieces of all items on sale, by where they are: available, pending and paid by the ledger; left and held by the gate.',
+      type: 'gauge',
+      labels: { state: ['available', 'pending', 'paid', 'left', 'held'] },
+      async read() {
+        const now = await pieces()
+        if (now === undefined) return []
+        const states = ['available', 'pending', 'paid', 'left', 'held'] as const
+        return states.map(state => ({ labels: { state }, value: now[state] }))
+      },
+    },
+    gauge(
+      'stampede_releases_waiting',
+      'Pieces that are back in the ledger and not yet in the gate.',
+      async () => (await pieces())?.releasing,
+    ),
+    gauge(
+      'stampede_release_waiting_seconds',
+      'How long the oldest of them has waited. Above 2, promise 3 is broken.',
+      async () => {
+        const now = await pieces()
+        return now === undefined ? undefined : now.oldestReleaseMs / 1000
+      },
+    ),
+    gauge('stampede_items_on_sale', 'Items this process is selling.', () => watched.itemsOnSale()),
+    gauge('stampede_line_depth', 'Asks that wait before the gate, all items together.', () => watched.lineDepth()),
+    gauge('stampede_unsettled', 'Reservations that the ledger has not confirmed yet.', () => watched.unsettled()),
+    gauge('stampede_ready', '1 while this process may take traffic, else 0.', () => (watched.ready() ? 1 : 0)),
+    gauge('stampede_sockets', 'Open WebSockets.', () => watched.sockets()),
+    {
+      name: 'stampede_database_connections',
+      help: 'Connections to the ledger in the pool, and requests that wait for one.',
+      type: 'gauge',
+      labels: { state: ['total', 'idle', 'waiting'] },
+      read() {
+        const pool = watched.pool()
+        const states = ['total', 'idle', 'waiting'] as const
+        return states.map(state => ({ labels: { state }, value: pool[state] }))
+      },
+    },
+    metric('counter', 'stampede_process_cpu_seconds_total', 'Processor time used, user and system.', () => {
+      const { user, system } = process.cpuUsage()
+      return (user + system) / 1e6
+    }),
+    gauge('stampede_process_resident_memory_bytes', 'Memory the process occupies.', () => process.memoryUsage().rss),
+    gauge(
+      'stampede_process_heap_used_bytes',
+      'Memory in use by JavaScript objects.',
+      () => process.memoryUsage().heapUsed,
+    ),
+    gauge(
+      'stampede_process_open_handles',
+      'Open files, sockets and pipes (where the system tells: Linux).',
+      openHandles,
+    ),
+    gauge('stampede_process_start_time_seconds', 'When the process began to count, in unix time.', () => startedAtS),
+  ]
+}
+
+function metric(
+  type: 'gauge' | 'counter',
+  name: string,
+  help: string,
+  read: () => number | undefined | Promise<number | undefined>,
+): PlainMetric {
+  return {
+    name,
+    help,
+    type,
+    labels: {},
+    async read() {
+      const value = await read()
+      return value === undefined ? [] : [{ labels: {}, value }]
+    },
+  }
+}
+
+/** The same answer for a while, asked for by one and shared by all; undefined while the ledger is away. */
+function createFresh<T>(clock: Clock, ask: () => Promise<T>): () => Promise<T | undefined> {
+  let answer: Promise<T | undefined> | undefined
+  let askedAtMs = Number.NEGATIVE_INFINITY
+  return () => {
+    if (answer === undefined || clock.elapsed() - askedAtMs >= PIECES_FRESH_MS) {
+      askedAtMs = clock.elapsed()
+      answer = ask().catch((error: unknown) => {
+        if (error instanceof Fault) return undefined
+        throw error
+      })
+    }
+    return answer
+  }
+}
+
+function openHandles(): number | undefined {
+  try {
+    return readdirSync('/proc/self/fd').length
+  } catch {
+    return undefined
+  }
+}

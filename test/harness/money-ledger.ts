@@ -1,0 +1,143 @@
+/**
+ * For tests of the ledger's SQL: a real PostgreSQL with the migrations applied, started once for a test file, and items on sale in it.
+ * Every item is its own world, so tests of one file do not see each other.
+ */
+
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '../../src/base/clock.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { startEmbeddedServer } from '../../src/ledger/embedded/server.ts'
+import type { PlaceAsk } from '../../src/ledger/orders.ts'
+import { createClosings } from '../../src/ledger/postgres/closings.ts'
+import { createDatabase, type Database, type Row } from '../../src/ledger/postgres/database.ts'
+import { migrate } from '../../src/ledger/postgres/migrate.ts'
+import { createOrders } from '../../src/ledger/postgres/orders.ts'
+import { createPayments } from '../../src/ledger/postgres/payments.ts'
+import { createSales } from '../../src/ledger/postgres/sales.ts'
+import { createStock } from '../../src/ledger/postgres/stock.ts'
+
+export const PRICE = { amount: 1_000, currency: 'CNY' }
+
+export interface ItemWish {
+  readonly units?: number
+  readonly quantityMax?: number
+  readonly attemptsMax?: number
+  readonly payWithinMs?: number
+}
+
+interface OnSaleItem {
+  readonly sale: string
+  readonly item: string
+  readonly epoch: number
+}
+
+export type TestLedger = Awaited<ReturnType<typeof startTestLedger>>
+
+export async function startTestLedger() {
+  const folder = mkdtempSync(join(tmpdir(), 'stampede-ledger-'))
+  chmodSync(folder, 0o755)
+  const server = await startEmbeddedServer({ dataDir: join(folder, 'data'), clock: systemClock, log: () => {} })
+  const connect = (database?: string): Database =>
+    createDatabase({
+      connection: { ...server.connection, ...(database !== undefined && { database }) },
+      poolMax: 20,
+      clock: systemClock,
+      random: systemRandom,
+      onError: () => {},
+    })
+  const database = connect()
+  await migrate(database)
+  const admin = await database.connect()
+  const sql = async (text: string, values: unknown[] = []): Promise<Row[]> => (await admin.query(text, values)).rows
+  const orders = createOrders(database)
+  const sales = createSales(database)
+  let lastId = 1_000_000
+
+  const id = () => {
+    lastId += 1
+    return String(lastId)
+  }
+
+  /** Takes the item for a new epoch and opens its door, as a rebuild does. */
+  async function rebuild(item: string): Promise<number> {
+    const epoch = await orders.bump(item)
+    await orders.snapshot(item, epoch, async () => {})
+    await orders.turn(item, epoch, 'gate')
+    return epoch
+  }
+
+  return {
+    database,
+    connect,
+    sql,
+    orders,
+    sales,
+    closings: createClosings(database),
+    payments: createPayments(database),
+    stock: createStock(database),
+    id,
+    rebuild,
+
+    async onSale(wish: ItemWish = {}): Promise<OnSaleItem> {
+      const sale = id()
+      const item = id()
+      const nowMs = systemClock.now()
+      const made = {
+        id: item,
+        sale,
+        sku: undefined,
+        name: 'item',
+        image: undefined,
+        price: PRICE,
+        listPrice: undefined,
+        units: 10,
+        available: 10,
+        quantityMax: 5,
+        attemptsMax: 3,
+        payWithinMs: 900_000,
+        whenGateDown: 'ledger' as const,
+        homeDoor: 'gate' as const,
+        shards: 1,
+        door: 'shut' as const,
+        epoch: 0,
+        gateEpoch: 0,
+        changeNo: 0,
+        ...wish,
+      }
+      const window = { opensAtMs: nowMs - 1_000, closesAtMs: nowMs + 3_600_000, warmBeforeMs: 0 }
+      await sales.create(
+        { id: sale, name: 'sale', ...window, state: 'draft', rule: 'first_come', items: [made] },
+        'test',
+      )
+      await sales.move(sale, ['draft'], 'ready', 'test', 'sale.publish')
+      return { sale, item, epoch: await rebuild(item) }
+    },
+
+    ask(buyer: string, quantity = 1, attempt = 1): PlaceAsk {
+      return { order: id(), buyer, attempt, quantity, reservedAtMs: systemClock.now() }
+    },
+
+    /** Pieces by state, as the audit adds them up; `units` is what they must come to. */
+    async pieces(sale: string) {
+      const [line] = await orders.audit(sale)
+      if (line === undefined) throw new Error(`there is no sale ${sale}`)
+      const { units, available, pending, paid, releases } = line
+      if (available + pending + paid !== units) throw new Error(`the ledger does not add up: ${JSON.stringify(line)}`)
+      return { units, available, pending, paid, releases }
+    },
+
+    /** How often PostgreSQL had to break a deadlock: it says so in its log at once, however well the retry hides it. */
+    deadlocks(): number {
+      return readFileSync(join(folder, 'data', 'postgres.log'), 'utf8').split('deadlock detected').length - 1
+    },
+
+    async stop() {
+      await admin.end()
+      await database.close()
+      await server.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,44 @@
+import { afterEach, expect, test } from 'bun:test'
+import { MoneyStage } from '../harness/money-stage.ts'
+import { Playground } from '../harness/playground.ts'
+import { until } from '../harness/until.ts'
+
+const playground = new Playground()
+afterEach(() => playground.undo())
+
+test('forged and lying callbacks pay nothing: the provider is asked, and only its word and the right amount count', async () => {
+  const stage = await MoneyStage.set(playground, { units: 20, payWithinSeconds: 4 })
+  const { till, site } = stage
+  const modes = ['forged', 'wrong_amount', 'wrong_currency', 'lost'] as const
+  await Promise.all(
+    modes.map(async mode => {
+      const { order, payUrl } = await stage.billed()
+      expect((await till.decide(payUrl, `approve?mode=${mode}`)).status).toBe(200)
+      await stage.untilState(order, 'paid')
+    }),
+  )
+  const response = await fetch(`${site.url()}/api/payments/sandbox/callback`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      eventId: 'x',
+      ref: '1',
+      kind: 'captured',
+      amount: { amount: 199_900, currency: 'CNY' },
+      atMs: 0,
+    }),
+  })
+  expect(response.status).toBe(401)
+  expect(await response.json()).toMatchObject({ code: 'signature_invalid' })
+  const heard = site.server().output()
+  expect(heard).toContain('a callback with a wrong signature was refused')
+  expect(heard.split('"alarm":"wrong_amount"').length - 1, 'one alarm for each callback that lied').toBe(2)
+  await stage.judge(20)
+
+  // Less than was asked for, really: callback and provider agree, and it still does not pay the order.
+  const { order, payUrl } = await stage.billed()
+  expect((await till.decide(payUrl, 'approve?mode=short')).status).toBe(200)
+  await until('the alarm', () => site.server().output().split('"alarm":"wrong_amount"').length - 1 >= 3)
+  expect((await stage.untilState(order, 'unpaid')).payments.map(payment => payment.state)).not.toContain('captured')
+  expect((await stage.shop.audit(stage.sale.id))[0]).toMatchObject({ paid: modes.length })
+}, 60_000)

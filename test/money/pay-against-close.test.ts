@@ -1,0 +1,146 @@
+import { afterEach, expect, test } from 'bun:test'
+import { systemClock } from '../../src/base/clock.ts'
+import { seededRandom, systemRandom } from '../../src/base/random.ts'
+import { atMost } from '../harness/crowd.ts'
+import { gatherFacts } from '../harness/facts.ts'
+import { payUrlOf, type Reply, Till } from '../harness/money.ts'
+import { balanceMoney, untilSettled } from '../harness/money-books.ts'
+import { Playground } from '../harness/playground.ts'
+import { Shop, type WireOrder } from '../harness/shop.ts'
+import { Stampede } from '../harness/stampede.ts'
+import { assertPromises } from '../harness/verdict.ts'
+
+const ORDERS = 2_000
+/** Long enough to place all and start their payments on a slow machine, for the race is at the end. */
+const PAY_WITHIN_S = 10
+const WIDTH = 64
+/** Approvals come this long before and after the deadline. */
+const AROUND_MS = 1_500
+/** So many come last of all, after they were closed, and their house gives no answer until later still. */
+const HIDDEN = 48
+const HIDDEN_PAY_MS = 4_000
+const HIDDEN_FOR_MS = 6_000
+
+/** What a buyer does about the deadline, and how the house tells of it. */
+type Act =
+  | 'approve'
+  | 'approve?mode=double'
+  | 'approve?mode=lost'
+  | `approve?mode=late:${number}`
+  | 'decline'
+  | 'cancel'
+  | 'nothing'
+
+const playground = new Playground()
+afterEach(() => playground.undo())
+
+test('2,000 orders paid around their deadline: each is paid or closed, never both, the money fits to the cent, the loser is told', async () => {
+  const seed = Math.floor(systemRandom.next() * 2 ** 32)
+  console.log(`  seed ${seed}`)
+  const random = seededRandom(seed)
+  const begunMs = systemClock.elapsed()
+  const server = await Stampede.start(playground, { dataDir: playground.dataDir() })
+  const shop = new Shop(() => server.url())
+  const till = new Till(() => server.url())
+  const item = { units: ORDERS, payWithinSeconds: PAY_WITHIN_S }
+  const sale = await shop.openSale(-1_000, [item])
+  const names = Array.from({ length: ORDERS }, (_, i) => `buyer-${i}`)
+  const tickets = await atMost(WIDTH, names, name => shop.ticket(name, sale.id, sale.items[0]?.id ?? ''))
+  await atMost(WIDTH, tickets, ticket => shop.order(ticket, 1))
+  const orders = await shop.orders(sale.id)
+  expect(orders.length).toBe(ORDERS)
+
+  const plans = orders.map((_, i) => drawPlan(random.next(), random.next(), i))
+  const payUrls = await atMost(WIDTH, orders, async (order, i) =>
+    plans[i]?.act === 'nothing' && i % 2 === 0 ? undefined : payUrlOf(await till.pay(order)),
+  )
+  // A few whose house does not answer while they are closed: their money, paid afterwards, can only go back.
+  for (const [i, order] of orders.entries()) {
+    if (i < ORDERS - HIDDEN) continue
+    const hideMs = Math.floor(dueAtMs(order) + HIDDEN_FOR_MS - systemClock.now())
+    expect((await till.decide(payUrls[i] ?? '', `hide?ms=${hideMs}`)).status).toBe(200)
+  }
+  const firstDueMs = Math.min(...orders.map(dueAtMs))
+  expect(systemClock.now(), 'payments are started before the first deadline').toBeLessThan(firstDueMs - AROUND_MS)
+
+  const heard = await Promise.all(
+    orders.map(async (order, i): Promise<Reply | undefined> => {
+      const { act, offsetMs } = plans[i] as Plan
+      await systemClock.sleep(dueAtMs(order) + offsetMs - systemClock.now())
+      const payUrl = payUrls[i]
+      if (act === 'cancel') return till.cancel(order)
+      return act === 'nothing' || payUrl === undefined ? undefined : till.decide(payUrl, act)
+    }),
+  )
+  await untilSettled(server.dataDir, 40_000)
+
+  const payments = await balanceMoney(shop, till, sale.id, server.dataDir)
+  const facts = await gatherFacts(shop, sale, server)
+  assertPromises({ ...facts, payments }, begunMs)
+  const after = await shop.orders(sale.id)
+  const paid = after.filter(order => order.state === 'paid')
+  const unpaid = after.filter(order => order.reason === 'unpaid')
+  expect(paid.length, 'many were in time').toBeGreaterThan(ORDERS / 10)
+  expect(unpaid.length, 'many were not').toBeGreaterThan(ORDERS / 10)
+  expect(after.filter(order => order.reason === 'cancelled').length, 'some were cancelled').toBeGreaterThan(10)
+  expect(payments.filter(one => one.state === 'refunded').length, 'some money came too late').toBeGreaterThan(10)
+  expect(paid.length + unpaid.length + after.filter(order => order.reason === 'cancelled').length).toBe(ORDERS)
+
+  // Whoever was told "captured" has a paid order or the money back; whoever was told otherwise has not paid.
+  const state = new Map(after.map(order => [order.id, order.reason ?? order.state]))
+  const house = new Map(payments.map(one => [one.order, one.state]))
+  const told = orders.map((order, i) => [order, plans[i] as Plan, heard[i]] as const)
+  for (const [order, { act }, reply] of told) {
+    const now = `${state.get(order.id)} ${house.get(order.id)}`
+    if (act === 'cancel')
+      expect(['200 closed cancelled', '200 closed unpaid', '409 order_paid paid']).toContain(
+        `${reply?.status} ${reply?.code || reply?.body.state} ${state.get(order.id)}`,
+      )
+    else if (reply?.status === 200 && act !== 'decline') expect(['paid captured', 'unpaid refunded']).toContain(now)
+    else expect(['unpaid void', 'unpaid started', 'unpaid undefined']).toContain(now)
+  }
+  // Closing asks first: money the house had by then has paid, whether anybody was told of it or not. Only an answer that took the house
+  // longer than its second may make it late.
+  const sentBack = told.filter(
+    ([order, , reply], i) => i < ORDERS - HIDDEN && reply?.status === 200 && house.get(order.id) === 'refunded',
+  )
+  expect(sentBack.length, 'paid in time and sent back all the same').toBeLessThan(ORDERS / 100)
+  const losers = told.filter(([, { act }, reply]) => act.startsWith('approve') && reply?.status === 409)
+  expect(losers.length, 'some approved too late, and the house said so').toBeGreaterThan(10)
+  expect(new Set(losers.map(([, , reply]) => reply?.code))).toEqual(new Set(['payment_settled']))
+
+  // And whoever asks afterwards hears who has won.
+  const late = await atMost(WIDTH, after, async order => [
+    order.state,
+    (await till.pay(order)).code,
+    order.state === 'paid' ? (await till.cancel(order)).code : 'not asked',
+  ])
+  expect(new Set(late.map(one => one.join(' ')))).toEqual(
+    new Set(['paid order_paid order_paid', 'closed order_closed not asked']),
+  )
+}, 120_000)
+
+interface Plan {
+  readonly act: Act
+  readonly offsetMs: number
+}
+
+function drawPlan(what: number, when: number, i: number): Plan {
+  const offsetMs = Math.floor((when * 2 - 1) * AROUND_MS)
+  // The last ones, so that waiting for their house's answer does not hold up everybody else's closing.
+  if (i >= ORDERS - HIDDEN) return { act: 'approve', offsetMs: HIDDEN_PAY_MS }
+  return { act: drawAct(what, Math.floor(when * 3_000)), offsetMs }
+}
+
+function drawAct(what: number, lateMs: number): Act {
+  if (what < 0.45) return 'approve'
+  if (what < 0.6) return 'approve?mode=double'
+  if (what < 0.7) return 'approve?mode=lost'
+  if (what < 0.85) return `approve?mode=late:${lateMs}`
+  if (what < 0.9) return 'decline'
+  return what < 0.95 ? 'cancel' : 'nothing'
+}
+
+function dueAtMs(order: WireOrder): number {
+  return Date.parse((order as WireOrder & { readonly payBy: string }).payBy)
+}

@@ -1,0 +1,306 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { barriers, button, openBrowser, type Visitor, type VisitorOptions } from '../harness/browser.ts'
+import { Playground } from '../harness/playground.ts'
+import { until } from '../harness/until.ts'
+import { openPageShop, type PageShop } from './page-shop.ts'
+
+const playground = new Playground()
+let shop: PageShop
+let newVisitor: (options?: VisitorOptions) => Promise<Visitor>
+
+beforeAll(async () => {
+  shop = await openPageShop(playground)
+  const browser = await openBrowser(playground)
+  newVisitor = options => browser.visitor(() => shop.url(), options)
+})
+afterAll(() => playground.undo())
+
+const ORDERS = /\/items\/\d+\/orders$/
+const placed = (page: Page) => page.locator('.panel-pending')
+const paid = (page: Page) => page.locator('.panel-paid')
+
+/** Everything that every visit owes to everybody. */
+async function leave(visitor: Visitor, page: Page): Promise<void> {
+  expect(await barriers(page)).toEqual([])
+  expect(visitor.complaints()).toEqual([])
+  await visitor.context.close()
+}
+
+test('takes a buyer from the countdown to "paid", through a reload and the back button', async () => {
+  const sale = await shop.sale(6_000, [{ units: 3, listPrice: 299_900 }])
+  const visitor = await newVisitor()
+  const page = await visitor.tab('/')
+  await button(page, 'before').or(button(page, 'opening')).waitFor()
+  await page.locator('.ready').waitFor()
+  expect(await barriers(page)).toEqual([])
+  await page.reload()
+  await page.locator('.ready').waitFor()
+  expect(await button(page, 'live').count()).toBe(0)
+
+  await button(page, 'live').click()
+  await placed(page).waitFor()
+  expect(await barriers(page)).toEqual([])
+  await page.reload()
+  await placed(page).waitFor()
+  await page.locator('.button-pay').click()
+  await page.locator('button.approve').click()
+  await paid(page).waitFor()
+  expect(await barriers(page)).toEqual([])
+
+  const [order] = await shop.orders(sale)
+  expect(new URL(page.url()).pathname).toBe(`/orders/${order?.id}`)
+  await page.goBack()
+  await page.goBack()
+  await paid(page).waitFor()
+  await page.getByRole('link', { name: 'My orders' }).click()
+  expect(await page.locator('.order-row').getAttribute('data-state')).toBe('paid')
+  expect((await shop.orders(sale)).map(({ state }) => state)).toEqual(['paid'])
+  expect(visitor.ordersSent()).toBe(1)
+  await leave(visitor, page)
+  await shop.endAll()
+})
+
+test('says kindly that it is gone, and turns live by itself when a unit comes back', async () => {
+  const sale = await shop.sale(-1_000, [{ units: 1 }])
+  const visitor = await newVisitor({ cut: true })
+  // The live connection opens, and somebody on the way swallows everything it brings.
+  await visitor.context.routeWebSocket(/\/api\/live/, () => {})
+  const page = await visitor.tab(sale.path)
+  await button(page, 'live').waitFor()
+  // Somebody is faster, and this page is not told before it asks.
+  await page.route('**/api/sales/*', route => route.abort())
+  const order = await shop.take(sale, 'faster', 1)
+  await button(page, 'live').click()
+  await button(page, 'sold_out').waitFor()
+  await page.locator('.note', { hasText: 'Units may return' }).waitFor()
+  expect(await barriers(page)).toEqual([])
+  await page.unroute('**/api/sales/*')
+
+  await shop.till.operator('POST', `/orders/${order}/cancel`)
+  await button(page, 'live').click()
+  await placed(page).waitFor()
+  const live = (await shop.orders(sale)).filter(({ state }) => state === 'pending')
+  expect(live.map(({ buyer }) => buyer)).not.toEqual(['faster'])
+  await leave(visitor, page)
+})
+
+test('makes one order of a double click in one tab and a click in another', async () => {
+  const sale = await shop.sale(-1_000, [{ units: 5 }])
+  const visitor = await newVisitor()
+  const [one, two] = [await visitor.tab(sale.path), await visitor.tab(sale.path)]
+  // Both are ready, and the first answer takes its time.
+  for (const page of [one, two]) await button(page, 'live').waitFor()
+  let held: (() => void) | undefined
+  const asked = new Promise<void>(resolve => {
+    void visitor.context.route(ORDERS, async route => {
+      const answer = await route.fetch()
+      const release = new Promise<void>(free => {
+        held = free
+      })
+      resolve()
+      await release
+      await route.fulfill({ response: answer })
+    })
+  })
+  await button(one, 'live').dblclick()
+  await asked
+  await button(two, 'sending').waitFor()
+  await two.locator('.main-button').click({ force: true })
+  held?.()
+  await Promise.all([placed(one).waitFor(), placed(two).waitFor()])
+  expect(visitor.ordersSent()).toBe(1)
+  expect(await shop.orders(sale)).toHaveLength(1)
+  await leave(visitor, two)
+})
+
+for (const [where, locks] of [
+  ['', true],
+  [', also where the browser has no locks', false],
+] as const) {
+  test(`makes one order when two tabs are pressed in the same instant${where}`, async () => {
+    const sale = await shop.sale(-1_000, [{ units: 5 }])
+    const visitor = await newVisitor()
+    if (!locks)
+      await visitor.context.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }))
+    const tabs = [await visitor.tab(sale.path), await visitor.tab(sale.path)]
+    for (const page of tabs) await button(page, 'live').waitFor()
+    await Promise.all(tabs.map(page => page.evaluate("document.querySelector('.main-button').click()")))
+    await Promise.all(tabs.map(page => placed(page).waitFor()))
+    // A line in the storage can lose a race, and then the server gives both the same order.
+    expect(visitor.ordersSent()).toBeLessThanOrEqual(locks ? 1 : 2)
+    expect(await shop.orders(sale)).toHaveLength(1)
+    expect(visitor.complaints()).toEqual([])
+    await visitor.context.close()
+  })
+}
+
+test('ends on the right order when the answer was lost after the order was placed, even when it is sold out meanwhile', async () => {
+  const sale = await shop.sale(-1_000, [{ units: 1 }])
+  const visitor = await newVisitor({ cut: true })
+  const page = await visitor.tab(sale.path)
+  const tickets = new Set<string>()
+  await page.route(ORDERS, async route => {
+    tickets.add((await route.request().headerValue('authorization')) ?? '')
+    await route.fetch()
+    await route.abort('connectionreset')
+  })
+  await button(page, 'live').click()
+  await page.locator('.note', { hasText: 'asking again' }).waitFor()
+  await until('the order', async () => (await shop.orders(sale)).length === 1)
+  // A reload does not forget that there is an ask without an answer.
+  await page.unroute(ORDERS)
+  await page.reload()
+  await placed(page).waitFor()
+  const orders = await shop.orders(sale)
+  expect(orders).toHaveLength(1)
+  expect(tickets.size).toBe(1)
+  await page.getByText('See the order').click()
+  expect(new URL(page.url()).pathname).toBe(`/orders/${orders[0]?.id}`)
+  await page.locator('.facts').waitFor()
+  await leave(visitor, page)
+})
+
+test('goes on with an ask that never arrived, also after a reload, without another press', async () => {
+  const sale = await shop.sale(-1_000, [{ units: 1 }])
+  const visitor = await newVisitor({ cut: true })
+  const page = await visitor.tab(sale.path)
+  await page.route(ORDERS, route => route.abort('connectionrefused'))
+  await button(page, 'live').click()
+  await page.locator('.note', { hasText: 'asking again' }).waitFor()
+  await page.unroute(ORDERS)
+  await page.reload()
+  await placed(page).waitFor()
+  expect(await shop.orders(sale)).toHaveLength(1)
+  await leave(visitor, page)
+})
+
+test('goes offline and comes back without losing the ask', async () => {
+  const sale = await shop.sale(-1_000, [{ units: 2 }])
+  const visitor = await newVisitor({ cut: true })
+  const page = await visitor.tab(sale.path)
+  await button(page, 'live').waitFor()
+  await visitor.context.setOffline(true)
+  await button(page, 'offline').waitFor()
+  expect(await barriers(page)).toEqual([])
+  await visitor.context.setOffline(false)
+  await button(page, 'live').waitFor()
+
+  await page.route(ORDERS, async route => {
+    await visitor.context.setOffline(true)
+    await route.abort('internetdisconnected')
+  })
+  await button(page, 'live').click()
+  await page.locator('.note', { hasText: 'as soon as you are back' }).waitFor()
+  expect(await barriers(page)).toEqual([])
+  await page.unroute(ORDERS)
+  await visitor.context.setOffline(false)
+  await placed(page).waitFor()
+  expect(await shop.orders(sale)).toHaveLength(1)
+  await leave(visitor, page)
+})
+
+test('works by polling alone where WebSockets are blocked', async () => {
+  const sale = await shop.sale(-1_000, [{ units: 1 }])
+  const visitor = await newVisitor({ cut: true })
+  await visitor.context.routeWebSocket(/\/api\/live/, socket => socket.close())
+  const page = await visitor.tab(sale.path)
+  await button(page, 'live').waitFor()
+  const order = await shop.take(sale, 'faster', 1)
+  await button(page, 'sold_out').waitFor()
+  await shop.till.operator('POST', `/orders/${order}/cancel`)
+  await button(page, 'live').click()
+  await placed(page).waitFor()
+  await leave(visitor, page)
+})
+
+test('hears of it over the live connection where nothing else gets through', async () => {
+  const sale = await shop.sale(-1_000, [{ units: 1 }])
+  const visitor = await newVisitor({ cut: true })
+  const listening = visitor.context.waitForEvent('page').then(page => page.waitForEvent('websocket'))
+  const page = await visitor.tab(sale.path)
+  await (await listening).waitForEvent('framereceived')
+  await button(page, 'live').waitFor()
+  await page.route('**/api/sales/*', route => route.abort())
+  const order = await shop.take(sale, 'faster', 1)
+  await button(page, 'sold_out').waitFor()
+  await shop.till.operator('POST', `/orders/${order}/cancel`)
+  await button(page, 'live').click()
+  await placed(page).waitFor()
+  expect(visitor.complaints()).toEqual([])
+  await visitor.context.close()
+})
+
+test('can be used with the keyboard alone, from the first key to cancelling', async () => {
+  const sale = await shop.sale(-1_000, [{ units: 3, quantityMax: 3 }])
+  const visitor = await newVisitor()
+  const page = await visitor.tab(sale.path)
+  await button(page, 'live').waitFor()
+  const focused = (): Promise<string> =>
+    page.evaluate("document.activeElement.textContent.trim() + '|' + (document.activeElement.ariaLabel ?? '')")
+  const tabTo = async (what: string) => {
+    for (let i = 0; i < 20; i++) {
+      await page.keyboard.press('Tab')
+      if ((await focused()).includes(what)) return
+    }
+    throw new Error(`the Tab key never reaches "${what}"`)
+  }
+  await page.keyboard.press('Tab')
+  expect(await focused()).toContain('Skip to content')
+  await page.keyboard.press('Enter')
+  await tabTo('One more')
+  await page.keyboard.press('Enter')
+  await tabTo('Buy now')
+  await page.keyboard.press('Enter')
+  await placed(page).waitFor()
+  await until('the focus on the result', async () => (await focused()).includes('It’s yours'))
+  await tabTo('Cancel order')
+  await page.keyboard.press('Enter')
+  await until('the focus on the harmless answer', async () => (await focused()).startsWith('Keep it'))
+  await tabTo('Yes, cancel it')
+  await page.keyboard.press('Enter')
+  await page.locator('.last-order').waitFor()
+  // The next attempt needs another ticket, and nobody has to know.
+  await button(page, 'live').click()
+  await placed(page).waitFor()
+  expect((await shop.orders(sale)).map(({ state }) => state).sort()).toEqual(['closed', 'pending'])
+  await leave(visitor, page)
+})
+
+test('speaks Chinese to a Chinese browser and English when asked to, and remembers it', async () => {
+  const sale = await shop.sale(-1_000, [{ units: 3, name: '龙井绿茶礼盒' }], { name: '秋日茶席' })
+  const visitor = await newVisitor({ locale: 'zh-CN' })
+  const page = await visitor.tab(sale.path)
+  await page.getByRole('button', { name: '立即抢购' }).click()
+  await placed(page).waitFor()
+  await page.getByText('抢到了').first().waitFor()
+  expect(await page.evaluate('document.documentElement.lang')).toBe('zh-CN')
+  expect(await page.locator('main').innerText()).not.toMatch(/[A-Za-z]{3}/)
+  expect(await barriers(page)).toEqual([])
+  await page.getByRole('button', { name: 'Switch to English' }).click()
+  await page.getByText('It’s yours').first().waitFor()
+  await page.reload()
+  await page.getByText('It’s yours').first().waitFor()
+  await leave(visitor, page)
+})
+
+test('fits a phone: nothing sticks out, and every target is large enough for a thumb', async () => {
+  const sale = await shop.sale(-1_000, [{ units: 3, listPrice: 299_900, quantityMax: 2 }])
+  const visitor = await newVisitor({ viewport: { width: 320, height: 640 }, isMobile: true, hasTouch: true })
+  const page = await visitor.tab(sale.path)
+  const wide = () => page.evaluate('document.documentElement.scrollWidth - innerWidth')
+  const low = () =>
+    page.evaluate(
+      "[...document.querySelectorAll('button, nav a')].filter(e => e.getBoundingClientRect().height < 36).map(e => e.textContent)",
+    )
+  await button(page, 'live').tap()
+  await placed(page).waitFor()
+  expect(await wide()).toBe(0)
+  expect(await low()).toEqual([])
+  for (const path of ['/orders', '/']) {
+    await page.goto(shop.url() + path)
+    await page.locator('main h1, main h2').first().waitFor({ state: 'attached' })
+    expect({ path, wide: await wide(), low: await low() }).toEqual({ path, wide: 0, low: [] as never })
+  }
+  await leave(visitor, page)
+})

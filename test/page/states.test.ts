@@ -1,0 +1,247 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { SignJWT } from 'jose'
+import { barriers, button, openBrowser, type Visitor, type VisitorOptions } from '../harness/browser.ts'
+import { Playground } from '../harness/playground.ts'
+import { BUYER_JWT_SECRET, Stampede } from '../harness/stampede.ts'
+import { openPageShop, type PageShop } from './page-shop.ts'
+
+describe('a shop with its own sign-in and tight limits', () => {
+  const playground = new Playground()
+  let shop: PageShop
+  let newVisitor: (options?: VisitorOptions) => Promise<Visitor>
+
+  beforeAll(async () => {
+    shop = await openPageShop(playground, {
+      BUYER_JWT_SECRET,
+      GUEST_SIGN_IN: 'off',
+      RATE_PER_BUYER: '1/4s',
+      PORT: '0',
+    })
+    const browser = await openBrowser(playground)
+    newVisitor = options => browser.visitor(() => shop.url(), options)
+  })
+  afterAll(() => playground.undo())
+
+  /** What the shop's own page does. */
+  async function signIn(visitor: Visitor, buyer: string): Promise<void> {
+    const token = await new SignJWT({ sub: buyer })
+      .setProtectedHeader({ alg: 'HS256' })
+      .setExpirationTime('1h')
+      .sign(new TextEncoder().encode(BUYER_JWT_SECRET))
+    const reply = await visitor.context.request.post(`${shop.url()}/api/session`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    expect(reply.status()).toBe(204)
+  }
+
+  test('tells a stranger to sign in, and a buyer who is rate limited how long to wait', async () => {
+    const sale = await shop.sale(-1_000, [{ units: 5 }])
+    const visitor = await newVisitor()
+    const page = await visitor.tab(sale.path)
+    await button(page, 'signed_out').waitFor()
+    expect(await barriers(page)).toEqual([])
+    await page.goto(`${shop.url()}/orders`)
+    await page.getByRole('heading', { name: 'Sign in to buy' }).waitFor()
+    expect(await barriers(page)).toEqual([])
+
+    await signIn(visitor, 'ann')
+    await page.goto(shop.url() + sale.path)
+    await button(page, 'live').click()
+    await page.locator('.panel-pending').waitFor()
+    await page.getByRole('button', { name: 'Cancel order' }).click()
+    await page.getByRole('button', { name: 'Yes, cancel it' }).click()
+    // A second ticket, or a second order, within the four seconds.
+    await button(page, 'live').click()
+    await button(page, 'limited').waitFor()
+    expect(await button(page, 'limited').innerText()).toMatch(/^Try again in [1-4] s$/)
+    expect(await barriers(page)).toEqual([])
+    await button(page, 'live').click()
+    await page.locator('.panel-pending').waitFor()
+
+    // Another buyer at the same device neither sees nor uses what was Ann's.
+    await signIn(visitor, 'bob')
+    await page.reload()
+    await button(page, 'live').click()
+    await page.locator('.panel-pending').waitFor()
+    expect((await shop.orders(sale)).map(({ buyer, state }) => `${buyer} ${state}`).sort()).toEqual([
+      'ann closed',
+      'ann pending',
+      'bob pending',
+    ])
+    expect(visitor.complaints()).toEqual([])
+    await visitor.context.close()
+  })
+})
+
+describe('a shop that lets guests in', () => {
+  const playground = new Playground()
+  let shop: PageShop
+  let newVisitor: (options?: VisitorOptions) => Promise<Visitor>
+
+  beforeAll(async () => {
+    shop = await openPageShop(playground)
+    const browser = await openBrowser(playground)
+    newVisitor = options => browser.visitor(() => shop.url(), options)
+  })
+  afterAll(() => playground.undo())
+
+  test('follows the operator: paused, on again, over, also for those who press at the wrong moment', async () => {
+    const sale = await shop.sale(-1_000, [{ units: 5 }])
+    const visitor = await newVisitor({ cut: true })
+    const page = await visitor.tab(sale.path)
+    await button(page, 'live').waitFor()
+    await page.route('**/api/sales/*', route => route.abort())
+    await shop.till.move(sale.id, 'pause')
+    await button(page, 'live').or(button(page, 'paused')).click({ force: true })
+    await button(page, 'paused').waitFor()
+    expect(await barriers(page)).toEqual([])
+    await page.unroute('**/api/sales/*')
+    await shop.till.move(sale.id, 'resume')
+    await button(page, 'live').waitFor()
+    await shop.till.move(sale.id, 'end')
+    await button(page, 'over').waitFor()
+    expect(await barriers(page)).toEqual([])
+    expect(visitor.complaints()).toEqual([])
+    await visitor.context.close()
+  })
+
+  test('says so when all attempts are used, and shows what became of the order that was not paid', async () => {
+    const sale = await shop.sale(-1_000, [{ units: 5, attemptsMax: 1, payWithinSeconds: 1 }])
+    const visitor = await newVisitor()
+    const page = await visitor.tab(sale.path)
+    await button(page, 'live').click()
+    await page.locator('.last-order').waitFor()
+    await button(page, 'live').or(button(page, 'attempts_used')).click({ force: true })
+    await button(page, 'attempts_used').waitFor()
+    expect(await barriers(page)).toEqual([])
+    await page.locator('.last-order a').click()
+    await page.getByRole('heading', { name: 'Not paid in time' }).waitFor()
+    expect(await barriers(page)).toEqual([])
+    expect(visitor.complaints()).toEqual([])
+    await visitor.context.close()
+  })
+
+  test('counts down by the server’s clock on a device that is an hour off, to within 50 ms', async () => {
+    const sale = await shop.sale(7_000, [{ units: 5 }])
+    const visitor = await newVisitor()
+    await visitor.context.addInitScript(() => {
+      const real = Date
+      const HOUR_MS = 3_600_000
+      class Wrong extends real {
+        constructor(...given: unknown[]) {
+          if (given.length === 0) super(real.now() + HOUR_MS)
+          else super(...(given as [number]))
+        }
+        static override now() {
+          return real.now() + HOUR_MS
+        }
+      }
+      globalThis.Date = Wrong as DateConstructor
+    })
+    const page = await visitor.tab(sale.path)
+    await button(page, 'before').or(button(page, 'opening')).waitFor()
+    // The browser's own monotonic clock is this machine's, whatever the page believes the date to be.
+    const seen = (await page.evaluate(`new Promise(done => {
+      const seen = []
+      const look = () => {
+        const digits = document.querySelector('.digits')
+        const key = digits ? 'left ' + digits.dataset.left : document.querySelector('.main-button').dataset.state
+        if (seen.at(-1)?.key !== key) seen.push({ key, atMs: performance.timeOrigin + performance.now() })
+        if (key === 'live') done(seen)
+      }
+      new MutationObserver(look).observe(document.getElementById('page'), { subtree: true, childList: true, attributes: true })
+      look()
+    })`)) as { key: string; atMs: number }[]
+    const off = seen.slice(1).map(({ key, atMs }) => {
+      const dueMs = sale.opensAtMs - (key === 'live' ? 0 : Number(key.slice(5)) * 1000)
+      return { key, offMs: atMs - dueMs }
+    })
+    expect(off.length).toBeGreaterThan(3)
+    expect(off.filter(({ offMs }) => Math.abs(offMs) > 50)).toEqual([])
+    expect(visitor.complaints()).toEqual([])
+    await visitor.context.close()
+  })
+
+  test('shows names as text: scripts, emoji, right to left, endless ones', async () => {
+    const names = [
+      '<img src=x onerror="document.title=1">',
+      '👩‍👩‍👧‍👦🫖 teapot',
+      'إبريق شاي مصنوع يدويا',
+      'W'.repeat(200),
+    ]
+    const sale = await shop.sale(
+      -1_000,
+      names.map(name => ({ name, units: 3, price: 999_999_999_999 })),
+      { name: '<script>document.title=2</script>' },
+    )
+    const visitor = await newVisitor({ viewport: { width: 360, height: 700 } })
+    const page = await visitor.tab(sale.path)
+    await button(page, 'live').nth(3).waitFor()
+    expect(await page.locator('h2').allTextContents()).toEqual(names)
+    expect(await page.locator('h1').textContent()).toBe('<script>document.title=2</script>')
+    expect(await page.title()).toStartWith('<script>')
+    const wide = () => page.evaluate('document.documentElement.scrollWidth - innerWidth')
+    expect(await wide()).toBe(0)
+    expect(await barriers(page)).toEqual([])
+
+    // Longer than our own server lets anybody write: the page stands on its own.
+    await page.route(`**/api${sale.path.replace('/s/', '/sales/')}`, async route => {
+      const answer = await route.fetch()
+      const body = (await answer.json()) as { items: { name: string }[] }
+      for (const item of body.items) item.name = `${item.name} ${'无尽的名字'.repeat(1000)}${'x'.repeat(5000)}`
+      await route.fulfill({ response: answer, json: { ...body, name: 'y'.repeat(10_000) } })
+    })
+    await page.reload()
+    await button(page, 'live').nth(3).waitFor()
+    expect(await wide()).toBe(0)
+    const tallest = await page.evaluate("Math.max(...[...document.querySelectorAll('.item')].map(e => e.offsetHeight))")
+    expect(tallest).toBeLessThan(1_000)
+    expect(visitor.complaints()).toEqual([])
+    await visitor.context.close()
+  })
+
+  test('says kindly that there is nothing: no such sale, no such order, no orders', async () => {
+    const visitor = await newVisitor()
+    const page = await visitor.tab('/s/1')
+    for (const [path, title] of [
+      ['/s/1', 'There is nothing here'],
+      ['/orders/1', 'There is nothing here'],
+      ['/orders', 'You have no orders yet'],
+    ] as const) {
+      await page.goto(shop.url() + path)
+      await page.getByRole('heading', { name: title }).waitFor()
+      expect(await barriers(page)).toEqual([])
+    }
+    expect(visitor.complaints()).toEqual([])
+    await visitor.context.close()
+  })
+})
+
+test('goes on by itself when the server is started again in mid-sale', async () => {
+  const playground = new Playground()
+  try {
+    const shop = await openPageShop(playground)
+    const { visitor } = await openBrowser(playground)
+    const url = shop.url()
+    const sale = await shop.sale(-1_000, [{ units: 5 }])
+    const person = await visitor(() => url, { cut: true })
+    const [waiting, asking] = [await person.tab(sale.path), await person.tab(sale.path)]
+    for (const page of [waiting, asking]) await button(page, 'live').waitFor()
+
+    await shop.site.server().kill()
+    await button(asking, 'live').click()
+    await asking.locator('.note', { hasText: 'asking again' }).waitFor()
+    await waiting.locator('.banner', { hasText: 'can’t be reached' }).waitFor()
+    expect(await barriers(waiting)).toEqual([])
+    const again = await Stampede.start(playground, {
+      dataDir: shop.site.server().dataDir,
+      env: { BUYER_JWT_SECRET: '', GUEST_SIGN_IN: 'on', PORT: new URL(url).port },
+    })
+    await shop.site.takeOver(again)
+    await Promise.all([waiting, asking].map(page => page.locator('.panel-pending').waitFor()))
+    expect(await shop.orders(sale)).toHaveLength(1)
+    expect(person.complaints()).toEqual([])
+  } finally {
+    await playground.undo()
+  }
+})

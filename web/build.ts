@@ -1,0 +1,58 @@
+/**
+ * Bundles a page: its script and style get names made of their content, its HTML names them. Whatever is in the folder is taken as it
+ * is: `page.html` with `%script%`, `%style%` and `%icon%` in it, `main.tsx`, `page.css` and `icon.svg`.
+ * The only file besides the server's own that uses Bun: its bundler. Does not know HTTP; src/edge/pages.ts serves what comes out.
+ */
+
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+export interface BuiltFile {
+  /** `main-3f9c….js`: may be kept for ever under this name. */
+  readonly name: string
+  readonly text: string
+}
+
+export interface BuiltPage {
+  readonly html: string
+  readonly files: readonly BuiltFile[]
+}
+
+/** `assetsPath` ends with a slash. Rejects when the sources can't be bundled, with the bundler's own words. */
+export async function buildPage(folder: 'buyer' | 'ops', assetsPath: string): Promise<BuiltPage> {
+  const root = join(import.meta.dirname, folder)
+  const [script, style, icon, template] = await Promise.all([
+    bundle(join(root, 'main.tsx')),
+    bundle(join(root, 'page.css')),
+    readFile(join(root, 'icon.svg'), 'utf8'),
+    readFile(join(root, 'page.html'), 'utf8'),
+  ])
+  const files = {
+    script: named(folder, 'js', script),
+    style: named(folder, 'css', style),
+    icon: named(folder, 'svg', icon),
+  }
+  const html = template.replace(
+    /%(script|style|icon)%/g,
+    (_, name: keyof typeof files) => `${assetsPath}${files[name].name}`,
+  )
+  return { html, files: Object.values(files) }
+}
+
+async function bundle(entrypoint: string): Promise<string> {
+  const built = await Bun.build({
+    entrypoints: [entrypoint],
+    target: 'browser',
+    minify: true,
+    define: { 'process.env.NODE_ENV': '"production"' },
+  })
+  const [output] = built.outputs
+  if (output === undefined) throw new Error(`nothing came out of ${entrypoint}`)
+  return output.text()
+}
+
+function named(folder: string, extension: string, text: string): BuiltFile {
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 16)
+  return { name: `${folder}-${hash}.${extension}`, text }
+}

@@ -1,0 +1,104 @@
+/**
+ * The button, and what stands under it. It stays the same element in every state, so the keyboard never loses its place; what can't be
+ * pressed says so (`aria-disabled`) instead of vanishing from under the finger.
+ */
+
+import { useEffect, useId } from 'preact/hooks'
+import type { ButtonState, Doing } from '../button-state.ts'
+import { formatCount, spokenLeft } from '../format.ts'
+import type { Item } from '../shapes.ts'
+import { store } from '../store.ts'
+import { words } from '../words.ts'
+import { say, useLeft, usePrevious } from './hooks.ts'
+
+interface Props {
+  readonly item: Item
+  readonly state: ButtonState
+  readonly doing: Doing
+  readonly onPress: () => void
+}
+
+export function BuyButton({ item, state, doing, onPress }: Props) {
+  const noteId = useId()
+  const before = usePrevious(state.kind)
+  const untilMs = state.kind === 'cooling' || state.kind === 'limited' ? state.untilMs : 0
+  const seconds = formatCount(Math.ceil(useLeft(untilMs) / 1000))
+  const { label, note } = textOf(state, doing, item, seconds)
+  // Only a change of state is worth saying, not every second of it.
+  useEffect(() => {
+    const spoken = spokenChange(before, state.kind, label, note)
+    if (spoken !== undefined) say(spoken)
+  }, [state.kind])
+  const live = state.kind === 'live'
+  return (
+    <div class="buying">
+      <button
+        type="button"
+        class={`main-button button-${state.kind}`}
+        data-state={state.kind}
+        aria-disabled={!live}
+        aria-describedby={noteId}
+        onClick={() => live && onPress()}
+      >
+        {(state.kind === 'sending' || state.kind === 'reserved') && <span class="spinner" aria-hidden="true" />}
+        <span>{label}</span>
+      </button>
+      <p class="note" id={noteId}>
+        {note}
+      </p>
+    </div>
+  )
+}
+
+function textOf(state: ButtonState, doing: Doing, item: Item, seconds: string): { label: string; note: string } {
+  const text = words()
+  switch (state.kind) {
+    case 'before':
+      return { label: text.before, note: text.beforeNote }
+    case 'opening':
+      return { label: text.opening, note: text.openingNote }
+    case 'live':
+      return { label: text.live, note: text.liveNote(spokenLeft(item.payWithinSeconds * 1000)) }
+    case 'sending': {
+      const again = state.offline ? text.sendingOfflineNote : text.sendingAgainNote
+      return {
+        label: text.sending,
+        note: state.tries > 0 || state.offline || !store.reachable ? again : text.sendingNote,
+      }
+    }
+    case 'reserved':
+      return { label: text.reserved, note: text.reservedNote }
+    case 'placed':
+      return { label: text.yours, note: text.yoursNote }
+    case 'paid':
+      return { label: text.paid, note: text.paidNote }
+    case 'sold_out':
+      return { label: text.soldOut, note: text.soldOutNote }
+    case 'over':
+      return { label: text.over, note: text.overNote }
+    case 'paused':
+      return { label: text.paused, note: text.pausedNote }
+    case 'limited':
+      return { label: text.limited(seconds), note: text.limitedNote }
+    case 'cooling': {
+      const why = doing.kind === 'cooling' ? doing.why : ''
+      return { label: text.cooling(seconds), note: text.coolingNotes[why] ?? text.coolingNotes.other ?? '' }
+    }
+    case 'offline':
+      return { label: text.offline, note: text.offlineNote }
+    case 'signed_out':
+      return { label: text.signedOut, note: text.signedOutNote }
+    case 'attempts_used':
+      return { label: text.attemptsUsed, note: text.attemptsUsedNote }
+  }
+}
+
+/** What a screen reader hears when the button changes by itself; undefined when there is nothing to say. */
+function spokenChange(before: string | undefined, now: string, label: string, note: string): string | undefined {
+  if (before === undefined || before === now) return undefined
+  if (now === 'live') {
+    if (before === 'opening' || before === 'before') return words().saidOpen
+    return before === 'sold_out' ? words().saidBack : label
+  }
+  return now === 'cooling' ? note : `${label}. ${note}`
+}

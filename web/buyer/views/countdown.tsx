@@ -1,0 +1,71 @@
+/** Time left: in large figures to the opening, on a line to the end. Sighted people see every second; screen readers hear the whole when they ask, and the last moments. */
+
+import { useEffect } from 'preact/hooks'
+import { formatLeft, partsOf, spokenLeft, twoDigits } from '../format.ts'
+import { words } from '../words.ts'
+import { say, useLeft } from './hooks.ts'
+
+const SPOKEN_AT_S = [60, 30, 10]
+
+export function Countdown({ untilMs }: { readonly untilMs: number }) {
+  const leftMs = useLeft(untilMs)
+  const seconds = Math.ceil(leftMs / 1000)
+  useEffect(() => {
+    if (SPOKEN_AT_S.includes(seconds)) say(words().saidSoon(spokenLeft(leftMs)))
+  }, [seconds, leftMs])
+  const parts = partsOf(leftMs)
+  const text = words()
+  const shown = [
+    ...(parts.days > 0 ? [[`${parts.days}`, text.days] as const] : []),
+    [twoDigits(parts.hours), text.hours] as const,
+    [twoDigits(parts.minutes), text.minutes] as const,
+    [twoDigits(parts.seconds), text.seconds] as const,
+  ]
+  return (
+    <div class={`countdown${seconds <= 10 ? ' countdown-near' : ''}`}>
+      <p class="eyebrow" aria-hidden="true">
+        {text.opensIn}
+      </p>
+      <div class="digits" aria-hidden="true" data-left={seconds}>
+        {shown.map(([figures, unit]) => (
+          <span class="digit" key={unit}>
+            <b>{figures}</b>
+            <i>{unit}</i>
+          </span>
+        ))}
+      </div>
+      <p class="unseen" role="timer">
+        {text.leftUntilOpening(spokenLeft(leftMs))}
+      </p>
+    </div>
+  )
+}
+
+/** To the end of the sale. */
+export function ClosesIn({ untilMs }: { readonly untilMs: number }) {
+  const leftMs = useLeft(untilMs)
+  const text = words()
+  return (
+    <p class="closes-in">
+      <span aria-hidden="true">
+        {text.closesIn} <b>{formatLeft(leftMs)}</b>
+      </span>
+      <span class="unseen" role="timer">
+        {text.leftUntilClosing(spokenLeft(leftMs))}
+      </span>
+    </p>
+  )
+}
+
+/** To the end of the time to pay. */
+export function TimeLeft({ untilMs }: { readonly untilMs: number }) {
+  const leftMs = useLeft(untilMs)
+  return (
+    <span class={`time-left${leftMs < 60_000 ? ' time-left-near' : ''}`}>
+      <span aria-hidden="true">{formatLeft(leftMs)}</span>
+      <span class="unseen" role="timer">
+        {words().leftToPay(spokenLeft(leftMs))}
+      </span>
+    </span>
+  )
+}

@@ -1,0 +1,90 @@
+/** The front page: the one sale that is on or coming up, or a choice where there are several, and those that are over. */
+
+import { formatMoney, formatTime } from '../format.ts'
+import { serverNow } from '../server-time.ts'
+import type { Sale } from '../shapes.ts'
+import { store } from '../store.ts'
+import { words } from '../words.ts'
+import { Empty, Loading } from './empty.tsx'
+import { useMoment } from './hooks.ts'
+import { Picture } from './picture.tsx'
+import { SaleView } from './sale-view.tsx'
+
+const PAST_MAX = 6
+
+export function HomeView() {
+  const text = words()
+  const sales = (store.listed ?? []).flatMap(id => store.sales.get(id) ?? [])
+  const nowMs = serverNow()
+  const isOver = (sale: Sale) => sale.state === 'over' || nowMs >= Date.parse(sale.closesAt)
+  const current = sales.filter(sale => !isOver(sale))
+  useMoment(
+    Math.min(
+      ...current.flatMap(sale => [Date.parse(sale.opensAt), Date.parse(sale.closesAt)]).filter(at => at > nowMs),
+    ),
+  )
+  if (store.listed === undefined) return <Loading />
+  const past = sales.filter(isOver).slice(0, PAST_MAX)
+  const open = current.filter(sale => nowMs >= Date.parse(sale.opensAt))
+  const coming = current.filter(sale => nowMs < Date.parse(sale.opensAt)).reverse()
+  const [one] = current
+  return (
+    <>
+      {one === undefined && <Empty title={text.nothingOn} note={text.nothingOnNote} />}
+      {one !== undefined && current.length === 1 && <SaleView sale={one} />}
+      {current.length > 1 && (
+        <>
+          <h1 class="unseen" tabIndex={-1}>
+            {text.sales}
+          </h1>
+          <Group title={text.nowSelling} sales={open} />
+          <Group title={text.comingUp} sales={coming} />
+        </>
+      )}
+      <Group title={text.pastSales} sales={past} />
+    </>
+  )
+}
+
+function Group({ title, sales }: { readonly title: string; readonly sales: readonly Sale[] }) {
+  if (sales.length === 0) return null
+  return (
+    <section class="group">
+      <h2>{title}</h2>
+      <ul class="tiles">
+        {sales.map(sale => (
+          <li key={sale.id}>
+            <Tile sale={sale} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function Tile({ sale }: { readonly sale: Sale }) {
+  const text = words()
+  const [item] = sale.items
+  const over = sale.state === 'over'
+  const soldOut = sale.items.every(one => one.left <= 0)
+  const opened = serverNow() >= Date.parse(sale.opensAt)
+  const when = over
+    ? text.endedAt(formatTime(sale.closesAt))
+    : !opened
+      ? text.opensAt(formatTime(sale.opensAt))
+      : sale.state === 'paused'
+        ? text.paused
+        : soldOut
+          ? text.soldOut
+          : text.nowSelling
+  return (
+    <a class={`tile${over ? ' tile-over' : ''}`} href={`/s/${sale.id}`}>
+      {item !== undefined && <Picture item={item} />}
+      <span class="tile-name" dir="auto">
+        {sale.name}
+      </span>
+      {item !== undefined && <span class="tile-price">{formatMoney(item.price)}</span>}
+      <span class="tile-when">{when}</span>
+    </a>
+  )
+}

@@ -1,0 +1,59 @@
+/** What views react to: the store, and moments by the server's clock. */
+
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { serverNow } from '../server-time.ts'
+import { store } from '../store.ts'
+
+const TIMER_MS_MAX = 60_000
+
+export function useStore(): typeof store {
+  const [, again] = useState(0)
+  useEffect(() => store.subscribe(() => again(count => count + 1)), [])
+  return store
+}
+
+/** Shows again at `momentMs`; nothing happens for one that is past or never comes. */
+export function useMoment(momentMs: number): void {
+  const [round, again] = useState(0)
+  // A far moment is reached in rounds: browsers count no further than 24 days, and a sleeping device not at all.
+  useEffect(() => {
+    const waitMs = momentMs - serverNow()
+    if (waitMs <= 0 || waitMs === Number.POSITIVE_INFINITY) return
+    const timer = setTimeout(() => again(count => count + 1), Math.min(waitMs, TIMER_MS_MAX))
+    return () => clearTimeout(timer)
+  }, [momentMs, round])
+}
+
+/** Milliseconds left until a moment, shown again each time a whole second of it has gone: on the beat, not somewhere after it. */
+export function useLeft(targetMs: number): number {
+  const leftMs = Math.max(0, targetMs - serverNow())
+  useMoment(leftMs === 0 ? Number.NEGATIVE_INFINITY : targetMs - (Math.ceil(leftMs / 1000) - 1) * 1000)
+  return leftMs
+}
+
+let said = ''
+const hearing = new Set<() => void>()
+
+/** Read out by screen readers, once, when they have finished what they are saying. */
+export function say(text: string): void {
+  if (text === said) return
+  said = text
+  for (const hear of hearing) hear()
+}
+
+export function useSaid(): string {
+  const [, again] = useState(0)
+  useEffect(() => {
+    const hear = () => again(count => count + 1)
+    hearing.add(hear)
+    return () => void hearing.delete(hear)
+  }, [])
+  return said
+}
+
+/** The value of the time before. */
+export function usePrevious<T>(value: T): T | undefined {
+  const kept = useRef<{ now: T; before: T | undefined }>({ now: value, before: undefined })
+  if (kept.current.now !== value) kept.current = { now: value, before: kept.current.now }
+  return kept.current.before
+}

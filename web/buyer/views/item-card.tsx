@@ -1,0 +1,125 @@
+/** One item of a sale: what it is, what it costs, how many are left, and the way to get it. */
+
+import { useRef, useState } from 'preact/hooks'
+import { buttonState, type Facts, nextChangeMs } from '../button-state.ts'
+import { buy } from '../buying.ts'
+import { formatCount } from '../format.ts'
+import { serverNow } from '../server-time.ts'
+import type { Item, Sale } from '../shapes.ts'
+import { store } from '../store.ts'
+import { words } from '../words.ts'
+import { BuyButton } from './buy-button.tsx'
+import { ClosesIn, Countdown } from './countdown.tsx'
+import { useMoment } from './hooks.ts'
+import { OrderPanel } from './order-panel.tsx'
+import { Picture } from './picture.tsx'
+import { Price, StockBar } from './price.tsx'
+
+interface Props {
+  readonly sale: Sale
+  readonly item: Item
+  /** The only item of its sale carries the countdown and the page's heading. */
+  readonly only: boolean
+}
+
+export function ItemCard({ sale, item, only }: Props) {
+  const text = words()
+  const [wish, setWish] = useState(1)
+  const pressed = useRef(false)
+  const order = store.orderOf(item.id)
+  const doing = store.doing(item.id)
+  const facts: Facts = {
+    sale,
+    item,
+    order,
+    doing,
+    nowMs: serverNow(),
+    online: store.online,
+    signedOut: store.session.kind === 'out',
+  }
+  useMoment(nextChangeMs(facts))
+  const state = buttonState(facts)
+  const opened = facts.nowMs >= Date.parse(sale.opensAt)
+  const standing = state.kind === 'placed' || state.kind === 'paid'
+  const choosable = Math.min(item.quantityMax, opened ? Math.max(1, item.left) : item.quantityMax)
+  const quantity = Math.min(wish, choosable)
+  const waiting = state.kind === 'before' || state.kind === 'opening'
+  const press = () => {
+    pressed.current = true
+    void buy(sale.id, item.id, quantity)
+  }
+  const Heading = only ? 'h1' : 'h2'
+  return (
+    <article class={only ? 'item item-only' : 'item'} data-item={item.id}>
+      <Picture item={item} />
+      <div class="item-words">
+        {only && sale.name !== item.name && <p class="eyebrow clamp">{sale.name}</p>}
+        <Heading class="item-name" tabIndex={only ? -1 : undefined} dir="auto">
+          {item.name}
+        </Heading>
+        <Price item={item} />
+        {only && !standing && <Clock sale={sale} opened={opened} />}
+        {state.kind !== 'over' && !standing && <StockBar item={item} open={opened} />}
+        {order?.state === 'closed' && !waiting && (
+          <p class="last-order">
+            {text.closedBefore(text.reasons[order.reason ?? ''] ?? text.states.closed)}{' '}
+            <a href={`/orders/${order.id}`}>{text.seeOrder}</a>
+          </p>
+        )}
+        {standing ? (
+          <>
+            <OrderPanel order={state.order} takesFocus={pressed.current} />
+            <p class="see-order">
+              <a href={`/orders/${state.order.id}`}>{text.seeOrder}</a>
+            </p>
+          </>
+        ) : (
+          <>
+            {item.quantityMax > 1 && state.kind !== 'over' && state.kind !== 'sold_out' && (
+              <Quantity value={quantity} max={choosable} onChange={setWish} />
+            )}
+            <BuyButton item={item} state={state} doing={doing} onPress={press} />
+            {waiting && store.ready(item.id) && (
+              <p class="ready">
+                <svg class="mark" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+                  <circle cx="12" cy="12" r="12" />
+                  <path d="M7 12.5l3.4 3.4L17 9" />
+                </svg>
+                {text.ticketReady}
+              </p>
+            )}
+          </>
+        )}
+      </div>
+    </article>
+  )
+}
+
+/** To the opening, then to the end when it is near enough to matter. */
+export function Clock({ sale, opened }: { readonly sale: Sale; readonly opened: boolean }) {
+  if (sale.state === 'over') return null
+  const closesAtMs = Date.parse(sale.closesAt)
+  if (!opened) return <Countdown untilMs={Date.parse(sale.opensAt)} />
+  const leftMs = closesAtMs - serverNow()
+  return leftMs > 0 && leftMs < CLOSING_SHOWN_MS ? <ClosesIn untilMs={closesAtMs} /> : null
+}
+
+const CLOSING_SHOWN_MS = 24 * 3600_000
+
+function Quantity(props: { readonly value: number; readonly max: number; readonly onChange: (value: number) => void }) {
+  const { value, max, onChange } = props
+  const text = words()
+  const step = (to: number) => () => to >= 1 && to <= max && onChange(to)
+  return (
+    <fieldset class="quantity">
+      <legend>{text.quantity}</legend>
+      <button type="button" aria-label={text.fewer} aria-disabled={value <= 1} onClick={step(value - 1)}>
+        −
+      </button>
+      <output aria-live="polite">{formatCount(value)}</output>
+      <button type="button" aria-label={text.more} aria-disabled={value >= max} onClick={step(value + 1)}>
+        +
+      </button>
+    </fieldset>
+  )
+}

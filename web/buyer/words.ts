@@ -1,0 +1,291 @@
+/** Every word on the page, in English and Chinese. The browser decides at first, the person afterwards; the choice is kept. */
+
+import { store } from './store.ts'
+
+const en = {
+  locale: 'en',
+  other: '中文',
+  otherLabel: '切换到中文',
+  skip: 'Skip to content',
+  sales: 'Sales',
+  myOrders: 'My orders',
+  mainMenu: 'Main',
+  loading: 'Loading…',
+  offlineBanner: 'You are offline. This page goes on by itself when you are back.',
+  unreachableBanner: 'The shop can’t be reached right now. Trying again…',
+
+  nowSelling: 'On sale now',
+  comingUp: 'Coming up',
+  pastSales: 'Past sales',
+  nothingOn: 'Nothing is on sale right now',
+  nothingOnNote: 'Look in again later. New sales appear here by themselves.',
+  notFound: 'There is nothing here',
+  notFoundNote: 'The address may be mistyped, or what was here is gone.',
+  toSales: 'See all sales',
+
+  opensIn: 'Opens in',
+  closesIn: 'Closes in',
+  opensAt: (time: string) => `Opens ${time}`,
+  endedAt: (time: string) => `Ended ${time}`,
+  days: 'days',
+  hours: 'hours',
+  minutes: 'min',
+  seconds: 'sec',
+  leftUntilOpening: (time: string) => `${time} until the sale opens`,
+  leftUntilClosing: (time: string) => `${time} until the sale closes`,
+  leftToPay: (time: string) => `${time} left to pay`,
+  price: 'Price',
+  listPrice: 'Regular price',
+  off: (percent: number) => `${percent}% off`,
+  unitsLeft: (left: string, units: string) => `${left} of ${units} left`,
+  fewLeft: (left: string) => `Only ${left} left`,
+  unitsTotal: (units: string) => `${units} units`,
+  noneLeft: 'All units are taken',
+  stock: 'Units left',
+  quantity: 'Quantity',
+  fewer: 'One less',
+  more: 'One more',
+  ticketReady: 'You’re ready: your ticket is here',
+
+  before: 'Not open yet',
+  beforeNote: 'Keep this page open. The button turns live at zero, by the shop’s clock.',
+  opening: 'Get ready…',
+  openingNote: 'It opens in a moment.',
+  live: 'Buy now',
+  liveNote: (minutes: string) => `One press is enough. You then have ${minutes} to pay.`,
+  sending: 'Sending…',
+  sendingNote: 'One moment. There is no need to press again.',
+  sendingAgainNote: 'No answer yet, so we are asking again. You can’t end up with two orders.',
+  sendingOfflineNote: 'You are offline. We ask again as soon as you are back; you can’t end up with two orders.',
+  reserved: 'Reserved for you',
+  reservedNote: 'Your order is being placed. This takes a moment.',
+  soldOut: 'Sold out',
+  soldOutNote: 'Units may return when orders are not paid in time. Stay here: the button turns live again by itself.',
+  over: 'This sale is over',
+  overNote: 'Thank you for coming. Your orders are under “My orders”.',
+  paused: 'Paused',
+  pausedNote: 'The shop has paused this sale. The button returns by itself when it goes on.',
+  limited: (seconds: string) => `Try again in ${seconds} s`,
+  limitedNote: 'That was a lot of requests in a short time. You can press again in a moment.',
+  offline: 'You are offline',
+  offlineNote: 'The button returns by itself when you are back.',
+  signedOut: 'Sign in to buy',
+  signedOutNote: 'You are not signed in. Sign in on the shop’s page, then come back to this tab.',
+  attemptsUsed: 'No more attempts',
+  attemptsUsedNote: 'You have used all your attempts for this item.',
+  cooling: (seconds: string) => `One moment… ${seconds}`,
+  coolingNotes: {
+    sold_out: 'Somebody was faster, but a unit has just come back.',
+    not_enough: 'Fewer are left than you asked for. Choose a smaller quantity.',
+    sale_paused: 'The sale goes on. You can press again in a moment.',
+    other: 'That did not work. You can press again in a moment.',
+  } as Record<string, string>,
+
+  yours: 'It’s yours',
+  yoursNote: 'Pay in time to keep it.',
+  payNow: 'Pay now',
+  openingPay: 'Opening the pay page…',
+  payFailed: 'The pay page could not be opened. Try again.',
+  checkingPay: 'Checking whether your payment has arrived…',
+  payLeft: 'Time left to pay',
+  payDue: 'The time to pay is up. The order is being closed…',
+  cancel: 'Cancel order',
+  cancelAsk: 'Cancel this order? The unit goes to somebody else.',
+  cancelYes: 'Yes, cancel it',
+  cancelNo: 'Keep it',
+  cancelling: 'Cancelling…',
+  cancelFailed: 'It could not be cancelled right now. Try again.',
+  paid: 'Paid',
+  paidNote: 'Thank you. This one is yours.',
+  seeOrder: 'See the order',
+  order: 'Order',
+  orderNumber: 'Order number',
+  amount: 'Amount',
+  ordered: 'Ordered',
+  paidOn: 'Paid on',
+  closedOn: 'Closed on',
+  noOrders: 'You have no orders yet',
+  noOrdersNote: 'What you get in a sale is listed here.',
+  olderOrders: 'Show older orders',
+  backToSale: 'Back to the sale',
+  backToOrders: 'All orders',
+  unknownItem: 'Item',
+  states: { reserved: 'Being placed', pending: 'To be paid', paid: 'Paid', closed: 'Closed' },
+  reasons: {
+    unpaid: 'Not paid in time',
+    cancelled: 'Cancelled',
+    refused: 'Could not be placed',
+    refunded: 'Refunded',
+  } as Record<string, string>,
+  reasonNotes: {
+    unpaid: 'The time to pay ran out, so the unit went back on sale.',
+    cancelled: 'You cancelled this order. The unit went back on sale.',
+    refused: 'This order could not be placed. You have not been charged.',
+    refunded: 'The money is on its way back to you.',
+  } as Record<string, string>,
+  closedBefore: (reason: string) => `Your last order: ${reason.toLowerCase()}.`,
+
+  saidOpen: 'The sale is open. You can buy now.',
+  saidSoon: (time: string) => `${time} until the sale opens.`,
+  saidBack: 'A unit has come back. You can buy now.',
+  saidPlaced: 'It’s yours. Your order is placed.',
+}
+
+type Words = typeof en
+type Language = 'en' | 'zh'
+
+const zh: Words = {
+  locale: 'zh-CN',
+  other: 'English',
+  otherLabel: 'Switch to English',
+  skip: '跳到正文',
+  sales: '抢购',
+  myOrders: '我的订单',
+  mainMenu: '主菜单',
+  loading: '加载中…',
+  offlineBanner: '网络已断开。恢复后页面会自动继续。',
+  unreachableBanner: '暂时连接不上商店，正在重试…',
+
+  nowSelling: '正在抢购',
+  comingUp: '即将开始',
+  pastSales: '往期',
+  nothingOn: '目前没有抢购',
+  nothingOnNote: '稍后再来看看，新的场次会自动出现在这里。',
+  notFound: '这里什么都没有',
+  notFoundNote: '地址可能有误，或者内容已不存在。',
+  toSales: '查看全部场次',
+
+  opensIn: '距开抢',
+  closesIn: '距结束',
+  opensAt: time => `${time} 开抢`,
+  endedAt: time => `${time} 已结束`,
+  days: '天',
+  hours: '时',
+  minutes: '分',
+  seconds: '秒',
+  leftUntilOpening: time => `距开抢还有 ${time}`,
+  leftUntilClosing: time => `距结束还有 ${time}`,
+  leftToPay: time => `支付剩余时间 ${time}`,
+  price: '抢购价',
+  listPrice: '原价',
+  off: percent => `立减 ${percent}%`,
+  unitsLeft: (left, units) => `剩余 ${left} / ${units} 件`,
+  fewLeft: left => `仅剩 ${left} 件`,
+  unitsTotal: units => `共 ${units} 件`,
+  noneLeft: '已被抢光',
+  stock: '剩余件数',
+  quantity: '数量',
+  fewer: '减少一件',
+  more: '增加一件',
+  ticketReady: '已准备就绪：资格凭证已领取',
+
+  before: '尚未开始',
+  beforeNote: '请保持页面打开。倒计时归零时按钮会自动亮起，以商店时间为准。',
+  opening: '准备…',
+  openingNote: '马上开始。',
+  live: '立即抢购',
+  liveNote: minutes => `按一次就够。下单后请在 ${minutes}内支付。`,
+  sending: '正在提交…',
+  sendingNote: '请稍候，无需重复点击。',
+  sendingAgainNote: '还没有收到回复，正在再次确认。不会产生两笔订单。',
+  sendingOfflineNote: '网络已断开。恢复后会立即再次确认，不会产生两笔订单。',
+  reserved: '已为您预留',
+  reservedNote: '正在生成订单，请稍候。',
+  soldOut: '已抢光',
+  soldOutNote: '如有订单超时未支付，商品会重新放出。请留在此页，按钮会自动亮起。',
+  over: '本场已结束',
+  overNote: '感谢参与。您的订单在“我的订单”中。',
+  paused: '已暂停',
+  pausedNote: '商家暂停了本场抢购。恢复后按钮会自动亮起。',
+  limited: seconds => `${seconds} 秒后再试`,
+  limitedNote: '操作过于频繁，请稍候再按。',
+  offline: '网络已断开',
+  offlineNote: '网络恢复后按钮会自动亮起。',
+  signedOut: '登录后购买',
+  signedOutNote: '您尚未登录。请先在商店页面登录，再回到此页。',
+  attemptsUsed: '次数已用完',
+  attemptsUsedNote: '您对该商品的抢购次数已用完。',
+  cooling: seconds => `请稍候… ${seconds}`,
+  coolingNotes: {
+    sold_out: '刚才被别人抢先了，不过又放出了一件。',
+    not_enough: '剩余数量不足，请减少数量。',
+    sale_paused: '抢购已恢复，请稍候再按。',
+    other: '没有成功，请稍候再按。',
+  },
+
+  yours: '抢到了',
+  yoursNote: '请及时支付以保留商品。',
+  payNow: '去支付',
+  openingPay: '正在打开支付页…',
+  payFailed: '无法打开支付页，请重试。',
+  checkingPay: '正在确认您的付款…',
+  payLeft: '支付剩余时间',
+  payDue: '支付时间已过，订单正在关闭…',
+  cancel: '取消订单',
+  cancelAsk: '确定取消这笔订单？商品将让给其他人。',
+  cancelYes: '确定取消',
+  cancelNo: '保留订单',
+  cancelling: '正在取消…',
+  cancelFailed: '暂时无法取消，请重试。',
+  paid: '已支付',
+  paidNote: '谢谢，商品归您了。',
+  seeOrder: '查看订单',
+  order: '订单',
+  orderNumber: '订单号',
+  amount: '金额',
+  ordered: '下单时间',
+  paidOn: '支付时间',
+  closedOn: '关闭时间',
+  noOrders: '还没有订单',
+  noOrdersNote: '抢到的商品会列在这里。',
+  olderOrders: '显示更早的订单',
+  backToSale: '返回抢购页',
+  backToOrders: '全部订单',
+  unknownItem: '商品',
+  states: { reserved: '生成中', pending: '待支付', paid: '已支付', closed: '已关闭' },
+  reasons: { unpaid: '超时未支付', cancelled: '已取消', refused: '未能生成', refunded: '已退款' },
+  reasonNotes: {
+    unpaid: '支付时间已过，商品已重新放出。',
+    cancelled: '您取消了这笔订单，商品已重新放出。',
+    refused: '订单未能生成，没有扣款。',
+    refunded: '款项正在退回。',
+  },
+  closedBefore: reason => `您的上一笔订单：${reason}。`,
+
+  saidOpen: '已开抢，现在可以购买。',
+  saidSoon: time => `距开抢还有 ${time}。`,
+  saidBack: '有商品重新放出，现在可以购买。',
+  saidPlaced: '抢到了，订单已生成。',
+}
+
+/** The person's own way of writing times and numbers, where it belongs to the language shown: 24 hours in London, 12 in Boston. */
+export function formatLocale(): string {
+  return navigator.languages.find(one => one.split('-')[0] === current) ?? words().locale
+}
+
+const KEPT = 'stampede.language'
+let current: Language = first()
+
+export function words(): Words {
+  return current === 'zh' ? zh : en
+}
+
+export function switchLanguage(): void {
+  current = current === 'zh' ? 'en' : 'zh'
+  try {
+    localStorage.setItem(KEPT, current)
+  } catch {}
+  store.changed()
+}
+
+function first(): Language {
+  try {
+    const kept = localStorage.getItem(KEPT)
+    if (kept === 'en' || kept === 'zh') return kept
+  } catch {}
+  for (const language of navigator.languages) {
+    if (/^zh\b/i.test(language)) return 'zh'
+    if (/^en\b/i.test(language)) return 'en'
+  }
+  return 'en'
+}

@@ -1,0 +1,109 @@
+/**
+ * Calls to the server, under the session of whoever is signed in. Never throws for what the network or the server does: an answer, a
+ * refusal in the server's own words, or `lost`, which says nothing about whether the server has done it.
+ */
+
+import { forget, store } from './store.ts'
+
+export interface Refused {
+  readonly kind: 'refused'
+  readonly status: number
+  readonly code: string
+  /** For people. */
+  readonly detail: string
+  /** What of the request does not fit, as a path: `items.0.name`. */
+  readonly field: string | undefined
+}
+
+export type Reply<T> = { readonly kind: 'ok'; readonly body: T } | Refused | { readonly kind: 'lost' }
+export type Unanswered = Exclude<Reply<never>, { readonly kind: 'ok' }>
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+interface CallOptions {
+  readonly body?: unknown
+  /** The same key again never does it twice. */
+  readonly key?: string
+  readonly accept?: string
+}
+
+const ANSWER_MS_MAX = 15_000
+
+export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<Reply<T>> {
+  const response = await send(method, path, options)
+  if (response === undefined) return { kind: 'lost' }
+  try {
+    const text = await response.text()
+    const body: unknown = text === '' ? {} : JSON.parse(text)
+    return response.ok ? { kind: 'ok', body: body as T } : refusedBy(response, body)
+  } catch {
+    return { kind: 'lost' }
+  }
+}
+
+export const get = <T>(path: string): Promise<Reply<T>> => call<T>('GET', path)
+
+/** A file to keep. */
+export async function download(path: string, accept: string, name: string): Promise<Reply<void>> {
+  const response = await send('GET', path, { accept })
+  if (response === undefined) return { kind: 'lost' }
+  if (!response.ok) return refusedBy(response, await response.json().catch(() => ({})))
+  const url = URL.createObjectURL(await response.blob())
+  const link = document.createElement('a')
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), 60_000)
+  return { kind: 'ok', body: undefined }
+}
+
+/** Unlike randomUUID it is there without HTTPS too. */
+export function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('')
+}
+
+async function send(method: Method, path: string, options: CallOptions): Promise<Response | undefined> {
+  try {
+    const response = await fetch(path, {
+      method,
+      headers: {
+        accept: options.accept ?? 'application/json',
+        // No form and no page of another site can send this: the server asks for it before it changes anything.
+        'x-stampede-ops': '1',
+        ...(options.body !== undefined && { 'content-type': 'application/json' }),
+        ...(options.key !== undefined && { 'idempotency-key': options.key }),
+      },
+      ...(options.body !== undefined && { body: JSON.stringify(options.body) }),
+      ...(options.accept === undefined && { signal: AbortSignal.timeout(ANSWER_MS_MAX) }),
+    })
+    heard()
+    return response
+  } catch {
+    store.unreachableSinceMs ??= Date.now()
+    store.changed()
+    return undefined
+  }
+}
+
+function heard(): void {
+  store.answeredAtMs = Date.now()
+  if (store.unreachableSinceMs === undefined) return
+  store.unreachableSinceMs = undefined
+  store.changed()
+}
+
+function refusedBy(response: Response, body: unknown): Refused {
+  const said = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+  if (response.status === 401 && typeof store.operator === 'string') {
+    forget()
+    store.expired = true
+    store.changed()
+  }
+  return {
+    kind: 'refused',
+    status: response.status,
+    code: typeof said.code === 'string' ? said.code : 'unknown',
+    detail: typeof said.detail === 'string' ? said.detail : `HTTP ${response.status}`,
+    field: typeof said.field === 'string' ? said.field : undefined,
+  }
+}

@@ -1,0 +1,94 @@
+/** Money, counts, times and ages for people, in their language; and back again what people type. */
+
+import type { Money } from './shapes.ts'
+import { serverNow } from './store.ts'
+import { words } from './words.ts'
+
+export function formatMoney(money: Money): string {
+  const format = new Intl.NumberFormat(words().locale, {
+    style: 'currency',
+    currency: money.currency,
+    trailingZeroDisplay: 'stripIfInteger',
+  })
+  return format.format(toDecimal(money) as Intl.StringNumericLiteral)
+}
+
+/** As text: a large price has more digits than a floating-point number keeps. */
+export function toDecimal({ amount, currency }: Money): string {
+  const digits = digitsOf(currency)
+  const text = `${amount}`.padStart(digits + 1, '0')
+  return digits === 0 ? text : `${text.slice(0, -digits)}.${text.slice(-digits)}`
+}
+
+/** Minor units; undefined where the text is no amount of this currency. */
+export function fromDecimal(text: string, currency: string): number | undefined {
+  const match = /^(\d+)(?:[.,](\d+))?$/.exec(text.trim())
+  const digits = digitsOf(currency)
+  const after = match?.[2] ?? ''
+  if (match === null || after.length > digits) return undefined
+  return Number(`${match[1]}${after.padEnd(digits, '0')}`)
+}
+
+function digitsOf(currency: string): number {
+  try {
+    return new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2
+  } catch {
+    return 2
+  }
+}
+
+export function formatCount(count: number): string {
+  return new Intl.NumberFormat(words().locale).format(count)
+}
+
+/** One decimal below ten, none above. */
+export function formatFigure(value: number): string {
+  return new Intl.NumberFormat(words().locale, { maximumFractionDigits: value < 10 ? 1 : 0 }).format(value)
+}
+
+/** With the day and the seconds: a log is read to the second. */
+export function formatTime(rfc3339: string): string {
+  const at = new Date(rfc3339)
+  const today = at.toDateString() === new Date(serverNow()).toDateString()
+  const thisYear = at.getFullYear() === new Date(serverNow()).getFullYear()
+  return new Intl.DateTimeFormat(words().locale, {
+    ...(!thisYear && { year: 'numeric' }),
+    ...(!today && { month: 'short', day: 'numeric' }),
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    hourCycle: 'h23',
+  }).format(at)
+}
+
+/** The two largest units of a span: "4 min 10 s". */
+export function formatSpan(ms: number): string {
+  const total = Math.max(0, Math.round(ms / 1000))
+  const parts: readonly (readonly [number, string])[] = [
+    [Math.floor(total / 86_400), 'day'],
+    [Math.floor(total / 3600) % 24, 'hour'],
+    [Math.floor(total / 60) % 60, 'minute'],
+    [total % 60, 'second'],
+  ]
+  const first = parts.findIndex(([value]) => value > 0)
+  const shown = first < 0 ? parts.slice(-1) : parts.slice(first, first + 2).filter(([value]) => value > 0)
+  return shown
+    .map(([value, unit]) =>
+      new Intl.NumberFormat(words().locale, { style: 'unit', unit, unitDisplay: 'short' }).format(value),
+    )
+    .join(' ')
+}
+
+/** For an input of type datetime-local, in the time zone of whoever looks; seconds are kept. */
+export function toLocalInput(ms: number): string {
+  const at = new Date(ms)
+  const two = (value: number) => `${value}`.padStart(2, '0')
+  const day = `${`${at.getFullYear()}`.padStart(4, '0')}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
+  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`
+}
+
+/** Undefined while it is not a whole date yet. */
+export function fromLocalInput(text: string): string | undefined {
+  const ms = new Date(text).getTime()
+  return Number.isFinite(ms) ? new Date(ms).toISOString() : undefined
+}

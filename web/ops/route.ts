@@ -1,0 +1,37 @@
+/** Where one is, by the address bar; links inside the page are followed without loading it again. */
+
+import { store } from './store.ts'
+
+export type Route =
+  | { readonly kind: 'sales' | 'new' | 'log' | 'nowhere' }
+  | { readonly kind: 'sale' | 'edit' | 'orders'; readonly sale: string }
+  | { readonly kind: 'order'; readonly order: string }
+
+export function currentRoute(): Route {
+  const [, , first = '', second = '', third = ''] = location.pathname.replace(/\/$/, '').split('/')
+  if (first === '') return { kind: 'sales' }
+  if ((first === 'new' || first === 'log') && second === '') return { kind: first }
+  if (first === 'orders' && second !== '') return { kind: 'order', order: second }
+  if (first !== 'sales' || second === '') return { kind: 'nowhere' }
+  if (third === '') return { kind: 'sale', sale: second }
+  return third === 'edit' || third === 'orders' ? { kind: third, sale: second } : { kind: 'nowhere' }
+}
+
+export function go(path: string): void {
+  history.pushState(null, '', path)
+  scrollTo(0, 0)
+  store.changed()
+}
+
+export function followLinks(): void {
+  document.addEventListener('click', event => {
+    if (event.defaultPrevented || event.button !== 0) return
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    const link = event.target instanceof Element ? event.target.closest('a') : null
+    if (link === null || link.origin !== location.origin || link.target !== '' || link.hasAttribute('download')) return
+    if (!/^\/ops(\/|$)/.test(link.pathname) || (link.hash !== '' && link.pathname === location.pathname)) return
+    event.preventDefault()
+    go(link.pathname + link.search)
+  })
+  window.addEventListener('popstate', () => store.changed())
+}

@@ -1,0 +1,56 @@
+/** What the page knows, and who wants to hear when it changes. Everything here can be had again from the server. */
+
+import type { LogLine, Sale, Trouble } from './shapes.ts'
+
+/** What an action came to, in words: shown until it is sent away or followed by the next. */
+export interface Note {
+  readonly kind: 'done' | 'failed'
+  readonly text: string
+  readonly atMs: number
+}
+
+const listeners = new Set<() => void>()
+
+export const store = {
+  /** Undefined: not asked yet; null: nobody is signed in. */
+  operator: undefined as string | null | undefined,
+  /** The session ended while somebody was at work. */
+  expired: false,
+  sales: undefined as readonly Sale[] | undefined,
+  trouble: [] as readonly Trouble[],
+  /** When the server last answered, by this device's clock, and since when it does not. */
+  answeredAtMs: 0,
+  unreachableSinceMs: undefined as number | undefined,
+  note: undefined as Note | undefined,
+  log: [] as readonly LogLine[],
+  logLoaded: false,
+  /** Milliseconds to add to this device's clock. */
+  offsetMs: 0,
+
+  subscribe(listen: () => void): () => void {
+    listeners.add(listen)
+    return () => void listeners.delete(listen)
+  },
+  changed(): void {
+    for (const listen of listeners) listen()
+  },
+}
+
+export function serverNow(): number {
+  return Date.now() + store.offsetMs
+}
+
+export function tell(kind: Note['kind'], text: string): void {
+  store.note = { kind, text, atMs: serverNow() }
+  store.changed()
+}
+
+/** Everything that belongs to whoever was signed in. */
+export function forget(): void {
+  store.operator = null
+  store.sales = undefined
+  store.trouble = []
+  store.log = []
+  store.logLoaded = false
+  store.note = undefined
+}

@@ -1,0 +1,138 @@
+/** The frame: where one is, who is signed in, what is wrong, and what was just done. Nothing is shown to anybody who is not signed in. */
+
+import { useEffect, useRef } from 'preact/hooks'
+import { get } from '../api.ts'
+import { currentRoute, type Route } from '../route.ts'
+import type { Sale, Trouble } from '../shapes.ts'
+import { store } from '../store.ts'
+import { switchLanguage, words } from '../words.ts'
+import { useEvery, useStore } from './hooks.ts'
+import { LogView } from './log-view.tsx'
+import { NoteLine } from './note-line.tsx'
+import { OrderView } from './order-view.tsx'
+import { OrdersView } from './orders-view.tsx'
+import { SaleFormView } from './sale-form-view.tsx'
+import { SaleView } from './sale-view.tsx'
+import { SalesView } from './sales-view.tsx'
+import { SignIn, signOut } from './sign-in.tsx'
+import { TroublePanel } from './trouble-panel.tsx'
+
+const LOOK_EVERY_MS = 2_000
+
+export function App() {
+  const { operator } = useStore()
+  const text = words()
+  const route = currentRoute()
+  const place = JSON.stringify(route)
+  useEffect(() => {
+    document.documentElement.lang = text.locale
+    document.title = `${text.title} · Stampede`
+  }, [text.locale])
+  useFocusOn(place)
+  const inside = typeof operator === 'string'
+  return (
+    <>
+      <a class="skip" href="#main">
+        {text.skip}
+      </a>
+      <header class="head">
+        <a class="brand" href="/ops">
+          <svg viewBox="0 0 32 32" aria-hidden="true" focusable="false">
+            <rect width="32" height="32" rx="9" />
+            <path d="M7 20.5 13 11h4.2l-3.4 5.4h5L15 22.5h-3.4l2.4-3.8H9.9L8.8 20.5zm11.2 2L24.5 11h3L21.2 22.5z" />
+          </svg>
+          <span>
+            Stampede <span class="soft">{text.title}</span>
+          </span>
+        </a>
+        <nav aria-label={text.mainMenu}>
+          {inside && (
+            <>
+              <a href="/ops" aria-current={route.kind === 'sales' ? 'page' : undefined}>
+                {text.sales}
+              </a>
+              <a href="/ops/log" aria-current={route.kind === 'log' ? 'page' : undefined}>
+                {text.log}
+              </a>
+            </>
+          )}
+          <button type="button" class="quiet-button" aria-label={text.otherLabel} onClick={switchLanguage}>
+            {text.other}
+          </button>
+          {inside && (
+            <button type="button" class="quiet-button" title={text.signedInAs(operator)} onClick={() => void signOut()}>
+              {text.signOut}
+            </button>
+          )}
+        </nav>
+      </header>
+      <main id="main" tabIndex={-1}>
+        {operator === undefined ? <p class="soft">{text.loading}</p> : inside ? <Inside route={route} place={place} /> : <SignIn />}
+      </main>
+    </>
+  )
+}
+
+function Inside({ route, place }: { readonly route: Route; readonly place: string }) {
+  useEvery(LOOK_EVERY_MS, 'sales', async () => {
+    const [sales, trouble] = await Promise.all([
+      get<{ sales: readonly Sale[] }>('/api/admin/sales'),
+      get<{ trouble: readonly Trouble[] }>('/api/admin/trouble'),
+    ])
+    if (sales.kind === 'ok') store.sales = sales.body.sales
+    if (trouble.kind === 'ok') store.trouble = trouble.body.trouble
+    store.changed()
+  })
+  return (
+    <>
+      <TroublePanel />
+      <NoteLine />
+      <View route={route} key={place} />
+    </>
+  )
+}
+
+function View({ route }: { readonly route: Route }) {
+  switch (route.kind) {
+    case 'sales':
+      return <SalesView />
+    case 'new':
+      return <SaleFormView sale={undefined} />
+    case 'log':
+      return <LogView />
+    case 'sale':
+      return <SaleView id={route.sale} />
+    case 'edit':
+      return <SaleFormView sale={route.sale} />
+    case 'orders':
+      return <OrdersView sale={route.sale} />
+    case 'order':
+      return <OrderView id={route.order} />
+    case 'nowhere':
+      return <Nothing />
+  }
+}
+
+export function Nothing() {
+  const text = words()
+  return (
+    <section class="empty">
+      <h1 tabIndex={-1}>{text.notFound}</h1>
+      <p>{text.notFoundNote}</p>
+      <a class="button" href="/ops">
+        {text.toSales}
+      </a>
+    </section>
+  )
+}
+
+/** After a change of place the focus goes to the new heading, as after a real page load. */
+function useFocusOn(place: string): void {
+  const shown = useRef(place)
+  useEffect(() => {
+    if (shown.current === place) return
+    shown.current = place
+    const target = document.querySelector<HTMLElement>('main h1') ?? document.getElementById('main')
+    target?.focus({ preventScroll: true })
+  }, [place])
+}

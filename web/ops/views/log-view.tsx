@@ -1,0 +1,97 @@
+/** Who did what, when: newest first. */
+
+import { useState } from 'preact/hooks'
+import { formatCount, formatTime } from '../format.ts'
+import { readLog } from '../log-book.ts'
+import type { LogLine } from '../shapes.ts'
+import { store } from '../store.ts'
+import { words } from '../words.ts'
+import { useEvery } from './hooks.ts'
+
+const LOOK_EVERY_MS = 2_000
+const SHOWN_MAX = 200
+
+export function LogView() {
+  const text = words()
+  const [all, setAll] = useState(false)
+  useEvery(LOOK_EVERY_MS, 'log', readLog)
+  const lines = store.log.toReversed()
+  return (
+    <>
+      <h1 tabIndex={-1}>{text.log}</h1>
+      {!store.logLoaded && <p class="soft">{text.loading}</p>}
+      {store.logLoaded && lines.length === 0 && <p class="soft">{text.noLog}</p>}
+      {lines.length > 0 && (
+        <section class="card" aria-label={text.log}>
+          <LogLines lines={all ? lines : lines.slice(0, SHOWN_MAX)} />
+        </section>
+      )}
+      {!all && lines.length > SHOWN_MAX && (
+        <button type="button" class="button" onClick={() => setAll(true)}>
+          {text.showMore(formatCount(lines.length))}
+        </button>
+      )}
+    </>
+  )
+}
+
+export function LogLines({ lines }: { readonly lines: readonly LogLine[] }) {
+  const text = words()
+  return (
+    <table class="lines">
+      <thead>
+        <tr>
+          <th scope="col">{text.when}</th>
+          <th scope="col">{text.who}</th>
+          <th scope="col">{text.did}</th>
+          <th scope="col">{text.about}</th>
+          <th scope="col">{text.details}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {lines.map(line => (
+          <tr key={line.id} data-did={line.action}>
+            <td>
+              <time dateTime={line.at}>{formatTime(line.at)}</time>
+            </td>
+            <td dir="auto">{line.by}</td>
+            <td>
+              <code>{line.action}</code>
+            </td>
+            <td>
+              <About line={line} />
+            </td>
+            <td class="line-details" dir="auto">
+              {describe(line.details)}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function About({ line }: { readonly line: LogLine }) {
+  const text = words()
+  if (line.order !== undefined)
+    return (
+      <a href={`/ops/orders/${line.order}`}>
+        {text.order} {line.order}
+      </a>
+    )
+  if (line.sale === undefined) return null
+  const sale = store.sales?.find(one => one.id === line.sale)
+  return (
+    <a href={`/ops/sales/${line.sale}`} dir="auto">
+      {sale?.name ?? `${text.saleWord} ${line.sale}`}
+    </a>
+  )
+}
+
+/** `delta: 5, reason: more`; what is nested is shown as it is. */
+function describe(details: unknown): string {
+  if (typeof details !== 'object' || details === null) return ''
+  return Object.entries(details)
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ')
+}

@@ -1,0 +1,77 @@
+/** The way in: the operator token, once. It goes to the server and is kept nowhere; a cookie that no script can read stands for it. */
+
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { call } from '../api.ts'
+import { store } from '../store.ts'
+import { words } from '../words.ts'
+import { Field } from './field.tsx'
+
+export function SignIn() {
+  const text = words()
+  const [token, setToken] = useState('')
+  const [wrong, setWrong] = useState<string>()
+  const [working, setWorking] = useState(false)
+  const form = useRef<HTMLFormElement>(null)
+  useEffect(() => form.current?.querySelector('input')?.focus(), [])
+  const signIn = async () => {
+    if (working) return
+    setWorking(true)
+    const reply = await call<{ operator: string }>('POST', '/ops/session', { body: { token } })
+    setWorking(false)
+    if (reply.kind === 'ok') {
+      store.operator = reply.body.operator
+      store.expired = false
+      store.changed()
+      return
+    }
+    setWrong(
+      reply.kind === 'lost' ? text.unreachableSignIn : reply.status === 429 ? text.tooManyTries : text.wrongToken,
+    )
+    form.current?.querySelector('input')?.focus()
+  }
+  return (
+    <section class="sign-in">
+      <h1 tabIndex={-1}>{text.signIn}</h1>
+      <p>{store.expired ? text.expired : text.signInNote}</p>
+      <form
+        ref={form}
+        noValidate
+        onSubmit={event => {
+          event.preventDefault()
+          void signIn()
+        }}
+      >
+        <Field
+          label={text.token}
+          name="token"
+          kind="password"
+          autoComplete="current-password"
+          value={token}
+          onInput={value => {
+            setToken(value)
+            setWrong(undefined)
+          }}
+          wrong={wrong}
+        />
+        <button type="submit" class="button main" aria-disabled={working}>
+          {working ? text.signingIn : text.signIn}
+        </button>
+      </form>
+      <div class="unseen" role="alert">
+        {wrong}
+      </div>
+    </section>
+  )
+}
+
+export async function signOut(): Promise<void> {
+  const reply = await call('DELETE', '/ops/session')
+  if (reply.kind === 'lost') return
+  store.expired = false
+  store.operator = null
+  store.sales = undefined
+  store.log = []
+  store.logLoaded = false
+  store.note = undefined
+  store.changed()
+}

@@ -1,0 +1,75 @@
+/** More units, or fewer. Under a key of its own, so that pressing again after a lost answer changes nothing twice. */
+
+import { useState } from 'preact/hooks'
+import { call, newKey, type Unanswered } from '../api.ts'
+import { formatCount } from '../format.ts'
+import { readLog } from '../log-book.ts'
+import type { Item, Sale } from '../shapes.ts'
+import { tell } from '../store.ts'
+import { words } from '../words.ts'
+import { Dialog } from './dialog.tsx'
+import { Field } from './field.tsx'
+
+interface StockProps {
+  readonly sale: Sale
+  readonly item: Item
+  readonly onDone: () => void
+  readonly onClose: () => void
+}
+
+export function StockDialog({ sale, item, onDone, onClose }: StockProps) {
+  const text = words()
+  const [delta, setDelta] = useState('')
+  const [reason, setReason] = useState('')
+  const [key, setKey] = useState(newKey)
+  const [notNumber, setNotNumber] = useState(false)
+  // Another wish is another change.
+  const changed = (set: (value: string) => void) => (value: string) => {
+    set(value)
+    setKey(newKey())
+    setNotNumber(false)
+  }
+  const act = async () => {
+    const typed = delta.trim().replace('−', '-')
+    if (!/^[+-]?\d{1,15}$/.test(typed)) {
+      setNotNumber(true)
+      return undefined
+    }
+    const path = `/api/admin/sales/${sale.id}/items/${item.id}/stock`
+    const reply = await call<{ taken: number; shortfall: number }>('POST', path, {
+      body: { delta: Number(typed), reason },
+      key,
+    })
+    if (reply.kind !== 'ok') return reply
+    const { taken, shortfall } = reply.body
+    const done = text.stockDone(item.name, `${taken > 0 ? '+' : ''}${formatCount(taken)}`)
+    tell('done', shortfall > 0 ? `${done} ${text.stockShort(formatCount(shortfall))}` : done)
+    onDone()
+    void readLog()
+    return reply
+  }
+  const wrongOf = (field: string, failed: Unanswered | undefined) =>
+    failed?.kind === 'refused' && failed.field === field ? failed.detail : undefined
+  return (
+    <Dialog title={text.stockTitle(item.name)} what={text.stockWhat} confirm={text.change} safe act={act} onClose={onClose}>
+      {failed => (
+        <>
+          <Field
+            label={text.delta}
+            name="delta"
+            value={delta}
+            onInput={changed(setDelta)}
+            wrong={notNumber ? text.badNumber : wrongOf('delta', failed)}
+          />
+          <Field
+            label={text.reason}
+            name="reason"
+            value={reason}
+            onInput={changed(setReason)}
+            wrong={wrongOf('reason', failed)}
+          />
+        </>
+      )}
+    </Dialog>
+  )
+}
