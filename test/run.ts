@@ -14,6 +14,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve, sep } from 'node:path'
+import { ensureServers } from './servers.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const TIDY = 'test/tidy.test.ts'
@@ -211,7 +212,14 @@ async function main(args: readonly string[]): Promise<void> {
         ]
   stages.push(tests('tests', files, limitMs))
 
+  // What is missing fails the run by itself, and the rest is still run: the tests that need it then say so one by one.
   const results: (Counts & { name: string; ms: number })[] = []
+  try {
+    if (files.some(file => /^test\/(page|ops)\//.test(file))) ensureServers(['chromium', 'fonts-noto-cjk'], say)
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error))
+    results.push({ name: 'servers', ms: 0, passed: 0, failed: 1 })
+  }
   for (const stage of stages) {
     say(heading(stage.name))
     const from = performance.now()

@@ -12,7 +12,7 @@ const SERVERS = {
   'fonts-noto-cjk': '/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc',
 } as const
 
-export type ServerName = keyof typeof SERVERS
+type ServerName = keyof typeof SERVERS
 
 const INSTALL_MS_MAX = 10 * 60_000
 

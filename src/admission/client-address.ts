@@ -10,7 +10,7 @@
  * gets; equal addresses in any spelling give equal keys. Work per request is bounded. Does not know ports, names or `Forwarded`.
  */
 
-export interface ClientAddress {
+interface ClientAddress {
   /** @param forwardedFor the `X-Forwarded-For` header, several joined by commas, or null */
   of(peer: string, forwardedFor: string | null): string
 }

@@ -22,6 +22,7 @@ import { createIdentity } from '../edge/identity.ts'
 import { createLive } from '../edge/live/live.ts'
 import { ROUND_EVERY_MS } from '../edge/live/live-board.ts'
 import { createLiveBuyer } from '../edge/live/live-buyer.ts'
+import { createOperations } from '../edge/ops/operations.ts'
 import { createOrderRoute } from '../edge/order-route.ts'
 import { loadPages } from '../edge/pages.ts'
 import { buyerRoutes } from '../edge/routes/buyer-routes.ts'
@@ -55,6 +56,7 @@ import { createNodes } from '../ledger/postgres/nodes.ts'
 import { createOrders } from '../ledger/postgres/orders.ts'
 import { createPayments } from '../ledger/postgres/payments.ts'
 import { createReconciling } from '../ledger/postgres/reconciling.ts'
+import { createRefunds } from '../ledger/postgres/refunds.ts'
 import { createSales } from '../ledger/postgres/sales.ts'
 import { createSoleSeller } from '../ledger/postgres/sole-seller.ts'
 import { createStock } from '../ledger/postgres/stock.ts'
@@ -77,6 +79,7 @@ const RELEASE_EVERY_MS = 200
 const PAYMENTS_EVERY_MS = 500
 const RECONCILE_EVERY_MS = 30_000
 const SETTLE_EVERY_MS = 2_000
+const LOOK_OUT_EVERY_MS = 1_000
 /** Rounds that found all they could take follow at once, at most so many. */
 const ROUNDS_ON_END_MAX = 20
 
@@ -233,7 +236,20 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
   const kept = config.adminTokens.length > 0 ? undefined : keepSecret(config.dataDir, 'admin-token', random)
   const operators = createOperators(kept === undefined ? config.adminTokens : [{ name: 'admin', token: kept.value }])
   const browsers = createBrowsers(config)
-  const identity = createIdentity(buyers, operators, browsers.trusts)
+  const secureCookies = config.publicUrl?.startsWith('https:') ?? false
+  const operations = createOperations({
+    ...audit,
+    sales,
+    refunds: createRefunds(database),
+    reconciling,
+    readiness,
+    metrics: watching.metrics,
+    operators,
+    random,
+    secureCookies,
+    trusts: browsers.trusts,
+  })
+  const identity = operations.identify(createIdentity(buyers, operators, browsers.trusts))
   const findBuyer = createLiveBuyer({ buyers, trusts: browsers.trusts })
   const live = createLive({ findBuyer, orders, shelf, near: gate, news, clock, meters })
   const take = {
@@ -253,6 +269,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     clientAddress.of(running?.peerOf(request) ?? '', request.headers.get('x-forwarded-for'))
   const describe = (order: Order) => shelf.get(order.item)?.item.name ?? `Order ${order.id}`
 
+  const pages = await loadPages()
   const routes = [
     ...buyerRoutes({
       gate,
@@ -267,7 +284,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
       meters,
       limits: ticketLimits,
       addressOf,
-      secureCookies: config.publicUrl?.startsWith('https:') ?? false,
+      secureCookies,
     }),
     ...paymentRoutes({
       identity,
@@ -295,7 +312,8 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     ...(sandbox === undefined ? [] : sandboxRoutes(sandbox.handle)),
     ...healthRoutes(readiness),
     ...metricsRoutes(watching.scrape, identity),
-    ...pageRoutes({ pages: await loadPages(), identity, guests: buyers.issueGuest !== undefined }),
+    ...operations.routes({ page: pages.ops, identity, addressOf }),
+    ...pageRoutes({ pages, identity, guests: buyers.issueGuest !== undefined }),
   ]
   const order = createOrderRoute({ shelf, take, tickets, catalog, limits, addressOf })
 
@@ -332,6 +350,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
         for (let i = 0; i < ROUNDS_ON_END_MAX && seller.holds() && !signal.aborted; i++) if (!(await run())) return
       }
       loop('live', ROUND_EVERY_MS, async () => live.round())
+      loop('watchtower', LOOK_OUT_EVERY_MS, operations.tower.round)
       releasing = loop(
         'release',
         RELEASE_EVERY_MS,
@@ -348,7 +367,8 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
         whileSelling(() => closeDue(close)),
       )
       loop('reconcile', RECONCILE_EVERY_MS, async () => {
-        if (seller.holds()) for (const sale of salesOnShelf()) await reconcileSale(reconcile, sale)
+        if (!seller.holds()) return
+        for (const sale of salesOnShelf()) operations.tower.reconciled(sale.id, await reconcileSale(reconcile, sale))
       })
       loop('settle-over', SETTLE_EVERY_MS, async () => {
         if (seller.holds())

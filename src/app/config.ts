@@ -158,7 +158,7 @@ export function describeConfig(config: Config): Readonly<Record<string, unknown>
     operators: config.adminTokens.map(({ name }) => name),
     ticketKeys: config.ticketKeys === undefined ? 'in the data folder' : '[hidden]',
     buyerJwtSecret: config.buyerJwt.secret === undefined ? null : '[hidden]',
-    buyerJwksUrl: config.buyerJwt.jwksUrl ?? null,
+    buyerJwksUrl: config.buyerJwt.jwksUrl?.replace(/\/\/[^@/]*@/, '//[hidden]@') ?? null,
     buyerJwtIssuer: config.buyerJwt.issuer ?? null,
     buyerJwtAudience: config.buyerJwt.audience ?? null,
     guestSignIn: config.guestSignIn,

@@ -35,7 +35,7 @@ type Fields = Readonly<Record<string, unknown>>
 export function createWatching(parts: WatchingParts, signal: AbortSignal) {
   const { shelf, clock, log } = parts
   const news = createNews()
-  const { meters, render } = createMetrics(
+  const { meters, list, render } = createMetrics(
     {
       pieces: () => countPieces(parts),
       itemsOnSale: () => shelf.size,
@@ -65,6 +65,8 @@ export function createWatching(parts: WatchingParts, signal: AbortSignal) {
   return {
     meters,
     news,
+    /** Every metric, to be read one by one. */
+    metrics: list,
     scrape: { contentType: METRICS_CONTENT_TYPE, render },
     /** Resolves when the signal has stopped it. */
     stopped: watchEventLoop(clock, meters, signal),

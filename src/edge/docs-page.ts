@@ -18,7 +18,7 @@ details { border: 1px solid var(--line); border-radius: 8px; margin: 0.5rem 0; p
 summary { cursor: pointer } summary h3 { display: inline } summary span { opacity: 0.8 }
 table { border-collapse: collapse; display: block; overflow-x: auto } td, th { border-top: 1px solid var(--line); padding: 0.35rem 0.75rem 0.35rem 0; text-align: left; vertical-align: top }
 dt { font-weight: 600; margin-top: 1.25rem } dd { margin: 0.25rem 0 }
-nav a { margin-right: 1rem }
+nav { display: flex; flex-wrap: wrap; gap: 0.25rem 1rem }
 :target { outline: 2px solid var(--accent); outline-offset: 4px }
 `
 

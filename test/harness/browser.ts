@@ -8,7 +8,7 @@ import { createRequire } from 'node:module'
 import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import type { Playground } from './playground.ts'
 
-export const CHROMIUM = '/usr/bin/chromium'
+const CHROMIUM = '/usr/bin/chromium'
 
 const ARGS = [
   '--disable-background-networking',

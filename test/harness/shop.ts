@@ -6,6 +6,7 @@
 import { SignJWT } from 'jose'
 import { systemClock, toRfc3339 } from '../../src/base/clock.ts'
 import type { Told, ToldOrder } from '../../src/domain/promises/snapshot.ts'
+import { assertDescribed } from './described.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET } from './stampede.ts'
 
 interface NewItem {
@@ -120,6 +121,7 @@ export class Shop {
       signal: AbortSignal.timeout(ANSWER_MS_MAX),
     })
     const text = await response.text()
+    assertDescribed('POST', new URL(response.url).pathname, response.status, response.headers, text)
     if (response.status !== 201) throw new Error(`a ticket was refused: ${response.status} ${text}`)
     const { ticket, attempt } = JSON.parse(text)
     return { buyer, sale, item, attempt, text: ticket }
@@ -129,7 +131,8 @@ export class Shop {
   async order(ticket: Ticket, quantity: number, hangUp?: AbortSignal): Promise<Told> {
     const limit = AbortSignal.timeout(ANSWER_MS_MAX)
     const askedAtMs = systemClock.elapsed()
-    let reply: { status: number; text: string } | undefined
+    const path = `/api/sales/${ticket.sale}/items/${ticket.item}/orders`
+    let reply: { status: number; headers: Headers; text: string } | undefined
     try {
       const response = await fetch(`${this.#url()}/api/sales/${ticket.sale}/items/${ticket.item}/orders`, {
         method: 'POST',
@@ -137,10 +140,11 @@ export class Shop {
         ...(quantity === 1 ? {} : { body: JSON.stringify({ quantity }) }),
         signal: hangUp === undefined ? limit : AbortSignal.any([limit, hangUp]),
       })
-      reply = { status: response.status, text: await response.text() }
+      reply = { status: response.status, headers: response.headers, text: await response.text() }
     } catch {
       reply = undefined
     }
+    if (reply !== undefined) assertDescribed('POST', path, reply.status, reply.headers, reply.text)
     const { buyer, item, attempt } = ticket
     const answer: Answer = reply === undefined ? { kind: 'unknown' } : toAnswer(reply.status, reply.text)
     const told: Told = { buyer, item, attempt, quantity, askedAtMs, answeredAtMs: systemClock.elapsed(), answer }
@@ -172,6 +176,7 @@ export class Shop {
       signal: AbortSignal.timeout(ANSWER_MS_MAX),
     })
     const text = await response.text()
+    assertDescribed(method, new URL(response.url).pathname, response.status, response.headers, text)
     if (!response.ok) throw new Error(`${method} ${path} was refused: ${response.status} ${text}`)
     return JSON.parse(text)
   }

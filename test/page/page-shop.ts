@@ -16,7 +16,7 @@ interface PageItem {
   readonly image?: string
 }
 
-export interface PageSale {
+interface PageSale {
   readonly id: string
   readonly path: string
   readonly opensAtMs: number

@@ -21,7 +21,9 @@ export async function readLog(): Promise<void> {
 async function readOn(): Promise<void> {
   for (;;) {
     const after = store.log.at(-1)?.id ?? ''
-    const reply = await get<{ log: readonly LogLine[]; next: string | null }>(`/api/admin/log?limit=${PAGE}&after=${after}`)
+    const reply = await get<{ log: readonly LogLine[]; next: string | null }>(
+      `/api/admin/log?limit=${PAGE}&after=${after}`,
+    )
     if (reply.kind !== 'ok') return
     const { log, next } = reply.body
     if (log.length > 0 || !store.logLoaded) {

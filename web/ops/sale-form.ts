@@ -141,6 +141,7 @@ export function bodyOf(typed: TypedSale): { readonly body: unknown } | { readonl
 
 /** Where on the form a field of the body is typed: an amount and its currency are one price there. */
 export function placeOf(field: string): string {
-  if (/^items\.\d+\.(price|listPrice)\.currency$/.test(field)) return field.replace(/(price|listPrice)\.currency$/, 'currency')
+  if (/^items\.\d+\.(price|listPrice)\.currency$/.test(field))
+    return field.replace(/(price|listPrice)\.currency$/, 'currency')
   return field.replace(/^(items\.\d+\.(?:price|listPrice))\..*$/, '$1')
 }

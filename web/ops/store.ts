@@ -17,7 +17,8 @@ export const store = {
   /** The session ended while somebody was at work. */
   expired: false,
   sales: undefined as readonly Sale[] | undefined,
-  trouble: [] as readonly Trouble[],
+  /** Undefined until the server has said so for the first time. */
+  trouble: undefined as readonly Trouble[] | undefined,
   /** When the server last answered, by this device's clock, and since when it does not. */
   answeredAtMs: 0,
   unreachableSinceMs: undefined as number | undefined,
@@ -49,7 +50,7 @@ export function tell(kind: Note['kind'], text: string): void {
 export function forget(): void {
   store.operator = null
   store.sales = undefined
-  store.trouble = []
+  store.trouble = undefined
   store.log = []
   store.logLoaded = false
   store.note = undefined

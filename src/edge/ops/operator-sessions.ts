@@ -69,7 +69,8 @@ export function createOperatorSessions({ clock, random, secure, trusts }: Operat
       return undefined
     },
     demandPage(request) {
-      if (!isFromPage(request)) throw new ProblemError('unauthenticated', `Only the page itself may: send "${HEADER}: 1".`)
+      if (!isFromPage(request))
+        throw new ProblemError('unauthenticated', `Only the page itself may: send "${HEADER}: 1".`)
     },
   }
 }

@@ -17,7 +17,7 @@ import type { Readiness } from '../routes/health-routes.ts'
 import { createRecentFigures, type Funnel, type Sample } from './recent-figures.ts'
 import { createTroubleBoard, type Finding, type Trouble } from './trouble-board.ts'
 
-interface WatchtowerParts extends WatchSaleParts {
+export interface WatchtowerParts extends WatchSaleParts {
   readonly refunds: Refunds
   readonly reconciling: Pick<Reconciling, 'reports'>
   readonly readiness: Readiness
@@ -97,7 +97,10 @@ export function createWatchtower(parts: WatchtowerParts): Watchtower {
 
   function note(sale: SaleId, lines: readonly AuditLine[]): void {
     audited.add(sale)
-    board.see(sale, lines.flatMap(line => findingsOf(sale, line)))
+    board.see(
+      sale,
+      lines.flatMap(line => findingsOf(sale, line)),
+    )
   }
 
   function forget(sale: SaleId): void {

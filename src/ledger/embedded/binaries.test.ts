@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { systemRandom } from '../../base/random.ts'
 import { runsAsRoot } from './account.ts'
-import { type Binaries, findBinaries, type Programs, usableBinaries } from './binaries.ts'
+import { findBinaries, type Programs, usableBinaries } from './binaries.ts'
+import type { Binaries } from './binaries-found.ts'
 import { NOBODY, TestPlace } from './test-place.fixture.ts'
 
 setDefaultTimeout(20_000)
@@ -65,6 +66,7 @@ test('runs where the package was installed without its scripts', () => {
   expect(run(programs, binaries)).toStartWith('postgres (PostgreSQL)')
 })
 
+// Only root runs PostgreSQL under another account; an ordinary user has nothing to show here.
 test.if(runsAsRoot())('runs where the package has no links and can not be written', () => {
   const binaries = installWithoutScripts(place.folder())
   const script = `
@@ -78,6 +80,7 @@ test.if(runsAsRoot())('runs where the package has no links and can not be writte
   expect(readdirSync(join(binaries.packageFolder, 'native', 'lib'))).not.toContain('libpq.so')
 })
 
+// Only root runs PostgreSQL under another account; an ordinary user has nothing to show here.
 test.if(runsAsRoot())(
   'as root: copies the programs out of a closed folder once, where only root can change them',
   () => {
@@ -97,6 +100,7 @@ test.if(runsAsRoot())(
   },
 )
 
+// Only root runs PostgreSQL under another account; an ordinary user has nothing to show here.
 test.if(runsAsRoot())('as root: copies the programs when they were installed for root alone', () => {
   const binaries = installWithoutScripts(place.folder())
   chmodSync(join(binaries.packageFolder, 'native', 'bin', 'postgres'), 0o700)

@@ -12,15 +12,9 @@ import { Fault } from '../../base/fault.ts'
 import type { Random } from '../../base/random.ts'
 import type { Account } from './account.ts'
 import { copyBinaries } from './binaries-copy.ts'
+import type { Binaries } from './binaries-found.ts'
 import { errnoOf } from './errno.ts'
 import { blockedAt, mayReadAndRun } from './reachability.ts'
-
-export interface Binaries {
-  /** The folder that holds `native/`. */
-  readonly packageFolder: string
-  /** As in package.json, e.g. `18.4.0`. */
-  readonly version: string
-}
 
 export interface Programs {
   readonly initdb: string

@@ -97,6 +97,7 @@ test('works in a path too long for a socket, with the socket in a closed folder 
   expect(existsSync(server.connection.host)).toBe(false)
 })
 
+// Only root runs PostgreSQL under another account; an ordinary user has nothing to show here.
 test.if(runsAsRoot())(
   'as root: runs PostgreSQL under another account, and opens the data folder no more than needed',
   async () => {
@@ -110,6 +111,7 @@ test.if(runsAsRoot())(
   },
 )
 
+// Only root runs PostgreSQL under another account; an ordinary user has nothing to show here.
 test.if(runsAsRoot())(
   'as root: in a folder closed to others, keeps the data in a place PostgreSQL can reach, and says so',
   async () => {
@@ -125,6 +127,7 @@ test.if(runsAsRoot())(
   },
 )
 
+// Only root runs PostgreSQL under another account; an ordinary user has nothing to show here.
 test.if(runsAsRoot())(
   'as an ordinary user: runs as that user, and root can take over without locking them out',
   async () => {
@@ -149,6 +152,7 @@ test.if(runsAsRoot())(
   },
 )
 
+// Only root runs PostgreSQL under another account; an ordinary user has nothing to show here.
 test.if(runsAsRoot())('as an ordinary user: is told whose data it is, in one line', async () => {
   const dataDir = place.folder(0o777)
   mkdirSync(join(dataDir, 'postgres'), { mode: 0o700 })

@@ -1,4 +1,4 @@
--- ask_change, settle_change: an operator's stock change, numbered per item.
+-- change_stock: an operator's stock change, numbered per item, in two acts: ask_change and settle_change.
 -- In      ask_change: item, delta, reason, by, key (or null). settle_change: item, number, the epoch of the
 --         gate that gave pieces up, and how many (negative)
 -- Out     ask_change: one row: outcome (asked | applied | done | pending | moving | same | no_item | too_many), no, taken, epoch

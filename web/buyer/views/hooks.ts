@@ -1,6 +1,6 @@
 /** What views react to: the store, and moments by the server's clock. */
 
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { serverNow } from '../server-time.ts'
 import { store } from '../store.ts'
 
@@ -12,16 +12,18 @@ export function useStore(): typeof store {
   return store
 }
 
-/** Shows again at `momentMs`; nothing happens for one that is past or never comes. */
+/** Shows again at `momentMs`; nothing happens for one that was past when it was shown, or never comes. */
 export function useMoment(momentMs: number): void {
   const [round, again] = useState(0)
-  // A far moment is reached in rounds: browsers count no further than 24 days, and a sleeping device not at all.
-  useEffect(() => {
-    const waitMs = momentMs - serverNow()
-    if (waitMs <= 0 || waitMs === Number.POSITIVE_INFINITY) return
+  const toCome = Number.isFinite(momentMs) && momentMs > serverNow()
+  // A far moment is reached in rounds: browsers count no further than 24 days, and a sleeping device not at all. The timer is set before
+  // the screen is painted; whatever has become due since the look at the clock is due at once, not forgotten.
+  useLayoutEffect(() => {
+    if (!toCome) return
+    const waitMs = Math.max(0, momentMs - serverNow())
     const timer = setTimeout(() => again(count => count + 1), Math.min(waitMs, TIMER_MS_MAX))
     return () => clearTimeout(timer)
-  }, [momentMs, round])
+  }, [momentMs, toCome, round])
 }
 
 /** Milliseconds left until a moment, shown again each time a whole second of it has gone: on the beat, not somewhere after it. */

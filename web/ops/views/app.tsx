@@ -67,7 +67,13 @@ export function App() {
         </nav>
       </header>
       <main id="main" tabIndex={-1}>
-        {operator === undefined ? <p class="soft">{text.loading}</p> : inside ? <Inside route={route} place={place} /> : <SignIn />}
+        {operator === undefined ? (
+          <p class="soft">{text.loading}</p>
+        ) : inside ? (
+          <Inside route={route} place={place} />
+        ) : (
+          <SignIn />
+        )}
       </main>
     </>
   )

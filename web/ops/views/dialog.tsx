@@ -44,7 +44,8 @@ export function Dialog({ title, what, confirm, danger, safe, children, act, onCl
     else setFailed(reply)
   }
   // A field of the dialog shows its own refusal.
-  const general = failed?.kind === 'refused' && failed.field !== undefined && children !== undefined ? undefined : failed
+  const general =
+    failed?.kind === 'refused' && failed.field !== undefined && children !== undefined ? undefined : failed
   return (
     <dialog
       ref={box}

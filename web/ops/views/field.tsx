@@ -18,7 +18,19 @@ interface FieldProps {
 }
 
 export function Field(props: FieldProps) {
-  const { label, value, onInput, wrong, hint, kind = 'text', numeric, optional, name, wide, autoComplete = 'off' } = props
+  const {
+    label,
+    value,
+    onInput,
+    wrong,
+    hint,
+    kind = 'text',
+    numeric,
+    optional,
+    name,
+    wide,
+    autoComplete = 'off',
+  } = props
   const id = useId()
   const notes = [wrong !== undefined && `${id}-wrong`, hint !== undefined && `${id}-hint`].filter(Boolean).join(' ')
   return (
@@ -30,10 +42,10 @@ export function Field(props: FieldProps) {
       <input
         id={id}
         name={name}
-        type={kind}
+        type={kind as 'text'}
         value={value}
         step={kind === 'datetime-local' ? 1 : undefined}
-        inputMode={numeric ? 'decimal' : undefined}
+        inputMode={numeric ? 'decimal' : 'text'}
         dir={kind === 'text' && !numeric ? 'auto' : undefined}
         autoComplete={autoComplete}
         spellcheck={false}

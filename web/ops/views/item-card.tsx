@@ -86,7 +86,7 @@ function Facts({ audit, standing }: { readonly audit: Audit; readonly standing: 
     [text.gateHeld, audit.gate === null ? text.notAtGate : formatCount(audit.gate.held)],
     [text.onTheWay, formatCount(audit.outbox + audit.releases)],
     [text.closed, formatCount(audit.closed)],
-    [text.state, text.selling[standing?.selling ?? 'away'] ?? ''],
+    [text.here, text.selling[standing?.selling ?? 'away'] ?? ''],
   ]
   return (
     <>

@@ -130,6 +130,8 @@ function optionsFor(parent: HTMLElement, curves: readonly Curve[]): uPlot.Option
       {
         ...axis,
         space: 70,
+        size: 26,
+        gap: 6,
         values: (_, seconds) =>
           seconds.map(second =>
             new Intl.DateTimeFormat(words().locale, {

@@ -38,7 +38,7 @@ export function SaleActions({ sale, onDone }: { readonly sale: Sale; readonly on
           type="button"
           key={action}
           data-action={action}
-          class={MAIN.has(action) && sale.state !== 'scheduled' ? 'button main' : 'button'}
+          class={looksOf(action, sale.state)}
           onClick={() => setAsked(action)}
         >
           {text.actions[action].button}
@@ -59,6 +59,11 @@ export function SaleActions({ sale, onDone }: { readonly sale: Sale; readonly on
       )}
     </div>
   )
+}
+
+function looksOf(action: SaleAction, state: SaleState): string {
+  if (DANGER.has(action)) return 'button grave'
+  return MAIN.has(action) && state !== 'scheduled' ? 'button main' : 'button'
 }
 
 interface SaleActionProps {

@@ -5,7 +5,16 @@ import { call, get, newKey } from '../api.ts'
 import { fromLocalInput } from '../format.ts'
 import { readLog } from '../log-book.ts'
 import { go } from '../route.ts'
-import { bodyOf, newItem, newSale, placeOf, type TypedItem, type TypedSale, typedOf, type Wrongs } from '../sale-form.ts'
+import {
+  bodyOf,
+  newItem,
+  newSale,
+  placeOf,
+  type TypedItem,
+  type TypedSale,
+  typedOf,
+  type Wrongs,
+} from '../sale-form.ts'
 import type { Sale } from '../shapes.ts'
 import { serverNow, tell } from '../store.ts'
 import { words } from '../words.ts'

@@ -78,9 +78,11 @@ export function SaleView({ id }: { readonly id: string }) {
       </section>
       {sale.state !== 'draft' && (
         <div class="watch">
-          <Funnel funnel={seen.funnel} />
+          <div class="watch-side">
+            <Funnel funnel={seen.funnel} />
+            <Reconciliation sale={id} last={seen.reconciled} />
+          </div>
           <Plots samples={samples} />
-          <Reconciliation sale={id} last={seen.reconciled} />
         </div>
       )}
       <section class="card" aria-labelledby="sale-log">

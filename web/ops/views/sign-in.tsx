@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from '../api.ts'
-import { store } from '../store.ts'
+import { forget, store } from '../store.ts'
 import { words } from '../words.ts'
 import { Field } from './field.tsx'
 
@@ -68,10 +68,6 @@ export async function signOut(): Promise<void> {
   const reply = await call('DELETE', '/ops/session')
   if (reply.kind === 'lost') return
   store.expired = false
-  store.operator = null
-  store.sales = undefined
-  store.log = []
-  store.logLoaded = false
-  store.note = undefined
+  forget()
   store.changed()
 }

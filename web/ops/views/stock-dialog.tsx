@@ -51,7 +51,14 @@ export function StockDialog({ sale, item, onDone, onClose }: StockProps) {
   const wrongOf = (field: string, failed: Unanswered | undefined) =>
     failed?.kind === 'refused' && failed.field === field ? failed.detail : undefined
   return (
-    <Dialog title={text.stockTitle(item.name)} what={text.stockWhat} confirm={text.change} safe act={act} onClose={onClose}>
+    <Dialog
+      title={text.stockTitle(item.name)}
+      what={text.stockWhat}
+      confirm={text.change}
+      safe
+      act={act}
+      onClose={onClose}
+    >
       {failed => (
         <>
           <Field

@@ -19,7 +19,8 @@ const PRESS: Readonly<Partial<Record<Trouble['code'], readonly SaleAction[]>>> =
 export function TroublePanel() {
   const text = words()
   const found = allTrouble()
-  const red = found.find(({ code }) => RED.has(code))
+  const red = found?.find(({ code }) => RED.has(code))
+  if (found === undefined) return <p class="well-not-known soft">{text.looking}</p>
   if (found.length === 0) {
     return (
       <p class="well" data-well>
@@ -49,10 +50,10 @@ export function TroublePanel() {
 }
 
 /** The server's findings, and the one only the page can make: that it hears nothing. */
-function allTrouble(): readonly Trouble[] {
+function allTrouble(): readonly Trouble[] | undefined {
   const sinceMs = store.unreachableSinceMs
   if (sinceMs === undefined) return store.trouble
-  return [{ code: 'unreachable', since: new Date(sinceMs + store.offsetMs).toISOString() }, ...store.trouble]
+  return [{ code: 'unreachable', since: new Date(sinceMs + store.offsetMs).toISOString() }, ...(store.trouble ?? [])]
 }
 
 function Line({ trouble }: { readonly trouble: Trouble }) {
@@ -83,11 +84,13 @@ function Line({ trouble }: { readonly trouble: Trouble }) {
       </p>
       {sale !== undefined && (
         <p class="ways">
-          {(PRESS[trouble.code] ?? []).filter(action => fits(action, sale)).map(action => (
-            <button type="button" class="button" key={action} onClick={() => setAsked(action)}>
-              {text.actions[action].button}
-            </button>
-          ))}
+          {(PRESS[trouble.code] ?? [])
+            .filter(action => fits(action, sale))
+            .map(action => (
+              <button type="button" class="button" key={action} onClick={() => setAsked(action)}>
+                {text.actions[action].button}
+              </button>
+            ))}
         </p>
       )}
       {asked !== undefined && sale !== undefined && (

@@ -40,7 +40,8 @@ export const en = {
   lostSafe: 'No answer came. Press again: it will not be done twice.',
 
   signIn: 'Sign in',
-  signInNote: 'With the operator token. A server without one configured made its own; it printed where the file is when it started.',
+  signInNote:
+    'With the operator token. A server without one configured made its own; it printed where the file is when it started.',
   token: 'Operator token',
   signingIn: 'Signing in…',
   signOut: 'Sign out',
@@ -75,6 +76,7 @@ export const en = {
   closedAgo: (span: string) => `ended ${span} ago`,
   showMore: (count: string) => `Show all ${count}`,
 
+  looking: 'Looking for trouble…',
   allWell: 'Nothing is wrong',
   allWellNote: 'Promises kept, books agree, ledger answers.',
   whatIsWrong: 'What is wrong',
@@ -86,11 +88,13 @@ export const en = {
   trouble: {
     promise_broken: {
       title: which => `Promise ${which} is broken`,
-      advice: 'Pause the sale so that it gets no worse, then reconcile. What reconciliation can’t mend needs a person: keep the log.',
+      advice:
+        'Pause the sale so that it gets no worse, then reconcile. What reconciliation can’t mend needs a person: keep the log.',
     },
     inconsistent: {
       title: () => 'Gate and ledger do not agree',
-      advice: 'Reconcile: it compares line by line and repairs. If it comes back, pause the sale and look at the reports.',
+      advice:
+        'Reconcile: it compares line by line and repairs. If it comes back, pause the sale and look at the reports.',
     },
     ledger_away: {
       title: () => 'The ledger (PostgreSQL) does not answer',
@@ -98,7 +102,8 @@ export const en = {
     },
     unready: {
       title: () => 'This server is not ready for traffic',
-      advice: 'It tries again by itself. Look at the database, its network and this machine’s clock; stampede doctor checks all of them.',
+      advice:
+        'It tries again by itself. Look at the database, its network and this machine’s clock; stampede doctor checks all of them.',
     },
     clock_skew: {
       title: () => 'This machine’s clock and the ledger’s disagree',
@@ -118,7 +123,8 @@ export const en = {
     },
     alarm: {
       title: (which, count) => `Alarm: ${which} (${count})`,
-      advice: 'This should never happen. The server’s log has the details; it stays here until the server is started again.',
+      advice:
+        'This should never happen. The server’s log has the details; it stays here until the server is started again.',
     },
     unreachable: {
       title: () => 'This page can’t reach the server',
@@ -201,17 +207,19 @@ export const en = {
     selling: 'selling',
     withdrawn: 'being rebuilt',
     skewed: 'clock skew',
-    away: 'not on this server',
+    away: 'not here',
   } as Readonly<Record<string, string>>,
+  here: 'On this server',
   changeStock: 'Change stock',
 
   funnel: 'Funnel',
-  funnelNote: (time: string) => `All sales of this server process, since it started at ${time}. Pieces above are this sale’s alone.`,
+  funnelNote: (time: string) =>
+    `All sales of this server process, since it started at ${time}. Pieces above are this sale’s alone.`,
   steps: {
     asked: 'Asked',
     limited: 'Rate limited',
     soldOut: 'Sold out',
-    refused: 'Refused otherwise',
+    refused: 'Other refusals',
     reserved: 'Reserved',
     placed: 'Placed',
     paid: 'Paid',
@@ -273,7 +281,8 @@ export const en = {
   badTime: 'must be a date and a time',
 
   stockTitle: (name: string) => `Change the stock of “${name}”`,
-  stockWhat: 'Units are put on sale, or taken off, at once. A decrease takes what is still there and tells you what was missing.',
+  stockWhat:
+    'Units are put on sale, or taken off, at once. A decrease takes what is still there and tells you what was missing.',
   delta: 'More (or fewer, with a minus)',
   reason: 'Reason, for the log',
   change: 'Change',

@@ -51,6 +51,7 @@ export const zh: Words = {
   closedAgo: span => `${span}前结束`,
   showMore: count => `显示全部 ${count} 个`,
 
+  looking: '正在检查…',
   allWell: '一切正常',
   allWellNote: '承诺全部兑现，账目一致，账本应答正常。',
   whatIsWrong: '出了什么问题',
@@ -172,7 +173,8 @@ export const zh: Words = {
   onTheWay: '在途',
   closed: '已关闭订单',
   notAtGate: '不在闸门',
-  selling: { selling: '销售中', withdrawn: '重建中', skewed: '时钟偏差', away: '不在此服务器' },
+  selling: { selling: '销售中', withdrawn: '重建中', skewed: '时钟偏差', away: '不在这里' },
+  here: '在此服务器',
   changeStock: '调整库存',
 
   funnel: '漏斗',
