@@ -120,18 +120,22 @@ test('a steady crowd with quantities that do not fit any more: nobody is refused
   const begunMs = systemClock.elapsed()
   const server = await Stampede.start(playground, { dataDir: playground.dataDir() })
   const shop = new Shop(() => server.url())
-  const sale = await shop.openSale(-1_000, [{ units: 301, quantityMax: 20 }])
-  const item = sale.items[0]?.id ?? ''
+  const sale = await shop.openSale(-1_000, [
+    { units: 301, quantityMax: 20 },
+    { units: 3, quantityMax: 20 },
+  ])
+  const [item = '', scarce = ''] = sale.items.map(one => one.id)
   const tickets = await atMost(STEADY, Array.from({ length: 400 }), (_, i) => shop.ticket(`buyer-${i}`, sale.id, item))
 
   // Large and small wishes mixed: the large ones stop to fit while small ones still do.
   await atMost(STEADY, tickets, (ticket, i) => shop.order(ticket, i % 4 === 0 ? 1 + ((i * 7) % 20) : 1 + (i % 2)))
+  // Two of three, two that do not fit any more, and the last one, which does.
+  for (const [i, quantity] of [2, 2, 1].entries()) {
+    await shop.order(await shop.ticket(`late-${i}`, sale.id, scarce), quantity)
+  }
   const facts = await gatherFacts(shop, sale, server)
   assertPromises(facts, begunMs)
-  expect(
-    shop.told.some(told => told.answer.kind === 'not_enough'),
-    'some wishes did not fit',
-  ).toBe(true)
+  expect(shop.told.slice(-3).map(told => told.answer.kind)).toEqual(['placed', 'not_enough', 'placed'])
   expect(
     shop.told.some(told => told.answer.kind === 'sold_out'),
     'it sold out',

@@ -74,7 +74,7 @@ async function settleChange({ gate, stock }: ChangeStockParts, change: OpenChang
   const { item, no, delta, epoch, door } = change
   if (door === 'draining') return
   if (door !== 'gate') {
-    // Nobody sells it any more: an increase is in the ledger already, a decrease was never given up and takes nothing.
+    // No gate has it any more: an increase is in the ledger already, and a decrease takes what is available there.
     await stock.settle(item, no, epoch, 0)
     return
   }

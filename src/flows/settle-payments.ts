@@ -75,6 +75,13 @@ async function takeAnswer(parts: SettleParts, payment: Payment, answer: Provider
     case 'captured': {
       const { amount, capturedAtMs: atMs } = answer
       const outcome = await takeCapture(parts, payment.provider, { ref: payment.ref, amount, atMs })
+      // The provider itself says so, not just a callback: money that does not fit goes back, all of it.
+      if (
+        outcome === 'wrong_amount' &&
+        (await parts.payments.move(payment.id, 'started', 'refund_due', 'wrong_amount'))
+      ) {
+        parts.onRefundDue()
+      }
       return outcome === 'paid' || outcome === 'same' ? 'paid' : 'open'
     }
     case 'void':

@@ -33,6 +33,6 @@ export interface Payments {
   }>
   /** Open payments to ask about and refunds to send, whose time has come; each is put off until its next try. */
   claim(max: number): Promise<readonly ClaimedPayment[]>
-  move(id: string, from: PaymentState, to: PaymentState): Promise<boolean>
+  move(id: string, from: PaymentState, to: PaymentState, why?: string): Promise<boolean>
   recordCallback(provider: string, event: string, ref: string, outcome: string): Promise<void>
 }

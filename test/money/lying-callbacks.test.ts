@@ -40,5 +40,8 @@ test('forged and lying callbacks pay nothing: the provider is asked, and only it
   expect((await till.decide(payUrl, 'approve?mode=short')).status).toBe(200)
   await until('the alarm', () => site.server().output().split('"alarm":"wrong_amount"').length - 1 >= 3)
   expect((await stage.untilState(order, 'unpaid')).payments.map(payment => payment.state)).not.toContain('captured')
+  await until('the money that does not fit goes back', async () =>
+    (await till.order(order.id)).payments.every(payment => payment.state === 'refunded'),
+  )
   expect((await stage.shop.audit(stage.sale.id))[0]).toMatchObject({ paid: modes.length })
 }, 60_000)

@@ -32,8 +32,8 @@ export function createPayments(database: Database): Payments {
       const rows = await database.run('claim_payments', [max])
       return rows.map(row => ({ ...toPayment(row), wanted: row.wanted === true }))
     },
-    async move(id, from, to) {
-      return (await database.run('move_payment', [id, from, to])).length === 1
+    async move(id, from, to, why) {
+      return (await database.run('move_payment', [id, from, to, why ?? null])).length === 1
     },
     async recordCallback(provider, event, ref, outcome) {
       await database.run('record_callback', [provider, event, ref, outcome])
