@@ -4,7 +4,7 @@
  */
 
 import type { BenchCase, Contestant, PreparedCase, Stage } from './bench-case.ts'
-import { Histogram } from './client/histogram.ts'
+import { Histogram } from '../src/rehearsal/client/histogram.ts'
 import { cpuMicros } from './cores.ts'
 
 export interface Spread {

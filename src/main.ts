@@ -11,6 +11,7 @@ import { addMigrate } from './cli/migrate.ts'
 import { addOrder } from './cli/order.ts'
 import { addPage } from './cli/page.ts'
 import { addReconcile } from './cli/reconcile.ts'
+import { addRehearse } from './cli/rehearse.ts'
 import { addRestore } from './cli/restore.ts'
 import { addSale } from './cli/sale.ts'
 import { addServe } from './cli/serve.ts'
@@ -28,6 +29,7 @@ addDoctor(program)
 addConfig(program)
 addBackup(program, backupEmbedded)
 addRestore(program, restoreEmbedded)
+addRehearse(program)
 addCompletion(program)
 
 try {

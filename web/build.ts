@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-export interface BuiltFile {
+interface BuiltFile {
   /** `main-3f9c….js`: may be kept for ever under this name. */
   readonly name: string
   readonly text: string

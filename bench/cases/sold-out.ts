@@ -6,7 +6,7 @@
 
 import type { BenchCase, Contestant, PreparedCase, Stage } from '../bench-case.ts'
 import { runClosedLoop } from '../client/closed-loop.ts'
-import type { Target } from '../client/connection.ts'
+import type { Target } from '../../src/rehearsal/client/connection.ts'
 import { orderRequest } from '../client/request-bytes.ts'
 import { startChild } from '../servers/child.ts'
 

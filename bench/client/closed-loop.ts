@@ -5,8 +5,8 @@
  */
 
 import type { Clock } from '../../src/base/clock.ts'
-import { type Answer, Connection, type Target } from './connection.ts'
-import { Histogram } from './histogram.ts'
+import { type Answer, Connection, type Target } from '../../src/rehearsal/client/connection.ts'
+import { Histogram } from '../../src/rehearsal/client/histogram.ts'
 
 interface ClosedLoop {
   readonly target: Target

@@ -1,6 +1,6 @@
 /** The bytes of an order request, as a browser's fetch would send it but for the headers that nobody reads. */
 
-import type { Target } from './connection.ts'
+import type { Target } from '../../src/rehearsal/client/connection.ts'
 
 export function orderRequest(target: Target, sale: string, item: string, ticket: string | undefined): Buffer {
   const bearer = ticket === undefined ? '' : `authorization: Bearer ${ticket}\r\n`

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { Target } from '../client/connection.ts'
+import type { Target } from '../../src/rehearsal/client/connection.ts'
 import { onServerCore } from '../cores.ts'
 
 export interface Child {

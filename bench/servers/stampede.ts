@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTicketOffice, parseTicketKeys, type TicketOffice } from '../../src/admission/ticket.ts'
-import type { Target } from '../client/connection.ts'
+import type { Target } from '../../src/rehearsal/client/connection.ts'
 import { startChild } from './child.ts'
 
 export interface ItemOnSale {

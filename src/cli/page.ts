@@ -13,7 +13,10 @@ export function addPage(program: Command): void {
     .description('write the page as files for a CDN, with cache headers for nginx')
     .requiredOption('--out <dir>', 'folder to write to; made when it is missing')
     .action(async ({ out }: { out: string }) => {
-      const { buyer, assets } = await loadPages()
+      const { buyer, assets: all } = await loadPages()
+      const html = Buffer.from(buyer.bytes).toString('utf8')
+      // The operations page is the server's own: nobody needs it on a CDN.
+      const assets = new Map([...all].filter(([name]) => html.includes(name)))
       await mkdir(join(out, ASSETS_PATH), { recursive: true })
       // Files first, the page that names them last: whoever copies while we write never gets a page without its files.
       for (const [name, file] of assets) await writeFile(join(out, ASSETS_PATH, name), file.bytes)

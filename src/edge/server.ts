@@ -235,7 +235,7 @@ export function startServer(parts: ServerParts): RunningServer {
       close: socket => live?.closed(socket),
     },
   })
-  live?.broadcastBy((topic, text) => void server.publish(topic, text, false))
+  live?.broadcastBy((topic, text) => server.publish(topic, text, false))
 
   return {
     url: urlOf(parts.host, server.port),

@@ -1,9 +1,8 @@
 /**
- * One look at a sale for whoever watches it: the audit, and beside each item how it stands in this process. While the ledger is away
- * there is no audit, and the look says so instead of failing: that is when somebody looks.
+ * One look at a sale for whoever watches it: the audit, and beside each item how it stands in this process. And the poorer look that
+ * needs no ledger: when that is away, somebody surely looks.
  */
 
-import { Fault } from '../base/fault.ts'
 import type { ItemId, SaleId } from '../domain/ids.ts'
 import type { Sale } from '../domain/sale.ts'
 import type { Sales } from '../ledger/sales.ts'
@@ -31,17 +30,18 @@ export interface SaleLook {
   readonly standings: readonly ItemStanding[]
 }
 
-/** Undefined: there is no such sale. Throws the ledger's fault only when nothing at all is known of the sale here. */
+/** Undefined: there is no such sale. */
 export async function watchSale(parts: WatchSaleParts, id: SaleId): Promise<SaleLook | undefined> {
-  try {
-    const sale = await parts.sales.find(id)
-    if (sale === undefined) return undefined
-    return { sale, audit: await auditItems(parts, sale), standings: standingsOf(parts, sale) }
-  } catch (error) {
-    const known = [...parts.shelf.values()].find(onSale => onSale.sale.id === id)?.sale
-    if (!(error instanceof Fault) || known === undefined) throw error
-    return { sale: known, audit: undefined, standings: standingsOf(parts, known) }
-  }
+  const sale = await parts.sales.find(id)
+  if (sale === undefined) return undefined
+  return { sale, audit: await auditItems(parts, sale), standings: standingsOf(parts, sale) }
+}
+
+/** What can be said without the ledger. Undefined: this process does not sell it. */
+export function watchShelf(parts: WatchSaleParts, id: SaleId): SaleLook | undefined {
+  for (const { sale } of parts.shelf.values())
+    if (sale.id === id) return { sale, audit: undefined, standings: standingsOf(parts, sale) }
+  return undefined
 }
 
 function standingsOf({ shelf }: WatchSaleParts, sale: Sale): readonly ItemStanding[] {

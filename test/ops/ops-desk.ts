@@ -17,7 +17,10 @@ export interface OpsDesk {
 /** What a browser writes about a refusal that the test has asked for: a wrong token, a field that does not fit. */
 const REFUSAL = /Failed to load resource: the server responded with a status of (400|401|409|422|429)/
 
-export async function openOpsDesk(playground: Playground, env: Readonly<Record<string, string>> = {}): Promise<OpsDesk> {
+export async function openOpsDesk(
+  playground: Playground,
+  env: Readonly<Record<string, string>> = {},
+): Promise<OpsDesk> {
   const shop = await openPageShop(playground, env)
   const { visitor } = await openBrowser(playground)
   // One for all of them: signing in is limited, and tests that are about it do it by hand.

@@ -10,7 +10,7 @@ import type { VisitorOptions } from '../harness/browser.ts'
 import { atMost } from '../harness/crowd.ts'
 import { Playground } from '../harness/playground.ts'
 import { ensureServers } from '../servers.ts'
-import { confirm, openOpsDesk, type OpsDesk, signIn } from './ops-desk.ts'
+import { confirm, type OpsDesk, openOpsDesk, signIn } from './ops-desk.ts'
 
 const DESK = { viewport: { width: 1280, height: 900 } }
 const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true, isMobile: true }
@@ -177,11 +177,9 @@ async function furnish({ shop }: OpsDesk): Promise<Places> {
   })
   const over = await shop.sale(-7_200_000, [teapot], { name: 'Last week', lastsMs: 60_000 })
   void over
-  const running = await shop.sale(
-    -600_000,
-    [teapot, { name: 'Cast-iron kettle', units: 40, price: 45_000 }],
-    { name: 'The autumn tea table' },
-  )
+  const running = await shop.sale(-600_000, [teapot, { name: 'Cast-iron kettle', units: 40, price: 45_000 }], {
+    name: 'The autumn tea table',
+  })
   const orders = await buy(shop, running, 260)
   return { draft: draft.id, running: running.id, coming: coming.id, hard: hard.id, orders }
 }

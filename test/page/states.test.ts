@@ -197,6 +197,10 @@ describe('a shop that lets guests in', () => {
     await page.reload()
     await button(page, 'live').nth(3).waitFor()
     expect(await wide()).toBe(0)
+    const cut = await page.evaluate(
+      "[...document.querySelectorAll('h1, h2')].filter(e => e.scrollWidth > e.clientWidth).map(e => e.textContent.slice(0, 20))",
+    )
+    expect(cut).toEqual([])
     const tallest = await page.evaluate("Math.max(...[...document.querySelectorAll('.item')].map(e => e.offsetHeight))")
     expect(tallest).toBeLessThan(1_000)
     expect(visitor.complaints()).toEqual([])

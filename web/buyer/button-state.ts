@@ -32,7 +32,7 @@ export interface Facts {
 }
 
 /** How long before the opening a person is told to get ready. */
-export const OPENING_MS = 5_000
+const OPENING_MS = 5_000
 
 export function buttonState(facts: Facts): ButtonState {
   const { sale, item, order, doing, nowMs, online } = facts

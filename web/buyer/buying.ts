@@ -67,7 +67,6 @@ async function waitForOtherTab(item: string): Promise<void> {
 
 /** What the page does next about this item, once the server has spoken. */
 async function askUntilAnswered(first: Ask): Promise<Doing> {
-  const before = store.orderOf(first.item)?.id
   let ask = first
   let tries = 0
   let renewed = false
@@ -101,11 +100,8 @@ async function askUntilAnswered(first: Ask): Promise<Doing> {
       const order = reply.body
       store.putOrder(order)
       tell({ kind: 'order', order })
-      // The kept ticket was that of an order which has been closed since: the next attempt needs its own.
-      if (order.state !== 'closed' || order.id !== before || renewed) return NOTHING
-      ask = renew(ask)
-      renewed = true
-      continue
+      // Closed already: the buyer sees what became of it, and the next press gets the next attempt's ticket.
+      return NOTHING
     }
     if (reply.kind === 'refused') {
       if (reply.code === 'ticket_invalid' && !renewed) {

@@ -28,6 +28,7 @@ interface CallOptions {
 }
 
 const ANSWER_MS_MAX = 15_000
+const SILENT_MS_MAX = 3_000
 
 export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<Reply<T>> {
   const response = await send(method, path, options)
@@ -79,8 +80,11 @@ async function send(method: Method, path: string, options: CallOptions): Promise
     heard()
     return response
   } catch {
-    store.unreachableSinceMs ??= Date.now()
-    store.changed()
+    // One call that is lost while others are answered says nothing about the server.
+    if (Date.now() - store.answeredAtMs > SILENT_MS_MAX) {
+      store.unreachableSinceMs ??= store.answeredAtMs || Date.now()
+      store.changed()
+    }
     return undefined
   }
 }

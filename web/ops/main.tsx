@@ -10,18 +10,20 @@ async function start(): Promise<void> {
   render(<App />, document.getElementById('page')!)
   followLinks()
   await Promise.all([findOperator(), measureOffset()])
-  store.changed()
 }
 
 async function findOperator(): Promise<void> {
   const reply = await get<{ operator: string | null }>('/ops/session')
   store.operator = reply.kind === 'ok' ? reply.body.operator : null
+  store.changed()
 }
 
 async function measureOffset(): Promise<void> {
   const fromMs = Date.now()
   const reply = await get<{ unixMs: number }>('/api/time')
-  if (reply.kind === 'ok') store.offsetMs = reply.body.unixMs - (fromMs + Date.now()) / 2
+  if (reply.kind !== 'ok') return
+  store.offsetMs = reply.body.unixMs - (fromMs + Date.now()) / 2
+  store.changed()
 }
 
 void start()

@@ -70,8 +70,8 @@ export interface Live {
   opened(socket: LiveSocket): void
   heard(socket: LiveSocket): void
   closed(socket: LiveSocket): void
-  /** Whoever owns the sockets says how one text reaches all that subscribed to a topic. */
-  broadcastBy(publish: (topic: string, text: string) => void): void
+  /** Whoever owns the sockets says how one text reaches all that subscribed to a topic: above 0 when it is on its way to each of them. */
+  broadcastBy(publish: (topic: string, text: string) => number): void
   /** Tells what has changed; every `ROUND_EVERY_MS`. */
   round(): void
   /** Says good-bye to everybody; from now on nobody is let in. */
@@ -104,8 +104,8 @@ export function createLive(parts: LiveParts): Live {
   let draining = false
   let sweptAtMs = clock.elapsed()
   let forgivenAtMs = clock.elapsed()
-  let publish: (topic: string, text: string) => void = () => {}
-  const board = createLiveBoard({ ...parts, tell: text => publish(EVERYBODY, text) })
+  let publish: (topic: string, text: string) => number = () => 1
+  const board = createLiveBoard({ ...parts, tell: tellEverybody })
 
   const reader = createBatcher<BuyerId, readonly Order[]>({
     batchMax: READ_AT_ONCE_MAX,
@@ -120,6 +120,12 @@ export function createLive(parts: LiveParts): Live {
 
   function send(socket: LiveSocket, text: string): void {
     if (socket.send(text) <= 0) socket.data.behind = true
+  }
+
+  function tellEverybody(text: string): void {
+    if (publish(EVERYBODY, text) > 0) return
+    for (const sockets of byBuyer.values())
+      for (const socket of sockets) if (socket.getBufferedAmount() > 0) socket.data.behind = true
   }
 
   function end(socket: LiveSocket, code: number, because: ClosedBecause, reason: string): void {

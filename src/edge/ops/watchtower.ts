@@ -9,7 +9,7 @@ import { Fault } from '../../base/fault.ts'
 import type { SaleId } from '../../domain/ids.ts'
 import type { Sale } from '../../domain/sale.ts'
 import { type AuditLine, auditItems } from '../../flows/audit-sale.ts'
-import { type SaleLook, sellingOf, type WatchSaleParts, watchSale } from '../../flows/watch-sale.ts'
+import { type SaleLook, sellingOf, type WatchSaleParts, watchSale, watchShelf } from '../../flows/watch-sale.ts'
 import type { Reconciling, Report } from '../../ledger/reconciling.ts'
 import type { Refunds } from '../../ledger/refunds.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
@@ -50,6 +50,8 @@ export interface Watchtower {
 
 const AUDIT_EVERY_MS = 5_000
 const HICCUP_MS = 5_000
+/** A ledger that takes longer to answer a look is as good as away: whoever looks must hear of it. */
+const LEDGER_MS_MAX = 2_000
 /** Refunds are tried again with growing waits: so many tries are a quarter of a minute. */
 const REFUND_TRIES_MAX = 4
 const RECONCILED_MAX = 1000
@@ -85,14 +87,42 @@ export function createWatchtower(parts: WatchtowerParts): Watchtower {
     const sales = new Map<SaleId, Sale>()
     for (const { sale } of shelf.values()) sales.set(sale.id, sale)
     try {
-      refundsStuck = await parts.refunds.waiting(REFUND_TRIES_MAX)
-      for (const sale of sales.values()) note(sale.id, await auditItems(parts, sale))
+      refundsStuck = await soon(parts.refunds.waiting(REFUND_TRIES_MAX))
+      for (const sale of sales.values()) note(sale.id, await soon(auditItems(parts, sale)))
       ledgerAway = false
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       ledgerAway = true
     }
     for (const id of audited) if (!sales.has(id)) forget(id)
+  }
+
+  async function lookAt(id: SaleId): Promise<SaleLook | undefined> {
+    if (ledgerAway) return watchShelf(parts, id) ?? soon(watchSale(parts, id))
+    try {
+      return await soon(watchSale(parts, id))
+    } catch (error) {
+      const known = watchShelf(parts, id)
+      if (!(error instanceof Fault) || known === undefined) throw error
+      // Until the next round of audits has found it again.
+      ledgerAway = true
+      return known
+    }
+  }
+
+  /** What comes too late is heard by nobody. */
+  async function soon<T>(asked: Promise<T>): Promise<T> {
+    const done = new AbortController()
+    const late = clock.sleep(LEDGER_MS_MAX, done.signal).then(() => {
+      if (!done.signal.aborted)
+        throw new Fault('ledger_slow', 'the ledger does not answer in time', { retryable: true })
+      return asked
+    })
+    try {
+      return await Promise.race([asked, late])
+    } finally {
+      done.abort()
+    }
   }
 
   function note(sale: SaleId, lines: readonly AuditLine[]): void {
@@ -146,14 +176,14 @@ export function createWatchtower(parts: WatchtowerParts): Watchtower {
       reconciled.set(sale, { atMs: clock.now(), differences: differences.length, repairs: repairs.length })
     },
     async watch(id, afterMs) {
-      const look = await watchSale(parts, id)
+      const look = await lookAt(id)
       if (look === undefined) return undefined
       if (look.audit !== undefined) note(id, look.audit)
       return {
         ...look,
         funnel: await figures.funnel(sumOf(onSale => onSale.unsettled.size)),
         recent: figures.since(afterMs),
-        reconciled: look.audit === undefined ? reconciled.get(id) : await lastReconciled(id),
+        reconciled: look.audit === undefined ? reconciled.get(id) : await soon(lastReconciled(id)),
         trouble: board.list(),
       }
     },

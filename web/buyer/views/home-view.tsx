@@ -65,11 +65,14 @@ function Group({ title, sales }: { readonly title: string; readonly sales: reado
 function Tile({ sale }: { readonly sale: Sale }) {
   const text = words()
   const [item] = sale.items
-  const over = sale.state === 'over'
+  const over = sale.state === 'over' || serverNow() >= Date.parse(sale.closesAt)
   const soldOut = sale.items.every(one => one.left <= 0)
   const opened = serverNow() >= Date.parse(sale.opensAt)
+  // A sale that was ended by hand does not say when; its closing time is not it.
   const when = over
-    ? text.endedAt(formatTime(sale.closesAt))
+    ? serverNow() >= Date.parse(sale.closesAt)
+      ? text.endedAt(formatTime(sale.closesAt))
+      : text.over
     : !opened
       ? text.opensAt(formatTime(sale.opensAt))
       : sale.state === 'paused'

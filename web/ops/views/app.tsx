@@ -80,13 +80,17 @@ export function App() {
 }
 
 function Inside({ route, place }: { readonly route: Route; readonly place: string }) {
+  useEvery(LOOK_EVERY_MS, 'trouble', async () => {
+    const reply = await get<{ trouble: readonly Trouble[] }>('/api/admin/trouble')
+    if (reply.kind !== 'ok') return
+    store.trouble = reply.body.trouble
+    store.changed()
+  })
+  // Apart: while the ledger is away this one waits, and the other knows why.
   useEvery(LOOK_EVERY_MS, 'sales', async () => {
-    const [sales, trouble] = await Promise.all([
-      get<{ sales: readonly Sale[] }>('/api/admin/sales'),
-      get<{ trouble: readonly Trouble[] }>('/api/admin/trouble'),
-    ])
-    if (sales.kind === 'ok') store.sales = sales.body.sales
-    if (trouble.kind === 'ok') store.trouble = trouble.body.trouble
+    const reply = await get<{ sales: readonly Sale[] }>('/api/admin/sales')
+    if (reply.kind !== 'ok') return
+    store.sales = reply.body.sales
     store.changed()
   })
   return (

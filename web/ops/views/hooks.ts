@@ -1,11 +1,12 @@
 /** What views react to: the store, and the passing of time. */
 
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { store } from '../store.ts'
 
 export function useStore(): typeof store {
   const [, again] = useState(0)
-  useEffect(() => store.subscribe(() => again(count => count + 1)), [])
+  // At once, not after the next paint: a fast answer may come before it.
+  useLayoutEffect(() => store.subscribe(() => again(count => count + 1)), [])
   return store
 }
 

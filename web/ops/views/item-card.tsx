@@ -10,11 +10,13 @@ interface ItemCardProps {
   readonly sale: Sale
   readonly item: Item
   readonly audit: Audit | undefined
+  /** When the server looked. */
+  readonly at: string
   readonly standing: Standing | undefined
   readonly onDone: () => void
 }
 
-export function ItemCard({ sale, item, audit, standing, onDone }: ItemCardProps) {
+export function ItemCard({ sale, item, audit, at, standing, onDone }: ItemCardProps) {
   const text = words()
   const [asked, setAsked] = useState(false)
   return (
@@ -33,7 +35,7 @@ export function ItemCard({ sale, item, audit, standing, onDone }: ItemCardProps)
           </button>
         )}
       </div>
-      {audit !== undefined && <Pieces audit={audit} />}
+      {audit !== undefined && <Pieces audit={audit} at={at} />}
       {audit !== undefined && sale.state !== 'draft' && <Facts audit={audit} standing={standing} />}
       {asked && <StockDialog sale={sale} item={item} onDone={onDone} onClose={() => setAsked(false)} />}
     </article>
@@ -42,14 +44,14 @@ export function ItemCard({ sale, item, audit, standing, onDone }: ItemCardProps)
 
 const STATES = ['paid', 'pending', 'available'] as const
 
-function Pieces({ audit }: { readonly audit: Audit }) {
+function Pieces({ audit, at }: { readonly audit: Audit; readonly at: string }) {
   const text = words()
   const { available, pending, paid, units } = audit
   const sum = available + pending + paid
   const whole = Math.max(1, sum, units)
   const counts = { available: formatCount(available), pending: formatCount(pending), paid: formatCount(paid) }
   return (
-    <div class="pieces" data-units={units} data-available={available} data-pending={pending} data-paid={paid}>
+    <div class="pieces" data-at={at} data-pieces={[units, available, pending, paid, audit.closed].join(' ')}>
       <div
         class="pieces-bar"
         role="img"

@@ -127,7 +127,7 @@ function OrderFacts({ order }: { readonly order: WholeOrder }) {
   if (order.payBy !== undefined && order.state === 'pending') facts.push([text.payBy, formatTime(order.payBy)])
   return (
     <section class="card" aria-label={text.order}>
-      <dl class="facts">
+      <dl class="facts roomy">
         {facts.map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>

@@ -121,7 +121,7 @@ function optionsFor(parent: HTMLElement, curves: readonly Curve[]): uPlot.Option
     height: HEIGHT_PX,
     legend: { show: false },
     cursor: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 18, 0, 0],
     scales: {
       x: { time: true, range: (_, __, max) => (max === null ? [0, WINDOW_S] : [max - WINDOW_S, max]) },
       y: { range: (_, __, max) => [0, Math.max(1, (max ?? 0) * 1.1)] },

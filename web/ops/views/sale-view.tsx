@@ -70,6 +70,7 @@ export function SaleView({ id }: { readonly id: string }) {
             key={item.id}
             sale={sale}
             item={item}
+            at={seen.at}
             audit={seen.audit?.find(line => line.item === item.id)}
             standing={seen.items.find(line => line.item === item.id)}
             onDone={again}

@@ -7,10 +7,13 @@
  */
 
 import { connect, type Socket } from 'node:net'
+import { connect as connectSecurely } from 'node:tls'
 
 export interface Target {
   readonly host: string
   readonly port: number
+  /** Over TLS. */
+  readonly secure?: boolean
 }
 
 /** `body` is only made for a caller that asks for it: on the hot path it would be garbage. */
@@ -36,20 +39,24 @@ export class Connection {
     this.#onAnswer = onAnswer
   }
 
-  /** `onEnd` is called once, whoever ended it. */
+  /** `onEnd` is called once, whoever ended it. `from`: the local address to come from, out of 127/8 for a server on this machine. */
   static open(
     target: Target,
     onAnswer: (connection: Connection, answer: Answer) => void,
     onEnd: (connection: Connection) => void,
+    from?: string,
   ): Promise<Connection> {
     return new Promise((resolve, reject) => {
-      const socket = connect({ host: target.host, port: target.port, noDelay: true })
+      const where = { host: target.host, port: target.port, ...(from !== undefined && { localAddress: from }) }
+      const socket = target.secure
+        ? connectSecurely({ ...where, servername: target.host })
+        : connect({ ...where, noDelay: true })
       const connection = new Connection(socket, onAnswer)
       let failure: Error | undefined
       socket.on('error', error => {
         failure = error
       })
-      socket.once('connect', () => resolve(connection))
+      socket.once(target.secure ? 'secureConnect' : 'connect', () => resolve(connection))
       socket.on('data', chunk => connection.#read(chunk as Buffer))
       socket.on('close', () => {
         reject(failure ?? new Error('the connection was closed before it was open'))

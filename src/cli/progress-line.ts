@@ -1,0 +1,60 @@
+/** What a rehearsal is doing right now: one line that changes on a terminal, a line a second anywhere else. */
+
+import type { Clock } from '../base/clock.ts'
+import type { Progress } from '../rehearsal/rehearse.ts'
+
+interface ProgressLine {
+  say(line: string): void
+  show(progress: Progress): void
+  end(): void
+}
+
+const BAR = 24
+const PLAIN_MS = 1_000
+
+export function createProgressLine(out: NodeJS.WriteStream, clock: Clock): ProgressLine {
+  let drawn = false
+  let [lastMs, lastAnswers, lastPhase, rate] = [clock.elapsed(), 0, '', 0]
+  const clear = () => {
+    if (drawn) out.write('\r\x1b[2K')
+    drawn = false
+  }
+  return {
+    say(line) {
+      clear()
+      out.write(`${line}\n`)
+    },
+    show(progress) {
+      const nowMs = clock.elapsed()
+      const { phase } = progress
+      const answers = progress.orders + progress.refusals + progress.later + progress.errors
+      const due = nowMs - lastMs >= PLAIN_MS || phase !== lastPhase
+      if (nowMs - lastMs >= 500) {
+        rate = ((answers - lastAnswers) * 1000) / (nowMs - lastMs)
+        if (out.isTTY || due) [lastMs, lastAnswers] = [nowMs, answers]
+      }
+      if (out.isTTY) {
+        out.write(`\r\x1b[2K${describe(progress, rate)}`.slice(0, (out.columns ?? 120) + 4))
+        drawn = true
+      } else if (due) {
+        out.write(`${describe(progress, rate)}\n`)
+        lastMs = nowMs
+      }
+      lastPhase = phase
+    },
+    end: clear,
+  }
+}
+
+function describe(progress: Progress, rate: number): string {
+  const { phase, done, of, orders, refusals, later, errors } = progress
+  const filled = of === 0 ? 0 : Math.round((BAR * done) / of)
+  const bar = `${'█'.repeat(filled)}${'░'.repeat(BAR - filled)}`
+  const head = `${phase.padEnd(10)} ${bar} ${show(done)}/${show(of)}`
+  if (phase !== 'stampede') return head
+  return `${head}  ${show(rate)}/s  orders ${show(orders)}  refused ${show(refusals)}  later ${show(later)}  errors ${show(errors)}`
+}
+
+function show(value: number): string {
+  return Math.round(value).toLocaleString('en-GB')
+}

@@ -1,0 +1,70 @@
+/** What an answer says, in the words that the promises know. Reads as little of it as it must: a crowd is refused with the same bytes. */
+
+import type { Told, ToldOrder } from '../domain/promises/snapshot.ts'
+import type { Answer } from './client/connection.ts'
+
+type ToldAnswer = Told['answer']
+/** An answer that the API does not know here, as it came. */
+export interface Unexpected {
+  readonly kind: 'unexpected'
+  readonly what: string
+}
+
+const CODE = Buffer.from('"code":"')
+const REFUSALS: Readonly<Record<string, Exclude<ToldAnswer['kind'], 'placed' | 'reserved' | 'same' | 'not_enough'>>> = {
+  '409 sold_out': 'sold_out',
+  '409 sale_not_open': 'early',
+  '409 sale_paused': 'paused',
+  '409 attempts_used': 'attempts_used',
+  '410 sale_over': 'over',
+  '429 rate_limited': 'rate_limited',
+  '503 busy': 'busy',
+  '401 ticket_invalid': 'invalid',
+}
+const WITH_ORDER: Readonly<Record<number, 'placed' | 'reserved' | 'same'>> = {
+  201: 'placed',
+  202: 'reserved',
+  200: 'same',
+}
+
+export function readOrderAnswer(answer: Answer): ToldAnswer | Unexpected {
+  const kind = WITH_ORDER[answer.status]
+  if (kind !== undefined) {
+    const order = readOrder(answer)
+    return order === undefined ? unexpected(answer) : { kind, order }
+  }
+  const code = `${answer.status} ${codeOf(answer)}`
+  const refusal = REFUSALS[code]
+  if (refusal !== undefined) return { kind: refusal }
+  if (code === '409 not_enough') return { kind: 'not_enough', left: Number(readJson(answer)?.left) }
+  return unexpected(answer)
+}
+
+export function readOrder(answer: Answer): ToldOrder | undefined {
+  const order = readJson(answer)
+  if (typeof order?.id !== 'string' || typeof order.attempt !== 'number' || typeof order.quantity !== 'number')
+    return undefined
+  return { id: order.id, attempt: order.attempt, quantity: order.quantity, state: order.state as ToldOrder['state'] }
+}
+
+export function readJson({ bytes, bodyAt }: Answer): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8', bodyAt))
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The problem's code; empty where there is none. */
+export function codeOf({ bytes, bodyAt }: Answer): string {
+  const at = bytes.indexOf(CODE, bodyAt)
+  if (at < 0) return ''
+  const from = at + CODE.length
+  const to = bytes.indexOf(34, from)
+  return to < 0 ? '' : bytes.toString('latin1', from, to)
+}
+
+export function unexpected(answer: Answer): Unexpected {
+  return { kind: 'unexpected', what: `${answer.status} ${codeOf(answer) || 'without a known body'}`.trim() }
+}

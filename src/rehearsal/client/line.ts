@@ -1,0 +1,34 @@
+/** First in, first out, without moving what is inside: taking from the front costs the same however long it is. */
+
+const SHRINK_AT = 4_096
+
+export class Line<T> {
+  #items: (T | undefined)[] = []
+  #from = 0
+
+  get length(): number {
+    return this.#items.length - this.#from
+  }
+
+  push(item: T): void {
+    this.#items.push(item)
+  }
+
+  shift(): T | undefined {
+    if (this.#from >= this.#items.length) return undefined
+    const item = this.#items[this.#from]
+    this.#items[this.#from] = undefined
+    this.#from += 1
+    if (this.#from >= SHRINK_AT && this.#from * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#from)
+      this.#from = 0
+    }
+    return item
+  }
+
+  /** Seldom needed, so it may walk. */
+  remove(item: T): void {
+    const at = this.#items.indexOf(item, this.#from)
+    if (at >= 0) this.#items.splice(at, 1)
+  }
+}

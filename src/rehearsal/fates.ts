@@ -1,0 +1,119 @@
+/**
+ * What becomes of an order: its buyer pays (with the sandbox, never with real money), cancels, or walks away. Whatever the server says
+ * on the way is told to the promises. Being told to come later is no refusal: they come later.
+ */
+
+import type { Random } from '../base/random.ts'
+import type { ToldOrder } from '../domain/promises/snapshot.ts'
+import { codeOf, readJson, readOrder } from './answers.ts'
+import type { Answer } from './client/connection.ts'
+import type { Mix } from './mix.ts'
+import type { Requests } from './requests.ts'
+import type { Tally } from './tally.ts'
+
+interface FatesParts {
+  readonly mix: Mix
+  readonly random: Random
+  readonly tally: Tally
+  readonly requests: Requests
+  readonly send: (bytes: Buffer, answered: Answered, lost: () => void) => void
+  readonly later: (afterMs: number, act: () => void) => void
+  readonly tell: (buyer: number, order: ToldOrder, sentMs: number, nowMs: number) => void
+  readonly tokenOf: (buyer: number) => string
+}
+type Answered = (answer: Answer, sentMs: number, nowMs: number) => void
+
+export interface Fates {
+  decide(buyer: number, order: ToldOrder, secondWave: boolean): void
+  readonly paid: number
+  readonly cancelled: number
+  readonly walkedAway: number
+  /** False when the server does not offer the sandbox. */
+  readonly canPay: boolean
+}
+
+const THINKING_MS = [200, 1_500] as const
+const LOOK_MS = 250
+const LOOKS_MAX = 60
+const TRIES_MAX = 10
+
+export function createFates(parts: FatesParts): Fates {
+  const { mix, random, tally, requests, tokenOf } = parts
+  let [paid, cancelled, walkedAway] = [0, 0, 0]
+  let canPay = true
+
+  /** Sends until there is an answer that is not "later". */
+  function ask(what: string, bytes: Buffer, answered: Answered, tries = TRIES_MAX): void {
+    const again = (why: string) => {
+      if (tries > 1) parts.later(1_000, () => ask(what, bytes, answered, tries - 1))
+      else tally.surprise(`${what}: ${why}, ${TRIES_MAX} times`)
+    }
+    parts.send(
+      bytes,
+      (answer, sentMs, nowMs) => {
+        if (answer.status === 503 || answer.status === 429) again(`${answer.status} ${codeOf(answer)}`)
+        else answered(answer, sentMs, nowMs)
+      },
+      () => again('no answer'),
+    )
+  }
+
+  function pay(buyer: number, id: string): void {
+    ask('payment', requests.pay(id, tokenOf(buyer)), answer => {
+      const payUrl = readJson(answer)?.payUrl
+      if (answer.status === 400) canPay = false
+      else if (answer.status !== 201 || typeof payUrl !== 'string')
+        tally.surprise(`payment: ${answer.status} ${codeOf(answer)}`)
+      else
+        ask('approval', requests.approve(payUrl), approved => {
+          if (approved.status === 200) lookUntilPaid(buyer, id, LOOKS_MAX)
+          else tally.surprise(`approval: ${approved.status} ${codeOf(approved)}`)
+        })
+    })
+  }
+
+  /** The provider tells the server, the server tells the buyer. */
+  function lookUntilPaid(buyer: number, id: string, looks: number): void {
+    ask('look', requests.look(id, tokenOf(buyer)), (answer, sentMs, nowMs) => {
+      const order = answer.status === 200 ? readOrder(answer) : undefined
+      if (order === undefined) tally.surprise(`look: ${answer.status} ${codeOf(answer)}`)
+      else if (order.state === 'paid') {
+        paid += 1
+        parts.tell(buyer, order, sentMs, nowMs)
+      } else if (looks > 0) parts.later(LOOK_MS, () => lookUntilPaid(buyer, id, looks - 1))
+      else tally.surprise('approved, but not paid after 15 s')
+    })
+  }
+
+  function cancel(buyer: number, id: string): void {
+    ask('cancel', requests.cancel(id, tokenOf(buyer)), (answer, sentMs, nowMs) => {
+      const order = answer.status === 200 ? readOrder(answer) : undefined
+      if (order?.state !== 'closed') return tally.surprise(`cancel: ${answer.status} ${codeOf(answer)}`)
+      cancelled += 1
+      parts.tell(buyer, order, sentMs, nowMs)
+    })
+  }
+
+  return {
+    decide(buyer, { id }, secondWave) {
+      const thinkingMs = THINKING_MS[0] + random.next() * (THINKING_MS[1] - THINKING_MS[0])
+      const chance = random.next()
+      if (chance < mix.pay) parts.later(thinkingMs, () => (canPay ? pay(buyer, id) : undefined))
+      // Whoever came for a returned unit keeps it: the rehearsal must come to an end.
+      else if (chance < mix.pay + mix.cancel && !secondWave) parts.later(thinkingMs, () => cancel(buyer, id))
+      else walkedAway += 1
+    },
+    get paid() {
+      return paid
+    },
+    get cancelled() {
+      return cancelled
+    },
+    get walkedAway() {
+      return walkedAway
+    },
+    get canPay() {
+      return canPay
+    },
+  }
+}

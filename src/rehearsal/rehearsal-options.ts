@@ -1,0 +1,18 @@
+/** What a rehearsal is asked for. */
+
+import type { Mix } from './mix.ts'
+import type { Rehearsal } from './result.ts'
+import type { Shape } from './shape.ts'
+import type { Place } from './stage.ts'
+
+export interface RehearsalOptions {
+  readonly buyers: number
+  readonly units: number
+  readonly shape: Shape
+  readonly mix: Mix
+  readonly seed: number
+  readonly connections: number
+  /** With the shop's secret buyers' tokens are signed here; without it buyers are guests. */
+  readonly place: Place & { readonly buyerSecret?: string }
+  readonly kind: Rehearsal['server']['kind']
+}

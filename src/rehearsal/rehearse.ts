@@ -1,0 +1,229 @@
+/**
+ * One rehearsal, from an empty stage to its verdict: a sale of its own, buyers with their tickets, the opening, the stampede, those who
+ * pay and cancel, those who come back for returned units, and the books. What ends it early (a server that dies, Ctrl-C) leaves a
+ * partial result; what keeps it from beginning is a Fault. Leaves nothing running: the sale is ended, connections closed.
+ */
+
+import { availableParallelism, cpus } from 'node:os'
+import { type Clock, toRfc3339 } from '../base/clock.ts'
+import { Fault } from '../base/fault.ts'
+import { seededRandom } from '../base/random.ts'
+import type { Target } from './client/connection.ts'
+import { Pool } from './client/pool.ts'
+import { Crowd, STIR_MS } from './crowd.ts'
+import { type Books, gatherFacts } from './facts.ts'
+import { checkOpenFiles } from './open-files.ts'
+import type { RehearsalOptions } from './rehearsal-options.ts'
+import { createRequests } from './requests.ts'
+import type { Rehearsal } from './result.ts'
+import { arrivals } from './shape.ts'
+import { fetchTickets, signBuyers, signInGuests } from './sign-in.ts'
+import { createStage, type Stage } from './stage.ts'
+import { summarize } from './summary.ts'
+import { Tally } from './tally.ts'
+
+/** What is going on, for whoever watches. */
+export interface Progress {
+  readonly phase: 'connecting' | 'signing in' | 'tickets' | 'waiting' | 'stampede' | 'checking'
+  readonly done: number
+  readonly of: number
+  readonly orders: number
+  readonly refusals: number
+  readonly later: number
+  readonly errors: number
+}
+
+interface RehearseParts {
+  readonly clock: Clock
+  readonly stop: AbortSignal
+  readonly watch: (progress: Progress) => void
+}
+
+/** The opening is never nearer than this while tickets are being given out. */
+const OPENING_MS_MIN = 5_000
+const OPENING_MS_FIRST = 4_500
+const TICKETS_PER_MS = 8
+const WATCH_MS = 100
+const COME_BACK_ROUNDS = 5
+const COME_BACK_PER_UNIT = 3
+const BOT_CONNECTIONS_MAX = 50
+const LAST_ANSWERS_MS = 1_000
+
+export async function rehearse(options: RehearsalOptions, parts: RehearseParts): Promise<Rehearsal> {
+  const { clock, stop } = parts
+  const { place } = options
+  const bots = Math.min(BOT_CONNECTIONS_MAX, Math.ceil(options.buyers * options.mix.bots))
+  checkOpenFiles(options.connections + bots)
+  const stage = createStage(place, clock)
+  const { serverMsAtZero } = await stage.meet()
+  const serverNow = () => clock.elapsed() + serverMsAtZero
+  const startedAt = toRfc3339(serverNow())
+  const random = seededRandom(options.seed)
+  const notes: string[] = []
+  const tally = new Tally(-STIR_MS)
+  let partial: string | null = null
+  let crowd: Crowd | undefined
+  let books: Books | undefined
+  let firstEpoch = 0
+  let seen: Progress = {
+    phase: 'connecting',
+    done: 0,
+    of: options.connections,
+
+    orders: 0,
+    refusals: 0,
+    later: 0,
+    errors: 0,
+  }
+  const show = (phase: Progress['phase'], done: number, of: number) => {
+    const { orders, refusals, later, errors } = tally.totals
+    seen = { phase, done, of, orders, refusals, later, errors }
+  }
+  const over = new AbortController()
+  const target = targetOf(place.url, notes)
+  const pools: Pool[] = []
+  const sale = await stage.prepare(options.units, serverNow() + OPENING_MS_FIRST + options.buyers / TICKETS_PER_MS)
+  let { opensAtMs } = sale
+  void watchOver(clock, over.signal, () => {
+    if (crowd !== undefined && seen.phase === 'stampede') show('stampede', crowd.settledCount, options.buyers)
+    parts.watch(seen)
+  })
+  try {
+    firstEpoch = (await stage.audit(sale.sale)).epoch
+    const open = (connections: number, first: number) =>
+      Pool.open({
+        target,
+        connections,
+        clock,
+        addressOf: seat => (isLoopback(target.host) ? addressOf(first + seat) : undefined),
+      })
+    const pool = await open(options.connections, 256).catch(cannotConnect)
+    pools.push(pool)
+    const botPool = bots === 0 ? undefined : await open(bots, 100 * 65_536).catch(cannotConnect)
+    if (botPool !== undefined) pools.push(botPool)
+    const requests = createRequests(target, new URL(place.url).pathname.replace(/\/+$/, ''), sale)
+    const names = Array.from({ length: options.buyers }, (_, i) => `rehearsal-${i + 1}`)
+
+    const postpone = async () => {
+      opensAtMs = serverNow() + OPENING_MS_MIN + STIR_MS
+      await stage.moveOpening(sale.sale, opensAtMs)
+    }
+    const ready = new AbortController()
+    const postponing = keepAhead(clock, ready.signal, () => opensAtMs - serverNow() < OPENING_MS_MIN, postpone)
+    const tokens =
+      place.buyerSecret !== undefined
+        ? signBuyers(names, place.buyerSecret, serverNow())
+        : await signInGuests(names, pool, requests, clock, stop, done => show('signing in', done, names.length))
+    const tickets = await fetchTickets(tokens, pool, requests, clock, stop, done =>
+      show('tickets', done, names.length),
+    ).finally(() => ready.abort())
+    await postponing
+    if (opensAtMs - serverNow() < STIR_MS + 500) await postpone()
+
+    const openMs = opensAtMs - serverMsAtZero
+    const arrivalsMs = arrivals(options.shape, options.buyers, random)
+    crowd = new Crowd({
+      clock,
+      random,
+      pool,
+      botPool,
+      requests,
+      names,
+      credentials: { tokens, tickets },
+      item: sale.item,
+      mix: options.mix,
+      arrivalsMs,
+      openMs,
+      tally,
+    })
+    show('waiting', 0, names.length)
+    await clock.sleep(openMs - STIR_MS - clock.elapsed(), stop)
+    show('stampede', 0, names.length)
+    await crowd.run(stop)
+    await sellReturned(stage, sale.sale, crowd, clock, stop)
+    if (pool.gone) partial = 'the server went away in the middle of it'
+    if (!crowd.fates.canPay) notes.push('The server does not offer the sandbox, so nobody paid.')
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    partial = error.message
+  }
+  if (stop.aborted) partial ??= 'interrupted'
+  show('checking', 0, 1)
+  if (stop.aborted) await clock.sleep(LAST_ANSWERS_MS)
+  for (const pool of pools) pool.close()
+  try {
+    books = await gatherFacts(stage, clock, sale.sale, firstEpoch, tally.told, partial === null)
+    await stage.end(sale.sale)
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    partial ??= error.message
+  }
+  over.abort()
+  return summarize({ options, startedAt, sale, opensAtMs, tally, crowd, books, partial, notes, machine: machine() })
+}
+
+/** Cancelled units are on sale again: those who went away empty-handed come for them, until all is sold or nobody is left. */
+async function sellReturned(stage: Stage, sale: string, crowd: Crowd, clock: Clock, stop: AbortSignal): Promise<void> {
+  for (let round = 0; round < COME_BACK_ROUNDS && !stop.aborted; round++) {
+    const { available, releases } = await stage.audit(sale)
+    if (available === 0) return
+    if (releases > 0) await clock.sleep(WATCH_MS, stop)
+    if (crowd.comeBack(available * COME_BACK_PER_UNIT) === 0) return
+    await crowd.run(stop)
+  }
+}
+
+async function keepAhead(
+  clock: Clock,
+  done: AbortSignal,
+  isNear: () => boolean,
+  postpone: () => Promise<void>,
+): Promise<void> {
+  while (!done.aborted) {
+    if (isNear()) await postpone().catch(() => {})
+    await clock.sleep(WATCH_MS, done)
+  }
+}
+
+async function watchOver(clock: Clock, over: AbortSignal, look: () => void): Promise<void> {
+  while (!over.aborted) {
+    look()
+    await clock.sleep(WATCH_MS, over)
+  }
+}
+
+function targetOf(url: string, notes: string[]): Target {
+  const { hostname, port, protocol } = new URL(url)
+  const secure = protocol === 'https:'
+  const host = hostname === 'localhost' ? '127.0.0.1' : hostname.replace(/^\[|\]$/g, '')
+  if (!isLoopback(host))
+    notes.push(
+      'The server is on another machine, so all buyers came from one address: its limit per address counts them as one.',
+    )
+  return { host, port: Number(port || (secure ? 443 : 80)), secure }
+}
+
+function isLoopback(host: string): boolean {
+  return /^127(\.\d{1,3}){3}$/.test(host)
+}
+
+/** Out of 127/8, each a different one. */
+function addressOf(no: number): string {
+  return `127.${1 + ((no >> 16) & 127)}.${(no >> 8) & 255}.${no & 255}`
+}
+
+function cannotConnect(cause: unknown): never {
+  const code = (cause as { code?: string }).code ?? String(cause)
+  if (code === 'EMFILE' || code === 'ENFILE')
+    throw new Fault(
+      'too_few_file_handles',
+      'too few file handles: run "ulimit -n 65536" first, or pass fewer --connections',
+    )
+  throw new Fault('server_away', `the server does not take as many connections (${code}): pass fewer --connections`, {
+    cause,
+  })
+}
+
+function machine(): string {
+  return `${availableParallelism()} cores, ${cpus()[0]?.model.trim() ?? 'unknown'}`
+}

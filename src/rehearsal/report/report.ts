@@ -1,0 +1,173 @@
+/**
+ * One page that a person would show around: the verdict, the figures, the pictures, and what it was made with. Self-contained: no
+ * script, no font, no address of anything else. Light and dark by the reader's own setting. Every figure comes from the result.
+ */
+
+import type { Rehearsal } from '../result.ts'
+import { showMs } from '../verdict.ts'
+import { funnelPicture, latencyPicture, rowPicture, stockPicture, trafficPicture } from './pictures.ts'
+import { quote } from './plot.ts'
+import { STYLE } from './style.ts'
+
+/** Answers in a person's words. */
+const SAID: Readonly<Record<string, string>> = {
+  placed: 'order placed',
+  same: 'the same order again (a second click)',
+  early: 'not open yet (an early click)',
+  unknown: 'no answer: the connection broke',
+  rate_limited: 'too many requests',
+  time: 'the time (before the opening)',
+  'bot invalid': 'bots: no valid ticket',
+  'bot sold_out': 'bots: sold out',
+  'bot rate_limited': 'bots: too many requests',
+}
+
+export function renderReport(result: Rehearsal): string {
+  const { verdict, partial } = result
+  const word = partial !== null ? 'Not finished' : verdict === 'green' ? 'Every promise kept' : 'A promise was not kept'
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Rehearsal: ${quote(result.sentence)}</title>
+<style>${STYLE}</style>
+</head>
+<body class="${verdict}">
+<main>
+<header>
+<p class="kicker">Stampede rehearsal · ${quote(result.startedAt.slice(0, 16).replace('T', ' '))} UTC</p>
+<h1><span class="mark" aria-hidden="true">${verdict === 'green' ? '✓' : '✕'}</span>${word}</h1>
+<p class="sentence" data-figure="sentence">${quote(capital(result.sentence))}.</p>
+${reasons(result)}
+</header>
+${figures(result)}
+<section class="card wide">
+<h2>Clicks and answers</h2>
+<p class="hint">Added up. The dashed line is how many had clicked, the area how many were answered; the gap is the line they stood in.</p>
+<ul class="legend"><li class="clicks">clicks</li><li class="orders">orders</li><li class="refusals">refusals</li><li class="later">asked to come later</li><li class="errors">errors</li></ul>
+${trafficPicture(result)}
+</section>
+<div class="pair">
+<section class="card">
+<h2>Stock</h2>
+<p class="hint">Units on sale, by the ledger’s own clock. A rise is a cancelled order coming back.</p>
+${stockPicture(result)}
+</section>
+<section class="card">
+<h2>From click to row</h2>
+<p class="hint">How long until an order was committed and its buyer knew. Half of them within ${showMs(result.clickToRow.p50)}.</p>
+${rowPicture(result)}
+</section>
+<section class="card">
+<h2>Latency</h2>
+<p class="hint">From the moment of the click, not from when the request got its turn.</p>
+<ul class="legend"><li class="refusals">every answer</li><li class="orders">placed orders</li></ul>
+${latencyPicture(result)}
+</section>
+<section class="card">
+<h2>The funnel</h2>
+<p class="hint">Who got how far. Bars are logarithmic.</p>
+${funnelPicture(result)}
+</section>
+</div>
+<div class="pair">
+<section class="card">
+<h2>Promises</h2>
+<p class="hint">Checked against what buyers were told, the audit, the orders and the payments.</p>
+${promises(result)}
+</section>
+<section class="card">
+<h2>What was said</h2>
+<p class="hint">Every answer to a click, by what it said.</p>
+${answers(result)}
+</section>
+</div>
+<section class="card wide">
+<h2>How it was made</h2>
+${settings(result)}
+</section>
+</main>
+</body>
+</html>
+`
+}
+
+function reasons({ reasons: all }: Rehearsal): string {
+  if (all.length === 0) return ''
+  return `<ul class="reasons">${all.map(reason => `<li>${quote(reason)}</li>`).join('')}</ul>`
+}
+
+function figures(result: Rehearsal): string {
+  const { books, buyers, latency } = result
+  const cards: [name: string, key: string, value: string, note: string][] = [
+    ['sold', 'sold', books === null ? 'unknown' : whole(books.sold), `of ${whole(result.settings.units)} units`],
+    ['order rows', 'liveOrderRows', books === null ? 'unknown' : whole(books.liveOrderRows), rowsNote(books)],
+    ['answered', 'answered', whole(buyers.answered), `of ${whole(buyers.all)} buyers`],
+    ['p99', 'p99', showMs(latency.p99), `half within ${showMs(latency.p50)}`],
+    ['last answer', 'lastAnswerMs', showMs(result.lastAnswerMs), 'after the opening'],
+    ['peak', 'peakPerSecond', whole(result.peakPerSecond), 'answers a second'],
+  ]
+  const shown = cards.map(
+    ([name, key, value, note]) =>
+      `<div><dt>${name}</dt><dd><strong data-figure="${key}">${value}</strong><span>${note}</span></dd></div>`,
+  )
+  return `<dl class="figures">${shown.join('')}</dl>`
+}
+
+function rowsNote(books: Rehearsal['books']): string {
+  if (books === null) return ''
+  return books.closed === 0 ? 'live in the ledger' : `live, and ${whole(books.orderRows - books.liveOrderRows)} closed`
+}
+
+function promises(result: Rehearsal): string {
+  const known = result.books !== null
+  const rows = result.promises.map(({ name, broken }) => {
+    const state = !known ? 'unknown' : broken === 0 ? 'kept' : 'broken'
+    const word = broken === 0 ? state : `broken ${whole(broken)} times`
+    return `<tr class="${state}"><th scope="row">${name}</th><td>${word}</td></tr>`
+  })
+  return `<table>${rows.join('')}</table>`
+}
+
+function answers(result: Rehearsal): string {
+  const all = [...Object.entries(result.answers), ...Object.entries(result.unexpected)]
+  const rows = all.map(
+    ([name, count]) =>
+      `<tr><th scope="row">${quote(SAID[name] ?? name.replaceAll('_', ' '))}</th><td>${whole(count)}</td></tr>`,
+  )
+  return `<table>${rows.join('')}</table>`
+}
+
+function settings(result: Rehearsal): string {
+  const { server, sale, seed, requests } = result
+  const rows: [string, string][] = [
+    ['crowd', `${whole(result.settings.buyers)} buyers, ${result.settings.shape}`],
+    ['mix', result.settings.mix],
+    [
+      'connections',
+      `${whole(result.settings.connections)}, each from an address of its own; the server’s limits were on`,
+    ],
+    ['requests', `${whole(requests)} after the tickets, which were fetched beforehand`],
+    [
+      'server',
+      server.kind === 'throwaway'
+        ? 'started for this rehearsal, with its own PostgreSQL, on the same machine'
+        : server.url,
+    ],
+    ['sale', sale === null ? 'none' : `${sale.name} (${sale.id})`],
+    ['machine', result.settings.machine],
+    ['seed', String(seed)],
+    ...result.notes.map((note): [string, string] => ['note', note]),
+  ]
+  return `<table class="settings">${rows.map(([name, value]) => `<tr><th scope="row">${name}</th><td>${quote(value)}</td></tr>`).join('')}</table>`
+}
+
+function whole(value: number): string {
+  return value.toLocaleString('en-GB')
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

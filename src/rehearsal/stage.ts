@@ -1,0 +1,174 @@
+/**
+ * The operator's side of a rehearsal: makes a sale of its own, marked as one, moves its opening, reads its books, ends it. It never
+ * touches any other sale. Whatever stands in the way is a Fault with one clear line.
+ */
+
+import { type Clock, toRfc3339 } from '../base/clock.ts'
+import { Fault } from '../base/fault.ts'
+import type { Wares } from './requests.ts'
+
+export interface WireOrder {
+  readonly id: string
+  readonly item: string
+  readonly buyer: string
+  readonly attempt: number
+  readonly quantity: number
+  readonly amount: { readonly amount: number; readonly currency: string }
+  readonly state: 'pending' | 'paid' | 'closed'
+  readonly reason?: 'unpaid' | 'cancelled' | 'refused' | 'refunded'
+  readonly supersededBy?: string
+  readonly placedAt: string
+  readonly paidAt?: string
+  readonly closedAt?: string
+}
+
+interface WirePayment {
+  readonly amount: { readonly amount: number; readonly currency: string }
+  readonly state: 'started' | 'captured' | 'void' | 'refund_due' | 'refunded'
+}
+
+export interface WireAudit {
+  readonly item: string
+  readonly units: number
+  readonly available: number
+  readonly pending: number
+  readonly paid: number
+  readonly closed: number
+  readonly gate: { readonly left: number; readonly held: number } | null
+  readonly outbox: number
+  readonly releases: number
+  readonly door: 'gate' | 'draining' | 'ledger' | 'shut'
+  readonly epoch: number
+  readonly consistent: boolean
+}
+
+export interface Place {
+  /** Origin and path, without a slash at the end. */
+  readonly url: string
+  readonly token: string
+}
+
+interface StagedSale extends Wares {
+  readonly name: string
+  readonly opensAtMs: number
+}
+
+const ANSWER_MS_MAX = 30_000
+const HOUR_MS = 3_600_000
+const PRICE = { amount: 19_900, currency: 'CNY' }
+const PAGE = 1000
+const PAYMENTS_AT_ONCE = 16
+const TIME_SAMPLES = 9
+
+export function createStage(place: Place, clock: Clock) {
+  async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const late = new AbortController()
+    const done = new AbortController()
+    void clock.sleep(ANSWER_MS_MAX, done.signal).then(() => done.signal.aborted || late.abort())
+    let status: number
+    let text: string
+    try {
+      const response = await fetch(place.url + path, {
+        method,
+        headers: { authorization: `Bearer ${place.token}`, 'content-type': 'application/json' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        signal: late.signal,
+      })
+      status = response.status
+      text = await response.text()
+    } catch (cause) {
+      throw new Fault('server_away', `no server answers on ${place.url}: check --against`, { retryable: true, cause })
+    } finally {
+      done.abort()
+    }
+    const answer = parse(text)
+    if (answer === undefined)
+      throw new Fault('not_stampede', `what answers on ${place.url} is not a Stampede server: check --against`)
+    if (status === 401)
+      throw new Fault(
+        'token_refused',
+        `${place.url} does not accept this operator token: pass the right one with --token`,
+      )
+    if (status >= 400)
+      throw new Fault(String(answer.code), `${place.url} refused ${method} ${path}: ${String(answer.detail ?? status)}`)
+    return answer as T
+  }
+
+  return {
+    /** Is it there, is it Stampede, and may we? Its clock, as an offset to our own `elapsed`. */
+    async meet(): Promise<{ readonly serverMsAtZero: number }> {
+      await call('GET', '/api/admin/sales')
+      let best = { roundTripMs: Number.POSITIVE_INFINITY, serverMsAtZero: 0 }
+      for (let i = 0; i < TIME_SAMPLES; i++) {
+        const fromMs = clock.elapsed()
+        const { unixMs } = await call<{ unixMs: number }>('GET', '/api/time')
+        const roundTripMs = clock.elapsed() - fromMs
+        if (roundTripMs < best.roundTripMs) best = { roundTripMs, serverMsAtZero: unixMs - (fromMs + roundTripMs / 2) }
+      }
+      return best
+    },
+
+    /** A sale nobody can take for a real one, with units of its own. */
+    async prepare(units: number, opensAtMs: number): Promise<StagedSale> {
+      const name = `REHEARSAL ${toRfc3339(opensAtMs).slice(0, 19)}Z, not for sale`
+      const sale = await call<{ id: string; items: { id: string }[] }>('POST', '/api/admin/sales', {
+        name,
+        opensAt: toRfc3339(opensAtMs),
+        closesAt: toRfc3339(opensAtMs + 2 * HOUR_MS),
+        items: [{ name: 'Rehearsal: these units do not exist', sku: 'rehearsal', price: PRICE, units }],
+      })
+      await call('POST', `/api/admin/sales/${sale.id}/publish`)
+      await call('POST', `/api/admin/sales/${sale.id}/warm`)
+      return { sale: sale.id, item: sale.items[0]!.id, name, opensAtMs }
+    },
+
+    async moveOpening(sale: string, opensAtMs: number): Promise<void> {
+      await call('PATCH', `/api/admin/sales/${sale}`, { opensAt: toRfc3339(opensAtMs) })
+    },
+
+    async audit(sale: string): Promise<WireAudit> {
+      const { items } = await call<{ items: WireAudit[] }>('GET', `/api/admin/sales/${sale}/audit`)
+      return items[0]!
+    },
+
+    async orders(sale: string): Promise<readonly WireOrder[]> {
+      const orders: WireOrder[] = []
+      for (let after = ''; ; ) {
+        const page = await call<{ orders: WireOrder[]; next: string | null }>(
+          'GET',
+          `/api/admin/sales/${sale}/orders?limit=${PAGE}${after}`,
+        )
+        orders.push(...page.orders)
+        if (page.next === null) return orders
+        after = `&after=${page.next}`
+      }
+    },
+
+    /** The payments of these orders, by order. */
+    async payments(orders: readonly string[]): Promise<ReadonlyMap<string, readonly WirePayment[]>> {
+      const found = new Map<string, readonly WirePayment[]>()
+      const left = [...orders]
+      const read = async () => {
+        for (let id = left.pop(); id !== undefined; id = left.pop())
+          found.set(id, (await call<{ payments: WirePayment[] }>('GET', `/api/admin/orders/${id}`)).payments)
+      }
+      await Promise.all(Array.from({ length: PAYMENTS_AT_ONCE }, read))
+      return found
+    },
+
+    async end(sale: string): Promise<void> {
+      await call('POST', `/api/admin/sales/${sale}/end`)
+    },
+  }
+}
+
+export type Stage = ReturnType<typeof createStage>
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}

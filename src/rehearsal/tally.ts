@@ -1,0 +1,63 @@
+/**
+ * What happened, counted while it happens and without slowing it: clicks and answers over time, latencies from the intended moment,
+ * and every answer to an order as the promises want it (`Told`).
+ */
+
+import type { Told } from '../domain/promises/snapshot.ts'
+import { Histogram } from './client/histogram.ts'
+
+/** Answers as a picture shows them. */
+export const STREAMS = ['clicks', 'orders', 'refusals', 'later', 'errors'] as const
+export type Stream = (typeof STREAMS)[number]
+
+export const STEP_MS = 20
+
+export class Tally {
+  readonly told: Told[] = []
+  /** Every order asked for by a person, from the intended click to its answer, whatever it said. */
+  readonly asked = new Histogram()
+  /** Those that were placed: the answer comes after the commit, so this is from the click to the row. */
+  readonly placed = new Histogram()
+  readonly answers = new Map<string, number>()
+  readonly unexpected = new Map<string, number>()
+  readonly #steps: Record<Stream, number[]> = { clicks: [], orders: [], refusals: [], later: [], errors: [] }
+  readonly #fromMs: number
+  readonly totals: Record<Stream, number> = { clicks: 0, orders: 0, refusals: 0, later: 0, errors: 0 }
+  /** Of an order asked for by a person, after the opening. */
+  lastAnswerMs = 0
+  sent = 0
+
+  /** Times are counted from the opening; `fromMs` is when the crowd begins to stir, and negative. */
+  constructor(fromMs: number) {
+    this.#fromMs = fromMs
+  }
+
+  add(stream: Stream, atMs: number): void {
+    const steps = this.#steps[stream]
+    const at = Math.max(0, Math.floor((atMs - this.#fromMs) / STEP_MS))
+    while (steps.length <= at) steps.push(0)
+    steps[at]! += 1
+    this.totals[stream] += 1
+  }
+
+  count(what: string): void {
+    this.answers.set(what, (this.answers.get(what) ?? 0) + 1)
+  }
+
+  surprise(what: string): void {
+    this.unexpected.set(what, (this.unexpected.get(what) ?? 0) + 1)
+  }
+
+  timeline(): { readonly fromMs: number; readonly stepMs: number } & Readonly<Record<Stream, readonly number[]>> {
+    const length = Math.max(...STREAMS.map(stream => this.#steps[stream].length))
+    const whole = (stream: Stream) => Array.from({ length }, (_, i) => this.#steps[stream][i] ?? 0)
+    const [clicks, orders, refusals, later, errors] = STREAMS.map(whole) as [
+      number[],
+      number[],
+      number[],
+      number[],
+      number[],
+    ]
+    return { fromMs: this.#fromMs, stepMs: STEP_MS, clicks, orders, refusals, later, errors }
+  }
+}
