@@ -41,6 +41,7 @@ interface Options {
   readonly json?: boolean
 }
 
+const INTERRUPTED = 130
 const SERVER_COMMAND = 'rehearse-server'
 const BUYERS = 10_000
 const BUYERS_MAX = 1_000_000
@@ -79,7 +80,8 @@ export function addRehearse(program: Command): void {
 async function run(options: Options): Promise<void> {
   const asked = read(options)
   const stopping = new AbortController()
-  const interrupt = () => stopping.abort()
+  // The second time is an impatient one. The throwaway server ends with us, however we end.
+  const interrupt = () => (stopping.signal.aborted ? process.exit(INTERRUPTED) : stopping.abort())
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, interrupt)
   const line = createProgressLine(process.stderr, systemClock)
   const { place, kind, stop } = await takePlace(options, stopping.signal, line.say)
@@ -97,10 +99,8 @@ async function run(options: Options): Promise<void> {
   if (options.json) await printJson({ ...result, report: path })
   else await print(`${result.verdict === 'green' ? 'GREEN' : 'RED'}: ${result.sentence}\nreport: ${path}`)
   if (result.verdict === 'green') return
-  throw new Fault(
-    'rehearsal_red',
-    result.partial ?? `the rehearsal failed: ${result.reasons.length} reasons, see ${path}`,
-  )
+  const why = result.partial ?? `${result.reasons.length} things are wrong`
+  throw new Fault('rehearsal_red', `the rehearsal failed: ${why}; what there is, is in ${path}`)
 }
 
 /** Where it is played. `stop` leaves nothing of ours behind. */

@@ -13,7 +13,7 @@ export interface WatchSaleParts extends AuditParts {
   readonly sales: Pick<Sales, 'find'>
 }
 
-export interface ItemStanding {
+interface ItemStanding {
   readonly item: ItemId
   /** Asks that wait before the gate. */
   readonly line: number

@@ -3,7 +3,7 @@
  * time, never early. Knows nothing of clocks: whoever asks says what time it is.
  */
 
-export interface Due {
+interface Due {
   readonly atMs: number
 }
 

@@ -5,7 +5,7 @@ import type { Answer } from './client/connection.ts'
 
 type ToldAnswer = Told['answer']
 /** An answer that the API does not know here, as it came. */
-export interface Unexpected {
+interface Unexpected {
   readonly kind: 'unexpected'
   readonly what: string
 }
@@ -65,6 +65,6 @@ export function codeOf({ bytes, bodyAt }: Answer): string {
   return to < 0 ? '' : bytes.toString('latin1', from, to)
 }
 
-export function unexpected(answer: Answer): Unexpected {
+function unexpected(answer: Answer): Unexpected {
   return { kind: 'unexpected', what: `${answer.status} ${codeOf(answer) || 'without a known body'}`.trim() }
 }

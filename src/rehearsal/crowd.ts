@@ -19,7 +19,7 @@ import type { Requests } from './requests.ts'
 import type { Credentials } from './sign-in.ts'
 import type { Stream, Tally } from './tally.ts'
 
-export interface CrowdParts {
+interface CrowdParts {
   readonly clock: Clock
   readonly random: Random
   readonly pool: Pool
@@ -43,8 +43,8 @@ interface Step {
 }
 
 /** How long before the opening the first of them stir. */
-export const STIR_MS = 3_000
-const EARLY_MS = [200, 2_500] as const
+export const STIR_MS = 2_000
+const EARLY_MS = [200, 1_900] as const
 const DOUBLE_MS = [30, 400] as const
 /** What "Retry-After: 1" asks for, and a little, so that not all of them come at once. */
 const LATER_MS = [1_000, 1_400] as const

@@ -40,8 +40,8 @@ interface RehearseParts {
 }
 
 /** The opening is never nearer than this while tickets are being given out. */
-const OPENING_MS_MIN = 5_000
-const OPENING_MS_FIRST = 4_500
+const OPENING_MS_MIN = 2_000
+const OPENING_MS_FIRST = 3_500
 const TICKETS_PER_MS = 8
 const WATCH_MS = 100
 const COME_BACK_ROUNDS = 5
@@ -140,8 +140,8 @@ export async function rehearse(options: RehearsalOptions, parts: RehearseParts):
     await clock.sleep(openMs - STIR_MS - clock.elapsed(), stop)
     show('stampede', 0, names.length)
     await crowd.run(stop)
+    if (pool.gone) throw new Fault('server_away', 'the server went away in the middle of the rehearsal')
     await sellReturned(stage, sale.sale, crowd, clock, stop)
-    if (pool.gone) partial = 'the server went away in the middle of it'
     if (!crowd.fates.canPay) notes.push('The server does not offer the sandbox, so nobody paid.')
   } catch (error) {
     if (!(error instanceof Fault)) throw error

@@ -7,10 +7,10 @@ import type { Told } from '../domain/promises/snapshot.ts'
 import { Histogram } from './client/histogram.ts'
 
 /** Answers as a picture shows them. */
-export const STREAMS = ['clicks', 'orders', 'refusals', 'later', 'errors'] as const
+const STREAMS = ['clicks', 'orders', 'refusals', 'later', 'errors'] as const
 export type Stream = (typeof STREAMS)[number]
 
-export const STEP_MS = 20
+const STEP_MS = 20
 
 export class Tally {
   readonly told: Told[] = []

@@ -13,7 +13,7 @@ import { Fault } from '../base/fault.ts'
 import type { Random } from '../base/random.ts'
 import type { Place } from './stage.ts'
 
-export interface ThrowawayServer extends Place {
+interface ThrowawayServer extends Place {
   /** What the shop signs its buyers' tokens with. */
   readonly buyerSecret: string
   stop(): Promise<void>

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { barriers, type Visitor } from '../harness/browser.ts'
 import { atMost, meanwhile } from '../harness/crowd.ts'
+import { assertDescribed } from '../harness/described.ts'
 import { payUrlOf, type Till } from '../harness/money.ts'
 import { sql } from '../harness/money-books.ts'
 import { Playground } from '../harness/playground.ts'
@@ -268,6 +269,13 @@ test('shows a red banner when a promise is broken, since when, and what to press
   const since = Date.parse((await line.locator('time').getAttribute('datetime')) ?? '')
   expect(since).toBeGreaterThan(planted - 1000)
   expect(since).toBeLessThan(Date.now())
+  for (const path of [`/api/admin/sales/${sale.id}/watch`, '/api/admin/trouble']) {
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
+    const response = await fetch(desk.shop.url() + path, { headers })
+    const body = await response.text()
+    assertDescribed('GET', path, response.status, response.headers, body)
+    expect(body).toContain('promise_broken')
+  }
   expect(await barriers(page)).toEqual([])
   await line.getByRole('button', { name: 'Pause' }).click()
   await page.locator('dialog button[type=submit]').click()

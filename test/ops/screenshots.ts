@@ -230,7 +230,7 @@ async function main(args: readonly string[]): Promise<void> {
         const person = scene.out === true ? await desk.visitor(options) : (await desk.operator(path, options)).person
         const page = person.context.pages()[0] ?? (await person.tab(path))
         await scene.play?.(page, desk)
-        await page.screenshot({ path: join(out, `${name}.png`), fullPage: true })
+        await page.screenshot({ path: join(out, `${name}.png`), fullPage: !scene.name.startsWith('ask') })
         await person.context.close()
         process.stdout.write(`${name}.png ${person.complaints().join('; ')}\n`)
       }

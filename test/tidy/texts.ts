@@ -141,7 +141,7 @@ export const testsAreFound: Rule = {
   keeps: [tree('src/base/x.test.ts', '', 'test/x.long.test.ts', '', 'src/gate/gate.contract.ts', '')],
 }
 
-const ROOMS = 'base|domain|admission|catalog|gate|ledger|payment|events|telemetry|flows|edge|app|cli'
+const ROOMS = 'base|domain|admission|catalog|gate|ledger|payment|events|telemetry|flows|edge|app|cli|rehearsal'
 const ROOTED = /^(?:src|test|bench|web|bin|docs|deploy|examples|\.ci)(?:\/|$)/
 const IN_SRC = new RegExp(`^(?:${ROOMS})/|^main\\.ts$`)
 const BARE_FILE = /^[\w.-]+\.(?:ts|mjs|sql|lua|md|json)$/

@@ -5,7 +5,7 @@
 
 import { forget, store } from './store.ts'
 
-export interface Refused {
+interface Refused {
   readonly kind: 'refused'
   readonly status: number
   readonly code: string

@@ -116,7 +116,7 @@ export interface Order {
   readonly closedAt?: string
 }
 
-export interface Payment {
+interface Payment {
   readonly id: string
   readonly provider: string
   readonly ref: string
@@ -142,7 +142,7 @@ export interface LogLine {
   readonly details: unknown
 }
 
-export interface Finding {
+interface Finding {
   readonly kind: string
   readonly [key: string]: unknown
 }

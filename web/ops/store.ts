@@ -3,7 +3,7 @@
 import type { LogLine, Sale, Trouble } from './shapes.ts'
 
 /** What an action came to, in words: shown until it is sent away or followed by the next. */
-export interface Note {
+interface Note {
   readonly kind: 'done' | 'failed'
   readonly text: string
   readonly atMs: number

@@ -29,7 +29,7 @@ export interface Funnel {
   readonly paid: number
 }
 
-export interface RecentFigures {
+interface RecentFigures {
   sample(): Promise<void>
   /** Those after the moment given, oldest first. */
   since(atMs: number): readonly Sample[]

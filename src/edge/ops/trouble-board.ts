@@ -6,7 +6,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 
-export type TroubleCode =
+type TroubleCode =
   | 'unready'
   | 'ledger_away'
   | 'promise_broken'
@@ -34,7 +34,7 @@ export interface Trouble extends Omit<Finding, 'patienceMs'> {
   readonly sinceMs: number
 }
 
-export interface TroubleBoard {
+interface TroubleBoard {
   see(scope: string, findings: readonly Finding[]): void
   /** Worst first, then oldest first. */
   list(): readonly Trouble[]

@@ -25,7 +25,7 @@ export interface WatchtowerParts extends WatchSaleParts {
   readonly clock: Clock
 }
 
-export interface Reconciled {
+interface Reconciled {
   readonly atMs: number
   readonly differences: number
   readonly repairs: number

@@ -27,7 +27,7 @@ import {
 } from './postmaster.ts'
 import { makeSocketFolder } from './socket-folder.ts'
 
-export interface EmbeddedServer {
+interface EmbeddedServer {
   /** For `pg`: a unix-socket directory as host, no TCP port is opened. */
   readonly connection: Connection
   /** PostgreSQL's main process now; nothing while it is being started again. */

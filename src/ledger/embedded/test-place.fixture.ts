@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { Client } from 'pg'
 import { systemClock } from '../../base/clock.ts'
 import type { Connection } from './postmaster.ts'
-import { type EmbeddedServer, startEmbeddedServer } from './server.ts'
+import { startEmbeddedServer } from './server.ts'
 
 export const NOBODY = { uid: 65534, gid: 65534 } as const
 
@@ -43,7 +43,7 @@ export class TestPlace {
     return dataDir
   }
 
-  async start(dataDir: string): Promise<EmbeddedServer> {
+  async start(dataDir: string): ReturnType<typeof startEmbeddedServer> {
     const server = await startEmbeddedServer({
       dataDir,
       clock: systemClock,

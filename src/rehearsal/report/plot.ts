@@ -1,6 +1,6 @@
 /** Small plots as SVG text: axes, areas, lines and steps. No script, no style of their own: classes are coloured by the page. */
 
-export interface Axis {
+interface Axis {
   readonly ticks: readonly number[]
   /** Where a value lies, from 0 to 1. */
   at(value: number): number
@@ -20,7 +20,7 @@ interface Plot {
 }
 
 /** From values to points of the picture. */
-export interface Place {
+interface Place {
   x(value: number): number
   y(value: number): number
   readonly bottom: number

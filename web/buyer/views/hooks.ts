@@ -8,7 +8,8 @@ const TIMER_MS_MAX = 60_000
 
 export function useStore(): typeof store {
   const [, again] = useState(0)
-  useEffect(() => store.subscribe(() => again(count => count + 1)), [])
+  // Before the screen is painted: an answer that comes in between must not go unseen.
+  useLayoutEffect(() => store.subscribe(() => again(count => count + 1)), [])
   return store
 }
 

@@ -35,7 +35,13 @@ export function LogView() {
   )
 }
 
-export function LogLines({ lines }: { readonly lines: readonly LogLine[] }) {
+interface LogLinesProps {
+  readonly lines: readonly LogLine[]
+  /** All of them are about one sale, which need not be named in each. */
+  readonly within?: string
+}
+
+export function LogLines({ lines, within }: LogLinesProps) {
   const text = words()
   return (
     <table class="lines">
@@ -58,10 +64,10 @@ export function LogLines({ lines }: { readonly lines: readonly LogLine[] }) {
             <td>
               <code>{line.action}</code>
             </td>
-            <td>
-              <About line={line} />
+            <td class="long">
+              <About line={line} within={within} />
             </td>
-            <td class="line-details" dir="auto">
+            <td class="line-details long" dir="auto">
               {describe(line.details)}
             </td>
           </tr>
@@ -71,16 +77,18 @@ export function LogLines({ lines }: { readonly lines: readonly LogLine[] }) {
   )
 }
 
-function About({ line }: { readonly line: LogLine }) {
+function About({ line, within }: { readonly line: LogLine; readonly within: string | undefined }) {
   const text = words()
+  const sale = store.sales?.find(one => one.id === line.sale)
   if (line.order !== undefined)
     return (
       <a href={`/ops/orders/${line.order}`}>
         {text.order} {line.order}
       </a>
     )
-  if (line.sale === undefined) return null
-  const sale = store.sales?.find(one => one.id === line.sale)
+  const item = sale?.items.find(one => one.id === line.item)
+  if (line.sale === undefined || line.sale === within)
+    return item === undefined ? null : <span dir="auto">{item.name}</span>
   return (
     <a href={`/ops/sales/${line.sale}`} dir="auto">
       {sale?.name ?? `${text.saleWord} ${line.sale}`}

@@ -160,7 +160,7 @@ function Payments({ order }: { readonly order: WholeOrder }) {
             {order.payments.map(payment => (
               <tr key={payment.id}>
                 <td>{payment.provider}</td>
-                <td class="buyer">{payment.ref}</td>
+                <td class="long">{payment.ref}</td>
                 <td>{formatMoney(payment.amount)}</td>
                 <td>
                   <code>{payment.state}</code>

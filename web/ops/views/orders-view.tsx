@@ -161,7 +161,7 @@ function Rows({ orders }: { readonly orders: readonly Order[] }) {
             <td>
               <a href={`/ops/orders/${order.id}`}>{order.id}</a>
             </td>
-            <td class="buyer" dir="auto">
+            <td class="long" dir="auto">
               {order.buyer}
             </td>
             <td>

@@ -8,6 +8,8 @@ import { words } from '../words.ts'
 
 const WINDOW_S = 300
 const HEIGHT_PX = 150
+/** Nothing much is shown as nothing much, not as mountains. */
+const LEAST = 10
 
 interface Curve {
   readonly label: string
@@ -124,7 +126,7 @@ function optionsFor(parent: HTMLElement, curves: readonly Curve[]): uPlot.Option
     padding: [8, 18, 0, 0],
     scales: {
       x: { time: true, range: (_, __, max) => (max === null ? [0, WINDOW_S] : [max - WINDOW_S, max]) },
-      y: { range: (_, __, max) => [0, Math.max(1, (max ?? 0) * 1.1)] },
+      y: { range: (_, __, max) => [0, Math.max(LEAST, (max ?? 0) * 1.1)] },
     },
     axes: [
       {

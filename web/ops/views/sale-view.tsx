@@ -16,7 +16,7 @@ import { LogLines } from './log-view.tsx'
 import { Plots } from './plots.tsx'
 import { Reconciliation } from './reconciliation.tsx'
 import { SaleActions } from './sale-actions.tsx'
-import { when } from './sales-view.tsx'
+import { nextFor } from './sales-view.tsx'
 
 const LOOK_EVERY_MS = 1_000
 const SAMPLES_MAX = 300
@@ -58,7 +58,7 @@ export function SaleView({ id }: { readonly id: string }) {
               <time dateTime={sale.opensAt}>{formatTime(sale.opensAt)}</time> –{' '}
               <time dateTime={sale.closesAt}>{formatTime(sale.closesAt)}</time>
             </span>
-            {sale.state !== 'draft' && <span class="soft">{when(sale)}</span>}
+            <span class="soft">{nextFor(sale)}</span>
           </p>
         </div>
         <SaleActions sale={sale} onDone={again} />
@@ -91,7 +91,11 @@ export function SaleView({ id }: { readonly id: string }) {
           <h2 id="sale-log">{text.recentLog}</h2>
           <a href="/ops/log">{text.wholeLog}</a>
         </div>
-        {lines.length === 0 ? <p class="soft">{text.noLog}</p> : <LogLines lines={lines.slice(0, LOG_LINES_SHOWN)} />}
+        {lines.length === 0 ? (
+          <p class="soft">{text.noLog}</p>
+        ) : (
+          <LogLines lines={lines.slice(0, LOG_LINES_SHOWN)} within={id} />
+        )}
       </section>
     </>
   )

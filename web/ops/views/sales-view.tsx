@@ -78,13 +78,18 @@ function Row({ sale }: { readonly sale: Sale }) {
   )
 }
 
+function when(sale: Sale): string {
+  if (sale.state === 'draft') return `${formatTime(sale.opensAt)} – ${formatTime(sale.closesAt)}`
+  return sale.state === 'scheduled' ? `${formatTime(sale.opensAt)} · ${nextFor(sale)}` : nextFor(sale)
+}
+
 /** What comes next for it, by the server's clock. */
-export function when(sale: Sale): string {
+export function nextFor(sale: Sale): string {
   const text = words()
   const opensInMs = Date.parse(sale.opensAt) - serverNow()
   const closesInMs = Date.parse(sale.closesAt) - serverNow()
-  if (sale.state === 'draft') return `${formatTime(sale.opensAt)} – ${formatTime(sale.closesAt)}`
-  if (sale.state === 'scheduled') return `${formatTime(sale.opensAt)} · ${text.opensIn(formatSpan(opensInMs))}`
-  if (closesInMs > 0 && sale.state !== 'over') return text.closesIn(formatSpan(closesInMs))
-  return closesInMs > 0 ? formatTime(sale.opensAt) : text.closedAgo(formatSpan(-closesInMs))
+  if (sale.state === 'draft') return ''
+  if (sale.state === 'scheduled') return text.opensIn(formatSpan(opensInMs))
+  if (closesInMs <= 0) return text.closedAgo(formatSpan(-closesInMs))
+  return sale.state === 'over' ? '' : text.closesIn(formatSpan(closesInMs))
 }

@@ -33,7 +33,6 @@ export const en = {
   notFound: 'There is nothing here',
   notFoundNote: 'The address may be mistyped, or what was here is gone.',
   toSales: 'All sales',
-  close: 'Close',
   dismiss: 'Dismiss',
   cancel: 'Not now',
   lost: 'No answer came. It may have happened all the same: look at the log before you press again.',
@@ -65,7 +64,6 @@ export const en = {
   past: 'Over',
   noSales: 'No sales yet',
   noSalesNote: 'Create one: it stays a draft, seen by nobody, until you publish it.',
-  name: 'Name',
   state: 'State',
   opens: 'Opens',
   closes: 'Closes',
@@ -187,7 +185,6 @@ export const en = {
   available: 'Available',
   pending: 'Held, unpaid',
   paid: 'Paid',
-  ofUnits: (units: string) => `of ${units}`,
   unitsSum: (available: string, pending: string, paid: string, units: string) =>
     `${available} available + ${pending} held + ${paid} paid = ${units}`,
   unitsWrong: (sum: string, units: string) => `adds up to ${sum}, not to ${units}`,
