@@ -2,7 +2,16 @@
 
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -25,6 +34,7 @@ let folder: string
 beforeEach(() => {
   playground = new Playground()
   folder = mkdtempSync(join(tmpdir(), 'stampede-rehearse-test-'))
+  chmodSync(folder, 0o711)
   playground.onUndo(() => rmSync(folder, { recursive: true, force: true }))
 })
 afterEach(() => playground.undo())
@@ -40,7 +50,7 @@ function begin(args: readonly string[], before = ''): { child: ChildProcess; ran
   const command = `${before} exec "$0" "$@"`
   const child = spawn('/bin/sh', ['-c', command, process.execPath, MAIN, 'rehearse', ...args], {
     cwd: folder,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: tmpdir() },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: folder },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   playground.onUndo(() => child.kill('SIGKILL'))
@@ -59,8 +69,8 @@ function begin(args: readonly string[], before = ''): { child: ChildProcess; ran
 
 const run = (args: readonly string[], before = '') => begin(args, before).ran
 
-/** The throwaway servers of rehearsals that run right now, by their folders. */
-const throwaways = () => readdirSync(tmpdir()).filter(name => name.startsWith('stampede-rehearsal-'))
+/** The throwaway servers, by their folders. */
+const throwaways = () => readdirSync(folder).filter(name => name.startsWith('stampede-rehearsal-'))
 
 /** Processes that were started with this folder in their command line or are working in it: PostgreSQL has its data there. */
 function processesIn(path: string): string[] {
@@ -73,6 +83,14 @@ function processesIn(path: string): string[] {
         return false
       }
     })
+}
+
+function isIn(pid: string, path: string): boolean {
+  try {
+    return /^\d+$/.test(pid) && readlinkSync(`/proc/${pid}/cwd`) === path
+  } catch {
+    return false
+  }
 }
 
 async function start(
@@ -92,7 +110,6 @@ function figureIn(html: string, name: string): string {
 }
 
 test('a rehearsal by itself sells every unit once, answers everyone, writes its report and leaves nothing behind', async () => {
-  const before = throwaways()
   const { code, out, last } = await run([
     '--buyers',
     '2000',
@@ -122,7 +139,7 @@ test('a rehearsal by itself sells every unit once, answers everyone, writes its 
   expect(figureIn(html, 'peakPerSecond')).toBe(result.peakPerSecond.toLocaleString('en-GB'))
   expect(figureIn(html, 'sentence').toLowerCase()).toBe(`${result.sentence.toLowerCase()}.`)
   expect(html.match(/<svg/g)).toHaveLength(5)
-  expect(throwaways().filter(name => !before.includes(name))).toEqual([])
+  expect(throwaways()).toEqual([])
   await expect(fetch(result.server.url)).rejects.toThrow()
 })
 
@@ -160,6 +177,19 @@ test('recorded clicks are replayed when they were', async () => {
   const at = timeline.clicks.flatMap((count, i) => new Array<number>(count).fill(timeline.fromMs + i * timeline.stepMs))
   expect(at).toEqual([0, 140, 140, 300, 900])
   expect({ withOrder: buyers.withOrder, available: books?.available }).toEqual({ withOrder: 5, available: 4 })
+})
+
+test('latency counts from the click, also when the request had to wait for its turn', async () => {
+  const { against } = await start({}, 'answer.before=delay:300@*')
+  writeFileSync(join(folder, 'clicks'), '0\n0\n0\n0\n0\n')
+  const alone = ['--connections', '1', '--replay', 'clicks', '--units', '5', '--json']
+  const { code, out } = await run([...against, '--mix', 'time=0,early=0,double=0,pay=0,cancel=0,bots=0', ...alone])
+  expect(code).toBe(0)
+  const { latency, clickToRow } = JSON.parse(out) as Rehearsal
+  expect(latency.count).toBe(5)
+  expect(latency.p50).toBeGreaterThan(3 * 290)
+  expect(latency.max).toBeGreaterThan(5 * 290)
+  expect(clickToRow.max).toBe(latency.max)
 })
 
 test('a server that lies to one buyer turns the verdict red', async () => {
@@ -209,10 +239,9 @@ test('a server that dies in mid-run: one line, exit code 1 and a partial report'
 })
 
 test('Ctrl-C: one line, exit code 1, a partial report, and neither server nor PostgreSQL nor folder is left', async () => {
-  const before = throwaways()
   const { child, ran, err } = begin(['--buyers', '500', '--units', '100', '--within', '60s', '--report', 'r.html'])
   await until('the stampede is on', () => /stampede .*orders [1-9]/.test(err()))
-  const [own] = throwaways().filter(name => !before.includes(name))
+  const [own] = throwaways()
   expect(own).toBeDefined()
   expect(processesIn(own!).length).toBeGreaterThan(0)
   child.kill('SIGINT')
@@ -225,11 +254,26 @@ test('Ctrl-C: one line, exit code 1, a partial report, and neither server nor Po
   })
 })
 
+test('the throwaway server is killed: a partial report, and its PostgreSQL does not stay', async () => {
+  const { ran, err } = begin(['--buyers', '500', '--units', '100', '--within', '60s', '--report', 'r.html'])
+  await until('the stampede is on', () => /stampede .*orders [1-9]/.test(err()))
+  const [own] = throwaways()
+  expect(own).toBeDefined()
+  const server = readdirSync('/proc').find(pid => isIn(pid, join(folder, own!)))
+  process.kill(Number(server), 'SIGKILL')
+  const { code, last } = await ran
+  expect({ code, last }).toEqual({ code: 1, last: expect.stringContaining('the server went away in the middle') })
+  expect(existsSync(join(folder, 'r.html'))).toBe(true)
+  expect({ folder: throwaways().includes(own!), processes: processesIn(own!) }).toEqual({
+    folder: false,
+    processes: [],
+  })
+})
+
 test('killed outright, it still leaves nothing running', async () => {
-  const before = throwaways()
   const { child, err } = begin(['--buyers', '500', '--units', '100', '--within', '60s'])
   await until('the buyers wait', () => /waiting|stampede .*orders/.test(err()))
-  const [own] = throwaways().filter(name => !before.includes(name))
+  const [own] = throwaways()
   expect(own).toBeDefined()
   expect(processesIn(own!).length).toBeGreaterThan(0)
   child.kill('SIGKILL')

@@ -4,6 +4,8 @@ import { SignJWT } from 'jose'
 import { systemClock } from '../src/base/clock.ts'
 import { atMost, persist } from './harness/crowd.ts'
 import { gatherFacts } from './harness/facts.ts'
+import { gauge } from './harness/gauges.ts'
+import { HANG_UPS, HANG_UPS_EACH } from './harness/hang-ups.ts'
 import { Playground } from './harness/playground.ts'
 import { politeCrowd } from './harness/polite-crowd.ts'
 import { handles, memoryKb } from './harness/process-size.ts'
@@ -33,16 +35,9 @@ const IDLE_SLACK_S = 10
 
 type Crowd = ReturnType<typeof politeCrowd>
 
-interface Place {
-  readonly server: Stampede
-  readonly shop: Shop
-  readonly sale: ShopSale
-  readonly begunMs: number
-}
-
 const playground = new Playground()
 /** Everybody's, but those who hang up. */
-let place: Place
+let place: { readonly server: Stampede; readonly shop: Shop; readonly sale: ShopSale; readonly begunMs: number }
 /** Those who drip from the first moment on, to see how long they are borne. */
 let drips: readonly RawSocket[]
 let drippedFromMs = 0
@@ -188,7 +183,7 @@ describe('while others misbehave, polite buyers notice nothing, and nothing is l
     )
     let crowd: Crowd | undefined
     for (const { name, tickets } of rude) {
-      await HANG_UPS[name]({ server, shop, sale, begunMs }, tickets)
+      await HANG_UPS[name]({ playground, server, shop, sale }, tickets)
       // The first ones come before the opening.
       crowd ??= politeCrowd(server.url(), shop, sale, 'polite')
     }
@@ -232,99 +227,6 @@ describe('while others misbehave, polite buyers notice nothing, and nothing is l
     expect(server.output()).not.toContain('unexpected error')
   }, 60_000)
 })
-
-const HANG_UPS_EACH = 40
-
-/** Every phase of a request, and how to leave in it: half of them with a reset. In the order in which they are done. */
-const HANG_UPS = {
-  async 'while waiting for the opening'(at: Place, tickets: readonly Ticket[]) {
-    const sockets = await Promise.all(tickets.map(() => RawSocket.open(playground, at.server.url())))
-    await until('the last 100 ms', () => at.sale.opensAtMs - systemClock.now() < 80)
-    sendOrders(at, sockets, tickets)
-    await until('the last 30 ms', () => at.sale.opensAtMs - systemClock.now() < 30)
-    expect(sockets.every(socket => socket.bytesHeard === 0 && !socket.isClosed)).toBe(true)
-    leave(sockets)
-    await until('the opening', () => systemClock.now() > at.sale.opensAtMs)
-  },
-  async 'after connecting'(at: Place, tickets: readonly Ticket[]) {
-    leave(await Promise.all(tickets.map(() => RawSocket.open(playground, at.server.url()))))
-  },
-  async 'inside the headers'(at: Place, tickets: readonly Ticket[]) {
-    const sockets = await Promise.all(tickets.map(() => RawSocket.open(playground, at.server.url())))
-    for (const [n, socket] of sockets.entries()) {
-      const text = orderText(tickets[n]!)
-      socket.send(text.slice(0, Math.floor((text.length * (n + 1)) / (HANG_UPS_EACH + 2))))
-    }
-    await heardBy(at)
-    leave(sockets)
-  },
-  async 'after the headers'(at: Place, tickets: readonly Ticket[]) {
-    const sockets = await Promise.all(tickets.map(() => RawSocket.open(playground, at.server.url())))
-    for (const [n, socket] of sockets.entries()) socket.send(orderText(tickets[n]!, 14))
-    await heardBy(at)
-    leave(sockets)
-  },
-  async 'inside the body'(at: Place, tickets: readonly Ticket[]) {
-    const sockets = await Promise.all(tickets.map(() => RawSocket.open(playground, at.server.url())))
-    // The bytes that are there make a whole JSON text: only the length says that something is missing.
-    for (const [n, socket] of sockets.entries()) socket.send(`${orderText(tickets[n]!, 20)}{"quantity":1}`)
-    await heardBy(at)
-    leave(sockets)
-  },
-  async 'right after the request'(at: Place, tickets: readonly Ticket[]) {
-    const sockets = await Promise.all(tickets.map(() => RawSocket.open(playground, at.server.url())))
-    sendOrders(at, sockets, tickets)
-    leave(sockets)
-  },
-  async 'while it is at the ledger'(at: Place, tickets: readonly Ticket[]) {
-    const sockets = await Promise.all(tickets.map(() => RawSocket.open(playground, at.server.url())))
-    sendOrders(at, sockets, tickets)
-    await heardBy(at)
-    // All of them in the line or at the ledger, or it went so fast that somebody is answered already.
-    await until('a batch at the ledger', async () => {
-      const seen = await gauges(at.server)
-      const atLedger = seen('stampede_unsettled')
-      const all = atLedger > 0 && atLedger + seen('stampede_line_depth') >= HANG_UPS_EACH
-      return all || sockets.some(socket => socket.bytesHeard > 0)
-    })
-    console.log(`  ${sockets.filter(socket => socket.bytesHeard === 0).length} hang up while they are at the ledger`)
-    leave(sockets)
-  },
-  async 'while the answer is written'(at: Place, tickets: readonly Ticket[]) {
-    const sockets = await Promise.all(tickets.map(() => RawSocket.open(playground, at.server.url())))
-    sendOrders(at, sockets, tickets)
-    await Promise.all(sockets.map((socket, n) => socket.firstByte().then(() => leave([socket], n))))
-    const readers = await Promise.all(tickets.map(() => RawSocket.open(playground, at.server.url())))
-    for (const [n, socket] of readers.entries()) {
-      const path = n % 4 < 2 ? '/openapi.json' : `/api/admin/sales/${at.sale.id}/orders`
-      socket.send(requestText('GET', path, { ...OPERATOR, ...(n % 4 === 3 && { accept: 'text/csv' }) }))
-    }
-    await Promise.all(readers.map((socket, n) => socket.firstByte().then(() => leave([socket], n))))
-  },
-} satisfies Record<string, (at: Place, tickets: readonly Ticket[]) => Promise<void>>
-
-function leave(sockets: readonly RawSocket[], first = 0): void {
-  for (const [n, socket] of sockets.entries()) (n + first) % 2 === 0 ? socket.hangUp() : socket.reset()
-}
-
-function sendOrders({ shop }: Place, sockets: readonly RawSocket[], tickets: readonly Ticket[]): void {
-  for (const [n, { buyer, item, attempt, ...ticket }] of tickets.entries()) {
-    sockets[n]!.send(orderText({ buyer, item, attempt, ...ticket }, 0))
-    const atMs = systemClock.elapsed()
-    const told = { buyer, item, attempt, quantity: 1, askedAtMs: atMs, answeredAtMs: atMs }
-    shop.told.push({ ...told, answer: { kind: 'unknown' } })
-  }
-}
-
-/** The server has read what was sent before: it has answered somebody who came later. */
-async function heardBy({ server }: Place): Promise<void> {
-  await (await fetch(`${server.url()}/api/time`)).text()
-}
-
-function orderText({ sale, item, text }: Ticket, bodyBytes = 0): string {
-  const headers = { authorization: `Bearer ${text}`, 'content-length': String(bodyBytes) }
-  return requestText('POST', `/api/sales/${sale}/items/${item}/orders`, headers)
-}
 
 function ticketsOf(shop: Shop, sale: ShopSale, name: string, count: number): Promise<Ticket[]> {
   const numbers = Array.from({ length: count }, (_, n) => n)
@@ -414,20 +316,6 @@ async function operator(server: Stampede, method: string, path: string): Promise
   const response = await fetch(`${server.url()}/api/admin${path}`, { method, headers: OPERATOR })
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
   await response.text()
-}
-
-async function gauge(server: Stampede, series: string): Promise<number> {
-  return (await gauges(server))(series)
-}
-
-/** What the metrics say, all of it at one moment. */
-async function gauges(server: Stampede): Promise<(series: string) => number> {
-  const text = await (await fetch(`${server.url()}/metrics`, { headers: OPERATOR })).text()
-  return series => {
-    const line = text.split('\n').find(one => one.startsWith(`${series} `))
-    if (line === undefined) throw new Error(`there is no ${series} in the metrics`)
-    return Number(line.slice(series.length + 1))
-  }
 }
 
 function handlesMax(): number {

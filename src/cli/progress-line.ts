@@ -11,6 +11,8 @@ interface ProgressLine {
 
 const BAR = 24
 const PLAIN_MS = 1_000
+/** Where the terminal does not say. */
+const COLUMNS = 120
 
 export function createProgressLine(out: NodeJS.WriteStream, clock: Clock): ProgressLine {
   let drawn = false
@@ -34,7 +36,8 @@ export function createProgressLine(out: NodeJS.WriteStream, clock: Clock): Progr
         if (out.isTTY || due) [lastMs, lastAnswers] = [nowMs, answers]
       }
       if (out.isTTY) {
-        out.write(`\r\x1b[2K${describe(progress, rate)}`.slice(0, (out.columns ?? 120) + 4))
+        // A line that wraps could not be drawn over.
+        out.write(`\r\x1b[2K${describe(progress, rate).slice(0, (out.columns || COLUMNS) - 1)}`)
         drawn = true
       } else if (due) {
         out.write(`${describe(progress, rate)}\n`)

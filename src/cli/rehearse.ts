@@ -216,8 +216,9 @@ function showMix(): string {
 
 /** Ends with its standard input: whoever started it may die in any way, and nothing of this stays behind. */
 async function serveRehearsal(): Promise<void> {
-  process.on('SIGINT', () => {})
   const stopping = new AbortController()
+  process.on('SIGINT', () => {})
+  process.on('SIGTERM', () => stopping.abort())
   const lines = createInterface({ input: process.stdin })
   const first = Promise.withResolvers<string>()
   lines.once('line', first.resolve)

@@ -136,7 +136,7 @@ export async function rehearse(options: RehearsalOptions, parts: RehearseParts):
       openMs,
       tally,
     })
-    show('waiting', 0, names.length)
+    show('waiting', names.length, names.length)
     await clock.sleep(openMs - STIR_MS - clock.elapsed(), stop)
     show('stampede', 0, names.length)
     await crowd.run(stop)

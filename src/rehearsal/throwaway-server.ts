@@ -5,7 +5,7 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
@@ -22,6 +22,8 @@ interface ThrowawayServer extends Place {
 const READY = /stampede ready on (http:\/\/\S+)/
 const READY_MS_MAX = 60_000
 const STOP_MS_MAX = 20_000
+const ORPHAN_MS_MAX = 10_000
+const LOOK_MS = 50
 
 /** `command`: what starts a server that reads its settings, and where to tidy up, from its standard input. */
 export async function startThrowawayServer(
@@ -60,6 +62,7 @@ export async function startThrowawayServer(
     gaveUp.abort()
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
     await ended
+    await endOrphan(join(folder, 'data', 'postgres', 'postmaster.pid'), clock)
     rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   }
   try {
@@ -93,4 +96,18 @@ async function ready(child: ChildProcess, ended: Promise<void>, clock: Clock, st
   if (stop.aborted) throw new Fault('interrupted', 'interrupted before the rehearsal began')
   const why = said.trim().split('\n').at(-1) ?? ''
   throw new Fault('server_not_started', `the throwaway server did not start${why === '' ? '' : `: ${why}`}`)
+}
+
+/** A server that was killed leaves its PostgreSQL running, and this file to find it by; one that stopped has taken both away. */
+async function endOrphan(pidFile: string, clock: Clock): Promise<void> {
+  const untilMs = clock.elapsed() + ORPHAN_MS_MAX
+  try {
+    const pid = Number(readFileSync(pidFile, 'utf8').split('\n')[0])
+    if (!Number.isSafeInteger(pid) || pid < 2) return
+    // Immediately: nobody will ever look at this data again.
+    process.kill(pid, 'SIGQUIT')
+    for (; clock.elapsed() < untilMs; process.kill(pid, 0)) await clock.sleep(LOOK_MS)
+  } catch {
+    // No file, or no such process any more: that is what we want.
+  }
 }

@@ -328,3 +328,4 @@ async function main(args: readonly string[]): Promise<void> {
 }
 
 await main(process.argv.slice(2))
+await import('../ops/screenshots.ts')

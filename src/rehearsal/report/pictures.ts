@@ -1,7 +1,7 @@
 /** The report's five pictures, each from the result alone. */
 
 import type { Latency, Rehearsal } from '../result.ts'
-import { area, draw, line, linear, linearFromZero, nines, quote, steps } from './plot.ts'
+import { area, draw, line, linear, linearFromZero, nines, quote, rooted, steps } from './plot.ts'
 
 const WIDE = { width: 1040, height: 300 }
 const HALF = { width: 510, height: 290 }
@@ -114,9 +114,9 @@ export function stockPicture({ stock, lastAnswerMs, settings }: Rehearsal): stri
   return draw({
     ...HALF,
     title: 'Units on sale over time',
-    x: linear(0, lastMs, 6, inSeconds),
+    x: rooted(lastMs, asLatency),
     y: linearFromZero(settings.units, 4, short),
-    xName: 'from the opening',
+    xName: 'from the opening, stretched at its beginning',
     yName: 'units left',
     layers(place) {
       const last = stock.at(-1)

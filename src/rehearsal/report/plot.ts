@@ -30,6 +30,10 @@ const LEFT = 58
 const RIGHT = 14
 const TOP = 22
 const BOTTOM = 40
+/** As a share of the width. */
+const TICK_ROOM = 0.14
+/** A label nearer to the right edge than this would be cut off. */
+const LABEL_ROOM = 24
 
 export function linear(min: number, max: number, ticksMax: number, show: (value: number) => string): Axis {
   const span = max - min || 1
@@ -43,6 +47,20 @@ export function linear(min: number, max: number, ticksMax: number, show: (value:
 export function linearFromZero(max: number, ticksMax: number, show: (value: number) => string): Axis {
   const step = niceStep((max || 1) / ticksMax)
   return linear(0, Math.ceil((max || 1) / step) * step, ticksMax, show)
+}
+
+/** Stretched at the beginning, where everything happens: a quarter of the time takes half the width. */
+export function rooted(max: number, show: (value: number) => string): Axis {
+  const ticks = [0, ...[1, 10, 100, 1_000, 10_000, 100_000].flatMap(ten => [ten, ten * 2.5, ten * 5])]
+  const at = (value: number) => Math.sqrt(value / max)
+  // From the right, as long as there is room between them; zero has its place in any case.
+  const shown: number[] = []
+  for (const tick of ticks.filter(one => one <= max).reverse()) {
+    const next = shown[0]
+    if (tick === 0 || (at(tick) > TICK_ROOM && (next === undefined || at(next) - at(tick) > TICK_ROOM)))
+      shown.unshift(tick)
+  }
+  return { ticks: shown, show, at }
 }
 
 /** Each step to the right is another nine: 0%, 90%, 99%, 99.9%. */
@@ -65,7 +83,7 @@ export function draw(plot: Plot): string {
   })
   const columns = x.ticks.map(tick => {
     const at = place.x(tick)
-    return `<path class="tick" d="M${at} ${place.bottom}v5"/><text x="${at}" y="${place.bottom + 19}" text-anchor="middle">${quote(x.show(tick))}</text>`
+    return `<path class="tick" d="M${at} ${place.bottom}v5"/><text x="${at}" y="${place.bottom + 19}" text-anchor="${at > width - LABEL_ROOM ? 'end' : 'middle'}">${quote(x.show(tick))}</text>`
   })
   return `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${quote(plot.title)}"><title>${quote(plot.title)}</title>
 ${rows.join('')}${columns.join('')}

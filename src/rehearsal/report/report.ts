@@ -52,7 +52,7 @@ ${trafficPicture(result)}
 <div class="pair">
 <section class="card">
 <h2>Stock</h2>
-<p class="hint">Units on sale, by the ledger’s own clock. A rise is a cancelled order coming back.</p>
+<p class="hint">${soldOut(result)} A rise is a cancelled order coming back.</p>
 ${stockPicture(result)}
 </section>
 <section class="card">
@@ -97,6 +97,12 @@ ${settings(result)}
 function reasons({ reasons: all }: Rehearsal): string {
   if (all.length === 0) return ''
   return `<ul class="reasons">${all.map(reason => `<li>${quote(reason)}</li>`).join('')}</ul>`
+}
+
+/** By the ledger's own clock. */
+function soldOut({ stock }: Rehearsal): string {
+  const atMs = stock.find(([, left]) => left === 0)?.[0]
+  return atMs === undefined ? 'Never sold out.' : `Sold out ${showMs(Math.max(0, atMs))} after the opening.`
 }
 
 function figures(result: Rehearsal): string {

@@ -1,0 +1,72 @@
+import { afterEach, expect, test } from 'bun:test'
+import { createConnection, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { systemClock } from '../../src/base/clock.ts'
+import { startEmbeddedServer } from '../../src/ledger/embedded/server.ts'
+import { Playground } from '../harness/playground.ts'
+import { Shop } from '../harness/shop.ts'
+import { Stampede } from '../harness/stampede.ts'
+import { until } from '../harness/until.ts'
+
+const playground = new Playground()
+afterEach(() => playground.undo())
+
+/** A road to PostgreSQL on which the connection that holds the right can fall silent: PostgreSQL sees it end, the process does not. */
+async function silentRoad(socketPath: string) {
+  const sockets = new Set<Socket>()
+  let right: Socket | undefined
+  const server = createServer(client => {
+    const postgres = createConnection(socketPath)
+    for (const socket of [client, postgres]) sockets.add(socket.on('error', () => {}))
+    client.on('data', (chunk: Buffer) => {
+      if (chunk.includes('pg_try_advisory_lock')) right = postgres
+      if (!postgres.destroyed) postgres.write(chunk)
+    })
+    client.on('close', () => postgres.destroy())
+    postgres.on('data', (chunk: Buffer) => client.write(chunk))
+    postgres.on('close', () => {
+      if (postgres !== right) client.destroy()
+    })
+  })
+  await new Promise<void>(listening => server.listen(0, '127.0.0.1', listening))
+  playground.onUndo(async () => {
+    for (const socket of sockets) socket.destroy()
+    await new Promise<void>(closed => server.close(() => closed()))
+  })
+  return { port: (server.address() as { port: number }).port, fallSilent: () => right?.destroy() }
+}
+
+test('a process whose connection with the right has silently died leaves the items to the one that has it now', async () => {
+  const postgres = await startEmbeddedServer({ dataDir: playground.dataDir(), clock: systemClock, log: () => {} })
+  playground.onUndo(() => postgres.stop())
+  const { host, port, user, database } = postgres.connection
+  const start = async () => {
+    const road = await silentRoad(join(host, `.s.PGSQL.${port}`))
+    const env = {
+      DATABASE_URL: `postgres://${user}@127.0.0.1:${road.port}/${database}`,
+      TICKET_KEYS: 'test:ticket-key-of-the-tests-only-0123456789',
+    }
+    return { road, server: Stampede.spawn(playground, { dataDir: playground.dataDir(), env }) }
+  }
+  const first = await start()
+  await first.server.ready()
+  const sale = await new Shop(() => first.server.url()).openSale(-1_000, [{ units: 10 }])
+  const second = await start()
+  await until('the second stands by', () => second.server.output().includes('stands by'))
+  first.road.fallSilent()
+  await second.server.ready()
+
+  // Until it knows, the two take the item from each other several times a second, and nobody buys in peace.
+  await until(
+    'the first knows that the right is not its own any more',
+    async () => (await (await fetch(`${first.server.url()}/readyz`)).text()).includes('another process sells'),
+    10_000,
+  )
+  const shop = new Shop(() => second.server.url())
+  const epoch = async () => (await shop.audit(sale.id))[0]?.epoch
+  const item = sale.items[0]?.id ?? ''
+  const ticket = await until('a ticket', () => shop.ticket('ann', sale.id, item).catch(() => undefined))
+  const before = await epoch()
+  expect((await shop.order(ticket, 1)).answer.kind).toBe('placed')
+  expect(await epoch()).toBe(before)
+}, 60_000)
