@@ -3,8 +3,8 @@
  * them alike. Ratios are taken within a round; the median over the rounds is reported, with the lowest and highest beside it.
  */
 
-import type { BenchCase, Contestant, PreparedCase, Stage } from './bench-case.ts'
 import { Histogram } from '../src/rehearsal/client/histogram.ts'
+import type { BenchCase, Contestant, PreparedCase, Stage } from './bench-case.ts'
 import { cpuMicros } from './cores.ts'
 
 export interface Spread {

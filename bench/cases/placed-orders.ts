@@ -6,9 +6,9 @@
 
 import pg from 'pg'
 import { connectionTo } from '../../src/ledger/embedded/postmaster.ts'
+import type { Target } from '../../src/rehearsal/client/connection.ts'
 import type { BenchCase, Contestant, PreparedCase, Stage } from '../bench-case.ts'
 import { runClosedLoop } from '../client/closed-loop.ts'
-import type { Target } from '../../src/rehearsal/client/connection.ts'
 import { orderRequest } from '../client/request-bytes.ts'
 import { type Placement, placePostgres } from '../cores.ts'
 import { type Child, startChild } from '../servers/child.ts'

@@ -4,9 +4,9 @@
  * without any.
  */
 
+import type { Target } from '../../src/rehearsal/client/connection.ts'
 import type { BenchCase, Contestant, PreparedCase, Stage } from '../bench-case.ts'
 import { runClosedLoop } from '../client/closed-loop.ts'
-import type { Target } from '../../src/rehearsal/client/connection.ts'
 import { orderRequest } from '../client/request-bytes.ts'
 import { startChild } from '../servers/child.ts'
 

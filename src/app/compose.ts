@@ -69,6 +69,7 @@ import { keepSecret } from './secrets.ts'
 import { createWatching } from './watching.ts'
 
 const BATCH_MAX = 500
+const WARM_CONNECTIONS = 8
 const LINE_MAX = 20_000
 const FINDER_LINE_MAX = 20_000
 const EARLY_WAITING_MAX = 20_000
@@ -144,6 +145,8 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     shelf,
     decide,
     maySell: () => seller.holds(),
+    shutIdle: onSale => closings.shutIdle(onSale),
+    prepare: async () => void (await Promise.all([database.warm(WARM_CONNECTIONS), catalog.list()])),
     fenceMs: 0,
     batchMax: BATCH_MAX,
     lineMax: LINE_MAX,
@@ -339,7 +342,6 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     },
     /** The keeper's work begins: only for the holder of the sole-seller right. */
     async startLoops(): Promise<Loop> {
-      await closings.shutIdle([])
       keeper = loop('on-sale', KEEPER_EVERY_MS, async () => {
         await keepOnSale(warm)
         if (seller.holds()) await settleChanges(change, undefined)

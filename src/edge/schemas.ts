@@ -55,6 +55,10 @@ export const itemInput = z
     path: ['listPrice'],
     message: 'must be in the currency of the price',
   })
+  .refine(item => Number.isSafeInteger(item.price.amount * item.units), {
+    path: ['units'],
+    message: 'is too many at this price: what all of them come to must be an exact number',
+  })
 
 export const saleInput = z
   .strictObject({

@@ -78,7 +78,7 @@ export function wirePayment(payment: Payment): z.input<typeof paymentAnswer> {
   }
 }
 
-export function wireAudit({ gateAgrees, addsUp, ...line }: AuditLine): z.input<typeof auditAnswer> {
+export function wireAudit({ gateAgrees, addsUp, moving, ...line }: AuditLine): z.input<typeof auditAnswer> {
   const violations = line.violations.map(violation => ({ ...violation, ids: [...violation.ids] }))
   return { ...line, violations, gate: line.gate ?? null }
 }

@@ -38,6 +38,8 @@ export interface AuditLine {
   readonly consistent: boolean
   /** `gate.left + outbox + releases = available`, and what it holds is in live orders or on its way; or it does not have the item. */
   readonly gateAgrees: boolean
+  /** The gate changed while the ledger was read, or has reservations under way: the two can't be compared at this moment. */
+  readonly moving: boolean
   /** `available + pending + paid = units`. */
   readonly addsUp: boolean
   readonly violations: readonly Violation[]
@@ -48,13 +50,19 @@ const LOOK_AGAIN_MS = 15
 
 export async function auditItems(parts: AuditParts, sale: Sale): Promise<readonly AuditLine[]> {
   for (let look = 1; ; look++) {
-    const lines = (await parts.orders.audit(sale.id)).map(line => compare(parts, sale, line))
+    const before = new Map(sale.items.map(({ id }) => [id, versionOf(parts, id)]))
+    const lines = (await parts.orders.audit(sale.id)).map(line => compare(parts, sale, line, before.get(line.item)))
     if (look === LOOKS_MAX || lines.every(line => line.consistent)) return lines
     await parts.clock.sleep(LOOK_AGAIN_MS)
   }
 }
 
-function compare(parts: AuditParts, sale: Sale, audit: ItemAudit): AuditLine {
+/** Undefined while reservations are at the ledger: then the gate is not at rest. */
+function versionOf({ near, shelf }: AuditParts, item: ItemId): number | undefined {
+  return (shelf.get(item)?.unsettled.size ?? 0) > 0 ? undefined : near.lookNow(item)?.version
+}
+
+function compare(parts: AuditParts, sale: Sale, audit: ItemAudit, versionBefore: number | undefined): AuditLine {
   const { gateEpoch, oldestReleaseMs, gone, ...line } = audit
   const look = parts.near.lookNow(line.item)
   const outbox = look === undefined ? 0 : piecesOf(parts.shelf.get(line.item)?.unsettled)
@@ -78,6 +86,7 @@ function compare(parts: AuditParts, sale: Sale, audit: ItemAudit): AuditLine {
     gate,
     outbox,
     gateAgrees,
+    moving: versionBefore === undefined || versionBefore !== versionOf(parts, line.item),
     addsUp,
     violations,
     consistent: addsUp && gateAgrees && gateEpoch <= line.epoch && violations.length === 0,

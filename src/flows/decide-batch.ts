@@ -179,7 +179,7 @@ async function settle(
       parts.meters.count('orders', placing.verdict)
       parts.news.orderChanged(placing.order)
     }
-    if (placing.verdict === 'placed' || placing.verdict === 'same') continue
+    if (stands(placing)) continue
     // Gate and ledger disagree: the ledger is the truth, the pieces go back to the gate, and somebody should look.
     releases.push({ order: ask.order, buyer: ask.buyer, attempt: ask.attempt, outcome: 'refused' })
     parts.alarm(placing.verdict === 'foreign' ? 'foreign_order_id' : 'ledger_refused', {
@@ -195,8 +195,14 @@ async function settle(
   return settled
 }
 
+/** The same again may be a refusal whose first answer was lost: a refusal it stays. */
+function stands(placing: Placing): boolean {
+  return placing.verdict === 'placed' || (placing.verdict === 'same' && placing.order.reason !== 'refused')
+}
+
 function toDecision(placing: Placing | undefined): Decision {
   if (placing === undefined) return BUSY
+  if (placing.verdict === 'same' && !stands(placing)) return toDecision({ verdict: 'refused', order: placing.order })
   switch (placing.verdict) {
     // The id was made by this very click: committed by an earlier try of the same batch is committed by this click.
     case 'placed':

@@ -18,7 +18,7 @@ import type { Orders } from '../ledger/orders.ts'
 import type { Reconciling, Report } from '../ledger/reconciling.ts'
 import { type AuditParts, auditItems } from './audit-sale.ts'
 import type { OnSale, Shelf } from './on-sale.ts'
-import { type CaptureParts, takeCapture } from './take-capture.ts'
+import type { CaptureParts } from './take-capture.ts'
 
 export interface ReconcileParts extends AuditParts, CaptureParts {
   readonly gate: Gate
@@ -91,7 +91,7 @@ async function reconcileItem(
       order,
       buyer,
       attempt,
-      outcome: 'closed' as const,
+      outcome: second.refused.has(order) ? ('refused' as const) : ('closed' as const),
     }))
     const done = await parts.gate.release(item, onSale.epoch, releases)
     if (done.status === 'done') for (const { order } of lostReleases) repairs.push({ kind: 'released', item, order })
@@ -111,16 +111,21 @@ async function reconcileItem(
   repairs.push({ kind: 'rebuilt', item })
 }
 
-/** Left and held against what the ledger has; what is on its way between the two counts on both sides. */
+/**
+ * Left and held against what the ledger has; what is on its way between the two counts on both sides. A gate that did not stand still
+ * for one look can't be called wrong: the next reconciliation looks again.
+ */
 async function countsAgree(parts: ReconcileParts, onSale: OnSale): Promise<boolean> {
   const [line] = (await auditItems(parts, onSale.sale)).filter(one => one.item === onSale.item.id)
-  return line === undefined || line.gate === undefined || line.gateAgrees
+  return line === undefined || line.gate === undefined || line.gateAgrees || line.moving
 }
 
 interface BooksCompared {
   readonly lostReleases: readonly Holding[]
   /** Lost releases too, but whether their pieces come back or were written off only the lost row knew: the ledger's sums do. */
   readonly refunded: readonly Holding[]
+  /** Of the lost releases, those of refusals: they are no attempts. */
+  readonly refused: ReadonlySet<OrderId>
   readonly ghosts: readonly Holding[]
   readonly forgotten: readonly OrderId[]
 }
@@ -139,6 +144,7 @@ async function compareBooks(parts: ReconcileParts, onSale: OnSale): Promise<Book
   return {
     lostReleases: closed.filter(({ order }) => rows.get(order)?.reason !== 'refunded'),
     refunded: closed.filter(({ order }) => rows.get(order)?.reason === 'refunded'),
+    refused: new Set(closed.map(one => one.order).filter(order => rows.get(order)?.reason === 'refused')),
     ghosts: unexplained.filter(({ order }) => !rows.has(order)),
     forgotten: [...live].filter(order => !inGate.has(order)),
   }
@@ -183,8 +189,10 @@ async function reconcilePayments(
     }
     differences.push({ kind: amiss.kind, order: amiss.order, payment: amiss.payment })
     await faultPoint('reconcile.found')
-    if (!(await parts.reconciling.reopenCapture(amiss.payment))) continue
-    const outcome = await takeCapture(parts, amiss.provider, amiss)
+    const outcome = await parts.reconciling.decideCapture(amiss.payment)
+    if (outcome === undefined) continue
+    if (outcome === 'late') parts.onRefundDue()
+    else parts.onPaid(amiss.order, amiss.item)
     repairs.push({ kind: 'captured_again', order: amiss.order, payment: amiss.payment, outcome })
   }
 }

@@ -9,8 +9,9 @@
 import { assert } from '../base/assert.ts'
 import { createBatcher } from '../base/batcher.ts'
 import type { Clock } from '../base/clock.ts'
+import { Fault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
-import type { SaleId } from '../domain/ids.ts'
+import type { ItemId, SaleId } from '../domain/ids.ts'
 import type { Item } from '../domain/item.ts'
 import type { Sale } from '../domain/sale.ts'
 import type { Ask, Gate } from '../gate/gate.ts'
@@ -32,6 +33,10 @@ export interface WarmParts {
   readonly decide: DecideParts
   /** May this process take items for itself? Another one may have the right. */
   readonly maySell: () => boolean
+  /** Shuts the doors of items that nobody sells any more, except these. */
+  readonly shutIdle: (onSale: readonly ItemId[]) => Promise<unknown>
+  /** Opens connections and reads the catalog before the crowd needs them. */
+  readonly prepare: () => Promise<void>
   readonly fenceMs: number
   readonly batchMax: number
   readonly lineMax: number
@@ -42,10 +47,12 @@ export interface WarmParts {
 /** An item stays in the gate this long after its sale, so that late questions are cheap. */
 const KEEP_AFTER_MS = 3_600_000
 const SKEW_MS_MAX = 1_000
+/** So many items of a round may fail before it counts as the ledger's failure. */
+const FAULTS_MAX = 3
 
-/** Loads a sale's items that are not on sale yet. True when all of them are, and the gate shows what the ledger has. */
-async function warmSale(parts: WarmParts, sale: Sale): Promise<boolean> {
-  let all = true
+/** Loads a sale's items that are not on sale yet. */
+async function warmSale(parts: WarmParts, sale: Sale, skewed: boolean, faults: Fault[]): Promise<void> {
+  let fresh = false
   for (const item of sale.items) {
     const there = parts.shelf.get(item.id)
     if (there?.current) {
@@ -54,26 +61,52 @@ async function warmSale(parts: WarmParts, sale: Sale): Promise<boolean> {
       // It may have been called over and be due again: its window was changed.
       there.retired = false
       await passOn(parts, there, sale)
-    } else if (!(await putOnSale(parts, sale, item))) all = false
+    } else {
+      await tolerate(
+        faults,
+        async () => {
+          await putOnSale(parts, sale, item, skewed)
+          fresh = true
+        },
+        fault =>
+          parts.log.warn(
+            { item: item.id, code: fault.code, err: fault },
+            'an item could not be put on sale; trying again',
+          ),
+      )
+    }
   }
-  return all
+  if (fresh) await parts.prepare()
+}
+
+/** One item that fails does not keep the keeper from the others; when several do, it is the ledger, and the round is over. */
+async function tolerate(faults: Fault[], work: () => Promise<void>, tell: (fault: Fault) => void): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    if (!(error instanceof Fault) || faults.push(error) >= FAULTS_MAX) throw error
+    tell(error)
+  }
 }
 
 /** One round of the keeper. */
 export async function keepOnSale(parts: WarmParts): Promise<void> {
   await withdrawTaken(parts)
-  await compareClocks(parts)
+  const skewed = await compareClocks(parts)
   if (!parts.maySell()) return
+  const faults: Fault[] = []
   const due = await parts.sales.warmDue()
   const dueIds = new Set<SaleId>()
   for (const sale of due) {
     dueIds.add(sale.id)
-    await warmSale(parts, sale)
+    await warmSale(parts, sale, skewed, faults)
   }
   for (const onSale of parts.shelf.values()) {
     if (onSale.current && onSale.unsettled.size > 0 && onSale.placing === 0) await placeUnsettled(parts.decide, onSale)
     if (!dueIds.has(onSale.sale.id)) await retire(parts, onSale)
   }
+  // What ended while it was being rebuilt has no keeper any more: without this its door stays as it is, and so do its releases.
+  await parts.shutIdle([...parts.shelf.keys()])
 }
 
 /** E2 for an in-process gate: an epoch that the ledger no longer shows as ours is not sold under. */
@@ -86,7 +119,7 @@ async function withdrawTaken(parts: WarmParts): Promise<void> {
 }
 
 /** The window is judged by the gate's clock; the ledger's is the one everybody shares. More than a second apart, nothing is sold. */
-async function compareClocks(parts: WarmParts): Promise<void> {
+async function compareClocks(parts: WarmParts): Promise<boolean> {
   const beforeMs = parts.near.nowMs()
   const ledgerMs = await parts.sales.now()
   const afterMs = parts.near.nowMs()
@@ -103,6 +136,7 @@ async function compareClocks(parts: WarmParts): Promise<void> {
     }
     onSale.skewed = skewed
   }
+  return skewed
 }
 
 export function withdraw(parts: Pick<WarmParts, 'log'>, onSale: OnSale): void {
@@ -113,10 +147,10 @@ export function withdraw(parts: Pick<WarmParts, 'log'>, onSale: OnSale): void {
   parts.log.warn({ item: onSale.item.id, epoch: onSale.epoch }, 'the item was taken over by another epoch; rebuilding')
 }
 
-async function putOnSale(parts: WarmParts, sale: Sale, item: Item): Promise<boolean> {
+async function putOnSale(parts: WarmParts, sale: Sale, item: Item, skewed: boolean): Promise<void> {
   const startedMs = parts.clock.elapsed()
   const epoch = await rebuildGate(parts, item.id)
-  if (epoch === undefined) return false
+  if (epoch === undefined) return
   const look = parts.near.lookNow(item.id)
   assert(
     look !== undefined && look.epoch === epoch,
@@ -127,7 +161,7 @@ async function putOnSale(parts: WarmParts, sale: Sale, item: Item): Promise<bool
     item,
     epoch,
     current: true,
-    skewed: false,
+    skewed,
     retired: false,
     unsettled: new Map(),
     placing: 0,
@@ -141,7 +175,6 @@ async function putOnSale(parts: WarmParts, sale: Sale, item: Item): Promise<bool
   parts.shelf.set(item.id, onSale)
   const tookMs = Math.round(parts.clock.elapsed() - startedMs)
   parts.log.info({ sale: sale.id, item: item.id, epoch, left: look.left, held: look.held, tookMs }, 'item on sale')
-  return true
 }
 
 /** Window and state as the ledger has them now. */
@@ -155,6 +188,7 @@ async function passOn(parts: WarmParts, onSale: OnSale, sale: Sale): Promise<voi
 async function retire(parts: WarmParts, onSale: OnSale): Promise<void> {
   if (!onSale.current) {
     parts.shelf.delete(onSale.item.id)
+    parts.near.drop(onSale.item.id)
     return
   }
   if (!onSale.retired) {

@@ -1,17 +1,13 @@
 /** What reconciliation reads and keeps: what the ledger holds, where money and orders do not fit, and the reports. */
 
 import type { ItemId, OrderId, SaleId } from '../domain/ids.ts'
-import type { Money } from '../domain/money.ts'
 
 type PaymentAmiss =
   | {
       readonly kind: 'captured_unpaid'
       readonly payment: string
-      readonly provider: string
-      readonly ref: string
-      readonly amount: Money
-      readonly atMs: number
       readonly order: OrderId
+      readonly item: ItemId
     }
   | { readonly kind: 'paid_uncaptured'; readonly order: OrderId }
 
@@ -30,8 +26,8 @@ export interface Reconciling {
   /** Ids of live orders, and of orders whose release the gate has not done. */
   held(item: ItemId): Promise<{ readonly live: ReadonlySet<OrderId>; readonly releasing: ReadonlySet<OrderId> }>
   paymentsAmiss(sale: SaleId): Promise<readonly PaymentAmiss[]>
-  /** Makes captured money whose order is not paid undecided again, for `capture` to decide. */
-  reopenCapture(payment: string): Promise<boolean>
+  /** Captured money whose order is not paid pays it, or is to go back. Undefined: somebody was faster. */
+  decideCapture(payment: string): Promise<'paid' | 'late' | undefined>
   save(sale: SaleId, final: boolean, report: Report, summary: unknown): Promise<void>
   reports(sale: SaleId, max: number): Promise<readonly KeptReport[]>
   /** Sales that are over and quiet, without a final report. */

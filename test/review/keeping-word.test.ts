@@ -55,7 +55,8 @@ function openShop(change: { orders?: (real: Orders) => Orders; aheadMs?: number 
     batchMax: 500,
     lineMax: 20_000,
     defer: nextTurn,
-    ...{ shutIdle: (ids: readonly string[]) => ledger.closings.shutIdle(ids) },
+    shutIdle: ids => ledger.closings.shutIdle(ids),
+    prepare: async () => {},
   }
   const round = () => keepOnSale(warm)
   const reconcile: ReconcileParts = {

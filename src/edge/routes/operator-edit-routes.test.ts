@@ -67,6 +67,8 @@ function createRig() {
     shelf,
     decide: { gate, orders, clock, log: silent, meters: noMeters, news, onStale() {}, alarm() {} },
     maySell: () => true,
+    prepare: async () => {},
+    shutIdle: async () => {},
     fenceMs: 0,
     batchMax: 500,
     lineMax: 100,

@@ -112,10 +112,8 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
     if (!sale.items.some(one => one.id === item))
       throw new ProblemError('not_found', 'There is no such item in this sale.')
     const { delta, reason } = await readBody(exchange.request, STOCK_CHANGED.body.schema)
-    const key =
-      exchange.request.headers.get('idempotency-key') === null
-        ? undefined
-        : await keyedSubject(parts, `stock/${item}`, exchange.request, { delta, reason })
+    // Without a key of the operator's own it has one of ours: a statement that is tried again must not add a second time.
+    const key = await keyedSubject(parts, `stock/${item}`, exchange.request, { delta, reason })
     const outcome = await changeStock(parts.change, { item, delta, reason, by, key })
     parts.run.changed()
     switch (outcome.kind) {

@@ -113,8 +113,11 @@ export function createDatabase(options: DatabaseOptions): Database {
       return client
     },
     async warm(count) {
-      const clients = await Promise.all(Array.from({ length: Math.min(count, options.poolMax) }, () => pool.connect()))
-      for (const client of clients) client.release()
+      const opening = Array.from({ length: Math.min(count, options.poolMax) }, () => pool.connect())
+      const opened = await Promise.allSettled(opening)
+      for (const one of opened) if (one.status === 'fulfilled') one.value.release()
+      const failed = opened.find(one => one.status === 'rejected')
+      if (failed !== undefined) throw toFault(failed.reason)
     },
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => pool.end(),

@@ -11,6 +11,9 @@ const AWAY: Kind = { code: 'ledger_away', outcomeUnknown: true }
 const NOT_REACHED: Kind = { code: 'ledger_away', outcomeUnknown: false }
 const COLLIDED: Kind = { code: 'ledger_collision', outcomeUnknown: false }
 
+/** By class of SQLSTATE: the server lives and can't do it now (no room, no memory, a bad disk), or a pooler lost it on the way. */
+const RETRYABLE_CLASSES: Readonly<Record<string, Kind>> = { '08': AWAY, '53': AWAY, '58': AWAY }
+
 /** By SQLSTATE, or by the system's error code where no server answered. All of these are retryable. */
 const RETRYABLE: Readonly<Record<string, Kind>> = {
   '40001': COLLIDED, // serialization_failure
@@ -22,14 +25,21 @@ const RETRYABLE: Readonly<Record<string, Kind>> = {
   '57P01': AWAY, // admin_shutdown
   '57P02': AWAY, // crash_shutdown
   '57P05': AWAY, // idle_session_timeout
-  '08000': AWAY,
-  '08003': AWAY,
-  '08006': AWAY,
   '25006': AWAY, // read_only_sql_transaction: we reached a standby
   ECONNREFUSED: NOT_REACHED,
   ENOENT: NOT_REACHED,
   EAI_AGAIN: NOT_REACHED,
   ENOTFOUND: NOT_REACHED,
+  EAGAIN: NOT_REACHED, // a unix socket whose backlog is full
+  EMFILE: NOT_REACHED, // the crowd has all our descriptors
+  ENFILE: NOT_REACHED,
+  ENOBUFS: NOT_REACHED,
+  EADDRNOTAVAIL: NOT_REACHED,
+  EHOSTUNREACH: AWAY,
+  EHOSTDOWN: AWAY,
+  ENETUNREACH: AWAY,
+  ENETDOWN: AWAY,
+  ECONNABORTED: AWAY,
   ETIMEDOUT: AWAY,
   ECONNRESET: AWAY,
   EPIPE: AWAY,
@@ -49,7 +59,8 @@ export function toFault(error: unknown): unknown {
   if (error instanceof Fault || !(error instanceof Error)) return error
   const code = (error as { code?: unknown }).code
   const byCode = typeof code === 'string' && Object.hasOwn(RETRYABLE, code) ? RETRYABLE[code] : undefined
-  const kind = byCode ?? MESSAGES.find(([pattern]) => pattern.test(error.message))?.[1]
+  const byClass = typeof code === 'string' && code.length === 5 ? RETRYABLE_CLASSES[code.slice(0, 2)] : undefined
+  const kind = byCode ?? byClass ?? MESSAGES.find(([pattern]) => pattern.test(error.message))?.[1]
   if (kind === undefined) return error
   return new Fault(kind.code, `the ledger did not answer: ${error.message}`, {
     retryable: true,

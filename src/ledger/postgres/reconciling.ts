@@ -28,16 +28,14 @@ export function createReconciling(database: Database): Reconciling {
           : {
               kind: 'captured_unpaid',
               payment: text(row, 'id'),
-              provider: text(row, 'provider'),
-              ref: text(row, 'ref'),
-              amount: { amount: number(row, 'amount_minor'), currency: text(row, 'currency') },
-              atMs: time(row, 'captured_at'),
               order: text(row, 'order_id'),
+              item: text(row, 'item'),
             },
       )
     },
-    async reopenCapture(payment) {
-      return (await database.run('reopen_capture', [payment])).length === 1
+    async decideCapture(payment) {
+      const [row] = await database.run('decide_capture', [payment])
+      return row === undefined ? undefined : (text(row, 'outcome') as 'paid' | 'late')
     },
     async save(sale, final, { differences, repairs }, summary) {
       const json = [
@@ -65,7 +63,8 @@ export function createReconciling(database: Database): Reconciling {
         orders: number(row, 'orders'),
         piecesPaid: number(row, 'pieces_paid'),
         buyersPaid: number(row, 'buyers_paid'),
-        revenue: { amount: number(row, 'revenue_minor'), currency: text(row, 'currency') },
+        // A sum over a whole sale may be more than a number holds exactly; that must not end the process.
+        revenue: { amount: Number(text(row, 'revenue_minor')), currency: text(row, 'currency') },
         refundedOrders: number(row, 'refunded_orders'),
         unpaidOrders: number(row, 'unpaid_orders'),
         cancelledOrders: number(row, 'cancelled_orders'),

@@ -1,5 +1,7 @@
 /**
  * The sole-seller right as a session-level advisory lock on a connection of its own.
+ * That connection is asked now and then whether it lives: one that fell silent on the way (a router that forgot it) is dropped, because
+ * the server may have given the right to somebody else long ago.
  * States: waiting → holding → lost (the connection died) → waiting …; giving back ends it.
  */
 
@@ -11,6 +13,8 @@ import type { Database } from './database.ts'
 /** Differs from the migration lock; one per database is enough. */
 const SELLER_LOCK = 7_283_002
 const ASK_AGAIN_MS = 200
+const CONFIRM_EVERY_MS = 1_000
+const SILENT_MS_MAX = 2_000
 
 export function createSoleSeller(database: Database, clock: Clock): SoleSeller {
   let client: pg.Client | undefined
@@ -21,6 +25,23 @@ export function createSoleSeller(database: Database, clock: Clock): SoleSeller {
     if (held) client = undefined
     await dead.end().catch(() => {})
     if (held) listener()
+  }
+
+  const confirm = async (held: pg.Client) => {
+    while (client === held) {
+      await clock.sleep(CONFIRM_EVERY_MS)
+      if (client !== held) return
+      const answered = new AbortController()
+      const lives = await Promise.race([
+        held.query('SELECT 1').then(
+          () => true,
+          () => false,
+        ),
+        clock.sleep(SILENT_MS_MAX, answered.signal).then(() => false),
+      ])
+      answered.abort()
+      if (!lives) await drop(held)
+    }
   }
 
   const tryOnce = async (): Promise<'held' | 'taken' | 'away'> => {
@@ -36,6 +57,7 @@ export function createSoleSeller(database: Database, clock: Clock): SoleSeller {
         client = candidate
         candidate.on('error', () => void drop(candidate))
         candidate.on('end', () => void drop(candidate))
+        void confirm(candidate)
         return 'held'
       }
     } catch {

@@ -5,7 +5,7 @@
 SELECT i.id AS item, i.currency, count(o.id)::int AS orders,
        coalesce(sum(o.quantity) FILTER (WHERE o.state = 'paid'), 0)::int AS pieces_paid,
        count(DISTINCT o.buyer) FILTER (WHERE o.state = 'paid')::int AS buyers_paid,
-       coalesce(sum(o.quantity * o.price_minor) FILTER (WHERE o.state = 'paid'), 0)::bigint AS revenue_minor,
+       coalesce(sum(o.quantity * o.price_minor) FILTER (WHERE o.state = 'paid'), 0)::text AS revenue_minor,
        count(*) FILTER (WHERE o.reason = 'refunded')::int AS refunded_orders,
        count(*) FILTER (WHERE o.reason = 'unpaid')::int AS unpaid_orders,
        count(*) FILTER (WHERE o.reason = 'cancelled')::int AS cancelled_orders,
