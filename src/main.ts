@@ -3,8 +3,10 @@
 import { Command } from 'commander'
 import { backupEmbedded, restoreEmbedded } from './app/compose-ledger.ts'
 import { addBackup } from './cli/backup.ts'
+import { addBench } from './cli/bench.ts'
 import { addCompletion } from './cli/completion.ts'
 import { addConfig } from './cli/config.ts'
+import { addDemoCrowd } from './cli/demo-crowd.ts'
 import { addDoctor } from './cli/doctor.ts'
 import { explain } from './cli/explain.ts'
 import { addMigrate } from './cli/migrate.ts'
@@ -27,9 +29,11 @@ addMigrate(program)
 addPage(program)
 addDoctor(program)
 addConfig(program)
+addBench(program)
 addBackup(program, backupEmbedded)
 addRestore(program, restoreEmbedded)
 addRehearse(program)
+addDemoCrowd(program)
 addCompletion(program)
 
 try {

@@ -165,7 +165,7 @@ test('recorded clicks are replayed when they were', async () => {
     ...against,
     ...QUICK,
     '--mix',
-    'time=0,early=0,double=0,bots=0',
+    'time=0,early=0,double=0,cancel=0,bots=0',
     '--replay',
     'clicks',
     '--units',

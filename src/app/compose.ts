@@ -64,6 +64,7 @@ import type { PaymentProvider } from '../payment/payment.ts'
 import type { OpenLedger } from './compose-ledger.ts'
 import { openSandbox } from './compose-sandbox.ts'
 import type { Config } from './config.ts'
+import { createDemoCrowd } from './demo-crowd.ts'
 import { holdNode } from './node-lease.ts'
 import { keepSecret } from './secrets.ts'
 import { createWatching } from './watching.ts'
@@ -272,6 +273,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     clientAddress.of(running?.peerOf(request) ?? '', request.headers.get('x-forwarded-for'))
   const describe = (order: Order) => shelf.get(order.item)?.item.name ?? `Order ${order.id}`
 
+  const demoCrowd = createDemoCrowd(config, { catalog, clock, log, url: () => url, trusts: browsers.trusts })
   const pages = await loadPages()
   const routes = [
     ...buyerRoutes({
@@ -316,6 +318,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     ...healthRoutes(readiness),
     ...metricsRoutes(watching.scrape, identity),
     ...operations.routes({ page: pages.ops, identity, addressOf }),
+    ...demoCrowd.routes,
     ...pageRoutes({ pages, identity, guests: buyers.issueGuest !== undefined }),
   ]
   const order = createOrderRoute({ shelf, take, tickets, catalog, limits, addressOf })
@@ -379,6 +382,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
       return keeper
     },
     async close() {
+      await demoCrowd.stop()
       await apart?.stop()
       await watching.stopped
       await sandbox?.stop()

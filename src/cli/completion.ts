@@ -37,8 +37,9 @@ function placesOf(command: Command, path: string): Place[] {
     takesValue: option.required || option.optional,
   }))
   const help = { name: '--help', description: 'show help', takesValue: false }
-  const commands = command.commands.map(one => ({ name: one.name(), description: one.description() }))
-  const inside = command.commands.flatMap(one => placesOf(one, `${path} ${one.name()}`.trim()))
+  const visible = command.createHelp().visibleCommands(command)
+  const commands = visible.map(one => ({ name: one.name(), description: one.description() }))
+  const inside = visible.flatMap(one => placesOf(one, `${path} ${one.name()}`.trim()))
   return [{ path, commands, options: [...options, help] }, ...inside]
 }
 

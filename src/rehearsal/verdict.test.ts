@@ -56,6 +56,12 @@ test('fewer buyers than units: sold is what was wanted', () => {
   expect(judge({ ...GOOD, units: 9, buyers, books: left }).verdict).toBe('green')
 })
 
+test('who gave the order back is not missing from what was sold', () => {
+  const left = books({ units: 9, available: 8, pending: 0, closed: 1, gate: { left: 8, held: 1 } })
+  const buyers = { all: 2, answered: 2, withOrder: 2, refused: 0, unanswered: 0 }
+  expect(judge({ ...GOOD, units: 9, buyers, books: left }).reasons).toEqual([])
+})
+
 test('every way to fail is red and says why', () => {
   expect(reasons({ books: books({ paid: 2 }) })).toContain('promise 1 is broken')
   expect(reasons({ books: books({ available: 1, pending: 0, gate: { left: 1, held: 1 } }) })).toContain('sold 1 of 2')

@@ -46,7 +46,8 @@ export function judge(evidence: Evidence): Pick<Rehearsal, 'verdict' | 'sentence
   if (books !== undefined && partial === null) {
     if (!books.audit.consistent) reasons.push('the server’s own audit does not add up')
     const sold = books.audit.pending + books.audit.paid
-    const wanted = Math.min(units, buyers.all)
+    // Who gave an order back wants none any more.
+    const wanted = Math.min(units, buyers.all - books.audit.closed)
     if (sold < wanted) reasons.push(`sold ${whole(sold)} of ${whole(units)}, though ${whole(buyers.all)} wanted one`)
   }
   const verdict = reasons.length === 0 ? 'green' : 'red'

@@ -4,11 +4,12 @@
  */
 
 import { writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { sql } from './money-books.ts'
 import type { MoneyStage } from './money-stage.ts'
 
-const PRELOAD = resolve(import.meta.dirname, 'money-clock.preload.ts')
+/** From the project's root, where the server starts: a path with a space in it would be two options. */
+const PRELOAD = './test/harness/money-clock.preload.ts'
 
 export class Clocks {
   readonly #folder: string

@@ -7,6 +7,7 @@ export interface Money {
 
 export interface Item {
   readonly id: string
+  readonly sku?: string
   readonly name: string
   readonly image?: string
   readonly price: Money

@@ -129,6 +129,15 @@ const en = {
   saidSoon: (time: string) => `${time} until the sale opens.`,
   saidBack: 'A unit has come back. You can buy now.',
   saidPlaced: 'It’s yours. Your order is placed.',
+
+  crowd: 'Demo',
+  crowdLabels: { offered: 'Bring the crowd', running: 'The crowd is here…', done: 'Bring the crowd again' },
+  crowdNotes: {
+    offered: (buyers: string) => `This is a demo: let ${buyers} simulated buyers loose on it, and watch the units go.`,
+    running: (buyers: string) => `${buyers} simulated buyers want what you want. Watch the units go.`,
+    done: (buyers: string) => `${buyers} simulated buyers were here. Each unit was sold once; the others were told no.`,
+  },
+  crowdOps: 'Operations page',
 }
 
 type Words = typeof en
@@ -256,6 +265,15 @@ const zh: Words = {
   saidSoon: time => `距开抢还有 ${time}。`,
   saidBack: '有商品重新放出，现在可以购买。',
   saidPlaced: '抢到了，订单已生成。',
+
+  crowd: '演示',
+  crowdLabels: { offered: '放人进来', running: '人潮已到…', done: '再放一批人进来' },
+  crowdNotes: {
+    offered: buyers => `这是演示：放 ${buyers} 位模拟买家进来，看商品如何被抢光。`,
+    running: buyers => `${buyers} 位模拟买家正和您一起抢购，请看剩余件数。`,
+    done: buyers => `${buyers} 位模拟买家来过了。每件只卖出一次，其余的人都得到了明确答复。`,
+  },
+  crowdOps: '运营页面',
 }
 
 /** The person's own way of writing times and numbers, where it belongs to the language shown: 24 hours in London, 12 in Boston. */

@@ -4,6 +4,7 @@ import { formatTime } from '../format.ts'
 import { serverNow } from '../server-time.ts'
 import type { Sale } from '../shapes.ts'
 import { words } from '../words.ts'
+import { CrowdOffer } from './crowd-offer.tsx'
 import { useMoment } from './hooks.ts'
 import { Clock, ItemCard } from './item-card.tsx'
 
@@ -11,7 +12,13 @@ export function SaleView({ sale }: { readonly sale: Sale }) {
   const opensAtMs = Date.parse(sale.opensAt)
   useMoment(opensAtMs)
   const [only] = sale.items
-  if (sale.items.length === 1 && only !== undefined) return <ItemCard sale={sale} item={only} only />
+  if (sale.items.length === 1 && only !== undefined)
+    return (
+      <>
+        <ItemCard sale={sale} item={only} only />
+        <CrowdOffer sale={sale} />
+      </>
+    )
   const opened = serverNow() >= opensAtMs
   return (
     <>
@@ -27,6 +34,7 @@ export function SaleView({ sale }: { readonly sale: Sale }) {
           <ItemCard sale={sale} item={item} only={false} key={item.id} />
         ))}
       </div>
+      <CrowdOffer sale={sale} />
     </>
   )
 }

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { systemClock, toRfc3339 } from '../../src/base/clock.ts'
+import { gatherFacts } from '../../src/rehearsal/facts.ts'
+import { createStage } from '../../src/rehearsal/stage.ts'
+import { barriers, button, openBrowser } from '../harness/browser.ts'
+import { assertDescribed } from '../harness/described.ts'
+import { gauge } from '../harness/gauges.ts'
+import { Till } from '../harness/money.ts'
+import { Playground } from '../harness/playground.ts'
+import { childrenOf } from '../harness/postgres-process.ts'
+import { ADMIN_TOKEN, Stampede } from '../harness/stampede.ts'
+import { until } from '../harness/until.ts'
+import { assertPromises } from '../harness/verdict.ts'
+import { signIn } from '../ops/ops-desk.ts'
+
+const OPENS_IN_MS = 4_500
+const UNITS = 100
+const TICKETS_GIVEN = 'stampede_ticket_asks_total{outcome="given"}'
+
+const playground = new Playground()
+let demo: Stampede
+let plain: Stampede
+let doomed: Stampede
+
+beforeAll(async () => {
+  const guests = { BUYER_JWT_SECRET: '', GUEST_SIGN_IN: 'on' }
+  // The crowd gets no favours: the limits are those of any start.
+  const limits = { RATE_PER_ADDRESS: '100/1s', RATE_PER_BUYER: '5/1s' }
+  const start = (env: Readonly<Record<string, string>>) =>
+    Stampede.start(playground, { dataDir: playground.dataDir(), env: { ...guests, ...env } })
+  ;[demo, doomed, plain] = await Promise.all([start({ ...limits, DEMO: 'on' }), start({ DEMO: 'on' }), start({})])
+})
+afterAll(() => playground.undo())
+
+/** Asks, holds the answer against the description, and gives it back. */
+async function ask(server: Stampede, method: string, path: string, headers: Record<string, string> = {}) {
+  const response = await fetch(server.url() + path, { method, headers })
+  const text = await response.text()
+  assertDescribed(method, path, response.status, response.headers, text)
+  return {
+    status: response.status,
+    ...(JSON.parse(text) as { crowd?: string; sale?: string; buyers?: number; code?: string }),
+  }
+}
+
+/** The processes that play buyers for this server. */
+function crowdsOf(server: Stampede): number[] {
+  return childrenOf(server.pid).filter(pid => isCrowd(pid))
+}
+
+function isCrowd(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('demo-crowd')
+  } catch {
+    return false
+  }
+}
+
+const offer = (page: Page, state: string) => page.locator(`[data-crowd="${state}"]`)
+
+/** Every number of units that the page has shown, from now on. */
+async function rememberUnits(page: Page): Promise<() => Promise<readonly number[]>> {
+  await page.evaluate(() => {
+    const seen: number[] = []
+    Object.assign(window, { seen })
+    const look = () => {
+      const left = document.querySelector('meter')?.value
+      if (left !== undefined && left !== seen.at(-1)) seen.push(left)
+      requestAnimationFrame(look)
+    }
+    look()
+  })
+  return () => page.evaluate(() => (window as unknown as { seen: number[] }).seen)
+}
+
+test('a shop without the demo offers no crowd, and there is none to bring', async () => {
+  expect(await ask(plain, 'GET', '/api/demo')).toMatchObject({ status: 200, crowd: 'off' })
+  expect(await ask(plain, 'POST', '/api/demo/crowd')).toMatchObject({ status: 404, code: 'not_found' })
+  expect(crowdsOf(plain)).toEqual([])
+})
+
+test('the crowd ends with the server, however the server ends', async () => {
+  expect(await ask(doomed, 'POST', '/api/demo/crowd')).toMatchObject({ status: 202, crowd: 'running' })
+  const [crowd = 0] = crowdsOf(doomed)
+  expect(isCrowd(crowd)).toBe(true)
+  // With all their tickets they wait for the opening and ask for nothing: only the end of its input tells the crowd.
+  await until('2,000 tickets', async () => (await gauge(doomed, TICKETS_GIVEN)) === 2_000)
+  await doomed.kill()
+  await until('the end of the crowd', () => !isCrowd(crowd))
+})
+
+test('one press brings 2,000 buyers: the units go before one’s eyes, here and on the operations page, each sold once', async () => {
+  const sinceMs = systemClock.elapsed()
+  const { sale: id = '' } = await ask(demo, 'GET', '/api/demo')
+  const browser = await openBrowser(playground)
+  const visitor = await browser.visitor(() => demo.url())
+  const page = await visitor.tab('/')
+  await offer(page, 'offered').getByRole('button', { name: 'Bring the crowd' }).waitFor()
+  expect(await barriers(page)).toEqual([])
+  await page.getByRole('button', { name: '切换到中文' }).click()
+  await offer(page, 'offered').getByRole('button', { name: '放人进来' }).waitFor()
+  await page.getByRole('button', { name: 'Switch to English' }).click()
+
+  const operator = await browser.visitor(() => demo.url())
+  const ops = await operator.tab(`/ops/sales/${id}`)
+  await signIn(ops)
+  // A page of another site can't press the button.
+  const elsewhere = await ask(demo, 'POST', '/api/demo/crowd', { origin: 'http://elsewhere.example' })
+  expect(elsewhere).toMatchObject({ status: 404, code: 'not_found' })
+  expect(crowdsOf(demo)).toEqual([])
+
+  const till = new Till(() => demo.url())
+  await till.operator('PATCH', `/sales/${id}`, { opensAt: toRfc3339(systemClock.now() + OPENS_IN_MS) })
+  const units = await rememberUnits(page)
+  await offer(page, 'offered').getByRole('button').dblclick()
+  await offer(page, 'running').waitFor()
+  expect(await barriers(page)).toEqual([])
+  expect(await ask(demo, 'POST', '/api/demo/crowd')).toEqual({ status: 202, crowd: 'running', sale: id, buyers: 2000 })
+  expect(crowdsOf(demo)).toHaveLength(1)
+
+  await button(page, 'sold_out').waitFor()
+  await offer(page, 'done').waitFor()
+  expect(await barriers(page)).toEqual([])
+  const shown = await units()
+  console.log(`  units shown: ${shown.join(' ')}`)
+  expect(shown.filter(left => left > 0 && left < UNITS).length).toBeGreaterThan(0)
+  await ops.waitForFunction(() => {
+    const count = (step: string) => Number(document.querySelector<HTMLElement>(`[data-step=${step}]`)?.dataset.count)
+    return count('placed') >= 100 && count('paid') > 10 && count('soldOut') > 1_500
+  })
+  expect([...visitor.complaints(), ...operator.complaints()]).toEqual([])
+
+  const stage = createStage({ url: demo.url(), token: ADMIN_TOKEN }, systemClock)
+  const { audit, orders, snapshot } = await gatherFacts(stage, systemClock, id, 1, [], true)
+  expect(audit).toMatchObject({ units: UNITS, consistent: true })
+  assertPromises(snapshot, sinceMs)
+  const buyers = new Set(orders.map(order => order.buyer))
+  expect(buyers.size).toBeGreaterThanOrEqual(UNITS)
+  expect(new Set([...buyers].map(buyer => buyer.replace(/-\d+$/, ''))).size).toBe(1)
+  await Promise.all([visitor.context.close(), operator.context.close()])
+})
