@@ -1,9 +1,9 @@
 /** Editing in PostgreSQL: one transaction under the sale's row lock. */
 
 import { assert } from '../../base/assert.ts'
-import type { Item } from '../../domain/item.ts'
 import type { Editing, SaleWrite } from '../editing.ts'
 import type { Database } from './database.ts'
+import { itemColumns } from './item-columns.ts'
 import { time, toSales } from './rows.ts'
 
 export function createEditing(database: Database): Editing {
@@ -41,28 +41,8 @@ function valuesOf({ sale, items, changes }: SaleWrite, by: string): unknown[] {
     sale.closesAtMs,
     sale.warmBeforeMs,
     sale.rule,
-    JSON.stringify(written.map(({ item, position }) => toColumns(item, position))),
+    JSON.stringify(written.map(({ item, position }) => itemColumns(item, position))),
     by,
     JSON.stringify({ changes }),
   ]
-}
-
-function toColumns(item: Item, position: number): Record<string, unknown> {
-  return {
-    id: item.id,
-    position,
-    sku: item.sku ?? null,
-    name: item.name,
-    image: item.image ?? null,
-    price_minor: item.price.amount,
-    list_price_minor: item.listPrice?.amount ?? null,
-    currency: item.price.currency,
-    units: item.units,
-    quantity_max: item.quantityMax,
-    attempts_max: item.attemptsMax,
-    pay_within_ms: item.payWithinMs,
-    when_gate_down: item.whenGateDown,
-    home_door: item.homeDoor,
-    shards: item.shards,
-  }
 }

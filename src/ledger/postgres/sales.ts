@@ -4,28 +4,12 @@ import { assert } from '../../base/assert.ts'
 import type { Door } from '../../domain/item.ts'
 import type { Sales } from '../sales.ts'
 import type { Database } from './database.ts'
+import { itemColumns } from './item-columns.ts'
 import { number, text, time, toSales } from './rows.ts'
 
 export function createSales(database: Database): Sales {
   return {
     async create(sale, by) {
-      const items = sale.items.map((item, position) => ({
-        id: item.id,
-        position,
-        sku: item.sku ?? null,
-        name: item.name,
-        image: item.image ?? null,
-        price_minor: item.price.amount,
-        list_price_minor: item.listPrice?.amount ?? null,
-        currency: item.price.currency,
-        units: item.units,
-        quantity_max: item.quantityMax,
-        attempts_max: item.attemptsMax,
-        pay_within_ms: item.payWithinMs,
-        when_gate_down: item.whenGateDown,
-        home_door: item.homeDoor,
-        shards: item.shards,
-      }))
       await database.run('create_sale', [
         sale.id,
         sale.name,
@@ -33,7 +17,7 @@ export function createSales(database: Database): Sales {
         sale.closesAtMs,
         sale.warmBeforeMs,
         sale.rule,
-        JSON.stringify(items),
+        JSON.stringify(sale.items.map(itemColumns)),
         by,
       ])
     },
