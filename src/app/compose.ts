@@ -12,10 +12,10 @@ import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import { createBatcher } from '../base/batcher.ts'
 import { nextTurn, systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { type Loop, startLoop } from '../base/loop.ts'
+import type { Loop } from '../base/loop.ts'
 import { systemRandom } from '../base/random.ts'
 import { createCatalog } from '../catalog/catalog.ts'
-import type { OrderId, SaleId } from '../domain/ids.ts'
+import type { OrderId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
 import { createBrowsers } from '../edge/browsers.ts'
 import { createIdentity } from '../edge/identity.ts'
@@ -36,18 +36,17 @@ import { pageRoutes } from '../edge/routes/page-routes.ts'
 import { paymentRoutes } from '../edge/routes/payment-routes.ts'
 import { sandboxRoutes } from '../edge/routes/sandbox-routes.ts'
 import { startMetricsServer, startServer } from '../edge/server.ts'
-import { type ChangeStockParts, settleChanges } from '../flows/change-stock.ts'
-import { type CloseParts, closeDue } from '../flows/close-orders.ts'
+import type { ChangeStockParts } from '../flows/change-stock.ts'
+import type { CloseParts } from '../flows/close-orders.ts'
 import type { DecideParts } from '../flows/decide-batch.ts'
 import type { Shelf } from '../flows/on-sale.ts'
 import { createOpening } from '../flows/opening.ts'
 import type { PayParts } from '../flows/pay-order.ts'
-import { type ReconcileParts, reconcileSale } from '../flows/reconcile.ts'
+import type { ReconcileParts } from '../flows/reconcile.ts'
 import type { RefundParts } from '../flows/refund-order.ts'
-import { type ReleaseParts, releaseUnits } from '../flows/release-units.ts'
-import { settleOverSales } from '../flows/settle-over-sales.ts'
-import { createAskProvider, type SettleParts, settlePayments } from '../flows/settle-payments.ts'
-import { keepOnSale, type WarmParts, withdraw } from '../flows/warm-sale.ts'
+import type { ReleaseParts } from '../flows/release-units.ts'
+import { createAskProvider, type SettleParts } from '../flows/settle-payments.ts'
+import { type WarmParts, withdraw } from '../flows/warm-sale.ts'
 import { createMemoryGate } from '../gate/memory/memory-gate.ts'
 import { createClosings } from '../ledger/postgres/closings.ts'
 import { createEditing } from '../ledger/postgres/editing.ts'
@@ -66,6 +65,7 @@ import { openSandbox } from './compose-sandbox.ts'
 import type { Config } from './config.ts'
 import { createDemoCrowd } from './demo-crowd.ts'
 import { holdNode } from './node-lease.ts'
+import { createRounds, type RoundsWork } from './rounds.ts'
 import { keepSecret } from './secrets.ts'
 import { createWatching } from './watching.ts'
 
@@ -74,16 +74,8 @@ const WARM_CONNECTIONS = 8
 const LINE_MAX = 20_000
 const FINDER_LINE_MAX = 20_000
 const EARLY_WAITING_MAX = 20_000
-const KEEPER_EVERY_MS = 250
 const CATALOG_FRESH_MS = 1_000
-const CLOSE_EVERY_MS = 200
-const RELEASE_EVERY_MS = 200
-const PAYMENTS_EVERY_MS = 500
-const RECONCILE_EVERY_MS = 30_000
-const SETTLE_EVERY_MS = 2_000
 const LOOK_OUT_EVERY_MS = 1_000
-/** Rounds that found all they could take follow at once, at most so many. */
-const ROUNDS_ON_END_MAX = 20
 
 /** Everything a running process has, wired. Nothing is on sale before the keeper's first round. */
 export async function compose(config: Config, log: Log, ledger: OpenLedger, signal: AbortSignal, readiness: Readiness) {
@@ -103,12 +95,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
   const changed = () => catalog.invalidate()
   const node = await holdNode({ nodes: createNodes(database), clock, random, log }, signal)
   const ids = node.ids
-  const loops: Loop[] = []
-  const loop = (name: string, everyMs: number, run: () => Promise<void>) => {
-    const started = startLoop({ name, everyMs, clock, log, signal, run })
-    loops.push(started)
-    return started
-  }
+  const rounds = createRounds({ clock, log, signal })
 
   const watching = createWatching(
     {
@@ -164,12 +151,6 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     },
   })
 
-  // The loops start later; until then a kick is not needed, because their first round sees everything.
-  let keeper: Loop | undefined
-  let releasing: Loop | undefined
-  let paying: Loop | undefined
-  const keeperRound = { round: () => keeper?.round() ?? Promise.resolve() }
-
   let url = ''
   let running: ReturnType<typeof startServer> | undefined
   let apart: ReturnType<typeof startMetricsServer> | undefined
@@ -186,7 +167,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     onPaid: watching.paid,
     onRefundDue: () => {
       watching.refundDue()
-      paying?.kick()
+      rounds.kickPayments()
     },
     alarmPayment: watching.alarm,
   }
@@ -197,7 +178,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     clock,
     askProvider: createAskProvider(settle),
     onClosed: closed => {
-      releasing?.kick()
+      rounds.kickReleases()
       watching.closed(closed)
     },
   }
@@ -207,7 +188,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
   const refund: RefundParts = {
     closings,
     onRefundDue: capture.onRefundDue,
-    onReleaseDue: () => releasing?.kick(),
+    onReleaseDue: rounds.kickReleases,
     onChanged: watching.refunded,
   }
   const audit = { orders, near: gate, shelf, clock }
@@ -219,7 +200,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     reconciling,
     log,
     withdraw: onSale => withdraw({ log }, onSale),
-    keeper: keeperRound,
+    keeper: rounds.keeper,
     onDifferences: watching.differences,
     onBroken: watching.broken,
   }
@@ -305,13 +286,13 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
       ids,
       identity,
       audit,
-      run: { sales, shelf, keeper: keeperRound, changed, news },
+      run: { sales, shelf, keeper: rounds.keeper, changed, news },
       change,
       reconcile,
     }),
     ...operatorEditRoutes({
       identity,
-      edit: { editing: createEditing(database), sales, ids, near: gate, shelf, keeper: keeperRound, changed },
+      edit: { editing: createEditing(database), sales, ids, near: gate, shelf, keeper: rounds.keeper, changed },
     }),
     ...operatorOrderRoutes({ sales, orders, payments, operatorLog, identity, close, refund }),
     ...(sandbox === undefined ? [] : sandboxRoutes(sandbox.handle)),
@@ -330,7 +311,7 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     node,
     clock,
     changed,
-    loops,
+    loops: rounds.loops,
     adminTokenPath: kept?.path,
     serve() {
       const all = [...routes, ...docsRoutes(routes)]
@@ -345,40 +326,14 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
     },
     /** The keeper's work begins: only for the holder of the sole-seller right. */
     async startLoops(): Promise<Loop> {
-      keeper = loop('on-sale', KEEPER_EVERY_MS, async () => {
-        await keepOnSale(warm)
-        if (seller.holds()) await settleChanges(change, undefined)
-      })
-      await keeper.round()
+      const others = [
+        ['live', ROUND_EVERY_MS, async () => live.round()],
+        ['watchtower', LOOK_OUT_EVERY_MS, operations.tower.round],
+      ] as const
+      const onReconciled: RoundsWork['onReconciled'] = (sale, report) => operations.tower.reconciled(sale.id, report)
+      const work = { maySell: warm.maySell, warm, change, release, settle, close, reconcile, onReconciled, others }
+      const keeper = await rounds.start(work)
       changed()
-      const whileSelling = (run: () => Promise<boolean>) => async () => {
-        for (let i = 0; i < ROUNDS_ON_END_MAX && seller.holds() && !signal.aborted; i++) if (!(await run())) return
-      }
-      loop('live', ROUND_EVERY_MS, async () => live.round())
-      loop('watchtower', LOOK_OUT_EVERY_MS, operations.tower.round)
-      releasing = loop(
-        'release',
-        RELEASE_EVERY_MS,
-        whileSelling(() => releaseUnits(release)),
-      )
-      paying = loop(
-        'payments',
-        PAYMENTS_EVERY_MS,
-        whileSelling(() => settlePayments(settle)),
-      )
-      loop(
-        'close',
-        CLOSE_EVERY_MS,
-        whileSelling(() => closeDue(close)),
-      )
-      loop('reconcile', RECONCILE_EVERY_MS, async () => {
-        if (!seller.holds()) return
-        for (const sale of salesOnShelf()) operations.tower.reconciled(sale.id, await reconcileSale(reconcile, sale))
-      })
-      loop('settle-over', SETTLE_EVERY_MS, async () => {
-        if (seller.holds())
-          await settleOverSales({ sales, reconciling, reconcile: sale => reconcileSale(reconcile, sale), log })
-      })
       return keeper
     },
     async close() {
@@ -387,12 +342,6 @@ export async function compose(config: Config, log: Log, ledger: OpenLedger, sign
       await watching.stopped
       await sandbox?.stop()
     },
-  }
-
-  function salesOnShelf() {
-    const found = new Map<SaleId, (typeof shelf extends Map<string, infer T> ? T : never)['sale']>()
-    for (const { sale } of shelf.values()) found.set(sale.id, sale)
-    return found.values()
   }
 }
 
