@@ -70,10 +70,10 @@ test('runs where the package was installed without its scripts', () => {
 test.if(runsAsRoot())('runs where the package has no links and can not be written', () => {
   const binaries = installWithoutScripts(place.folder())
   const script = `
-    const { usableBinaries } = await import(${JSON.stringify(join(import.meta.dirname, 'binaries.ts'))})
-    const { systemRandom } = await import(${JSON.stringify(join(import.meta.dirname, '../../base/random.ts'))})
+    const { usableBinaries } = await import(${JSON.stringify(place.reachable(join(import.meta.dirname, 'binaries.ts')))})
+    const { systemRandom } = await import(${JSON.stringify(place.reachable(join(import.meta.dirname, '../../base/random.ts')))})
     console.log(JSON.stringify(usableBinaries(${JSON.stringify(binaries)}, undefined, systemRandom)))`
-  const said = spawnSync(process.execPath, ['-e', script], { encoding: 'utf8', cwd: '/', ...NOBODY })
+  const said = spawnSync(place.reachable(process.execPath), ['-e', script], { encoding: 'utf8', cwd: '/', ...NOBODY })
   const programs: Programs = JSON.parse(said.stdout)
   expect(rememberCopy(programs, binaries)).toStartWith(tmpdir())
   expect(run(programs, binaries, NOBODY)).toStartWith('postgres (PostgreSQL)')

@@ -3,19 +3,22 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chmodSync, lstatSync, mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Client } from 'pg'
 import { systemClock } from '../../base/clock.ts'
 import type { Connection } from './postmaster.ts'
+import { blockedAt } from './reachability.ts'
 import { startEmbeddedServer } from './server.ts'
 
+const ROOT = resolve(import.meta.dirname, '../../..')
 export const NOBODY = { uid: 65534, gid: 65534 } as const
 
 /** What one test has begun, to be undone when it is over, in reverse. */
 export class TestPlace {
   readonly logged: string[] = []
   readonly #undo: (() => unknown)[] = []
+  #copy: string | undefined
 
   /** A folder that every account may enter, as most are, but temporary ones are not. */
   folder(mode = 0o755): string {
@@ -61,8 +64,28 @@ export class TestPlace {
     return { child, ended: endOf(child), ...said }
   }
 
+  /**
+   * The way to a file of the project that nobody can go: into the project itself, or, where it lies in a folder closed to others, into
+   * a copy of it (of hard links where they can be made, so it costs next to nothing).
+   */
+  reachable(path: string): string {
+    if (blockedAt(ROOT, { name: 'nobody', ...NOBODY }) === undefined) return path
+    if (this.#copy === undefined) {
+      this.#copy = this.folder()
+      const parts = ['src', 'node_modules', 'package.json'].map(part => join(ROOT, part))
+      try {
+        execFileSync('cp', ['-al', ...parts, this.#copy], { stdio: 'ignore' })
+      } catch {
+        execFileSync('cp', ['-a', ...parts, this.#copy])
+      }
+    }
+    return join(this.#copy, relative(ROOT, path))
+  }
+
   spawnProcess(dataDir: string, account?: { uid: number; gid: number }): ChildProcess {
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'server.fixture.ts'), dataDir], {
+    const there = (path: string) => (account === undefined ? path : this.reachable(path))
+    const program = there(join(import.meta.dirname, 'server.fixture.ts'))
+    const child = spawn(there(process.execPath), [program, dataDir], {
       cwd: '/',
       detached: true,
       stdio: ['pipe', 'pipe', 'inherit'],
