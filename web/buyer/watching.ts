@@ -15,6 +15,7 @@ import { store } from './store.ts'
 const CALM_MS = 30_000
 const FAR_MS = 15_000
 const BUSY_MS = 2_000
+const PAUSED_MS = 5_000
 const PAYING_MS = 1_000
 const RESERVED_MS = 700
 /** How long after coming back from the pay page its result may be near. */
@@ -119,7 +120,9 @@ function salesEveryMs(): number {
 
 function saleEveryMs(sale: Sale): number {
   const nowMs = serverNow()
-  if (sale.state === 'over' || liveConnected()) return CALM_MS
+  if (sale.state === 'over') return CALM_MS
+  // A pause can be known from a refusal that was overtaken by the news of its end: then no more news of it will come.
+  if (liveConnected()) return sale.state === 'paused' ? PAUSED_MS : CALM_MS
   const opensInMs = Date.parse(sale.opensAt) - nowMs
   return opensInMs > 0 ? Math.min(FAR_MS, opensInMs + BUSY_MS) : BUSY_MS
 }
