@@ -6,17 +6,17 @@
 import { systemClock } from '../src/base/clock.ts'
 import { type Job, Pool } from '../src/rehearsal/client/pool.ts'
 import { canPin, cpuMicros, pinLoad } from './cores.ts'
-import { startChild } from './servers/child.ts'
+import { startConstant } from './servers/child.ts'
 
 const ROUND_MS = 3_000
 const [connections = 256, rounds = 3] = process.argv.slice(2).map(Number)
 
 pinLoad()
-const child = await startChild(
-  './constant.ts',
-  ['409', JSON.stringify({ code: 'sold_out', detail: 'All units are taken.' })],
-  {},
-)
+const child = await startConstant({
+  status: 409,
+  headers: { 'content-type': 'application/problem+json' },
+  body: JSON.stringify({ code: 'sold_out', detail: 'All units are taken.' }),
+})
 const clock = systemClock
 const pool = await Pool.open({
   target: child.target,

@@ -1,10 +1,11 @@
 /**
- * `npm run bench`: every figure a ratio against a reference in the same run. No arguments needed; under two minutes.
+ * `npm run bench`: every figure a ratio against a reference in the same run. No arguments needed; under five minutes. With `--all` also
+ * memory and growth, some minutes more.
  *
- *     npm run bench -- [--out FOLDER] [--only NAME] [--rounds N] [--seconds S] [--connections N]
+ *     npm run bench -- [--all] [--out FOLDER] [--only NAME] [--rounds N] [--seconds S] [--connections N]
  *     npm run bench -- compare A.json B.json
  *
- * Exit codes: 0, 1 when something failed or a promise was broken under load, 2 usage.
+ * Exit codes: 0, 1 when something failed or a promise was broken under load, 2 usage. Speed never decides about it.
  */
 
 import { tmpdir } from 'node:os'
@@ -12,18 +13,31 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { systemClock } from '../src/base/clock.ts'
-import { placedOnAnyCore, placedOnOneCore } from './cases/placed-orders.ts'
+import { ensureServers } from '../test/servers.ts'
+import type { BenchCase, Stage, Survey, SurveyResult } from './bench-case.ts'
+import { clickToRow } from './cases/click-to-row.ts'
+import { placedOrders } from './cases/placed-orders.ts'
+import { refused } from './cases/refused.ts'
 import { soldOut, soldOutWithoutTicket } from './cases/sold-out.ts'
 import { canPin, pinLoad } from './cores.ts'
-import { commitOf, compare, describeMachine, table, writeReport } from './report.ts'
+import { commitOf, compare, describeMachine, surveyTable, table, writeReport } from './report.ts'
 import { type CaseResult, runCase } from './rounds.ts'
 import { startStampede } from './servers/stampede.ts'
+import { growthOverBuyers } from './surveys/growth-over-buyers.ts'
+import { growthOverItems } from './surveys/growth-over-items.ts'
+import { drawGrowth } from './surveys/growth-picture.ts'
+import { memory } from './surveys/memory.ts'
 
 /** Refusals first: the hundreds of thousands of orders that the other cases leave in the server's memory cost them about 2 µs each. */
-const CASES = [soldOut, soldOutWithoutTicket, placedOnOneCore, placedOnAnyCore]
-const WARM_UP_MS = 1_500
+const CASES: readonly BenchCase[] = [soldOut, soldOutWithoutTicket, refused, ...placedOrders, ...clickToRow]
+/** The most crowded last. */
+const SURVEYS: readonly Survey[] = [memory, growthOverItems, growthOverBuyers]
+const WARM_UP_MS_MAX = 1_000
+/** Rounds shorter than this only show that everything runs. */
+const BLINK_S = 0.5
 
 interface Wishes {
+  readonly all: boolean
   readonly out: string
   readonly only?: string
   readonly rounds: number
@@ -33,21 +47,33 @@ interface Wishes {
 
 async function bench(wishes: Wishes): Promise<number> {
   const say = (line: string) => console.log(line)
-  const { rounds, seconds, connections } = wishes
+  const { rounds, seconds, connections, only = '' } = wishes
+  const chosen = CASES.filter(one => one.name.includes(only))
+  const surveyed = wishes.all ? SURVEYS.filter(one => one.name.includes(only)) : []
+  if (chosen.length + surveyed.length === 0) throw new Error(`no case has "${only}" in its name`)
+  if (chosen.some(one => one.needsNginx)) ensureServers(['nginx'], say)
   const beganAt = systemClock.elapsed()
   const at = new Date(systemClock.now()).toISOString()
   pinLoad()
-  const stampede = await startStampede(() => systemClock.now())
   const cases: CaseResult[] = []
-  try {
-    for (const one of CASES) {
-      if (wishes.only !== undefined && !one.name.includes(wishes.only)) continue
-      const plan = { rounds, roundMs: seconds * 1000, warmUpMs: WARM_UP_MS }
-      cases.push(await runCase(one, { clock: systemClock, stampede, connections }, plan, say))
+  const surveys: SurveyResult[] = []
+  const roundMs = seconds * 1000
+  const plan = { rounds, roundMs, warmUpMs: Math.min(WARM_UP_MS_MAX, roundMs) }
+  // Each part has a server of its own: what one leaves behind in memory is not the other's cost.
+  const onStage = async (part: (stage: Stage) => Promise<void>) => {
+    const stampede = await startStampede(() => systemClock.now())
+    try {
+      await part({ clock: systemClock, stampede, connections, roundMs, blink: seconds < BLINK_S })
+    } finally {
+      await stampede.stop()
     }
-  } finally {
-    await stampede.stop()
   }
+  if (chosen.length > 0)
+    await onStage(async stage => {
+      for (const one of chosen) cases.push(await runCase(one, stage, plan, say))
+    })
+  for (const one of surveyed) await onStage(async stage => void surveys.push(await one.run(stage, say)))
+
   const placement = canPin
     ? 'servers on core 0, load on core 1, PostgreSQL where the case says'
     : 'nothing pinned: it takes Linux, two cores and taskset'
@@ -57,15 +83,22 @@ async function bench(wishes: Wishes): Promise<number> {
     machine: describeMachine(),
     settings: { placement, rounds, seconds, connections },
     cases,
+    surveys,
   }
-  say(`\n${table(cases)}\n`)
-  say(`${connections} connections, ${rounds} rounds of ${seconds} s; median [lowest–highest]; ${placement}.`)
-  for (const one of cases) {
-    if (Object.keys(one.settings).length > 0) say(`${one.name}: ${JSON.stringify(one.settings)}`)
-    for (const violation of one.violations) say(`FAILED ${one.name}: ${violation}`)
+  if (cases.length > 0) {
+    say(`\n${table(cases)}\n`)
+    say(
+      `${connections} connections where the case does not say, ${rounds} rounds of ${seconds} s; median [lowest–highest]; ${placement}.`,
+    )
   }
-  say(`${await writeReport(report, wishes.out)} (${Math.round((systemClock.elapsed() - beganAt) / 1000)} s)`)
-  return cases.some(one => one.violations.length > 0) ? 1 : 0
+  if (surveys.length > 0) say(`\n${surveyTable(surveys)}\n`)
+  for (const one of cases) if (Object.keys(one.settings).length > 0) say(`${one.name}: ${JSON.stringify(one.settings)}`)
+  const failed = [...cases, ...surveys].flatMap(({ name, violations }) => violations.map(what => `${name}: ${what}`))
+  for (const what of failed) say(`FAILED ${what}`)
+  const path = await writeReport(report, wishes.out)
+  if (surveys.length > 0) say(await drawGrowth(surveys, path.replace(/\.json$/, '.html')))
+  say(`${path} (${Math.round((systemClock.elapsed() - beganAt) / 1000)} s)`)
+  return failed.length > 0 ? 1 : 0
 }
 
 function count(text: string): number {
@@ -76,11 +109,12 @@ function count(text: string): number {
 
 const program = new Command('bench')
   .description('measure Stampede beside references, in the same run')
+  .option('--all', 'memory and growth too', false)
   .option('--out <folder>', 'where the dated JSON goes', join(tmpdir(), 'stampede-bench'))
   .option('--only <name>', 'only cases whose name holds this')
   .option('--rounds <n>', 'rounds per case', count, 5)
-  .option('--seconds <s>', 'length of a round', count, 1.5)
-  .option('--connections <n>', 'connections of the load', count, 64)
+  .option('--seconds <s>', 'length of a round', count, 1)
+  .option('--connections <n>', 'connections of the load where the case does not say', count, 64)
   .exitOverride(error => process.exit(error.exitCode === 0 ? 0 : 2))
   .action(async (wishes: Wishes) => {
     process.exitCode = await bench(wishes)

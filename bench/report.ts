@@ -1,9 +1,10 @@
-/** The outcome of a run: one table for people, one JSON file for machines, and two such files side by side. */
+/** The outcome of a run: tables for people, one JSON file for machines, and two such files side by side. */
 
 import { execFileSync } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
+import type { SurveyResult } from './bench-case.ts'
 import type { CaseResult, Spread, Standing } from './rounds.ts'
 
 interface Report {
@@ -12,6 +13,7 @@ interface Report {
   readonly machine: Readonly<Record<string, unknown>>
   readonly settings: Readonly<Record<string, unknown>>
   readonly cases: readonly CaseResult[]
+  readonly surveys: readonly SurveyResult[]
 }
 
 export function describeMachine(): Record<string, unknown> {
@@ -43,7 +45,21 @@ export async function writeReport(report: Report, folder: string): Promise<strin
 }
 
 export function table(cases: readonly CaseResult[]): string {
-  const rows = [['case', 'who', 'per second', 'p50 ms', 'p99 ms', 'CPU µs', '+ PostgreSQL', 'ratio (aim)', 'CPU ratio']]
+  const rows = [
+    [
+      'case',
+      'who',
+      'per second',
+      'p50 ms',
+      'p99 ms',
+      'CPU µs',
+      '+ PostgreSQL',
+      'oversold',
+      'ratio (aim)',
+      'p99 ratio',
+      'CPU ratio',
+    ],
+  ]
   for (const one of cases) {
     for (const [i, standing] of one.standings.entries()) {
       rows.push([
@@ -54,12 +70,35 @@ export function table(cases: readonly CaseResult[]): string {
         standing.p99Ms.toFixed(2),
         show(standing.serverCpu, 1),
         show(standing.postgresCpu, 1),
-        standing.ratio === undefined ? '' : `${show(standing.ratio, 2)}${i === 1 ? ` (${one.aim})` : ''}`,
+        standing.oversold === undefined ? '' : String(standing.oversold),
+        `${show(standing.ratio, 2)}${aimed(standing.aim?.rate)}`,
+        `${show(standing.p99Ratio, 2)}${aimed(standing.aim?.p99)}`,
         show(standing.cpuRatio, 2),
       ])
     }
   }
   return columns(rows)
+}
+
+export function surveyTable(surveys: readonly SurveyResult[]): string {
+  const rows = [['survey', 'what', 'at', 'figure', 'to the first']]
+  for (const one of surveys) {
+    for (const [i, { group, at, value, unit, ratio }] of one.figures.entries()) {
+      const before = one.figures[i - 1]
+      rows.push([
+        i === 0 ? one.name : '',
+        before?.group === group ? '' : group,
+        at,
+        `${shorten(value)} ${unit}`,
+        ratio === undefined ? '' : ratio.toFixed(2),
+      ])
+    }
+  }
+  return columns(rows)
+}
+
+function shorten(value: number): string {
+  return Math.abs(value) >= 100 ? Math.round(value).toLocaleString('en-GB') : value.toFixed(1)
 }
 
 /** `bench compare A B`: what B makes of A, figure by figure. Above 1, B is higher. */
@@ -83,6 +122,15 @@ export async function compare(pathA: string, pathB: string): Promise<string> {
       }
     }
   }
+  for (const one of a.surveys ?? []) {
+    const other = b.surveys?.find(({ name }) => name === one.name)
+    for (const { group, at, unit, value } of one.figures) {
+      const twin = other?.figures.find(figure => figure.group === group && figure.at === at)
+      if (twin === undefined) continue
+      const ratio = (twin.value / value).toFixed(3)
+      rows.push([`${one.name}: ${group}`, at, unit, value.toPrecision(4), twin.value.toPrecision(4), ratio])
+    }
+  }
   return columns(rows)
 }
 
@@ -94,8 +142,13 @@ function figures(standing: Standing): Record<string, number | undefined> {
     'CPU µs': standing.serverCpu?.median,
     'PostgreSQL CPU µs': standing.postgresCpu?.median,
     ratio: standing.ratio?.median,
+    'p99 ratio': standing.p99Ratio?.median,
     'CPU ratio': standing.cpuRatio?.median,
   }
+}
+
+function aimed(aim: number | undefined): string {
+  return aim === undefined ? '' : ` (${aim})`
 }
 
 function show(spread: Spread | undefined, digits: number): string {

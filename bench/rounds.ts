@@ -4,7 +4,7 @@
  */
 
 import { Histogram } from '../src/rehearsal/client/histogram.ts'
-import type { BenchCase, Contestant, PreparedCase, Stage } from './bench-case.ts'
+import type { Aim, BenchCase, Contestant, PreparedCase, Stage } from './bench-case.ts'
 import { cpuMicros } from './cores.ts'
 
 export interface Spread {
@@ -21,15 +21,17 @@ export interface Standing {
   /** CPU time per request, in µs. */
   readonly serverCpu?: Spread
   readonly postgresCpu?: Spread
-  /** The subject's requests per second over this reference's; its own CPU time over the subject's. Only on references. */
+  readonly oversold?: number
+  /** The subject's requests per second over this reference's; its p99 and its CPU time over the subject's. Only on references. */
   readonly ratio?: Spread
+  readonly p99Ratio?: Spread
   readonly cpuRatio?: Spread
+  readonly aim?: Aim
 }
 
 export interface CaseResult {
   readonly name: string
   readonly what: string
-  readonly aim: number
   readonly standings: readonly Standing[]
   readonly settings: Readonly<Record<string, unknown>>
   readonly violations: readonly string[]
@@ -41,8 +43,9 @@ interface Rounds {
   readonly warmUpMs: number
 }
 
-interface Sample {
+export interface Sample {
   readonly perSecond: number
+  readonly p99Ms: number
   readonly serverCpu: number | undefined
   readonly postgresCpu: number | undefined
 }
@@ -68,17 +71,23 @@ async function runRounds(one: BenchCase, prepared: PreparedCase, plan: Rounds, s
   for (const contestant of contestants) await (await contestant.prepare(plan.warmUpMs))()
   for (let round = 1; round <= plan.rounds; round++) {
     for (const [i, contestant] of contestants.entries())
-      samples[i]!.push(await measure(contestant, plan, latencies[i]!))
+      samples[i]!.push(await measure(contestant, plan.roundMs, latencies[i]!))
     const figures = samples.map((list, i) => `${contestants[i]!.name} ${Math.round(list.at(-1)!.perSecond)}/s`)
     say(`${one.name}, round ${round} of ${plan.rounds}: ${figures.join(', ')}`)
   }
+  const { violations, oversold } = await prepared.check()
   const [subject] = samples
   const standings = contestants.map(({ name }, i): Standing => {
     const list = samples[i]!
     const serverCpu = spread(list.map(sample => sample.serverCpu))
     const postgresCpu = spread(list.map(sample => sample.postgresCpu))
-    const ratio = i === 0 ? undefined : spread(list.map((sample, k) => subject![k]!.perSecond / sample.perSecond))
-    const cpuRatio = i === 0 ? undefined : spread(list.map((sample, k) => cpuOf(sample) / cpuOf(subject![k]!)))
+    const beside = (of: (own: Sample, reference: Sample) => number) =>
+      i === 0 ? undefined : spread(list.map((sample, k) => of(subject![k]!, sample)))
+    const ratio = beside((own, reference) => own.perSecond / reference.perSecond)
+    const p99Ratio = beside((own, reference) => reference.p99Ms / own.p99Ms)
+    const cpuRatio = beside((own, reference) => cpuOf(reference) / cpuOf(own))
+    const aim = one.aims[name]
+    const sold = oversold?.get(name)
     return {
       name,
       perSecond: spread(list.map(sample => sample.perSecond))!,
@@ -86,19 +95,21 @@ async function runRounds(one: BenchCase, prepared: PreparedCase, plan: Rounds, s
       p99Ms: latencies[i]!.quantile(0.99),
       ...(serverCpu && { serverCpu }),
       ...(postgresCpu && { postgresCpu }),
+      ...(sold !== undefined && { oversold: sold }),
       ...(ratio && { ratio }),
+      ...(p99Ratio && { p99Ratio }),
       ...(cpuRatio && { cpuRatio }),
+      ...(aim !== undefined && { aim }),
     }
   })
-  const violations = await prepared.check()
-  return { name: one.name, what: one.what, aim: one.aim, standings, settings: prepared.settings, violations }
+  return { name: one.name, what: one.what, standings, settings: prepared.settings, violations }
 }
 
-async function measure(contestant: Contestant, plan: Rounds, latency: Histogram): Promise<Sample> {
-  const load = await contestant.prepare(plan.roundMs)
-  const { serverPid, postgresPid } = contestant
+export async function measure(contestant: Contestant, forMs: number, latency = new Histogram()): Promise<Sample> {
+  const load = await contestant.prepare(forMs)
+  const { serverPid, serverHasWorkers = false, postgresPid } = contestant
   const cpu = () => ({
-    server: cpuMicros(serverPid),
+    server: cpuMicros(serverPid, serverHasWorkers),
     postgres: postgresPid === undefined ? undefined : cpuMicros(postgresPid, true),
   })
   const before = cpu()
@@ -109,6 +120,7 @@ async function measure(contestant: Contestant, plan: Rounds, latency: Histogram)
     from === undefined || to === undefined ? undefined : (to - from) / Math.max(1, result.answers)
   return {
     perSecond: result.perSecond,
+    p99Ms: result.latency.quantile(0.99),
     serverCpu: per(before.server, after.server),
     postgresCpu: per(before.postgres, after.postgres),
   }

@@ -1,15 +1,19 @@
 /**
- * What the tests need from the machine and npm does not bring: a real browser, and fonts for Chinese. As root on Debian it is installed;
- * otherwise its absence is one clear line. Nothing is skipped because it is missing.
+ * What the tests need from the machine and npm does not bring: a real browser, fonts for Chinese, and the servers of a cluster. As root on
+ * Debian it is installed; otherwise its absence is one clear line. Nothing is skipped because it is missing. Debian starts some servers
+ * when it installs them, on their default ports and for good: not here.
  */
 
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 
 /** A Debian package, and the file that shows it is there. */
 const SERVERS = {
   chromium: '/usr/bin/chromium',
   'fonts-noto-cjk': '/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc',
+  'redis-server': '/usr/bin/redis-server',
+  nginx: '/usr/sbin/nginx',
+  faketime: '/usr/bin/faketime',
 } as const
 
 type ServerName = keyof typeof SERVERS
@@ -27,11 +31,28 @@ export function ensureServers(names: readonly ServerName[], say: (line: string) 
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   const run = (...args: string[]) =>
     spawnSync('apt-get', args, { env, stdio: ['ignore', 'ignore', 'pipe'], timeout: INSTALL_MS_MAX, encoding: 'utf8' })
-  run('update')
-  const installed = run('install', '-y', ...missing)
+  const installed = withoutStarting(() => {
+    run('update')
+    return run('install', '-y', ...missing)
+  })
   if (missingOf(names).length > 0) {
     const why = installed.stderr.trim().split('\n').at(-1) ?? ''
     throw new Error(`the tests need ${missing.join(' and ')}, and "${byHand}" failed: ${why}`)
+  }
+}
+
+/** Debian asks this program before it starts a service it has installed; 101 means no. One that is there already is somebody's own. */
+const POLICY = '/usr/sbin/policy-rc.d'
+const POLICY_TEXT = '#!/bin/sh\n# Here while test servers are installed.\nexit 101\n'
+
+function withoutStarting<T>(install: () => T): T {
+  // One of ours may be left from an installation that was killed.
+  const ours = !existsSync(POLICY) || readFileSync(POLICY, 'utf8') === POLICY_TEXT
+  if (ours) writeFileSync(POLICY, POLICY_TEXT, { mode: 0o755 })
+  try {
+    return install()
+  } finally {
+    if (ours) rmSync(POLICY, { force: true })
   }
 }
 

@@ -12,6 +12,14 @@ export interface Child {
   stop(): Promise<void>
 }
 
+/** What a constant server says to everything. */
+export interface ConstantAnswer {
+  readonly status: number
+  /** Beside those that every server makes itself: date, length. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
 const READY_MS_MAX = 60_000
 
 /** Starts `file` with this very Bun and returns when it printed a line with `ready on http://host:port`. */
@@ -47,4 +55,8 @@ export async function startChild(
   } finally {
     clearTimeout(late)
   }
+}
+
+export function startConstant({ status, headers, body }: ConstantAnswer): Promise<Child> {
+  return startChild('./constant.ts', [String(status), JSON.stringify(headers), body], {})
 }

@@ -5,11 +5,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTicketOffice, parseTicketKeys, type TicketOffice } from '../../src/admission/ticket.ts'
 import type { Target } from '../../src/rehearsal/client/connection.ts'
-import { startChild } from './child.ts'
+import { type ConstantAnswer, startChild } from './child.ts'
 
 export interface ItemOnSale {
   readonly sale: string
   readonly item: string
+}
+
+interface NewItem {
+  readonly units: number
+  readonly attemptsMax?: number
 }
 
 /** The part of an audit line that the bench holds against what its buyers were told. */
@@ -28,13 +33,19 @@ export interface Stampede {
   readonly ticketKeys: string
   readonly postgres: { readonly pid: number; readonly socketFolder: string }
   /** A sale with one item, open now and for the next hour. */
-  openSale(units: number): Promise<ItemOnSale>
+  openSale(item: NewItem): Promise<ItemOnSale>
+  /** A sale with so many items of a kind. */
+  openSaleOf(count: number, item: NewItem): Promise<readonly ItemOnSale[]>
   audit(on: ItemOnSale): Promise<Books>
+  /** One order request, and its answer without what differs from one to the next. */
+  ask(on: ItemOnSale, ticket: string): Promise<ConstantAnswer>
   stop(): Promise<void>
 }
 
 const ADMIN_TOKEN = 'only-for-the-bench-0123456789'
 const TICKET_KEYS = 'bench:a-secret-only-for-the-bench'
+/** Whoever needs buyers that are signed in signs their tokens with this. */
+export const BUYER_JWT_SECRET = 'a-buyer-secret-only-for-the-bench-0123456789'
 const HOUR_MS = 3_600_000
 
 export async function startStampede(nowMs: () => number): Promise<Stampede> {
@@ -46,9 +57,10 @@ export async function startStampede(nowMs: () => number): Promise<Stampede> {
     TICKET_KEYS,
     DEMO: 'off',
     LOG_LEVEL: 'warn',
-    // Every buyer comes from one address here: limits are measured by a case of their own.
-    RATE_PER_ADDRESS: 'off',
-    RATE_PER_BUYER: 'off',
+    BUYER_JWT_SECRET,
+    // On, as in a real sale, and never reached: every buyer comes from one address here.
+    RATE_PER_ADDRESS: '100000000/1s',
+    RATE_PER_BUYER: '5/1s',
   }).catch(async (error: unknown) => {
     await rm(dataDir, { recursive: true, force: true })
     throw error
@@ -65,6 +77,18 @@ export async function startStampede(nowMs: () => number): Promise<Stampede> {
     return JSON.parse(answer)
   }
 
+  async function openSaleOf(count: number, item: NewItem): Promise<readonly ItemOnSale[]> {
+    const price = { amount: 19_900, currency: 'CNY' }
+    const sale = (await call('POST', '/sales', {
+      name: 'Bench',
+      opensAt: new Date(nowMs() - 1_000).toISOString(),
+      closesAt: new Date(nowMs() + HOUR_MS).toISOString(),
+      items: Array.from({ length: count }, (_, i) => ({ name: `Bench item ${i + 1}`, price, ...item })),
+    })) as { id: string; items: { id: string }[] }
+    await call('POST', `/sales/${sale.id}/publish`)
+    return sale.items.map(({ id }) => ({ sale: sale.id, item: id }))
+  }
+
   async function stop(): Promise<void> {
     await child.stop()
     await rm(dataDir, { recursive: true, force: true })
@@ -78,19 +102,21 @@ export async function startStampede(nowMs: () => number): Promise<Stampede> {
       tickets: createTicketOffice(parseTicketKeys(TICKET_KEYS)),
       ticketKeys: TICKET_KEYS,
       postgres: { pid: Number(lines[0]), socketFolder: lines[4]! },
-      async openSale(units) {
-        const sale = (await call('POST', '/sales', {
-          name: 'Bench',
-          opensAt: new Date(nowMs() - 1_000).toISOString(),
-          closesAt: new Date(nowMs() + HOUR_MS).toISOString(),
-          items: [{ name: 'Bench item', price: { amount: 19_900, currency: 'CNY' }, units }],
-        })) as { id: string; items: { id: string }[] }
-        await call('POST', `/sales/${sale.id}/publish`)
-        return { sale: sale.id, item: sale.items[0]!.id }
-      },
+      openSale: async item => (await openSaleOf(1, item))[0]!,
+      openSaleOf,
       async audit(on) {
-        const { items } = (await call('GET', `/sales/${on.sale}/audit`)) as { items: Books[] }
-        return items[0]!
+        const { items } = (await call('GET', `/sales/${on.sale}/audit`)) as { items: (Books & { item: string })[] }
+        return items.find(line => line.item === on.item)!
+      },
+      async ask(on, ticket) {
+        const { host, port } = child.target
+        const response = await fetch(`http://${host}:${port}/api/sales/${on.sale}/items/${on.item}/orders`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${ticket}` },
+        })
+        const headers = Object.fromEntries(response.headers.entries())
+        for (const own of ['date', 'content-length', 'connection', 'x-request-id']) delete headers[own]
+        return { status: response.status, headers, body: await response.text() }
       },
       stop,
     }

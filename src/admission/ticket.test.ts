@@ -111,6 +111,26 @@ describe('verify', () => {
     expect(forge(fieldsOf(ticket))).toBe(ticket)
   })
 
+  test('agrees with it for secrets of every length around a block of the hash, and for the longest fields', () => {
+    for (const length of [16, 63, 64, 65, 200]) {
+      const secret = 's'.repeat(length)
+      const keyed = createTicketOffice(parseTicketKeys(`2026:${secret}`))
+      for (const buyer of ['b', 'b'.repeat(9), 'b'.repeat(10), 'b'.repeat(100), '买'.repeat(BUYER_LENGTH_MAX)]) {
+        const ticket = keyed.issue({ ...CLAIMS, buyer })
+        expect(ticket).toBe(forge(fieldsOf(ticket), secret))
+        expect(keyed.verify(ticket)?.buyer).toBe(buyer)
+      }
+    }
+  })
+
+  test('refuses a wide character in place of the plain one in its low byte, in any field', () => {
+    const ticket = office.issue(CLAIMS)
+    for (let at = 0; at < ticket.length; at++) {
+      const wide = String.fromCharCode(ticket.charCodeAt(at) + 0x100)
+      expect(office.verify(ticket.slice(0, at) + wide + ticket.slice(at + 1))).toBeUndefined()
+    }
+  })
+
   test('refuses another version, a field too few or too many, and claims no ticket may carry, even when well signed', () => {
     const fields = fieldsOf(office.issue(CLAIMS))
     const withField = (index: number, value: string) => forge(fields.with(index, value))

@@ -4,14 +4,31 @@ import { systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
 import { startEmbeddedServer } from '../ledger/embedded/server.ts'
-import { createDatabase } from '../ledger/postgres/database.ts'
+import { createClosings } from '../ledger/postgres/closings.ts'
+import { createDatabase, type Database } from '../ledger/postgres/database.ts'
+import { createDeadLetters } from '../ledger/postgres/dead-letters.ts'
+import { createEditing } from '../ledger/postgres/editing.ts'
+import { createOperatorLog } from '../ledger/postgres/log.ts'
 import { migrate } from '../ledger/postgres/migrate.ts'
+import { createNodes } from '../ledger/postgres/nodes.ts'
+import { createOrders } from '../ledger/postgres/orders.ts'
+import { createPayments } from '../ledger/postgres/payments.ts'
+import { createReconciling } from '../ledger/postgres/reconciling.ts'
+import { createRefunds } from '../ledger/postgres/refunds.ts'
+import { createSales } from '../ledger/postgres/sales.ts'
+import { createSandboxPayments } from '../ledger/postgres/sandbox-payments.ts'
+import { createSoleSeller } from '../ledger/postgres/sole-seller.ts'
+import { createStock } from '../ledger/postgres/stock.ts'
 import type { Config } from './config.ts'
 
 export { backupEmbedded } from '../ledger/embedded/backup.ts'
 export { restoreEmbedded } from '../ledger/embedded/backup-restore.ts'
 
 const POOL_MAX = 20
+/** Of each process of a cluster: there are many of them, and one PostgreSQL. */
+const CLUSTER_POOL_MAX = 10
+/** Short, because a rebuild waits for the lease of a process that has died (E4). */
+const CLUSTER_LEASE_MS = 10_000
 
 /** PostgreSQL, ours or another's. */
 export async function openLedger(config: Config, log: Log) {
@@ -26,7 +43,7 @@ export async function openLedger(config: Config, log: Log) {
   let closing = false
   const database = createDatabase({
     connection: server?.connection ?? { connectionString: config.databaseUrl! },
-    poolMax: POOL_MAX,
+    poolMax: config.redis === undefined ? POOL_MAX : CLUSTER_POOL_MAX,
     clock: systemClock,
     random: systemRandom,
     onError: error => {
@@ -46,3 +63,25 @@ export async function openLedger(config: Config, log: Log) {
 }
 
 export type OpenLedger = Awaited<ReturnType<typeof openLedger>>
+
+/** Everything the ledger offers, over one pool. */
+export function ledgerParts(config: Config, database: Database) {
+  const clock = systemClock
+  return {
+    orders: createOrders(database),
+    sales: createSales(database),
+    closings: createClosings(database),
+    payments: createPayments(database),
+    operatorLog: createOperatorLog(database),
+    reconciling: createReconciling(database),
+    refunds: createRefunds(database),
+    editing: createEditing(database),
+    stock: createStock(database),
+    deadLetters: createDeadLetters(database),
+    sandboxPayments: createSandboxPayments(database),
+    nodes: createNodes(database, config.redis === undefined ? {} : { leaseMs: CLUSTER_LEASE_MS }),
+    seller: createSoleSeller(database, clock),
+  }
+}
+
+export type LedgerParts = ReturnType<typeof ledgerParts>

@@ -4,9 +4,10 @@
  */
 
 import { resolve } from 'node:path'
+import type { z } from 'zod'
 import type { Rate } from '../admission/rate-limit-policy.ts'
 import { armFaultPoints } from '../base/fault-points.ts'
-import { NOT_BUILT, settings } from './settings.ts'
+import { NOT_BUILT, type ROLES, settings } from './settings.ts'
 
 /** A start that can't go on because of how it was asked for. The message is for a person. */
 export class ConfigError extends Error {
@@ -22,6 +23,19 @@ export interface Config {
   readonly corsOrigins: readonly string[]
   readonly dataDir: string
   readonly databaseUrl: string | undefined
+  /** Undefined: the gate is in the process. */
+  readonly redis:
+    | {
+        readonly url: string
+        readonly durability: 'disk' | 'replica' | 'memory'
+        readonly replicas: number
+        /** What can't be read of its settings is believed. */
+        readonly unverified: boolean
+      }
+    | undefined
+  readonly roles: readonly (typeof ROLES)[number][]
+  readonly fenceMs: number
+  readonly placedWaitMs: number
   readonly adminTokens: readonly { readonly name: string; readonly token: string }[]
   readonly ticketKeys: string | undefined
   readonly buyerJwt: {
@@ -66,6 +80,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
   const env = parsed.data
   const embedded = env.DATABASE_URL === undefined
+  const redis = redisOf(env)
   const keyed = env.BUYER_JWT_SECRET !== undefined || env.BUYER_JWKS_URL !== undefined
   const guestSignIn = env.GUEST_SIGN_IN ?? (embedded && LOOPBACK.has(env.HOST) && !keyed)
   if (!guestSignIn && !keyed) {
@@ -85,6 +100,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     corsOrigins: env.CORS_ORIGINS,
     dataDir: resolve(env.DATA_DIR),
     databaseUrl: env.DATABASE_URL,
+    redis,
+    roles: env.ROLES,
+    fenceMs: env.FENCE_MS,
+    placedWaitMs: env.PLACED_WAIT_MS,
     adminTokens: adminTokens(env.ADMIN_TOKEN, env.ADMIN_TOKENS),
     ticketKeys: env.TICKET_KEYS,
     buyerJwt: {
@@ -133,6 +152,29 @@ export function readCliEnvironment(
   }
 }
 
+/** What a cluster can't do without is missing here or nowhere. */
+function redisOf(env: z.infer<typeof settings>): Config['redis'] {
+  if (env.REDIS_URL === undefined) {
+    if (env.ROLES.length < 3) throw new ConfigError('ROLES needs REDIS_URL: without it one process does everything')
+    return undefined
+  }
+  const missing = [
+    env.DATABASE_URL === undefined && 'DATABASE_URL (the processes of a cluster share one ledger)',
+    env.ADMIN_TOKEN === undefined && env.ADMIN_TOKENS === undefined && 'ADMIN_TOKEN (or ADMIN_TOKENS)',
+    env.TICKET_KEYS === undefined && 'TICKET_KEYS (a ticket of one edge must be good at every other)',
+  ].filter(text => text !== false)
+  if (missing.length > 0)
+    throw new ConfigError(`REDIS_URL makes this a cluster, which also needs ${missing.join(' and ')}`)
+  if (env.REDIS_DURABILITY !== 'replica' && env.REDIS_REPLICAS !== undefined)
+    throw new ConfigError('REDIS_REPLICAS only means something with REDIS_DURABILITY=replica')
+  return {
+    url: env.REDIS_URL,
+    durability: env.REDIS_DURABILITY,
+    replicas: env.REDIS_REPLICAS ?? 1,
+    unverified: env.REDIS_DURABILITY_UNVERIFIED,
+  }
+}
+
 function adminTokens(one: string | undefined, many: string | undefined): Config['adminTokens'] {
   const tokens = one === undefined ? [] : [{ name: 'admin', token: one }]
   for (const [index, part] of (many ?? '').split(',').entries()) {
@@ -155,6 +197,14 @@ export function describeConfig(config: Config): Readonly<Record<string, unknown>
     corsOrigins: config.corsOrigins.join(', ') || null,
     dataDir: config.dataDir,
     ledger: config.databaseUrl === undefined ? 'embedded' : config.databaseUrl.replace(/\/\/[^@/]*@/, '//[hidden]@'),
+    gate: config.redis === undefined ? 'in the process' : config.redis.url.replace(/\/\/[^@/]*@/, '//[hidden]@'),
+    ...(config.redis !== undefined && {
+      durability: config.redis.durability,
+      replicas: config.redis.durability === 'replica' ? config.redis.replicas : null,
+      roles: config.roles,
+      fenceMs: config.fenceMs,
+      placedWaitMs: config.placedWaitMs,
+    }),
     operators: config.adminTokens.map(({ name }) => name),
     ticketKeys: config.ticketKeys === undefined ? 'in the data folder' : '[hidden]',
     buyerJwtSecret: config.buyerJwt.secret === undefined ? null : '[hidden]',

@@ -2,24 +2,31 @@
  * The work that a process does again and again behind the buyers' backs: keep items on sale, close what is not paid, give pieces back,
  * settle payments, reconcile, push news. Each is a loop of its own; all of them only act while this process may sell.
  * Whoever makes work for a loop kicks it; before the loops have started a kick is not needed, because their first round sees everything.
+ *
+ * Three ways to begin: `start` for a gate in the process, `startKeeping` for the keeper of a cluster, `startPlacing` for its worker. The
+ * loops of a keeper that stands by run too, and do nothing.
  */
 
 import type { Clock } from '../base/clock.ts'
+import { Fault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
 import { type Loop, startLoop } from '../base/loop.ts'
 import type { Sale } from '../domain/sale.ts'
 import { type ChangeStockParts, settleChanges } from '../flows/change-stock.ts'
 import { type CloseParts, closeDue } from '../flows/close-orders.ts'
+import type { GateKeeper } from '../flows/keep-gates.ts'
+import type { OrderPlacer } from '../flows/place-orders.ts'
 import { type ReconcileParts, reconcileSale } from '../flows/reconcile.ts'
 import { type ReleaseParts, releaseUnits } from '../flows/release-units.ts'
 import { settleOverSales } from '../flows/settle-over-sales.ts'
 import { type SettleParts, settlePayments } from '../flows/settle-payments.ts'
 import { keepOnSale, type WarmParts } from '../flows/warm-sale.ts'
 import type { Report } from '../ledger/reconciling.ts'
+import type { Sales } from '../ledger/sales.ts'
 
-export interface RoundsWork {
+/** What whoever may sell does, wherever the gate is. */
+export interface KeeperWork {
   readonly maySell: () => boolean
-  readonly warm: WarmParts
   readonly change: ChangeStockParts
   readonly release: ReleaseParts
   readonly settle: SettleParts
@@ -30,12 +37,26 @@ export interface RoundsWork {
   readonly others: readonly (readonly [name: string, everyMs: number, run: () => Promise<void>])[]
 }
 
+interface RoundsWork extends KeeperWork {
+  readonly warm: WarmParts
+}
+
+interface ClusterKeeperWork extends KeeperWork {
+  readonly gates: Pick<GateKeeper, 'round'>
+  readonly forget: { round(): Promise<void> }
+  readonly sales: Sales
+  /** Is every reservation of the sale in the ledger? */
+  readonly allPlaced: (sale: Sale) => Promise<boolean>
+}
+
 const KEEPER_EVERY_MS = 250
 const CLOSE_EVERY_MS = 200
 const RELEASE_EVERY_MS = 200
 const PAYMENTS_EVERY_MS = 500
 const RECONCILE_EVERY_MS = 30_000
 const SETTLE_EVERY_MS = 2_000
+const FORGET_EVERY_MS = 10_000
+const PLACE_EVERY_MS = 200
 /** Rounds that found all they could take follow at once, at most so many. */
 const ROUNDS_ON_END_MAX = 20
 
@@ -51,47 +72,83 @@ export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; s
     return started
   }
 
+  const startCommon = (work: KeeperWork, sales: Sales, allPlaced: ClusterKeeperWork['allPlaced']) => {
+    const { maySell, reconcile } = work
+    const whileSelling = (run: () => Promise<boolean>) => async () => {
+      for (let i = 0; i < ROUNDS_ON_END_MAX && maySell() && !signal.aborted; i++) if (!(await run())) return
+    }
+    for (const other of work.others) loop(...other)
+    releasing = loop(
+      'release',
+      RELEASE_EVERY_MS,
+      whileSelling(() => releaseUnits(work.release)),
+    )
+    paying = loop(
+      'payments',
+      PAYMENTS_EVERY_MS,
+      whileSelling(() => settlePayments(work.settle)),
+    )
+    loop(
+      'close',
+      CLOSE_EVERY_MS,
+      whileSelling(() => closeDue(work.close)),
+    )
+    loop('reconcile', RECONCILE_EVERY_MS, async () => {
+      if (!maySell()) return
+      const onSale = new Map([...reconcile.shelf.values()].map(({ sale }) => [sale.id, sale]))
+      let away: Fault | undefined
+      for (const sale of onSale.values()) {
+        try {
+          work.onReconciled(sale, await reconcileSale(reconcile, sale))
+        } catch (error) {
+          // The next sale's gate may be there.
+          if (!(error instanceof Fault)) throw error
+          away = error
+        }
+      }
+      if (away !== undefined) throw away
+    })
+    loop('settle-over', SETTLE_EVERY_MS, async () => {
+      if (!maySell()) return
+      const { reconciling } = reconcile
+      await settleOverSales({ sales, reconciling, reconcile: sale => reconcileSale(reconcile, sale), allPlaced, log })
+    })
+  }
+
   return {
     loops,
     keeper: { round: () => keeper?.round() ?? Promise.resolve() },
+    /** A loop of somebody else's making. */
+    also: loop,
     kickReleases: () => releasing?.kick(),
     kickPayments: () => paying?.kick(),
 
     /** Begins with a whole round of the keeper: what is due is on sale when this resolves. Only for the holder of the sole-seller right. */
     async start(work: RoundsWork): Promise<Loop> {
-      const { maySell, reconcile } = work
-      const whileSelling = (run: () => Promise<boolean>) => async () => {
-        for (let i = 0; i < ROUNDS_ON_END_MAX && maySell() && !signal.aborted; i++) if (!(await run())) return
-      }
-      const releaseRound = whileSelling(() => releaseUnits(work.release))
-      const paymentRound = whileSelling(() => settlePayments(work.settle))
-      const closeRound = whileSelling(() => closeDue(work.close))
-
+      const { maySell, warm } = work
       keeper = loop('on-sale', KEEPER_EVERY_MS, async () => {
-        await keepOnSale(work.warm)
+        await keepOnSale(warm)
         if (maySell()) await settleChanges(work.change, undefined)
       })
       await keeper.round()
-      for (const other of work.others) loop(...other)
-      releasing = loop('release', RELEASE_EVERY_MS, releaseRound)
-      paying = loop('payments', PAYMENTS_EVERY_MS, paymentRound)
-      loop('close', CLOSE_EVERY_MS, closeRound)
-      loop('reconcile', RECONCILE_EVERY_MS, async () => {
-        if (!maySell()) return
-        const sales = new Map([...work.warm.shelf.values()].map(({ sale }) => [sale.id, sale]))
-        for (const sale of sales.values()) work.onReconciled(sale, await reconcileSale(reconcile, sale))
-      })
-      loop('settle-over', SETTLE_EVERY_MS, async () => {
-        if (!maySell()) return
-        const { reconciling } = reconcile
-        await settleOverSales({
-          sales: work.warm.sales,
-          reconciling,
-          reconcile: sale => reconcileSale(reconcile, sale),
-          log,
-        })
-      })
+      // Behind a gate in the process nobody is told anything before the ledger has it.
+      startCommon(work, warm.sales, async () => true)
       return keeper
     },
+
+    /** The keeper of a cluster, whether it acts now or stands by. */
+    startKeeping(work: ClusterKeeperWork): Loop {
+      const { maySell } = work
+      keeper = loop('gates', KEEPER_EVERY_MS, () => work.gates.round())
+      loop('changes', KEEPER_EVERY_MS, async () => {
+        if (maySell()) await settleChanges(work.change, undefined)
+      })
+      loop('forget', FORGET_EVERY_MS, () => work.forget.round())
+      startCommon(work, work.sales, work.allPlaced)
+      return keeper
+    },
+
+    /** The worker of a cluster: messages wake it, and this looks for what no message told of. */
+    startPlacing: (placer: Pick<OrderPlacer, 'round'>): Loop => loop('place', PLACE_EVERY_MS, () => placer.round()),
   }
 }

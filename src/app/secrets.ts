@@ -1,10 +1,14 @@
 /**
- * Secrets nobody configured: made at random on the first start and kept in the data folder, readable by its owner only. They must
- * outlive the process: tickets and sessions given out before a restart stay good after it.
+ * Secrets nobody configured. One process alone makes them at random on the first start and keeps them in the data folder, readable by
+ * its owner only. The processes of a cluster share no folder: they derive them from what all of them are configured with.
+ * They must outlive the process: tickets and sessions given out before a restart stay good after it.
  */
 
+import { createHmac } from 'node:crypto'
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseTicketKeys } from '../admission/ticket.ts'
+import { assert } from '../base/assert.ts'
 import type { Random } from '../base/random.ts'
 
 interface KeptSecret {
@@ -31,4 +35,17 @@ export function keepSecret(dataDir: string, name: string, random: Random): KeptS
   }
   const kept = readFileSync(path, 'utf8').trim()
   return { value: kept, path, made: kept === value }
+}
+
+/**
+ * The same secret in every process with these TICKET_KEYS, another for every purpose, and no way back from it to the key.
+ *
+ * From the last key, which is the oldest: keys are changed by putting a newer one in front, and that leaves what is derived as it was,
+ * also while half of the processes have the longer list. It changes when the oldest is dropped, which is when its tickets stop being
+ * good too; sessions and pay links made until then end with it.
+ */
+export function derivedSecret(ticketKeys: string, purpose: string): string {
+  const oldest = parseTicketKeys(ticketKeys).at(-1)
+  assert(oldest !== undefined, 'a secret was derived from no key')
+  return createHmac('sha256', oldest.secret).update(`stampede ${purpose} secret`).digest('base64url')
 }

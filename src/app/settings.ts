@@ -11,6 +11,9 @@ const whole = (min: number, max: number) =>
     .regex(/^[0-9]{1,9}$/, 'must be a whole number')
     .transform(Number)
     .refine(value => value >= min && value <= max, `must lie between ${min} and ${max}`)
+/** What a process of a cluster can do. */
+export const ROLES = ['edge', 'worker', 'keeper'] as const
+
 const secret = z.string().min(16, 'must have at least 16 characters')
 
 /** What a part's own reader says about a value, as this schema's word. */
@@ -35,12 +38,8 @@ const rate = (byDefault: string) => z.string().default(byDefault).superRefine(tr
 
 /** Settings of parts that are not built yet, and the values that need no part. */
 export const NOT_BUILT: Readonly<Record<string, readonly string[]>> = {
-  REDIS_URL: [],
-  REDIS_DURABILITY: [],
-  REDIS_REPLICAS: [],
   KAFKA_BROKERS: [],
   ETCD_HOSTS: [],
-  ROLES: ['all'],
   THREADS: ['1'],
 }
 
@@ -65,6 +64,34 @@ export const settings = z.object({
     .regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://')
     .optional()
     .describe('Your PostgreSQL. Without it an embedded one is started.'),
+  REDIS_URL: z
+    .string()
+    .regex(/^rediss?:\/\//, 'must begin with redis:// or rediss:// (Sentinel and Cluster are not built yet)')
+    .refine(text => URL.canParse(text), 'must be an address like redis://host:6379/0')
+    .optional()
+    .describe('Your Redis: makes this process one of a cluster. Needs DATABASE_URL, ADMIN_TOKEN and TICKET_KEYS.'),
+  REDIS_DURABILITY: z
+    .enum(['disk', 'replica', 'memory'], 'must be disk, replica or memory')
+    .default('disk')
+    .describe('What an acknowledged reservation survives; checked at the start. See docs/durability.md.'),
+  REDIS_DURABILITY_UNVERIFIED: onOff
+    .default(false)
+    .describe('on: start although Redis does not let its settings be read (CONFIG is forbidden at some providers).'),
+  REDIS_REPLICAS: whole(1, 8)
+    .optional()
+    .describe('With REDIS_DURABILITY=replica: how many replicas must have it before a buyer is told (1).'),
+  ROLES: z
+    .string()
+    .default('all')
+    .transform(text => text.split(',').map(role => role.trim()))
+    .refine(
+      roles => roles.every(role => role === 'all' || (ROLES as readonly string[]).includes(role)),
+      `must be all, or some of ${ROLES.join(', ')}, separated by commas`,
+    )
+    .transform(roles => ROLES.filter(role => roles.includes('all') || roles.includes(role)))
+    .describe(
+      'What this process of a cluster does: edge (HTTP), worker (places orders), keeper (sweeps, rebuilds, reconciles).',
+    ),
   FENCE_MS: whole(100, 600_000)
     .prefault('5000')
     .describe('How long an edge may rely on what it last read from the ledger.'),

@@ -5,27 +5,32 @@
 
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import type { Counted } from '../base/meters.ts'
+import type { Counted, Meters } from '../base/meters.ts'
 import type { OrderId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
 import type { Violation } from '../domain/promises/violation.ts'
 import { countPieces } from '../flows/count-pieces.ts'
-import { createNews } from '../flows/news.ts'
+import type { GateView } from '../flows/gate-view.ts'
+import { createNews, type News } from '../flows/news.ts'
 import type { OnSale, Shelf } from '../flows/on-sale.ts'
-import type { NearGate } from '../gate/near.ts'
 import type { Orders } from '../ledger/orders.ts'
 import { watchEventLoop } from '../telemetry/event-loop-delay.ts'
 import { createMetrics, METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
+import type { Waiting } from '../telemetry/watched.ts'
 
 interface WatchingParts {
   readonly shelf: Shelf
-  readonly near: NearGate
+  readonly view: GateView
   readonly orders: Orders
   readonly pool: () => { readonly total: number; readonly idle: number; readonly waiting: number }
   readonly sockets: () => number
   readonly ready: () => boolean
   /** Undefined: too many wait to be read. */
   readonly findOrder: (id: OrderId) => Promise<Order | undefined> | undefined
+  /** In a cluster: what waits to be placed. */
+  readonly outbox?: (() => Promise<Waiting>) | undefined
+  /** In a cluster the others hear the news too. */
+  readonly share?: ((news: News, meters: Meters) => News) | undefined
   readonly clock: Clock
   readonly log: Log
 }
@@ -34,7 +39,6 @@ type Fields = Readonly<Record<string, unknown>>
 
 export function createWatching(parts: WatchingParts, signal: AbortSignal) {
   const { shelf, clock, log } = parts
-  const news = createNews()
   const { meters, list, render } = createMetrics(
     {
       pieces: () => countPieces(parts),
@@ -44,9 +48,13 @@ export function createWatching(parts: WatchingParts, signal: AbortSignal) {
       pool: parts.pool,
       sockets: parts.sockets,
       ready: parts.ready,
+      ...(parts.outbox !== undefined && { outbox: parts.outbox }),
     },
     clock,
   )
+
+  const own = createNews()
+  const news = parts.share?.(own, meters) ?? own
 
   function sumOver(figure: (onSale: OnSale) => number): number {
     let sum = 0

@@ -29,8 +29,17 @@ const FAULT_POINTS = [
   'reconcile.found',
   'reconcile.repaired',
   'rebuild.bumped',
+  'rebuild.fenced',
+  'rebuild.drained',
+  'rebuild.loaded',
   'rebuild.snapshot',
   'rebuild.activated',
+  'door.turned',
+  'outbox.take',
+  'outbox.done',
+  'handover.before',
+  'handover.after',
+  'gate.clock',
 ] as const
 
 type FaultPoint = (typeof FAULT_POINTS)[number]
@@ -66,6 +75,12 @@ export function faultPoint(name: FaultPoint): Promise<void> | undefined {
   point.passed += 1
   if (point.on !== 'each' && point.on !== point.passed) return undefined
   return act(name, point.action)
+}
+
+/** The milliseconds a test gave to this point, for what it moves and does not delay; 0 when it gave none. */
+export function faultPointMs(name: FaultPoint): number {
+  const action = armed?.get(name)?.action
+  return action?.kind === 'delay' ? action.ms : 0
 }
 
 async function act(name: string, action: Action): Promise<void> {

@@ -8,6 +8,7 @@
 export const COUNTED = {
   order_asks: [
     'placed',
+    'reserved',
     'same',
     'sold_out',
     'not_enough',
@@ -29,7 +30,21 @@ export const COUNTED = {
   callbacks_forged: ['forged'],
   reconciliation: ['difference', 'repair'],
   promises_broken: ['1', '2', '3', '4', '5', '6', '7', '8'],
-  alarms: ['foreign_order_id', 'ledger_refused', 'wrong_amount', 'unknown_payment', 'refund_impossible'],
+  alarms: [
+    'foreign_order_id',
+    'ledger_refused',
+    'wrong_amount',
+    'unknown_payment',
+    'refund_impossible',
+    'refused_acknowledged',
+    'dead_letter',
+    'gate_clock_skew',
+  ],
+  hand_overs: ['order'],
+  gate_stale: ['reply'],
+  rebuilds: ['begun', 'done', 'failed'],
+  door_turns: ['gate', 'draining', 'ledger', 'shut'],
+  messages_lost: ['unreadable', 'unsaid', 'gap'],
   sockets_opened: ['opened'],
   sockets_refused: ['unauthenticated', 'full', 'draining'],
   sockets_closed: ['left', 'slow', 'one_too_many', 'talkative', 'expired', 'draining', 'unreadable'],
@@ -39,10 +54,17 @@ export type Counted = typeof COUNTED
 export type CountFamily = keyof Counted
 
 /** In milliseconds. */
-export const TIMED = ['gate_reserve', 'ledger_place', 'click_to_row', 'event_loop_delay'] as const
+export const TIMED = [
+  'gate_reserve',
+  'ledger_place',
+  'click_to_row',
+  'event_loop_delay',
+  'outbox_age',
+  'rebuild',
+] as const
 export type Timed = (typeof TIMED)[number]
 
-export const SIZED = ['order_batch', 'finder_batch'] as const
+export const SIZED = ['order_batch', 'finder_batch', 'place_batch'] as const
 export type Sized = (typeof SIZED)[number]
 
 export interface Meters {

@@ -10,6 +10,7 @@ import { systemClock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import { checkLedger } from './doctor-ledger.ts'
 import { checkDisk, checkOpenFiles, checkRuntime, checkSecrets } from './doctor-machine.ts'
+import { checkRedis } from './doctor-redis.ts'
 import type { Finding } from './finding.ts'
 import { print, printJson, table } from './table.ts'
 
@@ -50,7 +51,8 @@ async function examine(): Promise<readonly Finding[]> {
     ]
   }
   const ledger = config.databaseUrl === undefined ? 'embedded ledger' : 'ledger of your own'
-  findings.push({ what: 'settings', state: 'good', found: `${ledger}, ${config.host}:${config.port}` })
+  const gate = config.redis === undefined ? '' : ', gate in Redis'
+  findings.push({ what: 'settings', state: 'good', found: `${ledger}${gate}, ${config.host}:${config.port}` })
   findings.push(await checkDisk(config.dataDir), ...checkSecrets(config.dataDir))
-  return [...findings, ...(await checkLedger(config, systemClock))]
+  return [...findings, ...(await checkLedger(config, systemClock)), ...(await checkRedis(config, systemClock))]
 }

@@ -50,12 +50,13 @@ export function createProgressLine(out: NodeJS.WriteStream, clock: Clock): Progr
 }
 
 function describe(progress: Progress, rate: number): string {
-  const { phase, done, of, orders, refusals, later, errors } = progress
+  const { phase, done, of, orders, refusals, later, errors, reserved, waitsFor } = progress
   const filled = of === 0 ? 0 : Math.round((BAR * done) / of)
   const bar = `${'█'.repeat(filled)}${'░'.repeat(BAR - filled)}`
   const head = `${phase.padEnd(10)} ${bar} ${show(done)}/${show(of)}`
+  if (waitsFor !== undefined) return `${head}  waiting: ${waitsFor}`
   if (phase !== 'stampede') return head
-  return `${head}  ${show(rate)}/s  orders ${show(orders)}  refused ${show(refusals)}  later ${show(later)}  errors ${show(errors)}`
+  return `${head}  ${show(rate)}/s  orders ${show(orders)}  refused ${show(refusals)}  later ${show(later)}  errors ${show(errors)}${reserved > 0 ? `  reserved ${show(reserved)}` : ''}`
 }
 
 function show(value: number): string {

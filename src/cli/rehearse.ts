@@ -13,6 +13,8 @@ import { serve } from '../app/lifecycle.ts'
 import { systemClock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import { systemRandom } from '../base/random.ts'
+import { type Cluster, readClusterFile } from '../rehearsal/cluster-file.ts'
+import type { FaultPlan } from '../rehearsal/mid-run-fault.ts'
 import { DEFAULT_MIX, parseMix } from '../rehearsal/mix.ts'
 import type { RehearsalOptions } from '../rehearsal/rehearsal-options.ts'
 import { rehearse } from '../rehearsal/rehearse.ts'
@@ -20,6 +22,7 @@ import { renderReport } from '../rehearsal/report/report.ts'
 import type { Rehearsal } from '../rehearsal/result.ts'
 import type { Shape } from '../rehearsal/shape.ts'
 import { startThrowawayServer } from '../rehearsal/throwaway-server.ts'
+import { chooseVictim, FAULTS, killVictim } from '../rehearsal/victim.ts'
 import { wholeNumber } from './number.ts'
 import { createProgressLine } from './progress-line.ts'
 import { print, printJson } from './table.ts'
@@ -37,6 +40,8 @@ interface Options {
   readonly against?: string
   readonly token?: string
   readonly buyerSecret?: string
+  readonly fault?: string
+  readonly cluster?: string
   readonly report?: string
   readonly json?: boolean
 }
@@ -48,6 +53,7 @@ const BUYERS_MAX = 1_000_000
 const CONNECTIONS_MIN = 256
 const CONNECTIONS_MAX = 10_000
 const BUYERS_PER_CONNECTION = 25
+const CLUSTER_FILE = './data/cluster/cluster.json'
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000 } as const
 
 export function addRehearse(program: Command): void {
@@ -68,6 +74,11 @@ export function addRehearse(program: Command): void {
     .option('--against <url>', 'a running server instead of a throwaway one; the sale is its own and marked REHEARSAL')
     .option('--token <token>', 'operator token, with --against (default: STAMPEDE_TOKEN or ADMIN_TOKEN)')
     .option('--buyer-secret <secret>', 'with --against: sign buyers as the shop does, instead of guest sign-in')
+    .option('--fault <part>', `kill a part of the cluster in the middle of the run: ${FAULTS.join(', ')}`)
+    .option(
+      '--cluster <file>',
+      `the cluster on this machine, as its supervisor describes it (default: ${CLUSTER_FILE})`,
+    )
     .option('--report <file>', 'where the report goes (default: rehearsal-TIME.html here)')
     .option('--json', 'for machines')
     .action(run)
@@ -79,18 +90,23 @@ export function addRehearse(program: Command): void {
 
 async function run(options: Options): Promise<void> {
   const asked = read(options)
+  const fault = readFault(options)
+  const cluster = readCluster(options)
   const stopping = new AbortController()
   // The second time is an impatient one. The throwaway server ends with us, however we end.
   const interrupt = () => (stopping.signal.aborted ? process.exit(INTERRUPTED) : stopping.abort())
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, interrupt)
   const line = createProgressLine(process.stderr, systemClock)
-  const { place, kind, stop } = await takePlace(options, stopping.signal, line.say)
+  const { place, kind, stop } = await takePlace(options, cluster, stopping.signal, line.say)
   let result: Rehearsal
   try {
     line.say(
       `seed ${asked.seed}: ${asked.buyers.toLocaleString('en-GB')} buyers, ${asked.units.toLocaleString('en-GB')} units`,
     )
-    result = await rehearse({ ...asked, place, kind }, { clock: systemClock, stop: stopping.signal, watch: line.show })
+    result = await rehearse(
+      { ...asked, place, kind, ...(fault !== undefined && { fault }) },
+      { clock: systemClock, stop: stopping.signal, watch: line.show, say: line.say },
+    )
   } finally {
     line.end()
     await stop()
@@ -104,25 +120,58 @@ async function run(options: Options): Promise<void> {
 }
 
 /** Where it is played. `stop` leaves nothing of ours behind. */
-async function takePlace(options: Options, stop: AbortSignal, say: (line: string) => void) {
-  if (options.against === undefined) {
+async function takePlace(
+  options: Options,
+  cluster: Cluster | undefined,
+  stop: AbortSignal,
+  say: (line: string) => void,
+) {
+  const against = options.against ?? cluster?.url
+  if (against === undefined) {
     say('starting a throwaway server')
     const command = [process.execPath, resolve(process.argv[1] ?? ''), SERVER_COMMAND] as const
     const server = await startThrowawayServer([...command], systemClock, systemRandom, stop)
     return { place: server, kind: 'throwaway' as const, stop: () => server.stop() }
   }
-  const token = options.token ?? readCliEnvironment().token
+  const token = options.token ?? cluster?.adminToken ?? readCliEnvironment().token
   if (token === undefined)
     throw new ConfigError('--against needs the operator token: pass --token, or set STAMPEDE_TOKEN')
-  const place = {
-    url: parseUrl(options.against),
-    token,
-    ...(options.buyerSecret !== undefined && { buyerSecret: options.buyerSecret }),
-  }
+  const buyerSecret = options.buyerSecret ?? cluster?.buyerSecret
+  const place = { url: parseUrl(against), token, ...(buyerSecret !== undefined && { buyerSecret }) }
   return { place, kind: 'running' as const, stop: async () => {} }
 }
 
-function read(options: Options): Omit<RehearsalOptions, 'place' | 'kind'> {
+/** What the cluster on this machine says of itself; undefined when none is meant. */
+function readCluster(options: Options): Cluster | undefined {
+  if (options.fault === undefined && options.cluster === undefined) return undefined
+  const path = options.cluster ?? CLUSTER_FILE
+  const cluster = orUsage('--cluster', () => readClusterFile(path))
+  // Its secrets are for its own eyes only, and killing a part of one cluster proves nothing about another.
+  const hosts = [cluster.url, options.against ?? cluster.url].map(url => new URL(parseUrl(url)).hostname)
+  if (hosts[0] !== hosts[1])
+    throw new ConfigError(`--against ${options.against} is not the cluster of ${path}, which is ${cluster.url}`)
+  return cluster
+}
+
+function readFault(options: Options): FaultPlan | undefined {
+  if (options.fault === undefined) return undefined
+  const role = FAULTS.find(one => one === options.fault)
+  if (role === undefined) throw new ConfigError(`--fault: "${options.fault}" is none of ${FAULTS.join(', ')}`)
+  const path = options.cluster ?? CLUSTER_FILE
+  // Better to say so before the first buyer than in the middle.
+  orUsage('--fault', () => chooseVictim(path, role))
+  return { role, strike: () => killVictim(path, role) }
+}
+
+function orUsage<T>(option: string, fn: () => T): T {
+  try {
+    return fn()
+  } catch (error) {
+    throw new ConfigError(`${option}: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+function read(options: Options): Omit<RehearsalOptions, 'place' | 'kind' | 'fault'> {
   const shape = readShape(options)
   const buyers = options.buyers ?? (shape.kind === 'replay' ? shape.offsetsMs.length : BUYERS)
   between('--buyers', buyers, 1, BUYERS_MAX)

@@ -29,6 +29,19 @@ export interface Order {
   readonly version: number
 }
 
+/** Pieces taken at the gate that are on their way into the ledger: what becomes an order, or a refusal. */
+export interface Reservation {
+  readonly id: OrderId
+  readonly sale: SaleId
+  readonly item: ItemId
+  readonly buyer: BuyerId
+  readonly attempt: number
+  readonly quantity: number
+  readonly price: Money
+  readonly state: 'reserved'
+  readonly reservedAtMs: number
+}
+
 /** from → the states it may move to, each with the reasons that may close it. */
 const ORDER_MOVES: Readonly<Record<OrderState, Partial<Record<OrderState, readonly CloseReason[]>>>> = {
   pending: { paid: [], closed: ['unpaid', 'cancelled'] },

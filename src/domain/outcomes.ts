@@ -1,6 +1,6 @@
 /** What a click can come to. Expected answers, every one of them a value: no exception travels on the hot path. */
 
-import type { Order } from './order.ts'
+import type { Order, Reservation } from './order.ts'
 
 export type Refusal =
   | { readonly kind: 'sold_out' }
@@ -17,4 +17,8 @@ export type TakeOrderOutcome =
   | { readonly kind: 'placed'; readonly order: Order }
   /** This buyer's order stood already. */
   | { readonly kind: 'same'; readonly order: Order }
+  /** Taken at the gate by this very click and on its way into the ledger. Never behind a gate in the process. */
+  | { readonly kind: 'reserved'; readonly reservation: Reservation }
+  /** This buyer's reservation stood already and is on its way into the ledger. */
+  | { readonly kind: 'same_reserved'; readonly reservation: Reservation }
   | Refusal

@@ -41,7 +41,7 @@ export function createOrderRoute(parts: OrderRouteParts) {
   }
 
   function toResponse(outcome: TakeOrderOutcome): Response {
-    return counted(outcome.kind, answerTo(outcome))
+    return counted(outcome.kind === 'same_reserved' ? 'same' : outcome.kind, answerTo(outcome))
   }
 
   /** Answers at once where it can: the crowd that can't win costs no promise. */
@@ -61,7 +61,7 @@ export function createOrderRoute(parts: OrderRouteParts) {
   async function orderOfHolder(request: Request, onSale: OnSale, ticket: string): Promise<Response> {
     const claims = claimsFor(tickets.verify(ticket), onSale.sale.id, onSale.item.id)
     if (claims !== undefined) {
-      const repeated = await repeatOrder(take, onSale.item.id, claims.buyer, claims.attempt)
+      const repeated = await repeatOrder(take, onSale, onSale.item.id, claims.buyer, claims.attempt)
       if (repeated !== undefined) return toResponse(repeated)
     }
     return orderAnew(request, onSale, ticket)
@@ -112,7 +112,7 @@ export function createOrderRoute(parts: OrderRouteParts) {
     const ticket = bearerOf(request)
     const claims = ticket === undefined ? undefined : claimsFor(tickets.verify(ticket), saleId, itemId)
     if (claims !== undefined) {
-      const repeated = await repeatOrder(take, itemId, claims.buyer, claims.attempt)
+      const repeated = await repeatOrder(take, undefined, itemId, claims.buyer, claims.attempt)
       if (repeated !== undefined) return toResponse(repeated)
     }
     const nowMs = take.near.nowMs()
@@ -139,6 +139,10 @@ function answerTo(outcome: TakeOrderOutcome): Response {
       return orderResponse(outcome.order.id, JSON.stringify(wireOrder(outcome.order)), 201)
     case 'same':
       return orderResponse(outcome.order.id, JSON.stringify(wireOrder(outcome.order)), 200)
+    case 'reserved':
+      return orderResponse(outcome.reservation.id, JSON.stringify(wireOrder(outcome.reservation)), 202)
+    case 'same_reserved':
+      return orderResponse(outcome.reservation.id, JSON.stringify(wireOrder(outcome.reservation)), 200)
     case 'sold_out':
       return plainProblem('sold_out')
     case 'paused':

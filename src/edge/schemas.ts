@@ -48,7 +48,7 @@ export const itemInput = z
     attemptsMax: z.int().min(1).max(ATTEMPTS_MAX).default(3),
     payWithinSeconds: z.int().min(1).max(YEAR_S).default(900),
     whenGateDown: z.enum(['ledger', 'shut']).default('ledger'),
-    door: z.literal('gate', 'only "gate" is built yet').default('gate'),
+    door: z.enum(['gate', 'ledger']).default('gate'),
     shards: z.literal(1, 'only 1 is built yet').default(1),
   })
   .refine(item => item.listPrice === undefined || item.listPrice.currency === item.price.currency, {

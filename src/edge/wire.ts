@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import { toRfc3339 } from '../base/clock.ts'
 import type { Item } from '../domain/item.ts'
 import { times } from '../domain/money.ts'
-import type { Order } from '../domain/order.ts'
+import type { Order, Reservation } from '../domain/order.ts'
 import type { Payment } from '../domain/payment.ts'
 import { type Sale, saleState } from '../domain/sale.ts'
 import type { AuditLine } from '../flows/audit-sale.ts'
@@ -44,19 +44,23 @@ function wireItem(item: Item, leftOf: LeftOf) {
   }
 }
 
-export function wireOrder(order: Order): z.input<typeof orderAnswer> {
+export function wireOrder(order: Order | Reservation): z.input<typeof orderAnswer> {
+  const { id, sale, item, buyer, attempt, quantity, state } = order
+  const amount = times(order.price, quantity)
+  const reservedAt = toRfc3339(order.reservedAtMs)
+  if (order.state === 'reserved') return { id, sale, item, buyer, attempt, quantity, amount, state, reservedAt }
   return {
-    id: order.id,
-    sale: order.sale,
-    item: order.item,
-    buyer: order.buyer,
-    attempt: order.attempt,
-    quantity: order.quantity,
-    amount: times(order.price, order.quantity),
-    state: order.state,
+    id,
+    sale,
+    item,
+    buyer,
+    attempt,
+    quantity,
+    amount,
+    state,
     ...(order.reason !== undefined && { reason: order.reason }),
     ...(order.supersededBy !== undefined && { supersededBy: order.supersededBy }),
-    reservedAt: toRfc3339(order.reservedAtMs),
+    reservedAt,
     placedAt: toRfc3339(order.placedAtMs),
     ...(order.payByMs !== undefined && { payBy: toRfc3339(order.payByMs) }),
     ...(order.paidAtMs !== undefined && { paidAt: toRfc3339(order.paidAtMs) }),

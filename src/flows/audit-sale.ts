@@ -5,19 +5,18 @@
  */
 
 import type { Clock } from '../base/clock.ts'
-import type { ItemId, OrderId } from '../domain/ids.ts'
+import type { ItemId } from '../domain/ids.ts'
 import type { Door } from '../domain/item.ts'
 import { checkPromises } from '../domain/promises/check.ts'
 import type { Violation } from '../domain/promises/violation.ts'
 import type { Sale } from '../domain/sale.ts'
-import type { NearGate } from '../gate/near.ts'
+import type { Look } from '../gate/gate.ts'
 import type { ItemAudit, Orders } from '../ledger/orders.ts'
-import type { Shelf } from './on-sale.ts'
+import type { GateView } from './gate-view.ts'
 
 export interface AuditParts {
   readonly orders: Orders
-  readonly near: NearGate
-  readonly shelf: Shelf
+  readonly view: GateView
   readonly clock: Clock
 }
 
@@ -28,7 +27,7 @@ export interface AuditLine {
   readonly pending: number
   readonly paid: number
   readonly closed: number
-  /** Undefined while the gate does not have the item. */
+  /** Undefined while the gate does not have the item, is away, or does not sell it: then the ledger alone is judged. */
   readonly gate: { readonly left: number; readonly held: number } | undefined
   /** Taken at the gate, not in the ledger yet. */
   readonly outbox: number
@@ -48,24 +47,34 @@ export interface AuditLine {
 const LOOKS_MAX = 8
 const LOOK_AGAIN_MS = 15
 
+/** What the gate shows of one item, and what is on its way from it. */
+interface Shown {
+  readonly look: Look | undefined
+  readonly onTheWay: number
+}
+
 export async function auditItems(parts: AuditParts, sale: Sale): Promise<readonly AuditLine[]> {
   for (let look = 1; ; look++) {
-    const before = new Map(sale.items.map(({ id }) => [id, versionOf(parts, id)]))
-    const lines = (await parts.orders.audit(sale.id)).map(line => compare(parts, sale, line, before.get(line.item)))
+    const before = await show(parts, sale)
+    const audits = await parts.orders.audit(sale.id)
+    const after = await show(parts, sale)
+    const lines = audits.map(audit => compare(sale, audit, before(audit.item), after(audit.item)))
     if (look === LOOKS_MAX || lines.every(line => line.consistent)) return lines
     await parts.clock.sleep(LOOK_AGAIN_MS)
   }
 }
 
-/** Undefined while reservations are at the ledger: then the gate is not at rest. */
-function versionOf({ near, shelf }: AuditParts, item: ItemId): number | undefined {
-  return (shelf.get(item)?.unsettled.size ?? 0) > 0 ? undefined : near.lookNow(item)?.version
+async function show({ view }: AuditParts, sale: Sale): Promise<(item: ItemId) => Shown> {
+  const items = sale.items.map(({ id }) => id)
+  const [looks, onTheWay] = await Promise.all([view.look(items), view.onTheWay(items)])
+  return item => ({ look: looks.get(item), onTheWay: onTheWay.get(item) ?? 0 })
 }
 
-function compare(parts: AuditParts, sale: Sale, audit: ItemAudit, versionBefore: number | undefined): AuditLine {
+function compare(sale: Sale, audit: ItemAudit, before: Shown, after: Shown): AuditLine {
   const { gateEpoch, oldestReleaseMs, gone, ...line } = audit
-  const look = parts.near.lookNow(line.item)
-  const outbox = look === undefined ? 0 : piecesOf(parts.shelf.get(line.item)?.unsettled)
+  // Behind these doors no gate sells it, whatever one still shows.
+  const look = line.door === 'ledger' || line.door === 'shut' ? undefined : after.look
+  const outbox = after.onTheWay
   const gate = look === undefined ? undefined : { left: look.left, held: look.held }
   const onTheWay = outbox + line.releases
   const gateAgrees =
@@ -86,15 +95,15 @@ function compare(parts: AuditParts, sale: Sale, audit: ItemAudit, versionBefore:
     gate,
     outbox,
     gateAgrees,
-    moving: versionBefore === undefined || versionBefore !== versionOf(parts, line.item),
+    moving: !atRest(before, after),
     addsUp,
     violations,
     consistent: addsUp && gateAgrees && gateEpoch <= line.epoch && violations.length === 0,
   }
 }
 
-function piecesOf(unsettled: ReadonlyMap<OrderId, { readonly quantity: number }> | undefined): number {
-  let pieces = 0
-  for (const { quantity } of unsettled?.values() ?? []) pieces += quantity
-  return pieces
+/** The gate did not change while the ledger was read, and nothing was under way from one to the other. */
+function atRest(before: Shown, after: Shown): boolean {
+  const version = before.look?.version
+  return version !== undefined && version === after.look?.version && before.onTheWay + after.onTheWay === 0
 }

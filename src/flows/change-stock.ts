@@ -7,6 +7,7 @@
  */
 
 import type { Clock } from '../base/clock.ts'
+import { Fault } from '../base/fault.ts'
 import { faultPoint } from '../base/fault-points.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { ChangeWish, OpenChange, Stock, StockChange } from '../ledger/stock.ts'
@@ -67,7 +68,17 @@ async function finish(parts: ChangeStockParts, wish: ChangeWish, no: number): Pr
 
 /** Brings gate and ledger together on every change that is under way, of one item or of all. The keeper does this too. */
 export async function settleChanges(parts: ChangeStockParts, item: string | undefined): Promise<void> {
-  for (const change of await parts.stock.open(item)) await settleChange(parts, change)
+  let away: Fault | undefined
+  for (const change of await parts.stock.open(item)) {
+    try {
+      await settleChange(parts, change)
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      // The next change may be of an item whose gate is there.
+      away = error
+    }
+  }
+  if (away !== undefined) throw away
 }
 
 async function settleChange({ gate, stock }: ChangeStockParts, change: OpenChange): Promise<void> {

@@ -1,23 +1,22 @@
 /** Where the pieces of all items on sale are, added up: for whoever watches the system as a whole. Costs the ledger a statement per sale. */
 
 import type { SaleId } from '../domain/ids.ts'
-import type { NearGate } from '../gate/near.ts'
 import type { Orders } from '../ledger/orders.ts'
 import type { Pieces } from '../telemetry/watched.ts'
+import type { GateView } from './gate-view.ts'
 import type { Shelf } from './on-sale.ts'
 
 export async function countPieces(parts: {
   readonly shelf: Shelf
-  readonly near: NearGate
+  readonly view: Pick<GateView, 'look'>
   readonly orders: Pick<Orders, 'audit'>
 }): Promise<Pieces> {
   const sum = { available: 0, left: 0, held: 0, pending: 0, paid: 0, releasing: 0, oldestReleaseMs: 0 }
   const sales = new Set<SaleId>()
-  for (const { sale, item } of parts.shelf.values()) {
-    sales.add(sale.id)
-    const look = parts.near.lookNow(item.id)
-    sum.left += look?.left ?? 0
-    sum.held += look?.held ?? 0
+  for (const { sale } of parts.shelf.values()) sales.add(sale.id)
+  for (const look of (await parts.view.look([...parts.shelf.keys()])).values()) {
+    sum.left += look.left
+    sum.held += look.held
   }
   for (const sale of sales) {
     for (const line of await parts.orders.audit(sale)) {

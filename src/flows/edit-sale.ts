@@ -9,17 +9,15 @@
 
 import { assert } from '../base/assert.ts'
 import { toRfc3339 } from '../base/clock.ts'
-import type { Loop } from '../base/loop.ts'
 import type { IdMaker } from '../base/snowflake.ts'
 import type { ItemId, SaleId } from '../domain/ids.ts'
 import type { Item } from '../domain/item.ts'
 import type { Money } from '../domain/money.ts'
 import type { Sale, SaleRule, StoredSaleState } from '../domain/sale.ts'
-import type { NearGate } from '../gate/near.ts'
 import type { Editing, FieldChange, SaleWrite } from '../ledger/editing.ts'
 import type { Sales } from '../ledger/sales.ts'
 import type { NewSale } from './create-sale.ts'
-import type { Shelf } from './on-sale.ts'
+import type { PassOn } from './pass-on.ts'
 
 type NewItem = NewSale['items'][number]
 
@@ -76,9 +74,7 @@ export interface EditSaleParts {
   readonly editing: Editing
   readonly sales: Sales
   readonly ids: Pick<IdMaker, 'next'>
-  readonly near: NearGate
-  readonly shelf: Shelf
-  readonly keeper: Pick<Loop, 'round'>
+  readonly passOn: PassOn
   readonly changed: () => void
 }
 
@@ -96,10 +92,10 @@ export async function editSale(parts: EditSaleParts, id: SaleId, edit: SaleEdit,
   if (decided === undefined) return { kind: 'missing' }
   if (decided.kind !== 'decided') return decided
   parts.changed()
-  await parts.keeper.round()
+  const passed = await parts.passOn(id, false)
   const sale = await parts.sales.find(id)
   if (sale === undefined) return { kind: 'missing' }
-  return sale.items.every(item => showsWindow(parts, sale, item.id)) ? { kind: 'done', sale } : { kind: 'busy' }
+  return passed ? { kind: 'done', sale } : { kind: 'busy' }
 }
 
 export async function deleteSale(parts: EditSaleParts, id: SaleId, by: string): Promise<DeleteSaleOutcome> {
@@ -108,13 +104,6 @@ export async function deleteSale(parts: EditSaleParts, id: SaleId, by: string): 
   if (removed) return { kind: 'done' }
   const sale = await parts.sales.find(id)
   return sale === undefined ? { kind: 'missing' } : { kind: 'not_possible', state: sale.state }
-}
-
-/** Items that nobody sells here have no window to show. */
-function showsWindow({ near, shelf }: EditSaleParts, sale: Sale, item: ItemId): boolean {
-  const look = shelf.get(item)?.current ? near.lookNow(item) : undefined
-  if (look === undefined || sale.state === 'over') return true
-  return look.opensAtMs === sale.opensAtMs && look.closesAtMs === sale.closesAtMs
 }
 
 function editDraft(sale: Sale, edit: SaleEdit, ids: Pick<IdMaker, 'next'>): SaleWrite | Refused {

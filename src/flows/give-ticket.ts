@@ -3,10 +3,11 @@
  * With a live order the ticket carries that order's attempt, so that asking again finds it; after a closed one the next attempt.
  */
 
-import type { BuyerId } from '../domain/ids.ts'
+import type { BuyerId, OrderId } from '../domain/ids.ts'
 import type { Sale } from '../domain/sale.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { NearGate } from '../gate/near.ts'
+import type { Orders } from '../ledger/orders.ts'
 import type { OnSale } from './on-sale.ts'
 
 interface TicketTerms {
@@ -25,7 +26,10 @@ type GiveTicketOutcome =
 interface GiveTicketParts {
   readonly gate: Gate
   readonly near: NearGate
+  readonly orders: Pick<Orders, 'list'>
 }
+
+const PAGE = 100
 
 export async function giveTicket(
   parts: GiveTicketParts,
@@ -38,10 +42,38 @@ export async function giveTicket(
     const warm = parts.near.nowMs() >= sale.opensAtMs - sale.warmBeforeMs
     return warm ? { kind: 'busy' } : { kind: 'early', opensAtMs: sale.opensAtMs }
   }
-  const found = await parts.gate.find(onSale.item.id, buyer)
-  if (found.status !== 'ok') return { kind: 'busy' }
-  const live = found.holdings.find(holding => holding.live)
-  const attempt = live?.attempt ?? 1 + found.holdings.reduce((last, holding) => Math.max(last, holding.attempt), 0)
+  const made = await attemptsOf(parts, onSale, buyer)
+  if (made === undefined) return { kind: 'busy' }
+  const live = made.find(one => one.live)
+  const attempt = live?.attempt ?? 1 + made.reduce((last, one) => Math.max(last, one.attempt), 0)
   if (attempt > onSale.item.attemptsMax) return { kind: 'attempts_used' }
   return { kind: 'given', terms: { attempt, notBeforeMs: sale.opensAtMs, expiresAtMs: sale.closesAtMs } }
+}
+
+/** By the gate's books, or behind the ledger's door by the ledger's. Undefined: they can't be read now. */
+async function attemptsOf(
+  parts: GiveTicketParts,
+  onSale: OnSale,
+  buyer: BuyerId,
+): Promise<readonly { readonly attempt: number; readonly live: boolean }[] | undefined> {
+  const item = onSale.item.id
+  if (onSale.door !== 'ledger') {
+    const found = await parts.gate.find(item, buyer)
+    return found.status === 'ok' ? found.holdings : undefined
+  }
+  const made: { readonly attempt: number; readonly live: boolean }[] = []
+  for (let after: OrderId | undefined; ; ) {
+    const page = await parts.orders.list({
+      sale: onSale.sale.id,
+      buyer,
+      limit: PAGE,
+      ...(after !== undefined && { after }),
+    })
+    // A refused order is no attempt.
+    for (const order of page)
+      if (order.item === item && order.reason !== 'refused')
+        made.push({ attempt: order.attempt, live: order.state !== 'closed' })
+    if (page.length < PAGE) return made
+    after = page.at(-1)!.id
+  }
 }

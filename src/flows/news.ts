@@ -4,19 +4,23 @@
  * the current state when it comes back. How many pieces are left is not told here but looked at in the gate, because at the opening it
  * changes with every batch.
  *
- * In this process only; between processes the same words travel over a channel that they share.
+ * In this process only; between processes the same words travel over a channel that they share (`share-news.ts`).
  */
 
-import type { Order } from '../domain/order.ts'
+import type { Order, Reservation } from '../domain/order.ts'
 import type { Sale } from '../domain/sale.ts'
 
 export interface NewsListener {
   /** Called on the way of every placed order: must be quick, and must not throw. */
   orderChanged(order: Order): void
   saleChanged(sale: Sale): void
+  /** A buyer was told "reserved". The order itself follows when it is placed or refused. */
+  orderReserved?(reservation: Reservation): void
+  /** Something may have happened that was not told. */
+  missed?(): void
 }
 
-export interface News extends NewsListener {
+export interface News extends Required<NewsListener> {
   /** From now on, until the end of the process. */
   listen(listener: NewsListener): void
 }
@@ -30,6 +34,12 @@ export function createNews(): News {
     },
     saleChanged(sale) {
       for (const listener of listeners) listener.saleChanged(sale)
+    },
+    orderReserved(reservation) {
+      for (const listener of listeners) listener.orderReserved?.(reservation)
+    },
+    missed() {
+      for (const listener of listeners) listener.missed?.()
     },
   }
 }

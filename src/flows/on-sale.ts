@@ -4,15 +4,16 @@
  * Does not decide anything the gate would not decide again.
  *
  * States of an entry: absent → on sale(epoch) → withdrawn (stale, or the sale is long over) → on sale(higher epoch) …
+ * In a cluster every item that is followed has an entry, whatever its door; only behind `gate` and `ledger` is it current.
  */
 
 import type { Batcher } from '../base/batcher.ts'
 import type { Epoch, ItemId, OrderId } from '../domain/ids.ts'
-import type { Item } from '../domain/item.ts'
-import type { Order } from '../domain/order.ts'
+import type { Door, Item } from '../domain/item.ts'
+import type { Order, Reservation } from '../domain/order.ts'
 import type { Refusal } from '../domain/outcomes.ts'
 import type { Sale } from '../domain/sale.ts'
-import type { Ask } from '../gate/gate.ts'
+import type { Ask, Holding } from '../gate/gate.ts'
 import type { NearGate } from '../gate/near.ts'
 import type { PlaceAsk } from '../ledger/orders.ts'
 
@@ -22,8 +23,12 @@ type Unsettled = Map<OrderId, PlaceAsk>
 /** What a batch came to, for one of its asks. */
 export type Decision =
   | { readonly kind: 'placed'; readonly order: Order }
+  /** Taken, remembered here, and on its way into the ledger: the buyer may be told. */
+  | { readonly kind: 'reserved'; readonly reservation: Reservation }
   /** An order of this buyer stands already; whoever asks reads it from the ledger. */
   | { readonly kind: 'stands'; readonly order: OrderId }
+  /** The same, and it was read already. */
+  | { readonly kind: 'same'; readonly order: Order }
   | Refusal
 
 export interface OnSale {
@@ -41,6 +46,21 @@ export interface OnSale {
   skewed: boolean
   /** The sale is over and the gate knows it. */
   retired: boolean
+  /** In a cluster: the door the ledger showed together with the epoch. Undefined behind a gate in the process. */
+  readonly door?: Door
+}
+
+/** An item as a process of a cluster follows it. */
+export interface Followed extends OnSale {
+  readonly door: Door
+  /** When the read of the ledger was sent that last showed this epoch and this door (E2). Monotonic, ms. */
+  seenAtMs: number
+  /** Batches that are at the gate under this epoch right now. */
+  atGate: number
+  /** When the gate called this epoch stale: a look that was asked for later must show it active again. */
+  staleAtMs: number | undefined
+  /** Of what this process reads of the item in the ledger, for the looks made from it. */
+  version: number
 }
 
 export type Shelf = Map<ItemId, OnSale>
@@ -50,13 +70,38 @@ export const EARLY_WAIT_MS = 100
 
 /** What stands in the way of any new buyer now; undefined when the gate must be asked. */
 export function standing(near: NearGate, onSale: OnSale): Refusal | undefined {
+  if (onSale.skewed) return BUSY
   const look = near.lookNow(onSale.item.id)
-  if (look === undefined || !onSale.current || onSale.skewed) return BUSY
+  if (look === undefined || !onSale.current) return onSale.door === undefined ? BUSY : standingUnsold(near, onSale)
   const nowMs = near.nowMs()
   if (look.state === 'over' || nowMs >= look.closesAtMs) return OVER
   if (nowMs < look.opensAtMs) return { kind: 'early', opensAtMs: look.opensAtMs }
   if (look.state === 'paused') return PAUSED
   return look.left === 0 ? SOLD_OUT : undefined
+}
+
+/** Nobody sells it at this moment: of what the ledger says of its sale, whatever is true of a new buyer beyond that. */
+function standingUnsold(near: NearGate, { sale }: OnSale): Refusal {
+  const nowMs = near.nowMs()
+  if (sale.state === 'over' || nowMs >= sale.closesAtMs) return OVER
+  if (nowMs < sale.opensAtMs) return { kind: 'early', opensAtMs: sale.opensAtMs }
+  return sale.state === 'paused' ? PAUSED : BUSY
+}
+
+/** E2: the ledger's primary has shown this epoch within `fenceMs`, and nobody has said otherwise since. */
+export function mayAcknowledge(onSale: Followed, nowMs: number, fenceMs: number): boolean {
+  return onSale.current && !onSale.skewed && nowMs - onSale.seenAtMs < fenceMs
+}
+
+export function isFollowed(onSale: OnSale | undefined): onSale is Followed {
+  return onSale?.door !== undefined
+}
+
+/** What the gate holds for a buyer, as the buyer sees it. */
+export function toReservation(sale: Sale, item: Item, held: Omit<Holding, 'live'>): Reservation {
+  const { order, buyer, attempt, quantity, reservedAtMs } = held
+  const { price } = item
+  return { id: order, sale: sale.id, item: item.id, buyer, attempt, quantity, price, state: 'reserved', reservedAtMs }
 }
 
 export const BUSY: Refusal = Object.freeze({ kind: 'busy' })

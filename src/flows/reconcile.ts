@@ -3,13 +3,16 @@
  * compared line by line. Repairs never overwrite: a lost release is released, a reservation without a row is placed, anything else about
  * the gate is mended by building it anew from the ledger under a new epoch; captured money is decided again by the same function that
  * decides every capture. What can't be mended is reported and left to a person.
+ *
+ * With a gate elsewhere a reservation may wait in the outbox. Nobody reads along there: books are only compared while it is empty, before
+ * and after, so what is in the gate and in neither ledger nor outbox, twice, is there and nowhere else. Somebody may have been told
+ * "reserved": it is placed as acknowledged, never released on a guess.
  */
 
 import type { Clock } from '../base/clock.ts'
 import { faultPoint } from '../base/fault-points.ts'
 import type { Log } from '../base/log.ts'
-import type { Loop } from '../base/loop.ts'
-import type { OrderId } from '../domain/ids.ts'
+import type { ItemId, OrderId } from '../domain/ids.ts'
 import type { Violation } from '../domain/promises/violation.ts'
 import type { Sale } from '../domain/sale.ts'
 import type { GateBooks } from '../gate/books.ts'
@@ -28,9 +31,10 @@ export interface ReconcileParts extends AuditParts, CaptureParts {
   readonly shelf: Shelf
   readonly clock: Clock
   readonly log: Log
-  /** Takes the item off sale until it is rebuilt. */
-  readonly withdraw: (onSale: OnSale) => void
-  readonly keeper: Pick<Loop, 'round'>
+  /** Is this reservation under way into the ledger, from this very process? */
+  readonly underWay: (item: ItemId, order: OrderId) => boolean
+  /** Takes the item off sale and has it built anew: done when this resolves, or begun. */
+  readonly rebuild: (item: ItemId) => Promise<'rebuilt' | 'rebuilding'>
   readonly onDifferences: (differences: number, repairs: number) => void
   readonly onBroken: (promise: Violation['promise']) => void
 }
@@ -39,6 +43,8 @@ type Difference = Readonly<Record<string, unknown>> & { readonly kind: string }
 
 /** Long enough for anything in flight to land. */
 const SEEN_TWICE_MS = 250
+/** So many are repaired by one call. */
+const AT_ONCE_MAX = 500
 
 export async function reconcileSale(parts: ReconcileParts, sale: Sale): Promise<Report> {
   const differences: Difference[] = []
@@ -86,17 +92,17 @@ async function reconcileItem(
   for (const order of forgotten) differences.push({ kind: 'order_unknown_to_gate', item, order })
   await faultPoint('reconcile.found')
 
-  if (lostReleases.length > 0) {
-    const releases = lostReleases.map(({ order, buyer, attempt }) => ({
+  for (const some of chunksOf(lostReleases)) {
+    const releases = some.map(({ order, buyer, attempt }) => ({
       order,
       buyer,
       attempt,
       outcome: second.refused.has(order) ? ('refused' as const) : ('closed' as const),
     }))
     const done = await parts.gate.release(item, onSale.epoch, releases)
-    if (done.status === 'done') for (const { order } of lostReleases) repairs.push({ kind: 'released', item, order })
+    if (done.status === 'done') for (const { order } of some) repairs.push({ kind: 'released', item, order })
   }
-  if (ghosts.length > 0) await placeGhosts(parts, onSale, ghosts, repairs)
+  for (const some of chunksOf(ghosts)) await placeGhosts(parts, onSale, some, repairs)
   await faultPoint('reconcile.repaired')
   const unmended = forgotten.length + refunded.length
   if (unmended === 0 && (await countsAgree(parts, onSale))) return
@@ -106,9 +112,7 @@ async function reconcileItem(
     differences.push({ kind: 'count', item, gateLeft: look?.left, gateHeld: look?.held })
   }
   // Never "set to N": a new epoch reads the truth.
-  parts.withdraw(onSale)
-  await parts.keeper.round()
-  repairs.push({ kind: 'rebuilt', item })
+  repairs.push({ kind: await parts.rebuild(item), item })
 }
 
 /**
@@ -137,7 +141,7 @@ async function compareBooks(parts: ReconcileParts, onSale: OnSale): Promise<Book
     for (const one of page) if (one.live) inGate.set(one.order, one)
   const { live, releasing } = await parts.reconciling.held(item)
   const unexplained = [...inGate.values()].filter(
-    ({ order }) => !live.has(order) && !releasing.has(order) && !onSale.unsettled.has(order),
+    ({ order }) => !live.has(order) && !releasing.has(order) && !parts.underWay(item, order),
   )
   const rows = new Map((await parts.orders.find(unexplained.map(one => one.order))).map(order => [order.id, order]))
   const closed = unexplained.filter(({ order }) => rows.get(order)?.state === 'closed')
@@ -148,6 +152,10 @@ async function compareBooks(parts: ReconcileParts, onSale: OnSale): Promise<Book
     ghosts: unexplained.filter(({ order }) => !rows.has(order)),
     forgotten: [...live].filter(order => !inGate.has(order)),
   }
+}
+
+function* chunksOf<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let i = 0; i < all.length; i += AT_ONCE_MAX) yield all.slice(i, i + AT_ONCE_MAX)
 }
 
 function twice(first: readonly Holding[], second: readonly Holding[]): readonly Holding[] {

@@ -3,6 +3,7 @@
  * with it; the row is deleted only when the gate has done it (E8). Dying in between repeats the release, which then does nothing.
  */
 
+import { Fault } from '../base/fault.ts'
 import { faultPoint } from '../base/fault-points.ts'
 import type { ItemId } from '../domain/ids.ts'
 import type { Gate } from '../gate/gate.ts'
@@ -16,13 +17,21 @@ export interface ReleaseParts {
 
 const RELEASES_MAX = 1_000
 
-/** Everything that is due now. True when something may be left for the next round. */
+/** Everything that is due now. True when something may be left for the next round. One item whose gate is away does not hold up the others. */
 export async function releaseUnits(parts: ReleaseParts): Promise<boolean> {
   await parts.closings.releaseIdle()
   const due = await parts.closings.releases(RELEASES_MAX)
   let all = true
-  for (const [item, releases] of Map.groupBy(due, release => release.item))
-    if (!(await releaseItem(parts, item, releases))) all = false
+  let away: Fault | undefined
+  for (const [item, releases] of Map.groupBy(due, release => release.item)) {
+    try {
+      if (!(await releaseItem(parts, item, releases))) all = false
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      away = error
+    }
+  }
+  if (away !== undefined) throw away
   return !all || due.length === RELEASES_MAX
 }
 

@@ -1,14 +1,13 @@
 /**
- * An operator moves a sale: publish, pause, resume, end, warm. The ledger moves by compare-and-set and keeps a line in the log; then the
- * keeper passes it on, and the operator hears "done" when the gate has it. Doing it again is no mistake: the first answer may have been lost.
+ * An operator moves a sale: publish, pause, resume, end, warm. The ledger moves by compare-and-set and keeps a line in the log; then it is
+ * passed on, and the operator hears "done" when the gate has it. Doing it again is no mistake: the first answer may have been lost.
  */
 
-import type { Loop } from '../base/loop.ts'
 import type { SaleId } from '../domain/ids.ts'
 import type { Sale, StoredSaleState } from '../domain/sale.ts'
 import type { Sales } from '../ledger/sales.ts'
 import type { NewsListener } from './news.ts'
-import type { Shelf } from './on-sale.ts'
+import type { PassOn } from './pass-on.ts'
 
 export type SaleMove = 'publish' | 'pause' | 'resume' | 'end' | 'warm'
 
@@ -31,8 +30,7 @@ type RunSaleOutcome =
 
 export interface RunSaleParts {
   readonly sales: Sales
-  readonly shelf: Shelf
-  readonly keeper: Pick<Loop, 'round'>
+  readonly passOn: PassOn
   readonly changed: () => void
   readonly news: Pick<NewsListener, 'saleChanged'>
 }
@@ -51,10 +49,9 @@ export async function runSale(parts: RunSaleParts, id: SaleId, move: SaleMove, b
     await parts.sales.move(id, from, to, by, `sale.${move}`)
   }
   parts.changed()
-  await parts.keeper.round()
+  const passed = await parts.passOn(id, move === 'warm')
   const sale = await parts.sales.find(id)
   if (sale === undefined) return { kind: 'missing' }
   parts.news.saleChanged(sale)
-  const warm = move !== 'warm' || sale.items.every(item => parts.shelf.get(item.id)?.current)
-  return warm ? { kind: 'done', sale } : { kind: 'busy' }
+  return passed ? { kind: 'done', sale } : { kind: 'busy' }
 }

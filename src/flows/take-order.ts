@@ -1,6 +1,9 @@
 /**
  * One click, from admitted ask to answer. Refusals are values; only a bug throws.
  * Who has an order already is given that order, whatever else is true: `repeatOrder` is asked before anybody is refused.
+ *
+ * Behind a gate outside the process a reservation may not be in the ledger yet. Then the buyer is told "reserved", under the same rules
+ * whether it is new or stood already: within the fence (E2), and remembered here until it is seen in the ledger (E6).
  */
 
 import type { Batcher } from '../base/batcher.ts'
@@ -10,18 +13,29 @@ import { faultPoint } from '../base/fault-points.ts'
 import type { Meters } from '../base/meters.ts'
 import type { IdMaker } from '../base/snowflake.ts'
 import type { BuyerId, ItemId, OrderId } from '../domain/ids.ts'
-import type { Order } from '../domain/order.ts'
+import type { Order, Reservation } from '../domain/order.ts'
 import type { Refusal, TakeOrderOutcome } from '../domain/outcomes.ts'
-import type { Gate } from '../gate/gate.ts'
+import type { Gate, Holding } from '../gate/gate.ts'
 import type { NearGate } from '../gate/near.ts'
-import type { Orders } from '../ledger/orders.ts'
-import { BUSY, EARLY_WAIT_MS, type OnSale, standing } from './on-sale.ts'
+import type { AttemptKey, Orders } from '../ledger/orders.ts'
+import { type Acknowledged, acknowledge } from './acknowledged.ts'
+import type { NewsListener } from './news.ts'
+import { BUSY, EARLY_WAIT_MS, isFollowed, type OnSale, SOLD_OUT, standing, toReservation } from './on-sale.ts'
 import type { Opening } from './opening.ts'
+import type { Placements } from './placements.ts'
 
 interface Click {
   readonly buyer: BuyerId
   readonly attempt: number
   readonly quantity: number
+}
+
+/** What only a process of a cluster has. */
+interface TakeReservedParts {
+  readonly placements: Pick<Placements, 'wait' | 'forget'>
+  readonly acknowledged: Acknowledged
+  readonly news: Pick<Required<NewsListener>, 'orderReserved'>
+  readonly fenceMs: number
 }
 
 export interface TakeOrderParts {
@@ -34,7 +48,17 @@ export interface TakeOrderParts {
   readonly opening: Opening
   /** Reads orders by id, many at a time: a crowd that asks again costs a few statements, not one each. */
   readonly finder: Batcher<OrderId, Order | undefined>
+  /** The same by attempt, where the gate can't be asked; without it one statement each. */
+  readonly attempts?: Batcher<AttemptKey, Order | undefined>
+  /** Undefined: the gate is in the process, and nobody is told "reserved". */
+  readonly reserved?: TakeReservedParts
 }
+
+type Repeated = Extract<TakeOrderOutcome, { kind: 'same' | 'same_reserved' | 'busy' }>
+
+/** A gate elsewhere may find that it is a moment earlier than we thought: so often is the opening waited for once more. */
+const TOO_EARLY_MAX = 3
+const TOO_EARLY_MS = 5
 
 export async function takeOrder(parts: TakeOrderParts, onSale: OnSale, click: Click): Promise<TakeOrderOutcome> {
   const refused = await admissible(parts, onSale)
@@ -48,60 +72,155 @@ export async function takeOrder(parts: TakeOrderParts, onSale: OnSale, click: Cl
     throw error
   }
   const clickedAtMs = parts.clock.elapsed()
-  const decision = await onSale.line.join({ ...click, order, askedAtMs: parts.clock.now() })
+  const ask = { ...click, order, askedAtMs: parts.clock.now() }
+  let decision = await onSale.line.join(ask)
+  // Nothing was taken, so the same id asks again.
+  for (let i = 0; i < TOO_EARLY_MAX && decision?.kind === 'early' && isNear(parts, decision.opensAtMs); i++) {
+    await parts.opening.wait(onSale.item.id, TOO_EARLY_MS)
+    decision = await onSale.line.join(ask)
+  }
   if (decision === undefined) return BUSY
-  if (decision.kind === 'placed') parts.meters.time('click_to_row', parts.clock.elapsed() - clickedAtMs)
+  const outcome = decision.kind === 'reserved' ? await awaitPlaced(parts, onSale, decision.reservation) : decision
+  if (outcome.kind === 'placed') parts.meters.time('click_to_row', parts.clock.elapsed() - clickedAtMs)
 
   const before = faultPoint('answer.before')
   if (before) await before
-  return decision.kind === 'stands' ? sameOrder(parts, decision.order) : decision
+  return outcome.kind === 'stands' ? sameOrder(parts, onSale, click.buyer, outcome.order) : outcome
 }
 
 /** Waits for the opening when it is about to come; otherwise what stands in the way, if anything does. */
 async function admissible(parts: TakeOrderParts, onSale: OnSale): Promise<Refusal | undefined> {
   for (;;) {
     const refused = standing(parts.near, onSale)
-    if (refused?.kind !== 'early' || refused.opensAtMs - parts.near.nowMs() > EARLY_WAIT_MS) return refused
+    if (refused?.kind !== 'early' || !isNear(parts, refused.opensAtMs)) return refused
     const waited = parts.opening.wait(onSale.item.id, refused.opensAtMs - parts.near.nowMs())
     if (waited === undefined) return BUSY
     await waited
   }
 }
 
+function isNear({ near }: TakeOrderParts, opensAtMs: number): boolean {
+  return opensAtMs - near.nowMs() <= EARLY_WAIT_MS
+}
+
+/** A moment for the worker: placed is a better answer than reserved, and costs the buyer less than asking again. */
+async function awaitPlaced(parts: TakeOrderParts, onSale: OnSale, reservation: Reservation): Promise<TakeOrderOutcome> {
+  const row = await parts.reserved?.placements.wait(reservation.id)
+  if (row === undefined) {
+    parts.reserved?.news.orderReserved(reservation)
+    return { kind: 'reserved', reservation }
+  }
+  if (row.reason !== 'refused') return { kind: 'placed', order: row }
+  return row.supersededBy === undefined ? SOLD_OUT : sameOrder(parts, onSale, reservation.buyer, row.supersededBy)
+}
+
 /**
  * The order that this buyer's attempt led to earlier, if any. `busy`: there may be one, but it can't be read now.
- * Asks the gate where it has the item, and the ledger where it has not (a sale long over, an attempt of another epoch).
+ * Asks the gate where it has the item, and the ledger where it has not (a sale long over, an attempt of another epoch, the ledger's door).
  */
 export async function repeatOrder(
   parts: TakeOrderParts,
+  onSale: OnSale | undefined,
   item: ItemId,
   buyer: BuyerId,
   attempt: number,
-): Promise<Extract<TakeOrderOutcome, { kind: 'same' | 'busy' }> | undefined> {
-  const found = await parts.gate.find(item, buyer)
-  if (found.status === 'ok') {
-    const holding = found.holdings.find(held => held.attempt === attempt)
-    return holding === undefined ? undefined : sameOrder(parts, holding.order)
-  }
+): Promise<Repeated | undefined> {
   try {
-    const order = await parts.orders.findByAttempt(item, buyer, attempt)
-    return order === undefined ? undefined : { kind: 'same', order }
+    if (onSale?.door === 'ledger') return inLedger(await byAttempt(parts, item, buyer, attempt))
+    const found = await parts.gate.find(item, buyer)
+    if (found.status === 'ok') {
+      const holding = found.holdings.find(held => held.attempt === attempt)
+      return holding === undefined ? undefined : await sameHolding(parts, onSale, holding)
+    }
+    const order = await byAttempt(parts, item, buyer, attempt)
+    // The gate alone knows of what is not in the ledger yet, and it does not answer: this buyer may be one of those.
+    if (order === undefined && isFollowed(onSale) && standing(parts.near, onSale)?.kind !== 'over')
+      return { kind: 'busy' }
+    return inLedger(order)
   } catch (error) {
     if (error instanceof Fault) return { kind: 'busy' }
     throw error
   }
 }
 
-/** An order the gate knows by its id. Not in the ledger yet means unsettled: asking again in a moment settles it. */
-async function sameOrder(
-  parts: TakeOrderParts,
-  id: OrderId,
-): Promise<{ kind: 'same'; order: Order } | { kind: 'busy' }> {
+function inLedger(order: Order | undefined): Repeated | undefined {
+  return order === undefined ? undefined : { kind: 'same', order }
+}
+
+/** Where too many wait to be read, the fault says so: that nobody could look does not mean that nothing is there. */
+async function byId(parts: TakeOrderParts, id: OrderId): Promise<Order | undefined> {
+  return parts.finder.join(id) ?? tooMany()
+}
+
+function byAttempt(parts: TakeOrderParts, item: ItemId, buyer: BuyerId, attempt: number): Promise<Order | undefined> {
+  if (parts.attempts === undefined) return parts.orders.findByAttempt(item, buyer, attempt)
+  return parts.attempts.join({ item, buyer, attempt }) ?? tooMany()
+}
+
+function tooMany(): never {
+  throw new Fault('line_full', 'too many wait to be read', { retryable: true })
+}
+
+/**
+ * What the gate knows of this attempt, first as the ledger has it. Not there yet: asked through the line as if anew, so that the gate says
+ * `same` in a call that makes it last as long as what it says to a new buyer (E11).
+ */
+async function sameHolding(parts: TakeOrderParts, onSale: OnSale | undefined, held: Holding): Promise<Repeated> {
+  const order = await byId(parts, held.order)
+  if (order !== undefined) return { kind: 'same', order }
+  if (parts.reserved === undefined || onSale === undefined || !held.live) return { kind: 'busy' }
+  const { buyer, attempt, quantity } = held
+  const ask = { order: parts.ids.next(), buyer, attempt, quantity, askedAtMs: parts.clock.now() }
+  const decision = await onSale.line.join(ask)
+  if (decision?.kind === 'stands') return sameOrder(parts, onSale, buyer, decision.order)
+  if (decision?.kind !== 'reserved') return { kind: 'busy' }
+  // It was refused and forgotten meanwhile, and there was another piece: this very click has reserved it.
+  parts.reserved.placements.forget(decision.reservation.id)
+  return { kind: 'same_reserved', reservation: decision.reservation }
+}
+
+/** An order that stands, known by its id. Read from the ledger, or where it is not there yet, from the gate. */
+async function sameOrder(parts: TakeOrderParts, onSale: OnSale, buyer: BuyerId, id: OrderId): Promise<Repeated> {
   try {
-    const order = await parts.finder.join(id)
-    return order === undefined ? { kind: 'busy' } : { kind: 'same', order }
+    const order = await byId(parts, id)
+    if (order !== undefined) return { kind: 'same', order }
+    // Behind a gate in the process it is unsettled: asking again in a moment settles it.
+    return parts.reserved === undefined
+      ? { kind: 'busy' }
+      : await sameReserved(parts, parts.reserved, onSale, buyer, id)
   } catch (error) {
     if (error instanceof Fault) return { kind: 'busy' }
     throw error
   }
+}
+
+/** Told again, it is acknowledged again: within the fence (E2), and remembered like the first time (E6), with the holding's own attempt. */
+async function sameReserved(
+  parts: TakeOrderParts,
+  reserved: TakeReservedParts,
+  onSale: OnSale,
+  buyer: BuyerId,
+  id: OrderId,
+): Promise<Repeated> {
+  const known = reserved.acknowledged.find(id)?.reservation
+  const reservation = known ?? (await heldAtGate(parts, onSale, buyer, id))
+  if (reservation === undefined || reservation.buyer !== buyer) return { kind: 'busy' }
+  // Read after the gate: what has been placed since is never shown as less than that.
+  const order = await byId(parts, id)
+  if (order !== undefined) return { kind: 'same', order }
+  const { acknowledged, fenceMs } = reserved
+  return acknowledge({ acknowledged, fenceMs, clock: parts.clock }, onSale, reservation)
+    ? { kind: 'same_reserved', reservation }
+    : { kind: 'busy' }
+}
+
+async function heldAtGate(
+  parts: TakeOrderParts,
+  { sale, item }: OnSale,
+  buyer: BuyerId,
+  id: OrderId,
+): Promise<Reservation | undefined> {
+  const found = await parts.gate.find(item.id, buyer)
+  const held = found.status === 'ok' ? found.holdings.find(one => one.order === id && one.live) : undefined
+  return held === undefined ? undefined : toReservation(sale, item, held)
 }

@@ -7,9 +7,10 @@ import type { ItemId, SaleId } from '../domain/ids.ts'
 import type { Sale } from '../domain/sale.ts'
 import type { Sales } from '../ledger/sales.ts'
 import { type AuditLine, type AuditParts, auditItems } from './audit-sale.ts'
-import type { OnSale } from './on-sale.ts'
+import type { OnSale, Shelf } from './on-sale.ts'
 
 export interface WatchSaleParts extends AuditParts {
+  readonly shelf: Shelf
   readonly sales: Pick<Sales, 'find'>
 }
 

@@ -1,5 +1,7 @@
 /** Node ids, leased in the ledger: two processes never make ids under the same number in the same millisecond. */
 
+import type { Epoch, ItemId } from '../domain/ids.ts'
+
 interface NodeLease {
   readonly node: number
   /** Make no id in a millisecond up to this one: the previous holder may have. */
@@ -8,10 +10,27 @@ interface NodeLease {
   readonly untilMs: number
 }
 
+/** A process that may hold what is not in the ledger yet (an edge or a worker of a cluster), or one that never does. */
+export type NodeKind = 'holding' | 'plain'
+
 export interface Nodes {
   /** `nowMs` is the caller's wall clock, which its ids are made from. */
-  lease(holder: string, nowMs: number): Promise<NodeLease>
-  /** Undefined: the lease lapsed and somebody else holds the id. */
+  lease(holder: string, nowMs: number, kind: NodeKind): Promise<NodeLease>
+  /** Undefined: the lease lapsed and somebody else holds the id. One that lapsed and was not handed on stands again. */
   renew(node: number, holder: string, nowMs: number): Promise<number | undefined>
+  /** Only for a process that holds nothing which is not in the ledger: it is settled. Whoever can't say so lets the lease lapse. */
   giveBack(node: number, holder: string, lastMs: number): Promise<void>
+  /** E4: this process has seen these epochs and holds nothing older of these items. False: the lease was lost. */
+  confirm(
+    node: number,
+    holder: string,
+    seen: readonly { readonly item: ItemId; readonly epoch: Epoch }[],
+  ): Promise<boolean>
+  /**
+   * E4, E10: holding processes that have not confirmed this epoch of the item. `waiting` have a lease; `lapsed` had one, did not give it
+   * back, and are not settled: what they acknowledged last may not be in the ledger.
+   */
+  unconfirmed(item: ItemId, epoch: Epoch): Promise<{ readonly waiting: number; readonly lapsed: number }>
+  /** Lapsed processes whose lease ended before this moment (by the ledger's clock) left nothing behind: everything they reserved is in the ledger. */
+  settle(beforeMs: number): Promise<void>
 }

@@ -33,6 +33,28 @@ export type PlaceReply =
   /** Another epoch owns the item (E5). Nothing was written. */
   | { readonly status: 'stale' }
 
+/** What became of an ask that went straight to the ledger, behind the `ledger` door. Only `placed` writes a row. */
+export type DirectPlacing =
+  | { readonly verdict: 'placed'; readonly order: Order }
+  /** This id, this attempt, or another live order of this buyer stands already. */
+  | { readonly verdict: 'same'; readonly order: Order }
+  | { readonly verdict: 'not_enough' }
+  | { readonly verdict: 'attempts_used' }
+  /** The id belongs to another buyer's order. */
+  | { readonly verdict: 'foreign' }
+  /** No order of this buyer, and the window or the operator forbids a new one. */
+  | { readonly verdict: 'not_now' }
+
+/** The window is judged by the ledger's clock, under the item lock. */
+export type DirectReply =
+  | {
+      readonly status: 'ok' | 'early' | 'over' | 'paused'
+      readonly available: number
+      readonly placings: readonly DirectPlacing[]
+    }
+  /** The door is not `ledger`, or the epoch is another (E5). Nothing was written. */
+  | { readonly status: 'stale' }
+
 /** What the gate is built from, read under one item lock (E9). */
 interface SnapshotTerms {
   readonly available: number
@@ -72,6 +94,13 @@ export interface ItemAudit {
   readonly gateEpoch: Epoch
 }
 
+/** One attempt of one buyer. */
+export interface AttemptKey {
+  readonly item: ItemId
+  readonly buyer: BuyerId
+  readonly attempt: number
+}
+
 export interface OrderQuery {
   readonly sale: SaleId
   readonly state?: OrderState
@@ -83,10 +112,19 @@ export interface OrderQuery {
 export interface Orders {
   /** A batch of one item, decided in arrival order, in one transaction. `acknowledged`: the buyers were told "reserved" already. */
   place(item: ItemId, epoch: Epoch, acknowledged: boolean, asks: readonly PlaceAsk[]): Promise<PlaceReply>
+  /** Straight into the ledger, decided in arrival order: only while the door is `ledger` and the epoch is this one (E5, E10). */
+  placeDirectly(item: ItemId, epoch: Epoch, asks: readonly PlaceAsk[]): Promise<DirectReply>
+  /**
+   * A reservation that can't be placed for a reason of its own: its order is born closed/refused. The same id again changes nothing, and
+   * an order that stands under it is given back as it is. Undefined: the id is another buyer's, or no row can hold it.
+   */
+  refuse(item: ItemId, epoch: Epoch, ask: PlaceAsk): Promise<Order | undefined>
   /** Takes the item for a new epoch: door = draining in the same act (E3). */
   bump(item: ItemId): Promise<Epoch>
   /** Compare-and-set on the epoch. False: somebody else has bumped since. */
   turn(item: ItemId, epoch: Epoch, door: Door): Promise<boolean>
+  /** An operator decides (E10): from `shut` to `ledger`, under the epoch it has. True also if the ledger sells it already. */
+  openLedgerDoor(item: ItemId, by: string): Promise<boolean>
   /** Reads what the gate needs under one item lock and makes `epoch` the one whose entries are placed (E5, E9). Undefined: not our epoch any more. */
   snapshot(
     item: ItemId,
@@ -95,6 +133,8 @@ export interface Orders {
   ): Promise<SnapshotTerms | undefined>
   find(ids: readonly OrderId[]): Promise<readonly Order[]>
   findByAttempt(item: ItemId, buyer: BuyerId, attempt: number): Promise<Order | undefined>
+  /** The same for many at once, in no particular order; those that led to nothing are missing. */
+  findByAttempts(keys: readonly AttemptKey[]): Promise<readonly Order[]>
   ofBuyer(buyer: BuyerId, after: OrderId | undefined, limit: number): Promise<readonly Order[]>
   list(query: OrderQuery): Promise<readonly Order[]>
   audit(sale: SaleId): Promise<readonly ItemAudit[]>

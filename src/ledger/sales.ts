@@ -19,6 +19,10 @@ export interface Sales {
   list(options: { readonly drafts: boolean; readonly limit: number }): Promise<readonly Sale[]>
   /** Sales that a gate must know now: not a draft, warm-up begun, not over. By the ledger's clock. */
   warmDue(): Promise<readonly Sale[]>
+  /** Sales that a process of a cluster keeps an eye on: not a draft, warm-up begun, ended less than an hour ago. Read from the primary (E2). */
+  followed(): Promise<{ readonly nowMs: number; readonly sales: readonly Sale[] }>
+  /** Items of sales that ended longer ago and are not settled: a gate that was away may still hold reservations of them. */
+  unsettledItems(max: number): Promise<readonly ItemId[]>
   /** False when the sale was not in one of the `from` states. */
   move(id: SaleId, from: readonly StoredSaleState[], to: StoredSaleState, by: string, action: string): Promise<boolean>
   /** The warm-up begins at once. */

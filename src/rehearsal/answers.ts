@@ -21,6 +21,7 @@ const REFUSALS: Readonly<Record<string, Exclude<ToldAnswer['kind'], 'placed' | '
   '503 busy': 'busy',
   '401 ticket_invalid': 'invalid',
 }
+const FROM_PROXY: ReadonlySet<number> = new Set([502, 503, 504])
 const WITH_ORDER: Readonly<Record<number, 'placed' | 'reserved' | 'same'>> = {
   201: 'placed',
   202: 'reserved',
@@ -38,6 +39,11 @@ export function readOrderAnswer(answer: Answer): ToldAnswer | Unexpected {
   if (refusal !== undefined) return { kind: refusal }
   if (code === '409 not_enough') return { kind: 'not_enough', left: Number(readJson(answer)?.left) }
   return unexpected(answer)
+}
+
+/** Said by a proxy that lost the server behind it, or has none: whatever was asked for may have happened. */
+export function isFromProxy(answer: Answer): boolean {
+  return FROM_PROXY.has(answer.status) && codeOf(answer) === ''
 }
 
 export function readOrder(answer: Answer): ToldOrder | undefined {

@@ -3,6 +3,7 @@
  * (an open loop), and latency counts from the intended moment, so a slow server can't hide behind a slow client.
  *
  * A buyer: clicks → told "later" or nothing at all → clicks again with the same ticket … → settled with an order or a refusal.
+ * Told "reserved": looks until the order is placed or refused (`reserved.ts`); only that is a final answer.
  * With an order: pays, cancels or walks away. Refused: comes back if units do (`comeBack`).
  */
 
@@ -10,12 +11,14 @@ import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { ToldOrder } from '../domain/promises/snapshot.ts'
 import { Agenda } from './agenda.ts'
-import { readOrderAnswer } from './answers.ts'
+import { isFromProxy, readOrderAnswer } from './answers.ts'
 import type { Answer } from './client/connection.ts'
 import type { Job, Pool } from './client/pool.ts'
 import { createFates, type Fates } from './fates.ts'
 import type { Mix } from './mix.ts'
+import { CALM, type Patience } from './patience.ts'
 import type { Requests } from './requests.ts'
+import { createReserved, type Reserved } from './reserved.ts'
 import type { Credentials } from './sign-in.ts'
 import type { Stream, Tally } from './tally.ts'
 
@@ -33,6 +36,7 @@ interface CrowdParts {
   /** The opening, on the clock's `elapsed`. */
   readonly openMs: number
   readonly tally: Tally
+  readonly patience?: Patience
 }
 
 type ClickKind = 'early' | 'first' | 'double' | 'retry' | 'again' | 'bot'
@@ -49,7 +53,8 @@ const DOUBLE_MS = [30, 400] as const
 /** What "Retry-After: 1" asks for, and a little, so that not all of them come at once. */
 const LATER_MS = [1_000, 1_400] as const
 const LOST_MS = [150, 600] as const
-const TRIES_MAX = 40
+/** Whoever hears nothing at all for so many clicks slows down. */
+const SOON_TRIES = 8
 const BOT_CLICKS = 5
 
 export class Crowd {
@@ -58,6 +63,8 @@ export class Crowd {
   readonly #orders: readonly Buffer[]
   readonly #bots: readonly Buffer[]
   readonly #fates: Fates
+  readonly #reserved: Reserved
+  readonly #patience: Patience
   readonly #tries: Uint8Array
   /** What each buyer was told in the end. */
   readonly settled: (string | undefined)[]
@@ -67,25 +74,47 @@ export class Crowd {
   constructor(parts: CrowdParts) {
     const { names, credentials, requests, mix } = parts
     this.#parts = parts
+    this.#patience = parts.patience ?? CALM
     this.#orders = credentials.tickets.map(ticket => requests.order(ticket))
     this.#bots = botRequests(parts)
     this.#tries = new Uint8Array(names.length)
     this.settled = new Array(names.length)
     this.#agenda = new Agenda(this.#plan())
-    this.#fates = createFates({
-      mix,
+    const asking = {
       random: parts.random,
       tally: parts.tally,
       requests,
-      send: (bytes, answered, lost) => this.#send(bytes, answered, lost),
-      later: (afterMs, act) => this.#agenda.add({ atMs: this.#nowMs() + afterMs, act, buyer: -1 }),
-      tell: (buyer, order, sentMs, nowMs) => this.#tell(buyer, order.attempt, { kind: 'same', order }, sentMs, nowMs),
-      tokenOf: buyer => credentials.tokens[buyer]!,
+      send: this.#send.bind(this),
+      later: (afterMs: number, act: () => void) => this.#agenda.add({ atMs: this.#nowMs() + afterMs, act, buyer: -1 }),
+      nowMs: () => this.#nowMs(),
+      tell: (buyer: number, order: ToldOrder, sentMs: number, nowMs: number) =>
+        this.#tell(buyer, order.attempt, { kind: 'same', order }, sentMs, nowMs),
+      tokenOf: (buyer: number) => credentials.tokens[buyer]!,
+    }
+    this.#fates = createFates({ ...asking, mix, patience: this.#patience })
+    this.#reserved = createReserved({
+      ...asking,
+      settled: ({ buyer, clickedMs, again }, order) => {
+        const nowMs = this.#nowMs()
+        if (order.state === 'closed') parts.tally.count('reserved_refused')
+        else parts.tally.placed.add(nowMs - clickedMs)
+        this.#final(buyer, order, again, nowMs)
+      },
     })
   }
 
   get fates(): Fates {
     return this.#fates
+  }
+
+  /** How many were told of an order, placed or on its way. */
+  get toldCount(): number {
+    return this.holders.size + this.#reserved.count
+  }
+
+  /** How many wait for theirs to be placed. */
+  get reservedCount(): number {
+    return this.#reserved.count
   }
 
   /** How many have a final answer. */
@@ -110,7 +139,7 @@ export class Crowd {
     const nowMs = this.#nowMs()
     let count = 0
     for (let buyer = 0; buyer < this.settled.length && count < most; buyer++) {
-      if (this.settled[buyer] !== 'sold_out') continue
+      if (this.settled[buyer] !== 'sold_out' && this.settled[buyer] !== 'refused') continue
       this.#agenda.add({ atMs: nowMs + this.#between([0, 200]), act: 'again', buyer })
       count += 1
     }
@@ -156,7 +185,8 @@ export class Crowd {
     const { tally, openMs } = this.#parts
     const nowMs = nowElapsedMs - openMs
     this.#open -= 1
-    const said = answer === undefined ? ({ kind: 'unknown' } as const) : readOrderAnswer(answer)
+    const lost = answer === undefined || (this.#patience.proxyMayLose && isFromProxy(answer))
+    const said = lost ? ({ kind: 'unknown' } as const) : readOrderAnswer(answer)
     if (click.kind === 'bot') {
       this.#heardByBot(said, nowMs)
       return
@@ -170,24 +200,20 @@ export class Crowd {
     tally.count(said.kind)
     tally.add(STREAM_OF[said.kind], nowMs)
     if (click.kind !== 'early' && said.kind !== 'unknown') tally.asked.add(nowMs - click.atMs)
-    if (said.kind === 'placed') tally.placed.add(nowMs - click.atMs)
+    if (said.kind === 'placed') tally.placed.add(nowMs - this.#firstClickMs(click))
     this.#tell(click.buyer, 1, said, click.sentMs, nowElapsedMs)
     switch (said.kind) {
       case 'placed':
       case 'reserved':
       case 'same':
-        if (!this.holders.has(click.buyer)) {
-          this.holders.set(click.buyer, said.order)
-          this.#fates.decide(click.buyer, said.order, click.kind === 'again')
-        }
-        this.#settle(click, 'order', nowMs)
+        this.#hasOrder(click, said.order, nowMs)
         return
       case 'busy':
       case 'rate_limited':
         this.#again(click, LATER_MS)
         return
       case 'unknown':
-        this.#again(click, LOST_MS)
+        this.#again(click, this.#tries[click.buyer]! < SOON_TRIES ? LOST_MS : LATER_MS)
         return
       case 'early':
         // Before the opening that was to be expected; after it, our clocks differ by a little.
@@ -201,6 +227,33 @@ export class Crowd {
     }
   }
 
+  #hasOrder(click: Click, order: ToldOrder, nowMs: number): void {
+    const { buyer, kind } = click
+    const again = kind === 'again'
+    if (this.holders.has(buyer)) this.#settle(click, 'order', nowMs)
+    else if (order.state === 'reserved')
+      this.#reserved.wait({ buyer, order: order.id, clickedMs: this.#firstClickMs(click), again })
+    else this.#final(buyer, order, again, nowMs)
+  }
+
+  /** A retry does not make the wait shorter: it began with the buyer's first click. */
+  #firstClickMs({ kind, buyer, atMs }: Click): number {
+    return kind === 'retry' || kind === 'double' ? Math.min(atMs, this.#parts.arrivalsMs[buyer]!) : atMs
+  }
+
+  /** The last word about an order that this buyer was told of for the first time. */
+  #final(buyer: number, order: ToldOrder, again: boolean, nowMs: number): void {
+    if (this.holders.has(buyer)) return
+    this.#reserved.drop(buyer)
+    const kind = again ? 'again' : 'retry'
+    // Nobody but its buyer closes an order here, and this one had no chance to: it was refused.
+    const refused = order.state === 'closed'
+    this.#settle({ kind, buyer }, refused ? 'refused' : 'order', nowMs)
+    if (refused) return
+    this.holders.set(buyer, order)
+    this.#fates.decide(buyer, order, again)
+  }
+
   #heardByBot(said: ReturnType<typeof readOrderAnswer>, nowMs: number): void {
     const { tally } = this.#parts
     if ('order' in said) tally.surprise('an order for a bot without a valid ticket')
@@ -210,14 +263,14 @@ export class Crowd {
   }
 
   #again({ kind, buyer }: Click, range: readonly [number, number]): void {
-    if (kind === 'double' || kind === 'early' || this.settled[buyer] === 'order') return
+    if (kind === 'double' || kind === 'early' || this.settled[buyer] === 'order' || this.#reserved.has(buyer)) return
     this.#tries[buyer]! += 1
-    if (this.#tries[buyer]! > TRIES_MAX) return
+    if (this.#tries[buyer]! > this.#patience.clicksMax) return
     this.#agenda.add({ atMs: this.#nowMs() + this.#between(range), act: kind === 'again' ? 'again' : 'retry', buyer })
   }
 
   /** An order is the last word; a refusal only until a click of the same buyer brings one. */
-  #settle({ kind, buyer }: Click, word: string, nowMs: number): void {
+  #settle({ kind, buyer }: Pick<Click, 'kind' | 'buyer'>, word: string, nowMs: number): void {
     if (kind === 'early' || this.settled[buyer] === 'order') return
     if (kind === 'double' && word !== 'order') return
     this.settled[buyer] = word

@@ -3,6 +3,8 @@
 import type { Clock } from '../base/clock.ts'
 import type { OrderFacts, PaymentFacts, Snapshot, Told } from '../domain/promises/snapshot.ts'
 import { ANSWER_MS_MAX } from './client/pool.ts'
+import { CALM } from './patience.ts'
+import { untilQuiet } from './quiet.ts'
 import type { Stage, WireAudit, WireOrder } from './stage.ts'
 
 export interface Books {
@@ -11,10 +13,15 @@ export interface Books {
   readonly snapshot: Snapshot
 }
 
-const QUIET_MS_MAX = 10_000
-const LOOK_MS = 100
+/** How long what is still on its way is waited for, and who hears of it. */
+interface Waiting {
+  readonly msMax: number
+  readonly watch: (waitsFor: string) => void
+}
 
-/** `firstEpoch`: what the item was sold under when the sale was published. */
+const BRIEFLY: Waiting = { msMax: CALM.quietMsMax, watch: () => {} }
+
+/** `firstEpoch`: what the item was sold under when the sale was published. `quiet`: nobody asks for anything any more. */
 export async function gatherFacts(
   stage: Stage,
   clock: Clock,
@@ -22,13 +29,9 @@ export async function gatherFacts(
   firstEpoch: number,
   told: readonly Told[],
   quiet: boolean,
+  waiting: Waiting = BRIEFLY,
 ): Promise<Books> {
-  const untilMs = clock.elapsed() + (quiet ? QUIET_MS_MAX : 0)
-  let audit = await stage.audit(sale)
-  while ((audit.outbox > 0 || audit.releases > 0) && clock.elapsed() < untilMs) {
-    await clock.sleep(LOOK_MS)
-    audit = await stage.audit(sale)
-  }
+  let audit = await untilQuiet(stage, clock, sale, quiet ? waiting.msMax : 0, waiting.watch)
   const orders = await stage.orders(sale)
   if (quiet) audit = await stage.audit(sale)
   const payments = await paymentsOf(stage, orders)

@@ -5,19 +5,22 @@
 
 import type { Random } from '../base/random.ts'
 import type { ToldOrder } from '../domain/promises/snapshot.ts'
-import { codeOf, readJson, readOrder } from './answers.ts'
+import { codeOf, isFromProxy, readJson, readOrder } from './answers.ts'
 import type { Answer } from './client/connection.ts'
 import type { Mix } from './mix.ts'
+import type { Patience } from './patience.ts'
 import type { Requests } from './requests.ts'
 import type { Tally } from './tally.ts'
 
 interface FatesParts {
   readonly mix: Mix
+  readonly patience: Patience
   readonly random: Random
   readonly tally: Tally
   readonly requests: Requests
   readonly send: (bytes: Buffer, answered: Answered, lost: () => void) => void
   readonly later: (afterMs: number, act: () => void) => void
+  readonly nowMs: () => number
   readonly tell: (buyer: number, order: ToldOrder, sentMs: number, nowMs: number) => void
   readonly tokenOf: (buyer: number) => string
 }
@@ -34,24 +37,24 @@ export interface Fates {
 
 const THINKING_MS = [200, 1_500] as const
 const LOOK_MS = 250
-const LOOKS_MAX = 60
-const TRIES_MAX = 10
+const LATER_MS = 1_000
 
 export function createFates(parts: FatesParts): Fates {
-  const { mix, random, tally, requests, tokenOf } = parts
+  const { mix, patience, random, tally, requests, tokenOf } = parts
   let [paid, cancelled, walkedAway] = [0, 0, 0]
   let canPay = true
 
   /** Sends until there is an answer that is not "later". */
-  function ask(what: string, bytes: Buffer, answered: Answered, tries = TRIES_MAX): void {
+  function ask(what: string, bytes: Buffer, answered: Answered, tries = patience.callsMax): void {
     const again = (why: string) => {
-      if (tries > 1) parts.later(1_000, () => ask(what, bytes, answered, tries - 1))
-      else tally.surprise(`${what}: ${why}, ${TRIES_MAX} times`)
+      if (tries > 1) parts.later(LATER_MS, () => ask(what, bytes, answered, tries - 1))
+      else tally.surprise(`${what}: ${why}, ${patience.callsMax} times`)
     }
     parts.send(
       bytes,
       (answer, sentMs, nowMs) => {
-        if (answer.status === 503 || answer.status === 429) again(`${answer.status} ${codeOf(answer)}`)
+        if (isLater(answer) || (patience.proxyMayLose && isFromProxy(answer)))
+          again(`${answer.status} ${codeOf(answer)}`.trim())
         else answered(answer, sentMs, nowMs)
       },
       () => again('no answer'),
@@ -66,22 +69,22 @@ export function createFates(parts: FatesParts): Fates {
         tally.surprise(`payment: ${answer.status} ${codeOf(answer)}`)
       else
         ask('approval', requests.approve(payUrl), approved => {
-          if (approved.status === 200) lookUntilPaid(buyer, id, LOOKS_MAX)
+          if (approved.status === 200) lookUntilPaid(buyer, id, parts.nowMs() + patience.paidMsMax)
           else tally.surprise(`approval: ${approved.status} ${codeOf(approved)}`)
         })
     })
   }
 
   /** The provider tells the server, the server tells the buyer. */
-  function lookUntilPaid(buyer: number, id: string, looks: number): void {
+  function lookUntilPaid(buyer: number, id: string, untilMs: number): void {
     ask('look', requests.look(id, tokenOf(buyer)), (answer, sentMs, nowMs) => {
       const order = answer.status === 200 ? readOrder(answer) : undefined
       if (order === undefined) tally.surprise(`look: ${answer.status} ${codeOf(answer)}`)
       else if (order.state === 'paid') {
         paid += 1
         parts.tell(buyer, order, sentMs, nowMs)
-      } else if (looks > 0) parts.later(LOOK_MS, () => lookUntilPaid(buyer, id, looks - 1))
-      else tally.surprise('approved, but not paid after 15 s')
+      } else if (parts.nowMs() < untilMs) parts.later(LOOK_MS, () => lookUntilPaid(buyer, id, untilMs))
+      else tally.surprise(`approved, but not paid after ${patience.paidMsMax / 1000} s`)
     })
   }
 
@@ -116,4 +119,9 @@ export function createFates(parts: FatesParts): Fates {
       return canPay
     },
   }
+}
+
+/** An order that is not written down yet can neither be paid nor cancelled: that too is only a matter of waiting. */
+function isLater(answer: Answer): boolean {
+  return answer.status === 503 || answer.status === 429 || (answer.status === 409 && codeOf(answer) === 'not_placed')
 }

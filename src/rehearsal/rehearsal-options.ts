@@ -1,5 +1,6 @@
 /** What a rehearsal is asked for. */
 
+import type { FaultPlan } from './mid-run-fault.ts'
 import type { Mix } from './mix.ts'
 import type { Rehearsal } from './result.ts'
 import type { Shape } from './shape.ts'
@@ -15,4 +16,6 @@ export interface RehearsalOptions {
   /** With the shop's secret buyers' tokens are signed here; without it buyers are guests. */
   readonly place: Place & { readonly buyerSecret?: string }
   readonly kind: Rehearsal['server']['kind']
+  /** A part of the cluster to kill in the middle. */
+  readonly fault?: FaultPlan
 }

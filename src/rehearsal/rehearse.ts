@@ -12,7 +12,10 @@ import type { Target } from './client/connection.ts'
 import { Pool } from './client/pool.ts'
 import { Crowd, STIR_MS } from './crowd.ts'
 import { type Books, gatherFacts } from './facts.ts'
+import { describeFault, strikeMidway } from './mid-run-fault.ts'
 import { checkOpenFiles } from './open-files.ts'
+import { CALM, HURT, type Patience } from './patience.ts'
+import { untilQuiet } from './quiet.ts'
 import type { RehearsalOptions } from './rehearsal-options.ts'
 import { createRequests } from './requests.ts'
 import type { Rehearsal } from './result.ts'
@@ -24,19 +27,24 @@ import { Tally } from './tally.ts'
 
 /** What is going on, for whoever watches. */
 export interface Progress {
-  readonly phase: 'connecting' | 'signing in' | 'tickets' | 'waiting' | 'stampede' | 'checking'
+  readonly phase: 'connecting' | 'signing in' | 'tickets' | 'waiting' | 'stampede' | 'settling' | 'checking'
   readonly done: number
   readonly of: number
   readonly orders: number
   readonly refusals: number
   readonly later: number
   readonly errors: number
+  /** Buyers whose order is on its way. */
+  readonly reserved: number
+  /** What is waited for, if anything. */
+  readonly waitsFor: string | undefined
 }
 
 interface RehearseParts {
   readonly clock: Clock
   readonly stop: AbortSignal
   readonly watch: (progress: Progress) => void
+  readonly say: (line: string) => void
 }
 
 /** The opening is never nearer than this while tickets are being given out. */
@@ -44,7 +52,6 @@ const OPENING_MS_MIN = 2_000
 const OPENING_MS_FIRST = 3_500
 const TICKETS_PER_MS = 8
 const WATCH_MS = 100
-const COME_BACK_ROUNDS = 5
 const COME_BACK_PER_UNIT = 3
 const BOT_CONNECTIONS_MAX = 50
 const LAST_ANSWERS_MS = 1_000
@@ -54,7 +61,9 @@ export async function rehearse(options: RehearsalOptions, parts: RehearseParts):
   const { place } = options
   const bots = Math.min(BOT_CONNECTIONS_MAX, Math.ceil(options.buyers * options.mix.bots))
   checkOpenFiles(options.connections + bots)
+  const patience = options.fault === undefined ? CALM : HURT
   const stage = createStage(place, clock)
+  const audience = createStage(place, clock, patience.operatorMsMax)
   const { serverMsAtZero } = await stage.meet()
   const serverNow = () => clock.elapsed() + serverMsAtZero
   const startedAt = toRfc3339(serverNow())
@@ -64,21 +73,26 @@ export async function rehearse(options: RehearsalOptions, parts: RehearseParts):
   let partial: string | null = null
   let crowd: Crowd | undefined
   let books: Books | undefined
+  let fault: Rehearsal['fault'] = null
   let firstEpoch = 0
   let seen: Progress = {
     phase: 'connecting',
     done: 0,
     of: options.connections,
-
     orders: 0,
     refusals: 0,
     later: 0,
     errors: 0,
+    reserved: 0,
+    waitsFor: undefined,
   }
-  const show = (phase: Progress['phase'], done: number, of: number) => {
+  const show = (phase: Progress['phase'], done: number, of: number, waitsFor?: string) => {
     const { orders, refusals, later, errors } = tally.totals
-    seen = { phase, done, of, orders, refusals, later, errors }
+    const reserved = crowd?.reservedCount ?? 0
+    seen = { phase, done, of, orders, refusals, later, errors, reserved, waitsFor }
   }
+  const settling = (waitsFor: string | undefined) =>
+    show(waitsFor === undefined ? 'stampede' : 'settling', crowd?.settledCount ?? 0, options.buyers, waitsFor)
   const over = new AbortController()
   const target = targetOf(place.url, notes)
   const pools: Pool[] = []
@@ -96,6 +110,7 @@ export async function rehearse(options: RehearsalOptions, parts: RehearseParts):
         connections,
         clock,
         addressOf: seat => (isLoopback(target.host) ? addressOf(first + seat) : undefined),
+        reopenTriesMax: patience.reopenTriesMax,
       })
     const pool = await open(options.connections, 256).catch(cannotConnect)
     pools.push(pool)
@@ -135,13 +150,31 @@ export async function rehearse(options: RehearsalOptions, parts: RehearseParts):
       arrivalsMs,
       openMs,
       tally,
+      patience,
     })
     show('waiting', names.length, names.length)
     await clock.sleep(openMs - STIR_MS - clock.elapsed(), stop)
     show('stampede', 0, names.length)
-    await crowd.run(stop)
+    const ran = new AbortController()
+    const striking =
+      options.fault === undefined
+        ? undefined
+        : strikeMidway(options.fault, {
+            clock,
+            openMs,
+            units: options.units,
+            lastArrivalMs: arrivalsMs.reduce((last, atMs) => Math.max(last, atMs), 0),
+            told: () => crowd?.toldCount ?? 0,
+            over: AbortSignal.any([ran.signal, stop]),
+          }).then(struck => {
+            fault = struck
+            parts.say(describeFault(struck))
+          })
+    await crowd.run(stop).finally(() => ran.abort())
+    await striking
     if (pool.gone) throw new Fault('server_away', 'the server went away in the middle of the rehearsal')
-    await sellReturned(stage, sale.sale, crowd, clock, stop)
+    await sellReturned(audience, sale.sale, crowd, clock, stop, patience, settling)
+    notes.push(...reservedNote(tally))
     if (!crowd.fates.canPay) notes.push('The server does not offer the sandbox, so nobody paid.')
   } catch (error) {
     if (!(error instanceof Fault)) throw error
@@ -152,25 +185,43 @@ export async function rehearse(options: RehearsalOptions, parts: RehearseParts):
   if (stop.aborted) await clock.sleep(LAST_ANSWERS_MS)
   for (const pool of pools) pool.close()
   try {
-    books = await gatherFacts(stage, clock, sale.sale, firstEpoch, tally.told, partial === null)
-    await stage.end(sale.sale)
+    const watch = (waitsFor: string) => show('checking', 0, 1, waitsFor)
+    const waiting = { msMax: patience.quietMsMax, watch }
+    books = await gatherFacts(audience, clock, sale.sale, firstEpoch, tally.told, partial === null, waiting)
+    await audience.end(sale.sale)
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     partial ??= error.message
   }
   over.abort()
-  return summarize({ options, startedAt, sale, opensAtMs, tally, crowd, books, partial, notes, machine: machine() })
+  const found = { options, startedAt, sale, opensAtMs, tally, crowd, books, partial, fault, notes }
+  return summarize({ ...found, machine: machine() })
 }
 
 /** Cancelled units are on sale again: those who went away empty-handed come for them, until all is sold or nobody is left. */
-async function sellReturned(stage: Stage, sale: string, crowd: Crowd, clock: Clock, stop: AbortSignal): Promise<void> {
-  for (let round = 0; round < COME_BACK_ROUNDS && !stop.aborted; round++) {
-    const { available, releases } = await stage.audit(sale)
+async function sellReturned(
+  stage: Stage,
+  sale: string,
+  crowd: Crowd,
+  clock: Clock,
+  stop: AbortSignal,
+  { comeBackRounds, quietMsMax }: Patience,
+  watch: (waitsFor: string | undefined) => void,
+): Promise<void> {
+  for (let round = 0; round < comeBackRounds && !stop.aborted; round++) {
+    const { available } = await untilQuiet(stage, clock, sale, quietMsMax, watch)
+    watch(undefined)
     if (available === 0) return
-    if (releases > 0) await clock.sleep(WATCH_MS, stop)
     if (crowd.comeBack(available * COME_BACK_PER_UNIT) === 0) return
     await crowd.run(stop)
   }
+}
+
+function reservedNote({ answers }: Tally): string[] {
+  const [reserved = 0, refused = 0] = [answers.get('reserved'), answers.get('reserved_refused')]
+  if (reserved === 0) return []
+  const outcome = refused === 0 ? 'none of them was refused afterwards' : `${refused} buyers were refused afterwards`
+  return [`${reserved} answers were "reserved": ${outcome}.`]
 }
 
 async function keepAhead(

@@ -1,6 +1,7 @@
 /** What a rehearsal came to: what `--json` prints, and all that the report shows. Times are milliseconds from the opening. */
 
 import type { Stream } from './tally.ts'
+import type { FaultRole } from './victim.ts'
 
 export interface Latency {
   readonly count: number
@@ -50,6 +51,13 @@ export interface Rehearsal {
     readonly liveOrderRows: number
     readonly consistent: boolean
   } | null
+  /** The part that was killed on purpose, and when; null when none was to be. `missed`: why it was not. */
+  readonly fault: {
+    readonly role: FaultRole
+    readonly part: string | null
+    readonly atMs: number | null
+    readonly missed: string | null
+  } | null
   readonly promises: readonly { readonly no: number; readonly name: string; readonly broken: number }[]
   readonly funnel: readonly { readonly name: string; readonly count: number }[]
   /** Every answer by what it said. */
@@ -59,7 +67,7 @@ export interface Rehearsal {
   readonly peakPerSecond: number
   /** From the intended click to its answer. */
   readonly latency: Latency
-  /** From the intended click to the answer that its order is committed. */
+  /** From the buyer's first intended click to the answer that the order is committed. */
   readonly clickToRow: Latency
   readonly lastAnswerMs: number
   readonly timeline: { readonly fromMs: number; readonly stepMs: number } & Readonly<Record<Stream, readonly number[]>>

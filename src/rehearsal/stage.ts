@@ -59,9 +59,25 @@ const PRICE = { amount: 19_900, currency: 'CNY' }
 const PAGE = 1000
 const PAYMENTS_AT_ONCE = 16
 const TIME_SAMPLES = 9
+const AGAIN_MS = 500
+/** Of the server or of a proxy before it: neither has looked at the request for long. */
+const AWAY: ReadonlySet<number> = new Set([502, 503, 504])
 
-export function createStage(place: Place, clock: Clock) {
+/** `patienceMs`: how long a server that is away is asked again; only for those who change nothing by asking twice. */
+export function createStage(place: Place, clock: Clock, patienceMs = 0) {
   async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const untilMs = clock.elapsed() + patienceMs
+    for (;;) {
+      try {
+        return await callOnce<T>(method, path, body)
+      } catch (error) {
+        if (!(error instanceof Fault && error.retryable) || clock.elapsed() >= untilMs) throw error
+        await clock.sleep(AGAIN_MS)
+      }
+    }
+  }
+
+  async function callOnce<T>(method: string, path: string, body: unknown): Promise<T> {
     const late = new AbortController()
     const done = new AbortController()
     void clock.sleep(ANSWER_MS_MAX, done.signal).then(() => done.signal.aborted || late.abort())
@@ -82,6 +98,12 @@ export function createStage(place: Place, clock: Clock) {
       done.abort()
     }
     const answer = parse(text)
+    if (AWAY.has(status))
+      throw new Fault(
+        String(answer?.code ?? 'server_away'),
+        `${place.url} refused ${method} ${path}: ${String(answer?.detail ?? status)}`,
+        { retryable: true },
+      )
     if (answer === undefined)
       throw new Fault('not_stampede', `what answers on ${place.url} is not a Stampede server: check --against`)
     if (status === 401)

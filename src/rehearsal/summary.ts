@@ -20,17 +20,19 @@ interface Found {
   readonly crowd: Crowd | undefined
   readonly books: Books | undefined
   readonly partial: string | null
+  readonly fault: Rehearsal['fault']
   readonly notes: readonly string[]
   readonly machine: string
 }
 
+const NOT_STRUCK = 'the run ended before its moment came'
 const CURVE = [
   ...Array.from({ length: 45 }, (_, i) => i * 0.02),
   ...[0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.993, 0.995, 0.997, 0.999, 0.9995, 0.9999, 1],
 ]
 
 export function summarize(found: Found): Rehearsal {
-  const { options, tally, crowd, books, partial } = found
+  const { options, tally, crowd, books, partial, fault } = found
   const settled = crowd?.settled ?? []
   const answered = settled.filter(word => word !== undefined).length
   const withOrder = crowd?.holders.size ?? 0
@@ -44,7 +46,9 @@ export function summarize(found: Found): Rehearsal {
   const latency = latencyOf(tally.asked)
   const unexpected = Object.fromEntries(tally.unexpected)
   const lastAnswerMs = round(tally.lastAnswerMs)
-  const judged = judge({ units: options.units, buyers, books, unexpected, partial, p99: latency.p99, lastAnswerMs })
+  const missed = options.fault === undefined ? null : (fault?.missed ?? (fault === null ? NOT_STRUCK : null))
+  const evidence = { units: options.units, buyers, books, unexpected, partial, p99: latency.p99, lastAnswerMs }
+  const judged = judge({ ...evidence, missed })
   const timeline = tally.timeline()
   return {
     ...judged,
@@ -63,6 +67,7 @@ export function summarize(found: Found): Rehearsal {
     },
     buyers,
     books: books === undefined ? null : booksOf(books),
+    fault,
     funnel: [
       { name: 'got a ticket', count: options.buyers },
       { name: 'were answered', count: answered },

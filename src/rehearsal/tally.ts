@@ -16,7 +16,7 @@ export class Tally {
   readonly told: Told[] = []
   /** Every order asked for by a person, from the intended click to its answer, whatever it said. */
   readonly asked = new Histogram()
-  /** Those that were placed: the answer comes after the commit, so this is from the click to the row. */
+  /** Those that were placed: the answer comes after the commit, so this is from the buyer's first click to the row. */
   readonly placed = new Histogram()
   readonly answers = new Map<string, number>()
   readonly unexpected = new Map<string, number>()

@@ -1,5 +1,6 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import type { Books } from './facts.ts'
+import type { WireOrder } from './stage.ts'
 import { judge } from './verdict.ts'
 
 type Evidence = Parameters<typeof judge>[0]
@@ -38,6 +39,7 @@ const GOOD: Evidence = {
   partial: null,
   p99: 12.3,
   lastAnswerMs: 2_345,
+  missed: null,
 }
 
 const reasons = (more: Partial<Evidence>) => judge({ ...GOOD, ...more }).reasons.join('\n')
@@ -71,4 +73,79 @@ test('every way to fail is red and says why', () => {
   expect(reasons({ unexpected: { '500 internal': 3 } })).toContain('3 answers that no buyer should get: 500 internal')
   expect(reasons({ partial: 'interrupted' })).toContain('interrupted')
   expect(judge({ ...GOOD, partial: 'interrupted' }).verdict).toBe('red')
+})
+
+describe('told "reserved"', () => {
+  const row = (id: string, more: Partial<WireOrder> = {}): WireOrder => ({
+    id,
+    item: '7',
+    buyer: `b${id}`,
+    attempt: 1,
+    quantity: 1,
+    amount: { amount: 100, currency: 'CNY' },
+    state: 'pending',
+    placedAt: '2026-11-15T10:00:00.000Z',
+    ...more,
+  })
+  const refused = { state: 'closed', reason: 'refused', closedAt: '2026-11-15T10:00:00.000Z' } as const
+
+  /** The rows, and the buyers of all of them told 202. */
+  function withRows(rows: readonly WireOrder[], tolds: readonly string[], audit: Partial<Books['audit']> = {}): Books {
+    const all = books(audit)
+    const orders = rows.map(order => ({
+      ...order,
+      reason: order.reason,
+      supersededBy: undefined,
+      epoch: undefined,
+      price: order.amount,
+      placedAtMs: 1,
+      paidAtMs: undefined,
+      closedAtMs: order.closedAt === undefined ? undefined : 1,
+    }))
+    const told = tolds.map(id => ({
+      buyer: `b${id}`,
+      item: '7',
+      attempt: 1,
+      quantity: 1,
+      askedAtMs: 1,
+      answeredAtMs: 2,
+      answer: { kind: 'reserved' as const, order: { id, attempt: 1, quantity: 1, state: 'reserved' as const } },
+    }))
+    return { ...all, orders: rows, snapshot: { ...all.snapshot, orders, told } }
+  }
+  const SOLD = { paid: 0, pending: 2 }
+
+  test('and placed is a sale like any other', () => {
+    const placed = withRows([row('1'), row('2')], ['1', '2'], SOLD)
+    expect(judge({ ...GOOD, books: placed }).reasons).toEqual([])
+  })
+
+  test('and then refused by a row of its own breaks no promise', () => {
+    const settled = withRows([row('1'), row('2'), row('3', refused)], ['1', '2', '3'], { ...SOLD, closed: 1 })
+    expect(judge({ ...GOOD, books: settled }).reasons).toEqual([])
+  })
+
+  test('and never heard of again is an order lost', () => {
+    expect(reasons({ books: withRows([row('1'), row('2')], ['1', '2', '3'], SOLD) })).toContain('promise 2 is broken')
+  })
+
+  test('and refused is no reason to have sold less: who was refused still wanted one', () => {
+    const short = { available: 1, pending: 1, paid: 0, closed: 2, gate: { left: 1, held: 1 } }
+    const lost = withRows([row('1'), row('2', refused), row('3', refused)], ['1', '2', '3'], short)
+    expect(reasons({ books: lost })).toContain('sold 1 of 2, though 3 wanted one')
+  })
+
+  test('and without a final word is not answered', () => {
+    const buyers = { all: 3, answered: 2, withOrder: 2, refused: 0, unanswered: 1 }
+    expect(reasons({ buyers, books: withRows([row('1'), row('2')], ['1', '2'], SOLD) })).toContain(
+      '1 buyers have no final answer',
+    )
+  })
+})
+
+test('a part that was to be killed and was not proves nothing', () => {
+  expect(judge({ ...GOOD, missed: 'worker-1 (pid 7) does not run any more' })).toMatchObject({
+    verdict: 'red',
+    reasons: ['no part was killed: worker-1 (pid 7) does not run any more'],
+  })
 })

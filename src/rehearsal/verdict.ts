@@ -16,6 +16,8 @@ interface Evidence {
   readonly partial: string | null
   readonly p99: number
   readonly lastAnswerMs: number
+  /** Why a part that was to be killed was not: then nothing is proved. */
+  readonly missed: string | null
 }
 
 const PROMISES: readonly (readonly [Violation['promise'], string])[] = [
@@ -34,6 +36,7 @@ export function judge(evidence: Evidence): Pick<Rehearsal, 'verdict' | 'sentence
   const violations = books === undefined ? [] : checkPromises(books.snapshot)
   const reasons: string[] = []
   if (partial !== null) reasons.push(partial)
+  if (evidence.missed !== null) reasons.push(`no part was killed: ${evidence.missed}`)
   for (const [promise, found] of Map.groupBy(violations, violation => violation.promise)) {
     const more = found.length > NAMED_MAX ? ` (and ${(found.length - NAMED_MAX).toLocaleString('en-GB')} more)` : ''
     const words = found.slice(0, NAMED_MAX).map(violation => violation.message)
@@ -46,8 +49,8 @@ export function judge(evidence: Evidence): Pick<Rehearsal, 'verdict' | 'sentence
   if (books !== undefined && partial === null) {
     if (!books.audit.consistent) reasons.push('the server’s own audit does not add up')
     const sold = books.audit.pending + books.audit.paid
-    // Who gave an order back wants none any more.
-    const wanted = Math.min(units, buyers.all - books.audit.closed)
+    // Who gave an order back wants none any more. Who was refused still does: a refusal is a closed row, but nobody's wish.
+    const wanted = Math.min(units, buyers.all - (books.audit.closed - refusedPieces(books)))
     if (sold < wanted) reasons.push(`sold ${whole(sold)} of ${whole(units)}, though ${whole(buyers.all)} wanted one`)
   }
   const verdict = reasons.length === 0 ? 'green' : 'red'
@@ -57,6 +60,10 @@ export function judge(evidence: Evidence): Pick<Rehearsal, 'verdict' | 'sentence
     broken: violations.filter(violation => violation.promise === no).length,
   }))
   return { verdict, reasons, promises, sentence: sentenceOf(evidence, verdict, violations, reasons) }
+}
+
+function refusedPieces({ orders }: Books): number {
+  return orders.reduce((sum, order) => sum + (order.reason === 'refused' ? order.quantity : 0), 0)
 }
 
 function sentenceOf(

@@ -17,7 +17,7 @@ import {
   TIMED,
   type Timed,
 } from '../base/meters.ts'
-import { LATENCY_MS, PlainHistogram, type PlainMetric, register, SIZES } from './plain-metric.ts'
+import { LATENCY_MS, PlainHistogram, type PlainMetric, register, SIZES, WAITS_MS } from './plain-metric.ts'
 import { type Watched, watchedMetrics } from './watched.ts'
 
 interface Metrics {
@@ -53,24 +53,45 @@ const FAMILIES: Readonly<Record<CountFamily, readonly [name: string, label: stri
     'Broken promises found, by number. Must stay 0: page somebody.',
   ],
   alarms: ['alarms_total', 'kind', 'What should never happen, and did. Must stay 0: page somebody.'],
+  hand_overs: [
+    'hand_overs_total',
+    undefined,
+    'Acknowledged orders that an edge itself handed to the ledger, because the gate may have forgotten them.',
+  ],
+  gate_stale: ['gate_stale_total', undefined, 'Answers of the gate that this epoch may not sell there any more.'],
+  rebuilds: ['rebuilds_total', 'step', 'Rebuilds of an item in the gate from the ledger, by how far they came.'],
+  door_turns: ['door_turns_total', 'door', 'Items whose door was turned, by which door now sells.'],
+  messages_lost: [
+    'messages_lost_total',
+    'why',
+    'What processes did not hear of each other in passing: not understood, not said, or a gap in the listening.',
+  ],
   sockets_opened: ['sockets_opened_total', undefined, 'WebSockets opened.'],
   sockets_refused: ['sockets_refused_total', 'reason', 'WebSockets refused before the upgrade.'],
   sockets_closed: ['sockets_closed_total', 'reason', 'WebSockets closed, by why.'],
 }
 
-const TIMINGS: Readonly<Record<Timed, readonly [name: string, help: string]>> = {
-  gate_reserve: ['gate_reserve_seconds', 'One batch at the gate.'],
-  ledger_place: ['ledger_place_seconds', 'One batch placed in the ledger, COMMIT included.'],
-  click_to_row: ['click_to_row_seconds', 'From the click (the ask joins the line) to its committed order row.'],
+const TIMINGS: Readonly<Record<Timed, readonly [name: string, help: string, buckets: readonly number[]]>> = {
+  gate_reserve: ['gate_reserve_seconds', 'One batch at the gate.', LATENCY_MS],
+  ledger_place: ['ledger_place_seconds', 'One batch placed in the ledger, COMMIT included.', LATENCY_MS],
+  click_to_row: [
+    'click_to_row_seconds',
+    'From the click (the ask joins the line) to its committed order row.',
+    LATENCY_MS,
+  ],
   event_loop_delay: [
     'event_loop_delay_seconds',
     'How much later than asked a timer fires: what every request waits at least.',
+    LATENCY_MS,
   ],
+  outbox_age: ['outbox_age_seconds', 'How old an entry of the outbox was when it was in the ledger.', WAITS_MS],
+  rebuild: ['rebuild_seconds', 'One rebuild of an item, from the bump to the open door.', WAITS_MS],
 }
 
 const BATCHES: Readonly<Record<Sized, readonly [name: string, help: string]>> = {
   order_batch: ['order_batch_size', 'Asks decided together at the gate.'],
   finder_batch: ['finder_batch_size', 'Orders read from the ledger together.'],
+  place_batch: ['place_batch_size', 'Reservations that a worker placed in the ledger together.'],
 }
 
 const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const
@@ -79,7 +100,7 @@ export function createMetrics(watched: Watched, clock: Clock): Metrics {
   const tallies = Object.fromEntries(
     Object.entries(COUNTED).map(([family, values]) => [family, Object.fromEntries(values.map(which => [which, 0]))]),
   ) as Record<CountFamily, Record<string, number>>
-  const timings = byName(TIMED, () => new PlainHistogram(LATENCY_MS))
+  const timings = byName(TIMED, what => new PlainHistogram(TIMINGS[what][2]))
   const sizes = byName(SIZED, () => new PlainHistogram(SIZES))
   const routes: RouteTally[] = []
 
@@ -176,11 +197,15 @@ function counter(
   }
 }
 
-function histogram([name, help]: readonly [string, string], kept: PlainHistogram, unit: number): PlainMetric {
+function histogram(
+  [name, help]: readonly [string, string, ...unknown[]],
+  kept: PlainHistogram,
+  unit: number,
+): PlainMetric {
   const full = `stampede_${name}`
   return { name: full, help, type: 'histogram', labels: {}, read: () => kept.values(full, {}, unit) }
 }
 
-function byName<K extends string, V>(names: readonly K[], make: () => V): Record<K, V> {
-  return Object.fromEntries(names.map(name => [name, make()])) as Record<K, V>
+function byName<K extends string, V>(names: readonly K[], make: (name: K) => V): Record<K, V> {
+  return Object.fromEntries(names.map(name => [name, make(name)])) as Record<K, V>
 }

@@ -33,6 +33,8 @@ export function register(registry: Registry, metric: PlainMetric): void {
 
 /** Milliseconds, fine below 5: that is where the promise of cheap refusals is kept or broken. */
 export const LATENCY_MS = [0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 25, 50, 100, 250, 500, 1000, 2500]
+/** Milliseconds, for what waits for other processes: a fence alone takes seconds. */
+export const WAITS_MS = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000]
 export const SIZES = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000]
 
 /** Counts per bucket, the last one for all that is larger; then the sum. One array, so that nothing is allocated while counting. */

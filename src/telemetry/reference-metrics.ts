@@ -2,6 +2,7 @@
 
 import { systemClock } from '../base/clock.ts'
 import { createMetrics } from './metrics.ts'
+import { LATENCY_MS, WAITS_MS } from './plain-metric.ts'
 
 const NONE = { total: 0, idle: 0, waiting: 0 }
 
@@ -33,12 +34,14 @@ export function renderMetricsReference(): string {
         `| \`${name}\` | ${type} | ${describeLabels(labels)} | ${help.replaceAll('|', '\\|')} |`,
     ),
     '',
-    'Latency buckets, in milliseconds: 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 25, 50, 100, 250, 500, 1000, 2500. Shown in seconds, as Prometheus wants.',
+    `Latency buckets, in milliseconds: ${LATENCY_MS.join(', ')}. Shown in seconds, as Prometheus wants.`,
+    `What waits for other processes (\`stampede_outbox_age_seconds\`, \`stampede_rebuild_seconds\`): ${WAITS_MS.join(', ')}.`,
     '',
     '## Worth an alert',
     '',
     '- `increase(stampede_promises_broken_total[5m]) > 0` or `increase(stampede_alarms_total[5m]) > 0`: somebody should look now.',
     '- `stampede_release_waiting_seconds > 2`: pieces do not come back in time (promise 3).',
+    '- `stampede_outbox_waiting_seconds > 5`: orders wait for a worker or for the ledger.',
     '- `stampede_ready == 0` for longer than a restart takes.',
     '- `histogram_quantile(0.99, rate(stampede_event_loop_delay_seconds_bucket[1m])) > 0.05`: the process is overloaded.',
     '- `increase(stampede_payment_callbacks_forged_total[5m]) > 10`: somebody tries, or a provider’s key was changed.',

@@ -21,6 +21,14 @@ export interface Pieces {
   readonly oldestReleaseMs: number
 }
 
+/** Reserved at the gate, not in the ledger yet. */
+export interface Waiting {
+  readonly entries: number
+  readonly pieces: number
+  /** How long the oldest entry has waited; 0 when there is none. */
+  readonly oldestMs: number
+}
+
 export interface Watched {
   /** May fail with a fault. */
   pieces(): Promise<Pieces>
@@ -32,6 +40,8 @@ export interface Watched {
   pool(): { readonly total: number; readonly idle: number; readonly waiting: number }
   sockets(): number
   ready(): boolean
+  /** What waits in the outbox, over all items on sale. Absent where there is none. May fail with a fault. */
+  outbox?(): Promise<Waiting>
 }
 
 const PIECES_FRESH_MS = 2_000
@@ -39,6 +49,8 @@ const PIECES_FRESH_MS = 2_000
 export function watchedMetrics(watched: Watched, clock: Clock): readonly PlainMetric[] {
   const startedAtS = clock.now() / 1000
   const pieces = createFresh(clock, () => watched.pieces())
+
+  const outbox = createFresh(clock, async () => watched.outbox?.())
 
   const gauge = (name: string, help: string, read: () => number | undefined | Promise<number | undefined>) =>
     metric('gauge', name, help, read)
@@ -69,6 +81,20 @@ export function watchedMetrics(watched: Watched, clock: Clock): readonly PlainMe
         return now === undefined ? undefined : now.oldestReleaseMs / 1000
       },
     ),
+    gauge(
+      'stampede_outbox_entries',
+      'Batches that wait in the outbox of a cluster.',
+      async () => (await outbox())?.entries,
+    ),
+    gauge(
+      'stampede_outbox_pieces',
+      'Pieces that are reserved there and not in the ledger yet.',
+      async () => (await outbox())?.pieces,
+    ),
+    gauge('stampede_outbox_waiting_seconds', 'How long the oldest of these batches has waited.', async () => {
+      const now = await outbox()
+      return now === undefined ? undefined : now.oldestMs / 1000
+    }),
     gauge('stampede_items_on_sale', 'Items this process is selling.', () => watched.itemsOnSale()),
     gauge('stampede_line_depth', 'Asks that wait before the gate, all items together.', () => watched.lineDepth()),
     gauge('stampede_unsettled', 'Reservations that the ledger has not confirmed yet.', () => watched.unsettled()),
@@ -122,7 +148,7 @@ function metric(
   }
 }
 
-/** The same answer for a while, asked for by one and shared by all; undefined while the ledger is away. */
+/** The same answer for a while, asked for by one and shared by all; undefined while whoever knows it is away. */
 function createFresh<T>(clock: Clock, ask: () => Promise<T>): () => Promise<T | undefined> {
   let answer: Promise<T | undefined> | undefined
   let askedAtMs = Number.NEGATIVE_INFINITY

@@ -383,6 +383,7 @@ export function wrongRequests(scene: Scene): readonly WrongRequest[] {
     create('items.0.quantityMax', { ...sale, items: [{ ...item, quantityMax }] })
   for (const image of ['javascript:x', '//evil', 'x', 'data:,'])
     create('items.0.image', { ...sale, items: [{ ...item, image }] })
+  for (const door of ['shut', 'draining', '', null]) create('items.0.door', { ...sale, items: [{ ...item, door }] })
   create('items.0.shards', { ...sale, items: [{ ...item, shards: 2 }] })
   create('items.0.left', { ...sale, items: [{ ...item, left: 5 }] })
   create('rule', { ...sale, rule: 'draw' })

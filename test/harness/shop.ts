@@ -13,6 +13,9 @@ interface NewItem {
   readonly units: number
   readonly quantityMax?: number
   readonly attemptsMax?: number
+  readonly payWithinSeconds?: number
+  readonly whenGateDown?: 'ledger' | 'shut'
+  readonly door?: 'gate' | 'ledger'
 }
 
 export interface ShopSale {
@@ -62,6 +65,8 @@ type Answer = Told['answer']
 
 /** Longer than any answer may take: an ask that hits it shows up as a broken bound, not as a test that hangs. */
 const ANSWER_MS_MAX = 20_000
+const TICKET_MS_MAX = 20_000
+const TICKET_AGAIN_MS = 50
 const PRICE = { amount: 199_900, currency: 'CNY' }
 
 export class Shop {
@@ -110,21 +115,34 @@ export class Shop {
     }
   }
 
+  /** The operator's cancel. */
+  async cancel(order: string): Promise<void> {
+    await this.#operator('POST', `/orders/${order}/cancel`)
+  }
+
   async ticket(buyer: string, sale: string, item: string): Promise<Ticket> {
     const token = await new SignJWT({ sub: buyer })
       .setProtectedHeader({ alg: 'HS256' })
       .setExpirationTime('1h')
       .sign(this.#secret)
-    const response = await fetch(`${this.#url()}/api/sales/${sale}/items/${item}/ticket`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}` },
-      signal: AbortSignal.timeout(ANSWER_MS_MAX),
-    })
-    const text = await response.text()
-    assertDescribed('POST', new URL(response.url).pathname, response.status, response.headers, text)
-    if (response.status !== 201) throw new Error(`a ticket was refused: ${response.status} ${text}`)
-    const { ticket, attempt } = JSON.parse(text)
-    return { buyer, sale, item, attempt, text: ticket }
+    const untilMs = systemClock.elapsed() + TICKET_MS_MAX
+    for (;;) {
+      const response = await fetch(`${this.#url()}/api/sales/${sale}/items/${item}/ticket`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}` },
+        signal: AbortSignal.timeout(ANSWER_MS_MAX),
+      })
+      const text = await response.text()
+      assertDescribed('POST', new URL(response.url).pathname, response.status, response.headers, text)
+      if (response.status === 201) {
+        const { ticket, attempt } = JSON.parse(text)
+        return { buyer, sale, item, attempt, text: ticket }
+      }
+      // An item that is being warmed, or rebuilt: asking again is what any client does.
+      if (response.status !== 503 || systemClock.elapsed() > untilMs)
+        throw new Error(`a ticket was refused: ${response.status} ${text}`)
+      await systemClock.sleep(TICKET_AGAIN_MS)
+    }
   }
 
   /** One ask. Never rejects for a lost connection: that is an answer too, `unknown`. */
@@ -157,7 +175,8 @@ export class Shop {
   }
 
   /** Resolves in the very moment when that many buyers have been told that their order is placed. */
-  placed(count: number): Promise<void> {
+  placed(share: number): Promise<void> {
+    const count = Math.ceil(share)
     return new Promise(reached => {
       if (this.#placed >= count) reached()
       else this.#waiting.push({ placed: count, reached })

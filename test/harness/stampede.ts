@@ -107,6 +107,10 @@ export class Stampede {
     return this.#url
   }
 
+  running(): boolean {
+    return this.#exit === undefined
+  }
+
   /** Everything it has printed so far. */
   output(): string {
     return this.#output

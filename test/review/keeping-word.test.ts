@@ -4,6 +4,7 @@ import { Fault } from '../../src/base/fault.ts'
 import type { Log } from '../../src/base/log.ts'
 import { noMeters } from '../../src/base/meters.ts'
 import { type DecideParts, decideBatch } from '../../src/flows/decide-batch.ts'
+import { nearView } from '../../src/flows/gate-view.ts'
 import type { Shelf } from '../../src/flows/on-sale.ts'
 import { standing } from '../../src/flows/on-sale.ts'
 import { type ReconcileParts, reconcileSale } from '../../src/flows/reconcile.ts'
@@ -61,7 +62,7 @@ function openShop(change: { orders?: (real: Orders) => Orders; aheadMs?: number 
   const round = () => keepOnSale(warm)
   const reconcile: ReconcileParts = {
     orders,
-    near: gate,
+    view: nearView(gate, shelf),
     shelf,
     clock,
     payments: ledger.payments,
@@ -72,8 +73,13 @@ function openShop(change: { orders?: (real: Orders) => Orders; aheadMs?: number 
     books: gate,
     reconciling: createReconciling(ledger.database),
     log: quiet,
-    withdraw: onSale => withdraw({ log: quiet }, onSale),
-    keeper: { round },
+    underWay: (item, order) => shelf.get(item)?.unsettled.has(order) ?? false,
+    rebuild: async item => {
+      const onSale = shelf.get(item)
+      if (onSale !== undefined) withdraw({ log: quiet }, onSale)
+      await round()
+      return 'rebuilt'
+    },
     onDifferences() {},
     onBroken() {},
   }

@@ -5,7 +5,7 @@ import { sourceOf } from './source.ts'
 import { isSuite, isTest, isTypeScript } from './tree.ts'
 
 const LINES_MAX = 400
-const CODE_FOLDERS = /^(src|test|bench|web|bin)\//
+const CODE_FOLDERS = /^(src|test|bench|cluster|web|bin)\//
 
 /** Written in two halves, so that this file does not hold the words it looks for. */
 const LATER = ['TO', 'FIX', 'XX', 'HA'].map((half, i) => half + ['DO', 'ME', 'X', 'CK'][i])
@@ -129,7 +129,7 @@ export const testsAreFound: Rule = {
       .filter(
         file =>
           /([._]spec|_test)\.[jt]sx?$|\.test\.([jt]sx|m?js)$/.test(file.path) ||
-          (file.path.endsWith('.test.ts') && !/^(src|test|bench|web)\//.test(file.path)),
+          (file.path.endsWith('.test.ts') && !/^(src|test|bench|cluster|web)\//.test(file.path)),
       )
       .map(file => `${file.path}: is never run`),
   breaks: [
@@ -142,7 +142,7 @@ export const testsAreFound: Rule = {
 }
 
 const ROOMS = 'base|domain|admission|catalog|gate|ledger|payment|events|telemetry|flows|edge|app|cli|rehearsal'
-const ROOTED = /^(?:src|test|bench|web|bin|docs|deploy|examples|\.ci)(?:\/|$)/
+const ROOTED = /^(?:src|test|bench|cluster|web|bin|docs|deploy|examples|\.ci)(?:\/|$)/
 const IN_SRC = new RegExp(`^(?:${ROOMS})/|^main\\.ts$`)
 const BARE_FILE = /^[\w.-]+\.(?:ts|mjs|sql|lua|md|json)$/
 

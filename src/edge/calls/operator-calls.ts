@@ -1,5 +1,6 @@
 /** What operators call. */
 
+import { z } from 'zod'
 import {
   auditsAnswer,
   logAnswer,
@@ -116,6 +117,19 @@ export const STOCK_CHANGED = {
   problems: ['idempotency_key_reused'],
 } satisfies Call
 
+export const DOOR_OPENED = {
+  ...operators,
+  method: 'POST',
+  path: '/api/admin/sales/{sale}/items/{item}/door',
+  summary: 'Let the ledger sell an item whose door was shut because the gate is away',
+  more:
+    'In a cluster only. The door is shut when a process that sold the item is gone without a word while the gate is away: what it told ' +
+    "buyers last may be on the gate's disk alone, and may turn into a refusal once the ledger sells. It stands until the gate is back.",
+  body: { schema: z.strictObject({ door: z.literal('ledger') }), example: { door: 'ledger' } },
+  answers: { 200: { what: 'The sale; the ledger sells the item.', body: saleAnswer, example: SALE } },
+  problems: ['not_changeable'],
+} satisfies Call
+
 export const SALE_ORDERS = {
   ...operators,
   method: 'GET',
@@ -226,6 +240,7 @@ export const OPERATOR_CALLS: readonly Call[] = [
   saleMoved('resume'),
   saleMoved('end'),
   STOCK_CHANGED,
+  DOOR_OPENED,
   SALE_ORDERS,
   ANY_ORDER,
   ANY_ORDER_CANCELLED,

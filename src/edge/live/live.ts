@@ -16,7 +16,7 @@ import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Counted, Meters } from '../../base/meters.ts'
 import type { BuyerId, OrderId } from '../../domain/ids.ts'
-import type { Order } from '../../domain/order.ts'
+import type { Order, Reservation } from '../../domain/order.ts'
 import type { News } from '../../flows/news.ts'
 import type { Shelf } from '../../flows/on-sale.ts'
 import type { NearGate } from '../../gate/near.ts'
@@ -56,6 +56,8 @@ interface LiveSocket {
 interface LiveParts {
   readonly findBuyer: ReturnType<typeof createLiveBuyer>
   readonly orders: Pick<Orders, 'ofBuyer'>
+  /** In a cluster: a buyer's latest orders with those that are reserved and not placed yet. */
+  readonly ordersOfBuyer?: (buyer: BuyerId, limit: number) => Promise<readonly (Order | Reservation)[]>
   readonly shelf: Shelf
   readonly near: NearGate
   readonly news: Pick<News, 'listen'>
@@ -107,10 +109,11 @@ export function createLive(parts: LiveParts): Live {
   let publish: (topic: string, text: string) => number = () => 1
   const board = createLiveBoard({ ...parts, tell: tellEverybody })
 
-  const reader = createBatcher<BuyerId, readonly Order[]>({
+  const read = parts.ordersOfBuyer ?? ((buyer: BuyerId, limit: number) => parts.orders.ofBuyer(buyer, undefined, limit))
+  const reader = createBatcher<BuyerId, readonly (Order | Reservation)[]>({
     batchMax: READ_AT_ONCE_MAX,
     lineMax: socketsMax + 1,
-    run: buyers => Promise.all(buyers.map(buyer => parts.orders.ofBuyer(buyer, undefined, ORDERS_SHOWN_MAX))),
+    run: buyers => Promise.all(buyers.map(buyer => read(buyer, ORDERS_SHOWN_MAX))),
   })
 
   function refuse(why: Counted['sockets_refused'][number], answer: Response): Response {
@@ -142,7 +145,7 @@ export function createLive(parts: LiveParts): Live {
       if (data.closed) return
       const oldestFirst = [...orders].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1))
       for (const order of oldestFirst)
-        if (order.version > (data.toldMeanwhile?.get(order.id) ?? -1)) send(socket, orderMessage(order))
+        if (versionOf(order) > (data.toldMeanwhile?.get(order.id) ?? -1)) send(socket, orderMessage(order))
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       // Half a state would be a lie: come back when the ledger answers.
@@ -166,17 +169,32 @@ export function createLive(parts: LiveParts): Live {
     }
   }
 
-  parts.news.listen({
-    orderChanged(order) {
-      const sockets = byBuyer.get(order.buyer)
-      if (sockets === undefined) return
-      const text = orderMessage(order)
+  function tellBuyer(order: Order | Reservation): void {
+    const sockets = byBuyer.get(order.buyer)
+    if (sockets === undefined) return
+    const text = orderMessage(order)
+    for (const socket of sockets) {
+      socket.data.toldMeanwhile?.set(order.id, versionOf(order))
+      send(socket, text)
+    }
+  }
+
+  /** What was not told is read anew, for those whose orders are not being read already. */
+  function showAgain(): void {
+    for (const sockets of byBuyer.values()) {
       for (const socket of sockets) {
-        socket.data.toldMeanwhile?.set(order.id, order.version)
-        send(socket, text)
+        if (socket.data.toldMeanwhile !== undefined || socket.data.because !== undefined) continue
+        socket.data.toldMeanwhile = new Map()
+        void showOrders(socket)
       }
-    },
+    }
+  }
+
+  parts.news.listen({
+    orderChanged: tellBuyer,
+    orderReserved: tellBuyer,
     saleChanged: sale => board.saleChanged(sale),
+    missed: showAgain,
   })
 
   return {
@@ -257,6 +275,11 @@ export function createLive(parts: LiveParts): Live {
   }
 }
 
-function orderMessage(order: Order): string {
+/** A reservation comes before every version of its order. */
+function versionOf(order: Order | Reservation): number {
+  return order.state === 'reserved' ? 0 : order.version
+}
+
+function orderMessage(order: Order | Reservation): string {
   return JSON.stringify({ type: 'order', order: wireOrder(order) })
 }

@@ -112,7 +112,7 @@ export function createRecentFigures(parts: {
         asked,
         limited,
         soldOut,
-        refused: asked - limited - soldOut - of(asks, 'placed', 'same'),
+        refused: asked - limited - soldOut - of(asks, 'placed', 'same', 'reserved'),
         reserved: placed + of(orders, 'refused') + unsettled,
         placed,
         paid: of(orders, 'paid'),

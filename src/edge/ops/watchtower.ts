@@ -10,6 +10,7 @@ import type { SaleId } from '../../domain/ids.ts'
 import type { Sale } from '../../domain/sale.ts'
 import { type AuditLine, auditItems } from '../../flows/audit-sale.ts'
 import { type SaleLook, sellingOf, type WatchSaleParts, watchSale, watchShelf } from '../../flows/watch-sale.ts'
+import type { NearGate } from '../../gate/near.ts'
 import type { Reconciling, Report } from '../../ledger/reconciling.ts'
 import type { Refunds } from '../../ledger/refunds.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
@@ -18,6 +19,7 @@ import { createRecentFigures, type Funnel, type Sample } from './recent-figures.
 import { createTroubleBoard, type Finding, type Trouble } from './trouble-board.ts'
 
 export interface WatchtowerParts extends WatchSaleParts {
+  readonly near: NearGate
   readonly refunds: Refunds
   readonly reconciling: Pick<Reconciling, 'reports'>
   readonly readiness: Readiness

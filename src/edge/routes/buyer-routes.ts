@@ -9,6 +9,7 @@ import { toRfc3339 } from '../../base/clock.ts'
 import type { Counted, Meters } from '../../base/meters.ts'
 import type { Random } from '../../base/random.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
+import { type FindOrdersParts, findOrder, ordersOfBuyer } from '../../flows/find-orders.ts'
 import { giveTicket } from '../../flows/give-ticket.ts'
 import type { Shelf } from '../../flows/on-sale.ts'
 import type { Gate } from '../../gate/gate.ts'
@@ -31,7 +32,7 @@ import { ProblemError, plainProblem, problem } from '../problems.ts'
 import { rateLimitedProblem } from '../rate-limited.ts'
 import { type LeftOf, wireOrder, wireSale } from '../wire.ts'
 
-interface BuyerRouteParts {
+interface BuyerRouteParts extends FindOrdersParts {
   readonly gate: Gate
   readonly near: NearGate
   readonly shelf: Shelf
@@ -151,7 +152,7 @@ export function buyerRoutes(parts: BuyerRouteParts): readonly Route[] {
   async function ownOrders(exchange: Exchange): Promise<Response> {
     const buyer = await parts.identity.buyer(exchange.request)
     const { after, limit } = readQuery(exchange, OWN_ORDERS.query)
-    const found = await parts.orders.ofBuyer(buyer, after || undefined, limit)
+    const found = await ordersOfBuyer(parts, buyer, after || undefined, limit)
     const next = found.length === limit ? (found.at(-1)?.id ?? null) : null
     return json({ orders: found.map(wireOrder), next }, 200, { 'cache-control': 'no-store' })
   }
@@ -159,9 +160,16 @@ export function buyerRoutes(parts: BuyerRouteParts): readonly Route[] {
   async function ownOrder(exchange: Exchange): Promise<Response> {
     const id = idParam(exchange, 'id')
     const buyer = await parts.identity.buyer(exchange.request)
-    const [order] = await parts.orders.find([id])
-    // Another buyer's order is not there, for all this buyer can tell.
-    if (order === undefined || order.buyer !== buyer) throw new ProblemError('not_found', 'You have no such order.')
-    return json(wireOrder(order), 200, { 'cache-control': 'no-store' })
+    const outcome = await findOrder(parts, id, buyer)
+    switch (outcome.kind) {
+      case 'found':
+        return json(wireOrder(outcome.order), 200, { 'cache-control': 'no-store' })
+      case 'missing':
+        throw new ProblemError('not_found', 'You have no such order.')
+      case 'busy':
+        return plainProblem('busy')
+      default:
+        return unreachable(outcome)
+    }
   }
 }

@@ -7,6 +7,7 @@ import { createSale } from '../../flows/create-sale.ts'
 import type { EditSaleParts } from '../../flows/edit-sale.ts'
 import { createNews } from '../../flows/news.ts'
 import type { Shelf } from '../../flows/on-sale.ts'
+import { passOnNear } from '../../flows/pass-on.ts'
 import { type RunSaleParts, runSale } from '../../flows/run-sale.ts'
 import { keepOnSale, type WarmParts } from '../../flows/warm-sale.ts'
 import { createMemoryGate } from '../../gate/memory/memory-gate.ts'
@@ -75,12 +76,13 @@ function createRig() {
     defer: nextTurn,
   }
   const keeper = { round: () => keepOnSale(warm) }
-  const run: RunSaleParts = { sales, shelf, keeper, changed() {}, news }
+  const passOn = passOnNear({ sales, keeper, near: gate, shelf })
+  const run: RunSaleParts = { sales, passOn, changed() {}, news }
   let lastId = 0
   const ids = { next: () => String(++lastId) }
-  const edit: EditSaleParts = { ...run, editing: createEditing(database), ids, near: gate }
+  const edit: EditSaleParts = { ...run, editing: createEditing(database), ids }
   const identity = { operator: () => 'olga', buyer: () => Promise.reject(new Error('no buyer here')) }
-  return { gate, sales, orders, ids, run, edit, find: createRouter(operatorEditRoutes({ identity, edit })) }
+  return { gate, sales, orders, ids, run, edit, find: createRouter(operatorEditRoutes({ identity, near: gate, edit })) }
 }
 
 interface Answer {

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { unreachable } from '../../base/assert.ts'
 import { isId } from '../../domain/ids.ts'
 import { deleteSale, type EditSaleParts, editSale, type ItemEdit, type SaleEdit } from '../../flows/edit-sale.ts'
+import type { NearGate } from '../../gate/near.ts'
 import { type Exchange, idParam, json, type Route, readBody } from '../exchange.ts'
 import type { Identity } from '../identity.ts'
 import { ProblemError } from '../problems.ts'
@@ -12,6 +13,7 @@ import { wireSale } from '../wire.ts'
 
 interface OperatorEditParts {
   readonly identity: Identity
+  readonly near: NearGate
   readonly edit: EditSaleParts
 }
 
@@ -58,7 +60,7 @@ export function operatorEditRoutes(parts: OperatorEditParts): readonly Route[] {
     const outcome = await editSale(parts.edit, idParam(exchange, 'sale'), wish, by)
     switch (outcome.kind) {
       case 'done': {
-        const { near } = parts.edit
+        const { near } = parts
         return json(wireSale(outcome.sale, near.nowMs(), item => near.lookNow(item)?.left))
       }
       case 'missing':

@@ -8,8 +8,10 @@ import type { Sale } from '../../domain/sale.ts'
 import { type AuditParts, auditItems } from '../../flows/audit-sale.ts'
 import { type ChangeStockParts, changeStock } from '../../flows/change-stock.ts'
 import { createSale } from '../../flows/create-sale.ts'
+import { type OpenLedgerDoorParts, openLedgerDoor } from '../../flows/open-door.ts'
 import { type ReconcileParts, reconcileSale } from '../../flows/reconcile.ts'
 import { type RunSaleParts, runSale, type SaleMove } from '../../flows/run-sale.ts'
+import type { NearGate } from '../../gate/near.ts'
 import type { OperatorLog } from '../../ledger/log.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import type { StockChange } from '../../ledger/stock.ts'
@@ -18,6 +20,7 @@ import {
   ALL_SALES,
   ANY_SALE,
   AUDIT_READ,
+  DOOR_OPENED,
   RECONCILED,
   REPORTS,
   SALE_CREATED,
@@ -36,10 +39,12 @@ interface OperatorSaleParts {
   readonly operatorLog: OperatorLog
   readonly ids: Pick<IdMaker, 'next'>
   readonly identity: Identity
+  readonly near: NearGate
   readonly audit: AuditParts
   readonly run: RunSaleParts
   readonly change: ChangeStockParts
   readonly reconcile: ReconcileParts
+  readonly door: OpenLedgerDoorParts
 }
 
 const SALES_MAX = 1000
@@ -57,13 +62,14 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
     move('resume'),
     move('end'),
     route(STOCK_CHANGED, stock),
+    route(DOOR_OPENED, door),
     route(AUDIT_READ, audit),
     route(RECONCILED, reconcile),
     route(REPORTS, reports),
   ]
 
   function wire(sale: Sale) {
-    return wireSale(sale, parts.audit.near.nowMs(), item => parts.audit.near.lookNow(item)?.left)
+    return wireSale(sale, parts.near.nowMs(), item => parts.near.lookNow(item)?.left)
   }
 
   async function create({ request }: Exchange): Promise<Response> {
@@ -132,6 +138,22 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
           'busy',
           'Another change of this item is under way. Ask again with the same Idempotency-Key.',
         )
+      default:
+        return unreachable(outcome)
+    }
+  }
+
+  async function door(exchange: Exchange): Promise<Response> {
+    const by = parts.identity.operator(exchange.request)
+    await readBody(exchange.request, DOOR_OPENED.body.schema)
+    const outcome = await openLedgerDoor(parts.door, idParam(exchange, 'sale'), idParam(exchange, 'item'), by)
+    switch (outcome.kind) {
+      case 'done':
+        return json(wire(outcome.sale))
+      case 'missing':
+        throw new ProblemError('not_found', 'There is no such item in this sale.')
+      case 'not_possible':
+        throw new ProblemError('not_changeable', `The ledger door can't be opened: ${outcome.why}.`, { field: 'door' })
       default:
         return unreachable(outcome)
     }

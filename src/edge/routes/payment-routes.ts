@@ -1,19 +1,21 @@
 /** Buyers pay and cancel; providers call back. */
 
 import { unreachable } from '../../base/assert.ts'
+import type { BuyerId, OrderId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'
 import { type CloseParts, cancelOrder } from '../../flows/close-orders.ts'
+import { type FindOrdersParts, findOrder } from '../../flows/find-orders.ts'
 import { type PayParts, startPayment, takeCallback } from '../../flows/pay-order.ts'
 import type { PaymentProvider } from '../../payment/payment.ts'
 import { checkReturnUrl } from '../../payment/return-url.ts'
 import { CALLBACK, ORDER_CANCELLED, PAYMENT_STARTED } from '../calls/buyer-calls.ts'
 import { type Exchange, idParam, json, type Route, readBody, readBytes, route } from '../exchange.ts'
 import type { Identity } from '../identity.ts'
-import { ProblemError, problem } from '../problems.ts'
+import { ProblemError, plainProblem, problem } from '../problems.ts'
 import { UNRENDERED } from '../security-headers.ts'
 import { wireOrder } from '../wire.ts'
 
-interface PaymentRouteParts {
+interface PaymentRouteParts extends Pick<FindOrdersParts, 'reserved'> {
   readonly identity: Identity
   readonly close: CloseParts
   readonly pay: PayParts
@@ -30,7 +32,7 @@ export function paymentRoutes(parts: PaymentRouteParts): readonly Route[] {
     const id = idParam(exchange, 'id')
     const buyer = await parts.identity.buyer(exchange.request)
     const outcome = await cancelOrder(parts.close, id, order => order.buyer === buyer)
-    if (outcome.kind === 'missing') throw new ProblemError('not_found', 'You have no such order.')
+    if (outcome.kind === 'missing') return missing(id, buyer)
     if (outcome.kind === 'paid')
       throw new ProblemError(
         'order_paid',
@@ -66,7 +68,7 @@ export function paymentRoutes(parts: PaymentRouteParts): readonly Route[] {
       case 'started':
         return json({ payment: outcome.payment, provider: provider.name, payUrl: outcome.payUrl }, 201)
       case 'missing':
-        throw new ProblemError('not_found', 'You have no such order.')
+        return missing(id, buyer)
       case 'paid':
         throw new ProblemError('order_paid')
       case 'closed':
@@ -79,6 +81,15 @@ export function paymentRoutes(parts: PaymentRouteParts): readonly Route[] {
       default:
         return unreachable(outcome)
     }
+  }
+
+  /** Not in the ledger: reserved and on its way there, or not this buyer's. */
+  async function missing(id: OrderId, buyer: BuyerId): Promise<Response> {
+    const { reserved } = parts
+    const found = reserved && (await findOrder({ orders: parts.close.orders, reserved }, id, buyer))
+    if (found === undefined || found.kind === 'missing') throw new ProblemError('not_found', 'You have no such order.')
+    if (found.kind === 'busy') return plainProblem('busy')
+    throw new ProblemError('not_placed', 'The order is reserved and not placed yet. Ask again in a moment.')
   }
 
   async function callback(exchange: Exchange): Promise<Response> {

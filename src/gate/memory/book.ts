@@ -118,7 +118,11 @@ export class Book {
   #isNew(holding: Holding): boolean {
     const found = this.standing(holding.buyer, holding.attempt)
     if (found?.attempt === holding.attempt) {
-      const same = found.order === holding.order && found.quantity === holding.quantity && found.live === holding.live
+      const same =
+        found.order === holding.order &&
+        found.quantity === holding.quantity &&
+        found.live === holding.live &&
+        found.reservedAtMs === holding.reservedAtMs
       assert(same, `attempt ${holding.attempt} of one buyer is loaded as order ${found.order} and as ${holding.order}`)
       return false
     }

@@ -44,6 +44,11 @@ interface DatabaseOptions {
 }
 
 const RETRY = { tries: 3, baseMs: 20, maxMs: 200 }
+/**
+ * A process that was stopped in mid-transaction, or before it has read its answer, must not keep an item's lock: the server ends its
+ * session. Shorter than the time others wait for that lock, so that they go on and do not give up.
+ */
+const ABANDONED_MS = 6_000
 
 export function createDatabase(options: DatabaseOptions): Database {
   const settings: pg.ClientConfig = {
@@ -55,7 +60,16 @@ export function createDatabase(options: DatabaseOptions): Database {
     keepAlive: true,
     types: { getTypeParser: parserFor as pg.CustomTypesConfig['getTypeParser'] },
   }
-  const pool = new pg.Pool({ ...settings, max: options.poolMax, idleTimeoutMillis: 30_000 })
+  const pool = new pg.Pool({
+    ...settings,
+    max: options.poolMax,
+    idleTimeoutMillis: 30_000,
+    onConnect: async (client: pg.ClientBase) => {
+      await client.query(
+        `SET idle_in_transaction_session_timeout = ${ABANDONED_MS}; SET tcp_user_timeout = ${ABANDONED_MS}`,
+      )
+    },
+  })
   pool.on('error', options.onError)
   const statements = readStatements()
 

@@ -1,10 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
-import type { Database } from './database.ts'
+import type { Database, Row } from './database.ts'
 import { migrate } from './migrate.ts'
+import { createNodes } from './nodes.ts'
+import { createOrders } from './orders.ts'
 
 const MIGRATIONS = join(import.meta.dirname, '..', 'migrations')
 const NAMES = readdirSync(MIGRATIONS).sort()
@@ -77,4 +79,72 @@ test('a migration that fails leaves no trace, and the next start goes on from th
   await expect(migrate(database, folder)).rejects.toThrow('nonsense')
   writeFileSync(join(folder, '9999_broken.sql'), 'CREATE TABLE half (id int)')
   expect(await migrate(database, folder)).toEqual(['9999_broken.sql'])
+})
+
+describe('a ledger of the version before many machines', () => {
+  /** What that version runs, word for word: it goes on beside the new one while processes are replaced. */
+  const LEASE = `WITH free AS (
+  SELECT n.no AS id, coalesce(nodes.until_ms, 0) AS from_ms
+  FROM generate_series(0, 1023) AS n (no) LEFT JOIN nodes ON nodes.id = n.no
+  WHERE nodes.id IS NULL OR (nodes.lease_until < clock_timestamp() AND nodes.until_ms < $2)
+  ORDER BY n.no
+  OFFSET $4 LIMIT 1
+)
+INSERT INTO nodes (id, holder, until_ms, lease_until)
+SELECT free.id, $1, $2::bigint + $3::bigint, clock_timestamp() + $3::bigint * interval '1 millisecond' FROM free
+ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, until_ms = excluded.until_ms, lease_until = excluded.lease_until
+  WHERE nodes.lease_until < clock_timestamp() AND nodes.until_ms < $2
+RETURNING id, (SELECT from_ms FROM free), until_ms`
+  const RENEW = `UPDATE nodes SET until_ms = greatest(until_ms, $3::bigint + $4::bigint), lease_until = clock_timestamp() + $4::bigint * interval '1 millisecond'
+WHERE id = $1 AND holder = $2
+RETURNING until_ms`
+  const GIVE_BACK = `UPDATE nodes SET until_ms = $3, lease_until = clock_timestamp() - interval '1 millisecond' WHERE id = $1 AND holder = $2`
+  const PLACE = `SELECT status, available, odd FROM place($1, $2, $3, $4, $5, $6, $7, $8)`
+  const NOW_MS = 1_800_000_000_000
+
+  test('keeps its rows, and its statements go on working afterwards', async () => {
+    const database = await empty('before')
+    const folder = copied()
+    for (const name of NAMES) if (Number(name.slice(0, 4)) > 7) rmSync(join(folder, name))
+    await migrate(database, folder)
+    const client = await database.connect()
+    const old = async (text: string, values: unknown[]) => (await client.query<Row>(text, values)).rows
+    try {
+      await client.query(`INSERT INTO sales (id, name, opens_at, closes_at, state) VALUES (1, 's', now() - interval '1 hour', now() + interval '1 hour', 'ready');
+        INSERT INTO items (id, sale, position, name, price_minor, currency, units, available, quantity_max, attempts_max, pay_within_ms, door, epoch, gate_epoch)
+        VALUES (2, 1, 0, 'i', 100, 'CNY', 5, 5, 5, 3, 900000, 'gate', 4, 4)`)
+      const ask = (id: number, buyer: string) => [2, 4, false, [id], [buyer], [1], [1], [NOW_MS]]
+      expect(await old(PLACE, ask(10, 'ann'))).toMatchObject([{ status: 'ok', available: 4 }])
+      expect(await old(LEASE, ['old', NOW_MS, 30_000, 0])).toMatchObject([{ id: 0 }])
+
+      expect(await migrate(database)).toEqual(NAMES.filter(name => Number(name.slice(0, 4)) > 7))
+
+      expect(await old(RENEW, [0, 'old', NOW_MS + 1, 30_000])).toHaveLength(1)
+      expect(await old(LEASE, ['older', NOW_MS, 30_000, 0])).toMatchObject([{ id: 1 }])
+      expect(await old(PLACE, ask(10, 'ann'))).toMatchObject([
+        { status: 'ok', available: 4, odd: [{ verdict: 'same' }] },
+      ])
+      expect(await old(PLACE, ask(11, 'ann'))).toMatchObject([{ available: 4, odd: [{ verdict: 'refused' }] }])
+      expect(await old(PLACE, ask(12, 'ben'))).toMatchObject([{ available: 3, odd: null }])
+      // Nobody waits for a process that can't confirm anything.
+      const nodes = createNodes(database)
+      expect(await nodes.unconfirmed('2', 5)).toEqual({ waiting: 0, lapsed: 0 })
+      const { node } = await nodes.lease('new', NOW_MS, 'holding')
+      expect(node).toBe(2)
+      expect(await nodes.unconfirmed('2', 5)).toEqual({ waiting: 1, lapsed: 0 })
+      await old(GIVE_BACK, [1, 'older', NOW_MS])
+      expect(await nodes.lease('next', NOW_MS + 1, 'plain')).toMatchObject({ node: 1, fromMs: NOW_MS })
+      const orders = createOrders(database)
+      expect((await orders.find(['10', '11', '12'])).map(order => order.state).toSorted()).toEqual([
+        'closed',
+        'pending',
+        'pending',
+      ])
+      await orders.turn('2', 4, 'ledger')
+      const direct = { order: '13', buyer: 'cyd', attempt: 1, quantity: 1, reservedAtMs: NOW_MS }
+      expect(await orders.placeDirectly('2', 4, [direct])).toMatchObject({ status: 'ok', available: 2 })
+    } finally {
+      await client.end()
+    }
+  })
 })

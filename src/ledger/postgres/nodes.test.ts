@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
 import type { Nodes } from '../nodes.ts'
 import { createNodes } from './nodes.ts'
@@ -11,7 +11,7 @@ beforeAll(async () => {
   ledger = await startTestLedger()
   nodes = createNodes(ledger.database)
 }, 30_000)
-beforeEach(() => ledger.sql('TRUNCATE nodes'))
+beforeEach(() => ledger.sql('TRUNCATE nodes, node_items'))
 afterAll(() => ledger.stop())
 
 const lapse = (node: number) =>
@@ -23,7 +23,7 @@ test('no two holders have the same number, also when a whole cluster starts at o
   const doors = [nodes, createNodes(second)]
   const holders = Array.from({ length: 80 }, (_, i) => `holder-${i}`)
   try {
-    const leases = await Promise.all(holders.map((holder, i) => doors[i % 2]?.lease(holder, NOW_MS)))
+    const leases = await Promise.all(holders.map((holder, i) => doors[i % 2]?.lease(holder, NOW_MS, 'plain')))
     expect(new Set(leases.map(lease => lease?.node)).size).toBe(holders.length)
   } finally {
     await second.close()
@@ -31,36 +31,160 @@ test('no two holders have the same number, also when a whole cluster starts at o
 })
 
 test('a number that lapsed is handed on, and its new holder starts after the old bound', async () => {
-  const first = await nodes.lease('first', NOW_MS)
+  const first = await nodes.lease('first', NOW_MS, 'plain')
   expect(first).toMatchObject({ node: 0, fromMs: 0 })
-  expect((await nodes.lease('second', NOW_MS)).node).toBe(1)
+  expect((await nodes.lease('second', NOW_MS, 'plain')).node).toBe(1)
   await lapse(0)
   // Not while the old bound lies ahead of the newcomer's clock: the old holder may have made ids up to there.
-  expect((await nodes.lease('third', first.untilMs)).node).toBe(2)
-  const handed = await nodes.lease('fourth', first.untilMs + 1)
+  expect((await nodes.lease('third', first.untilMs, 'plain')).node).toBe(2)
+  const handed = await nodes.lease('fourth', first.untilMs + 1, 'plain')
   expect(handed).toMatchObject({ node: 0, fromMs: first.untilMs })
   expect(handed.untilMs).toBeGreaterThan(first.untilMs)
   expect(await nodes.renew(0, 'first', first.untilMs + 10), 'who lost it does not get it back').toBeUndefined()
 })
 
 test('renewing moves the bound forwards only, whatever the clock does', async () => {
-  const { node, untilMs } = await nodes.lease('me', NOW_MS)
+  const { node, untilMs } = await nodes.lease('me', NOW_MS, 'plain')
   expect(await nodes.renew(node, 'me', NOW_MS + 5_000)).toBe(untilMs + 5_000)
   expect(await nodes.renew(node, 'me', NOW_MS - 3_600_000)).toBe(untilMs + 5_000)
   expect(await nodes.renew(node, 'somebody else', NOW_MS)).toBeUndefined()
 })
 
 test('a number given back is free at once, from the last millisecond that was used', async () => {
-  const { node } = await nodes.lease('me', NOW_MS)
+  const { node } = await nodes.lease('me', NOW_MS, 'plain')
   await nodes.giveBack(node, 'somebody else', NOW_MS + 1)
-  expect((await nodes.lease('other', NOW_MS + 10)).node).toBe(1)
+  expect((await nodes.lease('other', NOW_MS + 10, 'plain')).node).toBe(1)
   await nodes.giveBack(node, 'me', NOW_MS + 1)
-  expect(await nodes.lease('next', NOW_MS + 10)).toMatchObject({ node, fromMs: NOW_MS + 1 })
+  expect(await nodes.lease('next', NOW_MS + 10, 'plain')).toMatchObject({ node, fromMs: NOW_MS + 1 })
 })
 
 test('when all numbers are held, it says so', async () => {
   await ledger.sql(
-    "INSERT INTO nodes SELECT n, 'x', 0, clock_timestamp() + interval '1 minute' FROM generate_series(0, 1023) n",
+    "INSERT INTO nodes (id, holder, until_ms, lease_until) SELECT n, 'x', 0, clock_timestamp() + interval '1 minute' FROM generate_series(0, 1023) n",
   )
-  await expect(nodes.lease('late', NOW_MS)).rejects.toMatchObject({ code: 'no_node_id' })
+  await expect(nodes.lease('late', NOW_MS, 'plain')).rejects.toMatchObject({ code: 'no_node_id' })
+})
+
+describe('E4: drained means that every holding process has said so', () => {
+  const ITEM = '77'
+  const seen = (epoch: number, item = ITEM) => [{ item, epoch }]
+
+  test('who has not confirmed this epoch of this item is waited for; plain processes are not', async () => {
+    const { node } = await nodes.lease('edge', NOW_MS, 'holding')
+    const other = await nodes.lease('worker', NOW_MS, 'holding')
+    await nodes.lease('keeper', NOW_MS, 'plain')
+    expect(await nodes.unconfirmed(ITEM, 3)).toEqual({ waiting: 2, lapsed: 0 })
+    expect(await nodes.confirm(node, 'edge', [...seen(3), { item: '78', epoch: 9 }])).toBe(true)
+    expect(await nodes.confirm(other.node, 'worker', seen(2))).toBe(true)
+    expect(await nodes.unconfirmed(ITEM, 3)).toEqual({ waiting: 1, lapsed: 0 })
+    expect(await nodes.unconfirmed(ITEM, 4)).toEqual({ waiting: 2, lapsed: 0 })
+    expect(await nodes.unconfirmed('78', 9)).toEqual({ waiting: 1, lapsed: 0 })
+    expect(await nodes.confirm(other.node, 'worker', seen(4))).toBe(true)
+    expect(await nodes.unconfirmed(ITEM, 3)).toEqual({ waiting: 0, lapsed: 0 })
+  })
+
+  test('a confirmation that comes late or twice does not take back a newer one', async () => {
+    const { node } = await nodes.lease('edge', NOW_MS, 'holding')
+    for (const epoch of [5, 5, 3]) expect(await nodes.confirm(node, 'edge', seen(epoch))).toBe(true)
+    expect(await nodes.unconfirmed(ITEM, 5)).toEqual({ waiting: 0, lapsed: 0 })
+    expect(await nodes.confirm(node, 'edge', [...seen(4), ...seen(6), ...seen(5)])).toBe(true)
+    expect(await nodes.unconfirmed(ITEM, 6)).toEqual({ waiting: 0, lapsed: 0 })
+    expect(await nodes.confirm(node, 'edge', [])).toBe(true)
+  })
+
+  test('only the holder of a lease that stands can confirm', async () => {
+    const { node } = await nodes.lease('edge', NOW_MS, 'holding')
+    expect(await nodes.confirm(node, 'somebody else', seen(3))).toBe(false)
+    expect(await nodes.confirm(node + 1, 'edge', seen(3))).toBe(false)
+    await lapse(node)
+    expect(await nodes.confirm(node, 'edge', seen(3))).toBe(false)
+    expect(await nodes.unconfirmed(ITEM, 3)).toEqual({ waiting: 0, lapsed: 1 })
+    expect(await nodes.renew(node, 'edge', NOW_MS)).toBeDefined()
+    expect(await nodes.unconfirmed(ITEM, 3), 'who is back is waited for again').toEqual({ waiting: 1, lapsed: 0 })
+    expect(await nodes.confirm(node, 'edge', seen(3))).toBe(true)
+    await lapse(node)
+    expect(await nodes.unconfirmed(ITEM, 3), 'confirmed before it lapsed').toEqual({ waiting: 0, lapsed: 0 })
+  })
+
+  test('the next holder of an id does not inherit what the last one confirmed', async () => {
+    const first = await nodes.lease('first', NOW_MS, 'holding')
+    await nodes.confirm(first.node, 'first', seen(3))
+    await nodes.giveBack(first.node, 'first', NOW_MS)
+    const second = await nodes.lease('second', NOW_MS + 1, 'holding')
+    expect(second.node).toBe(first.node)
+    expect(await nodes.unconfirmed(ITEM, 3)).toEqual({ waiting: 1, lapsed: 0 })
+    // Not even if the word of the last one arrives after all.
+    await ledger.sql(
+      "INSERT INTO node_items (node, holder, item, epoch) VALUES ($1, 'first', $2, 3) ON CONFLICT DO NOTHING",
+      [first.node, ITEM],
+    )
+    expect(await nodes.unconfirmed(ITEM, 3)).toEqual({ waiting: 1, lapsed: 0 })
+    await nodes.giveBack(second.node, 'second', NOW_MS + 1)
+    await nodes.lease('third', NOW_MS + 2, 'holding')
+    expect(await ledger.sql('SELECT holder FROM node_items')).toEqual([])
+  })
+})
+
+describe('E10: who died unconfirmed is remembered', () => {
+  test('its id is not leased again while another is free', async () => {
+    const dead = await nodes.lease('edge', NOW_MS, 'holding')
+    await lapse(dead.node)
+    const laterMs = dead.untilMs + 1
+    for (const expected of [1, 2])
+      expect((await nodes.lease(`new-${expected}`, laterMs, 'holding')).node).toBe(expected)
+    expect(await nodes.unconfirmed('77', 1)).toEqual({ waiting: 2, lapsed: 1 })
+    // A whole cluster that starts at once passes it over too.
+    const many = await Promise.all(Array.from({ length: 40 }, (_, i) => nodes.lease(`many-${i}`, laterMs, 'plain')))
+    expect(many.map(lease => lease.node)).not.toContain(dead.node)
+    // All others taken: an id is worth more than the memory.
+    await ledger.sql(
+      "INSERT INTO nodes (id, holder, until_ms, lease_until) SELECT n, 'x', 0, clock_timestamp() + interval '1 minute' FROM generate_series(0, 1023) n ON CONFLICT DO NOTHING",
+    )
+    expect(await nodes.lease('last', laterMs, 'holding')).toMatchObject({ node: dead.node, fromMs: dead.untilMs })
+  })
+
+  test('giving back settles, and a renewal that was under way does not undo it', async () => {
+    const { node } = await nodes.lease('edge', NOW_MS, 'holding')
+    await nodes.giveBack(node, 'edge', NOW_MS)
+    expect(await nodes.unconfirmed('77', 1)).toEqual({ waiting: 0, lapsed: 0 })
+    expect(await nodes.renew(node, 'edge', NOW_MS + 1)).toBeUndefined()
+    expect(await nodes.unconfirmed('77', 1)).toEqual({ waiting: 0, lapsed: 0 })
+    expect((await nodes.lease('next', NOW_MS + 1, 'holding')).node).toBe(node)
+  })
+
+  test('settling ends it, for leases that ended before the moment and for no others; who comes back owes again', async () => {
+    const old = await nodes.lease('old', NOW_MS, 'holding')
+    const late = await nodes.lease('late', NOW_MS, 'holding')
+    await nodes.lease('alive', NOW_MS, 'holding')
+    await ledger.sql("UPDATE nodes SET lease_until = clock_timestamp() - interval '1 minute' WHERE id = $1", [old.node])
+    await lapse(late.node)
+    const nowMs = await ledger.sales.now()
+    await nodes.settle(nowMs - 30_000)
+    expect(await nodes.unconfirmed('77', 1)).toEqual({ waiting: 1, lapsed: 1 })
+    await nodes.settle(nowMs + 3_600_000)
+    expect(await nodes.unconfirmed('77', 1)).toEqual({ waiting: 1, lapsed: 0 })
+    await nodes.renew(old.node, 'old', NOW_MS)
+    await lapse(old.node)
+    expect(await nodes.unconfirmed('77', 1)).toEqual({ waiting: 1, lapsed: 1 })
+  })
+
+  test('an answer that was lost on the way leaves no lease that nobody holds', async () => {
+    const lost = await nodes.lease('edge', NOW_MS, 'holding')
+    const heard = await nodes.lease('edge', NOW_MS, 'holding')
+    expect(heard.node).not.toBe(lost.node)
+    expect(await nodes.unconfirmed('77', 1)).toEqual({ waiting: 1, lapsed: 0 })
+    await lapse(heard.node)
+    expect(await nodes.unconfirmed('77', 1)).toEqual({ waiting: 0, lapsed: 1 })
+  })
+})
+
+test('a lease is as long as it was asked for', async () => {
+  const short = createNodes(ledger.database, { leaseMs: 10_000 })
+  const { node, untilMs } = await short.lease('edge', NOW_MS, 'holding')
+  expect(untilMs).toBe(NOW_MS + 10_000)
+  expect(await short.renew(node, 'edge', NOW_MS + 2_000)).toBe(NOW_MS + 12_000)
+  const [row] = await ledger.sql(
+    "SELECT lease_until - clock_timestamp() BETWEEN interval '5 seconds' AND interval '10 seconds' AS short FROM nodes",
+  )
+  expect(row?.short).toBe(true)
 })

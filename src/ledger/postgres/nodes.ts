@@ -1,13 +1,14 @@
 /** Node ids in PostgreSQL. */
 
 import { createHash } from 'node:crypto'
+import { assert } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Nodes } from '../nodes.ts'
 import type { Database } from './database.ts'
 import { number } from './rows.ts'
 
 /** Long enough to outlast a hiccup of the ledger, short enough that a thousand restarts a minute still find a free number. */
-const NODE_LEASE_MS = 30_000
+const LEASE_MS = 30_000
 const TRIES_MAX = 20
 
 /**
@@ -20,11 +21,11 @@ function placesPassed(holder: string, tries: number): number {
   return own % Math.min(512, 4 ** tries)
 }
 
-export function createNodes(database: Database): Nodes {
+export function createNodes(database: Database, { leaseMs = LEASE_MS }: { readonly leaseMs?: number } = {}): Nodes {
   return {
-    async lease(holder, nowMs) {
+    async lease(holder, nowMs, kind) {
       for (let i = 0; i < TRIES_MAX; i += 1) {
-        const [row] = await database.run('lease_node', [holder, nowMs, NODE_LEASE_MS, placesPassed(holder, i)])
+        const [row] = await database.run('lease_node', [holder, nowMs, leaseMs, placesPassed(holder, i), kind])
         if (row !== undefined)
           return { node: number(row, 'id'), fromMs: number(row, 'from_ms'), untilMs: number(row, 'until_ms') }
       }
@@ -34,11 +35,28 @@ export function createNodes(database: Database): Nodes {
       )
     },
     async renew(node, holder, nowMs) {
-      const [row] = await database.run('renew_node', [node, holder, nowMs, NODE_LEASE_MS])
+      const [row] = await database.run('renew_node', [node, holder, nowMs, leaseMs])
       return row === undefined ? undefined : number(row, 'until_ms')
     },
     async giveBack(node, holder, lastMs) {
       await database.run('give_back_node', [node, holder, lastMs])
+    },
+    async confirm(node, holder, seen) {
+      const rows = await database.run('confirm_node', [
+        node,
+        holder,
+        seen.map(one => one.item),
+        seen.map(one => one.epoch),
+      ])
+      return rows.length === 1
+    },
+    async unconfirmed(item, epoch) {
+      const [row] = await database.run('unconfirmed_nodes', [item, epoch])
+      assert(row !== undefined, 'unconfirmed_nodes answered no row')
+      return { waiting: number(row, 'waiting'), lapsed: number(row, 'lapsed') }
+    },
+    async settle(beforeMs) {
+      await database.run('settle_nodes', [Math.trunc(beforeMs)])
     },
   }
 }

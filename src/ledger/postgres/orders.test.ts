@@ -115,9 +115,157 @@ describe('placing', () => {
     expect(verdicts(await ledger.orders.place(item, next, false, [ledger.ask('ben')]))).toEqual(['placed'])
     expect(await ledger.pieces(sale)).toMatchObject({ available: 8, pending: 2 })
   })
+
+  test('E7: an acknowledged duplicate gets a refusal that names what stands, and a ghost never blocks the real one', async () => {
+    const { sale, item, epoch } = await ledger.onSale()
+    const ghost = ledger.ask('ann')
+    const next = await ledger.rebuild(item)
+    // Acknowledged under an epoch whose tail was lost: refused by a row, and the buyer can still buy with this very attempt.
+    expect(await ledger.orders.place(item, epoch, true, [ghost])).toMatchObject({
+      placings: [{ verdict: 'refused', order: { id: ghost.order, reason: 'refused', supersededBy: undefined } }],
+    })
+    const real = ledger.ask('ann')
+    expect(verdicts(await ledger.orders.place(item, next, true, [real]))).toEqual(['placed'])
+    const late = ledger.ask('ann')
+    expect(await ledger.orders.place(item, epoch, true, [late, ghost])).toMatchObject({
+      placings: [
+        { verdict: 'refused', order: { id: late.order, supersededBy: real.order, epoch } },
+        { verdict: 'same', order: { id: ghost.order, reason: 'refused' } },
+      ],
+    })
+    // Handed over by an edge and found in the outbox: the second time it is the same, whichever comes first.
+    expect(verdicts(await ledger.orders.place(item, next, true, [real, late]))).toEqual(['same', 'same'])
+    expect(await ledger.pieces(sale)).toMatchObject({ available: 9, pending: 1 })
+  })
+
+  test('a collision in a large batch costs no look at every order of the item', async () => {
+    const { sale, item, epoch } = await ledger.onSale({ units: 200_000 })
+    for (let i = 0; i < 40; i++)
+      await ledger.orders.place(
+        item,
+        epoch,
+        false,
+        Array.from({ length: 500 }, (_, j) => ledger.ask(`crowd-${i}-${j}`)),
+      )
+    const batch = Array.from({ length: 500 }, (_, i) => ledger.ask(`late-${i}`))
+    const [told] = await ledger.sql(
+      'EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT odd FROM place($1, $2, true, $3, $4, $5, $6, $7)',
+      [
+        item,
+        epoch,
+        [ledger.id(), ...batch.map(ask => ask.order)],
+        ['crowd-1-1', ...batch.map(ask => ask.buyer)],
+        ...Array.from({ length: 3 }, () => Array(501).fill(1)),
+      ],
+    )
+    const [explained] = (told?.['QUERY PLAN'] ?? []) as { readonly Plan: Record<string, number> }[]
+    // Rows and index entries of 501 orders, a few pages each; the partition itself has hundreds of pages, and would be read for each.
+    expect(explained?.Plan['Shared Hit Blocks']).toBeLessThan(40_000)
+    expect(await ledger.pieces(sale)).toMatchObject({ pending: 20_500 })
+  })
+})
+
+describe('refusing what can not be placed for a reason of its own', () => {
+  test('its order is born closed; again, it is the same; nothing is taken', async () => {
+    const { sale, item, epoch } = await ledger.onSale()
+    const ask = ledger.ask('ann', 2)
+    const first = await ledger.orders.refuse(item, epoch, ask)
+    expect(first).toMatchObject({ id: ask.order, sale, buyer: 'ann', state: 'closed', reason: 'refused', epoch })
+    expect(await ledger.orders.refuse(item, epoch, ask)).toEqual(first)
+    expect(verdicts(await ledger.orders.place(item, epoch, true, [ask]))).toEqual(['same'])
+    expect(await ledger.pieces(sale)).toMatchObject({ available: 10, pending: 0 })
+  })
+
+  test('an order that stands under this id stays as it is, and one of this buyer is named', async () => {
+    const { sale, item, epoch } = await ledger.onSale()
+    const ask = ledger.ask('ann')
+    await ledger.orders.place(item, epoch, true, [ask])
+    expect(await ledger.orders.refuse(item, epoch, ask)).toMatchObject({ id: ask.order, state: 'pending' })
+    expect(await ledger.orders.refuse(item, epoch, ledger.ask('ann', 1, 2))).toMatchObject({
+      reason: 'refused',
+      supersededBy: ask.order,
+    })
+    expect(await ledger.orders.refuse(item, epoch, { ...ask, buyer: 'eve' })).toBeUndefined()
+    expect(await ledger.pieces(sale)).toMatchObject({ available: 9, pending: 1 })
+  })
+
+  test('whatever is wrong with it: the refusal is written, or there is none, and nothing breaks', async () => {
+    const { item, epoch } = await ledger.onSale()
+    const odd = { ...ledger.ask('ann'), attempt: -1, quantity: 1e12, reservedAtMs: Number.NaN }
+    expect(await ledger.orders.refuse(item, epoch, odd)).toMatchObject({ attempt: 1, quantity: 2 ** 31 - 1 })
+    for (const wrong of [
+      { buyer: 'a\0b' },
+      { buyer: '' },
+      { buyer: 'x'.repeat(5_000) },
+      { order: 'x1' },
+      { order: '0' },
+    ])
+      expect(await ledger.orders.refuse(item, epoch, { ...ledger.ask('ben'), ...wrong })).toBeUndefined()
+    expect(await ledger.orders.refuse(ledger.id(), epoch, ledger.ask('ann')), 'no such item').toBeUndefined()
+  })
 })
 
 describe('the epoch', () => {
+  test('E3: of two keepers, whoever bumped last is the only one who can read, open or shut', async () => {
+    const { item, epoch } = await ledger.onSale()
+    const [mine, theirs] = [await ledger.orders.bump(item), await ledger.orders.bump(item)]
+    expect([mine, theirs]).toEqual([epoch + 1, epoch + 2])
+    expect(await ledger.orders.snapshot(item, mine, async () => {})).toBeUndefined()
+    for (const door of ['gate', 'ledger', 'shut', 'draining'] as const)
+      expect(await ledger.orders.turn(item, mine, door)).toBe(false)
+    expect(await ledger.sales.rights([item])).toEqual([{ item, epoch: theirs, door: 'draining' }])
+    // The one who was first has not moved gate_epoch: entries of the last gate are still placed.
+    expect(verdicts(await ledger.orders.place(item, epoch, true, [ledger.ask('ann')]))).toEqual(['placed'])
+    expect(await ledger.orders.snapshot(item, theirs, async () => {})).toMatchObject({ available: 9 })
+    expect(await ledger.orders.turn(item, theirs, 'gate')).toBe(true)
+    expect(await ledger.orders.turn(item, mine, 'shut')).toBe(false)
+  })
+
+  test('E3: many keepers bump at once: each gets an epoch of its own, and the highest stands', async () => {
+    const { item, epoch } = await ledger.onSale()
+    const epochs = await Promise.all(Array.from({ length: 8 }, () => ledger.orders.bump(item)))
+    expect(epochs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 8 }, (_, i) => epoch + 1 + i))
+    const turned = await Promise.all(epochs.map(one => ledger.orders.turn(item, one, 'gate')))
+    expect(epochs.filter((_, i) => turned[i])).toEqual([epoch + 8])
+  })
+
+  test('a keeper that is stopped in the middle of its snapshot does not keep the item for ever', async () => {
+    const { item, epoch } = await ledger.onSale()
+    await ledger.orders.place(item, epoch, false, [ledger.ask('ann')])
+    const next = await ledger.orders.bump(item)
+    const asleep = Promise.withResolvers<void>()
+    const woken = Promise.withResolvers<void>()
+    const reading = ledger.orders.snapshot(item, next, () => {
+      asleep.resolve()
+      return woken.promise
+    })
+    await asleep.promise
+    // Waits for the item's lock until the ledger has ended the silent one.
+    expect(await ledger.orders.bump(item)).toBe(next + 1)
+    woken.resolve()
+    await expect(reading).rejects.toMatchObject({ code: 'ledger_away' })
+    expect(verdicts(await ledger.orders.place(item, epoch, true, [ledger.ask('ben')])), 'gate_epoch').toEqual([
+      'placed',
+    ])
+  }, 20_000)
+
+  test('E10: an operator opens the ledger door of a shut item, under its epoch, and of no other', async () => {
+    const { sale, item, epoch } = await ledger.onSale()
+    for (const door of ['gate', 'draining'] as const) {
+      await ledger.orders.turn(item, epoch, door)
+      expect(await ledger.orders.openLedgerDoor(item, 'op')).toBe(false)
+    }
+    await ledger.orders.turn(item, epoch, 'shut')
+    expect(await ledger.orders.openLedgerDoor(item, 'op')).toBe(true)
+    expect(await ledger.orders.openLedgerDoor(item, 'op'), 'again, after a lost answer').toBe(true)
+    expect(await ledger.sales.rights([item])).toEqual([{ item, epoch, door: 'ledger' }])
+    expect(await ledger.sql("SELECT by, item::text FROM audit_log WHERE action = 'item.open_ledger_door'")).toEqual([
+      { by: 'op', item },
+    ])
+    expect(await ledger.orders.placeDirectly(item, epoch, [ledger.ask('ann')])).toMatchObject({ status: 'ok' })
+    expect(await ledger.pieces(sale)).toMatchObject({ available: 9, pending: 1 })
+  })
+
   test('bump shuts out whoever turns or reads under an older one (E3, E9)', async () => {
     const { item, epoch } = await ledger.onSale()
     const next = await ledger.orders.bump(item)

@@ -1,28 +1,42 @@
 /** Orders in PostgreSQL. Each verb is one statement of `ledger/sql`, except the snapshot, which is one transaction. */
 
-import { assert, unreachable } from '../../base/assert.ts'
-import type { Order } from '../../domain/order.ts'
-import type { Orders, PlaceAsk, PlaceReply, Placing } from '../orders.ts'
-import type { Database, Row } from './database.ts'
+import { assert } from '../../base/assert.ts'
+import { isBuyerId, isId } from '../../domain/ids.ts'
+import type { Orders } from '../orders.ts'
+import type { Database } from './database.ts'
+import { arrayOf, askArrays, toDirectReply, toPlaceReply } from './place-replies.ts'
 import { number, text, time, toOrder } from './rows.ts'
 
 const SNAPSHOT_PAGE = 5_000
+const INT_MAX = 2 ** 31 - 1
 
 export function createOrders(database: Database): Orders {
   return {
     async place(item, epoch, acknowledged, asks) {
-      const [row] = await database.run('place', [
-        item,
-        epoch,
-        acknowledged,
-        arrayOf(asks.map(ask => ask.order)),
-        asks.map(ask => ask.buyer),
-        arrayOf(asks.map(ask => ask.attempt)),
-        arrayOf(asks.map(ask => ask.quantity)),
-        arrayOf(asks.map(ask => Math.trunc(ask.reservedAtMs))),
-      ])
+      const [row] = await database.run('place', [item, epoch, acknowledged, ...askArrays(asks)])
       assert(row !== undefined, 'place answered no row')
       return toPlaceReply(row, item, epoch, asks)
+    },
+
+    async placeDirectly(item, epoch, asks) {
+      const [row] = await database.run('place_directly', [item, epoch, ...askArrays(asks)])
+      assert(row !== undefined, 'place_directly answered no row')
+      return toDirectReply(row, item, epoch, asks)
+    },
+
+    async refuse(item, epoch, { order, buyer, attempt, quantity, reservedAtMs }) {
+      // Whatever is wrong with it must not be wrong with its refusal too: what no row can hold has none.
+      if (!isId(order) || !isBuyerId(buyer)) return undefined
+      const [row] = await database.run('refuse_order', [
+        item,
+        epoch,
+        order,
+        buyer,
+        within(attempt, 1, INT_MAX),
+        within(quantity, 1, INT_MAX),
+        within(reservedAtMs, 0, 8.64e15),
+      ])
+      return row === undefined ? undefined : toOrder(row)
     },
 
     async bump(item) {
@@ -33,6 +47,10 @@ export function createOrders(database: Database): Orders {
 
     async turn(item, epoch, door) {
       return (await database.run('turn', [item, epoch, door])).length === 1
+    },
+
+    async openLedgerDoor(item, by) {
+      return (await database.run('open_ledger_door', [item, by])).length === 1
     },
 
     snapshot: (item, epoch, onPage) =>
@@ -81,6 +99,14 @@ export function createOrders(database: Database): Orders {
       const [row] = await database.run('find_order_by_attempt', [item, buyer, attempt])
       return row === undefined ? undefined : toOrder(row)
     },
+    async findByAttempts(keys) {
+      const rows = await database.run('find_orders_by_attempt', [
+        arrayOf(keys.map(key => key.item)),
+        keys.map(key => key.buyer),
+        arrayOf(keys.map(key => key.attempt)),
+      ])
+      return rows.map(toOrder)
+    },
     async ofBuyer(buyer, after, limit) {
       return (await database.run('orders_of_buyer', [buyer, after ?? null, limit])).map(toOrder)
     },
@@ -108,66 +134,7 @@ export function createOrders(database: Database): Orders {
   }
 }
 
-/** PostgreSQL's array literal for ids and numbers, which need no quoting: the driver would quote every one. */
-function arrayOf(values: readonly (string | number)[]): string {
-  return `{${values.join(',')}}`
-}
-
-interface Oddity {
-  readonly i: number
-  readonly verdict: 'same' | 'refused' | 'foreign'
-  readonly order?: Row
-}
-
-/** Most of a batch is simply placed and shares its times and price; only the odd ones come back as rows. */
-function toPlaceReply(row: Row, item: string, epoch: number, asks: readonly PlaceAsk[]): PlaceReply {
-  const status = text(row, 'status') as 'ok' | 'stale' | 'no_item'
-  switch (status) {
-    case 'stale':
-      return { status: 'stale' }
-    case 'no_item':
-      assert(false, `item ${item} is not in the ledger`)
-      break
-    case 'ok':
-      break
-    default:
-      unreachable(status)
-  }
-  const sale = text(row, 'sale')
-  const price = { amount: number(row, 'price_minor'), currency: text(row, 'currency') }
-  const placedAtMs = time(row, 'placed_at')
-  const payByMs = time(row, 'pay_by')
-  const odd = new Map(((row.odd ?? []) as Oddity[]).map(oddity => [oddity.i, oddity]))
-  const placings = asks.map((ask, i): Placing => {
-    const oddity = odd.size === 0 ? undefined : odd.get(i)
-    if (oddity === undefined) return { verdict: 'placed', order: placedOrder(ask) }
-    if (oddity.verdict === 'foreign') return { verdict: 'foreign' }
-    assert(oddity.order !== undefined, 'an odd placing without its order')
-    const order = toOrder({ ...oddity.order, item, sale })
-    assert(order.id === ask.order && order.buyer === ask.buyer, `asked for order ${ask.order}, was given ${order.id}`)
-    return { verdict: oddity.verdict, order }
-  })
-  return { status: 'ok', available: number(row, 'available'), placings }
-
-  function placedOrder(ask: PlaceAsk): Order {
-    return {
-      id: ask.order,
-      sale,
-      item,
-      buyer: ask.buyer,
-      attempt: ask.attempt,
-      quantity: ask.quantity,
-      price,
-      state: 'pending',
-      reason: undefined,
-      supersededBy: undefined,
-      epoch,
-      reservedAtMs: ask.reservedAtMs,
-      placedAtMs,
-      payByMs,
-      paidAtMs: undefined,
-      closedAtMs: undefined,
-      version: 1,
-    }
-  }
+/** The nearest whole number in the range; the lowest for what is no number at all. */
+function within(value: number, least: number, most: number): number {
+  return Number.isFinite(value) ? Math.min(most, Math.max(least, Math.trunc(value))) : least
 }

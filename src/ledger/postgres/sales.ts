@@ -1,6 +1,7 @@
 /** Sales in PostgreSQL. */
 
 import { assert } from '../../base/assert.ts'
+import { Fault } from '../../base/fault.ts'
 import type { Door } from '../../domain/item.ts'
 import type { Sales } from '../sales.ts'
 import type { Database } from './database.ts'
@@ -29,6 +30,18 @@ export function createSales(database: Database): Sales {
     },
     async warmDue() {
       return toSales(await database.run('warm_due_sales', []))
+    },
+    async followed() {
+      const rows = await database.run('followed_sales', [])
+      const [row] = rows
+      assert(row !== undefined, 'the ledger has no clock')
+      // E2: what a standby shows may be old.
+      if (row.standby === true)
+        throw new Fault('ledger_standby', 'the ledger reached is a standby, not the primary', { retryable: true })
+      return { nowMs: time(row, 'now'), sales: toSales(rows.filter(one => one.sale_id !== null)) }
+    },
+    async unsettledItems(max) {
+      return (await database.run('unsettled_items', [max])).map(row => text(row, 'id'))
     },
     async move(id, from, to, by, action) {
       return (await database.run('move_sale', [id, from, to, by, action])).length === 1

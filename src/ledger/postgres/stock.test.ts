@@ -83,3 +83,62 @@ test('where no gate sells it, a change is done at once and takes what is there; 
   expect(await ledger.stock.ask(wish(item, 10_000_000))).toEqual({ outcome: 'too_many', no: undefined })
   expect(await ledger.pieces(sale)).toEqual({ units: 7, available: 3, pending: 4, paid: 0, releases: 0 })
 })
+
+test('behind the ledger door a change is done at once, also one that a gate was asked for before, and what is sold goes by it', async () => {
+  const { sale, item, epoch } = await ledger.onSale()
+  expect(await ledger.stock.ask(wish(item, -3))).toEqual({ outcome: 'asked', no: 1 })
+  const next = await ledger.orders.bump(item)
+  await ledger.orders.turn(item, next, 'ledger')
+  expect(await openOf(item)).toEqual([{ no: 1, delta: -3, state: 'asked', epoch, door: 'ledger' }])
+  expect(await ledger.stock.settle(item, 1, epoch, 0)).toBe(true)
+  expect(await ledger.pieces(sale)).toMatchObject({ units: 7, available: 7 })
+  const buyers = Array.from({ length: 8 }, (_, i) => ledger.ask(`buyer-${i}`))
+  const [changed] = await Promise.all([
+    ledger.stock.ask(wish(item, -4)),
+    ...buyers.map(ask => ledger.orders.placeDirectly(item, next, [ask])),
+  ])
+  expect(changed).toEqual({ outcome: 'done', no: 2 })
+  const { units, available, pending } = await ledger.pieces(sale)
+  expect({ units, available }).toEqual({ units: pending + available, available: 0 })
+  expect(await ledger.stock.ask(wish(item, 2))).toEqual({ outcome: 'done', no: 3 })
+  expect(await ledger.orders.placeDirectly(item, next, [ledger.ask('late')])).toMatchObject({ available: 1 })
+})
+
+test('releases of an item that the ledger sells need no gate: the pieces are for sale with the commit, the rows are forgotten', async () => {
+  const { sale, item, epoch } = await ledger.onSale({ units: 1 })
+  await ledger.orders.turn(item, epoch, 'ledger')
+  const ann = ledger.ask('ann')
+  await ledger.orders.placeDirectly(item, epoch, [ann])
+  await ledger.closings.close(item, [ann.order], 'cancelled')
+  expect((await ledger.closings.releases(100)).filter(release => release.item === item)).toEqual([])
+  expect(await ledger.orders.placeDirectly(item, epoch, [ledger.ask('ben')])).toMatchObject({ available: 0 })
+  expect(await ledger.pieces(sale)).toMatchObject({ pending: 1, releases: 1 })
+  await ledger.closings.releaseIdle()
+  expect(await ledger.pieces(sale)).toMatchObject({ pending: 1, releases: 0 })
+})
+
+test('E8: while an item is rebuilt its releases wait, and are told under the epoch that sells then', async () => {
+  const { item, epoch } = await ledger.onSale()
+  const ann = ledger.ask('ann')
+  await ledger.orders.place(item, epoch, true, [ann])
+  const next = await ledger.orders.bump(item)
+  await ledger.closings.close(item, [ann.order], 'cancelled')
+  const mine = async () => (await ledger.closings.releases(100)).filter(release => release.item === item)
+  expect(await mine()).toEqual([])
+  await ledger.closings.releaseIdle()
+  expect(await ledger.sql('SELECT order_id::text FROM releases WHERE item = $1', [item])).toEqual([
+    { order_id: ann.order },
+  ])
+  await ledger.orders.snapshot(item, next, async () => {})
+  await ledger.orders.turn(item, next, 'gate')
+  expect(await mine()).toMatchObject([{ order: ann.order, epoch: next }])
+})
+
+test('a door that nobody keeps is shut after the sale, also of an item that was to live behind the ledger door', async () => {
+  const { sale, item, epoch } = await ledger.onSale()
+  await ledger.sql("UPDATE items SET home_door = 'ledger' WHERE id = $1", [item])
+  await ledger.sql('UPDATE sales SET closes_at = clock_timestamp() WHERE id = $1', [sale])
+  expect(await ledger.closings.shutIdle([item])).not.toContain(item)
+  expect(await ledger.closings.shutIdle([])).toContain(item)
+  expect(await ledger.sales.rights([item])).toEqual([{ item, epoch: epoch + 1, door: 'shut' }])
+})

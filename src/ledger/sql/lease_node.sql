@@ -1,17 +1,30 @@
 -- lease_node: a node id that nobody holds, the lowest but for those passed over.
--- In      holder, the holder's wall clock (unix ms), lease length (ms), how many free ids to pass over
+-- In      holder, the holder's wall clock (unix ms), lease length (ms), how many free ids to pass over, kind (holding | plain)
 -- Out     one row: id, from_ms (the previous holder's bound), until_ms (the new bound); none if all 1024 are held
 -- Keeps   two callers never get the same id: the second waits on the row, sees the lease and is given nothing (it asks again);
---         the new bound lies beyond the old one
+--         the new bound lies beyond the old one; E10: a holding process that lapsed unsettled keeps its row while any other id is free;
+--         E4: what earlier holders confirmed is forgotten; asked again after a lost answer, the row leased before is given up
 WITH free AS (
-  SELECT n.no AS id, coalesce(nodes.until_ms, 0) AS from_ms
+  SELECT n.no AS id, coalesce(nodes.until_ms, 0) AS from_ms, coalesce(nodes.kind = 'holding' AND NOT nodes.settled, false) AS owing
   FROM generate_series(0, 1023) AS n (no) LEFT JOIN nodes ON nodes.id = n.no
   WHERE nodes.id IS NULL OR (nodes.lease_until < clock_timestamp() AND nodes.until_ms < $2)
-  ORDER BY n.no
+),
+chosen AS (
+  SELECT id, from_ms FROM free
+  WHERE NOT owing OR NOT EXISTS (SELECT 1 FROM free WHERE NOT owing)
+  ORDER BY id
   OFFSET $4 LIMIT 1
-)
-INSERT INTO nodes (id, holder, until_ms, lease_until)
-SELECT free.id, $1, $2::bigint + $3::bigint, clock_timestamp() + $3::bigint * interval '1 millisecond' FROM free
-ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, until_ms = excluded.until_ms, lease_until = excluded.lease_until
-  WHERE nodes.lease_until < clock_timestamp() AND nodes.until_ms < $2
-RETURNING id, (SELECT from_ms FROM free), until_ms
+),
+leased AS (
+  INSERT INTO nodes (id, holder, until_ms, lease_until, kind, settled)
+  SELECT chosen.id, $1, $2::bigint + $3::bigint, clock_timestamp() + $3::bigint * interval '1 millisecond', $5, $5 = 'plain' FROM chosen
+  ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, until_ms = excluded.until_ms, lease_until = excluded.lease_until,
+    kind = excluded.kind, settled = excluded.settled
+    WHERE nodes.lease_until < clock_timestamp() AND nodes.until_ms < $2
+  RETURNING id, until_ms
+),
+forgotten AS (DELETE FROM node_items USING leased WHERE node_items.node = leased.id AND node_items.holder <> $1),
+given_up AS (
+  UPDATE nodes SET holder = '', settled = true, lease_until = clock_timestamp() - interval '1 millisecond'
+  FROM leased WHERE nodes.holder = $1 AND nodes.id <> leased.id)
+SELECT leased.id, (SELECT from_ms FROM chosen), leased.until_ms FROM leased

@@ -55,7 +55,7 @@ describe('a house that dies', () => {
     const after = await openReferenceShop({ store: createFileStore(path, log) })
     expect(await Promise.all(['1', '2', '3', '4', '5', '6', '7'].map(ref => after.query(ref)))).toEqual(told)
     expect(await after.start('1', { returnUrl })).toBe(urls[0]!)
-    expect(after.house.find('1')?.asked?.returnUrl).toBe(returnUrl)
+    expect((await after.house.find('1'))?.asked?.returnUrl).toBe(returnUrl)
     expect((await after.post(`${urls[0]}/approve`)).body).toBe('{"state":"captured"}')
     expect((await after.post(`${urls[2]}/approve`)).status).toBe(409)
     expect(await after.refund('2')).toEqual({ state: 'refunded' })

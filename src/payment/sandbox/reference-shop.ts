@@ -11,21 +11,25 @@ import { listenForCallbacks } from '../contract/callback-listener.ts'
 import type { PaymentRequest } from '../payment.ts'
 import { ACKNOWLEDGEMENT } from './callback-sender.ts'
 import { createHouseKeys } from './house-keys.ts'
+import { openOwnBooks } from './own-books.ts'
 import { createReferenceStore } from './reference-store.ts'
 import { openSandboxHouse } from './sandbox-house.ts'
 import { handleSandbox } from './sandbox-http.ts'
 import { createSandboxProvider } from './sandbox-provider.ts'
 import type { SandboxStore } from './sandbox-store.ts'
+import { createSharedBooks, type SharedRows } from './shared-books.ts'
 
 interface ShopOptions {
   readonly secret?: string
   readonly store?: SandboxStore
+  /** Instead of a store of its own. */
+  readonly shared?: SharedRows
   readonly paymentsMax?: number
   readonly pendingMax?: number
 }
 
 export async function openReferenceShop(options: ShopOptions = {}) {
-  const { secret = 'a secret for tests only', store = createReferenceStore(), ...limits } = options
+  const { secret = 'a secret for tests only', store = createReferenceStore(), shared, paymentsMax, ...limits } = options
   const listener = await listenForCallbacks(ACKNOWLEDGEMENT)
   let shiftMs = 0
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + shiftMs }
@@ -33,8 +37,12 @@ export async function openReferenceShop(options: ShopOptions = {}) {
   const write = (_fields: unknown, message: string) => void logged.push(message)
   const log: Log = { debug: write, info: write, warn: write, error: write }
   const keys = createHouseKeys(secret)
-  const house = await openSandboxHouse({
-    store,
+  const bound = paymentsMax === undefined ? {} : { paymentsMax }
+  const house = openSandboxHouse({
+    books:
+      shared === undefined
+        ? await openOwnBooks({ store, clock, ...bound })
+        : createSharedBooks({ rows: shared, clock, ...bound }),
     keys,
     clock,
     log,

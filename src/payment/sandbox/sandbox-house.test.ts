@@ -21,7 +21,7 @@ paymentContract('sandbox', async () => {
       )
     },
     givenBack: async ref => {
-      const payment = shop.house.find(ref)
+      const payment = await shop.house.find(ref)
       return payment?.refund?.state === 'refunded' ? payment.captured!.amount.amount : 0
     },
     cutOff: async ref => shop.house.hide(ref, 60_000),
@@ -276,7 +276,7 @@ describe('the sandbox', () => {
     test('cuts a description that is too long, between characters', async () => {
       const shop = await open()
       await shop.start('1', { description: '🎟'.repeat(300) })
-      expect(shop.house.find('1')?.asked?.description).toBe('🎟'.repeat(200))
+      expect((await shop.house.find('1'))?.asked?.description).toBe('🎟'.repeat(200))
     })
   })
 

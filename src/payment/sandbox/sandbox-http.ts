@@ -50,23 +50,26 @@ export async function handleSandbox(
 ): Promise<SandboxAnswer> {
   const [token = '', action, ...more] = request.path.slice(PAY_PATH.length).split('/')
   const ref = request.path.startsWith(PAY_PATH) && more.length === 0 ? keys.refOf(token) : undefined
-  const payment = ref === undefined ? undefined : house.find(ref)
   const view: View = {
     token,
     language: languageOf(request.acceptLanguage),
     html: /\btext\/html\b/i.test(request.accept ?? ''),
   }
-  if (payment === undefined) return missing(view)
-
-  if (action === undefined) {
-    if (request.method !== 'GET' && request.method !== 'HEAD') return wrongMethod('GET, HEAD')
-    return view.html || acceptsAnything(request.accept) ? htmlPage(payment, view) : stateOf(payment)
-  }
-  if (action !== 'approve' && action !== 'decline' && action !== 'hide') return missing(view)
-  if (request.method !== 'POST') return wrongMethod('POST')
-
   try {
-    return await decide(house, payment, action, request.query, view)
+    // Nobody looks before a decision: the house answers what came of it, and what lies between would only be a gap for others.
+    const decides = request.method === 'POST' && (action === 'approve' || action === 'decline')
+    if (ref !== undefined && decides) return await decide(house, ref, action, request.query, view)
+
+    const payment = ref === undefined ? undefined : await house.find(ref)
+    if (ref === undefined || payment === undefined) return missing(view)
+
+    if (action === undefined) {
+      if (request.method !== 'GET' && request.method !== 'HEAD') return wrongMethod('GET, HEAD')
+      return view.html || acceptsAnything(request.accept) ? htmlPage(payment, view) : stateOf(payment)
+    }
+    if (action !== 'approve' && action !== 'decline' && action !== 'hide') return missing(view)
+    if (request.method !== 'POST') return wrongMethod('POST')
+    return hide(house, ref, request.query)
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     return problem('busy', 'It is not sure whether this was done. Ask again: nothing happens twice.', {
@@ -83,17 +86,11 @@ interface View {
 
 async function decide(
   house: SandboxHouse,
-  { ref }: SandboxPayment,
-  action: 'approve' | 'decline' | 'hide',
+  ref: string,
+  action: 'approve' | 'decline',
   query: URLSearchParams,
   view: View,
 ): Promise<SandboxAnswer> {
-  if (action === 'hide') {
-    const ms = parseWaitMs(query.get('ms'))
-    if (ms === undefined) return problem('body_invalid', '"ms" is a whole number from 0 to 600000.')
-    house.hide(ref, ms)
-    return json(200, { hiddenMs: ms })
-  }
   const mode = parseMode(query.get('mode') ?? 'plain')
   if (mode === undefined) return problem('body_invalid', '"mode" is not one that the sandbox knows.')
   const payment = await (action === 'approve' ? house.approve(ref, mode) : house.decline(ref))
@@ -107,6 +104,13 @@ async function decide(
   }
   if (!refused) return stateOf(payment)
   return problem('payment_settled', `The payment is ${payment.state}.`, {}, { state: payment.state })
+}
+
+function hide(house: SandboxHouse, ref: string, query: URLSearchParams): SandboxAnswer {
+  const ms = parseWaitMs(query.get('ms'))
+  if (ms === undefined) return problem('body_invalid', '"ms" is a whole number from 0 to 600000.')
+  house.hide(ref, ms)
+  return json(200, { hiddenMs: ms })
 }
 
 function htmlPage(payment: SandboxPayment, view: View, status = 200): SandboxAnswer {

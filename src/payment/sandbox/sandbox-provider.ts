@@ -53,7 +53,7 @@ export function createSandboxProvider({ house, keys, clock, publicUrl }: Sandbox
 
     query: (ref, signal) =>
       ask(ref, signal, async () => {
-        const payment = house.find(ref)
+        const payment = await house.find(ref)
         if (payment === undefined) return { state: 'unknown' }
         if (payment.state === 'open' || payment.state === 'void') return { state: payment.state }
         const { amount, atMs } = payment.captured!

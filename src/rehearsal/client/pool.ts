@@ -26,6 +26,8 @@ interface PoolOptions {
   readonly clock: Clock
   /** The address that a seat comes from; undefined where the system shall choose. */
   readonly addressOf: (seat: number) => string | undefined
+  /** How often a broken connection is opened again in vain before it is given up; eight times if nothing is said. */
+  readonly reopenTriesMax?: number
 }
 
 interface Seat {
@@ -39,6 +41,7 @@ export const ANSWER_MS_MAX = 20_000
 const OPENING_AT_ONCE_MAX = 250
 const REOPEN_TRIES_MAX = 8
 const REOPEN_WAIT_MS = 100
+const REOPEN_WAIT_MS_MAX = 1_000
 
 export class Pool {
   readonly #options: PoolOptions
@@ -137,12 +140,14 @@ export class Pool {
   }
 
   async #reopen(seat: Seat): Promise<void> {
-    for (let tries = 1; tries <= REOPEN_TRIES_MAX; tries++) {
+    const triesMax = this.#options.reopenTriesMax ?? REOPEN_TRIES_MAX
+    for (let tries = 1; tries <= triesMax; tries++) {
       if (this.#closing.signal.aborted) return
       try {
         return await this.#take(seat)
       } catch {
-        await this.#options.clock.sleep(REOPEN_WAIT_MS * tries, this.#closing.signal)
+        const waitMs = Math.min(REOPEN_WAIT_MS_MAX, REOPEN_WAIT_MS * tries)
+        await this.#options.clock.sleep(waitMs, this.#closing.signal)
       }
     }
     this.#dead += 1

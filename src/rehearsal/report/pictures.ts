@@ -1,7 +1,7 @@
 /** The report's five pictures, each from the result alone. */
 
 import type { Latency, Rehearsal } from '../result.ts'
-import { area, draw, line, linear, linearFromZero, nines, quote, rooted, steps } from './plot.ts'
+import { area, draw, line, linear, linearFromZero, mark, nines, quote, rooted, steps } from './plot.ts'
 
 const WIDE = { width: 1040, height: 300 }
 const HALF = { width: 510, height: 290 }
@@ -16,7 +16,7 @@ const inSeconds = (ms: number) => `${trim(ms / 1000)} s`
 const asLatency = (ms: number) => (ms >= 1000 ? inSeconds(ms) : `${trim(ms)} ms`)
 
 /** Added up: the gap between clicks and answers is the line that people stood in, and the slope is the speed. */
-export function trafficPicture({ timeline, lastAnswerMs }: Rehearsal): string {
+export function trafficPicture({ timeline, lastAnswerMs, fault }: Rehearsal): string {
   const { fromMs, stepMs } = timeline
   const steps = Math.ceil((Math.max(lastAnswerMs, 1_000) + 250 - fromMs) / stepMs)
   const perColumn = Math.max(1, Math.ceil(steps / COLUMNS))
@@ -50,11 +50,16 @@ export function trafficPicture({ timeline, lastAnswerMs }: Rehearsal): string {
         lower = upper
         return drawn
       })
-      const opening = `<path class="opening" d="M${place.x(0)} 18V${place.bottom}"/><text x="${place.x(0) - 6}" y="30" text-anchor="end">opening</text>`
+      const opening = mark('opening', place, 0, 'opening')
       const clicked = clicks.map((value, i) => [place.x(atMs(i)), place.y(value)] as const)
-      return `${areas.join('')}${opening}${line('clicks', clicked)}`
+      return `${areas.join('')}${opening}${line('clicks', clicked)}${faultMark(fault, place)}`
     },
   })
+}
+
+/** The moment of the fault, where there was one. */
+function faultMark(fault: Rehearsal['fault'], place: Parameters<typeof mark>[1]): string {
+  return fault === null || fault.atMs === null ? '' : mark('fault', place, fault.atMs, `${fault.part} killed`)
 }
 
 export function latencyPicture({ latency, clickToRow }: Rehearsal): string {
@@ -109,7 +114,7 @@ function rowScale({ p99, max }: Latency): number {
   return max > 4 * p99 ? p99 * 1.3 : max
 }
 
-export function stockPicture({ stock, lastAnswerMs, settings }: Rehearsal): string {
+export function stockPicture({ stock, lastAnswerMs, settings, fault }: Rehearsal): string {
   const lastMs = Math.max(1_000, lastAnswerMs, ...stock.map(([atMs]) => atMs))
   return draw({
     ...HALF,
@@ -122,12 +127,12 @@ export function stockPicture({ stock, lastAnswerMs, settings }: Rehearsal): stri
       const last = stock.at(-1)
       const whole = last === undefined ? stock : [...stock, [lastMs, last[1]] as const]
       const points = steps(whole.map(([atMs, left]) => [place.x(Math.max(0, atMs)), place.y(left)] as const))
-      if (points.length === 0) return ''
+      if (points.length === 0) return faultMark(fault, place)
       const floor = [
         [points[0]![0], place.bottom],
         [points.at(-1)![0], place.bottom],
       ] as const
-      return area('later', points, floor) + line('later', points)
+      return area('later', points, floor) + line('later', points) + faultMark(fault, place)
     },
   })
 }

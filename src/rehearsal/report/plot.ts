@@ -24,6 +24,7 @@ interface Place {
   x(value: number): number
   y(value: number): number
   readonly bottom: number
+  readonly right: number
 }
 
 const LEFT = 58
@@ -34,6 +35,8 @@ const BOTTOM = 40
 const TICK_ROOM = 0.14
 /** A label nearer to the right edge than this would be cut off. */
 const LABEL_ROOM = 24
+/** The name of a marked moment needs so much. */
+const MARK_ROOM = 120
 
 export function linear(min: number, max: number, ticksMax: number, show: (value: number) => string): Axis {
   const span = max - min || 1
@@ -76,6 +79,7 @@ export function draw(plot: Plot): string {
     x: value => round(LEFT + x.at(value) * (width - LEFT - RIGHT)),
     y: value => round(height - BOTTOM - y.at(value) * (height - TOP - BOTTOM)),
     bottom: height - BOTTOM,
+    right: width - RIGHT,
   }
   const rows = y.ticks.map(tick => {
     const at = place.y(tick)
@@ -94,6 +98,15 @@ ${plot.layers(place)}
 
 export function line(kind: string, points: readonly (readonly [number, number])[]): string {
   return points.length === 0 ? '' : `<path class="line ${kind}" d="M${points.map(([x, y]) => `${x} ${y}`).join('L')}"/>`
+}
+
+/** A moment, with its name beside it: the opening's to its left, any other's to its right for as long as there is room. */
+export function mark(kind: string, place: Place, value: number, name: string): string {
+  const x = place.x(value)
+  const left = kind === 'opening' || place.right - x < MARK_ROOM
+  const [at, anchor] = left ? [x - 6, 'end'] : [x + 6, 'start']
+  const y = kind === 'opening' ? 30 : 46
+  return `<g class="${kind}"><path d="M${x} 18V${place.bottom}"/><text x="${round(at)}" y="${y}" text-anchor="${anchor}">${quote(name)}</text></g>`
 }
 
 /** Between the points and the lower edge, or another row of points. */

@@ -3,6 +3,7 @@
  * script, no font, no address of anything else. Light and dark by the reader's own setting. Every figure comes from the result.
  */
 
+import { describeFault } from '../mid-run-fault.ts'
 import type { Rehearsal } from '../result.ts'
 import { showMs } from '../verdict.ts'
 import { funnelPicture, latencyPicture, rowPicture, stockPicture, trafficPicture } from './pictures.ts'
@@ -12,6 +13,9 @@ import { STYLE } from './style.ts'
 /** Answers in a person's words. */
 const SAID: Readonly<Record<string, string>> = {
   placed: 'order placed',
+  reserved: 'reserved, to be placed in a moment',
+  reserved_refused: 'refused after it was reserved',
+  busy: 'busy, asked to come later',
   same: 'the same order again (a second click)',
   early: 'not open yet (an early click)',
   unknown: 'no answer: the connection broke',
@@ -40,7 +44,7 @@ export function renderReport(result: Rehearsal): string {
 <p class="kicker">Stampede rehearsal · ${quote(result.startedAt.slice(0, 16).replace('T', ' '))} UTC</p>
 <h1><span class="mark" aria-hidden="true">${verdict === 'green' ? '✓' : '✕'}</span>${word}</h1>
 <p class="sentence" data-figure="sentence">${quote(capital(result.sentence))}.</p>
-${reasons(result)}
+${faultLine(result)}${reasons(result)}
 </header>
 ${figures(result)}
 <section class="card wide">
@@ -97,6 +101,11 @@ ${settings(result)}
 function reasons({ reasons: all }: Rehearsal): string {
   if (all.length === 0) return ''
   return `<ul class="reasons">${all.map(reason => `<li>${quote(reason)}</li>`).join('')}</ul>`
+}
+
+function faultLine({ fault }: Rehearsal): string {
+  if (fault === null) return ''
+  return `<p class="fault-line" data-figure="fault">${quote(capital(describeFault(fault)))}.</p>`
 }
 
 /** By the ledger's own clock. */
@@ -163,6 +172,7 @@ function settings(result: Rehearsal): string {
         : server.url,
     ],
     ['sale', sale === null ? 'none' : `${sale.name} (${sale.id})`],
+    ...(result.fault === null ? [] : [['fault', describeFault(result.fault)] as [string, string]]),
     ['machine', result.settings.machine],
     ['seed', String(seed)],
     ...result.notes.map((note): [string, string] => ['note', note]),

@@ -14,6 +14,7 @@ h1{display:flex;align-items:center;gap:16px;margin:0;font-size:clamp(28px,5vw,44
 .mark{display:grid;place-items:center;flex:none;width:1.35em;height:1.35em;border-radius:50%;font-size:.8em;background:var(--goodsoft);color:var(--good)}
 .red .mark{background:var(--badsoft);color:var(--bad)}
 .sentence{margin:14px 0 0;font-size:clamp(17px,2.2vw,21px);color:var(--muted);max-width:60em;overflow-wrap:anywhere}
+.fault-line{margin:8px 0 0;color:var(--bad);font-weight:650}
 .reasons{margin:16px 0 0;padding:14px 18px 14px 36px;border-radius:12px;background:var(--badsoft);color:var(--ink);overflow-wrap:anywhere}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:1px;margin:0 0 20px;background:var(--edge);border:1px solid var(--edge);border-radius:16px;overflow:hidden;box-shadow:var(--shadow)}
 .figures div{background:var(--card);padding:18px 18px 16px}
@@ -30,7 +31,7 @@ svg{display:block;width:100%;height:auto}
 svg text{fill:var(--muted);font-size:12px}
 svg .axis{font-size:11px}
 .grid{stroke:var(--grid)}.tick,.base{stroke:var(--edge)}.base{stroke-width:1.5}
-.opening{stroke:var(--muted);stroke-dasharray:2 4}
+.opening path{stroke:var(--muted);stroke-dasharray:2 4}.fault path{stroke:var(--errors);stroke-width:1.5}svg .fault text{fill:var(--errors);font-weight:650}
 .line{fill:none;stroke-width:2;stroke-linejoin:round}
 .line.clicks{stroke:var(--ink);stroke-dasharray:5 4;stroke-width:1.5}
 .line.orders{stroke:var(--orders)}.line.refusals{stroke:var(--refusals)}.line.later{stroke:var(--later)}.line.errors{stroke:var(--errors)}

@@ -1,0 +1,112 @@
+/**
+ * From the click to the committed row: how long a buyer waits for `201`, in an open loop at a quarter, a half and three quarters of what
+ * the server can place, beside the pessimistic endpoint at the same shares of what that can place. Latency counts from the intended moment
+ * of the click; the answer only comes after the commit. PostgreSQL runs on the server's core: the load's core belongs to the clock.
+ */
+
+import { seededRandom } from '../../src/base/random.ts'
+import type { BenchCase, Contestant, PreparedCase, Stage } from '../bench-case.ts'
+import { freshOrders, Heard } from '../client/buyers.ts'
+import { runClosedLoop } from '../client/closed-loop.ts'
+import { runOpenLoop } from '../client/open-loop.ts'
+import { placePostgres } from '../cores.ts'
+import type { Child } from '../servers/child.ts'
+import type { ItemOnSale } from '../servers/stampede.ts'
+import { startStrategies } from '../servers/strategies.ts'
+
+const UNITS = 10_000_000
+const CAPACITY_TRIES = 2
+const CAPACITY_MS = 700
+const CAPACITY_PER_SECOND_MAX = 50_000
+/** Enough that nobody waits for a connection. */
+const CONNECTIONS = 256
+const SEED = 20_261_115
+
+export const clickToRow: readonly BenchCase[] = [25, 50, 75].map(share => ({
+  name: `click to row at ${share}%, PostgreSQL on the server core`,
+  what: `open loop at ${share}% of what each can place: from the intended click to the answer after the commit`,
+  // At the same share of its own capacity the other has far less to do: a comparison, not an aim.
+  aims: {},
+  prepare: (stage: Stage) => prepare(stage, share / 100),
+}))
+
+async function prepare(stage: Stage, share: number): Promise<PreparedCase> {
+  const { stampede } = stage
+  placePostgres(stampede.postgres.pid, 'server core')
+  const on = await stampede.openSale({ units: UNITS })
+  const strategies = await startStrategies({ stampede, names: ['pessimistic'], on, rate: undefined })
+  try {
+    const heard = { stampede: new Heard(), pessimistic: new Heard() }
+    const servers = { stampede, pessimistic: strategies.children.get('pessimistic')! }
+    const capacity = { stampede: 0, pessimistic: 0 }
+    for (const name of ['stampede', 'pessimistic'] as const)
+      capacity[name] = await capacityOf(stage, on, servers[name], name, heard[name])
+    const contestant = (name: 'stampede' | 'pessimistic') =>
+      clicksOf(stage, on, servers[name], name, capacity[name] * share, heard[name])
+    return {
+      subject: contestant('stampede'),
+      references: [contestant('pessimistic')],
+      settings: {
+        share,
+        capacity: { stampede: Math.round(capacity.stampede), pessimistic: Math.round(capacity.pessimistic) },
+      },
+      async check() {
+        const violations = [...heard.stampede.unexpected, ...heard.pessimistic.unexpected]
+        for (const name of ['stampede', 'pessimistic'] as const) {
+          const { sold } = await strategies.soldBy(name, on)
+          if (sold !== heard[name].placed)
+            violations.push(`${name}: told ${heard[name].placed} buyers "placed", ${sold} rows`)
+        }
+        return { violations }
+      },
+      close: strategies.stop,
+    }
+  } catch (error) {
+    await strategies.stop()
+    throw error
+  }
+}
+
+type Server = Pick<Child, 'pid' | 'target'>
+
+/** Orders per second in a closed loop, the best of a few: shares of less than the whole would flatter the percentiles. */
+async function capacityOf(stage: Stage, on: ItemOnSale, { target }: Server, name: string, heard: Heard) {
+  const { clock, connections } = stage
+  const forMs = Math.min(CAPACITY_MS, stage.roundMs)
+  let best = 0
+  for (let tries = 0; tries < CAPACITY_TRIES; tries++) {
+    const requests = freshOrders(stage, target, [on], Math.ceil((CAPACITY_PER_SECOND_MAX * forMs) / 1000))
+    let i = 0
+    const result = await runClosedLoop({ target, connections, forMs, clock, next: () => requests[i++] })
+    best = Math.max(best, heard.add(name, result).perSecond)
+  }
+  return best
+}
+
+function clicksOf(
+  stage: Stage,
+  on: ItemOnSale,
+  { pid, target }: Server,
+  name: string,
+  perSecond: number,
+  heard: Heard,
+): Contestant {
+  const random = seededRandom(SEED)
+  return {
+    name,
+    serverPid: pid,
+    postgresPid: stage.stampede.postgres.pid,
+    async prepare(forMs) {
+      // A Poisson stream may bring more than its mean; this many more it does not.
+      const requests = freshOrders(stage, target, [on], Math.ceil((perSecond * forMs * 1.3) / 1000) + 100)
+      return async () => {
+        let i = 0
+        const next = () => requests[i++]
+        return heard.add(
+          name,
+          await runOpenLoop({ target, connections: CONNECTIONS, perSecond, forMs, clock: stage.clock, random, next }),
+        )
+      }
+    },
+  }
+}

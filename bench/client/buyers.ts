@@ -1,0 +1,112 @@
+/**
+ * Crowds for the bench. `buyersOf`: everybody orders once with a ticket of their own, and what they were told is counted, to be held
+ * against the books afterwards. `askersOf`: the same requests again and again, for answers that change nothing.
+ */
+
+import type { Clock } from '../../src/base/clock.ts'
+import type { Target } from '../../src/rehearsal/client/connection.ts'
+import type { Contestant } from '../bench-case.ts'
+import type { ItemOnSale, Stampede } from '../servers/stampede.ts'
+import { type LoadResult, runClosedLoop } from './closed-loop.ts'
+import { orderRequest } from './request-bytes.ts'
+
+const PLACED = 201
+const HOUR_MS = 3_600_000
+
+/** What a crowd heard, over all its rounds. */
+export class Heard {
+  placed = 0
+  readonly unexpected = new Set<string>()
+
+  /** The result with its rate counted in orders. `expected`: other answers that are no mistake. */
+  add(name: string, result: LoadResult, expected: readonly number[] = []): LoadResult {
+    const placed = result.statuses.get(PLACED) ?? 0
+    this.placed += placed
+    for (const [status, times] of result.statuses)
+      if (status !== PLACED && !expected.includes(status)) this.unexpected.add(`${name}: ${times} × status ${status}`)
+    if (result.broken > 0) this.unexpected.add(`${name}: ${result.broken} requests without an answer`)
+    return { ...result, perSecond: (placed / result.tookMs) * 1000 }
+  }
+}
+
+let buyersSoFar = 0
+
+/** Order requests of buyers who never came before, spread over the items. */
+export function freshOrders(
+  { stampede, clock }: { readonly stampede: Stampede; readonly clock: Clock },
+  target: Target,
+  items: readonly ItemOnSale[],
+  count: number,
+  attempt = 1,
+): Buffer[] {
+  const expiresAtMs = clock.now() + HOUR_MS
+  return Array.from({ length: count }, (_, i) => {
+    const on = items[i % items.length]!
+    const buyer = `buyer-${buyersSoFar++}`
+    const ticket = stampede.tickets.issue({ ...on, buyer, attempt, notBeforeMs: 0, expiresAtMs })
+    return orderRequest(target, on.sale, on.item, ticket)
+  })
+}
+
+interface BuyersOptions {
+  readonly name: string
+  readonly serverPid: number
+  readonly target: Target
+  readonly stampede: Stampede
+  readonly clock: Clock
+  readonly connections: number
+  readonly items: readonly ItemOnSale[]
+  /** Tickets made per second of a round; a round that uses them up ends early and is still right. */
+  readonly ticketsPerSecond: number
+  readonly heard: Heard
+  readonly expected?: readonly number[]
+}
+
+export function buyersOf(options: BuyersOptions): Contestant {
+  const { name, serverPid, target, stampede, clock, connections, heard, expected } = options
+  return {
+    name,
+    serverPid,
+    postgresPid: stampede.postgres.pid,
+    async prepare(forMs) {
+      const count = connections + Math.ceil((options.ticketsPerSecond * forMs) / 1000)
+      const requests = freshOrders(options, target, options.items, count)
+      return async () => {
+        let i = 0
+        return heard.add(
+          name,
+          await runClosedLoop({ target, connections, forMs, clock, next: () => requests[i++] }),
+          expected,
+        )
+      }
+    },
+  }
+}
+
+interface AskersOptions {
+  readonly name: string
+  readonly server: { readonly pid: number; readonly target: Target; readonly hasWorkers?: boolean }
+  readonly clock: Clock
+  readonly connections: number
+  readonly requests: readonly Buffer[]
+  readonly status: number
+  readonly unexpected: Set<string>
+}
+
+export function askersOf(options: AskersOptions): Contestant {
+  const { name, server, clock, connections, requests, status: right, unexpected } = options
+  const { target } = server
+  let i = 0
+  return {
+    name,
+    serverPid: server.pid,
+    ...(server.hasWorkers === true && { serverHasWorkers: true }),
+    prepare: async forMs => async () => {
+      const next = () => requests[i++ % requests.length]
+      const result = await runClosedLoop({ target, connections, forMs, clock, next })
+      for (const status of result.statuses.keys()) if (status !== right) unexpected.add(`${name}: status ${status}`)
+      if (result.broken > 0) unexpected.add(`${name}: ${result.broken} requests without an answer`)
+      return result
+    },
+  }
+}

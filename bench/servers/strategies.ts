@@ -1,0 +1,143 @@
+/**
+ * The textbook endpoints (`one-by-one.ts`), ready to be measured: each with tables of its own, copied in shape from the ledger's in the
+ * same PostgreSQL, and with the pool size that serves it best. A reference that is not at its best would be a strawman.
+ */
+
+import pg from 'pg'
+import { connectionTo } from '../../src/ledger/embedded/postmaster.ts'
+import { type Child, startChild } from './child.ts'
+import type { ItemOnSale, Stampede } from './stampede.ts'
+
+export type Strategy = 'pessimistic' | 'optimistic' | 'guarded'
+
+/** What a contestant's tables say about an item. */
+interface Sold {
+  readonly units: number
+  readonly available: number
+  readonly sold: number
+}
+
+export interface Strategies {
+  readonly children: ReadonlyMap<Strategy, Child>
+  readonly settings: Readonly<Record<string, unknown>>
+  /** Puts an item of the ledger on sale for all of them. */
+  offer(on: ItemOnSale): Promise<void>
+  /** `stampede` is read from the ledger's own tables. */
+  soldBy(who: Strategy | 'stampede', on: ItemOnSale): Promise<Sold>
+  stop(): Promise<void>
+}
+
+/** Together they stay within PostgreSQL's connections; 32 was never the best. */
+const POOL_SIZES = [1, 2, 4, 8, 16]
+/** When nothing is to be tried. */
+const POOL_SIZE_USUAL = 2
+const TRY_PASSES = 2
+/** As many as the ledger's own. */
+const PARTITIONS = 4
+
+interface Wishes {
+  readonly stampede: Stampede
+  readonly names: readonly Strategy[]
+  readonly on: ItemOnSale
+  /** Placed orders per second for a short time; undefined: nothing is tried. */
+  readonly rate: ((strategy: Strategy, child: Child) => Promise<number>) | undefined
+  /** Sizes found before: kept to where there are any, and filled where there are none. */
+  readonly known?: Map<Strategy, number>
+}
+
+export async function startStrategies({ stampede, names, on, rate, known = new Map() }: Wishes): Promise<Strategies> {
+  const { socketFolder } = stampede.postgres
+  const ledger = new pg.Client({ ...connectionTo(socketFolder) })
+  await ledger.connect()
+  const children = new Map<Strategy, Child>()
+  const settings: Record<string, unknown> = {}
+
+  const offer = async ({ item }: ItemOnSale) => {
+    for (const name of names)
+      await ledger.query(`INSERT INTO ${name}.items SELECT * FROM public.items WHERE id = ${item}`)
+  }
+  const stop = async () => {
+    for (const child of children.values()) await child.stop()
+    for (const name of names) await ledger.query(`DROP SCHEMA IF EXISTS ${name} CASCADE`)
+    await ledger.end()
+  }
+  try {
+    for (const name of names) await makeTables(ledger, name)
+    await offer(on)
+    for (const name of names) {
+      const start = (poolSize: number) =>
+        startChild('./one-by-one.ts', [name, String(poolSize)], {
+          SOCKET_FOLDER: socketFolder,
+          SCHEMA: name,
+          TICKET_KEYS: stampede.ticketKeys,
+        })
+      const size = known.get(name) ?? (rate === undefined ? POOL_SIZE_USUAL : undefined)
+      if (size !== undefined) {
+        children.set(name, await start(size))
+        settings[`${name}Pool`] = size
+        continue
+      }
+      const { child, poolSize, tried } = await bestPool(start, one => rate!(name, one))
+      children.set(name, child)
+      known.set(name, poolSize)
+      settings[`${name}Pool`] = poolSize
+      settings[`${name}PoolsTried`] = tried
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+
+  return {
+    children,
+    settings,
+    offer,
+    async soldBy(who, { item }) {
+      const schema = who === 'stampede' ? 'public' : who
+      const rows = await ledger.query(
+        `SELECT units::int, available::int,
+                (SELECT coalesce(sum(quantity), 0)::int FROM ${schema}.orders WHERE item = $1 AND state <> 'closed') AS sold
+         FROM ${schema}.items WHERE id = $1`,
+        [item],
+      )
+      return rows.rows[0]
+    },
+    stop,
+  }
+}
+
+/** The version column is the optimistic one's; the others carry it unused, so that all rows are alike. */
+async function makeTables(ledger: pg.Client, schema: Strategy): Promise<void> {
+  await ledger.query(`
+    DROP SCHEMA IF EXISTS ${schema} CASCADE;
+    CREATE SCHEMA ${schema};
+    CREATE TABLE ${schema}.items (LIKE public.items INCLUDING ALL) WITH (fillfactor = 50);
+    ALTER TABLE ${schema}.items ADD COLUMN version bigint NOT NULL DEFAULT 1;
+    CREATE TABLE ${schema}.orders (LIKE public.orders INCLUDING ALL) PARTITION BY HASH (item)`)
+  for (let i = 0; i < PARTITIONS; i++) {
+    const values = `FOR VALUES WITH (MODULUS ${PARTITIONS}, REMAINDER ${i})`
+    await ledger.query(`CREATE TABLE ${schema}.orders_${i} PARTITION OF ${schema}.orders ${values}`)
+  }
+}
+
+/** All sizes take turns, twice, and the best try counts: a size must not lose because the machine was busy just then. */
+async function bestPool(start: (poolSize: number) => Promise<Child>, rate: (child: Child) => Promise<number>) {
+  const children = new Map<number, Child>()
+  const tried: Record<number, number> = {}
+  let best = POOL_SIZES[0]!
+  try {
+    for (const poolSize of POOL_SIZES) children.set(poolSize, await start(poolSize))
+    for (let pass = 0; pass < TRY_PASSES; pass++) {
+      for (const [poolSize, child] of children) {
+        tried[poolSize] = Math.max(tried[poolSize] ?? 0, Math.round(await rate(child)))
+        if (tried[poolSize] > (tried[best] ?? 0)) best = poolSize
+      }
+    }
+  } catch (error) {
+    for (const child of children.values()) await child.stop()
+    throw error
+  }
+  const child = children.get(best)!
+  for (const one of children.values()) if (one !== child) await one.stop()
+  return { child, poolSize: best, tried }
+}

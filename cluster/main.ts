@@ -1,0 +1,122 @@
+/**
+ * `npm run cluster`: a whole small cluster on this machine, to look at, to rehearse against and to break. PostgreSQL, Redis, edges, workers,
+ * keepers, nginx in front; what dies is started again, as a service manager would. Ctrl-C stops all of it and leaves the data.
+ */
+
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { systemRandom } from '../src/base/random.ts'
+import { ensureServers } from '../test/servers.ts'
+import { freePorts } from './free-ports.ts'
+import { writeNginxFiles } from './nginx-site.ts'
+import { nginxPart, redisPart, stampedePart } from './parts.ts'
+import { startPostgres } from './postgres.ts'
+import { type Part, Supervisor } from './supervisor.ts'
+
+const ROLES = ['edge', 'worker', 'keeper'] as const
+const USAGE = 'npm run cluster -- [--port 8080] [--edges 2] [--workers 2] [--keepers 2] [--data ./data/cluster]'
+const COUNT_MAX = 16
+
+interface Wishes {
+  readonly port: number
+  readonly counts: Readonly<Record<(typeof ROLES)[number], number>>
+  readonly data: string
+}
+
+function readWishes(): Wishes {
+  const { values } = parseArgs({
+    options: {
+      port: { type: 'string', default: '8080' },
+      edges: { type: 'string', default: '2' },
+      workers: { type: 'string', default: '2' },
+      keepers: { type: 'string', default: '2' },
+      data: { type: 'string', default: './data/cluster' },
+    },
+  })
+  const count = (name: 'edges' | 'workers' | 'keepers') => {
+    const value = Number(values[name])
+    if (!Number.isInteger(value) || value < 1 || value > COUNT_MAX)
+      throw new Error(`--${name} must lie between 1 and ${COUNT_MAX}`)
+    return value
+  }
+  const port = Number(values.port)
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error('--port must lie between 0 and 65535')
+  return {
+    port,
+    counts: { edge: count('edges'), worker: count('workers'), keeper: count('keepers') },
+    data: resolve(values.data),
+  }
+}
+
+async function main(): Promise<void> {
+  const wishes = readWishes()
+  const { data, counts } = wishes
+  const say = (line: string) => process.stdout.write(`${line}\n`)
+  ensureServers(['redis-server', 'nginx'], say)
+  mkdirSync(data, { recursive: true })
+
+  const secret = () => Buffer.from(systemRandom.bytes(24)).toString('base64url')
+  const [adminToken, buyerSecret, ticketSecret] = [secret(), secret(), secret()]
+  const [redisPort = 0, chosenPort = 0, ...edgePorts] = await freePorts(2 + counts.edge)
+  const port = wishes.port === 0 ? chosenPort : wishes.port
+  const url = `http://127.0.0.1:${port}`
+
+  say('starting PostgreSQL …')
+  const postgres = await startPostgres(join(data, 'ledger'))
+  const env = {
+    DATABASE_URL: postgres.url,
+    REDIS_URL: `redis://127.0.0.1:${redisPort}/0`,
+    ADMIN_TOKEN: adminToken,
+    TICKET_KEYS: `cluster:${ticketSecret}`,
+    BUYER_JWT_SECRET: buyerSecret,
+    GUEST_SIGN_IN: 'on',
+    PAYMENT_PROVIDERS: 'sandbox',
+    PUBLIC_URL: url,
+    // nginx, and nobody else on this machine: a rehearsal's buyers come from other addresses of 127/8.
+    TRUSTED_PROXIES: '127.0.0.1/32',
+    LOG_LEVEL: 'warn',
+  }
+  const file = join(data, 'cluster.json')
+  const supervisor = new Supervisor(say, parts => writeClusterFile(file, { url, adminToken, buyerSecret }, parts))
+  supervisor.watchAlso({ name: 'postgres', role: 'postgres', pid: () => postgres.pid() })
+  const stop = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
+  try {
+    await supervisor.start(redisPart(join(data, 'redis'), redisPort))
+    for (const role of [...ROLES].reverse()) {
+      const members = Array.from({ length: counts[role] }, (_, i) => {
+        const listen = role === 'edge' ? (edgePorts[i] ?? 0) : 0
+        const demo = role === 'keeper' ? 'on' : 'off'
+        const own = { ...env, DEMO: demo, DATA_DIR: join(data, `${role}-${i + 1}`), PORT: String(listen), ROLES: role }
+        return stampedePart(`${role}-${i + 1}`, role, own)
+      })
+      // The first keeper brings the ledger's tables up to date; the others find it done.
+      for (const member of members) await supervisor.start(member)
+    }
+    await supervisor.start(nginxPart(writeNginxFiles(join(data, 'nginx'), port, edgePorts), port))
+    say('')
+    say(`the cluster is on ${url}      operations: ${url}/ops`)
+    say(`its parts, and the operator token, are in ${file}`)
+    say('rehearse against it:   npm run stampede -- rehearse --fault redis')
+    say('Ctrl-C stops it.')
+    await new Promise<void>(resolveStop => stop.signal.addEventListener('abort', () => resolveStop(), { once: true }))
+    say('stopping …')
+  } finally {
+    await supervisor.stop()
+    await postgres.stop()
+    rmSync(file, { force: true })
+  }
+}
+
+/** Whole or not at all: somebody may be reading it. */
+function writeClusterFile(file: string, cluster: Readonly<Record<string, string>>, parts: readonly Part[]): void {
+  const draft = `${file}.new`
+  writeFileSync(draft, `${JSON.stringify({ ...cluster, parts }, null, 2)}\n`, { mode: 0o600 })
+  renameSync(draft, file)
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`cluster: ${error instanceof Error ? error.message : error}\nusage: ${USAGE}\n`)
+  process.exit(1)
+})

@@ -1,0 +1,49 @@
+/** nginx in front of the edges: buyers' connections kept open on both sides, the buyer's own address passed on, WebSockets let through. */
+
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export function writeNginxFiles(prefix: string, port: number, edgePorts: readonly number[]) {
+  mkdirSync(join(prefix, 'temp'), { recursive: true })
+  const config = join(prefix, 'nginx.conf')
+  writeFileSync(config, nginxConfig(prefix, port, edgePorts))
+  return { prefix, config }
+}
+
+function nginxConfig(prefix: string, port: number, edgePorts: readonly number[]): string {
+  const temp = (name: string) => `${name}_temp_path "${join(prefix, 'temp', name)}";`
+  const edges = edgePorts.map(edge => `    server 127.0.0.1:${edge} max_fails=1 fail_timeout=1s;`).join('\n')
+  return `worker_processes 1;
+pid "${join(prefix, 'nginx.pid')}";
+worker_rlimit_nofile 20000;
+events { worker_connections 9000; }
+http {
+  access_log off;
+  ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(temp).join('\n  ')}
+  keepalive_requests 1000000;
+  client_max_body_size 64k;
+  map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
+  upstream edges {
+${edges}
+    keepalive 512;
+    keepalive_requests 1000000;
+  }
+  server {
+    listen 127.0.0.1:${port} backlog=4096;
+    location / {
+      proxy_pass http://edges;
+      proxy_http_version 1.1;
+      proxy_set_header Host $http_host;
+      proxy_set_header Connection $connection_upgrade;
+      proxy_set_header Upgrade $http_upgrade;
+      proxy_set_header X-Forwarded-For $remote_addr;
+      proxy_connect_timeout 2s;
+      proxy_read_timeout 75s;
+      # An order that may have reached an edge is not sent to another by nginx: the buyer asks again, with the same ticket.
+      proxy_next_upstream error timeout;
+      proxy_next_upstream_tries 2;
+    }
+  }
+}
+`
+}

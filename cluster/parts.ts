@@ -1,0 +1,62 @@
+/** How each part of the cluster is started, and how one sees that it is ready. */
+
+import { mkdirSync } from 'node:fs'
+import { connect } from 'node:net'
+import { resolve } from 'node:path'
+import type { PartPlan } from './supervisor.ts'
+
+const MAIN = resolve(import.meta.dirname, '../src/main.ts')
+const READY = /^stampede (ready|stands by) on /m
+
+export function redisPart(dir: string, port: number): PartPlan {
+  mkdirSync(dir, { recursive: true })
+  const settings = ['appendonly yes', 'appendfsync always', 'save ""', 'maxmemory-policy noeviction', 'bind 127.0.0.1']
+  const args = settings.flatMap(line => {
+    const [name = '', ...value] = line.split(' ')
+    return [`--${name}`, value.join(' ').replaceAll('"', '')]
+  })
+  return {
+    name: 'redis',
+    role: 'redis',
+    command: ['/usr/bin/redis-server', '--dir', dir, '--port', String(port), ...args],
+    env: {},
+    ready: () => listens(port),
+  }
+}
+
+export function stampedePart(
+  name: string,
+  role: 'edge' | 'worker' | 'keeper',
+  env: Readonly<Record<string, string>>,
+): PartPlan {
+  return {
+    name,
+    role,
+    command: [process.execPath, MAIN, 'serve'],
+    env: { HOST: '127.0.0.1', ...env },
+    ready: async output => READY.test(output),
+  }
+}
+
+export function nginxPart(files: { readonly prefix: string; readonly config: string }, port: number): PartPlan {
+  const { prefix, config } = files
+  return {
+    name: 'nginx',
+    role: 'nginx',
+    command: ['/usr/sbin/nginx', '-p', prefix, '-c', config, '-e', 'stderr', '-g', 'daemon off;'],
+    env: {},
+    ready: () => listens(port),
+  }
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise(resolveListens => {
+    const socket = connect(port, '127.0.0.1')
+    const tell = (yes: boolean) => {
+      socket.destroy()
+      resolveListens(yes)
+    }
+    socket.once('connect', () => tell(true))
+    socket.once('error', () => tell(false))
+  })
+}

@@ -1,0 +1,21 @@
+/** The cluster's PostgreSQL: the embedded one, in this process's care, with room for everybody's connections. */
+
+import { systemClock } from '../src/base/clock.ts'
+import { startEmbeddedServer } from '../src/ledger/embedded/server.ts'
+
+const CONNECTIONS_MAX = 250
+
+export async function startPostgres(dataDir: string) {
+  const server = await startEmbeddedServer({
+    dataDir,
+    clock: systemClock,
+    log: () => {},
+    maxConnections: CONNECTIONS_MAX,
+  })
+  const { host, port, user, database } = server.connection
+  return {
+    url: `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`,
+    pid: () => server.pid(),
+    stop: () => server.stop(),
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * Starts the parts of the cluster, starts again what dies, stops all of them in the reverse order. Each part is a process of its own whose
+ * last words are kept for whoever wants to know why it died.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { systemClock } from '../src/base/clock.ts'
+
+type PartRole = 'redis' | 'postgres' | 'nginx' | 'edge' | 'worker' | 'keeper'
+
+export interface PartPlan {
+  readonly name: string
+  readonly role: PartRole
+  readonly command: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  /** Asked again and again with all that the part has printed. */
+  readonly ready: (output: string) => Promise<boolean>
+}
+
+/** As others may know it. A pid alone is not a name: with its start time it is. */
+export interface Part {
+  readonly name: string
+  readonly role: PartRole
+  readonly pid: number
+  readonly startTicks: string
+}
+
+interface Running {
+  readonly plan: PartPlan
+  child: ChildProcess
+  output: string
+}
+
+const READY_MS_MAX = 60_000
+const LOOK_EVERY_MS = 50
+const START_AGAIN_AFTER_MS = 1_500
+const STOP_MS_MAX = 15_000
+const OUTPUT_MAX = 20_000
+
+export class Supervisor {
+  readonly #say: (line: string) => void
+  readonly #changed: (parts: readonly Part[]) => void
+  readonly #running = new Map<string, Running>()
+  readonly #others: { readonly name: string; readonly role: PartRole; readonly pid: () => number | undefined }[] = []
+  #stopping = false
+  #told = ''
+
+  constructor(say: (line: string) => void, changed: (parts: readonly Part[]) => void) {
+    this.#say = say
+    this.#changed = changed
+    void this.#watch()
+  }
+
+  /** A part that somebody else looks after, to be listed with the rest. */
+  watchAlso(other: { readonly name: string; readonly role: PartRole; readonly pid: () => number | undefined }): void {
+    this.#others.push(other)
+  }
+
+  /** Resolves when it is ready. */
+  async start(plan: PartPlan): Promise<void> {
+    this.#say(`starting ${plan.name} …`)
+    const running = this.#spawn(plan)
+    await this.#ready(running)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true
+    for (const { child, plan } of [...this.#running.values()].reverse()) {
+      if (child.exitCode !== null || child.signalCode !== null) continue
+      const ended = new Promise(resolve => child.once('exit', resolve))
+      child.kill(plan.role === 'nginx' ? 'SIGQUIT' : 'SIGTERM')
+      const late = new AbortController()
+      await Promise.race([ended, systemClock.sleep(STOP_MS_MAX, late.signal).then(() => child.kill('SIGKILL'))])
+      late.abort()
+      await ended
+    }
+  }
+
+  #spawn(plan: PartPlan): Running {
+    const [program = '', ...args] = plan.command
+    const child = spawn(program, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...plan.env },
+    })
+    const running: Running = { plan, child, output: '' }
+    const hear = (chunk: Buffer) => {
+      running.output = (running.output + chunk.toString('utf8')).slice(-OUTPUT_MAX)
+    }
+    child.stdout.on('data', hear)
+    child.stderr.on('data', hear)
+    child.once('exit', (code, signal) => void this.#ended(running, signal ?? `code ${code}`))
+    this.#running.set(plan.name, running)
+    return running
+  }
+
+  async #ready(running: Running): Promise<void> {
+    const { plan } = running
+    const fromMs = systemClock.elapsed()
+    while (!(await plan.ready(running.output))) {
+      if (this.#stopping) return
+      const { exitCode, signalCode } = running.child
+      if (exitCode !== null || signalCode !== null || systemClock.elapsed() - fromMs > READY_MS_MAX)
+        throw new Error(`${plan.name} did not become ready. Its last words:\n${running.output.slice(-2_000)}`)
+      await systemClock.sleep(LOOK_EVERY_MS)
+    }
+  }
+
+  async #ended(running: Running, how: string): Promise<void> {
+    const { plan } = running
+    if (this.#stopping || this.#running.get(plan.name) !== running) return
+    this.#say(`${plan.name} ended (${how}); starting it again`)
+    await systemClock.sleep(START_AGAIN_AFTER_MS)
+    if (this.#stopping) return
+    const next = this.#spawn(plan)
+    await this.#ready(next).then(
+      () => this.#say(`${plan.name} is back`),
+      (error: unknown) => this.#say(String(error)),
+    )
+  }
+
+  /** Tells who is there whenever that has changed. */
+  async #watch(): Promise<void> {
+    while (!this.#stopping) {
+      const parts = this.#parts()
+      const text = JSON.stringify(parts)
+      if (text !== this.#told) this.#changed(parts)
+      this.#told = text
+      await systemClock.sleep(LOOK_EVERY_MS)
+    }
+  }
+
+  #parts(): Part[] {
+    const own = [...this.#running.values()].map(({ plan, child }) => ({ ...plan, pid: child.pid }))
+    const others = this.#others.map(({ name, role, pid }) => ({ name, role, pid: pid() }))
+    return [...others, ...own].flatMap(({ name, role, pid }) => {
+      const startTicks = pid === undefined ? undefined : startTicksOf(pid)
+      return pid === undefined || startTicks === undefined ? [] : [{ name, role, pid, startTicks }]
+    })
+  }
+}
+
+/** Field 22 of its stat line, counted after the name, which may hold anything. */
+function startTicksOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,273 @@
+/**
+ * A process of a cluster: edge, worker, keeper, or several of them. The gate and its outbox are in Redis, the right to sell in PostgreSQL
+ * (`docs/decisions/0007-many-machines.md`). Every process follows what is on sale; what else it does, its roles say.
+ */
+
+import { createKeyedHash } from '../admission/rate/keyed-hash.ts'
+import { nextTurn } from '../base/clock.ts'
+import { Fault } from '../base/fault.ts'
+import { faultPointMs } from '../base/fault-points.ts'
+import type { Meters } from '../base/meters.ts'
+import type { ItemId } from '../domain/ids.ts'
+import { createAcknowledged, LOOK_FOR_IT_AFTER_MS } from '../flows/acknowledged.ts'
+import { demoSale } from '../flows/demo-sale.ts'
+import { createAttemptFinder } from '../flows/find-attempts.ts'
+import { createFollowing, type Following } from '../flows/follow-sales.ts'
+import { createForgetSales } from '../flows/forget-sales.ts'
+import { farView } from '../flows/gate-view.ts'
+import { type HandOverParts, handOverAll, lookForAcknowledged } from '../flows/hand-over.ts'
+import { type KeepGatesParts, keepGates } from '../flows/keep-gates.ts'
+import type { News } from '../flows/news.ts'
+import { passOnFar } from '../flows/pass-on.ts'
+import { createTurns, placeDirectly } from '../flows/place-directly.ts'
+import { type OrderPlacer, placeOrders } from '../flows/place-orders.ts'
+import { createPlacements } from '../flows/placements.ts'
+import { reserveBatch } from '../flows/reserve-batch.ts'
+import { placedFar } from '../flows/settle-over-sales.ts'
+import { shareNews } from '../flows/share-news.ts'
+import type { Channel } from '../gate/channel.ts'
+import { createFarGate } from '../gate/far/far-gate.ts'
+import { createRedisChannel } from '../gate/redis/redis-channel.ts'
+import { createRedisGate } from '../gate/redis/redis-gate.ts'
+import { createRedisOutbox } from '../gate/redis/redis-outbox.ts'
+import { connectTo, watchDurability } from './compose-redis.ts'
+import type { Config } from './config.ts'
+import { BATCH_MAX, type GateSide, LINE_MAX, type Selling, type SellingParts } from './selling.ts'
+
+type RedisConfig = NonNullable<Config['redis']>
+type FarSide = ReturnType<typeof openFar>
+
+const ACKNOWLEDGED_MAX = 100_000
+const FINDER_LINE_MAX = 20_000
+/** So many batches are at the ledger at once, over all items behind its door. */
+const DIRECT_AT_ONCE_MAX = 8
+const FOLLOW_EVERY_MS = 250
+/** A "sold out" rests on a look that is no older: units that come back are on sale within two seconds, on every edge. */
+const LOOK_FRESH_MS = 1_500
+const LOOK_FOR_EVERY_MS = 1_000
+const UNSETTLED_EVERY_MS = 10_000
+const UNSETTLED_MAX = 1_000
+const LEDGER_SILENT_MS_MAX = 5_000
+/** E10. */
+const GATE_DOWN_MS = 3_000
+const DRAIN_MS_MAX = 60_000
+/** How long a settled sale's keys stay, for late questions. */
+const FORGET_AFTER_MS = 60_000
+
+export function openFar(
+  redis: RedisConfig,
+  { config, log, clock, random, catalog }: Pick<SellingParts, 'config' | 'log' | 'clock' | 'random' | 'catalog'>,
+) {
+  const connection = connectTo(redis, log)
+  const gate = createRedisGate({ connection, clockOffsetMs: () => faultPointMs('gate.clock') })
+  const outbox = createRedisOutbox({ connection })
+  const far = createFarGate({ clock, hash: createKeyedHash(random), freshMs: Math.min(config.fenceMs, LOOK_FRESH_MS) })
+  const acknowledged = createAcknowledged(ACKNOWLEDGED_MAX)
+  const placements = createPlacements(clock, config.placedWaitMs)
+  let channel: Channel | undefined
+  return {
+    gate,
+    near: far,
+    books: gate,
+    view: farView(gate, outbox),
+    share(news: News, meters: Meters): News {
+      channel = createRedisChannel({ connection, log, meters })
+      return shareNews({ news, channel, far, catalog, acknowledged, placements, log, defer: nextTurn })
+    },
+    /** What is reserved and not placed yet, over all of these. */
+    async waiting(items: readonly ItemId[]) {
+      const waiting = { entries: 0, pieces: 0, oldestMs: 0 }
+      for (const { entries, pieces, oldestMs } of await outbox.depth(items)) {
+        waiting.entries += entries
+        waiting.pieces += pieces
+        if (oldestMs !== undefined) waiting.oldestMs = Math.max(waiting.oldestMs, far.nowMs() - oldestMs)
+      }
+      return waiting
+    },
+    connection,
+    outbox,
+    far,
+    acknowledged,
+    placements,
+    channel: () => channel!,
+  } satisfies GateSide & Record<string, unknown>
+}
+
+export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide): Selling {
+  const { config, log, clock, random, shelf, ledger, node, rounds, watching, signal } = parts
+  const { orders, sales, nodes, seller, reconciling } = ledger
+  const { gate, far, outbox, acknowledged, placements, connection } = side
+  const { meters, news, alarm } = watching
+  const { fenceMs } = config
+  const isEdge = config.roles.includes('edge')
+  const isWorker = config.roles.includes('worker')
+  const isKeeper = config.roles.includes('keeper')
+  let placer: OrderPlacer | undefined
+  let unsettled: readonly ItemId[] = []
+  const broken = Promise.withResolvers<never>()
+  broken.promise.catch(() => {})
+
+  const handOver: HandOverParts = { orders, acknowledged, placements, news, log, meters, alarm }
+  const onStale: Following['stale'] = onSale => following.stale(onSale)
+  const turns = createTurns(DIRECT_AT_ONCE_MAX)
+  const following = createFollowing({
+    sales,
+    gate,
+    books: gate,
+    far,
+    shelf,
+    clock,
+    log,
+    alarm,
+    changed: parts.changed,
+    batchMax: BATCH_MAX,
+    lineMax: LINE_MAX,
+    defer: nextTurn,
+    sell: isEdge
+      ? {
+          reserve: (onSale, asks) =>
+            reserveBatch(
+              { gate, far, acknowledged, placements, clock, log, meters, fenceMs, onStale, alarm },
+              onSale,
+              asks,
+            ),
+          place: (onSale, asks) =>
+            placeDirectly({ orders, far, news, turns, clock, log, meters, onStale, alarm }, onSale, asks),
+        }
+      : undefined,
+    confirm:
+      isEdge || isWorker
+        ? {
+            nodes,
+            lease: () => ({ node: node.node(), holder: node.holder }),
+            handOver: isEdge ? handOver : undefined,
+            holdsOlder: (item, epoch) => placer?.holdsOlder(item, epoch) ?? false,
+          }
+        : undefined,
+  })
+
+  const attempts = createAttemptFinder(orders, { batchMax: BATCH_MAX, lineMax: FINDER_LINE_MAX, defer: nextTurn })
+  const maySell = () => seller.holds() && !signal.aborted
+  const keep: KeepGatesParts = {
+    gate,
+    outbox,
+    orders,
+    sales,
+    nodes,
+    clock,
+    log,
+    meters,
+    maySell,
+    prepare: parts.prepare,
+    fenceMs,
+    gateDownMs: GATE_DOWN_MS,
+    drainMsMax: DRAIN_MS_MAX,
+  }
+  const keeper = keepGates(keep)
+
+  /** The right to keep, for as long as this process lives: lost, it is asked for again. */
+  async function keepAsking(onDemo: (acquired: boolean) => Promise<void>): Promise<void> {
+    seller.onLost(() => void seller.acquire(signal, () => {}))
+    await onDemo(await seller.acquire(signal, () => log.info({}, 'another keeper acts; standing by')))
+  }
+
+  return {
+    passOn: passOnFar({ sales, gate, clock }),
+    take: { attempts, reserved: { placements, acknowledged, news, fenceMs } },
+    reserved: { gate, near: far, shelf, acknowledged, clock, fenceMs },
+    reconcile: {
+      underWay: () => false,
+      async rebuild(item) {
+        // The next round of whoever keeps sees a door that is not the gate's, and builds it anew.
+        await orders.bump(item)
+        return 'rebuilding'
+      },
+    },
+    missing() {
+      const silent = following.ledgerSilentMs() > LEDGER_SILENT_MS_MAX
+      return silent || !node.healthy() ? ['the ledger does not answer'] : []
+    },
+    async start(work, words, stopping) {
+      await watchDurability(redis, connection, log, signal, broken.reject)
+      const follow = rounds.also('follow', FOLLOW_EVERY_MS, () => following.round())
+      await Promise.race([follow.round(), aborted(stopping)])
+      if (stopping.aborted) return false
+      if (isWorker) {
+        placer = placeOrders({
+          orders,
+          gate,
+          deadLetters: ledger.deadLetters,
+          outbox,
+          channel: side.channel(),
+          clock,
+          random,
+          log,
+          meters,
+          alarm,
+          worker: node.holder,
+          items: () => [...shelf.keys(), ...unsettled],
+        })
+        rounds.startPlacing(placer)
+        // Whoever was away for longer than sales are followed may still have reservations of theirs.
+        rounds.also('unsettled', UNSETTLED_EVERY_MS, async () => {
+          unsettled = await sales.unsettledItems(UNSETTLED_MAX)
+        })
+      }
+      if (isEdge) {
+        for (const other of work.others) rounds.also(...other)
+        rounds.also('look-for', LOOK_FOR_EVERY_MS, () =>
+          lookForAcknowledged({ ...handOver, clock, lookAgainAfterMs: LOOK_FOR_IT_AFTER_MS }),
+        )
+      }
+      if (isKeeper) {
+        const forget = createForgetSales({
+          gate,
+          outbox,
+          orders,
+          sales,
+          reconciling,
+          keeper,
+          log,
+          maySell,
+          afterMs: FORGET_AFTER_MS,
+        })
+        rounds.startKeeping({
+          ...work,
+          others: [],
+          maySell,
+          gates: keeper,
+          forget,
+          sales,
+          allPlaced: placedFar(outbox),
+        })
+        const demo = async (acquired: boolean) => {
+          const sale = acquired && config.demo ? await demoSale({ sales, ids: node.ids, clock }) : undefined
+          if (sale !== undefined) words.demo(sale)
+        }
+        void keepAsking(demo).catch(broken.reject)
+      }
+      return true
+    },
+    ended: () => Promise.race([broken.promise, node.stopped, ...rounds.loops.map(loop => loop.stopped)]),
+    async stop() {
+      await placer?.stop()
+      await keeper.idle()
+      const all = await handOverAll(handOver).catch((error: unknown) => {
+        if (!(error instanceof Fault)) throw error
+        return false
+      })
+      // What could not be handed over is in the outbox; the lease lapses, and whoever rebuilds waits for it (E4).
+      if (all) await node.giveBack()
+      else log.warn({ held: acknowledged.size() }, 'stopped with acknowledged orders that the ledger did not take')
+      await seller.giveBack()
+      await connection.close()
+    },
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

@@ -1,0 +1,214 @@
+/** What is served over HTTP: who may ask, what may be asked, and the pages. A process of a cluster that is no edge only says how it is. */
+
+import { createBuyerTokens } from '../admission/buyer-token.ts'
+import { createClientAddress } from '../admission/client-address.ts'
+import { createOperators } from '../admission/operator.ts'
+import { createRateLimits } from '../admission/rate-limits.ts'
+import { createRemoteKeys } from '../admission/remote-keys.ts'
+import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
+import type { Batcher } from '../base/batcher.ts'
+import type { OrderId } from '../domain/ids.ts'
+import type { Order } from '../domain/order.ts'
+import { createBrowsers } from '../edge/browsers.ts'
+import { createIdentity } from '../edge/identity.ts'
+import { createLive } from '../edge/live/live.ts'
+import { ROUND_EVERY_MS } from '../edge/live/live-board.ts'
+import { createLiveBuyer } from '../edge/live/live-buyer.ts'
+import { createOperations } from '../edge/ops/operations.ts'
+import { createOrderRoute } from '../edge/order-route.ts'
+import { loadPages } from '../edge/pages.ts'
+import { plainProblem } from '../edge/problems.ts'
+import { buyerRoutes } from '../edge/routes/buyer-routes.ts'
+import { docsRoutes } from '../edge/routes/docs-routes.ts'
+import { healthRoutes, type Readiness } from '../edge/routes/health-routes.ts'
+import { metricsRoutes } from '../edge/routes/metrics-routes.ts'
+import { operatorEditRoutes } from '../edge/routes/operator-edit-routes.ts'
+import { operatorOrderRoutes } from '../edge/routes/operator-order-routes.ts'
+import { operatorSaleRoutes } from '../edge/routes/operator-sale-routes.ts'
+import { pageRoutes } from '../edge/routes/page-routes.ts'
+import { paymentRoutes } from '../edge/routes/payment-routes.ts'
+import { sandboxRoutes } from '../edge/routes/sandbox-routes.ts'
+import { startMetricsServer, startServer } from '../edge/server.ts'
+import type { ChangeStockParts } from '../flows/change-stock.ts'
+import type { CloseParts } from '../flows/close-orders.ts'
+import { ordersOfBuyer } from '../flows/find-orders.ts'
+import { createOpening } from '../flows/opening.ts'
+import type { PayParts } from '../flows/pay-order.ts'
+import type { ReconcileParts } from '../flows/reconcile.ts'
+import type { RefundParts } from '../flows/refund-order.ts'
+import type { PaymentProvider } from '../payment/payment.ts'
+import { createDemoCrowd } from './demo-crowd.ts'
+import type { KeeperWork } from './rounds.ts'
+import { derivedSecret, keepSecret } from './secrets.ts'
+import type { GateSide, Selling, SellingParts } from './selling.ts'
+
+/** The flows that calls lead to. */
+interface Called {
+  readonly readiness: Readiness
+  readonly finder: Batcher<OrderId, Order | undefined>
+  readonly close: CloseParts
+  readonly pay: PayParts
+  readonly change: ChangeStockParts
+  readonly refund: RefundParts
+  readonly reconcile: ReconcileParts
+  readonly providers: ReadonlyMap<string, PaymentProvider>
+  readonly sandbox: Parameters<typeof sandboxRoutes>[0] | undefined
+}
+
+const EARLY_WAITING_MAX = 20_000
+const LOOK_OUT_EVERY_MS = 1_000
+
+export async function composeHttp(
+  parts: SellingParts,
+  { gate, near, view }: GateSide,
+  selling: Selling,
+  called: Called,
+) {
+  const { config, log, clock, random, ledger, shelf, catalog, changed, node, watching } = parts
+  const { orders, sales, payments, operatorLog, reconciling } = ledger
+  const { meters, news } = watching
+  const { readiness, finder, close, pay, change, refund, reconcile, providers } = called
+  const { passOn, reserved } = selling
+  const { ids } = node
+  let running: ReturnType<typeof startServer> | undefined
+  let apart: ReturnType<typeof startMetricsServer> | undefined
+  const url = () => running?.url ?? ''
+
+  /** One process keeps what nobody configured; those of a cluster must agree on it. */
+  const secret = (name: string) =>
+    config.redis !== undefined && config.ticketKeys !== undefined
+      ? derivedSecret(config.ticketKeys, name)
+      : keepSecret(config.dataDir, name, random).value
+  const tickets = createTicketOffice(parseTicketKeys(config.ticketKeys ?? `kept:${secret('ticket-key')}`))
+  const onFailed = (why: string) => log.warn({ why }, "the shop's keys could not be fetched")
+  const { jwksUrl } = config.buyerJwt
+  const buyers = createBuyerTokens({
+    clock,
+    ...(jwksUrl !== undefined && { keys: createRemoteKeys({ url: jwksUrl, clock, onFailed }) }),
+    ...(config.buyerJwt.secret !== undefined && { secret: config.buyerJwt.secret }),
+    ...(config.buyerJwt.issuer !== undefined && { issuer: config.buyerJwt.issuer }),
+    ...(config.buyerJwt.audience !== undefined && { audience: config.buyerJwt.audience }),
+    ...(config.guestSignIn && { guestSecret: secret('guest-secret') }),
+  })
+  const kept = config.adminTokens.length > 0 ? undefined : keepSecret(config.dataDir, 'admin-token', random)
+  const operators = createOperators(kept === undefined ? config.adminTokens : [{ name: 'admin', token: kept.value }])
+  const browsers = createBrowsers(config)
+  const secureCookies = config.publicUrl?.startsWith('https:') ?? false
+  const audit = { orders, view, clock }
+  const operations = createOperations({
+    ...audit,
+    near,
+    shelf,
+    sales,
+    refunds: ledger.refunds,
+    reconciling,
+    readiness,
+    metrics: watching.metrics,
+    operators,
+    random,
+    secureCookies,
+    trusts: browsers.trusts,
+  })
+  const identity = operations.identify(createIdentity(buyers, operators, browsers.trusts))
+  const findBuyer = createLiveBuyer({ buyers, trusts: browsers.trusts })
+  const live = createLive({
+    findBuyer,
+    orders,
+    ordersOfBuyer: (buyer, limit) => ordersOfBuyer({ orders, reserved }, buyer, undefined, limit),
+    shelf,
+    near,
+    news,
+    clock,
+    meters,
+  })
+  const take = {
+    gate,
+    near,
+    orders,
+    ids,
+    clock,
+    meters,
+    opening: createOpening(clock, EARLY_WAITING_MAX),
+    finder,
+    ...selling.take,
+  }
+  const limits = createRateLimits({ ...config.rates, clock, random })
+  const ticketLimits = createRateLimits({ ...config.rates, total: undefined, perItem: undefined, clock, random })
+  const clientAddress = createClientAddress(config.trustedProxies)
+  const addressOf = (request: Request) =>
+    clientAddress.of(running?.peerOf(request) ?? '', request.headers.get('x-forwarded-for'))
+  const describe = (order: Order) => shelf.get(order.item)?.item.name ?? `Order ${order.id}`
+  const demoCrowd = createDemoCrowd(config, { catalog, clock, log, url, trusts: browsers.trusts })
+  const pages = await loadPages()
+
+  const wellBeing = [...healthRoutes(readiness), ...metricsRoutes(watching.scrape, identity)]
+  const whole = () => [
+    ...buyerRoutes({
+      gate,
+      near,
+      shelf,
+      catalog,
+      orders,
+      reserved,
+      tickets,
+      buyers,
+      identity,
+      random,
+      meters,
+      limits: ticketLimits,
+      addressOf,
+      secureCookies,
+    }),
+    ...paymentRoutes({ identity, close, pay, providers, describe, reserved, onForged: watching.forged }),
+    ...operatorSaleRoutes({
+      sales,
+      operatorLog,
+      ids,
+      identity,
+      near,
+      audit,
+      run: { sales, passOn, changed, news },
+      change,
+      reconcile,
+      door: { orders, sales, changed },
+    }),
+    ...operatorEditRoutes({ identity, near, edit: { editing: ledger.editing, sales, ids, passOn, changed } }),
+    ...operatorOrderRoutes({ sales, orders, payments, operatorLog, identity, close, refund }),
+    ...(called.sandbox === undefined ? [] : sandboxRoutes(called.sandbox)),
+    ...wellBeing,
+    ...operations.routes({ page: pages.ops, identity, addressOf }),
+    ...demoCrowd.routes,
+    ...pageRoutes({ pages, identity, guests: buyers.issueGuest !== undefined }),
+  ]
+  const isEdge = config.roles.includes('edge')
+  const routes = isEdge ? whole() : wellBeing
+  const order = isEdge
+    ? createOrderRoute({ shelf, take, tickets, catalog, limits, addressOf })
+    : () => plainProblem('not_found')
+
+  return {
+    live,
+    url,
+    adminTokenPath: kept?.path,
+    onReconciled: ((sale, report) => operations.tower.reconciled(sale.id, report)) satisfies KeeperWork['onReconciled'],
+    /** What must be done again and again where buyers and operators are served. */
+    others: [
+      ['live', ROUND_EVERY_MS, async () => live.round()],
+      ['watchtower', LOOK_OUT_EVERY_MS, operations.tower.round],
+    ] satisfies KeeperWork['others'],
+    serve() {
+      const all = [...routes, ...docsRoutes(routes)]
+      const { dress } = browsers
+      const { host, port, metricsPort } = config
+      const server = startServer({ host, port, routes: all, order, clock, log, random, dress, meters, live })
+      if (metricsPort !== undefined)
+        apart = startMetricsServer({ host, port: metricsPort, scrape: watching.scrape, log })
+      running = server
+      return server
+    },
+    async close() {
+      await demoCrowd.stop()
+      await apart?.stop()
+    },
+  }
+}

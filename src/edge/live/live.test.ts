@@ -1,0 +1,92 @@
+import { expect, test } from 'bun:test'
+import { until } from '../../../test/harness/until.ts'
+import { systemClock } from '../../base/clock.ts'
+import { noMeters } from '../../base/meters.ts'
+import type { Order, Reservation } from '../../domain/order.ts'
+import { createNews } from '../../flows/news.ts'
+import { createLive, type LiveState } from './live.ts'
+
+const facts = {
+  sale: '7',
+  item: '71',
+  buyer: 'ann',
+  attempt: 1,
+  quantity: 1,
+  price: { amount: 100, currency: 'CNY' },
+  reservedAtMs: 0,
+}
+const reservation = (id: string): Reservation => ({ ...facts, id, state: 'reserved' })
+const pending = (id: string): Order => ({
+  ...facts,
+  id,
+  state: 'pending',
+  reason: undefined,
+  supersededBy: undefined,
+  epoch: 1,
+  placedAtMs: 0,
+  payByMs: undefined,
+  paidAtMs: undefined,
+  closedAtMs: undefined,
+  version: 1,
+})
+
+/** One socket of ann's; what is read for it is what the test says, when it says so. */
+async function openSocket() {
+  const news = createNews()
+  const reads: PromiseWithResolvers<readonly (Order | Reservation)[]>[] = []
+  const live = createLive({
+    findBuyer: async () => ({ buyer: 'ann', expiresAtMs: Number.POSITIVE_INFINITY, protocol: undefined }),
+    orders: { ofBuyer: async () => [] },
+    ordersOfBuyer() {
+      const read = Promise.withResolvers<readonly (Order | Reservation)[]>()
+      reads.push(read)
+      return read.promise
+    },
+    shelf: new Map(),
+    near: { nowMs: () => systemClock.now(), lookNow: () => undefined, knows: () => false, drop() {} },
+    news,
+    clock: systemClock,
+    meters: noMeters,
+  })
+  const admitted = await live.admit(new Request('http://here/api/live', { headers: { upgrade: 'websocket' } }))
+  if (admitted instanceof Response) throw new Error(`not admitted: ${admitted.status}`)
+  const told: string[] = []
+  const data: LiveState = admitted.state
+  live.opened({
+    data,
+    send(text) {
+      const { order } = JSON.parse(text) as { order: { id: string; state: string } }
+      told.push(`${order.id} ${order.state}`)
+      return 1
+    },
+    subscribe() {},
+    close() {},
+    terminate() {},
+    getBufferedAmount: () => 0,
+  })
+  const read = (n: number) => until(`read ${n}`, () => reads[n - 1])
+  return { news, told, read, reads, data }
+}
+
+test('a reservation is shown and told, and never again after the order it became', async () => {
+  const { news, told, read, data } = await openSocket()
+  const first = await read(1)
+  news.orderReserved(reservation('2'))
+  news.orderChanged(pending('1'))
+  // Read before it was placed, answered afterwards.
+  first.resolve([reservation('1'), reservation('2'), reservation('3')])
+  await until('the first state was shown', () => data.toldMeanwhile === undefined)
+  expect(told).toEqual(['2 reserved', '1 pending', '3 reserved'])
+})
+
+test('what was missed is read anew, once for each socket however often it is said', async () => {
+  const { news, told, read, reads, data } = await openSocket()
+  ;(await read(1)).resolve([])
+  await until('the first state was shown', () => data.toldMeanwhile === undefined)
+  news.missed()
+  news.missed()
+  ;(await read(2)).resolve([pending('5')])
+  await until('it was shown again', () => data.toldMeanwhile === undefined)
+  expect(told).toEqual(['5 pending'])
+  expect(reads).toHaveLength(2)
+})

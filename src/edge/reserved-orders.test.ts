@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { openCluster } from '../../test/harness/cluster-edge.ts'
+import { startTestLedger, type TestLedger } from '../../test/harness/money-ledger.ts'
+import { createRateLimits } from '../admission/rate-limits.ts'
+import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
+import { systemClock } from '../base/clock.ts'
+import { systemRandom } from '../base/random.ts'
+import { createCatalog } from '../catalog/catalog.ts'
+import { standing } from '../flows/on-sale.ts'
+import { createFaultyGate, type GateMishap } from '../gate/faulty-gate.ts'
+import type { Identity } from './identity.ts'
+import { createOrderRoute } from './order-route.ts'
+import { ProblemError } from './problems.ts'
+import { createRouter } from './router.ts'
+import { buyerRoutes } from './routes/buyer-routes.ts'
+import { paymentRoutes } from './routes/payment-routes.ts'
+
+let ledger: TestLedger
+beforeAll(async () => {
+  ledger = await startTestLedger()
+}, 60_000)
+afterAll(() => ledger.stop())
+
+const tickets = createTicketOffice(parseTicketKeys('test:0123456789abcdef0123456789abcdef'))
+/** The buyer's name is its own token here. */
+const identity = { buyer: async (request: Request) => request.headers.get('x-buyer') ?? '' } as Identity
+const gateAway: { now: GateMishap | undefined } = { now: undefined }
+
+interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: Record<string, unknown>
+}
+
+/** Two edges of a cluster with one item between them, spoken to as a client would. */
+async function openShop(units = 10) {
+  const cluster = openCluster(ledger)
+  const { sale, item, epoch } = await cluster.onSale({ units })
+
+  async function openEdge(placedWaitMs: number) {
+    const edge = cluster.edge({
+      placedWaitMs,
+      gate: real => createFaultyGate(real, verb => (verb === 'find' ? gateAway.now : undefined)),
+    })
+    await edge.round()
+    const catalog = createCatalog(ledger.sales, systemClock, 1_000)
+    const limits = createRateLimits({
+      perAddress: undefined,
+      perBuyer: undefined,
+      perItem: undefined,
+      total: undefined,
+      clock: systemClock,
+      random: systemRandom,
+    })
+    const addressOf = () => 'here'
+    const order = createOrderRoute({ shelf: edge.shelf, take: edge.take, tickets, catalog, limits, addressOf })
+    const find = createRouter([
+      ...buyerRoutes({
+        ...edge.take,
+        ...edge.find,
+        orders: ledger.orders,
+        shelf: edge.shelf,
+        catalog,
+        tickets,
+        identity,
+        limits,
+        addressOf,
+        random: systemRandom,
+        secureCookies: false,
+        buyers: { verify: async () => undefined } as never,
+      }),
+      ...paymentRoutes({
+        ...edge.find,
+        identity,
+        close: {
+          orders: ledger.orders,
+          closings: ledger.closings,
+          clock: systemClock,
+          askProvider: async () => false,
+          onClosed() {},
+        },
+        pay: { orders: ledger.orders } as never,
+        providers: new Map([['sandbox', {} as never]]),
+        describe: () => '',
+        onForged() {},
+      }),
+    ])
+    const ticketOf = (buyer: string, attempt = 1) =>
+      tickets.issue({ sale, item, buyer, attempt, notBeforeMs: 0, expiresAtMs: systemClock.now() + 600_000 })
+
+    return {
+      edge,
+      async order(buyer: string, attempt = 1): Promise<Answer> {
+        const headers = { authorization: `Bearer ${ticketOf(buyer, attempt)}` }
+        return read(await order(new Request('http://here/', { method: 'POST', headers }), sale, item))
+      },
+      async call(method: string, path: string, buyer: string): Promise<Answer> {
+        const match = find(method, path)
+        if (match.kind !== 'found') throw new Error(`${method} ${path}: ${match.kind}`)
+        const url = new URL(`http://here${path}`)
+        const request = new Request(url, { method, headers: { 'x-buyer': buyer } })
+        try {
+          return await read(await match.handle({ request, url, params: match.params, requestId: '1' }))
+        } catch (error) {
+          if (!(error instanceof ProblemError)) throw error
+          return read(error.toResponse())
+        }
+      },
+    }
+  }
+  return { cluster, sale, item, epoch, openEdge }
+}
+
+async function read(response: Response): Promise<Answer> {
+  return { status: response.status, headers: response.headers, body: (await response.json()) as Answer['body'] }
+}
+
+describe('an order that is reserved and not placed yet', () => {
+  test('is 202 with its Location, and 200 when asked for again, before and after it is placed, on every edge', async () => {
+    const { cluster, item, epoch, openEdge } = await openShop()
+    const here = await openEdge(0)
+    const there = await openEdge(0)
+    const first = await here.order('ann')
+    expect(first.status).toBe(202)
+    expect(first.body).toMatchObject({ state: 'reserved', buyer: 'ann', attempt: 1, item, amount: { amount: 1_000 } })
+    expect(first.body).not.toHaveProperty('placedAt')
+    expect(first.headers.get('location')).toBe(`/api/orders/${first.body.id}`)
+    const again = await there.order('ann')
+    expect(again.status).toBe(200)
+    expect(again.body).toEqual(first.body)
+    await cluster.work(item, epoch)
+    const placed = await there.order('ann')
+    expect(placed.status).toBe(200)
+    expect(placed.body).toMatchObject({ id: first.body.id, state: 'pending' })
+  })
+
+  test('is readable by its buyer alone, and can neither be cancelled nor paid for a moment', async () => {
+    const { cluster, item, epoch, openEdge } = await openShop()
+    const here = await openEdge(0)
+    const there = await openEdge(0)
+    const { id } = (await here.order('rita')).body
+    expect((await there.call('GET', `/api/orders/${id}`, 'rita')).body).toMatchObject({ id, state: 'reserved' })
+    expect((await there.call('GET', `/api/orders/${id}`, 'eve')).status).toBe(404)
+    expect((await there.call('GET', '/api/orders', 'rita')).body).toMatchObject({
+      orders: [{ id, state: 'reserved' }],
+      next: null,
+    })
+    for (const path of ['cancel', 'payment']) {
+      const refused = await there.call('POST', `/api/orders/${id}/${path}`, 'rita')
+      expect(refused.status).toBe(409)
+      expect(refused.body.code).toBe('not_placed')
+      expect(refused.headers.get('retry-after')).toBe('1')
+      expect((await there.call('POST', `/api/orders/${id}/${path}`, 'eve')).status).toBe(404)
+    }
+    gateAway.now = 'unknown'
+    const third = await openEdge(0)
+    expect((await third.call('GET', `/api/orders/${id}`, 'rita')).status).toBe(503)
+    gateAway.now = undefined
+    await cluster.work(item, epoch)
+    expect((await there.call('POST', `/api/orders/${id}/cancel`, 'rita')).body).toMatchObject({ id, state: 'closed' })
+  })
+
+  test('keeps its buyer from being told "sold out", on an edge that never heard of it too', async () => {
+    const { openEdge } = await openShop(1)
+    const here = await openEdge(0)
+    const { id } = (await here.order('ann')).body
+    const there = await openEdge(0)
+    await there.edge.round()
+    expect(standing(there.edge.far, [...there.edge.shelf.values()][0]!)?.kind).toBe('sold_out')
+    expect((await there.order('ann')).body).toMatchObject({ id, state: 'reserved' })
+    expect((await there.order('bob')).body.code).toBe('sold_out')
+  })
+})

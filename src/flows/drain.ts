@@ -1,0 +1,72 @@
+/**
+ * E4: waits until nothing acknowledged under an older epoch is outside the ledger. That is so when every process with a lease has written
+ * "seen this epoch, nothing older held", or its lease has lapsed, and the outbox is empty. Without the gate there is no outbox to look
+ * into, and the caller is told how many lapsed without a word (E10).
+ *
+ * Only ever for one's own epoch: when the ledger shows another, the waiting ends (E3). Bounded; who gives up starts over with a bump.
+ */
+
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Epoch, ItemId } from '../domain/ids.ts'
+import type { Outbox } from '../gate/outbox.ts'
+import type { Nodes } from '../ledger/nodes.ts'
+import type { Sales } from '../ledger/sales.ts'
+
+interface DrainParts {
+  readonly outbox: Pick<Outbox, 'depth'>
+  readonly nodes: Pick<Nodes, 'unconfirmed'>
+  readonly sales: Pick<Sales, 'rights'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly mayGoOn: () => boolean
+  /** Longer than a lease: a process that died must have the time to lapse. */
+  readonly drainMsMax: number
+}
+
+const LOOK_EVERY_MS = 100
+const SAY_EVERY_MS = 2_000
+
+/** Undefined: the epoch is not ours any more, or it took too long. `lapsed`: processes that went without a word. */
+export async function drain(
+  parts: DrainParts,
+  item: ItemId,
+  epoch: Epoch,
+  withOutbox: boolean,
+): Promise<{ readonly lapsed: number } | undefined> {
+  const { clock, log } = parts
+  const startedMs = clock.elapsed()
+  let saidMs = startedMs
+  for (;;) {
+    if (!parts.mayGoOn()) return undefined
+    const [right] = await parts.sales.rights([item])
+    if (right?.epoch !== epoch) return undefined
+
+    const { waiting, lapsed } = await parts.nodes.unconfirmed(item, epoch)
+    const entries = withOutbox ? await entriesOf(parts, item) : 0
+    if (waiting === 0 && entries === 0) return { lapsed }
+
+    const nowMs = clock.elapsed()
+    const waitedMs = Math.round(nowMs - startedMs)
+    if (waitedMs > parts.drainMsMax) {
+      log.error(
+        { item, epoch, waiting, lapsed, entries, waitedMs },
+        entries > 0
+          ? 'the outbox does not drain: is a worker running, and does the ledger answer? The item stays off sale; starting over'
+          : 'a process does not confirm the new epoch: it lives but does not follow. The item stays off sale; starting over',
+      )
+      return undefined
+    }
+    if (nowMs - saidMs >= SAY_EVERY_MS) {
+      saidMs = nowMs
+      log.info({ item, epoch, waiting, lapsed, entries, waitedMs }, 'draining')
+    }
+    await clock.sleep(LOOK_EVERY_MS)
+  }
+}
+
+async function entriesOf({ outbox }: DrainParts, item: ItemId): Promise<number> {
+  let entries = 0
+  for (const depth of await outbox.depth([item])) entries += depth.entries
+  return entries
+}

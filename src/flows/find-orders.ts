@@ -1,0 +1,116 @@
+/**
+ * A buyer's own orders, readable at once from any edge: what is in the ledger, and beside it what is reserved at the gate and on its way.
+ * The ledger is read after the gate and wins, so nobody is shown an older state than was told before: what the gate calls held may have
+ * been placed, paid or closed since. Who is shown a reservation was told of it, so it is acknowledged like any other (E2, E6).
+ *
+ * Behind a gate in the process there is nothing beside the ledger: nobody is told of a reservation there.
+ */
+
+import { Fault } from '../base/fault.ts'
+import type { BuyerId, OrderId } from '../domain/ids.ts'
+import type { Order, Reservation } from '../domain/order.ts'
+import type { Gate } from '../gate/gate.ts'
+import type { NearGate } from '../gate/near.ts'
+import type { Orders } from '../ledger/orders.ts'
+import { type AcknowledgeParts, acknowledge } from './acknowledged.ts'
+import { type OnSale, type Shelf, toReservation } from './on-sale.ts'
+
+export interface FindOrdersParts {
+  readonly orders: Pick<Orders, 'find' | 'ofBuyer'>
+  /** Undefined: the gate is in the process. */
+  readonly reserved?: ReservedOrdersParts | undefined
+}
+
+export interface ReservedOrdersParts extends AcknowledgeParts {
+  readonly gate: Pick<Gate, 'find'>
+  readonly near: Pick<NearGate, 'knows'>
+  readonly shelf: Shelf
+}
+
+type FindOrderOutcome =
+  | { readonly kind: 'found'; readonly order: Order | Reservation }
+  | { readonly kind: 'missing' }
+  /** It may be held by a gate that does not answer. */
+  | { readonly kind: 'busy' }
+
+/** So many items are asked about at a time. */
+const ITEMS_AT_ONCE_MAX = 32
+
+/** One order, if it is this buyer's: another's is not there, for all this buyer can tell. */
+export async function findOrder(parts: FindOrdersParts, id: OrderId, buyer: BuyerId): Promise<FindOrderOutcome> {
+  const first = await inLedger()
+  if (first !== undefined || parts.reserved === undefined) return first ?? { kind: 'missing' }
+  const known = parts.reserved.acknowledged.find(id)?.reservation
+  const { held, whole } =
+    known === undefined ? await reservationsOf(parts.reserved, buyer) : { held: [known], whole: true }
+  const reservation = held.find(one => one.id === id && one.buyer === buyer)
+  if (reservation === undefined && whole) return { kind: 'missing' }
+  const since = await inLedger()
+  if (since !== undefined) return since
+  const shown = reservation !== undefined && showable(parts.reserved, reservation)
+  return shown ? { kind: 'found', order: reservation } : { kind: 'busy' }
+
+  async function inLedger(): Promise<FindOrderOutcome | undefined> {
+    const [order] = await parts.orders.find([id])
+    if (order === undefined) return undefined
+    return order.buyer === buyer ? { kind: 'found', order } : { kind: 'missing' }
+  }
+}
+
+/** A page, newest first. What a gate holds that does not answer is missing from it. */
+export async function ordersOfBuyer(
+  parts: FindOrdersParts,
+  buyer: BuyerId,
+  after: OrderId | undefined,
+  limit: number,
+): Promise<readonly (Order | Reservation)[]> {
+  if (parts.reserved === undefined) return parts.orders.ofBuyer(buyer, after, limit)
+  const { held } = await reservationsOf(parts.reserved, buyer)
+  const mine = new Map([...parts.reserved.acknowledged.ofBuyer(buyer), ...held].map(one => [one.id, one]))
+  const placed = await parts.orders.ofBuyer(buyer, after, limit)
+  for (const { id } of placed) mine.delete(id)
+  // Of a full page only what is newer than its end belongs to it: the rest may well be in the ledger, on another page.
+  const end = placed.length < limit ? 0n : BigInt(placed.at(-1)?.id ?? 0)
+  const reserved = [...mine.values()].filter(one => {
+    const id = BigInt(one.id)
+    return id > end && (after === undefined || id < BigInt(after)) && showable(parts.reserved!, one)
+  })
+  if (reserved.length === 0) return placed
+  return [...placed, ...reserved].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? 1 : -1)).slice(0, limit)
+}
+
+/** What this process has told already may be told again; anything else is acknowledged by being shown. */
+function showable(parts: ReservedOrdersParts, reservation: Reservation): boolean {
+  return (
+    parts.acknowledged.find(reservation.id) !== undefined ||
+    acknowledge(parts, parts.shelf.get(reservation.item), reservation)
+  )
+}
+
+/** What the gate holds for this buyer, of the items whose filter does not rule it out. Not whole: a gate did not answer for one of them. */
+async function reservationsOf(
+  { gate, near, shelf }: ReservedOrdersParts,
+  buyer: BuyerId,
+): Promise<{ readonly held: readonly Reservation[]; readonly whole: boolean }> {
+  // Behind the ledger's door, and where no gate was ever built, everything is in the ledger.
+  const asked = [...shelf.values()].filter(
+    ({ door, item }) => item.gateEpoch > 0 && door !== 'ledger' && near.knows(item.id, buyer),
+  )
+  const held: Reservation[] = []
+  let whole = true
+  for (let i = 0; i < asked.length; i += ITEMS_AT_ONCE_MAX)
+    await Promise.all(asked.slice(i, i + ITEMS_AT_ONCE_MAX).map(look))
+  return { held, whole }
+
+  async function look({ sale, item }: OnSale): Promise<void> {
+    const found = await gate.find(item.id, buyer).catch((error: unknown) => {
+      if (error instanceof Fault) return { status: 'unknown' as const }
+      throw error
+    })
+    if (found.status !== 'ok') {
+      whole = false
+      return
+    }
+    for (const one of found.holdings) if (one.live) held.push(toReservation(sale, item, one))
+  }
+}

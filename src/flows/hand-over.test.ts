@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { openCluster } from '../../test/harness/cluster-edge.ts'
+import { startTestLedger, type TestLedger } from '../../test/harness/money-ledger.ts'
+import { until } from '../../test/harness/until.ts'
+import { Fault } from '../base/fault.ts'
+import { createFaultyGate, type GateMishap } from '../gate/faulty-gate.ts'
+import { lookForAcknowledged } from './hand-over.ts'
+import { takeOrder } from './take-order.ts'
+
+let ledger: TestLedger
+beforeAll(async () => {
+  ledger = await startTestLedger()
+}, 60_000)
+afterAll(() => ledger.stop())
+
+const away = () => Promise.reject(new Fault('ledger_away', 'nobody answers', { retryable: true }))
+const click = (buyer: string) => ({ buyer, attempt: 1, quantity: 1 })
+const rowsOf = (item: string) =>
+  ledger.sql('SELECT id, buyer, state, reason, epoch FROM orders WHERE item = $1 ORDER BY id', [item])
+
+describe('E6: what was acknowledged reaches the ledger by the hand of this edge', () => {
+  test('when the ledger shows a newer epoch: under the epoch it was acknowledged under, so it is placed; then confirmed (E4)', async () => {
+    const cluster = openCluster(ledger)
+    const { item, epoch } = await cluster.onSale()
+    const edge = cluster.edge()
+    await edge.round()
+    const outcome = await takeOrder(edge.take, edge.onShelf(item), click('ann'))
+    expect(outcome.kind).toBe('reserved')
+    expect(await rowsOf(item)).toEqual([])
+    expect(edge.confirmed).toEqual([{ item, epoch }])
+    const next = await cluster.bump(item)
+    await edge.round()
+    expect(await rowsOf(item)).toMatchObject([{ buyer: 'ann', state: 'pending', epoch: String(epoch) }])
+    expect(edge.acknowledged.size()).toBe(0)
+    expect(edge.told).toMatchObject([{ buyer: 'ann', state: 'pending' }])
+    expect(edge.confirmed.at(-1)).toEqual({ item, epoch: next })
+    expect(edge.alarms).toEqual([])
+  })
+
+  test('when the gate says stale, before any newer epoch is seen', async () => {
+    const cluster = openCluster(ledger)
+    const { item } = await cluster.onSale()
+    const mishap: { now: GateMishap | undefined } = { now: undefined }
+    const edge = cluster.edge({
+      gate: real => createFaultyGate(real, verb => (verb === 'reserve' ? mishap.now : undefined)),
+    })
+    await edge.round()
+    await takeOrder(edge.take, edge.onShelf(item), click('ann'))
+    mishap.now = 'stale'
+    expect((await takeOrder(edge.take, edge.onShelf(item), click('bob'))).kind).toBe('busy')
+    expect(edge.onShelf(item).current).toBe(false)
+    mishap.now = undefined
+    await edge.round()
+    expect(await rowsOf(item)).toMatchObject([{ buyer: 'ann', state: 'pending' }])
+    expect(edge.acknowledged.size()).toBe(0)
+    // It was the right gate after all: a later look shows the epoch active.
+    expect((await takeOrder(edge.take, edge.onShelf(item), click('bob'))).kind).toBe('reserved')
+  })
+
+  test('`same` alike: an edge that only repeated what another reserved hands it over too', async () => {
+    const cluster = openCluster(ledger)
+    const { item, epoch } = await cluster.onSale()
+    const first = cluster.edge()
+    const second = cluster.edge()
+    await first.round()
+    await second.round()
+    expect((await takeOrder(first.take, first.onShelf(item), click('ann'))).kind).toBe('reserved')
+    const again = await takeOrder(second.take, second.onShelf(item), { ...click('ann'), attempt: 2 })
+    expect(again).toMatchObject({ kind: 'same_reserved', reservation: { buyer: 'ann', attempt: 1 } })
+    // The first edge dies, and the gate with it; only the second has told anybody.
+    await cluster.bump(item)
+    await second.round()
+    expect(await rowsOf(item)).toMatchObject([{ buyer: 'ann', state: 'pending', epoch: String(epoch) }])
+  })
+
+  test('a ledger that does not take it keeps it remembered and unconfirmed, and the next round settles both', async () => {
+    const cluster = openCluster(ledger)
+    const { item } = await cluster.onSale()
+    const trouble = { on: false }
+    const edge = cluster.edge({
+      orders: real => ({ ...real, place: (...call) => (trouble.on ? away() : real.place(...call)) }),
+    })
+    await edge.round()
+    await takeOrder(edge.take, edge.onShelf(item), click('ann'))
+    const next = await cluster.bump(item)
+    trouble.on = true
+    await edge.round()
+    expect(edge.acknowledged.holdsOlder(item, next)).toBe(true)
+    expect(edge.confirmed.map(one => one.epoch)).not.toContain(next)
+    trouble.on = false
+    await edge.round()
+    expect(edge.confirmed.map(one => one.epoch)).toContain(next)
+    expect(await rowsOf(item)).toMatchObject([{ buyer: 'ann', state: 'pending' }])
+  })
+
+  test('what was refused after all is alarmed, and the buyer is told by a row', async () => {
+    const cluster = openCluster(ledger)
+    const { item } = await cluster.onSale({ units: 1 })
+    const edge = cluster.edge()
+    await edge.round()
+    await takeOrder(edge.take, edge.onShelf(item), click('ann'))
+    // The edge slept through a whole rebuild: its word is of an epoch that nobody places any more.
+    const next = await cluster.bump(item)
+    await cluster.activate(item, next)
+    await edge.round()
+    expect(await rowsOf(item)).toMatchObject([{ buyer: 'ann', state: 'closed', reason: 'refused' }])
+    expect(edge.alarms).toEqual(['refused_acknowledged'])
+    expect(edge.told).toMatchObject([{ state: 'closed', reason: 'refused' }])
+  })
+
+  test('a lost message is made up for by looking into the ledger', async () => {
+    const cluster = openCluster(ledger)
+    const { item, epoch } = await cluster.onSale()
+    const edge = cluster.edge()
+    await edge.round()
+    await takeOrder(edge.take, edge.onShelf(item), click('ann'))
+    cluster.wire.cut = true
+    await cluster.work(item, epoch)
+    const look = { ...edge.handOver, clock: cluster.clock, lookAgainAfterMs: 2_000 }
+    await lookForAcknowledged(look)
+    expect(edge.acknowledged.size()).toBe(1)
+    cluster.clock.jump(2_001)
+    await lookForAcknowledged(look)
+    expect(edge.acknowledged.size()).toBe(0)
+    expect(edge.told).toMatchObject([{ buyer: 'ann', state: 'pending' }])
+  })
+})
+
+describe('E4: "seen, nothing older held" is said when it is true', () => {
+  test('not while a batch of the old epoch is at the gate', async () => {
+    const cluster = openCluster(ledger)
+    const { item } = await cluster.onSale()
+    const held = Promise.withResolvers<void>()
+    const edge = cluster.edge({
+      gate: real => ({
+        ...createFaultyGate(real, () => undefined),
+        async reserve(...call) {
+          await held.promise
+          return real.reserve(...call)
+        },
+      }),
+    })
+    await edge.round()
+    const asked = takeOrder(edge.take, edge.onShelf(item), click('ann'))
+    await until('the batch is at the gate', () => edge.onShelf(item).atGate === 1)
+    const next = await cluster.bump(item)
+    await edge.round()
+    await edge.round()
+    expect(edge.onShelf(item).epoch).toBe(next)
+    expect(edge.confirmed.map(one => one.epoch)).not.toContain(next)
+    held.resolve()
+    expect((await asked).kind).toBe('busy')
+    await edge.round()
+    expect(edge.confirmed.map(one => one.epoch)).toContain(next)
+  })
+
+  test('not while a worker has entries of an older epoch; and again after the lease was lost', async () => {
+    const cluster = openCluster(ledger)
+    const { item, epoch } = await cluster.onSale()
+    const taken = { older: true }
+    const edge = cluster.edge({ holdsOlder: () => taken.older })
+    await edge.round()
+    expect(edge.confirmed).toEqual([])
+    taken.older = false
+    await edge.round()
+    await edge.round()
+    expect(edge.confirmed).toEqual([{ item, epoch }])
+    edge.lease.node = 2
+    await edge.round()
+    expect(edge.confirmed).toEqual([
+      { item, epoch },
+      { item, epoch },
+    ])
+  })
+})

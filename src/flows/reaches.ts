@@ -1,0 +1,70 @@
+/**
+ * Is the gate there? One look for all items; when that fails, one for each, because items may live on different servers. Remembers since
+ * when each has been there or away, on the monotonic clock. A process that has just started knows of no past: what it finds away is away
+ * since now.
+ */
+
+import type { Clock } from '../base/clock.ts'
+import { Fault } from '../base/fault.ts'
+import type { ItemId } from '../domain/ids.ts'
+import type { Gate, Look, LookReply } from '../gate/gate.ts'
+import type { Reach } from './judge-item.ts'
+
+interface Reaches {
+  /** Forgets items that are not asked for any more. */
+  look(items: readonly ItemId[]): Promise<{
+    of(item: ItemId): Reach
+    /** The gate's clock, as early as it can have been read. Undefined: not all of it is there. */
+    readonly nowMs: number | undefined
+  }>
+}
+
+const LOOKS_AT_ONCE_MAX = 16
+
+export function createReaches(gate: Pick<Gate, 'look'>, clock: Clock): Reaches {
+  let since = new Map<ItemId, { readonly there: boolean; readonly atMs: number }>()
+
+  async function ask(items: readonly ItemId[]): Promise<LookReply | undefined> {
+    try {
+      return await gate.look(items)
+    } catch (error) {
+      if (error instanceof Fault) return undefined
+      throw error
+    }
+  }
+
+  return {
+    async look(items) {
+      const looks = new Map<ItemId, Look>()
+      const away = new Set<ItemId>()
+      const all = items.length === 0 ? undefined : await ask(items)
+      if (all !== undefined) for (const look of all.items) looks.set(look.item, look)
+      else {
+        for (let i = 0; i < items.length; i += LOOKS_AT_ONCE_MAX)
+          await Promise.all(
+            items.slice(i, i + LOOKS_AT_ONCE_MAX).map(async item => {
+              const one = await ask([item])
+              if (one === undefined) away.add(item)
+              for (const look of one?.items ?? []) looks.set(item, look)
+            }),
+          )
+      }
+      const nowMs = clock.elapsed()
+      since = new Map(
+        items.map(item => {
+          const there = !away.has(item)
+          const before = since.get(item)
+          return [item, before?.there === there ? before : { there, atMs: nowMs }]
+        }),
+      )
+      return {
+        of(item) {
+          const reached = since.get(item)
+          const forMs = reached === undefined ? 0 : nowMs - reached.atMs
+          return reached?.there === false ? { kind: 'away', forMs } : { kind: 'there', forMs, look: looks.get(item) }
+        },
+        nowMs: all?.nowMs,
+      }
+    },
+  }
+}

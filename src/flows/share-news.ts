@@ -1,0 +1,105 @@
+/**
+ * News between the processes of a cluster. What happens here is told here at once and said on the channel; what others say is told here
+ * as if it had happened here. A version of an order is told once, and no older one after it: what this process said comes back to it.
+ * Said in bundles: a batch of placed orders is one message.
+ */
+
+import { Fault } from '../base/fault.ts'
+import type { Log } from '../base/log.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { OrderId, SaleId } from '../domain/ids.ts'
+import type { Order } from '../domain/order.ts'
+import type { Channel } from '../gate/channel.ts'
+import type { FarGate } from '../gate/far-gate.ts'
+import type { Acknowledged } from './acknowledged.ts'
+import type { News } from './news.ts'
+import type { Placements } from './placements.ts'
+
+interface ShareNewsParts {
+  /** Of this process. */
+  readonly news: News
+  readonly channel: Channel
+  readonly far: Pick<FarGate, 'reserved' | 'missed'>
+  readonly catalog: Pick<Catalog, 'invalidate' | 'find'>
+  /** What this process has acknowledged and its clicks wait for; a worker or a keeper has none. */
+  readonly acknowledged: Pick<Acknowledged, 'settled'>
+  readonly placements: Pick<Placements, 'tell'>
+  readonly log: Log
+  /** When what was collected is said. */
+  readonly defer: (fn: () => void) => void
+}
+
+const BUNDLE_MAX = 200
+/** Of so many orders it is known which version was told last: more than come back within any message's way. */
+const TOLD_MAX = 50_000
+
+/** News for the flows of this process, which the others hear too. Listens from now on. */
+export function shareNews(parts: ShareNewsParts): News {
+  const { news, channel, catalog } = parts
+  const told = new Map<OrderId, number>()
+  let bundle: Order[] = []
+
+  /** False: this version or a newer one was told already. */
+  function tell(order: Order): boolean {
+    if ((told.get(order.id) ?? -1) >= order.version) return false
+    told.delete(order.id)
+    told.set(order.id, order.version)
+    if (told.size > TOLD_MAX) told.delete(told.keys().next().value!)
+    news.orderChanged(order)
+    return true
+  }
+
+  function sayBundle(): void {
+    const orders = bundle
+    bundle = []
+    for (let i = 0; i < orders.length; i += BUNDLE_MAX)
+      channel.say({ kind: 'orders', orders: orders.slice(i, i + BUNDLE_MAX) })
+  }
+
+  /** The sale as it is now; whoever can't read it hears of it when it asks. */
+  async function tellSale(id: SaleId): Promise<void> {
+    try {
+      const sale = await catalog.find(id)
+      if (sale !== undefined) news.saleChanged(sale)
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      parts.log.warn({ sale: id, code: error.code, err: error }, 'a change of a sale was not told')
+    }
+  }
+
+  channel.listen(message => {
+    switch (message.kind) {
+      case 'reserved':
+        parts.far.reserved(message.item, message.epoch, message.version, message.left, message.buyers)
+        break
+      case 'orders':
+        for (const order of message.orders) {
+          parts.acknowledged.settled(order.id)
+          parts.placements.tell(order)
+          tell(order)
+        }
+        break
+      case 'sale':
+        catalog.invalidate()
+        void tellSale(message.sale)
+    }
+  })
+  channel.onGap(() => {
+    parts.far.missed()
+    catalog.invalidate()
+    news.missed()
+  })
+
+  return {
+    ...news,
+    orderChanged(order) {
+      if (!tell(order)) return
+      if (bundle.length === 0) parts.defer(sayBundle)
+      bundle.push(order)
+    },
+    saleChanged(sale) {
+      news.saleChanged(sale)
+      channel.say({ kind: 'sale', sale: sale.id })
+    },
+  }
+}

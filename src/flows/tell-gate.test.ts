@@ -1,0 +1,86 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { type KeeperStage, openKeeperStage } from '../../test/harness/cluster-keeper.ts'
+import { startTestLedger, type TestLedger } from '../../test/harness/money-ledger.ts'
+import { until } from '../../test/harness/until.ts'
+
+let ledger: TestLedger
+let stage: KeeperStage
+beforeAll(async () => {
+  ledger = await startTestLedger()
+  stage = openKeeperStage(ledger)
+}, 30_000)
+afterAll(() => ledger.stop())
+afterEach(() => {
+  stage.server.away = false
+  stage.calls.length = 0
+})
+
+describe('what the ledger says of a sale', () => {
+  const stateOf = async (item: string) => (await stage.gate.look([item])).items[0]?.state
+
+  test('reaches a gate that nobody told', async () => {
+    const { sale, item } = await stage.fresh()
+    const keeper = stage.keeper()
+    await keeper.untilDoor(item, 'gate')
+    await ledger.sales.move(sale, ['ready'], 'paused', 'olga', 'sale.pause')
+    await keeper.round()
+    expect(await stateOf(item)).toBe('paused')
+    await ledger.sales.move(sale, ['paused'], 'ready', 'olga', 'sale.resume')
+    await until('it is open again', async () => {
+      await keeper.round()
+      return (await stateOf(item)) === 'open'
+    })
+    await ledger.sales.move(sale, ['ready'], 'over', 'olga', 'sale.end')
+    await keeper.round()
+    expect(await stateOf(item)).toBe('over')
+  })
+
+  test('is not undone by a keeper that read it before an operator’s later word', async () => {
+    const { sale, item } = await stage.fresh()
+    const { sales } = ledger
+    const { epoch } = await stage.keeper().untilDoor(item, 'gate')
+    let pause = false
+    const keeper = stage.keeper({
+      sales: {
+        ...sales,
+        async followed() {
+          const read = await sales.followed()
+          if (pause) {
+            pause = false
+            // Between the keeper's read and its look: an edge pauses, in the ledger and in the gate.
+            await sales.move(sale, ['ready'], 'paused', 'olga', 'sale.pause')
+            const found = await sales.find(sale)
+            await stage.gate.set(item, epoch, 'paused', found!.opensAtMs, found!.closesAtMs)
+          }
+          return read
+        },
+      },
+    })
+    stage.calls.length = 0
+    pause = true
+    await keeper.round()
+    expect(await stateOf(item)).toBe('paused')
+    await keeper.round()
+    expect(stage.calls.filter(call => call === 'set open')).toEqual([])
+  })
+
+  test('a pause during a rebuild is there when the gate opens', async () => {
+    const { sale, item } = await stage.fresh()
+    await stage.keeper().untilDoor(item, 'gate')
+    stage.restartEmpty()
+    const { gate } = stage
+    const keeper = stage.keeper({
+      gate: {
+        ...gate,
+        async activate(id, epoch, terms) {
+          await ledger.sales.move(sale, ['ready'], 'paused', 'olga', 'sale.pause')
+          return gate.activate(id, epoch, terms)
+        },
+      },
+    })
+    await keeper.round()
+    await keeper.idle()
+    expect((await stage.rights(item)).door).toBe('gate')
+    expect(await stateOf(item)).toBe('paused')
+  })
+})

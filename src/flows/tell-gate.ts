@@ -1,0 +1,59 @@
+/**
+ * What the ledger says of a sale is told to a gate that shows something else. An operator's move goes to the ledger first and then, by
+ * whoever moved it, to the gate; this is for when that one died on the way. It must never undo a later move: a difference is checked
+ * against a fresh read of the ledger, one that would let more in only counts when two rounds in a row have seen it, and after telling the
+ * ledger is read once more. `over` is never taken back.
+ */
+
+import { Fault } from '../base/fault.ts'
+import type { ItemId } from '../domain/ids.ts'
+import type { Item } from '../domain/item.ts'
+import type { Sale } from '../domain/sale.ts'
+import type { Gate, GateState, Look } from '../gate/gate.ts'
+import type { Sales } from '../ledger/sales.ts'
+import { gateStateOf, shows } from './pass-on.ts'
+
+interface TellGate {
+  /** Faults are left to the next round. */
+  look(sale: Sale, item: Item, look: Look): Promise<void>
+}
+
+const STRICTNESS: Readonly<Record<GateState, number>> = { open: 0, paused: 1, over: 2 }
+const TELLS_MAX = 3
+
+export function createTellGate(gate: Pick<Gate, 'set'>, sales: Pick<Sales, 'find'>): TellGate {
+  /** What was missing when it was last looked at. */
+  const missing = new Map<ItemId, string>()
+
+  async function tell(id: Sale['id'], item: Item, look: Look, seenBefore: string | undefined): Promise<void> {
+    let shown = look
+    for (let i = 0; i < TELLS_MAX; i++) {
+      const sale = await sales.find(id)
+      if (sale === undefined || shows(shown, sale) || look.state === 'over') return
+      const stricter = STRICTNESS[gateStateOf(sale)] > STRICTNESS[shown.state]
+      if (i === 0 && !stricter && seenBefore !== wishOf(sale, item)) return
+      const state = gateStateOf(sale)
+      const done = await gate.set(item.id, item.epoch, state, sale.opensAtMs, sale.closesAtMs)
+      if (done.status !== 'done') return
+      shown = { ...shown, state, opensAtMs: sale.opensAtMs, closesAtMs: sale.closesAtMs }
+    }
+  }
+
+  return {
+    async look(sale, item, look) {
+      const seenBefore = missing.get(item.id)
+      missing.delete(item.id)
+      if (shows(look, sale)) return
+      missing.set(item.id, wishOf(sale, item))
+      try {
+        await tell(sale.id, item, look, seenBefore)
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error
+      }
+    },
+  }
+}
+
+function wishOf(sale: Sale, item: Item): string {
+  return `${item.epoch} ${gateStateOf(sale)} ${sale.opensAtMs} ${sale.closesAtMs}`
+}

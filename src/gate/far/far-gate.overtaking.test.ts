@@ -1,0 +1,199 @@
+import { describe, test } from 'bun:test'
+import { createKeyedHash } from '../../admission/rate/keyed-hash.ts'
+import { type Random, seededRandom, systemRandom } from '../../base/random.ts'
+import { FRESH_MS, handClock, ITEM, look } from './far-gate.fixture.ts'
+import { createFarGate } from './far-gate.ts'
+
+/**
+ * A gate, a channel that keeps the order and may break, looks and replies that overtake it, all under one seed. Messages are lost only
+ * between a break and the word that there was one.
+ */
+class Scene {
+  readonly #random: Random
+  readonly #refusals: boolean
+  readonly #clock = handClock()
+  readonly #far = createFarGate({ clock: this.#clock, hash: createKeyedHash(systemRandom), freshMs: FRESH_MS })
+  #epoch = 1
+  #version = 0
+  #made = 0
+  /** buyer → whether the gate still knows of it. */
+  #gate = new Set<string>()
+  #channel: (() => void)[] = []
+  #broken = false
+  readonly #underway: (() => void)[] = []
+  #reload: Promise<void> | undefined
+  #nextPage: (() => void) | undefined
+  /** Whom the newest look that has arrived counted. */
+  #counted = { epoch: 0, version: -1, buyers: new Set<string>() }
+  readonly #heard = new Set<string>()
+
+  constructor(random: Random, refusals: boolean) {
+    this.#random = random
+    this.#refusals = refusals
+  }
+
+  #below(n: number): number {
+    return Math.floor(this.#random.next() * n)
+  }
+
+  async step(): Promise<void> {
+    const chance = this.#below(100)
+    if (chance < 30) this.#reserve()
+    else if (chance < 50) this.#deliver()
+    else if (chance < 62) this.#look()
+    else if (chance < 78) this.#arrive()
+    else if (chance < 80) this.#break()
+    else if (chance < 84) this.#mend()
+    else if (chance < 86 && this.#refusals) this.#refuse()
+    else if (chance < 88) this.#version += 1
+    else if (chance < 90) this.#nextEpoch()
+    else if (chance < 95) this.#clock.go(this.#below(700))
+    else if (this.#reload === undefined) this.#startReload()
+    else this.#nextPage?.()
+    // Lets a reload take its next page.
+    for (let i = 0; i < 8; i++) await Promise.resolve()
+    this.check()
+  }
+
+  /** Everything that is underway arrives, and what is incomplete is reloaded: then strangers are a no again. */
+  async quiet(): Promise<void> {
+    this.#mend()
+    while (this.#channel.length > 0) this.#deliver()
+    while (this.#underway.length > 0) this.#arrive()
+    await this.#reloaded()
+    this.#clock.go(1)
+    this.#lookNow()
+    this.#clock.go(1_000)
+    this.#startReload()
+    await this.#reloaded()
+    this.#clock.go(1)
+    this.#lookNow()
+    if (this.#far.knows(ITEM, 'nobody')) throw new Error('yes to a stranger when all is quiet')
+  }
+
+  #lookNow(): void {
+    this.#look()
+    this.#arrive()
+    this.check()
+  }
+
+  async #reloaded(): Promise<void> {
+    while (this.#reload !== undefined) {
+      this.#nextPage?.()
+      for (let i = 0; i < 8; i++) await Promise.resolve()
+    }
+  }
+
+  check(): void {
+    // With refusals, one that was refused may stand in for one whose message is underway; not for longer than that.
+    if (this.#refusals && (this.#channel.length > 0 || this.#broken)) return
+    for (const buyer of this.#counted.buyers) {
+      if (this.#gate.has(buyer) && !this.#far.knows(ITEM, buyer)) throw new Error(`no to ${buyer}, who was counted`)
+    }
+    for (const buyer of this.#heard) {
+      if (this.#gate.has(buyer) && !this.#far.knows(ITEM, buyer)) throw new Error(`no to ${buyer}, who was heard of`)
+    }
+  }
+
+  #reserve(): void {
+    const buyers = Array.from({ length: 1 + this.#below(3) }, () =>
+      this.#below(8) === 0 && this.#made > 0 ? `b${this.#below(this.#made)}` : `b${this.#made++}`,
+    )
+    this.#version += 1
+    for (const buyer of buyers) this.#gate.add(buyer)
+    const { epoch, version } = { epoch: this.#epoch, version: this.#version }
+    const tell = () => {
+      for (const buyer of buyers) this.#heard.add(buyer)
+      this.#far.reserved(ITEM, epoch, version, 1, buyers)
+    }
+    if (!this.#broken) this.#channel.push(tell)
+    // Ours: the reply comes on another way.
+    if (this.#below(3) === 0) this.#underway.push(tell)
+  }
+
+  #deliver(): void {
+    this.#channel.shift()?.()
+  }
+
+  #look(): void {
+    const askedAtMs = this.#clock.elapsed()
+    this.#clock.go(this.#below(3))
+    const buyers = new Set(this.#gate)
+    const taken = look({ epoch: this.#epoch, version: this.#version, buyers: buyers.size })
+    this.#underway.push(() => {
+      const { epoch, version } = taken
+      const newer = epoch > this.#counted.epoch || (epoch === this.#counted.epoch && version >= this.#counted.version)
+      if (newer) this.#counted = { epoch, version, buyers }
+      this.#far.seen(taken, askedAtMs)
+    })
+  }
+
+  #arrive(): void {
+    const [one] = this.#underway.splice(this.#below(this.#underway.length), 1)
+    one?.()
+  }
+
+  #break(): void {
+    this.#broken = true
+    this.#channel = []
+  }
+
+  #mend(): void {
+    if (!this.#broken) return
+    this.#broken = false
+    this.#clock.go(1)
+    this.#far.missed()
+  }
+
+  #refuse(): void {
+    const all = [...this.#gate]
+    const one = all[this.#below(all.length)]
+    if (one === undefined) return
+    this.#gate.delete(one)
+    this.#heard.delete(one)
+    this.#version += 1
+  }
+
+  #nextEpoch(): void {
+    this.#epoch += 1 + (this.#below(4) === 0 ? 1 : 0)
+    this.#version = 0
+    this.#gate = new Set(this.#gate)
+  }
+
+  #startReload(): void {
+    const [item] = this.#far.incomplete()
+    if (item === undefined) return
+    const scene = this
+    const epoch = this.#epoch
+    async function* pages() {
+      // Like a scan: whoever was there when it began is shown, whoever came since may be.
+      const all = [...scene.#gate]
+      for (let from = 0; from < all.length; from += 5) {
+        yield all.slice(from, from + 5)
+        await new Promise<void>(next => {
+          scene.#nextPage = next
+        })
+      }
+    }
+    this.#reload = this.#far.reload(item, epoch, pages()).then(() => {
+      this.#reload = undefined
+      this.#nextPage = undefined
+    })
+  }
+}
+
+describe('never a wrong no, whatever overtakes what; and strangers are a no when all is quiet', () => {
+  const seed = Math.floor(systemRandom.next() * 2 ** 31)
+  test.each([false, true])('reservations refused now and then: %p', async refusals => {
+    console.log(`  seed ${seed}`)
+    for (let round = 0; round < 300; round++) {
+      const scene = new Scene(seededRandom(seed + round), refusals)
+      try {
+        for (let i = 0; i < 150; i++) await scene.step()
+        await scene.quiet()
+      } catch (error) {
+        throw new Error(`seed ${seed + round}: ${error instanceof Error ? error.message : error}`)
+      }
+    }
+  })
+})

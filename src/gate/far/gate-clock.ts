@@ -1,0 +1,43 @@
+/**
+ * The clock of a gate elsewhere, told from its answers: of the last few, the one that was underway for the shortest time is believed, to
+ * within half that time. Never goes backwards once it has heard from the gate. Before that it is this machine's own clock, which may be
+ * hours off: nothing is decided by it, since nothing was looked at yet either.
+ */
+
+import type { Clock } from '../../base/clock.ts'
+
+/** Enough to have a quick answer among them, few enough that two clocks do not drift apart meanwhile. */
+const SAMPLES = 16
+
+interface Sample {
+  readonly underwayMs: number
+  /** What the gate's clock says when ours (monotonic) is 0. */
+  readonly offsetMs: number
+}
+
+export class GateClock {
+  readonly #clock: Clock
+  readonly #samples: Sample[] = []
+  #best: Sample | undefined
+  #toldMs = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  seen(nowMs: number, askedAtMs: number, answeredAtMs: number): void {
+    this.#samples.push({
+      underwayMs: answeredAtMs - askedAtMs,
+      offsetMs: nowMs - (askedAtMs + answeredAtMs) / 2,
+    })
+    if (this.#samples.length > SAMPLES) this.#samples.shift()
+    // Of equals the newest.
+    this.#best = this.#samples.reduce((best, one) => (one.underwayMs <= best.underwayMs ? one : best))
+  }
+
+  nowMs(): number {
+    if (this.#best === undefined) return this.#clock.now()
+    this.#toldMs = Math.max(this.#toldMs, Math.floor(this.#best.offsetMs + this.#clock.elapsed()))
+    return this.#toldMs
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * E11: what an acknowledged reservation survives is stated (`disk`, `replica` or `memory`), and the server is held to it: at the start,
+ * which goes no further otherwise, and by the doctor. One line for each thing that is not as it must be, with what to do about it. Only
+ * reads. What `docs/durability.md` promises of each level rests on what is asked for here.
+ *
+ * Where the server does not show its settings (CONFIG is forbidden, as managed ones do), INFO tells some of them. The rest can't be
+ * verified, and that is a line too unless the operator has said that it is so.
+ */
+
+import { Bug } from '../../base/assert.ts'
+import { Fault } from '../../base/fault.ts'
+import type { Durability, RedisConnection } from './connection.ts'
+
+const VERSION_MIN = 7
+const SETTINGS = [
+  'appendfsync',
+  'no-appendfsync-on-rewrite',
+  'maxmemory-policy',
+  'min-replicas-to-write',
+  'min-replicas-max-lag',
+] as const
+type Setting = (typeof SETTINGS)[number]
+
+/** What the server says of itself. */
+export interface RedisFacts {
+  readonly version: string
+  readonly role: string
+  readonly mode: string
+  readonly appendOnly: boolean
+  readonly maxmemoryPolicy: string
+  /** Bytes; 0 is no limit. */
+  readonly maxmemory: number
+  /** Replicas that follow it right now. */
+  readonly replicasOnline: number
+  /** Undefined: the server does not show its settings. */
+  readonly settings: Readonly<Record<Setting, string>> | undefined
+}
+
+export async function readFacts(connection: Pick<RedisConnection, 'command'>): Promise<RedisFacts> {
+  const info = String(await connection.command(['INFO', 'everything']))
+  const of = (field: string) => new RegExp(`^${field}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
+  return {
+    version: of('redis_version'),
+    role: of('role'),
+    mode: of('redis_mode'),
+    appendOnly: of('aof_enabled') === '1',
+    maxmemoryPolicy: of('maxmemory_policy'),
+    maxmemory: Number(of('maxmemory')),
+    replicasOnline: info.match(/^slave\d+:.*\bstate=online\b/gm)?.length ?? 0,
+    settings: await readSettings(connection),
+  }
+}
+
+/** Empty: the server keeps what this level says. */
+export async function checkDurability(
+  connection: Pick<RedisConnection, 'command'>,
+  wanted: Durability,
+  replicas: number,
+  unverified = false,
+): Promise<readonly string[]> {
+  return problemsOf(await readFacts(connection), wanted, replicas, unverified)
+}
+
+/** @param unverified the operator answers for what the server does not show */
+export function problemsOf(
+  facts: RedisFacts,
+  wanted: Durability,
+  replicas: number,
+  unverified: boolean,
+): readonly string[] {
+  const { version, role, mode, maxmemoryPolicy } = facts
+  const problems: string[] = []
+  if (Number.parseInt(version, 10) < VERSION_MIN)
+    problems.push(`Redis is version ${version}: use ${VERSION_MIN}.0 or newer`)
+  if (role !== 'master')
+    problems.push(`REDIS_URL leads to a replica, which takes no reservations: set it to the primary`)
+  if (mode !== 'standalone')
+    problems.push(`Redis runs in ${mode} mode, which is not built yet: set REDIS_URL to a single server`)
+  if (maxmemoryPolicy !== 'noeviction')
+    problems.push(
+      `Redis may throw away reservations when its memory is full (maxmemory-policy is ${maxmemoryPolicy}): ${set('maxmemory-policy', 'noeviction')}`,
+    )
+  if (wanted === 'disk') problems.push(...diskProblems(facts, unverified))
+  if (wanted === 'replica') problems.push(...replicaProblems(facts, replicas, unverified))
+  return problems
+}
+
+function diskProblems({ appendOnly, settings }: RedisFacts, unverified: boolean): string[] {
+  const problems: string[] = []
+  if (!appendOnly)
+    problems.push(
+      `REDIS_DURABILITY=disk, but Redis writes nothing down as it goes (appendonly is no): ${set('appendonly', 'yes')}`,
+    )
+  if (settings === undefined) return unverified ? problems : [...problems, hidden('appendfsync is "always"')]
+  const { appendfsync, 'no-appendfsync-on-rewrite': paused } = settings
+  if (appendfsync !== 'always')
+    problems.push(
+      `REDIS_DURABILITY=disk, but Redis answers before its disk has it (appendfsync is ${appendfsync}): ${set('appendfsync', 'always')}, or set REDIS_DURABILITY=replica or memory`,
+    )
+  if (paused !== 'no')
+    problems.push(
+      `REDIS_DURABILITY=disk, but Redis stops waiting for its disk while it rewrites its file (no-appendfsync-on-rewrite is ${paused}): ${set('no-appendfsync-on-rewrite', 'no')}`,
+    )
+  return problems
+}
+
+function replicaProblems({ settings, replicasOnline }: RedisFacts, replicas: number, unverified: boolean): string[] {
+  const problems: string[] = []
+  if (replicasOnline < replicas)
+    problems.push(
+      `REDIS_DURABILITY=replica with REDIS_REPLICAS=${replicas}, but ${replicasOnline} follow the primary: start more replicas, or lower REDIS_REPLICAS`,
+    )
+  if (settings === undefined)
+    return unverified ? problems : [...problems, hidden(`min-replicas-to-write is at least ${replicas}`)]
+  const { 'min-replicas-to-write': toWrite, 'min-replicas-max-lag': lag } = settings
+  if (Number(toWrite) < replicas)
+    problems.push(
+      `REDIS_DURABILITY=replica, but a primary that nobody follows any more would go on selling (min-replicas-to-write is ${toWrite}): ${set('min-replicas-to-write', String(replicas))}, on the replicas too`,
+    )
+  // 0 turns the setting above off.
+  if (Number(lag) < 1)
+    problems.push(
+      `REDIS_DURABILITY=replica, but it never notices that a replica is gone (min-replicas-max-lag is ${lag}): ${set('min-replicas-max-lag', '10')}`,
+    )
+  return problems
+}
+
+function set(name: string, value: string): string {
+  return `"CONFIG SET ${name} ${value}", and the same in its configuration file`
+}
+
+function hidden(what: string): string {
+  return `Redis does not show its settings (CONFIG is forbidden), so nobody can verify that ${what}: look yourself, then set REDIS_DURABILITY_UNVERIFIED=on`
+}
+
+/** Undefined: the server does not take CONFIG from us. */
+async function readSettings(connection: Pick<RedisConnection, 'command'>): Promise<RedisFacts['settings']> {
+  let reply: unknown
+  try {
+    reply = await connection.command(['CONFIG', 'GET', ...SETTINGS])
+  } catch (error) {
+    if (isForbidden(error)) return undefined
+    throw error
+  }
+  const pairs = new Map<string, string>()
+  const list: readonly unknown[] = Array.isArray(reply) ? reply : Object.entries(reply ?? {}).flat()
+  for (let i = 0; i + 1 < list.length; i += 2) pairs.set(String(list[i]), String(list[i + 1]))
+  // A server that leaves one of them out hides it.
+  if (!SETTINGS.every(name => pairs.has(name))) return undefined
+  return Object.fromEntries(pairs) as Record<Setting, string>
+}
+
+/** By the rules of its users, or because the command was taken away or renamed. */
+function isForbidden(error: unknown): boolean {
+  if (!(error instanceof Fault || error instanceof Bug)) return false
+  return /\bNOPERM\b|unknown (sub)?command/i.test(error.message)
+}

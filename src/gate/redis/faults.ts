@@ -1,0 +1,64 @@
+/**
+ * What a failed call to Redis means. Two kinds: nothing was done (the server said no, or was never asked), and nobody knows
+ * (`outcomeUnknown`). An error inside a script, or a command the server does not take from us, is neither: it is a bug.
+ *
+ * Scripts announce what they may do (`script.ts`), so the server says its "no" before they start. A "no" that names a line of a script
+ * came halfway, and is a bug as well.
+ */
+
+import { ErrorReply } from '@redis/client'
+import { Bug } from '../../base/assert.ts'
+import { Fault } from '../../base/fault.ts'
+
+/** First word of the server's error → our code. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  LOADING: 'redis_loading',
+  READONLY: 'redis_readonly',
+  OOM: 'redis_full',
+  MISCONF: 'redis_refused',
+  NOREPLICAS: 'redis_refused',
+  MASTERDOWN: 'redis_refused',
+  CLUSTERDOWN: 'redis_refused',
+  MOVED: 'redis_refused',
+  ASK: 'redis_refused',
+  TRYAGAIN: 'redis_refused',
+  BUSY: 'redis_refused',
+  NOAUTH: 'redis_refused',
+  NOPERM: 'redis_refused',
+}
+
+/** What the server answered, as a fault or a bug. Server texts hold no password: it is never sent in a command that is answered so. */
+export function fromReply(error: ErrorReply, what: string): Fault | Bug {
+  const { message } = error
+  const code = REFUSALS[message.split(' ', 1)[0] as string]
+  if (code === undefined || message.includes('@user_script')) return new Bug(`redis, ${what}: ${message}`)
+  return new Fault(code, `redis, ${what}: ${message}`, { retryable: true })
+}
+
+export function isNoScript(error: unknown): boolean {
+  return error instanceof ErrorReply && error.message.startsWith('NOSCRIPT')
+}
+
+export function awayFault(what: string): Fault {
+  return new Fault('redis_away', `redis, ${what}: not connected`, { retryable: true })
+}
+
+export function crowdedFault(what: string, underway: number): Fault {
+  return new Fault('redis_refused', `redis, ${what}: ${underway} calls are under way already`, { retryable: true })
+}
+
+export function lostFault(what: string, cause: unknown): Fault {
+  const message = cause instanceof Error ? cause.message : 'connection closed'
+  return new Fault('redis_lost', `redis, ${what}: ${message}`, { retryable: true, outcomeUnknown: true })
+}
+
+export function timeoutFault(what: string, ms: number): Fault {
+  return new Fault('redis_timeout', `redis, ${what}: no answer in ${ms} ms`, { retryable: true, outcomeUnknown: true })
+}
+
+export function shortWaitFault(what: string, reached: number, replicas: number): Fault {
+  return new Fault('redis_short_wait', `redis, ${what}: on ${reached} of ${replicas} replicas`, {
+    retryable: true,
+    outcomeUnknown: true,
+  })
+}

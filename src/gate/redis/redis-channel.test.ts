@@ -1,0 +1,182 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { Playground } from '../../../test/harness/playground.ts'
+import { type RedisServer, startRedis } from '../../../test/harness/redis.ts'
+import { until } from '../../../test/harness/until.ts'
+import { COUNTED, type Meters, noMeters } from '../../base/meters.ts'
+import type { Order } from '../../domain/order.ts'
+import type { ChannelMessage } from '../channel.ts'
+import { createRedisChannel } from './redis-channel.ts'
+import { ask, connect, hearingLog, ITEM, onSale } from './redis-gate.fixture.ts'
+
+const playground = new Playground()
+afterEach(() => playground.undo())
+
+function order(fields: Partial<Order> = {}): Order {
+  return {
+    id: '9007199254740993',
+    sale: '1',
+    item: '2',
+    buyer: 'anna "quoted" 小红',
+    attempt: 1,
+    quantity: 2,
+    price: { amount: 199_900, currency: 'CNY' },
+    state: 'pending',
+    reason: undefined,
+    supersededBy: undefined,
+    epoch: 3,
+    reservedAtMs: 1_700_000_000_000,
+    placedAtMs: 1_700_000_000_001.25,
+    payByMs: 1_700_000_900_000,
+    paidAtMs: undefined,
+    closedAtMs: undefined,
+    version: 1,
+    ...fields,
+  }
+}
+
+/** One process's end of the channel, and what it heard and counted. */
+async function listen(redis: RedisServer, database = 0) {
+  const connection = await connect(playground, `${redis.url}/${database}`)
+  const lost = Object.fromEntries(COUNTED.messages_lost.map(why => [why, 0])) as Record<string, number>
+  const meters: Meters = {
+    ...noMeters,
+    count(family, which, by = 1) {
+      if (family === 'messages_lost') lost[which] = (lost[which] ?? 0) + by
+    },
+  }
+  const log = hearingLog()
+  const channel = createRedisChannel({ connection, log, meters })
+  const heard: ChannelMessage[] = []
+  const gaps = { told: 0 }
+  channel.listen(message => heard.push(message))
+  channel.onGap(() => {
+    gaps.told += 1
+  })
+  await channel.listening
+  return { channel, connection, heard, gaps, lost, log }
+}
+
+describe('what is said is heard', () => {
+  test('by every process of the database, the sender too, in order, with nothing changed', async () => {
+    const redis = await startRedis(playground)
+    const [a, b] = [await listen(redis), await listen(redis)]
+    const closed = order({ state: 'closed', reason: 'refused', supersededBy: '5', closedAtMs: 1_700_000_000_002 })
+    a.channel.say({ kind: 'orders', orders: [order(), closed] })
+    a.channel.say({ kind: 'sale', sale: '77' })
+    for (const { heard } of [a, b]) {
+      await until('both messages', () => heard.length === 2)
+      expect(heard).toStrictEqual([
+        { kind: 'orders', orders: [order(), closed] },
+        { kind: 'sale', sale: '77' },
+      ])
+    }
+  })
+
+  test('by nobody who uses another database of the same server', async () => {
+    const redis = await startRedis(playground)
+    const [a, elsewhere] = [await listen(redis, 0), await listen(redis, 1)]
+    a.channel.say({ kind: 'sale', sale: '1' })
+    await until('the message', () => a.heard.length === 1)
+    elsewhere.channel.say({ kind: 'sale', sale: '2' })
+    await until('the message', () => elsewhere.heard.length === 1)
+    expect(elsewhere.heard).toEqual([{ kind: 'sale', sale: '2' }])
+    expect(a.heard).toEqual([{ kind: 'sale', sale: '1' }])
+  })
+
+  test('in messages of a bounded size, however many orders there are', async () => {
+    const redis = await startRedis(playground)
+    const a = await listen(redis)
+    const orders = Array.from({ length: 450 }, (_, i) => order({ id: String(i + 1) }))
+    a.channel.say({ kind: 'orders', orders })
+    await until('all orders', () => a.heard.length === 3)
+    const sizes = a.heard.map(message => (message.kind === 'orders' ? message.orders.length : 0))
+    expect(sizes).toEqual([200, 200, 50])
+    expect(a.heard.flatMap(message => (message.kind === 'orders' ? message.orders : []))).toStrictEqual(orders)
+  })
+
+  test('a reservation is told by the gate itself, in the very act', async () => {
+    const redis = await startRedis(playground)
+    const { gate } = await onSale(playground, redis.url)
+    const a = await listen(redis)
+    const buyers = ['anna', 'b/"\\é小']
+    const reply = await gate.reserve(
+      ITEM,
+      1,
+      buyers.map(buyer => ask(buyer)),
+    )
+    expect(reply).toMatchObject({ status: 'ok', left: 8 })
+    await until('the message', () => a.heard.length === 1)
+    const version = 'version' in reply ? reply.version : -1
+    expect(a.heard).toStrictEqual([{ kind: 'reserved', item: ITEM, epoch: 1, version, left: 8, buyers }])
+    expect(a.lost.unreadable).toBe(0)
+  })
+})
+
+describe('what is lost is known to be', () => {
+  test('a gap is told when it listens for the first time, and after every break', async () => {
+    const redis = await startRedis(playground)
+    const a = await listen(redis)
+    expect(a.gaps.told).toBe(1)
+    await redis.kill()
+    a.channel.say({ kind: 'sale', sale: '1' })
+    await until('it to be counted', () => a.lost.unsaid === 1)
+    await redis.start()
+    await until('the gap', () => a.gaps.told === 2)
+    expect(a.lost.gap).toBe(2)
+    // What is said goes another way than what is heard.
+    await until('the way to say it', () => a.connection.connected())
+    a.channel.say({ kind: 'sale', sale: '2' })
+    await until('the message after it', () => a.heard.length === 1)
+    expect(a.heard).toEqual([{ kind: 'sale', sale: '2' }])
+  })
+
+  test('a server that does not answer is not talked at without end', async () => {
+    const redis = await startRedis(playground)
+    const a = await listen(redis)
+    process.kill(redis.pid, 'SIGSTOP')
+    for (let i = 1; i <= 1_000; i++) a.channel.say({ kind: 'sale', sale: String(i) })
+    expect(a.lost.unsaid).toBe(1_000 - 256)
+    process.kill(redis.pid, 'SIGCONT')
+    await until('those that were underway', () => a.heard.length + (a.lost.unsaid ?? 0) >= 1_000)
+    a.channel.say({ kind: 'sale', sale: '1001' })
+    await until('the next', () => a.heard.some(message => message.kind === 'sale' && message.sale === '1001'))
+  })
+})
+
+test('what is not ours is dropped and counted, and a broken reservation is a gap', async () => {
+  const redis = await startRedis(playground)
+  const a = await listen(redis)
+  const good = { kind: 'reserved', item: '1', epoch: 1, version: 2, left: 3, buyers: ['a'] }
+  const strange = [
+    'hello',
+    'null',
+    '[]',
+    '{}',
+    '{"kind":"sold","item":"1"}',
+    '{"kind":"sale","sale":7}',
+    '{"kind":"sale","sale":"07"}',
+    '{"kind":"orders","orders":{}}',
+    JSON.stringify({ kind: 'orders', orders: [{ ...order(), state: 'lost' }] }),
+    JSON.stringify({ kind: 'orders', orders: [{ ...order(), price: 5 }] }),
+    JSON.stringify({ kind: 'orders', orders: [{ ...order(), buyer: '\u0000' }] }),
+    JSON.stringify({ kind: 'orders', orders: [{ ...order(), payByMs: 'soon' }] }),
+    JSON.stringify({ kind: 'orders', orders: Array.from({ length: 201 }, () => order()) }),
+  ]
+  const broken = [
+    { ...good, epoch: '1' },
+    { ...good, left: -1 },
+    { ...good, version: 1.5 },
+    { ...good, buyers: {} },
+    { ...good, buyers: ['a', 7] },
+    { ...good, item: 'x' },
+  ].map(message => JSON.stringify(message))
+  for (const text of [...strange, ...broken]) await redis.command('PUBLISH', 'stampede:0:news', text)
+  await redis.command('PUBLISH', 'stampede:0:news', JSON.stringify({ ...good, more: 'of a later version' }))
+  await until('the good one', () => a.heard.length > 0)
+  expect(a.heard as unknown[]).toStrictEqual([good])
+  expect(a.lost.unreadable).toBe(strange.length + broken.length)
+  expect(a.gaps.told).toBe(1 + broken.length)
+  // Said once, without what a stranger wrote.
+  expect(a.log.text().match(/not one of ours/g)).toHaveLength(1)
+  expect(a.log.text()).not.toContain('hello')
+})

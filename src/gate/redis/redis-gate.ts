@@ -1,0 +1,243 @@
+/**
+ * The gate on Redis: each verb is one script call, decided in one step by the server, whoever asks (`scripts/`).
+ * Guarantees: what was reserved stands in the outbox by the very same act, and was said on the channel; an epoch lives and dies with
+ * the server and the history it was activated in (E1); a call that was not answered is `unknown`, never guessed (E11); the window is
+ * judged by the server's clock, which for an item never goes back.
+ * Does not place, retry or wait: an answer comes within the connection's time, or not at all. Never answers `wait`: stock is not sharded.
+ *
+ * States of an item's place, as in the contract: absent → loading(epoch) → active(epoch) → fenced(epoch' > epoch) → loading(epoch') …;
+ * and after a restart, a failover or a FLUSHALL whatever was there is as good as absent, except that epochs only go up.
+ */
+
+import { assert } from '../../base/assert.ts'
+import { Fault } from '../../base/fault.ts'
+import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
+import type { GateBooks } from '../books.ts'
+import {
+  type Ask,
+  CHANGES_REMEMBERED,
+  type ChangeReply,
+  type Done,
+  type FindReply,
+  type Gate,
+  type GateState,
+  type Holding,
+  type Look,
+  type LookReply,
+  type Release,
+  type ReserveReply,
+  type Terms,
+} from '../gate.ts'
+import {
+  checkAsk,
+  checkBuyer,
+  checkChange,
+  checkEpoch,
+  checkHolding,
+  checkItem,
+  checkRelease,
+  checkTerms,
+  checkWindow,
+} from './arguments.ts'
+import { listOf, statusOf, textOf, wholeOf } from './codes.ts'
+import type { RedisConnection } from './connection.ts'
+import { buyersKey, gateKey, newsChannel, ordersKey, outboxesKey, outboxKey } from './keys.ts'
+import { changeReplyFrom, doneFrom, holdingsFrom, lookFrom, reserveReplyFrom } from './replies.ts'
+import { readScript } from './script.ts'
+
+/** At the bound `reserve` answers `busy`: the ledger is too far behind. */
+const OUTBOX_ENTRIES_MAX = 10_000
+/** What one script call may hold: the server does nothing else meanwhile. */
+const ASKS_MAX = 1_000
+const HOLDINGS_MAX = 5_000
+const HOLDINGS_PAGE = 1_000
+
+interface RedisGateParts {
+  readonly connection: RedisConnection
+  /** A fault point: moves the gate's clock, as a server with a wrong clock would. */
+  readonly clockOffsetMs?: () => number
+  readonly outboxEntriesMax?: number
+}
+
+export function createRedisGate(parts: RedisGateParts): Gate & GateBooks {
+  return new RedisGate(parts)
+}
+
+class RedisGate implements Gate, GateBooks {
+  readonly #connection: RedisConnection
+  readonly #offset: () => number
+  readonly #outboxMax: number
+  readonly #channel: string
+  readonly #scripts = {
+    look: readScript('look', 'reads'),
+    reserve: readScript('reserve', 'grows'),
+    release: readScript('release', 'always'),
+    find: readScript('find', 'reads'),
+    change: readScript('change', 'always'),
+    set: readScript('set', 'always'),
+    fence: readScript('fence', 'always'),
+    load: readScript('load', 'grows'),
+    activate: readScript('activate', 'grows'),
+    holdings: readScript('holdings', 'reads'),
+  }
+  /** Epochs this process has begun (fenced or loaded), per item: a server that does not know of it is another one, or empty (E1). */
+  readonly #begun = new Map<ItemId, Epoch>()
+  #lastMs = 0
+
+  constructor({ connection, clockOffsetMs = () => 0, outboxEntriesMax = OUTBOX_ENTRIES_MAX }: RedisGateParts) {
+    this.#connection = connection
+    this.#offset = clockOffsetMs
+    this.#outboxMax = outboxEntriesMax
+    this.#channel = newsChannel(connection.database)
+  }
+
+  async look(items: readonly ItemId[]): Promise<LookReply> {
+    items.forEach(checkItem)
+    const reply = await this.#connection.run(this.#scripts.look, items.map(gateKey), [this.#offset()])
+    const [nowMs, ...found] = listOf(reply)
+    assert(found.length <= items.length, `${items.length} items looked for, ${found.length} found`)
+    this.#lastMs = Math.max(this.#lastMs, wholeOf(nowMs))
+    const looks: Look[] = []
+    for (const [i, item] of items.entries()) if (found[i]) looks.push(lookFrom(item, found[i]))
+    return { nowMs: this.#lastMs, items: looks }
+  }
+
+  async reserve(item: ItemId, epoch: Epoch, asks: readonly Ask[]): Promise<ReserveReply> {
+    checkEpoch(item, epoch, 0)
+    assert(asks.length <= ASKS_MAX, `a batch of ${asks.length} asks`)
+    // E11: a `same` is an acknowledgement too. Made a write, it is covered by the WAIT behind it.
+    const sameWrites = this.#connection.durability === 'replica' ? 1 : 0
+    const args: (string | number)[] = [epoch, item, this.#offset(), this.#outboxMax, this.#channel, sameWrites]
+    args.push(asks.length)
+    for (const ask of asks) {
+      checkAsk(ask)
+      args.push(ask.order, ask.buyer, ask.attempt, ask.quantity)
+    }
+    const keys = [
+      gateKey(item),
+      buyersKey(item, epoch),
+      ordersKey(item, epoch),
+      outboxKey(item, epoch),
+      outboxesKey(item),
+    ]
+    try {
+      return reserveReplyFrom(await this.#connection.runDurably(this.#scripts.reserve, keys, args), asks)
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      return { status: error.outcomeUnknown ? 'unknown' : 'busy' }
+    }
+  }
+
+  async release(item: ItemId, epoch: Epoch, releases: readonly Release[]): Promise<Done> {
+    checkEpoch(item, epoch, 0)
+    assert(releases.length <= ASKS_MAX, `${releases.length} releases at once`)
+    const args: (string | number)[] = [epoch, releases.length]
+    for (const one of releases) {
+      checkRelease(one)
+      args.push(one.order, one.buyer, one.attempt, one.outcome)
+    }
+    const keys = [gateKey(item), buyersKey(item, epoch), ordersKey(item, epoch)]
+    return unlessLost(async () => doneFrom(await this.#connection.run(this.#scripts.release, keys, args)))
+  }
+
+  async find(item: ItemId, buyer: BuyerId): Promise<FindReply> {
+    checkItem(item)
+    checkBuyer(buyer)
+    return unlessLost(async () => {
+      const [first, packed] = listOf(await this.#connection.run(this.#scripts.find, [gateKey(item)], [buyer]))
+      if (statusOf(first) === 'stale') return { status: 'stale' }
+      return { status: 'ok', holdings: holdingsFrom(buyer, textOf(packed)) }
+    })
+  }
+
+  async *holdings(item: ItemId, epoch: Epoch): AsyncGenerator<readonly Holding[]> {
+    checkEpoch(item, epoch, 0)
+    const keys = [gateKey(item), buyersKey(item, epoch)]
+    // A book that grows while it is read shows some of its buyers twice.
+    const seen = new Set<BuyerId>()
+    let cursor = '0'
+    do {
+      const reply = await this.#connection.run(this.#scripts.holdings, keys, [epoch, cursor, HOLDINGS_PAGE])
+      const [first, next, fields] = listOf(reply)
+      if (statusOf(first) === 'stale') {
+        if (cursor === '0') return
+        throw new Fault('gate_stale', `item ${item}, epoch ${epoch}: not active any more`, { retryable: true })
+      }
+      const page: Holding[] = []
+      const list = listOf(fields)
+      for (let i = 0; i < list.length; i += 2) {
+        const buyer = textOf(list[i])
+        if (seen.has(buyer)) continue
+        seen.add(buyer)
+        page.push(...holdingsFrom(buyer, textOf(list[i + 1])))
+      }
+      if (page.length > 0) yield page
+      cursor = textOf(next)
+    } while (cursor !== '0')
+  }
+
+  async change(item: ItemId, epoch: Epoch, no: number, delta: number): Promise<ChangeReply> {
+    checkEpoch(item, epoch, 0)
+    checkChange(no, delta)
+    const args = [epoch, no, delta, CHANGES_REMEMBERED]
+    return unlessLost(async () =>
+      changeReplyFrom(await this.#connection.run(this.#scripts.change, [gateKey(item)], args)),
+    )
+  }
+
+  async set(item: ItemId, epoch: Epoch, state: GateState, opensAtMs: number, closesAtMs: number): Promise<Done> {
+    checkEpoch(item, epoch, 0)
+    checkWindow(state, opensAtMs, closesAtMs)
+    const args = [epoch, state, opensAtMs, closesAtMs]
+    return unlessLost(async () => doneFrom(await this.#connection.run(this.#scripts.set, [gateKey(item)], args)))
+  }
+
+  async fence(item: ItemId, epoch: Epoch): Promise<Done> {
+    checkEpoch(item, epoch, 1)
+    return this.#begin(item, epoch, () => this.#connection.run(this.#scripts.fence, [gateKey(item)], [epoch]))
+  }
+
+  async load(item: ItemId, epoch: Epoch, holdings: readonly Holding[]): Promise<Done> {
+    checkEpoch(item, epoch, 1)
+    assert(holdings.length <= HOLDINGS_MAX, `a page of ${holdings.length} holdings`)
+    const args: (string | number)[] = [epoch, this.#hasBegun(item, epoch), holdings.length]
+    for (const one of holdings) {
+      checkHolding(one)
+      args.push(one.order, one.buyer, one.attempt, one.quantity, one.live ? 1 : 0, one.reservedAtMs)
+    }
+    const keys = [gateKey(item), buyersKey(item, epoch), ordersKey(item, epoch)]
+    return this.#begin(item, epoch, () => this.#connection.run(this.#scripts.load, keys, args))
+  }
+
+  async activate(item: ItemId, epoch: Epoch, terms: Terms): Promise<Done> {
+    checkEpoch(item, epoch, 1)
+    checkTerms(terms)
+    const { left, held, buyers, attemptsMax, changeNo, state, opensAtMs, closesAtMs } = terms
+    const begun = this.#hasBegun(item, epoch)
+    const args = [epoch, begun, left, held, buyers, attemptsMax, changeNo, state, opensAtMs, closesAtMs]
+    const keys = [gateKey(item), buyersKey(item, epoch), ordersKey(item, epoch), outboxesKey(item)]
+    const done = await unlessLost(async () => doneFrom(await this.#connection.run(this.#scripts.activate, keys, args)))
+    if (done.status !== 'unknown') this.#begun.delete(item)
+    return done
+  }
+
+  #hasBegun(item: ItemId, epoch: Epoch): 0 | 1 {
+    return this.#begun.get(item) === epoch ? 1 : 0
+  }
+
+  async #begin(item: ItemId, epoch: Epoch, call: () => Promise<unknown>): Promise<Done> {
+    const done = await unlessLost(async () => doneFrom(await call()))
+    if (done.status === 'done') this.#begun.set(item, epoch)
+    return done
+  }
+}
+
+/** For verbs that have no `busy`: whatever failed outside, the caller asks again with the same words. */
+async function unlessLost<R>(call: () => Promise<R>): Promise<R | { readonly status: 'unknown' }> {
+  try {
+    return await call()
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    return { status: 'unknown' }
+  }
+}

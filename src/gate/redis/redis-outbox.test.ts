@@ -1,0 +1,231 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { Playground } from '../../../test/harness/playground.ts'
+import { type RedisServer, startRedis } from '../../../test/harness/redis.ts'
+import { until } from '../../../test/harness/until.ts'
+import type { Gate } from '../gate.ts'
+import type { OutboxEntry, TakeReply } from '../outbox.ts'
+import type { RedisConnection } from './connection.ts'
+import { ask, codes, connect, HOUR_MS, ITEM, openTerms } from './redis-gate.fixture.ts'
+import { createRedisGate } from './redis-gate.ts'
+import { createRedisOutbox } from './redis-outbox.ts'
+
+const playground = new Playground()
+let server: RedisServer
+let connection: RedisConnection
+let gate: Gate
+let outbox: ReturnType<typeof createRedisOutbox>
+beforeAll(async () => {
+  server = await startRedis(playground)
+  connection = await connect(playground, server.url)
+  gate = createRedisGate({ connection })
+  outbox = createRedisOutbox({ connection })
+})
+beforeEach(async () => {
+  await server.command('FLUSHALL')
+  await sell(1)
+})
+afterAll(() => playground.undo())
+
+async function sell(epoch: number): Promise<void> {
+  await gate.fence(ITEM, epoch)
+  expect(await gate.activate(ITEM, epoch, await openTerms(gate, { left: 1_000 }))).toEqual({ status: 'done' })
+}
+
+async function reserve(epoch: number, ...asks: ReturnType<typeof ask>[]): Promise<void> {
+  expect(codes(await gate.reserve(ITEM, epoch, asks))).toEqual(asks.map(() => 'reserved'))
+}
+
+function entries(reply: TakeReply): readonly OutboxEntry[] {
+  if (reply.status !== 'ok') throw new Error('another worker has the item')
+  return reply.entries
+}
+
+const buyersOf = (reply: TakeReply) => entries(reply).map(entry => entry.asks?.map(one => one.buyer))
+const keyOf = (epoch: number) => `{${ITEM}}:${epoch}:outbox`
+
+test('what a batch took is one entry, written by the very act, with everything an order needs', async () => {
+  const asks = [
+    ask('a', { quantity: 3 }),
+    ask('greedy', { quantity: 2_000 }),
+    ask('🐎 "b", [1]', { attempt: 2 }),
+    ask('a'),
+  ]
+  const reply = await gate.reserve(ITEM, 1, asks)
+  expect(codes(reply)).toEqual(['reserved', 'not_enough', 'reserved', 'same'])
+  await gate.reserve(ITEM, 1, [ask('a'), ask('greedy', { quantity: 2_000 })])
+  const [entry, ...more] = entries(await outbox.take(ITEM, 'w1', 500))
+  expect(more).toEqual([])
+  const reservedAtMs = 'answers' in reply ? reply.answers[0]!.reservedAtMs : 0
+  expect(entry).toMatchObject({ epoch: 1 })
+  expect(entry!.asks).toEqual(
+    [asks[0]!, asks[2]!].map(({ order, buyer, attempt, quantity }) => ({
+      order,
+      buyer,
+      attempt,
+      quantity,
+      reservedAtMs,
+    })),
+  )
+  expect(await outbox.depth([ITEM, 'never'])).toEqual([
+    { item: ITEM, entries: 1, pieces: 4, oldestMs: reservedAtMs },
+    { item: 'never', entries: 0, pieces: 0, oldestMs: undefined },
+  ])
+})
+
+test('entries come in their order, as many as fit, at least one', async () => {
+  for (const batch of [['a', 'b'], ['c'], ['d', 'e', 'f'], ['g']]) await reserve(1, ...batch.map(buyer => ask(buyer)))
+  expect(buyersOf(await outbox.take(ITEM, 'w1', 1))).toEqual([['a', 'b']])
+  expect(buyersOf(await outbox.take(ITEM, 'w1', 3))).toEqual([['a', 'b'], ['c']])
+  expect(buyersOf(await outbox.take(ITEM, 'w1', 5))).toEqual([['a', 'b'], ['c']])
+  expect(buyersOf(await outbox.take(ITEM, 'w1', 500))).toEqual([['a', 'b'], ['c'], ['d', 'e', 'f'], ['g']])
+})
+
+test('many small entries are taken together, in their order', async () => {
+  const buyers = Array.from({ length: 100 }, (_, i) => `buyer${i}`)
+  for (const buyer of buyers) await reserve(1, ask(buyer))
+  expect(buyersOf(await outbox.take(ITEM, 'w1', 500)).flat()).toEqual(buyers)
+  expect(buyersOf(await outbox.take(ITEM, 'w1', 64)).flat()).toEqual(buyers.slice(0, 64))
+  expect(buyersOf(await outbox.take(ITEM, 'w1', 65)).flat()).toEqual(buyers.slice(0, 65))
+})
+
+test('only done deletes an entry, only the ones it names, and again it changes nothing', async () => {
+  for (const buyer of ['a', 'b', 'c']) await reserve(1, ask(buyer, { quantity: 2 }))
+  const all = entries(await outbox.take(ITEM, 'w1', 500))
+  expect(entries(await outbox.take(ITEM, 'w1', 500))).toEqual(all)
+  for (let i = 0; i < 2; i++) await outbox.done(ITEM, 1, [all[0]!.id, all[2]!.id, '1-1'])
+  await outbox.done(ITEM, 2, [all[1]!.id])
+  await outbox.done(ITEM, 1, [])
+  expect(buyersOf(await outbox.take(ITEM, 'w1', 500))).toEqual([['b']])
+  expect(await outbox.depth([ITEM])).toMatchObject([{ entries: 1, pieces: 2 }])
+  await outbox.done(ITEM, 1, [all[1]!.id])
+  expect(await outbox.depth([ITEM])).toEqual([{ item: ITEM, entries: 0, pieces: 0, oldestMs: undefined }])
+  await expect(outbox.done(ITEM, 1, ['*'])).rejects.toThrow('BUG')
+})
+
+test('two workers never both have an item; who gives it up or lets the lease lapse leaves the same entries to the next', async () => {
+  await reserve(1, ask('a'))
+  const held = { status: 'held' } as const
+  const first = entries(await outbox.take(ITEM, 'w1', 500))
+  expect(await outbox.take(ITEM, 'w2', 500)).toEqual(held)
+  await outbox.give(ITEM, 'w2')
+  expect(await outbox.take(ITEM, 'w2', 500)).toEqual(held)
+  await outbox.give(ITEM, 'w1')
+  expect(entries(await outbox.take(ITEM, 'w2', 500))).toEqual(first)
+  expect(await outbox.take(ITEM, 'w1', 500)).toEqual(held)
+  const leftMs = Number(await server.command('PTTL', `{${ITEM}}:worker`))
+  expect(leftMs).toBeGreaterThan(1_000)
+  expect(leftMs).toBeLessThanOrEqual(2_000)
+  await until('the lease to lapse', async () => (await outbox.take(ITEM, 'w1', 500)).status === 'ok')
+  expect(await outbox.take(ITEM, 'w2', 500)).toEqual(held)
+})
+
+test('taking again renews the lease; an item where nothing waits is not held', async () => {
+  expect(entries(await outbox.take(ITEM, 'w1', 500))).toEqual([])
+  expect(entries(await outbox.take(ITEM, 'w2', 500))).toEqual([])
+  await reserve(1, ask('a'))
+  await outbox.take(ITEM, 'w1', 500)
+  await server.command('PEXPIRE', `{${ITEM}}:worker`, '300')
+  await outbox.take(ITEM, 'w1', 500)
+  expect(Number(await server.command('PTTL', `{${ITEM}}:worker`))).toBeGreaterThan(1_000)
+})
+
+test('many workers at once: one of them gets the entries', async () => {
+  await reserve(1, ask('a'))
+  const replies = await Promise.all(Array.from({ length: 10 }, (_, i) => outbox.take(ITEM, `w${i}`, 500)))
+  expect(replies.filter(reply => reply.status === 'ok')).toHaveLength(1)
+})
+
+test('the lowest epoch comes first; a rebuild removes no outbox that has entries, and an emptied one is tidied away', async () => {
+  await reserve(1, ask('old'))
+  await sell(2)
+  await sell(9)
+  await sell(10)
+  await reserve(10, ask('new'))
+  const [old, ...none] = entries(await outbox.take(ITEM, 'w1', 500))
+  expect(none).toEqual([])
+  expect(old).toMatchObject({ epoch: 1, asks: [{ buyer: 'old' }] })
+  expect(await outbox.depth([ITEM])).toMatchObject([{ entries: 2, pieces: 2, oldestMs: old!.asks![0]!.reservedAtMs }])
+  await outbox.done(ITEM, 1, [old!.id])
+  expect(entries(await outbox.take(ITEM, 'w1', 500))).toMatchObject([{ epoch: 10, asks: [{ buyer: 'new' }] }])
+  expect(Number(await server.command('EXISTS', keyOf(1), keyOf(2), keyOf(9)))).toBe(0)
+  expect(await server.command('HGETALL', `{${ITEM}}:outboxes`)).toEqual(['10', '1'])
+})
+
+test('entries written before a restart are taken after it: the ledger judges them, not the gate (E5)', async () => {
+  await reserve(1, ask('a'))
+  await server.stop()
+  await server.start()
+  await until('a connection', () => connection.connected())
+  expect(codes(await gate.reserve(ITEM, 1, [ask('b')]))).toBe('stale')
+  expect(buyersOf(await outbox.take(ITEM, 'w1', 500))).toEqual([['a']])
+})
+
+test('an entry that can not be read is given as it stands, in its place, and kept until it is done', async () => {
+  await reserve(1, ask('before'))
+  const garbage: string[][] = [
+    ['nonsense', 'x'],
+    ['at', '5', 'count', '1', 'pieces', '1', 'asks', 'not json'],
+    ['at', '5', 'count', '2', 'pieces', '1', 'asks', '["7","b","1","1"]'],
+    ['at', '5', 'count', '1', 'pieces', '2', 'asks', '["7","b","1","1"]'],
+    ['at', '5', 'count', '1', 'pieces', '1', 'asks', '["0","b","1","1"]'],
+    ['at', '5', 'count', '1', 'pieces', '1', 'asks', '["7","","1","1"]'],
+    ['at', '5', 'count', '1', 'pieces', '1', 'asks', '["7","b","x","1"]'],
+  ]
+  for (const fields of garbage) await server.command('XADD', keyOf(1), '*', ...fields)
+  await reserve(1, ask('after'))
+  const all = entries(await outbox.take(ITEM, 'w1', 500))
+  expect(all.map(entry => entry.asks?.[0]?.buyer)).toEqual(['before', ...garbage.map(() => undefined), 'after'])
+  expect(all.slice(1, -1).map(entry => JSON.parse(entry.raw))).toEqual(garbage)
+  await outbox.done(
+    ITEM,
+    1,
+    all.slice(1, -1).map(entry => entry.id),
+  )
+  expect(buyersOf(await outbox.take(ITEM, 'w1', 500))).toEqual([['before'], ['after']])
+})
+
+test('a settled item is forgotten without a trace, and never while something waits', async () => {
+  await reserve(1, ask('a'))
+  await gate.load(ITEM, 2, [{ order: '5', buyer: 'x', attempt: 1, quantity: 1, live: true, reservedAtMs: 1 }])
+  expect(await outbox.forget(ITEM)).toBe(false)
+  const [entry] = entries(await outbox.take(ITEM, 'w1', 500))
+  expect((await gate.look([ITEM])).items).toHaveLength(1)
+  await outbox.done(ITEM, 1, [entry!.id])
+  expect(await outbox.forget(ITEM)).toBe(true)
+  expect(await server.command('KEYS', '*')).toEqual([])
+  expect(await outbox.forget(ITEM)).toBe(true)
+})
+
+test('a full server still lets entries be taken and deleted', async () => {
+  await reserve(1, ask('a'))
+  await server.command('CONFIG', 'SET', 'maxmemory', '1')
+  try {
+    const [entry] = entries(await outbox.take(ITEM, 'w1', 500))
+    await outbox.done(ITEM, 1, [entry!.id])
+    expect(await outbox.depth([ITEM])).toMatchObject([{ entries: 0 }])
+    await outbox.give(ITEM, 'w1')
+    expect(await outbox.forget(ITEM)).toBe(true)
+  } finally {
+    await server.command('CONFIG', 'SET', 'maxmemory', '0')
+  }
+})
+
+test("the oldest entry's age is told by the gate's clock", async () => {
+  const moved = createRedisGate({ connection, clockOffsetMs: () => -HOUR_MS })
+  const { nowMs } = await gate.look([])
+  await gate.set(ITEM, 1, 'open', nowMs - 2 * HOUR_MS, nowMs + HOUR_MS)
+  expect(codes(await moved.reserve(ITEM, 1, [ask('a')]))).toEqual(['reserved'])
+  const [depth] = await outbox.depth([ITEM])
+  expect(depth!.oldestMs).toBeLessThan(nowMs - HOUR_MS / 2)
+})
+
+test('a server that is away is a fault, and nothing is lost by asking again', async () => {
+  await reserve(1, ask('a'))
+  await server.stop()
+  await until('the connection to be gone', () => !connection.connected())
+  await expect(outbox.take(ITEM, 'w1', 500)).rejects.toMatchObject({ name: 'Fault', code: 'redis_away' })
+  await expect(outbox.done(ITEM, 1, ['1-1'])).rejects.toMatchObject({ name: 'Fault', retryable: true })
+  await server.start()
+  await until('a connection', () => connection.connected())
+  expect(buyersOf(await outbox.take(ITEM, 'w1', 500))).toEqual([['a']])
+})

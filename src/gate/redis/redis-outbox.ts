@@ -1,0 +1,111 @@
+/**
+ * The outbox on Redis: one stream per item and epoch, written by `reserve.lua` alone, one entry per batch. What is in a stream is not
+ * known to be placed, what is known to be placed is not in a stream; so there is no consumer group and no list of pending entries that a
+ * failover could lose.
+ * Guarantees: entries come in the order they were written, lowest epoch first; only `done` deletes them; a worker's lease lapses by the
+ * server's own clock. An entry that can't be read is shown as it is, and kept.
+ * Asks neither for the epoch nor for the server's identity: whether an entry may be placed is judged in the ledger (E5).
+ */
+
+import { assert } from '../../base/assert.ts'
+import { BUYER_LENGTH_MAX, type Epoch, isId } from '../../domain/ids.ts'
+import type { Outbox, OutboxDepth, OutboxEntry, QueuedAsk, TakeReply } from '../outbox.ts'
+import { checkEpoch, checkItem } from './arguments.ts'
+import { listOf, statusOf, textOf, wholeOf } from './codes.ts'
+import type { RedisConnection } from './connection.ts'
+import { gateKey, outboxesKey, outboxKey, workerKey } from './keys.ts'
+import { readScript } from './script.ts'
+
+const LEASE_MS = 2_000
+const DONE_AT_ONCE = 1_000
+
+export function createRedisOutbox(parts: { readonly connection: RedisConnection }): Outbox {
+  const { connection } = parts
+  const scripts = {
+    take: readScript('take', 'always'),
+    done: readScript('done', 'always'),
+    give: readScript('give', 'always'),
+    depth: readScript('depth', 'reads'),
+    forget: readScript('forget', 'always'),
+  }
+
+  return {
+    async take(item, worker, asksMax): Promise<TakeReply> {
+      checkItem(item)
+      assert(worker.length >= 1, 'a worker without a name')
+      assert(Number.isSafeInteger(asksMax) && asksMax >= 1, `${asksMax} reservations are not worth taking`)
+      const keys = [workerKey(item), outboxesKey(item), gateKey(item)]
+      const [first, epoch, ...entries] = listOf(await connection.run(scripts.take, keys, [worker, LEASE_MS, asksMax]))
+      if (statusOf(first) === 'held') return { status: 'held' }
+      return { status: 'ok', entries: entries.map(entry => entryFrom(wholeOf(epoch), entry)) }
+    },
+
+    async done(item, epoch, ids) {
+      checkEpoch(item, epoch, 1)
+      const keys = [outboxKey(item, epoch), outboxesKey(item), gateKey(item)]
+      for (let from = 0; from < ids.length; from += DONE_AT_ONCE)
+        await connection.run(scripts.done, keys, [epoch, ...ids.slice(from, from + DONE_AT_ONCE)])
+    },
+
+    async give(item, worker) {
+      checkItem(item)
+      await connection.run(scripts.give, [workerKey(item)], [worker])
+    },
+
+    async depth(items): Promise<readonly OutboxDepth[]> {
+      items.forEach(checkItem)
+      const keys = items.flatMap(item => [outboxesKey(item), gateKey(item)])
+      const found = listOf(await connection.run(scripts.depth, keys, []))
+      return items.map((item, i) => {
+        const [entries, pieces, oldest] = listOf(found[i])
+        const oldestMs = oldest === null || oldest === undefined ? undefined : wholeOf(oldest)
+        return { item, entries: wholeOf(entries), pieces: wholeOf(pieces), oldestMs }
+      })
+    },
+
+    async forget(item) {
+      checkItem(item)
+      const keys = [gateKey(item), outboxesKey(item), workerKey(item)]
+      return wholeOf(await connection.run(scripts.forget, keys, [])) === 1
+    },
+  }
+}
+
+function entryFrom(epoch: Epoch, reply: unknown): OutboxEntry {
+  const [id, list] = listOf(reply)
+  const fields = listOf(list)
+  return { id: textOf(id), epoch, asks: asksFrom(fields), raw: JSON.stringify(fields) }
+}
+
+/** `at` ms, `count` n, `pieces` p, `asks` [order, buyer, attempt, quantity, …]. Undefined unless every word of it is what it must be. */
+function asksFrom(fields: readonly unknown[]): QueuedAsk[] | undefined {
+  const [, at, , count, , pieces] = fields
+  if (fields.length !== 8 || fields.filter((_, i) => i % 2 === 0).join() !== 'at,count,pieces,asks') return undefined
+  const list = listIn(fields[7])
+  const reservedAtMs = Number(at)
+  if (list === undefined || !isNumber(reservedAtMs) || list.length !== 4 * Number(count)) return undefined
+  const asks: QueuedAsk[] = []
+  let sum = 0
+  for (let i = 0; i < list.length; i += 4) {
+    const [order, buyer, attempt, quantity] = list.slice(i, i + 4)
+    if (typeof order !== 'string' || !isId(order) || typeof buyer !== 'string') return undefined
+    if (buyer.length < 1 || buyer.length > BUYER_LENGTH_MAX) return undefined
+    if (!isNumber(Number(attempt)) || !isNumber(Number(quantity))) return undefined
+    asks.push({ order, buyer, attempt: Number(attempt), quantity: Number(quantity), reservedAtMs })
+    sum += Number(quantity)
+  }
+  return asks.length > 0 && sum === Number(pieces) ? asks : undefined
+}
+
+function listIn(json: unknown): unknown[] | undefined {
+  try {
+    const list: unknown = JSON.parse(String(json))
+    return Array.isArray(list) ? list : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isNumber(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 1
+}

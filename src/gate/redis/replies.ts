@@ -1,0 +1,107 @@
+/** What the scripts answer, turned into the words of the gate's contract. Every value is checked on its way in. */
+
+import { assert } from '../../base/assert.ts'
+import type { BuyerId, ItemId } from '../../domain/ids.ts'
+import type { Ask, AskAnswer, ChangeReply, Done, GateState, Holding, Look, ReserveReply } from '../gate.ts'
+import { askCodeOf, listOf, statusOf, textOf, wholeOf } from './codes.ts'
+
+export function doneFrom(reply: unknown): Done {
+  const status = statusOf(reply)
+  assert(status === 'done' || status === 'stale', `a script answered ${status}`)
+  return { status }
+}
+
+export function reserveReplyFrom(reply: unknown, asks: readonly Ask[]): ReserveReply {
+  const [first, epoch, version, left, nowMs, letters, ...stands] = listOf(reply)
+  const status = statusOf(first)
+  switch (status) {
+    case 'busy':
+      return { status }
+    case 'stale':
+      return { status, epoch: wholeOf(epoch) }
+    case 'ok':
+    case 'early':
+    case 'over':
+    case 'paused':
+      break
+    default:
+      assert(false, `reserve answered ${status}`)
+  }
+  const codes = textOf(letters)
+  assert(codes.length === asks.length, `${asks.length} asks, ${codes.length} answers`)
+  const reservedAtMs = wholeOf(nowMs)
+  let next = 0
+  const answers = asks.map(({ order, quantity }, i): AskAnswer => {
+    const code = askCodeOf(codes[i] as string)
+    if (code === 'reserved') return { code, order, quantity, reservedAtMs }
+    if (code !== 'same' && code !== 'same_closed') return { code, order, quantity, reservedAtMs: 0 }
+    const [itsOrder, itsQuantity, at] = stands.slice(next, next + 3)
+    next += 3
+    return { code, order: textOf(itsOrder), quantity: wholeOf(itsQuantity), reservedAtMs: wholeOf(at) }
+  })
+  assert(next === stands.length, `${stands.length} values for reservations that stand, ${next} of them asked for`)
+  return { status, epoch: wholeOf(epoch), version: wholeOf(version), left: leftOf(left), answers }
+}
+
+export function changeReplyFrom(reply: unknown): ChangeReply {
+  const [first, value] = listOf(reply)
+  const status = statusOf(first)
+  switch (status) {
+    case 'done':
+      return { status, taken: wholeOf(value) }
+    case 'gap':
+    case 'past':
+      return { status, changeNo: wholeOf(value) }
+    case 'stale':
+      return { status }
+    default:
+      assert(false, `change answered ${status}`)
+  }
+}
+
+export function lookFrom(item: ItemId, reply: unknown): Look {
+  const [epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo] = listOf(reply)
+  return {
+    item,
+    epoch: wholeOf(epoch),
+    version: wholeOf(version),
+    left: leftOf(left),
+    held: leftOf(held),
+    buyers: wholeOf(buyers),
+    state: stateOf(state),
+    opensAtMs: wholeOf(opensAtMs),
+    closesAtMs: wholeOf(closesAtMs),
+    changeNo: wholeOf(changeNo),
+  }
+}
+
+/** A buyer's field: `attempt,order,quantity,live,reservedAtMs;` for each attempt. By attempt number. */
+export function holdingsFrom(buyer: BuyerId, packed: string): Holding[] {
+  const holdings = packed
+    .split(';')
+    .slice(0, -1)
+    .map((one): Holding => {
+      const [attempt, order, quantity, live, at] = one.split(',')
+      return {
+        order: textOf(order),
+        buyer,
+        attempt: wholeOf(attempt),
+        quantity: wholeOf(quantity),
+        live: live === '1',
+        reservedAtMs: wholeOf(at),
+      }
+    })
+  return holdings.sort((one, other) => one.attempt - other.attempt)
+}
+
+/** What no gate may ever show, whoever wrote it. */
+function leftOf(value: unknown): number {
+  const left = wholeOf(value)
+  assert(left >= 0, `the gate shows ${left} pieces`)
+  return left
+}
+
+function stateOf(value: unknown): GateState {
+  assert(value === 'open' || value === 'paused' || value === 'over', `an item is "${String(value)}"`)
+  return value
+}

@@ -1,0 +1,37 @@
+/**
+ * The Lua scripts as source: one file per operation in `scripts/`, each run after the words they share (`lib.lua`). A script is called by
+ * its digest. The first line that Redis reads says what it may do: a script that may not use more memory is refused before it starts,
+ * so that none is stopped halfway (what was written would stay).
+ */
+
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+export interface Script {
+  readonly name: string
+  readonly text: string
+  readonly digest: string
+}
+
+/**
+ * reads   writes nothing
+ * grows   writes, and is refused when the server's memory is full
+ * always  writes next to nothing or gives back: must work on a full server too
+ */
+type ScriptKind = 'reads' | 'grows' | 'always'
+
+const FIRST_LINE: Readonly<Record<ScriptKind, string>> = {
+  reads: '#!lua flags=no-writes',
+  grows: '#!lua',
+  always: '#!lua flags=allow-oom',
+}
+
+export function readScript(name: string, kind: ScriptKind): Script {
+  const text = [FIRST_LINE[kind], read('lib'), read(name)].join('\n')
+  return { name, text, digest: createHash('sha1').update(text).digest('hex') }
+}
+
+function read(name: string): string {
+  return readFileSync(fileURLToPath(new URL(`./scripts/${name}.lua`, import.meta.url)), 'utf8')
+}

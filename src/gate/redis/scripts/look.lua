@@ -1,0 +1,24 @@
+-- look: what the gate knows of some items, and its clock.
+-- KEYS     gate of each item
+-- ARGV     clockOffsetMs
+-- Returns  nowMs, then per item nothing (nobody may sell it here) or epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo
+-- Keeps    E1: an item built on another server or another history is left out
+
+if #ARGV ~= 1 or not isWhole(ARGV[1]) then return bug('look: wrong arguments') end
+local server = identity()
+local now = nowMs(tonumber(ARGV[1]))
+local reply = { now }
+for i, gateKey in ipairs(KEYS) do
+  local gate = readGate(gateKey)
+  if selling(gate, nil, server) then
+    local buyers = redis.call('HLEN', keyOf(gateKey, gate.epoch, 'buyers'))
+    now = math.max(now, gate.clock or 0)
+    reply[i + 1] = {
+      gate.epoch, gate.version, gate.left, gate.held, buyers, gate.state, gate.opens, gate.closes, gate.changeNo,
+    }
+  else
+    reply[i + 1] = false
+  end
+end
+reply[1] = now
+return reply

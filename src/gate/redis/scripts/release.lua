@@ -1,0 +1,50 @@
+-- release: give pieces back where the book holds this very order, buyer and attempt live.
+-- KEYS     gate, buyers, orders (of this epoch)
+-- ARGV     epoch, n, then n × (order, buyer, attempt, outcome: closed refused gone)
+-- Returns  DONE or STALE
+-- Keeps    E8: what is not live under this very id changes nothing, so done again it does nothing again
+
+local gateKey, buyersKey, ordersKey = KEYS[1], KEYS[2], KEYS[3]
+local HEAD = 2
+local count = isCount(ARGV[2]) and tonumber(ARGV[2]) or -1
+if #KEYS ~= 3 or not isCount(ARGV[1]) or #ARGV ~= HEAD + 4 * count then return bug('release: wrong arguments') end
+local OUTCOMES = { closed = true, refused = true, gone = true }
+local buyers = {}
+for i = 1, count do
+  local at = HEAD + 4 * (i - 1)
+  if not (isId(ARGV[at + 1]) and isBuyer(ARGV[at + 2]) and isNumber(ARGV[at + 3]) and OUTCOMES[ARGV[at + 4]]) then
+    return bug('release: release ' .. i .. ' is malformed')
+  end
+  buyers[i] = ARGV[at + 2]
+end
+
+local gate = readGate(gateKey)
+if not selling(gate, tonumber(ARGV[1])) then return STALE end
+
+local book = readBook(buyersKey, buyers)
+local left, held, changed, forgotten, any = gate.left, gate.held, {}, {}, false
+for i = 1, count do
+  local at = HEAD + 4 * (i - 1)
+  local order, buyer, attempt, outcome = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
+  local found, place = standing(book[buyer], attempt)
+  if found and found.live and found.attempt == attempt and found.order == order then
+    local pieces = tonumber(found.quantity)
+    if outcome == 'refused' then
+      table.remove(book[buyer], place)
+      forgotten[#forgotten + 1] = order
+    else
+      found.live = false
+    end
+    if outcome ~= 'gone' then left = left + pieces end
+    held = held - pieces
+    changed[buyer] = true
+    any = true
+  end
+end
+
+if any then
+  redis.call('HSET', gateKey, 'left', text(left), 'held', text(held), 'version', text(gate.version + 1))
+  writeBook(buyersKey, book, changed)
+  callInSlices('SREM', ordersKey, forgotten, 1)
+end
+return DONE

@@ -1,0 +1,98 @@
+-- reserve: decide a batch of asks for one item, in arrival order.
+-- KEYS     gate, buyers, orders, outbox (of this epoch), outboxes
+-- ARGV     epoch, item, clockOffsetMs, outboxMax, channel, sameWrites, n, then n × (order, buyer, attempt, quantity)
+-- Returns  status, epoch, version, left, nowMs, one code per ask, then order, quantity, reservedAtMs of each that stands; or STALE, seen; or BUSY
+-- Keeps    left ≥ 0; one live reservation per buyer; one reservation per id; every piece taken is in the outbox entry of this very call;
+--          only on the server the epoch was activated on (E1); with sameWrites a `same` is a write that WAIT can cover (E11)
+
+local gateKey, buyersKey, ordersKey, outboxKey, outboxesKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local HEAD = 7
+local count = isCount(ARGV[7]) and tonumber(ARGV[7]) or -1
+if #KEYS ~= 5 or not isCount(ARGV[1]) or not isWhole(ARGV[3]) or not isCount(ARGV[4]) or #ARGV ~= HEAD + 4 * count then
+  return bug('reserve: wrong arguments')
+end
+local epoch, item, offset, outboxMax = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
+local channel, sameWrites = ARGV[5], ARGV[6] == '1'
+
+-- Slow words are said once: this is the one script that is run for every click.
+local arguments = ARGV
+local orders, buyers = {}, {}
+for i = 1, count do
+  local at = HEAD + 4 * (i - 1)
+  local order, buyer = arguments[at + 1], arguments[at + 2]
+  if not (isId(order) and isBuyer(buyer) and isNumber(arguments[at + 3]) and isNumber(arguments[at + 4])) then
+    return bug('reserve: ask ' .. i .. ' is malformed')
+  end
+  orders[i], buyers[i] = order, buyer
+end
+
+local gate = readGate(gateKey)
+if not selling(gate, epoch) then return { STALE, gate.seen } end
+
+local now = nowMs(offset, gate.clock)
+local status = OK
+if gate.state == 'paused' then status = PAUSED end
+if now < gate.opens then status = EARLY end
+if gate.state == 'over' or now >= gate.closes then status = OVER end
+
+local packed = callInSlices('HMGET', buyersKey, buyers, 1)
+local members = status == OK and callInSlices('SMISMEMBER', ordersKey, orders, 1) or {}
+
+local left, taken, sames = gate.left, 0, 0
+local codes, stands = {}, {}
+-- What this batch has done so far, on top of what was read. A buyer gets at most one reservation per batch: it is live afterwards.
+local book, known = {}, {}
+local newOrders, newBuyers, newBook, queued = {}, {}, {}, {}
+local tail = ',1,' .. text(now) .. ';'
+for i = 1, count do
+  local at = HEAD + 4 * (i - 1)
+  local order, buyer, attempt, quantity = orders[i], buyers[i], arguments[at + 3], arguments[at + 4]
+  local mine = book[buyer] or packed[i]
+  local found = mine and standing(unpackAttempts(mine), attempt)
+  if found then
+    codes[i] = found.live and 's' or 'c'
+    stands[#stands + 1] = found.order
+    stands[#stands + 1] = found.quantity
+    stands[#stands + 1] = found.at
+    if found.live then sames = sames + 1 end
+  elseif status ~= OK then
+    codes[i] = 'x'
+  elseif tonumber(attempt) > gate.attemptsMax then
+    codes[i] = 'a'
+  elseif tonumber(quantity) > left then
+    codes[i] = 'n'
+  elseif known[order] or members[i] == 1 then
+    codes[i] = 'f'
+  else
+    codes[i] = 'r'
+    left = left - tonumber(quantity)
+    taken = taken + tonumber(quantity)
+    known[order] = true
+    mine = (mine or '') .. attempt .. ',' .. order .. ',' .. quantity .. tail
+    book[buyer] = mine
+    local nth = #newOrders + 1
+    newOrders[nth], newBuyers[nth] = order, buyer
+    newBook[2 * nth - 1], newBook[2 * nth] = buyer, mine
+    queued[4 * nth - 3], queued[4 * nth - 2], queued[4 * nth - 1], queued[4 * nth] = order, buyer, attempt, quantity
+  end
+end
+
+local version = gate.version
+if taken > 0 then
+  if redis.call('XLEN', outboxKey) >= outboxMax then return { BUSY } end
+  version = version + 1
+  redis.call('HSET', gateKey, 'left', text(left), 'held', text(gate.held + taken), 'version', text(version),
+    'clock', text(now), 'judged', tostring(status))
+  callInSlices('HSET', buyersKey, newBook, 2)
+  callInSlices('SADD', ordersKey, newOrders, 1)
+  redis.call('XADD', outboxKey, '*', 'at', text(now), 'count', tostring(#newOrders), 'pieces', text(taken),
+    'asks', cjson.encode(queued))
+  redis.call('HINCRBY', outboxesKey, text(epoch), text(taken))
+  redis.call('PUBLISH', channel, '{"kind":"reserved","item":' .. cjson.encode(item) .. ',"epoch":' .. text(epoch)
+    .. ',"version":' .. text(version) .. ',"left":' .. text(left) .. ',"buyers":' .. cjson.encode(newBuyers) .. '}')
+elseif gate.judged ~= tostring(status) or (sameWrites and sames > 0) then
+  -- What the window was once judged to be stays so when the server's clock jumps back.
+  redis.call('HSET', gateKey, 'clock', text(now), 'judged', tostring(status))
+end
+
+return { status, epoch, version, left, now, table.concat(codes), unpack(stands) }

@@ -1,0 +1,39 @@
+-- take: the oldest entries of an item's outbox, for the one worker that has the item.
+-- KEYS     worker (the lease), outboxes, gate (only its name is used)
+-- ARGV     worker, leaseMs, asksMax
+-- Returns  OK, epoch, then id and fields of each entry (no epoch: nothing waits); or HELD
+-- Keeps    one worker at a time; entries stay until done; asks neither epoch nor server: what was acknowledged here must reach the ledger (E5)
+
+if #KEYS ~= 3 or #ARGV ~= 3 or ARGV[1] == '' or not (isNumber(ARGV[2]) and isNumber(ARGV[3])) then
+  return bug('take: wrong arguments')
+end
+local asksMax = tonumber(ARGV[3])
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then return { HELD } end
+
+local epochs = {}
+for _, epoch in ipairs(redis.call('HKEYS', KEYS[2])) do epochs[#epochs + 1] = tonumber(epoch) end
+table.sort(epochs)
+for _, epoch in ipairs(epochs) do
+  local outboxKey = keyOf(KEYS[3], epoch, 'outbox')
+  local reply, asks, from = { OK, epoch }, 0, '-'
+  repeat
+    local entries = redis.call('XRANGE', outboxKey, from, '+', 'COUNT', 32)
+    for _, entry in ipairs(entries) do
+      -- 'at' at 'count' n 'pieces' p 'asks' …; what does not look so counts as one.
+      local count = isNumber(entry[2][4]) and tonumber(entry[2][4]) or 1
+      if asks > 0 and asks + count > asksMax then
+        entries = {}
+        break
+      end
+      asks = asks + count
+      reply[#reply + 1] = entry
+      from = '(' .. entry[1]
+    end
+  until #entries < 32
+  if asks > 0 then
+    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+    return reply
+  end
+end
+return { OK }

@@ -1,0 +1,79 @@
+/**
+ * What is listened to: one connection for all channels, opened with the first, subscribed anew after every reconnect. A connection
+ * without traffic is asked for a sign of life, so that a server that vanished without a word is noticed and the gap is told.
+ * Promises nothing about messages: what was said while it was down is not heard.
+ */
+
+import type { Clock } from '../../base/clock.ts'
+import type { Log } from '../../base/log.ts'
+import { Link } from './link.ts'
+
+interface SubscriptionsOptions {
+  readonly url: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly timeoutMs: number
+}
+
+interface Subscription {
+  readonly channel: string
+  readonly onMessage: (text: string) => void
+  readonly onGap: () => void
+  readonly stands: PromiseWithResolvers<void>
+  stood: boolean
+}
+
+const SIGN_OF_LIFE_MS = 2_000
+
+export class Subscriptions {
+  readonly #options: SubscriptionsOptions
+  readonly #closing = new AbortController()
+  readonly #all: Subscription[] = []
+  #link: Link | undefined
+  #watched: Promise<void> | undefined
+
+  constructor(options: SubscriptionsOptions) {
+    this.#options = options
+  }
+
+  async add(channel: string, onMessage: (text: string) => void, onGap: () => void): Promise<void> {
+    const one: Subscription = { channel, onMessage, onGap, stands: Promise.withResolvers(), stood: false }
+    this.#all.push(one)
+    // Channels are subscribed when a socket is opened, so another one makes it begin again.
+    if (this.#link === undefined) this.#open()
+    else this.#link.drop('another channel')
+    return one.stands.promise
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await this.#link?.close()
+    await this.#watched
+    for (const { stands } of this.#all) stands.resolve()
+  }
+
+  #open(): void {
+    this.#link = new Link({
+      ...this.#options,
+      name: 'channel',
+      onUp: async client => {
+        for (const one of this.#all) {
+          await client.subscribe(one.channel, text => one.onMessage(text))
+          if (one.stood) one.onGap()
+          one.stood = true
+          one.stands.resolve()
+        }
+      },
+    })
+    this.#watched = this.#watch()
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#closing
+    while (!signal.aborted) {
+      await this.#options.clock.sleep(SIGN_OF_LIFE_MS, signal)
+      // A failure has dropped the socket already; the link says so in the log and opens the next.
+      if (!signal.aborted) await this.#link?.send('PING', [['PING']]).catch(() => {})
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import type { Database } from './database.ts'
+import { createSales } from './sales.ts'
+
+let ledger: TestLedger
+beforeAll(async () => {
+  ledger = await startTestLedger()
+}, 30_000)
+afterAll(() => ledger.stop())
+
+const followed = async () => (await ledger.sales.followed()).sales.map(sale => sale.id)
+const set = (sale: string, change: string) => ledger.sql(`UPDATE sales SET ${change} WHERE id = $1`, [sale])
+
+test('a ledger without sales still tells its time', async () => {
+  const before = await ledger.sales.now()
+  const { nowMs, sales } = await ledger.sales.followed()
+  expect(sales).toEqual([])
+  expect(nowMs).toBeGreaterThanOrEqual(before)
+  expect(nowMs).toBeLessThanOrEqual(await ledger.sales.now())
+})
+
+test('E2: sales are followed from their warm-up until an hour after their end, whatever their state, with door and epoch', async () => {
+  const { sale, item, epoch } = await ledger.onSale()
+  expect(await followed()).toEqual([sale])
+  expect((await ledger.sales.followed()).sales).toEqual([(await ledger.sales.find(sale))!])
+  await ledger.orders.bump(item)
+  expect((await ledger.sales.followed()).sales[0]?.items).toMatchObject([
+    { id: item, door: 'draining', epoch: epoch + 1 },
+  ])
+  for (const state of ['paused', 'over']) {
+    await set(sale, `state = '${state}'`)
+    expect(await followed(), state).toEqual([sale])
+  }
+  await set(
+    sale,
+    "opens_at = clock_timestamp() - interval '2 hours', closes_at = clock_timestamp() - interval '59 minutes'",
+  )
+  expect(await followed(), 'ended a while ago').toEqual([sale])
+  await set(sale, "closes_at = clock_timestamp() - interval '61 minutes'")
+  expect(await followed(), 'ended long ago').toEqual([])
+  const ahead =
+    "opens_at = clock_timestamp() + interval '10 minutes', closes_at = clock_timestamp() + interval '1 hour'"
+  await set(sale, `state = 'ready', ${ahead}, warm_before_ms = 0`)
+  expect(await followed(), 'before its warm-up').toEqual([])
+  await set(sale, 'warm_before_ms = 660000')
+  expect(await followed(), 'from its warm-up on').toEqual([sale])
+  await set(sale, "state = 'draft'")
+  expect(await followed(), 'a draft').toEqual([])
+})
+
+test('E2: what a standby shows is not believed', async () => {
+  const standby: Database = {
+    ...ledger.database,
+    run: async (name, values) => (await ledger.database.run(name, values)).map(row => ({ ...row, standby: true })),
+  }
+  await expect(createSales(standby).followed()).rejects.toMatchObject({ code: 'ledger_standby', retryable: true })
+})

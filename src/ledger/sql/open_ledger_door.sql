@@ -1,0 +1,9 @@
+-- open_ledger_door: an operator decides that the ledger sells an item whose door is shut, and a line in the log says so.
+-- In      item, by
+-- Out     one row if the ledger sells it, by this call or already; none if the door is neither shut nor `ledger`
+-- Keeps   E10: only from `shut`, by compare-and-set, under the epoch it was shut with
+WITH opened AS (UPDATE items SET door = 'ledger' WHERE id = $1 AND door = 'shut' RETURNING id, sale, epoch),
+logged AS (
+  INSERT INTO audit_log (by, action, sale, item, details)
+  SELECT $2, 'item.open_ledger_door', sale, id, jsonb_build_object('epoch', epoch) FROM opened)
+SELECT id FROM opened UNION ALL SELECT id FROM items WHERE id = $1 AND door = 'ledger'

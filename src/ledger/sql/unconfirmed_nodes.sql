@@ -1,0 +1,9 @@
+-- unconfirmed_nodes: holding processes that have not confirmed an epoch of an item.
+-- In      item, epoch
+-- Out     one row: waiting (their lease stands), lapsed (it does not, and nobody has said that they left nothing behind)
+-- Keeps   E4, E10: judged by one clock reading, so that nobody falls between the two; a confirmation counts for the holder who made it
+SELECT count(*) FILTER (WHERE n.lease_until > statement_timestamp())::int AS waiting,
+       count(*) FILTER (WHERE n.lease_until <= statement_timestamp() AND NOT n.settled)::int AS lapsed
+FROM nodes n
+WHERE n.kind = 'holding' AND NOT EXISTS (
+  SELECT 1 FROM node_items i WHERE i.node = n.id AND i.holder = n.holder AND i.item = $1 AND i.epoch >= $2)

@@ -1,0 +1,53 @@
+/**
+ * The file in which a cluster on this machine says where it is, who may operate it and which processes it is made of. Its supervisor
+ * writes it, and writes it again whenever a part was started again. What is wrong with it is a plain error for a person.
+ */
+
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+
+const partSchema = z
+  .object({
+    name: z.string().min(1).max(64),
+    role: z.enum(['redis', 'postgres', 'nginx', 'edge', 'worker', 'keeper']),
+    // 0 and below address whole groups, 1 the whole machine.
+    pid: z.int().min(2),
+    /** Clock ticks from boot to the start of the process: with the pid, its name. */
+    startTicks: z.string().regex(/^[0-9]{1,20}$/),
+  })
+  .readonly()
+
+const clusterSchema = z
+  .object({
+    url: z.url({ protocol: /^https?$/ }),
+    adminToken: z.string().min(1),
+    buyerSecret: z.string().min(1),
+    parts: z.array(partSchema).max(1_000).readonly(),
+  })
+  .readonly()
+
+export type ClusterPart = z.infer<typeof partSchema>
+export type Cluster = z.infer<typeof clusterSchema>
+
+export function readClusterFile(path: string): Cluster {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code } = error as { code?: string }
+    if (code === 'ENOENT')
+      throw new Error(`there is no ${path}: start a cluster on this machine with "npm run cluster", or name its file`)
+    throw new Error(`${path} can not be read (${code}): run this as the account that started the cluster`)
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new Error(`${path} is not the file of a cluster: it is not JSON`)
+  }
+  const parsed = clusterSchema.safeParse(value)
+  if (parsed.success) return parsed.data
+  // Where, never what: there are secrets in it.
+  const where = parsed.error.issues[0]?.path.join('.') || 'the whole'
+  throw new Error(`${path} is not the file of a cluster: ${where} is missing or wrong`)
+}

@@ -1,0 +1,37 @@
+/**
+ * Waits until nothing of a sale is on its way any more: the outbox is empty, what came back is on sale again, nobody is draining, and
+ * the server's own audit agrees. Bounded: then the audit is what it is, and the verdict says so.
+ */
+
+import type { Clock } from '../base/clock.ts'
+import type { Stage, WireAudit } from './stage.ts'
+
+const LOOK_MS = 100
+
+export async function untilQuiet(
+  stage: Stage,
+  clock: Clock,
+  sale: string,
+  msMax: number,
+  watch: (waitsFor: string) => void,
+): Promise<WireAudit> {
+  const untilMs = clock.elapsed() + msMax
+  for (;;) {
+    const audit = await stage.audit(sale)
+    const waitsFor = stillMoving(audit)
+    if (waitsFor === undefined || clock.elapsed() >= untilMs) return audit
+    watch(waitsFor)
+    await clock.sleep(LOOK_MS)
+  }
+}
+
+/** What is not at rest, for people; undefined when all is. */
+function stillMoving({ outbox, releases, door, consistent }: WireAudit): string | undefined {
+  const ways = [
+    outbox > 0 && `${outbox} reserved and not placed yet`,
+    releases > 0 && `${releases} on their way back`,
+    door === 'draining' && 'the gate is being rebuilt',
+  ].filter(text => text !== false)
+  if (ways.length > 0) return ways.join(', ')
+  return consistent ? undefined : 'the books do not agree yet'
+}

@@ -1,0 +1,64 @@
+/**
+ * Which process of a cluster is to die, and its death. A pid alone is not a name, the system hands it out again: a process is ended
+ * only if it is the very one that the cluster's file speaks of. What is in the way is a plain error for a person.
+ * Between the last look and the signal the process could still end by itself and its pid be given away: microseconds, and a pid comes
+ * back only after all the others had their turn.
+ */
+
+import { readFileSync } from 'node:fs'
+import { type ClusterPart, readClusterFile } from './cluster-file.ts'
+
+/** What may be made to die. */
+export const FAULTS = ['redis', 'worker', 'edge', 'keeper', 'postgres'] as const
+export type FaultRole = (typeof FAULTS)[number]
+
+interface Processes {
+  /** Of the process that runs under this pid; undefined when none does. */
+  startTicksOf(pid: number): string | undefined
+  /** Signal 0 asks whether one may. */
+  signal(pid: number, signal: 0 | 'SIGKILL'): void
+}
+
+const systemProcesses: Processes = {
+  startTicksOf(pid) {
+    try {
+      const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      // The second field is the command in parentheses, and may itself hold spaces and parentheses: count from the last one.
+      const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+      return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19]
+    } catch {
+      return undefined
+    }
+  },
+  signal: (pid, signal) => void process.kill(pid, signal),
+}
+
+/** The first part of this role that runs: of several keepers the one that was started first most likely has the lock. */
+export function chooseVictim(path: string, role: FaultRole, processes: Processes = systemProcesses): ClusterPart {
+  const parts = readClusterFile(path).parts.filter(part => part.role === role)
+  if (parts.length === 0) throw new Error(`there is no ${role} in the cluster of ${path}`)
+  const victim = parts.find(part => part.pid !== process.pid && processes.startTicksOf(part.pid) === part.startTicks)
+  if (victim === undefined) {
+    const names = parts.map(({ name, pid }) => `${name} (pid ${pid})`).join(', ')
+    throw new Error(`${names} does not run any more: is the cluster of ${path} still up?`)
+  }
+  send(victim, 0, processes)
+  return victim
+}
+
+export function killVictim(path: string, role: FaultRole, processes: Processes = systemProcesses): ClusterPart {
+  const victim = chooseVictim(path, role, processes)
+  send(victim, 'SIGKILL', processes)
+  return victim
+}
+
+function send({ name, pid }: ClusterPart, signal: 0 | 'SIGKILL', processes: Processes): void {
+  try {
+    processes.signal(pid, signal)
+  } catch (error) {
+    const { code } = error as { code?: string }
+    if (code === 'EPERM')
+      throw new Error(`not allowed to kill ${name} (pid ${pid}): run this as the account that started the cluster`)
+    throw new Error(`${name} (pid ${pid}) could not be killed: ${code ?? String(error)}`)
+  }
+}

@@ -1,0 +1,56 @@
+import { afterEach, expect, test } from 'bun:test'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { Playground } from './harness/playground.ts'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const playground = new Playground()
+afterEach(() => playground.undo())
+
+function bench(...args: string[]) {
+  return spawnSync(process.execPath, ['bench/main.ts', ...args], { cwd: ROOT, encoding: 'utf8', timeout: 170_000 })
+}
+
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'stampede-test-bench-'))
+  playground.onUndo(() => rmSync(made, { recursive: true, force: true }))
+  return made
+}
+
+test('every case and survey of the bench runs for a blink: a table, a report, no promise broken; speed does not count', () => {
+  const out = folder()
+  const run = bench('--all', '--rounds', '1', '--seconds', '0.1', '--out', out)
+  expect({ status: run.status, failed: run.stdout.match(/^FAILED .*$/gm) }, run.stderr).toEqual({
+    status: 0,
+    failed: null,
+  })
+  const [json = '', page = ''] = ['.json', '.html'].map(end => readdirSync(out).find(name => name.endsWith(end)) ?? '')
+  const report = JSON.parse(readFileSync(join(out, json), 'utf8'))
+  const cases: { name: string; standings: { name: string; oversold?: number; ratio?: { median: number } }[] }[] =
+    report.cases
+  expect(cases.map(one => one.name).filter(name => !run.stdout.includes(`\n${name}  `))).toEqual([])
+  expect(cases.flatMap(one => one.standings.slice(1)).every(one => (one.ratio?.median ?? 0) > 0)).toBe(true)
+  const placed = cases.filter(one => one.name.startsWith('placed'))
+  expect(placed.map(one => one.standings.map(({ name, oversold }) => `${name} ${oversold}`))).toEqual(
+    placed.map(() => ['stampede 0', 'pessimistic 0', 'optimistic 0', 'guarded 0']),
+  )
+  expect(placed).toHaveLength(4)
+  expect(report.surveys.map((one: { name: string }) => one.name)).toEqual([
+    'memory',
+    'growth over items',
+    'growth over buyers',
+  ])
+  expect(readFileSync(join(out, page), 'utf8')).toContain('<svg')
+
+  const same = bench('compare', join(out, json), join(out, json))
+  expect(same.stdout.split('\n').length).toBeGreaterThan(20)
+  expect(same.stdout.match(/ [0-9.]+$/gm)?.every(ratio => ratio.trim() === '1.000')).toBe(true)
+}, 180_000)
+
+test('the bench refuses what it does not know in one line', () => {
+  const unknown = bench('--only', 'no such case')
+  expect([unknown.status, unknown.stderr]).toEqual([1, 'bench: no case has "no such case" in its name\n'])
+  expect(bench('--rounds', '0').status).not.toBe(0)
+})

@@ -1,0 +1,262 @@
+/**
+ * For tests of what an edge of a cluster does: edges on a real ledger, round by round as the test wants it, with one gate (in memory; it
+ * has no outbox, so the test itself is the worker and the keeper) and a channel between them that the test can cut.
+ */
+
+import { createKeyedHash } from '../../src/admission/rate/keyed-hash.ts'
+import { createBatcher } from '../../src/base/batcher.ts'
+import { type Clock, nextTurn, systemClock } from '../../src/base/clock.ts'
+import type { Log } from '../../src/base/log.ts'
+import { noMeters } from '../../src/base/meters.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import type { OrderId } from '../../src/domain/ids.ts'
+import type { Order, Reservation } from '../../src/domain/order.ts'
+import { createAcknowledged } from '../../src/flows/acknowledged.ts'
+import { createAttemptFinder } from '../../src/flows/find-attempts.ts'
+import { createFollowing } from '../../src/flows/follow-sales.ts'
+import type { HandOverParts } from '../../src/flows/hand-over.ts'
+import { createNews } from '../../src/flows/news.ts'
+import type { Followed, Shelf } from '../../src/flows/on-sale.ts'
+import { createOpening } from '../../src/flows/opening.ts'
+import { createTurns, placeDirectly } from '../../src/flows/place-directly.ts'
+import { createPlacements } from '../../src/flows/placements.ts'
+import { reserveBatch } from '../../src/flows/reserve-batch.ts'
+import { shareNews } from '../../src/flows/share-news.ts'
+import type { TakeOrderParts } from '../../src/flows/take-order.ts'
+import type { GateBooks } from '../../src/gate/books.ts'
+import type { Channel, ChannelMessage } from '../../src/gate/channel.ts'
+import { createFarGate } from '../../src/gate/far/far-gate.ts'
+import { createFaultyGate } from '../../src/gate/faulty-gate.ts'
+import type { Gate } from '../../src/gate/gate.ts'
+import { createMemoryGate } from '../../src/gate/memory/memory-gate.ts'
+import type { Nodes } from '../../src/ledger/nodes.ts'
+import type { Orders } from '../../src/ledger/orders.ts'
+import type { Sales } from '../../src/ledger/sales.ts'
+import type { TestLedger } from './money-ledger.ts'
+
+const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
+
+export const FENCE_MS = 5_000
+
+export interface EdgeWish {
+  readonly gate?: (real: Gate) => Gate
+  readonly orders?: (real: Orders) => Orders
+  readonly sales?: (real: Sales) => Pick<Sales, 'followed'>
+  readonly placedWaitMs?: number
+  readonly acknowledgedMax?: number
+  readonly holdsOlder?: () => boolean
+}
+
+/** Real time, which the test can put forward. */
+function jumpingClock(): Clock & { jump(ms: number): void } {
+  let aheadMs = 0
+  return {
+    now: () => systemClock.now(),
+    elapsed: () => systemClock.elapsed() + aheadMs,
+    sleep: systemClock.sleep,
+    jump(ms) {
+      aheadMs += ms
+    },
+  }
+}
+
+export function openCluster(ledger: TestLedger) {
+  const clock = jumpingClock()
+  const memory = createMemoryGate({ clock })
+  const listeners: ((message: ChannelMessage) => void)[] = []
+  const gaps: (() => void)[] = []
+  const said: ChannelMessage[] = []
+  const wire = { cut: false }
+  const channel: Channel = {
+    say(message) {
+      said.push(message)
+      if (!wire.cut) for (const listener of listeners) listener(message)
+    },
+    listen: listener => void listeners.push(listener),
+    onGap: listener => void gaps.push(listener),
+  }
+
+  /** Says what it has reserved, as a gate elsewhere does in the same act. */
+  const gate: Gate & GateBooks = {
+    ...createFaultyGate(memory, () => undefined),
+    holdings: (item, epoch) => memory.holdings(item, epoch),
+    async reserve(item, epoch, asks) {
+      const reply = await memory.reserve(item, epoch, asks)
+      if (reply.status !== 'ok' || wire.cut) return reply
+      const buyers = asks.filter((_, i) => reply.answers[i]?.code === 'reserved').map(ask => ask.buyer)
+      const { version, left } = reply
+      for (const listener of listeners) listener({ kind: 'reserved', item, epoch, version, left, buyers })
+      return reply
+    },
+  }
+
+  async function bump(item: string): Promise<number> {
+    const epoch = await ledger.orders.bump(item)
+    await gate.fence(item, epoch)
+    return epoch
+  }
+
+  /** The keeper's steps from the snapshot on. */
+  async function activate(item: string, epoch: number): Promise<void> {
+    const terms = await ledger.orders.snapshot(item, epoch, async page => void (await gate.load(item, epoch, page)))
+    if (terms === undefined) throw new Error(`epoch ${epoch} of item ${item} is not ours`)
+    const { available, ...rest } = terms
+    await gate.activate(item, epoch, { ...rest, left: available })
+    await ledger.orders.turn(item, epoch, 'gate')
+  }
+
+  return {
+    clock,
+    gate,
+    channel,
+    wire,
+    said,
+    gap: () => gaps.forEach(listener => void listener()),
+    bump,
+    activate,
+
+    /** Nobody else's sale is followed any more: every test has the edges for itself. */
+    async onSale(wish: Parameters<TestLedger['onSale']>[0] = {}) {
+      await ledger.sql(
+        "UPDATE sales SET state = 'over', closes_at = now() - interval '2 hours', opens_at = now() - interval '3 hours'",
+      )
+      const { sale, item } = await ledger.onSale(wish)
+      const epoch = await bump(item)
+      await activate(item, epoch)
+      return { sale, item, epoch }
+    },
+
+    /** The worker: what is held at the gate and not in the ledger is placed there, and said if the wire is whole. */
+    async work(item: string, epoch: number): Promise<readonly Order[]> {
+      const placed: Order[] = []
+      for await (const page of gate.holdings(item, epoch)) {
+        const held = page.filter(one => one.live)
+        const known = new Set((await ledger.orders.find(held.map(one => one.order))).map(order => order.id))
+        const asks = held.filter(one => !known.has(one.order))
+        if (asks.length === 0) continue
+        const reply = await ledger.orders.place(item, epoch, true, asks)
+        if (reply.status !== 'ok') throw new Error('stale')
+        for (const placing of reply.placings) if (placing.verdict !== 'foreign') placed.push(placing.order)
+      }
+      if (placed.length > 0) channel.say({ kind: 'orders', orders: placed })
+      return placed
+    },
+
+    edge(wish: EdgeWish = {}) {
+      const at = wish.gate?.(gate) ?? gate
+      const orders = wish.orders?.(ledger.orders) ?? ledger.orders
+      const sales = wish.sales?.(ledger.sales) ?? ledger.sales
+      const shelf: Shelf = new Map()
+      const far = createFarGate({ clock, hash: createKeyedHash(systemRandom), freshMs: 3_000 })
+      const acknowledged = createAcknowledged(wish.acknowledgedMax ?? 1_000)
+      const placements = createPlacements(clock, wish.placedWaitMs ?? 0)
+      const local = createNews()
+      const told: Order[] = []
+      const reservedTold: Reservation[] = []
+      local.listen({
+        orderChanged: order => void told.push(order),
+        orderReserved: reservation => void reservedTold.push(reservation),
+        saleChanged() {},
+      })
+      const catalog = { invalidate() {}, find: (id: string) => ledger.sales.find(id) }
+      const news = shareNews({
+        news: local,
+        channel,
+        far,
+        catalog,
+        acknowledged,
+        placements,
+        log: quiet,
+        defer: queueMicrotask,
+      })
+      const alarms: string[] = []
+      const alarm = (what: string) => void alarms.push(what)
+      const handOver: HandOverParts = { orders, acknowledged, placements, news, log: quiet, meters: noMeters, alarm }
+      const reserve: Parameters<typeof reserveBatch>[0] = {
+        gate: at,
+        far,
+        acknowledged,
+        placements,
+        clock,
+        log: quiet,
+        meters: noMeters,
+        fenceMs: FENCE_MS,
+        onStale: onSale => following.stale(onSale),
+        alarm,
+      }
+      const direct = { orders, far, news, turns: createTurns(8), clock, log: quiet, meters: noMeters, alarm }
+      const confirmed: { item: string; epoch: number }[] = []
+      const nodes: Pick<Nodes, 'confirm'> = {
+        async confirm(_node, _holder, seen) {
+          confirmed.push(...seen)
+          return true
+        },
+      }
+      const lease = { node: 1, holder: 'edge' }
+      const following = createFollowing({
+        sales,
+        gate: at,
+        books: gate,
+        far,
+        shelf,
+        clock,
+        log: quiet,
+        alarm,
+        sell: {
+          reserve: (onSale, asks) => reserveBatch(reserve, onSale, asks),
+          place: (onSale, asks) => placeDirectly({ ...direct, onStale: one => following.stale(one) }, onSale, asks),
+        },
+        confirm: { nodes, lease: () => lease, handOver, holdsOlder: wish.holdsOlder ?? (() => false) },
+        changed() {},
+        batchMax: 500,
+        lineMax: 20_000,
+        defer: nextTurn,
+      })
+      const finder = createBatcher<OrderId, Order | undefined>({
+        batchMax: 500,
+        lineMax: 1_000,
+        async run(ids) {
+          const found = new Map((await orders.find(ids)).map(order => [order.id, order]))
+          return ids.map(id => found.get(id))
+        },
+      })
+      const take: TakeOrderParts = {
+        gate: at,
+        near: far,
+        orders,
+        ids: { next: ledger.id },
+        clock,
+        meters: noMeters,
+        opening: createOpening(clock, 10),
+        finder,
+        attempts: createAttemptFinder(orders, { batchMax: 500, lineMax: 1_000, defer: nextTurn }),
+        reserved: { placements, acknowledged, news, fenceMs: FENCE_MS },
+      }
+      const find = { orders, reserved: { gate: at, near: far, shelf, acknowledged, clock, fenceMs: FENCE_MS } }
+      const onShelf = (item: string) => {
+        const onSale = shelf.get(item)
+        if (onSale === undefined) throw new Error(`item ${item} is not followed`)
+        return onSale as Followed
+      }
+      return {
+        shelf,
+        far,
+        acknowledged,
+        placements,
+        following,
+        round: () => following.round(),
+        reserve,
+        handOver,
+        take,
+        find,
+        news,
+        told,
+        reservedTold,
+        alarms,
+        confirmed,
+        lease,
+        onShelf,
+      }
+    },
+  }
+}

@@ -1,0 +1,298 @@
+/**
+ * For tests of what keepers and workers of a cluster do: a real ledger, a gate "elsewhere" (in memory, but it can be away, and can come back
+ * without its memory), an outbox that only its `reserve` writes, and nodes with leases. Rounds come when the test makes them.
+ */
+
+import { systemClock } from '../../src/base/clock.ts'
+import { Fault } from '../../src/base/fault.ts'
+import type { Log } from '../../src/base/log.ts'
+import { noMeters } from '../../src/base/meters.ts'
+import { systemRandom } from '../../src/base/random.ts'
+import { keepGates } from '../../src/flows/keep-gates.ts'
+import { placeOrders } from '../../src/flows/place-orders.ts'
+import type { ChannelMessage } from '../../src/gate/channel.ts'
+import type { Ask, Gate } from '../../src/gate/gate.ts'
+import { createMemoryGate } from '../../src/gate/memory/memory-gate.ts'
+import type { Outbox, OutboxEntry, QueuedAsk } from '../../src/gate/outbox.ts'
+import { createDeadLetters } from '../../src/ledger/postgres/dead-letters.ts'
+import { createNodes } from '../../src/ledger/postgres/nodes.ts'
+import type { TestLedger } from './money-ledger.ts'
+import { until } from './until.ts'
+
+export const FENCE_MS = 60
+const GATE_DOWN_MS = 80
+
+export type KeeperStage = ReturnType<typeof openKeeperStage>
+
+interface Said {
+  readonly level: string
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly message: string
+}
+
+function createLog() {
+  const said: Said[] = []
+  const say = (level: string) => (fields: Readonly<Record<string, unknown>>, message: string) =>
+    void said.push({ level, fields, message })
+  const log: Log = { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') }
+  return { log, said }
+}
+
+export function openKeeperStage(ledger: TestLedger) {
+  const server = { away: false, memory: createMemoryGate({ clock: systemClock }) }
+  const entries = new Map<string, OutboxEntry[]>()
+  const leases = new Map<string, string>()
+  const forgotten: string[] = []
+  /** Every call to the gate, by name, for tests that look at what was done. */
+  const calls: string[] = []
+  let entryNo = 0
+
+  function reach(name: string): void {
+    calls.push(name)
+    if (server.away) throw new Fault('gate_away', 'the gate does not answer', { retryable: true })
+  }
+
+  const gate: Gate = {
+    async look(items) {
+      reach('look')
+      return server.memory.look(items)
+    },
+    async reserve(item, epoch, asks) {
+      reach('reserve')
+      const reply = await server.memory.reserve(item, epoch, asks)
+      if (!('answers' in reply)) return reply
+      const queued: QueuedAsk[] = asks
+        .map((ask, i) => ({ ask, answer: reply.answers[i]! }))
+        .filter(({ answer }) => answer.code === 'reserved')
+        .map(({ ask: { order, buyer, attempt, quantity }, answer }) => ({
+          order,
+          buyer,
+          attempt,
+          quantity,
+          reservedAtMs: answer.reservedAtMs,
+        }))
+      if (queued.length > 0) put(item, epoch, queued)
+      return reply
+    },
+    async release(item, epoch, releases) {
+      reach('release')
+      return server.memory.release(item, epoch, releases)
+    },
+    async find(item, buyer) {
+      reach('find')
+      return server.memory.find(item, buyer)
+    },
+    async change(item, epoch, no, delta) {
+      reach('change')
+      return server.memory.change(item, epoch, no, delta)
+    },
+    async set(item, epoch, state, opensAtMs, closesAtMs) {
+      reach(`set ${state}`)
+      return server.memory.set(item, epoch, state, opensAtMs, closesAtMs)
+    },
+    async fence(item, epoch) {
+      reach(`fence ${epoch}`)
+      return server.memory.fence(item, epoch)
+    },
+    async load(item, epoch, page) {
+      reach(`load ${epoch}`)
+      return server.memory.load(item, epoch, page)
+    },
+    async activate(item, epoch, terms) {
+      reach(`activate ${epoch}`)
+      return server.memory.activate(item, epoch, terms)
+    },
+  }
+
+  function put(item: string, epoch: number, asks: readonly QueuedAsk[] | undefined, raw = ''): string {
+    const list = entries.get(item) ?? []
+    entryNo += 1
+    list.push({ id: `${entryNo}-0`, epoch, asks, raw })
+    entries.set(item, list)
+    return `${entryNo}-0`
+  }
+
+  const outbox: Outbox = {
+    async take(item, worker, asksMax) {
+      reach('take')
+      const holder = leases.get(item)
+      if (holder !== undefined && holder !== worker) return { status: 'held' }
+      leases.set(item, worker)
+      const list = entries.get(item) ?? []
+      const lowest = Math.min(...list.map(entry => entry.epoch))
+      const taken: OutboxEntry[] = []
+      let asks = 0
+      for (const entry of list.filter(one => one.epoch === lowest)) {
+        asks += entry.asks?.length ?? 0
+        if (taken.length > 0 && asks > asksMax) break
+        taken.push(entry)
+      }
+      return { status: 'ok', entries: taken }
+    },
+    async done(item, epoch, ids) {
+      reach('done')
+      const list = entries.get(item) ?? []
+      entries.set(
+        item,
+        list.filter(entry => entry.epoch !== epoch || !ids.includes(entry.id)),
+      )
+    },
+    async give(item, worker) {
+      reach('give')
+      if (leases.get(item) === worker) leases.delete(item)
+    },
+    async depth(items) {
+      reach('depth')
+      return items.map(item => {
+        const asks = (entries.get(item) ?? []).flatMap(entry => entry.asks ?? [])
+        const oldestMs = asks.length === 0 ? undefined : Math.min(...asks.map(ask => ask.reservedAtMs))
+        const pieces = asks.reduce((sum, ask) => sum + ask.quantity, 0)
+        return { item, entries: (entries.get(item) ?? []).length, pieces, oldestMs }
+      })
+    },
+    async forget(item) {
+      reach('forget')
+      if ((entries.get(item) ?? []).length > 0) return false
+      forgotten.push(item)
+      server.memory.drop(item)
+      return true
+    },
+  }
+
+  const nodes = createNodes(ledger.database)
+  const deadLetters = createDeadLetters(ledger.database)
+  const listeners: ((message: ChannelMessage) => void)[] = []
+  const said: ChannelMessage[] = []
+
+  function ask(buyer: string, quantity = 1, attempt = 1): Ask {
+    return { order: ledger.id(), buyer, attempt, quantity, askedAtMs: systemClock.now() }
+  }
+
+  return {
+    ledger,
+    server,
+    gate,
+    books: { holdings: (item: string, epoch: number) => server.memory.holdings(item, epoch) },
+    outbox,
+    entries,
+    leases,
+    forgotten,
+    calls,
+    nodes,
+    deadLetters,
+    said,
+    put,
+    ask,
+    /** What `reserve` says on the channel. */
+    hear(message: ChannelMessage) {
+      for (const listener of listeners) listener(message)
+    },
+
+    /** The server restarts without its memory: what is asked of it from here on finds nothing of before (E1). */
+    restartEmpty(): void {
+      server.memory = createMemoryGate({ clock: systemClock })
+    },
+
+    /** An item that was never sold, in the only sale that is followed; no node owes anything. */
+    async fresh(wish: Parameters<TestLedger['onSale']>[0] & { homeDoor?: 'ledger'; whenGateDown?: 'shut' } = {}) {
+      await ledger.sql(
+        "UPDATE sales SET state = 'over', closes_at = now() - interval '2 hours', opens_at = now() - interval '3 hours'",
+      )
+      await ledger.sql('DELETE FROM node_items')
+      await ledger.sql('DELETE FROM nodes')
+      const { sale, item } = await ledger.onSale(wish)
+      await ledger.sql("UPDATE items SET epoch = 0, gate_epoch = 0, door = 'shut' WHERE id = $1", [item])
+      return { sale, item }
+    },
+
+    /** One piece, or more, taken by a buyer who has none. */
+    async reserve(item: string, epoch: number, buyer: string, quantity = 1): Promise<string> {
+      const one = ask(buyer, quantity)
+      const reply = await gate.reserve(item, epoch, [one])
+      const code = 'answers' in reply ? reply.answers[0]?.code : reply.status
+      if (code !== 'reserved') throw new Error(`${buyer} was told ${code}`)
+      return one.order
+    },
+
+    /** A process that may hold what is not in the ledger: what it has seen it confirms when the test says so. */
+    async holdingNode(name: string) {
+      const { node } = await nodes.lease(name, systemClock.now(), 'holding')
+      return {
+        confirm: (item: string, epoch: number) => nodes.confirm(node, name, [{ item, epoch }]),
+        lapse: () => ledger.sql("UPDATE nodes SET lease_until = now() - interval '1 minute' WHERE id = $1", [node]),
+      }
+    },
+
+    async rights(item: string) {
+      const [right] = await ledger.sales.rights([item])
+      if (right === undefined) throw new Error(`there is no item ${item}`)
+      return right
+    },
+
+    keeper(change: Partial<Parameters<typeof keepGates>[0]> = {}) {
+      const { log, said: lines } = createLog()
+      const right = { held: true }
+      const keeper = keepGates({
+        gate,
+        outbox,
+        orders: ledger.orders,
+        sales: ledger.sales,
+        nodes,
+        clock: systemClock,
+        log,
+        meters: noMeters,
+        maySell: () => right.held,
+        prepare: async () => {},
+        fenceMs: FENCE_MS,
+        gateDownMs: GATE_DOWN_MS,
+        drainMsMax: 60_000,
+        ...change,
+      })
+      return {
+        ...keeper,
+        right,
+        lines,
+        /** Rounds, until the item's door is this one. */
+        untilDoor: (item: string, door: string) =>
+          until(`item ${item} is behind the door "${door}"`, async () => {
+            await keeper.round()
+            const [found] = await ledger.sales.rights([item])
+            return found?.door === door ? found : undefined
+          }),
+      }
+    },
+
+    worker(name: string, item: string, change: Partial<Parameters<typeof placeOrders>[0]> = {}) {
+      const { log, said: lines } = createLog()
+      const alarms: string[] = []
+      const placer = placeOrders({
+        outbox,
+        gate,
+        orders: ledger.orders,
+        deadLetters,
+        channel: {
+          say: message => void said.push(message),
+          listen: listener => void listeners.push(listener),
+        },
+        clock: systemClock,
+        random: systemRandom,
+        log,
+        meters: noMeters,
+        alarm: what => void alarms.push(what),
+        worker: name,
+        items: () => [item],
+        ...change,
+      })
+      return {
+        ...placer,
+        alarms,
+        lines,
+        /** One look into the outbox, and all that follows from it. */
+        async work() {
+          await placer.round()
+          await placer.idle()
+        },
+      }
+    },
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * A whole small cluster on this machine: a real PostgreSQL, a real Redis, and edges, workers and keepers as processes of their own, as a
+ * shop would run them. Each can be killed, stopped, woken and started again by itself; with `roads`, each has its own road to Redis and to
+ * PostgreSQL, which can be taken away from it alone. Nothing of it is left when the playground is undone.
+ */
+
+import { join } from 'node:path'
+import { systemClock } from '../../src/base/clock.ts'
+import { startEmbeddedServer } from '../../src/ledger/embedded/server.ts'
+import { freePort } from './free-port.ts'
+import type { Playground } from './playground.ts'
+import { killPostgres } from './postgres-process.ts'
+import { type RedisServer, startRedis } from './redis.ts'
+import { type Destination, Relay } from './relay.ts'
+import type { Shop, ShopSale } from './shop.ts'
+import { Stampede } from './stampede.ts'
+import { until } from './until.ts'
+
+type Role = 'edge' | 'worker' | 'keeper' | 'all'
+
+interface ClusterOptions {
+  readonly edges?: number
+  readonly workers?: number
+  readonly keepers?: number
+  /** Processes that do all of it; beside the others. */
+  readonly alls?: number
+  /** Each process reaches Redis and PostgreSQL over a road of its own. */
+  readonly roads?: boolean
+  readonly env?: Readonly<Record<string, string>>
+  readonly faultPoints?: Readonly<Partial<Record<Role, string>>>
+  readonly redis?: readonly string[]
+  readonly fenceMs?: number
+  /** Edges keep their port when they are started again: what stands before them needs no new address. */
+  readonly fixedPorts?: boolean
+}
+
+const TICKET_KEYS = 'test:ticket-key-of-the-tests-only-0123456789'
+/** Short, so that a rebuild takes a second and not six. */
+const FENCE_MS = 500
+const CONNECTIONS_MAX = 250
+const QUIET_MS_MAX = 60_000
+
+class Member {
+  readonly role: Role
+  readonly redisRoad: Relay | undefined
+  readonly postgresRoad: Relay | undefined
+  readonly #playground: Playground
+  readonly #dataDir: string
+  readonly #env: Readonly<Record<string, string>>
+  #server: Stampede
+
+  constructor(
+    playground: Playground,
+    role: Role,
+    env: Readonly<Record<string, string>>,
+    roads: readonly [Relay | undefined, Relay | undefined],
+    faultPoints: string,
+  ) {
+    this.#playground = playground
+    this.role = role
+    this.#env = { ROLES: role, ...env }
+    ;[this.redisRoad, this.postgresRoad] = roads
+    this.#dataDir = playground.dataDir()
+    this.#server = this.#spawn(faultPoints)
+  }
+
+  get env(): Readonly<Record<string, string>> {
+    return this.#env
+  }
+
+  server(): Stampede {
+    return this.#server
+  }
+
+  async ready(): Promise<void> {
+    await this.#server.ready()
+  }
+
+  running(): boolean {
+    return this.#server.running()
+  }
+
+  /** SIGKILL, and it is gone. */
+  kill(): Promise<void> {
+    return this.#server.kill()
+  }
+
+  /** As if its machine slept. */
+  freeze(): void {
+    process.kill(this.#server.pid, 'SIGSTOP')
+  }
+
+  wake(): void {
+    process.kill(this.#server.pid, 'SIGCONT')
+  }
+
+  /** Started again after its end, like a service manager does; resolves when it takes traffic. */
+  async startAgain(faultPoints = ''): Promise<void> {
+    await this.#server.exited
+    const next = this.#spawn(faultPoints)
+    await next.ready()
+    this.#server = next
+  }
+
+  #spawn(faultPoints: string): Stampede {
+    return Stampede.spawn(this.#playground, { dataDir: this.#dataDir, faultPoints, env: this.#env })
+  }
+}
+
+export class Cluster {
+  readonly redis: RedisServer
+  readonly members: readonly Member[]
+  readonly #ledgerDir: string
+  #turn = 0
+  #passedOver: Member | undefined
+  #front: string | undefined
+
+  private constructor(redis: RedisServer, members: readonly Member[], ledgerDir: string) {
+    this.redis = redis
+    this.members = members
+    this.#ledgerDir = ledgerDir
+  }
+
+  static async start(playground: Playground, options: ClusterOptions = {}): Promise<Cluster> {
+    const { edges = 2, workers = 1, keepers = 1, alls = 0, roads = false, fenceMs = FENCE_MS } = options
+    const ledgerDir = playground.dataDir()
+    const postgres = await startEmbeddedServer({
+      dataDir: ledgerDir,
+      clock: systemClock,
+      log: () => {},
+      maxConnections: CONNECTIONS_MAX,
+    })
+    playground.onUndo(() => postgres.stop())
+    const redis = await startRedis(playground, options.redis === undefined ? {} : { config: options.redis })
+    const { host, port, user, database } = postgres.connection
+    const socket = join(host, `.s.PGSQL.${port}`)
+    const road = (to: Destination) => Relay.start(playground, to)
+
+    const members: Member[] = []
+    const counts: readonly (readonly [Role, number])[] = [
+      ['keeper', keepers],
+      ['worker', workers],
+      ['edge', edges],
+      ['all', alls],
+    ]
+    // The first migrates the ledger; the others find it done.
+    for (const [role, count] of counts) {
+      for (let i = 0; i < count; i++) {
+        const redisRoad = roads ? await road({ port: redis.port }) : undefined
+        const postgresRoad = roads ? await road({ path: socket }) : undefined
+        const listen = options.fixedPorts === true && role === 'edge' ? await freePort() : 0
+        const env = {
+          PORT: String(listen),
+          DATABASE_URL:
+            postgresRoad === undefined
+              ? `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
+              : `postgres://${user}@127.0.0.1:${postgresRoad.port()}/${database}`,
+          REDIS_URL: `redis://127.0.0.1:${redisRoad?.port() ?? redis.port}/0`,
+          TICKET_KEYS,
+          FENCE_MS: String(fenceMs),
+          ...options.env,
+        }
+        members.push(new Member(playground, role, env, [redisRoad, postgresRoad], options.faultPoints?.[role] ?? ''))
+      }
+    }
+    await Promise.all(members.map(member => member.ready()))
+    return new Cluster(redis, members, ledgerDir)
+  }
+
+  of(role: Role): readonly Member[] {
+    return this.members.filter(member => member.role === role)
+  }
+
+  edges(): readonly Member[] {
+    return this.members.filter(({ role }) => role === 'edge' || role === 'all')
+  }
+
+  /** With what a process of this role is started here. */
+  envOf(role: Role): Readonly<Record<string, string>> {
+    const found = this.members.find(member => member.role === role)
+    if (found === undefined) throw new Error(`the cluster has no ${role}`)
+    return found.env
+  }
+
+  /** No buyer is sent to this one: what stands before the edges has noticed that it does not answer. */
+  passOver(member: Member | undefined): void {
+    this.#passedOver = member
+  }
+
+  /** From now on buyers come in through this address. */
+  behind(url: string): void {
+    this.#front = url
+  }
+
+  /** Of one running edge after the other, or what stands before them. */
+  url(): string {
+    if (this.#front !== undefined) return this.#front
+    const running = this.edges().filter(edge => edge.running() && edge !== this.#passedOver)
+    const edge = running[this.#turn++ % Math.max(1, running.length)] ?? this.edges()[0]
+    if (edge === undefined) throw new Error('the cluster has no edge')
+    return edge.server().url()
+  }
+
+  /** SIGKILL; it is started again by itself, after a moment. */
+  killPostgres(): Promise<void> {
+    return killPostgres(this.#ledgerDir)
+  }
+
+  /** Resolves when nothing is on its way any more: outbox empty, everything released, gate and ledger of one mind. */
+  async quiet(shop: Shop, sale: ShopSale): Promise<void> {
+    await until(
+      'a quiet sale whose books agree',
+      async () => {
+        const lines = await shop.audit(sale.id).catch(() => [])
+        return (
+          lines.length > 0 &&
+          lines.every(({ consistent, outbox, releases, gate, door }) => {
+            const sells = door === 'ledger' || (door === 'gate' && gate !== null)
+            return consistent && outbox === 0 && releases === 0 && sells
+          })
+        )
+      },
+      QUIET_MS_MAX,
+    )
+  }
+}
