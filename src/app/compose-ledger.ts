@@ -29,6 +29,7 @@ const POOL_MAX = 20
 const CLUSTER_POOL_MAX = 10
 /** Short, because a rebuild waits for the lease of a process that has died (E4). */
 const CLUSTER_LEASE_MS = 10_000
+const CLOSE_MS_MAX = 2_000
 
 /** PostgreSQL, ours or another's. */
 export async function openLedger(config: Config, log: Log) {
@@ -56,7 +57,8 @@ export async function openLedger(config: Config, log: Log) {
     migrate: () => migrate(database),
     async close() {
       closing = true
-      await database.close().catch(() => {})
+      // A server that has fallen silent does not say goodbye either.
+      await Promise.race([database.close().catch(() => {}), systemClock.sleep(CLOSE_MS_MAX)])
       await server?.stop()
     },
   }

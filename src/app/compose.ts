@@ -22,7 +22,7 @@ import { createAskProvider, type SettleParts } from '../flows/settle-payments.ts
 import type { PaymentProvider } from '../payment/payment.ts'
 import { openFar, sellFar } from './compose-far.ts'
 import { composeHttp } from './compose-http.ts'
-import { ledgerParts, type OpenLedger } from './compose-ledger.ts'
+import { type LedgerParts, ledgerParts, type OpenLedger } from './compose-ledger.ts'
 import { openNear, sellNear } from './compose-near.ts'
 import { openSandbox } from './compose-sandbox.ts'
 import type { Config } from './config.ts'
@@ -44,26 +44,44 @@ export async function compose(
   signal: AbortSignal,
   readiness: Readiness,
 ) {
-  const clock = systemClock
-  const random = systemRandom
   const ledger = ledgerParts(config, database)
-  const { orders, sales, closings, payments, reconciling } = ledger
-  const shelf: Shelf = new Map()
-  const catalog = createCatalog(sales, clock, CATALOG_FRESH_MS)
-  const changed = () => catalog.invalidate()
   // A process that only keeps holds nothing that is not in the ledger (E4).
   const holds = config.redis !== undefined && config.roles.some(role => role !== 'keeper')
   const node = await holdNode(
     {
       nodes: ledger.nodes,
-      clock,
-      random,
+      clock: systemClock,
+      random: systemRandom,
       log,
       kind: holds ? 'holding' : 'plain',
       ...(config.redis !== undefined && { renewEveryMs: CLUSTER_RENEW_EVERY_MS }),
     },
     signal,
   )
+  try {
+    return await wire(config, log, database, ledger, node, signal, readiness)
+  } catch (error) {
+    // Whoever rebuilds waits for every lease (E4): a process that never came to life must not leave one, again with every try.
+    await node.giveBack()
+    throw error
+  }
+}
+
+async function wire(
+  config: Config,
+  log: Log,
+  database: OpenLedger['database'],
+  ledger: LedgerParts,
+  node: SellingParts['node'],
+  signal: AbortSignal,
+  readiness: Readiness,
+) {
+  const clock = systemClock
+  const random = systemRandom
+  const { orders, sales, closings, payments, reconciling } = ledger
+  const shelf: Shelf = new Map()
+  const catalog = createCatalog(sales, clock, CATALOG_FRESH_MS)
+  const changed = () => catalog.invalidate()
   const rounds = createRounds({ clock, log, signal })
   const far = config.redis === undefined ? undefined : openFar(config.redis, { config, log, clock, random, catalog })
   const side = far ?? openNear(clock, shelf)

@@ -1,6 +1,7 @@
 /**
  * A process from start to stop. States: starting → standing by (another process sells on this ledger) → ready → draining → stopped.
- * Draining: unready at once, in-flight requests are answered, everything held is given back; bounded by DRAIN_SECONDS.
+ * Draining: unready at once, in-flight requests are answered, everything held is given back; each bounded by DRAIN_SECONDS, because the
+ * ledger may be silent just then. What is not given back by then lapses, and what is acknowledged is not in this process alone.
  */
 
 import { systemClock } from '../base/clock.ts'
@@ -28,8 +29,10 @@ export async function serve(config: Config, print: (line: string) => void, stopp
       return missing
     }
     composed = await compose(config, log, ledger, background.signal, readiness)
-    const server = composed.serve()
+    let kill = async () => {}
     try {
+      const server = composed.serve()
+      kill = server.kill
       const words = {
         standby: () => print(`stampede stands by on ${server.url}: another process sells on this ledger`),
         demo: (sale: { readonly items: readonly { readonly units: number }[] }) =>
@@ -47,10 +50,13 @@ export async function serve(config: Config, print: (line: string) => void, stopp
       log.info({}, 'draining')
       await Promise.race([server.stop(), clock.sleep(config.drainMs)])
     } finally {
-      await server.kill()
+      await kill()
       background.abort()
-      await Promise.all(composed.loops.map(loop => loop.stopped))
-      await composed.close()
+      const ended = composed
+      const given = Promise.all(ended.loops.map(loop => loop.stopped)).then(() => ended.close())
+      const late = clock.sleep(config.drainMs).then(() => 'late' as const)
+      if ((await Promise.race([given, late])) === 'late')
+        log.warn({}, 'stopping with something under way: not all of it answers; leases are left to lapse')
     }
   } finally {
     background.abort()

@@ -24,7 +24,9 @@ interface DrainParts {
   readonly drainMsMax: number
 }
 
+/** Grows: a drain that waits for a lease to lapse is not over in a moment, and there may be many of them. */
 const LOOK_EVERY_MS = 100
+const LOOK_EVERY_MS_MAX = 500
 const SAY_EVERY_MS = 2_000
 
 /** Undefined: the epoch is not ours any more, or it took too long. `lapsed`: processes that went without a word. */
@@ -37,7 +39,7 @@ export async function drain(
   const { clock, log } = parts
   const startedMs = clock.elapsed()
   let saidMs = startedMs
-  for (;;) {
+  for (let pauseMs = LOOK_EVERY_MS; ; pauseMs = Math.min(pauseMs * 1.25, LOOK_EVERY_MS_MAX)) {
     if (!parts.mayGoOn()) return undefined
     const [right] = await parts.sales.rights([item])
     if (right?.epoch !== epoch) return undefined
@@ -61,7 +63,7 @@ export async function drain(
       saidMs = nowMs
       log.info({ item, epoch, waiting, lapsed, entries, waitedMs }, 'draining')
     }
-    await clock.sleep(LOOK_EVERY_MS)
+    await clock.sleep(pauseMs)
   }
 }
 

@@ -25,6 +25,7 @@ import { drain } from './drain.ts'
 import { isOver, judgeItem } from './judge-item.ts'
 import { openWithoutGate } from './open-door.ts'
 import { gateStateOf, shows } from './pass-on.ts'
+import { createTurns } from './place-directly.ts'
 import { createReaches } from './reaches.ts'
 import { rebuildGate } from './rebuild-gate.ts'
 import { createTellGate } from './tell-gate.ts'
@@ -58,7 +59,10 @@ export interface GateKeeper {
   idle(): Promise<void>
 }
 
-const TASKS_MAX = 16
+/** Nearly all of a task is waiting: after a restart of the gate all its items are to wait together, not one after the other. */
+const TASKS_MAX = 128
+/** What asks much of the ledger, each with a connection of its own: a snapshot, a warm-up. */
+const HEAVY_AT_ONCE_MAX = 4
 const SETTLE_EVERY_MS = 1_000
 /** Clocks of two servers may differ by a second before anybody is stopped; another for what was read one after the other. */
 const SETTLE_MARGIN_MS = 2_000
@@ -70,6 +74,7 @@ export function keepGates(parts: KeepGatesParts): GateKeeper {
   const triedMs = new Map<ItemId, number>()
   let reaches = createReaches(gate, clock)
   const tell = createTellGate(gate, sales)
+  const heavy = createTurns(HEAVY_AT_ONCE_MAX)
   let bug: { readonly error: unknown } | undefined
   let settledMs = Number.NEGATIVE_INFINITY
 
@@ -83,7 +88,7 @@ export function keepGates(parts: KeepGatesParts): GateKeeper {
     const busy = new Set(tasks.keys())
     const { nowMs, sales: followed } = await sales.followed()
     const items = followed.flatMap(sale => sale.items.map(item => ({ sale, item })))
-    const behindGate = items.filter(({ item }) => item.homeDoor === 'gate').map(({ item }) => item.id)
+    const behindGate = items.filter(({ item }) => item.homeDoor === 'gate').map(({ item }) => item)
     const reach = await reaches.look(behindGate)
     const known = new Set(items.map(({ item }) => item.id))
     for (const id of triedMs.keys()) if (!known.has(id)) triedMs.delete(id)
@@ -117,7 +122,10 @@ export function keepGates(parts: KeepGatesParts): GateKeeper {
     for (const start of due) start()
     if (whole && behindGate.length > 0 && clock.elapsed() - settledMs >= SETTLE_EVERY_MS) {
       settledMs = clock.elapsed()
-      await settleNodes(behindGate, Math.min(nowMs, reach.nowMs ?? nowMs))
+      await settleNodes(
+        behindGate.map(item => item.id),
+        Math.min(nowMs, reach.nowMs ?? nowMs),
+      )
     }
   }
 
@@ -149,6 +157,7 @@ export function keepGates(parts: KeepGatesParts): GateKeeper {
       epoch = await rebuildGate(
         {
           ...parts,
+          orders: { ...parts.orders, snapshot: (...words) => heavy.take(() => parts.orders.snapshot(...words)) },
           far: {
             mayGoOn: maySell,
             drain: async (id, own) => (await drainItem(id, own, true)) !== undefined,
@@ -172,7 +181,7 @@ export function keepGates(parts: KeepGatesParts): GateKeeper {
 
   /** Warm, and as the ledger has it now: the snapshot may be older than an operator's last word. */
   async function beforeOpening(sale: Sale, item: Item, epoch: Epoch): Promise<void> {
-    if (item.epoch === 0) await parts.prepare()
+    if (item.epoch === 0) await heavy.take(parts.prepare)
     const now = await sales.find(sale.id)
     const [look] = (await gate.look([item.id])).items
     if (now === undefined || look === undefined || shows(look, now)) return

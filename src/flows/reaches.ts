@@ -2,17 +2,21 @@
  * Is the gate there? One look for all items; when that fails, one for each, because items may live on different servers. Remembers since
  * when each has been there or away, on the monotonic clock. A process that has just started knows of no past: what it finds away is away
  * since now.
+ *
+ * A look only reads. A gate that is full, can't write or follows another answers it, and takes nothing: that one is as good as away. So it
+ * is also asked for nothing, which it only answers if it would take something.
  */
 
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import type { ItemId } from '../domain/ids.ts'
+import type { Item } from '../domain/item.ts'
 import type { Gate, Look, LookReply } from '../gate/gate.ts'
 import type { Reach } from './judge-item.ts'
 
 interface Reaches {
   /** Forgets items that are not asked for any more. */
-  look(items: readonly ItemId[]): Promise<{
+  look(items: readonly Pick<Item, 'id' | 'epoch'>[]): Promise<{
     of(item: ItemId): Reach
     /** The gate's clock, as early as it can have been read. Undefined: not all of it is there. */
     readonly nowMs: number | undefined
@@ -21,7 +25,7 @@ interface Reaches {
 
 const LOOKS_AT_ONCE_MAX = 16
 
-export function createReaches(gate: Pick<Gate, 'look'>, clock: Clock): Reaches {
+export function createReaches(gate: Pick<Gate, 'look' | 'reserve'>, clock: Clock): Reaches {
   let since = new Map<ItemId, { readonly there: boolean; readonly atMs: number }>()
 
   async function ask(items: readonly ItemId[]): Promise<LookReply | undefined> {
@@ -33,11 +37,25 @@ export function createReaches(gate: Pick<Gate, 'look'>, clock: Clock): Reaches {
     }
   }
 
+  /** Whatever it says of the epoch. */
+  async function takes({ id, epoch }: Pick<Item, 'id' | 'epoch'>): Promise<boolean> {
+    try {
+      const { status } = await gate.reserve(id, epoch, [])
+      return status !== 'busy' && status !== 'unknown'
+    } catch (error) {
+      if (error instanceof Fault) return false
+      throw error
+    }
+  }
+
   return {
-    async look(items) {
+    async look(wanted) {
+      const items = wanted.map(({ id }) => id)
       const looks = new Map<ItemId, Look>()
       const away = new Set<ItemId>()
       const all = items.length === 0 ? undefined : await ask(items)
+      // All of them answered at once: one server, so one of them speaks for all.
+      if (all !== undefined && !(await takes(wanted[0]!))) for (const item of items) away.add(item)
       if (all !== undefined) for (const look of all.items) looks.set(look.item, look)
       else {
         for (let i = 0; i < items.length; i += LOOKS_AT_ONCE_MAX)

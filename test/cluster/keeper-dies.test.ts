@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'bun:test'
+import { systemClock } from '../../src/base/clock.ts'
 import { Cluster } from '../harness/cluster.ts'
 import { meanwhile } from '../harness/crowd.ts'
 import { Playground } from '../harness/playground.ts'
@@ -48,7 +49,9 @@ describe('the acting keeper dies in the middle of a rebuild; the other takes ove
       expect(exit).toEqual({ code: null, signal: 'SIGKILL' })
       await dead.startAgain()
       await stage.judge(await within('everybody has an answer', SOON_MS, buying))
-      expect((await stage.shop.audit(stage.sale.id))[0]!.epoch).toBeGreaterThan(before + 1)
+      // Behind an open door nobody has to start over.
+      const bumps = point === 'door.turned' ? 1 : 2
+      expect((await stage.shop.audit(stage.sale.id))[0]!.epoch).toBeGreaterThanOrEqual(before + bumps)
     }, 240_000)
   }
 })
@@ -63,14 +66,23 @@ describe('the keeper dies on the way of an order that ends; its unit is on sale 
         faultPoints: { keeper: `${point}=kill` },
       })
       const stage = await Stage.set(cluster, { units: UNITS, buyers: UNITS, payWithinSeconds: 2 })
+      const keepers = cluster.of('keeper')
+      let watching = true
+      // As a service manager does it. The second may die in the same place, with what the first left to it.
+      const revived = keepers.map(async keeper => {
+        await keeper.server().exited
+        if (watching) await keeper.startAgain()
+      })
       const outcomes = await stage.everybodyBuys()
       expect(outcomes.filter(told => 'order' in told.answer)).toHaveLength(UNITS)
       await within(
         'the death of the acting keeper',
         SOON_MS,
-        Promise.race(cluster.of('keeper').map(keeper => keeper.server().exited)),
+        Promise.race(keepers.map(keeper => keeper.server().exited)),
       )
       await stage.allUnsold()
+      watching = false
+      await Promise.race([Promise.all(revived), systemClock.sleep(0)])
     }, 120_000)
   }
 })

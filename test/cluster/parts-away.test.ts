@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'bun:test'
 import { systemClock } from '../../src/base/clock.ts'
 import { Cluster } from '../harness/cluster.ts'
 import { meanwhile } from '../harness/crowd.ts'
+import { CuttingProxy } from '../harness/cutting-proxy.ts'
 import { Playground } from '../harness/playground.ts'
 import { Stampede } from '../harness/stampede.ts'
 import { until, within } from '../harness/until.ts'
@@ -34,6 +35,29 @@ test('PostgreSQL is killed outright in mid-sale, twice', async () => {
   await cluster.killPostgres()
   await within('half of it sold', SOON_MS, stage.shop.placed(UNITS / 2))
   await cluster.killPostgres()
+  await stage.judge(await within('everybody has an answer', SOON_MS, buying))
+}, 240_000)
+
+test('the worker’s connections are cut between COMMIT and its answer, and before COMMIT, in turn: nothing is placed twice', async () => {
+  const cuts = ['reply', 'query', 'reply', 'query', 'reply', 'reply'] as const
+  let proxy: CuttingProxy | undefined
+  const cluster = await Cluster.start(playground, {
+    edges: 2,
+    workers: 1,
+    keepers: 1,
+    postgresVia: {
+      async worker(socket) {
+        proxy = await CuttingProxy.start(socket)
+        playground.onUndo(() => proxy?.stop())
+        return proxy.port()
+      },
+    },
+  })
+  const stage = await Stage.set(cluster, { units: UNITS, buyers: BUYERS, atATime: 4 })
+  const buying = meanwhile(stage.everybodyBuys())
+  await within('a quarter of it sold', SOON_MS, stage.shop.placed(UNITS / 4))
+  proxy?.cut('place', 1, [...cuts])
+  await until('all the cuts', () => proxy?.made === cuts.length, SOON_MS)
   await stage.judge(await within('everybody has an answer', SOON_MS, buying))
 }, 240_000)
 

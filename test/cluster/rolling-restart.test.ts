@@ -6,8 +6,8 @@ import { Playground } from '../harness/playground.ts'
 import { within } from '../harness/until.ts'
 import { Stage } from './stage.ts'
 
-const UNITS = 600
-const BUYERS = 660
+const UNITS = 1_500
+const BUYERS = 1_560
 const SOON_MS = 120_000
 
 const playground = new Playground()
@@ -22,6 +22,7 @@ test('every part is stopped and started again, one after the other, behind nginx
   const buying = meanwhile(stage.everybodyBuys())
   await within('a tenth of it sold', SOON_MS, stage.shop.placed(UNITS / 10))
   for (const member of cluster.members) {
+    expect(stage.shop.placedSoFar(), 'still selling').toBeLessThan(UNITS)
     const exit = await member.server().stop()
     expect(exit, `${member.role} stops in order`).toEqual({ code: 0, signal: null })
     await member.startAgain()

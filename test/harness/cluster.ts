@@ -26,6 +26,8 @@ interface ClusterOptions {
   readonly alls?: number
   /** Each process reaches Redis and PostgreSQL over a road of its own. */
   readonly roads?: boolean
+  /** Another road to PostgreSQL for one role: given its socket, the port to connect to. */
+  readonly postgresVia?: Readonly<Partial<Record<Role, (socket: string) => Promise<number>>>>
   readonly env?: Readonly<Record<string, string>>
   readonly faultPoints?: Readonly<Partial<Record<Role, string>>>
   readonly redis?: readonly string[]
@@ -148,13 +150,14 @@ export class Cluster {
       for (let i = 0; i < count; i++) {
         const redisRoad = roads ? await road({ port: redis.port }) : undefined
         const postgresRoad = roads ? await road({ path: socket }) : undefined
+        const via = (await options.postgresVia?.[role]?.(socket)) ?? postgresRoad?.port()
         const listen = options.fixedPorts === true && role === 'edge' ? await freePort() : 0
         const env = {
           PORT: String(listen),
           DATABASE_URL:
-            postgresRoad === undefined
+            via === undefined
               ? `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
-              : `postgres://${user}@127.0.0.1:${postgresRoad.port()}/${database}`,
+              : `postgres://${user}@127.0.0.1:${via}/${database}`,
           REDIS_URL: `redis://127.0.0.1:${redisRoad?.port() ?? redis.port}/0`,
           TICKET_KEYS,
           FENCE_MS: String(fenceMs),

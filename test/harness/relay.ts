@@ -19,7 +19,8 @@ export class Relay {
 
   private constructor(to: Destination) {
     this.#to = to
-    this.#server = createServer(from => this.#join(from, this.#to))
+    // Half open: a goodbye is carried like anything else, and swallowed like anything else.
+    this.#server = createServer({ allowHalfOpen: true }, from => this.#join(from, this.#to))
   }
 
   static async start(playground: Playground, to: Destination): Promise<Relay> {
@@ -65,7 +66,7 @@ export class Relay {
       from.destroy()
       return
     }
-    const to = 'path' in destination ? connect(destination.path) : connect(destination.port, '127.0.0.1')
+    const to = connect({ host: '127.0.0.1', allowHalfOpen: true, ...destination })
     const pair = [from, to] as const
     this.#pairs.add(pair)
     for (const [socket, other] of [pair, [to, from] as const]) {
@@ -75,6 +76,9 @@ export class Relay {
           socket.pause()
           other.once('drain', () => socket.resume())
         }
+      })
+      socket.on('end', () => {
+        if (this.#mode === 'open') other.end()
       })
       socket.on('error', () => {})
       socket.on('close', () => {

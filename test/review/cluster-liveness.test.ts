@@ -1,0 +1,89 @@
+/** Attacks on liveness: a part that is half there, one that dies while it starts, and many items at once must not keep anything busy for ever. */
+
+import { afterEach, expect, test } from 'bun:test'
+import { systemClock } from '../../src/base/clock.ts'
+import { Cluster } from '../harness/cluster.ts'
+import { Playground } from '../harness/playground.ts'
+import { Shop, type ShopSale, type WireAudit } from '../harness/shop.ts'
+import { Stampede } from '../harness/stampede.ts'
+import { until } from '../harness/until.ts'
+
+const SOON_MS = 20_000
+/** A host that is nobody's: listening there fails. */
+const NOT_OURS = '192.0.2.1'
+
+const playground = new Playground()
+afterEach(() => playground.undo())
+
+/** Resolves when every item of the sale is so, with how long that took. */
+async function untilAll(what: string, shop: Shop, sale: ShopSale, is: (line: WireAudit) => boolean): Promise<number> {
+  const fromMs = systemClock.elapsed()
+  await until(
+    what,
+    async () => {
+      const lines = await shop.audit(sale.id).catch(() => [])
+      return lines.length === sale.items.length && lines.every(is)
+    },
+    SOON_MS,
+  )
+  return systemClock.elapsed() - fromMs
+}
+
+/** Bought by somebody new, behind whichever door. */
+async function buys(shop: Shop, sale: ShopSale, buyer: string): Promise<void> {
+  const ticket = await shop.ticket(buyer, sale.id, sale.items[0]!.id)
+  await until(`an order of the buyer ${buyer}`, async () => 'order' in (await shop.order(ticket, 1)).answer)
+}
+
+for (const [what, worse, better] of [
+  ['follows another and takes no writes', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE']],
+  ['is full', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']],
+] as const) {
+  test(`a Redis that answers but ${what} is as good as away: the ledger sells, and the gate when it is well again`, async () => {
+    const cluster = await Cluster.start(playground, { edges: 1, workers: 1, keepers: 1 })
+    const shop = new Shop(() => cluster.url())
+    const sale = await shop.openSale(-1_000, [{ units: 10 }])
+    await buys(shop, sale, 'behind the gate')
+    await cluster.redis.command(...worse)
+    await untilAll('the ledger door', shop, sale, ({ door }) => door === 'ledger')
+    await buys(shop, sale, 'behind the ledger')
+    await cluster.redis.command(...better)
+    await untilAll('the gate again', shop, sale, ({ door, gate }) => door === 'gate' && gate?.left === 8)
+    await buys(shop, sale, 'behind the gate again')
+    await cluster.quiet(shop, sale)
+  }, 60_000)
+}
+
+test('a Redis that lost everything: a hundred items are back after about one fence, not after one for every few of them', async () => {
+  const fenceMs = 3_000
+  const cluster = await Cluster.start(playground, { edges: 1, workers: 1, keepers: 1, fenceMs })
+  const shop = new Shop(() => cluster.url())
+  const sale = await shop.openSale(
+    -1_000,
+    Array.from({ length: 100 }, () => ({ units: 10 })),
+  )
+  await untilAll('all of them on sale', shop, sale, ({ door, gate }) => door === 'gate' && gate !== null)
+  await cluster.redis.command('FLUSHALL')
+  const tookMs = await untilAll(
+    'all of them on sale again',
+    shop,
+    sale,
+    ({ door, gate, epoch }) => door === 'gate' && gate !== null && epoch > 1,
+  )
+  console.log(`  ${Math.round(tookMs)} ms with a fence of ${fenceMs} ms`)
+  expect(tookMs).toBeLessThan(2.5 * fenceMs)
+}, 60_000)
+
+test('a process that can not listen leaves nothing behind that a rebuild must wait for', async () => {
+  const cluster = await Cluster.start(playground, { edges: 1, workers: 1, keepers: 1 })
+  const shop = new Shop(() => cluster.url())
+  const sale = await shop.openSale(-1_000, [{ units: 10 }])
+  const lost = Stampede.spawn(playground, {
+    dataDir: playground.dataDir(),
+    env: { ...cluster.envOf('edge'), HOST: NOT_OURS },
+  })
+  expect(await lost.exited).toMatchObject({ code: 1 })
+  await cluster.redis.command('FLUSHALL')
+  const tookMs = await untilAll('the rebuilt gate', shop, sale, ({ epoch, door }) => door === 'gate' && epoch > 1)
+  expect(tookMs).toBeLessThan(4_000)
+}, 60_000)
