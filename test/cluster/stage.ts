@@ -15,6 +15,8 @@ import { until } from '../harness/until.ts'
 import { assertPromises } from '../harness/verdict.ts'
 
 const ASK_AGAIN_MS = 50
+/** A page gives up and asks again. */
+const HANG_UP_MS = 8_000
 /** Longer than any fence, lease and rebuild together. */
 const PATIENCE_MS = 90_000
 
@@ -25,6 +27,8 @@ interface StageOptions {
   readonly quantityMax?: number
   readonly attemptsMax?: number
   readonly payWithinSeconds?: number
+  readonly door?: 'gate' | 'ledger'
+  readonly whenGateDown?: 'ledger' | 'shut'
 }
 
 export class Stage {
@@ -48,8 +52,11 @@ export class Stage {
 
   static async set(cluster: Cluster, options: StageOptions): Promise<Stage> {
     const { units, buyers, atATime = 16, quantityMax = 1, attemptsMax = 3, payWithinSeconds = 900 } = options
+    const { door = 'gate', whenGateDown = 'ledger' } = options
     const shop = new Shop(() => cluster.url())
-    const sale = await shop.openSale(-1_000, [{ units, quantityMax, attemptsMax, payWithinSeconds }])
+    const sale = await shop.openSale(-1_000, [
+      { units, quantityMax, attemptsMax, payWithinSeconds, door, whenGateDown },
+    ])
     const item = sale.items[0]?.id ?? ''
     const names = Array.from({ length: buyers }, (_, i) => `buyer-${i}`)
     const tickets = await atMost(atATime, names, name => patiently(() => shop.ticket(name, sale.id, item)))
@@ -69,7 +76,7 @@ export class Stage {
   async persist(ticket: Ticket, quantity = 1): Promise<Told> {
     const untilMs = systemClock.elapsed() + PATIENCE_MS
     for (;;) {
-      const told = await this.shop.order(ticket, quantity)
+      const told = await this.shop.order(ticket, quantity, AbortSignal.timeout(HANG_UP_MS))
       const { kind } = told.answer
       if (kind !== 'unknown' && kind !== 'busy' && kind !== 'early') return told
       if (systemClock.elapsed() > untilMs) throw new Error(`${ticket.buyer} has asked for ${PATIENCE_MS} ms in vain`)

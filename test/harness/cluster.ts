@@ -29,6 +29,8 @@ interface ClusterOptions {
   /** Another road to PostgreSQL for one role: given its socket, the port to connect to. */
   readonly postgresVia?: Readonly<Partial<Record<Role, (socket: string) => Promise<number>>>>
   readonly env?: Readonly<Record<string, string>>
+  /** For one process only: its role, and its number among those of its role. */
+  readonly envFor?: (role: Role, i: number) => Readonly<Record<string, string>>
   readonly faultPoints?: Readonly<Partial<Record<Role, string>>>
   readonly redis?: readonly string[]
   readonly fenceMs?: number
@@ -162,6 +164,7 @@ export class Cluster {
           TICKET_KEYS,
           FENCE_MS: String(fenceMs),
           ...options.env,
+          ...options.envFor?.(role, i),
         }
         members.push(new Member(playground, role, env, [redisRoad, postgresRoad], options.faultPoints?.[role] ?? ''))
       }

@@ -42,6 +42,7 @@ export interface WireOrder extends ToldOrder {
   readonly epoch?: number
   readonly reservedAt: string
   readonly placedAt?: string
+  readonly payBy?: string
   readonly paidAt?: string
   readonly closedAt?: string
 }
@@ -115,6 +116,11 @@ export class Shop {
     }
   }
 
+  /** The operator's decision about an item whose door was shut. */
+  async openLedgerDoor(sale: string, item: string): Promise<void> {
+    await this.#operator('POST', `/sales/${sale}/items/${item}/door`, { door: 'ledger' })
+  }
+
   /** The operator's cancel. */
   async cancel(order: string): Promise<void> {
     await this.#operator('POST', `/orders/${order}/cancel`)
@@ -123,7 +129,7 @@ export class Shop {
   async ticket(buyer: string, sale: string, item: string): Promise<Ticket> {
     const token = await new SignJWT({ sub: buyer })
       .setProtectedHeader({ alg: 'HS256' })
-      .setExpirationTime('1h')
+      .setExpirationTime('6h')
       .sign(this.#secret)
     const untilMs = systemClock.elapsed() + TICKET_MS_MAX
     for (;;) {
