@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
+import pg from 'pg'
 import { systemClock } from '../src/base/clock.ts'
 import { startEmbeddedServer } from '../src/ledger/embedded/server.ts'
 import { Playground } from './harness/playground.ts'
@@ -60,6 +61,10 @@ test('a Redis that is set as it must be is healthy, and the doctor says how it i
   })
   expect(report.of('Redis memory')).toMatchObject({ state: 'good', found: 'no limit, noeviction' })
   expect(report.of('Redis clock')?.state).toBe('good')
+  expect(report.of('connections')).toMatchObject({
+    state: 'good',
+    found: expect.stringMatching(/^up to \d+; 0 processes run now, each takes up to 10, a keeper one more$/),
+  })
   expect(report.healthy).toBe(true)
 })
 
@@ -73,6 +78,24 @@ test('a Redis that would lose or throw away reservations is not, each with what 
   })
   expect(report.of('Redis memory')).toMatchObject({ state: 'bad', advice: expect.stringContaining('noeviction') })
   expect(report.of('Redis')?.state).toBe('good')
+})
+
+test('a PostgreSQL with too few connections for the processes that run is named, and what each of them takes', async () => {
+  const redis = await startRedis(playground)
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  try {
+    await client.query('CREATE TABLE nodes (id int, lease_until timestamptz)')
+    await client.query("INSERT INTO nodes SELECT n, now() + interval '1 minute' FROM generate_series(1, 60) n")
+    await client.query("INSERT INTO nodes SELECT n, now() - interval '1 minute' FROM generate_series(1, 60) n")
+    const { state, found, advice } = doctor(redis.url).of('connections') ?? {}
+    expect(state).toBe('odd')
+    expect(found).toContain('60 processes run now, each takes up to 10')
+    expect(advice).toContain('max_connections')
+  } finally {
+    await client.query('DROP TABLE nodes')
+    await client.end()
+  }
 })
 
 test('with replicas: how many follow, and whether the primary stops without them', async () => {

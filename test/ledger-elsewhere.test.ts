@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import pg from 'pg'
 import { systemClock } from '../src/base/clock.ts'
 import { startEmbeddedServer } from '../src/ledger/embedded/server.ts'
 import { atMost, meanwhile, persist } from './harness/crowd.ts'
@@ -96,6 +97,48 @@ test('a second process on the same ledger stands by, unready, and takes over whe
     expect(await readyz()).toBe(200)
   })
   expect((await second.stop()).code).toBe(0)
+}, 60_000)
+
+test('from a cluster to one process: it stands by, unready, while an edge of the cluster has its lease, and lets their keeper act', async () => {
+  const { env } = await (await startLedger())()
+  const migrating = Stampede.spawn(playground, { dataDir: playground.dataDir(), env })
+  await migrating.ready()
+  await migrating.stop()
+  const database = new pg.Client({ connectionString: env.DATABASE_URL })
+  await database.connect()
+  playground.onUndo(() => database.end())
+  const edge = async (id: number, lease: string) =>
+    void (await database.query(
+      `INSERT INTO nodes (id, holder, until_ms, lease_until, kind, settled) VALUES ($1, 'edge', 0, now() + $2::interval, 'holding', false)`,
+      [id, lease],
+    ))
+  await edge(900, '1 minute')
+  await edge(901, '-1 minute')
+
+  const port = await freePort()
+  const alone = Stampede.spawn(playground, { dataDir: playground.dataDir(), env: { ...env, PORT: String(port) } })
+  await until('it says why it waits', () => /stands by on .*: edges or workers of a cluster/.test(alone.output()))
+  const readyz = await fetch(`http://127.0.0.1:${port}/readyz`)
+  expect(readyz.status).toBe(503)
+  expect(await readyz.text()).toContain('edges or workers of a cluster run on this ledger (1)')
+  // A keeper of the cluster can have the right meanwhile.
+  await until('the right is free', async () => {
+    const { rows } = await database.query('SELECT pg_try_advisory_lock(7283002) AS got')
+    return rows[0]?.got === true
+  })
+  await database.query('SELECT pg_advisory_unlock(7283002)')
+  expect(alone.output()).not.toContain('stampede ready')
+
+  // It gives its lease back; the other one never did.
+  await database.query("UPDATE nodes SET holder = '', settled = true, lease_until = now() WHERE id = 900")
+  await alone.ready()
+  const lines = alone.output().split('\n')
+  expect(lines.filter(line => line.includes('edges or workers of a cluster still run'))).toHaveLength(1)
+  expect(lines.filter(line => line.includes('went without a word'))).toHaveLength(1)
+  const shop = new Shop(() => alone.url())
+  const sale = await shop.openSale(-1_000, [{ units: 1 }])
+  expect((await shop.order(await shop.ticket('ann', sale.id, sale.items[0]?.id ?? ''), 1)).answer.kind).toBe('placed')
+  expect((await alone.stop()).code).toBe(0)
 }, 60_000)
 
 test('a process cut off from the ledger sells nothing once another has taken over, and says nothing that is not so', async () => {

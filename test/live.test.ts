@@ -441,6 +441,26 @@ test('draining says good-bye with 1001 and ends, also with a reader that never r
 })
 
 describe('from the click to the socket, with everything real', () => {
+  test('SIGTERM while a crowd of newcomers waits for its orders to be read: an ordinary end, and not a word about it', async () => {
+    const server = await Stampede.start(playground, { dataDir: playground.dataDir(), env: { LOG_LEVEL: 'error' } })
+    const listeners = await Promise.all(
+      Array.from({ length: 400 }, async (_, i) => {
+        const token = await new SignJWT({ sub: `newcomer-${i}` })
+          .setProtectedHeader({ alg: 'HS256' })
+          .setExpirationTime('1h')
+          .sign(new TextEncoder().encode(BUYER_JWT_SECRET))
+        return new Listener(server.url(), { headers: { authorization: `Bearer ${token}` } })
+      }),
+    )
+    await until(
+      'most of them are in',
+      () => listeners.filter(one => one.socket.readyState === WebSocket.OPEN).length > 300,
+    )
+    const before = server.output()
+    expect(await server.stop()).toEqual({ code: 0, signal: null })
+    expect(server.output()).toBe(before)
+  }, 60_000)
+
   test('a buyer hears of the own order placed, paid and cancelled, of the stock and the pause, and it is all counted', async () => {
     const server = await Stampede.start(playground, { dataDir: playground.dataDir() })
     const shop = new Shop(() => server.url())

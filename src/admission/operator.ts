@@ -13,6 +13,8 @@ interface Operator {
 export interface Operators {
   /** The operator's name. */
   verify(token: string): string | undefined
+  /** Of every token that goes by this name: what is bound to one of them ends with the token. */
+  hashesOf(name: string): readonly Uint8Array[]
 }
 
 /** Longer than any token worth typing; what is longer is not even hashed. */
@@ -26,7 +28,7 @@ export function createOperators(operators: readonly Operator[]): Operators {
       throw new Error(`${place}: the name must be 1 to 64 letters, digits, ., @, - or _`)
     if (token === '' || token.length > TOKEN_LENGTH_MAX)
       throw new Error(`${place}: the token must have 1 to ${TOKEN_LENGTH_MAX} characters`)
-    const hash = sha256(token)
+    const hash = hashOfToken(token)
     // One token under two names would make the log lie.
     if (known.some(other => other.hash.equals(hash))) throw new Error(`${place} has the same token as another operator`)
     known.push({ name, hash })
@@ -35,16 +37,17 @@ export function createOperators(operators: readonly Operator[]): Operators {
   return {
     verify(token) {
       if (token.length > TOKEN_LENGTH_MAX) return undefined
-      const hash = sha256(token)
+      const hash = hashOfToken(token)
       let found: string | undefined
       for (const operator of known) {
         if (timingSafeEqual(operator.hash, hash)) found = operator.name
       }
       return found
     },
+    hashesOf: name => known.filter(operator => operator.name === name).map(({ hash }) => hash),
   }
 }
 
-function sha256(text: string): Buffer {
-  return createHash('sha256').update(text, 'utf8').digest()
+export function hashOfToken(token: string): Buffer {
+  return createHash('sha256').update(token, 'utf8').digest()
 }

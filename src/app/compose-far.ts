@@ -241,8 +241,14 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
           allPlaced: placedFar(outbox),
         })
         const demo = async (acquired: boolean) => {
-          const sale = acquired && config.demo ? await demoSale({ sales, ids: node.ids, clock }) : undefined
-          if (sale !== undefined) words.demo(sale)
+          if (!acquired || !config.demo) return
+          try {
+            const sale = await demoSale({ sales, ids: node.ids, clock })
+            if (sale !== undefined) words.demo(sale)
+          } catch (error) {
+            if (!(error instanceof Fault)) throw error
+            log.warn({ code: error.code, err: error }, 'no demo sale: the ledger did not answer')
+          }
         }
         void keepAsking(demo).catch(broken.reject)
       }

@@ -39,11 +39,18 @@ export async function watchDurability(
     void later()
   }
 
+  /** Its replicas follow after it, or it is still one itself: nothing can be promised before, and nothing is set wrong. */
+  async function isComingBack(): Promise<boolean> {
+    const { role, replicasOnline } = await readFacts(connection)
+    return role !== 'master' || (redis.durability === 'replica' && replicasOnline < redis.replicas)
+  }
+
   async function later(): Promise<void> {
     while (!signal.aborted) {
       await systemClock.sleep(LOOK_AGAIN_MS, signal)
       if (!connection.connected()) continue
       try {
+        if (await isComingBack()) continue
         return await check()
       } catch (error) {
         if (!(error instanceof Fault)) return onWrong(error)

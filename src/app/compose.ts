@@ -54,6 +54,7 @@ export async function compose(
       random: systemRandom,
       log,
       kind: holds ? 'holding' : 'plain',
+      fenceMs: holds && config.roles.includes('edge') ? config.fenceMs : 0,
       ...(config.redis !== undefined && { renewEveryMs: CLUSTER_RENEW_EVERY_MS }),
     },
     signal,

@@ -196,8 +196,8 @@ export function describeConfig(config: Config): Readonly<Record<string, unknown>
     publicUrl: config.publicUrl ?? null,
     corsOrigins: config.corsOrigins.join(', ') || null,
     dataDir: config.dataDir,
-    ledger: config.databaseUrl === undefined ? 'embedded' : config.databaseUrl.replace(/\/\/[^@/]*@/, '//[hidden]@'),
-    gate: config.redis === undefined ? 'in the process' : config.redis.url.replace(/\/\/[^@/]*@/, '//[hidden]@'),
+    ledger: config.databaseUrl === undefined ? 'embedded' : withoutSecrets(config.databaseUrl),
+    gate: config.redis === undefined ? 'in the process' : withoutSecrets(config.redis.url),
     ...(config.redis !== undefined && {
       durability: config.redis.durability,
       replicas: config.redis.durability === 'replica' ? config.redis.replicas : null,
@@ -208,7 +208,7 @@ export function describeConfig(config: Config): Readonly<Record<string, unknown>
     operators: config.adminTokens.map(({ name }) => name),
     ticketKeys: config.ticketKeys === undefined ? 'in the data folder' : '[hidden]',
     buyerJwtSecret: config.buyerJwt.secret === undefined ? null : '[hidden]',
-    buyerJwksUrl: config.buyerJwt.jwksUrl?.replace(/\/\/[^@/]*@/, '//[hidden]@') ?? null,
+    buyerJwksUrl: config.buyerJwt.jwksUrl === undefined ? null : withoutSecrets(config.buyerJwt.jwksUrl),
     buyerJwtIssuer: config.buyerJwt.issuer ?? null,
     buyerJwtAudience: config.buyerJwt.audience ?? null,
     guestSignIn: config.guestSignIn,
@@ -222,4 +222,11 @@ export function describeConfig(config: Config): Readonly<Record<string, unknown>
     drainSeconds: config.drainMs / 1000,
     metricsPort: config.metricsPort ?? null,
   }
+}
+
+/** An address as people write it: a password may hold any character, also unescaped, and may stand behind the question mark. */
+function withoutSecrets(address: string): string {
+  return address
+    .replace(/\/\/.*@/, '//[hidden]@')
+    .replace(/([?&][^=&]*(?:pass|secret|key|token)[^=&]*=)[^&]*/gi, '$1[hidden]')
 }

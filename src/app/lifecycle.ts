@@ -34,7 +34,7 @@ export async function serve(config: Config, print: (line: string) => void, stopp
       const server = composed.serve()
       kill = server.kill
       const words = {
-        standby: () => print(`stampede stands by on ${server.url}: another process sells on this ledger`),
+        standby: (why: string) => print(`stampede stands by on ${server.url}: ${why}`),
         demo: (sale: { readonly items: readonly { readonly units: number }[] }) =>
           print(`A demo sale with ${sale.items[0]?.units} units opens in about 30 seconds (DEMO=off to do without).`),
       }

@@ -36,12 +36,21 @@ function handClock() {
 
 /** Node ids in memory, with a switch for each thing that can go wrong. */
 function reference() {
-  const seen = { kinds: [] as NodeKind[], renewals: 0, givenBack: [] as number[], away: false, lost: false, held: -1 }
+  const seen = {
+    kinds: [] as NodeKind[],
+    fences: [] as (number | undefined)[],
+    renewals: 0,
+    givenBack: [] as number[],
+    away: false,
+    lost: false,
+    held: -1,
+  }
   let holdLease: Promise<void> = Promise.resolve()
   let holdRenewal: Promise<void> = Promise.resolve()
   const nodes: Nodes = {
-    async lease(_holder, nowMs, kind) {
+    async lease(_holder, nowMs, kind, fenceMs) {
       seen.kinds.push(kind)
+      seen.fences.push(fenceMs)
       await holdLease
       seen.held += 1
       seen.lost = false
@@ -56,6 +65,8 @@ function reference() {
     giveBack: async node => void seen.givenBack.push(node),
     confirm: async () => true,
     unconfirmed: async () => ({ waiting: 0, lapsed: 0 }),
+    longestFenceMs: async () => 0,
+    holding: async () => ({ live: 0, unsettled: 0 }),
     settle: async () => {},
   }
   return {
@@ -73,7 +84,7 @@ async function rig(onLost?: (node: number) => void) {
   const ledger = reference()
   const stop = new AbortController()
   const parts = { nodes: ledger.nodes, clock: hand.clock, random: systemRandom, log: silent }
-  const options = { kind: 'holding' as const, renewEveryMs: 2_000, ...(onLost && { onLost }) }
+  const options = { kind: 'holding' as const, fenceMs: 4_000, renewEveryMs: 2_000, ...(onLost && { onLost }) }
   return { ...hand, ...ledger, stop, held: await holdNode({ ...parts, ...options }, stop.signal) }
 }
 
@@ -131,6 +142,7 @@ describe('a node id', () => {
     seen.lost = true
     await pass(2_000)
     expect(seen.kinds).toHaveLength(2)
+    expect(seen.fences).toEqual([4_000, 4_000])
     const giving = held.giveBack()
     answer.resolve()
     await giving

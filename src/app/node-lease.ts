@@ -19,6 +19,8 @@ interface NodeParts {
   readonly random: Random
   readonly log: Log
   readonly kind?: NodeKind
+  /** For how long this process acknowledges after its last read of an epoch (E2). */
+  readonly fenceMs?: number
   readonly renewEveryMs?: number
   /** The lease was lost and another id leased: what was confirmed under the old one is nobody's word any more. */
   readonly onLost?: (node: number) => void
@@ -37,7 +39,7 @@ interface HeldNode {
 }
 
 export async function holdNode(parts: NodeParts, signal: AbortSignal): Promise<HeldNode> {
-  const { nodes, clock, log, kind = 'plain', renewEveryMs = RENEW_EVERY_MS, onLost } = parts
+  const { nodes, clock, log, kind = 'plain', fenceMs = 0, renewEveryMs = RENEW_EVERY_MS, onLost } = parts
   const holder = Buffer.from(parts.random.bytes(16)).toString('hex')
   let ended = false
   let underWay: Promise<void> = Promise.resolve()
@@ -45,7 +47,7 @@ export async function holdNode(parts: NodeParts, signal: AbortSignal): Promise<H
   async function lease() {
     const askedMs = clock.elapsed()
     const nowMs = Math.floor(clock.now())
-    const { node, fromMs, untilMs } = await nodes.lease(holder, nowMs, kind)
+    const { node, fromMs, untilMs } = await nodes.lease(holder, nowMs, kind, fenceMs)
     const maker = createIdMaker({ clock, node, fromMs, untilMs })
     return { node, maker, askedMs, leaseMs: untilMs - nowMs }
   }

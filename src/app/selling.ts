@@ -55,8 +55,8 @@ export interface SellingParts {
 
 /** Said on the way. */
 export interface StartWords {
-  /** Another process does what this one would do. */
-  standby(): void
+  /** Others do what this process would do; `why` ends the sentence. */
+  standby(why: string): void
   demo(sale: Sale): void
 }
 

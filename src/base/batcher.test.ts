@@ -84,6 +84,41 @@ describe('the line', () => {
     expect(hand.batches).toEqual([[1, 2]])
     expect(await Promise.all(answers)).toEqual([10, 20])
   })
+
+  test('where it has turns, whoever was just answered shares the next batch with those who waited; nobody is waited for long', async () => {
+    const hand = handRun()
+    const due: (() => void)[] = []
+    const line = createBatcher({ batchMax: 8, lineMax: 8, run: hand.run, defer: fn => due.push(fn) })
+    const pass = async () => {
+      due.shift()!()
+      await turn()
+    }
+    const answers = [line.join(1)!, line.join(2)!]
+    await pass()
+    answers.push(line.join(3)!)
+    await hand.finish()
+    expect(hand.inFlight()).toBe(false)
+    answers.push(line.join(4)!)
+    await pass()
+    expect(hand.inFlight()).toBe(false)
+    answers.push(line.join(5)!)
+    await pass()
+    expect(hand.batches).toEqual([
+      [1, 2],
+      [3, 4, 5],
+    ])
+
+    answers.push(line.join(6)!)
+    await hand.finish()
+    let turns = 0
+    for (; due.length > 0; turns++) await pass()
+    expect(turns).toBeLessThan(5)
+    expect(hand.batches.at(-1)).toEqual([6])
+    await hand.finish()
+    while (due.length > 0) await pass()
+    await line.drained()
+    expect(await Promise.all(answers)).toEqual([10, 20, 30, 40, 50, 60])
+  })
 })
 
 describe('a batch that fails', () => {

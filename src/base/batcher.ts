@@ -5,7 +5,7 @@
  * Guarantees: asks are run in the order they joined, each exactly once; never two batches at a time; never more than `lineMax` waiting;
  * a batch that fails rejects its own asks and nobody else's. Does not retry, time out or shed by age: `run` brings its own bounds.
  *
- * States: idle → due (the first ask joined) → running → running (the line was not empty) … → idle.
+ * States: idle → due (the first ask joined) → running → (a few turns, where there are turns) → running (the line was not empty) … → idle.
  */
 
 import { assert } from './assert.ts'
@@ -18,7 +18,8 @@ interface BatcherOptions<Ask, Answer> {
   readonly run: (batch: readonly Ask[]) => Promise<readonly Answer[]>
   /**
    * How an idle line starts: everyone who joins before `fn` is called shares the first batch. A microtask by default; where every ask
-   * arrives in a callback of its own, a turn of the event loop makes fuller batches.
+   * arrives in a callback of its own, a turn of the event loop makes fuller batches. Given one, the line also lets a few turns pass
+   * between two batches: whoever was just answered may come again, and shares the next batch with those who came meanwhile.
    */
   readonly defer?: (fn: () => void) => void
 }
@@ -41,8 +42,12 @@ interface Batch<Ask, Answer> {
   readonly rejects: ((error: unknown) => void)[]
 }
 
+/** At most so many turns between two batches; fewer when as many are back as were answered. */
+const TURNS_BETWEEN_MAX = 4
+
 export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>): Batcher<Ask, Answer> {
   const { batchMax, lineMax, run, defer = queueMicrotask } = options
+  const turnsMax = options.defer === undefined ? 0 : TURNS_BETWEEN_MAX
   assert(Number.isInteger(batchMax) && batchMax >= 1, `a batch of ${batchMax} is no batch`)
   assert(Number.isInteger(lineMax) && lineMax >= 1, `a line of ${lineMax} is no line`)
 
@@ -79,12 +84,18 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
     void runLine()
   }
 
+  function turn(): Promise<void> {
+    return new Promise(resolve => defer(resolve))
+  }
+
   /** Never rejects: whatever goes wrong belongs to the asks of one batch. */
   async function runLine(): Promise<void> {
     for (let batch = line.shift(); batch !== undefined; batch = line.shift()) {
       depth -= batch.asks.length
       if (batch.asks.length > batchPeak) batchPeak = batch.asks.length
       await runBatch(batch)
+      const all = Math.min(batchMax, depth + batch.asks.length)
+      for (let turns = 0; turns < turnsMax && depth < all; turns++) await turn()
     }
     idle = true
     quiet?.resolve()

@@ -39,6 +39,7 @@ export const COUNTED = {
     'refused_acknowledged',
     'dead_letter',
     'gate_clock_skew',
+    'door_shut',
   ],
   hand_overs: ['order'],
   gate_stale: ['reply'],

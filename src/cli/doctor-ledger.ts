@@ -16,6 +16,10 @@ import type { Finding } from './finding.ts'
 const VERSION_MIN = 14
 /** The pool, the lock that says who sells, migrations, and somebody who looks. */
 const CONNECTIONS_MIN = 25
+/** Of each process of a cluster; a keeper has one more, and so has any process while it starts. */
+const CLUSTER_CONNECTIONS = 10
+/** The smallest cluster: two processes that do everything. */
+const CLUSTER_PROCESSES_MIN = 2
 const SKEW_MS_ODD = 100
 const SKEW_MS_BAD = 1_000
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
@@ -68,7 +72,7 @@ async function look(
       return [
         await checkVersion(ask, where),
         await checkDurability(ask),
-        await checkConnections(ask),
+        await (config.redis === undefined ? checkConnections(ask) : checkClusterConnections(ask)),
         await checkSkew(ask, clock),
         made
           ? { what: 'migrations', state: 'good', found: 'none yet; the first start applies them' }
@@ -117,11 +121,33 @@ async function checkDurability(ask: Ask): Promise<Finding> {
   }
 }
 
-async function checkConnections(ask: Ask): Promise<Finding> {
+async function connectionsOf(ask: Ask): Promise<number> {
   const [row] = await ask(
     `SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS free`,
   )
-  const free = Number(row?.free)
+  return Number(row?.free)
+}
+
+/** Who runs is known by its lease; which of them keep is not, so each is taken for a keeper. */
+async function checkClusterConnections(ask: Ask): Promise<Finding> {
+  const free = await connectionsOf(ask)
+  const [there] = await ask(`SELECT to_regclass('nodes') IS NOT NULL AS made`)
+  const [leased] =
+    there?.made === true ? await ask('SELECT count(*) AS live FROM nodes WHERE lease_until > clock_timestamp()') : []
+  const running = Number(leased?.live ?? 0)
+  const needed = Math.max(running, CLUSTER_PROCESSES_MIN) * (CLUSTER_CONNECTIONS + 1) + 1
+  const found = `up to ${free}; ${running} ${running === 1 ? 'process runs' : 'processes run'} now, each takes up to ${CLUSTER_CONNECTIONS}, a keeper one more`
+  if (free >= needed) return { what: 'connections', state: 'good', found }
+  return {
+    what: 'connections',
+    state: 'odd',
+    found,
+    advice: `raise max_connections: ${CLUSTER_CONNECTIONS} for each process and one more for each keeper, also one that stands by, and room for you`,
+  }
+}
+
+async function checkConnections(ask: Ask): Promise<Finding> {
+  const free = await connectionsOf(ask)
   const what = 'connections'
   if (free >= CONNECTIONS_MIN) return { what, state: 'good', found: `up to ${free}` }
   return {

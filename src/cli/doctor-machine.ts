@@ -11,7 +11,7 @@ import type { Finding } from './finding.ts'
 const OPEN_FILES_MIN = 4_096
 const DISK_BYTES_ODD = 5e9
 const DISK_BYTES_BAD = 5e8
-const SECRETS = ['admin-token', 'ticket-key', 'guest-secret', 'sandbox-secret', 'sandbox-payments.jsonl']
+const SECRETS = ['admin-token', 'ops-session', 'ticket-key', 'guest-secret', 'sandbox-secret', 'sandbox-payments.jsonl']
 
 export function checkRuntime(): Finding {
   const path = fileURLToPath(new URL('../../package.json', import.meta.url))

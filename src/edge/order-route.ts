@@ -13,7 +13,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import { isId } from '../domain/ids.ts'
 import type { TakeOrderOutcome } from '../domain/outcomes.ts'
 import { EARLY_WAIT_MS, type OnSale, type Shelf, standing } from '../flows/on-sale.ts'
-import { repeatOrder, type TakeOrderParts, takeOrder } from '../flows/take-order.ts'
+import { refuseNow, repeatOrder, type TakeOrderParts, takeOrder } from '../flows/take-order.ts'
 import { ORDER_TAKEN } from './calls/buyer-calls.ts'
 import { bearerOf, readBody } from './exchange.ts'
 import { plainProblem, problem } from './problems.ts'
@@ -99,8 +99,10 @@ export function createOrderRoute(parts: OrderRouteParts) {
     return takeIt(onSale, claims, quantity)
   }
 
-  async function takeIt(onSale: OnSale, claims: TicketClaims, quantity: number): Promise<Response> {
-    return toResponse(await takeOrder(take, onSale, { buyer: claims.buyer, attempt: claims.attempt, quantity }))
+  function takeIt(onSale: OnSale, { buyer, attempt }: TicketClaims, quantity: number): Response | Promise<Response> {
+    const click = { buyer, attempt, quantity }
+    const refused = refuseNow(take, onSale, click)
+    return refused === undefined ? takeOrder(take, onSale, click).then(toResponse) : toResponse(refused)
   }
 
   /** Not in this process's gate: unknown, not warmed yet, or long over. A valid ticket still finds its order. */

@@ -8,11 +8,13 @@ import { systemRandom } from '../base/random.ts'
 import { createCatalog } from '../catalog/catalog.ts'
 import { standing } from '../flows/on-sale.ts'
 import { createFaultyGate, type GateMishap } from '../gate/faulty-gate.ts'
+import { createOperatorLog } from '../ledger/postgres/log.ts'
 import type { Identity } from './identity.ts'
 import { createOrderRoute } from './order-route.ts'
 import { ProblemError } from './problems.ts'
 import { createRouter } from './router.ts'
 import { buyerRoutes } from './routes/buyer-routes.ts'
+import { operatorOrderRoutes } from './routes/operator-order-routes.ts'
 import { paymentRoutes } from './routes/payment-routes.ts'
 
 let ledger: TestLedger
@@ -23,7 +25,10 @@ afterAll(() => ledger.stop())
 
 const tickets = createTicketOffice(parseTicketKeys('test:0123456789abcdef0123456789abcdef'))
 /** The buyer's name is its own token here. */
-const identity = { buyer: async (request: Request) => request.headers.get('x-buyer') ?? '' } as Identity
+const identity: Identity = {
+  buyer: async request => request.headers.get('x-buyer') ?? '',
+  operator: () => 'olga',
+}
 const gateAway: { now: GateMishap | undefined } = { now: undefined }
 
 interface Answer {
@@ -53,6 +58,13 @@ async function openShop(units = 10) {
       random: systemRandom,
     })
     const addressOf = () => 'here'
+    const close = {
+      orders: ledger.orders,
+      closings: ledger.closings,
+      clock: systemClock,
+      askProvider: async () => false,
+      onClosed() {},
+    }
     const order = createOrderRoute({ shelf: edge.shelf, take: edge.take, tickets, catalog, limits, addressOf })
     const find = createRouter([
       ...buyerRoutes({
@@ -69,16 +81,20 @@ async function openShop(units = 10) {
         secureCookies: false,
         buyers: { verify: async () => undefined } as never,
       }),
+      ...operatorOrderRoutes({
+        ...edge.find,
+        identity,
+        close,
+        orders: ledger.orders,
+        payments: ledger.payments,
+        operatorLog: createOperatorLog(ledger.database),
+        sales: ledger.sales,
+        refund: {} as never,
+      }),
       ...paymentRoutes({
         ...edge.find,
         identity,
-        close: {
-          orders: ledger.orders,
-          closings: ledger.closings,
-          clock: systemClock,
-          askProvider: async () => false,
-          onClosed() {},
-        },
+        close,
         pay: { orders: ledger.orders } as never,
         providers: new Map([['sandbox', {} as never]]),
         describe: () => '',
@@ -158,6 +174,37 @@ describe('an order that is reserved and not placed yet', () => {
     gateAway.now = undefined
     await cluster.work(item, epoch)
     expect((await there.call('POST', `/api/orders/${id}/cancel`, 'rita')).body).toMatchObject({ id, state: 'closed' })
+  })
+
+  test('is shown to operators by the edge that knows it, and can neither be cancelled nor refunded for a moment', async () => {
+    const { cluster, item, epoch, openEdge } = await openShop()
+    const here = await openEdge(0)
+    const there = await openEdge(0)
+    const { id } = (await here.order('ann')).body
+    const shown = await here.call('GET', `/api/admin/orders/${id}`, '')
+    expect(shown.status).toBe(200)
+    expect(shown.body).toMatchObject({
+      id,
+      state: 'reserved',
+      buyer: 'ann',
+      payments: [],
+      history: [{ what: 'reserved' }],
+    })
+    for (const path of ['cancel', 'refund']) {
+      const refused = await here.call('POST', `/api/admin/orders/${id}/${path}`, '')
+      expect(refused.status).toBe(409)
+      expect(refused.body.code).toBe('not_placed')
+      expect(refused.headers.get('retry-after')).toBe('1')
+    }
+    expect((await there.call('GET', `/api/admin/orders/${id}`, '')).status).toBe(404)
+    expect((await there.call('POST', `/api/admin/orders/${id}/cancel`, '')).status).toBe(404)
+
+    await cluster.work(item, epoch)
+    expect((await there.call('GET', `/api/admin/orders/${id}`, '')).body).toMatchObject({
+      state: 'pending',
+      history: [{ what: 'reserved' }, { what: 'placed' }],
+    })
+    expect((await here.call('POST', `/api/admin/orders/${id}/cancel`, '')).body).toMatchObject({ id, state: 'closed' })
   })
 
   test('keeps its buyer from being told "sold out", on an edge that never heard of it too', async () => {

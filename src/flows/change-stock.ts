@@ -85,8 +85,9 @@ async function settleChange({ gate, stock }: ChangeStockParts, change: OpenChang
   const { item, no, delta, epoch, door } = change
   if (door === 'draining') return
   if (door !== 'gate') {
-    // No gate has it any more: an increase is in the ledger already, and a decrease takes what is available there.
-    await stock.settle(item, no, epoch, 0)
+    // No gate has it any more: an increase is in the ledger already, and a decrease takes what is available there. Under no gate's
+    // epoch: if one is being built meanwhile, that one will be asked, and what no gate gave up is not called given.
+    await stock.settle(item, no, 0, 0)
     return
   }
   const reply = await gate.change(item, epoch, no, delta)

@@ -79,6 +79,46 @@ describe('putting on sale', () => {
   })
 })
 
+describe('E2: an edge that was started with a longer fence than the keeper', () => {
+  const LONGER_MS = 900
+  const longer = async () => {
+    const { node } = await stage.nodes.lease('edge', systemClock.now(), 'holding', LONGER_MS)
+    return (item: string, epoch: number) => stage.nodes.confirm(node, 'edge', [{ item, epoch }])
+  }
+
+  test('is waited for by a rebuild', async () => {
+    const { item } = await stage.fresh()
+    const { epoch } = await stage.keeper().untilDoor(item, 'gate')
+    const confirm = await longer()
+    stage.restartEmpty()
+    const keeper = stage.keeper()
+    const begunMs = systemClock.elapsed()
+    await keeper.round()
+    await until('the bump', async () => (await stage.rights(item)).epoch === epoch + 1)
+    await confirm(item, epoch + 1)
+    expect(await keeper.untilDoor(item, 'gate')).toMatchObject({ epoch: epoch + 1 })
+    expect(systemClock.elapsed() - begunMs).toBeGreaterThanOrEqual(LONGER_MS)
+    expect(keeper.lines.some(line => line.fields.longestMs === LONGER_MS)).toBe(true)
+  })
+
+  test('is waited for before the ledger sells without the gate', async () => {
+    const { item } = await stage.fresh()
+    const { epoch } = await stage.keeper().untilDoor(item, 'gate')
+    const confirm = await longer()
+    stage.server.away = true
+    const keeper = stage.keeper()
+    await until('the bump', async () => {
+      await keeper.round()
+      return (await stage.rights(item)).epoch === epoch + 1
+    })
+    const bumpedMs = systemClock.elapsed()
+    await confirm(item, epoch + 1)
+    await keeper.untilDoor(item, 'ledger')
+    // The bump was seen a moment after it was made.
+    expect(systemClock.elapsed() - bumpedMs).toBeGreaterThanOrEqual(LONGER_MS / 2)
+  })
+})
+
 describe('a rebuild that dies', () => {
   const points = ['bumped', 'fenced', 'drained', 'loaded', 'snapshot', 'activated'].map(step => `rebuild.${step}`)
   for (const point of [...points, 'door.turned'])

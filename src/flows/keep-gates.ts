@@ -35,7 +35,7 @@ export interface KeepGatesParts {
   readonly outbox: Pick<Outbox, 'depth'>
   readonly orders: Orders
   readonly sales: Sales
-  readonly nodes: Pick<Nodes, 'unconfirmed' | 'settle'>
+  readonly nodes: Pick<Nodes, 'unconfirmed' | 'longestFenceMs' | 'settle'>
   readonly clock: Clock
   readonly log: Log
   readonly meters: Meters
@@ -43,6 +43,7 @@ export interface KeepGatesParts {
   readonly maySell: () => boolean
   /** Opens connections and reads the catalog before the crowd needs them. */
   readonly prepare: () => Promise<void>
+  /** Waited for at least; longer where an edge says so. */
   readonly fenceMs: number
   /** E10: a gate that is away for longer than this is done without. */
   readonly gateDownMs: number
@@ -160,6 +161,7 @@ export function keepGates(parts: KeepGatesParts): GateKeeper {
           orders: { ...parts.orders, snapshot: (...words) => heavy.take(() => parts.orders.snapshot(...words)) },
           far: {
             mayGoOn: maySell,
+            longestFenceMs,
             drain: async (id, own) => (await drainItem(id, own, true)) !== undefined,
             beforeOpening: (_, own) => beforeOpening(sale, item, own),
           },
@@ -193,10 +195,18 @@ export function keepGates(parts: KeepGatesParts): GateKeeper {
   async function withoutGate(item: Item): Promise<void> {
     meters.count('door_turns', 'draining')
     const door = await openWithoutGate(
-      { ...parts, mayGoOn: maySell, drain: (id, epoch) => drainItem(id, epoch, false) },
+      { ...parts, longestFenceMs, mayGoOn: maySell, drain: (id, epoch) => drainItem(id, epoch, false) },
       item,
     )
     if (door !== undefined) meters.count('door_turns', door)
+  }
+
+  /** An edge that was started with a longer fence than this process trusts what it has read for longer (E2). */
+  async function longestFenceMs(): Promise<number> {
+    const longestMs = await parts.nodes.longestFenceMs()
+    if (longestMs > parts.fenceMs)
+      log.warn({ fenceMs: parts.fenceMs, longestMs }, 'an edge has a longer FENCE_MS than this keeper; waiting for it')
+    return longestMs
   }
 
   function drainItem(

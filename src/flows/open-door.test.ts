@@ -3,6 +3,7 @@ import { type KeeperStage, openKeeperStage } from '../../test/harness/cluster-ke
 import { startTestLedger, type TestLedger } from '../../test/harness/money-ledger.ts'
 import { until } from '../../test/harness/until.ts'
 import { systemClock } from '../base/clock.ts'
+import { type Meters, noMeters } from '../base/meters.ts'
 
 let ledger: TestLedger
 let stage: KeeperStage
@@ -76,13 +77,19 @@ describe('E10: the gate is away', () => {
 
   test('and a process is gone without a word: shut, with an alarm; an operator may decide; the gate’s return ends it', async () => {
     const { sale, item } = await stage.fresh()
-    const keeper = stage.keeper()
+    const counted: string[] = []
+    const meters: Meters = {
+      ...noMeters,
+      count: (family, which) => void (family === 'alarms' && counted.push(which)),
+    }
+    const keeper = stage.keeper({ meters })
     await keeper.untilDoor(item, 'gate')
     const edge = await stage.holdingNode('edge')
     await edge.lapse()
     stage.server.away = true
     const { epoch } = await keeper.untilDoor(item, 'shut')
     expect(keeper.lines.filter(line => line.fields.alarm === 'door_shut')).toMatchObject([{ fields: { lapsed: 1 } }])
+    expect(counted).toEqual(['door_shut'])
     for (let i = 0; i < 3; i++) await keeper.round()
     expect((await stage.rights(item)).door).toBe('shut')
 

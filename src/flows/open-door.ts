@@ -1,6 +1,6 @@
 /**
  * An item is sold without a gate: by the ledger itself, or by nobody. Because the gate is away (E10), or because the item lives behind the
- * ledger for good. Steps: bump (E3), wait `fenceMs` (E2), drain without the outbox (E4), turn. Dying after any of them leaves a door that
+ * ledger for good. Steps: bump (E3), wait the longest fence (E2), drain without the outbox (E4), turn. Dying after any of them leaves a door that
  * is draining; the next keeper bumps again.
  *
  * If a process lapsed without a word while the gate is away, what it acknowledged last may live on the gate's disk alone: then the door is
@@ -10,6 +10,7 @@
 import type { Clock } from '../base/clock.ts'
 import { faultPoint } from '../base/fault-points.ts'
 import type { Log } from '../base/log.ts'
+import type { Meters } from '../base/meters.ts'
 import type { Epoch, ItemId, SaleId } from '../domain/ids.ts'
 import type { Door, Item } from '../domain/item.ts'
 import { type Sale, saleState } from '../domain/sale.ts'
@@ -21,7 +22,10 @@ interface OpenDoorParts {
   readonly orders: Pick<Orders, 'bump' | 'turn'>
   readonly clock: Clock
   readonly log: Log
+  readonly meters: Pick<Meters, 'count'>
   readonly fenceMs: number
+  /** E2: so long edges may go on acknowledging under what they read before the bump, whatever this process is configured with. */
+  readonly longestFenceMs: () => Promise<number>
   readonly mayGoOn: () => boolean
   /** E4 without the outbox. Undefined: not ours any more, or it takes too long. */
   readonly drain: (item: ItemId, epoch: Epoch) => Promise<{ readonly lapsed: number } | undefined>
@@ -34,7 +38,7 @@ export async function openWithoutGate(parts: OpenDoorParts, item: Item): Promise
   let lapsed = 0
   // Epoch 0 was never sold: there is nobody to wait for.
   if (epoch > 1) {
-    await parts.clock.sleep(parts.fenceMs + FENCE_MARGIN_MS)
+    await parts.clock.sleep(Math.max(parts.fenceMs, await parts.longestFenceMs()) + FENCE_MARGIN_MS)
     const drained = await parts.drain(item.id, epoch)
     if (drained === undefined) return undefined
     lapsed = drained.lapsed
@@ -45,14 +49,15 @@ export async function openWithoutGate(parts: OpenDoorParts, item: Item): Promise
   const door = doorFor(item, lapsed)
   if (!(await parts.orders.turn(item.id, epoch, door))) return undefined
   await faultPoint('door.turned')
-  if (item.homeDoor === 'gate' && lapsed > 0)
+  if (item.homeDoor === 'gate' && lapsed > 0) {
+    parts.meters.count('alarms', 'door_shut')
     parts.log.error(
       { alarm: 'door_shut', item: item.id, epoch, lapsed },
       'the gate is away, and a process that sold this item is gone without a word: what it told buyers last may be on the gate’s disk alone. ' +
         'Nobody sells the item until the gate is back. Bring it back with its data; or, if that is lost, open the ledger door ' +
         '(POST /api/admin/sales/{sale}/items/{item}/door), which may turn such a reservation into a refusal',
     )
-  else parts.log.warn({ item: item.id, epoch, door }, 'the item is sold without a gate')
+  } else parts.log.warn({ item: item.id, epoch, door }, 'the item is sold without a gate')
   return door
 }
 

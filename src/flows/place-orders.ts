@@ -120,7 +120,9 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
       const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (failures - 1)) * (0.5 + parts.random.next() / 2)
       troubles.set(item, { failures, untilMs: clock.elapsed() + pauseMs })
       work.again = false
-      log.warn({ item, failures, code: error.code, err: error }, 'reservations stay in the outbox; trying again')
+      // One line when it begins, and ever fewer while it lasts: a hundred items may be in the same trouble.
+      if (Number.isInteger(Math.log2(failures)))
+        log.warn({ item, failures, code: error.code, err: error }, 'reservations stay in the outbox; trying again')
     } finally {
       work.holds = 'nothing'
     }

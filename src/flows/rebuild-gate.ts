@@ -2,7 +2,7 @@
  * An item's place in the gate, built anew from the ledger under a new epoch. Steps, each a place where the process may die:
  *
  *   1 bump       the epoch goes up and the door is draining, in one update (E3): from here no older epoch is opened again
- *   2 fence      the gate calls every older epoch stale; wait `fenceMs`, so that no edge still trusts an older epoch (E2, E3)
+ *   2 fence      the gate calls every older epoch stale; wait the longest fence, so that no edge still trusts an older epoch (E2, E3)
  *   3 drain      with a gate elsewhere: what was acknowledged under older epochs reaches the ledger (E4)
  *   4 snapshot   under the item lock: available, live orders, every attempt's outcome; gate_epoch = ours (E5, E9); loaded page by page
  *   5 activate   only if no higher epoch was seen; then the gate must show what was loaded, or it is not opened
@@ -26,6 +26,8 @@ import type { Orders } from '../ledger/orders.ts'
 interface FarRebuild {
   /** Is it still this process's to do? Asked between the steps. */
   readonly mayGoOn: () => boolean
+  /** E2: so long edges may go on acknowledging under what they read before the bump, whatever this process is configured with. */
+  readonly longestFenceMs: () => Promise<number>
   /** E4. False: not ours any more, or it takes too long. */
   readonly drain: (item: ItemId, epoch: Epoch) => Promise<boolean>
   /** Between activation and opening: what must be ready, and what the ledger has said meanwhile. */
@@ -54,10 +56,11 @@ export async function rebuildGate(parts: RebuildParts, item: ItemId): Promise<Ep
   await faultPoint('rebuild.bumped')
 
   const sold = epoch > 1
-  if (sold && fenceMs > 0) {
+  const waitMs = sold ? Math.max(fenceMs, (await far?.longestFenceMs()) ?? 0) : 0
+  if (waitMs > 0) {
     // Early, so that little is reserved that must be drained; a gate that does not answer now is fenced after the wait.
     if ((await answerOf(() => gate.fence(item, epoch))) === 'stale') return undefined
-    await parts.clock.sleep(fenceMs + FENCE_MARGIN_MS)
+    await parts.clock.sleep(waitMs + FENCE_MARGIN_MS)
   }
   if (!(await emptied(parts, item, epoch, sold))) return undefined
   await faultPoint('rebuild.drained')

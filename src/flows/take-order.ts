@@ -54,11 +54,26 @@ export interface TakeOrderParts {
   readonly reserved?: TakeReservedParts
 }
 
+const ATTEMPTS_USED: Refusal = Object.freeze({ kind: 'attempts_used' })
+
 type Repeated = Extract<TakeOrderOutcome, { kind: 'same' | 'same_reserved' | 'busy' }>
 
 /** A gate elsewhere may find that it is a moment earlier than we thought: so often is the opening waited for once more. */
 const TOO_EARLY_MAX = 3
 const TOO_EARLY_MS = 5
+
+/**
+ * The gate's "no" without a promise, where it is in the process and would say so to whoever asked it now: nobody waits before this
+ * click, and nothing is on its way into the ledger. Undefined: take the order. A "no" that takes nothing needs no order id.
+ */
+export function refuseNow({ near }: Pick<TakeOrderParts, 'near'>, onSale: OnSale, click: Click): Refusal | undefined {
+  const { item, epoch, line, unsettled, current, skewed } = onSale
+  if (near.refusal === undefined || !current || skewed || unsettled.size > 0 || line.depth() > 0) return undefined
+  const refused = near.refusal(item.id, epoch, click)
+  if (refused !== 'not_enough') return refused && ATTEMPTS_USED
+  const left = near.lookNow(item.id)?.left
+  return left === undefined || left === 0 ? undefined : { kind: 'not_enough', left }
+}
 
 export async function takeOrder(parts: TakeOrderParts, onSale: OnSale, click: Click): Promise<TakeOrderOutcome> {
   const refused = await admissible(parts, onSale)

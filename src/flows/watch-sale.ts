@@ -20,8 +20,11 @@ interface ItemStanding {
   readonly line: number
   /** Reservations that the ledger has not confirmed yet. */
   readonly unsettled: number
-  /** selling: this process sells it; withdrawn: it did and is not sure any more; skewed: nobody knows what time it is; away: it does not. */
-  readonly selling: 'selling' | 'withdrawn' | 'skewed' | 'away'
+  /**
+   * selling: this process sells it; withdrawn: it did and is not sure any more; shut: nobody may, until the gate is back or an operator
+   * decides (E10); skewed: nobody knows what time it is; away: it does not.
+   */
+  readonly selling: 'selling' | 'withdrawn' | 'shut' | 'skewed' | 'away'
 }
 
 export interface SaleLook {
@@ -58,6 +61,7 @@ function standingsOf({ shelf }: WatchSaleParts, sale: Sale): readonly ItemStandi
 }
 
 export function sellingOf(onSale: OnSale): Exclude<ItemStanding['selling'], 'away'> {
-  if (!onSale.current) return 'withdrawn'
+  // An item that was never sold is behind a shut door too: it waits for its warm-up.
+  if (!onSale.current) return onSale.door === 'shut' && onSale.epoch > 0 ? 'shut' : 'withdrawn'
   return onSale.skewed ? 'skewed' : 'selling'
 }

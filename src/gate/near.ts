@@ -3,8 +3,10 @@
  * number. Nothing here takes, gives back or decides; the gate itself judges again when it is asked.
  */
 
-import type { BuyerId, ItemId } from '../domain/ids.ts'
-import type { Look } from './gate.ts'
+import type { BuyerId, Epoch, ItemId } from '../domain/ids.ts'
+import type { Ask, Look } from './gate.ts'
+
+type NearRefusal = 'attempts_used' | 'not_enough'
 
 export interface NearGate {
   /** The gate's clock: the one that judges the window. */
@@ -16,6 +18,11 @@ export interface NearGate {
   lookNow(item: ItemId): Look | undefined
   /** Has this buyer any attempt on the item, live or closed? Goes on answering from the last active epoch while the next one loads. */
   knows(item: ItemId, buyer: BuyerId): boolean
+  /**
+   * What this ask would be refused with if the gate were asked now; undefined where it would not be, or not for good: then ask. Only
+   * where nobody else can ask the gate meanwhile: what another process sees as refused might have come back.
+   */
+  refusal?(item: ItemId, epoch: Epoch, ask: Pick<Ask, 'buyer' | 'attempt' | 'quantity'>): NearRefusal | undefined
   /** Frees an item whose sale is over. Its epochs stay fenced: only a higher one can bring the item back. */
   drop(item: ItemId): void
 }

@@ -14,8 +14,8 @@ interface NodeLease {
 export type NodeKind = 'holding' | 'plain'
 
 export interface Nodes {
-  /** `nowMs` is the caller's wall clock, which its ids are made from. */
-  lease(holder: string, nowMs: number, kind: NodeKind): Promise<NodeLease>
+  /** `nowMs` is the caller's wall clock, which its ids are made from; `fenceMs` for how long it acknowledges after reading an epoch (E2). */
+  lease(holder: string, nowMs: number, kind: NodeKind, fenceMs?: number): Promise<NodeLease>
   /** Undefined: the lease lapsed and somebody else holds the id. One that lapsed and was not handed on stands again. */
   renew(node: number, holder: string, nowMs: number): Promise<number | undefined>
   /** Only for a process that holds nothing which is not in the ledger: it is settled. Whoever can't say so lets the lease lapse. */
@@ -31,6 +31,10 @@ export interface Nodes {
    * back, and are not settled: what they acknowledged last may not be in the ledger.
    */
   unconfirmed(item: ItemId, epoch: Epoch): Promise<{ readonly waiting: number; readonly lapsed: number }>
+  /** E2, E3: so long somebody may still acknowledge under an epoch that was bumped before this is asked. */
+  longestFenceMs(): Promise<number>
+  /** Holding processes: `live` have a lease; `unsettled` had one, and what they acknowledged last may not be in the ledger. */
+  holding(): Promise<{ readonly live: number; readonly unsettled: number }>
   /** Lapsed processes whose lease ended before this moment (by the ledger's clock) left nothing behind: everything they reserved is in the ledger. */
   settle(beforeMs: number): Promise<void>
 }

@@ -2,10 +2,13 @@ import { afterEach, expect, test } from 'bun:test'
 import { SignJWT } from 'jose'
 import { systemClock } from '../../src/base/clock.ts'
 import { Cluster } from '../harness/cluster.ts'
+import { persist } from '../harness/crowd.ts'
 import { Playground } from '../harness/playground.ts'
 import { Shop, type WireOrder } from '../harness/shop.ts'
 import { BUYER_JWT_SECRET } from '../harness/stampede.ts'
 import { until } from '../harness/until.ts'
+
+const NOT_AWAY = () => Promise.reject(new Error('an edge is away'))
 
 const playground = new Playground()
 afterEach(() => playground.undo())
@@ -47,7 +50,7 @@ test('several edges are one shop: ordered at one, watched at another, paid at a 
     return { status: response.status, body: (await response.json()) as Record<string, unknown> & Partial<WireOrder> }
   }
 
-  const told = await shop.order(await shop.ticket('ann', sale.id, item), 1)
+  const told = await persist(shop, await shop.ticket('ann', sale.id, item), 1, NOT_AWAY)
   if (!('order' in told.answer)) throw new Error(`ann was told ${told.answer.kind}`)
   const { id } = told.answer.order
   // Readable at once, wherever she looks.
@@ -70,8 +73,8 @@ test('several edges are one shop: ordered at one, watched at another, paid at a 
 
   // Asked again at every edge with the same ticket, sold out or not: the same order.
   const ticket = await shop.ticket('ben', sale.id, item)
-  const bens = await shop.order(ticket, 1)
-  const again = await Promise.all([one, two, three].map(url => new Shop(() => url).order(ticket, 1)))
+  const bens = await persist(shop, ticket, 1, NOT_AWAY)
+  const again = await Promise.all([one, two, three].map(url => persist(new Shop(() => url), ticket, 1, NOT_AWAY)))
   const ids = [bens, ...again].map(({ answer }) => ('order' in answer ? answer.order.id : answer.kind))
   expect(new Set(ids).size).toBe(1)
   const cancelled = await call('POST', `${three}/api/orders/${ids[0]}/cancel`, 'ben')

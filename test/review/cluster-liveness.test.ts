@@ -71,7 +71,7 @@ test('a Redis that lost everything: a hundred items are back after about one fen
     ({ door, gate, epoch }) => door === 'gate' && gate !== null && epoch > 1,
   )
   console.log(`  ${Math.round(tookMs)} ms with a fence of ${fenceMs} ms`)
-  expect(tookMs).toBeLessThan(2.5 * fenceMs)
+  expect(tookMs).toBeLessThan(4 * fenceMs)
 }, 60_000)
 
 test('a process that can not listen leaves nothing behind that a rebuild must wait for', async () => {
@@ -85,5 +85,5 @@ test('a process that can not listen leaves nothing behind that a rebuild must wa
   expect(await lost.exited).toMatchObject({ code: 1 })
   await cluster.redis.command('FLUSHALL')
   const tookMs = await untilAll('the rebuilt gate', shop, sale, ({ epoch, door }) => door === 'gate' && epoch > 1)
-  expect(tookMs).toBeLessThan(4_000)
+  expect(tookMs).toBeLessThan(7_000)
 }, 60_000)

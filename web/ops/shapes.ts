@@ -51,7 +51,7 @@ export interface Standing {
   readonly item: string
   readonly line: number
   readonly unsettled: number
-  readonly selling: 'selling' | 'withdrawn' | 'skewed' | 'away'
+  readonly selling: 'selling' | 'withdrawn' | 'shut' | 'skewed' | 'away'
 }
 
 export interface Sample {
@@ -72,6 +72,7 @@ export type TroubleCode =
   | 'inconsistent'
   | 'unsettled'
   | 'withdrawn'
+  | 'door_shut'
   | 'clock_skew'
   | 'refunds_stuck'
   | 'alarm'

@@ -175,7 +175,7 @@ export const ORDER_REFUNDED = {
   more: 'With "restock" its units are on sale again.',
   body: { schema: refundInput, example: { restock: true } },
   answers: { 200: { what: 'The order, closed/refunded.', body: wholeOrderAnswer, example: WHOLE_ORDER } },
-  problems: ['order_not_paid'],
+  problems: ['order_not_paid', 'not_placed'],
 } satisfies Call
 
 export const AUDIT_READ = {

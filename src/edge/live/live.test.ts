@@ -65,7 +65,7 @@ async function openSocket() {
     getBufferedAmount: () => 0,
   })
   const read = (n: number) => until(`read ${n}`, () => reads[n - 1])
-  return { news, told, read, reads, data }
+  return { live, news, told, read, reads, data }
 }
 
 test('a reservation is shown and told, and never again after the order it became', async () => {
@@ -89,4 +89,18 @@ test('what was missed is read anew, once for each socket however often it is sai
   await until('it was shown again', () => data.toldMeanwhile === undefined)
   expect(told).toEqual(['5 pending'])
   expect(reads).toHaveLength(2)
+})
+
+test('once it says good-bye nothing more is read, neither for those who wait for their orders nor for what was missed', async () => {
+  const { live, news, read, reads, data } = await openSocket()
+  const first = await read(1)
+  // Another socket of the same buyer waits behind the first read.
+  const waiting: LiveState = { ...data, toldMeanwhile: new Map() }
+  const socket = { send: () => 1, subscribe() {}, close() {}, terminate() {}, getBufferedAmount: () => 0 }
+  live.opened({ ...socket, data: waiting })
+  live.drain()
+  first.resolve([])
+  await until('nobody waits for orders', () => data.toldMeanwhile === undefined && waiting.toldMeanwhile === undefined)
+  news.missed()
+  expect(reads).toHaveLength(1)
 })

@@ -113,7 +113,9 @@ export function createLive(parts: LiveParts): Live {
   const reader = createBatcher<BuyerId, readonly (Order | Reservation)[]>({
     batchMax: READ_AT_ONCE_MAX,
     lineMax: socketsMax + 1,
-    run: buyers => Promise.all(buyers.map(buyer => read(buyer, ORDERS_SHOWN_MAX))),
+    // Who has left meanwhile is not read for; nor is anybody once we leave ourselves, and the ledger closes behind us.
+    run: buyers =>
+      Promise.all(buyers.map(buyer => (draining || !byBuyer.has(buyer) ? [] : read(buyer, ORDERS_SHOWN_MAX)))),
   })
 
   function refuse(why: Counted['sockets_refused'][number], answer: Response): Response {

@@ -12,6 +12,8 @@ import { createWatchtower, type Watchtower, type WatchtowerParts } from './watch
 
 interface OperationsParts extends WatchtowerParts {
   readonly operators: Operators
+  /** What sessions are signed with: the same at every edge. */
+  readonly sessionSecret: string
   readonly random: Random
   readonly secureCookies: boolean
   readonly trusts: (request: Request) => boolean
@@ -34,7 +36,14 @@ const SIGN_INS = { count: 10, windowMs: 60_000 }
 export function createOperations(parts: OperationsParts): Operations {
   const { clock, random, operators, trusts, near } = parts
   const tower = createWatchtower(parts)
-  const sessions = createOperatorSessions({ clock, random, trusts, secure: parts.secureCookies })
+  const sessions = createOperatorSessions({
+    secret: parts.sessionSecret,
+    operators,
+    clock,
+    random,
+    trusts,
+    secure: parts.secureCookies,
+  })
   const none = { perBuyer: undefined, perItem: undefined, total: undefined }
   const limits = createRateLimits({ ...none, perAddress: SIGN_INS, clock, random })
   return {

@@ -1,16 +1,24 @@
 import { expect, test } from 'bun:test'
+import { createOperators } from '../../admission/operator.ts'
 import type { Clock } from '../../base/clock.ts'
 import { systemRandom } from '../../base/random.ts'
 import { createOperatorSessions } from './operator-sessions.ts'
 
-function stage(secure = false) {
-  let ms = 0
+const SESSION_MS = 12 * 3600 * 1000
+const TOKENS = [
+  { name: 'ada', token: 'token-of-ada' },
+  { name: 'bob', token: 'token-of-bob' },
+]
+
+function stage({ secure = false, secret = 'the secret of all edges', tokens = TOKENS } = {}) {
+  let ms = 1_800_000_000_000
   const pass = (more: number) => {
     ms += more
   }
   const clock: Clock = { now: () => ms, elapsed: () => ms, sleep: async () => {} }
   const trusts = (request: Request) => request.headers.get('origin') !== 'https://elsewhere.example'
-  const sessions = createOperatorSessions({ clock, random: systemRandom, secure, trusts })
+  const operators = createOperators(tokens)
+  const sessions = createOperatorSessions({ secret, operators, clock, random: systemRandom, secure, trusts })
   return { sessions, pass }
 }
 
@@ -23,7 +31,7 @@ const FROM_PAGE = { 'x-stampede-ops': '1' }
 
 test('opens a session that only our own page can use to change something', () => {
   const { sessions } = stage()
-  const cookie = cookieOf(sessions.open('ada'))
+  const cookie = cookieOf(sessions.open('token-of-ada'))
   expect(sessions.operatorOf(asked('GET', cookie))).toBe('ada')
   expect(sessions.operatorOf(asked('POST', cookie, FROM_PAGE))).toBe('ada')
   expect(sessions.operatorOf(asked('POST', cookie))).toBeUndefined()
@@ -34,27 +42,77 @@ test('opens a session that only our own page can use to change something', () =>
 })
 
 test('keeps the cookie from scripts and other sites, and from plain HTTP where the shop has HTTPS', () => {
-  expect(stage().sessions.open('ada')).toMatch(
-    /^stampede_ops=[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict$/,
+  expect(stage().sessions.open('token-of-ada')).toMatch(
+    /^stampede_ops=[\w.-]+; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict$/,
   )
-  expect(stage(true).sessions.open('ada')).toEndWith('; Secure')
+  expect(stage({ secure: true }).sessions.open('token-of-ada')).toEndWith('; Secure')
 })
 
 test('ends a session when it is closed, and after its time', () => {
   const { sessions, pass } = stage()
-  const first = cookieOf(sessions.open('ada'))
-  const second = cookieOf(sessions.open('bob'))
+  const first = cookieOf(sessions.open('token-of-ada'))
+  const second = cookieOf(sessions.open('token-of-bob'))
   expect(sessions.close(asked('DELETE', first, FROM_PAGE))).toContain('Max-Age=0')
   expect(sessions.operatorOf(asked('GET', first))).toBeUndefined()
   expect(sessions.operatorOf(asked('GET', `x=1; ${first}; ${second}`))).toBe('bob')
-  pass(12 * 3600 * 1000)
+  pass(SESSION_MS)
   expect(sessions.operatorOf(asked('GET', second))).toBeUndefined()
 })
 
-test('keeps a bounded number, and lets the oldest go', () => {
+test('a session opened at one edge is good at every other, until its time is up', () => {
+  const [here, there] = [stage(), stage()]
+  const cookie = cookieOf(here.sessions.open('token-of-ada'))
+  expect(there.sessions.operatorOf(asked('GET', cookie))).toBe('ada')
+  expect(there.sessions.operatorOf(asked('POST', cookie, FROM_PAGE))).toBe('ada')
+  there.pass(SESSION_MS)
+  expect(there.sessions.operatorOf(asked('GET', cookie))).toBeUndefined()
+  expect(here.sessions.operatorOf(asked('GET', cookie))).toBe('ada')
+})
+
+test('a session ends with its token: changed, removed, or gone to another name', () => {
+  const cookie = cookieOf(stage().sessions.open('token-of-ada'))
+  const after = (tokens: typeof TOKENS) => stage({ tokens }).sessions.operatorOf(asked('GET', cookie))
+  const [, bob] = TOKENS
+  expect(after([{ name: 'ada', token: 'another' }, bob!])).toBeUndefined()
+  expect(after([bob!])).toBeUndefined()
+  expect(after([{ name: 'eve', token: 'token-of-ada' }, bob!])).toBeUndefined()
+  // A second token of hers, put beside the first, ends nothing.
+  expect(after([{ name: 'ada', token: 'another' }, ...TOKENS])).toBe('ada')
+})
+
+test('nothing of a session can be changed, and nobody without the secret can make one', () => {
   const { sessions } = stage()
-  const cookies = Array.from({ length: 1001 }, (_, i) => cookieOf(sessions.open(`operator-${i}`)))
-  expect(sessions.operatorOf(asked('GET', cookies[0] ?? ''))).toBeUndefined()
-  expect(sessions.operatorOf(asked('GET', cookies[1] ?? ''))).toBe('operator-1')
-  expect(sessions.operatorOf(asked('GET', cookies[1000] ?? ''))).toBe('operator-1000')
+  const cookie = cookieOf(sessions.open('token-of-ada'))
+  const [v = '', name = '', until = '', id = '', signature = ''] = cookie.slice('stampede_ops='.length).split('.')
+  const bob = Buffer.from('bob').toString('base64url')
+  const forged = [
+    [v, bob, until, id, signature],
+    [v, name, `${Number(until) + 1}`, id, signature],
+    [v, name, until, `${id.startsWith('A') ? 'B' : 'A'}${id.slice(1)}`, signature],
+    [v, name, until, id, 'A'.repeat(43)],
+    [v, name, until, id, ''],
+    [v, name, until, id],
+    [v, name, until, `${id}.${id}`, signature],
+    [],
+  ]
+  for (const parts of forged)
+    expect(sessions.operatorOf(asked('GET', `stampede_ops=${parts.join('.')}`)), parts.join('.')).toBeUndefined()
+  expect(stage({ secret: 'another' }).sessions.operatorOf(asked('GET', cookie))).toBeUndefined()
+  expect(sessions.operatorOf(asked('GET', cookie))).toBe('ada')
+})
+
+test('remembers a bounded number of ended sessions, and only of those that stood', () => {
+  const { sessions } = stage()
+  const opened = () => cookieOf(sessions.open('token-of-ada'))
+  const end = (cookie: string) => sessions.close(asked('DELETE', cookie, FROM_PAGE))
+  const first = opened()
+  end(first)
+  const elsewhere = stage({ secret: 'another' }).sessions
+  for (let i = 0; i < 1000; i++) end(cookieOf(elsewhere.open('token-of-ada')))
+  for (let i = 0; i < 999; i++) end(opened())
+  expect(sessions.operatorOf(asked('GET', first)), 'still remembered').toBeUndefined()
+  const last = opened()
+  end(last)
+  expect(sessions.operatorOf(asked('GET', last))).toBeUndefined()
+  expect(sessions.operatorOf(asked('GET', first)), 'the oldest of 1001 is forgotten').toBe('ada')
 })

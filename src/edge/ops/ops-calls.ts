@@ -19,6 +19,7 @@ export const troubleAnswer = z
       'inconsistent',
       'unsettled',
       'withdrawn',
+      'door_shut',
       'clock_skew',
       'refunds_stuck',
       'alarm',
@@ -45,7 +46,7 @@ export const watchAnswer = z
         item: id,
         line: count.meta({ description: 'Asks waiting before the gate.' }),
         unsettled: count.meta({ description: 'Reservations the ledger has not confirmed yet.' }),
-        selling: z.enum(['selling', 'withdrawn', 'skewed', 'away']),
+        selling: z.enum(['selling', 'withdrawn', 'shut', 'skewed', 'away']),
       }),
     ),
     funnel: z

@@ -13,6 +13,7 @@ type TroubleCode =
   | 'inconsistent'
   | 'unsettled'
   | 'withdrawn'
+  | 'door_shut'
   | 'clock_skew'
   | 'refunds_stuck'
   | 'alarm'
@@ -46,6 +47,7 @@ const WORST_FIRST: readonly TroubleCode[] = [
   'inconsistent',
   'ledger_away',
   'unready',
+  'door_shut',
   'clock_skew',
   'withdrawn',
   'unsettled',

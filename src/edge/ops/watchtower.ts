@@ -155,9 +155,11 @@ export function createWatchtower(parts: WatchtowerParts): Watchtower {
     const nowMs = parts.near.nowMs()
     for (const onSale of shelf.values()) {
       const where = { sale: onSale.sale.id, item: onSale.item.id, patienceMs: HICCUP_MS }
-      const open = !onSale.retired && nowMs >= onSale.sale.opensAtMs && nowMs < onSale.sale.closesAtMs
+      const ahead = !onSale.retired && onSale.sale.state !== 'over' && nowMs < onSale.sale.closesAtMs
+      const open = ahead && nowMs >= onSale.sale.opensAtMs
       const selling = sellingOf(onSale)
       if (selling === 'skewed') yield { ...where, code: 'clock_skew' }
+      if (selling === 'shut' && ahead) yield { ...where, code: 'door_shut' }
       if (selling === 'withdrawn' && open) yield { ...where, code: 'withdrawn' }
       if (onSale.unsettled.size > 0) yield { ...where, code: 'unsettled', count: onSale.unsettled.size }
     }

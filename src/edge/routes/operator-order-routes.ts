@@ -2,7 +2,8 @@
 
 import type { z } from 'zod'
 import { toRfc3339 } from '../../base/clock.ts'
-import type { Order } from '../../domain/order.ts'
+import type { Order, Reservation } from '../../domain/order.ts'
+import type { Acknowledged } from '../../flows/acknowledged.ts'
 import { type CloseParts, cancelOrder } from '../../flows/close-orders.ts'
 import { type RefundParts, refundOrder } from '../../flows/refund-order.ts'
 import type { LogLine, OperatorLog } from '../../ledger/log.ts'
@@ -25,6 +26,8 @@ interface OperatorOrderParts {
   readonly identity: Identity
   readonly close: CloseParts
   readonly refund: RefundParts
+  /** In a cluster: what this edge has told buyers and not seen in the ledger. Undefined behind a gate in the process. */
+  readonly reserved?: { readonly acknowledged: Pick<Acknowledged, 'find'> } | undefined
 }
 
 const PAGE_MAX = 1000
@@ -68,13 +71,24 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
     return json(await wireWhole(await find(idParam(exchange, 'id'))))
   }
 
-  async function find(id: string): Promise<Order> {
+  /** Of what is only reserved an operator sees what this edge has acknowledged; other edges know others. */
+  async function find(id: string): Promise<Order | Reservation> {
+    // Looked for before the ledger is read: what leaves this memory meanwhile is in the ledger then.
+    const acknowledged = parts.reserved?.acknowledged.find(id)
     const [order] = await parts.orders.find([id])
-    if (order === undefined) throw new ProblemError('not_found', 'There is no such order.')
-    return order
+    const found = order ?? acknowledged?.reservation
+    if (found === undefined) throw new ProblemError('not_found', 'There is no such order.')
+    return found
   }
 
-  async function wireWhole(order: Order): Promise<z.input<typeof wholeOrderAnswer>> {
+  async function findPlaced(id: string): Promise<Order> {
+    const found = await find(id)
+    if (found.state === 'reserved')
+      throw new ProblemError('not_placed', 'The order is reserved and not placed yet. Ask again in a moment.')
+    return found
+  }
+
+  async function wireWhole(order: Order | Reservation): Promise<z.input<typeof wholeOrderAnswer>> {
     const payments = await parts.payments.ofOrders([order.id])
     const lines = await parts.operatorLog.read({ after: '0', order: order.id, limit: PAGE_MAX })
     return { ...wireOrder(order), payments: payments.map(wirePayment), history: historyOf(order, lines) }
@@ -82,7 +96,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
 
   async function cancel(exchange: Exchange): Promise<Response> {
     const by = parts.identity.operator(exchange.request)
-    const before = await find(idParam(exchange, 'id'))
+    const before = await findPlaced(idParam(exchange, 'id'))
     const outcome = await cancelOrder(parts.close, before.id, () => true)
     if (outcome.kind === 'missing') throw new ProblemError('not_found', 'There is no such order.')
     if (outcome.kind === 'paid') throw new ProblemError('order_paid', 'The order is paid. Refund it instead.')
@@ -100,7 +114,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
 
   async function refund(exchange: Exchange): Promise<Response> {
     const by = parts.identity.operator(exchange.request)
-    const order = await find(idParam(exchange, 'id'))
+    const order = await findPlaced(idParam(exchange, 'id'))
     const { restock } = await readBody(exchange.request, ORDER_REFUNDED.body.schema)
     const outcome = await refundOrder(parts.refund, order, restock, by)
     if (outcome === 'not_paid') throw new ProblemError('order_not_paid')
@@ -129,17 +143,23 @@ function wireLine(line: LogLine): z.input<typeof logLineAnswer> {
 }
 
 /** What happened to an order, oldest first: its own times, and what operators did. */
-function historyOf(order: Order, lines: readonly LogLine[]): z.input<typeof wholeOrderAnswer>['history'] {
+function historyOf(order: Order | Reservation, lines: readonly LogLine[]): z.input<typeof wholeOrderAnswer>['history'] {
   const own = [
     { atMs: order.reservedAtMs, what: 'reserved' },
+    ...(order.state === 'reserved' ? [] : sincePlaced(order)),
+  ]
+  const byOperators = lines.map(line => ({ atMs: line.atMs, what: line.action, by: line.by }))
+  return [...own, ...byOperators]
+    .sort((a, b) => a.atMs - b.atMs)
+    .map(({ atMs, ...event }) => ({ at: toRfc3339(atMs), ...event }))
+}
+
+function sincePlaced(order: Order): readonly { readonly atMs: number; readonly what: string }[] {
+  return [
     { atMs: order.placedAtMs, what: order.reason === 'refused' ? 'refused' : 'placed' },
     ...(order.paidAtMs === undefined ? [] : [{ atMs: order.paidAtMs, what: 'paid' }]),
     ...(order.closedAtMs === undefined || order.reason === 'refused'
       ? []
       : [{ atMs: order.closedAtMs, what: `closed/${order.reason}` }]),
   ]
-  const byOperators = lines.map(line => ({ atMs: line.atMs, what: line.action, by: line.by }))
-  return [...own, ...byOperators]
-    .sort((a, b) => a.atMs - b.atMs)
-    .map(({ atMs, ...event }) => ({ at: toRfc3339(atMs), ...event }))
 }

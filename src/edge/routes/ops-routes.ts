@@ -66,9 +66,10 @@ export function opsRoutes(parts: OpsParts): readonly Route[] {
     const refused = parts.limits.admitAddress(parts.addressOf(request))
     if (refused !== undefined) return rateLimitedProblem(refused)
     const { token } = await readBody(request, signInInput)
-    const operator = parts.operators.verify(token.trim())
+    const given = token.trim()
+    const operator = parts.operators.verify(given)
     if (operator === undefined) throw new ProblemError('unauthenticated', 'This is not an operator token.')
-    return json({ operator }, 200, { ...UNCACHED, 'set-cookie': sessions.open(operator) })
+    return json({ operator }, 200, { ...UNCACHED, 'set-cookie': sessions.open(given) })
   }
 
   function signOut({ request }: Exchange): Response {

@@ -22,6 +22,7 @@ import {
 import { type Attempt, type Book, checkAttempt } from './book.ts'
 
 type Status = 'ok' | 'early' | 'over' | 'paused'
+type Wish = Pick<Ask, 'buyer' | 'attempt' | 'quantity'>
 
 export class ActiveEpoch {
   readonly #look: { -readonly [K in keyof Look]: Look[K] }
@@ -61,14 +62,25 @@ export class ActiveEpoch {
     const standing = this.#book.standing(ask.buyer, ask.attempt)
     if (standing !== undefined) return answer(standing.live ? 'same' : 'same_closed', standing)
     if (status !== 'ok') return refusal('not_now', ask)
-    if (ask.attempt > this.#attemptsMax) return refusal('attempts_used', ask)
-    if (ask.quantity > this.#look.left) return refusal('not_enough', ask)
+    const refused = this.#refuses(ask)
+    if (refused !== undefined) return refusal(refused, ask)
     if (this.#book.hasOrder(ask.order)) return refusal('foreign', ask)
 
     const taken = { order: ask.order, attempt: ask.attempt, quantity: ask.quantity, live: true, reservedAtMs: nowMs }
     this.#book.add(ask.buyer, taken)
     this.#look.left -= ask.quantity
     return answer('reserved', taken)
+  }
+
+  /** As `reserve` would refuse it, in a window that is open; undefined for everything else. */
+  refusal(nowMs: number, ask: Wish) {
+    if (this.#book.standing(ask.buyer, ask.attempt) !== undefined || this.#status(nowMs) !== 'ok') return undefined
+    return this.#refuses(ask)
+  }
+
+  #refuses({ attempt, quantity }: Wish): 'attempts_used' | 'not_enough' | undefined {
+    if (attempt > this.#attemptsMax) return 'attempts_used'
+    return quantity > this.#look.left ? 'not_enough' : undefined
   }
 
   release(releases: readonly Release[]): void {

@@ -100,6 +100,47 @@ describe('memory gate', () => {
     expect(gate.knows('another item', 'live')).toBe(false)
   })
 
+  test('a refusal told at once is the one that asking would have brought, and nothing else is told at once', async () => {
+    const wishes = ['live', 'closed', 'nobody'].flatMap(buyer =>
+      [1, 2, 3].flatMap(attempt => [1, 2, 3].map(quantity => ({ buyer, attempt, quantity }))),
+    )
+    const told = new Map<string, number>()
+    for (const nowMs of [999, 1_000, 2_000]) {
+      for (const state of ['open', 'paused', 'over'] as const) {
+        for (const wish of wishes) {
+          const { clock, gate } = await openAt(1_000)
+          await gate.change(item, 1, 1, 2)
+          await gate.reserve(item, 1, [ask('live', '1'), ask('closed', '2')])
+          await gate.release(item, 1, [{ order: '2', buyer: 'closed', attempt: 1, outcome: 'closed' }])
+          await gate.change(item, 1, 2, -1)
+          // By a gate that has not seen the opening: its clock never goes back.
+          const opensAtMs = nowMs < 1_000 ? 1_001 : 1_000
+          await gate.set(item, 1, state, opensAtMs, 2_000)
+          clock.nowMs = nowMs
+          const before = { ...gate.lookNow(item) }
+          const refusal = gate.refusal?.(item, 1, wish)
+          expect(gate.lookNow(item)).toMatchObject(before)
+          expect(gate.refusal?.(item, 2, wish), 'another epoch').toBeUndefined()
+          const reply = await gate.reserve(item, 1, [{ ...wish, order: '3', askedAtMs: 0 }])
+          const code = 'answers' in reply ? reply.answers[0]!.code : reply.status
+          const forGood = code === 'attempts_used' || code === 'not_enough'
+          expect(refusal, `${JSON.stringify(wish)} ${state} at ${nowMs}: ${code}`).toBe(forGood ? code : undefined)
+          told.set(code, (told.get(code) ?? 0) + 1)
+          await gate.fence(item, 2)
+          expect(gate.refusal?.(item, 1, wish), 'fenced').toBeUndefined()
+        }
+      }
+    }
+    expect([...told.keys()].sort()).toEqual([
+      'attempts_used',
+      'not_enough',
+      'not_now',
+      'reserved',
+      'same',
+      'same_closed',
+    ])
+  })
+
   test('a dropped item is gone, and only a higher epoch brings it back', async () => {
     const { gate } = await openAt(1_000)
     await gate.reserve(item, 1, [ask('a', '1')])

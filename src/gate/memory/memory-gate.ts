@@ -71,6 +71,10 @@ class MemoryGate implements Gate, NearGate, GateBooks {
     return this.#places.get(item)?.active?.knows(buyer) ?? false
   }
 
+  refusal(item: ItemId, epoch: Epoch, ask: Pick<Ask, 'buyer' | 'attempt' | 'quantity'>) {
+    return this.#selling(item, epoch)?.refusal(this.nowMs(), ask)
+  }
+
   drop(item: ItemId): void {
     const place = this.#places.get(item)
     if (place === undefined || (place.active === undefined && place.loading === undefined)) return

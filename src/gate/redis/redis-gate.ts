@@ -51,6 +51,8 @@ const OUTBOX_ENTRIES_MAX = 10_000
 const ASKS_MAX = 1_000
 const HOLDINGS_MAX = 5_000
 const HOLDINGS_PAGE = 1_000
+/** Clicks that may be repeated ones are asked about one by one. So many at a time: those who buy stand behind them. */
+const FINDS_AT_ONCE_MAX = 500
 
 interface RedisGateParts {
   readonly connection: RedisConnection
@@ -83,6 +85,7 @@ class RedisGate implements Gate, GateBooks {
   /** Epochs this process has begun (fenced or loaded), per item: a server that does not know of it is another one, or empty (E1). */
   readonly #begun = new Map<ItemId, Epoch>()
   #lastMs = 0
+  #finding = 0
 
   constructor({ connection, clockOffsetMs = () => 0, outboxEntriesMax = OUTBOX_ENTRIES_MAX }: RedisGateParts) {
     this.#connection = connection
@@ -143,11 +146,17 @@ class RedisGate implements Gate, GateBooks {
   async find(item: ItemId, buyer: BuyerId): Promise<FindReply> {
     checkItem(item)
     checkBuyer(buyer)
-    return unlessLost(async () => {
-      const [first, packed] = listOf(await this.#connection.run(this.#scripts.find, [gateKey(item)], [buyer]))
-      if (statusOf(first) === 'stale') return { status: 'stale' }
-      return { status: 'ok', holdings: holdingsFrom(buyer, textOf(packed)) }
-    })
+    if (this.#finding >= FINDS_AT_ONCE_MAX) return { status: 'unknown' }
+    this.#finding += 1
+    try {
+      return await unlessLost(async () => {
+        const [first, packed] = listOf(await this.#connection.run(this.#scripts.find, [gateKey(item)], [buyer]))
+        if (statusOf(first) === 'stale') return { status: 'stale' }
+        return { status: 'ok', holdings: holdingsFrom(buyer, textOf(packed)) }
+      })
+    } finally {
+      this.#finding -= 1
+    }
   }
 
   async *holdings(item: ItemId, epoch: Epoch): AsyncGenerator<readonly Holding[]> {

@@ -128,6 +128,8 @@ export async function makeData(
   if (parts.account) chownSync(unfinished, parts.account.uid, parts.account.gid)
   await runInitdb(realpathSync(unfinished), parts.programs, parts.account, parts.clock)
   renameSync(unfinished, finished)
+  // The program that a killed process had started may have gone on for a moment, in the folder that was removed above.
+  removeUnfinished(dataDir, parts.log)
   syncFolder(dataDir)
   return realpathSync(finished)
 }

@@ -1,6 +1,6 @@
 -- many_machines: what the ledger needs when edges, workers and keepers are processes of their own.
 -- In      the tables of 0001
--- Out     nodes.kind and nodes.settled, node_items, dead_letters; place_directly and refuse_order; place as it was, faster
+-- Out     nodes.kind, nodes.settled and nodes.fence_ms, node_items, dead_letters; place_directly and refuse_order; place as it was, faster
 --           place_directly  a batch that goes straight into the ledger, behind the door `ledger`. In: item, epoch, five parallel arrays in
 --                           arrival order (order id, buyer, attempt, quantity, reserved at in unix ms). Out: one row: status (ok | early |
 --                           over | paused | stale | no_item), what the placed ones share (sale, price, currency, placed_at, pay_by),
@@ -14,10 +14,12 @@
 -- Locks   the item row first, then orders
 
 -- holding: may hold reservations that are not in the ledger yet. settled: nothing it held can still be missing there.
--- A holder that knows nothing of this is `plain`, and holds nothing.
+-- A holder that knows nothing of this is `plain`, and holds nothing. fence_ms: for so long it acknowledges after it has last read an epoch
+-- (E2); whoever bumps waits for the longest.
 ALTER TABLE nodes
   ADD COLUMN kind text NOT NULL DEFAULT 'plain' CHECK (kind IN ('holding', 'plain')),
-  ADD COLUMN settled boolean NOT NULL DEFAULT true;
+  ADD COLUMN settled boolean NOT NULL DEFAULT true,
+  ADD COLUMN fence_ms int NOT NULL DEFAULT 0 CHECK (fence_ms >= 0);
 
 -- "This holder has seen this epoch of the item and holds nothing older."
 CREATE TABLE node_items (

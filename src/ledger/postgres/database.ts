@@ -2,6 +2,8 @@
  * The connection to PostgreSQL: a bounded pool, prepared statements out of `ledger/sql`, and faults with bounded retries.
  * Isolation is READ COMMITTED on purpose: every decision is taken under the item's row lock, and a stricter level would only add
  * aborts to retry. All statements that come through `run` are idempotent, so a retry after an unknown outcome is safe.
+ *
+ * States: open → closed. What is under way then is answered; whatever comes later (a retry too) hears the fault `stopping` at once.
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
@@ -72,7 +74,12 @@ export function createDatabase(options: DatabaseOptions): Database {
   })
   pool.on('error', options.onError)
   const statements = readStatements()
+  let closed: Promise<void> | undefined
 
+  const usePool = () => {
+    if (closed !== undefined) throw new Fault('stopping', 'the ledger is closed here', { retryable: true })
+    return pool
+  }
   const execute = async (on: Queryable, name: string, values: unknown[]) => {
     const text = statements.get(name)
     assert(text !== undefined, `there is no statement ${name}.sql`)
@@ -89,13 +96,15 @@ export function createDatabase(options: DatabaseOptions): Database {
         options.clock,
         options.random,
         RETRY,
-        () => execute(pool as Queryable, name, values),
-        error => error instanceof Fault && error.retryable,
+        async () => execute(usePool() as Queryable, name, values),
+        error => error instanceof Fault && error.retryable && closed === undefined,
       ),
     async transaction(work) {
-      const client = await pool.connect().catch((error: unknown) => {
-        throw toFault(error)
-      })
+      const client = await usePool()
+        .connect()
+        .catch((error: unknown) => {
+          throw toFault(error)
+        })
       let broken: Error | undefined
       // A client that is checked out reports its connection's death here; without a listener that would end the process.
       const onError = (error: Error) => {
@@ -127,14 +136,17 @@ export function createDatabase(options: DatabaseOptions): Database {
       return client
     },
     async warm(count) {
-      const opening = Array.from({ length: Math.min(count, options.poolMax) }, () => pool.connect())
+      const opening = Array.from({ length: Math.min(count, options.poolMax) }, () => usePool().connect())
       const opened = await Promise.allSettled(opening)
       for (const one of opened) if (one.status === 'fulfilled') one.value.release()
       const failed = opened.find(one => one.status === 'rejected')
       if (failed !== undefined) throw toFault(failed.reason)
     },
     stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
-    close: () => pool.end(),
+    close() {
+      closed ??= pool.end()
+      return closed
+    },
   }
 }
 

@@ -25,6 +25,8 @@ const RETRYABLE: Readonly<Record<string, Kind>> = {
   '57P01': AWAY, // admin_shutdown
   '57P02': AWAY, // crash_shutdown
   '57P05': AWAY, // idle_session_timeout
+  '25P03': AWAY, // idle_in_transaction_session_timeout: this process slept in the middle of one
+  '25P04': AWAY, // transaction_timeout
   '25006': AWAY, // read_only_sql_transaction: we reached a standby
   ECONNREFUSED: NOT_REACHED,
   ENOENT: NOT_REACHED,

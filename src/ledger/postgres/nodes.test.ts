@@ -178,6 +178,43 @@ describe('E10: who died unconfirmed is remembered', () => {
   })
 })
 
+describe('E2: the longest fence', () => {
+  test('is of whoever has a lease, or lapsed within its own fence; who gave back counts no more', async () => {
+    expect(await nodes.longestFenceMs()).toBe(0)
+    const short = await nodes.lease('short', NOW_MS, 'holding', 4_000)
+    const long = await nodes.lease('long', NOW_MS, 'holding', 90_000)
+    await nodes.lease('keeper', NOW_MS, 'plain')
+    expect(await nodes.longestFenceMs()).toBe(90_000)
+    // Cut off from the ledger: it trusts what it read last until its own fence has passed.
+    await lapse(long.node)
+    expect(await nodes.longestFenceMs()).toBe(90_000)
+    await ledger.sql("UPDATE nodes SET lease_until = now() - interval '91 seconds' WHERE id = $1", [long.node])
+    expect(await nodes.longestFenceMs()).toBe(4_000)
+    await nodes.giveBack(short.node, 'short', NOW_MS)
+    expect(await nodes.longestFenceMs()).toBe(0)
+  })
+
+  test('is the present holder’s of an id', async () => {
+    const { node } = await nodes.lease('first', NOW_MS, 'holding', 90_000)
+    await nodes.giveBack(node, 'first', NOW_MS)
+    expect((await nodes.lease('second', NOW_MS + 1, 'holding', 2_000)).node).toBe(node)
+    expect(await nodes.longestFenceMs()).toBe(2_000)
+  })
+})
+
+test('a process that would sell alone sees who of a cluster is alive, and who went without a word', async () => {
+  expect(await nodes.holding()).toEqual({ live: 0, unsettled: 0 })
+  const edge = await nodes.lease('edge', NOW_MS, 'holding')
+  const worker = await nodes.lease('worker', NOW_MS, 'holding')
+  await nodes.lease('alone', NOW_MS, 'plain')
+  expect(await nodes.holding()).toEqual({ live: 2, unsettled: 0 })
+  await nodes.giveBack(worker.node, 'worker', NOW_MS)
+  await lapse(edge.node)
+  expect(await nodes.holding()).toEqual({ live: 0, unsettled: 1 })
+  await nodes.settle((await ledger.sales.now()) + 1_000)
+  expect(await nodes.holding()).toEqual({ live: 0, unsettled: 0 })
+})
+
 test('a lease is as long as it was asked for', async () => {
   const short = createNodes(ledger.database, { leaseMs: 10_000 })
   const { node, untilMs } = await short.lease('edge', NOW_MS, 'holding')

@@ -23,9 +23,9 @@ function placesPassed(holder: string, tries: number): number {
 
 export function createNodes(database: Database, { leaseMs = LEASE_MS }: { readonly leaseMs?: number } = {}): Nodes {
   return {
-    async lease(holder, nowMs, kind) {
+    async lease(holder, nowMs, kind, fenceMs = 0) {
       for (let i = 0; i < TRIES_MAX; i += 1) {
-        const [row] = await database.run('lease_node', [holder, nowMs, leaseMs, placesPassed(holder, i), kind])
+        const [row] = await database.run('lease_node', [holder, nowMs, leaseMs, placesPassed(holder, i), kind, fenceMs])
         if (row !== undefined)
           return { node: number(row, 'id'), fromMs: number(row, 'from_ms'), untilMs: number(row, 'until_ms') }
       }
@@ -54,6 +54,16 @@ export function createNodes(database: Database, { leaseMs = LEASE_MS }: { readon
       const [row] = await database.run('unconfirmed_nodes', [item, epoch])
       assert(row !== undefined, 'unconfirmed_nodes answered no row')
       return { waiting: number(row, 'waiting'), lapsed: number(row, 'lapsed') }
+    },
+    async longestFenceMs() {
+      const [row] = await database.run('longest_fence', [])
+      assert(row !== undefined, 'longest_fence answered no row')
+      return number(row, 'ms')
+    },
+    async holding() {
+      const [row] = await database.run('holding_nodes', [])
+      assert(row !== undefined, 'holding_nodes answered no row')
+      return { live: number(row, 'live'), unsettled: number(row, 'unsettled') }
     },
     async settle(beforeMs) {
       await database.run('settle_nodes', [Math.trunc(beforeMs)])

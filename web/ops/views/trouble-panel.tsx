@@ -69,7 +69,7 @@ function Line({ trouble }: { readonly trouble: Trouble }) {
         {sale !== undefined && (
           <a href={`/ops/sales/${sale.id}`} dir="auto">
             {sale.name}
-            {item !== undefined && sale.items.length > 1 && ` · ${item.name}`}
+            {item !== undefined && (sale.items.length > 1 || trouble.code === 'door_shut') && ` · ${item.name}`}
           </a>
         )}
       </p>

@@ -111,6 +111,12 @@ export const en = {
       title: () => 'An item is off sale and is being rebuilt',
       advice: 'It comes back by itself. If it does not within a minute, press “Warm now”.',
     },
+    door_shut: {
+      title: () => 'An item’s door is shut: nobody sells it',
+      advice:
+        'It does not open by itself while Redis is away. Bring Redis back with its data: the item is on sale again soon after. If that data is lost, ' +
+        'let the ledger sell it: POST /api/admin/sales/{sale}/items/{item}/door with {"door":"ledger"}. That may turn what a buyer was told last into a refusal.',
+    },
     unsettled: {
       title: (_, count) => `${count} reservations wait for the ledger`,
       advice: 'They settle by themselves when the ledger answers. If it does, reconcile.',
@@ -203,6 +209,7 @@ export const en = {
   selling: {
     selling: 'selling',
     withdrawn: 'being rebuilt',
+    shut: 'shut: not sold',
     skewed: 'clock skew',
     away: 'not here',
   } as Readonly<Record<string, string>>,

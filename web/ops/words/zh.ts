@@ -83,6 +83,12 @@ export const zh: Words = {
       title: () => '有商品暂时下架，正在重建',
       advice: '它会自动恢复。如果一分钟内没有恢复，请点“立即预热”。',
     },
+    door_shut: {
+      title: () => '有商品的门已关闭：没有任何一方在出售',
+      advice:
+        'Redis 未恢复时它不会自动打开。请连同数据一起恢复 Redis，商品随后会重新出售。如果数据已经丢失，可以改由账本出售：' +
+        'POST /api/admin/sales/{sale}/items/{item}/door，内容为 {"door":"ledger"}。这可能使某位买家最后得到的预留变成拒绝。',
+    },
     unsettled: {
       title: (_, count) => `${count} 个预留正在等待账本`,
       advice: '账本应答后会自动落账。如果账本正常，请对账。',
@@ -170,7 +176,7 @@ export const zh: Words = {
   onTheWay: '在途',
   closed: '已关闭订单',
   notAtGate: '不在闸门',
-  selling: { selling: '销售中', withdrawn: '重建中', skewed: '时钟偏差', away: '不在这里' },
+  selling: { selling: '销售中', withdrawn: '重建中', shut: '已关门，停售', skewed: '时钟偏差', away: '不在这里' },
   here: '在此服务器',
   changeStock: '调整库存',
 

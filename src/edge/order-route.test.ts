@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'bun:test'
+import { createRateLimits } from '../admission/rate-limits.ts'
+import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
+import { createBatcher } from '../base/batcher.ts'
+import { nextTurn, systemClock } from '../base/clock.ts'
+import { type Counted, type CountFamily, noMeters } from '../base/meters.ts'
+import { systemRandom } from '../base/random.ts'
+import type { Order } from '../domain/order.ts'
+import { decideBatch } from '../flows/decide-batch.ts'
+import type { Decision, OnSale } from '../flows/on-sale.ts'
+import { createOpening } from '../flows/opening.ts'
+import type { TakeOrderParts } from '../flows/take-order.ts'
+import type { Ask } from '../gate/gate.ts'
+import { createMemoryGate } from '../gate/memory/memory-gate.ts'
+import type { NearGate } from '../gate/near.ts'
+import type { Orders } from '../ledger/orders.ts'
+import { createOrderRoute } from './order-route.ts'
+
+const SALE = '7'
+const ITEM = '71'
+const HOUR_MS = 3_600_000
+const tickets = createTicketOffice(parseTicketKeys('test:0123456789abcdef0123456789abcdef'))
+
+/**
+ * One item behind a gate in the process: 3 pieces, 2 attempts each. `live` and `closed` have an order; two pieces are left. The ledger
+ * places whatever it is given, when the test lets it.
+ * @param near how the edge sees the gate: with or without the verb that refuses at once
+ */
+async function openShop(near: 'refuses' | 'asks') {
+  const clock = systemClock
+  const gate = createMemoryGate({ clock })
+  const opensAtMs = clock.now() - HOUR_MS
+  const closesAtMs = clock.now() + HOUR_MS
+  const window = { state: 'open', opensAtMs, closesAtMs } as const
+  await gate.activate(ITEM, 1, { left: 3, held: 0, buyers: 0, attemptsMax: 2, changeNo: 0, ...window })
+  const gone = (buyer: string, order: string): Ask => ({ buyer, order, attempt: 1, quantity: 1, askedAtMs: 0 })
+  await gate.reserve(ITEM, 1, [gone('live', '1'), gone('closed', '2')])
+  await gate.release(ITEM, 1, [{ order: '2', buyer: 'closed', attempt: 1, outcome: 'closed' }])
+
+  const rows = new Map<string, Order>()
+  const row = (id: string, buyer: string, attempt: number, quantity: number): Order => ({
+    id,
+    sale: SALE,
+    item: ITEM,
+    buyer,
+    attempt,
+    quantity,
+    price: { amount: 100, currency: 'CNY' },
+    state: 'pending',
+    reason: undefined,
+    supersededBy: undefined,
+    epoch: 1,
+    reservedAtMs: opensAtMs,
+    placedAtMs: opensAtMs,
+    payByMs: closesAtMs,
+    paidAtMs: undefined,
+    closedAtMs: undefined,
+    version: 1,
+  })
+  rows.set('1', row('1', 'live', 1, 1))
+  rows.set('2', row('2', 'closed', 1, 1))
+  const ledger = { held: undefined as Promise<void> | undefined }
+  const orders = {
+    async place(_item, _epoch, _acknowledged, asks) {
+      await ledger.held
+      const placings = asks.map(({ order, buyer, attempt, quantity }) => {
+        rows.set(order, row(order, buyer, attempt, quantity))
+        return { verdict: 'placed' as const, order: rows.get(order)! }
+      })
+      return { status: 'ok', available: 0, placings }
+    },
+    async findByAttempt(_item, buyer, attempt) {
+      return [...rows.values()].find(one => one.buyer === buyer && one.attempt === attempt)
+    },
+  } as Pick<Orders, 'place' | 'findByAttempt'> as Orders
+  const counted: string[] = []
+  const meters = {
+    ...noMeters,
+    count<F extends CountFamily>(family: F, which: Counted[F][number]) {
+      if (family === 'order_asks') counted.push(which)
+    },
+  }
+  const decide = { gate, orders, clock, meters, log: { debug() {}, info() {}, warn() {}, error() {} } }
+  const parts = { ...decide, news: { orderChanged() {} }, onStale() {}, alarm() {} }
+  const onSale = {
+    sale: { id: SALE, state: 'ready', opensAtMs, closesAtMs },
+    item: { id: ITEM, quantityMax: 3 },
+    epoch: 1,
+    unsettled: new Map(),
+    placing: 0,
+    current: true,
+    skewed: false,
+    retired: false,
+    line: createBatcher<Ask, Decision>({
+      batchMax: 100,
+      lineMax: 100,
+      defer: nextTurn,
+      run: asks => decideBatch(parts, onSale, asks),
+    }),
+  } as unknown as OnSale
+  const seen: NearGate =
+    near === 'refuses'
+      ? gate
+      : {
+          nowMs: () => gate.nowMs(),
+          lookNow: item => gate.lookNow(item),
+          knows: (item, buyer) => gate.knows(item, buyer),
+          drop: item => gate.drop(item),
+        }
+  let ids = 100
+  const take: TakeOrderParts = {
+    gate,
+    near: seen,
+    orders,
+    ids: { next: () => String(++ids) },
+    clock,
+    meters,
+    opening: createOpening(clock, 10),
+    finder: createBatcher({ batchMax: 10, lineMax: 10, run: async wanted => wanted.map(id => rows.get(id)) }),
+  }
+  const none = { perAddress: undefined, perBuyer: undefined, perItem: undefined, total: undefined }
+  const route = createOrderRoute({
+    shelf: new Map([[ITEM, onSale]]),
+    take,
+    tickets,
+    catalog: undefined as never,
+    limits: createRateLimits({ ...none, clock, random: systemRandom }),
+    addressOf: () => 'here',
+  })
+  const set = (state: 'open' | 'paused' | 'over') => gate.set(ITEM, 1, state, opensAtMs, closesAtMs)
+  const ask = (buyer: string, attempt: number, quantity: number) => {
+    const claims = { sale: SALE, item: ITEM, buyer, attempt, notBeforeMs: 0, expiresAtMs: closesAtMs }
+    const body = quantity === 1 ? {} : { body: JSON.stringify({ quantity }) }
+    const headers: Record<string, string> = { authorization: `Bearer ${tickets.issue(claims)}` }
+    if (quantity !== 1) headers['content-length'] = String(JSON.stringify({ quantity }).length)
+    return route(new Request(`http://here/${SALE}`, { method: 'POST', headers, ...body }), SALE, ITEM)
+  }
+  return { gate, onSale, ledger, counted, set, ask }
+}
+
+type Shop = Awaited<ReturnType<typeof openShop>>
+
+async function shown(answer: Response | Promise<Response>) {
+  const response = await answer
+  const body = (await response.json()) as Record<string, unknown>
+  return { status: response.status, headers: Object.fromEntries(response.headers), body }
+}
+
+const WISHES = ['live', 'closed', 'nobody'].flatMap(buyer =>
+  [1, 2, 3].flatMap(attempt => [1, 2, 3].map(quantity => ({ buyer, attempt, quantity }))),
+)
+
+describe('a refusal that is known at once', () => {
+  const states: Record<string, (shop: Shop) => unknown> = {
+    open: () => {},
+    paused: shop => shop.set('paused'),
+    over: shop => shop.set('over'),
+    'sold out': shop => shop.gate.change(ITEM, 1, 1, -3),
+    'not current': shop => Object.assign(shop.onSale, { current: false }),
+    skewed: shop => Object.assign(shop.onSale, { skewed: true }),
+    'under another epoch': shop => shop.gate.fence(ITEM, 2),
+    unsettled: shop =>
+      shop.onSale.unsettled.set('9', { order: '9', buyer: 'x', attempt: 1, quantity: 1, reservedAtMs: 0 }),
+  }
+  for (const [name, bring] of Object.entries(states)) {
+    test(`is what waiting for the gate would have brought: ${name}`, async () => {
+      for (const { buyer, attempt, quantity } of WISHES) {
+        const [quick, slow] = (await Promise.all((['refuses', 'asks'] as const).map(openShop))) as [Shop, Shop]
+        const answers = []
+        for (const shop of [quick, slow]) {
+          await bring(shop)
+          const { status, headers, body } = await shown(shop.ask(buyer, attempt, quantity))
+          const { reservedAt, placedAt, payBy, ...same } = body
+          const times = [reservedAt, placedAt, payBy].map(time => typeof time)
+          answers.push({ status, headers, same, times, counted: shop.counted, left: shop.gate.lookNow(ITEM)?.left })
+        }
+        expect(answers[0], `${buyer}, attempt ${attempt}, ${quantity} pieces`).toEqual(answers[1]!)
+      }
+    })
+  }
+
+  test('costs no promise, takes nothing and is counted; a gate elsewhere is always asked', async () => {
+    const shop = await openShop('refuses')
+    const refused = shop.ask('nobody', 3, 1)
+    expect(refused).toBeInstanceOf(Response)
+    expect(await shown(refused)).toMatchObject({ status: 409, body: { code: 'attempts_used' } })
+    expect(shop.counted).toEqual(['attempts_used'])
+    expect(shop.gate.lookNow(ITEM)).toMatchObject({ left: 2, held: 1, version: 3 })
+    expect((await openShop('asks')).ask('nobody', 3, 1)).toBeInstanceOf(Promise)
+    expect(await shown(shop.ask('nobody', 1, 3))).toMatchObject({ status: 409, body: { code: 'not_enough', left: 2 } })
+  })
+
+  test("is not told past somebody who waits: the buyer's own earlier click comes first", async () => {
+    const shop = await openShop('refuses')
+    const first = shop.ask('nobody', 1, 1)
+    await Promise.resolve()
+    await Promise.resolve()
+    expect(shop.onSale.line.depth()).toBe(1)
+    const second = shop.ask('nobody', 3, 1)
+    expect(second).toBeInstanceOf(Promise)
+    const [placed, same] = await Promise.all([shown(first), shown(second)])
+    expect([placed.status, same.status]).toEqual([201, 200])
+    expect(same.body.id).toBe(placed.body.id)
+  })
+})
