@@ -46,7 +46,10 @@ export interface BenchCase {
   readonly what: string
   /** Reference → the ratios to it that the project aims at. */
   readonly aims: Readonly<Record<string, Aim>>
-  readonly needsNginx?: true
+  /** Programs that npm does not bring. */
+  readonly needs?: readonly ('nginx' | 'redis-server')[]
+  /** Not part of what runs without arguments. */
+  readonly onlyWhenNamed?: true
   prepare(stage: Stage): Promise<PreparedCase>
 }
 

@@ -27,6 +27,11 @@ export function onServerCore(command: readonly string[]): readonly [string, ...s
   return [program!, ...args]
 }
 
+/** Puts a program that runs already, with all its threads, on the server's core. */
+export function placeServer(pid: number): void {
+  if (canPin) spawnSync('taskset', ['-a', '-c', '-p', SERVER_CORE, String(pid)])
+}
+
 /** Where PostgreSQL runs: beside the server, or wherever the scheduler likes. */
 export type Placement = 'server core' | 'any core'
 

@@ -1,8 +1,9 @@
 /**
  * `npm run bench`: every figure a ratio against a reference in the same run. No arguments needed; under five minutes. With `--all` also
- * memory and growth, some minutes more.
+ * memory, growth and the gate in Redis, some minutes more.
  *
- *     npm run bench -- [--all] [--out FOLDER] [--only NAME] [--rounds N] [--seconds S] [--connections N]
+ *     npm run bench -- [NAME] [--all] [--out FOLDER] [--rounds N] [--seconds S] [--connections N]
+ *     npm run bench -- redis
  *     npm run bench -- compare A.json B.json
  *
  * Exit codes: 0, 1 when something failed or a promise was broken under load, 2 usage. Speed never decides about it.
@@ -17,6 +18,8 @@ import { ensureServers } from '../test/servers.ts'
 import type { BenchCase, Stage, Survey, SurveyResult } from './bench-case.ts'
 import { clickToRow } from './cases/click-to-row.ts'
 import { placedOrders } from './cases/placed-orders.ts'
+import { redisGate } from './cases/redis-gate.ts'
+import { redisPlaced } from './cases/redis-placed.ts'
 import { refused } from './cases/refused.ts'
 import { soldOut, soldOutWithoutTicket } from './cases/sold-out.ts'
 import { canPin, pinLoad } from './cores.ts'
@@ -29,7 +32,15 @@ import { drawGrowth } from './surveys/growth-picture.ts'
 import { memory } from './surveys/memory.ts'
 
 /** Refusals first: the hundreds of thousands of orders that the other cases leave in the server's memory cost them about 2 µs each. */
-const CASES: readonly BenchCase[] = [soldOut, soldOutWithoutTicket, refused, ...placedOrders, ...clickToRow]
+const CASES: readonly BenchCase[] = [
+  soldOut,
+  soldOutWithoutTicket,
+  refused,
+  ...placedOrders,
+  ...clickToRow,
+  ...redisGate,
+  redisPlaced,
+]
 /** The most crowded last. */
 const SURVEYS: readonly Survey[] = [memory, growthOverItems, growthOverBuyers]
 const WARM_UP_MS_MAX = 1_000
@@ -48,10 +59,11 @@ interface Wishes {
 async function bench(wishes: Wishes): Promise<number> {
   const say = (line: string) => console.log(line)
   const { rounds, seconds, connections, only = '' } = wishes
-  const chosen = CASES.filter(one => one.name.includes(only))
+  const named = only !== '' || wishes.all
+  const chosen = CASES.filter(one => one.name.includes(only) && (named || one.onlyWhenNamed !== true))
   const surveyed = wishes.all ? SURVEYS.filter(one => one.name.includes(only)) : []
   if (chosen.length + surveyed.length === 0) throw new Error(`no case has "${only}" in its name`)
-  if (chosen.some(one => one.needsNginx)) ensureServers(['nginx'], say)
+  ensureServers([...new Set(chosen.flatMap(one => one.needs ?? []))], say)
   const beganAt = systemClock.elapsed()
   const at = new Date(systemClock.now()).toISOString()
   pinLoad()
@@ -109,15 +121,16 @@ function count(text: string): number {
 
 const program = new Command('bench')
   .description('measure Stampede beside references, in the same run')
-  .option('--all', 'memory and growth too', false)
+  .option('--all', 'memory, growth and the gate in Redis too', false)
   .option('--out <folder>', 'where the dated JSON goes', join(tmpdir(), 'stampede-bench'))
-  .option('--only <name>', 'only cases whose name holds this')
+  .argument('[name]', 'only cases whose name holds this')
+  .option('--only <name>', 'the same')
   .option('--rounds <n>', 'rounds per case', count, 5)
   .option('--seconds <s>', 'length of a round', count, 1)
   .option('--connections <n>', 'connections of the load where the case does not say', count, 64)
   .exitOverride(error => process.exit(error.exitCode === 0 ? 0 : 2))
-  .action(async (wishes: Wishes) => {
-    process.exitCode = await bench(wishes)
+  .action(async (name: string | undefined, wishes: Wishes) => {
+    process.exitCode = await bench(name === undefined ? wishes : { ...wishes, only: name })
   })
 program
   .command('compare <a> <b>')

@@ -117,7 +117,7 @@ export async function compare(pathA: string, pathB: string): Promise<string> {
       const after = figures(twin)
       for (const [figure, value] of Object.entries(before)) {
         const now = after[figure]
-        if (value === undefined || now === undefined) continue
+        if (!isFigure(value) || !isFigure(now)) continue
         rows.push([one.name, standing.name, figure, value.toPrecision(4), now.toPrecision(4), (now / value).toFixed(3)])
       }
     }
@@ -126,12 +126,17 @@ export async function compare(pathA: string, pathB: string): Promise<string> {
     const other = b.surveys?.find(({ name }) => name === one.name)
     for (const { group, at, unit, value } of one.figures) {
       const twin = other?.figures.find(figure => figure.group === group && figure.at === at)
-      if (twin === undefined) continue
+      if (!isFigure(value) || !isFigure(twin?.value)) continue
       const ratio = (twin.value / value).toFixed(3)
       rows.push([`${one.name}: ${group}`, at, unit, value.toPrecision(4), twin.value.toPrecision(4), ratio])
     }
   }
   return columns(rows)
+}
+
+/** What could not be measured (a round too short for the kernel's ticks) is nothing in the file. */
+function isFigure(value: number | null | undefined): value is number {
+  return typeof value === 'number'
 }
 
 function figures(standing: Standing): Record<string, number | undefined> {

@@ -22,9 +22,10 @@ function folder(): string {
 test('every case and survey of the bench runs for a blink: a table, a report, no promise broken; speed does not count', () => {
   const out = folder()
   const run = bench('--all', '--rounds', '1', '--seconds', '0.1', '--out', out)
-  expect({ status: run.status, failed: run.stdout.match(/^FAILED .*$/gm) }, run.stderr).toEqual({
+  expect({ status: run.status, failed: run.stdout.match(/^FAILED .*$/gm), stderr: run.stderr }).toEqual({
     status: 0,
     failed: null,
+    stderr: '',
   })
   const [json = '', page = ''] = ['.json', '.html'].map(end => readdirSync(out).find(name => name.endsWith(end)) ?? '')
   const report = JSON.parse(readFileSync(join(out, json), 'utf8'))
@@ -32,11 +33,16 @@ test('every case and survey of the bench runs for a blink: a table, a report, no
     report.cases
   expect(cases.map(one => one.name).filter(name => !run.stdout.includes(`\n${name}  `))).toEqual([])
   expect(cases.flatMap(one => one.standings.slice(1)).every(one => (one.ratio?.median ?? 0) > 0)).toBe(true)
-  const placed = cases.filter(one => one.name.startsWith('placed'))
+  const placed = cases.filter(one => /^placed, [0-9]+ connections/.test(one.name))
   expect(placed.map(one => one.standings.map(({ name, oversold }) => `${name} ${oversold}`))).toEqual(
     placed.map(() => ['stampede 0', 'pessimistic 0', 'optimistic 0', 'guarded 0']),
   )
   expect(placed).toHaveLength(4)
+  const redis = cases.filter(one => one.name.includes('redis'))
+  expect(redis.map(one => one.standings.map(({ name }) => name))).toEqual([
+    ...Array.from({ length: 4 }, () => ['batches', 'one by one', 'bare']),
+    ['on redis', 'in the process'],
+  ])
   expect(report.surveys.map((one: { name: string }) => one.name)).toEqual([
     'memory',
     'growth over items',
@@ -45,12 +51,15 @@ test('every case and survey of the bench runs for a blink: a table, a report, no
   expect(readFileSync(join(out, page), 'utf8')).toContain('<svg')
 
   const same = bench('compare', join(out, json), join(out, json))
+  expect([same.status, same.stderr]).toEqual([0, ''])
   expect(same.stdout.split('\n').length).toBeGreaterThan(20)
   expect(same.stdout.match(/ [0-9.]+$/gm)?.every(ratio => ratio.trim() === '1.000')).toBe(true)
 }, 180_000)
 
 test('the bench refuses what it does not know in one line', () => {
-  const unknown = bench('--only', 'no such case')
-  expect([unknown.status, unknown.stderr]).toEqual([1, 'bench: no case has "no such case" in its name\n'])
+  for (const name of [['--only', 'no such case'], ['no such case']]) {
+    const unknown = bench(...name)
+    expect([unknown.status, unknown.stderr]).toEqual([1, 'bench: no case has "no such case" in its name\n'])
+  }
   expect(bench('--rounds', '0').status).not.toBe(0)
 })

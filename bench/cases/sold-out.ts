@@ -20,7 +20,7 @@ export const soldOut: BenchCase = {
   name: 'sold-out',
   what: 'orders for a sold-out item, each with a valid ticket, beside a bare Bun.serve constant and an nginx constant',
   aims: AIMS,
-  needsNginx: true,
+  needs: ['nginx'],
   prepare: stage => prepare(stage, true),
 }
 
@@ -28,7 +28,7 @@ export const soldOutWithoutTicket: BenchCase = {
   name: 'sold-out, no ticket',
   what: 'orders for a sold-out item without a ticket, beside a bare Bun.serve constant and an nginx constant',
   aims: AIMS,
-  needsNginx: true,
+  needs: ['nginx'],
   prepare: stage => prepare(stage, false),
 }
 

@@ -1,9 +1,14 @@
-/** The real thing, as an operator would run it: `stampede serve` with its embedded PostgreSQL in a folder of its own. */
+/**
+ * The real thing, as an operator would run it: `stampede serve` with its embedded PostgreSQL in a folder of its own; or the one process of
+ * a very small cluster, with its gate in Redis, and a database of its own in the PostgreSQL of another.
+ */
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pg from 'pg'
 import { createTicketOffice, parseTicketKeys, type TicketOffice } from '../../src/admission/ticket.ts'
+import { connectionTo } from '../../src/ledger/embedded/postmaster.ts'
 import type { Target } from '../../src/rehearsal/client/connection.ts'
 import { type ConstantAnswer, startChild } from './child.ts'
 
@@ -48,7 +53,27 @@ const TICKET_KEYS = 'bench:a-secret-only-for-the-bench'
 export const BUYER_JWT_SECRET = 'a-buyer-secret-only-for-the-bench-0123456789'
 const HOUR_MS = 3_600_000
 
-export async function startStampede(nowMs: () => number): Promise<Stampede> {
+interface Elsewhere {
+  readonly redisUrl: string
+  readonly postgres: Stampede['postgres']
+}
+
+let databases = 0
+
+/** The address of a new, empty database. It goes with the PostgreSQL it is in. */
+async function makeDatabase(socketFolder: string): Promise<string> {
+  const connection = connectionTo(socketFolder)
+  const client = new pg.Client({ ...connection })
+  const name = `bench_${++databases}`
+  await client.connect()
+  await client.query(`CREATE DATABASE ${name}`)
+  await client.end()
+  const { user, port, host } = connection
+  return `postgres://${user}@localhost:${port}/${name}?host=${encodeURIComponent(host)}`
+}
+
+export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere): Promise<Stampede> {
+  const databaseUrl = elsewhere && (await makeDatabase(elsewhere.postgres.socketFolder))
   const dataDir = await mkdtemp(join(tmpdir(), 'stampede-bench-data-'))
   const child = await startChild('../../src/main.ts', ['serve'], {
     PORT: '0',
@@ -61,6 +86,8 @@ export async function startStampede(nowMs: () => number): Promise<Stampede> {
     // On, as in a real sale, and never reached: every buyer comes from one address here.
     RATE_PER_ADDRESS: '100000000/1s',
     RATE_PER_BUYER: '5/1s',
+    ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
+    ...(elsewhere !== undefined && { REDIS_URL: elsewhere.redisUrl, ROLES: 'all' }),
   }).catch(async (error: unknown) => {
     await rm(dataDir, { recursive: true, force: true })
     throw error
@@ -95,13 +122,13 @@ export async function startStampede(nowMs: () => number): Promise<Stampede> {
   }
 
   try {
-    const lines = (await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')
+    const postgres = elsewhere?.postgres ?? (await embeddedIn(dataDir))
     return {
       pid: child.pid,
       target: child.target,
       tickets: createTicketOffice(parseTicketKeys(TICKET_KEYS)),
       ticketKeys: TICKET_KEYS,
-      postgres: { pid: Number(lines[0]), socketFolder: lines[4]! },
+      postgres,
       openSale: async item => (await openSaleOf(1, item))[0]!,
       openSaleOf,
       async audit(on) {
@@ -124,4 +151,9 @@ export async function startStampede(nowMs: () => number): Promise<Stampede> {
     await stop()
     throw error
   }
+}
+
+async function embeddedIn(dataDir: string): Promise<Stampede['postgres']> {
+  const lines = (await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')
+  return { pid: Number(lines[0]), socketFolder: lines[4]! }
 }

@@ -27,8 +27,8 @@ export interface Strategies {
   stop(): Promise<void>
 }
 
-/** Together they stay within PostgreSQL's connections; 32 was never the best. */
-const POOL_SIZES = [1, 2, 4, 8, 16]
+/** All of one strategy's at once, beside those chosen for the others and the server's own, stay within PostgreSQL's connections. */
+const POOL_SIZES = [1, 2, 4, 8]
 /** When nothing is to be tried. */
 const POOL_SIZE_USUAL = 2
 const TRY_PASSES = 2

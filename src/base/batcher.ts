@@ -44,6 +44,8 @@ interface Batch<Ask, Answer> {
 
 /** At most so many turns between two batches; fewer when as many are back as were answered. */
 const TURNS_BETWEEN_MAX = 4
+/** A batch this full is not held back: what a call costs by itself is spread thin enough, and those in it only wait. */
+const FULL_ENOUGH = 64
 
 export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>): Batcher<Ask, Answer> {
   const { batchMax, lineMax, run, defer = queueMicrotask } = options
@@ -94,7 +96,7 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
       depth -= batch.asks.length
       if (batch.asks.length > batchPeak) batchPeak = batch.asks.length
       await runBatch(batch)
-      const all = Math.min(batchMax, depth + batch.asks.length)
+      const all = Math.min(batchMax, FULL_ENOUGH, depth + batch.asks.length)
       for (let turns = 0; turns < turnsMax && depth < all; turns++) await turn()
     }
     idle = true

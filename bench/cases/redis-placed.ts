@@ -1,0 +1,99 @@
+/**
+ * What a gate outside the process costs in the end: orders placed per second by one process that is edge, worker and keeper at once, on
+ * Redis with `appendfsync always`, beside the same process with the gate inside, both on the same PostgreSQL, each in a database of its
+ * own. A buyer who is told "reserved" counts as well: the row must be there when the outbox is empty, and all rows are counted then.
+ */
+
+import type { BenchCase, Contestant, PreparedCase, Stage } from '../bench-case.ts'
+import { ACKNOWLEDGED, buyersOf, Heard } from '../client/buyers.ts'
+import { placePostgres } from '../cores.ts'
+import { startBenchRedis } from '../servers/redis.ts'
+import { type ItemOnSale, type Stampede, startStampede } from '../servers/stampede.ts'
+
+const UNITS = 10_000_000
+const TICKETS_PER_SECOND = 50_000
+const HOUR_MS = 3_600_000
+const QUIET_MS_MAX = 20_000
+const LOOK_EVERY_MS = 100
+
+export const redisPlaced: BenchCase = {
+  name: 'placed over redis, PostgreSQL on any core',
+  what: 'orders acknowledged by one process with its gate in Redis, beside one with the gate inside',
+  aims: {},
+  needs: ['redis-server'],
+  onlyWhenNamed: true,
+  prepare,
+}
+
+async function prepare(stage: Stage): Promise<PreparedCase> {
+  const { clock, connections, stampede } = stage
+  placePostgres(stampede.postgres.pid, 'any core')
+  const redis = await startBenchRedis('always')
+  let cluster: Stampede | undefined
+  const close = async () => {
+    await cluster?.stop()
+    await redis.stop()
+  }
+  try {
+    cluster = await startStampede(() => clock.now(), { redisUrl: redis.url, postgres: stampede.postgres })
+    const sides = [
+      { name: 'on redis', server: cluster, on: await cluster.openSale({ units: UNITS }), heard: new Heard() },
+      { name: 'in the process', server: stampede, on: await stampede.openSale({ units: UNITS }), heard: new Heard() },
+    ]
+    for (const side of sides) side.heard.placed += await firstOrder(stage, side.server, side.on)
+    const [subject, ...references] = sides.map(
+      ({ name, server, on, heard }): Contestant =>
+        buyersOf({
+          name,
+          serverPid: server.pid,
+          target: server.target,
+          stampede: server,
+          clock,
+          connections,
+          items: [on],
+          ticketsPerSecond: TICKETS_PER_SECOND,
+          heard,
+        }),
+    )
+    return {
+      subject: subject!,
+      references,
+      settings: { redisFolder: redis.folder },
+      async check() {
+        const violations: string[] = []
+        for (const { name, server, on, heard } of sides) {
+          violations.push(...heard.unexpected)
+          const pending = await pendingWhenQuiet(stage, server, on)
+          if (pending !== heard.placed) violations.push(`${name}: ${heard.placed} were acknowledged, ${pending} rows`)
+        }
+        return { violations }
+      },
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** An edge of a cluster hears of a sale a moment after it was published: until then it says "busy". */
+async function firstOrder({ clock }: Stage, server: Stampede, on: ItemOnSale): Promise<1> {
+  const claims = { ...on, buyer: 'the-first', attempt: 1, notBeforeMs: 0, expiresAtMs: clock.now() + HOUR_MS }
+  const lateMs = clock.elapsed() + QUIET_MS_MAX
+  for (;;) {
+    const { status, body } = await server.ask(on, server.tickets.issue(claims))
+    if (ACKNOWLEDGED.includes(status)) return 1
+    if (clock.elapsed() > lateMs) throw new Error(`nothing could be ordered: ${status} ${body}`)
+    await clock.sleep(LOOK_EVERY_MS)
+  }
+}
+
+/** Rows, once the books agree; those that are still on their way then are missing. */
+async function pendingWhenQuiet({ clock }: Stage, server: Stampede, on: ItemOnSale): Promise<number> {
+  const lateMs = clock.elapsed() + QUIET_MS_MAX
+  for (;;) {
+    const { consistent, pending, available, gate } = await server.audit(on)
+    if ((consistent && gate?.left === available) || clock.elapsed() > lateMs) return pending
+    await clock.sleep(LOOK_EVERY_MS)
+  }
+}

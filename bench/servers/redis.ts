@@ -1,0 +1,66 @@
+/**
+ * A real Redis on the server's core, with its files in a folder of its own on a disk: `appendfsync always` costs nothing in memory.
+ * Where the folder for temporary files is memory, another one is taken; if there is none, the report says so.
+ */
+
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '../../src/base/clock.ts'
+import { type Durability, openRedis, type RedisConnection } from '../../src/gate/redis/connection.ts'
+import { Playground } from '../../test/harness/playground.ts'
+import { startRedis } from '../../test/harness/redis.ts'
+import { until } from '../../test/harness/until.ts'
+import { placeServer } from '../cores.ts'
+
+export type Fsync = 'always' | 'no'
+
+export interface Redis {
+  readonly pid: number
+  readonly port: number
+  readonly url: string
+  /** Where its files lie, and on what. */
+  readonly folder: string
+  readonly connection: RedisConnection
+  stop(): Promise<void>
+}
+
+/** How Linux calls a file system that is memory. */
+const TMPFS = 0x01021994
+const FOLDERS = [tmpdir(), '/var/tmp', process.cwd()]
+
+export async function startBenchRedis(fsync: Fsync): Promise<Redis> {
+  const playground = new Playground()
+  try {
+    const base = FOLDERS.find(folder => !isMemory(folder)) ?? tmpdir()
+    const dir = mkdtempSync(join(base, 'stampede-bench-redis-'))
+    playground.onUndo(() => rmSync(dir, { recursive: true, force: true }))
+    const server = await startRedis(playground, { dir, config: [`appendfsync ${fsync}`] })
+    placeServer(server.pid)
+    const { port, url, pid } = server
+    const durability: Durability = fsync === 'always' ? 'disk' : 'memory'
+    const log = { debug() {}, info() {}, warn() {}, error() {} }
+    const connection = openRedis({ url, clock: systemClock, log, durability, replicas: 0 })
+    playground.onUndo(() => connection.close())
+    await until('a connection to Redis', () => connection.connected())
+    const folder = `${base} (${isMemory(base) ? 'memory: its disk was not measured' : fileSystemOf(base)})`
+    return { pid, port, url, folder, connection, stop: () => playground.undo() }
+  } catch (error) {
+    await playground.undo()
+    throw error
+  }
+}
+
+function isMemory(folder: string): boolean {
+  try {
+    return statfsSync(folder).type === TMPFS
+  } catch {
+    return true
+  }
+}
+
+function fileSystemOf(folder: string): string {
+  const { stdout } = spawnSync('df', ['--output=fstype', folder], { encoding: 'utf8' })
+  return stdout?.trim().split('\n').at(-1) ?? 'unknown'
+}
