@@ -130,7 +130,8 @@ test('a holder that is stopped loses the right within seconds, and is told so be
   expect(tookMs).toBeLessThan(TAKEN_OVER_MS)
   expect(lines).toEqual(['holds'])
   child.kill('SIGCONT')
-  await until('it knows', () => lines.includes('lost'))
-  expect(lines[1], 'what a flow is told first').toBe('holds not')
+  await until('it knows', () => lines.includes('lost') && lines.includes('holds not'))
+  // Which of the two comes first is chance; that a flow was told "holds" in between would be a defect.
+  expect(lines.filter(line => line === 'holds')).toHaveLength(1)
   expect(one.holds()).toBe(true)
 }, 30_000)
