@@ -3,6 +3,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+/** Calls of buyers that have one effect however often they arrive. */
+const REPEATABLE = '^/api/(sales/[0-9]+/items/[0-9]+/(ticket|orders)|orders/[0-9]+/(cancel|payment))$'
+
 export function writeNginxFiles(prefix: string, port: number, edgePorts: readonly number[]) {
   mkdirSync(join(prefix, 'temp'), { recursive: true })
   const config = join(prefix, 'nginx.conf')
@@ -30,18 +33,22 @@ ${edges}
   }
   server {
     listen 127.0.0.1:${port} backlog=4096;
-    location / {
+    proxy_http_version 1.1;
+    proxy_set_header Host $http_host;
+    proxy_set_header Connection $connection_upgrade;
+    proxy_set_header Upgrade $http_upgrade;
+    proxy_set_header X-Forwarded-For $remote_addr;
+    proxy_connect_timeout 2s;
+    proxy_read_timeout 75s;
+    proxy_next_upstream_tries 2;
+    # The same ticket twice is the same order: what buyers send may be sent again to another edge when the first has gone away.
+    location ~ ${REPEATABLE} {
+      proxy_next_upstream error timeout non_idempotent;
       proxy_pass http://edges;
-      proxy_http_version 1.1;
-      proxy_set_header Host $http_host;
-      proxy_set_header Connection $connection_upgrade;
-      proxy_set_header Upgrade $http_upgrade;
-      proxy_set_header X-Forwarded-For $remote_addr;
-      proxy_connect_timeout 2s;
-      proxy_read_timeout 75s;
-      # An order that may have reached an edge is not sent to another by nginx: the buyer asks again, with the same ticket.
+    }
+    location / {
       proxy_next_upstream error timeout;
-      proxy_next_upstream_tries 2;
+      proxy_pass http://edges;
     }
   }
 }

@@ -1,46 +1,12 @@
 import { afterEach, describe, test } from 'bun:test'
-import { systemClock } from '../../src/base/clock.ts'
-import { Cluster } from '../harness/cluster.ts'
-import { meanwhile } from '../harness/crowd.ts'
 import { Playground } from '../harness/playground.ts'
-import { until, within } from '../harness/until.ts'
-import { Stage } from './stage.ts'
-
-const UNITS = 200
-const BUYERS = 230
-const SOON_MS = 120_000
-/** Longer than the fence, the lease of a node, of an outbox and of the keeper's right. */
-const ASLEEP_MS = 14_000
+import { sleepThrough } from './sleepers-cases.ts'
 
 const playground = new Playground()
 afterEach(() => playground.undo())
 
 describe('a part is stopped for longer than every lease, and Redis is restarted meanwhile; when it wakes it does nothing under an old epoch:', () => {
-  for (const role of ['edge', 'worker', 'keeper'] as const) {
-    test(role, async () => {
-      const cluster = await Cluster.start(playground, { edges: 2, workers: 2, keepers: 2 })
-      const stage = await Stage.set(cluster, { units: UNITS, buyers: BUYERS, atATime: 8 })
-      const before = (await stage.shop.audit(stage.sale.id))[0]!.epoch
-      const buying = meanwhile(stage.everybodyBuys())
-      await within('a tenth of it sold', SOON_MS, stage.shop.placed(UNITS / 10))
-      const sleeper = cluster.of(role)[0]!
-      sleeper.freeze()
-      const wakeAtMs = systemClock.elapsed() + ASLEEP_MS
-      cluster.passOver(sleeper)
-      await cluster.redis.kill()
-      await cluster.redis.start()
-      await until(
-        'a gate under a new epoch',
-        async () => {
-          const [line] = await stage.shop.audit(stage.sale.id).catch(() => [])
-          return line !== undefined && line.epoch > before && line.door === 'gate'
-        },
-        SOON_MS,
-      )
-      await systemClock.sleep(wakeAtMs - systemClock.elapsed())
-      sleeper.wake()
-      cluster.passOver(undefined)
-      await stage.judge(await within('everybody has an answer', SOON_MS, buying))
-    }, 300_000)
+  for (const role of ['edge', 'keeper'] as const) {
+    test(role, () => sleepThrough(playground, role), 300_000)
   }
 })

@@ -1,7 +1,7 @@
 /**
  * A real nginx before several edges, as a shop would run it: one worker, connections to the edges kept open, WebSockets passed on,
- * X-Forwarded-For. A request that reached an edge is never sent to another one unless its method is idempotent; one whose edge could not
- * be reached is. The list of edges can be changed while it runs, without losing a request (new settings, then SIGHUP).
+ * X-Forwarded-For. A request that reached an edge is sent to another one only if its method is idempotent, or if it is a buyer's call
+ * that has one effect however often it arrives; one whose edge could not be reached always is. The list of edges can be changed while it runs, without losing a request (new settings, then SIGHUP).
  * It listens on loopback, on a port of its own, writes only into its own folder, and is gone when the playground is undone.
  */
 
@@ -20,6 +20,9 @@ const PORTS_TRIED_MAX = 5
 const READY_MS_MAX = 10_000
 /** Says which settings are in force: nothing of the edges is behind it. */
 const GENERATION_PATH = '/.nginx/generation'
+
+/** Calls of buyers that have one effect however often they arrive. */
+const REPEATABLE = '^/api/(sales/[0-9]+/items/[0-9]+/(ticket|orders)|orders/[0-9]+/(cancel|payment))$'
 
 /** Where an edge listens: `host:port`, or the port on loopback. */
 type Upstream = number | string
@@ -154,19 +157,24 @@ http {
   server {
     listen ${HOST}:${port} backlog=16384;
     location = ${GENERATION_PATH} { keepalive_timeout 0; return 200 '${generation}'; }
-    location / {
+    proxy_http_version 1.1;
+    proxy_set_header Host $http_host;
+    proxy_set_header Upgrade $http_upgrade;
+    proxy_set_header Connection $connection_wanted;
+    proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+    proxy_set_header X-Forwarded-Proto $scheme;
+    proxy_connect_timeout 1s;
+    proxy_read_timeout 60s;
+    proxy_buffering off;
+    proxy_next_upstream_tries ${Math.max(2, servers.length)};
+    # The same ticket twice is the same order: what buyers send may be sent again to another edge.
+    location ~ ${REPEATABLE} {
+      proxy_next_upstream error timeout non_idempotent;
       proxy_pass http://edges;
-      proxy_http_version 1.1;
-      proxy_set_header Host $http_host;
-      proxy_set_header Upgrade $http_upgrade;
-      proxy_set_header Connection $connection_wanted;
-      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
-      proxy_set_header X-Forwarded-Proto $scheme;
+    }
+    location / {
       proxy_next_upstream error timeout;
-      proxy_next_upstream_tries ${Math.max(2, servers.length)};
-      proxy_connect_timeout 1s;
-      proxy_read_timeout 60s;
-      proxy_buffering off;
+      proxy_pass http://edges;
     }
   }
 }
