@@ -216,7 +216,8 @@ async function main(args: readonly string[]): Promise<void> {
   const results: (Counts & { name: string; ms: number })[] = []
   try {
     if (files.some(file => /^test\/(page|ops)\//.test(file))) ensureServers(['chromium', 'fonts-noto-cjk'], say)
-    if (files.some(file => /cluster|redis|nginx/.test(file))) ensureServers(['redis-server', 'nginx', 'faketime'], say)
+    if (files.some(file => /cluster|redis|nginx/.test(file)))
+      ensureServers(['redis-server', 'nginx', 'openssl', 'faketime'], say)
   } catch (error) {
     say(error instanceof Error ? error.message : String(error))
     results.push({ name: 'servers', ms: 0, passed: 0, failed: 1 })

@@ -13,6 +13,7 @@ const SERVERS = {
   'fonts-noto-cjk': '/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc',
   'redis-server': '/usr/bin/redis-server',
   nginx: '/usr/sbin/nginx',
+  openssl: '/usr/bin/openssl',
   faketime: '/usr/bin/faketime',
 } as const
 

@@ -2,6 +2,7 @@
  * `stampede doctor`: are the parts there, and set as they must be? One line for each thing looked at, and for each finding what to do.
  * Changes nothing that is in use: an embedded PostgreSQL that does not run is started for a moment, on its own data, or on a new folder
  * under the temporary one when there is no data yet. Exit code 1 when something keeps a sale from being safe.
+ * With `--plan` it looks at nothing and says what to run (`doctor-plan.ts`).
  */
 
 import type { Command } from 'commander'
@@ -10,16 +11,22 @@ import { systemClock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import { checkLedger } from './doctor-ledger.ts'
 import { checkDisk, checkOpenFiles, checkRuntime, checkSecrets } from './doctor-machine.ts'
+import { explainPlan, readPlan } from './doctor-plan.ts'
 import { checkRedis } from './doctor-redis.ts'
 import type { Finding } from './finding.ts'
-import { print, printJson, table } from './table.ts'
+import { card, print, printJson, table } from './table.ts'
 
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
     .description('look whether everything is there and set as it must be, and say what to do')
+    .option('--plan <numbers...>', 'units and buyers of a sale: say what to run for it, and look at nothing')
     .option('--json', 'for machines')
-    .action(async (options: { json?: boolean }) => {
+    .action(async (options: { plan?: readonly string[]; json?: boolean }) => {
+      if (options.plan !== undefined) {
+        const plan = readPlan(options.plan)
+        return options.json ? printJson(plan) : print(card(explainPlan(plan)))
+      }
       const findings = await examine()
       const bad = findings.filter(finding => finding.state === 'bad')
       if (options.json) await printJson({ healthy: bad.length === 0, findings })

@@ -1,0 +1,103 @@
+/**
+ * `stampede doctor --plan UNITS BUYERS`: what to run for such a sale. Looks at nothing on this machine. Reckons with the two rates that
+ * docs/performance.md has (a test compares them) and with bounds that stand in the code; what nobody has measured it says so. Takes the worst case:
+ * one item, everybody presses in the same second, everybody wants one piece. The page behind it is docs/choosing.md.
+ */
+
+import { ConfigError } from '../app/config.ts'
+import { LINE_MAX } from '../app/selling.ts'
+import { wholeNumber } from './number.ts'
+
+/** Of one process on one core, PostgreSQL on the same one. */
+const MEASURED = { refusedPerSecond: 79_392, placedPerSecond: 15_682 } as const
+/** A judgement, not a measurement: whoever must wait longer for any answer gives up, so the crowd is spread over several edges. */
+const PATIENCE_S = 3
+/** One may die. */
+const SPARE = 1
+const COUNT_MAX = 1_000_000_000
+
+interface Plan {
+  readonly units: number
+  readonly buyers: number
+  readonly way: 'one process' | 'many machines around one Redis'
+  /** How long one process on one core would need to answer everybody. */
+  readonly oneProcessSeconds: number
+  /** For many machines. */
+  readonly edges: number
+  readonly workers: 2
+  readonly keepers: 2
+}
+
+function planSale(units: number, buyers: number): Plan {
+  const orders = Math.min(units, buyers)
+  const seconds = orders / MEASURED.placedPerSecond + (buyers - orders) / MEASURED.refusedPerSecond
+  return {
+    units,
+    buyers,
+    way: seconds <= PATIENCE_S ? 'one process' : 'many machines around one Redis',
+    oneProcessSeconds: Math.ceil(seconds * 10) / 10,
+    edges: Math.ceil(seconds / PATIENCE_S) + SPARE,
+    workers: 2,
+    keepers: 2,
+  }
+}
+
+export function readPlan(numbers: readonly string[]): Plan {
+  const [units, buyers] = numbers.map(wholeNumber('--plan'))
+  if (numbers.length !== 2 || units === undefined || buyers === undefined)
+    throw new ConfigError('--plan: say how many units and how many buyers, like --plan 1000 100000')
+  for (const count of [units, buyers])
+    if (count < 1 || count > COUNT_MAX) throw new ConfigError(`--plan: ${count} must lie between 1 and ${COUNT_MAX}`)
+  return planSale(units, buyers)
+}
+
+/** A line for each thing to know. */
+export function explainPlan(plan: Plan): readonly (readonly [string, string])[] {
+  const { units, buyers, edges, workers, keepers } = plan
+  const orders = Math.min(units, buyers)
+  const cluster = `${edges} edges, ${workers} workers, ${keepers} keepers, nginx, one Redis, one PostgreSQL`
+  const alone = plan.way === 'one process'
+  return [
+    [
+      'sale',
+      `${shown(buyers)} buyers for ${shown(units)} units: ${shown(orders)} orders, ${shown(buyers - orders)} told "no"`,
+    ],
+    ['run', alone ? 'one process with the gate in it: "npm start", or with a PostgreSQL of yours' : cluster],
+    [
+      'why',
+      `one process on one core answers all of them in about ${plan.oneProcessSeconds} s if they press in the same second (measured: ${shown(MEASURED.refusedPerSecond)} refusals or ${shown(MEASURED.placedPerSecond)} orders a second, docs/performance.md)`,
+    ],
+    ...(buyers > LINE_MAX
+      ? [
+          [
+            'line',
+            `${shown(LINE_MAX)} clicks wait for an item at each process; who comes beyond that before it is sold out hears "busy" and asks again`,
+          ] as const,
+        ]
+      : []),
+    [
+      'survives',
+      alone
+        ? 'the death of the process, with every order that was told; nobody sells until it is back'
+        : 'the death of any process and of Redis while it sells; orders also the machine of PostgreSQL, with a synchronous standby',
+    ],
+    alone
+      ? ['instead', `if the sale must go on when a process dies: ${cluster}`]
+      : [
+          'unknown',
+          'what one Redis bears on your machine: "npm run bench -- redis". Stock sharded over a Redis Cluster is not built',
+        ],
+    ...(buyers <= units
+      ? [
+          [
+            'ledger',
+            'nobody has to be refused: in a cluster the item may live behind the door "ledger", whether Redis is there or not',
+          ] as const,
+        ]
+      : []),
+    ['try', `stampede rehearse --units ${units} --buyers ${buyers} --within 1s`],
+    ['more', 'docs/choosing.md'],
+  ]
+}
+
+const shown = (count: number): string => count.toLocaleString('en-US')

@@ -1,0 +1,83 @@
+import { expect, test } from 'bun:test'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { LINE_MAX } from '../src/app/selling.ts'
+
+const ROOT = resolve(import.meta.dirname, '..')
+
+/** With nothing in the environment: a plan is for a machine that is not there yet. */
+function plan(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['src/main.ts', 'doctor', '--plan', ...args], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, PORT: 'a setting that no server would start with' },
+  })
+  return { code: status, out: stdout, err: stderr }
+}
+
+/** Median per second of a row in the table of docs/performance.md. */
+function measured(row: string): number {
+  const form = new RegExp(`^${row} +stampede +(\\d+) \\[`, 'm')
+  return Number(form.exec(readFileSync(join(ROOT, 'docs/performance.md'), 'utf8'))?.[1])
+}
+
+test('a crowd that one process answers in time gets one process, with what it survives and how to try it', () => {
+  const { code, out, err } = plan('1000', '100000')
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(out).toMatch(/^sale +100,000 buyers for 1,000 units: 1,000 orders, 99,000 told "no"$/m)
+  expect(out).toMatch(/^run +one process/m)
+  expect(out).toMatch(/^survives +the death of the process/m)
+  expect(out).toMatch(/^instead .* 2 edges, 2 workers, 2 keepers/m)
+  expect(out).toContain('stampede rehearse --units 1000 --buyers 100000 --within 1s')
+  expect(out).toContain(`${LINE_MAX.toLocaleString('en-US')} clicks wait`)
+  expect(out.split('\n').length).toBeLessThanOrEqual(10)
+})
+
+test('a larger crowd gets a cluster, more edges the larger it is, and hears what is not built', () => {
+  const edges = (units: string, buyers: string) => {
+    const { way, edges } = JSON.parse(plan(units, buyers, '--json').out) as { way: string; edges: number }
+    expect(way).toBe('many machines around one Redis')
+    return edges
+  }
+  const some = edges('1000', '500000')
+  expect(some).toBeGreaterThanOrEqual(2)
+  expect(edges('1000', '5000000')).toBeGreaterThan(some)
+  // Orders cost more than refusals.
+  expect(edges('500000', '500000')).toBeGreaterThan(some)
+  const { out } = plan('1000', '500000')
+  expect(out).toMatch(/^run +\d+ edges, 2 workers, 2 keepers/m)
+  expect(out).toContain('not built')
+})
+
+test('where nobody is refused, the ledger alone will do', () => {
+  expect(plan('500', '200').out).toMatch(/^ledger /m)
+  expect(plan('500', '501').out).not.toMatch(/^ledger /m)
+})
+
+test('it reckons with the figures that docs/performance.md has, and with no others', () => {
+  const refused = measured('sold-out')
+  const placed = measured('placed, PostgreSQL on the server core')
+  const { out } = plan('1', '1')
+  expect(out).toContain(
+    `${refused.toLocaleString('en-US')} refusals or ${placed.toLocaleString('en-US')} orders a second`,
+  )
+  const choosing = readFileSync(join(ROOT, 'docs/choosing.md'), 'utf8')
+  for (const figure of [refused, placed]) expect(choosing).toContain(figure.toLocaleString('en-US'))
+  const { oneProcessSeconds } = JSON.parse(plan('1000000', '3000000', '--json').out) as { oneProcessSeconds: number }
+  expect(oneProcessSeconds).toBeCloseTo(1_000_000 / placed + 2_000_000 / refused, 0)
+})
+
+test('what is no plan is refused in one line', () => {
+  for (const [args, words] of [
+    [['1000'], 'how many units and how many buyers'],
+    [['1', '2', '3'], 'how many units and how many buyers'],
+    [['many', '2'], '"many" is not a whole number'],
+    [['0', '2'], 'must lie between 1'],
+    [['1', '9999999999'], 'must lie between 1'],
+  ] as const) {
+    const { code, out, err } = plan(...args)
+    expect({ code, out, lines: err.split('\n').length }).toEqual({ code: 2, out: '', lines: 2 })
+    expect(err).toContain(words)
+  }
+})

@@ -1,0 +1,288 @@
+import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type IncomingMessage } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createClientAddress } from '../../src/admission/client-address.ts'
+import { settings } from '../../src/app/settings.ts'
+import { ALL_CALLS } from '../../src/edge/calls/all-calls.ts'
+import { ASSET_HEADERS, PAGE_HEADERS } from '../../src/edge/pages.ts'
+import { plainProblem } from '../../src/edge/problems.ts'
+import { freePort } from '../harness/free-port.ts'
+import { layOutSite } from '../harness/nginx-site.ts'
+import { Playground } from '../harness/playground.ts'
+import { until } from '../harness/until.ts'
+import { ROOT, read } from './shipped.ts'
+
+setDefaultTimeout(60_000)
+
+const BURST = 200
+const ORDERS = '/api/sales/1/items/2/orders'
+
+const house = new Playground()
+const playground = new Playground()
+afterEach(() => playground.undo())
+afterAll(() => house.undo())
+
+let page: string
+let asset: string
+beforeAll(() => {
+  page = mkdtempSync(join(tmpdir(), 'stampede-page-'))
+  house.onUndo(() => rmSync(page, { recursive: true, force: true }))
+  const built = spawnSync(process.execPath, ['src/main.ts', 'page', 'build', '--out', page], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH },
+  })
+  expect({ code: built.status, err: built.stderr }).toEqual({ code: 0, err: '' })
+  asset = /\/assets\/[\w.-]+\.js/.exec(readFileSync(join(page, 'index.html'), 'utf8'))?.[0] ?? ''
+})
+
+/** An edge that only says its name; one that is dying hangs up on everybody it has heard. */
+async function edge(name: string, dying = false) {
+  const heard: IncomingMessage[] = []
+  const sockets = new Set<unknown>()
+  const server = createServer((request, response) => {
+    heard.push(request)
+    sockets.add(request.socket)
+    if (dying) request.socket.destroy()
+    else response.end(name)
+  })
+  server.on('upgrade', (request, socket) => {
+    heard.push(request)
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+  })
+  const port = await freePort()
+  await new Promise<void>(listening => server.listen(port, '127.0.0.1', listening))
+  const stop = () => {
+    server.closeAllConnections()
+    server.close()
+  }
+  playground.onUndo(stop)
+  return { port, heard, sockets, stop }
+}
+
+/** The site of the compose file, which has the same inside as the one with TLS, before these two. */
+async function siteBefore(a: number, b: number) {
+  const port = await freePort()
+  const site = await layOutSite(playground, {
+    site: 'compose/nginx.conf',
+    page,
+    instead: [
+      ['listen 80 ', `listen 127.0.0.1:${port} `],
+      ['edge-a:8080', `127.0.0.1:${a}`],
+      ['edge-b:8080', `127.0.0.1:${b}`],
+    ],
+  })
+  await site.start()
+  return { ...site, url: `http://127.0.0.1:${port}` }
+}
+
+const post = (url: string, headers: Record<string, string> = {}) => fetch(url, { method: 'POST', body: '{}', headers })
+
+test('nginx takes both sites as they are, and the one with TLS speaks it', async () => {
+  const a = await edge('a')
+  const [plainPort, tlsPort] = [await freePort(), await freePort()]
+  const certificates = mkdtempSync(join(tmpdir(), 'stampede-tls-'))
+  playground.onUndo(() => rmSync(certificates, { recursive: true, force: true }))
+  const files = { key: join(certificates, 'privkey.pem'), certificate: join(certificates, 'fullchain.pem') }
+  const made = spawnSync('/usr/bin/openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'],
+    ...['-subj', '/CN=sale.example.com', '-keyout', files.key, '-out', files.certificate],
+  ])
+  expect(made.status).toBe(0)
+  const site = await layOutSite(playground, {
+    site: 'nginx/stampede.conf',
+    page,
+    instead: [
+      ['listen 80;', `listen 127.0.0.1:${plainPort};`],
+      ['listen 443 ', `listen 127.0.0.1:${tlsPort} `],
+      ['127.0.0.1:8081', `127.0.0.1:${a.port}`],
+      ['127.0.0.1:8082', `127.0.0.1:${await freePort()}`],
+      ['/etc/ssl/stampede/fullchain.pem', files.certificate],
+      ['/etc/ssl/stampede/privkey.pem', files.key],
+    ],
+  })
+  const { status, stderr } = site.test()
+  expect({ status, warned: stderr.includes('[warn]') || stderr.includes('[emerg]'), stderr }).toEqual({
+    status: 0,
+    warned: false,
+    stderr,
+  })
+  await site.start()
+  const moved = await fetch(`http://127.0.0.1:${plainPort}/s/1?x=2`, {
+    redirect: 'manual',
+    headers: { host: 'sale.example.com' },
+  })
+  expect({ status: moved.status, to: moved.headers.get('location') }).toEqual({
+    status: 301,
+    to: 'https://sale.example.com/s/1?x=2',
+  })
+  const secure = await fetch(`https://127.0.0.1:${tlsPort}/api/time`, { tls: { rejectUnauthorized: false } })
+  expect(await secure.text()).toBe('a')
+  expect(a.heard[0]?.headers['x-forwarded-proto']).toBe('https')
+})
+
+test('what a client says about its own address does not reach an edge', async () => {
+  const [a, b] = [await edge('a'), await edge('b')]
+  const { url } = await siteBefore(a.port, b.port)
+  const lies = { 'x-forwarded-for': '6.6.6.6, 7.7.7.7', 'x-real-ip': '6.6.6.6', forwarded: 'for=6.6.6.6' }
+  for (const path of [ORDERS, '/api/admin/sales', '/api/payments/sandbox/callback']) await post(`${url}${path}`, lies)
+  const heard = [...a.heard, ...b.heard]
+  expect(heard).toHaveLength(3)
+  for (const { headers } of heard) {
+    expect(JSON.stringify(headers)).not.toContain('6.6.6.6')
+    const address = createClientAddress('127.0.0.1').of('127.0.0.1', headers['x-forwarded-for'] as string)
+    expect(address).toBe('127.0.0.1')
+  }
+})
+
+test('both edges are used, over connections that stay open', async () => {
+  const [a, b] = [await edge('a'), await edge('b')]
+  const { url } = await siteBefore(a.port, b.port)
+  for (let i = 0; i < 20; i++) expect((await fetch(`${url}/api/time`)).status).toBe(200)
+  for (const { heard, sockets } of [a, b]) {
+    expect(heard).toHaveLength(10)
+    expect(sockets.size).toBe(1)
+  }
+})
+
+test('a reader whose edge dies is answered by the other one, and an order that an edge has heard goes nowhere else', async () => {
+  const [a, b] = [await edge('a', true), await edge('b')]
+  const { url } = await siteBefore(a.port, b.port)
+  for (let i = 0; i < 10; i++) expect(await (await fetch(`${url}/api/time`)).text()).toBe('b')
+  expect(a.heard.length).toBeGreaterThan(0)
+  // For a second the first one is passed over; then it hears of an order again.
+  const orders = (heard: readonly IncomingMessage[]) => heard.filter(({ method }) => method === 'POST').length
+  let asked = 0
+  const lost = await until('an order that the dying edge has heard', async () => {
+    asked += 1
+    const answer = await post(`${url}${ORDERS}`)
+    return answer.ok ? undefined : answer
+  })
+  expect({ status: lost.status, retryAfter: lost.headers.get('retry-after') }).toEqual({ status: 503, retryAfter: '1' })
+  expect(await lost.json()).toMatchObject({ code: 'busy' })
+  expect({ a: orders(a.heard), b: orders(b.heard) }).toEqual({ a: 1, b: asked - 1 })
+})
+
+test('an edge that is gone costs nobody anything', async () => {
+  const [a, b] = [await edge('a'), await edge('b')]
+  const { url } = await siteBefore(a.port, b.port)
+  for (let i = 0; i < 4; i++) await fetch(`${url}/api/time`)
+  expect(a.heard.length).toBe(2)
+  a.stop()
+  for (let i = 0; i < 10; i++) {
+    expect(await (await fetch(`${url}/api/time`)).text()).toBe('b')
+    expect(await (await post(`${url}${ORDERS}`)).text()).toBe('b')
+  }
+})
+
+test('with all edges down the page is there, with its headers, and everything else is busy in the words of an edge', async () => {
+  const { url } = await siteBefore(await freePort(), await freePort())
+  for (const path of ['/', '/s/123', '/orders', '/orders/9']) {
+    const shown = await fetch(`${url}${path}`)
+    expect({ path, status: shown.status }).toEqual({ path, status: 200 })
+    expect(await shown.text()).toBe(readFileSync(join(page, 'index.html'), 'utf8'))
+    expect(Object.fromEntries(shown.headers)).toMatchObject(PAGE_HEADERS)
+  }
+  const file = await fetch(`${url}${asset}`)
+  expect(file.status).toBe(200)
+  expect(Object.fromEntries(file.headers)).toMatchObject(ASSET_HEADERS)
+  const told = plainProblem('busy')
+  for (const answer of [await fetch(`${url}/api/sales`), await post(`${url}${ORDERS}`)]) {
+    expect(answer.status).toBe(told.status)
+    for (const name of ['content-type', 'retry-after', 'x-content-type-options'])
+      expect(answer.headers.get(name)).toBe(told.headers.get(name))
+    expect(await answer.json()).toEqual(await told.clone().json())
+  }
+})
+
+test('one client that asks too much is told so, others and payment providers are not', async () => {
+  const [a, b] = [await edge('a'), await edge('b')]
+  const { url } = await siteBefore(a.port, b.port)
+  const { perSecond } = shippedRate()
+  const from = performance.now()
+  const answers = await Promise.all(Array.from({ length: 4 * BURST }, () => fetch(`${url}/api/time`)))
+  const seconds = (performance.now() - from) / 1000
+  const passed = answers.filter(answer => answer.ok).length
+  expect(passed).toBeGreaterThan(BURST)
+  expect(passed).toBeLessThanOrEqual(BURST + 2 + perSecond * seconds)
+  const refused = answers.find(answer => answer.status === 429) as Response
+  expect(refused.headers.get('retry-after')).toBe('1')
+  expect(await refused.json()).toEqual(await plainProblem('rate_limited').json())
+  expect(answers.every(answer => answer.ok || answer.status === 429)).toBe(true)
+
+  const other = await fetch(`${url}/api/time`, { headers: { 'x-test-address': '203.0.113.7' } })
+  expect(other.status).toBe(200)
+  const calls = await Promise.all(
+    Array.from({ length: 2 * BURST }, () => post(`${url}/api/payments/sandbox/callback`).then(one => one.status)),
+  )
+  expect(new Set(calls)).toEqual(new Set([200]))
+  const pages = await Promise.all(Array.from({ length: 2 * BURST }, () => fetch(`${url}/`).then(one => one.status)))
+  expect(new Set(pages)).toEqual(new Set([200]))
+})
+
+const shippedRate = () => ({
+  perSecond: Number(/rate=(\d+)r\/s/.exec(read('nginx/stampede-http.inc'))?.[1]),
+  bursts: Array.from(read('nginx/stampede-site.inc').matchAll(/burst=(\d+)/g), match => Number(match[1])),
+})
+
+test('nginx lets through what one edge would, and counts clients as edges do', async () => {
+  const { perSecond, bursts } = shippedRate()
+  const byDefault = settings.shape.RATE_PER_ADDRESS.parse(undefined)
+  expect(byDefault).toEqual({ count: perSecond, windowMs: 1000 })
+  expect(new Set(bursts)).toEqual(new Set([BURST]))
+
+  const { whoUrl } = await siteBefore(await freePort(), await freePort())
+  const addresses = [
+    ...['203.0.113.7', '203.0.113.8', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2::7', '2001:db8:1:3::7', '2001:db8:1::9'],
+    ...[
+      '2001:db8:1:0:ffff::1',
+      '2001:db8::1',
+      '2001:db8:0:0:a::',
+      '2001:db8::2:3',
+      '2001:db9::1',
+      '2001:0:0:5:1:2:3:4',
+      '2001:0:0:6:1:2:3:4',
+    ],
+  ]
+  const edgeKeys = addresses.map(address => createClientAddress('').of(address, null))
+  const nginxKeys = await Promise.all(
+    addresses.map(async address => (await fetch(whoUrl, { headers: { 'x-test-address': address } })).text()),
+  )
+  const sameAs = (keys: readonly string[]) => keys.map(key => keys.indexOf(key))
+  expect(sameAs(nginxKeys)).toEqual(sameAs(edgeKeys))
+})
+
+test('a live socket is passed on', async () => {
+  const [a, b] = [await edge('a'), await edge('b')]
+  const { url } = await siteBefore(a.port, b.port)
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/api/live`)
+  socket.onerror = () => {}
+  await until('the upgrade', () => a.heard.length + b.heard.length > 0)
+  expect([...a.heard, ...b.heard][0]?.headers).toMatchObject({ upgrade: 'websocket', connection: 'upgrade' })
+  socket.close()
+})
+
+test('metrics are not shown to the world', async () => {
+  const [a, b] = [await edge('a'), await edge('b')]
+  const { url } = await siteBefore(a.port, b.port)
+  expect((await fetch(`${url}/metrics`)).status).toBe(404)
+  expect(a.heard.length + b.heard.length).toBe(0)
+})
+
+test('its places and times fit those of the edges', () => {
+  const source = readFileSync(join(ROOT, 'src/edge/server.ts'), 'utf8')
+  const seconds = (name: string) => Number(new RegExp(`${name} = (\\d+)`).exec(source)?.[1])
+  const site = read('nginx/stampede-site.inc')
+  for (const name of ['nginx/stampede.conf', 'compose/nginx.conf'])
+    expect(Number(/keepalive_timeout (\d+)s/.exec(read(name))?.[1])).toBeLessThan(seconds('IDLE_S_MAX'))
+  const live = /location = \/api\/live \{[^}]*\}/.exec(site)?.[0] ?? ''
+  expect(Number(/proxy_read_timeout (\d+)s/.exec(live)?.[1])).toBeGreaterThan(seconds('SOCKET_IDLE_S_MAX'))
+  expect(site).not.toContain('non_idempotent;')
+  const callbacks = ALL_CALLS.filter(call => call.path.endsWith('/callback'))
+  expect(callbacks.length).toBeGreaterThan(0)
+  const form = new RegExp(/location ~ (\^\/api\/payments\S+)/.exec(site)?.[1] ?? 'none')
+  for (const { path } of callbacks) expect(path.replace(/\{\w+\}/, 'sandbox')).toMatch(form)
+})

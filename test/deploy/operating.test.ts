@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { settings } from '../../src/app/settings.ts'
+import { startTestLedger, type TestLedger } from '../harness/money-ledger.ts'
+import { commandIsKnown, ROOT } from './shipped.ts'
+
+setDefaultTimeout(60_000)
+
+const text = (path: string) => readFileSync(join(ROOT, 'docs', path), 'utf8')
+const page = text('operating.md')
+
+let ledger: TestLedger
+beforeAll(async () => {
+  ledger = await startTestLedger()
+})
+afterAll(() => ledger.stop())
+
+test('every alert has its page in the runbook, and every kind of alarm its line', () => {
+  const worth = text('reference/metrics.md').split('## Worth an alert')[1] ?? ''
+  const cluster = (text('clustering.md').split('**Metrics**')[1] ?? '').split('**Doctor**')[0] ?? ''
+  const alerts = [worth, cluster].flatMap(part =>
+    Array.from(part.matchAll(/^- (.*)$/gm)).flatMap(line =>
+      Array.from(
+        (line[1] ?? '').matchAll(/`(\S*stampede_[^`]*|increase[^`]*|histogram[^`]*)`/g),
+        match => match[1] ?? '',
+      ),
+    ),
+  )
+  expect(alerts.length).toBeGreaterThanOrEqual(11)
+  for (const alert of alerts) expect(page).toContain(`\n### \`${alert}\`\n`)
+  const kinds = /`stampede_alarms_total` \| counter \| `kind`: ([^|]*)\|/.exec(text('reference/metrics.md'))?.[1] ?? ''
+  const named = Array.from(kinds.matchAll(/`(\w+)`/g), match => match[1])
+  expect(named.length).toBeGreaterThanOrEqual(9)
+  for (const kind of named) expect(page).toContain(`\n| \`${kind}\` | `)
+})
+
+test('it names no metric, setting or command that is not there', () => {
+  const metrics = text('reference/metrics.md')
+  for (const [, name = ''] of page.matchAll(/\b(stampede_\w+?)(?:_bucket)?\b(?=[^\w])/g))
+    expect(metrics).toContain(`\`${name}\``)
+  const spoken = Array.from(page.matchAll(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g), match => match[1] ?? '')
+  expect(spoken.length).toBeGreaterThan(5)
+  for (const name of spoken) expect(Object.keys(settings.shape)).toContain(name)
+  const commands = new Set(
+    Array.from(page.matchAll(/`stampede ((?:sale |page )?[a-z]+)\b/g), match => match[1] ?? '').filter(
+      words => words !== 'sale',
+    ),
+  )
+  expect(commands.size).toBeGreaterThan(8)
+  for (const words of commands) commandIsKnown(words.split(' '))
+})
+
+/** The statements between two marks of the page, for this buyer, as psql would put it in. */
+function statements(mark: string, buyer = ''): string[] {
+  const block = new RegExp(`<!-- ${mark}:[^>]*-->\n\`\`\`sql\n([^\`]*)\`\`\``).exec(page)?.[1] ?? ''
+  expect(block).not.toBe('')
+  return block
+    .replaceAll(":'buyer'", `'${buyer}'`)
+    .split(/;\n/)
+    .filter(one => one.trim() !== '')
+}
+
+const settle = async (sale: string, item: string) => {
+  await ledger.sql(`UPDATE items SET door = 'shut' WHERE id = $1`, [item])
+  await ledger.sql(`INSERT INTO reconciliations (sale, final, differences, repairs) VALUES ($1, true, '[]', '[]')`, [
+    sale,
+  ])
+}
+const buyersOf = async (item: string) =>
+  (await ledger.sql('SELECT buyer FROM orders WHERE item = $1 ORDER BY id', [item])).map(row => row.buyer as string)
+
+async function soldTo(...buyers: string[]) {
+  const onSale = await ledger.onSale()
+  const asks = buyers.map(buyer => ledger.ask(buyer))
+  await ledger.orders.place(onSale.item, onSale.epoch, false, asks)
+  return { ...onSale, orders: asks.map(ask => ask.order) }
+}
+
+test('a buyer is erased from settled sales, from nowhere else, and the books still add up', async () => {
+  const settled = await soldTo('ada', 'bob')
+  await settle(settled.sale, settled.item)
+  const running = await soldTo('ada', 'bob')
+  const interrupted = await soldTo('ada')
+  await ledger.sql(`UPDATE items SET door = 'shut' WHERE id = $1`, [interrupted.item])
+  const inTheGate = await soldTo('ada')
+  await settle(inTheGate.sale, inTheGate.item)
+  await ledger.sql(`UPDATE items SET door = 'gate' WHERE id = $1`, [inTheGate.item])
+  const refunding = await soldTo('ada')
+  await settle(refunding.sale, refunding.item)
+  await ledger.sql(
+    `INSERT INTO payments (id, order_id, item, provider, ref, amount_minor, currency, state) VALUES ($1, $2, $3, 'sandbox', 'due', 1, 'CNY', 'refund_due')`,
+    [ledger.id(), refunding.orders[0], refunding.item],
+  )
+  await ledger.sql(
+    `INSERT INTO dead_letters (item, epoch, entry, raw, why) VALUES ($1, 1, 'a', '{"buyer":"ada"}', 'x'), ($1, 1, 'b', '{"buyer":"adam"}', 'x')`,
+    [settled.item],
+  )
+  await ledger.sql(
+    `INSERT INTO reconciliations (sale, differences, repairs) VALUES ($1, '[{"kind":"promise_broken","message":"buyer ada has 2 live orders"}]', '[]')`,
+    [settled.sale],
+  )
+  const before = await ledger.pieces(settled.sale)
+  for (let again = 0; again < 2; again++) for (const one of statements('erase', 'ada')) await ledger.sql(one)
+  expect(await buyersOf(settled.item)).toEqual([`erased:${settled.orders[0]}`, 'bob'])
+  expect(await buyersOf(running.item)).toEqual(['ada', 'bob'])
+  for (const { item } of [interrupted, inTheGate, refunding]) expect(await buyersOf(item)).toEqual(['ada'])
+  expect((await ledger.sql('SELECT entry FROM dead_letters')).map(row => row.entry)).toEqual(['b'])
+  expect(JSON.stringify(await ledger.sql('SELECT differences FROM reconciliations'))).not.toContain('ada')
+  expect(await ledger.pieces(settled.sale)).toEqual(before)
+})
+
+test('everybody is erased from settled sales that are old, and nobody from younger ones', async () => {
+  const [old, young] = [await soldTo('carl', 'dora'), await soldTo('carl')]
+  for (const { sale, item } of [old, young]) await settle(sale, item)
+  const ago = `opens_at = clock_timestamp() - interval '26 months', closes_at = clock_timestamp() - interval '25 months'`
+  await ledger.sql(`UPDATE sales SET ${ago} WHERE id = $1`, [old.sale])
+  for (const one of statements('expire')) await ledger.sql(one)
+  expect(await buyersOf(old.item)).toEqual(old.orders.map(order => `erased:${order}`))
+  expect(await buyersOf(young.item)).toEqual(['carl'])
+})
+
+test('every table that holds a buyer is on the page', async () => {
+  const rows = await ledger.sql(
+    `SELECT table_name FROM information_schema.columns WHERE table_schema = 'public' AND column_name = 'buyer' AND table_name !~ '_[0-9]+$'`,
+  )
+  expect(rows.length).toBeGreaterThanOrEqual(2)
+  for (const { table_name } of rows) expect(page).toContain(`| \`${table_name}.buyer\` |`)
+})

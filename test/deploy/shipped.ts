@@ -1,0 +1,59 @@
+/** What the files of deploy/ may rely on, as the code itself has it: settings, commands, a configuration that a process would start with. */
+
+import { expect } from 'bun:test'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseTicketKeys } from '../../src/admission/ticket.ts'
+import { type Config, readConfig } from '../../src/app/config.ts'
+import { settings } from '../../src/app/settings.ts'
+
+export const ROOT = resolve(import.meta.dirname, '../..')
+export const DEPLOY = join(ROOT, 'deploy')
+
+export const read = (path: string): string => readFileSync(join(DEPLOY, path), 'utf8')
+
+/** Bun's own, for a file system that is read only. */
+const NOT_OURS = new Set(['BUN_RUNTIME_TRANSPILER_CACHE_PATH'])
+
+/** Names that no process of ours reads: a slip of the pen, or a setting that has gone. */
+export const unknownSettings = (names: Iterable<string>): string[] =>
+  [...names].filter(name => !(name in settings.shape) && !NOT_OURS.has(name))
+
+/** As a process would at its start: every name known, every value good, tickets can be signed. */
+export function configFrom(environment: Readonly<Record<string, string>>): Config {
+  expect(unknownSettings(Object.keys(environment))).toEqual([])
+  const config = readConfig(environment)
+  parseTicketKeys(config.ticketKeys ?? 'kept:made-at-the-first-start-0123456789')
+  return config
+}
+
+/** The program knows this command: it can say what it is for. */
+export function commandIsKnown(words: readonly string[]): void {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['src/main.ts', ...words, '--help'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH },
+  })
+  expect({ words, status, stderr }).toEqual({ words, status: 0, stderr: '' })
+  expect(stdout).toContain(`Usage: stampede ${words.filter(word => !word.startsWith('-')).join(' ')}`)
+}
+
+/** Lines `NAME=value`, as Docker and systemd read them. */
+export function readEnvFile(path: string): Record<string, string> {
+  const lines = read(path)
+    .split('\n')
+    .filter(line => line !== '' && !line.startsWith('#'))
+  return Object.fromEntries(
+    lines.map(line => {
+      const [, name = '', value = ''] = /^([A-Z_]+)=(.*)$/.exec(line) ?? []
+      expect(name, line).not.toBe('')
+      return [name, value]
+    }),
+  )
+}
+
+/** A stop takes up to this long: requests in flight, then what is given back, each bounded by DRAIN_SECONDS (`app/lifecycle.ts`). */
+export const stopSecondsMax = (config: Config): number => (2 * config.drainMs) / 1000
+
+export const SECRET = 'a-secret-of-the-tests-only-0123456789abcdef'
