@@ -29,6 +29,8 @@ http {
   upstream edges {
 ${edges}
     keepalive 512;
+    # Shorter than the edges' own idle time: nothing is sent into a connection that is just being closed.
+    keepalive_timeout 20s;
     keepalive_requests 1000000;
   }
   server {

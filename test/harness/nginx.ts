@@ -152,6 +152,7 @@ http {
   upstream edges {
     ${servers.length > 0 ? servers.join('\n    ') : `server ${HOST}:1 down;`}
     keepalive 256;
+    keepalive_timeout 20s;
     keepalive_requests 1000000;
   }
   server {
