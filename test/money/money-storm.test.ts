@@ -9,6 +9,7 @@ import { balanceMoney, untilSettled } from '../harness/money-books.ts'
 import { Playground } from '../harness/playground.ts'
 import { Shop, type ShopSale, type Ticket, type WireOrder } from '../harness/shop.ts'
 import { Stampede } from '../harness/stampede.ts'
+import { until } from '../harness/until.ts'
 import { assertPromises } from '../harness/verdict.ts'
 
 const BUYERS = 5_000
@@ -61,6 +62,12 @@ test('5,000 buyers, 100 units, cancels, unpaid closings, late money, double call
     Promise.all(plans.map((plan, i) => buyerComes(shop, till, sale, plan, tickets[i] as Ticket, done))),
     operatorActs(till, sale, item),
   ])
+  // Whoever came last and did nothing still has time to pay: that order must end too before anything is counted.
+  await until(
+    'no order left to be paid',
+    async () => (await shop.audit(sale.id)).every(line => line.pending === 0),
+    30_000,
+  )
   await untilSettled(server.dataDir, 30_000)
   console.log(`  ${[...done].map(([act, count]) => `${count} × ${act}`).join(', ')}`)
   for (const act of ACTS) expect(done.get(act) ?? 0, act).toBeGreaterThan(3)
