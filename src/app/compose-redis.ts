@@ -3,7 +3,7 @@
 import { systemClock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
-import { openRedis, type RedisConnection } from '../gate/redis/connection.ts'
+import { openRedis, type RedisConnection } from '../base/redis/connection.ts'
 import { checkDurability, problemsOf, type RedisFacts, readFacts } from '../gate/redis/durability.ts'
 import { type Config, ConfigError } from './config.ts'
 

@@ -2,9 +2,9 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { Playground } from '../../../test/harness/playground.ts'
 import { startRedis, startReplica } from '../../../test/harness/redis.ts'
 import { until } from '../../../test/harness/until.ts'
-import type { Durability } from './connection.ts'
+import { connect } from '../../base/redis/connection.fixture.ts'
+import type { Durability } from '../../base/redis/connection.ts'
 import { checkDurability } from './durability.ts'
-import { connect } from './redis-gate.fixture.ts'
 
 const playground = new Playground()
 afterEach(() => playground.undo())

@@ -9,7 +9,7 @@
 
 import { Bug } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
-import type { Durability, RedisConnection } from './connection.ts'
+import type { Durability, RedisConnection } from '../../base/redis/connection.ts'
 
 const VERSION_MIN = 7
 const SETTINGS = [

@@ -2,9 +2,10 @@ import { afterEach, expect, test } from 'bun:test'
 import { Playground } from '../../../test/harness/playground.ts'
 import { caughtUp, promote, type RedisServer, startRedis, startReplica } from '../../../test/harness/redis.ts'
 import { until } from '../../../test/harness/until.ts'
+import { connect } from '../../base/redis/connection.fixture.ts'
+import type { RedisConnection } from '../../base/redis/connection.ts'
 import type { Gate, Holding } from '../gate.ts'
-import type { RedisConnection } from './connection.ts'
-import { ask, codes, connect, ITEM, onSale, openTerms } from './redis-gate.fixture.ts'
+import { ask, codes, ITEM, onSale, openTerms } from './redis-gate.fixture.ts'
 import { createRedisGate } from './redis-gate.ts'
 
 /** E1: an epoch lives and dies with the process and the history it was activated in. */

@@ -3,10 +3,11 @@ import { Playground } from '../../../test/harness/playground.ts'
 import { type RedisServer, startRedis } from '../../../test/harness/redis.ts'
 import { until } from '../../../test/harness/until.ts'
 import { COUNTED, type Meters, noMeters } from '../../base/meters.ts'
+import { connect, hearingLog } from '../../base/redis/connection.fixture.ts'
 import type { Order } from '../../domain/order.ts'
 import type { ChannelMessage } from '../channel.ts'
 import { createRedisChannel } from './redis-channel.ts'
-import { ask, connect, hearingLog, ITEM, onSale } from './redis-gate.fixture.ts'
+import { ask, ITEM, onSale } from './redis-gate.fixture.ts'
 
 const playground = new Playground()
 afterEach(() => playground.undo())

@@ -10,9 +10,9 @@
 import { Fault } from '../../base/fault.ts'
 import type { Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'
+import type { RedisConnection } from '../../base/redis/connection.ts'
 import type { Channel, ChannelMessage } from '../channel.ts'
 import { ORDERS_PER_MESSAGE, readMessage } from './channel-message.ts'
-import type { RedisConnection } from './connection.ts'
 import { newsChannel } from './keys.ts'
 
 /** At 200 orders each this is more than a second of the fastest ledger. */

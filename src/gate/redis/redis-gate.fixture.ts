@@ -1,47 +1,12 @@
-/** What the tests of the Redis gate share: a connection that is undone with the test, an item on sale, and a log that keeps what it hears. */
+/** What the tests of the Redis gate share: an item on sale, asks, and what they were answered. */
 
 import { assert } from '../../base/assert.ts'
-import { systemClock } from '../../base/clock.ts'
+import { type ConnectOptions, connect, type Undo } from '../../base/redis/connection.fixture.ts'
 import type { Ask, AskCode, Gate, ReserveReply, Terms } from '../gate.ts'
-import { type Durability, openRedis, type RedisConnection } from './connection.ts'
 import { createRedisGate } from './redis-gate.ts'
-
-interface Undo {
-  onUndo(step: () => unknown): void
-}
 
 export const ITEM = '4711'
 export const HOUR_MS = 3_600_000
-
-/** Everything that was said, as one text. */
-export function hearingLog() {
-  const heard: string[] = []
-  const hear = (fields: Readonly<Record<string, unknown>>, message: string) => {
-    heard.push(
-      `${JSON.stringify(fields, (_, value: unknown) => (value instanceof Error ? String(value) : value))} ${message}`,
-    )
-  }
-  return { debug: hear, info: hear, warn: hear, error: hear, text: () => heard.join('\n') }
-}
-
-interface ConnectOptions {
-  readonly timeoutMs?: number
-  readonly durability?: Durability
-  readonly replicas?: number
-}
-
-export async function connect(undo: Undo, url: string, options: ConnectOptions = {}): Promise<RedisConnection> {
-  const { timeoutMs = 2_000, durability = 'disk', replicas = 0 } = options
-  const log = hearingLog()
-  const connection = openRedis({ url, clock: systemClock, log, timeoutMs, durability, replicas })
-  undo.onUndo(() => connection.close())
-  const lateMs = systemClock.elapsed() + 10_000
-  while (!connection.connected()) {
-    assert(systemClock.elapsed() < lateMs, `no connection: ${log.text()}`)
-    await systemClock.sleep(2)
-  }
-  return connection
-}
 
 export async function openTerms(gate: Gate, terms: Partial<Terms> = {}): Promise<Terms> {
   const { nowMs } = await gate.look([])

@@ -3,10 +3,11 @@ import { type AddressInfo, createConnection, createServer, type Socket } from 'n
 import { Playground } from '../../../test/harness/playground.ts'
 import { caughtUp, promote, startRedis, startReplica } from '../../../test/harness/redis.ts'
 import { until } from '../../../test/harness/until.ts'
+import { connect } from '../../base/redis/connection.fixture.ts'
 import { gateContract } from '../gate.contract.ts'
-import { ask, codes, connect, HOUR_MS, ITEM, onSale, openTerms } from './redis-gate.fixture.ts'
+import { ask, codes, HOUR_MS, ITEM, onSale, openTerms } from './redis-gate.fixture.ts'
 import { createRedisGate } from './redis-gate.ts'
-import { readScript } from './script.ts'
+import { readScript } from './scripts.ts'
 
 gateContract('redis gate', async () => {
   const own = new Playground()

@@ -11,6 +11,7 @@
 
 import { assert } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
+import type { RedisConnection } from '../../base/redis/connection.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
 import type { GateBooks } from '../books.ts'
 import {
@@ -40,10 +41,9 @@ import {
   checkWindow,
 } from './arguments.ts'
 import { listOf, statusOf, textOf, wholeOf } from './codes.ts'
-import type { RedisConnection } from './connection.ts'
 import { buyersKey, gateKey, newsChannel, ordersKey, outboxesKey, outboxKey } from './keys.ts'
 import { changeReplyFrom, doneFrom, holdingsFrom, lookFrom, reserveReplyFrom } from './replies.ts'
-import { readScript } from './script.ts'
+import { readScript } from './scripts.ts'
 
 /** At the bound `reserve` answers `busy`: the ledger is too far behind. */
 const OUTBOX_ENTRIES_MAX = 10_000
@@ -96,12 +96,19 @@ class RedisGate implements Gate, GateBooks {
 
   async look(items: readonly ItemId[]): Promise<LookReply> {
     items.forEach(checkItem)
-    const reply = await this.#connection.run(this.#scripts.look, items.map(gateKey), [this.#offset()])
-    const [nowMs, ...found] = listOf(reply)
-    assert(found.length <= items.length, `${items.length} items looked for, ${found.length} found`)
-    this.#lastMs = Math.max(this.#lastMs, wholeOf(nowMs))
+    const itemOf = new Map(items.map(item => [gateKey(item), item]))
+    // Without an item it is asked for its clock alone.
+    const groups = items.length === 0 ? [[]] : this.#connection.together([...itemOf.keys()])
+    const replies = await Promise.all(
+      groups.map(keys => this.#connection.run(this.#scripts.look, keys, [this.#offset()])),
+    )
     const looks: Look[] = []
-    for (const [i, item] of items.entries()) if (found[i]) looks.push(lookFrom(item, found[i]))
+    for (const [i, keys] of groups.entries()) {
+      const [nowMs, ...found] = listOf(replies[i])
+      assert(found.length <= keys.length, `${keys.length} items looked for, ${found.length} found`)
+      this.#lastMs = Math.max(this.#lastMs, wholeOf(nowMs))
+      for (const [j, key] of keys.entries()) if (found[j]) looks.push(lookFrom(itemOf.get(key)!, found[j]))
+    }
     return { nowMs: this.#lastMs, items: looks }
   }
 

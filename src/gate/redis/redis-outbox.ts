@@ -8,13 +8,13 @@
  */
 
 import { assert } from '../../base/assert.ts'
+import type { RedisConnection } from '../../base/redis/connection.ts'
 import { BUYER_LENGTH_MAX, type Epoch, isId } from '../../domain/ids.ts'
 import type { Outbox, OutboxDepth, OutboxEntry, QueuedAsk, TakeReply } from '../outbox.ts'
 import { checkEpoch, checkItem } from './arguments.ts'
 import { listOf, statusOf, textOf, wholeOf } from './codes.ts'
-import type { RedisConnection } from './connection.ts'
 import { gateKey, outboxesKey, outboxKey, workerKey } from './keys.ts'
-import { readScript } from './script.ts'
+import { readScript } from './scripts.ts'
 
 const LEASE_MS = 2_000
 const DONE_AT_ONCE = 1_000
@@ -54,13 +54,20 @@ export function createRedisOutbox(parts: { readonly connection: RedisConnection 
 
     async depth(items): Promise<readonly OutboxDepth[]> {
       items.forEach(checkItem)
-      const keys = items.flatMap(item => [outboxesKey(item), gateKey(item)])
-      const found = listOf(await connection.run(scripts.depth, keys, []))
-      return items.map((item, i) => {
-        const [entries, pieces, oldest] = listOf(found[i])
-        const oldestMs = oldest === null || oldest === undefined ? undefined : wholeOf(oldest)
-        return { item, entries: wholeOf(entries), pieces: wholeOf(pieces), oldestMs }
-      })
+      const itemOf = new Map(items.map(item => [outboxesKey(item), item]))
+      const depths: OutboxDepth[] = []
+      const ask = async (group: readonly string[]) => {
+        const asked = group.map(key => itemOf.get(key)!)
+        const keys = asked.flatMap(item => [outboxesKey(item), gateKey(item)])
+        const found = listOf(await connection.run(scripts.depth, keys, []))
+        for (const [i, item] of asked.entries()) {
+          const [entries, pieces, oldest] = listOf(found[i])
+          const oldestMs = oldest === null || oldest === undefined ? undefined : wholeOf(oldest)
+          depths.push({ item, entries: wholeOf(entries), pieces: wholeOf(pieces), oldestMs })
+        }
+      }
+      await Promise.all(connection.together([...itemOf.keys()]).map(ask))
+      return depths
     },
 
     async forget(item) {

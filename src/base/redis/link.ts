@@ -10,8 +10,8 @@
  */
 
 import { createClient, ErrorReply } from '@redis/client'
-import type { Clock } from '../../base/clock.ts'
-import type { Log } from '../../base/log.ts'
+import type { Clock } from '../clock.ts'
+import type { Log } from '../log.ts'
 import { awayFault, crowdedFault, fromReply, isNoScript, lostFault, timeoutFault } from './faults.ts'
 
 type Client = ReturnType<typeof newClient>

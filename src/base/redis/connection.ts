@@ -1,5 +1,5 @@
 /**
- * Redis, as the gate, the outbox and the channel use it: scripts, single commands, subscriptions. Connects in the background and stays
+ * Redis, as the gate, the outbox, the channel and others use it: scripts, single commands, subscriptions. Connects in the background and stays
  * at it; a call while it is away fails at once. What a failure means is in `faults.ts`: nothing was done, or nobody knows.
  *
  * Durability (E11): with `replica`, a script whose answer promises something goes out together with `WAIT`, on one connection; fewer
@@ -9,9 +9,9 @@
  * Does not know what scripts do, nor Sentinel or Cluster.
  */
 
-import { assert } from '../../base/assert.ts'
-import type { Clock } from '../../base/clock.ts'
-import type { Log } from '../../base/log.ts'
+import { assert } from '../assert.ts'
+import type { Clock } from '../clock.ts'
+import type { Log } from '../log.ts'
 import { isNoScript, shortWaitFault } from './faults.ts'
 import { Link } from './link.ts'
 import type { Script } from './script.ts'
@@ -22,7 +22,10 @@ export interface RedisConnection {
   run(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>
   /** The same, for what is told to somebody as done: with `replica` durability it is on the replicas, or the outcome is unknown (E11). */
   runDurably(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>
-  command(args: readonly string[]): Promise<unknown>
+  /** @param key where it goes, if servers share the keys; without one, to any of them */
+  command(args: readonly string[], key?: string): Promise<unknown>
+  /** These keys (the first of each script call), as groups that one call may name together: one server has them all. */
+  together(keys: readonly string[]): readonly (readonly string[])[]
   /**
    * One channel by name, on a connection of its own, restored after a reconnect. Resolves when it stands for the first time, or when
    * this is closed. `onGap` after every connect but the first: messages may have been missed.
@@ -97,6 +100,7 @@ export function openRedis(options: RedisOptions): RedisConnection {
       const [reply] = await beside.send(args[0] ?? '', [[...args]])
       return reply
     },
+    together: keys => (keys.length === 0 ? [] : [keys]),
     subscribe: (channel, onMessage, onGap) => subscriptions.add(channel, onMessage, onGap),
     connected: () => main.isUp() && beside.isUp(),
     async close() {

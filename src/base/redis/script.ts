@@ -1,5 +1,5 @@
 /**
- * The Lua scripts as source: one file per operation in `scripts/`, each run after the words they share (`lib.lua`). A script is called by
+ * Lua scripts as source: one file per operation in a folder, each run after the words they share there (`lib.lua`). A script is called by
  * its digest. The first line that Redis reads says what it may do: a script that may not use more memory is refused before it starts,
  * so that none is stopped halfway (what was written would stay).
  */
@@ -27,11 +27,11 @@ const FIRST_LINE: Readonly<Record<ScriptKind, string>> = {
   always: '#!lua flags=allow-oom',
 }
 
-export function readScript(name: string, kind: ScriptKind): Script {
-  const text = [FIRST_LINE[kind], read('lib'), read(name)].join('\n')
-  return { name, text, digest: createHash('sha1').update(text).digest('hex') }
-}
-
-function read(name: string): string {
-  return readFileSync(fileURLToPath(new URL(`./scripts/${name}.lua`, import.meta.url)), 'utf8')
+/** @param folder where the scripts of one part are */
+export function scriptsIn(folder: URL): (name: string, kind: ScriptKind) => Script {
+  const read = (name: string) => readFileSync(fileURLToPath(new URL(`${name}.lua`, folder)), 'utf8')
+  return (name, kind) => {
+    const text = [FIRST_LINE[kind], read('lib'), read(name)].join('\n')
+    return { name, text, digest: createHash('sha1').update(text).digest('hex') }
+  }
 }

@@ -4,8 +4,8 @@
  * Promises nothing about messages: what was said while it was down is not heard.
  */
 
-import type { Clock } from '../../base/clock.ts'
-import type { Log } from '../../base/log.ts'
+import type { Clock } from '../clock.ts'
+import type { Log } from '../log.ts'
 import { Link } from './link.ts'
 
 interface SubscriptionsOptions {

@@ -2,9 +2,9 @@ import { afterEach, expect, test } from 'bun:test'
 import { Playground } from '../../../test/harness/playground.ts'
 import { startRedis } from '../../../test/harness/redis.ts'
 import { until } from '../../../test/harness/until.ts'
-import { systemClock } from '../../base/clock.ts'
+import { systemClock } from '../clock.ts'
+import { connect, hearingLog } from './connection.fixture.ts'
 import { openRedis } from './connection.ts'
-import { connect, hearingLog } from './redis-gate.fixture.ts'
 
 const playground = new Playground()
 afterEach(() => playground.undo())

@@ -7,8 +7,8 @@
  */
 
 import { ErrorReply } from '@redis/client'
-import { Bug } from '../../base/assert.ts'
-import { Fault } from '../../base/fault.ts'
+import { Bug } from '../assert.ts'
+import { Fault } from '../fault.ts'
 
 /** First word of the server's error → our code. */
 const REFUSALS: Readonly<Record<string, string>> = {
