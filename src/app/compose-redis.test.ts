@@ -1,6 +1,10 @@
 import { afterEach, expect, test } from 'bun:test'
 import { Playground } from '../../test/harness/playground.ts'
 import { startRedis } from '../../test/harness/redis.ts'
+import { RedisCluster } from '../../test/harness/redis-cluster.ts'
+import { WatchedRedis } from '../../test/harness/redis-sentinel.ts'
+import { until } from '../../test/harness/until.ts'
+import { scriptsIn } from '../base/redis/script.ts'
 import { connectTo, watchDurability } from './compose-redis.ts'
 
 const playground = new Playground()
@@ -9,9 +13,9 @@ afterEach(() => playground.undo())
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** What a start on this Redis comes to, and what it hears later. */
-async function start(url: string, connectMsMax?: number) {
+async function start(url: string, connectMsMax?: number, durability: 'disk' | 'replica' = 'disk') {
   const stop = new AbortController()
-  const redis = { url, durability: 'disk', replicas: 1, unverified: false } as const
+  const redis = { url, durability, replicas: 1, unverified: false } as const
   const connection = connectTo(redis, SILENT)
   playground.onUndo(async () => {
     stop.abort()
@@ -38,3 +42,57 @@ test('a Redis that is away does not keep a process from starting, and is checked
   await lazy.start()
   expect(String(await wrong)).toMatch(/appendonly yes/)
 })
+
+/** Any script: only whether it may run matters. */
+const look = scriptsIn(new URL('../gate/redis/scripts/', import.meta.url))('look', 'reads')
+
+test('E11: every primary of a cluster is held to it, at the start', async () => {
+  const cluster = await RedisCluster.start(playground)
+  await start(cluster.url, undefined, 'replica')
+  const wrong = cluster.nodes[1]!
+  await wrong.command('CONFIG', 'SET', 'min-replicas-to-write', '0')
+  const refused = String(await start(cluster.url, undefined, 'replica').catch((error: unknown) => error))
+  expect(refused).toContain(`127.0.0.1:${wrong.port}: REDIS_DURABILITY=replica`)
+  expect(refused).toContain('min-replicas-to-write 1')
+  for (const { port } of [cluster.nodes[0]!, cluster.nodes[2]!]) expect(refused).not.toContain(`127.0.0.1:${port}`)
+}, 120_000)
+
+test('E11: a server that takes over and is set wrong is not used until it is mended, and ends nobody', async () => {
+  const watched = await WatchedRedis.start(playground)
+  const first = await watched.primary()
+  for (const server of watched.servers)
+    if (server !== first) await server.command('CONFIG', 'SET', 'min-replicas-to-write', '0')
+  const { connection, wrong } = await start(watched.url, undefined, 'replica')
+  await connection.run(look, [], [0])
+  await watched.sentinels[0]!.command('SENTINEL', 'FAILOVER', watched.name)
+  const heir = await watched.failedOver(first)
+  const refusal = () =>
+    connection.run(look, [], [0]).then(
+      () => 'none',
+      (error: unknown) => String(error),
+    )
+  await until('it to be held', async () => (await refusal()).includes('min-replicas-to-write is 0'), 60_000)
+  expect(await Promise.race([wrong, 'nothing'])).toBe('nothing')
+  await heir.command('CONFIG', 'SET', 'min-replicas-to-write', '1')
+  await until('it to be used again', async () => (await refusal()) === 'none', 60_000)
+}, 120_000)
+
+test('an address of one kind that leads to a server of another says what to write instead', async () => {
+  const plain = await startRedis(playground)
+  const node = await startRedis(playground, { config: ['cluster-enabled yes'] })
+  const watched = await WatchedRedis.start(playground)
+  const sentinel = watched.sentinels[0]!.port
+  for (const [url, durability, words] of [
+    [`redis://127.0.0.1:${node.port}`, 'disk', 'set it to redis-cluster://'],
+    [`redis://127.0.0.1:${sentinel}`, 'disk', 'set it to redis-sentinel://'],
+    [`redis-cluster://127.0.0.1:${plain.port}`, 'replica', 'set it to redis://'],
+    [`redis-cluster://127.0.0.1:${sentinel}`, 'replica', 'set it to redis-sentinel://'],
+    [`redis-sentinel://127.0.0.1:${plain.port}/till`, 'replica', 'set it to redis://'],
+    [`redis-sentinel://127.0.0.1:${node.port}/till`, 'replica', 'set it to redis-cluster://'],
+  ] as const) {
+    const refused = String(await start(url, 500, durability).catch((error: unknown) => error))
+    expect([url, refused]).toEqual([url, expect.stringContaining(words)])
+    expect(refused).toStartWith('ConfigError')
+    expect(refused).not.toContain('\n')
+  }
+}, 120_000)

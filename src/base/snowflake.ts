@@ -98,6 +98,11 @@ export function createIdMaker({ clock, node, fromMs, untilMs: firstUntilMs }: Id
   }
 }
 
+/** When an id was made, unix ms, to within a millisecond: for judging whether it can have been. */
+export function madeAtMs(id: string): number {
+  return EPOCH_MS + Math.floor(Number(id) / MS_STEP)
+}
+
 function decimal(high: number, low: number): string {
   const carry = Math.floor(low / CUT)
   const tail = low - carry * CUT

@@ -1,6 +1,7 @@
 /**
- * What the doctor asks the Redis of a cluster: can it be reached, does it keep what REDIS_DURABILITY says, may it throw anything away,
- * who follows it, and does its clock agree with the ledger's, since the window is judged by its own.
+ * What the doctor asks the Redis of a cluster: can it be reached, does every primary keep what REDIS_DURABILITY says, may it throw anything
+ * away, who follows it, and does its clock agree with the ledger's, since the window is judged by its own. Of a Redis Cluster also whether
+ * every slot is somebody's, of sentinels whether they could agree on a failover.
  */
 
 import { openLedger } from '../app/compose-ledger.ts'
@@ -8,8 +9,12 @@ import { examineRedis, type RedisExamination } from '../app/compose-redis.ts'
 import type { Config } from '../app/config.ts'
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
+import { SLOTS } from '../base/redis/slots.ts'
 import { size } from './copying.ts'
 import type { Finding } from './finding.ts'
+
+type RedisConfig = NonNullable<Config['redis']>
+type Examined = RedisExamination['primaries'][number]
 
 const SKEW_MS_ODD = 100
 /** Beyond it no item is sold. */
@@ -20,32 +25,54 @@ export async function checkRedis(config: Config, clock: Clock): Promise<Finding[
   const { redis } = config
   if (redis === undefined) return []
   try {
-    return await examineRedis(redis, SILENT, async examination => [
-      checkServer(examination),
-      checkDurability(examination, redis.durability),
-      checkMemory(examination),
-      ...checkReplicas(examination, redis),
-      ...(await checkSkew(config, examination, clock)),
-    ])
+    return await examineRedis(redis, SILENT, async ({ primaries, cluster, quorum }) => {
+      const findings = [...checkCluster(cluster), ...checkQuorum(redis, quorum)]
+      for (const primary of primaries)
+        for (const finding of await checkPrimary(config, redis, primary, clock))
+          findings.push(primaries.length === 1 ? finding : { ...finding, what: `${finding.what} ${primary.name}` })
+      return findings
+    })
   } catch (error) {
     if (!(error instanceof Fault)) throw error
-    return [
-      {
-        what: 'Redis',
-        state: 'bad',
-        found: error.message,
-        advice: 'check REDIS_URL: host, port, user, password, and whether that Redis lets this machine in',
-      },
-    ]
+    const advice = /set it to/.test(error.message)
+      ? 'change REDIS_URL as it says'
+      : 'check REDIS_URL: host, port, user, password, and whether that Redis lets this machine in'
+    return [{ what: 'Redis', state: 'bad', found: error.message, advice }]
   }
 }
 
-function checkServer({ facts, problems }: RedisExamination): Finding {
-  const found = `${facts.version}, ${facts.role === 'master' ? 'a primary' : 'a replica'}`
-  return judged('Redis', found, problems, /version|leads to|mode/)
+async function checkPrimary(config: Config, redis: RedisConfig, primary: Examined, clock: Clock): Promise<Finding[]> {
+  return [
+    checkServer(primary),
+    checkDurability(primary, redis.durability),
+    checkMemory(primary),
+    ...checkReplicas(primary, redis),
+    ...(await checkSkew(config, primary, clock)),
+  ]
 }
 
-function checkDurability({ facts, problems }: RedisExamination, wanted: string): Finding {
+function checkCluster(cluster: RedisExamination['cluster']): Finding[] {
+  if (cluster === undefined) return []
+  const { ok, slotsCovered, primaries } = cluster
+  const found = `${slotsCovered} of ${SLOTS} slots on ${primaries} primaries`
+  if (ok && slotsCovered === SLOTS) return [{ what: 'Redis Cluster', state: 'good', found }]
+  const advice = `items whose slot nobody has are sold through the ledger, or not at all; "redis-cli --cluster check" says what is missing`
+  return [{ what: 'Redis Cluster', state: 'bad', found: ok ? found : `${found}; it calls itself down`, advice }]
+}
+
+function checkQuorum({ url }: RedisConfig, quorum: RedisExamination['quorum']): Finding[] {
+  if (!url.startsWith('redis-sentinel:')) return []
+  if (quorum?.reached) return [{ what: 'Redis Sentinel', state: 'good', found: quorum.words }]
+  const advice = 'start the sentinels that are missing: without a quorum nobody is promoted when the primary dies'
+  return [{ what: 'Redis Sentinel', state: 'bad', found: quorum?.words ?? 'no sentinel answers', advice }]
+}
+
+function checkServer({ facts, problems }: Examined): Finding {
+  const found = `${facts.version}, ${facts.role === 'master' ? 'a primary' : 'a replica'}`
+  return judged('Redis', found, problems, /version|leads to/)
+}
+
+function checkDurability({ facts, problems }: Examined, wanted: string): Finding {
   const { appendOnly, settings } = facts
   const shown = (name: keyof NonNullable<typeof settings>) => `${name} ${settings?.[name] ?? 'not shown'}`
   const found =
@@ -63,12 +90,12 @@ function checkDurability({ facts, problems }: RedisExamination, wanted: string):
   return finding
 }
 
-function checkMemory({ facts, problems }: RedisExamination): Finding {
+function checkMemory({ facts, problems }: Examined): Finding {
   const limit = facts.maxmemory === 0 ? 'no limit' : `up to ${size(facts.maxmemory)}`
   return judged('Redis memory', `${limit}, ${facts.maxmemoryPolicy}`, problems, /maxmemory-policy/)
 }
 
-function checkReplicas({ facts, problems }: RedisExamination, { durability }: NonNullable<Config['redis']>): Finding[] {
+function checkReplicas({ facts, problems }: Examined, { durability }: RedisConfig): Finding[] {
   if (durability !== 'replica') return []
   return [judged('Redis replicas', `${facts.replicasOnline} online`, problems, /follow the primary/)]
 }
@@ -80,7 +107,7 @@ function judged(what: string, found: string, problems: readonly string[], about:
 }
 
 /** Nothing when the ledger can't be asked: that is a finding of its own. */
-async function checkSkew(config: Config, { nowMs }: RedisExamination, clock: Clock): Promise<Finding[]> {
+async function checkSkew(config: Config, { nowMs }: Examined, clock: Clock): Promise<Finding[]> {
   const ledger = await openLedger(config, SILENT)
   try {
     const client = await ledger.database.connect()

@@ -33,6 +33,8 @@ interface ClusterOptions {
   readonly envFor?: (role: Role, i: number) => Readonly<Record<string, string>>
   readonly faultPoints?: Readonly<Partial<Record<Role, string>>>
   readonly redis?: readonly string[]
+  /** A Redis that is there already, of whatever kind; then none is started, and `roads` lead to PostgreSQL alone. */
+  readonly redisUrl?: string
   readonly fenceMs?: number
   /** Edges keep their port when they are started again: what stands before them needs no new address. */
   readonly fixedPorts?: boolean
@@ -112,15 +114,15 @@ class Member {
 }
 
 export class Cluster {
-  readonly redis: RedisServer
   readonly members: readonly Member[]
+  readonly #redis: RedisServer | undefined
   readonly #ledgerDir: string
   #turn = 0
   #passedOver: Member | undefined
   #front: string | undefined
 
-  private constructor(redis: RedisServer, members: readonly Member[], ledgerDir: string) {
-    this.redis = redis
+  private constructor(redis: RedisServer | undefined, members: readonly Member[], ledgerDir: string) {
+    this.#redis = redis
     this.members = members
     this.#ledgerDir = ledgerDir
   }
@@ -135,7 +137,10 @@ export class Cluster {
       maxConnections: CONNECTIONS_MAX,
     })
     playground.onUndo(() => postgres.stop())
-    const redis = await startRedis(playground, options.redis === undefined ? {} : { config: options.redis })
+    const redis =
+      options.redisUrl === undefined
+        ? await startRedis(playground, options.redis === undefined ? {} : { config: options.redis })
+        : undefined
     const { host, port, user, database } = postgres.connection
     const socket = join(host, `.s.PGSQL.${port}`)
     const road = (to: Destination) => Relay.start(playground, to)
@@ -150,7 +155,7 @@ export class Cluster {
     // The first migrates the ledger; the others find it done.
     for (const [role, count] of counts) {
       for (let i = 0; i < count; i++) {
-        const redisRoad = roads ? await road({ port: redis.port }) : undefined
+        const redisRoad = roads && redis !== undefined ? await road({ port: redis.port }) : undefined
         const postgresRoad = roads ? await road({ path: socket }) : undefined
         const via = (await options.postgresVia?.[role]?.(socket)) ?? postgresRoad?.port()
         const listen = options.fixedPorts === true && role === 'edge' ? await freePort() : 0
@@ -160,7 +165,7 @@ export class Cluster {
             via === undefined
               ? `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
               : `postgres://${user}@127.0.0.1:${via}/${database}`,
-          REDIS_URL: `redis://127.0.0.1:${redisRoad?.port() ?? redis.port}/0`,
+          REDIS_URL: options.redisUrl ?? `redis://127.0.0.1:${redisRoad?.port() ?? redis?.port}/0`,
           TICKET_KEYS,
           FENCE_MS: String(fenceMs),
           ...options.env,
@@ -171,6 +176,12 @@ export class Cluster {
     }
     await Promise.all(members.map(member => member.ready()))
     return new Cluster(redis, members, ledgerDir)
+  }
+
+  /** The one that was started with it. */
+  get redis(): RedisServer {
+    if (this.#redis === undefined) throw new Error('this cluster runs on a Redis of the test')
+    return this.#redis
   }
 
   of(role: Role): readonly Member[] {

@@ -25,6 +25,7 @@ export interface ItemWish {
   readonly quantityMax?: number
   readonly attemptsMax?: number
   readonly payWithinMs?: number
+  readonly shards?: number
 }
 
 interface OnSaleItem {
@@ -103,6 +104,7 @@ export async function startTestLedger() {
         door: 'shut' as const,
         epoch: 0,
         gateEpoch: 0,
+        gateShards: 1,
         changeNo: 0,
         ...wish,
       }

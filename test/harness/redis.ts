@@ -143,23 +143,13 @@ export class RedisServer {
     await within('the end of Redis after SIGTERM', STOP_MS_MAX, this.#ended)
   }
 
+  running(): boolean {
+    return this.#child !== undefined
+  }
+
   /** One command on a connection of its own. A refusal of the server is an Error with its words. */
   command(...args: readonly string[]): Promise<unknown> {
-    const reply = Promise.withResolvers<unknown>()
-    const socket = createConnection(this.port, HOST)
-    let heard = Buffer.alloc(0)
-    socket.setTimeout(COMMAND_MS_MAX, () => reply.reject(new Error(`Redis did not answer ${args[0]} in time`)))
-    socket.on('error', reply.reject)
-    socket.on('close', () => reply.reject(new Error(`Redis hung up before it answered ${args[0]}`)))
-    socket.on('data', (chunk: Buffer) => {
-      heard = Buffer.concat([heard, chunk])
-      const parsed = parseReply(heard)
-      if (parsed === undefined) return
-      if (parsed.value instanceof Error) reply.reject(parsed.value)
-      else reply.resolve(parsed.value)
-    })
-    socket.write(`*${args.length}\r\n${args.map(arg => `$${Buffer.byteLength(arg)}\r\n${arg}\r\n`).join('')}`)
-    return reply.promise.finally(() => socket.destroy())
+    return commandAt(this.port, args)
   }
 
   /** A field of `INFO`. */
@@ -168,6 +158,24 @@ export class RedisServer {
     if (found === null) throw new Error(`Redis says nothing of ${field}`)
     return found[1]!
   }
+}
+
+export function commandAt(port: number, args: readonly string[]): Promise<unknown> {
+  const reply = Promise.withResolvers<unknown>()
+  const socket = createConnection(port, HOST)
+  let heard = Buffer.alloc(0)
+  socket.setTimeout(COMMAND_MS_MAX, () => reply.reject(new Error(`Redis did not answer ${args[0]} in time`)))
+  socket.on('error', reply.reject)
+  socket.on('close', () => reply.reject(new Error(`Redis hung up before it answered ${args[0]}`)))
+  socket.on('data', (chunk: Buffer) => {
+    heard = Buffer.concat([heard, chunk])
+    const parsed = parseReply(heard)
+    if (parsed === undefined) return
+    if (parsed.value instanceof Error) reply.reject(parsed.value)
+    else reply.resolve(parsed.value)
+  })
+  socket.write(`*${args.length}\r\n${args.map(arg => `$${Buffer.byteLength(arg)}\r\n${arg}\r\n`).join('')}`)
+  return reply.promise.finally(() => socket.destroy())
 }
 
 export async function startRedis(playground: Playground, options: RedisOptions = {}): Promise<RedisServer> {

@@ -16,6 +16,7 @@ interface NewItem {
   readonly payWithinSeconds?: number
   readonly whenGateDown?: 'ledger' | 'shut'
   readonly door?: 'gate' | 'ledger'
+  readonly shards?: number
 }
 
 export interface ShopSale {
@@ -57,6 +58,7 @@ export interface WireAudit {
   readonly gate: { readonly left: number; readonly held: number } | null
   readonly outbox: number
   readonly releases: number
+  readonly moving: number
   readonly door: 'gate' | 'draining' | 'ledger' | 'shut'
   readonly epoch: number
   readonly consistent: boolean

@@ -30,7 +30,7 @@ export async function connect(undo: Undo, url: string, options: ConnectOptions =
   const log = hearingLog()
   const connection = openRedis({ url, clock: systemClock, log, timeoutMs, durability, replicas })
   undo.onUndo(() => connection.close())
-  const lateMs = systemClock.elapsed() + 10_000
+  const lateMs = systemClock.elapsed() + 30_000
   while (!connection.connected()) {
     assert(systemClock.elapsed() < lateMs, `no connection: ${log.text()}`)
     await systemClock.sleep(2)

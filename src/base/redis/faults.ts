@@ -3,7 +3,8 @@
  * (`outcomeUnknown`). An error inside a script, or a command the server does not take from us, is neither: it is a bug.
  *
  * Scripts announce what they may do (`script.ts`), so the server says its "no" before they start. A "no" that names a line of a script
- * came halfway, and is a bug as well.
+ * came halfway, and is a bug as well; with one exception: while a slot of a Redis Cluster moves, a key that a script builds the name of
+ * may have left already. Nobody knows then how far it came.
  */
 
 import { ErrorReply } from '@redis/client'
@@ -19,17 +20,33 @@ const REFUSALS: Readonly<Record<string, string>> = {
   NOREPLICAS: 'redis_refused',
   MASTERDOWN: 'redis_refused',
   CLUSTERDOWN: 'redis_refused',
-  MOVED: 'redis_refused',
-  ASK: 'redis_refused',
-  TRYAGAIN: 'redis_refused',
+  ASK: 'redis_moving',
+  TRYAGAIN: 'redis_moving',
   BUSY: 'redis_refused',
   NOAUTH: 'redis_refused',
   NOPERM: 'redis_refused',
 }
 
+/** The key belongs to another node of the cluster. Nothing was done. */
+export class MovedFault extends Fault {
+  readonly slot: number
+  /** `host:port`, in the words of the node that was asked. */
+  readonly target: string
+
+  constructor(what: string, message: string, slot: number, target: string) {
+    super('redis_moved', `redis, ${what}: ${message}`, { retryable: true })
+    this.slot = slot
+    this.target = target
+  }
+}
+
 /** What the server answered, as a fault or a bug. Server texts hold no password: it is never sent in a command that is answered so. */
 export function fromReply(error: ErrorReply, what: string): Fault | Bug {
   const { message } = error
+  const [, slot, target] = /^MOVED (\d+) (\S+)/.exec(message) ?? []
+  if (slot !== undefined && target !== undefined) return new MovedFault(what, message, Number(slot), target)
+  if (/attempted to access a non local key/i.test(message))
+    return new Fault('redis_moving', `redis, ${what}: ${message}`, { retryable: true, outcomeUnknown: true })
   const code = REFUSALS[message.split(' ', 1)[0] as string]
   if (code === undefined || message.includes('@user_script')) return new Bug(`redis, ${what}: ${message}`)
   return new Fault(code, `redis, ${what}: ${message}`, { retryable: true })
@@ -39,8 +56,18 @@ export function isNoScript(error: unknown): boolean {
   return error instanceof ErrorReply && error.message.startsWith('NOSCRIPT')
 }
 
-export function awayFault(what: string): Fault {
-  return new Fault('redis_away', `redis, ${what}: not connected`, { retryable: true })
+/** The server is of another kind than the address says: it does not know what only that kind is asked. */
+export function isOtherKind(error: unknown): boolean {
+  return error instanceof Bug && /cluster support disabled|unknown command/i.test(error.message)
+}
+
+export function awayFault(what: string, why = 'not connected'): Fault {
+  return new Fault('redis_away', `redis, ${what}: ${why}`, { retryable: true })
+}
+
+/** It is there, and must not be used. */
+export function heldFault(what: string, why: string): Fault {
+  return new Fault('redis_held', `redis, ${what}: not asked, because ${why}`, { retryable: true })
 }
 
 export function crowdedFault(what: string, underway: number): Fault {

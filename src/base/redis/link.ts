@@ -4,7 +4,8 @@
  *
  * Guarantees: while it is down every call fails at once, and nothing was sent; a call that was sent and not answered (the time is up,
  * the socket died) has an unknown outcome. A silent server is not waited for twice: the socket is dropped with the first call it leaves
- * unanswered. Addresses and passwords never reach a log line.
+ * unanswered. Where the server is, is asked before every connect; a server counts as there only after `onUp` has looked at it. Passwords
+ * never reach a log line.
  *
  * States: down → connecting → up → down …, closed at the end.
  */
@@ -13,16 +14,19 @@ import { createClient, ErrorReply } from '@redis/client'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { awayFault, crowdedFault, fromReply, isNoScript, lostFault, timeoutFault } from './faults.ts'
+import { type Address, nameOf } from './redis-url.ts'
 
 type Client = ReturnType<typeof newClient>
 
 const RECONNECT_MS_MIN = 20
 const RECONNECT_MS_MAX = 1_000
+const REASONS_MAX = 5
 /** Far more than the callers' own bounds let through: beyond it something is wrong, and nothing is sent. */
 const UNDERWAY_MAX = 10_000
 
-interface LinkOptions {
-  readonly url: string
+export interface LinkOptions {
+  /** Asked before every connect. A failure is like a server that is away. */
+  readonly address: () => Address | Promise<Address>
   readonly clock: Clock
   readonly log: Log
   readonly timeoutMs: number
@@ -36,6 +40,8 @@ export class Link {
   readonly #closing = new AbortController()
   readonly #ended: Promise<void>
   #up: Client | undefined
+  #at: string | undefined
+  #ups = 0
   #underway = 0
   #drop: ((cause: Error) => void) | undefined
 
@@ -46,6 +52,16 @@ export class Link {
 
   isUp(): boolean {
     return this.#up !== undefined
+  }
+
+  /** `host:port` of the server it is connected to, or was asked to connect to last. */
+  at(): string | undefined {
+    return this.#at
+  }
+
+  /** How often it came up: whoever looked at the server before the last time has seen another connection, or another server. */
+  ups(): number {
+    return this.#ups
   }
 
   /**
@@ -95,46 +111,62 @@ export class Link {
   }
 
   async #keepUp(): Promise<void> {
-    const { clock, log, name, onUp, timeoutMs } = this.#options
+    const { clock, log, name, timeoutMs } = this.#options
     const { signal } = this.#closing
     let waitMs = RECONNECT_MS_MIN
-    let away = false
+    /** Why it is away, as far as it was said: each once. */
+    const said = new Set<string>()
     while (!signal.aborted) {
-      const client = newClient(this.#options)
       const broken = Promise.withResolvers<Error>()
-      client.on('error', broken.resolve)
       this.#drop = broken.resolve
-      let given = false
-      // A client that was given up while its socket was being opened has none to end yet: it comes later.
-      client.on('connect', () => {
-        if (given) client.destroy()
-      })
+      const given = new AbortController()
       const connected = new AbortController()
       const watch = clock.sleep(timeoutMs, connected.signal).then(() => {
         if (!connected.signal.aborted) broken.resolve(timeoutFault('connecting', timeoutMs))
       })
       try {
-        await Promise.race([client.connect().then(() => onUp?.(client)), broken.promise.then(thrown)])
+        const client = await Promise.race([this.#open(broken.resolve, given.signal), broken.promise.then(thrown)])
         connected.abort()
         if (!signal.aborted) {
-          if (away) log.info({ redis: name }, 'redis is back')
-          away = false
+          if (said.size > 0) log.info({ redis: name, at: this.#at }, 'redis is back')
+          said.clear()
           waitMs = RECONNECT_MS_MIN
           this.#up = client
+          this.#ups += 1
           throw await broken.promise
         }
       } catch (error) {
-        if (!away && !signal.aborted) log.warn({ redis: name, reason: messageOf(error) }, 'redis is away')
-        away = true
+        const reason = messageOf(error)
+        if (!signal.aborted && !said.has(reason) && said.size < REASONS_MAX) {
+          said.add(reason)
+          log.warn({ redis: name, at: this.#at, reason }, 'redis is away')
+        }
       }
       connected.abort()
       await watch
       this.#up = undefined
-      given = true
-      client.destroy()
+      given.abort()
       await clock.sleep(waitMs, signal)
       waitMs = Math.min(waitMs * 2, RECONNECT_MS_MAX)
     }
+  }
+
+  /** A client that is connected and looked at. Whenever it is given up, also in the middle of this, nothing of it is left. */
+  async #open(broken: (error: Error) => void, given: AbortSignal): Promise<Client> {
+    const { address, onUp, timeoutMs } = this.#options
+    const found = await address()
+    if (given.aborted) throw new Error('given up')
+    this.#at = nameOf(found)
+    const client = newClient(found, timeoutMs)
+    client.on('error', broken)
+    given.addEventListener('abort', () => client.destroy())
+    // One that was given up while its socket was being opened has none to end yet: it comes later.
+    client.on('connect', () => {
+      if (given.aborted) client.destroy()
+    })
+    await client.connect()
+    await onUp?.(client)
+    return client
   }
 }
 
@@ -146,14 +178,17 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : 'unknown'
 }
 
-function newClient({ url, timeoutMs }: LinkOptions) {
+function newClient({ host, port, tls, username, password, database }: Address, timeoutMs: number) {
+  const socket = { host, port, reconnectStrategy: false, connectTimeout: timeoutMs } as const
   return createClient({
-    url,
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    database,
     disableOfflineQueue: true,
     disableClientInfo: true,
     maintNotifications: 'disabled',
     // Zero: its own timer knows only the time before a command is written. Ours counts until the answer.
     commandOptions: { timeout: 0 },
-    socket: { reconnectStrategy: false, connectTimeout: timeoutMs },
+    socket: tls ? { ...socket, tls } : socket,
   })
 }

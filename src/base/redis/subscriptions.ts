@@ -6,13 +6,16 @@
 
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
-import { Link } from './link.ts'
+import { Link, type LinkOptions } from './link.ts'
+import { type Address, nameOf } from './redis-url.ts'
 
 interface SubscriptionsOptions {
-  readonly url: string
+  readonly address: LinkOptions['address']
   readonly clock: Clock
   readonly log: Log
   readonly timeoutMs: number
+  /** Looks at the server before anything is subscribed there. */
+  readonly onUp?: NonNullable<LinkOptions['onUp']>
 }
 
 interface Subscription {
@@ -45,6 +48,12 @@ export class Subscriptions {
     return one.stands.promise
   }
 
+  /** It is to listen at one of these: a server that is none of them may hear nothing any more, and not know it. */
+  moveTo(servers: readonly Pick<Address, 'host' | 'port'>[]): void {
+    const link = this.#link
+    if (link?.isUp() && !servers.some(server => nameOf(server) === link.at())) link.drop('listening elsewhere')
+  }
+
   async close(): Promise<void> {
     this.#closing.abort()
     await this.#link?.close()
@@ -53,10 +62,15 @@ export class Subscriptions {
   }
 
   #open(): void {
+    const { address, clock, log, timeoutMs, onUp } = this.#options
     this.#link = new Link({
-      ...this.#options,
+      address,
+      clock,
+      log,
+      timeoutMs,
       name: 'channel',
       onUp: async client => {
+        await onUp?.(client)
         for (const one of this.#all) {
           await client.subscribe(one.channel, text => one.onMessage(text))
           if (one.stood) one.onGap()

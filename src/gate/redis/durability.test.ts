@@ -3,11 +3,20 @@ import { Playground } from '../../../test/harness/playground.ts'
 import { startRedis, startReplica } from '../../../test/harness/redis.ts'
 import { until } from '../../../test/harness/until.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
-import type { Durability } from '../../base/redis/connection.ts'
-import { checkDurability } from './durability.ts'
+import type { Durability, RedisConnection } from '../../base/redis/connection.ts'
+import { problemsOf, readFacts } from './durability.ts'
 
 const playground = new Playground()
 afterEach(() => playground.undo())
+
+async function checkDurability(
+  connection: RedisConnection,
+  durability: Durability,
+  replicas: number,
+  unverified = false,
+) {
+  return problemsOf(await readFacts(connection), { kind: 'single', durability, replicas, unverified })
+}
 
 async function check(config: readonly string[], wanted: Durability, replicas = 1, unverified = false) {
   const redis = await startRedis(playground, { config })
@@ -94,4 +103,19 @@ describe('a server that does not show its settings', () => {
       oneLine(await check([...config, 'maxmemory-policy allkeys-lru'], 'memory', 1, true), 'noeviction')
     })
   }
+})
+
+describe('a server of another kind than its address says', () => {
+  test('a node of a cluster behind a plain address is one line: what to write instead', async () => {
+    oneLine(await check(['cluster-enabled yes'], 'disk'), 'redis-cluster://')
+  })
+
+  test('an ordinary server behind the address of a cluster too', async () => {
+    const redis = await startRedis(playground)
+    const facts = await readFacts(await connect(playground, redis.url))
+    const stated = { durability: 'replica', replicas: 1, unverified: false } as const
+    oneLine(problemsOf(facts, { ...stated, kind: 'cluster' }), 'no node of a cluster', 'redis://')
+    // What sentinels name is an ordinary server.
+    expect(problemsOf(facts, { ...stated, kind: 'sentinel' }).join('\n')).not.toContain('REDIS_URL')
+  })
 })

@@ -1,7 +1,7 @@
 /**
- * E11: what an acknowledged reservation survives is stated (`disk`, `replica` or `memory`), and the server is held to it: at the start,
- * which goes no further otherwise, and by the doctor. One line for each thing that is not as it must be, with what to do about it. Only
- * reads. What `docs/durability.md` promises of each level rests on what is asked for here.
+ * E11: what an acknowledged reservation survives is stated (`disk`, `replica` or `memory`), and every server is held to it: at the start,
+ * which goes no further otherwise, whenever another server takes over, and by the doctor. One line for each thing that is not as it must
+ * be, with what to do about it. Only reads. What `docs/durability.md` promises of each level rests on what is asked for here.
  *
  * Where the server does not show its settings (CONFIG is forbidden, as managed ones do), INFO tells some of them. The rest can't be
  * verified, and that is a line too unless the operator has said that it is so.
@@ -9,7 +9,8 @@
 
 import { Bug } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
-import type { Durability, RedisConnection } from '../../base/redis/connection.ts'
+import type { Durability, Primary } from '../../base/redis/connection.ts'
+import type { RedisPlace } from '../../base/redis/redis-url.ts'
 
 const VERSION_MIN = 7
 const SETTINGS = [
@@ -36,7 +37,7 @@ export interface RedisFacts {
   readonly settings: Readonly<Record<Setting, string>> | undefined
 }
 
-export async function readFacts(connection: Pick<RedisConnection, 'command'>): Promise<RedisFacts> {
+export async function readFacts(connection: Pick<Primary, 'command'>): Promise<RedisFacts> {
   const info = String(await connection.command(['INFO', 'everything']))
   const of = (field: string) => new RegExp(`^${field}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
   return {
@@ -51,31 +52,43 @@ export async function readFacts(connection: Pick<RedisConnection, 'command'>): P
   }
 }
 
-/** Empty: the server keeps what this level says. */
-export async function checkDurability(
-  connection: Pick<RedisConnection, 'command'>,
-  wanted: Durability,
-  replicas: number,
-  unverified = false,
-): Promise<readonly string[]> {
-  return problemsOf(await readFacts(connection), wanted, replicas, unverified)
+/** What the operator has said of the servers. */
+export interface Stated {
+  readonly kind: RedisPlace['kind']
+  readonly durability: Durability
+  readonly replicas: number
+  /** The operator answers for what a server does not show. */
+  readonly unverified: boolean
 }
 
-/** @param unverified the operator answers for what the server does not show */
-export function problemsOf(
-  facts: RedisFacts,
-  wanted: Durability,
-  replicas: number,
-  unverified: boolean,
-): readonly string[] {
+/** What a server of another kind than REDIS_URL says is to be addressed as. Undefined: it is of that kind. */
+export function otherKind(kind: RedisPlace['kind'], mode: string): string | undefined {
+  const found = mode === 'sentinel' ? 'sentinel' : mode === 'cluster' ? 'cluster' : 'single'
+  if (found === 'sentinel')
+    return kind === 'sentinel'
+      ? undefined
+      : 'REDIS_URL leads to a sentinel, which takes no reservations: set it to redis-sentinel://host:26379,host:26379/name, with all sentinels and the name they have for the primary'
+  if (found === 'cluster')
+    return kind === 'cluster'
+      ? undefined
+      : 'REDIS_URL leads to a node of a Redis Cluster: set it to redis-cluster://host:port,host:port, with some of the nodes'
+  return kind === 'single'
+    ? undefined
+    : `REDIS_URL begins with redis-${kind}://, but leads to a server that is ${kind === 'cluster' ? 'no node of a cluster' : 'no sentinel'}: set it to redis://host:port`
+}
+
+/** Empty: the server keeps what this level says. */
+export function problemsOf(facts: RedisFacts, stated: Stated): readonly string[] {
   const { version, role, mode, maxmemoryPolicy } = facts
+  const { durability: wanted, replicas, unverified } = stated
+  // Behind sentinels there is an ordinary server. One of another kind has none of the rest.
+  const other = otherKind(stated.kind === 'sentinel' ? 'single' : stated.kind, mode)
+  if (other !== undefined) return [other]
   const problems: string[] = []
   if (Number.parseInt(version, 10) < VERSION_MIN)
     problems.push(`Redis is version ${version}: use ${VERSION_MIN}.0 or newer`)
   if (role !== 'master')
     problems.push(`REDIS_URL leads to a replica, which takes no reservations: set it to the primary`)
-  if (mode !== 'standalone')
-    problems.push(`Redis runs in ${mode} mode, which is not built yet: set REDIS_URL to a single server`)
   if (maxmemoryPolicy !== 'noeviction')
     problems.push(
       `Redis may throw away reservations when its memory is full (maxmemory-policy is ${maxmemoryPolicy}): ${set('maxmemory-policy', 'noeviction')}`,
@@ -134,7 +147,7 @@ function hidden(what: string): string {
 }
 
 /** Undefined: the server does not take CONFIG from us. */
-async function readSettings(connection: Pick<RedisConnection, 'command'>): Promise<RedisFacts['settings']> {
+async function readSettings(connection: Pick<Primary, 'command'>): Promise<RedisFacts['settings']> {
   let reply: unknown
   try {
     reply = await connection.command(['CONFIG', 'GET', ...SETTINGS])

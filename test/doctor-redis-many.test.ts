@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { spawnSync } from 'node:child_process'
+import { resolve } from 'node:path'
+import { systemClock } from '../src/base/clock.ts'
+import { startEmbeddedServer } from '../src/ledger/embedded/server.ts'
+import { Playground } from './harness/playground.ts'
+import { RedisCluster } from './harness/redis-cluster.ts'
+import { WatchedRedis } from './harness/redis-sentinel.ts'
+
+const ROOT = resolve(import.meta.dirname, '..')
+const house = new Playground()
+afterAll(() => house.undo())
+
+let databaseUrl = ''
+beforeAll(async () => {
+  const postgres = await startEmbeddedServer({ dataDir: house.dataDir(), clock: systemClock, log: () => {} })
+  house.onUndo(() => postgres.stop())
+  const { host, port, user, database } = postgres.connection
+  databaseUrl = `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
+}, 60_000)
+
+interface Finding {
+  readonly what: string
+  readonly state: string
+  readonly found: string
+  readonly advice?: string
+}
+
+function doctor(redisUrl: string) {
+  const { stdout, stderr } = spawnSync(process.execPath, ['src/main.ts', 'doctor', '--json'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    timeout: 60_000,
+    env: {
+      PATH: process.env.PATH,
+      DATA_DIR: house.dataDir(),
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redisUrl,
+      REDIS_DURABILITY: 'replica',
+      ADMIN_TOKEN: 'admin-token-of-the-doctor-tests',
+      TICKET_KEYS: 'a:ticket-key-of-the-doctor-tests-0123',
+      BUYER_JWT_SECRET: 'buyer-secret-of-the-doctor-tests-0123',
+    },
+  })
+  if (stdout === '') throw new Error(stderr)
+  const { findings } = JSON.parse(stdout) as { findings: readonly Finding[] }
+  return (what: string) => findings.find(finding => finding.what === what)
+}
+
+test('of a Redis Cluster every primary is examined, and slots that nobody has are counted', async () => {
+  const cluster = await RedisCluster.start(house)
+  const [first, second, third] = cluster.nodes.map(({ port }) => `127.0.0.1:${port}`)
+  const well = doctor(cluster.url)
+  expect(well('Redis Cluster')).toMatchObject({ state: 'good', found: '16384 of 16384 slots on 3 primaries' })
+  for (const name of [first, second, third]) {
+    expect(well(`Redis ${name}`)?.state).toBe('good')
+    expect(well(`Redis durability ${name}`)?.state).toBe('good')
+    expect(well(`Redis clock ${name}`)?.state).toBe('good')
+  }
+  await cluster.nodes[1]!.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')
+  // Every node must forget it: what one node does not have, another may still call its own.
+  for (const node of cluster.nodes.slice(0, 3)) await node.command('CLUSTER', 'DELSLOTS', '0').catch(() => {})
+  const ill = doctor(cluster.url)
+  expect(ill('Redis Cluster')).toMatchObject({ state: 'bad', found: expect.stringContaining('16383 of 16384') })
+  expect(ill(`Redis memory ${first}`)?.state).toBe('good')
+  expect(ill(`Redis memory ${second}`)).toMatchObject({ state: 'bad', advice: expect.stringContaining('noeviction') })
+}, 180_000)
+
+test('behind sentinels the primary is examined, and whether they could agree on another', async () => {
+  const watched = await WatchedRedis.start(house)
+  const well = doctor(watched.url)
+  expect(well('Redis Sentinel')).toMatchObject({ state: 'good', found: expect.stringContaining('3 usable') })
+  expect(well('Redis')?.found).toContain('a primary')
+  expect(well('Redis replicas')).toMatchObject({ state: 'good', found: '2 online' })
+  await watched.sentinels[1]!.kill()
+  await watched.sentinels[2]!.kill()
+  await watched.sentinels[0]!.command('SENTINEL', 'SET', watched.name, 'down-after-milliseconds', '500')
+  await watched.sentinelsDown(2)
+  expect(doctor(watched.url)('Redis Sentinel')).toMatchObject({
+    state: 'bad',
+    found: expect.stringMatching(/NOQUORUM/),
+  })
+  expect(doctor(watched.url.replace('redis-sentinel', 'redis-cluster').replace('/till', ''))('Redis')).toMatchObject({
+    state: 'bad',
+    found: expect.stringContaining('redis-sentinel://'),
+  })
+}, 180_000)
