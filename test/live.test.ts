@@ -61,6 +61,7 @@ function openShop({ socketsMax }: { socketsMax?: number } = {}) {
     door: 'gate',
     epoch: 1,
     gateEpoch: 1,
+    gateShards: 1,
     changeNo: 0,
   }
   const sale: Sale = {

@@ -17,6 +17,7 @@ import { createForgetSales } from '../flows/forget-sales.ts'
 import { farView } from '../flows/gate-view.ts'
 import { type HandOverParts, handOverAll, lookForAcknowledged } from '../flows/hand-over.ts'
 import { type KeepGatesParts, keepGates } from '../flows/keep-gates.ts'
+import { learningSales } from '../flows/learn-shards.ts'
 import type { News } from '../flows/news.ts'
 import { passOnFar } from '../flows/pass-on.ts'
 import { createTurns, placeDirectly } from '../flows/place-directly.ts'
@@ -30,6 +31,9 @@ import { createFarGate } from '../gate/far/far-gate.ts'
 import { createRedisChannel } from '../gate/redis/redis-channel.ts'
 import { createRedisGate } from '../gate/redis/redis-gate.ts'
 import { createRedisOutbox } from '../gate/redis/redis-outbox.ts'
+import { createShardedGate } from '../gate/sharded/sharded-gate.ts'
+import { createShardedOutbox } from '../gate/sharded/sharded-outbox.ts'
+import { createShards } from '../gate/shards.ts'
 import { connectTo, watchDurability } from './compose-redis.ts'
 import type { Config } from './config.ts'
 import { BATCH_MAX, type GateSide, LINE_MAX, type Selling, type SellingParts } from './selling.ts'
@@ -59,8 +63,10 @@ export function openFar(
   { config, log, clock, random, catalog }: Pick<SellingParts, 'config' | 'log' | 'clock' | 'random' | 'catalog'>,
 ) {
   const connection = connectTo(redis, log)
-  const gate = createRedisGate({ connection, clockOffsetMs: () => faultPointMs('gate.clock') })
-  const outbox = createRedisOutbox({ connection })
+  const shards = createShards()
+  const places = createRedisGate({ connection, clockOffsetMs: () => faultPointMs('gate.clock') })
+  const gate = createShardedGate({ gate: places, shards, clock })
+  const outbox = createShardedOutbox({ outbox: createRedisOutbox({ connection }), shards })
   const far = createFarGate({ clock, hash: createKeyedHash(random), freshMs: Math.min(config.fenceMs, LOOK_FRESH_MS) })
   const acknowledged = createAcknowledged(ACKNOWLEDGED_MAX)
   const placements = createPlacements(clock, config.placedWaitMs)
@@ -85,6 +91,9 @@ export function openFar(
       return waiting
     },
     connection,
+    shards,
+    /** The gate as its places are, for whoever works on one of them. */
+    places,
     outbox,
     far,
     acknowledged,
@@ -95,8 +104,9 @@ export function openFar(
 
 export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide): Selling {
   const { config, log, clock, random, shelf, ledger, node, rounds, watching, signal } = parts
-  const { orders, sales, nodes, seller, reconciling } = ledger
-  const { gate, far, outbox, acknowledged, placements, connection } = side
+  const { orders, nodes, seller, reconciling } = ledger
+  const { gate, far, outbox, shards, acknowledged, placements, connection } = side
+  const sales = learningSales(ledger.sales, shards)
   const { meters, news, alarm } = watching
   const { fenceMs } = config
   const isEdge = config.roles.includes('edge')
@@ -104,6 +114,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
   const isKeeper = config.roles.includes('keeper')
   let placer: OrderPlacer | undefined
   let unsettled: readonly ItemId[] = []
+  const placesOf = (item: ItemId) => shards.all(item) ?? []
   const broken = Promise.withResolvers<never>()
   broken.promise.catch(() => {})
 
@@ -115,11 +126,13 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
     gate,
     books: gate,
     far,
+    shards,
     shelf,
     clock,
     log,
     alarm,
-    changed: parts.changed,
+    // Seen in the ledger: whoever changed it has told the others.
+    changed: () => parts.catalog.invalidate(),
     batchMax: BATCH_MAX,
     lineMax: LINE_MAX,
     defer: nextTurn,
@@ -151,6 +164,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
   const keep: KeepGatesParts = {
     gate,
     outbox,
+    shards,
     orders,
     sales,
     nodes,
@@ -195,7 +209,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
       if (isWorker) {
         placer = placeOrders({
           orders,
-          gate,
+          gate: side.places,
           deadLetters: ledger.deadLetters,
           outbox,
           channel: side.channel(),
@@ -205,12 +219,12 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
           meters,
           alarm,
           worker: node.holder,
-          items: () => [...shelf.keys(), ...unsettled],
+          items: () => [...shelf.keys(), ...unsettled].flatMap(placesOf),
         })
         rounds.startPlacing(placer)
         // Whoever was away for longer than sales are followed may still have reservations of theirs.
         rounds.also('unsettled', UNSETTLED_EVERY_MS, async () => {
-          unsettled = await sales.unsettledItems(UNSETTLED_MAX)
+          unsettled = (await sales.unsettledItems(UNSETTLED_MAX)).map(({ id }) => id)
         })
       }
       if (isEdge) {
@@ -227,6 +241,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
           sales,
           reconciling,
           keeper,
+          shards,
           log,
           maySell,
           afterMs: FORGET_AFTER_MS,
@@ -237,6 +252,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
           maySell,
           gates: keeper,
           forget,
+          move: { gate, moves: ledger.moves, shelf, log, maySell },
           sales,
           allPlaced: placedFar(outbox),
         })

@@ -10,6 +10,7 @@ import { createDeadLetters } from '../ledger/postgres/dead-letters.ts'
 import { createEditing } from '../ledger/postgres/editing.ts'
 import { createOperatorLog } from '../ledger/postgres/log.ts'
 import { migrate } from '../ledger/postgres/migrate.ts'
+import { createMoves } from '../ledger/postgres/moves.ts'
 import { createNodes } from '../ledger/postgres/nodes.ts'
 import { createOrders } from '../ledger/postgres/orders.ts'
 import { createPayments } from '../ledger/postgres/payments.ts'
@@ -79,6 +80,7 @@ export function ledgerParts(config: Config, database: Database) {
     refunds: createRefunds(database),
     editing: createEditing(database),
     stock: createStock(database),
+    moves: createMoves(database),
     deadLetters: createDeadLetters(database),
     sandboxPayments: createSandboxPayments(database),
     nodes: createNodes(database, config.redis === undefined ? {} : { leaseMs: CLUSTER_LEASE_MS }),

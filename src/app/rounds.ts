@@ -15,6 +15,7 @@ import type { Sale } from '../domain/sale.ts'
 import { type ChangeStockParts, settleChanges } from '../flows/change-stock.ts'
 import { type CloseParts, closeDue } from '../flows/close-orders.ts'
 import type { GateKeeper } from '../flows/keep-gates.ts'
+import { type MoveUnitsParts, moveUnits } from '../flows/move-units.ts'
 import type { OrderPlacer } from '../flows/place-orders.ts'
 import { type ReconcileParts, reconcileSale } from '../flows/reconcile.ts'
 import { type ReleaseParts, releaseUnits } from '../flows/release-units.ts'
@@ -44,6 +45,7 @@ interface RoundsWork extends KeeperWork {
 interface ClusterKeeperWork extends KeeperWork {
   readonly gates: Pick<GateKeeper, 'round'>
   readonly forget: { round(): Promise<void> }
+  readonly move: MoveUnitsParts
   readonly sales: Sales
   /** Is every reservation of the sale in the ledger? */
   readonly allPlaced: (sale: Sale) => Promise<boolean>
@@ -57,6 +59,8 @@ const RECONCILE_EVERY_MS = 30_000
 const SETTLE_EVERY_MS = 2_000
 const FORGET_EVERY_MS = 10_000
 const PLACE_EVERY_MS = 200
+/** A buyer who is to wait asks again after a second: the pieces should be there by then. */
+const MOVE_EVERY_MS = 200
 /** Rounds that found all they could take follow at once, at most so many. */
 const ROUNDS_ON_END_MAX = 20
 
@@ -142,6 +146,9 @@ export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; s
       keeper = loop('gates', KEEPER_EVERY_MS, () => work.gates.round())
       loop('changes', KEEPER_EVERY_MS, async () => {
         if (maySell()) await settleChanges(work.change, undefined)
+      })
+      loop('moves', MOVE_EVERY_MS, async () => {
+        if (maySell()) await moveUnits(work.move)
       })
       loop('forget', FORGET_EVERY_MS, () => work.forget.round())
       startCommon(work, work.sales, work.allPlaced)

@@ -85,7 +85,7 @@ export function explainPlan(plan: Plan): readonly (readonly [string, string])[] 
       ? ['instead', `if the sale must go on when a process dies: ${cluster}`]
       : [
           'unknown',
-          'what one Redis bears on your machine: "npm run bench -- redis". Stock sharded over a Redis Cluster is not built',
+          'what one Redis bears on your machine: "npm run bench -- redis". An item it can not carry: a Redis Cluster, and "shards" (docs/clustering.md)',
         ],
     ...(buyers <= units
       ? [

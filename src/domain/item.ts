@@ -22,13 +22,17 @@ export interface Item {
   readonly whenGateDown: 'ledger' | 'shut'
   /** Which door it lives behind when all is well. */
   readonly homeDoor: 'gate' | 'ledger'
+  /** Over so many places of a gate outside the process its pieces may be spread. */
   readonly shards: number
   readonly door: Door
   readonly epoch: Epoch
   readonly gateEpoch: Epoch
+  /** In so many places the gate of `gateEpoch` was built: `shards`, or 1. */
+  readonly gateShards: number
   readonly changeNo: number
 }
 
 export const UNITS_MAX = 10_000_000
 export const QUANTITY_MAX = 100
 export const ATTEMPTS_MAX = 100
+export const SHARDS_MAX = 64

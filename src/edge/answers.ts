@@ -4,7 +4,7 @@
  */
 
 import { z } from 'zod'
-import { QUANTITY_MAX } from '../domain/item.ts'
+import { QUANTITY_MAX, SHARDS_MAX } from '../domain/item.ts'
 
 const id = z
   .string()
@@ -32,6 +32,12 @@ const itemAnswer = z
     quantityMax: z.int().min(1).max(QUANTITY_MAX).meta({ description: 'Per order.' }),
     attemptsMax: z.int().min(1).meta({ description: 'Orders per buyer, one live at a time.' }),
     payWithinSeconds: z.number().min(0),
+    shards: z
+      .int()
+      .min(2)
+      .max(SHARDS_MAX)
+      .optional()
+      .meta({ description: 'Over so many places of the gate its pieces may be spread; missing: one.' }),
   })
   .meta({ id: 'Item' })
 
@@ -117,6 +123,9 @@ export const auditAnswer = z
       .meta({ description: 'Null while the gate does not have the item.' }),
     outbox: count,
     releases: count,
+    moving: count.meta({
+      description: 'Taken from one place of a gate with several and not given to another yet: left in neither.',
+    }),
     door: z.enum(['gate', 'draining', 'ledger', 'shut']),
     epoch: count,
     consistent: z.boolean(),

@@ -4,6 +4,7 @@
  * → body.
  */
 
+import type { RateLimited } from '../admission/rate-limit-policy.ts'
 import type { RateLimits } from '../admission/rate-limits.ts'
 import type { TicketClaims, TicketOffice } from '../admission/ticket.ts'
 import { unreachable } from '../base/assert.ts'
@@ -73,13 +74,34 @@ export function createOrderRoute(parts: OrderRouteParts) {
       return toResponse(refused)
 
     const limited = limits.admitAddress(parts.addressOf(request))
-    if (limited !== undefined) return counted('rate_limited', rateLimitedProblem(limited))
+    if (!(limited instanceof Promise)) return orderFrom(request, onSale, ticket, limited)
+    return limited.then(late => orderFrom(request, onSale, ticket, late))
+  }
 
+  /** The address has been judged. */
+  function orderFrom(
+    request: Request,
+    onSale: OnSale,
+    ticket: string | undefined,
+    limited: RateLimited | undefined,
+  ): Response | Promise<Response> {
+    if (limited !== undefined) return counted('rate_limited', rateLimitedProblem(limited))
     const claims = ticket === undefined ? undefined : claimsFor(tickets.verify(ticket), onSale.sale.id, onSale.item.id)
     if (claims === undefined || take.near.nowMs() >= claims.expiresAtMs)
       return counted('ticket_invalid', plainProblem('ticket_invalid'))
     // Only a ticket that is good says who it is, so the buyer's limit comes after it.
     const tooOften = limits.admitBuyer(claims.buyer, onSale.item.id)
+    if (!(tooOften instanceof Promise)) return orderOf(request, onSale, claims, tooOften)
+    return tooOften.then(late => orderOf(request, onSale, claims, late))
+  }
+
+  /** The buyer has been judged. */
+  function orderOf(
+    request: Request,
+    onSale: OnSale,
+    claims: TicketClaims,
+    tooOften: RateLimited | undefined,
+  ): Response | Promise<Response> {
     if (tooOften !== undefined) return counted('rate_limited', rateLimitedProblem(tooOften))
     return bodyless(request) ? takeIt(onSale, claims, 1) : readAndTake(request, onSale, claims)
   }

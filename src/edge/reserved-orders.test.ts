@@ -48,7 +48,13 @@ async function openShop(units = 10) {
       gate: real => createFaultyGate(real, verb => (verb === 'find' ? gateAway.now : undefined)),
     })
     await edge.round()
-    const catalog = createCatalog(ledger.sales, systemClock, 1_000)
+    const catalog = createCatalog({
+      source: ledger.sales,
+      clock: systemClock,
+      random: systemRandom,
+      nowMs: systemClock.now,
+      count() {},
+    })
     const limits = createRateLimits({
       perAddress: undefined,
       perBuyer: undefined,

@@ -20,8 +20,12 @@ describe('the door an item lives behind', () => {
     expect(saleEdit.parse({ items: [{ door: 'ledger' }] }).items?.[0]?.door).toBe('ledger')
     expect(saleEdit.parse({ items: [{}] }).items?.[0]?.door).toBeUndefined()
   })
+})
 
-  test('has one shard', () => {
-    expect(saleInput.safeParse({ ...sale, items: [{ ...item, door: 'ledger', shards: 2 }] }).success).toBe(false)
-  })
+test('an item has one shard unless the operator says more, and 64 at most', () => {
+  const shardsOf = (more: object) =>
+    toNewSale(saleInput.parse({ ...sale, items: [{ ...item, ...more }] })).items[0]?.shards
+  expect([shardsOf({}), shardsOf({ shards: 1 }), shardsOf({ shards: 64 })]).toEqual([1, 1, 64])
+  for (const shards of [0, 65, 1.5, '2', null])
+    expect(saleInput.safeParse({ ...sale, items: [{ ...item, shards }] }).success).toBe(false)
 })

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { isBuyerId, isId } from '../domain/ids.ts'
-import { ATTEMPTS_MAX, QUANTITY_MAX, UNITS_MAX } from '../domain/item.ts'
+import { ATTEMPTS_MAX, QUANTITY_MAX, SHARDS_MAX, UNITS_MAX } from '../domain/item.ts'
 import { AMOUNT_MAX } from '../domain/money.ts'
 import type { NewSale } from '../flows/create-sale.ts'
 
@@ -49,7 +49,16 @@ export const itemInput = z
     payWithinSeconds: z.int().min(1).max(YEAR_S).default(900),
     whenGateDown: z.enum(['ledger', 'shut']).default('ledger'),
     door: z.enum(['gate', 'ledger']).default('gate'),
-    shards: z.literal(1, 'only 1 is built yet').default(1),
+    shards: z
+      .int()
+      .min(1)
+      .max(SHARDS_MAX)
+      .default(1)
+      .meta({
+        description:
+          'Over so many places of the gate the units are spread, for an item that one Redis can not carry. First come, first served then ' +
+          'holds within each place. Without a cluster, and with fewer than 8 units a place, there is one place all the same.',
+      }),
   })
   .refine(item => item.listPrice === undefined || item.listPrice.currency === item.price.currency, {
     path: ['listPrice'],

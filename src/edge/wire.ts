@@ -41,6 +41,7 @@ function wireItem(item: Item, leftOf: LeftOf) {
     quantityMax: item.quantityMax,
     attemptsMax: item.attemptsMax,
     payWithinSeconds: item.payWithinMs / 1000,
+    ...(item.shards > 1 && { shards: item.shards }),
   }
 }
 
@@ -82,7 +83,7 @@ export function wirePayment(payment: Payment): z.input<typeof paymentAnswer> {
   }
 }
 
-export function wireAudit({ gateAgrees, addsUp, moving, ...line }: AuditLine): z.input<typeof auditAnswer> {
+export function wireAudit({ gateAgrees, addsUp, changing, ...line }: AuditLine): z.input<typeof auditAnswer> {
   const violations = line.violations.map(violation => ({ ...violation, ids: [...violation.ids] }))
   return { ...line, violations, gate: line.gate ?? null }
 }

@@ -32,13 +32,15 @@ export interface AuditLine {
   /** Taken at the gate, not in the ledger yet. */
   readonly outbox: number
   readonly releases: number
+  /** Taken from one place of the gate and not given to another yet: left in neither. */
+  readonly moving: number
   readonly door: Door
   readonly epoch: number
   readonly consistent: boolean
-  /** `gate.left + outbox + releases = available`, and what it holds is in live orders or on its way; or it does not have the item. */
+  /** `gate.left + outbox + releases + moving = available`, and what it holds is in live orders or on its way; or it does not have the item. */
   readonly gateAgrees: boolean
   /** The gate changed while the ledger was read, or has reservations under way: the two can't be compared at this moment. */
-  readonly moving: boolean
+  readonly changing: boolean
   /** `available + pending + paid = units`. */
   readonly addsUp: boolean
   readonly violations: readonly Violation[]
@@ -71,18 +73,20 @@ async function show({ view }: AuditParts, sale: Sale): Promise<(item: ItemId) =>
 }
 
 function compare(sale: Sale, audit: ItemAudit, before: Shown, after: Shown): AuditLine {
-  const { gateEpoch, oldestReleaseMs, gone, ...line } = audit
+  const { gateEpoch, oldestReleaseMs, gone, moving: movingMax, ...line } = audit
   // Behind these doors no gate sells it, whatever one still shows.
   const look = line.door === 'ledger' || line.door === 'shut' ? undefined : after.look
   const outbox = after.onTheWay
   const gate = look === undefined ? undefined : { left: look.left, held: look.held }
   const onTheWay = outbox + line.releases
+  // Whether a piece of a move that is under way has left its place, or has arrived, the ledger does not know yet.
+  const missing = gate === undefined ? 0 : line.available - gate.left - onTheWay
+  const moving = Math.min(Math.max(missing, 0), movingMax)
   const gateAgrees =
-    gate === undefined ||
-    (gate.left + onTheWay === line.available && gate.held === line.pending + line.paid + onTheWay + gone)
+    gate === undefined || (missing === moving && gate.held === line.pending + line.paid + onTheWay + gone)
   const violations = checkPromises({
     quiet: false,
-    items: [{ ...line, rule: sale.rule, gate, outbox, oldestReleaseMs, changes: [] }],
+    items: [{ ...line, rule: sale.rule, gate, outbox, moving, oldestReleaseMs, changes: [] }],
     orders: undefined,
     told: [],
     payments: [],
@@ -94,8 +98,9 @@ function compare(sale: Sale, audit: ItemAudit, before: Shown, after: Shown): Aud
     ...line,
     gate,
     outbox,
+    moving,
     gateAgrees,
-    moving: !atRest(before, after),
+    changing: !atRest(before, after),
     addsUp,
     violations,
     consistent: addsUp && gateAgrees && gateEpoch <= line.epoch && violations.length === 0,

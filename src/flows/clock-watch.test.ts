@@ -23,3 +23,16 @@ test('beyond a second they are, ahead and behind, until a fresh reading says oth
   clocks.gate(1_000_000, 100, 110)
   expect(clocks.skewedMs(120)).toBeUndefined()
 })
+
+test('of several clocks the fastest may not be a second ahead and the slowest not a second behind', () => {
+  const clocks = createClockWatch()
+  clocks.ledger(1_000_000, 100, 110)
+  clocks.gate(1_000_600, 100, 110, 1_200)
+  expect(clocks.skewedMs(120)).toBeUndefined()
+  clocks.gate(1_000_000, 100, 110, 1_200)
+  expect(clocks.skewedMs(120)).toBe(-1_190)
+  clocks.gate(1_001_100, 100, 110, 1_100)
+  expect(clocks.skewedMs(120)).toBe(1_090)
+  clocks.gate(1_000_000, 100, 110)
+  expect(clocks.skewedMs(120)).toBeUndefined()
+})

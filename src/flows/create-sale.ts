@@ -6,7 +6,7 @@ import type { Item } from '../domain/item.ts'
 import type { Sale } from '../domain/sale.ts'
 import type { Sales } from '../ledger/sales.ts'
 
-type NewItem = Omit<Item, 'id' | 'sale' | 'available' | 'door' | 'epoch' | 'gateEpoch' | 'changeNo'>
+type NewItem = Omit<Item, 'id' | 'sale' | 'available' | 'door' | 'epoch' | 'gateEpoch' | 'gateShards' | 'changeNo'>
 export type NewSale = Omit<Sale, 'id' | 'state' | 'items'> & { readonly items: readonly NewItem[] }
 
 /** The same id again gives the sale that was made under it. */
@@ -28,6 +28,7 @@ export async function createSale(
       door: 'shut',
       epoch: 0,
       gateEpoch: 0,
+      gateShards: 1,
       changeNo: 0,
     })),
   }

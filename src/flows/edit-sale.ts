@@ -123,7 +123,7 @@ function editDraft(sale: Sale, edit: SaleEdit, ids: Pick<IdMaker, 'next'>): Sale
     // Each of the sale's own ids once: an item sent back keeps its id.
     if (id !== undefined && !known.delete(id))
       return { kind: 'invalid', field: `items.${i}.id`, why: 'is no item of this sale, or named twice' }
-    const made = { available: item.units, door: 'shut', epoch: 0, gateEpoch: 0, changeNo: 0 } as const
+    const made = { available: item.units, door: 'shut', epoch: 0, gateEpoch: 0, gateShards: 1, changeNo: 0 } as const
     list.push({ ...item, ...made, id: id ?? ids.next(), sale: sale.id })
   }
   changes.push({ field: 'items', from: sale.items.length, to: list.length })

@@ -24,9 +24,12 @@ import type { Sale } from '../domain/sale.ts'
 import type { GateBooks } from '../gate/books.ts'
 import type { FarGate } from '../gate/far-gate.ts'
 import type { Ask, Gate, Look, LookReply } from '../gate/gate.ts'
+import { itemOf, type PlaceId } from '../gate/places.ts'
+import type { Shards } from '../gate/shards.ts'
 import type { Sales } from '../ledger/sales.ts'
 import { createClockWatch } from './clock-watch.ts'
 import { type ConfirmParts, createConfirming } from './confirm-epochs.ts'
+import { createLines } from './lines.ts'
 import { BUSY, type Decision, type Followed, isFollowed, type OnSale, type Shelf } from './on-sale.ts'
 
 interface FollowParts {
@@ -34,6 +37,8 @@ interface FollowParts {
   readonly gate: Pick<Gate, 'look'>
   readonly books: GateBooks
   readonly far: FarGate
+  /** What was learned of an item is forgotten with it. Undefined: the gate has one place for every item. */
+  readonly shards?: Pick<Shards, 'forget'>
   readonly shelf: Shelf
   readonly clock: Clock
   readonly log: Log
@@ -78,7 +83,7 @@ export function createFollowing(parts: FollowParts): Following {
   let lookSentAtMs = Number.NEGATIVE_INFINITY
   let reading = 0
   let looking = 0
-  let incompleteBefore: ReadonlySet<ItemId> = new Set()
+  let incompleteBefore: ReadonlySet<PlaceId> = new Set()
   let reloading: Promise<void> | undefined
   let skewTold = false
   /** A bug in something that nobody waited for: the next round throws it, and the process ends. */
@@ -117,7 +122,7 @@ export function createFollowing(parts: FollowParts): Following {
     lookSentAtMs = sentAtMs
     const answeredAtMs = clock.elapsed()
     far.clockSeen(reply.nowMs, sentAtMs, answeredAtMs)
-    clocks.gate(reply.nowMs, sentAtMs, answeredAtMs)
+    clocks.gate(reply.nowMs, sentAtMs, answeredAtMs, reply.behindMs)
     for (const look of reply.items) {
       far.seen(look, sentAtMs)
       const onSale = shelf.get(look.item)
@@ -196,12 +201,14 @@ export function createFollowing(parts: FollowParts): Following {
       atGate: 0,
       staleAtMs: undefined,
       version: 1,
-      line: createBatcher<Ask, Decision>({
-        batchMax: parts.batchMax,
-        lineMax: parts.lineMax,
-        defer: parts.defer,
-        run: async asks => (run === undefined ? asks.map(() => BUSY) : run(onSale, asks)),
-      }),
+      line: createLines(door === 'gate' ? item.gateShards : 1, parts.lineMax, lineMax =>
+        createBatcher<Ask, Decision>({
+          batchMax: parts.batchMax,
+          lineMax,
+          defer: parts.defer,
+          run: async asks => (run === undefined ? asks.map(() => BUSY) : run(onSale, asks)),
+        }),
+      ),
     }
     return onSale
   }
@@ -218,6 +225,7 @@ export function createFollowing(parts: FollowParts): Following {
     if (isFollowed(onSale)) confirming.replaced(onSale)
     shelf.delete(onSale.item.id)
     far.drop(onSale.item.id)
+    parts.shards?.forget(onSale.item.id)
   }
 
   /** The window is judged by the gate's clock; more than a second off the ledger's, nothing behind that door is sold. */
@@ -232,14 +240,14 @@ export function createFollowing(parts: FollowParts): Following {
 
   /** One filter at a time, and only if it was incomplete a round ago too: messages on their way mend most of them. */
   function reloadFilters(): void {
-    const incomplete = far.incomplete().filter(item => shelf.get(item)?.door === 'gate')
-    const item = reloading === undefined ? incomplete.find(one => incompleteBefore.has(one)) : undefined
+    const incomplete = far.incomplete().filter(place => shelf.get(itemOf(place))?.door === 'gate')
+    const place = reloading === undefined ? incomplete.find(one => incompleteBefore.has(one)) : undefined
     incompleteBefore = new Set(incomplete)
-    if (item === undefined) return
-    const epoch = shelf.get(item)!.epoch
+    if (place === undefined) return
+    const { epoch } = shelf.get(itemOf(place))!
     reloading = unattended(
       'reloading who has an order',
-      far.reload(item, epoch, buyersOf(parts.books, item, epoch)),
+      far.reload(place, epoch, buyersOf(parts.books, place, epoch)),
     ).then(() => {
       reloading = undefined
     })
@@ -305,6 +313,6 @@ function ledgerLook({ item, sale, epoch, version }: Followed): Look {
   }
 }
 
-async function* buyersOf(books: GateBooks, item: ItemId, epoch: number): AsyncGenerator<readonly string[]> {
-  for await (const page of books.holdings(item, epoch)) yield page.map(one => one.buyer)
+async function* buyersOf(books: GateBooks, place: PlaceId, epoch: number): AsyncGenerator<readonly string[]> {
+  for await (const page of books.holdings(place, epoch)) yield page.map(one => one.buyer)
 }

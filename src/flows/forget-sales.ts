@@ -12,11 +12,13 @@ import type { Item } from '../domain/item.ts'
 import type { Sale } from '../domain/sale.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Outbox } from '../gate/outbox.ts'
+import type { Shards } from '../gate/shards.ts'
 import type { Orders } from '../ledger/orders.ts'
 import type { Reconciling } from '../ledger/reconciling.ts'
 import type { Sales } from '../ledger/sales.ts'
 import { isOver } from './judge-item.ts'
 import type { GateKeeper } from './keep-gates.ts'
+import { learnRow } from './learn-shards.ts'
 
 interface ForgetSalesParts {
   readonly gate: Pick<Gate, 'fence'>
@@ -25,6 +27,8 @@ interface ForgetSalesParts {
   readonly sales: Pick<Sales, 'list' | 'now' | 'find'>
   readonly reconciling: Pick<Reconciling, 'reports'>
   readonly keeper: Pick<GateKeeper, 'alone'>
+  /** Undefined: the gate has one place for every item. */
+  readonly shards?: Pick<Shards, 'learn' | 'forget'>
   readonly log: Log
   readonly maySell: () => boolean
   /** Somebody may still ask for the order of a moment ago; the gate answers that cheaper than the ledger. */
@@ -50,7 +54,7 @@ export function createForgetSales(parts: ForgetSalesParts): ForgetSales {
       for (const item of sale.items) known.add(item.id)
       const left = sale.items.filter(item => item.epoch > 0 && item.homeDoor === 'gate' && !forgotten.has(item.id))
       if (left.length > 0 && isOver(sale, nowMs) && maySell() && (await settled(sale, nowMs)))
-        for (const item of left) await parts.keeper.alone(item.id, () => forget(sale, item))
+        for (const item of left) await parts.keeper.alone(item.id, () => forgetEverywhere(sale, item))
     }
     for (const id of forgotten) if (!known.has(id)) forgotten.delete(id)
   }
@@ -62,6 +66,13 @@ export function createForgetSales(parts: ForgetSalesParts): ForgetSales {
     for (const line of await orders.audit(sale.id))
       if (line.releases > 0 || line.gone > 0 || line.pending > 0) return false
     return true
+  }
+
+  /** Nobody follows it any more, so how many places it has is read here, and kept for as long as it takes. */
+  async function forgetEverywhere(sale: Sale, item: Item): Promise<void> {
+    if (parts.shards !== undefined) learnRow(parts.shards, item)
+    await forget(sale, item)
+    if (forgotten.has(item.id)) parts.shards?.forget(item.id)
   }
 
   async function forget(sale: Sale, item: Item): Promise<void> {

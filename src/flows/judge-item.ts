@@ -5,6 +5,7 @@
 
 import type { Item } from '../domain/item.ts'
 import type { Sale } from '../domain/sale.ts'
+import { shardsFor } from '../domain/shards.ts'
 import type { Look } from '../gate/gate.ts'
 
 /** How the item's gate has been answering. */
@@ -17,10 +18,11 @@ export type Reach =
  * rest           nothing to do, or nothing that can be done now
  * tell           the gate sells it and must be told what the ledger says of the sale, if it does not show that already
  * rebuild        the gate must be built anew from the ledger
+ * collapse       the same, in one place: too few pieces are left for the places it has
  * without_gate   E10: the gate is away for too long
  * behind_ledger  it lives behind the ledger, and is not there yet
  */
-type Judgement = 'rest' | 'tell' | 'rebuild' | 'without_gate' | 'behind_ledger'
+type Judgement = 'rest' | 'tell' | 'rebuild' | 'collapse' | 'without_gate' | 'behind_ledger'
 
 /** A gate that has just come back may go again: as long as somebody else sells, it is not trusted at once. */
 const BACK_MS = 1_000
@@ -44,7 +46,8 @@ export function judgeItem(sale: Sale, item: Item, nowMs: number, reach: Reach, g
   }
   switch (door) {
     case 'gate':
-      return reach.look?.epoch === item.epoch ? 'tell' : 'rebuild'
+      if (reach.look?.epoch !== item.epoch) return 'rebuild'
+      return !over && isScattered(item, reach.look) ? 'collapse' : 'tell'
     case 'draining':
       return 'rebuild'
     case 'ledger':
@@ -52,4 +55,9 @@ export function judgeItem(sale: Sale, item: Item, nowMs: number, reach: Reach, g
     case 'shut':
       return item.epoch === 0 || reach.forMs >= BACK_MS ? 'rebuild' : 'rest'
   }
+}
+
+/** Pieces that are on their way from one place to another are still to be sold. */
+function isScattered({ shards, gateShards }: Item, { left, moving = 0 }: Look): boolean {
+  return gateShards > 1 && shardsFor(left + moving, shards) === 1
 }

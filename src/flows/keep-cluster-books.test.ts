@@ -104,11 +104,11 @@ describe('the audit of a gate elsewhere', () => {
     const { sale, item, epoch } = await onSale()
     await reserve(item, epoch, 'ann')
     expect(await auditItems(auditParts(), sale)).toMatchObject([
-      { available: 10, pending: 0, gate: { left: 9, held: 1 }, outbox: 1, consistent: true, moving: true },
+      { available: 10, pending: 0, gate: { left: 9, held: 1 }, outbox: 1, consistent: true, changing: true },
     ])
     await stage.worker('w', item).work()
     expect(await auditItems(auditParts(), sale)).toMatchObject([
-      { available: 9, pending: 1, gate: { left: 9, held: 1 }, outbox: 0, consistent: true, moving: false },
+      { available: 9, pending: 1, gate: { left: 9, held: 1 }, outbox: 0, consistent: true, changing: false },
     ])
   })
 
@@ -167,7 +167,7 @@ describe('reconciliation of a gate elsewhere', () => {
     expect(acknowledged).toEqual([true])
     expect(stage.calls).not.toContain('release')
     expect(await ledger.orders.find([order])).toMatchObject([{ state: 'pending', buyer: 'ann' }])
-    expect(await auditItems(auditParts(), sale)).toMatchObject([{ consistent: true, moving: false }])
+    expect(await auditItems(auditParts(), sale)).toMatchObject([{ consistent: true, changing: false }])
   })
 
   test('a reservation that is placed between the two looks is no ghost', async () => {

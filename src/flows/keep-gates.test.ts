@@ -4,6 +4,7 @@ import { startTestLedger, type TestLedger } from '../../test/harness/money-ledge
 import { until } from '../../test/harness/until.ts'
 import { systemClock } from '../base/clock.ts'
 import { armFaultPoints } from '../base/fault-points.ts'
+import type { Shards } from '../gate/shards.ts'
 
 let ledger: TestLedger
 let stage: KeeperStage
@@ -312,4 +313,73 @@ test('one item whose rebuild waits does not hold up another', async () => {
   keeper.right.held = false
   await keeper.idle()
   stage.entries.clear()
+})
+
+describe('an item in several places', () => {
+  const gateShardsOf = async (sale: string) => (await ledger.sales.find(sale))?.items[0]?.gateShards
+  const collect = () => {
+    const learned: (readonly [epoch: number, gateShards: number])[] = []
+    const shards = {
+      learn: (_: string, one: Parameters<Shards['learn']>[1]) => void learned.push([one.epoch, one.gateShards]),
+    }
+    return { learned, shards }
+  }
+
+  test('is built in as many as it should have, and the gate knows before anything is loaded', async () => {
+    const { sale, item } = await stage.fresh({ units: 16, shards: 2 })
+    const { learned, shards } = collect()
+    const keeper = stage.keeper({ shards })
+    await keeper.untilDoor(item, 'gate')
+    expect(learned).toEqual([[1, 2]])
+    expect(await gateShardsOf(sale)).toBe(2)
+  })
+
+  test('is brought into one place when few pieces are left, though some come back meanwhile; and only once', async () => {
+    const { sale, item } = await stage.fresh({ units: 16, shards: 2 })
+    const { learned, shards } = collect()
+    const keeper = stage.keeper({ shards })
+    await keeper.untilDoor(item, 'gate')
+    const order = await stage.reserve(item, 1, 'ann')
+    await stage.worker('worker', item).work()
+    await keeper.round()
+    await until('the item is taken for another epoch', async () => (await stage.rights(item)).epoch === 2)
+    await ledger.closings.close(item, [order], 'cancelled')
+    await keeper.untilDoor(item, 'gate')
+    expect(await ledger.pieces(sale)).toMatchObject({ available: 16 })
+    expect(learned).toEqual([
+      [1, 2],
+      [2, 1],
+    ])
+    expect(await gateShardsOf(sale)).toBe(1)
+    for (let i = 0; i < 3; i++) await keeper.round()
+    await keeper.idle()
+    expect(await stage.rights(item)).toMatchObject({ epoch: 2, door: 'gate' })
+  })
+
+  test('stays where it is as long as there are enough, and when the sale is over', async () => {
+    const { sale, item } = await stage.fresh({ units: 17, shards: 2 })
+    const keeper = stage.keeper({ shards: collect().shards })
+    await keeper.untilDoor(item, 'gate')
+    await stage.reserve(item, 1, 'ann')
+    await stage.worker('worker', item).work()
+    for (let i = 0; i < 3; i++) await keeper.round()
+    await keeper.idle()
+    expect(await stage.rights(item)).toMatchObject({ epoch: 1, door: 'gate' })
+    await ledger.sales.move(sale, ['ready'], 'over', 'test', 'sale.end')
+    await stage.reserve(item, 1, 'bob')
+    await stage.worker('worker', item).work()
+    for (let i = 0; i < 3; i++) await keeper.round()
+    await keeper.idle()
+    expect(await stage.rights(item)).toMatchObject({ epoch: 1, door: 'gate' })
+  })
+
+  test('is built in one place while a process of an older version runs, and somebody says so', async () => {
+    const { sale, item } = await stage.fresh({ units: 16, shards: 2 })
+    await stage.holdingNode('older')
+    await ledger.sql("UPDATE nodes SET places_holder = ''")
+    const keeper = stage.keeper({ shards: collect().shards })
+    await keeper.untilDoor(item, 'gate')
+    expect(await gateShardsOf(sale)).toBe(1)
+    expect(keeper.lines.some(line => line.level === 'warn' && /older version/.test(line.message))).toBe(true)
+  })
 })

@@ -18,6 +18,7 @@ import type { Item } from '../domain/item.ts'
 import type { Sale } from '../domain/sale.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Outbox } from '../gate/outbox.ts'
+import type { Shards } from '../gate/shards.ts'
 import type { Nodes } from '../ledger/nodes.ts'
 import type { Orders } from '../ledger/orders.ts'
 import type { Sales } from '../ledger/sales.ts'
@@ -33,6 +34,8 @@ import { createTellGate } from './tell-gate.ts'
 export interface KeepGatesParts {
   readonly gate: Gate
   readonly outbox: Pick<Outbox, 'depth'>
+  /** Undefined: the gate has one place for every item. */
+  readonly shards?: Pick<Shards, 'learn'>
   readonly orders: Orders
   readonly sales: Sales
   readonly nodes: Pick<Nodes, 'unconfirmed' | 'longestFenceMs' | 'settle'>
@@ -113,7 +116,10 @@ export function keepGates(parts: KeepGatesParts): GateKeeper {
           if (seen.kind === 'there' && seen.look !== undefined) await tell.look(sale, item, seen.look)
           break
         case 'rebuild':
-          due.push(() => begin(item.id, () => rebuild(sale, item)))
+          due.push(() => begin(item.id, () => rebuild(sale, item, false)))
+          break
+        case 'collapse':
+          due.push(() => begin(item.id, () => rebuild(sale, item, true)))
           break
         case 'without_gate':
         case 'behind_ledger':
@@ -149,8 +155,10 @@ export function keepGates(parts: KeepGatesParts): GateKeeper {
     }
   }
 
-  async function rebuild(sale: Sale, item: Item): Promise<void> {
+  /** `together`: in one place, however many pieces have come back when it is built. */
+  async function rebuild(sale: Sale, item: Item, together: boolean): Promise<void> {
     const startedMs = clock.elapsed()
+    if (together) log.info({ item: item.id, shards: item.shards }, 'few pieces are left; bringing them into one place')
     meters.count('rebuilds', 'begun')
     meters.count('door_turns', 'draining')
     let epoch: Epoch | undefined
@@ -163,6 +171,7 @@ export function keepGates(parts: KeepGatesParts): GateKeeper {
             mayGoOn: maySell,
             longestFenceMs,
             drain: async (id, own) => (await drainItem(id, own, true)) !== undefined,
+            spread: spreadOf(item, together),
             beforeOpening: (_, own) => beforeOpening(sale, item, own),
           },
         },
@@ -179,6 +188,12 @@ export function keepGates(parts: KeepGatesParts): GateKeeper {
     meters.time('rebuild', tookMs)
     meters.count('door_turns', 'gate')
     log.info({ sale: sale.id, item: item.id, epoch, tookMs: Math.round(tookMs) }, 'item on sale')
+  }
+
+  function spreadOf({ id, shards }: Item, together: boolean) {
+    if (parts.shards === undefined || shards === 1) return undefined
+    const { learn } = parts.shards
+    return { together, built: (epoch: Epoch, gateShards: number) => learn(id, { shards, epoch, gateShards }) }
   }
 
   /** Warm, and as the ledger has it now: the snapshot may be older than an operator's last word. */

@@ -26,7 +26,8 @@ export function gateStateOf(sale: Pick<Sale, 'state'>): GateState {
 }
 
 export function shows(look: Look, sale: Sale): boolean {
-  return look.state === gateStateOf(sale) && look.opensAtMs === sale.opensAtMs && look.closesAtMs === sale.closesAtMs
+  const { state, opensAtMs, closesAtMs, uneven = false } = look
+  return !uneven && state === gateStateOf(sale) && opensAtMs === sale.opensAtMs && closesAtMs === sale.closesAtMs
 }
 
 /** With a gate in the process: the keeper's next round does it. */

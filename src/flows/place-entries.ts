@@ -1,5 +1,5 @@
 /**
- * Entries of one item and one epoch, placed. Whatever the ledger says of a reservation ends in a row: the order, the row it had, or a
+ * Entries of one place and one epoch, placed. Whatever the ledger says of a reservation ends in a row: the order, the row it had, or a
  * refusal; a refusal's pieces go back to the gate. What the ledger can't even look at (a name it can't store, a number out of range) would
  * hold up everybody behind it: such a batch is tried a few times, then reservation by reservation. The one that fails is poison: it is
  * written down as a dead letter, its order is born closed where that is possible, its pieces go back, and somebody is alarmed.
@@ -18,11 +18,13 @@ import { BUYER_LENGTH_MAX, type Epoch, type ItemId, isId } from '../domain/ids.t
 import type { Order } from '../domain/order.ts'
 import type { Gate, Release } from '../gate/gate.ts'
 import type { OutboxEntry, QueuedAsk } from '../gate/outbox.ts'
+import { itemOf, type PlaceId } from '../gate/places.ts'
 import type { DeadLetter, DeadLetters } from '../ledger/dead-letters.ts'
 import type { Orders, Placing } from '../ledger/orders.ts'
 
 export interface PlaceEntriesParts {
   readonly orders: Pick<Orders, 'place' | 'refuse'>
+  /** By place: what was refused goes back to where it was taken. */
   readonly gate: Pick<Gate, 'release'>
   readonly deadLetters: Pick<DeadLetters, 'write'>
   readonly clock: Clock
@@ -46,10 +48,11 @@ const TRY_AGAIN_MS = 50
 /** The orders as they stand in the ledger now. Throws a fault when the entries must stay. */
 export async function placeEntries(
   parts: PlaceEntriesParts,
-  item: ItemId,
+  place: PlaceId,
   epoch: Epoch,
   entries: readonly OutboxEntry[],
 ): Promise<readonly Order[]> {
+  const item = itemOf(place)
   const queue: Queued[] = []
   for (const entry of entries) {
     if (entry.asks === undefined) await buryEntry(parts, item, entry)
@@ -62,7 +65,7 @@ export async function placeEntries(
   const placings = await placeTogether(parts, item, epoch, queue)
   if (placings === undefined) await placeOneByOne(parts, item, epoch, queue, orders, releases)
   else for (const [i, placing] of placings.entries()) await settle(parts, item, queue[i]!, placing, orders, releases)
-  await release(parts, item, epoch, releases)
+  await release(parts, place, epoch, releases)
   return orders
 }
 
@@ -227,15 +230,15 @@ async function write(parts: PlaceEntriesParts, letter: DeadLetter): Promise<void
 /** Done again it does nothing again; stale means that this gate is gone, and the next one is built from the ledger. */
 async function release(
   parts: PlaceEntriesParts,
-  item: ItemId,
+  place: PlaceId,
   epoch: Epoch,
   releases: readonly Release[],
 ): Promise<void> {
   const fit = releases.filter(isFit)
   if (fit.length === 0) return
-  const done = await parts.gate.release(item, epoch, fit)
+  const done = await parts.gate.release(place, epoch, fit)
   if (done.status === 'unknown')
-    throw new Fault('gate_away', `item ${item}: refused pieces may not be back in the gate`, { retryable: true })
+    throw new Fault('gate_away', `place ${place}: refused pieces may not be back in the gate`, { retryable: true })
 }
 
 function releaseOf({ order, buyer, attempt }: QueuedAsk): Release {

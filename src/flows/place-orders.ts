@@ -1,6 +1,7 @@
 /**
- * The worker: what waits in the outbox becomes order rows, in the order it was taken, item by item. Items go side by side, a bounded number
- * at once; within an item one batch follows the other at once for as long as there is one, and none waits to be full.
+ * The worker: what waits in the outbox becomes order rows, in the order it was taken, place by place. Places go side by side, a bounded
+ * number at once and few of one item, because the ledger takes an item's batches one after the other; within a place one batch follows the other
+ * at once for as long as there is one, and none waits to be full.
  *
  *   1 take    the oldest entries, under a short lease. Dies: the lease lapses, another worker gets the same ones
  *   2 place   one transaction, as acknowledged (E5). Dies before COMMIT: as before; after it: placing again finds the rows
@@ -20,6 +21,7 @@ import type { Random } from '../base/random.ts'
 import type { Epoch, ItemId } from '../domain/ids.ts'
 import type { Channel } from '../gate/channel.ts'
 import type { Outbox } from '../gate/outbox.ts'
+import { itemOf, type PlaceId } from '../gate/places.ts'
 import { type PlaceEntriesParts, placeEntries } from './place-entries.ts'
 
 interface PlaceOrdersParts extends PlaceEntriesParts {
@@ -30,23 +32,25 @@ interface PlaceOrdersParts extends PlaceEntriesParts {
   readonly log: Log
   /** This worker's name for its leases: nobody else's. */
   readonly worker: string
-  /** Items to look after now. */
-  readonly items: () => Iterable<ItemId>
+  /** To look after now: of each item every place that any of its epochs may have had. */
+  readonly items: () => Iterable<PlaceId>
 }
 
 export interface OrderPlacer {
-  /** Looks into the outbox of every item, and does not wait. Throws what placing met that is no fault. */
+  /** Looks into the outbox of every place, and does not wait. Throws what placing met that is no fault. */
   round(): Promise<void>
   /** E4: may this process hold something of the item that was reserved under an epoch below this one? */
   holdsOlder(item: ItemId, epoch: Epoch): boolean
-  /** Finishes what is begun, takes nothing more, and lets go of its items. */
+  /** Finishes what is begun, takes nothing more, and lets go of its places. */
   stop(): Promise<void>
   /** Resolves when nothing is under way. */
   idle(): Promise<void>
 }
 
 const ASKS_MAX = 500
-const ITEMS_AT_ONCE_MAX = 8
+const PLACES_AT_ONCE_MAX = 8
+/** While one batch of an item is in the ledger the next is fetched; a third would only wait, with a connection of its own. */
+const PLACES_OF_ITEM_MAX = 2
 const PAUSE_MS = 50
 const PAUSE_MS_MAX = 1_000
 
@@ -64,15 +68,15 @@ interface Trouble {
 
 export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
   const { outbox, clock, log, worker } = parts
-  const working = new Map<ItemId, Work>()
+  const working = new Map<PlaceId, Work>()
   const tasks = new Set<Promise<void>>()
-  /** In the order they were woken; bounded by the items there are. */
-  const waiting = new Set<ItemId>()
-  const troubles = new Map<ItemId, Trouble>()
-  const leased = new Set<ItemId>()
+  /** In the order they were woken; bounded by the places there are. */
+  const waiting = new Set<PlaceId>()
+  const troubles = new Map<PlaceId, Trouble>()
+  const leased = new Set<PlaceId>()
   /** Another worker had it when it was last asked for: the rounds ask again, not every message. */
-  const others = new Set<ItemId>()
-  let followed = new Set<ItemId>()
+  const others = new Set<PlaceId>()
+  let followed = new Set<PlaceId>()
   let stopping = false
   let bug: { readonly error: unknown } | undefined
 
@@ -81,66 +85,71 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
     if (message.kind === 'reserved' && followed.has(message.item) && !others.has(message.item)) wake(message.item)
   })
 
-  function wake(item: ItemId): void {
+  function wake(place: PlaceId): void {
     if (stopping || bug !== undefined) return
-    const busy = working.get(item)
+    const busy = working.get(place)
     if (busy !== undefined) busy.again = true
-    else if ((troubles.get(item)?.untilMs ?? 0) <= clock.elapsed()) {
-      waiting.add(item)
+    else if ((troubles.get(place)?.untilMs ?? 0) <= clock.elapsed()) {
+      waiting.add(place)
       next()
     }
   }
 
   function next(): void {
-    for (const item of waiting) {
-      if (working.size >= ITEMS_AT_ONCE_MAX) return
-      waiting.delete(item)
+    for (const place of waiting) {
+      if (working.size >= PLACES_AT_ONCE_MAX) return
+      if (workingOf(itemOf(place)).length >= PLACES_OF_ITEM_MAX) continue
+      waiting.delete(place)
       const work: Work = { holds: 'nothing', again: false }
-      working.set(item, work)
-      const task = run(item, work).finally(() => {
-        working.delete(item)
+      working.set(place, work)
+      const task = run(place, work).finally(() => {
+        working.delete(place)
         tasks.delete(task)
-        if (work.again) wake(item)
+        if (work.again) wake(place)
         next()
       })
       tasks.add(task)
     }
   }
 
-  async function run(item: ItemId, work: Work): Promise<void> {
+  function workingOf(item: ItemId): readonly Work[] {
+    return [...working].filter(([place]) => itemOf(place) === item).map(([, work]) => work)
+  }
+
+  async function run(place: PlaceId, work: Work): Promise<void> {
     try {
-      while (!stopping && (await placeSome(item, work))) troubles.delete(item)
-      troubles.delete(item)
+      while (!stopping && (await placeSome(place, work))) troubles.delete(place)
+      troubles.delete(place)
     } catch (error) {
       if (!(error instanceof Fault)) {
         bug ??= { error }
         return
       }
-      const failures = (troubles.get(item)?.failures ?? 0) + 1
+      const failures = (troubles.get(place)?.failures ?? 0) + 1
       const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (failures - 1)) * (0.5 + parts.random.next() / 2)
-      troubles.set(item, { failures, untilMs: clock.elapsed() + pauseMs })
+      troubles.set(place, { failures, untilMs: clock.elapsed() + pauseMs })
       work.again = false
-      // One line when it begins, and ever fewer while it lasts: a hundred items may be in the same trouble.
+      // One line when it begins, and ever fewer while it lasts: a hundred places may be in the same trouble.
       if (Number.isInteger(Math.log2(failures)))
-        log.warn({ item, failures, code: error.code, err: error }, 'reservations stay in the outbox; trying again')
+        log.warn({ place, failures, code: error.code, err: error }, 'reservations stay in the outbox; trying again')
     } finally {
       work.holds = 'nothing'
     }
   }
 
   /** False: there was nothing, or another worker has it. */
-  async function placeSome(item: ItemId, work: Work): Promise<boolean> {
+  async function placeSome(place: PlaceId, work: Work): Promise<boolean> {
     work.holds = 'unknown'
     work.again = false
-    const taken = await outbox.take(item, worker, ASKS_MAX)
+    const taken = await outbox.take(place, worker, ASKS_MAX)
     if (taken.status === 'held') {
-      leased.delete(item)
-      others.add(item)
+      leased.delete(place)
+      others.add(place)
       work.again = false
       return false
     }
-    leased.add(item)
-    others.delete(item)
+    leased.add(place)
+    others.delete(place)
     const { entries } = taken
     if (entries.length === 0) {
       work.holds = 'nothing'
@@ -150,9 +159,9 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
     await faultPoint('outbox.take')
     // Each epoch by itself: the ledger judges them apart (E5).
     for (const [epoch, some] of Map.groupBy(entries, entry => entry.epoch)) {
-      const orders = await placeEntries(parts, item, epoch, some)
+      const orders = await placeEntries(parts, place, epoch, some)
       await outbox.done(
-        item,
+        place,
         epoch,
         some.map(entry => entry.id),
       )
@@ -170,21 +179,20 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
     async round() {
       if (bug !== undefined) throw bug.error
       followed = new Set(parts.items())
-      for (const item of troubles.keys()) if (!followed.has(item)) troubles.delete(item)
-      for (const item of others) if (!followed.has(item)) others.delete(item)
-      for (const item of followed) wake(item)
+      for (const place of troubles.keys()) if (!followed.has(place)) troubles.delete(place)
+      for (const place of others) if (!followed.has(place)) others.delete(place)
+      for (const place of followed) wake(place)
     },
     holdsOlder(item, epoch) {
-      const holds = working.get(item)?.holds ?? 'nothing'
-      return holds === 'unknown' || (holds !== 'nothing' && holds < epoch)
+      return workingOf(item).some(({ holds }) => holds === 'unknown' || (holds !== 'nothing' && holds < epoch))
     },
     async stop() {
       stopping = true
       waiting.clear()
       await idle()
-      for (const item of leased) {
+      for (const place of leased) {
         // Best effort: a lease that is not given back lapses.
-        await outbox.give(item, worker).catch((error: unknown) => {
+        await outbox.give(place, worker).catch((error: unknown) => {
           if (!(error instanceof Fault)) throw error
         })
       }

@@ -1,10 +1,10 @@
 /**
- * Is the gate there? One look for all items; when that fails, one for each, because items may live on different servers. Remembers since
- * when each has been there or away, on the monotonic clock. A process that has just started knows of no past: what it finds away is away
- * since now.
+ * Is the gate there? One look for all items; when that fails, one for each. Items may live on different servers: then the look says of
+ * whom nothing is known. Remembers since when each has been there or away, on the monotonic clock. A process that has just started knows
+ * of no past: what it finds away is away since now.
  *
  * A look only reads. A gate that is full, can't write or follows another answers it, and takes nothing: that one is as good as away. So it
- * is also asked for nothing, which it only answers if it would take something.
+ * is also asked for nothing, which it only answers if it would take something: once, where one server has all items, else for each.
  */
 
 import type { Clock } from '../base/clock.ts'
@@ -54,18 +54,21 @@ export function createReaches(gate: Pick<Gate, 'look' | 'reserve'>, clock: Clock
       const looks = new Map<ItemId, Look>()
       const away = new Set<ItemId>()
       const all = items.length === 0 ? undefined : await ask(items)
-      // All of them answered at once: one server, so one of them speaks for all.
-      if (all !== undefined && !(await takes(wanted[0]!))) for (const item of items) away.add(item)
-      if (all !== undefined) for (const look of all.items) looks.set(look.item, look)
-      else {
-        for (let i = 0; i < items.length; i += LOOKS_AT_ONCE_MAX)
-          await Promise.all(
-            items.slice(i, i + LOOKS_AT_ONCE_MAX).map(async item => {
-              const one = await ask([item])
-              if (one === undefined) away.add(item)
-              for (const look of one?.items ?? []) looks.set(item, look)
-            }),
-          )
+      if (all !== undefined) {
+        for (const look of all.items) looks.set(look.item, look)
+        for (const item of all.away ?? []) away.add(item)
+        // One server: one of them speaks for all.
+        if (all.away === undefined && !(await takes(wanted[0]!))) for (const item of items) away.add(item)
+        if (all.away !== undefined)
+          await inTurns(wanted, async item => {
+            if (!away.has(item.id) && !(await takes(item))) away.add(item.id)
+          })
+      } else {
+        await inTurns(items, async item => {
+          const one = await ask([item])
+          if (one === undefined) away.add(item)
+          for (const look of one?.items ?? []) looks.set(item, look)
+        })
       }
       const nowMs = clock.elapsed()
       since = new Map(
@@ -81,8 +84,13 @@ export function createReaches(gate: Pick<Gate, 'look' | 'reserve'>, clock: Clock
           const forMs = reached === undefined ? 0 : nowMs - reached.atMs
           return reached?.there === false ? { kind: 'away', forMs } : { kind: 'there', forMs, look: looks.get(item) }
         },
-        nowMs: all?.nowMs,
+        nowMs: all === undefined || (all.away?.length ?? 0) > 0 ? undefined : all.nowMs - (all.behindMs ?? 0),
       }
     },
   }
+}
+
+async function inTurns<T>(all: readonly T[], act: (one: T) => Promise<void>): Promise<void> {
+  for (let i = 0; i < all.length; i += LOOKS_AT_ONCE_MAX)
+    await Promise.all(all.slice(i, i + LOOKS_AT_ONCE_MAX).map(act))
 }

@@ -121,7 +121,7 @@ async function reconcileItem(
  */
 async function countsAgree(parts: ReconcileParts, onSale: OnSale): Promise<boolean> {
   const [line] = (await auditItems(parts, onSale.sale)).filter(one => one.item === onSale.item.id)
-  return line === undefined || line.gate === undefined || line.gateAgrees || line.moving
+  return line === undefined || line.gate === undefined || line.gateAgrees || line.changing
 }
 
 interface BooksCompared {

@@ -106,7 +106,8 @@ function decide(parts: ReserveParts, onSale: Followed, asks: readonly Ask[], rep
   const buyers: BuyerId[] = []
   const lookAtMs = parts.clock.elapsed() + LOOK_FOR_IT_AFTER_MS
   const decisions = asks.map((ask, i) => one(ask, reply.answers[i]!))
-  parts.far.reserved(onSale.item.id, reply.epoch, reply.version, reply.left, buyers)
+  const { id, version, left } = reply.place ?? { id: onSale.item.id, version: reply.version, left: reply.left }
+  parts.far.reserved(id, reply.epoch, version, left, buyers)
   return decisions
 
   function one(ask: Ask, answer: AskAnswer): Decision {

@@ -83,4 +83,33 @@ describe('what the ledger says of a sale', () => {
     expect((await stage.rights(item)).door).toBe('gate')
     expect(await stateOf(item)).toBe('paused')
   })
+
+  test('reaches every place of an item, though whoever told them was stopped in the middle', async () => {
+    for (const word of ['paused', 'over'] as const) {
+      const { sale, item } = await stage.fresh()
+      const { epoch } = await stage.keeper().untilDoor(item, 'gate')
+      await ledger.sales.move(sale, ['ready'], word, 'olga', 'sale.move')
+      const { opensAtMs, closesAtMs } = (await ledger.sales.find(sale))!
+      // The first place has heard it, so the strictest word is the right one; the others have not.
+      await stage.gate.set(item, epoch, word, opensAtMs, closesAtMs)
+      let uneven = true
+      const { gate } = stage
+      const keeper = stage.keeper({
+        gate: {
+          ...gate,
+          async look(items) {
+            const reply = await gate.look(items)
+            return { ...reply, items: reply.items.map(look => ({ ...look, uneven })) }
+          },
+          set(...words) {
+            uneven = false
+            return gate.set(...words)
+          },
+        },
+      })
+      stage.calls.length = 0
+      for (let i = 0; i < 3; i++) await keeper.round()
+      expect(stage.calls.filter(call => call.startsWith('set'))).toEqual([`set ${word}`])
+    }
+  })
 })

@@ -29,13 +29,13 @@ export function createTellGate(gate: Pick<Gate, 'set'>, sales: Pick<Sales, 'find
     let shown = look
     for (let i = 0; i < TELLS_MAX; i++) {
       const sale = await sales.find(id)
-      if (sale === undefined || shows(shown, sale) || look.state === 'over') return
+      if (sale === undefined || shows(shown, sale) || isOver(look, sale)) return
       const stricter = STRICTNESS[gateStateOf(sale)] > STRICTNESS[shown.state]
       if (i === 0 && !stricter && seenBefore !== wishOf(sale, item)) return
       const state = gateStateOf(sale)
       const done = await gate.set(item.id, item.epoch, state, sale.opensAtMs, sale.closesAtMs)
       if (done.status !== 'done') return
-      shown = { ...shown, state, opensAtMs: sale.opensAtMs, closesAtMs: sale.closesAtMs }
+      shown = { ...shown, state, opensAtMs: sale.opensAtMs, closesAtMs: sale.closesAtMs, uneven: false }
     }
   }
 
@@ -52,6 +52,11 @@ export function createTellGate(gate: Pick<Gate, 'set'>, sales: Pick<Sales, 'find
       }
     },
   }
+}
+
+/** Nothing is left to be told. Of several places some may not have heard of the end: then they are told. */
+function isOver(look: Look, sale: Sale): boolean {
+  return look.state === 'over' && !(look.uneven === true && gateStateOf(sale) === 'over')
 }
 
 function wishOf(sale: Sale, item: Item): string {

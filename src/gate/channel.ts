@@ -4,14 +4,16 @@
  * happened. Messages from outside this project's processes are dropped unread.
  */
 
-import type { BuyerId, Epoch, ItemId, SaleId } from '../domain/ids.ts'
+import type { BuyerId, Epoch, SaleId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
+import type { PlaceId } from './places.ts'
 
 export type ChannelMessage =
   /** Written by `Gate.reserve` itself, in the same act. */
   | {
       readonly kind: 'reserved'
-      readonly item: ItemId
+      /** The place: the item itself, or one of several. Version and left are its own. */
+      readonly item: PlaceId
       readonly epoch: Epoch
       readonly version: number
       readonly left: number

@@ -3,25 +3,29 @@
  * Fed by the look loop, by the gate's replies and by the channel; the newer (epoch, version) wins. Behind `NearGate` the cheap path is the
  * same as with a gate in the process.
  *
+ * An item in several places is known place by place: each has its own version and its own buyers. What is shown is their sum, with the
+ * pieces that are under way between two of them: nobody is told "sold out" of those.
+ *
  * `knows` may say yes of a buyer without an order (that costs a question), and never no of one who has: while the filter is not known to
  * be complete for the newest look, it says yes to everybody.
  */
 
-import type { BuyerId, ItemId } from '../domain/ids.ts'
+import type { BuyerId } from '../domain/ids.ts'
 import type { Look } from './gate.ts'
 import type { NearGate } from './near.ts'
+import type { PlaceId } from './places.ts'
 
 export interface FarGate extends NearGate {
   /** A look, and when it was asked for (monotonic, ms): one older than `freshMs` is not shown any more. */
   seen(look: Look, askedAtMs: number): void
   /** What a reservation's reply or message says beside its looks: newer left, and buyers for the filter. */
-  reserved(item: ItemId, epoch: number, version: number, left: number, buyers: readonly BuyerId[]): void
+  reserved(place: PlaceId, epoch: number, version: number, left: number, buyers: readonly BuyerId[]): void
   /** The gate's clock, between two moments of ours (wall clock not needed: monotonic ms). */
   clockSeen(nowMs: number, askedAtMs: number, answeredAtMs: number): void
-  /** Items whose filter misses somebody, as far as the looks tell: to be reloaded. */
-  incomplete(): readonly ItemId[]
-  /** Buyers of an item, page by page, read after the look with `epoch` and `buyers` was taken. */
-  reload(item: ItemId, epoch: number, pages: AsyncIterable<readonly BuyerId[]>): Promise<void>
+  /** Places whose filter misses somebody, as far as the looks tell: to be reloaded. */
+  incomplete(): readonly PlaceId[]
+  /** Buyers of a place, page by page, read after the look with `epoch` and `buyers` was taken. */
+  reload(place: PlaceId, epoch: number, pages: AsyncIterable<readonly BuyerId[]>): Promise<void>
   /** Messages may have been missed: no filter is believed until it was counted again. */
   missed(): void
 }

@@ -7,7 +7,7 @@
 
 import { afterAll, beforeAll, describe } from 'bun:test'
 import { epochCases } from './contract/epoch-cases.ts'
-import { type GateUnderTest, ItemNames } from './contract/item-on-sale.ts'
+import { type Bench, type GateUnderTest, ItemNames } from './contract/item-on-sale.ts'
 import { lostReplyCases } from './contract/lost-reply-cases.ts'
 import { releaseCases } from './contract/release-cases.ts'
 import { reserveCases } from './contract/reserve-cases.ts'
@@ -24,7 +24,12 @@ export function gateContract(name: string, make: () => Promise<GateUnderTest>): 
       await made?.close()
     })
     const names = new ItemNames()
-    const bench = { names, gate: () => made!.gate, reach: (nowMs: number) => made!.reach(nowMs) }
+    const bench: Bench = {
+      names,
+      gate: () => made!.gate,
+      reach: nowMs => made!.reach(nowMs),
+      together: (item, buyers) => made!.together?.(item, buyers) ?? buyers,
+    }
 
     describe('reserve', () => reserveCases(bench))
     describe('release', () => releaseCases(bench))

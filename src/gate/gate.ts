@@ -15,6 +15,7 @@
  */
 
 import type { BuyerId, Epoch, ItemId, OrderId } from '../domain/ids.ts'
+import type { PlaceId } from './places.ts'
 
 /** One wish: these pieces for this buyer, under an order id made before the gate was asked. */
 export interface Ask {
@@ -46,13 +47,40 @@ export interface Look {
   readonly opensAtMs: number
   readonly closesAtMs: number
   readonly changeNo: number
+  /** Of an item in several places: each of them. Everything above is their sum; the strictest state and window; the lowest changeNo. */
+  readonly places?: readonly PlaceLook[]
+  /** Its places do not say the same of state, window or changeNo: somebody was stopped in the middle of telling them. */
+  readonly uneven?: boolean
+  /** Pieces taken from one place and not given to another yet: neither left nor held. */
+  readonly moving?: number
+}
+
+/** One of an item's places. What is wanted there changes without a new version; everything else does not. */
+export interface PlaceLook {
+  readonly place: PlaceId
+  readonly version: number
+  readonly left: number
+  readonly held: number
+  readonly buyers: number
+  /** How long ago (by the gate's clock) somebody was last refused `wants` pieces here. Undefined: nobody was refused in this epoch. */
+  readonly waitedMs: number | undefined
+  /** The fewest pieces that somebody was refused lately, and may come back for; 0 when nobody was. */
+  readonly wants: number
+  /** The highest move this place has taken part in; 0: none in this epoch. */
+  readonly moveNo: number
+  /** What that move brought (> 0) or took (< 0). */
+  readonly moved: number
 }
 
 export interface LookReply {
   /** The gate's clock, which never goes backwards: the one that judges the window. */
   readonly nowMs: number
+  /** Where items live on several servers, each judges by its own clock: how far the slowest of them is behind `nowMs`. */
+  readonly behindMs?: number
   /** Items that are active; others are missing. */
   readonly items: readonly Look[]
+  /** Only where items may live on several servers: those of whom nothing is known, because theirs did not answer. */
+  readonly away?: readonly ItemId[]
 }
 
 /**
@@ -61,7 +89,7 @@ export interface LookReply {
  *             nothing is taken
  * same_closed this buyer's attempt was used and its order is closed; its order id is given back, nothing is taken
  * not_enough  fewer left than asked for (`left` of the reply says how many when this batch was done)
- * wait        this shard is empty, others are not
+ * wait        too few pieces in this buyer's place, enough of them elsewhere, as far as is known: ask again, they will be moved
  * attempts_used  the attempt is beyond attemptsMax
  * foreign     the order id is already recorded for another buyer or attempt of this item. Nothing is taken: one id never stands for
  *             two reservations. Two edges make the same ids: alarm, and let the buyer ask again under a new one
@@ -94,6 +122,8 @@ export type ReserveReply =
       readonly version: number
       readonly left: number
       readonly answers: readonly AskAnswer[]
+      /** Where it was decided, if the item has several places and all asks are of this one; `version` and `left` above are the item's. */
+      readonly place?: { readonly id: PlaceId; readonly version: number; readonly left: number }
     }
   /** This epoch may not sell here (E1). `epoch` is the highest the gate has seen, for the log. */
   | { readonly status: 'stale'; readonly epoch: Epoch }

@@ -1,6 +1,7 @@
 /**
  * The gate once more, in the plainest words there are: one list per epoch, read from one end to the other. Slow, and meant to be
- * checked by reading; `gate.model.test.ts` holds the real ones against it. Takes well-formed arguments only, and shows no version.
+ * checked by reading; `contract/model-life.ts` holds the real ones against it. Takes well-formed arguments only, and shows no version.
+ * An epoch may have several places: each has its own pieces and its own buyers, and what one lacks another may have.
  */
 
 import { assert } from '../base/assert.ts'
@@ -14,11 +15,15 @@ import {
   type Release,
   type Terms,
 } from './gate.ts'
+import { shardOf } from './places.ts'
 
 interface ReferenceEpoch {
   epoch: number
   terms: Terms
-  left: number
+  /** Of each place. */
+  lefts: number[]
+  /** Taken from one place, not given to another yet. */
+  moving: number
   state: GateState
   opensAtMs: number
   closesAtMs: number
@@ -35,6 +40,11 @@ export class ReferenceGate {
   fenced = 0
   active: ReferenceEpoch | undefined
   loading: { epoch: number; attempts: Holding[] } | undefined
+  readonly #placesOf: (epoch: number) => number
+
+  constructor(placesOf: (epoch: number) => number = () => 1) {
+    this.#placesOf = placesOf
+  }
 
   selling(epoch?: number): ReferenceEpoch | undefined {
     if (this.active === undefined || this.active.epoch < this.fenced) return undefined
@@ -49,7 +59,9 @@ export class ReferenceGate {
     if (this.nowMs < now.opensAtMs) status = 'early'
     if (now.state === 'over' || this.nowMs >= now.closesAtMs) status = 'over'
     const answers = asks.map(ask => this.#decide(now, status, ask))
-    return { status, answers, left: now.left, epoch }
+    const left = leftIn(now) + now.moving
+    for (const answer of answers) if (answer.code === 'not_enough' && answer.quantity <= left) answer.code = 'wait'
+    return { status, answers, left, epoch }
   }
 
   #decide(
@@ -67,11 +79,12 @@ export class ReferenceGate {
     const no = (code: AskCode) => ({ code, order, quantity, reservedAtMs: 0 })
     if (status !== 'ok') return no('not_now')
     if (ask.attempt > now.terms.attemptsMax) return no('attempts_used')
-    if (quantity > now.left) return no('not_enough')
+    const place = shardOf(ask.buyer, now.lefts.length)
+    if (quantity > now.lefts[place]!) return no('not_enough')
     if (now.attempts.some(one => one.order === order)) return no('foreign')
     const reservedAtMs = this.nowMs
     now.attempts.push({ order, buyer: ask.buyer, attempt: ask.attempt, quantity, live: true, reservedAtMs })
-    now.left -= quantity
+    now.lefts[place]! -= quantity
     return { code: 'reserved', order, quantity, reservedAtMs }
   }
 
@@ -85,7 +98,7 @@ export class ReferenceGate {
       if (i === -1) continue
       const given = now.attempts[i]!
       if (outcome === 'gone') now.gone += given.quantity
-      else now.left += given.quantity
+      else now.lefts[shardOf(buyer, now.lefts.length)]! += given.quantity
       if (outcome === 'refused') now.attempts.splice(i, 1)
       else now.attempts[i] = { ...given, live: false }
     }
@@ -99,11 +112,33 @@ export class ReferenceGate {
     if (no > changeNo + 1) return { status: 'gap', changeNo }
     if (no <= now.terms.changeNo || no <= changeNo - CHANGES_REMEMBERED) return { status: 'past', changeNo }
     if (no === changeNo + 1) {
-      const taken = now.left + delta < 0 ? 0 - now.left : delta
-      now.left += taken
+      // Fewer are taken from the first places, more are spread over all.
+      const before = leftIn(now)
+      const taken = delta < 0 ? Math.max(delta, 0 - before) : delta
+      let wanted = 0 - taken
+      const more = spread(Math.max(0, delta), now.lefts.length)
+      now.lefts = now.lefts.map((left, i) => {
+        const less = Math.min(left, Math.max(0, wanted))
+        wanted -= less
+        return left - less + more[i]!
+      })
       now.taken.push(taken)
     }
     return { status: 'done', taken: now.taken[no - now.terms.changeNo - 1]! }
+  }
+
+  /** What was really taken. Given with `give`. */
+  take(from: number, pieces: number): number {
+    const now = this.active!
+    now.moving = Math.min(pieces, now.lefts[from]!)
+    now.lefts[from]! -= now.moving
+    return now.moving
+  }
+
+  give(to: number): void {
+    const now = this.active!
+    now.lefts[to]! += now.moving
+    now.moving = 0
   }
 
   set(epoch: number, state: GateState, opensAtMs: number, closesAtMs: number): { status: string } {
@@ -122,20 +157,34 @@ export class ReferenceGate {
   }
 
   load(epoch: number, page: readonly Holding[]): { status: string } {
-    if (epoch < this.seen || this.active?.epoch === epoch) return { status: 'stale' }
-    const before = this.loading?.epoch === epoch ? this.loading.attempts : []
-    const all = [...before]
+    if (this.#mayNotLoad(epoch)) return { status: 'stale' }
+    const attempts = this.#loadedWith(epoch, page)
+    assert(attempts !== undefined, 'pages contradict each other')
+    this.loading = { epoch, attempts }
+    this.seen = epoch
+    return { status: 'done' }
+  }
+
+  /** Would it be a bug to load this page? */
+  contradicts(epoch: number, page: readonly Holding[]): boolean {
+    return !this.#mayNotLoad(epoch) && this.#loadedWith(epoch, page) === undefined
+  }
+
+  #mayNotLoad(epoch: number): boolean {
+    return epoch < this.seen || this.active?.epoch === epoch
+  }
+
+  #loadedWith(epoch: number, page: readonly Holding[]): Holding[] | undefined {
+    const all = this.loading?.epoch === epoch ? [...this.loading.attempts] : []
     for (const one of page) {
       if (all.some(other => JSON.stringify(other) === JSON.stringify(one))) continue
       const clash = (other: Holding) =>
         other.order === one.order ||
         (other.buyer === one.buyer && (other.attempt === one.attempt || (other.live && one.live)))
-      assert(!all.some(clash), 'pages contradict each other')
+      if (all.some(clash)) return undefined
       all.push(one)
     }
-    this.loading = { epoch, attempts: all }
-    this.seen = epoch
-    return { status: 'done' }
+    return all
   }
 
   activate(epoch: number, terms: Terms): { status: string } {
@@ -143,8 +192,10 @@ export class ReferenceGate {
     if (epoch < this.seen) return { status: 'stale' }
     const attempts = this.loading?.epoch === epoch ? this.loading.attempts : []
     assert(heldOf(attempts) === terms.held && buyersOf(attempts) === terms.buyers, 'the snapshot does not add up')
-    const { left, state, opensAtMs, closesAtMs } = terms
-    this.active = { epoch, terms, left, state, opensAtMs, closesAtMs, attempts: [...attempts], taken: [], gone: 0 }
+    const { state, opensAtMs, closesAtMs } = terms
+    const lefts = spread(terms.left, this.#placesOf(epoch))
+    const window = { state, opensAtMs, closesAtMs }
+    this.active = { epoch, terms, lefts, moving: 0, ...window, attempts: [...attempts], taken: [], gone: 0 }
     this.loading = undefined
     this.seen = epoch
     this.fenced = epoch
@@ -158,6 +209,14 @@ export class ReferenceGate {
     this.active = undefined
     this.loading = undefined
   }
+}
+
+function spread(pieces: number, places: number): number[] {
+  return Array.from({ length: places }, (_, i) => Math.floor(pieces / places) + (i < pieces % places ? 1 : 0))
+}
+
+export function leftIn(epoch: ReferenceEpoch): number {
+  return epoch.lefts.reduce((sum, left) => sum + left, 0)
 }
 
 export function heldOf(attempts: readonly Holding[]): number {

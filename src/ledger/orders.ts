@@ -65,6 +65,18 @@ interface SnapshotTerms {
   readonly opensAtMs: number
   readonly closesAtMs: number
   readonly state: 'open' | 'paused' | 'over'
+  /** In so many places the gate is to be built. */
+  readonly gateShards: number
+  /** Not every process that lives knows of places: one of an older version does not look into them. */
+  readonly placesUnknown: boolean
+}
+
+/** For a gate that can spread an item over several places. */
+interface Spreading {
+  /** All of it in one place, however much there is. */
+  readonly together: boolean
+  /** Under the lock, before the first page: in so many places. */
+  readonly begun: (gateShards: number) => void
 }
 
 interface SnapshotHolding {
@@ -89,6 +101,8 @@ export interface ItemAudit {
   readonly oldestReleaseMs: number | undefined
   /** Pieces written off together with their order, whose attempt the gate has not closed yet. */
   readonly gone: number
+  /** So many pieces at most are between two places of the gate: taken from one, not given to the other yet. */
+  readonly moving: number
   readonly door: Door
   readonly epoch: Epoch
   readonly gateEpoch: Epoch
@@ -125,11 +139,15 @@ export interface Orders {
   turn(item: ItemId, epoch: Epoch, door: Door): Promise<boolean>
   /** An operator decides (E10): from `shut` to `ledger`, under the epoch it has. True also if the ledger sells it already. */
   openLedgerDoor(item: ItemId, by: string): Promise<boolean>
-  /** Reads what the gate needs under one item lock and makes `epoch` the one whose entries are placed (E5, E9). Undefined: not our epoch any more. */
+  /**
+   * Reads what the gate needs under one item lock and makes `epoch` the one whose entries are placed (E5, E9). Undefined: not our epoch any
+   * more. Without `spreading` the gate has one place.
+   */
   snapshot(
     item: ItemId,
     epoch: Epoch,
     onPage: (page: readonly SnapshotHolding[]) => Promise<void>,
+    spreading?: Spreading,
   ): Promise<SnapshotTerms | undefined>
   find(ids: readonly OrderId[]): Promise<readonly Order[]>
   findByAttempt(item: ItemId, buyer: BuyerId, attempt: number): Promise<Order | undefined>

@@ -384,7 +384,7 @@ export function wrongRequests(scene: Scene): readonly WrongRequest[] {
   for (const image of ['javascript:x', '//evil', 'x', 'data:,'])
     create('items.0.image', { ...sale, items: [{ ...item, image }] })
   for (const door of ['shut', 'draining', '', null]) create('items.0.door', { ...sale, items: [{ ...item, door }] })
-  create('items.0.shards', { ...sale, items: [{ ...item, shards: 2 }] })
+  for (const shards of [0, 65, 1.5, '2', null]) create('items.0.shards', { ...sale, items: [{ ...item, shards }] })
   create('items.0.left', { ...sale, items: [{ ...item, left: 5 }] })
   create('rule', { ...sale, rule: 'draw' })
   create('state', { ...sale, state: 'ready' })

@@ -29,6 +29,9 @@ interface StageOptions {
   readonly payWithinSeconds?: number
   readonly door?: 'gate' | 'ledger'
   readonly whenGateDown?: 'ledger' | 'shut'
+  readonly shards?: number
+  /** What the buyers are called, where that matters: their names decide which place they meet. */
+  readonly names?: readonly string[]
 }
 
 export class Stage {
@@ -52,13 +55,13 @@ export class Stage {
 
   static async set(cluster: Cluster, options: StageOptions): Promise<Stage> {
     const { units, buyers, atATime = 16, quantityMax = 1, attemptsMax = 3, payWithinSeconds = 900 } = options
-    const { door = 'gate', whenGateDown = 'ledger' } = options
+    const { door = 'gate', whenGateDown = 'ledger', shards = 1 } = options
     const shop = new Shop(() => cluster.url())
     const sale = await shop.openSale(-1_000, [
-      { units, quantityMax, attemptsMax, payWithinSeconds, door, whenGateDown },
+      { units, quantityMax, attemptsMax, payWithinSeconds, door, whenGateDown, shards },
     ])
     const item = sale.items[0]?.id ?? ''
-    const names = Array.from({ length: buyers }, (_, i) => `buyer-${i}`)
+    const names = options.names ?? Array.from({ length: buyers }, (_, i) => `buyer-${i}`)
     const tickets = await atMost(atATime, names, name => patiently(() => shop.ticket(name, sale.id, item)))
     return new Stage(cluster, shop, sale, tickets, options)
   }

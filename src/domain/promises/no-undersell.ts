@@ -1,6 +1,6 @@
 /**
  * Promise 3: a unit that comes back is on sale again within 2 s. When all is quiet, every unit is either available or in a live order,
- * and the gate shows what the ledger has: left + outbox + releases = available, held = live + outbox + releases.
+ * and the gate shows what the ledger has: left + outbox + releases + moving = available, held = live + outbox + releases.
  *
  * While something is in flight only the age of the releases is judged: sums read at two moments need not agree.
  */
@@ -28,13 +28,13 @@ function late(item: ItemFacts): string | undefined {
 
 function sums(item: ItemFacts): (string | undefined)[] {
   const live = item.pending + item.paid
-  const { units, available, gate, outbox, releases } = item
+  const { units, available, gate, outbox, releases, moving = 0 } = item
   const between = outbox + releases
   return [
     available + live === units ? undefined : `${available} available and ${live} in live orders are not ${units} units`,
-    gate === undefined || gate.left + between === available
+    gate === undefined || gate.left + between + moving === available
       ? undefined
-      : `${gate.left} left at the gate and ${between} on their way are not ${available} available`,
+      : `${gate.left} left at the gate and ${between + moving} on their way are not ${available} available`,
     gate === undefined || gate.held === live + between
       ? undefined
       : `the gate holds ${gate.held}, live orders have ${live} and ${between} are on their way`,

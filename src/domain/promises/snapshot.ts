@@ -41,6 +41,8 @@ export interface ItemFacts {
   readonly releases: number
   /** How long the oldest of these has waited. */
   readonly oldestReleaseMs: number | undefined
+  /** Between two places of the gate, left in neither; none where nobody said so. */
+  readonly moving?: number
   readonly door: Door
   readonly epoch: Epoch
   readonly changes: readonly StockChange[]

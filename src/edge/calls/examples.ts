@@ -80,6 +80,7 @@ export const AUDIT = {
   gate: { left: 42, held: 58 },
   outbox: 0,
   releases: 0,
+  moving: 0,
   door: 'gate',
   epoch: 1,
   consistent: true,

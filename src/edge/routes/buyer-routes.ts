@@ -119,10 +119,10 @@ export function buyerRoutes(parts: BuyerRouteParts): readonly Route[] {
     const found = await parts.catalog.find(saleId)
     if (found === undefined || !found.items.some(item => item.id === itemId))
       throw new ProblemError('not_found', 'There is no such sale or item.')
-    const limited = parts.limits.admitAddress(parts.addressOf(exchange.request))
+    const limited = await parts.limits.admitAddress(parts.addressOf(exchange.request))
     if (limited !== undefined) return ['rate_limited', rateLimitedProblem(limited)]
     const buyer = await parts.identity.buyer(exchange.request)
-    const tooOften = parts.limits.admitBuyer(buyer, itemId)
+    const tooOften = await parts.limits.admitBuyer(buyer, itemId)
     if (tooOften !== undefined) return ['rate_limited', rateLimitedProblem(tooOften)]
     await readBody(exchange.request, TICKET_GIVEN.body.schema)
     const outcome = await giveTicket(parts, found, parts.shelf.get(itemId), buyer)

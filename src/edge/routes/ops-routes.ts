@@ -63,7 +63,7 @@ export function opsRoutes(parts: OpsParts): readonly Route[] {
 
   async function signIn({ request }: Exchange): Promise<Response> {
     sessions.demandPage(request)
-    const refused = parts.limits.admitAddress(parts.addressOf(request))
+    const refused = await parts.limits.admitAddress(parts.addressOf(request))
     if (refused !== undefined) return rateLimitedProblem(refused)
     const { token } = await readBody(request, signInInput)
     const given = token.trim()

@@ -169,7 +169,9 @@ export function epochCases(bench: Bench): void {
       })
     }
     expect(await sale.holdings('buyer1')).toEqual(holdings.slice(2, 4))
-    const [third, foreign] = [sale.ask('buyer0', { attempt: 3 }), sale.ask('new', { order: holdings[5]!.order })]
+    const { order, buyer } = holdings[5]!
+    const [, stranger] = sale.together(buyer, 'new')
+    const [third, foreign] = [sale.ask('buyer0', { attempt: 3 }), sale.ask(stranger, { order })]
     expect(await sale.codes(third, foreign)).toEqual(['reserved', 'foreign'])
     await sale.release(sale.ask('buyer1', { order: holdings[3]!.order, attempt: 2 }), 'closed')
     expect(await sale.counts()).toEqual({ left: 6, held: 57, buyers: 30 })
@@ -211,22 +213,23 @@ export function epochCases(bench: Bench): void {
   test('pages that contradict each other or themselves are refused as a bug, and leave no trace', async () => {
     const sale = await ItemOnSale.unopened(bench, { left: 5, held: 1, buyers: 2 })
     const { gate, item } = sale
-    const [a, b] = [held(sale.ask('a')), held(sale.ask('b'), false)]
+    const [one, two, three, four] = sale.together('a', 'b', 'c', 'd')
+    const [a, b] = [held(sale.ask(one)), held(sale.ask(two), false)]
     await gate.load(item, 1, [a, b])
-    const fresh = held(sale.ask('c'))
+    const fresh = held(sale.ask(three))
     const contradictions: Holding[][] = [
       [fresh, { ...a, order: sale.order() }],
       [fresh, { ...a, quantity: 2 }],
       [fresh, { ...a, live: false }],
       [fresh, { ...fresh, attempt: 2, order: sale.order() }],
-      [fresh, held(sale.ask('a', { attempt: 2 }))],
-      [fresh, held(sale.ask('d', { order: b.order }), false)],
-      [fresh, held(sale.ask('d', { order: fresh.order }))],
-      [fresh, held(sale.ask('d', { quantity: 0 }))],
+      [fresh, held(sale.ask(one, { attempt: 2 }))],
+      [fresh, held(sale.ask(four, { order: b.order }), false)],
+      [fresh, held(sale.ask(four, { order: fresh.order }))],
+      [fresh, held(sale.ask(four, { quantity: 0 }))],
     ]
     for (const page of contradictions) await expect(gate.load(item, 1, page)).rejects.toThrow()
     expect(await gate.activate(item, 1, sale.terms)).toEqual(done)
-    expect(await sale.holdings('c')).toEqual([])
+    expect(await sale.holdings(three)).toEqual([])
   })
 
   test('after a rebuild under a higher epoch everybody keeps what they had', async () => {

@@ -3,7 +3,7 @@
 import { expect } from 'bun:test'
 import { assert } from '../../base/assert.ts'
 import { systemRandom } from '../../base/random.ts'
-import type { Epoch, ItemId, OrderId } from '../../domain/ids.ts'
+import type { BuyerId, Epoch, ItemId, OrderId } from '../../domain/ids.ts'
 import type { Ask, AskAnswer, AskCode, Gate, Holding, Look, Release, ReserveReply, Terms } from '../gate.ts'
 
 /** What an adapter brings to the suite. */
@@ -11,6 +11,11 @@ export interface GateUnderTest {
   readonly gate: Gate
   /** Resolves when the gate's clock shows at least `nowMs`: moves a clock that can be moved, waits for one that can't. */
   reach(nowMs: number): Promise<void>
+  /**
+   * Where the pieces of an item are in several places, what is promised between buyers is promised in each place: buyers named like these,
+   * who share one. Without it all of them do.
+   */
+  together?(item: ItemId, buyers: readonly BuyerId[]): readonly BuyerId[]
   close(): Promise<void>
 }
 
@@ -18,6 +23,7 @@ export interface Bench {
   readonly names: ItemNames
   gate(): Gate
   reach(nowMs: number): Promise<void>
+  together(item: ItemId, buyers: readonly BuyerId[]): readonly BuyerId[]
 }
 
 /** Items nobody used before, in this run or an earlier one. */
@@ -45,9 +51,11 @@ export class ItemOnSale {
   readonly item: ItemId
   readonly terms: Terms
   epoch: Epoch = 1
+  readonly #bench: Bench
   #orders = 0
 
-  private constructor(gate: Gate, item: ItemId, terms: Terms) {
+  private constructor(bench: Bench, gate: Gate, item: ItemId, terms: Terms) {
+    this.#bench = bench
     this.gate = gate
     this.item = item
     this.terms = terms
@@ -60,7 +68,7 @@ export class ItemOnSale {
     gate = bench.gate(),
   ): Promise<ItemOnSale> {
     const { nowMs } = await gate.look([])
-    return new ItemOnSale(gate, bench.names.next(), {
+    return new ItemOnSale(bench, gate, bench.names.next(), {
       held: 0,
       buyers: 0,
       attemptsMax: 3,
@@ -76,6 +84,11 @@ export class ItemOnSale {
     const sale = await ItemOnSale.unopened(bench, terms)
     expect(await sale.gate.activate(sale.item, sale.epoch, sale.terms)).toEqual({ status: 'done' })
     return sale
+  }
+
+  /** Buyers between whom everything is promised that is promised between buyers at all. */
+  together<const Names extends readonly string[]>(...names: Names): { readonly [K in keyof Names]: BuyerId } {
+    return this.#bench.together(this.item, names) as { readonly [K in keyof Names]: BuyerId }
   }
 
   /** An order id nobody used before for this item, beyond what a double can hold. */

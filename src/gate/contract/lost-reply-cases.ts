@@ -28,7 +28,8 @@ export function lostReplyCases(bench: Bench): void {
     test(`reserve: ${what}; asking again with the same ids settles it`, async () => {
       const sale = await ItemOnSale.open(bench, { left: 3 })
       const gate = once(sale.gate, 'reserve', mishap)
-      const asks = [sale.ask('a', { quantity: 2 }), sale.ask('b', { quantity: 2 }), sale.ask('c')]
+      const [a, b, c] = sale.together('a', 'b', 'c')
+      const asks = [sale.ask(a, { quantity: 2 }), sale.ask(b, { quantity: 2 }), sale.ask(c)]
       expect(await gate.reserve(sale.item, 1, asks)).toEqual(unknown)
       expect(await sale.counts()).toEqual(
         tookEffect ? { left: 0, held: 3, buyers: 2 } : { left: 3, held: 0, buyers: 0 },

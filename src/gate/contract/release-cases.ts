@@ -9,7 +9,8 @@ export function releaseCases(bench: Bench): void {
   test('a closed order gives its pieces back, all of them, and somebody else gets them', async () => {
     const sale = await open(3)
     const first = sale.ask('a', { quantity: 3 })
-    expect(await sale.codes(first, sale.ask('b'))).toEqual(['reserved', 'not_enough'])
+    expect(await sale.codes(first)).toEqual(['reserved'])
+    expect(await sale.codes(sale.ask('b'))).toEqual(['not_enough'])
     const before = await sale.look()
     await sale.release(first, 'closed')
     const after = await sale.look()

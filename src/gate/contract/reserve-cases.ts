@@ -9,7 +9,7 @@ export function reserveCases(bench: Bench): void {
 
   test('first come, first served, and no unit is sold twice', async () => {
     const sale = await open(3)
-    const asks = ['a', 'b', 'c', 'd', 'e'].map(buyer => sale.ask(buyer))
+    const asks = sale.together('a', 'b', 'c', 'd', 'e').map(buyer => sale.ask(buyer))
     const reply = await sale.reserve(...asks)
     expect(reply.status).toBe('ok')
     expect(reply.left).toBe(0)
@@ -18,12 +18,13 @@ export function reserveCases(bench: Bench): void {
     )
     expect(await sale.codes(sale.ask('f'))).toEqual(['not_enough'])
     expect(await sale.counts()).toEqual({ left: 0, held: 3, buyers: 3 })
-    expect(await sale.holdings('d')).toEqual([])
+    expect(await sale.holdings(asks[3]!.buyer)).toEqual([])
   })
 
   test('a wish that is too large takes nothing, and smaller ones behind it still win', async () => {
     const sale = await open(3)
-    const wishes = [4, 2, 2, 1].map((quantity, i) => sale.ask(`buyer${i}`, { quantity }))
+    const buyers = sale.together('a', 'b', 'c', 'd')
+    const wishes = [4, 2, 2, 1].map((quantity, i) => sale.ask(buyers[i]!, { quantity }))
     expect(await sale.codes(...wishes)).toEqual(['not_enough', 'reserved', 'not_enough', 'reserved'])
     expect(await sale.counts()).toEqual({ left: 0, held: 3, buyers: 2 })
   })
@@ -79,20 +80,14 @@ export function reserveCases(bench: Bench): void {
 
   test('one order id never stands for two reservations, and the rest of the batch does not suffer', async () => {
     const sale = await open(5)
-    const first = sale.ask('a')
+    const [a, b, c] = sale.together('a', 'b', 'c')
+    const first = sale.ask(a)
     const { order } = first
-    expect(await sale.codes(first, sale.ask('b', { order }), sale.ask('c'))).toEqual([
-      'reserved',
-      'foreign',
-      'reserved',
-    ])
+    expect(await sale.codes(first, sale.ask(b, { order }), sale.ask(c))).toEqual(['reserved', 'foreign', 'reserved'])
     await sale.release(first, 'closed')
-    expect(await sale.codes(sale.ask('b', { order }), sale.ask('a', { order, attempt: 2 }))).toEqual([
-      'foreign',
-      'foreign',
-    ])
-    expect(await sale.holdings('b')).toEqual([])
-    expect(await sale.codes(sale.ask('b'))).toEqual(['reserved'])
+    expect(await sale.codes(sale.ask(b, { order }), sale.ask(a, { order, attempt: 2 }))).toEqual(['foreign', 'foreign'])
+    expect(await sale.holdings(b)).toEqual([])
+    expect(await sale.codes(sale.ask(b))).toEqual(['reserved'])
     expect(await sale.counts()).toEqual({ left: 3, held: 2, buyers: 3 })
   })
 
@@ -171,7 +166,8 @@ export function reserveCases(bench: Bench): void {
 
   test('a batch of 500 is decided in its order, and the same batch again is the same answers', async () => {
     const sale = await open(200)
-    const asks = Array.from({ length: 500 }, (_, i) => sale.ask(`buyer${i}`))
+    const buyers = sale.together(...Array.from({ length: 500 }, (_, i) => `buyer${i}`))
+    const asks = buyers.map(buyer => sale.ask(buyer))
     const reply = await sale.reserve(...asks)
     expect(reply.answers.map(answer => answer.code)).toEqual(asks.map((_, i) => (i < 200 ? 'reserved' : 'not_enough')))
     const again = await sale.reserve(...asks)

@@ -1,7 +1,7 @@
 /** What the far gate's tests share: a clock in the test's hand, and looks. */
 
 import type { Clock } from '../../base/clock.ts'
-import type { Look } from '../gate.ts'
+import type { Look, PlaceLook } from '../gate.ts'
 
 export const ITEM = '7'
 export const FRESH_MS = 1_000
@@ -35,6 +35,11 @@ export function look(fields: Partial<Look> = {}): Look {
     changeNo: 0,
     ...fields,
   }
+}
+
+export function placeLook(fields: Partial<PlaceLook> = {}): PlaceLook {
+  const figures = { version: 1, left: 10, held: 0, buyers: 0, waitedMs: undefined, wants: 0, moveNo: 0, moved: 0 }
+  return { place: `${ITEM}#0`, ...figures, ...fields }
 }
 
 export async function* pagesOf(...pages: readonly (readonly string[])[]): AsyncGenerator<readonly string[]> {

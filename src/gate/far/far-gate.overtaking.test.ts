@@ -1,20 +1,29 @@
 import { describe, test } from 'bun:test'
 import { createKeyedHash } from '../../admission/rate/keyed-hash.ts'
 import { type Random, seededRandom, systemRandom } from '../../base/random.ts'
-import { FRESH_MS, handClock, ITEM, look } from './far-gate.fixture.ts'
+import { placesOf, shardOf } from '../places.ts'
+import { FRESH_MS, handClock, ITEM, look, placeLook } from './far-gate.fixture.ts'
 import { createFarGate } from './far-gate.ts'
+
+interface Counted {
+  readonly version: number
+  readonly buyers: ReadonlySet<string>
+}
 
 /**
  * A gate, a channel that keeps the order and may break, looks and replies that overtake it, all under one seed. Messages are lost only
- * between a break and the word that there was one.
+ * between a break and the word that there was one. The item has one place, or several; then an epoch now and then has one.
  */
 class Scene {
   readonly #random: Random
   readonly #refusals: boolean
+  readonly #shards: number
+  #places: readonly string[]
   readonly #clock = handClock()
   readonly #far = createFarGate({ clock: this.#clock, hash: createKeyedHash(systemRandom), freshMs: FRESH_MS })
   #epoch = 1
-  #version = 0
+  /** Of each place. */
+  #versions: number[]
   #made = 0
   /** buyer → whether the gate still knows of it. */
   #gate = new Set<string>()
@@ -23,13 +32,25 @@ class Scene {
   readonly #underway: (() => void)[] = []
   #reload: Promise<void> | undefined
   #nextPage: (() => void) | undefined
-  /** Whom the newest look that has arrived counted. */
-  #counted = { epoch: 0, version: -1, buyers: new Set<string>() }
+  /** Whom the newest look that has arrived counted, in each place of its epoch. */
+  #counted = { epoch: 0, places: [] as Counted[] }
   readonly #heard = new Set<string>()
 
-  constructor(random: Random, refusals: boolean) {
+  constructor(random: Random, refusals: boolean, shards: number) {
     this.#random = random
     this.#refusals = refusals
+    this.#shards = shards
+    this.#places = placesOf(ITEM, shards)
+    this.#versions = this.#places.map(() => 0)
+  }
+
+  #shardOf(buyer: string): number {
+    return shardOf(buyer, this.#places.length)
+  }
+
+  /** Of the gate's buyers, those of this place. */
+  #buyersIn(shard: number): Set<string> {
+    return new Set([...this.#gate].filter(buyer => this.#shardOf(buyer) === shard))
   }
 
   #below(n: number): number {
@@ -45,7 +66,7 @@ class Scene {
     else if (chance < 80) this.#break()
     else if (chance < 84) this.#mend()
     else if (chance < 86 && this.#refusals) this.#refuse()
-    else if (chance < 88) this.#version += 1
+    else if (chance < 88) this.#versions[this.#below(this.#versions.length)]! += 1
     else if (chance < 90) this.#nextEpoch()
     else if (chance < 95) this.#clock.go(this.#below(700))
     else if (this.#reload === undefined) this.#startReload()
@@ -64,10 +85,15 @@ class Scene {
     this.#clock.go(1)
     this.#lookNow()
     this.#clock.go(1_000)
-    this.#startReload()
-    await this.#reloaded()
+    for (let i = 0; i < this.#shards; i++) {
+      this.#startReload()
+      await this.#reloaded()
+    }
     this.#clock.go(1)
     this.#lookNow()
+    const buyers = this.#gate.size
+    const shown = this.#far.lookNow(ITEM)
+    if (shown?.buyers !== buyers) throw new Error(`${buyers} buyers, ${shown?.buyers} are shown`)
     if (this.#far.knows(ITEM, 'nobody')) throw new Error('yes to a stranger when all is quiet')
   }
 
@@ -87,7 +113,7 @@ class Scene {
   check(): void {
     // With refusals, one that was refused may stand in for one whose message is underway; not for longer than that.
     if (this.#refusals && (this.#channel.length > 0 || this.#broken)) return
-    for (const buyer of this.#counted.buyers) {
+    for (const buyer of this.#counted.places.flatMap(place => [...place.buyers])) {
       if (this.#gate.has(buyer) && !this.#far.knows(ITEM, buyer)) throw new Error(`no to ${buyer}, who was counted`)
     }
     for (const buyer of this.#heard) {
@@ -99,12 +125,17 @@ class Scene {
     const buyers = Array.from({ length: 1 + this.#below(3) }, () =>
       this.#below(8) === 0 && this.#made > 0 ? `b${this.#below(this.#made)}` : `b${this.#made++}`,
     )
-    this.#version += 1
+    // A batch is of one place.
+    for (const [shard, mine] of Map.groupBy(buyers, buyer => this.#shardOf(buyer))) this.#taken(shard, mine)
+  }
+
+  #taken(shard: number, buyers: readonly string[]): void {
+    this.#versions[shard]! += 1
     for (const buyer of buyers) this.#gate.add(buyer)
-    const { epoch, version } = { epoch: this.#epoch, version: this.#version }
+    const [place, epoch, version] = [this.#places[shard]!, this.#epoch, this.#versions[shard]!]
     const tell = () => {
       for (const buyer of buyers) this.#heard.add(buyer)
-      this.#far.reserved(ITEM, epoch, version, 1, buyers)
+      this.#far.reserved(place, epoch, version, 1, buyers)
     }
     if (!this.#broken) this.#channel.push(tell)
     // Ours: the reply comes on another way.
@@ -118,12 +149,24 @@ class Scene {
   #look(): void {
     const askedAtMs = this.#clock.elapsed()
     this.#clock.go(this.#below(3))
-    const buyers = new Set(this.#gate)
-    const taken = look({ epoch: this.#epoch, version: this.#version, buyers: buyers.size })
+    const places = this.#places.map((place, shard) => ({
+      place,
+      version: this.#versions[shard]!,
+      buyers: this.#buyersIn(shard),
+    }))
+    const sum = {
+      epoch: this.#epoch,
+      version: this.#versions.reduce((one, other) => one + other),
+      buyers: this.#gate.size,
+    }
+    const taken = look(
+      places.length === 1 ? sum : { ...sum, places: places.map(one => placeLook({ ...one, buyers: one.buyers.size })) },
+    )
     this.#underway.push(() => {
-      const { epoch, version } = taken
-      const newer = epoch > this.#counted.epoch || (epoch === this.#counted.epoch && version >= this.#counted.version)
-      if (newer) this.#counted = { epoch, version, buyers }
+      if (taken.epoch > this.#counted.epoch) this.#counted = { epoch: taken.epoch, places: [...places] }
+      else if (taken.epoch === this.#counted.epoch)
+        for (const [i, one] of places.entries())
+          if (one.version >= this.#counted.places[i]!.version) this.#counted.places[i] = one
       this.#far.seen(taken, askedAtMs)
     })
   }
@@ -151,23 +194,24 @@ class Scene {
     if (one === undefined) return
     this.#gate.delete(one)
     this.#heard.delete(one)
-    this.#version += 1
+    this.#versions[this.#shardOf(one)]! += 1
   }
 
   #nextEpoch(): void {
     this.#epoch += 1 + (this.#below(4) === 0 ? 1 : 0)
-    this.#version = 0
+    this.#places = placesOf(ITEM, this.#below(3) === 0 ? 1 : this.#shards)
+    this.#versions = this.#places.map(() => 0)
     this.#gate = new Set(this.#gate)
   }
 
   #startReload(): void {
-    const [item] = this.#far.incomplete()
-    if (item === undefined) return
+    const place = this.#far.incomplete().find(one => this.#places.includes(one))
+    if (place === undefined) return
     const scene = this
     const epoch = this.#epoch
     async function* pages() {
       // Like a scan: whoever was there when it began is shown, whoever came since may be.
-      const all = [...scene.#gate]
+      const all = [...scene.#buyersIn(scene.#places.indexOf(place!))]
       for (let from = 0; from < all.length; from += 5) {
         yield all.slice(from, from + 5)
         await new Promise<void>(next => {
@@ -175,7 +219,7 @@ class Scene {
         })
       }
     }
-    this.#reload = this.#far.reload(item, epoch, pages()).then(() => {
+    this.#reload = this.#far.reload(place, epoch, pages()).then(() => {
       this.#reload = undefined
       this.#nextPage = undefined
     })
@@ -184,10 +228,15 @@ class Scene {
 
 describe('never a wrong no, whatever overtakes what; and strangers are a no when all is quiet', () => {
   const seed = Math.floor(systemRandom.next() * 2 ** 31)
-  test.each([false, true])('reservations refused now and then: %p', async refusals => {
+  test.each([
+    [false, 1],
+    [true, 1],
+    [false, 3],
+    [true, 3],
+  ])('reservations refused now and then: %p, places: %p', async (refusals, shards) => {
     console.log(`  seed ${seed}`)
     for (let round = 0; round < 300; round++) {
-      const scene = new Scene(seededRandom(seed + round), refusals)
+      const scene = new Scene(seededRandom(seed + round), refusals, shards)
       try {
         for (let i = 0; i < 150; i++) await scene.step()
         await scene.quiet()

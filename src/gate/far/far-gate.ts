@@ -1,15 +1,22 @@
 /**
- * A gate elsewhere, as an edge knows it without asking. Holds the newest look at each item, the gate's clock, and a filter of buyers per
- * item; all of it is fed from outside and none of it decides anything. A look that was asked for too long ago is not shown: then nobody is
+ * A gate elsewhere, as an edge knows it without asking. Holds the newest look at each place, the gate's clock, and a filter of buyers per
+ * place; all of it is fed from outside and none of it decides anything. A look that was asked for too long ago is not shown: then nobody is
  * refused by it. Bounded: all filters together hold five million buyers (about 200 MB); beyond that `knows` says yes to everybody of the
- * item that found no room. A look whose buyers nobody has counted carries a number that no filter reaches.
+ * place that found no room. A look whose buyers nobody has counted carries a number that no filter reaches.
+ *
+ * An item has one place, named like it, or a group of them, as its newest epoch says. When an epoch has another number of places than the
+ * one before, their filters begin anew: nobody of the new ones was heard of there.
  */
 
 import type { Clock } from '../../base/clock.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
+import { SHARDS_MAX } from '../../domain/item.ts'
 import type { FarGate } from '../far-gate.ts'
-import type { Look } from '../gate.ts'
+import type { Look, PlaceLook } from '../gate.ts'
+import { itemOf, type PlaceId, placesOf, shardOf } from '../places.ts'
 import { BuyerFilter, type Room } from './buyer-filter.ts'
+import { FarGroup } from './far-group.ts'
+import { FarPlace } from './far-place.ts'
 import { GateClock } from './gate-clock.ts'
 
 const BUYERS_MAX = 5_000_000
@@ -29,30 +36,68 @@ interface FarGateOptions {
   readonly buyersMax?: number
 }
 
-interface Place {
-  look: Look | undefined
-  askedAtMs: number
-  readonly filter: BuyerFilter
-}
-
 export function createFarGate({ clock, hash, freshMs, buyersMax = BUYERS_MAX }: FarGateOptions): FarGate {
   const gateClock = new GateClock(clock)
   const room: Room = { left: buyersMax }
-  const places = new Map<ItemId, Place>()
+  const places = new Map<PlaceId, FarPlace>()
+  /** Of items in several places. */
+  const groups = new Map<ItemId, FarGroup>()
+  /** Has the item one place or several, as of the newest epoch that was heard of? */
+  const shapes = new Map<ItemId, { readonly several: boolean; readonly epoch: Epoch }>()
   /** The epoch an item was dropped with: only a higher one brings it back. */
   const dropped = new Map<ItemId, Epoch>()
   let missedAtMs = Number.NEGATIVE_INFINITY
 
-  /** Undefined: the item was dropped, and this epoch with it. */
-  function placeOf(item: ItemId, epoch: Epoch): Place | undefined {
-    let place = places.get(item)
-    if (place === undefined) {
-      if (epoch <= (dropped.get(item) ?? -1)) return undefined
-      place = { look: undefined, askedAtMs: Number.NEGATIVE_INFINITY, filter: new BuyerFilter(room, epoch, missedAtMs) }
-      places.set(item, place)
+  /** Undefined: the item was dropped, and this epoch with it; or it has other places since. */
+  function placeOf(id: PlaceId, epoch: Epoch): FarPlace | undefined {
+    let place = places.get(id)
+    if (place !== undefined && epoch <= place.filter.epoch) return place
+    const item = itemOf(id)
+    if (epoch <= (dropped.get(item) ?? -1)) return undefined
+    const several = id !== item
+    const shape = shapes.get(item)
+    if (shape !== undefined && shape.several !== several) {
+      if (epoch <= shape.epoch) return undefined
+      // From here on nothing is known of it: that is a yes to everybody.
+      leave(item)
+      place = undefined
     }
-    if (epoch > place.filter.epoch) place.filter.advance(epoch, clock.elapsed())
+    shapes.set(item, { several, epoch: Math.max(epoch, shape?.epoch ?? epoch) })
+    if (place === undefined) {
+      place = new FarPlace(new BuyerFilter(room, epoch, missedAtMs))
+      places.set(id, place)
+    } else place.filter.advance(epoch, clock.elapsed())
     return place
+  }
+
+  function leave(item: ItemId): void {
+    groups.delete(item)
+    for (const id of [item, ...placesOf(item, SHARDS_MAX)]) {
+      places.get(id)?.filter.drop()
+      places.delete(id)
+    }
+  }
+
+  function seenOne(look: Look, askedAtMs: number): void {
+    const place = placeOf(look.item, look.epoch)
+    if (place !== undefined && look.epoch >= place.filter.epoch) place.seen(look, askedAtMs, clock.elapsed())
+  }
+
+  function seenAll(look: Look, looks: readonly PlaceLook[], askedAtMs: number): void {
+    const { item, epoch } = look
+    const nowMs = clock.elapsed()
+    const parts: FarPlace[] = []
+    for (const one of looks) {
+      const part = placeOf(one.place, epoch)
+      if (part === undefined) return
+      parts.push(part)
+      const { version, left, held, buyers } = one
+      if (epoch >= part.filter.epoch)
+        part.seen({ ...look, item: one.place, version, left, held, buyers, places: [one] }, askedAtMs, nowMs)
+    }
+    const group = groups.get(item)
+    if (group === undefined) groups.set(item, new FarGroup(look, askedAtMs, parts))
+    else group.seen(look, askedAtMs)
   }
 
   function hashOf(buyer: BuyerId): number {
@@ -66,47 +111,38 @@ export function createFarGate({ clock, hash, freshMs, buyersMax = BUYERS_MAX }: 
 
     lookNow(item) {
       const place = places.get(item)
-      const look = place?.look
-      if (place === undefined || look === undefined || look.epoch < place.filter.epoch) return undefined
-      return clock.elapsed() - place.askedAtMs <= freshMs ? look : undefined
+      if (place === undefined) return groups.get(item)?.look(clock.elapsed(), freshMs)
+      const look = place.newest
+      return look !== undefined && clock.elapsed() - place.askedAtMs <= freshMs ? look : undefined
     },
 
     knows(item, buyer) {
-      const place = places.get(item)
+      let place = places.get(item)
+      if (place === undefined) {
+        const group = groups.get(item)
+        place = group?.places[shardOf(buyer, group.places.length)]
+      }
       return place === undefined || place.filter.mayHold(hashOf(buyer))
     },
 
     drop(item) {
-      const place = places.get(item)
-      if (place === undefined) return
-      dropped.set(item, place.filter.epoch)
-      places.delete(item)
-      place.filter.drop()
+      const shape = shapes.get(item)
+      if (shape === undefined) return
+      dropped.set(item, shape.epoch)
+      shapes.delete(item)
+      leave(item)
     },
 
     seen(look, askedAtMs) {
-      const place = placeOf(look.item, look.epoch)
-      if (place === undefined || look.epoch < place.filter.epoch) return
-      const known = place.look
-      if (known === undefined || known.epoch < look.epoch) {
-        place.look = look
-        place.askedAtMs = askedAtMs
-      } else {
-        const newer = look.version > known.version || (look.version === known.version && askedAtMs >= place.askedAtMs)
-        if (newer) place.look = look
-        place.askedAtMs = Math.max(place.askedAtMs, askedAtMs)
-      }
-      place.filter.count(look.version, look.buyers, askedAtMs, clock.elapsed())
+      if (look.places === undefined) seenOne(look, askedAtMs)
+      else seenAll(look, look.places, askedAtMs)
     },
 
-    reserved(item, epoch, version, left, buyers) {
-      const place = placeOf(item, epoch)
+    reserved(id, epoch, version, left, buyers) {
+      const place = placeOf(id, epoch)
       if (place === undefined) return
-      place.filter.add(buyers.map(hashOf), epoch, version)
-      const known = place.look
-      if (known === undefined || known.epoch !== epoch || known.version >= version) return
-      // What is not left any more is held; a change of the stock itself shows with the next look.
-      place.look = { ...known, version, left, held: Math.max(0, known.held + known.left - left) }
+      place.reserved(buyers.map(hashOf), epoch, version, left)
+      groups.get(itemOf(id))?.fed()
     },
 
     clockSeen: (nowMs, askedAtMs, answeredAtMs) => gateClock.seen(nowMs, askedAtMs, answeredAtMs),
@@ -115,11 +151,11 @@ export function createFarGate({ clock, hash, freshMs, buyersMax = BUYERS_MAX }: 
       const nowMs = clock.elapsed()
       return Array.from(places)
         .filter(([, { filter }]) => filter.isToReload(nowMs))
-        .map(([item]) => item)
+        .map(([id]) => id)
     },
 
-    async reload(item, epoch, pages) {
-      const filter = places.get(item)?.filter
+    async reload(id, epoch, pages) {
+      const filter = places.get(id)?.filter
       if (filter === undefined || filter.epoch !== epoch) return
       await filter.reload(hashed(pages), () => clock.elapsed())
     },

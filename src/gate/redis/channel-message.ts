@@ -7,6 +7,7 @@
 import { type BuyerId, isBuyerId, isId } from '../../domain/ids.ts'
 import type { CloseReason, Order, OrderState } from '../../domain/order.ts'
 import type { ChannelMessage } from '../channel.ts'
+import { isPlaceId } from '../places.ts'
 
 export const ORDERS_PER_MESSAGE = 200
 /** A batch at the gate has far fewer. */
@@ -35,7 +36,7 @@ function messageOf(fields: Fields): ChannelMessage | undefined {
   switch (fields.kind) {
     case 'reserved': {
       const { item, epoch, version, left, buyers } = fields
-      if (!isIdText(item) || !isCount(epoch) || !isCount(version) || !isCount(left)) return undefined
+      if (!isPlaceText(item) || !isCount(epoch) || !isCount(version) || !isCount(left)) return undefined
       if (!Array.isArray(buyers) || buyers.length > BUYERS_MAX || !buyers.every(isBuyerText)) return undefined
       return { kind: 'reserved', item, epoch, version, left, buyers: buyers as readonly BuyerId[] }
     }
@@ -101,6 +102,10 @@ function isFields(value: unknown): value is Fields {
 
 function isIdText(value: unknown): value is string {
   return typeof value === 'string' && isId(value)
+}
+
+function isPlaceText(value: unknown): value is string {
+  return typeof value === 'string' && isPlaceId(value)
 }
 
 function isBuyerText(value: unknown): value is BuyerId {

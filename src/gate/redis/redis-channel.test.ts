@@ -97,7 +97,7 @@ describe('what is said is heard', () => {
 
   test('a reservation is told by the gate itself, in the very act', async () => {
     const redis = await startRedis(playground)
-    const { gate } = await onSale(playground, redis.url)
+    const { gate, terms } = await onSale(playground, redis.url)
     const a = await listen(redis)
     const buyers = ['anna', 'b/"\\é小']
     const reply = await gate.reserve(
@@ -109,6 +109,13 @@ describe('what is said is heard', () => {
     await until('the message', () => a.heard.length === 1)
     const version = 'version' in reply ? reply.version : -1
     expect(a.heard).toStrictEqual([{ kind: 'reserved', item: ITEM, epoch: 1, version, left: 8, buyers }])
+
+    // One of several places tells of itself.
+    const place = `${ITEM}#63`
+    await gate.activate(place, 1, terms)
+    await gate.reserve(place, 1, [ask('otto')])
+    await until('the message', () => a.heard.length === 2)
+    expect(a.heard[1]).toStrictEqual({ kind: 'reserved', item: place, epoch: 1, version: 2, left: 9, buyers: ['otto'] })
     expect(a.lost.unreadable).toBe(0)
   })
 })
@@ -170,6 +177,7 @@ test('what is not ours is dropped and counted, and a broken reservation is a gap
     { ...good, buyers: {} },
     { ...good, buyers: ['a', 7] },
     { ...good, item: 'x' },
+    { ...good, item: '1#64' },
   ].map(message => JSON.stringify(message))
   for (const text of [...strange, ...broken]) await redis.command('PUBLISH', 'stampede:0:news', text)
   await redis.command('PUBLISH', 'stampede:0:news', JSON.stringify({ ...good, more: 'of a later version' }))

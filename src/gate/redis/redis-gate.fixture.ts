@@ -3,6 +3,7 @@
 import { assert } from '../../base/assert.ts'
 import { type ConnectOptions, connect, type Undo } from '../../base/redis/connection.fixture.ts'
 import type { Ask, AskCode, Gate, ReserveReply, Terms } from '../gate.ts'
+import type { Outbox } from '../outbox.ts'
 import { createRedisGate } from './redis-gate.ts'
 
 export const ITEM = '4711'
@@ -38,4 +39,23 @@ export function ask(buyer: string, wish: Partial<Ask> = {}): Ask {
 
 export function codes(reply: ReserveReply): readonly AskCode[] | string {
   return 'answers' in reply ? reply.answers.map(answer => answer.code) : reply.status
+}
+
+/** Everything that waits in these places, as a worker takes it: orders by place and epoch, in their order. */
+export async function emptied(outbox: Outbox, places: readonly string[]): Promise<Map<string, string[]>> {
+  const waited = new Map<string, string[]>()
+  for (const place of places) {
+    for (;;) {
+      const taken = await outbox.take(place, 'w', 7)
+      assert(taken.status === 'ok', `take answered ${taken.status}`)
+      const [first] = taken.entries
+      if (first === undefined) break
+      const key = `${place} ${first.epoch}`
+      const orders = taken.entries.flatMap(entry => entry.asks?.map(ask => ask.order) ?? ['unreadable'])
+      waited.set(key, [...(waited.get(key) ?? []), ...orders])
+      const ids = taken.entries.map(entry => entry.id)
+      await outbox.done(place, first.epoch, ids)
+    }
+  }
+  return waited
 }

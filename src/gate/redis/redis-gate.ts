@@ -3,7 +3,9 @@
  * Guarantees: what was reserved stands in the outbox by the very same act, and was said on the channel; an epoch lives and dies with
  * the server and the history it was activated in (E1); a call that was not answered is `unknown`, never guessed (E11); the window is
  * judged by the server's clock, which for an item never goes back.
- * Does not place, retry or wait: an answer comes within the connection's time, or not at all. Never answers `wait`: stock is not sharded.
+ * Does not place, retry or wait: an answer comes within the connection's time, or not at all.
+ * What is called an item here may be one of several places of an item (`sharded/`): then too few pieces are noted, and pieces can be moved.
+ * It knows nothing of the others, so it never answers `wait`.
  *
  * States of an item's place, as in the contract: absent → loading(epoch) → active(epoch) → fenced(epoch' > epoch) → loading(epoch') …;
  * and after a restart, a failover or a FLUSHALL whatever was there is as good as absent, except that epochs only go up.
@@ -13,14 +15,24 @@ import { assert } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
-import type { GateBooks } from '../books.ts'
+import {
+  checkAsk,
+  checkBuyer,
+  checkChange,
+  checkEpoch,
+  checkHolding,
+  checkItem,
+  checkMove,
+  checkRelease,
+  checkTerms,
+  checkWindow,
+} from '../arguments.ts'
 import {
   type Ask,
   CHANGES_REMEMBERED,
   type ChangeReply,
   type Done,
   type FindReply,
-  type Gate,
   type GateState,
   type Holding,
   type Look,
@@ -29,20 +41,20 @@ import {
   type ReserveReply,
   type Terms,
 } from '../gate.ts'
-import {
-  checkAsk,
-  checkBuyer,
-  checkChange,
-  checkEpoch,
-  checkHolding,
-  checkItem,
-  checkRelease,
-  checkTerms,
-  checkWindow,
-} from './arguments.ts'
+import type { MoveReply } from '../mover.ts'
+import type { LoadedReply, PlaceGate } from '../place-gate.ts'
+import type { PlaceId } from '../places.ts'
 import { listOf, statusOf, textOf, wholeOf } from './codes.ts'
 import { buyersKey, gateKey, newsChannel, ordersKey, outboxesKey, outboxKey } from './keys.ts'
-import { changeReplyFrom, doneFrom, holdingsFrom, lookFrom, reserveReplyFrom } from './replies.ts'
+import {
+  changeReplyFrom,
+  doneFrom,
+  holdingsFrom,
+  loadedReplyFrom,
+  lookFrom,
+  moveReplyFrom,
+  reserveReplyFrom,
+} from './replies.ts'
 import { readScript } from './scripts.ts'
 
 /** At the bound `reserve` answers `busy`: the ledger is too far behind. */
@@ -61,11 +73,11 @@ interface RedisGateParts {
   readonly outboxEntriesMax?: number
 }
 
-export function createRedisGate(parts: RedisGateParts): Gate & GateBooks {
+export function createRedisGate(parts: RedisGateParts): PlaceGate {
   return new RedisGate(parts)
 }
 
-class RedisGate implements Gate, GateBooks {
+class RedisGate implements PlaceGate {
   readonly #connection: RedisConnection
   readonly #offset: () => number
   readonly #outboxMax: number
@@ -81,6 +93,8 @@ class RedisGate implements Gate, GateBooks {
     load: readScript('load', 'grows'),
     activate: readScript('activate', 'grows'),
     holdings: readScript('holdings', 'reads'),
+    loaded: readScript('loaded', 'reads'),
+    move: readScript('move', 'always'),
   }
   /** Epochs this process has begun (fenced or loaded), per item: a server that does not know of it is another one, or empty (E1). */
   readonly #begun = new Map<ItemId, Epoch>()
@@ -99,17 +113,29 @@ class RedisGate implements Gate, GateBooks {
     const itemOf = new Map(items.map(item => [gateKey(item), item]))
     // Without an item it is asked for its clock alone.
     const groups = items.length === 0 ? [[]] : this.#connection.together([...itemOf.keys()])
-    const replies = await Promise.all(
+    const replies = await Promise.allSettled(
       groups.map(keys => this.#connection.run(this.#scripts.look, keys, [this.#offset()])),
     )
     const looks: Look[] = []
+    const away: ItemId[] = []
+    const clocks: number[] = []
     for (const [i, keys] of groups.entries()) {
-      const [nowMs, ...found] = listOf(replies[i])
+      const reply = replies[i]!
+      if (reply.status === 'rejected') {
+        // Nothing at all is known only if nobody answers.
+        if (!(reply.reason instanceof Fault) || replies.every(({ status }) => status === 'rejected')) throw reply.reason
+        away.push(...keys.map(key => itemOf.get(key)!))
+        continue
+      }
+      const [nowMs, ...found] = listOf(reply.value)
       assert(found.length <= keys.length, `${keys.length} items looked for, ${found.length} found`)
-      this.#lastMs = Math.max(this.#lastMs, wholeOf(nowMs))
-      for (const [j, key] of keys.entries()) if (found[j]) looks.push(lookFrom(itemOf.get(key)!, found[j]))
+      clocks.push(wholeOf(nowMs))
+      for (const [j, key] of keys.entries())
+        if (found[j]) looks.push(lookFrom(itemOf.get(key)!, found[j], wholeOf(nowMs)))
     }
-    return { nowMs: this.#lastMs, items: looks }
+    this.#lastMs = Math.max(this.#lastMs, ...clocks)
+    if (groups.length === 1) return { nowMs: this.#lastMs, items: looks }
+    return { nowMs: this.#lastMs, behindMs: this.#lastMs - Math.min(...clocks), items: looks, away }
   }
 
   async reserve(item: ItemId, epoch: Epoch, asks: readonly Ask[]): Promise<ReserveReply> {
@@ -235,6 +261,20 @@ class RedisGate implements Gate, GateBooks {
     const done = await unlessLost(async () => doneFrom(await this.#connection.run(this.#scripts.activate, keys, args)))
     if (done.status !== 'unknown') this.#begun.delete(item)
     return done
+  }
+
+  async loaded(place: PlaceId, epoch: Epoch): Promise<LoadedReply> {
+    checkEpoch(place, epoch, 1)
+    const keys = [gateKey(place), buyersKey(place, epoch)]
+    const args = [epoch, this.#hasBegun(place, epoch)]
+    return unlessLost(async () => loadedReplyFrom(await this.#connection.run(this.#scripts.loaded, keys, args)))
+  }
+
+  async move(place: PlaceId, epoch: Epoch, no: number, delta: number): Promise<MoveReply> {
+    checkEpoch(place, epoch, 1)
+    checkMove(no, delta)
+    const args = [epoch, no, delta]
+    return unlessLost(async () => moveReplyFrom(await this.#connection.run(this.#scripts.move, [gateKey(place)], args)))
   }
 
   #hasBegun(item: ItemId, epoch: Epoch): 0 | 1 {

@@ -3,6 +3,8 @@
 import { assert } from '../../base/assert.ts'
 import type { BuyerId, ItemId } from '../../domain/ids.ts'
 import type { Ask, AskAnswer, ChangeReply, Done, GateState, Holding, Look, ReserveReply } from '../gate.ts'
+import type { MoveReply } from '../mover.ts'
+import type { LoadedReply } from '../place-gate.ts'
 import { askCodeOf, listOf, statusOf, textOf, wholeOf } from './codes.ts'
 
 export function doneFrom(reply: unknown): Done {
@@ -59,9 +61,40 @@ export function changeReplyFrom(reply: unknown): ChangeReply {
   }
 }
 
-export function lookFrom(item: ItemId, reply: unknown): Look {
-  const [epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo] = listOf(reply)
-  return {
+export function moveReplyFrom(reply: unknown): MoveReply {
+  const [first, value] = listOf(reply)
+  const status = statusOf(first)
+  switch (status) {
+    case 'done':
+      return { status, taken: wholeOf(value) }
+    case 'past':
+      return { status, moveNo: wholeOf(value) }
+    case 'stale':
+      return { status }
+    default:
+      assert(false, `move answered ${status}`)
+  }
+}
+
+export function loadedReplyFrom(reply: unknown): LoadedReply {
+  const [first, held, buyers] = listOf(reply)
+  const status = statusOf(first)
+  switch (status) {
+    case 'ok':
+      return { status, held: wholeOf(held), buyers: wholeOf(buyers) }
+    case 'done':
+      return { status: 'active' }
+    case 'stale':
+      return { status }
+    default:
+      assert(false, `loaded answered ${status}`)
+  }
+}
+
+/** @param nowMs the clock of the server that answered */
+export function lookFrom(item: ItemId, reply: unknown, nowMs: number): Look {
+  const [epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo, ...shard] = listOf(reply)
+  const look: Look = {
     item,
     epoch: wholeOf(epoch),
     version: wholeOf(version),
@@ -73,6 +106,11 @@ export function lookFrom(item: ItemId, reply: unknown): Look {
     closesAtMs: wholeOf(closesAtMs),
     changeNo: wholeOf(changeNo),
   }
+  if (shard.length === 0) return look
+  const [waited, wants, moveNo, moved] = shard.map(wholeOf) as [number, number, number, number]
+  const waitedMs = waited === 0 ? undefined : Math.max(0, nowMs - waited)
+  const shown = { version: look.version, left: look.left, held: look.held, buyers: look.buyers }
+  return { ...look, places: [{ place: item, ...shown, waitedMs, wants, moveNo, moved }] }
 }
 
 /** A buyer's field: `attempt,order,quantity,live,reservedAtMs;` for each attempt. By attempt number. */

@@ -2,9 +2,11 @@
 
 import { assert } from '../../base/assert.ts'
 import { isBuyerId, isId } from '../../domain/ids.ts'
+import { shardsFor } from '../../domain/shards.ts'
 import type { Orders } from '../orders.ts'
 import type { Database } from './database.ts'
-import { arrayOf, askArrays, toDirectReply, toPlaceReply } from './place-replies.ts'
+import { arrayOf, askArrays, toDirectReply } from './place-replies.ts'
+import { placeTogether } from './place-together.ts'
 import { number, text, time, toOrder } from './rows.ts'
 
 const SNAPSHOT_PAGE = 5_000
@@ -12,11 +14,7 @@ const INT_MAX = 2 ** 31 - 1
 
 export function createOrders(database: Database): Orders {
   return {
-    async place(item, epoch, acknowledged, asks) {
-      const [row] = await database.run('place', [item, epoch, acknowledged, ...askArrays(asks)])
-      assert(row !== undefined, 'place answered no row')
-      return toPlaceReply(row, item, epoch, asks)
-    },
+    place: placeTogether(database),
 
     async placeDirectly(item, epoch, asks) {
       const [row] = await database.run('place_directly', [item, epoch, ...askArrays(asks)])
@@ -53,10 +51,17 @@ export function createOrders(database: Database): Orders {
       return (await database.run('open_ledger_door', [item, by])).length === 1
     },
 
-    snapshot: (item, epoch, onPage) =>
+    snapshot: (item, epoch, onPage, spreading) =>
       database.transaction(async run => {
         const [terms] = await run('snapshot_terms', [item, epoch])
         if (terms === undefined) return undefined
+        const available = number(terms, 'available')
+        const shards = number(terms, 'shards')
+        const placesUnknown = terms.places_known !== true
+        const together = spreading === undefined || spreading.together || placesUnknown
+        const gateShards = together ? 1 : shardsFor(available, shards)
+        await run('spread_item', [item, gateShards])
+        spreading?.begun(gateShards)
         let after = '0'
         let held = 0
         const buyers = new Set<string>()
@@ -81,7 +86,7 @@ export function createOrders(database: Database): Orders {
         }
         const state = text(terms, 'state')
         return {
-          available: number(terms, 'available'),
+          available,
           held,
           buyers: buyers.size,
           attemptsMax: number(terms, 'attempts_max'),
@@ -89,6 +94,8 @@ export function createOrders(database: Database): Orders {
           opensAtMs: time(terms, 'opens_at'),
           closesAtMs: time(terms, 'closes_at'),
           state: state === 'ready' ? 'open' : state === 'paused' ? 'paused' : 'over',
+          gateShards,
+          placesUnknown,
         }
       }),
 
@@ -125,6 +132,7 @@ export function createOrders(database: Database): Orders {
         closed: number(row, 'closed'),
         releases: number(row, 'releases'),
         gone: number(row, 'gone'),
+        moving: number(row, 'moving'),
         oldestReleaseMs: row.oldest_release_ms === null ? undefined : number(row, 'oldest_release_ms'),
         door: text(row, 'door') as 'gate',
         epoch: number(row, 'epoch'),

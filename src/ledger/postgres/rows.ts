@@ -78,6 +78,7 @@ function toItem(row: Row): Item {
     door: text(row, 'door') as Door,
     epoch: number(row, 'epoch'),
     gateEpoch: number(row, 'gate_epoch'),
+    gateShards: number(row, 'gate_shards'),
     changeNo: number(row, 'change_no'),
   }
 }

@@ -41,7 +41,12 @@ export function createSales(database: Database): Sales {
       return { nowMs: time(row, 'now'), sales: toSales(rows.filter(one => one.sale_id !== null)) }
     },
     async unsettledItems(max) {
-      return (await database.run('unsettled_items', [max])).map(row => text(row, 'id'))
+      return (await database.run('unsettled_items', [max])).map(row => ({
+        id: text(row, 'id'),
+        shards: number(row, 'shards'),
+        gateEpoch: number(row, 'gate_epoch'),
+        gateShards: number(row, 'gate_shards'),
+      }))
     },
     async move(id, from, to, by, action) {
       return (await database.run('move_sale', [id, from, to, by, action])).length === 1

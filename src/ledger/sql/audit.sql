@@ -1,11 +1,12 @@
 -- audit: pieces by state for every item of a sale, read in one statement.
 -- In      sale
 -- Out     item, units, available, pending, paid, closed, releases (pieces coming back), gone (pieces written off that the gate still
---         holds), door, epoch, gate_epoch, oldest_release_ms
+--         holds), moving (pieces that may be on their way between two places of the gate), door, epoch, gate_epoch, oldest_release_ms
 -- Keeps   one statement is one snapshot: the figures belong together
 SELECT i.id AS item, i.units, i.available, i.door, i.epoch, i.gate_epoch,
        coalesce(o.pending, 0)::int AS pending, coalesce(o.paid, 0)::int AS paid, coalesce(o.closed, 0)::int AS closed,
-       coalesce(r.pieces, 0)::int AS releases, coalesce(r.gone, 0)::int AS gone, r.oldest_ms AS oldest_release_ms
+       coalesce(r.pieces, 0)::int AS releases, coalesce(r.gone, 0)::int AS gone, r.oldest_ms AS oldest_release_ms,
+       coalesce(m.taken, m.wanted, 0) AS moving
 FROM items i
 LEFT JOIN LATERAL (
   SELECT sum(quantity) FILTER (WHERE state = 'pending') AS pending,
@@ -19,5 +20,6 @@ LEFT JOIN LATERAL (
   FROM releases r LEFT JOIN orders o ON o.id = r.order_id AND o.item = r.item
   WHERE r.item = i.id
 ) r ON true
+LEFT JOIN shard_moves m ON m.item = i.id AND m.state IN ('asked', 'taken') AND m.epoch = i.gate_epoch
 WHERE i.sale = $1
 ORDER BY i.position

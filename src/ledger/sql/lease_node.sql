@@ -1,6 +1,6 @@
 -- lease_node: a node id that nobody holds, the lowest but for those passed over.
 -- In      holder, the holder's wall clock (unix ms), lease length (ms), how many free ids to pass over, kind (holding | plain),
---         for how long it acknowledges after its last read of an epoch (ms)
+--         for how long it acknowledges after its last read of an epoch (ms). Whoever asks so knows of places (places_holder)
 -- Out     one row: id, from_ms (the previous holder's bound), until_ms (the new bound); none if all 1024 are held
 -- Keeps   two callers never get the same id: the second waits on the row, sees the lease and is given nothing (it asks again);
 --         the new bound lies beyond the old one; E10: a holding process that lapsed unsettled keeps its row while any other id is free;
@@ -17,11 +17,11 @@ chosen AS (
   OFFSET $4 LIMIT 1
 ),
 leased AS (
-  INSERT INTO nodes (id, holder, until_ms, lease_until, kind, settled, fence_ms)
-  SELECT chosen.id, $1, $2::bigint + $3::bigint, clock_timestamp() + $3::bigint * interval '1 millisecond', $5, $5 = 'plain', $6::int
+  INSERT INTO nodes (id, holder, until_ms, lease_until, kind, settled, fence_ms, places_holder)
+  SELECT chosen.id, $1, $2::bigint + $3::bigint, clock_timestamp() + $3::bigint * interval '1 millisecond', $5, $5 = 'plain', $6::int, $1
   FROM chosen
   ON CONFLICT (id) DO UPDATE SET holder = excluded.holder, until_ms = excluded.until_ms, lease_until = excluded.lease_until,
-    kind = excluded.kind, settled = excluded.settled, fence_ms = excluded.fence_ms
+    kind = excluded.kind, settled = excluded.settled, fence_ms = excluded.fence_ms, places_holder = excluded.places_holder
     WHERE nodes.lease_until < clock_timestamp() AND nodes.until_ms < $2
   RETURNING id, until_ms
 ),

@@ -38,7 +38,7 @@ for _, older in ipairs(redis.call('HKEYS', outboxesKey)) do
   end
 end
 redis.call('HSETNX', outboxesKey, text(epoch), '0')
-redis.call('HDEL', gateKey, 'loading', 'loadedOn', 'loadedHeld', 'judged')
+redis.call('HDEL', gateKey, 'loading', 'loadedOn', 'loadedHeld', 'judged', 'waited', 'wants', 'moveNo', 'moved')
 redis.call('HSET', gateKey, 'seen', text(epoch), 'fenced', text(epoch), 'fencedOn', server, 'epoch', text(epoch), 'server', server,
   'version', '1', 'left', ARGV[3], 'held', ARGV[4], 'attemptsMax', ARGV[6], 'changeNo', ARGV[7],
   'changesFrom', text(tonumber(ARGV[7]) + 1), 'state', ARGV[8], 'opens', ARGV[9], 'closes', ARGV[10])

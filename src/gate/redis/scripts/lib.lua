@@ -6,6 +6,8 @@
 
 local DONE, STALE, OK, EARLY, OVER, PAUSED, BUSY, GAP, PAST, HELD = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 local SAFE_MAX = 9007199254740991
+-- So long a place is believed to want what somebody was refused there.
+local WANTED_MS = 2000
 
 -- A bug of the caller, found before the first write.
 local function bug(message)
@@ -52,6 +54,11 @@ end
 -- {item}:gate → {item}:<epoch>:<what>
 local function keyOf(gateKey, epoch, what)
   return gateKey:sub(1, -5) .. text(epoch) .. ':' .. what
+end
+
+-- One of several places of its item, by its name: {item#3}:gate
+local function isShard(gateKey)
+  return gateKey:find('#', 1, true) ~= nil
 end
 
 -- The process and the history of its data: a restart changes the first, a failover or a fail-back the second (E1).

@@ -1,7 +1,8 @@
 -- look: what the gate knows of some items, and its clock.
 -- KEYS     gate of each item
 -- ARGV     clockOffsetMs
--- Returns  nowMs, then per item nothing (nobody may sell it here) or epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo
+-- Returns  nowMs, then per item nothing (nobody may sell it here) or epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo;
+--          of one of several places also when it was last short of pieces (unix ms; 0: not), how many were wanted, moveNo, what that move did
 -- Keeps    E1: an item built on another server or another history is left out
 
 if #ARGV ~= 1 or not isWhole(ARGV[1]) then return bug('look: wrong arguments') end
@@ -13,9 +14,15 @@ for i, gateKey in ipairs(KEYS) do
   if selling(gate, nil, server) then
     local buyers = redis.call('HLEN', keyOf(gateKey, gate.epoch, 'buyers'))
     now = math.max(now, gate.clock or 0)
-    reply[i + 1] = {
+    local shown = {
       gate.epoch, gate.version, gate.left, gate.held, buyers, gate.state, gate.opens, gate.closes, gate.changeNo,
     }
+    if isShard(gateKey) then
+      for j, value in ipairs(redis.call('HMGET', gateKey, 'waited', 'wants', 'moveNo', 'moved')) do
+        shown[9 + j] = tonumber(value or 0)
+      end
+    end
+    reply[i + 1] = shown
   else
     reply[i + 1] = false
   end

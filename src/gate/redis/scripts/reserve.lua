@@ -3,7 +3,8 @@
 -- ARGV     epoch, item, clockOffsetMs, outboxMax, channel, sameWrites, n, then n × (order, buyer, attempt, quantity)
 -- Returns  status, epoch, version, left, nowMs, one code per ask, then order, quantity, reservedAtMs of each that stands; or STALE, seen; or BUSY
 -- Keeps    left ≥ 0; one live reservation per buyer; one reservation per id; every piece taken is in the outbox entry of this very call;
---          only on the server the epoch was activated on (E1); with sameWrites a `same` is a write that WAIT can cover (E11)
+--          only on the server the epoch was activated on (E1); with sameWrites a `same` is a write that WAIT can cover (E11);
+--          what is missing in one of several places of an item is noted there, without a new version
 
 local gateKey, buyersKey, ordersKey, outboxKey, outboxesKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local HEAD = 7
@@ -38,7 +39,7 @@ if gate.state == 'over' or now >= gate.closes then status = OVER end
 local packed = callInSlices('HMGET', buyersKey, buyers, 1)
 local members = status == OK and callInSlices('SMISMEMBER', ordersKey, orders, 1) or {}
 
-local left, taken, sames = gate.left, 0, 0
+local left, taken, sames, missed = gate.left, 0, 0, nil
 local codes, stands = {}, {}
 -- What this batch has done so far, on top of what was read. A buyer gets at most one reservation per batch: it is live afterwards.
 local book, known = {}, {}
@@ -61,6 +62,7 @@ for i = 1, count do
     codes[i] = 'a'
   elseif tonumber(quantity) > left then
     codes[i] = 'n'
+    missed = math.min(missed or SAFE_MAX, tonumber(quantity))
   elseif known[order] or members[i] == 1 then
     codes[i] = 'f'
   else
@@ -93,6 +95,17 @@ if taken > 0 then
 elseif gate.judged ~= tostring(status) or (sameWrites and sames > 0) then
   -- What the window was once judged to be stays so when the server's clock jumps back.
   redis.call('HSET', gateKey, 'clock', text(now), 'judged', tostring(status))
+end
+
+-- One of several places: whoever moves pieces looks here. The smallest wish counts: there may be enough for it. A larger one does not keep it
+-- alive, and takes over when it is not asked for any more. A crowd before an empty place writes ten times a second, not with every batch.
+if missed and isShard(gateKey) then
+  local note = redis.call('HMGET', gateKey, 'waited', 'wants')
+  local waited, wants = tonumber(note[1] or 0), tonumber(note[2] or 0)
+  local over = now - waited > WANTED_MS
+  if over or missed < wants or (missed == wants and now - waited >= 100) then
+    redis.call('HSET', gateKey, 'waited', text(now), 'wants', text(missed))
+  end
 end
 
 return { status, epoch, version, left, now, table.concat(codes), unpack(stands) }

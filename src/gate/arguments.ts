@@ -1,8 +1,8 @@
-/** Arguments are judged here before anything is sent, and once more by the scripts before their first write: a bug is never half done. */
+/** What a gate outside the process is asked, judged before anything is sent: a bug is never half done. Scripts judge once more before their first write. */
 
-import { assert } from '../../base/assert.ts'
-import { BUYER_LENGTH_MAX, type BuyerId, type Epoch, type ItemId, isId, type OrderId } from '../../domain/ids.ts'
-import type { Ask, GateState, Holding, Release, Terms } from '../gate.ts'
+import { assert } from '../base/assert.ts'
+import { BUYER_LENGTH_MAX, type BuyerId, type Epoch, type ItemId, isId, type OrderId } from '../domain/ids.ts'
+import type { Ask, GateState, Holding, Release, Terms } from './gate.ts'
 
 const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0
 const isNumber = (value: number) => Number.isSafeInteger(value) && value >= 1
@@ -51,6 +51,11 @@ export function checkHolding({ order, buyer, attempt, quantity, live, reservedAt
 export function checkChange(no: number, delta: number): void {
   assert(isNumber(no), `stock change number ${no}`)
   assert(Number.isSafeInteger(delta), `stock change by ${delta}`)
+}
+
+export function checkMove(no: number, delta: number): void {
+  assert(isNumber(no), `move number ${no}`)
+  assert(Number.isSafeInteger(delta), `a move of ${delta}`)
 }
 
 export function checkTerms(terms: Terms): void {

@@ -1,0 +1,17 @@
+import { systemRandom } from '../../base/random.ts'
+import { gateModel } from '../gate-model.contract.ts'
+import { createMemoryGate } from './memory-gate.ts'
+
+gateModel('memory gate', {
+  seed: Number(process.env.SEED ?? Math.floor(systemRandom.next() * 2 ** 31)),
+  lives: 6_000,
+  stepsMax: 60,
+  async begin() {
+    let nowMs = 10_000
+    const gate = createMemoryGate({ clock: { now: () => nowMs, elapsed: () => 0, sleep: async () => {} } })
+    const moveClock = (ms: number) => {
+      nowMs += ms
+    }
+    return { item: '77', gate, near: gate, clock: 'stands', nowMs, moveClock }
+  },
+})

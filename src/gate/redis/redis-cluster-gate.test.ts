@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Playground } from '../../../test/harness/playground.ts'
+import { RedisCluster } from '../../../test/harness/redis-cluster.ts'
+import { until } from '../../../test/harness/until.ts'
+import { connect } from '../../base/redis/connection.fixture.ts'
+import { slotOf } from '../../base/redis/slots.ts'
+import { gateContract } from '../gate.contract.ts'
+import { ask, codes, openTerms } from './redis-gate.fixture.ts'
+import { createRedisGate } from './redis-gate.ts'
+import { createRedisOutbox } from './redis-outbox.ts'
+
+const SOON_MS = 60_000
+/** Half of it is the replicas': patient, on a machine that does other things too. */
+const replica = { durability: 'replica', replicas: 1, timeoutMs: 20_000 } as const
+
+const house = new Playground()
+let cluster: RedisCluster
+beforeAll(async () => {
+  cluster = await RedisCluster.start(house)
+}, 120_000)
+afterAll(() => house.undo())
+
+gateContract('redis gate on a cluster', async () => {
+  const own = new Playground()
+  const gate = createRedisGate({ connection: await connect(own, cluster.url, replica) })
+  return {
+    gate,
+    reach: async nowMs => {
+      await until(`the gate's clock at ${nowMs}`, async () => (await gate.look([])).nowMs >= nowMs)
+    },
+    close: () => own.undo(),
+  }
+})
+
+describe('redis gate on a cluster', () => {
+  /** Items, as many as there are primaries, each on another. */
+  async function spread(from: number): Promise<readonly string[]> {
+    const items = new Map<number, string>()
+    for (let i = from; items.size < 3; i++) {
+      const { port } = await cluster.ownerOf(slotOf(String(i)))
+      if (!items.has(port)) items.set(port, String(i))
+    }
+    return [...items.values()]
+  }
+
+  async function onSale(items: readonly string[]) {
+    const connection = await connect(house, cluster.url, { ...replica, timeoutMs: 4_000 })
+    const gate = createRedisGate({ connection })
+    const terms = await openTerms(gate)
+    for (const item of items) expect(await gate.activate(item, 1, terms)).toEqual({ status: 'done' })
+    return { gate, outbox: createRedisOutbox({ connection }), connection }
+  }
+
+  test('items on three servers are looked at together, each with its own stock', async () => {
+    const items = await spread(1_000)
+    const { gate, outbox } = await onSale(items)
+    for (const [i, item] of items.entries())
+      for (let n = 0; n <= i; n++) expect(codes(await gate.reserve(item, 1, [ask(`b${n}`)]))).toEqual(['reserved'])
+    const { behindMs, away, items: looks } = await gate.look(items)
+    expect(looks.map(({ item, left }) => [item, left]).toSorted()).toEqual(
+      items.map((item, i) => [item, 9 - i]).toSorted(),
+    )
+    expect(away).toEqual([])
+    expect(behindMs).toBeLessThan(1_000)
+    const depths = await outbox.depth(items)
+    expect(depths.map(({ item, pieces }) => [item, pieces]).toSorted()).toEqual(
+      items.map((item, i) => [item, i + 1]).toSorted(),
+    )
+  })
+
+  test('a server that does not answer takes away its own items and nobody else’s', async () => {
+    const items = await spread(2_000)
+    const { gate, connection } = await onSale(items)
+    const silent = await cluster.ownerOf(slotOf(items[0]!))
+    process.kill(silent.pid, 'SIGSTOP')
+    try {
+      expect(await gate.reserve(items[0]!, 1, [ask('a')])).toEqual({ status: 'unknown' })
+      const { items: looks, away } = await gate.look(items)
+      expect(away).toEqual([items[0]!])
+      expect(looks.map(({ item }) => item).toSorted()).toEqual(items.slice(1).toSorted())
+      for (const item of items.slice(1)) expect(codes(await gate.reserve(item, 1, [ask('a')]))).toEqual(['reserved'])
+      await expect(gate.look([items[0]!])).rejects.toMatchObject({ name: 'Fault' })
+    } finally {
+      process.kill(silent.pid, 'SIGCONT')
+    }
+    await until('all of them again', () => connection.connected(), SOON_MS)
+    await until('a look at all', async () => (await gate.look(items)).away?.length === 0, SOON_MS)
+  })
+
+  test('a slot that moves: its item sells nothing on the way and nothing under the old epoch where it arrives (E1); a rebuild does', async () => {
+    const [item] = await spread(3_000)
+    const slot = slotOf(item!)
+    const { gate, outbox } = await onSale([item!])
+    expect(codes(await gate.reserve(item!, 1, [ask('a')]))).toEqual(['reserved'])
+    const to = await cluster.anotherThan(slot)
+    const from = await cluster.beginMove(slot, to)
+    // Nothing has left yet.
+    expect(codes(await gate.reserve(item!, 1, [ask('b')]))).toEqual(['reserved'])
+    await from.command('MIGRATE', '127.0.0.1', String(to.port), `{${item}}:1:outbox`, '0', '5000')
+    // Part of it is here and part of it there: nobody sells, nobody builds, and an outbox that left is not an empty one.
+    expect(await gate.reserve(item!, 1, [ask('c')])).toEqual({ status: 'busy' })
+    expect(await gate.load(item!, 2, [])).toEqual({ status: 'unknown' })
+    await expect(outbox.depth([item!])).rejects.toMatchObject({ name: 'Fault' })
+    while ((await cluster.carry(slot, from, to)) > 0);
+    expect(await gate.reserve(item!, 1, [ask('c')])).toEqual({ status: 'busy' })
+    await cluster.endMove(slot, from, to)
+
+    expect((await gate.reserve(item!, 1, [ask('c')])).status).toBe('stale')
+    expect((await gate.look([item!])).items).toEqual([])
+    // What was acknowledged came along.
+    expect((await outbox.depth([item!]))[0]).toMatchObject({ entries: 2, pieces: 2 })
+    expect(await gate.fence(item!, 3)).toEqual({ status: 'done' })
+    expect(await gate.activate(item!, 3, await openTerms(gate, { left: 8 }))).toEqual({ status: 'done' })
+    expect(codes(await gate.reserve(item!, 3, [ask('c')]))).toEqual(['reserved'])
+
+    // And back: the first server has what it had long ago, if anything, and does not sell it.
+    await cluster.moveSlot(slot, from)
+    expect((await gate.reserve(item!, 3, [ask('d')])).status).toBe('stale')
+  })
+})

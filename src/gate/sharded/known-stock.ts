@@ -1,0 +1,81 @@
+/**
+ * What is left of each item over all its places, as far as this process knows: from its looks and from the replies it got. Older than
+ * `freshMs` it is not known any more. Only says how much may be had elsewhere; what is really there, each place judges itself.
+ */
+
+import type { Epoch, ItemId } from '../../domain/ids.ts'
+import type { PlaceLook } from '../gate.ts'
+import { movingIn } from './sum-looks.ts'
+
+interface Known {
+  readonly epoch: Epoch
+  readonly places: Figures[]
+}
+
+type Figures = Pick<PlaceLook, 'version' | 'left' | 'moveNo' | 'moved'> & { askedAtMs: number }
+
+const UNKNOWN: Figures = { version: 0, left: 0, moveNo: 0, moved: 0, askedAtMs: Number.NEGATIVE_INFINITY }
+
+export class KnownStock {
+  readonly #freshMs: number
+  readonly #wanted: (item: ItemId) => boolean
+  readonly #items = new Map<ItemId, Known>()
+
+  /** @param wanted items that are not are forgotten */
+  constructor(freshMs: number, wanted: (item: ItemId) => boolean) {
+    this.#freshMs = freshMs
+    this.#wanted = wanted
+  }
+
+  looked(item: ItemId, epoch: Epoch, places: readonly PlaceLook[], askedAtMs: number): void {
+    const known = this.#of(item, epoch, places.length)
+    for (const [i, { version, left, moveNo, moved }] of places.entries()) {
+      const before = known?.places[i]
+      if (known === undefined || before === undefined || before.version > version) continue
+      known.places[i] = { version, left, moveNo, moved, askedAtMs: Math.max(askedAtMs, before.askedAtMs) }
+    }
+  }
+
+  /** One place has answered. */
+  replied(
+    item: ItemId,
+    epoch: Epoch,
+    of: number,
+    shard: number,
+    now: { version: number; left: number; askedAtMs: number },
+  ): void {
+    const known = this.#of(item, epoch, of)
+    const before = known?.places[shard]
+    if (known === undefined || before === undefined || before.version > now.version) return
+    known.places[shard] = { ...before, ...now, askedAtMs: Math.max(now.askedAtMs, before.askedAtMs) }
+  }
+
+  /** Pieces that are under way between two places count as left. */
+  total(
+    item: ItemId,
+    epoch: Epoch,
+    nowMs: number,
+  ): { readonly version: number; readonly left: number; readonly fresh: boolean } {
+    const known = this.#items.get(item)
+    if (known?.epoch !== epoch) return { version: 0, left: 0, fresh: false }
+    let version = 0
+    let left = movingIn(known.places)
+    let askedAtMs = nowMs
+    for (const place of known.places) {
+      version += place.version
+      left += place.left
+      askedAtMs = Math.min(askedAtMs, place.askedAtMs)
+    }
+    return { version, left, fresh: nowMs - askedAtMs <= this.#freshMs }
+  }
+
+  /** Undefined: a higher epoch is known. */
+  #of(item: ItemId, epoch: Epoch, places: number): Known | undefined {
+    const known = this.#items.get(item)
+    if (known !== undefined && known.epoch >= epoch) return known.epoch === epoch ? known : undefined
+    if (known === undefined) for (const other of this.#items.keys()) if (!this.#wanted(other)) this.#items.delete(other)
+    const begun = { epoch, places: new Array<Figures>(places).fill(UNKNOWN) }
+    this.#items.set(item, begun)
+    return begun
+  }
+}

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Playground } from '../../../test/harness/playground.ts'
+import { RedisCluster } from '../../../test/harness/redis-cluster.ts'
+import { until } from '../../../test/harness/until.ts'
+import { systemClock } from '../../base/clock.ts'
+import { connect } from '../../base/redis/connection.fixture.ts'
+import { slotOf } from '../../base/redis/slots.ts'
+import { gateContract } from '../gate.contract.ts'
+import { placeOf, placesOf } from '../places.ts'
+import { ask, codes, ITEM, openTerms } from '../redis/redis-gate.fixture.ts'
+import { createRedisGate } from '../redis/redis-gate.ts'
+import { createRedisOutbox } from '../redis/redis-outbox.ts'
+import { createShards } from '../shards.ts'
+import { createSettlingGate, together } from './sharded-gate.fixture.ts'
+import { createShardedGate } from './sharded-gate.ts'
+import { createShardedOutbox } from './sharded-outbox.ts'
+
+const SHARDS = 4
+const MANY = 16
+const SOON_MS = 60_000
+/** Half of it is the replicas': patient, on a machine that does other things too. */
+const replica = { durability: 'replica', replicas: 1, timeoutMs: 20_000 } as const
+
+const house = new Playground()
+let cluster: RedisCluster
+beforeAll(async () => {
+  cluster = await RedisCluster.start(house)
+}, 120_000)
+afterAll(() => house.undo())
+
+gateContract('sharded gate on a cluster', async () => {
+  const own = new Playground()
+  const gate = createSettlingGate(createRedisGate({ connection: await connect(own, cluster.url, replica) }), SHARDS)
+  return {
+    gate,
+    reach: async nowMs => {
+      await until(`the gate's clock at ${nowMs}`, async () => (await gate.look([])).nowMs >= nowMs)
+    },
+    together: (_, buyers) => together(buyers, SHARDS),
+    close: () => own.undo(),
+  }
+})
+
+describe('sharded gate on a cluster', () => {
+  test('the places of one item are on all servers; one that does not answer takes its places away, and the others sell on', async () => {
+    const connection = await connect(house, cluster.url, { ...replica, timeoutMs: 4_000 })
+    const shards = createShards()
+    shards.learn(ITEM, { shards: MANY, epoch: 1, gateShards: MANY })
+    const gate = createShardedGate({ gate: createRedisGate({ connection }), shards, clock: systemClock })
+    const outbox = createShardedOutbox({ outbox: createRedisOutbox({ connection }), shards })
+    expect(await gate.activate(ITEM, 1, await openTerms(gate, { left: 100 * MANY }))).toEqual({ status: 'done' })
+
+    const owners = new Map<string, number>()
+    for (const place of placesOf(ITEM, MANY)) owners.set(place, (await cluster.ownerOf(slotOf(place))).port)
+    expect(new Set(owners.values()).size).toBe(3)
+    const buyers = Array.from({ length: 100 }, (_, i) => `buyer${i}`)
+    const asks = buyers.map(buyer => ask(buyer))
+    expect(new Set(codes(await gate.reserve(ITEM, 1, asks)))).toEqual(new Set(['reserved']))
+    const { items, away } = await gate.look([ITEM])
+    expect(items).toMatchObject([{ left: 100 * MANY - 100, held: 100, buyers: 100, moving: 0, uneven: false }])
+    expect(away).toEqual([])
+    expect(await outbox.depth([ITEM])).toMatchObject([{ pieces: 100 }])
+
+    const silent = await cluster.ownerOf(slotOf(placesOf(ITEM, MANY)[0]!))
+    const isThere = (buyer: string) => owners.get(placeOf(ITEM, MANY, buyer)) !== silent.port
+    process.kill(silent.pid, 'SIGSTOP')
+    try {
+      const [there, gone] = [asks.filter(one => isThere(one.buyer)), asks.filter(one => !isThere(one.buyer))]
+      expect(await gate.look([ITEM])).toMatchObject({ items: [], away: [ITEM] })
+      expect(new Set(codes(await gate.reserve(ITEM, 1, there)))).toEqual(new Set(['same']))
+      expect(codes(await gate.reserve(ITEM, 1, gone))).toMatch(/unknown|busy/)
+      expect(codes(await gate.reserve(ITEM, 1, asks))).toBe('unknown')
+      expect(await gate.fence(ITEM, 1)).toEqual({ status: 'unknown' })
+      await expect(Array.fromAsync(gate.holdings(ITEM, 1))).rejects.toMatchObject({ name: 'Fault' })
+      await expect(outbox.depth([ITEM])).rejects.toMatchObject({ name: 'Fault' })
+    } finally {
+      process.kill(silent.pid, 'SIGCONT')
+    }
+    await until('all of them again', async () => (await gate.look([ITEM])).items.length === 1, SOON_MS)
+    expect(new Set(codes(await gate.reserve(ITEM, 1, asks)))).toEqual(new Set(['same']))
+    expect((await gate.look([ITEM])).items).toMatchObject([{ left: 100 * MANY - 100, held: 100, buyers: 100 }])
+  }, 240_000)
+
+  test('a place whose slot has moved to another server sells nothing there (E1), and the item is built anew', async () => {
+    const item = '815'
+    const connection = await connect(house, cluster.url, replica)
+    const shards = createShards()
+    shards.learn(item, { shards: MANY, epoch: 1, gateShards: MANY })
+    const gate = createShardedGate({ gate: createRedisGate({ connection }), shards, clock: systemClock })
+    const terms = await openTerms(gate, { left: 50 * MANY })
+    expect(await gate.activate(item, 1, terms)).toEqual({ status: 'done' })
+    const asks = Array.from({ length: 40 }, (_, i) => ask(`buyer${i}`))
+    expect(new Set(codes(await gate.reserve(item, 1, asks)))).toEqual(new Set(['reserved']))
+    const book = (await Array.fromAsync(gate.holdings(item, 1))).flat()
+    expect(book).toHaveLength(40)
+
+    const moved = placeOf(item, MANY, asks[0]!.buyer)
+    await cluster.moveSlot(slotOf(moved), await cluster.anotherThan(slotOf(moved)))
+    expect((await gate.reserve(item, 1, [asks[0]!])).status).toBe('stale')
+    expect((await gate.look([item])).items).toEqual([])
+    shards.learn(item, { shards: MANY, epoch: 2, gateShards: MANY })
+    expect(await gate.fence(item, 2)).toEqual({ status: 'done' })
+    expect(await gate.load(item, 2, book)).toEqual({ status: 'done' })
+    const left = 50 * MANY - 40
+    expect(await gate.activate(item, 2, { ...terms, left, held: 40, buyers: 40 })).toEqual({ status: 'done' })
+    expect(new Set(codes(await gate.reserve(item, 2, asks)))).toEqual(new Set(['same']))
+    expect((await gate.look([item])).items).toMatchObject([{ epoch: 2, left, held: 40, buyers: 40 }])
+  }, 240_000)
+})

@@ -1,0 +1,140 @@
+/**
+ * A sharded gate as buyers meet it, in one process: whoever is told to wait gets the pieces moved and asks again, so that "not enough" is
+ * final. Does what a look loop and a keeper do elsewhere: looks before it asks, plans with the real planner, moves with a journal in memory.
+ */
+
+import { assert } from '../../base/assert.ts'
+import { systemClock } from '../../base/clock.ts'
+import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
+import { planMove } from '../../domain/plan-move.ts'
+import type { AskAnswer, Gate, ReserveReply } from '../gate.ts'
+import type { Mover } from '../mover.ts'
+import type { PlaceGate } from '../place-gate.ts'
+import { shardOf } from '../places.ts'
+import { createShards, type Shards } from '../shards.ts'
+import { createShardedGate } from './sharded-gate.ts'
+
+/** As long as a place is believed to want what it was asked for. */
+const WANTED_MS = 2_000
+const SETTLED_MS_MAX = 20_000
+
+interface Journal {
+  no: number
+  open: { readonly from: number; readonly to: number; readonly pieces: number; taken: number | undefined } | undefined
+}
+
+/** One move or the rest of one. False: none is needed. */
+async function moveOnce(gate: Gate & Mover, item: ItemId, epoch: Epoch, journal: Journal): Promise<boolean> {
+  if (journal.open === undefined) {
+    const [look] = (await gate.look([item])).items
+    if (look?.epoch !== epoch || look.places === undefined) return false
+    const wanted = look.places.map(({ left, wants, waitedMs }) => ({
+      left,
+      wants: waitedMs !== undefined && waitedMs < WANTED_MS ? wants : 0,
+    }))
+    const plan = planMove(wanted)
+    if (plan === undefined) return false
+    journal.no += 1
+    journal.open = { ...plan, taken: undefined }
+  }
+  const { open, no } = journal
+  if (open.taken === undefined) {
+    const took = await gate.move(`${item}#${open.from}`, epoch, no, -open.pieces)
+    assert(took.status === 'done', `taking answered ${took.status}`)
+    open.taken = -took.taken
+  }
+  const gave = await gate.move(`${item}#${open.to}`, epoch, no, open.taken)
+  assert(gave.status === 'done', `giving answered ${gave.status}`)
+  journal.open = undefined
+  return true
+}
+
+export function createSettlingGate(gate: PlaceGate, count: number): Gate & { readonly shards: Shards } {
+  const shards = createShards()
+  const sharded = createShardedGate({ gate, shards, clock: systemClock })
+  const journals = new Map<string, Journal>()
+  let moving: Promise<unknown> = Promise.resolve()
+
+  const learn = (item: ItemId, epoch: Epoch) =>
+    shards.learn(item, { shards: count, epoch, gateShards: epoch === 0 ? 1 : count })
+
+  /** One after the other: whoever has the pieces moved is the next to ask. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = moving.then(work)
+    moving = turn.catch(() => {})
+    return turn
+  }
+
+  async function settle(item: ItemId, epoch: Epoch, asks: Parameters<Gate['reserve']>[2]): Promise<ReserveReply> {
+    const key = `${item} ${epoch}`
+    const journal = journals.get(key) ?? { no: 0, open: undefined }
+    journals.set(key, journal)
+    while (await moveOnce(sharded, item, epoch, journal));
+    await sharded.look([item])
+    return sharded.reserve(item, epoch, asks)
+  }
+
+  return {
+    ...bound(sharded),
+    shards,
+    async look(items) {
+      const reply = await sharded.look(items)
+      return { ...reply, items: reply.items.map(({ places: _, uneven: __, moving: ___, ...look }) => look) }
+    },
+    async reserve(item, epoch, asks) {
+      await sharded.look([item])
+      let reply = await sharded.reserve(item, epoch, asks)
+      if (!('answers' in reply)) return reply
+      const answers: AskAnswer[] = [...reply.answers]
+      const lateMs = systemClock.elapsed() + SETTLED_MS_MAX
+      for (;;) {
+        const waiting = asks.flatMap((_, i) => (answers[i]?.code === 'wait' ? [i] : []))
+        const { place: _, ...rest } = reply
+        if (waiting.length === 0) return { ...rest, answers }
+        assert(systemClock.elapsed() < lateMs, `${waiting.length} asks still wait`)
+        const again = waiting.map(i => asks[i]!)
+        reply = await inTurn(() => settle(item, epoch, again))
+        if (!('answers' in reply)) return reply
+        for (const [j, answer] of reply.answers.entries()) answers[waiting[j]!] = answer
+      }
+    },
+    fence(item, epoch) {
+      learn(item, 0)
+      return sharded.fence(item, epoch)
+    },
+    load(item, epoch, holdings) {
+      learn(item, epoch)
+      return sharded.load(item, epoch, holdings)
+    },
+    activate(item, epoch, terms) {
+      learn(item, epoch)
+      return sharded.activate(item, epoch, terms)
+    },
+  }
+}
+
+/** Names that begin like these and share a place. */
+export function together(buyers: readonly BuyerId[], count: number): readonly BuyerId[] {
+  const [first] = buyers
+  if (first === undefined) return []
+  const shard = shardOf(first, count)
+  return buyers.map(buyer => {
+    let name = buyer
+    for (let i = 0; shardOf(name, count) !== shard; i++) name = `${buyer}~${i}`
+    return name
+  })
+}
+
+function bound(gate: Gate): Gate {
+  return {
+    look: items => gate.look(items),
+    reserve: (item, epoch, asks) => gate.reserve(item, epoch, asks),
+    release: (item, epoch, releases) => gate.release(item, epoch, releases),
+    find: (item, buyer) => gate.find(item, buyer),
+    change: (item, epoch, no, delta) => gate.change(item, epoch, no, delta),
+    set: (item, epoch, state, opensAtMs, closesAtMs) => gate.set(item, epoch, state, opensAtMs, closesAtMs),
+    fence: (item, epoch) => gate.fence(item, epoch),
+    load: (item, epoch, holdings) => gate.load(item, epoch, holdings),
+    activate: (item, epoch, terms) => gate.activate(item, epoch, terms),
+  }
+}

@@ -1,0 +1,35 @@
+/** The journal of moves in PostgreSQL. */
+
+import type { Moves } from '../moves.ts'
+import type { Database } from './database.ts'
+import { number, text } from './rows.ts'
+
+/** Of each item: for whoever wants to know what happened. */
+const ENDED_KEPT_MAX = 1_000
+
+export function createMoves(database: Database): Moves {
+  return {
+    async open() {
+      return (await database.run('open_moves', [])).map(row => ({
+        item: text(row, 'item'),
+        no: number(row, 'no'),
+        epoch: number(row, 'epoch'),
+        from: number(row, 'from_shard'),
+        to: number(row, 'to_shard'),
+        wanted: number(row, 'wanted'),
+        taken: row.taken === null ? undefined : number(row, 'taken'),
+        current: row.current === true,
+      }))
+    },
+    async ask(item, epoch, { from, to, wanted }) {
+      const [row] = await database.run('ask_move', [item, epoch, from, to, wanted, ENDED_KEPT_MAX])
+      return row === undefined ? undefined : number(row, 'no')
+    },
+    async taken(item, no, taken) {
+      return (await database.run('take_move', [item, no, taken])).length === 1
+    },
+    async end(item, no, how) {
+      await database.run('end_move', [item, no, how])
+    },
+  }
+}

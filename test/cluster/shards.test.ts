@@ -1,0 +1,101 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import pg from 'pg'
+import { shardOf } from '../../src/gate/places.ts'
+import { Cluster } from '../harness/cluster.ts'
+import { meanwhile } from '../harness/crowd.ts'
+import { Playground } from '../harness/playground.ts'
+import { until, within } from '../harness/until.ts'
+import { Stage } from './stage.ts'
+
+const SHARDS = 4
+const UNITS = 160
+const SOON_MS = 90_000
+
+const playground = new Playground()
+afterEach(() => playground.undo())
+
+/** So many buyers who all meet the same place. */
+function ofShard(shard: number, count: number): readonly string[] {
+  const names: string[] = []
+  for (let i = 0; names.length < count; i++) if (shardOf(`buyer-${i}`, SHARDS) === shard) names.push(`buyer-${i}`)
+  return names
+}
+
+/** What no call shows: in how many places the item is, and the journal of moves. */
+async function ledgerOf(cluster: Cluster) {
+  const client = new pg.Client({ connectionString: cluster.envOf('keeper').DATABASE_URL! })
+  client.on('error', () => {})
+  await client.connect()
+  playground.onUndo(() => client.end())
+  const rows = async (text: string) => (await client.query(text)).rows as readonly Record<string, unknown>[]
+  return {
+    places: async () => (await rows('SELECT gate_shards FROM items'))[0]?.gate_shards,
+    moves: () => rows('SELECT no, state, wanted, taken FROM shard_moves ORDER BY no'),
+    open: async () => (await rows("SELECT no FROM shard_moves WHERE state IN ('asked', 'taken')")).length,
+  }
+}
+
+async function onStage(cluster: Cluster, names: readonly string[]) {
+  const ledger = await ledgerOf(cluster)
+  const stage = await Stage.set(cluster, { units: UNITS, buyers: names.length, names, shards: SHARDS })
+  expect(await ledger.places(), 'places at the opening').toBe(SHARDS)
+  return { ledger, stage }
+}
+
+test('pieces that lie in other places are moved to those who ask, the last ones too; nobody gets two', async () => {
+  const cluster = await Cluster.start(playground, { edges: 3, workers: 2, keepers: 1 })
+  const { ledger, stage } = await onStage(cluster, ofShard(2, UNITS + 20))
+  const outcomes = await within('everybody has an answer', SOON_MS, stage.everybodyBuys())
+  expect(outcomes.filter(told => 'order' in told.answer)).toHaveLength(UNITS)
+  await stage.judge(outcomes)
+  const moves = await ledger.moves()
+  console.log(`  ${moves.length} moves: ${moves.map(({ taken }) => taken).join(', ')}; then in one place`)
+  expect(moves.length).toBeGreaterThanOrEqual(1)
+  expect(moves.filter(({ state }) => state !== 'done' && state !== 'void')).toEqual([])
+  expect(await ledger.places(), 'too few for so many places').toBe(1)
+}, 120_000)
+
+describe('the keeper dies in the middle of a move; the next one finishes it, and every piece is sold once:', () => {
+  for (const point of ['move.asked', 'move.taken', 'move.journalled', 'move.given', 'move.done']) {
+    test(`at ${point}`, async () => {
+      const cluster = await Cluster.start(playground, {
+        edges: 2,
+        workers: 1,
+        keepers: 2,
+        faultPoints: { keeper: `${point}=kill` },
+      })
+      const { ledger, stage } = await onStage(cluster, ofShard(1, UNITS + 10))
+      const keepers = cluster.of('keeper')
+      // As a service manager does it. The second may die in the same place, with what the first left to it.
+      const deaths = keepers.map(async keeper => {
+        const exit = await keeper.server().exited
+        return { keeper, exit }
+      })
+      for (const death of deaths) void death.then(({ keeper }) => keeper.startAgain()).catch(() => {})
+      const buying = meanwhile(stage.everybodyBuys())
+      const { exit } = await within('the death of the acting keeper', SOON_MS, Promise.race(deaths))
+      expect(exit).toEqual({ code: null, signal: 'SIGKILL' })
+      await stage.judge(await within('everybody has an answer', SOON_MS, buying))
+      await until('no move is open', async () => (await ledger.open()) === 0)
+      expect((await ledger.moves())[0], 'the move it died in').toMatchObject({ no: 1, state: 'done' })
+      for (const keeper of keepers) await until('every keeper runs again', () => keeper.running())
+    }, 240_000)
+  }
+})
+
+test('Redis dies in the middle of a move: the move is void, the next gate has every piece, and all are sold', async () => {
+  const cluster = await Cluster.start(playground, {
+    edges: 2,
+    workers: 1,
+    keepers: 1,
+    faultPoints: { keeper: 'move.journalled=delay:2000' },
+  })
+  const { ledger, stage } = await onStage(cluster, ofShard(3, UNITS + 10))
+  const buying = meanwhile(stage.everybodyBuys())
+  await until('pieces between two places', async () => (await ledger.moves()).some(({ state }) => state === 'taken'))
+  await cluster.redis.kill()
+  await cluster.redis.start()
+  await stage.judge(await within('everybody has an answer', SOON_MS, buying))
+  expect((await ledger.moves())[0]).toMatchObject({ state: 'void' })
+  expect(await ledger.open()).toBe(0)
+}, 240_000)
