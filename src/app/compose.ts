@@ -8,6 +8,7 @@ import { nextTurn, systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
 import { createCatalog } from '../catalog/catalog.ts'
+import { createRedisSharedLayer } from '../catalog/redis/redis-shared-layer.ts'
 import type { OrderId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
 import type { Readiness } from '../edge/routes/health-routes.ts'
@@ -33,7 +34,6 @@ import { createWatching } from './watching.ts'
 
 const WARM_CONNECTIONS = 8
 const FINDER_LINE_MAX = 20_000
-const CATALOG_FRESH_MS = 1_000
 const CLUSTER_RENEW_EVERY_MS = 2_000
 
 /** Everything a running process has, wired. Nothing is on sale before it is started. */
@@ -81,11 +81,18 @@ async function wire(
   const random = systemRandom
   const { orders, sales, closings, payments, reconciling } = ledger
   const shelf: Shelf = new Map()
-  const catalog = createCatalog(sales, clock, CATALOG_FRESH_MS)
-  const changed = () => catalog.invalidate()
+  const catalog = createCatalog({
+    source: sales,
+    clock,
+    random,
+    nowMs: () => side.near.nowMs(),
+    count: which => meters.count('catalog_reads', which),
+  })
+  const changed = () => catalog.changed()
   const rounds = createRounds({ clock, log, signal })
   const far = config.redis === undefined ? undefined : openFar(config.redis, { config, log, clock, random, catalog })
   const side = far ?? openNear(clock, shelf)
+  if (far !== undefined) catalog.share(createRedisSharedLayer({ connection: far.connection, random }))
 
   const finder = createBatcher<OrderId, Order | undefined>({
     batchMax: BATCH_MAX,
@@ -115,7 +122,7 @@ async function wire(
   )
   const { meters } = watching
 
-  const prepare = async () => void (await Promise.all([database.warm(WARM_CONNECTIONS), catalog.list()]))
+  const prepare = async () => void (await Promise.all([database.warm(WARM_CONNECTIONS), catalog.warm()]))
   const parts: SellingParts = {
     config,
     log,
@@ -194,6 +201,7 @@ async function wire(
     reconcile,
     providers,
     sandbox: sandbox?.handle,
+    redis: far?.connection,
   })
   const work = {
     maySell: () => ledger.seller.holds(),

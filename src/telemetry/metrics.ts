@@ -30,8 +30,10 @@ interface Metrics {
 
 export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE
 
-/** Family → its name, its label (none where there is only one thing to count) and its help. */
-const FAMILIES: Readonly<Record<CountFamily, readonly [name: string, label: string | undefined, help: string]>> = {
+type Labels = string | readonly [first: string, second: string] | undefined
+
+/** Family → its name, its label (none where there is only one thing to count; two where `_` parts what is counted) and its help. */
+const FAMILIES: Readonly<Record<CountFamily, readonly [name: string, label: Labels, help: string]>> = {
   order_asks: ['order_asks_total', 'outcome', 'Clicks on "buy", by what they came to.'],
   ticket_asks: ['ticket_asks_total', 'outcome', 'Requests for a ticket, by what they came to.'],
   orders: [
@@ -65,6 +67,21 @@ const FAMILIES: Readonly<Record<CountFamily, readonly [name: string, label: stri
     'messages_lost_total',
     'why',
     'What processes did not hear of each other in passing: not understood, not said, or a gap in the listening.',
+  ],
+  catalog_reads: [
+    'catalog_reads_total',
+    ['layer', 'answer'],
+    'Sales asked for, by layer: found, known not to exist, or not known there (in the ledger: it did not answer).',
+  ],
+  rate_refusals: [
+    'rate_refusals_total',
+    'known',
+    'Refusals by limits that hold over all edges: by what this edge counted itself, by what all counted together, or by its part of the limit alone while they could not be asked.',
+  ],
+  rate_questions: [
+    'rate_questions_total',
+    'kind',
+    'Keys of limits that were counted together with the other edges, and how often nobody answered.',
   ],
   sockets_opened: ['sockets_opened_total', undefined, 'WebSockets opened.'],
   sockets_refused: ['sockets_refused_total', 'reason', 'WebSockets refused before the upgrade.'],
@@ -187,13 +204,20 @@ function counter(
   [name, label, help]: (typeof FAMILIES)[CountFamily],
   tally: Readonly<Record<string, number>>,
 ): PlainMetric {
+  const labelsOf = (which: string): Readonly<Record<string, string>> => {
+    if (label === undefined) return {}
+    if (typeof label === 'string') return { [label]: which }
+    const [one = '', two = ''] = which.split('_')
+    return { [label[0]]: one, [label[1]]: two }
+  }
+  const all = Object.keys(tally).map(labelsOf)
+  const names = Object.keys(all[0] ?? {})
   return {
     name: `stampede_${name}`,
     help,
     type: 'counter',
-    labels: label === undefined ? {} : { [label]: Object.keys(tally) },
-    read: () =>
-      Object.entries(tally).map(([which, value]) => ({ labels: label === undefined ? {} : { [label]: which }, value })),
+    labels: Object.fromEntries(names.map(one => [one, [...new Set(all.map(labels => labels[one] ?? ''))]])),
+    read: () => Object.entries(tally).map(([which, value]) => ({ labels: labelsOf(which), value })),
   }
 }
 

@@ -1,0 +1,182 @@
+import { afterEach, expect, test } from 'bun:test'
+import { Playground } from '../../../test/harness/playground.ts'
+import { type RedisServer, startRedis } from '../../../test/harness/redis.ts'
+import { until } from '../../../test/harness/until.ts'
+import { systemRandom } from '../../base/random.ts'
+import { connect } from '../../base/redis/connection.fixture.ts'
+import { makeSale, SALE } from '../catalog.fixture.ts'
+import { LIST, type SharedAnswer, type SharedLayer } from '../shared-layer.ts'
+import { createRedisSharedLayer } from './redis-shared-layer.ts'
+
+const playground = new Playground()
+afterEach(() => playground.undo())
+
+const MINUTE_MS = 60_000
+const COPY = `{stampede:0:catalog}:sale:${SALE}`
+const sale = makeSale(SALE)
+
+/** Two processes that share copies. */
+async function openTwo(config: readonly string[] = []): Promise<[SharedLayer, SharedLayer, RedisServer]> {
+  const server = await startRedis(playground, { config })
+  const open = async () =>
+    createRedisSharedLayer({ connection: await connect(playground, server.url), random: systemRandom })
+  return [await open(), await open(), server]
+}
+
+async function leaseOf(layer: SharedLayer, key: string, leaseMs = MINUTE_MS): Promise<string> {
+  const answer = await layer.ask(key, leaseMs)
+  if (answer.kind !== 'yours') throw new Error(`expected a lease, got ${answer.kind}`)
+  return answer.lease
+}
+
+const kindOf = async (answer: Promise<SharedAnswer>) => (await answer).kind
+
+test('one process is sent to read what nobody knows, the others wait, then all know it', async () => {
+  const [one, two] = await openTwo()
+  for (const [key, sales] of [
+    [SALE, [sale]],
+    [LIST, [sale, makeSale('4712')]],
+    ['4713', []],
+  ] as const) {
+    const lease = await leaseOf(one, key)
+    expect(await two.ask(key, MINUTE_MS)).toEqual({ kind: 'wait', old: undefined })
+    await one.keep(key, lease, sales, MINUTE_MS, MINUTE_MS)
+    const known = await two.ask(key, MINUTE_MS)
+    expect(known).toMatchObject({ kind: 'known', sales })
+    // Every field, those that are undefined too.
+    expect('sales' in known && known.sales).toEqual(sales)
+  }
+})
+
+test('age is counted from the lease, before the ledger was asked, and a copy past its time is only old', async () => {
+  const [one, two, server] = await openTwo()
+  const lease = await leaseOf(one, SALE, 2 * MINUTE_MS)
+  await server.command('HINCRBY', COPY, 'since', '-5000')
+  await one.keep(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
+  const known = await two.ask(SALE, MINUTE_MS)
+  expect('ageMs' in known && known.ageMs).toBeGreaterThanOrEqual(5_000)
+  await server.command('HINCRBY', COPY, 'at', '-55000')
+  expect(await two.ask(SALE, MINUTE_MS)).toMatchObject({ kind: 'yours', old: [sale] })
+  expect(await one.ask(SALE, MINUTE_MS)).toEqual({ kind: 'wait', old: [sale] })
+})
+
+test('a server whose clock was set back believes neither a copy nor a lease of the future', async () => {
+  const [one, two, server] = await openTwo()
+  const lease = await leaseOf(one, SALE)
+  await server.command('HINCRBY', COPY, 'since', '60000')
+  const next = await leaseOf(two, SALE)
+  await one.keep(SALE, lease, [], MINUTE_MS, MINUTE_MS)
+  await two.keep(SALE, next, [sale], MINUTE_MS, MINUTE_MS)
+  expect(await kindOf(one.ask(SALE, MINUTE_MS))).toBe('known')
+  await server.command('HINCRBY', COPY, 'at', '60000')
+  expect(await kindOf(one.ask(SALE, MINUTE_MS))).toBe('yours')
+})
+
+test('what was read before a change is not kept after it', async () => {
+  const [one, two] = await openTwo()
+  const lease = await leaseOf(one, SALE)
+  // The ledger is changed here: what the first has read is old.
+  await two.forget()
+  await one.keep(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
+  const next = await leaseOf(two, SALE)
+  await one.keep(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
+  expect(await kindOf(one.ask(SALE, MINUTE_MS))).toBe('wait')
+  const renamed = makeSale(SALE, { name: 'renamed' })
+  await two.keep(SALE, next, [renamed], MINUTE_MS, MINUTE_MS)
+  await one.keep(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
+  expect(await one.ask(SALE, MINUTE_MS)).toMatchObject({ kind: 'known', sales: [renamed] })
+})
+
+test('a dead reader holds nobody up for longer than its lease, and keeps nothing when it wakes', async () => {
+  const [one, two] = await openTwo()
+  const lease = await leaseOf(one, SALE, 50)
+  await until('the lease to lapse', async () => (await two.ask(SALE, 50)).kind === 'yours')
+  await one.keep(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
+  await one.giveBack(SALE, lease)
+  expect(await kindOf(one.ask(SALE, MINUTE_MS))).toBe('wait')
+})
+
+test('a reader that comes back with nothing lets the next one read at once', async () => {
+  const [one, two] = await openTwo()
+  await one.giveBack(SALE, await leaseOf(one, SALE))
+  await leaseOf(two, SALE)
+})
+
+test('every process hears that something was changed, whoever did it', async () => {
+  const [one, two] = await openTwo()
+  let heard = 0
+  one.onForgotten(() => void heard++)
+  // When it begins to listen it may have missed something already.
+  await until('it listens', () => heard === 1)
+  await two.forget()
+  await until('the word of another process', () => heard === 2)
+  const lease = await leaseOf(one, SALE)
+  await one.keep(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
+  await one.forget()
+  await until('its own word', () => heard === 3)
+  expect(await kindOf(two.ask(SALE, MINUTE_MS))).toBe('yours')
+})
+
+test('nothing stays for ever but one number: leases, copies and ids that do not exist have lifetimes', async () => {
+  const [one, , server] = await openTwo()
+  const pttl = async () => Number(await server.command('PTTL', COPY))
+  const lease = await leaseOf(one, SALE, 400)
+  expect(await pttl()).toBeGreaterThan(0)
+  expect(await pttl()).toBeLessThanOrEqual(400)
+  await one.keep(SALE, lease, [sale], 1, 5_000)
+  expect(await pttl()).toBeGreaterThan(4_000)
+  // A lease on an old copy does not shorten its life, nor does a life about to end cut a lease short.
+  await until('it is old', async () => (await one.ask(SALE, 1)).kind === 'yours')
+  expect(await pttl()).toBeGreaterThan(1_000)
+  await leaseOf(one, '4713', 300)
+  await until('nobody remembers the id', async () => Number(await server.command('EXISTS', `${COPY}3`)) === 0)
+  await one.forget()
+  expect(Number(await server.command('PTTL', '{stampede:0:catalog}:changes'))).toBe(-1)
+})
+
+test('what is not one of our texts, or not the sale of its key, is not believed', async () => {
+  const [one, two, server] = await openTwo()
+  const { state: _, ...stateless } = sale
+  const texts = [
+    'x',
+    '{}',
+    '[1]',
+    JSON.stringify([stateless]),
+    JSON.stringify([makeSale('4712')]),
+    JSON.stringify([sale, sale]),
+    JSON.stringify([{ ...sale, state: 'draft' }]),
+    JSON.stringify([{ ...sale, items: [{ ...sale.items[0], price: { amount: -1, currency: 'CNY' } }] }]),
+  ]
+  for (const text of texts) {
+    await one.keep(SALE, await leaseOf(one, SALE), [sale], MINUTE_MS, MINUTE_MS)
+    expect(await kindOf(two.ask(SALE, MINUTE_MS))).toBe('known')
+    await server.command('HSET', COPY, 'text', text)
+    expect({ text, ...(await two.ask(SALE, MINUTE_MS)) }).toEqual({ text, kind: 'unreadable', old: undefined })
+    await one.forget()
+    expect(await two.ask(SALE, 1)).toMatchObject({ kind: 'yours', old: undefined })
+    await server.command('DEL', COPY)
+  }
+  for (const at of ['', 'soon', '1e300', '-5', 'nan']) {
+    await server.command('HSET', COPY, 'text', '[]', 'at', at, 'fresh', '1e301', 'of', '8')
+    expect(['yours', 'known', 'unreadable', 'wait']).toContain(await kindOf(two.ask(SALE, 1)))
+    await server.command('DEL', COPY)
+  }
+})
+
+test('what is too long is not shared, and nobody waits for it', async () => {
+  const [one, two, server] = await openTwo()
+  const long = makeSale(SALE, { name: 'x'.repeat(1_000_000) })
+  await one.keep(SALE, await leaseOf(one, SALE), [long], MINUTE_MS, MINUTE_MS)
+  expect(Number(await server.command('HEXISTS', COPY, 'text'))).toBe(0)
+  expect(await kindOf(two.ask(SALE, MINUTE_MS))).toBe('yours')
+})
+
+test('a full server takes no copies, but a change is told all the same', async () => {
+  const [one, two] = await openTwo(['maxmemory 1'])
+  await expect(one.ask(SALE, MINUTE_MS)).rejects.toMatchObject({ code: 'redis_full' })
+  let heard = 0
+  one.onForgotten(() => void heard++)
+  await until('it listens', () => heard === 1)
+  await two.forget()
+  await until('the word of another process', () => heard === 2)
+})

@@ -1,0 +1,16 @@
+-- keep: what the holder of the lease has read, for everybody.
+-- KEYS     copy, changes
+-- ARGV     lease, text, freshMs (from the lease on), keepMs (from now on)
+-- Returns  1, or 0 when the lease is not this one any more and nothing was kept
+-- Keeps    what was read before a change is not kept after it
+
+if #KEYS ~= 2 or #ARGV ~= 4 or ARGV[1] == '' or ARGV[2] == '' or not (isCount(ARGV[3]) and isCount(ARGV[4])) then
+  return bug('keep: wrong arguments')
+end
+local held = redis.call('HMGET', KEYS[1], 'lease', 'since', 'under')
+local changes = redis.call('GET', KEYS[2]) or '0'
+if held[1] ~= ARGV[1] or held[3] ~= changes then return 0 end
+redis.call('HSET', KEYS[1], 'at', held[2], 'fresh', ARGV[3], 'of', changes, 'text', ARGV[2])
+redis.call('HDEL', KEYS[1], 'lease', 'since', 'under')
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+return 1
