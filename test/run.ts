@@ -1,6 +1,8 @@
 /**
  * `npm test`: every check there is, in stages, cheapest first. One failing stage does not hide the next; any failure makes the
  * exit code 1. The last line is `N passed, N failed`: tests as Bun's report counts them, every other stage as one.
+ * Test files run in lanes side by side, each in a Bun of its own, because most of what they do is wait; what a file said is printed when
+ * it is through.
  *
  * What can't be counted has failed: no report, a test file the report does not name (it did not load, or holds no test), an exit
  * code that contradicts the report, a stage past its limit, a process left running that still holds the stage's output.
@@ -11,9 +13,10 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join, relative, resolve, sep } from 'node:path'
+import { type Counts, countReport } from './junit-report.ts'
 import { ensureServers } from './servers.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
@@ -26,18 +29,16 @@ const STAGE_LONG_MS_MAX = 2 * 60 * 60_000
 /** How long output may stay open after a stage's process has ended before something else must be holding it. */
 const OUTPUT_OPEN_MS_MAX = 5_000
 
-interface Counts {
-  readonly passed: number
-  readonly failed: number
-}
-
 interface Stage {
   readonly name: string
   run(): Promise<Counts>
 }
 
+/** Two cores are enough for two: tests wait for conditions, and a machine that is busier than that makes them wait in vain. */
+const LANES = Math.min(2, availableParallelism())
+
 const color = process.stdout.isTTY === true
-let running: ChildProcess | undefined
+const running = new Set<ChildProcess>()
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`)
@@ -47,24 +48,30 @@ function heading(name: string): string {
   return color ? `\n\x1b[1m── ${name}\x1b[0m` : `\n── ${name}`
 }
 
-/** Runs a command with its output passed on. Resolves with why it failed, or undefined; never rejects. */
-function command(args: readonly string[], limitMs: number): Promise<string | undefined> {
+const passOn = (chunk: Buffer) => void process.stdout.write(chunk)
+
+/** Runs a command; `hear` gets its output. Resolves with why it failed, or undefined; never rejects. */
+function command(
+  args: readonly string[],
+  limitMs: number,
+  hear: (chunk: Buffer) => void = passOn,
+): Promise<string | undefined> {
   return new Promise(done => {
     const env = { ...process.env, ...(color ? { FORCE_COLOR: '1' } : {}) }
     const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
-    running = child
+    running.add(child)
     let why: string | undefined
     const limit = setTimeout(() => {
-      why = `took longer than ${limitMs / 60_000} minutes and was ended`
+      why = `took longer than ${Math.ceil(limitMs / 60_000)} minutes and was ended`
       child.kill('SIGKILL')
     }, limitMs)
     const end = () => {
       clearTimeout(limit)
-      running = undefined
+      running.delete(child)
       done(why)
     }
-    child.stdout.on('data', (chunk: Buffer) => process.stdout.write(chunk))
-    child.stderr.on('data', (chunk: Buffer) => process.stdout.write(chunk))
+    child.stdout.on('data', hear)
+    child.stderr.on('data', hear)
     child.on('error', error => {
       why = `could not be started: ${error.message}`
       end()
@@ -99,69 +106,61 @@ function check(name: string, args: readonly string[]): Stage {
   }
 }
 
-/** A stage of test files, run one after the other in one Bun. */
+/** A stage of test files. One alone is heard as it goes. */
 function tests(name: string, files: readonly string[], limitMs: number): Stage {
   return {
     name,
     async run() {
-      const folder = mkdtempSync(join(tmpdir(), 'stampede-test-report-'))
-      const report = join(folder, 'junit.xml')
-      try {
-        const why = await command(
-          [
-            'test',
-            `--timeout=${TEST_MS_MAX}`,
-            '--reporter=junit',
-            `--reporter-outfile=${report}`,
-            ...files.map(file => `./${file}`),
-          ],
-          limitMs,
-        )
-        const counted = countReport(readIfThere(report), files)
-        for (const file of counted.silent)
-          say(`${name}: ${file} reported nothing: it did not load, holds no test, or the run ended before it`)
-        if (counted.skipped > 0) say(`${name}: ${counted.skipped} do not apply on this machine`)
-        const failed = counted.failed + counted.silent.length
-        if (why === undefined || (failed > 0 && why === 'exit code 1')) return { passed: counted.passed, failed }
-        say(`${name}: ${why}`)
-        return { passed: counted.passed, failed: failed + 1 }
-      } finally {
-        rmSync(folder, { recursive: true, force: true })
+      const lateMs = performance.now() + limitMs
+      const waiting = [...files]
+      const all: Counts[] = []
+      const lane = async () => {
+        for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+          const heard: Buffer[] = []
+          const hear = files.length === 1 ? passOn : (chunk: Buffer) => void heard.push(chunk)
+          const counts = await testFile(name, file, Math.max(1, lateMs - performance.now()), hear)
+          process.stdout.write(Buffer.concat(heard))
+          if (counts.complaint !== undefined) say(counts.complaint)
+          all.push(counts)
+        }
+      }
+      await Promise.all(Array.from({ length: LANES }, lane))
+      return {
+        passed: all.reduce((sum, one) => sum + one.passed, 0),
+        failed: all.reduce((sum, one) => sum + one.failed, 0),
       }
     },
   }
 }
 
-function readIfThere(path: string): string {
+async function testFile(
+  stage: string,
+  file: string,
+  limitMs: number,
+  hear: (chunk: Buffer) => void,
+): Promise<Counts & { complaint: string | undefined }> {
+  const folder = mkdtempSync(join(tmpdir(), 'stampede-test-report-'))
+  const report = join(folder, 'junit.xml')
   try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
+    const options = [`--timeout=${TEST_MS_MAX}`, '--reporter=junit', `--reporter-outfile=${report}`]
+    const why = await command(['test', ...options, `./${file}`], limitMs, hear)
+    const { passed, failed, skipped, silent } = countReport(report, file)
+    if (silent)
+      return {
+        passed,
+        failed: failed + 1,
+        complaint: `${stage}: ${file} reported nothing: it did not load, holds no test, or was ended before it did (${why ?? 'exit code 0'})`,
+      }
+    const other = why !== undefined && !(failed > 0 && why === 'exit code 1')
+    const complaint = other
+      ? `${stage}: ${file}: ${why}`
+      : skipped > 0
+        ? `${stage}: ${file}: ${skipped} do not apply on this machine`
+        : undefined
+    return { passed, failed: failed + (other ? 1 : 0), complaint }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
   }
-}
-
-/** `silent` are the files that the report does not name. */
-function countReport(xml: string, files: readonly string[]): Counts & { skipped: number; silent: string[] } {
-  const total = /<testsuites [^>]*>/.exec(xml)?.[0] ?? ''
-  const number = (name: string) => Number(new RegExp(` ${name}="(\\d+)"`).exec(total)?.[1] ?? 0)
-  const named = new Set(Array.from(xml.matchAll(/<testsuite [^>]*?file="([^"]*)"/g), match => plain(match[1] ?? '')))
-  const failed = number('failures')
-  return {
-    passed: number('tests') - failed - number('skipped'),
-    failed,
-    skipped: number('skipped'),
-    silent: files.filter(file => !named.has(file)),
-  }
-}
-
-function plain(xml: string): string {
-  return xml
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&apos;', "'")
-    .replaceAll('&amp;', '&')
-    .replaceAll('\\', '/')
 }
 
 /** Every test file, as paths from the root with forward slashes, sorted. */
@@ -176,7 +175,8 @@ function testFiles(): string[] {
   }
   const there = new Set(readdirSync(ROOT))
   for (const folder of TEST_FOLDERS) if (there.has(folder)) walk(join(ROOT, folder))
-  return found.sort()
+  // Long ones first: the lanes then end together.
+  return found.sort().toSorted((a, b) => Number(a.startsWith('src/')) - Number(b.startsWith('src/')))
 }
 
 const isLong = (file: string) => file.endsWith('.long.test.ts')
@@ -248,7 +248,7 @@ function finish(results: readonly Counts[]): void {
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
-    running?.kill(signal)
+    for (const child of running) child.kill(signal)
     process.exit(1)
   })
 }

@@ -17,7 +17,7 @@ const playground = new Playground()
 afterEach(() => playground.undo())
 
 test('4 edges, all flagged sold out, full load: 50 orders are closed, all 50 are resold, and every edge shows units left', async () => {
-  const cluster = await Cluster.start(playground, { edges: EDGES, workers: 1, keepers: 1 })
+  const cluster = await Cluster.start(playground, { edges: EDGES, workers: 1, keepers: 1, fenceMs: 3_000 })
   const stage = await Stage.set(cluster, { units: UNITS, buyers: UNITS + 200, atATime: 32 })
   const first = await stage.everybodyBuys(stage.tickets.slice(0, UNITS))
   const leftAt = async (url: string) => {
@@ -38,7 +38,8 @@ test('4 edges, all flagged sold out, full load: 50 orders are closed, all 50 are
         const url = `${urls[i % urls.length]}/api/sales/${stage.sale.id}/items/${stage.item}/orders`
         while (!over.signal.aborted) {
           const { status } = await fetch(url, { method: 'POST' })
-          if (status !== 409 && status !== 401) throw new Error(`a click without a ticket was answered ${status}`)
+          // Busy: this edge's look at the gate was too old for a "no".
+          if (![401, 409, 503].includes(status)) throw new Error(`a click without a ticket was answered ${status}`)
           refused += 1
         }
       }),

@@ -2,11 +2,13 @@
 
 import { expect } from 'bun:test'
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseTicketKeys } from '../../src/admission/ticket.ts'
 import { type Config, readConfig } from '../../src/app/config.ts'
 import { settings } from '../../src/app/settings.ts'
+import type { Playground } from '../harness/playground.ts'
 
 export const ROOT = resolve(import.meta.dirname, '../..')
 export const DEPLOY = join(ROOT, 'deploy')
@@ -37,6 +39,19 @@ export function commandIsKnown(words: readonly string[]): void {
   })
   expect({ words, status, stderr }).toEqual({ words, status: 0, stderr: '' })
   expect(stdout).toContain(`Usage: stampede ${words.filter(word => !word.startsWith('-')).join(' ')}`)
+}
+
+/** The folder that "stampede page build" writes for nginx. */
+export function buildPage(playground: Playground): string {
+  const page = mkdtempSync(join(tmpdir(), 'stampede-page-'))
+  playground.onUndo(() => rmSync(page, { recursive: true, force: true }))
+  const built = spawnSync(process.execPath, ['src/main.ts', 'page', 'build', '--out', page], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH },
+  })
+  expect({ code: built.status, err: built.stderr }).toEqual({ code: 0, err: '' })
+  return page
 }
 
 /** Lines `NAME=value`, as Docker and systemd read them. */

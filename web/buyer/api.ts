@@ -55,4 +55,8 @@ export async function call<T>(method: 'GET' | 'POST', path: string, options: Cal
   }
 }
 
-export const getJson = <T>(path: string): Promise<Reply<T>> => call<T>('GET', path)
+/** A read that the server could not answer is as good as none: a proxy may have spoken in place of servers that are all gone. */
+export async function getJson<T>(path: string): Promise<Reply<T>> {
+  const reply = await call<T>('GET', path)
+  return reply.kind === 'refused' && reply.status >= 500 ? { kind: 'lost' } : reply
+}

@@ -1,0 +1,200 @@
+import { afterEach, expect, test } from 'bun:test'
+import { createTicketOffice, parseTicketKeys } from '../../src/admission/ticket.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { Cluster } from '../harness/cluster.ts'
+import { gauges } from '../harness/gauges.ts'
+import { Playground } from '../harness/playground.ts'
+import { RawSocket } from '../harness/raw-socket.ts'
+import { Shop, type ShopSale } from '../harness/shop.ts'
+import { until } from '../harness/until.ts'
+
+const EDGES = 4
+const SOON_MS = 60_000
+const HOUR_MS = 3_600_000
+/** More than an item takes: admitted by every limit, and refused for what it asks, so that nobody gets an order by it. */
+const TOO_MANY = '{"quantity":9}'
+const REFUSED = 429
+const NO_TICKET = 401
+const WRONG_QUANTITY = 422
+const BUSY = 503
+
+const playground = new Playground()
+afterEach(() => playground.undo())
+
+interface Ask {
+  readonly from?: string
+  /** None: no ticket, so `401` is what an admitted one hears. */
+  readonly buyer?: string
+}
+
+/** Four edges and an item that is sold without Redis too, so that limits are all that changes. */
+async function fourEdges(env: Readonly<Record<string, string>>) {
+  const cluster = await Cluster.start(playground, { edges: EDGES, workers: 1, keepers: 1, env })
+  const shop = new Shop(() => cluster.url())
+  const sale: ShopSale = await shop.openSale(-1_000, [{ units: 5, door: 'ledger' }])
+  const path = `/api/sales/${sale.id}/items/${sale.items[0]?.id}/orders`
+  const office = createTicketOffice(parseTicketKeys(cluster.envOf('edge').TICKET_KEYS ?? ''))
+  const sockets = new Map<string, Promise<RawSocket>>()
+
+  function socketOf(edge: number, from: string, n: number): Promise<RawSocket> {
+    const name = `${edge} ${from} ${n}`
+    const opened =
+      sockets.get(name) ?? RawSocket.open(playground, cluster.edges()[edge]?.server().url() ?? '', { from })
+    sockets.set(name, opened)
+    return opened
+  }
+
+  /** One ask at an edge: was it admitted? One that is busy has not been judged by limits, and is asked again. */
+  async function ask(edge: number, { from = '127.0.0.1', buyer }: Ask, n = 0): Promise<boolean> {
+    const nowMs = systemClock.now()
+    const terms = { attempt: 1, notBeforeMs: nowMs - 1_000, expiresAtMs: nowMs + HOUR_MS }
+    const ticket = buyer && office.issue({ sale: sale.id, item: sale.items[0]?.id ?? '', buyer, ...terms })
+    const headers = ticket === undefined ? {} : { authorization: `Bearer ${ticket}` }
+    const socket = await socketOf(edge, from, n)
+    const status = await until(
+      'an edge that sells the item',
+      async () => {
+        const answer = await socket.ask('POST', path, headers, TOO_MANY)
+        if (answer === undefined) throw new Error('the edge hung up')
+        return answer.status === BUSY ? undefined : answer.status
+      },
+      SOON_MS,
+    )
+    expect([buyer === undefined ? NO_TICKET : WRONG_QUANTITY, REFUSED]).toContain(status)
+    return status !== REFUSED
+  }
+
+  for (let edge = 0; edge < EDGES; edge++) await ask(edge, { from: '127.9.9.9' })
+
+  return {
+    cluster,
+    ask,
+    /** So many asks at each edge, all edges at once, over a few connections each; how many each admitted. */
+    async burst(each: number, who: Ask, connections = 4): Promise<readonly number[]> {
+      const atEdge = async (edge: number) => {
+        let admitted = 0
+        const line = async (n: number) => {
+          for (let i = n; i < each; i += connections) if (await ask(edge, who, n)) admitted += 1
+        }
+        await Promise.all(Array.from({ length: connections }, (_, n) => line(n)))
+        return admitted
+      }
+      return Promise.all(Array.from({ length: EDGES }, (_, edge) => atEdge(edge)))
+    },
+    /** All edges have said that they are there. */
+    async together(): Promise<void> {
+      const [seconds] = (await cluster.redis.command('TIME')) as [string]
+      const since = () => cluster.redis.command('ZCOUNT', 'rate:{0}:edges', `${Number(seconds) + 1}000`, '+inf')
+      await until('four edges that say they are there', async () => Number(await since()) === EDGES, SOON_MS)
+    },
+    /** A metric, added up over all edges. */
+    async sum(series: string): Promise<number> {
+      const all = await Promise.all(cluster.edges().map(async edge => (await gauges(edge.server()))(series)))
+      return all.reduce((a, b) => a + b, 0)
+    },
+  }
+}
+
+const sumOf = (counts: readonly number[]) => counts.reduce((a, b) => a + b, 0)
+const QUESTIONS = 'stampede_rate_questions_total{kind="key"}'
+const FAILED = 'stampede_rate_questions_total{kind="failed"}'
+
+function toATenth(what: string, limit: number, counts: readonly number[]): void {
+  console.log(`  ${what}: ${sumOf(counts)} admitted of ${limit} (${counts.join(' + ')})`)
+  expect(sumOf(counts)).toBeGreaterThanOrEqual(limit * 0.9)
+  expect(sumOf(counts)).toBeLessThanOrEqual(limit * 1.1)
+}
+
+test('limits per address and buyer hold over four edges; with Redis away each edge holds its part; then they hold again', async () => {
+  const { cluster, burst, ask, together, sum } = await fourEdges({
+    RATE_PER_ADDRESS: '100/10m',
+    RATE_PER_BUYER: '5/10m',
+  })
+  await together()
+  toATenth('an address at four edges', 100, await burst(80, { from: '127.0.0.2' }))
+  let atOne = 0
+  for (let n = 0; n < 120; n++) if (await ask(2, { from: '127.0.0.3' })) atOne += 1
+  toATenth('an address at one edge', 100, [atOne])
+  toATenth('a buyer at four edges', 5, await burst(10, { from: '127.0.0.4', buyer: 'ann' }))
+  let inTurn = 0
+  for (let n = 0; n < 12; n++) if (await ask(n % 4, { from: '127.0.0.5', buyer: 'ben' })) inTurn += 1
+  toATenth('a buyer at one edge after the other', 5, [inTurn])
+
+  // The crowd that can't win: each edge knows already, and asks nobody.
+  const before = { questions: await sum(QUESTIONS), calls: await evalCalls(cluster) }
+  const fromMs = systemClock.elapsed()
+  expect(sumOf(await burst(500, { from: '127.0.0.2' }))).toBe(0)
+  const tookS = (systemClock.elapsed() - fromMs) / 1_000
+  const asked = (await sum(QUESTIONS)) - before.questions
+  const calls = (await evalCalls(cluster)) - before.calls
+  console.log(
+    `  2,000 refusals: ${asked} questions; ${calls} script calls of the whole cluster in ${tookS.toFixed(1)} s`,
+  )
+  expect(asked).toBe(0)
+  expect((await sum('stampede_rate_refusals_total{known="shared"}')) > 2_000).toBe(true)
+
+  await cluster.redis.kill()
+  await until('every edge to notice', async () => {
+    const failed = await Promise.all(cluster.edges().map(async edge => (await gauges(edge.server()))(FAILED)))
+    return failed.every(count => count > 0)
+  })
+  const away = await burst(80, { from: '127.0.0.6' })
+  console.log(`  an address, Redis away: ${sumOf(away)} admitted of 100 (${away.join(' + ')})`)
+  expect(away).toEqual([25, 25, 25, 25])
+  const buyerAway = await burst(10, { from: '127.0.0.7', buyer: 'cat' })
+  console.log(`  a buyer, Redis away: ${sumOf(buyerAway)} admitted of 5 (${buyerAway.join(' + ')})`)
+  expect(buyerAway).toEqual([1, 1, 1, 1])
+  // Known before it went away, and still true.
+  expect(sumOf(await burst(10, { from: '127.0.0.2' }))).toBe(0)
+
+  await cluster.redis.start()
+  await together()
+  toATenth('an address, Redis back', 100, await burst(80, { from: '127.0.0.8' }))
+  toATenth('a buyer, Redis back', 5, await burst(10, { from: '127.0.0.9', buyer: 'dan' }))
+  expect(sumOf(await burst(10, { from: '127.0.0.6' })), 'what was admitted meanwhile counts').toBeLessThanOrEqual(10)
+}, 240_000)
+
+test('the limit in total slides over four edges, and an address has a bucket', async () => {
+  const WINDOW_MS = 4_000
+  const TOTAL = 400
+  const { burst, ask, together, sum } = await fourEdges({
+    RATE_TOTAL: `${TOTAL}/${WINDOW_MS}ms`,
+    RATE_PER_ADDRESS: '600/1h burst 20',
+  })
+  await together()
+  toATenth('a bucket of 20', 20, await burst(20, { from: '127.0.0.2' }))
+  // Nobody meets the address' limit: each of them comes from very many.
+  const admitted: { readonly sentMs: number; readonly answeredMs: number }[] = []
+  const startMs = systemClock.elapsed() + WINDOW_MS
+  await until('the bucket’s requests to be out of the window', () => systemClock.elapsed() >= startMs, SOON_MS)
+  const fromMs = systemClock.elapsed()
+  const hammer = async (edge: number, n: number) => {
+    for (let i = 0; systemClock.elapsed() - fromMs < 3 * WINDOW_MS; i++) {
+      const sentMs = systemClock.elapsed()
+      const from = `127.${1 + edge}.${n}.${1 + (i % 20)}`
+      if (await ask(edge, { from })) admitted.push({ sentMs, answeredMs: systemClock.elapsed() })
+    }
+  }
+  await Promise.all(Array.from({ length: 5 * EDGES }, (_, n) => hammer(n % EDGES, n)))
+  // Those that must lie within one window, whenever the server judged them: sent and answered in it.
+  const most = Math.max(
+    ...admitted.map(
+      ({ sentMs }) => admitted.filter(one => one.sentMs >= sentMs && one.answeredMs < sentMs + WINDOW_MS).length,
+    ),
+  )
+  console.log(
+    `  in total, ${TOTAL}/${WINDOW_MS}ms: ${admitted.length} in three windows, at most ${most} in any, ${await sum(QUESTIONS)} questions, ${await sum(FAILED)} without an answer`,
+  )
+  expect(most).toBeLessThanOrEqual(TOTAL * 1.1)
+  expect(admitted.length).toBeGreaterThanOrEqual(3 * TOTAL * 0.9)
+  expect(admitted.length).toBeLessThanOrEqual(3 * TOTAL * 1.1)
+}, 240_000)
+
+/** How many scripts Redis has run. */
+async function evalCalls(cluster: Cluster): Promise<number> {
+  const stats = String(await cluster.redis.command('INFO', 'commandstats'))
+  return ['evalsha', 'eval'].reduce(
+    (sum, name) => sum + Number(new RegExp(`^cmdstat_${name}:calls=(\\d+)`, 'm').exec(stats)?.[1] ?? 0),
+    0,
+  )
+}

@@ -1,0 +1,239 @@
+/**
+ * A day of the landed version at the ledger, word for word as its processes say it: every statement it has, in the order of a sale, from the
+ * draft to the final report. What it is answered is written down without clocks, so that the same day on two ledgers can be compared:
+ * a statement that fails, or says less or something else than before, is what a migration has broken. It proves nothing about what is
+ * said at the same moment by others; that is for the cluster (`test/cluster/upgrade.test.ts`).
+ */
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { systemClock } from '../../src/base/clock.ts'
+
+/** The statements of a version, by name. */
+export function statementsIn(root: string): ReadonlyMap<string, string> {
+  const folder = join(root, 'src/ledger/sql')
+  return new Map(
+    readdirSync(folder)
+      .toSorted()
+      .map(file => [basename(file, '.sql'), readFileSync(join(folder, file), 'utf8')]),
+  )
+}
+
+type Step = readonly [statement: string, ...values: unknown[]]
+
+/** One connection: what was prepared on it stays prepared, as in a process that goes on. */
+interface Connection {
+  query(config: { name: string; text: string; values: unknown[] }): Promise<{ rows: Record<string, unknown>[] }>
+}
+
+interface Line {
+  readonly statement: string
+  /** Rows without clocks, in no particular order; or why there are none. */
+  readonly said: readonly unknown[] | string
+}
+
+/** Plays the day with that number: its sales, orders and payments are its own. */
+export async function playDay(
+  connection: Connection,
+  statements: ReadonlyMap<string, string>,
+  day: number,
+): Promise<Line[]> {
+  const lines: Line[] = []
+  for (const [statement, ...values] of theDay(day)) {
+    const text = statements.get(statement)
+    if (text === undefined) throw new Error(`the landed version has no statement ${statement}: take it out of the day`)
+    const said = await connection.query({ name: statement, text, values }).then(
+      ({ rows }) =>
+        rows.map(row => withoutClocks(row)).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)),
+      (error: unknown) => String(error),
+    )
+    lines.push({ statement, said })
+  }
+  return lines
+}
+
+/** Where the second ledger says less, or something else. More is no offence: nobody reads it. */
+export function complaints(before: readonly Line[], after: readonly Line[]): readonly string[] {
+  return before.flatMap(({ statement, said }, i) => {
+    const now = after[i]?.said
+    return holds(said, now) ? [] : [`${statement}: ${JSON.stringify(said)} has become ${JSON.stringify(now)}`]
+  })
+}
+
+function holds(old: unknown, now: unknown): boolean {
+  if (typeof old !== 'object' || old === null) return old === now
+  if (typeof now !== 'object' || now === null || Array.isArray(old) !== Array.isArray(now)) return false
+  if (Array.isArray(old) && old.length !== (now as unknown[]).length) return false
+  return Object.entries(old).every(([key, value]) => holds(value, (now as Record<string, unknown>)[key]))
+}
+
+const MOMENT = /^\d{4}-\d\d-\d\dT/
+/** No count here comes near it: it is a time in milliseconds. */
+const MOMENT_MS = 1e12
+
+function withoutClocks(value: unknown, key = ''): unknown {
+  if ((typeof value === 'number' && value > MOMENT_MS) || key === 'oldest_release_ms') return 'a moment'
+  if (typeof value === 'string') return MOMENT.test(value) ? 'a moment' : value
+  if (Array.isArray(value)) return value.map(one => withoutClocks(one))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutClocks(one, name)]))
+}
+
+const HOUR_MS = 3_600_000
+/** The wall clock of the process, which its node id is leased by: any will do, if it does not go back. */
+const WALL_MS = 1_800_000_000_000
+
+function theDay(day: number): readonly Step[] {
+  const nowMs = Math.round(systemClock.now())
+  const id = (no: number) => String(day * 10_000 + no)
+  const [sale, draft, gated, direct, brief, shut] = [id(1), id(2), id(11), id(12), id(13), id(14)]
+  const [ann, ben, cyd, dee, eve] = ['ann', 'ben', 'cyd', 'dee', 'eve']
+  const wallMs = WALL_MS + day * HOUR_MS
+  const edge = `edge-${day}`
+  // The lowest that is free: whoever had it the day before has given it back.
+  const node = 0
+  const item = (no: string, position: number, more: object = {}) => ({
+    ...{
+      id: no,
+      position,
+      sku: null,
+      name: 'teapot',
+      image: null,
+      price_minor: 1000,
+      list_price_minor: null,
+      currency: 'CNY',
+    },
+    ...{
+      units: 10,
+      quantity_max: 5,
+      attempts_max: 3,
+      pay_within_ms: 900_000,
+      when_gate_down: 'ledger',
+      home_door: 'gate',
+    },
+    ...{ shards: 1, ...more },
+  })
+  const window = [nowMs - HOUR_MS, nowMs + HOUR_MS, 0, 'first_come']
+  const ask = (...asks: [no: number, buyer: string | undefined, attempt: number, quantity: number][]) => [
+    asks.map(([no]) => id(no)),
+    asks.map(([, buyer]) => buyer),
+    asks.map(([, , attempt]) => attempt),
+    asks.map(([, , , quantity]) => quantity),
+    asks.map(() => nowMs),
+  ]
+  const items = [
+    item(gated, 0),
+    item(direct, 1, { home_door: 'ledger' }),
+    item(brief, 2, { pay_within_ms: 1 }),
+    item(shut, 3),
+  ]
+  return [
+    // An operator prepares.
+    ['now'],
+    ['remember_key', 'POST /sales', `key-${day}`, 'hash', sale],
+    ['remember_key', 'POST /sales', `key-${day}`, 'other', draft],
+    ['create_sale', sale, 'autumn', ...window, JSON.stringify(items), 'ops'],
+    ['create_sale', draft, 'draft', ...window, JSON.stringify([item(id(21), 0)]), 'ops'],
+    ['lock_sale', draft],
+    ['clear_draft', draft],
+    ['edit_sale', draft, 'edited', ...window, JSON.stringify([item(id(22), 0)]), 'ops', '{"field":"name"}'],
+    ['find_sale', draft],
+    ['delete_sale', draft, 'ops'],
+    ['move_sale', sale, ['draft'], 'ready', 'ops', 'sale.publish'],
+    ['warm_sale_now', sale, 'ops'],
+    ['list_sales', true, 20],
+    // An edge comes, a keeper builds the gates.
+    ['lease_node', edge, wallMs, 30_000, 0, 'holding', 500],
+    ['renew_node', node, edge, wallMs + 1, 30_000],
+    ['warm_due_sales'],
+    ['bump', gated],
+    ['unconfirmed_nodes', gated, 1],
+    ['confirm_node', node, edge, [gated], [1]],
+    ['unconfirmed_nodes', gated, 1],
+    ['holding_nodes'],
+    ['longest_fence'],
+    ['snapshot_terms', gated, 1],
+    ['snapshot_page', gated, '0', 10],
+    ['turn', gated, 1, 'gate'],
+    ...[direct, brief].flatMap((one): Step[] => [
+      ['bump', one],
+      ['snapshot_terms', one, 1],
+      ['turn', one, 1, one === direct ? 'ledger' : 'gate'],
+    ]),
+    ['open_ledger_door', shut, 'ops'],
+    ['item_rights', [gated, direct, brief, shut]],
+    ['followed_sales'],
+    // Buyers buy: at once, again, somebody who has an order, under an epoch that has passed.
+    ['place', brief, 1, true, ...ask([150, eve, 1, 2])],
+    ['place', gated, 1, true, ...ask([101, ann, 1, 1], [102, ben, 1, 2], [103, cyd, 1, 1])],
+    ['place', gated, 1, true, ...ask([101, ann, 1, 1])],
+    ['place', gated, 1, true, ...ask([104, ann, 1, 1], [105, dee, 1, 5], [106, eve, 1, 5])],
+    ['place', gated, 9, false, ...ask([107, eve, 1, 1])],
+    ['place_directly', direct, 1, ...ask([120, ann, 1, 1], [121, ben, 1, 5])],
+    ['place_directly', direct, 1, ...ask([122, ann, 1, 1], [123, dee, 4, 1], [124, eve, 1, 5])],
+    ['refuse_order', gated, 1, id(108), eve, 1, 1, nowMs],
+    ['find_orders', [id(101), id(104), id(120)]],
+    ['find_order_by_attempt', gated, ann, 1],
+    ['find_orders_by_attempt', [gated, direct], [ben, ben], [1, 1]],
+    ['orders_of_buyer', ann, null, 4],
+    ['orders_of_sale', sale, null, null, null, 50],
+    ['live_orders', gated, '0', 20],
+    ['snapshot_page', gated, '0', 10],
+    ['write_dead_letter', gated, 1, '1-0', id(109), '{"buyer":"x"}', 'unreadable'],
+    ['read_dead_letters', 5],
+    // Money comes, goes back, comes too late.
+    ['start_payment', id(501), id(101), 'sandbox'],
+    ['capture', 'sandbox', id(501), 1000, 'CNY', nowMs],
+    ['capture', 'sandbox', id(501), 1000, 'CNY', nowMs],
+    ['record_callback', 'sandbox', `event-${day}`, id(501), 'paid'],
+    ['find_payment', 'sandbox', id(501)],
+    ['start_payment', id(502), id(102), 'sandbox'],
+    ['move_payment', id(502), 'started', 'void', 'declined'],
+    ['start_payment', id(503), id(103), 'sandbox'],
+    ['close_orders', gated, [id(102), id(103)], 'cancelled'],
+    ['capture', 'sandbox', id(503), 1000, 'CNY', nowMs],
+    ['refund_order', id(101), gated, true, 'ops'],
+    ['claim_payments', 10],
+    ['refunds_waiting', 0],
+    ['move_payment', id(501), 'refund_due', 'refunded', null],
+    ['move_payment', id(503), 'refund_due', 'refunded', null],
+    ['payments_of_orders', [id(101), id(102), id(103)]],
+    ['payments_amiss', sale],
+    ['decide_capture', id(501)],
+    ['add_sandbox_payment', id(501), '{"a":1}', nowMs, false],
+    ['replace_sandbox_payment', id(501), '{"a":1}', '{"a":2}', true],
+    ['read_sandbox_payment', id(501)],
+    ['count_sandbox_payments'],
+    ['forget_sandbox_payments', nowMs + 1, 10],
+    // Units come back, and the operator changes the stock.
+    ['due_orders', 10],
+    ['close_orders', brief, [id(150)], 'unpaid'],
+    ['releases', 10],
+    ['release_ids', gated],
+    ['audit', sale],
+    ['released', [id(101), id(102), id(103), id(150)]],
+    ['ask_change', gated, 5, 'more', 'ops', `stock-${day}`],
+    ['open_changes', gated],
+    ['settle_change', gated, 1, 1, 5],
+    ['ask_change', gated, -2, 'fewer', 'ops', null],
+    ['settle_change', gated, 2, 1, -2],
+    ['find_change', gated, 2],
+    ['ask_change', direct, 1, 'one more', 'ops', null],
+    // It ends.
+    ['audit', sale],
+    ['move_sale', sale, ['ready', 'paused'], 'over', 'ops', 'sale.end'],
+    ['close_orders', gated, [id(105)], 'cancelled'],
+    ['close_orders', direct, [id(120), id(121), id(124)], 'cancelled'],
+    ['shut_idle_items', []],
+    ['release_idle'],
+    ['sales_to_settle', 10],
+    ['sale_results', sale],
+    ['save_reconciliation', sale, true, '[]', '[]', '{"orders":1}'],
+    ['reconciliations', sale, 5],
+    ['unsettled_items', 10],
+    ['write_log', 'ops', 'order.cancel', sale, gated, id(102), '{}'],
+    ['read_log', '0', sale, null, 100],
+    ['settle_nodes', nowMs],
+    ['give_back_node', node, edge, wallMs + 5],
+  ]
+}

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type pg from 'pg'
+import type { Database } from '../../src/ledger/postgres/database.ts'
+import { migrate } from '../../src/ledger/postgres/migrate.ts'
+import { startTestLedger, type TestLedger } from '../harness/money-ledger.ts'
+import { Playground } from '../harness/playground.ts'
+import { landedNote, migrationsIn, ROOT, unpackLanded } from './landed.ts'
+import { complaints, playDay, statementsIn } from './landed-day.ts'
+import { MADE_UP, offences, RULES } from './migration-rules.ts'
+
+setDefaultTimeout(120_000)
+
+const playground = new Playground()
+let ledger: TestLedger
+let landed: string
+beforeAll(async () => {
+  landed = unpackLanded(playground)
+  ledger = await startTestLedger()
+  playground.onUndo(() => ledger.stop())
+})
+afterAll(() => playground.undo())
+
+const own = migrationsIn(ROOT)
+const landedNames = new Set(landedNote().migrations)
+const fresh = own.filter(({ name }) => !landedNames.has(name))
+
+test('the landed version is there as its note says, and its migrations are as they landed', () => {
+  const theirs = migrationsIn(landed)
+  expect(theirs.map(({ name }) => name)).toEqual([...landedNote().migrations])
+  expect(own.slice(0, theirs.length)).toEqual([...theirs])
+  console.log(`  ${fresh.length} since then: ${fresh.map(({ name }) => name).join(', ')}`)
+})
+
+describe('migrations leave the landed version what it lives on:', () => {
+  for (const rule of RULES) {
+    test(rule.name, () => {
+      const unseen = rule.breaks.filter(text => offences(rule, MADE_UP, text).length === 0)
+      const wronged = rule.keeps.filter(text => offences(rule, MADE_UP, text).length > 0)
+      expect({ unseen, wronged }).toEqual({ unseen: [], wronged: [] })
+      const before = migrationsIn(landed).map(({ text }) => text)
+      const found = fresh.flatMap(({ name, text }) =>
+        offences(rule, before.join(';\n'), text).map(one => `${name}: ${one}`),
+      )
+      expect(found).toEqual([])
+    })
+  }
+})
+
+let databases = 0
+
+/** A day of the landed version, then what is done to its ledger, then the next day over the same connection. */
+async function nextDay(change: (database: Database, client: pg.Client) => Promise<unknown>) {
+  databases += 1
+  await ledger.sql(`CREATE DATABASE upgrade_${databases}`)
+  const database = ledger.connect(`upgrade_${databases}`)
+  const client = await database.connect()
+  try {
+    await migrate(database, `${landed}/src/ledger/migrations`)
+    const statements = statementsIn(landed)
+    const first = await playDay(client, statements, 0)
+    await change(database, client)
+    return { first, second: await playDay(client, statements, 1) }
+  } finally {
+    await client.end()
+    await database.close()
+  }
+}
+
+let usual: ReturnType<typeof nextDay> | undefined
+/** The two days as they are when nobody touches the ledger in between. */
+const undisturbed = () => (usual ??= nextDay(async () => {}))
+
+test('the day says every word that the landed version has, and each is answered', async () => {
+  const { first, second } = await undisturbed()
+  const said = new Set(first.map(({ statement }) => statement))
+  expect([...statementsIn(landed).keys()].filter(name => !said.has(name))).toEqual([])
+  expect([...first, ...second].filter(line => typeof line.said === 'string')).toEqual([])
+  // What decides must have decided something: an empty answer compares well with any other.
+  const empty = first.filter(({ said: rows }) => rows.length === 0).map(({ statement }) => statement)
+  console.log(`  ${first.length} statements a day, ${new Set(empty).size} of them say nothing: ${empty.join(' ')}`)
+  for (const name of [
+    'place',
+    'place_directly',
+    'refuse_order',
+    'close_orders',
+    'capture',
+    'refund_order',
+    'settle_change',
+  ])
+    expect(empty).not.toContain(name)
+})
+
+test('with this version’s migrations the landed version is told what it was told before', async () => {
+  const { second } = await undisturbed()
+  const migrated = await nextDay(async database =>
+    expect(await migrate(database)).toEqual(fresh.map(({ name }) => name)),
+  )
+  expect(complaints(second, migrated.second)).toEqual([])
+})
+
+/** A body that only has a look: what place does inside, no rule can read. */
+const LAZY = `CREATE OR REPLACE FUNCTION settle_change(p_item bigint, p_no int, p_epoch bigint, p_taken int) RETURNS boolean
+  LANGUAGE sql AS $$ SELECT true $$`
+
+describe('a migration that would break it is caught:', () => {
+  const MADE_UP_BREAKS: readonly (readonly [sql: string, firstHurt: string])[] = [
+    ['ALTER TABLE orders DROP COLUMN reserved_at', 'snapshot_page'],
+    ['ALTER TABLE items RENAME COLUMN available TO remaining', 'create_sale'],
+    ['ALTER TABLE orders ALTER COLUMN quantity TYPE bigint', 'find_orders'],
+    ['DROP TABLE dead_letters', 'write_dead_letter'],
+    ['DROP FUNCTION refuse_order', 'refuse_order'],
+    [
+      'ALTER TABLE nodes ADD COLUMN words int NOT NULL DEFAULT 1; ALTER TABLE nodes ALTER words DROP DEFAULT',
+      'lease_node',
+    ],
+    ['ALTER TABLE items ADD CONSTRAINT small CHECK (units < 5) NOT VALID', 'create_sale'],
+    ['DROP INDEX payments_one_open', 'start_payment'],
+    ['ALTER FUNCTION capture RENAME TO capture_money', 'capture'],
+    [LAZY, 'ask_change'],
+  ]
+  for (const [sql, firstHurt] of MADE_UP_BREAKS) {
+    test(sql.replace(/\s+/g, ' ').slice(0, 90), async () => {
+      const { second } = await undisturbed()
+      const broken = await nextDay((_, client) => client.query(sql))
+      const found = complaints(second, broken.second)
+      expect(found.length).toBeGreaterThan(0)
+      expect(found.map(one => one.split(':')[0])).toContain(firstHurt)
+      // What words can tell is told by the rules too.
+      const before = migrationsIn(landed).map(({ text }) => text)
+      const read = RULES.flatMap(rule => offences(rule, before.join(';\n'), sql))
+      expect(read.length > 0).toBe(sql !== LAZY)
+    })
+  }
+})

@@ -1,0 +1,38 @@
+/**
+ * `node bin/run.mjs test/upgrade/pack.ts COMMIT`: puts the version of that commit beside this file, for the tests of an upgrade: what its
+ * processes need to run, without tests and installed packages, and a note of the migrations it has. The same commit gives the same bytes.
+ * Run after a landing, with the commit that landed: a clean checkout may have no history to take it from.
+ */
+
+import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { ARCHIVE, NOTE, ROOT } from './landed.ts'
+
+const WHAT = ['src', 'web', 'bin', 'package.json', 'tsconfig.json']
+const NOT = ['*.test.ts', '*.fixture.ts', '*.contract.ts', 'src/*/contract/*']
+const ARCHIVE_BYTES_MAX = 600_000
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024
+
+function git(...args: string[]): Buffer {
+  const { status, stdout, stderr } = spawnSync('git', args, { cwd: ROOT, maxBuffer: OUTPUT_BYTES_MAX })
+  if (status !== 0) throw new Error(`git ${args[0]} failed: ${stderr}`)
+  return stdout
+}
+
+function main([wanted]: readonly string[]): void {
+  if (wanted === undefined) throw new Error('usage: node bin/run.mjs test/upgrade/pack.ts COMMIT')
+  const commit = git('rev-parse', '--verify', `${wanted}^{commit}`).toString().trim()
+  const files = git('archive', '--format=tar', commit, '--', ...WHAT, ...NOT.map(one => `:(exclude)${one}`))
+  const archive = gzipSync(files, { level: 9 })
+  if (archive.length > ARCHIVE_BYTES_MAX)
+    throw new Error(`${archive.length} bytes are too many to carry along (${ARCHIVE_BYTES_MAX}): leave more out`)
+  const listed = git('ls-tree', '--name-only', `${commit}:src/ledger/migrations`).toString().trim().split('\n')
+  writeFileSync(ARCHIVE, archive)
+  writeFileSync(NOTE, JSON.stringify({ commit, migrations: listed.toSorted() }))
+  spawnSync(process.execPath, [join(ROOT, 'node_modules/@biomejs/biome/bin/biome'), 'format', '--write', NOTE])
+  console.log(`${commit} is in ${relative(ROOT, ARCHIVE)}: ${archive.length} bytes, ${listed.length} migrations`)
+}
+
+main(process.argv.slice(2))
