@@ -14,6 +14,8 @@ export interface Contestant {
   readonly serverPid: number
   /** The server's work is done by its children: a master with a worker. */
   readonly serverHasWorkers?: true
+  /** Other processes that serve it too. */
+  readonly besidePids?: readonly number[]
   readonly postgresPid?: number
   /** Everything that is not to be measured (tickets, request bytes) happens before `load` is returned. */
   prepare(forMs: number): Promise<() => Promise<LoadResult>>

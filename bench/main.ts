@@ -20,6 +20,7 @@ import { clickToRow } from './cases/click-to-row.ts'
 import { placedOrders } from './cases/placed-orders.ts'
 import { redisGate } from './cases/redis-gate.ts'
 import { redisPlaced } from './cases/redis-placed.ts'
+import { redisShards } from './cases/redis-shards.ts'
 import { refused } from './cases/refused.ts'
 import { soldOut, soldOutWithoutTicket } from './cases/sold-out.ts'
 import { canPin, pinLoad } from './cores.ts'
@@ -40,6 +41,7 @@ const CASES: readonly BenchCase[] = [
   ...clickToRow,
   ...redisGate,
   redisPlaced,
+  redisShards,
 ]
 /** The most crowded last. */
 const SURVEYS: readonly Survey[] = [memory, growthOverItems, growthOverBuyers]

@@ -107,9 +107,9 @@ async function runRounds(one: BenchCase, prepared: PreparedCase, plan: Rounds, s
 
 export async function measure(contestant: Contestant, forMs: number, latency = new Histogram()): Promise<Sample> {
   const load = await contestant.prepare(forMs)
-  const { serverPid, serverHasWorkers = false, postgresPid } = contestant
+  const { serverPid, serverHasWorkers = false, besidePids = [], postgresPid } = contestant
   const cpu = () => ({
-    server: cpuMicros(serverPid, serverHasWorkers),
+    server: sum([cpuMicros(serverPid, serverHasWorkers), ...besidePids.map(pid => cpuMicros(pid, false))]),
     postgres: postgresPid === undefined ? undefined : cpuMicros(postgresPid, true),
   })
   const before = cpu()
@@ -124,6 +124,11 @@ export async function measure(contestant: Contestant, forMs: number, latency = n
     serverCpu: per(before.server, after.server),
     postgresCpu: per(before.postgres, after.postgres),
   }
+}
+
+/** Undefined when one of them is. */
+function sum(all: readonly (number | undefined)[]): number | undefined {
+  return all.reduce((one, other) => (one === undefined || other === undefined ? undefined : one + other), 0)
 }
 
 function cpuOf(sample: Sample): number {

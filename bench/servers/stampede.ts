@@ -20,6 +20,7 @@ export interface ItemOnSale {
 interface NewItem {
   readonly units: number
   readonly attemptsMax?: number
+  readonly door?: 'ledger'
 }
 
 /** The part of an audit line that the bench holds against what its buyers were told. */

@@ -1,0 +1,114 @@
+/**
+ * One item over a Redis Cluster: reservations acknowledged per second, each on a replica before it is told (`WAIT 1`), with the item in nine
+ * places over three primaries, beside the same item in one place of the same cluster. A line for each place, as at an edge, and as many
+ * asks under way in all. All six servers share the server's core here, so this shows what spreading costs, and what it brings only on a
+ * machine with a core for each primary. CPU time is that of all six.
+ */
+
+import { type Batcher, createBatcher } from '../../src/base/batcher.ts'
+import { nextTurn, systemClock } from '../../src/base/clock.ts'
+import { openRedis } from '../../src/base/redis/connection.ts'
+import type { Ask } from '../../src/gate/gate.ts'
+import { shardOf } from '../../src/gate/places.ts'
+import { createRedisGate } from '../../src/gate/redis/redis-gate.ts'
+import { createShardedGate } from '../../src/gate/sharded/sharded-gate.ts'
+import { createShards } from '../../src/gate/shards.ts'
+import { Playground } from '../../test/harness/playground.ts'
+import { RedisCluster } from '../../test/harness/redis-cluster.ts'
+import { until } from '../../test/harness/until.ts'
+import type { BenchCase, Contestant, PreparedCase, Stage } from '../bench-case.ts'
+import { freshAsk, RESERVED, runAsks } from '../client/asks.ts'
+import { placeServer } from '../cores.ts'
+
+const EPOCH = 1
+const UNITS = 90_000_000
+const HOUR_MS = 3_600_000
+const OUTBOX_MAX = 1_000_000_000
+const BATCH_MAX = 128
+const PLACES = 9
+
+export const redisShards: BenchCase = {
+  name: `redis cluster, ${PLACES} places over 3 primaries`,
+  what: 'reservations acknowledged by a gate that is spread over a Redis Cluster, beside one place of it',
+  aims: {},
+  needs: ['redis-server'],
+  onlyWhenNamed: true,
+  prepare,
+}
+
+async function prepare(stage: Stage): Promise<PreparedCase> {
+  const playground = new Playground()
+  try {
+    const cluster = await RedisCluster.start(playground)
+    const pids = cluster.nodes.map(node => node.pid)
+    for (const pid of pids) placeServer(pid)
+    const log = { debug() {}, info() {}, warn() {}, error() {} }
+    const connection = openRedis({ url: cluster.url, clock: systemClock, log, durability: 'replica', replicas: 1 })
+    playground.onUndo(() => connection.close())
+    await until('a connection to the cluster', () => connection.connected())
+    const shards = createShards()
+    const place = createRedisGate({ connection, outboxEntriesMax: OUTBOX_MAX })
+    const gate = createShardedGate({ gate: place, shards, clock: stage.clock })
+    const violations = new Set<string>()
+    let items = 0
+
+    async function open(places: number): Promise<string> {
+      items += 1
+      const item = String(items)
+      shards.learn(item, { shards: places, epoch: EPOCH, gateShards: places })
+      const { nowMs } = await gate.look([item])
+      const window = { state: 'open', opensAtMs: nowMs - HOUR_MS, closesAtMs: nowMs + HOUR_MS } as const
+      const terms = { left: UNITS, held: 0, buyers: 0, attemptsMax: 1, changeNo: 0, ...window }
+      const { status } = await gate.activate(item, EPOCH, terms)
+      if (status !== 'done') throw new Error(`the gate could not be opened: ${status}`)
+      return item
+    }
+
+    async function reserve(item: string, asks: readonly Ask[]): Promise<boolean[]> {
+      const reply = await gate.reserve(item, EPOCH, asks)
+      return 'answers' in reply ? reply.answers.map(({ code }) => code === 'reserved') : asks.map(() => false)
+    }
+
+    const contestant = (name: string, places: number): Contestant => ({
+      name,
+      serverPid: pids[0]!,
+      besidePids: pids.slice(1),
+      async prepare(forMs) {
+        const item = await open(places)
+        const underWay = 2 * BATCH_MAX
+        const lines = Array.from(
+          { length: places },
+          (): Batcher<Ask, boolean> =>
+            createBatcher({
+              batchMax: BATCH_MAX,
+              lineMax: underWay,
+              defer: nextTurn,
+              run: asks => reserve(item, asks),
+            }),
+        )
+        const ask = async () => {
+          const fresh = freshAsk()
+          return (await lines[shardOf(fresh.buyer, places)]!.join(fresh)) === true
+        }
+        return async () => {
+          const result = await runAsks({ underWay, forMs, clock: stage.clock, ask })
+          const reserved = result.statuses.get(RESERVED) ?? 0
+          const held = (await gate.look([item])).items[0]?.held
+          if (result.answers !== reserved) violations.add(`${name}: ${result.answers - reserved} asks not reserved`)
+          if (held !== reserved) violations.add(`${name}: ${reserved} were told "reserved", the gate holds ${held}`)
+          return result
+        }
+      },
+    })
+    return {
+      subject: contestant(`${PLACES} places`, PLACES),
+      references: [contestant('one place', 1)],
+      settings: { underWay: 2 * BATCH_MAX, servers: pids.length },
+      check: async () => ({ violations: [...violations] }),
+      close: () => playground.undo(),
+    }
+  } catch (error) {
+    await playground.undo()
+    throw error
+  }
+}
