@@ -7,6 +7,7 @@ describe('a rate in the configuration', () => {
     expect(parseRate('5/250ms')).toEqual({ count: 5, windowMs: 250 })
     expect(parseRate('1000/1m')).toEqual({ count: 1000, windowMs: 60_000 })
     expect(parseRate('1/24h')).toEqual({ count: 1, windowMs: 86_400_000 })
+    expect(parseRate('100/1s burst 20')).toEqual({ count: 100, windowMs: 1000, burst: 20 })
     expect(parseRate('off')).toBeUndefined()
   })
 
@@ -18,6 +19,10 @@ describe('a rate in the configuration', () => {
     expect(() => parseRate('1000000001/1s')).toThrow('the count must lie between 1 and')
     for (const text of ['1/0s', '1/25h', '1/999999999999999h'])
       expect(() => parseRate(text)).toThrow('the window must lie between 1ms and 24h')
+    for (const text of ['5/1s burst 0', '5/1s burst 6'])
+      expect(() => parseRate(text)).toThrow(`"${text}": the burst must lie between 1 and the count`)
+    for (const text of ['5/1s burst', '5/1s  burst 2', '5/1s burst -1', '5/1s burst 1.5', 'off burst 2'])
+      expect(() => parseRate(text)).toThrow(`"${text}" is not a rate`)
   })
 })
 

@@ -3,10 +3,15 @@
  * and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-11) and `Retry-After`. Does not count; that is `rate-limits.ts`.
  */
 
-/** At most `count` requests in any `windowMs`. */
+/**
+ * At most `count` requests in any `windowMs`. With a `burst` it is a bucket instead: it holds so many, and `count` flow back into it over
+ * `windowMs`, evenly; so at most `burst` at once, and `count + burst` in any window.
+ */
 export interface Rate {
   readonly count: number
   readonly windowMs: number
+  /** Between 1 and `count`. */
+  readonly burst?: number
 }
 
 export type RatePolicy = 'per-address' | 'per-buyer' | 'per-item' | 'total'
@@ -26,17 +31,23 @@ const COUNT_MAX = 1_000_000_000
 const WINDOW_MS_MAX = 24 * 3_600_000
 const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const
 
-/** Reads `count/window` like `100/1s`, `5/500ms`, `1000/1m`; `off` is undefined. */
+/** Reads `count/window` like `100/1s`, `5/500ms`, `1000/1m`, or a bucket like `100/1s burst 20`; `off` is undefined. */
 export function parseRate(text: string): Rate | undefined {
   if (text === 'off') return undefined
-  const match = /^([0-9]{1,15})\/([0-9]{1,15})(ms|s|m|h)$/.exec(text)
-  if (match === null) throw new Error(`"${text}" is not a rate: write count/window like 100/1s (ms, s, m or h), or off`)
+  const match = /^([0-9]{1,15})\/([0-9]{1,15})(ms|s|m|h)(?: burst ([0-9]{1,15}))?$/.exec(text)
+  if (match === null)
+    throw new Error(
+      `"${text}" is not a rate: write count/window like 100/1s (ms, s, m or h), if you like with a burst (100/1s burst 20), or off`,
+    )
   const count = Number(match[1])
   const windowMs = Number(match[2]) * UNIT_MS[match[3] as keyof typeof UNIT_MS]
   if (count < 1 || count > COUNT_MAX)
     throw new Error(`"${text}": the count must lie between 1 and ${COUNT_MAX}; to lift the limit, write off`)
   if (windowMs < 1 || windowMs > WINDOW_MS_MAX) throw new Error(`"${text}": the window must lie between 1ms and 24h`)
-  return { count, windowMs }
+  if (match[4] === undefined) return { count, windowMs }
+  const burst = Number(match[4])
+  if (burst < 1 || burst > count) throw new Error(`"${text}": the burst must lie between 1 and the count`)
+  return { count, windowMs, burst }
 }
 
 export function rateLimited(policy: RatePolicy, rate: Rate, waitMs: number): RateLimited {

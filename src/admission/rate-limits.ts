@@ -1,6 +1,6 @@
 /**
  * The rate limits: per address, per buyer, per item and in total, each exact to the request over a window that slides (what that means,
- * and what happens at the bounds, is in `rate/sliding-window.ts`).
+ * and what happens at the bounds, is in `rate/sliding-window.ts`), or out of a bucket (`rate/token-bucket.ts`).
  *
  * Asked twice, because the address is known at once and the buyer only when the ticket has been verified: a forged ticket must not use
  * up somebody else's allowance. Each call judges first, in the order written, and counts only when all its limits have room: a refused
@@ -8,19 +8,28 @@
  * ticket was verified, and that is the work those two protect.
  *
  * Memory is fixed: about 26 MB for each of the two big tables when every seat and log entry has been used, untouched until then.
- * Counts on the monotonic clock; the wall clock may jump as it likes. Counts per process: n edges admit n times as many.
+ * Counts on the monotonic clock; the wall clock may jump as it likes. Counts for this process alone: n edges would admit n times as many.
+ * Those that hold over all edges are in `shared-rate-limits.ts`.
  */
 
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { BuyerId, ItemId } from '../domain/ids.ts'
-import { createSlidingWindow } from './rate/sliding-window.ts'
+import { createOwnCounts } from './rate/choose-counts.ts'
 import { type Rate, type RateLimited, type RatePolicy, rateLimited } from './rate-limit-policy.ts'
 
+/** Undefined when admitted. A promise only where somebody else has to be asked. */
+export type Admission = RateLimited | undefined | Promise<RateLimited | undefined>
+
 export interface RateLimits {
-  /** Address, then total. Undefined when admitted. */
+  /** Address, then total. */
+  admitAddress(address: string): Admission
+  /** Buyer, then item. The buyer must be proven, not just claimed. */
+  admitBuyer(buyer: BuyerId, item: ItemId): Admission
+}
+
+interface OwnRateLimits extends RateLimits {
   admitAddress(address: string): RateLimited | undefined
-  /** Buyer, then item. Undefined when admitted. The buyer must be proven, not just claimed. */
   admitBuyer(buyer: BuyerId, item: ItemId): RateLimited | undefined
 }
 
@@ -34,20 +43,19 @@ interface RateLimitsOptions {
 }
 
 /** A crowd of 100,000 in the same second is what we are for: each of them has a seat. */
-const PEOPLE_MAX = 131_072
-const ITEMS_MAX = 1024
-const EXACT_MAX = 262_144
+export const PEOPLE_MAX = 131_072
+export const ITEMS_MAX = 1024
 
-export function createRateLimits(options: RateLimitsOptions): RateLimits {
+export function createRateLimits(options: RateLimitsOptions): OwnRateLimits {
   const { clock, random } = options
 
   function limit(policy: RatePolicy, rate: Rate | undefined, keysMax: number) {
     if (rate === undefined) return undefined
-    const window = createSlidingWindow({ rate, keysMax, exactMax: EXACT_MAX, random })
+    const own = createOwnCounts({ rate, keysMax, random })
     return {
       refuses: (key: string, nowMs: number) =>
-        window.hasRoom(key, nowMs) ? undefined : rateLimited(policy, rate, window.waitMs()),
-      take: window.take,
+        own.hasRoom(key, nowMs) ? undefined : rateLimited(policy, rate, own.waitMs()),
+      take: own.take,
     }
   }
 

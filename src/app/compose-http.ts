@@ -3,10 +3,14 @@
 import { createBuyerTokens } from '../admission/buyer-token.ts'
 import { createClientAddress } from '../admission/client-address.ts'
 import { createOperators } from '../admission/operator.ts'
+import { createSharing, PRESENT_EVERY_MS } from '../admission/rate/sharing.ts'
 import { createRateLimits } from '../admission/rate-limits.ts'
+import { createRedisSharedCounts } from '../admission/redis/redis-shared-counts.ts'
 import { createRemoteKeys } from '../admission/remote-keys.ts'
+import { createSharedRateLimits } from '../admission/shared-rate-limits.ts'
 import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import type { Batcher } from '../base/batcher.ts'
+import type { RedisConnection } from '../base/redis/connection.ts'
 import type { OrderId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
 import { createBrowsers } from '../edge/browsers.ts'
@@ -53,6 +57,8 @@ interface Called {
   readonly reconcile: ReconcileParts
   readonly providers: ReadonlyMap<string, PaymentProvider>
   readonly sandbox: Parameters<typeof sandboxRoutes>[0] | undefined
+  /** Where the edges of a cluster meet. */
+  readonly redis: RedisConnection | undefined
 }
 
 const EARLY_WAITING_MAX = 20_000
@@ -133,8 +139,14 @@ export async function composeHttp(
     finder,
     ...selling.take,
   }
-  const limits = createRateLimits({ ...config.rates, clock, random })
-  const ticketLimits = createRateLimits({ ...config.rates, total: undefined, perItem: undefined, clock, random })
+  const isEdge = config.roles.includes('edge')
+  const sharing = isEdge ? composeSharing(parts, called.redis) : undefined
+  const limitsOf = (what: string, rates: typeof config.rates) =>
+    sharing === undefined
+      ? createRateLimits({ ...rates, clock, random })
+      : createSharedRateLimits({ what, ...rates, sharing, secret: secret('rate-keys'), clock, random, meters })
+  const limits = limitsOf('orders', config.rates)
+  const ticketLimits = limitsOf('tickets', { ...config.rates, total: undefined, perItem: undefined })
   const clientAddress = createClientAddress(config.trustedProxies)
   const addressOf = (request: Request) =>
     clientAddress.of(running?.peerOf(request) ?? '', request.headers.get('x-forwarded-for'))
@@ -181,7 +193,6 @@ export async function composeHttp(
     ...demoCrowd.routes,
     ...pageRoutes({ pages, identity, guests: buyers.issueGuest !== undefined }),
   ]
-  const isEdge = config.roles.includes('edge')
   const routes = isEdge ? whole() : wellBeing
   const order = isEdge
     ? createOrderRoute({ shelf, take, tickets, catalog, limits, addressOf })
@@ -196,6 +207,7 @@ export async function composeHttp(
     others: [
       ['live', ROUND_EVERY_MS, async () => live.round()],
       ['watchtower', LOOK_OUT_EVERY_MS, operations.tower.round],
+      ...(sharing === undefined ? [] : ([['limits', PRESENT_EVERY_MS, sharing.round]] as const)),
     ] satisfies KeeperWork['others'],
     serve() {
       const all = [...routes, ...docsRoutes(routes)]
@@ -209,7 +221,15 @@ export async function composeHttp(
     },
     async close() {
       await demoCrowd.stop()
+      await sharing?.leave()
       await apart?.stop()
     },
   }
+}
+
+/** With whom limits are shared; undefined where each process counts for itself. */
+function composeSharing({ config, clock, random, log, watching }: SellingParts, redis: RedisConnection | undefined) {
+  if (config.rateSharing === undefined || redis === undefined) return undefined
+  const counts = createRedisSharedCounts({ connection: redis, random })
+  return createSharing({ counts, clock, log, meters: watching.meters, edgesAssumed: config.rateSharing.edgesAssumed })
 }

@@ -7,6 +7,7 @@ import { resolve } from 'node:path'
 import type { z } from 'zod'
 import type { Rate } from '../admission/rate-limit-policy.ts'
 import { armFaultPoints } from '../base/fault-points.ts'
+import { parseRedisUrl } from '../base/redis/redis-url.ts'
 import { NOT_BUILT, type ROLES, settings } from './settings.ts'
 
 /** A start that can't go on because of how it was asked for. The message is for a person. */
@@ -51,6 +52,8 @@ export interface Config {
     readonly perItem: Rate | undefined
     readonly total: Rate | undefined
   }
+  /** Undefined: each process counts for itself. */
+  readonly rateSharing: { readonly edgesAssumed: number } | undefined
   readonly trustedProxies: string
   readonly paymentProviders: readonly string[]
   readonly demo: boolean
@@ -119,6 +122,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       perItem: env.RATE_PER_ITEM,
       total: env.RATE_TOTAL,
     },
+    rateSharing: rateSharingOf(env),
     trustedProxies: env.TRUSTED_PROXIES,
     paymentProviders: env.PAYMENT_PROVIDERS ?? (embedded ? ['sandbox'] : []),
     demo: env.DEMO ?? embedded,
@@ -167,12 +171,24 @@ function redisOf(env: z.infer<typeof settings>): Config['redis'] {
     throw new ConfigError(`REDIS_URL makes this a cluster, which also needs ${missing.join(' and ')}`)
   if (env.REDIS_DURABILITY !== 'replica' && env.REDIS_REPLICAS !== undefined)
     throw new ConfigError('REDIS_REPLICAS only means something with REDIS_DURABILITY=replica')
+  const { kind } = parseRedisUrl(env.REDIS_URL)
+  if (kind !== 'single' && env.REDIS_DURABILITY === 'disk')
+    throw new ConfigError(
+      `REDIS_DURABILITY=disk can't be kept with redis-${kind}://: a failover goes to a replica, and what only the disk of the first server has is lost with it. Set REDIS_DURABILITY=replica (and REDIS_REPLICAS), and min-replicas-to-write on every server`,
+    )
   return {
     url: env.REDIS_URL,
     durability: env.REDIS_DURABILITY,
     replicas: env.REDIS_REPLICAS ?? 1,
     unverified: env.REDIS_DURABILITY_UNVERIFIED,
   }
+}
+
+function rateSharingOf(env: z.infer<typeof settings>): Config['rateSharing'] {
+  if (env.RATE_SCOPE === 'cluster' && env.REDIS_URL === undefined)
+    throw new ConfigError('RATE_SCOPE=cluster needs REDIS_URL: limits over all edges are counted in Redis')
+  const shared = env.REDIS_URL !== undefined && env.RATE_SCOPE !== 'edge'
+  return shared ? { edgesAssumed: env.RATE_EDGES } : undefined
 }
 
 function adminTokens(one: string | undefined, many: string | undefined): Config['adminTokens'] {
@@ -214,14 +230,19 @@ export function describeConfig(config: Config): Readonly<Record<string, unknown>
     guestSignIn: config.guestSignIn,
     paymentProviders: config.paymentProviders,
     rates: Object.entries(config.rates)
-      .map(([name, value]) => `${name} ${value === undefined ? 'off' : `${value.count}/${value.windowMs}ms`}`)
+      .map(([name, value]) => `${name} ${value === undefined ? 'off' : rateText(value)}`)
       .join(', '),
+    rateScope: config.rateSharing === undefined ? 'edge' : 'cluster',
     trustedProxies: config.trustedProxies || null,
     demo: config.demo,
     logLevel: config.logLevel,
     drainSeconds: config.drainMs / 1000,
     metricsPort: config.metricsPort ?? null,
   }
+}
+
+function rateText({ count, windowMs, burst }: Rate): string {
+  return `${count}/${windowMs}ms${burst === undefined ? '' : ` burst ${burst}`}`
 }
 
 /** An address as people write it: a password may hold any character, also unescaped, and may stand behind the question mark. */

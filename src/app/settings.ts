@@ -3,6 +3,7 @@
 import { z } from 'zod'
 import { createClientAddress } from '../admission/client-address.ts'
 import { parseRate } from '../admission/rate-limit-policy.ts'
+import { parseRedisUrl } from '../base/redis/redis-url.ts'
 
 const onOff = z.enum(['on', 'off'], 'must be "on" or "off"').transform(value => value === 'on')
 const whole = (min: number, max: number) =>
@@ -66,14 +67,17 @@ export const settings = z.object({
     .describe('Your PostgreSQL. Without it an embedded one is started.'),
   REDIS_URL: z
     .string()
-    .regex(/^rediss?:\/\//, 'must begin with redis:// or rediss:// (Sentinel and Cluster are not built yet)')
-    .refine(text => URL.canParse(text), 'must be an address like redis://host:6379/0')
+    .superRefine(tried(parseRedisUrl))
     .optional()
-    .describe('Your Redis: makes this process one of a cluster. Needs DATABASE_URL, ADMIN_TOKEN and TICKET_KEYS.'),
+    .describe(
+      'Your Redis: makes this process one of a cluster. redis://, rediss://, redis-sentinel://h:p,h:p/name or redis-cluster://h:p,h:p. Needs DATABASE_URL, ADMIN_TOKEN and TICKET_KEYS.',
+    ),
   REDIS_DURABILITY: z
     .enum(['disk', 'replica', 'memory'], 'must be disk, replica or memory')
     .default('disk')
-    .describe('What an acknowledged reservation survives; checked at the start. See docs/durability.md.'),
+    .describe(
+      'What an acknowledged reservation survives; checked at the start. Sentinel and Cluster need replica. See docs/durability.md.',
+    ),
   REDIS_DURABILITY_UNVERIFIED: onOff
     .default(false)
     .describe('on: start although Redis does not let its settings be read (CONFIG is forbidden at some providers).'),
@@ -135,10 +139,21 @@ export const settings = z.object({
     .default('')
     .superRefine(tried(createClientAddress))
     .describe('Addresses and networks whose X-Forwarded-For is believed, separated by commas.'),
-  RATE_PER_ADDRESS: rate('100/1s').describe('Requests per address: count/window, or off.'),
+  RATE_PER_ADDRESS: rate('100/1s').describe(
+    'Requests per address: count/window in any window, or off. `100/1s burst 20` is a bucket instead: 20 at once, 100 a second flow back.',
+  ),
   RATE_PER_BUYER: rate('5/1s').describe('Requests per buyer.'),
   RATE_PER_ITEM: rate('off').describe('Requests per item.'),
   RATE_TOTAL: rate('off').describe('Requests in all.'),
+  RATE_SCOPE: z
+    .enum(['edge', 'cluster'], 'must be edge or cluster')
+    .optional()
+    .describe(
+      'cluster: limits hold over all edges together, counted in Redis. edge: each edge counts for itself. Unset: cluster with REDIS_URL.',
+    ),
+  RATE_EDGES: whole(1, 1024)
+    .prefault('4')
+    .describe('Among how many edges limits are divided at the start, as long as Redis has not been reached.'),
   DEMO: onOff.optional().describe('Creates a sale to try. Unset: on when embedded and nothing is on sale.'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])

@@ -198,3 +198,39 @@ describe('a sliding window at its bounds', () => {
     expect(refused).toBeLessThan(count / 250)
   })
 })
+
+describe('what a sliding window tells of a key', () => {
+  test('is all that counts, oldest first, in as few pieces as asked for, none of them younger than what is in it', () => {
+    const seed = newSeed()
+    const bounds = fc.record({ keysMax: fc.constantFrom(1, 2, 32), exactMax: fc.constantFrom(1, 4, 10_000) })
+    const property = fc.property(bounds, story(4), fc.integer({ min: 1, max: 6 }), (given, asks, piecesMax) => {
+      const limit = window(1_000, WINDOW_MS, given)
+      const exact = reference({ count: 1_000, windowMs: WINDOW_MS })
+      let nowMs = 0
+      for (const [stepMs, key] of asks) {
+        nowMs += stepMs
+        limit.hasRoom(key, nowMs)
+        const told = limit.recent(piecesMax)
+        expect(told.length).toBeLessThanOrEqual(piecesMax)
+        expect(told.map(({ ageMs }) => ageMs)).toEqual(told.map(({ ageMs }) => ageMs).toSorted((a, b) => b - a))
+        for (const spanMs of [100, 250, 500, WINDOW_MS]) {
+          const young = told.filter(({ ageMs }) => ageMs < spanMs).reduce((sum, { units }) => sum + units, 0)
+          expect(young).toBeGreaterThanOrEqual(exact.countWithin(key, nowMs, spanMs))
+        }
+        limit.take()
+        exact.take(key, nowMs)
+      }
+    })
+    fc.assert(property, { seed, numRuns: 200 })
+  })
+
+  test('a part of the count is a limit as good as the whole', () => {
+    const limit = window(10, WINDOW_MS)
+    for (let n = 0; n < 4; n++) ask(limit, 'a', n)
+    expect([limit.hasRoom('a', 10, 5), limit.hasRoom('a', 10, 4), limit.hasRoom('a', 10, 0)]).toEqual([
+      true,
+      false,
+      false,
+    ])
+  })
+})

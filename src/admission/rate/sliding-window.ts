@@ -23,15 +23,7 @@ import { assert } from '../../base/assert.ts'
 import type { Random } from '../../base/random.ts'
 import type { Rate } from '../rate-limit-policy.ts'
 import { createKeyTable } from './key-table.ts'
-
-interface SlidingWindow {
-  /** May this key have one more? Counts nothing. */
-  hasRoom(key: string, nowMs: number): boolean
-  /** Counts the request that `hasRoom` was just asked about. */
-  take(): void
-  /** How long the key that `hasRoom` just refused has to wait. */
-  waitMs(): number
-}
+import type { OwnCounts, Piece } from './own-counts.ts'
 
 const PIECES_MIN = 4
 const PIECES_MAX = 1024
@@ -45,7 +37,7 @@ interface SlidingWindowOptions {
   readonly random: Random
 }
 
-export function createSlidingWindow({ rate, keysMax, exactMax, random }: SlidingWindowOptions): SlidingWindow {
+export function createSlidingWindow({ rate, keysMax, exactMax, random }: SlidingWindowOptions): OwnCounts {
   const { count, windowMs } = rate
   assert(Number.isInteger(Math.log2(keysMax)), 'the number of keys must be a power of two')
   const keys = createKeyTable(keysMax, random)
@@ -113,12 +105,12 @@ export function createSlidingWindow({ rate, keysMax, exactMax, random }: Sliding
   }
 
   return {
-    hasRoom(key, atMs) {
+    hasRoom(key, atMs, limit = count) {
       nowMs = atMs
       dropOld()
       seat = keys.find(key)
       shared = keysMax + keys.sharedPlace(sharedMax)
-      return (seat < 0 ? 0 : counted[seat]!) + (isSharing() ? counted[shared]! : 0) < count
+      return (seat < 0 ? 0 : counted[seat]!) + (isSharing() ? counted[shared]! : 0) < limit
     },
 
     take() {
@@ -135,5 +127,30 @@ export function createSlidingWindow({ rate, keysMax, exactMax, random }: Sliding
       if (isSharing() && counted[shared]! > 0) until = Math.min(until, youngestMs[oldest[shared]!]! + windowMs)
       return Math.max(0, until - nowMs)
     },
+
+    recent(piecesMax) {
+      const entries: Piece[] = []
+      for (const owner of isSharing() ? [seat, shared] : [seat]) {
+        let left = owner < 0 ? 0 : counted[owner]!
+        for (let entry = left > 0 ? oldest[owner]! : 0; left > 0; entry = nextOfSeat[entry]!) {
+          entries.push({ ageMs: nowMs - youngestMs[entry]!, units: admitted[entry]! })
+          left -= admitted[entry]!
+        }
+      }
+      return inPieces(entries, piecesMax)
+    },
   }
+}
+
+/** Neighbours together, until there are few enough: each holds an equal part of the whole at least, but for the last. */
+function inPieces(entries: readonly Piece[], piecesMax: number): readonly Piece[] {
+  if (entries.length <= piecesMax) return entries.toSorted((a, b) => b.ageMs - a.ageMs)
+  const each = Math.ceil(entries.reduce((sum, { units }) => sum + units, 0) / piecesMax)
+  const pieces: Piece[] = []
+  for (const { ageMs, units } of entries.toSorted((a, b) => b.ageMs - a.ageMs)) {
+    const last = pieces.at(-1)
+    if (last === undefined || last.units >= each) pieces.push({ ageMs, units })
+    else pieces[pieces.length - 1] = { ageMs, units: last.units + units }
+  }
+  return pieces
 }

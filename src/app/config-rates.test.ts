@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'bun:test'
+import { describeConfig, readConfig } from './config.ts'
+
+const CLUSTER = {
+  DATABASE_URL: 'postgres://x@localhost/x',
+  REDIS_URL: 'redis://localhost:6379',
+  ADMIN_TOKEN: 'x'.repeat(16),
+  TICKET_KEYS: `a:${'x'.repeat(32)}`,
+  BUYER_JWT_SECRET: 'x'.repeat(32),
+}
+
+describe('limits over all edges', () => {
+  test('are the default in a cluster, and only there', () => {
+    expect(readConfig({}).rateSharing).toBeUndefined()
+    expect(readConfig(CLUSTER).rateSharing).toEqual({ edgesAssumed: 4 })
+    expect(readConfig({ ...CLUSTER, RATE_SCOPE: 'cluster', RATE_EDGES: '12' }).rateSharing).toEqual({
+      edgesAssumed: 12,
+    })
+    expect(readConfig({ ...CLUSTER, RATE_SCOPE: 'edge' }).rateSharing).toBeUndefined()
+  })
+
+  test('need a place to be counted in', () => {
+    expect(() => readConfig({ RATE_SCOPE: 'cluster' })).toThrow('RATE_SCOPE=cluster needs REDIS_URL')
+    expect(() => readConfig({ ...CLUSTER, RATE_SCOPE: 'all' })).toThrow('RATE_SCOPE: must be edge or cluster')
+    expect(() => readConfig({ ...CLUSTER, RATE_EDGES: '0' })).toThrow('RATE_EDGES: must lie between 1 and 1024')
+  })
+
+  test('are printed as they are', () => {
+    const config = readConfig({ ...CLUSTER, RATE_PER_ADDRESS: '100/1s burst 20', RATE_PER_BUYER: '5/1s' })
+    expect(describeConfig(config)).toMatchObject({
+      rates: 'perAddress 100/1000ms burst 20, perBuyer 5/1000ms, perItem off, total off',
+      rateScope: 'cluster',
+    })
+  })
+})
