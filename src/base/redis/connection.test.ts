@@ -98,6 +98,31 @@ test('two channels beside each other', async () => {
   expect(heard).toEqual(['a x', 'b x'])
 })
 
+test('a channel that is added later is no gap for the first, and nothing is away', async () => {
+  const server = await startRedis(playground)
+  const log = hearingLog()
+  const connection = openRedis({ url: server.url, clock: systemClock, log, durability: 'disk', replicas: 0 })
+  playground.onUndo(() => connection.close())
+  const heard: string[] = []
+  let gaps = 0
+  const listen = (channel: string) =>
+    connection.subscribe(
+      channel,
+      text => heard.push(text),
+      () => {
+        gaps += 1
+      },
+    )
+  await listen('a')
+  await listen('b')
+  await server.command('PUBLISH', 'a', 'one')
+  await server.command('PUBLISH', 'b', 'two')
+  await until('both', () => heard.length === 2)
+  expect({ heard, gaps, log: log.text() }).toEqual({ heard: ['one', 'two'], gaps: 0, log: '' })
+  await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub')
+  await until('both to be told of the gap', () => gaps === 2)
+})
+
 test('a listener whose server falls silent notices it and is told of the gap', async () => {
   const server = await startRedis(playground)
   const log = hearingLog()

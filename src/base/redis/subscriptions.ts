@@ -26,6 +26,8 @@ interface Subscription {
   stood: boolean
 }
 
+type Listener = Parameters<NonNullable<LinkOptions['onUp']>>[0]
+
 const SIGN_OF_LIFE_MS = 2_000
 
 export class Subscriptions {
@@ -33,6 +35,8 @@ export class Subscriptions {
   readonly #closing = new AbortController()
   readonly #all: Subscription[] = []
   #link: Link | undefined
+  /** The socket that listens to all of them. */
+  #listening: Listener | undefined
   #watched: Promise<void> | undefined
 
   constructor(options: SubscriptionsOptions) {
@@ -42,9 +46,9 @@ export class Subscriptions {
   async add(channel: string, onMessage: (text: string) => void, onGap: () => void): Promise<void> {
     const one: Subscription = { channel, onMessage, onGap, stands: Promise.withResolvers(), stood: false }
     this.#all.push(one)
-    // Channels are subscribed when a socket is opened, so another one makes it begin again.
     if (this.#link === undefined) this.#open()
-    else this.#link.drop('another channel')
+    // Until it listens, whoever is added meanwhile is listened for as well. One that fails has lost its socket; the next listens for all.
+    else if (this.#listening !== undefined) void listen(this.#listening, one).catch(() => {})
     return one.stands.promise
   }
 
@@ -70,13 +74,10 @@ export class Subscriptions {
       timeoutMs,
       name: 'channel',
       onUp: async client => {
+        this.#listening = undefined
         await onUp?.(client)
-        for (const one of this.#all) {
-          await client.subscribe(one.channel, text => one.onMessage(text))
-          if (one.stood) one.onGap()
-          one.stood = true
-          one.stands.resolve()
-        }
+        for (const one of this.#all) await listen(client, one)
+        this.#listening = client
       },
     })
     this.#watched = this.#watch()
@@ -90,4 +91,11 @@ export class Subscriptions {
       if (!signal.aborted) await this.#link?.send('PING', [['PING']]).catch(() => {})
     }
   }
+}
+
+async function listen(client: Listener, one: Subscription): Promise<void> {
+  await client.subscribe(one.channel, text => one.onMessage(text))
+  if (one.stood) one.onGap()
+  one.stood = true
+  one.stands.resolve()
 }
