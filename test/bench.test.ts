@@ -41,7 +41,8 @@ test('every case and survey of the bench runs for a blink: a table, a report, no
   const redis = cases.filter(one => one.name.includes('redis'))
   expect(redis.map(one => one.standings.map(({ name }) => name))).toEqual([
     ...Array.from({ length: 4 }, () => ['batches', 'one by one', 'bare']),
-    ['on redis', 'in the process'],
+    ['on redis', 'behind the ledger', 'in the process'],
+    ['9 places', 'one place'],
   ])
   expect(report.surveys.map((one: { name: string }) => one.name)).toEqual([
     'memory',

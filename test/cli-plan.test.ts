@@ -16,9 +16,9 @@ function plan(...args: string[]) {
   return { code: status, out: stdout, err: stderr }
 }
 
-/** Median per second of a row in the table of docs/performance.md. */
-function measured(row: string): number {
-  const form = new RegExp(`^${row} +stampede +(\\d+) \\[`, 'm')
+/** Median per second of a row in the tables of docs/performance.md. */
+function measured(row: string, who = 'stampede'): number {
+  const form = new RegExp(`^${row} +${who} +(\\d+) \\[`, 'm')
   return Number(form.exec(readFileSync(join(ROOT, 'docs/performance.md'), 'utf8'))?.[1])
 }
 
@@ -34,7 +34,7 @@ test('a crowd that one process answers in time gets one process, with what it su
   expect(out.split('\n').length).toBeLessThanOrEqual(10)
 })
 
-test('a larger crowd gets a cluster, more edges the larger it is, and hears what to do beyond one Redis', () => {
+test('a larger crowd gets a cluster, more edges the larger it is, and hears that one Redis is enough', () => {
   const edges = (units: string, buyers: string) => {
     const { way, edges } = JSON.parse(plan(units, buyers, '--json').out) as { way: string; edges: number }
     expect(way).toBe('many machines around one Redis')
@@ -47,7 +47,17 @@ test('a larger crowd gets a cluster, more edges the larger it is, and hears what
   expect(edges('500000', '500000')).toBeGreaterThan(some)
   const { out } = plan('1000', '500000')
   expect(out).toMatch(/^run +\d+ edges, 2 workers, 2 keepers/m)
-  expect(out).toContain('"shards"')
+  expect(out).toMatch(/^redis +one is enough: /m)
+})
+
+test('more who win than one Redis reserves in time: a Redis Cluster, and an item with shards', () => {
+  const { way, primaries, shards } = JSON.parse(plan('5000000', '9000000', '--json').out) as Record<string, unknown>
+  expect(way).toBe('sharded over a Redis Cluster')
+  expect(Number(primaries)).toBeGreaterThanOrEqual(3)
+  expect(Number(shards)).toBeGreaterThan(Number(primaries))
+  expect(Number(shards)).toBeLessThanOrEqual(64)
+  expect(plan('5000000', '9000000').out).toMatch(/^run .*"shards": \d+, one PostgreSQL$/m)
+  expect(JSON.parse(plan('1000', '5000000', '--json').out)).toMatchObject({ primaries: 1, shards: 1 })
 })
 
 test('where nobody is refused, the ledger alone will do', () => {
@@ -58,12 +68,14 @@ test('where nobody is refused, the ledger alone will do', () => {
 test('it reckons with the figures that docs/performance.md has, and with no others', () => {
   const refused = measured('sold-out')
   const placed = measured('placed, PostgreSQL on the server core')
+  const reserved = measured('redis gate, batches of 128, appendfsync always', 'batches')
   const { out } = plan('1', '1')
   expect(out).toContain(
     `${refused.toLocaleString('en-US')} refusals or ${placed.toLocaleString('en-US')} orders a second`,
   )
   const choosing = readFileSync(join(ROOT, 'docs/choosing.md'), 'utf8')
-  for (const figure of [refused, placed]) expect(choosing).toContain(figure.toLocaleString('en-US'))
+  for (const figure of [refused, placed, reserved]) expect(choosing).toContain(figure.toLocaleString('en-US'))
+  expect(plan('1000', '500000').out).toContain(`${reserved.toLocaleString('en-US')} a second in batches`)
   const { oneProcessSeconds } = JSON.parse(plan('1000000', '3000000', '--json').out) as { oneProcessSeconds: number }
   expect(oneProcessSeconds).toBeCloseTo(1_000_000 / placed + 2_000_000 / refused, 0)
 })

@@ -6,39 +6,51 @@
 
 import { ConfigError } from '../app/config.ts'
 import { LINE_MAX } from '../app/selling.ts'
+import { SHARDS_MAX } from '../domain/item.ts'
 import { wholeNumber } from './number.ts'
 
-/** Of one process on one core, PostgreSQL on the same one. */
-const MEASURED = { refusedPerSecond: 79_392, placedPerSecond: 15_682 } as const
+/** Of one process on one core, PostgreSQL on the same one; and of one Redis on one core, every reservation on its disk before it is told. */
+const MEASURED = { refusedPerSecond: 79_392, placedPerSecond: 15_682, reservedPerSecond: 98_657 } as const
 /** A judgement, not a measurement: whoever must wait longer for any answer gives up, so the crowd is spread over several edges. */
 const PATIENCE_S = 3
 /** One may die. */
 const SPARE = 1
+/** Places for each primary of a Redis Cluster: where a slot falls is chance, and several even it out. */
+const PLACES_PER_PRIMARY = 4
+/** Fewer can't agree on a failover. */
+const CLUSTER_MIN = 3
 const COUNT_MAX = 1_000_000_000
 
 interface Plan {
   readonly units: number
   readonly buyers: number
-  readonly way: 'one process' | 'many machines around one Redis'
+  readonly way: 'one process' | 'many machines around one Redis' | 'sharded over a Redis Cluster'
   /** How long one process on one core would need to answer everybody. */
   readonly oneProcessSeconds: number
   /** For many machines. */
   readonly edges: number
   readonly workers: 2
   readonly keepers: 2
+  /** Of Redis. More than one: a Cluster, and so many `shards` for the item. */
+  readonly primaries: number
+  readonly shards: number
 }
 
 function planSale(units: number, buyers: number): Plan {
   const orders = Math.min(units, buyers)
   const seconds = orders / MEASURED.placedPerSecond + (buyers - orders) / MEASURED.refusedPerSecond
+  const primaries = Math.ceil(orders / (MEASURED.reservedPerSecond * PATIENCE_S))
+  const many = primaries > 1 ? 'sharded over a Redis Cluster' : 'many machines around one Redis'
   return {
     units,
     buyers,
-    way: seconds <= PATIENCE_S ? 'one process' : 'many machines around one Redis',
+    way: seconds <= PATIENCE_S ? 'one process' : many,
     oneProcessSeconds: Math.ceil(seconds * 10) / 10,
     edges: Math.ceil(seconds / PATIENCE_S) + SPARE,
     workers: 2,
     keepers: 2,
+    primaries: primaries === 1 ? 1 : Math.max(CLUSTER_MIN, primaries),
+    shards: primaries === 1 ? 1 : Math.min(SHARDS_MAX, PLACES_PER_PRIMARY * Math.max(CLUSTER_MIN, primaries)),
   }
 }
 
@@ -53,9 +65,9 @@ export function readPlan(numbers: readonly string[]): Plan {
 
 /** A line for each thing to know. */
 export function explainPlan(plan: Plan): readonly (readonly [string, string])[] {
-  const { units, buyers, edges, workers, keepers } = plan
+  const { units, buyers, edges, workers, keepers, primaries, shards } = plan
   const orders = Math.min(units, buyers)
-  const cluster = `${edges} edges, ${workers} workers, ${keepers} keepers, nginx, one Redis, one PostgreSQL`
+  const cluster = `${edges} edges, ${workers} workers, ${keepers} keepers, nginx, ${primaries === 1 ? 'one Redis' : `a Redis Cluster of ${primaries} primaries with a replica each, the item with "shards": ${shards}`}, one PostgreSQL`
   const alone = plan.way === 'one process'
   return [
     [
@@ -84,8 +96,10 @@ export function explainPlan(plan: Plan): readonly (readonly [string, string])[] 
     alone
       ? ['instead', `if the sale must go on when a process dies: ${cluster}`]
       : [
-          'unknown',
-          'what one Redis bears on your machine: "npm run bench -- redis". An item it can not carry: a Redis Cluster, and "shards" (docs/clustering.md)',
+          'redis',
+          primaries === 1
+            ? `one is enough: it reserves ${shown(MEASURED.reservedPerSecond)} a second in batches (measured, docs/performance.md), and only who can win is asked of it; "shards" would bring nothing`
+            : `one would need ${shown(Math.ceil(orders / MEASURED.reservedPerSecond))} s for all who win (measured: ${shown(MEASURED.reservedPerSecond)} reservations a second in batches); what a Cluster brings on your machines: "npm run bench -- redis"`,
         ],
     ...(buyers <= units
       ? [

@@ -11,7 +11,7 @@
 
 export interface PlaceStock {
   readonly left: number
-  /** The most that one buyer asked for here in vain just now; 0 when nobody did. */
+  /** The fewest that somebody asked for here in vain just now; 0 when nobody did. */
   readonly wants: number
 }
 

@@ -20,10 +20,12 @@ export function mergeReplies(
   const all = replies.map(one => one.reply)
   if (all.some(reply => reply.status === 'unknown')) return { status: 'unknown' }
   const decided = all.filter((reply): reply is Decided => 'answers' in reply)
-  if (decided.length > 0 && decided.length < all.length) return { status: 'unknown' }
   const stale = all.filter(reply => reply.status === 'stale')
-  if (decided.length === 0)
-    return stale.length === all.length
+  // Who asks for nothing has nothing taken: then a place that is stale speaks for all, because the epoch does not sell without it.
+  const taken = shardOfAsk.length > 0 && decided.length > 0
+  if (taken && decided.length < all.length) return { status: 'unknown' }
+  if (decided.length < all.length)
+    return stale.length > 0 && stale.length + decided.length === all.length
       ? { status: 'stale', epoch: Math.max(...stale.map(reply => reply.epoch)) }
       : { status: 'busy' }
 

@@ -1,0 +1,118 @@
+/** One item in several places, and what becomes of it and of its neighbours when one of its places is not like the others. */
+
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
+import { systemClock } from '../../src/base/clock.ts'
+import { connect } from '../../src/base/redis/connection.fixture.ts'
+import { learningSales } from '../../src/flows/learn-shards.ts'
+import type { PlaceGate } from '../../src/gate/place-gate.ts'
+import { createRedisGate } from '../../src/gate/redis/redis-gate.ts'
+import { createRedisOutbox } from '../../src/gate/redis/redis-outbox.ts'
+import { createShardedGate } from '../../src/gate/sharded/sharded-gate.ts'
+import { createShardedOutbox } from '../../src/gate/sharded/sharded-outbox.ts'
+import { createShards } from '../../src/gate/shards.ts'
+import { type KeeperStage, openKeeperStage } from '../harness/cluster-keeper.ts'
+import { startTestLedger, type TestLedger } from '../harness/money-ledger.ts'
+import { Playground } from '../harness/playground.ts'
+import { type RedisServer, startRedis } from '../harness/redis.ts'
+import { until } from '../harness/until.ts'
+
+const SHARDS = 4
+
+let ledger: TestLedger
+let stage: KeeperStage
+let redis: RedisServer
+const playground = new Playground()
+const opened: { stop(): Promise<void> }[] = []
+beforeAll(async () => {
+  ledger = await startTestLedger()
+  stage = openKeeperStage(ledger)
+  redis = await startRedis(playground)
+}, 60_000)
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.stop()
+})
+afterAll(async () => {
+  await playground.undo()
+  await ledger.stop()
+})
+
+/** A keeper at one Redis with two items: one in several places, and a neighbour in one. */
+async function open() {
+  const { sale, item } = await stage.fresh({ units: 16 * SHARDS, shards: SHARDS })
+  const { item: neighbour } = await ledger.onSale()
+  await ledger.sql("UPDATE items SET epoch = 0, gate_epoch = 0, door = 'shut' WHERE id = $1", [neighbour])
+  const connection = await connect(playground, redis.url, { timeoutMs: 2_000 })
+  const places = createRedisGate({ connection })
+  const lost = new Set<string>()
+  const some: Pick<PlaceGate, 'activate'> = {
+    activate: async (place, ...words) =>
+      lost.delete(place) ? { status: 'unknown' } : places.activate(place, ...words),
+  }
+  const shards = createShards()
+  const gate = createShardedGate({ gate: overlaid(places, some), shards, clock: systemClock })
+  const outbox = createShardedOutbox({ outbox: createRedisOutbox({ connection }), shards })
+  const sales = learningSales(ledger.sales, shards)
+  const keeper = stage.keeper({ gate, outbox, shards, sales, fenceMs: 100, gateDownMs: 600 })
+  opened.push({
+    async stop() {
+      keeper.right.held = false
+      await keeper.idle()
+    },
+  })
+  const doors = new Set<string>()
+  return {
+    sale,
+    item,
+    neighbour,
+    gate,
+    keeper,
+    /** The activation of this place is lost once, as if whoever builds the gate died just then. */
+    lose: (place: string) => void lost.add(place),
+    /** Every door that was seen since, of either. */
+    doors,
+    untilSold: (which: string, above: number) =>
+      until(
+        `item ${which} is sold by the gate`,
+        async () => {
+          await keeper.round()
+          for (const one of [item, neighbour])
+            doors.add(`${one === item ? 'item' : 'neighbour'} ${(await stage.rights(one)).door}`)
+          const right = await stage.rights(which)
+          return right.door === 'gate' && right.epoch > above ? right : undefined
+        },
+        30_000,
+      ),
+  }
+}
+
+/** The same gate, but for some verbs. */
+function overlaid(gate: PlaceGate, some: Partial<PlaceGate>): PlaceGate {
+  return new Proxy(gate, {
+    get: (target, verb) => {
+      const found = Reflect.get(some, verb) ?? Reflect.get(target, verb)
+      return typeof found === 'function' ? found.bind(target) : found
+    },
+  })
+}
+
+test('a gate that was activated in some places only is built anew at once; its neighbours on the same server stay on sale', async () => {
+  const { item, neighbour, lose, doors, untilSold } = await open()
+  const { epoch } = await untilSold(item, 0)
+  const beside = await untilSold(neighbour, 0)
+  doors.clear()
+  lose(`${item}#2`)
+  await ledger.orders.bump(item)
+  await untilSold(item, epoch + 2)
+  expect([...doors].toSorted()).toEqual(['item draining', 'item gate', 'neighbour gate'])
+  expect(await stage.rights(neighbour)).toMatchObject({ door: 'gate', epoch: beside.epoch })
+}, 60_000)
+
+test('one place of several is lost: the item is built anew, and the ledger need not sell it meanwhile', async () => {
+  const { item, neighbour, doors, untilSold } = await open()
+  const { epoch } = await untilSold(item, 0)
+  await untilSold(neighbour, 0)
+  doors.clear()
+  await redis.command('DEL', `{${item}#1}:gate`)
+  await untilSold(item, epoch)
+  expect([...doors].toSorted()).toEqual(['item draining', 'item gate', 'neighbour gate'])
+}, 60_000)
