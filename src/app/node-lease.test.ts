@@ -66,6 +66,7 @@ function reference() {
     confirm: async () => true,
     unconfirmed: async () => ({ waiting: 0, lapsed: 0 }),
     longestFenceMs: async () => 0,
+    leaseEnds: async () => undefined,
     holding: async () => ({ live: 0, unsettled: 0 }),
     settle: async () => {},
   }

@@ -72,8 +72,11 @@ export function createSharedReader(layer: SharedLayer, clock: Clock, random: Ran
       if (told < changes) return undefined
       const untilMs = clock.elapsed() + WAIT_MS_MAX
       for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
-        const answer = await reach(() => layer.ask(key, LEASE_MS))
-        if (answer?.reply.kind !== 'wait' || clock.elapsed() >= untilMs) return answer?.reply
+        const sentAtMs = clock.elapsed()
+        const reply = (await reach(() => layer.ask(key, LEASE_MS)))?.reply
+        // It has grown older on its way here.
+        if (reply?.kind === 'known') return { ...reply, ageMs: reply.ageMs + clock.elapsed() - sentAtMs }
+        if (reply?.kind !== 'wait' || clock.elapsed() >= untilMs) return reply
         await clock.sleep(pauseMs * (0.5 + random.next()))
       }
     },

@@ -121,8 +121,11 @@ export function createFollowing(parts: FollowParts): Following {
   function takeLooks(reply: LookReply, sentAtMs: number): void {
     lookSentAtMs = sentAtMs
     const answeredAtMs = clock.elapsed()
-    far.clockSeen(reply.nowMs, sentAtMs, answeredAtMs)
-    clocks.gate(reply.nowMs, sentAtMs, answeredAtMs, reply.behindMs)
+    const { clockMs = reply.nowMs, behindMs } = reply
+    clocks.gate(clockMs, sentAtMs, answeredAtMs, behindMs)
+    compareClocks()
+    // A wrong clock is not learned: what was learned does not go back, and would be wrong for as long after it was set right.
+    if (clocks.skewedMs(answeredAtMs) === undefined) far.clockSeen(clockMs, sentAtMs, answeredAtMs)
     for (const look of reply.items) {
       far.seen(look, sentAtMs)
       const onSale = shelf.get(look.item)

@@ -38,7 +38,7 @@ export interface KeepGatesParts {
   readonly shards?: Pick<Shards, 'learn'>
   readonly orders: Orders
   readonly sales: Sales
-  readonly nodes: Pick<Nodes, 'unconfirmed' | 'longestFenceMs' | 'settle'>
+  readonly nodes: Pick<Nodes, 'unconfirmed' | 'longestFenceMs' | 'leaseEnds' | 'settle'>
   readonly clock: Clock
   readonly log: Log
   readonly meters: Meters
@@ -76,6 +76,8 @@ export function keepGates(parts: KeepGatesParts): GateKeeper {
   const tasks = new Map<ItemId, Promise<void>>()
   /** When an item's last task ended: who has waited longest is next. */
   const triedMs = new Map<ItemId, number>()
+  /** Items to be brought together: when the last lease ended of those that stood as that was first seen. */
+  const scattered = new Map<ItemId, number>()
   let reaches = createReaches(gate, clock)
   const tell = createTellGate(gate, sales)
   const heavy = createTurns(HEAVY_AT_ONCE_MAX)
@@ -96,6 +98,7 @@ export function keepGates(parts: KeepGatesParts): GateKeeper {
     const reach = await reaches.look(behindGate)
     const known = new Set(items.map(({ item }) => item.id))
     for (const id of triedMs.keys()) if (!known.has(id)) triedMs.delete(id)
+    for (const id of scattered.keys()) if (!known.has(id)) scattered.delete(id)
 
     const due: (() => void)[] = []
     let whole = true
@@ -106,7 +109,9 @@ export function keepGates(parts: KeepGatesParts): GateKeeper {
         continue
       }
       const seen = reach.of(item.id)
-      const judgement = judgeItem(sale, item, nowMs, seen, parts.gateDownMs)
+      const judged = judgeItem(sale, item, nowMs, seen, parts.gateDownMs)
+      if (judged !== 'collapse') scattered.delete(item.id)
+      const judgement = judged === 'collapse' && !(await allLive(item.id)) ? 'tell' : judged
       const kept = judgement === 'tell' || (judgement === 'rest' && isOver(sale, nowMs))
       if (item.homeDoor === 'gate' && !(kept && seen.kind === 'there')) whole = false
       switch (judgement) {
@@ -134,6 +139,18 @@ export function keepGates(parts: KeepGatesParts): GateKeeper {
         Math.min(nowMs, reach.nowMs ?? nowMs),
       )
     }
+  }
+
+  /**
+   * A rebuild waits for every process (E4), for one that has died until its lease lapses, and nobody sells meanwhile. Bringing pieces
+   * together is no emergency: it begins when every process that has a lease has renewed it since.
+   */
+  async function allLive(item: ItemId): Promise<boolean> {
+    const ends = await parts.nodes.leaseEnds()
+    if (ends === undefined) return true
+    const sinceMs = scattered.get(item)
+    if (sinceMs === undefined) scattered.set(item, ends.lastMs)
+    return sinceMs !== undefined && ends.firstMs > sinceMs
   }
 
   function begin(item: ItemId, work: () => Promise<void>): boolean {

@@ -54,7 +54,9 @@ export async function placeEntries(
 ): Promise<readonly Order[]> {
   const item = itemOf(place)
   const queue: Queued[] = []
-  for (const entry of entries) {
+  for (const one of entries) {
+    // Two places may give their entries the same id: a letter must say whose it is, or it is taken for the other's.
+    const entry = place === item ? one : { ...one, id: `${place} ${one.id}` }
     if (entry.asks === undefined) await buryEntry(parts, item, entry)
     else for (const ask of entry.asks) queue.push({ ask, entry })
   }

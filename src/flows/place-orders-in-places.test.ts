@@ -49,6 +49,45 @@ describe('a worker on an item in several places', () => {
     expect(await stage.outbox.depth(places)).toMatchObject(places.map(() => ({ entries: 0 })))
   })
 
+  test('writes a letter for every entry that it can’t read, also when two places have given theirs the same id', async () => {
+    const { item, epoch } = await ledger.onSale({ units: 3, shards: 4 })
+    const places = placesOf(item, 4)
+    for (const place of places)
+      stage.entries.set(place, [{ id: '1700000000000-0', epoch, asks: undefined, raw: `of ${place}` }])
+    const worker = stage.worker('w', item, { items: () => places })
+    await worker.work()
+    expect(worker.alarms).toEqual(places.map(() => 'dead_letter'))
+    const letters = (await stage.deadLetters.list(100)).filter(letter => letter.item === item)
+    expect(letters.map(({ raw }) => raw).toSorted()).toEqual(places.map(place => `of ${place}`))
+  })
+
+  test('leaves no place waiting for as long as others have something again and again', async () => {
+    const { item, epoch } = await ledger.onSale({ units: 100, shards: 4 })
+    const places = placesOf(item, 4)
+    const placed: string[] = []
+    let more = 40
+    const { orders } = ledger
+    const worker = stage.worker('w', item, {
+      items: () => places,
+      orders: {
+        ...orders,
+        async place(...words) {
+          const reply = await orders.place(...words)
+          for (const { buyer } of words[3]) {
+            placed.push(buyer)
+            // Who buys at this place is followed by the next, before the worker is back for more.
+            if (more > 0) stage.put(places[Number(buyer.at(-1))]!, epoch, [ask(`buyer ${more--} of ${buyer.at(-1)}`)])
+          }
+          return reply
+        },
+      },
+    })
+    for (const [i, place] of places.entries()) stage.put(place, epoch, [ask(`first of ${i}`)])
+    await worker.work()
+    expect(placed).toHaveLength(44)
+    expect(placed.slice(0, 12)).toEqual(expect.arrayContaining(places.map((_, i) => `first of ${i}`)))
+  })
+
   test('has few of its places at the ledger at once, and says of the item what it holds of any of them', async () => {
     const { item, epoch } = await ledger.onSale({ units: 10, shards: 4 })
     const places = placesOf(item, 4)

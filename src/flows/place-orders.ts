@@ -1,7 +1,7 @@
 /**
  * The worker: what waits in the outbox becomes order rows, in the order it was taken, place by place. Places go side by side, a bounded
  * number at once and few of one item, because the ledger takes an item's batches one after the other; within a place one batch follows the other
- * at once for as long as there is one, and none waits to be full.
+ * at once for as long as there is one, unless others wait for their turn; and none waits to be full.
  *
  *   1 take    the oldest entries, under a short lease. Dies: the lease lapses, another worker gets the same ones
  *   2 place   one transaction, as acknowledged (E5). Dies before COMMIT: as before; after it: placing again finds the rows
@@ -118,7 +118,13 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
 
   async function run(place: PlaceId, work: Work): Promise<void> {
     try {
-      while (!stopping && (await placeSome(place, work))) troubles.delete(place)
+      while (!stopping && (await placeSome(place, work))) {
+        troubles.delete(place)
+        if (waiting.size === 0) continue
+        // Others wait for a turn: it goes on behind them, or a place that never runs dry would keep them waiting until it is sold out.
+        work.again = true
+        break
+      }
       troubles.delete(place)
     } catch (error) {
       if (!(error instanceof Fault)) {

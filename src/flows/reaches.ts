@@ -84,7 +84,10 @@ export function createReaches(gate: Pick<Gate, 'look' | 'reserve'>, clock: Clock
           const forMs = reached === undefined ? 0 : nowMs - reached.atMs
           return reached?.there === false ? { kind: 'away', forMs } : { kind: 'there', forMs, look: looks.get(item) }
         },
-        nowMs: all === undefined || (all.away?.length ?? 0) > 0 ? undefined : all.nowMs - (all.behindMs ?? 0),
+        nowMs:
+          all === undefined || (all.away?.length ?? 0) > 0
+            ? undefined
+            : (all.clockMs ?? all.nowMs) - (all.behindMs ?? 0),
       }
     },
   }

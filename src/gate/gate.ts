@@ -75,7 +75,9 @@ export interface PlaceLook {
 export interface LookReply {
   /** The gate's clock, which never goes backwards: the one that judges the window. */
   readonly nowMs: number
-  /** Where items live on several servers, each judges by its own clock: how far the slowest of them is behind `nowMs`. */
+  /** Its clock as it stands, the fastest of several: unlike `nowMs` it goes back when it is set right. Undefined: it is `nowMs`. */
+  readonly clockMs?: number
+  /** Where items live on several servers, each judges by its own clock: how far the slowest of them is behind the fastest. */
   readonly behindMs?: number
   /** Items that are active; others are missing. */
   readonly items: readonly Look[]

@@ -33,6 +33,8 @@ export interface Nodes {
   unconfirmed(item: ItemId, epoch: Epoch): Promise<{ readonly waiting: number; readonly lapsed: number }>
   /** E2, E3: so long somebody may still acknowledge under an epoch that was bumped before this is asked. */
   longestFenceMs(): Promise<number>
+  /** Of holding processes that live: when the first of their leases ends, and the last (unix ms, by the ledger's clock). */
+  leaseEnds(): Promise<{ readonly firstMs: number; readonly lastMs: number } | undefined>
   /** Holding processes: `live` have a lease; `unsettled` had one, and what they acknowledged last may not be in the ledger. */
   holding(): Promise<{ readonly live: number; readonly unsettled: number }>
   /** Lapsed processes whose lease ended before this moment (by the ledger's clock) left nothing behind: everything they reserved is in the ledger. */

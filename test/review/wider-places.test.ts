@@ -116,3 +116,27 @@ test('one place of several is lost: the item is built anew, and the ledger need 
   await untilSold(item, epoch)
   expect([...doors].toSorted()).toEqual(['item draining', 'item gate', 'neighbour gate'])
 }, 60_000)
+
+test('few pieces are not brought together while a process may have died: only when all have renewed their leases, or lapsed', async () => {
+  const { item } = await stage.fresh({ units: 16, shards: 2 })
+  const keeper = stage.keeper({ shards: createShards() })
+  await keeper.untilDoor(item, 'gate')
+  const living = await stage.nodes.lease('living', systemClock.now(), 'holding')
+  const dead = await stage.holdingNode('dead')
+  const renew = () => stage.nodes.renew(living.node, 'living', systemClock.now())
+  await stage.reserve(item, 1, 'ann')
+  await stage.worker('worker', item).work()
+  for (let i = 0; i < 3; i++) {
+    await keeper.round()
+    const lookedMs = systemClock.now()
+    await until('a moment has passed', () => systemClock.now() > lookedMs + 1)
+    await renew()
+  }
+  await keeper.idle()
+  expect(await stage.rights(item)).toMatchObject({ epoch: 1, door: 'gate' })
+  await dead.lapse()
+  await keeper.round()
+  await until('the item is taken for another epoch', async () => (await stage.rights(item)).epoch === 2)
+  await stage.nodes.confirm(living.node, 'living', [{ item, epoch: 2 }])
+  await keeper.untilDoor(item, 'gate')
+}, 60_000)

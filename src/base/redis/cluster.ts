@@ -6,7 +6,8 @@
  * (an item is fenced by the server it was built on, E1: on any other it is `stale`). ASK and TRYAGAIN: the slot is on its way and so are its
  * keys; nothing was done, and nothing is, until it has arrived. No second redirect. A slot that nobody has is a server that is away.
  *
- * A map is believed if it is as late as the one before (by the cluster's own epoch): a node that was cut off tells of old times.
+ * A map is believed if it is as late as the one before (by the cluster's own epoch) and of a node that calls the cluster whole: one that was
+ * cut off tells of old times. One that can't tell is not asked twice.
  * Bounded: nodes, connections, redirects.
  */
 
@@ -23,7 +24,8 @@ const NODES_MAX = 1_000
 const ASK_EVERY_MS = 2_000
 /** However many calls find the map old. */
 const ASK_AGAIN_MS = 50
-/** So long an older map is not believed. Then the cluster may have been made anew. */
+const ASK_ANOTHER_MS = 500
+/** So long an older map is not believed, nor one of a cluster that is down. Then it may have been made anew, or be down indeed. */
 const OLDER_MS_MAX = 10_000
 
 export function openCluster(seeds: readonly Address[], dealings: Dealings): RedisConnection {
@@ -45,8 +47,9 @@ class Cluster implements RedisConnection {
   readonly #kept: Promise<void>
   #nodes: readonly NodeAddress[] = []
   #owners: (string | undefined)[] | undefined
-  #believed = { epoch: 0, atMs: 0 }
+  #believed = { epoch: 0, atMs: Number.NEGATIVE_INFINITY }
   #turn = 0
+  #turnedMs = Number.NEGATIVE_INFINITY
   #wake = new AbortController()
 
   constructor(seeds: readonly Address[], dealings: Dealings) {
@@ -156,21 +159,32 @@ class Cluster implements RedisConnection {
       ])
       const epoch = Number(/cluster_current_epoch:(\d+)/.exec(String(info))?.[1] ?? 0)
       const map = readSlots(slots, hostOf(asked))
-      if (map.primaries.size > 0 && map.nodes.length <= NODES_MAX && this.#believe(epoch)) {
+      const down = String(info).includes('cluster_state:fail')
+      if (map.primaries.size > 0 && map.nodes.length <= NODES_MAX && this.#believe(epoch, down)) {
         this.#take(map)
         return true
       }
-      this.#scout.drop('another node may know more')
+      this.#askAnother('another node may know more')
     } catch (error) {
-      if (isOtherKind(error)) this.#scout.drop('this is no node of a cluster')
+      if (isOtherKind(error)) this.#askAnother('this is no node of a cluster')
       else if (!(error instanceof Fault)) throw error
+      // It has answered, and not what was asked for: it loads its files, or is busy with a script.
+      else if (this.#scout.isUp()) this.#askAnother('another node may be able to tell')
     }
     return false
   }
 
-  #believe(epoch: number): boolean {
+  /** Not more often than once in a while: when all of them are in trouble, nobody is helped by haste. */
+  #askAnother(why: string): void {
     const nowMs = this.#dealings.clock.elapsed()
-    if (epoch < this.#believed.epoch && nowMs - this.#believed.atMs < OLDER_MS_MAX) return false
+    if (nowMs - this.#turnedMs < ASK_ANOTHER_MS) return
+    this.#turnedMs = nowMs
+    this.#scout.drop(why)
+  }
+
+  #believe(epoch: number, down: boolean): boolean {
+    const nowMs = this.#dealings.clock.elapsed()
+    if ((down || epoch < this.#believed.epoch) && nowMs - this.#believed.atMs < OLDER_MS_MAX) return false
     this.#believed = { epoch, atMs: nowMs }
     return true
   }

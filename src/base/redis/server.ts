@@ -1,7 +1,8 @@
 /**
  * One Redis server that takes writes: scripts and single commands. With `replica` durability (E11) a script whose answer promises something
  * goes out together with `WAIT`, on one connection; everything else has a connection of its own then, so that nobody's look waits behind
- * a replica.
+ * a replica. A server does nothing else on a connection that waits, and a WAIT speaks for everything written there before it: so one is
+ * under way at a time, and whoever comes meanwhile shares the next. Never one of another connection: that would speak for nothing.
  *
  * States: as its links (down ⇄ up, closed at the end); held, while whoever watches over it says that no script may be run there.
  */
@@ -25,12 +26,22 @@ export interface Dealings {
 
 type Arguments = readonly (string | number)[]
 
+interface Waited {
+  /** The connection it was sent on. */
+  readonly on: number
+  /** Replicas that have what was written there before. */
+  readonly reached: number
+}
+
 export class Server implements Primary {
   readonly #dealings: Dealings
   readonly #main: Link
   readonly #beside: Link
   readonly #wait: string[]
   #held: string | undefined
+  /** The WAIT that is not sent yet. Never rejects. */
+  #nextWait: Promise<Waited> | undefined
+  #waiting: Promise<unknown> = Promise.resolve()
 
   constructor(dealings: Dealings, address: LinkOptions['address'], onUp?: LinkOptions['onUp']) {
     this.#dealings = dealings
@@ -67,9 +78,15 @@ export class Server implements Primary {
   async runDurably(script: Script, keys: readonly string[], args: Arguments): Promise<unknown> {
     const { durability, replicas } = this.#dealings
     if (durability !== 'replica') return this.run(script, keys, args)
-    const [reply, reached] = await this.#evaluate(this.#main, script, keys, args, this.#wait)
-    // Not a number: the server took no WAIT, because it stopped being the primary right behind the script.
-    if (!(Number(reached) >= replicas)) throw shortWaitFault(script.name, Number(reached) || 0, replicas)
+    let on = 0
+    let covered: Promise<Waited> | undefined
+    const [reply] = await this.#evaluate(this.#main, script, keys, args, () => {
+      on = this.#main.ups()
+      covered = this.#coveredByWait()
+    })
+    const waited = await covered
+    const reached = waited?.on === on ? waited.reached : 0
+    if (reached < replicas) throw shortWaitFault(script.name, reached, replicas)
     return reply
   }
 
@@ -88,15 +105,35 @@ export class Server implements Primary {
     await Promise.all([this.#main.close(), this.#beside.close()])
   }
 
-  /** Hands the text in on NOSCRIPT: nothing had happened. */
-  async #evaluate(link: Link, script: Script, keys: readonly string[], args: Arguments, ...then: string[][]) {
+  #coveredByWait(): Promise<Waited> {
+    this.#nextWait ??= this.#waiting.then(async () => {
+      this.#nextWait = undefined
+      const on = this.#main.ups()
+      // Whatever it says instead of a number (it stopped being the primary, say): nothing is known to be on a replica.
+      const told = this.#main.send('WAIT', [this.#wait]).then(
+        ([count]) => Number(count) || 0,
+        () => 0,
+      )
+      this.#waiting = told
+      return { on, reached: await told }
+    })
+    return this.#nextWait
+  }
+
+  /** Hands the text in on NOSCRIPT: nothing had happened. `written` is called in the same turn as each of the two is. */
+  async #evaluate(link: Link, script: Script, keys: readonly string[], args: Arguments, written?: () => void) {
     if (this.#held !== undefined) throw heldFault(script.name, this.#held)
     const tail = [String(keys.length), ...keys, ...args.map(String)]
+    const send = (...how: readonly string[]) => {
+      const replies = link.send(script.name, [[...how, ...tail]])
+      written?.()
+      return replies
+    }
     try {
-      return await link.send(script.name, [['EVALSHA', script.digest, ...tail], ...then])
+      return await send('EVALSHA', script.digest)
     } catch (error) {
       if (!isNoScript(error)) throw error
-      return link.send(script.name, [['EVAL', script.text, ...tail], ...then])
+      return send('EVAL', script.text)
     }
   }
 }

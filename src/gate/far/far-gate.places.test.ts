@@ -88,6 +88,25 @@ describe('the newest look at an item in several places', () => {
     expect(far.lookNow(ITEM)).toMatchObject({ left: 0 })
   })
 
+  test('nor are pieces that a move has taken between two messages: what else happened there only a look tells', () => {
+    const { clock, far } = setUp()
+    const none = { left: 0 }
+    far.seen(lookAt({}, none, { left: 2 }, none), clock.elapsed())
+    far.reserved(ONE, 1, 2, 1, ['a'])
+    expect(far.lookNow(ITEM)).toMatchObject({ left: 1 })
+    // Version 3 was a move that took the last piece; this reply of the place took nothing.
+    far.reserved(ONE, 1, 3, 0, [])
+    expect(far.lookNow(ITEM)).toBeUndefined()
+    far.seen(lookAt({}, none, { left: 0, version: 3, moveNo: 1, moved: -1 }, none), clock.elapsed())
+    expect(far.lookNow(ITEM)).toMatchObject({ left: 1 })
+    far.seen(
+      lookAt({}, { left: 1, version: 2, moveNo: 1, moved: 1 }, { left: 0, version: 3, moveNo: 1, moved: -1 }, none),
+      clock.elapsed(),
+    )
+    far.reserved(ZERO, 1, 3, 0, ['b'])
+    expect(far.lookNow(ITEM)).toMatchObject({ left: 0 })
+  })
+
   test('state and window are those of the look that was asked for last, whatever the versions', () => {
     const { clock, far } = setUp()
     far.seen(lookAt({ state: 'paused' }), clock.elapsed())

@@ -1,7 +1,8 @@
 /**
  * The places of one item in several, as one look: their sum, made when it is asked for and something was fed since. Shown only while every
- * place has a look of the same epoch, and as old as the oldest of them. State and window are those of the item's newest look: they are told
- * to all places alike, and have no version of their own.
+ * place has a look of the same epoch, and as old as the oldest of them; and "nothing left" only while no place may have given pieces to
+ * another that was not heard of yet. State and window are those of the item's newest look: they are told to all places alike, and have no
+ * version of their own.
  */
 
 import type { Look } from '../gate.ts'
@@ -55,6 +56,7 @@ export class FarGroup {
       if (look.places?.[0] !== undefined) moves.push(look.places[0])
     }
     left += movingIn(moves)
+    if (left === 0 && this.places.some(place => place.unexplained)) return undefined
     return { look: { item, epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo }, askedAtMs }
   }
 }

@@ -9,6 +9,8 @@ export class FarPlace {
   look: Look | undefined
   /** When the newest answer about it was asked for (monotonic, ms). */
   askedAtMs = Number.NEGATIVE_INFINITY
+  /** More has happened here since it was looked at than reservations: pieces may be on their way to another place. */
+  unexplained = false
 
   constructor(filter: BuyerFilter) {
     this.filter = filter
@@ -25,9 +27,13 @@ export class FarPlace {
     if (known === undefined || known.epoch < look.epoch) {
       this.look = look
       this.askedAtMs = askedAtMs
+      this.unexplained = false
     } else {
       const newer = look.version > known.version || (look.version === known.version && askedAtMs >= this.askedAtMs)
-      if (newer) this.look = look
+      if (newer) {
+        this.look = look
+        this.unexplained = false
+      }
       this.askedAtMs = Math.max(this.askedAtMs, askedAtMs)
     }
     this.filter.count(look.version, look.buyers, askedAtMs, nowMs)
@@ -37,6 +43,7 @@ export class FarPlace {
     this.filter.add(hashes, epoch, version)
     const known = this.look
     if (known === undefined || known.epoch !== epoch || known.version >= version) return
+    this.unexplained ||= version > known.version + (hashes.length > 0 ? 1 : 0)
     // What is not left any more is held; a change of the stock itself shows with the next look.
     this.look = { ...known, version, left, held: Math.max(0, known.held + known.left - left) }
   }

@@ -127,15 +127,15 @@ class RedisGate implements PlaceGate {
         away.push(...keys.map(key => itemOf.get(key)!))
         continue
       }
-      const [nowMs, ...found] = listOf(reply.value)
+      const [nowMs, clockMs, ...found] = listOf(reply.value)
       assert(found.length <= keys.length, `${keys.length} items looked for, ${found.length} found`)
-      clocks.push(wholeOf(nowMs))
+      clocks.push(wholeOf(clockMs))
+      this.#lastMs = Math.max(this.#lastMs, wholeOf(nowMs))
       for (const [j, key] of keys.entries())
         if (found[j]) looks.push(lookFrom(itemOf.get(key)!, found[j], wholeOf(nowMs)))
     }
-    this.#lastMs = Math.max(this.#lastMs, ...clocks)
-    if (groups.length === 1) return { nowMs: this.#lastMs, items: looks }
-    return { nowMs: this.#lastMs, behindMs: this.#lastMs - Math.min(...clocks), items: looks, away }
+    const shown = { nowMs: this.#lastMs, clockMs: Math.max(...clocks), items: looks }
+    return groups.length === 1 ? shown : { ...shown, behindMs: shown.clockMs - Math.min(...clocks), away }
   }
 
   async reserve(item: ItemId, epoch: Epoch, asks: readonly Ask[]): Promise<ReserveReply> {

@@ -1,6 +1,8 @@
 /**
  * What is left of each item over all its places, as far as this process knows: from its looks and from the replies it got. Older than
  * `freshMs` it is not known any more. Only says how much may be had elsewhere; what is really there, each place judges itself.
+ * A reply does not tell of moves: a place whose version has gone on by more than that reply explains may have given pieces away that are in
+ * no place now, and until it is looked at again it is not known either.
  */
 
 import type { Epoch, ItemId } from '../../domain/ids.ts'
@@ -12,9 +14,16 @@ interface Known {
   readonly places: Figures[]
 }
 
-type Figures = Pick<PlaceLook, 'version' | 'left' | 'moveNo' | 'moved'> & { askedAtMs: number }
+type Figures = Pick<PlaceLook, 'version' | 'left' | 'moveNo' | 'moved'> & { askedAtMs: number; unexplained: boolean }
 
-const UNKNOWN: Figures = { version: 0, left: 0, moveNo: 0, moved: 0, askedAtMs: Number.NEGATIVE_INFINITY }
+const UNKNOWN: Figures = {
+  version: 0,
+  left: 0,
+  moveNo: 0,
+  moved: 0,
+  askedAtMs: Number.NEGATIVE_INFINITY,
+  unexplained: true,
+}
 
 export class KnownStock {
   readonly #freshMs: number
@@ -32,7 +41,8 @@ export class KnownStock {
     for (const [i, { version, left, moveNo, moved }] of places.entries()) {
       const before = known?.places[i]
       if (known === undefined || before === undefined || before.version > version) continue
-      known.places[i] = { version, left, moveNo, moved, askedAtMs: Math.max(askedAtMs, before.askedAtMs) }
+      const lastAskedAtMs = Math.max(askedAtMs, before.askedAtMs)
+      known.places[i] = { version, left, moveNo, moved, askedAtMs: lastAskedAtMs, unexplained: false }
     }
   }
 
@@ -42,12 +52,15 @@ export class KnownStock {
     epoch: Epoch,
     of: number,
     shard: number,
-    now: { version: number; left: number; askedAtMs: number },
+    now: { version: number; left: number; askedAtMs: number; took: boolean },
   ): void {
     const known = this.#of(item, epoch, of)
     const before = known?.places[shard]
     if (known === undefined || before === undefined || before.version > now.version) return
-    known.places[shard] = { ...before, ...now, askedAtMs: Math.max(now.askedAtMs, before.askedAtMs) }
+    const { version, left, took } = now
+    const unexplained = before.unexplained || version > before.version + (took ? 1 : 0)
+    const askedAtMs = Math.max(now.askedAtMs, before.askedAtMs)
+    known.places[shard] = { ...before, version, left, askedAtMs, unexplained }
   }
 
   /** Pieces that are under way between two places count as left. */
@@ -64,7 +77,7 @@ export class KnownStock {
     for (const place of known.places) {
       version += place.version
       left += place.left
-      askedAtMs = Math.min(askedAtMs, place.askedAtMs)
+      askedAtMs = Math.min(askedAtMs, place.unexplained ? Number.NEGATIVE_INFINITY : place.askedAtMs)
     }
     return { version, left, fresh: nowMs - askedAtMs <= this.#freshMs }
   }

@@ -30,6 +30,19 @@ describe('several answers as one', () => {
     expect(merged(busy, busy)).toEqual(busy)
   })
 
+  test('of nothing that was asked for nothing was taken: a place that is stale speaks for all', () => {
+    const ofNothing = (...replies: readonly ReserveReply[]) =>
+      mergeReplies(
+        replies.map((reply, shard) => ({ shard, reply })),
+        [],
+      )
+    expect(ofNothing(decided('ok'), stale(3))).toEqual(stale(3))
+    expect(ofNothing(decided('ok'), stale(3), busy)).toEqual(busy)
+    expect(ofNothing(decided('ok'), busy)).toEqual(busy)
+    expect(ofNothing(decided('ok'), stale(3), unknown)).toEqual(unknown)
+    expect(ofNothing(decided('ok'), decided('ok'))).toMatchObject({ status: 'ok', answers: [] })
+  })
+
   test.each([
     ['ok', 'paused', 'paused'],
     ['paused', 'early', 'early'],

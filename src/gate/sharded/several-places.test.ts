@@ -113,6 +113,20 @@ describe('who waits and who is refused', () => {
     expect(codes(await gate.reserve(ITEM, 1, asks))).toEqual(['reserved'])
     expect(await look()).toMatchObject({ left: 0, held: 1, moving: 0 })
   })
+
+  test('nobody is refused by a place that was emptied by a move: whoever asks there first waits for the pieces too', async () => {
+    const { gate, look } = await setUp({ left: 3 })
+    for (const shard of [1, 2]) await gate.reserve(ITEM, 1, [ask(buyerOf(shard))])
+    await look()
+    expect(await gate.move(`${ITEM}#0`, 1, 1, -1)).toEqual({ status: 'done', taken: -1 })
+    const asks = [ask(buyerOf(0))]
+    expect(codes(await gate.reserve(ITEM, 1, asks))).toEqual(['wait'])
+    expect(codes(await gate.reserve(ITEM, 1, [ask(buyerOf(1, 'x'))]))).toEqual(['wait'])
+    expect(await gate.move(`${ITEM}#1`, 1, 1, 1)).toEqual({ status: 'done', taken: 1 })
+    expect(codes(await gate.reserve(ITEM, 1, [ask(buyerOf(1, 'x'))]))).toEqual(['reserved'])
+    await look()
+    expect(codes(await gate.reserve(ITEM, 1, asks))).toEqual(['not_enough'])
+  })
 })
 
 describe('one item', () => {

@@ -125,7 +125,8 @@ class ShardedGate implements Gate, GateBooks, Mover {
         const reply = await this.#gate.reserve(`${item}#${shard}`, epoch, mine)
         if ('answers' in reply) {
           const { version, left } = reply
-          this.#known.replied(item, epoch, count, shard, { version, left, askedAtMs })
+          const took = reply.answers.some(answer => answer.code === 'reserved')
+          this.#known.replied(item, epoch, count, shard, { version, left, askedAtMs, took })
         }
         return { shard, reply }
       }),

@@ -60,6 +60,11 @@ export function createNodes(database: Database, { leaseMs = LEASE_MS }: { readon
       assert(row !== undefined, 'longest_fence answered no row')
       return number(row, 'ms')
     },
+    async leaseEnds() {
+      const [row] = await database.run('lease_ends', [])
+      if (row === undefined || row.first_ms === null) return undefined
+      return { firstMs: number(row, 'first_ms'), lastMs: number(row, 'last_ms') }
+    },
     async holding() {
       const [row] = await database.run('holding_nodes', [])
       assert(row !== undefined, 'holding_nodes answered no row')

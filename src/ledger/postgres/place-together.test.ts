@@ -71,6 +71,47 @@ test('an item that another transaction has holds up nobody else, and is placed w
   for (const reply of await Promise.all(waiting)) expect(verdicts(reply)).toEqual(['placed'])
 })
 
+test('of one item, who came first is placed first, also when the first batch has to wait for the next call', async () => {
+  const [alone, under, ahead, short] = await itemsOnSale(4, 600)
+  const { ran, place } = counting()
+  const batch = (name: string, size: number) => Array.from({ length: size }, (_, i) => ledger.ask(`${name}-${i}`))
+  const replies = await Promise.all([
+    place(alone!.item, alone!.epoch, true, batch('alone', 1)),
+    place(under!.item, under!.epoch, true, batch('under way', 1)),
+    place(ahead!.item, ahead!.epoch, true, batch('ahead', 500)),
+    place(short!.item, short!.epoch, true, batch('first', 600)),
+    place(short!.item, short!.epoch, true, batch('second', 10)),
+  ])
+  expect(ran).toContain('place_together')
+  const kinds = replies.map(reply => [...new Set(verdicts(reply))])
+  expect(kinds).toEqual([['placed'], ['placed'], ['placed'], ['placed'], ['refused']])
+})
+
+test('a call that hangs holds up nobody who comes later', async () => {
+  const items = await itemsOnSale(6)
+  let nowMs = 0
+  const hanging = Promise.withResolvers<never>()
+  let hung = 0
+  const run: Database['run'] = (name, values) => {
+    if (name !== 'place_together' || hung > 0) return ledger.database.run(name, values)
+    hung += 1
+    return hanging.promise
+  }
+  const place = placeTogether({ run }, { ...systemClock, elapsed: () => nowMs })
+  const ask = (i: number) => place(items[i]!.item, items[i]!.epoch, false, [ledger.ask('ann')])
+  const first = ask(0)
+  const stuck = ask(1)
+  stuck.catch(() => {})
+  expect(hung).toBe(1)
+  const waiting = ask(2)
+  nowMs = 1_000
+  for (const reply of await Promise.all([first, ask(3), waiting, ask(4), ask(5)]))
+    expect(verdicts(reply)).toEqual(['placed'])
+  hanging.reject(new Error('the test is over'))
+  // It was to blame for nothing: alone it is placed.
+  expect(verdicts(await stuck)).toEqual(['placed'])
+})
+
 test('a name that the ledger can’t hold fails by itself', async () => {
   const items = await itemsOnSale(8)
   const { ran, place } = counting()

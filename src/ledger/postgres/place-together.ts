@@ -6,11 +6,12 @@
  * Guarantees: each batch is answered as `place` would have answered it. A call for many never waits for an item's lock; an item that
  * another transaction has is placed alone, so it holds up nobody. What the ledger can't even look at fails alone. A fault (away, or
  * nobody knows) is told to all of the call: each asks again with the same ids.
- * Bounded: one call for many at a time, with a bounded number of items and asks.
+ * A call that takes far too long (its connection hangs) does not stop the others: the next who come start another.
+ * Bounded: one call for many at a time, a few when some hang, each with a bounded number of items and asks.
  */
 
 import { assert } from '../../base/assert.ts'
-import { nextTurn } from '../../base/clock.ts'
+import { type Clock, nextTurn, systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Orders, PlaceAsk, PlaceReply } from '../orders.ts'
@@ -29,12 +30,16 @@ interface Batch {
 const ALONE_MAX = 1
 /** Whoever was answered may be back in a moment: so many turns of the event loop the next call waits for as many as the last had. */
 const TURNS_MAX = 4
+/** Longer than a call for many ever takes, and far shorter than a hanging connection is waited for. */
+const HANGS_MS = 500
+const CALLS_MAX = 4
 const ITEMS_MAX = 256
 const ASKS_MAX = 1_000
 
-export function placeTogether(database: Pick<Database, 'run'>): Orders['place'] {
+export function placeTogether(database: Pick<Database, 'run'>, clock: Clock = systemClock): Orders['place'] {
   let alone = 0
-  let together = false
+  let calls = 0
+  let calledMs = 0
   let waiting: Batch[] = []
 
   async function placeAlone(
@@ -64,9 +69,11 @@ export function placeTogether(database: Pick<Database, 'run'>): Orders['place'] 
     let asks = 0
     waiting = waiting.filter(batch => {
       const fits = some.length === 0 || (some.length < ITEMS_MAX && asks + batch.asks.length <= ASKS_MAX)
-      if (!fits || items.has(batch.item)) return true
-      some.push(batch)
+      const later = !fits || items.has(batch.item)
+      // Also when it has to wait: what came after it of the same item must not be placed before it.
       items.add(batch.item)
+      if (later) return true
+      some.push(batch)
       asks += batch.asks.length
       return false
     })
@@ -74,12 +81,13 @@ export function placeTogether(database: Pick<Database, 'run'>): Orders['place'] 
   }
 
   async function run(): Promise<void> {
-    together = true
+    calls += 1
     for (let some = gather(); some.length > 0; some = gather()) {
+      calledMs = clock.elapsed()
       await placeAll(some)
       for (let turns = 0; turns < TURNS_MAX && waiting.length < some.length; turns++) await new Promise<void>(nextTurn)
     }
-    together = false
+    calls -= 1
   }
 
   async function placeAll(batches: readonly Batch[]): Promise<void> {
@@ -107,11 +115,11 @@ export function placeTogether(database: Pick<Database, 'run'>): Orders['place'] 
   }
 
   return (item, epoch, acknowledged, asks) => {
-    const free = !together && waiting.length === 0 && alone < ALONE_MAX
+    const free = calls === 0 && waiting.length === 0 && alone < ALONE_MAX
     if (free || asks.length === 0) return placeAlone(item, epoch, acknowledged, asks)
     const batch: Batch = { item, epoch, acknowledged, asks, placed: Promise.withResolvers() }
     waiting.push(batch)
-    if (!together) void run()
+    if (calls === 0 || (calls < CALLS_MAX && clock.elapsed() - calledMs > HANGS_MS)) void run()
     return batch.placed.promise
   }
 }

@@ -1,4 +1,6 @@
--- followed_sales: what every process of a cluster keeps an eye on: sales whose warm-up has begun, until an hour after their end.
+-- followed_sales: what every process of a cluster keeps an eye on: sales whose warm-up has begun, until an hour after their end; and later
+--                 again for as long as a gate has to be told something: an order may run out, or be refunded, long after its sale, and
+--                 the gate it goes back to may have been lost since.
 -- In      nothing
 -- Out     a row per item, each with the sale's columns, this clock (now) and whether this is a standby; one row without a sale if there is none
 -- Keeps   one statement is one moment: doors, epochs and the clock belong together (E2)
@@ -8,6 +10,11 @@ SELECT clock.now, clock.standby,
        i.id, i.sku, i.name, i.image, i.price_minor, i.list_price_minor, i.currency, i.units, i.available, i.quantity_max, i.attempts_max,
        i.pay_within_ms, i.when_gate_down, i.home_door, i.shards, i.door, i.epoch, i.gate_epoch, i.gate_shards, i.change_no
 FROM clock LEFT JOIN (sales s JOIN items i ON i.sale = s.id)
-  ON s.state <> 'draft' AND s.closes_at > clock.now - interval '1 hour'
+  ON s.state <> 'draft' AND (s.closes_at > clock.now - interval '1 hour' OR s.id IN (
+       -- The first row from this item on, by the index: a plain EXISTS reads them all when a hundred thousand wait for another item.
+       SELECT ended.id FROM sales ended JOIN items j ON j.sale = ended.id
+       WHERE ended.closes_at <= statement_timestamp() - interval '1 hour' AND j.door IN ('gate', 'draining') AND (
+         (SELECT r.item FROM releases r WHERE r.item >= j.id ORDER BY r.item, r.order_id LIMIT 1) = j.id
+         OR EXISTS (SELECT 1 FROM stock_changes c WHERE c.item = j.id AND c.state <> 'done'))))
   AND s.opens_at - s.warm_before_ms * interval '1 millisecond' <= clock.now
 ORDER BY s.opens_at, s.id, i.position

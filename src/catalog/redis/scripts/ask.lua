@@ -5,6 +5,8 @@
 -- Keeps    one lease at a time for each number of changes; a copy of another number, or past its time, is not known; a lease alone lives no longer than it counts
 
 if #KEYS ~= 2 or #ARGV ~= 2 or ARGV[1] == '' or not isCount(ARGV[2]) then return bug('ask: wrong arguments') end
+throwOutUnless('hash', KEYS[1])
+throwOutUnless('string', KEYS[2])
 local now = nowMs()
 local changes = redis.call('GET', KEYS[2]) or '0'
 local copy = redis.call('HMGET', KEYS[1], 'at', 'fresh', 'of', 'text', 'since', 'under')

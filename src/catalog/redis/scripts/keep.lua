@@ -7,6 +7,8 @@
 if #KEYS ~= 2 or #ARGV ~= 4 or ARGV[1] == '' or ARGV[2] == '' or not (isCount(ARGV[3]) and isCount(ARGV[4])) then
   return bug('keep: wrong arguments')
 end
+throwOutUnless('hash', KEYS[1])
+throwOutUnless('string', KEYS[2])
 local held = redis.call('HMGET', KEYS[1], 'lease', 'since', 'under')
 local changes = redis.call('GET', KEYS[2]) or '0'
 if held[1] ~= ARGV[1] or held[3] ~= changes then return 0 end

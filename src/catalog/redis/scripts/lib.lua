@@ -26,3 +26,10 @@ local function within(now, since, ms)
   since, ms = tonumber(since or ''), tonumber(ms or '')
   return since ~= nil and ms ~= nil and now >= since and now - since < ms
 end
+
+-- What somebody else has put where a copy or the number should be is thrown out: it would be in everybody's way, and a copy is never
+-- the only one.
+local function throwOutUnless(kind, key)
+  local found = redis.call('TYPE', key).ok
+  if found ~= kind and found ~= 'none' then redis.call('UNLINK', key) end
+end

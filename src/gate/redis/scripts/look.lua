@@ -1,14 +1,15 @@
 -- look: what the gate knows of some items, and its clock.
 -- KEYS     gate of each item
 -- ARGV     clockOffsetMs
--- Returns  nowMs, then per item nothing (nobody may sell it here) or epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo;
+-- Returns  nowMs, the server's clock as it stands (nowMs never goes back for an item, this does), then per item nothing (nobody may sell it
+--          here) or epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo;
 --          of one of several places also when it was last short of pieces (unix ms; 0: not), how many were wanted, moveNo, what that move did
 -- Keeps    E1: an item built on another server or another history is left out
 
 if #ARGV ~= 1 or not isWhole(ARGV[1]) then return bug('look: wrong arguments') end
 local server = identity()
 local now = nowMs(tonumber(ARGV[1]))
-local reply = { now }
+local reply = { now, now }
 for i, gateKey in ipairs(KEYS) do
   local gate = readGate(gateKey)
   if selling(gate, nil, server) then
@@ -22,9 +23,9 @@ for i, gateKey in ipairs(KEYS) do
         shown[9 + j] = tonumber(value or 0)
       end
     end
-    reply[i + 1] = shown
+    reply[i + 2] = shown
   else
-    reply[i + 1] = false
+    reply[i + 2] = false
   end
 end
 reply[1] = now

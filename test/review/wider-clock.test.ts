@@ -1,0 +1,82 @@
+/** A clock that was wrong for a moment and is right again must not keep an item off sale: "set the clocks right; it goes on by itself". */
+
+import { afterEach, expect, test } from 'bun:test'
+import { systemClock } from '../../src/base/clock.ts'
+import { connect } from '../../src/base/redis/connection.fixture.ts'
+import { createClockWatch } from '../../src/flows/clock-watch.ts'
+import { standing } from '../../src/flows/on-sale.ts'
+import { takeOrder } from '../../src/flows/take-order.ts'
+import { createFaultyGate } from '../../src/gate/faulty-gate.ts'
+import { createRedisGate } from '../../src/gate/redis/redis-gate.ts'
+import { openCluster } from '../harness/cluster-edge.ts'
+import { startTestLedger } from '../harness/money-ledger.ts'
+import { Playground } from '../harness/playground.ts'
+import { startRedis } from '../harness/redis.ts'
+
+const HOUR_MS = 3_600_000
+const ITEM = '77'
+
+const playground = new Playground()
+afterEach(() => playground.undo())
+
+test('a gate whose clock was an hour ahead for a moment sells again when it is set right, in every process', async () => {
+  const server = await startRedis(playground)
+  const connection = await connect(playground, server.url)
+  const off = { ms: 0 }
+  const gate = createRedisGate({ connection, clockOffsetMs: () => off.ms })
+  const nowMs = systemClock.now()
+  await gate.load(ITEM, 1, [])
+  const terms = { left: 5, held: 0, buyers: 0, attemptsMax: 3, changeNo: 0, state: 'open' } as const
+  await gate.activate(ITEM, 1, { ...terms, opensAtMs: nowMs - HOUR_MS, closesAtMs: nowMs + 9 * HOUR_MS })
+
+  // As the look loop does it.
+  async function skewedMs(by = gate): Promise<number | undefined> {
+    const clocks = createClockWatch()
+    const sentAtMs = systemClock.elapsed()
+    const reply = await by.look([ITEM])
+    const answeredAtMs = systemClock.elapsed()
+    clocks.gate(reply.clockMs ?? reply.nowMs, sentAtMs, answeredAtMs, reply.behindMs)
+    clocks.ledger(systemClock.now(), sentAtMs, systemClock.elapsed())
+    return clocks.skewedMs(systemClock.elapsed())
+  }
+
+  expect(await skewedMs()).toBeUndefined()
+  off.ms = HOUR_MS
+  expect(await skewedMs()).toBeGreaterThan(HOUR_MS - 2_000)
+  // Somebody was judged by it before it was noticed.
+  expect((await gate.reserve(ITEM, 1, [])).status).toBe('ok')
+  off.ms = 0
+  expect(await skewedMs(), 'the process that saw it').toBeUndefined()
+  expect(await skewedMs(createRedisGate({ connection })), 'a process that starts afterwards').toBeUndefined()
+  // The window is judged by a clock that does not go back all the same.
+  expect((await gate.look([ITEM])).nowMs).toBeGreaterThan(nowMs + HOUR_MS - 2_000)
+})
+
+test('an edge that saw the wrong clock calls nothing over by it: set right, it sells', async () => {
+  const ledger = await startTestLedger()
+  playground.onUndo(() => ledger.stop())
+  const cluster = openCluster(ledger)
+  const { item } = await cluster.onSale()
+  const off = { ms: 9_000 * HOUR_MS }
+  let lastMs = 0
+  const edge = cluster.edge({
+    gate: real => ({
+      ...createFaultyGate(real, () => undefined),
+      look: async items => {
+        const reply = await real.look(items)
+        const clockMs = reply.nowMs + off.ms
+        // It never goes back, as the contract says.
+        lastMs = Math.max(lastMs, clockMs)
+        return { ...reply, nowMs: lastMs, clockMs }
+      },
+    }),
+  })
+  await edge.round()
+  expect(standing(edge.far, edge.onShelf(item))?.kind).toBe('busy')
+  off.ms = 0
+  await edge.round()
+  expect(standing(edge.far, edge.onShelf(item))).toBeUndefined()
+  expect((await takeOrder(edge.take, edge.onShelf(item), { buyer: 'ann', attempt: 1, quantity: 1 })).kind).toBe(
+    'reserved',
+  )
+}, 60_000)

@@ -1,0 +1,105 @@
+/** E11 must not make items wait for each other: what one WAIT has seen on the replicas is there for all that was written before it. */
+
+import { afterEach, expect, test } from 'bun:test'
+import { createHash } from 'node:crypto'
+import { createServer, connect as open, type Socket } from 'node:net'
+import { systemClock } from '../../src/base/clock.ts'
+import { Fault } from '../../src/base/fault.ts'
+import { connect } from '../../src/base/redis/connection.fixture.ts'
+import { Playground } from '../harness/playground.ts'
+import { startRedis, startReplica } from '../harness/redis.ts'
+import { until } from '../harness/until.ts'
+
+const ITEMS = 300
+/** One way: a replica in another town. */
+const FAR_MS = 5
+const SOON_MS = 30_000
+
+const text = "#!lua\nreturn redis.call('INCR', KEYS[1])"
+const count = { name: 'count', text, digest: createHash('sha1').update(text).digest('hex') }
+
+const playground = new Playground()
+afterEach(() => playground.undo())
+
+/** A road on which everything takes a while, and nothing is lost. */
+async function longRoad(to: number): Promise<number> {
+  const sockets = new Set<Socket>()
+  const server = createServer(from => {
+    const there = open(to, '127.0.0.1')
+    for (const [one, other] of [
+      [from, there],
+      [there, from],
+    ] as const) {
+      sockets.add(one)
+      one.on('data', chunk => void systemClock.sleep(FAR_MS).then(() => other.write(chunk)))
+      one.on('error', () => {})
+      one.on('close', () => other.destroy())
+    }
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  playground.onUndo(async () => {
+    for (const socket of sockets) socket.destroy()
+    await new Promise<void>(resolve => server.close(() => resolve()))
+  })
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no road')
+  return address.port
+}
+
+test('300 items on one server with a replica 10 ms away: all are answered, none waits for the replica 300 times', async () => {
+  const primary = await startRedis(playground, { config: ['appendfsync everysec'] })
+  const far = await startRedis(playground, { config: ['appendfsync everysec'] })
+  await far.command('REPLICAOF', '127.0.0.1', String(await longRoad(primary.port)))
+  await until('a replica', async () => (await primary.info('connected_slaves')) === '1', SOON_MS)
+  await until('it follows', async () => (await far.info('master_link_status')) === 'up', SOON_MS)
+  const connection = await connect(playground, primary.url, { durability: 'replica', replicas: 1 })
+  const begunMs = systemClock.elapsed()
+  for (let round = 1; round <= 3; round++) {
+    const told = await Promise.all(
+      Array.from({ length: ITEMS }, (_, i) =>
+        connection.runDurably(count, [`item ${i}`], []).catch((error: unknown) => String(error)),
+      ),
+    )
+    expect(new Set(told.map(String))).toEqual(new Set([String(round)]))
+  }
+  const tookMs = systemClock.elapsed() - begunMs
+  console.log(`  3 × ${ITEMS} in ${Math.round(tookMs)} ms; one after the other it is ${3 * ITEMS * 2 * FAR_MS} ms`)
+  // Each on its own, 300 waits are three seconds and more, and the connection gives up after two.
+  expect(tookMs).toBeLessThan(ITEMS * 2 * FAR_MS)
+}, 60_000)
+
+test('what is acknowledged is on the replica, however many share a WAIT, and whatever becomes of connection and replica', async () => {
+  const primary = await startRedis(playground, { config: ['appendfsync everysec'] })
+  const replica = await startReplica(playground, primary, { config: ['appendfsync everysec'] })
+  const connection = await connect(playground, primary.url, { timeoutMs: 400, durability: 'replica', replicas: 1 })
+  let done = 0
+  let unknown = 0
+  const more = async (n: number) => {
+    try {
+      await connection.runDurably(count, [`n${n}`], [])
+      done += 1
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      if (error.outcomeUnknown) unknown += 1
+    }
+  }
+  const rounds = async (times: number) => {
+    for (let i = 0; i < times; i++) {
+      await Promise.all(Array.from({ length: 20 }, (_, n) => more(n)))
+      if (i % 5 === 4) await primary.command('CLIENT', 'KILL', 'TYPE', 'normal')
+      if (i % 5 === 4) await until('a connection', () => connection.connected(), SOON_MS)
+    }
+  }
+  await rounds(20)
+  expect(done).toBeGreaterThan(0)
+  // From here on nothing reaches it: nothing is acknowledged, though every other word of the server comes as before.
+  process.kill(replica.pid, 'SIGSTOP')
+  const before = done
+  await rounds(5)
+  expect(done).toBe(before)
+  expect(unknown).toBeGreaterThan(0)
+  await primary.kill()
+  process.kill(replica.pid, 'SIGCONT')
+  const there = await Promise.all(Array.from({ length: 20 }, (_, n) => replica.command('GET', `n${n}`)))
+  expect(there.reduce<number>((sum, value) => sum + Number(value), 0)).toBeGreaterThanOrEqual(done)
+}, 60_000)
