@@ -1,6 +1,6 @@
 /**
- * `npm run cluster`: a whole small cluster on this machine, to look at, to rehearse against and to break. PostgreSQL, Redis, edges, workers,
- * keepers, nginx in front; what dies is started again, as a service manager would. Ctrl-C stops all of it and leaves the data.
+ * `npm run cluster`: a whole small cluster on this machine, to look at, to rehearse against and to break. PostgreSQL, Redis (one, or a Redis
+ * Cluster), edges, workers, keepers, nginx in front; what dies is started again, as a service manager would. Ctrl-C stops all of it and leaves the data.
  */
 
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,15 +12,19 @@ import { freePorts } from './free-ports.ts'
 import { writeNginxFiles } from './nginx-site.ts'
 import { nginxPart, redisPart, stampedePart } from './parts.ts'
 import { startPostgres } from './postgres.ts'
+import { startRedisCluster } from './redis-cluster.ts'
 import { type Part, Supervisor } from './supervisor.ts'
 
 const ROLES = ['edge', 'worker', 'keeper'] as const
-const USAGE = 'npm run cluster -- [--port 8080] [--edges 2] [--workers 2] [--keepers 2] [--data ./data/cluster]'
+const USAGE =
+  'npm run cluster -- [--port 8080] [--edges 2] [--workers 2] [--keepers 2] [--redis one|cluster] [--data ./data/cluster]'
+const REDIS_KINDS = ['one', 'cluster'] as const
 const COUNT_MAX = 16
 
 interface Wishes {
   readonly port: number
   readonly counts: Readonly<Record<(typeof ROLES)[number], number>>
+  readonly redis: (typeof REDIS_KINDS)[number]
   readonly data: string
 }
 
@@ -31,6 +35,7 @@ function readWishes(): Wishes {
       edges: { type: 'string', default: '2' },
       workers: { type: 'string', default: '2' },
       keepers: { type: 'string', default: '2' },
+      redis: { type: 'string', default: 'one' },
       data: { type: 'string', default: './data/cluster' },
     },
   })
@@ -42,8 +47,11 @@ function readWishes(): Wishes {
   }
   const port = Number(values.port)
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error('--port must lie between 0 and 65535')
+  const redis = REDIS_KINDS.find(kind => kind === values.redis)
+  if (redis === undefined) throw new Error(`--redis: "${values.redis}" is none of ${REDIS_KINDS.join(', ')}`)
   return {
     port,
+    redis,
     counts: { edge: count('edges'), worker: count('workers'), keeper: count('keepers') },
     data: resolve(values.data),
   }
@@ -58,7 +66,7 @@ async function main(): Promise<void> {
 
   const secret = () => Buffer.from(systemRandom.bytes(24)).toString('base64url')
   const [adminToken, buyerSecret, ticketSecret] = [secret(), secret(), secret()]
-  const [redisPort = 0, chosenPort = 0, ...edgePorts] = await freePorts(2 + counts.edge)
+  const [chosenPort = 0, ...edgePorts] = await freePorts(1 + counts.edge)
   const port = wishes.port === 0 ? chosenPort : wishes.port
   const url = `http://127.0.0.1:${port}`
 
@@ -66,7 +74,6 @@ async function main(): Promise<void> {
   const postgres = await startPostgres(join(data, 'ledger'))
   const env = {
     DATABASE_URL: postgres.url,
-    REDIS_URL: `redis://127.0.0.1:${redisPort}/0`,
     ADMIN_TOKEN: adminToken,
     TICKET_KEYS: `cluster:${ticketSecret}`,
     BUYER_JWT_SECRET: buyerSecret,
@@ -83,13 +90,17 @@ async function main(): Promise<void> {
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
   try {
-    await supervisor.start(redisPart(join(data, 'redis'), redisPort))
+    const redis =
+      wishes.redis === 'one'
+        ? await startRedis(supervisor, join(data, 'redis'))
+        : await startRedisCluster(supervisor, join(data, 'redis-cluster'), stop.signal)
     for (const role of [...ROLES].reverse()) {
       const members = Array.from({ length: counts[role] }, (_, i) => {
         const listen = role === 'edge' ? (edgePorts[i] ?? 0) : 0
         const demo = role === 'keeper' ? 'on' : 'off'
-        const own = { ...env, DEMO: demo, DATA_DIR: join(data, `${role}-${i + 1}`), PORT: String(listen), ROLES: role }
-        return stampedePart(`${role}-${i + 1}`, role, own)
+        const name = `${role}-${i + 1}`
+        const own = { DEMO: demo, DATA_DIR: join(data, name), PORT: String(listen), ROLES: role }
+        return stampedePart(name, role, { ...env, ...redis, ...own })
       })
       // The first keeper brings the ledger's tables up to date; the others find it done.
       for (const member of members) await supervisor.start(member)
@@ -98,7 +109,9 @@ async function main(): Promise<void> {
     say('')
     say(`the cluster is on ${url}      operations: ${url}/ops`)
     say(`its parts, and the operator token, are in ${file}`)
-    say('rehearse against it:   npm run stampede -- rehearse --fault redis')
+    say(
+      `rehearse against it:   npm run stampede -- rehearse --fault redis${wishes.redis === 'one' ? '' : ' --shards 8'}`,
+    )
     say('Ctrl-C stops it.')
     await new Promise<void>(resolveStop => stop.signal.addEventListener('abort', () => resolveStop(), { once: true }))
     say('stopping …')
@@ -107,6 +120,13 @@ async function main(): Promise<void> {
     await postgres.stop()
     rmSync(file, { force: true })
   }
+}
+
+/** Every write on its disk before it is answered: what one Redis alone can promise. */
+async function startRedis(supervisor: Supervisor, dir: string) {
+  const [port = 0] = await freePorts(1)
+  await supervisor.start(redisPart('redis', dir, port, ['appendfsync always']))
+  return { REDIS_URL: `redis://127.0.0.1:${port}/0` }
 }
 
 /** Whole or not at all: somebody may be reading it. */

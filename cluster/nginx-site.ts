@@ -28,7 +28,8 @@ http {
   map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
   upstream edges {
 ${edges}
-    keepalive 512;
+    # As many as a large rehearsal has at once: what is not kept is opened anew for the next click, faster than an edge takes it in.
+    keepalive 4096;
     # Shorter than the edges' own idle time: nothing is sent into a connection that is just being closed.
     keepalive_timeout 20s;
     keepalive_requests 1000000;

@@ -8,15 +8,17 @@ import type { PartPlan } from './supervisor.ts'
 const MAIN = resolve(import.meta.dirname, '../src/main.ts')
 const READY = /^stampede (ready|stands by) on /m
 
-export function redisPart(dir: string, port: number): PartPlan {
+/** Lines of a redis.conf, for every Redis there is. */
+const REDIS_CONFIG = ['appendonly yes', 'save ""', 'maxmemory-policy noeviction', 'bind 127.0.0.1']
+
+export function redisPart(name: string, dir: string, port: number, config: readonly string[]): PartPlan {
   mkdirSync(dir, { recursive: true })
-  const settings = ['appendonly yes', 'appendfsync always', 'save ""', 'maxmemory-policy noeviction', 'bind 127.0.0.1']
-  const args = settings.flatMap(line => {
-    const [name = '', ...value] = line.split(' ')
-    return [`--${name}`, value.join(' ').replaceAll('"', '')]
+  const args = [...REDIS_CONFIG, ...config].flatMap(line => {
+    const [setting = '', ...value] = line.split(' ')
+    return [`--${setting}`, value.join(' ').replaceAll('"', '')]
   })
   return {
-    name: 'redis',
+    name,
     role: 'redis',
     command: ['/usr/bin/redis-server', '--dir', dir, '--port', String(port), ...args],
     env: {},

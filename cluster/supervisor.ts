@@ -16,7 +16,13 @@ export interface PartPlan {
   readonly env: Readonly<Record<string, string>>
   /** Asked again and again with all that the part has printed. */
   readonly ready: (output: string) => Promise<boolean>
+  /** How long it stays away when it has died; a second and a half where nothing else is said. */
+  readonly startAgainAfterMs?: number
+  /** Of a node of a Redis Cluster: what it serves at this moment, first and last slot. */
+  readonly slots?: () => readonly SlotRange[]
 }
+
+type SlotRange = readonly [from: number, to: number]
 
 /** As others may know it. A pid alone is not a name: with its start time it is. */
 export interface Part {
@@ -24,6 +30,7 @@ export interface Part {
   readonly role: PartRole
   readonly pid: number
   readonly startTicks: string
+  readonly slots?: readonly SlotRange[]
 }
 
 interface Running {
@@ -110,7 +117,7 @@ export class Supervisor {
     const { plan } = running
     if (this.#stopping || this.#running.get(plan.name) !== running) return
     this.#say(`${plan.name} ended (${how}); starting it again`)
-    await systemClock.sleep(START_AGAIN_AFTER_MS)
+    await systemClock.sleep(plan.startAgainAfterMs ?? START_AGAIN_AFTER_MS)
     if (this.#stopping) return
     const next = this.#spawn(plan)
     await this.#ready(next).then(
@@ -132,10 +139,11 @@ export class Supervisor {
 
   #parts(): Part[] {
     const own = [...this.#running.values()].map(({ plan, child }) => ({ ...plan, pid: child.pid }))
-    const others = this.#others.map(({ name, role, pid }) => ({ name, role, pid: pid() }))
-    return [...others, ...own].flatMap(({ name, role, pid }) => {
+    const others = this.#others.map(({ name, role, pid }) => ({ name, role, pid: pid(), slots: undefined }))
+    return [...others, ...own].flatMap(({ name, role, pid, slots }) => {
       const startTicks = pid === undefined ? undefined : startTicksOf(pid)
-      return pid === undefined || startTicks === undefined ? [] : [{ name, role, pid, startTicks }]
+      if (pid === undefined || startTicks === undefined) return []
+      return [{ name, role, pid, startTicks, ...(slots !== undefined && { slots: slots() }) }]
     })
   }
 }

@@ -83,8 +83,15 @@ function drawBuyers(seed: number, items: readonly StormItem[]): Buyer[] {
   })
 }
 
-/** `shards`: each item in so many places, and ten times the units, so that there is something to spread. */
-export function stormCases(start: (playground: Playground) => Promise<StormPlace>, shards = 1): void {
+/**
+ * @param shards each item in so many places, and ten times the units, so that there is something to spread
+ * @param opensInMs time for everybody to get a ticket
+ */
+export function stormCases(
+  start: (playground: Playground) => Promise<StormPlace>,
+  shards = 1,
+  opensInMs = shards === 1 ? OPENS_IN_MS : SPREAD_OPENS_IN_MS,
+): void {
   const playground = new Playground()
   afterEach(() => playground.undo())
   const spread = <T extends StormItem>(item: T) => (shards === 1 ? item : { ...item, shards, units: item.units * 10 })
@@ -99,7 +106,7 @@ export function stormCases(start: (playground: Playground) => Promise<StormPlace
       const begunMs = systemClock.elapsed()
       const place = await start(playground)
       const shop = new Shop(() => place.url())
-      const sale = await shop.openSale(shards === 1 ? OPENS_IN_MS : SPREAD_OPENS_IN_MS, items)
+      const sale = await shop.openSale(opensInMs, items)
       const buyers = drawBuyers(seed, items)
 
       const tickets = await atMost(SOCKETS, buyers, async buyer => {
@@ -148,7 +155,7 @@ export function stormCases(start: (playground: Playground) => Promise<StormPlace
       expect(facts.items.map(item => item.available)).toEqual(items.map(() => 0))
       expect((await shop.audit(sale.id)).every(line => line.consistent)).toBe(true)
     },
-    shards === 1 ? 60_000 : 180_000,
+    opensInMs === OPENS_IN_MS ? 60_000 : 180_000,
   )
 
   test(
@@ -186,7 +193,7 @@ export function stormCases(start: (playground: Playground) => Promise<StormPlace
         'it sold out',
       ).toBe(true)
     },
-    shards === 1 ? 60_000 : 180_000,
+    opensInMs === OPENS_IN_MS ? 60_000 : 180_000,
   )
 }
 

@@ -13,6 +13,10 @@ import { serve } from '../app/lifecycle.ts'
 import { systemClock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import { systemRandom } from '../base/random.ts'
+import { slotOf } from '../base/redis/slots.ts'
+import { SHARDS_MAX } from '../domain/item.ts'
+import { shardsFor } from '../domain/shards.ts'
+import { placesOf } from '../gate/places.ts'
 import { type Cluster, readClusterFile } from '../rehearsal/cluster-file.ts'
 import type { FaultPlan } from '../rehearsal/mid-run-fault.ts'
 import { DEFAULT_MIX, parseMix } from '../rehearsal/mix.ts'
@@ -30,6 +34,7 @@ import { print, printJson } from './table.ts'
 interface Options {
   readonly buyers?: number
   readonly units: number
+  readonly shards: number
   readonly within: string
   readonly shape: string
   readonly rate?: number
@@ -64,6 +69,12 @@ export function addRehearse(program: Command): void {
     )
     .option('--buyers <n>', `how many (default: ${BUYERS}, or as many as --replay has)`, wholeNumber('--buyers'))
     .option('--units <n>', 'units on sale', wholeNumber('--units'), 1000)
+    .option(
+      '--shards <n>',
+      'places of the gate that the units are spread over, in a cluster',
+      wholeNumber('--shards'),
+      1,
+    )
     .option('--within <time>', 'the time in which all of them click: 500ms, 1s, 2m', '1s')
     .option('--shape <shape>', 'spike at the opening, ramp, or poisson (with --rate)', 'spike')
     .option('--rate <n>', 'clicks a second on average, as a Poisson stream', wholeNumber('--rate'))
@@ -160,7 +171,8 @@ function readFault(options: Options): FaultPlan | undefined {
   const path = options.cluster ?? CLUSTER_FILE
   // Better to say so before the first buyer than in the middle.
   orUsage('--fault', () => chooseVictim(path, role))
-  return { role, strike: () => killVictim(path, role) }
+  const places = (item: string) => placesOf(item, shardsFor(options.units, options.shards))
+  return { role, strike: item => killVictim(path, role, places(item).map(slotOf)) }
 }
 
 function orUsage<T>(option: string, fn: () => T): T {
@@ -176,6 +188,7 @@ function read(options: Options): Omit<RehearsalOptions, 'place' | 'kind' | 'faul
   const buyers = options.buyers ?? (shape.kind === 'replay' ? shape.offsetsMs.length : BUYERS)
   between('--buyers', buyers, 1, BUYERS_MAX)
   between('--units', options.units, 1, BUYERS_MAX)
+  between('--shards', options.shards, 1, SHARDS_MAX)
   const fitting = Math.min(
     CONNECTIONS_MAX,
     buyers,
@@ -186,7 +199,7 @@ function read(options: Options): Omit<RehearsalOptions, 'place' | 'kind' | 'faul
   const seed = options.seed ?? Math.floor(systemRandom.next() * 2 ** 31)
   try {
     const mix = options.mix === undefined ? DEFAULT_MIX : parseMix(options.mix)
-    return { buyers, units: options.units, shape, mix, seed, connections }
+    return { buyers, units: options.units, shards: options.shards, shape, mix, seed, connections }
   } catch (error) {
     throw new ConfigError(`--mix: ${error instanceof Error ? error.message : error}`)
   }

@@ -14,6 +14,11 @@ const partSchema = z
     pid: z.int().min(2),
     /** Clock ticks from boot to the start of the process: with the pid, its name. */
     startTicks: z.string().regex(/^[0-9]{1,20}$/),
+    /** Of a node of a Redis Cluster: first and last of the slots it serves; a replica serves none. */
+    slots: z
+      .array(z.tuple([z.int().min(0), z.int().min(0)]).readonly())
+      .readonly()
+      .optional(),
   })
   .readonly()
 

@@ -16,13 +16,23 @@ function stage(soldPerMs: number, over = new AbortController().signal) {
     },
   }
   const told = () => Math.max(0, Math.floor((atMs - OPEN_MS) * soldPerMs))
-  return { clock, openMs: OPEN_MS, units: 100, lastArrivalMs: 1_000, told, over }
+  return { clock, openMs: OPEN_MS, item: '7', units: 100, lastArrivalMs: 1_000, told, over }
 }
 const plan = { role: 'worker', strike: () => VICTIM } as const
 
 test('strikes when half of the units are told sold, or half of the clicks’ time has passed', async () => {
   expect(await strikeMidway(plan, stage(1))).toEqual({ role: 'worker', part: 'worker-1', atMs: 50, missed: null })
   expect(await strikeMidway(plan, stage(0))).toMatchObject({ part: 'worker-1', atMs: 500 })
+})
+
+test('whoever strikes is told what is sold', async () => {
+  const items: string[] = []
+  const strike = (item: string) => {
+    items.push(item)
+    return VICTIM
+  }
+  await strikeMidway({ role: 'worker', strike }, stage(1))
+  expect(items).toEqual(['7'])
 })
 
 test('a strike that fails or never comes is said', async () => {

@@ -7,14 +7,15 @@ import type { FaultRole } from './victim.ts'
 
 export interface FaultPlan {
   readonly role: FaultRole
-  /** Kills the part and says which it was; a plain error when it can't. */
-  readonly strike: () => ClusterPart
+  /** Kills the part and says which it was; a plain error when it can't. What is sold decides where several would do. */
+  readonly strike: (item: string) => ClusterPart
 }
 
 interface Midway {
   readonly clock: Clock
   /** The opening, on the clock's `elapsed`. */
   readonly openMs: number
+  readonly item: string
   readonly units: number
   readonly lastArrivalMs: number
   /** How many have been told of an order. */
@@ -26,14 +27,14 @@ interface Midway {
 const LOOK_MS = 1
 
 export async function strikeMidway(plan: FaultPlan, midway: Midway): Promise<NonNullable<Rehearsal['fault']>> {
-  const { clock, openMs, units, lastArrivalMs, told, over } = midway
+  const { clock, openMs, item, units, lastArrivalMs, told, over } = midway
   const nowMs = () => clock.elapsed() - openMs
   while (told() * 2 < units && nowMs() * 2 < lastArrivalMs) {
     if (over.aborted) return { role: plan.role, part: null, atMs: null, missed: 'the run ended before its moment came' }
     await clock.sleep(LOOK_MS, over)
   }
   try {
-    const { name } = plan.strike()
+    const { name } = plan.strike(item)
     return { role: plan.role, part: name, atMs: Math.round(nowMs()), missed: null }
   } catch (error) {
     return { role: plan.role, part: null, atMs: null, missed: error instanceof Error ? error.message : String(error) }

@@ -1,6 +1,7 @@
 /**
  * How long buyers and the operator keep asking before they give up. A server that nobody hurts gets the patience of an ordinary evening.
- * Where a part is killed on purpose, they wait as long as a recovery may take: a fence, a drain up to a lapsed lease, a restart.
+ * Where a part is killed on purpose, they wait as long as a recovery may take: a fence, a drain up to a lapsed lease, a restart. Sharded
+ * stock comes together in one place at its end, which is a rebuild that nobody asked for: the books agree only after it.
  */
 
 export interface Patience {
@@ -32,6 +33,8 @@ export const CALM: Patience = {
   proxyMayLose: false,
   comeBackRounds: 5,
 }
+
+export const SPREAD: Patience = { ...CALM, quietMsMax: 60_000 }
 
 export const HURT: Patience = {
   clicksMax: 120,

@@ -9,6 +9,8 @@ import type { Place } from './stage.ts'
 export interface RehearsalOptions {
   readonly buyers: number
   readonly units: number
+  /** Over so many places of the gate they are spread, where it has several. */
+  readonly shards: number
   readonly shape: Shape
   readonly mix: Mix
   readonly seed: number

@@ -8,13 +8,14 @@ import { availableParallelism, cpus } from 'node:os'
 import { type Clock, toRfc3339 } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import { seededRandom } from '../base/random.ts'
+import { shardsFor } from '../domain/shards.ts'
 import type { Target } from './client/connection.ts'
 import { Pool } from './client/pool.ts'
 import { Crowd, STIR_MS } from './crowd.ts'
 import { type Books, gatherFacts } from './facts.ts'
 import { describeFault, strikeMidway } from './mid-run-fault.ts'
 import { checkOpenFiles } from './open-files.ts'
-import { CALM, HURT, type Patience } from './patience.ts'
+import { CALM, HURT, type Patience, SPREAD } from './patience.ts'
 import { untilQuiet } from './quiet.ts'
 import type { RehearsalOptions } from './rehearsal-options.ts'
 import { createRequests } from './requests.ts'
@@ -51,6 +52,7 @@ interface RehearseParts {
 const OPENING_MS_MIN = 2_000
 const OPENING_MS_FIRST = 3_500
 const TICKETS_PER_MS = 8
+const BUYERS_PER_WAITED_MS = 20
 const WATCH_MS = 100
 const COME_BACK_PER_UNIT = 3
 const BOT_CONNECTIONS_MAX = 50
@@ -61,14 +63,15 @@ export async function rehearse(options: RehearsalOptions, parts: RehearseParts):
   const { place } = options
   const bots = Math.min(BOT_CONNECTIONS_MAX, Math.ceil(options.buyers * options.mix.bots))
   checkOpenFiles(options.connections + bots)
-  const patience = options.fault === undefined ? CALM : HURT
+  const patience = options.fault !== undefined ? HURT : options.shards > 1 ? SPREAD : CALM
   const stage = createStage(place, clock)
   const audience = createStage(place, clock, patience.operatorMsMax)
   const { serverMsAtZero } = await stage.meet()
   const serverNow = () => clock.elapsed() + serverMsAtZero
   const startedAt = toRfc3339(serverNow())
   const random = seededRandom(options.seed)
-  const notes: string[] = []
+  const notes = shardsNote(options)
+  for (const note of notes) parts.say(note)
   const tally = new Tally(-STIR_MS)
   let partial: string | null = null
   let crowd: Crowd | undefined
@@ -96,7 +99,8 @@ export async function rehearse(options: RehearsalOptions, parts: RehearseParts):
   const over = new AbortController()
   const target = targetOf(place.url, notes)
   const pools: Pool[] = []
-  const sale = await stage.prepare(options.units, serverNow() + OPENING_MS_FIRST + options.buyers / TICKETS_PER_MS)
+  const opensFirstMs = serverNow() + OPENING_MS_FIRST + options.buyers / TICKETS_PER_MS
+  const sale = await stage.prepare(options.units, options.shards, opensFirstMs)
   let { opensAtMs } = sale
   void watchOver(clock, over.signal, () => {
     if (crowd !== undefined && seen.phase === 'stampede') show('stampede', crowd.settledCount, options.buyers)
@@ -119,12 +123,15 @@ export async function rehearse(options: RehearsalOptions, parts: RehearseParts):
     const requests = createRequests(target, new URL(place.url).pathname.replace(/\/+$/, ''), sale)
     const names = Array.from({ length: options.buyers }, (_, i) => `rehearsal-${i + 1}`)
 
+    // The larger the crowd that asks for tickets, the longer the operator waits for an answer.
+    const nearMs = OPENING_MS_MIN + options.buyers / BUYERS_PER_WAITED_MS
     const postpone = async () => {
-      opensAtMs = serverNow() + OPENING_MS_MIN + STIR_MS
-      await stage.moveOpening(sale.sale, opensAtMs)
+      const laterMs = serverNow() + nearMs + STIR_MS
+      await stage.moveOpening(sale.sale, laterMs)
+      opensAtMs = laterMs
     }
     const ready = new AbortController()
-    const postponing = keepAhead(clock, ready.signal, () => opensAtMs - serverNow() < OPENING_MS_MIN, postpone)
+    const postponing = keepAhead(clock, ready.signal, () => opensAtMs - serverNow() < nearMs, postpone)
     const tokens =
       place.buyerSecret !== undefined
         ? signBuyers(names, place.buyerSecret, serverNow())
@@ -162,6 +169,7 @@ export async function rehearse(options: RehearsalOptions, parts: RehearseParts):
         : strikeMidway(options.fault, {
             clock,
             openMs,
+            item: sale.item,
             units: options.units,
             lastArrivalMs: arrivalsMs.reduce((last, atMs) => Math.max(last, atMs), 0),
             told: () => crowd?.toldCount ?? 0,
@@ -215,6 +223,16 @@ async function sellReturned(
     if (crowd.comeBack(available * COME_BACK_PER_UNIT) === 0) return
     await crowd.run(stop)
   }
+}
+
+/** Where shards change nothing, it is said: nobody should believe to have tried them. */
+function shardsNote({ shards, units, kind }: RehearsalOptions): string[] {
+  if (shards === 1) return []
+  if (kind === 'throwaway') return [`${shards} shards change nothing here: one process has one place for all units.`]
+  if (shardsFor(units, shards) === 1) return [`${shards} shards change nothing: ${units} units are too few for them.`]
+  return [
+    `${shards} shards: a cluster spreads the units over as many places; one process has one, whatever is asked for.`,
+  ]
 }
 
 function reservedNote({ answers }: Tally): string[] {

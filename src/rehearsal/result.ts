@@ -28,6 +28,8 @@ export interface Rehearsal {
   readonly settings: {
     readonly buyers: number
     readonly units: number
+    /** What the sale was created with. */
+    readonly shards: number
     readonly shape: string
     readonly mix: string
     readonly connections: number

@@ -55,7 +55,11 @@ interface StagedSale extends Wares {
 
 const ANSWER_MS_MAX = 30_000
 const HOUR_MS = 3_600_000
-const PRICE = { amount: 19_900, currency: 'CNY' }
+const WARE = {
+  name: 'Rehearsal: these units do not exist',
+  sku: 'rehearsal',
+  price: { amount: 19_900, currency: 'CNY' },
+}
 const PAGE = 1000
 const PAYMENTS_AT_ONCE = 16
 const TIME_SAMPLES = 9
@@ -131,13 +135,13 @@ export function createStage(place: Place, clock: Clock, patienceMs = 0) {
     },
 
     /** A sale nobody can take for a real one, with units of its own. */
-    async prepare(units: number, opensAtMs: number): Promise<StagedSale> {
+    async prepare(units: number, shards: number, opensAtMs: number): Promise<StagedSale> {
       const name = `REHEARSAL ${toRfc3339(opensAtMs).slice(0, 19)}Z, not for sale`
       const sale = await call<{ id: string; items: { id: string }[] }>('POST', '/api/admin/sales', {
         name,
         opensAt: toRfc3339(opensAtMs),
         closesAt: toRfc3339(opensAtMs + 2 * HOUR_MS),
-        items: [{ name: 'Rehearsal: these units do not exist', sku: 'rehearsal', price: PRICE, units }],
+        items: [{ ...WARE, units, ...(shards > 1 && { shards }) }],
       })
       await call('POST', `/api/admin/sales/${sale.id}/publish`)
       await call('POST', `/api/admin/sales/${sale.id}/warm`)

@@ -60,6 +60,7 @@ export function summarize(found: Found): Rehearsal {
     settings: {
       buyers: options.buyers,
       units: options.units,
+      shards: options.shards,
       shape: describeShape(options.shape),
       mix: describeMix(options.mix),
       connections: options.connections,

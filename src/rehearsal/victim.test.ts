@@ -63,6 +63,7 @@ test('the file is read as it was written, and what is wrong with it is said with
     [() => write([{ ...part, pid: -4711 }]), 'parts.0.pid is missing or wrong'],
     [() => write([part, { ...part, startTicks: '' }]), 'parts.1.startTicks is missing or wrong'],
     [() => write([{ ...part, role: 'bystander' }]), 'parts.0.role is missing or wrong'],
+    [() => write([{ ...part, slots: [[1]] }]), 'parts.0.slots.0 is missing or wrong'],
   ]
   for (const [make, words] of wrong) {
     make()
@@ -87,6 +88,25 @@ test('the victim is the first running part of its role, and it alone dies', asyn
   expect(await died).toEqual([null, 'SIGKILL'])
   expect(chooseVictim(path, 'worker')).toEqual(two)
   expect(children.slice(1).map(child => child.signalCode)).toEqual([null, null])
+})
+
+test('of a Redis Cluster the primary dies that has most of what is sold, never a replica', async () => {
+  const [replica, first, second, third] = [
+    { ...(await start('redis-1', 'redis')), slots: [] },
+    { ...(await start('redis-2', 'redis')), slots: [[0, 5_460] as const] },
+    { ...(await start('redis-3', 'redis')), slots: [[5_461, 10_000] as const, [10_002, 10_921] as const] },
+    { ...(await start('redis-4', 'redis')), slots: [[10_922, 16_383] as const, [10_001, 10_001] as const] },
+  ]
+  write([replica, first, second, third])
+  const chosen = (...slots: number[]) => chooseVictim(path, 'redis', slots).name
+  expect([chosen(), chosen(5_460), chosen(5_461), chosen(10_001), chosen(16_383)]).toEqual(
+    [first, first, second, third, third].map(({ name }) => name),
+  )
+  expect(chosen(1, 12_000, 6_000, 13_000)).toBe(third.name)
+  const died = once(children[3]!, 'exit')
+  expect(killVictim(path, 'redis', [16_000])).toEqual(third)
+  expect(await died).toEqual([null, 'SIGKILL'])
+  expect(chosen(16_000), 'its primary is dead already: any other').toBe(first.name)
 })
 
 test('somebody else’s process under an old pid is never touched', async () => {
@@ -114,7 +134,7 @@ test('no such part, one that is gone, and one that may not be killed are each on
       throw Object.assign(new Error('kill EPERM'), { code: 'EPERM' })
     },
   }
-  expect(whyNot(() => chooseVictim(path, 'redis', notAllowed))).toContain(
+  expect(whyNot(() => chooseVictim(path, 'redis', [], notAllowed))).toContain(
     `not allowed to kill redis (pid ${part.pid}): run this as the account that started the cluster`,
   )
   const died = once(children[0]!, 'exit')

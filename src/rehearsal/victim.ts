@@ -33,11 +33,21 @@ const systemProcesses: Processes = {
   signal: (pid, signal) => void process.kill(pid, signal),
 }
 
-/** The first part of this role that runs: of several keepers the one that was started first most likely has the lock. */
-export function chooseVictim(path: string, role: FaultRole, processes: Processes = systemProcesses): ClusterPart {
+/**
+ * The first part of this role that runs: of several keepers the one that was started first most likely has the lock. Of a Redis Cluster the
+ * node that serves most of `slots`, or at least some slot: a replica would not be missed.
+ */
+export function chooseVictim(
+  path: string,
+  role: FaultRole,
+  slots: readonly number[] = [],
+  processes: Processes = systemProcesses,
+): ClusterPart {
   const parts = readClusterFile(path).parts.filter(part => part.role === role)
   if (parts.length === 0) throw new Error(`there is no ${role} in the cluster of ${path}`)
-  const victim = parts.find(part => part.pid !== process.pid && processes.startTicksOf(part.pid) === part.startTicks)
+  const [victim] = parts
+    .filter(part => part.pid !== process.pid && processes.startTicksOf(part.pid) === part.startTicks)
+    .toSorted((a, b) => weight(b, slots) - weight(a, slots))
   if (victim === undefined) {
     const names = parts.map(({ name, pid }) => `${name} (pid ${pid})`).join(', ')
     throw new Error(`${names} does not run any more: is the cluster of ${path} still up?`)
@@ -46,10 +56,20 @@ export function chooseVictim(path: string, role: FaultRole, processes: Processes
   return victim
 }
 
-export function killVictim(path: string, role: FaultRole, processes: Processes = systemProcesses): ClusterPart {
-  const victim = chooseVictim(path, role, processes)
+export function killVictim(
+  path: string,
+  role: FaultRole,
+  slots: readonly number[] = [],
+  processes: Processes = systemProcesses,
+): ClusterPart {
+  const victim = chooseVictim(path, role, slots, processes)
   send(victim, 'SIGKILL', processes)
   return victim
+}
+
+function weight({ slots: served = [] }: ClusterPart, wanted: readonly number[]): number {
+  const has = (slot: number) => served.some(([from, to]) => slot >= from && slot <= to)
+  return (served.length > 0 ? 1 : 0) + wanted.filter(has).length
 }
 
 function send({ name, pid }: ClusterPart, signal: 0 | 'SIGKILL', processes: Processes): void {

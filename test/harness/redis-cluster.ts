@@ -5,6 +5,7 @@
  */
 
 import { slotOf } from '../../src/base/redis/slots.ts'
+import { clusterNodeConfig, formRedisCluster, slotsAt, untilWhole } from './form-redis-cluster.ts'
 import { freePort } from './free-port.ts'
 import type { Playground } from './playground.ts'
 import { type RedisServer, startRedis } from './redis.ts'
@@ -12,7 +13,6 @@ import { until } from './until.ts'
 
 const HOST = '127.0.0.1'
 const PRIMARIES = 3
-const SLOTS = 16_384
 const FORMED_MS_MAX = 60_000
 const STARTS_MAX = 5
 /** How long MIGRATE may take, and how many keys go at once: few, so that a slot is between two nodes for a while. */
@@ -40,35 +40,13 @@ export class RedisCluster {
     const started = await Promise.all(
       Array.from({ length: 2 * PRIMARIES }, () => startNode(playground, nodeTimeoutMs, config)),
     )
-    const cluster = new RedisCluster(started.map(({ node }) => node))
-    const [first, ...others] = started
-    for (const [i, { node }] of started.entries()) await node.command('CLUSTER', 'SET-CONFIG-EPOCH', String(i + 1))
-    for (const { node, busPort } of others)
-      await first!.node.command('CLUSTER', 'MEET', HOST, String(node.port), String(busPort))
-    for (let i = 0; i < PRIMARIES; i++) {
-      const [from, to] = [i, i + 1].map(n => Math.floor((SLOTS * n) / PRIMARIES)) as [number, number]
-      await cluster.nodes[i]!.command('CLUSTER', 'ADDSLOTSRANGE', String(from), String(to - 1))
-    }
-    for (let i = 0; i < PRIMARIES; i++) {
-      const primary = await cluster.nodes[i]!.command('CLUSTER', 'MYID')
-      await until(
-        'a replica that is taken on',
-        () =>
-          cluster.nodes[PRIMARIES + i]!.command('CLUSTER', 'REPLICATE', String(primary)).then(
-            () => true,
-            // It has not heard of it yet.
-            () => false,
-          ),
-        FORMED_MS_MAX,
-      )
-    }
-    await cluster.whole()
-    return cluster
+    await formRedisCluster(started.map(({ node, busPort }) => ({ port: node.port, busPort })))
+    return new RedisCluster(started.map(({ node }) => node))
   }
 
   /** Returns when every node that runs agrees who has which slot, and every primary has its replica. */
-  async whole(replicas = 1): Promise<void> {
-    await until('a cluster that is whole', () => this.#isWhole(replicas), FORMED_MS_MAX)
+  whole(replicas = 1): Promise<void> {
+    return untilWhole(() => this.nodes.filter(node => node.running()).map(({ port }) => port), replicas)
   }
 
   /** The node that has this slot now, as most of those see it that run. */
@@ -148,37 +126,11 @@ export class RedisCluster {
     await until('a failover', async () => (await this.ownerOf(slot).catch(() => from)) !== from, FORMED_MS_MAX)
     return this.ownerOf(slot)
   }
-
-  async #isWhole(replicas: number): Promise<boolean> {
-    const told: string[] = []
-    for (const node of this.nodes.filter(one => one.running())) {
-      const info = String(await node.command('CLUSTER', 'INFO').catch(() => ''))
-      if (!info.includes('cluster_state:ok')) return false
-      const slots = await slotsOf(node)
-      if (slots.some(([, , , ...others]) => others.length < replicas)) return false
-      told.push(
-        slots
-          .map(([from, to, primary]) => `${from}-${to}=${primary}`)
-          .toSorted()
-          .join(),
-      )
-      const replication = String(await node.command('INFO', 'replication'))
-      const isPrimary = replication.includes('role:master')
-      const online = replication.match(/^slave\d+:.*state=online/gm)?.length ?? 0
-      if (isPrimary ? online < replicas : !replication.includes('master_link_status:up')) return false
-    }
-    return told.every(one => one === told[0])
-  }
 }
 
-/** from, to, port of the primary, ports of its replicas. Nothing: it does not run. */
-async function slotsOf(node: RedisServer): Promise<readonly (readonly [number, number, number, ...number[]])[]> {
-  if (!node.running()) return []
-  const ranges = (await node.command('CLUSTER', 'SLOTS').catch(() => [])) as readonly (readonly unknown[])[]
-  return ranges.map(([from, to, ...members]) => {
-    const [primary = 0, ...replicas] = members.map(member => Number((member as unknown[])[1]))
-    return [Number(from), Number(to), primary, ...replicas]
-  })
+/** Nothing: it does not run. */
+async function slotsOf(node: RedisServer) {
+  return node.running() ? slotsAt(node.port) : []
 }
 
 async function startNode(playground: Playground, nodeTimeoutMs: number, config: readonly string[]) {
@@ -186,18 +138,7 @@ async function startNode(playground: Playground, nodeTimeoutMs: number, config: 
     const busPort = await freePort()
     try {
       const node = await startRedis(playground, {
-        config: [
-          'appendfsync everysec',
-          'cluster-enabled yes',
-          'cluster-config-file nodes.conf',
-          `cluster-node-timeout ${nodeTimeoutMs}`,
-          `cluster-port ${busPort}`,
-          'min-replicas-to-write 1',
-          'min-replicas-max-lag 10',
-          // What one shard suffers, the others need not.
-          'cluster-require-full-coverage no',
-          ...config,
-        ],
+        config: [...clusterNodeConfig(busPort, nodeTimeoutMs), ...config],
       })
       return { node, busPort }
     } catch (error) {

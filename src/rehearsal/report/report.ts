@@ -160,6 +160,7 @@ function settings(result: Rehearsal): string {
   const rows: [string, string][] = [
     ['crowd', `${whole(result.settings.buyers)} buyers, ${result.settings.shape}`],
     ['mix', result.settings.mix],
+    ...(result.settings.shards === 1 ? [] : [['shards', String(result.settings.shards)] as [string, string]]),
     [
       'connections',
       `${whole(result.settings.connections)}, each from an address of its own; the server’s limits were on`,
