@@ -188,6 +188,30 @@ describe('who has an order in one of several places', () => {
     },
   )
 
+  test('a look from before the item was in one place and in several again proves nothing of those', () => {
+    const { clock, far } = setUp()
+    far.seen(lookAt({ epoch: 1 }, { buyers: 0 }, { buyers: 0 }, { buyers: 0 }), clock.elapsed())
+    const buyer = buyerOf(0)
+    far.reserved(ITEM, 3, 1, 9, [buyer])
+    far.reserved(ONE, 5, 1, 9, ['another'])
+    clock.go(1)
+    far.seen(lookAt({ epoch: 1 }, { buyers: 0, version: 2 }, { buyers: 0 }, { buyers: 0 }), clock.elapsed())
+    expect(far.knows(ITEM, buyer)).toBe(true)
+    expect(far.lookNow(ITEM)).toBeUndefined()
+  })
+
+  test('one place is heard of under a newer epoch: from then on none of them says no by the old one', () => {
+    const { clock, far } = setUp()
+    const buyer = buyerOf(2)
+    far.seen(lookAt({ epoch: 1 }, { buyers: 0 }, { buyers: 0 }, { buyers: 0 }), clock.elapsed())
+    expect(far.knows(ITEM, buyer)).toBe(false)
+    // Epoch 2 had one place, and this buyer ordered there; nobody told us.
+    far.reserved(ZERO, 3, 1, 9, [buyerOf(0)])
+    expect(far.knows(ITEM, buyer)).toBe(true)
+    far.reserved(ITEM, 2, 1, 9, [buyer])
+    expect(far.knows(ITEM, buyer)).toBe(true)
+  })
+
   test('a dropped item is gone in all its places, gives its room back, and comes back with a higher epoch only', () => {
     const { clock, far } = setUp({ buyersMax: 3 })
     far.seen(lookAt({ epoch: 3 }), clock.elapsed())

@@ -62,12 +62,20 @@ export function createFarGate({ clock, hash, freshMs, buyersMax = BUYERS_MAX }: 
       leave(item)
       place = undefined
     }
+    // Old news of a place that is not known: a filter that began with it would call complete what was over long ago.
+    if (place === undefined && shape !== undefined && epoch < shape.epoch) return undefined
     shapes.set(item, { several, epoch: Math.max(epoch, shape?.epoch ?? epoch) })
+    if (shape !== undefined && epoch > shape.epoch) advance(item, epoch)
     if (place === undefined) {
       place = new FarPlace(new BuyerFilter(room, epoch, missedAtMs))
       places.set(id, place)
-    } else place.filter.advance(epoch, clock.elapsed())
+    }
     return place
+  }
+
+  /** All its places: one that was not heard of yet must not go on saying no, because the item may have been in other places meanwhile. */
+  function advance(item: ItemId, epoch: Epoch): void {
+    for (const id of [item, ...placesOf(item, SHARDS_MAX)]) places.get(id)?.filter.advance(epoch, clock.elapsed())
   }
 
   function leave(item: ItemId): void {
