@@ -65,6 +65,18 @@ test('windows and buckets of many keys are decided in one batch, each for itself
   expect(answers.map(answer => answer?.granted)).toEqual(asks.map(({ want }) => Math.min(10, want)))
 })
 
+test('the largest limit that can be configured, all of it at once', async () => {
+  const server = await startRedis(playground)
+  const { edges } = await edgesOn(server, 1)
+  const most = 1_000_000_000
+  const window = asking({ rate: { count: most, windowMs: 1_000 }, want: most, edges: 1 })
+  const bucket = asking({ id: idOf(8), rate: { count: most, windowMs: 1_000, burst: most }, want: most, edges: 1 })
+  expect(await edges[0]!.ask([window, bucket])).toMatchObject([{ granted: most }, { granted: most }])
+  expect(await edges[0]!.ask([{ ...window, joins: [{ ageMs: 1, units: most }], want: 1 }])).toMatchObject([
+    { granted: 0, rest: 'full' },
+  ])
+})
+
 test('only hashes are kept, and nothing for ever', async () => {
   const server = await startRedis(playground)
   const { edges } = await edgesOn(server, 1)

@@ -42,7 +42,7 @@ local function readAsks(unitsMax)
     local ask = {
       count = whole(ARGV[at + 1], 1, 1e9), windowMs = whole(ARGV[at + 2], 1, 86400000),
       burst = whole(ARGV[at + 3], 0, 1e9), edges = whole(ARGV[at + 4], 1, 1024), kept = whole(ARGV[at + 5], 0, 1e9),
-      want = whole(ARGV[at + 6], 0, 1e6), late = whole(ARGV[at + 7], 0, 1e9), joins = whole(ARGV[at + 8], -1, PIECES),
+      want = whole(ARGV[at + 6], 0, 1e9), late = whole(ARGV[at + 7], 0, 1e9), joins = whole(ARGV[at + 8], -1, PIECES),
     }
     for _, field in ipairs({ 'count', 'windowMs', 'burst', 'edges', 'kept', 'want', 'late', 'joins' }) do
       if not ask[field] then return nil end
