@@ -17,6 +17,7 @@ import { createOrders } from '../../src/ledger/postgres/orders.ts'
 import { createPayments } from '../../src/ledger/postgres/payments.ts'
 import { createSales } from '../../src/ledger/postgres/sales.ts'
 import { createStock } from '../../src/ledger/postgres/stock.ts'
+import { CuttingProxy } from './cutting-proxy.ts'
 
 export const PRICE = { amount: 1_000, currency: 'CNY' }
 
@@ -119,6 +120,24 @@ export async function startTestLedger() {
 
     ask(buyer: string, quantity = 1, attempt = 1): PlaceAsk {
       return { order: id(), buyer, attempt, quantity, reservedAtMs: systemClock.now() }
+    },
+
+    /** The same ledger over a road that can be cut. */
+    async overProxy(poolMax: number) {
+      const { host, port, user, database: name } = server.connection
+      const proxy = await CuttingProxy.start(join(host, `.s.PGSQL.${port}`))
+      const road = createDatabase({
+        connection: { host: '127.0.0.1', port: proxy.port(), user, database: name },
+        poolMax,
+        clock: systemClock,
+        random: systemRandom,
+        onError: () => {},
+      })
+      const close = async () => {
+        await road.close()
+        await proxy.stop()
+      }
+      return { proxy, database: road, close }
     },
 
     /** Pieces by state, as the audit adds them up; `units` is what they must come to. */

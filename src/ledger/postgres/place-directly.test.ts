@@ -1,12 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { join } from 'node:path'
-import { CuttingProxy } from '../../../test/harness/cutting-proxy.ts'
 import { type ItemWish, startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
 import { until } from '../../../test/harness/until.ts'
-import { systemClock } from '../../base/clock.ts'
 import { seededRandom, systemRandom } from '../../base/random.ts'
 import type { DirectReply, PlaceAsk } from '../orders.ts'
-import { createDatabase } from './database.ts'
 import { createOrders } from './orders.ts'
 
 let ledger: TestLedger
@@ -218,17 +214,7 @@ describe("the window is judged by the ledger's clock", () => {
 
 test('a COMMIT whose answer is lost: asked again, the same orders, taken once', async () => {
   const { sale, item, epoch } = await behindLedgerDoor()
-  const beside = await ledger.database.connect()
-  const { host, port, user, database: name } = beside
-  await beside.end()
-  const proxy = await CuttingProxy.start(join(host, `.s.PGSQL.${port}`))
-  const database = createDatabase({
-    connection: { host: '127.0.0.1', port: proxy.port(), ...(user && { user }), ...(name && { database: name }) },
-    poolMax: 2,
-    clock: systemClock,
-    random: systemRandom,
-    onError: () => {},
-  })
+  const { proxy, database, close } = await ledger.overProxy(2)
   try {
     proxy.cut('place_directly', 0, ['reply'])
     const reply = await createOrders(database).placeDirectly(item, epoch, [ledger.ask('ann', 2), ledger.ask('ben')])
@@ -236,8 +222,7 @@ test('a COMMIT whose answer is lost: asked again, the same orders, taken once', 
     expect(verdicts(reply)).toEqual(['same', 'same'])
     expect(await ledger.pieces(sale)).toMatchObject({ available: 7, pending: 3 })
   } finally {
-    await database.close()
-    await proxy.stop()
+    await close()
   }
 })
 

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { join } from 'node:path'
-import { CuttingProxy } from '../../../test/harness/cutting-proxy.ts'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
 import { systemClock } from '../../base/clock.ts'
 import { seededRandom, systemRandom } from '../../base/random.ts'
 import type { PlaceReply } from '../orders.ts'
-import { createDatabase, type Database } from './database.ts'
+import type { Database } from './database.ts'
 import { placeTogether } from './place-together.ts'
 
 let ledger: TestLedger
@@ -127,17 +125,7 @@ test('a name that the ledger can’t hold fails by itself', async () => {
 
 test('the answer to a call for many is lost after its COMMIT: asked again, nobody has two', async () => {
   const items = await itemsOnSale(6)
-  const beside = await ledger.database.connect()
-  const { host, port, user, database: name } = beside
-  await beside.end()
-  const proxy = await CuttingProxy.start(join(host, `.s.PGSQL.${port}`))
-  const database = createDatabase({
-    connection: { host: '127.0.0.1', port: proxy.port(), ...(user && { user }), ...(name && { database: name }) },
-    poolMax: 4,
-    clock: systemClock,
-    random: systemRandom,
-    onError: () => {},
-  })
+  const { proxy, database, close } = await ledger.overProxy(4)
   try {
     const { ran, place } = counting(database)
     proxy.cut('place_together', 0, ['reply'])
@@ -149,8 +137,7 @@ test('the answer to a call for many is lost after its COMMIT: asked again, nobod
     expect(replies.map(verdicts).filter(one => String(one) === 'same,same').length).toBeGreaterThan(0)
     for (const { sale } of items) expect(await ledger.pieces(sale)).toMatchObject({ available: 8, pending: 2 })
   } finally {
-    await database.close()
-    await proxy.stop()
+    await close()
   }
 })
 
