@@ -4,7 +4,7 @@ import { Cluster } from '../harness/cluster.ts'
 import { meanwhile } from '../harness/crowd.ts'
 import { Playground } from '../harness/playground.ts'
 import { RedisCluster } from '../harness/redis-cluster.ts'
-import { until, within } from '../harness/until.ts'
+import { within } from '../harness/until.ts'
 import { Stage } from './stage.ts'
 
 const UNITS = 400
@@ -30,7 +30,7 @@ test('Redis Cluster: the primary of the item dies in mid-sale, later its slot mo
   await first.start()
   const outcomes = [...(await within('the first half has an answer', SOON_MS, before))]
   await redis.whole()
-  await soldAtTheGate(stage)
+  await stage.soldAtTheGate(SOON_MS)
 
   const after = meanwhile(stage.everybodyBuys(stage.tickets.slice(half)))
   await within('more of it sold', SOON_MS, stage.shop.placed(half + UNITS / 10))
@@ -40,16 +40,5 @@ test('Redis Cluster: the primary of the item dies in mid-sale, later its slot mo
   outcomes.push(...(await within('everybody has an answer', SOON_MS, after)))
   await stage.judge(outcomes)
   // Opened, built anew where it went, and again; the ledger may have sold in between.
-  expect(await soldAtTheGate(stage)).toBeGreaterThanOrEqual(3)
+  expect(await stage.soldAtTheGate(SOON_MS)).toBeGreaterThanOrEqual(3)
 }, 240_000)
-
-/** Returns the epoch under which the gate has the item. */
-async function soldAtTheGate(stage: Stage): Promise<number> {
-  const line = await until(
-    'the item at the gate',
-    async () =>
-      (await stage.shop.audit(stage.sale.id).catch(() => [])).find(one => one.door === 'gate' && one.gate !== null),
-    SOON_MS,
-  )
-  return line.epoch
-}

@@ -104,6 +104,17 @@ export class Stage {
     assertPromises(await gatherFacts(this.shop, this.sale, edge.server()), this.#begunMs)
   }
 
+  /** Returns the epoch under which the gate has the item, once it does. */
+  async soldAtTheGate(limitMs: number): Promise<number> {
+    const line = await until(
+      'the item at the gate',
+      async () =>
+        (await this.shop.audit(this.sale.id).catch(() => [])).find(one => one.door === 'gate' && one.gate !== null),
+      limitMs,
+    )
+    return line.epoch
+  }
+
   /**
    * All is quiet: everybody asks again, and whoever has an order is given that very order. `refusedMax`: how many of those who were told
    * "reserved" may have been refused explicitly, which only what `docs/durability.md` names can do.
