@@ -4,6 +4,8 @@
  * Test files run in lanes side by side, each in a Bun of its own, because most of what they do is wait; what a file said is printed when
  * it is through.
  *
+ * What failed is said once more before the last lines: whoever reads only the end of a long run still learns which test it was.
+ *
  * What can't be counted has failed: no report, a test file the report does not name (it did not load, or holds no test), an exit
  * code that contradicts the report, a stage past its limit, a process left running that still holds the stage's output.
  *
@@ -29,6 +31,9 @@ const STAGE_LONG_MS_MAX = 2 * 60 * 60_000
 /** How long output may stay open after a stage's process has ended before something else must be holding it. */
 const OUTPUT_OPEN_MS_MAX = 5_000
 
+/** How much of a failed file's output is said again: its end, where the failure and its reasons are. */
+const AGAIN_LINES_MAX = 150
+
 interface Stage {
   readonly name: string
   run(): Promise<Counts>
@@ -39,6 +44,8 @@ const LANES = Math.min(2, availableParallelism())
 
 const color = process.stdout.isTTY === true
 const running = new Set<ChildProcess>()
+/** What failed, in the words it failed with. */
+const failures: string[] = []
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`)
@@ -101,6 +108,7 @@ function check(name: string, args: readonly string[]): Stage {
       const why = await command(args, STAGE_MS_MAX)
       if (why === undefined) return { passed: 1, failed: 0 }
       say(`${name}: ${why}`)
+      failures.push(`${name}: ${why}`)
       return { passed: 0, failed: 1 }
     },
   }
@@ -121,6 +129,7 @@ function tests(name: string, files: readonly string[], limitMs: number): Stage {
           const counts = await testFile(name, file, Math.max(1, lateMs - performance.now()), hear)
           process.stdout.write(Buffer.concat(heard))
           if (counts.complaint !== undefined) say(counts.complaint)
+          if (counts.failed > 0) failures.push(again(file, Buffer.concat(heard).toString(), counts.complaint))
           all.push(counts)
         }
       }
@@ -131,6 +140,15 @@ function tests(name: string, files: readonly string[], limitMs: number): Stage {
       }
     },
   }
+}
+
+/** The end of what a file said, from a little before its first failure. */
+function again(file: string, heard: string, complaint: string | undefined): string {
+  const lines = heard.trimEnd().split('\n')
+  const first = lines.findIndex(line => line.includes('(fail)'))
+  const from = Math.max(0, Math.min(first < 0 ? lines.length : first - 60, lines.length - 1))
+  const shown = lines.slice(from, from + AGAIN_LINES_MAX)
+  return [`${file}:`, ...shown, ...(complaint === undefined ? [] : [complaint])].join('\n')
 }
 
 async function testFile(
@@ -229,6 +247,8 @@ async function main(args: readonly string[]): Promise<void> {
     results.push({ ...counts, name: stage.name, ms: performance.now() - from })
   }
 
+  if (failures.length > 0) say(heading('what failed, once more'))
+  for (const failure of failures) say(failure)
   say(heading('stages'))
   for (const { name, ms, passed, failed } of results) {
     const verdict = failed > 0 ? 'FAILED' : 'ok'
