@@ -54,7 +54,8 @@ describe('a ticket', () => {
         const claims = { sale, item, buyer: who, attempt, notBeforeMs, expiresAtMs }
         const ticket = office.issue(claims)
         expect(office.verify(ticket)).toEqual(claims)
-        expect(office.peekBuyer(ticket)).toEqual({ item, buyer: who })
+        expect(office.peekBuyer(ticket)).toBe(who)
+        expect(office.peekBuyer(`Bearer ${ticket}`, 7)).toBe(who)
         expect(ticket).toMatch(/^[A-Za-z0-9._~-]{1,1024}$/)
       },
     )
@@ -177,7 +178,7 @@ describe('verify', () => {
   test('refuses another spelling of the same buyer', () => {
     const fields = office.issue(CLAIMS).split('.')
     fields[2] = `~${Buffer.from(CLAIMS.buyer).toString('base64url')}`
-    expect(office.peekBuyer(fields.join('.'))?.buyer).toBe(CLAIMS.buyer)
+    expect(office.peekBuyer(fields.join('.'))).toBe(CLAIMS.buyer)
     expect(office.verify(fields.join('.'))).toBeUndefined()
   })
 
@@ -227,7 +228,7 @@ describe('verify', () => {
 
 describe('peekBuyer', () => {
   test('reads what is written, signed or not, and refuses what is no ticket', () => {
-    expect(office.peekBuyer('t1.12.bob.rest')).toEqual({ item: '12', buyer: 'bob' })
+    expect(office.peekBuyer('t1.12.bob.rest')).toBe('bob')
     for (const text of [
       '',
       't1',

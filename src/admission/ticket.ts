@@ -35,8 +35,8 @@ interface TicketKey {
 export interface TicketOffice {
   issue(claims: TicketClaims): string
   verify(ticket: string): TicketClaims | undefined
-  /** What the ticket says, true or not: only good for finding out whether it is worth verifying. */
-  peekBuyer(ticket: string): { readonly item: ItemId; readonly buyer: BuyerId } | undefined
+  /** Whom the ticket names, true or not: only good for finding out whether it is worth verifying. @param at where it begins in the text */
+  peekBuyer(text: string, at?: number): BuyerId | undefined
 }
 
 const PREFIX = 't1.'
@@ -174,12 +174,11 @@ function endsWith(ticket: string, at: number, mac: string): boolean {
   return difference === 0
 }
 
-function peekBuyer(ticket: string): { readonly item: ItemId; readonly buyer: BuyerId } | undefined {
-  if (ticket.length > TICKET_LENGTH_MAX || !ticket.startsWith(PREFIX)) return undefined
-  const itemEnd = ticket.indexOf('.', ITEM_AT)
-  const buyerEnd = ticket.indexOf('.', itemEnd + 1)
-  if (itemEnd < 0 || buyerEnd < 0) return undefined
-  return { item: ticket.slice(ITEM_AT, itemEnd), buyer: readBuyer(ticket.slice(itemEnd + 1, buyerEnd)) }
+function peekBuyer(text: string, at = 0): BuyerId | undefined {
+  if (text.length - at > TICKET_LENGTH_MAX || !text.startsWith(PREFIX, at)) return undefined
+  const itemEnd = text.indexOf('.', at + ITEM_AT)
+  const buyerEnd = text.indexOf('.', itemEnd + 1)
+  return itemEnd < 0 || buyerEnd < 0 ? undefined : readBuyer(text.slice(itemEnd + 1, buyerEnd))
 }
 
 function writeBuyer(buyer: BuyerId): string {

@@ -12,6 +12,9 @@ import { ProblemError } from './problems.ts'
 import { UNRENDERED } from './security-headers.ts'
 
 const BODY_BYTES_MAX = 16 * 1024
+const BEARER = 'Bearer '
+const BEARER_LOWER = BEARER.toLowerCase()
+const SPACE = 0x20
 
 export interface Exchange {
   readonly request: Request
@@ -63,10 +66,20 @@ export function idParam(exchange: Exchange, name: string): string {
 
 export function bearerOf(request: Request): string | undefined {
   const header = request.headers.get('authorization')
-  if (header?.startsWith('Bearer ') && header.charCodeAt(7) > 0x20) return header.slice(7)
-  return header !== null && header.length > 7 && header.slice(0, 7).toLowerCase() === 'bearer '
-    ? header.slice(7).trim()
+  return header === null ? undefined : bearerIn(header)
+}
+
+export function bearerIn(header: string): string | undefined {
+  const at = bearerStart(header)
+  if (at > 0) return header.slice(at)
+  return header.length > BEARER.length && header.slice(0, BEARER.length).toLowerCase() === BEARER_LOWER
+    ? header.slice(BEARER.length).trim()
     : undefined
+}
+
+/** Where the token begins, as everybody writes it; 0 where it is written otherwise. For whoever looks into it without a copy of it. */
+export function bearerStart(header: string): number {
+  return header.startsWith(BEARER) && header.charCodeAt(BEARER.length) > SPACE ? BEARER.length : 0
 }
 
 /** The body as JSON, whatever it calls itself, or undefined when there is none. */

@@ -16,7 +16,7 @@ import type { TakeOrderOutcome } from '../domain/outcomes.ts'
 import { EARLY_WAIT_MS, type OnSale, type Shelf, standing } from '../flows/on-sale.ts'
 import { refuseNow, repeatOrder, type TakeOrderParts, takeOrder } from '../flows/take-order.ts'
 import { ORDER_TAKEN } from './calls/buyer-calls.ts'
-import { bearerOf, readBody } from './exchange.ts'
+import { bearerIn, bearerOf, bearerStart, readBody } from './exchange.ts'
 import { plainProblem, problem } from './problems.ts'
 import { rateLimitedProblem } from './rate-limited.ts'
 import { UNRENDERED } from './security-headers.ts'
@@ -50,11 +50,13 @@ export function createOrderRoute(parts: OrderRouteParts) {
     const onSale = shelf.get(item)
     if (onSale === undefined || onSale.sale.id !== sale) return orderElsewhere(request, sale, item)
 
-    const ticket = bearerOf(request)
-    if (ticket !== undefined) {
-      const peeked = tickets.peekBuyer(ticket)
-      if (peeked !== undefined && take.near.knows(item, peeked.buyer)) return orderOfHolder(request, onSale, ticket)
-    }
+    const header = request.headers.get('authorization')
+    const ticket = header === null ? undefined : bearerIn(header)
+    if (header === null || ticket === undefined) return orderAnew(request, onSale, undefined)
+    // Looked for in the header itself: as long as nobody looks into the ticket, it is not copied out of it.
+    const at = bearerStart(header)
+    const buyer = at > 0 ? tickets.peekBuyer(header, at) : tickets.peekBuyer(ticket)
+    if (buyer !== undefined && take.near.knows(onSale.item.id, buyer)) return orderOfHolder(request, onSale, ticket)
     return orderAnew(request, onSale, ticket)
   }
 

@@ -18,6 +18,7 @@ import { createRequestIds, REQUEST_ID_HEADER } from '../telemetry/request-ids.ts
 import type { Browsers } from './browsers.ts'
 import type { Exchange, Route } from './exchange.ts'
 import { LIVE_PATH, type Live, type LiveState } from './live/live.ts'
+import { createOrderAddresses, pathOf } from './order-addresses.ts'
 import { ProblemError, plainProblem, problem } from './problems.ts'
 import { createRouter } from './router.ts'
 import { type Scrape, scrapeResponse } from './routes/metrics-routes.ts'
@@ -59,10 +60,6 @@ const SOCKET_HEARD_BYTES_MAX = 1024
 /** What may wait for a slow reader, on top of what the system's own buffers hold. */
 const SOCKET_UNREAD_BYTES_MAX = 64 * 1024
 
-/** The order path is taken apart by hand: it is cheaper than a regular expression with two captures. */
-const SALES = '/api/sales/'
-const ITEMS = '/items/'
-const ORDERS = '/orders'
 const ORDER_ROUTE = '/api/sales/{sale}/items/{item}/orders'
 /** What is answered without a route: nobody can make labels by inventing addresses. */
 const NO_ROUTE = 'other'
@@ -90,21 +87,15 @@ export function startServer(parts: ServerParts): RunningServer {
   const orderMeter = meters.route('POST', ORDER_ROUTE)
   const otherMeter = meters.route('any', NO_ROUTE)
   const meterOf = createMeterOf(meters, parts.routes)
+  const orderAt = createOrderAddresses()
   let draining = false
   let refusals = 0
 
   function handle(request: Request): Response | Promise<Response | undefined> {
-    const url = request.url
-    const from = url.indexOf('/', 8)
-    const to = url.indexOf('?', from)
-    const path = from < 0 ? '/' : to < 0 ? url.slice(from) : url.slice(from, to)
-    if (path.startsWith(SALES) && path.endsWith(ORDERS) && request.method === 'POST') {
-      const saleEnd = path.indexOf('/', SALES.length)
-      const itemAt = saleEnd + ITEMS.length
-      const itemEnd = path.length - ORDERS.length
-      if (itemAt < itemEnd && path.startsWith(ITEMS, saleEnd))
-        return order(request, path.slice(SALES.length, saleEnd), path.slice(itemAt, itemEnd))
-    }
+    const { url } = request
+    const address = orderAt(url)
+    if (address !== undefined && request.method === 'POST') return order(request, address.sale, address.item)
+    const path = pathOf(url)
     const passage = begin(request, NO_ROUTE, otherMeter)
     if (live !== undefined && path === LIVE_PATH && request.method === 'GET') return open(live, passage)
     return route(passage, path)
