@@ -19,7 +19,7 @@ import type { GateBooks } from '../gate/books.ts'
 import type { Gate, Holding } from '../gate/gate.ts'
 import type { Orders } from '../ledger/orders.ts'
 import type { Reconciling, Report } from '../ledger/reconciling.ts'
-import { type AuditParts, auditItems } from './audit-sale.ts'
+import { type AuditLine, type AuditParts, auditItems, isExplained } from './audit-sale.ts'
 import type { OnSale, Shelf } from './on-sale.ts'
 import type { CaptureParts } from './take-capture.ts'
 
@@ -49,12 +49,15 @@ const AT_ONCE_MAX = 500
 export async function reconcileSale(parts: ReconcileParts, sale: Sale): Promise<Report> {
   const differences: Difference[] = []
   const repairs: Difference[] = []
-  for (const item of sale.items) {
-    const onSale = parts.shelf.get(item.id)
-    if (onSale?.current) await reconcileItem(parts, onSale, differences, repairs)
+  // One count for all items: it costs the ledger a look at every order of the sale.
+  const first = await auditItems(parts, sale, isExplained)
+  for (const line of first) {
+    const onSale = parts.shelf.get(line.item)
+    if (onSale?.current && !agrees(line)) await reconcileItem(parts, onSale, differences, repairs)
   }
   await reconcilePayments(parts, sale, differences, repairs)
-  for (const line of await auditItems(parts, sale)) {
+  const untouched = differences.length + repairs.length === 0
+  for (const line of untouched ? first : await auditItems(parts, sale)) {
     const { item, units, available, pending, paid } = line
     if (!line.addsUp) differences.push({ kind: 'ledger_does_not_add_up', item, units, available, pending, paid })
     for (const violation of line.violations) {
@@ -75,7 +78,6 @@ async function reconcileItem(
   differences: Difference[],
   repairs: Difference[],
 ): Promise<void> {
-  if (await countsAgree(parts, onSale)) return
   const first = await compareBooks(parts, onSale)
   await parts.clock.sleep(SEEN_TWICE_MS)
   if (await countsAgree(parts, onSale)) return
@@ -119,9 +121,13 @@ async function reconcileItem(
  * Left and held against what the ledger has; what is on its way between the two counts on both sides. A gate that did not stand still
  * for one look can't be called wrong: the next reconciliation looks again.
  */
+function agrees(line: AuditLine): boolean {
+  return line.gate === undefined || line.gateAgrees || line.changing
+}
+
 async function countsAgree(parts: ReconcileParts, onSale: OnSale): Promise<boolean> {
-  const [line] = (await auditItems(parts, onSale.sale)).filter(one => one.item === onSale.item.id)
-  return line === undefined || line.gate === undefined || line.gateAgrees || line.changing
+  const line = (await auditItems(parts, onSale.sale)).find(one => one.item === onSale.item.id)
+  return line === undefined || agrees(line)
 }
 
 interface BooksCompared {

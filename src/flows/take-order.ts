@@ -76,7 +76,8 @@ export function refuseNow({ near }: Pick<TakeOrderParts, 'near'>, onSale: OnSale
 }
 
 export async function takeOrder(parts: TakeOrderParts, onSale: OnSale, click: Click): Promise<TakeOrderOutcome> {
-  const refused = await admissible(parts, onSale)
+  let refused = standing(parts.near, onSale)
+  if (refused?.kind === 'early') refused = await admissible(parts, onSale)
   if (refused !== undefined) return refused
 
   let order: OrderId
@@ -87,7 +88,8 @@ export async function takeOrder(parts: TakeOrderParts, onSale: OnSale, click: Cl
     throw error
   }
   const clickedAtMs = parts.clock.elapsed()
-  const ask = { ...click, order, askedAtMs: parts.clock.now() }
+  const { buyer, attempt, quantity } = click
+  const ask = { order, buyer, attempt, quantity, askedAtMs: parts.clock.now() }
   let decision = await onSale.line.join(ask)
   // Nothing was taken, so the same id asks again.
   for (let i = 0; i < TOO_EARLY_MAX && decision?.kind === 'early' && isNear(parts, decision.opensAtMs); i++) {

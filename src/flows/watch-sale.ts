@@ -6,10 +6,10 @@
 import type { ItemId, SaleId } from '../domain/ids.ts'
 import type { Sale } from '../domain/sale.ts'
 import type { Sales } from '../ledger/sales.ts'
-import { type AuditLine, type AuditParts, auditItems } from './audit-sale.ts'
+import type { AuditLine } from './audit-sale.ts'
 import type { OnSale, Shelf } from './on-sale.ts'
 
-export interface WatchSaleParts extends AuditParts {
+export interface WatchSaleParts {
   readonly shelf: Shelf
   readonly sales: Pick<Sales, 'find'>
 }
@@ -35,10 +35,14 @@ export interface SaleLook {
 }
 
 /** Undefined: there is no such sale. */
-export async function watchSale(parts: WatchSaleParts, id: SaleId): Promise<SaleLook | undefined> {
+export async function watchSale(
+  parts: WatchSaleParts,
+  audit: (sale: Sale) => Promise<readonly AuditLine[]>,
+  id: SaleId,
+): Promise<SaleLook | undefined> {
   const sale = await parts.sales.find(id)
   if (sale === undefined) return undefined
-  return { sale, audit: await auditItems(parts, sale), standings: standingsOf(parts, sale) }
+  return { sale, audit: await audit(sale), standings: standingsOf(parts, sale) }
 }
 
 /** What can be said without the ledger. Undefined: this process does not sell it. */

@@ -8,7 +8,8 @@ import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { SaleId } from '../../domain/ids.ts'
 import type { Sale } from '../../domain/sale.ts'
-import { type AuditLine, auditItems } from '../../flows/audit-sale.ts'
+import { type AuditLine, type AuditParts, isExplained } from '../../flows/audit-sale.ts'
+import { createSharedAudit } from '../../flows/shared-audit.ts'
 import { type SaleLook, sellingOf, type WatchSaleParts, watchSale, watchShelf } from '../../flows/watch-sale.ts'
 import type { NearGate } from '../../gate/near.ts'
 import type { Reconciling, Report } from '../../ledger/reconciling.ts'
@@ -18,7 +19,7 @@ import type { Readiness } from '../routes/health-routes.ts'
 import { createRecentFigures, type Funnel, type Sample } from './recent-figures.ts'
 import { createTroubleBoard, type Finding, type Trouble } from './trouble-board.ts'
 
-export interface WatchtowerParts extends WatchSaleParts {
+export interface WatchtowerParts extends WatchSaleParts, AuditParts {
   readonly near: NearGate
   readonly refunds: Refunds
   readonly reconciling: Pick<Reconciling, 'reports'>
@@ -51,6 +52,9 @@ export interface Watchtower {
 }
 
 const AUDIT_EVERY_MS = 5_000
+/** How long the ledger rests between audits, as a multiple of what the last one took: while nobody looks, and while somebody does. */
+const REST_UNSEEN = 50
+const REST_SEEN = 10
 const HICCUP_MS = 5_000
 /** A ledger that takes longer to answer a look is as good as away: whoever looks must hear of it. */
 const LEDGER_MS_MAX = 2_000
@@ -64,6 +68,8 @@ export function createWatchtower(parts: WatchtowerParts): Watchtower {
   const board = createTroubleBoard(clock)
   const figures = createRecentFigures({ ...parts, line: () => sumOf(onSale => onSale.line.depth()) })
   const reconciled = new Map<SaleId, Reconciled>()
+  const audit = createSharedAudit(parts)
+  const auditSeen = (sale: Sale) => audit(sale, REST_SEEN)
   const audited = new Set<SaleId>()
   let auditedAtMs = Number.NEGATIVE_INFINITY
   let refundsStuck = 0
@@ -90,7 +96,7 @@ export function createWatchtower(parts: WatchtowerParts): Watchtower {
     for (const { sale } of shelf.values()) sales.set(sale.id, sale)
     try {
       refundsStuck = await soon(parts.refunds.waiting(REFUND_TRIES_MAX))
-      for (const sale of sales.values()) note(sale.id, await soon(auditItems(parts, sale)))
+      for (const sale of sales.values()) note(sale.id, await soon(audit(sale, REST_UNSEEN)))
       ledgerAway = false
     } catch (error) {
       if (!(error instanceof Fault)) throw error
@@ -100,9 +106,9 @@ export function createWatchtower(parts: WatchtowerParts): Watchtower {
   }
 
   async function lookAt(id: SaleId): Promise<SaleLook | undefined> {
-    if (ledgerAway) return watchShelf(parts, id) ?? soon(watchSale(parts, id))
+    if (ledgerAway) return watchShelf(parts, id) ?? soon(watchSale(parts, auditSeen, id))
     try {
-      return await soon(watchSale(parts, id))
+      return await soon(watchSale(parts, auditSeen, id))
     } catch (error) {
       const known = watchShelf(parts, id)
       if (!(error instanceof Fault) || known === undefined) throw error
@@ -205,7 +211,7 @@ function findingsOf(sale: SaleId, line: AuditLine): readonly Finding[] {
       item,
       words: message,
     }))
-  if (line.consistent) return []
+  if (isExplained(line)) return []
   const { units, available, pending, paid, gate, outbox, releases } = line
   const words = line.addsUp
     ? `gate ${gate?.left} left and ${gate?.held} held, ${outbox} + ${releases} on their way; ledger ${available} available, ${pending + paid} in orders`
