@@ -28,9 +28,20 @@ export const systemClock: Clock = {
     }),
 }
 
+/** A batch shares its times: the last few are not written again for each of its orders. */
+const WRITTEN_MAX = 4
+const writtenMs: number[] = Array(WRITTEN_MAX).fill(Number.NaN)
+const written: string[] = Array(WRITTEN_MAX).fill('')
+let oldest = 0
+
 /** RFC 3339 in UTC with milliseconds, the one form in which times leave the system. */
 export function toRfc3339(unixMs: number): string {
-  return new Date(unixMs).toISOString()
+  for (let i = 0; i < WRITTEN_MAX; i++) if (writtenMs[i] === unixMs) return written[i]!
+  const text = new Date(unixMs).toISOString()
+  writtenMs[oldest] = unixMs
+  written[oldest] = text
+  oldest = (oldest + 1) % WRITTEN_MAX
+  return text
 }
 
 /** Runs `fn` after whatever the event loop has ready now: those who come in the same turn come together. */

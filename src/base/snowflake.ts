@@ -58,6 +58,9 @@ export function createIdMaker({ clock, node, fromMs, untilMs: firstUntilMs }: Id
   // What `lastMs` contributes to the id: `high` counts in CUTs, `low` in ones.
   let high = 0
   let low = 0
+  // All digits of an id but the last seven are those of the one before, nearly always.
+  let head = 0
+  let headText = ''
 
   function enter(ms: number): void {
     lastMs = ms
@@ -82,7 +85,12 @@ export function createIdMaker({ clock, node, fromMs, untilMs: firstUntilMs }: Id
         enter(lastMs + 1)
       }
     }
-    return decimal(high, low + sequence)
+    const carry = Math.floor((low + sequence) / CUT)
+    if (high + carry !== head) {
+      head = high + carry
+      headText = String(head)
+    }
+    return decimal(head, headText, low + sequence - carry * CUT)
   }
 
   return {
@@ -103,12 +111,9 @@ export function madeAtMs(id: string): number {
   return EPOCH_MS + Math.floor(Number(id) / MS_STEP)
 }
 
-function decimal(high: number, low: number): string {
-  const carry = Math.floor(low / CUT)
-  const tail = low - carry * CUT
-  const head = high + carry
-  // The leading 1 keeps the zeros; only ids of the first seconds of 2024 have no head.
-  return head === 0 ? String(tail) : head + String(CUT + tail).slice(1)
+/** The leading 1 keeps the zeros; only ids of the first seconds of 2024 have no head. */
+function decimal(head: number, headText: string, tail: number): string {
+  return head === 0 ? String(tail) : headText + String(CUT + tail).slice(1)
 }
 
 function checkedBound(untilMs: number, atLeastMs: number): number {

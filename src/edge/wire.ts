@@ -50,6 +50,7 @@ export function wireOrder(order: Order | Reservation): z.input<typeof orderAnswe
   const amount = times(order.price, quantity)
   const reservedAt = toRfc3339(order.reservedAtMs)
   if (order.state === 'reserved') return { id, sale, item, buyer, attempt, quantity, amount, state, reservedAt }
+  // What is undefined is not written; spreading it in only where it is there costs more than all the rest.
   return {
     id,
     sale,
@@ -59,14 +60,18 @@ export function wireOrder(order: Order | Reservation): z.input<typeof orderAnswe
     quantity,
     amount,
     state,
-    ...(order.reason !== undefined && { reason: order.reason }),
-    ...(order.supersededBy !== undefined && { supersededBy: order.supersededBy }),
+    reason: order.reason,
+    supersededBy: order.supersededBy,
     reservedAt,
     placedAt: toRfc3339(order.placedAtMs),
-    ...(order.payByMs !== undefined && { payBy: toRfc3339(order.payByMs) }),
-    ...(order.paidAtMs !== undefined && { paidAt: toRfc3339(order.paidAtMs) }),
-    ...(order.closedAtMs !== undefined && { closedAt: toRfc3339(order.closedAtMs) }),
+    payBy: timeOf(order.payByMs),
+    paidAt: timeOf(order.paidAtMs),
+    closedAt: timeOf(order.closedAtMs),
   }
+}
+
+function timeOf(unixMs: number | undefined): string | undefined {
+  return unixMs === undefined ? undefined : toRfc3339(unixMs)
 }
 
 export function wirePayment(payment: Payment): z.input<typeof paymentAnswer> {
