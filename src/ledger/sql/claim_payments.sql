@@ -7,7 +7,7 @@ UPDATE payments SET tries = tries + 1, next_try_at = clock_timestamp() + least(6
 WHERE id IN (
   SELECT id FROM payments
   WHERE state IN ('started', 'refund_due')
-    AND (next_try_at <= clock_timestamp() OR next_try_at > clock_timestamp() + interval '2 minutes')
+    AND (next_try_at <= statement_timestamp() OR next_try_at > statement_timestamp() + interval '2 minutes')
   ORDER BY next_try_at LIMIT $1 FOR UPDATE SKIP LOCKED)
 RETURNING id, order_id, item, provider, ref, amount_minor, currency, state, why, started_at, captured_at, refunded_at, tries,
   EXISTS (SELECT 1 FROM orders o WHERE o.id = payments.order_id AND o.item = payments.item AND o.state = 'pending') AS wanted

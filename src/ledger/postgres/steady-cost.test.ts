@@ -1,0 +1,69 @@
+/** What the keeper asks the ledger several times a second must cost the same, however many orders and payments wait that are not due yet. */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+
+const WAITING = 20_000
+/** Of 8 KiB. The orders above take more than a hundred times as many. */
+const BLOCKS_MAX = 60
+
+interface Plan {
+  readonly 'Shared Hit Blocks': number
+  readonly 'Shared Read Blocks': number
+}
+
+let ledger: TestLedger
+beforeAll(async () => {
+  ledger = await startTestLedger()
+  const { item, epoch } = await ledger.onSale({ units: WAITING })
+  await ledger.sql(
+    `INSERT INTO orders (id, item, buyer, attempt, quantity, price_minor, currency, state, epoch, reserved_at, placed_at, pay_by)
+     SELECT 9000000000 + n, $1, 'buyer-' || n, 1, 1, 1000, 'CNY', 'pending', $2, now(), now(), now() + n * interval '1 second' + interval '1 hour'
+     FROM generate_series(1, $3::int) n`,
+    [item, epoch, WAITING],
+  )
+  await ledger.sql(
+    `INSERT INTO payments (id, order_id, item, provider, ref, amount_minor, currency, state, next_try_at)
+     SELECT id + 50000, id, item, 'sandbox', id::text, 1000, 'CNY', 'started', now() + interval '1 minute' FROM orders WHERE item = $1`,
+    [item],
+  )
+  // As autovacuum leaves it, whenever it comes: the planner knows how much there is.
+  await ledger.sql('VACUUM ANALYZE orders, payments, releases, items, sales, stock_changes')
+}, 60_000)
+afterAll(() => ledger.stop())
+
+/** How many blocks a statement of `ledger/sql` looks at. What it would change is undone. */
+async function blocksOf(statement: string, values: readonly string[]): Promise<number> {
+  const text = readFileSync(new URL(`../sql/${statement}.sql`, import.meta.url), 'utf8')
+  await ledger.sql('BEGIN')
+  await ledger.sql(`PREPARE steady AS ${text}`)
+  await ledger.sql('SET LOCAL plan_cache_mode = force_generic_plan')
+  const call = values.length === 0 ? 'steady' : `steady (${values.join(', ')})`
+  const [row] = await ledger.sql(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE ${call}`)
+  await ledger.sql('ROLLBACK')
+  await ledger.sql('DEALLOCATE steady')
+  const [{ Plan: plan }] = row!['QUERY PLAN'] as [{ Plan: Plan }]
+  return plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
+}
+
+test.each([
+  ['due_orders', ['500']],
+  ['claim_payments', ['100']],
+  ['releases', ['500']],
+  ['open_changes', ['NULL']],
+  ['open_moves', []],
+  ['warm_due_sales', []],
+  ['followed_sales', []],
+  ['sales_to_settle', ['20']],
+  ['unsettled_items', ['100']],
+])('%s looks at a few blocks while 20,000 wait', async (statement, values) => {
+  const blocks = await blocksOf(statement, values)
+  console.log(`  ${statement}: ${blocks} blocks`)
+  expect(blocks).toBeLessThanOrEqual(BLOCKS_MAX)
+})
+
+test('what is due among them is found', async () => {
+  await ledger.sql("UPDATE orders SET pay_by = now() - interval '1 second' WHERE id IN (9000000007, 9000000009)")
+  expect((await ledger.closings.due(500)).map(order => order.id).sort()).toEqual(['9000000007', '9000000009'])
+})
