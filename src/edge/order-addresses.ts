@@ -6,7 +6,7 @@
  * Bounded: so many addresses of a bounded length. Whoever invents more of them makes it forget, which costs no more than taking apart again.
  */
 
-export interface OrderAddress {
+interface OrderAddress {
   readonly sale: string
   readonly item: string
 }

@@ -11,7 +11,7 @@ import type { Sale } from '../domain/sale.ts'
 import { type AuditLine, type AuditParts, auditItems, isExplained } from './audit-sale.ts'
 
 /** @param rest how many times as long as the last audit took the ledger is left alone at least */
-export type SharedAudit = (sale: Sale, rest: number) => Promise<readonly AuditLine[]>
+type SharedAudit = (sale: Sale, rest: number) => Promise<readonly AuditLine[]>
 
 interface Audited {
   readonly lines: Promise<readonly AuditLine[]>

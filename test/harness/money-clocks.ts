@@ -1,6 +1,6 @@
 /**
  * Both clocks of a site, the server's and PostgreSQL's, stepped while they run, as when somebody sets the clock of the machine.
- * The server's through `money-clock.preload.ts`; PostgreSQL's through a function that stands before its own in the search path.
+ * The server's through `money-clock.preload.ts`; PostgreSQL's through functions that stand before its own in the search path.
  */
 
 import { writeFileSync } from 'node:fs'
@@ -30,6 +30,8 @@ export class Clocks {
       'INSERT INTO stepped.by VALUES (0)',
       `CREATE FUNCTION stepped.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS
         $$ SELECT pg_catalog.clock_timestamp() + (SELECT ms FROM stepped.by) * interval '1 millisecond' $$`,
+      `CREATE FUNCTION stepped.statement_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS
+        $$ SELECT pg_catalog.statement_timestamp() + (SELECT ms FROM stepped.by) * interval '1 millisecond' $$`,
       'ALTER TABLE releases ALTER COLUMN at SET DEFAULT stepped.clock_timestamp()',
       'ALTER TABLE payments ALTER COLUMN started_at SET DEFAULT stepped.clock_timestamp()',
       `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = public, stepped, pg_catalog', current_database()); END $$`,
