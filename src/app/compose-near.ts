@@ -3,8 +3,9 @@
 import { nextTurn } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import type { Loop } from '../base/loop.ts'
+import { createPatience } from '../base/patience.ts'
 import type { ItemId } from '../domain/ids.ts'
-import type { DecideParts } from '../flows/decide-batch.ts'
+import { type DecideParts, PLACE_WAIT_MS } from '../flows/decide-batch.ts'
 import { demoSale } from '../flows/demo-sale.ts'
 import { nearView } from '../flows/gate-view.ts'
 import type { Shelf } from '../flows/on-sale.ts'
@@ -38,6 +39,7 @@ export function sellNear(parts: SellingParts, { gate, near }: GateSide): Selling
     log,
     meters,
     news,
+    patience: createPatience({ clock, ms: PLACE_WAIT_MS }),
     onStale: onSale => withdraw({ log }, onSale),
     alarm: watching.alarm,
   }

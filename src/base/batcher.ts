@@ -96,7 +96,8 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
       depth -= batch.asks.length
       if (batch.asks.length > batchPeak) batchPeak = batch.asks.length
       await runBatch(batch)
-      const all = Math.min(batchMax, FULL_ENOUGH, depth + batch.asks.length)
+      // A lone ask had no company that could come back with it.
+      const all = batch.asks.length === 1 ? 0 : Math.min(batchMax, FULL_ENOUGH, depth + batch.asks.length)
       for (let turns = 0; turns < turnsMax && depth < all; turns++) await turn()
     }
     idle = true

@@ -4,9 +4,10 @@ import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import { createBatcher } from '../base/batcher.ts'
 import { nextTurn, systemClock } from '../base/clock.ts'
 import { type Counted, type CountFamily, noMeters } from '../base/meters.ts'
+import { createPatience } from '../base/patience.ts'
 import { systemRandom } from '../base/random.ts'
 import type { Order } from '../domain/order.ts'
-import { decideBatch } from '../flows/decide-batch.ts'
+import { decideBatch, PLACE_WAIT_MS } from '../flows/decide-batch.ts'
 import type { Decision, OnSale } from '../flows/on-sale.ts'
 import { createOpening } from '../flows/opening.ts'
 import type { TakeOrderParts } from '../flows/take-order.ts'
@@ -81,7 +82,8 @@ async function openShop(near: 'refuses' | 'asks') {
     },
   }
   const decide = { gate, orders, clock, meters, log: { debug() {}, info() {}, warn() {}, error() {} } }
-  const parts = { ...decide, news: { orderChanged() {} }, onStale() {}, alarm() {} }
+  const patience = createPatience({ clock, ms: PLACE_WAIT_MS })
+  const parts = { ...decide, patience, news: { orderChanged() {} }, onStale() {}, alarm() {} }
   const onSale = {
     sale: { id: SALE, state: 'ready', opensAtMs, closesAtMs },
     item: { id: ITEM, quantityMax: 3 },

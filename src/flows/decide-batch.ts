@@ -14,6 +14,7 @@ import { Fault } from '../base/fault.ts'
 import { faultPoint } from '../base/fault-points.ts'
 import type { Log } from '../base/log.ts'
 import type { Meters } from '../base/meters.ts'
+import type { Patience } from '../base/patience.ts'
 import type { OrderId } from '../domain/ids.ts'
 import type { Ask, AskAnswer, Gate, Release } from '../gate/gate.ts'
 import type { Orders, PlaceAsk, Placing } from '../ledger/orders.ts'
@@ -29,12 +30,14 @@ export interface DecideParts {
   readonly news: Pick<NewsListener, 'orderChanged'>
   /** The epoch is over: somebody else may sell the item. Must not throw. */
   readonly onStale: (onSale: OnSale) => void
+  /** Of `PLACE_WAIT_MS`, shared by all items. */
+  readonly patience: Patience
   /** What should never happen and must not go unseen. */
   readonly alarm: (what: 'foreign_order_id' | 'ledger_refused', fields: Readonly<Record<string, unknown>>) => void
 }
 
-/** How long a batch waits for the ledger before its buyers are told to ask again. */
-const PLACE_WAIT_MS = 3_000
+/** How long a batch waits for the ledger before its buyers are told to ask again; the placing itself goes on. */
+export const PLACE_WAIT_MS = 3_000
 
 export async function decideBatch(
   parts: DecideParts,
@@ -78,7 +81,7 @@ export async function decideBatch(
   }
   const after = faultPoint('reserve.after')
   if (after) await after
-  const placed = reserved === 0 ? undefined : await placeInTime(parts, onSale)
+  const placed = reserved === 0 ? undefined : await parts.patience(placeUnsettled(parts, onSale))
   return asks.map((ask, i) => decide(ask, answers[i]!))
 
   function decide(ask: Ask, answer: AskAnswer): Decision {
@@ -111,19 +114,6 @@ export async function decideBatch(
       default:
         return unreachable(answer.code)
     }
-  }
-}
-
-/** The ledger's answer, or undefined after a while; the placing itself goes on. */
-async function placeInTime(parts: DecideParts, onSale: OnSale): Promise<ReadonlyMap<OrderId, Placing> | undefined> {
-  const answered = new AbortController()
-  try {
-    return await Promise.race([
-      placeUnsettled(parts, onSale),
-      parts.clock.sleep(PLACE_WAIT_MS, answered.signal).then(() => undefined),
-    ])
-  } finally {
-    answered.abort()
   }
 }
 

@@ -3,7 +3,8 @@ import { nextTurn, systemClock } from '../../src/base/clock.ts'
 import { Fault } from '../../src/base/fault.ts'
 import type { Log } from '../../src/base/log.ts'
 import { noMeters } from '../../src/base/meters.ts'
-import { type DecideParts, decideBatch } from '../../src/flows/decide-batch.ts'
+import { createPatience } from '../../src/base/patience.ts'
+import { type DecideParts, decideBatch, PLACE_WAIT_MS } from '../../src/flows/decide-batch.ts'
 import { nearView } from '../../src/flows/gate-view.ts'
 import type { Shelf } from '../../src/flows/on-sale.ts'
 import { standing } from '../../src/flows/on-sale.ts'
@@ -39,6 +40,7 @@ function openShop(change: { orders?: (real: Orders) => Orders; aheadMs?: number 
     log: quiet,
     meters: noMeters,
     news: { orderChanged() {} },
+    patience: createPatience({ clock, ms: PLACE_WAIT_MS }),
     onStale: onSale => withdraw({ log: quiet }, onSale),
     alarm: what => void alarms.push(what),
   }

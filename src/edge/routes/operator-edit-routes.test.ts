@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { nextTurn, systemClock, toRfc3339 } from '../../base/clock.ts'
 import { noMeters } from '../../base/meters.ts'
+import { createPatience } from '../../base/patience.ts'
 import { systemRandom } from '../../base/random.ts'
 import type { Sale } from '../../domain/sale.ts'
 import { createSale } from '../../flows/create-sale.ts'
+import { PLACE_WAIT_MS } from '../../flows/decide-batch.ts'
 import type { EditSaleParts } from '../../flows/edit-sale.ts'
 import { createNews } from '../../flows/news.ts'
 import type { Shelf } from '../../flows/on-sale.ts'
@@ -58,6 +60,7 @@ function createRig() {
   const orders = createOrders(database)
   const news = createNews()
   const silent = { debug() {}, info() {}, warn() {}, error() {} }
+  const patience = createPatience({ clock, ms: PLACE_WAIT_MS })
   const warm: WarmParts = {
     gate,
     near: gate,
@@ -66,7 +69,7 @@ function createRig() {
     clock,
     log: silent,
     shelf,
-    decide: { gate, orders, clock, log: silent, meters: noMeters, news, onStale() {}, alarm() {} },
+    decide: { gate, orders, clock, log: silent, meters: noMeters, news, patience, onStale() {}, alarm() {} },
     maySell: () => true,
     prepare: async () => {},
     shutIdle: async () => {},

@@ -28,8 +28,12 @@ interface Batch {
 }
 
 const ALONE_MAX = 1
-/** Whoever was answered may be back in a moment: so many turns of the event loop the next call waits for as many as the last had. */
-const TURNS_MAX = 4
+/**
+ * Whoever was answered may be back in a moment: so many turns of the event loop the next call waits for them, or until it is full enough.
+ * Otherwise two halves of the items take turns, and each pays for a call of its own.
+ */
+const TURNS_MAX = 8
+const FULL_ENOUGH = 64
 /** Longer than a call for many ever takes, and far shorter than a hanging connection is waited for. */
 const HANGS_MS = 500
 const CALLS_MAX = 4
@@ -85,7 +89,8 @@ export function placeTogether(database: Pick<Database, 'run'>, clock: Clock = sy
     for (let some = gather(); some.length > 0; some = gather()) {
       calledMs = clock.elapsed()
       await placeAll(some)
-      for (let turns = 0; turns < TURNS_MAX && waiting.length < some.length; turns++) await new Promise<void>(nextTurn)
+      const all = Math.min(FULL_ENOUGH, asksOf(waiting) + asksOf(some))
+      for (let turns = 0; turns < TURNS_MAX && asksOf(waiting) < all; turns++) await new Promise<void>(nextTurn)
     }
     calls -= 1
   }
@@ -122,4 +127,8 @@ export function placeTogether(database: Pick<Database, 'run'>, clock: Clock = sy
     if (calls === 0 || (calls < CALLS_MAX && clock.elapsed() - calledMs > HANGS_MS)) void run()
     return batch.placed.promise
   }
+}
+
+function asksOf(batches: readonly Batch[]): number {
+  return batches.reduce((sum, batch) => sum + batch.asks.length, 0)
 }
