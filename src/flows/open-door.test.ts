@@ -88,6 +88,8 @@ describe('E10: the gate is away', () => {
     await edge.lapse()
     stage.server.away = true
     const { epoch } = await keeper.untilDoor(item, 'shut')
+    // The door is shut first, and said so afterwards.
+    await keeper.idle()
     expect(keeper.lines.filter(line => line.fields.alarm === 'door_shut')).toMatchObject([{ fields: { lapsed: 1 } }])
     expect(counted).toEqual(['door_shut'])
     for (let i = 0; i < 3; i++) await keeper.round()
