@@ -31,7 +31,7 @@ export async function startChild(
   const [program, ...rest] = onServerCore([process.execPath, fileURLToPath(new URL(file, import.meta.url)), ...args])
   // Nothing of the caller's settings leaks in: a DATABASE_URL of theirs would be filled with the bench's orders.
   const child = spawn(program, rest, {
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { PATH: process.env.PATH ?? '', ...allocator(), ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
@@ -55,6 +55,12 @@ export async function startChild(
   } finally {
     clearTimeout(late)
   }
+}
+
+/** What `bin/bun.mjs` tells every Bun: the server's and the constant's alike. */
+function allocator(): Readonly<Record<string, string>> {
+  const { MIMALLOC_PURGE_DELAY: delay } = process.env
+  return delay === undefined ? {} : { MIMALLOC_PURGE_DELAY: delay }
 }
 
 export function startConstant({ status, headers, body }: ConstantAnswer): Promise<Child> {
