@@ -31,8 +31,9 @@ const STAGE_LONG_MS_MAX = 2 * 60 * 60_000
 /** How long output may stay open after a stage's process has ended before something else must be holding it. */
 const OUTPUT_OPEN_MS_MAX = 5_000
 
-/** How much of a failed file's output is said again: its end, where the failure and its reasons are. */
+/** How much of a failed file's output is said again. */
 const AGAIN_LINES_MAX = 150
+const LINES_BEFORE = 60
 
 interface Stage {
   readonly name: string
@@ -142,11 +143,11 @@ function tests(name: string, files: readonly string[], limitMs: number): Stage {
   }
 }
 
-/** The end of what a file said, from a little before its first failure. */
+/** What a file said from a little before its first failure; the end of it where no test failed by name (it did not load, or was ended). */
 function again(file: string, heard: string, complaint: string | undefined): string {
   const lines = heard.trimEnd().split('\n')
   const first = lines.findIndex(line => line.includes('(fail)'))
-  const from = Math.max(0, Math.min(first < 0 ? lines.length : first - 60, lines.length - 1))
+  const from = Math.max(0, first < 0 ? lines.length - AGAIN_LINES_MAX : first - LINES_BEFORE)
   const shown = lines.slice(from, from + AGAIN_LINES_MAX)
   return [`${file}:`, ...shown, ...(complaint === undefined ? [] : [complaint])].join('\n')
 }

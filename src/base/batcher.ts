@@ -96,8 +96,9 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
       depth -= batch.asks.length
       if (batch.asks.length > batchPeak) batchPeak = batch.asks.length
       await runBatch(batch)
-      // A lone ask had no company that could come back with it.
-      const all = batch.asks.length === 1 ? 0 : Math.min(batchMax, FULL_ENOUGH, depth + batch.asks.length)
+      const all = Math.min(batchMax, FULL_ENOUGH, depth + batch.asks.length)
+      // Who was alone has no company to wait for.
+      if (all === 1) continue
       for (let turns = 0; turns < turnsMax && depth < all; turns++) await turn()
     }
     idle = true

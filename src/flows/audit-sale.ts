@@ -15,7 +15,7 @@ import type { ItemAudit, Orders } from '../ledger/orders.ts'
 import type { GateView } from './gate-view.ts'
 
 export interface AuditParts {
-  readonly orders: Orders
+  readonly orders: Pick<Orders, 'audit'>
   readonly view: GateView
   readonly clock: Clock
 }
@@ -56,25 +56,34 @@ interface Shown {
 }
 
 /**
- * Nothing wrong but what changing explains: in a rush gate and ledger are never at rest for one look, and looking again would only cost
- * the ledger another count of all orders.
+ * Nothing wrong but what changing explains: in a rush gate and ledger are never at rest for one look, and looking again
+ * would only cost the ledger another count of all orders.
  */
 export function isExplained(line: AuditLine): boolean {
   return line.consistent || (line.changing && line.addsUp && line.violations.length === 0)
 }
 
-/** @param enough what need not be looked at again. By default only what agrees: whoever asks wants a moment at which it did. */
+/**
+ * @param enough what need not be looked at again. By default only what agrees: whoever asks wants a moment at which it did. What was once
+ * not enough must agree, however much moves afterwards: a look that caught it at rest is not undone by one that did not.
+ */
 export async function auditItems(
   parts: AuditParts,
   sale: Sale,
   enough: (line: AuditLine) => boolean = line => line.consistent,
 ): Promise<readonly AuditLine[]> {
+  const suspects = new Map<ItemId, AuditLine>()
   for (let look = 1; ; look++) {
     const before = await show(parts, sale)
     const audits = await parts.orders.audit(sale.id)
     const after = await show(parts, sale)
     const lines = audits.map(audit => compare(sale, audit, before(audit.item), after(audit.item)))
-    if (look === LOOKS_MAX || lines.every(enough)) return lines
+    for (const line of lines) {
+      if (line.consistent) suspects.delete(line.item)
+      else if (!enough(line)) suspects.set(line.item, line)
+    }
+    if (lines.every(line => enough(line) && !suspects.has(line.item))) return lines
+    if (look === LOOKS_MAX) return lines.map(line => (enough(line) ? (suspects.get(line.item) ?? line) : line))
     await parts.clock.sleep(LOOK_AGAIN_MS)
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The audit for whoever watches, as fresh as it is cheap. An audit counts every order of a sale: nothing for a thousand of them, half a
- * second of the ledger's time for a million, and watching must not take from the buyers what it watches. So after each audit the ledger
- * rests a multiple of the time it took; who asks meanwhile is shown the last one, and who asks while one runs shares it.
+ * The audit for whoever watches, as fresh as it is cheap. An audit counts every order of a sale: next to nothing for a thousand of them, a good
+ * part of a second of the ledger's time for a million, and watching must not take from the buyers what it watches. So after each audit the ledger
+ * rests a multiple of the time it took, half a minute at most; who asks meanwhile is shown the last one, and who asks while one runs shares it.
  *
  * Bounded by the sales that are asked for: one that nobody has asked for in a minute is forgotten.
  */
@@ -10,25 +10,52 @@ import type { SaleId } from '../domain/ids.ts'
 import type { Sale } from '../domain/sale.ts'
 import { type AuditLine, type AuditParts, auditItems, isExplained } from './audit-sale.ts'
 
-/** @param rest how many times as long as the last audit took the ledger is left alone at least */
-type SharedAudit = (sale: Sale, rest: number) => Promise<readonly AuditLine[]>
+interface Audit {
+  readonly lines: readonly AuditLine[]
+  /** When it was asked for, on the clock that only goes forward. */
+  readonly beganMs: number
+}
+
+/** @param rest how many times as long as the last count took the ledger is left alone at least */
+type SharedAudit = (sale: Sale, rest: number) => Promise<Audit>
 
 interface Audited {
-  readonly lines: Promise<readonly AuditLine[]>
-  tookMs: number
+  readonly audit: Promise<Audit>
   endedAtMs: number
   askedAtMs: number
 }
 
 const FORGOTTEN_AFTER_MS = 60_000
+/** An audit may have taken long because the ledger hung: whoever watches wants to know what came of it. */
+const REST_MS_MAX = 30_000
 
 export function createSharedAudit(parts: AuditParts): SharedAudit {
   const { clock } = parts
   const known = new Map<SaleId, Audited>()
+  /** How long the ledger last took to count a sale once, however often it was looked at. */
+  const tookMs = new Map<SaleId, number>()
+
+  const orders: AuditParts['orders'] = {
+    async audit(sale) {
+      const fromMs = clock.elapsed()
+      const counted = await parts.orders.audit(sale)
+      tookMs.set(sale, clock.elapsed() - fromMs)
+      return counted
+    },
+  }
+
+  function forget(sale: SaleId): void {
+    known.delete(sale)
+    tookMs.delete(sale)
+  }
 
   function forgetOld(nowMs: number): void {
     for (const [sale, { askedAtMs, endedAtMs }] of known)
-      if (endedAtMs <= nowMs && nowMs - askedAtMs > FORGOTTEN_AFTER_MS) known.delete(sale)
+      if (endedAtMs <= nowMs && nowMs - askedAtMs > FORGOTTEN_AFTER_MS) forget(sale)
+  }
+
+  async function begin(sale: Sale, beganMs: number): Promise<Audit> {
+    return { lines: await auditItems({ ...parts, orders }, sale, isExplained), beganMs }
   }
 
   return (sale, rest) => {
@@ -37,19 +64,19 @@ export function createSharedAudit(parts: AuditParts): SharedAudit {
     const last = known.get(sale.id)
     if (last !== undefined) {
       last.askedAtMs = nowMs
-      if (nowMs - last.endedAtMs < last.tookMs * rest) return last.lines
+      const restMs = Math.min((tookMs.get(sale.id) ?? 0) * rest, REST_MS_MAX)
+      if (nowMs - last.endedAtMs < restMs) return last.audit
     }
-    const lines = auditItems(parts, sale, isExplained)
-    const audited: Audited = { lines, tookMs: 0, endedAtMs: Number.POSITIVE_INFINITY, askedAtMs: nowMs }
+    const audit = begin(sale, nowMs)
+    const audited: Audited = { audit, endedAtMs: Number.POSITIVE_INFINITY, askedAtMs: nowMs }
     known.set(sale.id, audited)
-    lines.then(
+    audit.then(
       () => {
         audited.endedAtMs = clock.elapsed()
-        audited.tookMs = audited.endedAtMs - nowMs
       },
       // Nothing to show: the next who asks tries again.
-      () => known.get(sale.id) === audited && known.delete(sale.id),
+      () => forget(sale.id),
     )
-    return lines
+    return audit
   }
 }

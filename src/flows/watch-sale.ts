@@ -31,24 +31,26 @@ export interface SaleLook {
   readonly sale: Sale
   /** Undefined while the ledger is away. */
   readonly audit: readonly AuditLine[] | undefined
+  /** How long ago the audit was made: one that costs the ledger much is shown again. */
+  readonly ageMs: number
   readonly standings: readonly ItemStanding[]
 }
 
 /** Undefined: there is no such sale. */
 export async function watchSale(
   parts: WatchSaleParts,
-  audit: (sale: Sale) => Promise<readonly AuditLine[]>,
+  audit: (sale: Sale) => Promise<Pick<SaleLook, 'audit' | 'ageMs'>>,
   id: SaleId,
 ): Promise<SaleLook | undefined> {
   const sale = await parts.sales.find(id)
   if (sale === undefined) return undefined
-  return { sale, audit: await audit(sale), standings: standingsOf(parts, sale) }
+  return { sale, ...(await audit(sale)), standings: standingsOf(parts, sale) }
 }
 
 /** What can be said without the ledger. Undefined: this process does not sell it. */
 export function watchShelf(parts: WatchSaleParts, id: SaleId): SaleLook | undefined {
   for (const { sale } of parts.shelf.values())
-    if (sale.id === id) return { sale, audit: undefined, standings: standingsOf(parts, sale) }
+    if (sale.id === id) return { sale, audit: undefined, ageMs: 0, standings: standingsOf(parts, sale) }
   return undefined
 }
 

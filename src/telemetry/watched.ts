@@ -1,8 +1,8 @@
 /**
  * What is not counted but looked at when Prometheus asks: how many pieces are where, how long the line is, how the process fares.
  * Whatever can't be had is left out of the answer and does not spoil the rest. What costs the ledger something is read at most every two
- * seconds, and for a twentieth of the time at most, however often somebody asks: the port may be open to everyone in the house, and a
- * sale may have a million orders to count.
+ * seconds, and more seldom the longer it takes, however often somebody asks: the port may be open to everyone in the house, and a sale
+ * may have a million orders to count.
  */
 
 import { readdirSync } from 'node:fs'
@@ -46,8 +46,9 @@ export interface Watched {
 }
 
 const FRESH_MS = 2_000
-/** As a multiple of what the last reading took. */
+/** As a multiple of what the last reading took; what took long because the ledger hung is not held against it for long. */
 const REST = 20
+const REST_MS_MAX = 30_000
 
 export function watchedMetrics(watched: Watched, clock: Clock): readonly PlainMetric[] {
   const startedAtS = clock.now() / 1000
@@ -159,15 +160,19 @@ function createFresh<T>(clock: Clock, ask: () => Promise<T>): () => Promise<T | 
     const askedAtMs = clock.elapsed()
     if (answer === undefined || askedAtMs >= dueMs) {
       dueMs = Number.POSITIVE_INFINITY
-      answer = ask()
-        .catch((error: unknown) => {
+      answer = ask().then(
+        read => {
+          const tookMs = clock.elapsed() - askedAtMs
+          dueMs = askedAtMs + Math.max(FRESH_MS, tookMs + Math.min(tookMs * REST, REST_MS_MAX))
+          return read
+        },
+        (error: unknown) => {
+          // Whoever is away may be back at once.
+          dueMs = Math.max(askedAtMs + FRESH_MS, clock.elapsed())
           if (error instanceof Fault) return undefined
           throw error
-        })
-        .finally(() => {
-          const tookMs = clock.elapsed() - askedAtMs
-          dueMs = askedAtMs + Math.max(FRESH_MS, tookMs * (1 + REST))
-        })
+        },
+      )
     }
     return answer
   }

@@ -69,8 +69,8 @@ export function createWatchtower(parts: WatchtowerParts): Watchtower {
   const figures = createRecentFigures({ ...parts, line: () => sumOf(onSale => onSale.line.depth()) })
   const reconciled = new Map<SaleId, Reconciled>()
   const audit = createSharedAudit(parts)
-  const auditSeen = (sale: Sale) => audit(sale, REST_SEEN)
-  const audited = new Set<SaleId>()
+  /** The last audit of each sale that was judged. */
+  const audited = new Map<SaleId, readonly AuditLine[]>()
   let auditedAtMs = Number.NEGATIVE_INFINITY
   let refundsStuck = 0
   let ledgerAway = false
@@ -96,13 +96,18 @@ export function createWatchtower(parts: WatchtowerParts): Watchtower {
     for (const { sale } of shelf.values()) sales.set(sale.id, sale)
     try {
       refundsStuck = await soon(parts.refunds.waiting(REFUND_TRIES_MAX))
-      for (const sale of sales.values()) note(sale.id, await soon(audit(sale, REST_UNSEEN)))
+      for (const sale of sales.values()) note(sale.id, (await soon(audit(sale, REST_UNSEEN))).lines)
       ledgerAway = false
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       ledgerAway = true
     }
-    for (const id of audited) if (!sales.has(id)) forget(id)
+    for (const id of audited.keys()) if (!sales.has(id)) forget(id)
+  }
+
+  async function auditSeen(sale: Sale) {
+    const { lines, beganMs } = await audit(sale, REST_SEEN)
+    return { audit: lines, ageMs: clock.elapsed() - beganMs }
   }
 
   async function lookAt(id: SaleId): Promise<SaleLook | undefined> {
@@ -133,8 +138,10 @@ export function createWatchtower(parts: WatchtowerParts): Watchtower {
     }
   }
 
+  /** One audit that is shown twice was seen once. */
   function note(sale: SaleId, lines: readonly AuditLine[]): void {
-    audited.add(sale)
+    if (audited.get(sale) === lines) return
+    audited.set(sale, lines)
     board.see(
       sale,
       lines.flatMap(line => findingsOf(sale, line)),
@@ -191,6 +198,8 @@ export function createWatchtower(parts: WatchtowerParts): Watchtower {
       if (look.audit !== undefined) note(id, look.audit)
       return {
         ...look,
+        // What is only moving is no reason to call the books wrong.
+        audit: look.audit?.map(line => ({ ...line, consistent: isExplained(line) })),
         funnel: await figures.funnel(sumOf(onSale => onSale.unsettled.size)),
         recent: figures.since(afterMs),
         reconciled: look.audit === undefined ? reconciled.get(id) : await soon(lastReconciled(id)),

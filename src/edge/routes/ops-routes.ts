@@ -99,7 +99,7 @@ function wireWatch(near: NearGate, { sale, audit, standings, ...seen }: Watch): 
   const { sinceMs, ...funnel } = seen.funnel
   const { reconciled } = seen
   return {
-    at: toRfc3339(near.nowMs()),
+    at: toRfc3339(Math.floor(near.nowMs() - seen.ageMs)),
     sale: wireSale(sale, near.nowMs(), item => near.lookNow(item)?.left),
     audit: audit?.map(wireAudit) ?? null,
     items: [...standings],

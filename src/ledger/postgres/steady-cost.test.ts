@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
 
 const WAITING = 20_000
-/** Of 8 KiB. The orders above take more than a hundred times as many. */
+/** Of 8 KiB. To look at all that wait takes several times as many. */
 const BLOCKS_MAX = 60
 
 interface Plan {
