@@ -8,6 +8,7 @@
 
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { childEnd } from '../base/child-end.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -84,7 +85,7 @@ export function createDemoCrowd(config: Pick<Config, 'demo' | 'guestSignIn'>, pa
     child.stdin.on('error', () => {})
     child.stdin.write(`${JSON.stringify(task)}\n`)
     const ended = new Promise<void>(end => {
-      child.once('close', () => end())
+      void childEnd(child).then(() => end())
       child.once('error', error => {
         said = error.message
         end()

@@ -8,6 +8,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { childEnd } from '../base/child-end.ts'
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import type { Random } from '../base/random.ts'
@@ -49,7 +50,7 @@ export async function startThrowawayServer(
   const [program, ...args] = command
   const child = spawn(program, args, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'], detached: true })
   const ended = new Promise<void>(done => {
-    child.once('close', () => done())
+    void childEnd(child).then(() => done())
     child.once('error', () => done())
   })
   child.stdin.on('error', () => {})

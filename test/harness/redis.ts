@@ -12,6 +12,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createConnection } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { childEnd } from '../../src/base/child-end.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { freePort } from './free-port.ts'
 import type { Playground } from './playground.ts'
@@ -110,7 +111,7 @@ export class RedisServer {
         this.#child = undefined
         resolve()
       })
-      child.once('close', () => {
+      void childEnd(child).then(() => {
         this.#child = undefined
         resolve()
       })

@@ -5,6 +5,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { resolve } from 'node:path'
+import { childEnd } from '../../src/base/child-end.ts'
 import type { Playground } from './playground.ts'
 import { within } from './until.ts'
 
@@ -58,7 +59,7 @@ export class Stampede {
     child.stdout?.on('data', hear)
     child.stderr?.on('data', hear)
     this.exited = new Promise(done => {
-      child.on('close', (code, signal) => {
+      void childEnd(child).then(({ code, signal }) => {
         this.#exit = { code, signal }
         ready.reject(new Error(`the server ended (${signal ?? `code ${code}`}) before it was ready:\n${this.#output}`))
         done(this.#exit)

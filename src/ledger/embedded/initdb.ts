@@ -1,6 +1,7 @@
 /** Runs PostgreSQL's `initdb` once, in an empty folder, under an account. When it returns, everything is written and synced. */
 
 import { spawn } from 'node:child_process'
+import { childEnd } from '../../base/child-end.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Account } from './account.ts'
@@ -40,7 +41,7 @@ export async function runInitdb(
   const done = new AbortController()
   const ended = new Promise<string | undefined>(resolve => {
     child.on('error', error => resolve(messageOf(error)))
-    child.on('close', (code, signal) =>
+    void childEnd(child).then(({ code, signal }) =>
       resolve(code === 0 ? undefined : lastLine(words) || `ended with ${signal ?? code}`),
     )
   })
