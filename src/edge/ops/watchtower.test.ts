@@ -70,3 +70,71 @@ test('an item that was never sold waits behind a shut door, and nothing is wrong
   await untilFollowed('shut')
   expect((await found()).map(({ code }) => code)).not.toContain('door_shut')
 })
+
+test('a dear audit that is shown again is seen once, says how old it is, and calls nothing wrong that only moves', async () => {
+  let ms = 1_000_000
+  let audits = 0
+  let version = 0
+  let wrong = true
+  const sale = { id: '1', rule: 'first_come', state: 'ready', opensAtMs: 0, closesAtMs: 1e15, items: [{ id: '11' }] }
+  const onSale = {
+    sale,
+    item: sale.items[0],
+    current: true,
+    skewed: false,
+    unsettled: new Map(),
+    line: { depth: () => 0 },
+  }
+  // A pause between two looks is over at once; the patience with the ledger never ends.
+  const pause = (forMs: number) => new Promise<void>(resolve => forMs < 1_000 && setImmediate(resolve))
+  const clock: Clock = { now: () => ms, elapsed: () => ms, sleep: pause }
+  const tower = createWatchtower({
+    near: { nowMs: () => ms },
+    shelf: new Map([['11', onSale]]),
+    sales: { find: async () => sale },
+    orders: {
+      async audit() {
+        audits += 1
+        ms += 300
+        const none = { paid: 0, closed: 0, releases: 0, oldestReleaseMs: undefined, gone: 0, moving: 0 }
+        return [{ item: '11', units: 10, available: 6, pending: 4, ...none, door: 'gate', epoch: 1, gateEpoch: 1 }]
+      },
+    },
+    view: {
+      async look() {
+        if (!wrong) version += 1
+        return new Map([['11', { item: '11', version, left: 5, held: 4 }]])
+      },
+      onTheWay: async () => new Map(),
+    },
+    refunds: { waiting: async () => 0 },
+    reconciling: { reports: async () => [] },
+    readiness: () => [],
+    metrics: [],
+    clock,
+  } as unknown as Parameters<typeof createWatchtower>[0])
+
+  const first = await tower.watch('1', 0)
+  expect(first?.audit).toMatchObject([{ consistent: false }])
+  const counted = audits
+  ms += 1_000
+  const again = await tower.watch('1', 0)
+  expect(audits).toBe(counted)
+  expect(again!.ageMs - first!.ageMs).toBe(1_000)
+  expect(again?.trouble).toEqual([])
+
+  // The same lack while everything moves: nobody can tell, so nobody is told that the books are wrong.
+  wrong = false
+  ms += 60_000
+  const moving = await tower.watch('1', 0)
+  expect(audits).toBe(counted + 1)
+  expect(moving).toMatchObject({ audit: [{ consistent: true }], trouble: [] })
+
+  // Seen wrong by two audits, it is trouble.
+  wrong = true
+  for (let i = 0; i < 2; i++) {
+    ms += 60_000
+    await tower.watch('1', 0)
+  }
+  expect(tower.trouble()).toMatchObject([{ code: 'inconsistent', sale: '1', item: '11' }])
+})
