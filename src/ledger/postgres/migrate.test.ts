@@ -3,6 +3,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { until } from '../../../test/harness/until.ts'
 import type { Database, Row } from './database.ts'
 import { migrate } from './migrate.ts'
 import { createNodes } from './nodes.ts'
@@ -79,6 +80,55 @@ test('a migration that fails leaves no trace, and the next start goes on from th
   await expect(migrate(database, folder)).rejects.toThrow('nonsense')
   writeFileSync(join(folder, '9999_broken.sql'), 'CREATE TABLE half (id int)')
   expect(await migrate(database, folder)).toEqual(['9999_broken.sql'])
+})
+
+describe('a migration beside those who sell', () => {
+  const LATER = '9999_later.sql'
+
+  /** A database with two tables that a migration wants both of, and somebody who holds the second. */
+  async function held(name: string) {
+    const database = await empty(name)
+    const folder = copied()
+    await migrate(database, folder)
+    writeFileSync(join(folder, LATER), 'LOCK TABLE sales; LOCK TABLE items')
+    const other = await database.connect()
+    await other.query('BEGIN')
+    await other.query('SELECT count(*) FROM items')
+    return { database, folder, other }
+  }
+
+  test('gives way to who holds one table and needs the other, and is applied once they are done', async () => {
+    const { database, folder, other } = await held('crossed')
+    try {
+      const applied = migrate(database, folder)
+      await until('the migration waits', async () => {
+        const [row] = await ledger.sql(
+          `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = 'crossed' AND wait_event_type = 'Lock'`,
+        )
+        return row?.n === 1
+      })
+      // The other half of a deadlock: it is answered, not ended.
+      expect((await other.query('SELECT count(*)::int AS n FROM sales')).rows).toEqual([{ n: 0 }])
+      await other.query('COMMIT')
+      expect(await applied).toEqual([LATER])
+    } finally {
+      await other.end()
+    }
+  })
+
+  test('says what is in its way when they never let go, and has changed nothing', async () => {
+    const { database, folder, other } = await held('never')
+    try {
+      await expect(migrate(database, folder, 0)).rejects.toMatchObject({
+        code: 'migration_in_the_way',
+        message: expect.stringMatching(new RegExp(`${LATER}.*nothing was changed.*pg_stat_activity`)),
+      })
+      await other.query('COMMIT')
+      expect(await migrate(database, folder)).toEqual([LATER])
+    } finally {
+      await other.end()
+    }
+  })
 })
 
 describe('a ledger of the version before many machines', () => {
