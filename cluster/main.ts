@@ -7,8 +7,8 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { systemRandom } from '../src/base/random.ts'
+import { freePort } from '../test/harness/free-port.ts'
 import { ensureServers } from '../test/servers.ts'
-import { freePorts } from './free-ports.ts'
 import { writeNginxFiles } from './nginx-site.ts'
 import { nginxPart, redisPart, stampedePart } from './parts.ts'
 import { startPostgres } from './postgres.ts'
@@ -66,8 +66,8 @@ async function main(): Promise<void> {
 
   const secret = () => Buffer.from(systemRandom.bytes(24)).toString('base64url')
   const [adminToken, buyerSecret, ticketSecret] = [secret(), secret(), secret()]
-  const [chosenPort = 0, ...edgePorts] = await freePorts(1 + counts.edge)
-  const port = wishes.port === 0 ? chosenPort : wishes.port
+  const port = wishes.port === 0 ? await freePort() : wishes.port
+  const edgePorts = await Promise.all(Array.from({ length: counts.edge }, freePort))
   const url = `http://127.0.0.1:${port}`
 
   say('starting PostgreSQL …')
@@ -124,7 +124,7 @@ async function main(): Promise<void> {
 
 /** Every write on its disk before it is answered: what one Redis alone can promise. */
 async function startRedis(supervisor: Supervisor, dir: string) {
-  const [port = 0] = await freePorts(1)
+  const port = await freePort()
   await supervisor.start(redisPart('redis', dir, port, ['appendfsync always']))
   return { REDIS_URL: `redis://127.0.0.1:${port}/0` }
 }

@@ -7,6 +7,7 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { SignJWT } from 'jose'
+import { type HeardOut, listenTo } from './harness/heard-out.ts'
 import { Playground } from './harness/playground.ts'
 import { Shop } from './harness/shop.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET, Stampede } from './harness/stampede.ts'
@@ -29,29 +30,14 @@ beforeAll(async () => {
 })
 afterAll(() => playground.undo())
 
-interface Ran {
-  readonly code: number | null
-  readonly out: string
-  readonly err: string
-}
-
 /** The command in a process of its own, with nothing in the environment but what is given. */
-function run(args: readonly string[], env: Readonly<Record<string, string>> = {}, input = ''): Promise<Ran> {
-  return new Promise(done => {
-    const child = spawn(process.execPath, ['src/main.ts', ...args], {
-      cwd: ROOT,
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: join(scratch, 'nothing'), ...env },
-    })
-    let [out, err] = ['', '']
-    child.stdout.on('data', chunk => {
-      out += chunk
-    })
-    child.stderr.on('data', chunk => {
-      err += chunk
-    })
-    child.on('close', code => done({ code, out, err }))
-    child.stdin.end(input)
+function run(args: readonly string[], env: Readonly<Record<string, string>> = {}, input = ''): Promise<HeardOut> {
+  const child = spawn(process.execPath, ['src/main.ts', ...args], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: join(scratch, 'nothing'), ...env },
   })
+  child.stdin.end(input)
+  return listenTo(child).ran
 }
 
 /** Against the running server, as an operator. */
@@ -71,7 +57,7 @@ interface Sale {
 }
 
 /** A command that must fail: with this code, nothing on standard output, and one line that holds these words. */
-function expectFailure({ code, out, err }: Ran, wanted: 1 | 2, words: string): void {
+function expectFailure({ code, out, err }: HeardOut, wanted: 1 | 2, words: string): void {
   expect({ code, out, lines: err.trim().split('\n').length, err }).toEqual({
     code: wanted,
     out: '',

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'bun:test'
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { listenTo } from './harness/heard-out.ts'
 import { Playground } from './harness/playground.ts'
 import { ADMIN_TOKEN, Stampede } from './harness/stampede.ts'
 
@@ -16,21 +17,11 @@ function tour(): string {
   return block
 }
 
-function run(script: string, env: Record<string, string>): Promise<{ code: number | null; out: string; err: string }> {
-  return new Promise(done => {
-    // Run as a person would paste it, but the first command that fails ends it.
-    const child = spawn('sh', ['-e', '-c', script], { cwd: ROOT, env: { PATH: process.env.PATH, ...env } })
-    let out = ''
-    let err = ''
-    child.stdout.on('data', chunk => {
-      out += chunk
-    })
-    child.stderr.on('data', chunk => {
-      err += chunk
-    })
-    child.on('close', code => done({ code, out, err }))
-    playground.onUndo(() => child.kill('SIGKILL'))
-  })
+function run(script: string, env: Record<string, string>) {
+  // Run as a person would paste it, but the first command that fails ends it.
+  const child = spawn('sh', ['-e', '-c', script], { cwd: ROOT, env: { PATH: process.env.PATH, ...env } })
+  playground.onUndo(() => child.kill('SIGKILL'))
+  return listenTo(child).ran
 }
 
 // Where there is no curl, there is no tour to take.

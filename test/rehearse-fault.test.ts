@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Rehearsal } from '../src/rehearsal/result.ts'
 import { freePort } from './harness/free-port.ts'
+import { type HeardOut, listenTo } from './harness/heard-out.ts'
 import { Playground } from './harness/playground.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET, Stampede } from './harness/stampede.ts'
 
@@ -26,23 +27,15 @@ beforeEach(() => {
 })
 afterEach(() => playground.undo())
 
-function run(args: readonly string[]): Promise<{ code: number | null; out: string; err: string; last: string }> {
+async function run(args: readonly string[]): Promise<HeardOut & { last: string }> {
   const child = spawn(process.execPath, [MAIN, 'rehearse', ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: folder },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   playground.onUndo(() => void child.kill('SIGKILL'))
-  let [out, err] = ['', '']
-  child.stdout.on('data', chunk => {
-    out += chunk
-  })
-  child.stderr.on('data', chunk => {
-    err += chunk
-  })
-  return new Promise(done => {
-    child.on('close', code => done({ code, out, err, last: err.trim().split('\n').at(-1) ?? '' }))
-  })
+  const heard = await listenTo(child).ran
+  return { ...heard, last: heard.err.trim().split('\n').at(-1) ?? '' }
 }
 
 /**

@@ -6,6 +6,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Rehearsal } from '../src/rehearsal/result.ts'
+import { type HeardOut, listenTo } from './harness/heard-out.ts'
 import { Playground } from './harness/playground.ts'
 
 setDefaultTimeout(120_000)
@@ -23,23 +24,14 @@ beforeEach(() => {
 })
 afterEach(() => playground.undo())
 
-function run(args: readonly string[]): Promise<{ code: number | null; out: string; err: string }> {
+function run(args: readonly string[]): Promise<HeardOut> {
   const child = spawn(process.execPath, [MAIN, 'rehearse', ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: folder },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   playground.onUndo(() => void child.kill('SIGTERM'))
-  let [out, err] = ['', '']
-  child.stdout.on('data', chunk => {
-    out += chunk
-  })
-  child.stderr.on('data', chunk => {
-    err += chunk
-  })
-  return new Promise(done => {
-    child.on('close', code => done({ code, out, err }))
-  })
+  return listenTo(child).ran
 }
 
 test('a number of shards that no item can have is one clear line, and nothing is begun', async () => {

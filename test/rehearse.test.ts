@@ -17,6 +17,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Rehearsal } from '../src/rehearsal/result.ts'
+import { listenTo } from './harness/heard-out.ts'
 import { Playground } from './harness/playground.ts'
 import { Shop } from './harness/shop.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET, Stampede } from './harness/stampede.ts'
@@ -54,17 +55,9 @@ function begin(args: readonly string[], before = ''): { child: ChildProcess; ran
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   playground.onUndo(() => child.kill('SIGKILL'))
-  let [out, err] = ['', '']
-  child.stdout?.on('data', chunk => {
-    out += chunk
-  })
-  child.stderr?.on('data', chunk => {
-    err += chunk
-  })
-  const ran = new Promise<Ran>(done => {
-    child.on('close', code => done({ code, out, last: err.trim().split('\n').at(-1) ?? '' }))
-  })
-  return { child, ran, err: () => err }
+  const heard = listenTo(child)
+  const ran = heard.ran.then(({ code, out, err }): Ran => ({ code, out, last: err.trim().split('\n').at(-1) ?? '' }))
+  return { child, ran, err: heard.err }
 }
 
 const run = (args: readonly string[], before = '') => begin(args, before).ran

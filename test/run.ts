@@ -15,7 +15,7 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, relative, resolve, sep } from 'node:path'
 import { type Counts, countReport } from './junit-report.ts'
@@ -67,6 +67,7 @@ function command(
   return new Promise(done => {
     const env = { ...process.env, ...(color ? { FORCE_COLOR: '1' } : {}) }
     const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const output = outputOf(child.pid)
     running.add(child)
     let why: string | undefined
     const limit = setTimeout(() => {
@@ -88,7 +89,7 @@ function command(
       if (signal !== null) why ??= `was ended by ${signal}`
       else if (code !== 0) why ??= `exit code ${code}`
       const open = setTimeout(() => {
-        why ??= 'left a process running that still holds its output'
+        if (isHeld(output)) why ??= 'left a process running that still holds its output'
         child.stdout.destroy()
         child.stderr.destroy()
         end()
@@ -99,6 +100,27 @@ function command(
       })
     })
   })
+}
+
+/** The other ends of a process's pipes, as the kernel names them; none where it does not say. */
+function outputOf(pid: number | undefined): ReadonlySet<string> {
+  return new Set([1, 2].flatMap(fd => linkOf(`/proc/${pid}/fd/${fd}`) ?? []))
+}
+
+/** Bun 1.4.4 now and then does not notice that a pipe has ended: only who really has one open holds it. */
+function isHeld(output: ReadonlySet<string>): boolean {
+  if (!existsSync('/proc')) return false
+  return readdirSync('/proc', { withFileTypes: true }).some(
+    entry => /^[0-9]+$/.test(entry.name) && [...outputOf(Number(entry.name))].some(end => output.has(end)),
+  )
+}
+
+function linkOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
 }
 
 /** A stage that only passes or fails. */

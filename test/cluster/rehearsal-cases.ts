@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { type Cluster, readClusterFile } from '../../src/rehearsal/cluster-file.ts'
 import type { Rehearsal } from '../../src/rehearsal/result.ts'
+import { listenTo } from '../harness/heard-out.ts'
 import type { Playground } from '../harness/playground.ts'
 import { until, within } from '../harness/until.ts'
 
@@ -67,21 +68,12 @@ export async function rehearseWithFault(playground: Playground, wish: Wish): Pro
 
 function run(playground: Playground, args: readonly string[]) {
   const child: ChildProcess = spawn(process.execPath, [...args], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
-  let printed = ''
-  let said = ''
-  child.stdout?.on('data', chunk => {
-    printed += String(chunk)
-  })
-  child.stderr?.on('data', chunk => {
-    said += String(chunk)
-  })
-  const ended = new Promise<number | null>(done => {
-    child.once('close', done)
-  })
+  const heard = listenTo(child)
+  const ended = heard.ran.then(({ code }) => code)
   playground.onUndo(async () => {
     // The cluster ends its parts itself; only when it hangs is it ended without a word.
     child.kill('SIGTERM')
     await within('an orderly end', STOP_MS_MAX, ended).catch(() => child.kill('SIGKILL'))
   })
-  return { child, ended, printed: () => printed, output: () => printed + said }
+  return { child, ended, printed: heard.out, output: () => heard.out() + heard.err() }
 }
