@@ -11,6 +11,7 @@ import { openLedger } from '../app/compose-ledger.ts'
 import type { Config } from '../app/config.ts'
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
+import { aheadMs } from './clock-skew.ts'
 import type { Finding } from './finding.ts'
 
 const VERSION_MIN = 14
@@ -159,11 +160,11 @@ async function checkConnections(ask: Ask): Promise<Finding> {
 }
 
 async function checkSkew(ask: Ask, clock: Clock): Promise<Finding> {
-  const before = clock.now()
-  const [row] = await ask('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms')
-  const after = clock.now()
-  // Half the way there, half the way back; beyond that it is the clocks.
-  const skew = Math.round(Math.abs(Number(row?.ms) - (before + after) / 2))
+  const ahead = await aheadMs(clock, async () => {
+    const [row] = await ask('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms')
+    return Number(row?.ms)
+  })
+  const skew = Math.round(Math.abs(ahead))
   const found = `${skew} ms apart from the ledger's`
   if (skew < SKEW_MS_ODD) return { what: 'clock', state: 'good', found }
   const advice = 'the window is judged by this clock: keep both machines on time with NTP (chrony, systemd-timesyncd)'

@@ -10,6 +10,7 @@ import type { Config } from '../app/config.ts'
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import { SLOTS } from '../base/redis/slots.ts'
+import { aheadMs } from './clock-skew.ts'
 import { size } from './copying.ts'
 import type { Finding } from './finding.ts'
 
@@ -132,11 +133,4 @@ async function checkSkew(config: Config, { nowMs }: Examined, clock: Clock): Pro
   } finally {
     await ledger.close()
   }
-}
-
-/** How far that clock is ahead of ours, halfway between asking and being told. */
-async function aheadMs(clock: Clock, ask: () => Promise<number>): Promise<number> {
-  const before = clock.now()
-  const there = await ask()
-  return there - (before + clock.now()) / 2
 }

@@ -22,7 +22,7 @@ export interface CloseParts {
 }
 
 const DUE_MAX = 500
-/** How many orders at once ask their providers, so that one slow provider does not hold up the sweep. */
+/** How many orders at once ask their providers, so that a slow one holds up nobody but its own. */
 const ASKED_AT_ONCE_MAX = 32
 
 /** One sweep. True when more may be due. */
@@ -33,9 +33,10 @@ export async function closeDue(parts: CloseParts): Promise<boolean> {
     parts,
     due.filter(order => !order.paymentStarted),
   )
-  const started = due.filter(order => order.paymentStarted)
-  for (let i = 0; i < started.length; i += ASKED_AT_ONCE_MAX)
-    await closeUnpaid(parts, await withoutPaid(parts, started.slice(i, i + ASKED_AT_ONCE_MAX)))
+  await closeAsked(
+    parts,
+    due.filter(order => order.paymentStarted),
+  )
   return due.length === DUE_MAX
 }
 
@@ -52,10 +53,40 @@ async function closeUnpaid(parts: CloseParts, unpaid: readonly DueOrder[]): Prom
   }
 }
 
-/** Those whose provider does not have the money. The others are paid by the asking itself. */
-async function withoutPaid(parts: CloseParts, started: readonly DueOrder[]): Promise<readonly DueOrder[]> {
-  const paid = await Promise.all(started.map(order => parts.askProvider(order.id)))
-  return started.filter((_, i) => !paid[i])
+/** Whoever's provider does not have the money is closed, together with the others whose answers have come; the others are paid by the asking itself. */
+async function closeAsked(parts: CloseParts, started: readonly DueOrder[]): Promise<void> {
+  const waiting = [...started]
+  let unpaid: DueOrder[] = []
+  let closing: Promise<void> | undefined
+
+  async function closeAll(): Promise<void> {
+    try {
+      for (let some = unpaid; some.length > 0; some = unpaid) {
+        unpaid = []
+        await closeUnpaid(parts, some)
+      }
+    } finally {
+      closing = undefined
+    }
+  }
+
+  async function lane(): Promise<void> {
+    for (let order = waiting.shift(); order !== undefined; order = waiting.shift()) {
+      if (await parts.askProvider(order.id)) continue
+      unpaid.push(order)
+      closing ??= closeAll()
+      await closing
+    }
+  }
+
+  // A ledger that is away ends the sweep; it is not left while somebody is still asking.
+  const lanes = Array.from({ length: Math.min(ASKED_AT_ONCE_MAX, started.length) }, () =>
+    lane().catch((error: unknown) => {
+      waiting.length = 0
+      throw error
+    }),
+  )
+  for (const ended of await Promise.allSettled(lanes)) if (ended.status === 'rejected') throw ended.reason
 }
 
 type CancelOutcome =

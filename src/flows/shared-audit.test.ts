@@ -92,6 +92,28 @@ test('what costs little is counted anew for everybody, what costs much is shown 
   expect(books.audits).toBe(7)
 })
 
+test('what was found wrong is looked at again after seconds, however long the count took', async () => {
+  const { books, parts, sale } = openBooks(false)
+  let left = 5
+  const view = {
+    ...parts.view,
+    look: async (items: readonly string[]) =>
+      new Map([...(await parts.view.look(items))].map(([id, one]) => [id, { ...one, left }])),
+  }
+  books.tookMs = 500
+  const audit = createSharedAudit({ ...parts, view })
+  const wrong = await audit(sale, 50)
+  expect(wrong.lines.every(line => line.consistent)).toBe(false)
+  left = 6
+  books.pass(4_999)
+  expect(await audit(sale, 50)).toBe(wrong)
+  books.pass(1)
+  const mended = await audit(sale, 50)
+  expect(mended.lines.every(line => line.consistent)).toBe(true)
+  books.pass(24_999)
+  expect(await audit(sale, 50)).toBe(mended)
+})
+
 test('many who ask at once share one audit, and one that failed is not shown to the next', async () => {
   const { books, parts, sale } = openBooks(false)
   books.tookMs = 500
