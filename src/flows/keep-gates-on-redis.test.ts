@@ -32,7 +32,7 @@ afterAll(async () => {
 /** Keeper and worker at the real thing, round by round. */
 async function open(wish: Parameters<KeeperStage['fresh']>[0] = {}) {
   const { sale, item } = await stage.fresh(wish)
-  const connection = await connect(playground, redis.url, { timeoutMs: 500 })
+  const connection = await connect(playground, redis.url, { timeoutMs: 5_000 })
   const gate = createRedisGate({ connection })
   const outbox = createRedisOutbox({ connection })
   const keeper = stage.keeper({ gate, outbox, fenceMs: 100, gateDownMs: 300 })

@@ -33,6 +33,7 @@ import type { Nodes } from '../../src/ledger/nodes.ts'
 import type { Orders } from '../../src/ledger/orders.ts'
 import type { Sales } from '../../src/ledger/sales.ts'
 import type { TestLedger } from './money-ledger.ts'
+import { until } from './until.ts'
 
 const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -145,7 +146,20 @@ export function openCluster(ledger: TestLedger) {
     edge(wish: EdgeWish = {}) {
       const at = wish.gate?.(gate) ?? gate
       const orders = wish.orders?.(ledger.orders) ?? ledger.orders
-      const sales = wish.sales?.(ledger.sales) ?? ledger.sales
+      /** Reads that the ledger itself has not answered yet. A test that answers in its place is not waited for. */
+      let unanswered = 0
+      const realSales: Sales = {
+        ...ledger.sales,
+        async followed() {
+          unanswered += 1
+          try {
+            return await ledger.sales.followed()
+          } finally {
+            unanswered -= 1
+          }
+        },
+      }
+      const sales = wish.sales?.(realSales) ?? realSales
       const shelf: Shelf = new Map()
       const far = createFarGate({ clock, hash: createKeyedHash(systemRandom), freshMs: 3_000 })
       const acknowledged = createAcknowledged(wish.acknowledgedMax ?? 1_000)
@@ -244,7 +258,14 @@ export function openCluster(ledger: TestLedger) {
         acknowledged,
         placements,
         following,
-        round: () => following.round(),
+        /** A round gives up on a ledger that takes long. Here the machine is slow then, and it goes again when the ledger has answered. */
+        async round() {
+          for (;;) {
+            await following.round()
+            if (unanswered === 0) return
+            await until('the ledger has answered', () => unanswered === 0)
+          }
+        },
         reserve,
         handOver,
         take,

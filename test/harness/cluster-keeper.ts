@@ -252,12 +252,18 @@ export function openKeeperStage(ledger: TestLedger) {
         ...keeper,
         right,
         lines,
-        /** Rounds, until the item's door is this one. */
+        /** Rounds, until the item's door is this one and nothing is under way: the next round judges the item. */
         untilDoor: (item: string, door: string) =>
           until(`item ${item} is behind the door "${door}"`, async () => {
+            const isThere = async () => {
+              const [found] = await ledger.sales.rights([item])
+              return found?.door === door ? found : undefined
+            }
             await keeper.round()
-            const [found] = await ledger.sales.rights([item])
-            return found?.door === door ? found : undefined
+            if ((await isThere()) === undefined) return undefined
+            // A door is seen before the task that turned it has ended; or it is an old one, that a task just begun has not left yet.
+            await until('its task is through', () => keeper.alone(item, async () => {}))
+            return isThere()
           }),
       }
     },

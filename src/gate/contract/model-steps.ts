@@ -69,7 +69,7 @@ const step: fc.Arbitrary<Call | Event> = fc.oneof(
   kind(3, 'set', {
     epoch,
     state: fc.constantFrom<GateState>('open', 'open', 'paused', 'paused', 'over'),
-    opens: between(-300, 100),
+    opens: between(-300, 200),
     lasts: between(1, 900),
   }),
   kind(1, 'fence', { epoch }),

@@ -85,6 +85,12 @@ describe('redis gate on a cluster', () => {
     }
     await until('all of them again', () => connection.connected(), SOON_MS)
     await until('a look at all', async () => (await gate.look(items)).away?.length === 0, SOON_MS)
+    // Its replica follows a moment later; until then it acknowledges nothing.
+    await until(
+      'acknowledgements again',
+      async () => !/unknown|busy/.test(String(codes(await gate.reserve(items[0]!, 1, [ask('a')])))),
+      SOON_MS,
+    )
   })
 
   test('a slot that moves: its item sells nothing on the way and nothing under the old epoch where it arrives (E1); a rebuild does', async () => {

@@ -27,6 +27,9 @@ describe('redis gate', () => {
   afterEach(() => playground.undo())
   const unknown = { status: 'unknown' } as const
   const busy = { status: 'busy' } as const
+  /** One waits for the slowest machine, the other has given up soon: it is asked only what it is not to hear the answer of. */
+  const PATIENT_MS = 20_000
+  const HASTY_MS = 300
   const outboxOf = (epoch: number) => `{${ITEM}}:${epoch}:outbox`
 
   test('scripts the server has forgotten are handed in again, and run once', async () => {
@@ -100,10 +103,12 @@ describe('redis gate', () => {
 
   test('a silent server is unknown to everybody who asked; the same ids settle it', async () => {
     const server = await startRedis(playground)
-    const { gate, connection } = await onSale(playground, server.url, { timeoutMs: 300 })
+    const { gate } = await onSale(playground, server.url, { timeoutMs: PATIENT_MS })
+    const connection = await connect(playground, server.url, { timeoutMs: HASTY_MS })
+    const hasty = createRedisGate({ connection })
     const asks = [ask('a'), ask('b', { quantity: 2 })]
     process.kill(server.pid, 'SIGSTOP')
-    const replies = await Promise.all([gate.reserve(ITEM, 1, asks), gate.find(ITEM, 'a'), gate.fence(ITEM, 1)])
+    const replies = await Promise.all([hasty.reserve(ITEM, 1, asks), hasty.find(ITEM, 'a'), hasty.fence(ITEM, 1)])
     expect(replies).toEqual([unknown, unknown, unknown])
     process.kill(server.pid, 'SIGCONT')
     await until('a connection', () => connection.connected())
@@ -119,14 +124,17 @@ describe('redis gate', () => {
   test('an answer that was lost on its way is unknown, though the server did it; the same ids give the same order', async () => {
     const server = await startRedis(playground)
     const road = await deafRoad(playground, server.port)
-    const { gate, connection } = await onSale(playground, `redis://127.0.0.1:${road.port}`, { timeoutMs: 300 })
+    const { gate } = await onSale(playground, server.url, { timeoutMs: PATIENT_MS })
+    const connection = await connect(playground, `redis://127.0.0.1:${road.port}`, { timeoutMs: HASTY_MS })
+    const hasty = createRedisGate({ connection })
     const asks = [ask('a'), ask('b', { quantity: 2 })]
     // The script is known to the server from here on: it runs with the first word it hears of it.
     expect(codes(await gate.reserve(ITEM, 1, []))).toEqual([])
     road.deaf = true
-    expect(await gate.reserve(ITEM, 1, asks)).toEqual(unknown)
+    expect(await hasty.reserve(ITEM, 1, asks)).toEqual(unknown)
     road.deaf = false
     await until('a connection', () => connection.connected())
+    await until('the server has done it', async () => (await gate.look([ITEM])).items[0]?.held === 3)
     const again = await gate.reserve(ITEM, 1, asks)
     expect(codes(again)).toEqual(['same', 'same'])
     expect('answers' in again && again.answers.map(answer => answer.order)).toEqual(asks.map(one => one.order))

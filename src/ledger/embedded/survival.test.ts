@@ -16,8 +16,11 @@ import {
 
 setDefaultTimeout(30_000)
 
-/** Keeps a server process computing without ever waiting for anything, so that it does not notice the death of others. */
-const ENDLESS = 'SELECT count(*) FROM generate_series(1, 1e15)'
+/**
+ * Keeps a server process computing without ever waiting for anything, so that it does not notice the death of others. Row by row: as a
+ * table of the FROM itself the rows would first be gathered, in a file that grows until the disk is full.
+ */
+const ENDLESS = 'SELECT count(*) FROM (SELECT generate_series(1, 1e15)) s'
 
 let place: TestPlace
 beforeEach(() => {
