@@ -17,8 +17,10 @@ import { assertPromises } from './harness/verdict.ts'
 
 const OPERATOR = { authorization: `Bearer ${ADMIN_TOKEN}` }
 const UNITS = 50_000
-/** Five times what a polite buyer waited at most in a hundred when this was written, on two busy cores. */
-const POLITE_P99_MS_MAX = 1_500
+/** Half of the polite asks take a few milliseconds. One hiccup of the machine does not change that. */
+const POLITE_P50_MS_MAX = 250
+/** Some crowds ask so little that their slowest ask or two decide this: it tells who is starved, not who met a hiccup. */
+const POLITE_P99_MS_MAX = 5_000
 /** PostgreSQL's pool breathes by as many connections. */
 const HANDLES_MORE_MAX = 30
 /** While hundreds of megabytes are asked for by those who read none of it. */
@@ -175,7 +177,7 @@ describe('while others misbehave, polite buyers notice nothing, and nothing is l
     const slowLedger = { dataDir: playground.dataDir(), faultPoints: 'place.before=delay:200@*' }
     const server = await Stampede.start(playground, slowLedger)
     const shop = new Shop(() => server.url())
-    const sale = await shop.openSale(2_500, [{ units: 5_000 }])
+    const sale = await shop.openSale(5_000, [{ units: 5_000 }])
     const before = await sizeOf(server)
     const names = Object.keys(HANG_UPS) as (keyof typeof HANG_UPS)[]
     const rude = await Promise.all(
@@ -188,9 +190,7 @@ describe('while others misbehave, polite buyers notice nothing, and nothing is l
       crowd ??= politeCrowd(server.url(), shop, sale, 'polite')
     }
     const polite = await crowd!.leave()
-    console.log(`  meanwhile ${polite.asks} polite asks: p99 ${polite.p99Ms} ms, at most ${polite.maxMs} ms`)
-    expect(polite.errors).toEqual([])
-    expect(polite.p99Ms).toBeLessThan(POLITE_P99_MS_MAX)
+    assertPolite('meanwhile', polite)
 
     await until('nobody is in the line', async () => (await gauge(server, 'stampede_line_depth')) === 0)
     await until('nothing is unsettled', async () => (await gauge(server, 'stampede_unsettled')) === 0)
@@ -241,12 +241,17 @@ async function besides(what: string, moreMbMax: number, rude: (crowd: Crowd) => 
   try {
     await rude(crowd)
   } finally {
-    const { asks, p50Ms, p99Ms, maxMs, errors } = await crowd.leave()
-    console.log(`  beside ${what}: ${asks} polite asks, p50 ${p50Ms} ms, p99 ${p99Ms} ms, at most ${maxMs} ms`)
-    expect(errors).toEqual([])
-    expect(p99Ms).toBeLessThan(POLITE_P99_MS_MAX)
+    assertPolite(`beside ${what}`, await crowd.leave())
   }
   await backTo(server, before, moreMbMax)
+}
+
+function assertPolite(when: string, manners: Awaited<ReturnType<Crowd['leave']>>): void {
+  const { asks, p50Ms, p99Ms, maxMs, errors } = manners
+  console.log(`  ${when}: ${asks} polite asks, p50 ${p50Ms} ms, p99 ${p99Ms} ms, at most ${maxMs} ms`)
+  expect(errors).toEqual([])
+  expect(p50Ms).toBeLessThan(POLITE_P50_MS_MAX)
+  expect(p99Ms).toBeLessThan(POLITE_P99_MS_MAX)
 }
 
 interface Size {

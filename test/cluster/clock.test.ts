@@ -30,16 +30,20 @@ test('edges whose clocks are an hour off: nobody reserves outside the window, id
   })
   for (const [i, edge] of cluster.edges().entries()) {
     // The `date` header is the process's own clock, the time it tells is the gate's.
+    const askedMs = systemClock.now()
     const response = await fetch(`${edge.server().url()}/api/time`)
     const { unixMs } = (await response.json()) as { unixMs: number }
-    const offMs = Date.parse(response.headers.get('date') ?? '') - systemClock.now()
+    const heardMs = systemClock.now()
+    const ownMs = Date.parse(response.headers.get('date') ?? '')
     console.log(
-      `  edge ${i}: its own clock is off by ${Math.round(offMs / 1000)} s, the time it tells by ${unixMs - systemClock.now()} ms`,
+      `  edge ${i}: its own clock is off by ${Math.round((ownMs - heardMs) / 1000)} s, the time it tells by ` +
+        `${Math.round(unixMs - heardMs)} to ${Math.round(unixMs - askedMs)} ms`,
     )
-    expect(Math.abs(unixMs - systemClock.now())).toBeLessThan(1_000)
+    // It was read some time between the question and the answer, however far these lie apart.
+    expect(unixMs).toBeWithin(askedMs - 1_000, heardMs + 1_000)
   }
   const shop = new Shop(() => cluster.url())
-  const sale = await shop.openSale(OPENS_IN_MS, [{ units: UNITS, payWithinSeconds: 3 }])
+  const sale = await shop.openSale(OPENS_IN_MS, [{ units: UNITS, payWithinSeconds: 8 }])
   const item = sale.items[0]?.id ?? ''
   const names = Array.from({ length: BUYERS }, (_, i) => `buyer-${i}`)
   const tickets = await atMost(16, names, name => shop.ticket(name, sale.id, item))

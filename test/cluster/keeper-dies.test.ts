@@ -67,22 +67,28 @@ describe('the keeper dies on the way of an order that ends; its unit is on sale 
       })
       const stage = await Stage.set(cluster, { units: UNITS, buyers: UNITS, payWithinSeconds: 2 })
       const keepers = cluster.of('keeper')
+      // Of those that run now: one that dies while people buy is another process by the time they all have.
+      const deaths = keepers.map(keeper => keeper.server().exited)
       let watching = true
-      // As a service manager does it. The second may die in the same place, with what the first left to it.
-      const revived = keepers.map(async keeper => {
-        await keeper.server().exited
-        if (watching) await keeper.startAgain()
+      playground.onUndo(() => {
+        watching = false
       })
+      // As a service manager does it. The second may die in the same place, with what the first left to it.
+      const revived = meanwhile(
+        Promise.all(
+          keepers.map(async (keeper, i) => {
+            await deaths[i]
+            if (watching) await keeper.startAgain()
+          }),
+        ),
+      )
       const outcomes = await stage.everybodyBuys()
       expect(outcomes.filter(told => 'order' in told.answer)).toHaveLength(UNITS)
-      await within(
-        'the death of the acting keeper',
-        SOON_MS,
-        Promise.race(keepers.map(keeper => keeper.server().exited)),
-      )
+      const exit = await within('the death of the acting keeper', SOON_MS, Promise.race(deaths))
+      expect(exit).toEqual({ code: null, signal: 'SIGKILL' })
       await stage.allUnsold()
       watching = false
-      await Promise.race([Promise.all(revived), systemClock.sleep(0)])
+      await Promise.race([revived, systemClock.sleep(0)])
     }, 120_000)
   }
 })

@@ -78,7 +78,8 @@ export class Shop {
   readonly firstEpochs = new Map<string, number>()
   readonly #url: () => string
   readonly #waiting: { readonly placed: number; readonly reached: () => void }[] = []
-  #placed = 0
+  /** Who has heard of an order, and for which attempt at which item. */
+  readonly #holders = new Set<string>()
   readonly #secret = new TextEncoder().encode(BUYER_JWT_SECRET)
 
   /** The address may change while the test runs: a server that is started again has another port. */
@@ -175,24 +176,27 @@ export class Shop {
     const answer: Answer = reply === undefined ? { kind: 'unknown' } : toAnswer(reply.status, reply.text)
     const told: Told = { buyer, item, attempt, quantity, askedAtMs, answeredAtMs: systemClock.elapsed(), answer }
     this.told.push(told)
-    if (answer.kind === 'placed') {
-      this.#placed += 1
-      for (const { placed, reached } of this.#waiting) if (placed === this.#placed) reached()
+    if ('order' in answer) {
+      this.#holders.add(`${item} ${attempt} ${buyer}`)
+      for (const { placed, reached } of this.#waiting) if (placed <= this.#holders.size) reached()
     }
     return told
   }
 
-  /** Resolves in the very moment when that many buyers have been told that their order is placed. */
+  /**
+   * Resolves in the very moment when that many buyers have heard of an order of theirs for the first time: placed, reserved, or the same
+   * that stood already because the first answer was lost.
+   */
   placed(share: number): Promise<void> {
     const count = Math.ceil(share)
     return new Promise(reached => {
-      if (this.#placed >= count) reached()
+      if (this.#holders.size >= count) reached()
       else this.#waiting.push({ placed: count, reached })
     })
   }
 
   placedSoFar(): number {
-    return this.#placed
+    return this.#holders.size
   }
 
   async #operator(method: string, path: string, body?: unknown): Promise<unknown> {
