@@ -2,7 +2,8 @@ import { afterEach, expect, test } from 'bun:test'
 import { fuzz } from './fuzz/fuzz.ts'
 import { Playground } from './harness/playground.ts'
 
-const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 1e9))
+/** The same in every run: what a new one finds must not stop a change that has nothing to do with it. The long run draws its own. */
+const SEED = Number(process.env.FUZZ_SEED ?? 20_260_801)
 const playground = new Playground()
 afterEach(() => playground.undo())
 

@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
 import { systemClock } from '../src/base/clock.ts'
@@ -7,6 +6,7 @@ import { startEmbeddedServer } from '../src/ledger/embedded/server.ts'
 import { atMost, meanwhile, persist } from './harness/crowd.ts'
 import { type Cut, CuttingProxy } from './harness/cutting-proxy.ts'
 import { gatherFacts } from './harness/facts.ts'
+import { freePort } from './harness/free-port.ts'
 import { Playground } from './harness/playground.ts'
 import { Shop } from './harness/shop.ts'
 import { Site } from './harness/site.ts'
@@ -216,14 +216,3 @@ test('a second process on the same data folder ends with one clear line, and the
     expect(lines).toEqual([expect.stringContaining('in use')])
   })
 }, 60_000)
-
-/** A port that was free a moment ago. */
-function freePort(): Promise<number> {
-  return new Promise(resolve => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      const port = address === null || typeof address === 'string' ? 0 : address.port
-      server.close(() => resolve(port))
-    })
-  })
-}

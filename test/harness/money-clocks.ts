@@ -3,10 +3,11 @@
  * The server's through `money-clock.preload.ts`; PostgreSQL's through functions that stand before its own in the search path.
  */
 
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from './money-books.ts'
 import type { MoneyStage } from './money-stage.ts'
+import { until } from './until.ts'
 
 /** From the project's root, where the server starts: a path with a space in it would be two options. */
 const PRELOAD = './test/harness/money-clock.preload.ts'
@@ -43,11 +44,13 @@ export class Clocks {
     await stage.site.startAgain('')
   }
 
-  /** Both clocks are `ms` beside the real time from now on. */
+  /** Both clocks are `ms` beside the real time when this returns: a signal takes its time, so the server says when it has heard it. */
   async step(stage: MoneyStage, ms: number): Promise<void> {
     this.#write(ms)
     process.kill(stage.site.server().pid, 'SIGUSR2')
     await sql(stage.dataDir, 'UPDATE stepped.by SET ms = $1', [ms])
+    // Not by /api/time: the time it tells never goes back.
+    await until('the step of the server’s clock', () => readFileSync(`${this.#file()}.heard`, 'utf8') === String(ms))
   }
 
   #file(): string {

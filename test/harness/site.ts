@@ -2,6 +2,7 @@
 
 import type { Playground } from './playground.ts'
 import { Stampede, type StampedeOptions } from './stampede.ts'
+import { within } from './until.ts'
 
 const START_AGAIN_MS_MAX = 40_000
 
@@ -31,13 +32,8 @@ export class Site {
 
   /** Resolves when a server takes traffic; at once while the one there is has not ended. */
   async whileAway(): Promise<void> {
-    const gone = await Promise.race([this.#server.exited.then(() => true), Promise.resolve(false)])
-    if (!gone) return
-    const limit = AbortSignal.timeout(START_AGAIN_MS_MAX)
-    const late = new Promise<never>((_, reject) => {
-      limit.addEventListener('abort', () => reject(new Error('nobody started the server again')), { once: true })
-    })
-    await Promise.race([this.#back.promise, late])
+    if (this.#server.running()) return
+    await within('somebody starts the server again', START_AGAIN_MS_MAX, this.#back.promise)
   }
 
   /** Starts a server on the same folder, after the one before has ended. */

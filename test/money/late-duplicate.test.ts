@@ -83,6 +83,7 @@ test('every order call replayed while and after its order is cancelled and resol
     expect((await till.cancel(taken as WireOrder)).status).toBe(200)
     const [ticket] = await ticketsFor([buyer])
     expect(ticket?.attempt).toBe(attempt)
+    // Promise 3 gives it two seconds.
     const order = await until(
       'the unit is on sale again',
       async () => {

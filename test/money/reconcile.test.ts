@@ -161,7 +161,8 @@ async function mended(stage: MoneyStage, units: number): Promise<void> {
 }
 
 test('reconciling again and again under load touches nothing: no difference, no repair, no new epoch', async () => {
-  const stage = await MoneyStage.set(playground, { units: 1_000, payWithinSeconds: 2 })
+  // Long enough to pay on a busy machine.
+  const stage = await MoneyStage.set(playground, { units: 1_000, payWithinSeconds: 10 })
   const { till, sale } = stage
   const [before] = await stage.shop.audit(sale.id)
   let done = false
@@ -184,6 +185,9 @@ test('reconciling again and again under load touches nothing: no difference, no 
   })
   await till.stock(sale.id, stage.item, 100, 'more')
   await till.stock(sale.id, stage.item, -50, 'fewer')
+  // Reconciled until the last who did nothing is closed.
+  const nobodyWaits = async () => (await stage.shop.audit(sale.id))[0]?.pending === 0
+  await until('nobody waits to pay', nobodyWaits, 40_000)
   await untilSettled(stage.dataDir)
   done = true
   await reconciling
@@ -201,9 +205,10 @@ test('a sale that is over and quiet gets its final report by itself, also when a
   await stage.paid()
   // Closed while its provider gave no answer: nobody could call the payment off then.
   const { order, payUrl } = await stage.billed()
-  await till.decide(payUrl, 'hide?ms=1500')
+  await till.decide(payUrl, 'hide?ms=60000')
   expect((await till.cancel(order)).body).toMatchObject({ state: 'closed' })
   expect((await till.order(order.id)).payments[0]?.state).toBe('started')
+  await till.decide(payUrl, 'hide?ms=0')
   await till.move(sale.id, 'end')
 
   const report = await until('the final report', async () => {

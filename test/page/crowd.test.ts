@@ -68,8 +68,9 @@ async function rememberUnits(page: Page): Promise<() => Promise<readonly number[
     const look = () => {
       const left = document.querySelector('meter')?.value
       if (left !== undefined && left !== seen.at(-1)) seen.push(left)
-      requestAnimationFrame(look)
     }
+    // Not once a frame: a busy browser draws few.
+    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributeFilter: ['value'] })
     look()
   })
   return () => page.evaluate(() => (window as unknown as { seen: number[] }).seen)

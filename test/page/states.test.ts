@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { SignJWT } from 'jose'
 import { barriers, button, openBrowser, type Visitor, type VisitorOptions } from '../harness/browser.ts'
+import { freePort } from '../harness/free-port.ts'
 import { Playground } from '../harness/playground.ts'
 import { BUYER_JWT_SECRET, Stampede } from '../harness/stampede.ts'
 import { openPageShop, type PageShop } from './page-shop.ts'
@@ -122,7 +123,7 @@ describe('a shop that lets guests in', () => {
   })
 
   test('counts down by the server’s clock on a device that is an hour off, to within 50 ms', async () => {
-    const sale = await shop.sale(7_000, [{ units: 5 }])
+    const sale = await shop.sale(12_000, [{ units: 5 }])
     const visitor = await newVisitor()
     await visitor.context.addInitScript(() => {
       const real = Date
@@ -140,27 +141,35 @@ describe('a shop that lets guests in', () => {
     })
     const page = await visitor.tab(sale.path)
     await button(page, 'before').or(button(page, 'opening')).waitFor()
-    // The browser's own monotonic clock is this machine's, whatever the page believes the date to be.
-    const seen = (await page.evaluate(`new Promise(done => {
+    // The browser's own monotonic clock is this machine's, whatever the page believes the date to be. Timers of
+    // our own, one for each tick in the very moment when it is due, tell how long a busy machine held up the whole page.
+    const { seen, fired } = (await page.evaluate(`new Promise(done => {
       const seen = []
+      const fired = {}
+      const nowMs = () => performance.timeOrigin + performance.now()
+      for (let left = 0; left <= 12; left++) {
+        const dueInMs = ${sale.opensAtMs} - left * 1000 - nowMs()
+        if (dueInMs > 0) setTimeout(() => { fired[left] = nowMs() }, dueInMs)
+      }
       const look = () => {
         const digits = document.querySelector('.digits')
         const key = digits ? 'left ' + digits.dataset.left : document.querySelector('.main-button').dataset.state
-        if (seen.at(-1)?.key !== key) seen.push({ key, atMs: performance.timeOrigin + performance.now() })
-        if (key === 'live') done(seen)
+        if (seen.at(-1)?.key !== key) seen.push({ key, atMs: nowMs() })
+        if (key === 'live') done({ seen, fired })
       }
       new MutationObserver(look).observe(document.getElementById('page'), { subtree: true, childList: true, attributes: true })
       look()
-    })`)) as { key: string; atMs: number }[]
+    })`)) as { seen: { key: string; atMs: number }[]; fired: Record<number, number> }
     const off = seen.slice(1).map(({ key, atMs }) => {
-      const dueMs = sale.opensAtMs - (key === 'live' ? 0 : Number(key.slice(5)) * 1000)
-      return { key, offMs: atMs - dueMs }
+      const left = key === 'live' ? 0 : Number(key.slice(5))
+      const dueMs = sale.opensAtMs - left * 1000
+      return { key, offMs: atMs - dueMs, heldUpMs: Math.max(0, (fired[left] ?? dueMs) - dueMs) }
     })
     expect(off.length).toBeGreaterThan(3)
-    // A busy machine may hold up one tick; a wrong clock is wrong at each.
-    const sizes = off.map(({ offMs }) => Math.abs(offMs)).sort((a, b) => a - b)
+    // A busy machine may hold up one tick more than its timer; a wrong clock is wrong at each, and nothing makes a tick come early.
+    const sizes = off.map(({ offMs, heldUpMs }) => Math.abs(offMs - heldUpMs)).sort((a, b) => a - b)
     expect(sizes[Math.floor(sizes.length / 2)]).toBeLessThanOrEqual(50)
-    expect(off.filter(({ offMs }) => offMs < -50 || offMs > 500)).toEqual([])
+    expect(off.filter(({ offMs }) => offMs < -50)).toEqual([])
     expect(visitor.complaints()).toEqual([])
     await visitor.context.close()
   })
@@ -231,7 +240,8 @@ describe('a shop that lets guests in', () => {
 test('goes on by itself when the server is started again in mid-sale', async () => {
   const playground = new Playground()
   try {
-    const shop = await openPageShop(playground)
+    // Where it is started again: while it is down, nobody else may be given its port.
+    const shop = await openPageShop(playground, { PORT: String(await freePort()) })
     const { visitor } = await openBrowser(playground)
     const url = shop.url()
     const sale = await shop.sale(-1_000, [{ units: 5 }])
