@@ -7,6 +7,7 @@
  */
 
 import { assert } from '../../base/assert.ts'
+import { WideMap } from '../../base/wide-map.ts'
 import { BUYER_LENGTH_MAX, type BuyerId, isId, type OrderId } from '../../domain/ids.ts'
 import type { Holding } from '../gate.ts'
 
@@ -21,9 +22,9 @@ export interface Attempt {
 type Attempts = Attempt | Attempt[]
 
 export class Book {
-  readonly #byBuyer = new Map<BuyerId, Attempts>()
+  readonly #byBuyer = new WideMap<Attempts>()
   /** Every recorded id. Only there to notice an id that comes twice. */
-  readonly #orders = new Set<OrderId>()
+  readonly #orders = new WideMap<true>()
   #held = 0
 
   /** Pieces in live attempts. */
@@ -57,7 +58,7 @@ export class Book {
     if (found === undefined) this.#byBuyer.set(buyer, added)
     else if (Array.isArray(found)) found.push(added)
     else this.#byBuyer.set(buyer, [found, added])
-    this.#orders.add(added.order)
+    this.#orders.set(added.order, true)
     if (added.live) this.#held += added.quantity
   }
 
