@@ -3,7 +3,8 @@ import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type JWTPayload, SignJWT } from 'jose'
-import { type Clock, systemClock } from '../base/clock.ts'
+import { until } from '../../test/harness/until.ts'
+import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import { createBuyerTokens } from './buyer-token.ts'
 import { createRemoteKeys } from './remote-keys.ts'
@@ -76,15 +77,6 @@ function door(options: { secret?: string; issuer?: string; audience?: string } =
   const failures: string[] = []
   const keys = createRemoteKeys({ url, clock, onFailed: why => failures.push(why) })
   return { clock, failures, ...createBuyerTokens({ clock, keys, ...options }) }
-}
-
-/** Waits for real I/O that nobody here holds a promise of. */
-async function seen(what: string, look: () => boolean): Promise<void> {
-  for (let i = 0; i < 500; i++) {
-    if (look()) return
-    await systemClock.sleep(5)
-  }
-  throw new Error(`not seen: ${what}`)
 }
 
 const busy = async (promise: Promise<unknown>) => {
@@ -217,8 +209,8 @@ describe('rotation', () => {
     clock.pass(10 * 60_000)
     // Aged keys still count: nobody waits for the fetch.
     expect(await verify(old)).toBe('alice')
-    await seen('the fetch in the background', () => fetches === 2)
-    for (let i = 0; i < 100 && (await verify(old)) !== undefined; i++) await systemClock.sleep(5)
+    await until('the fetch in the background', () => fetches === 2)
+    await until('the key that was taken out to count no more', async () => (await verify(old)) === undefined)
     expect([await verify(old), await verify(fresh)]).toEqual([undefined, 'alice'])
   })
 })
@@ -231,7 +223,7 @@ describe('a key server that', () => {
     served = { status: 503, body: 'away' }
     clock.pass(11 * 60_000)
     expect(await verify(await sign(rsa, 'r', { sub: 'bob' }))).toBe('bob')
-    await seen('the failed fetch', () => failures.length === 1)
+    await until('the failed fetch', () => failures.length === 1)
     expect(await busy(verify(await sign(rsa2, 'new')))).toBe(true)
     expect(fetches).toBe(2)
     expect(await verify(await sign(rsa, 'r', { sub: 'carol' }))).toBe('carol')
@@ -275,7 +267,7 @@ describe('a key server that', () => {
     served = { status: 200, body: '', delay: true }
     const { verify, clock, failures } = door()
     const asked = busy(verify(await sign(rsa, 'r')))
-    await seen('the request', () => fetches === 1)
+    await until('the request', () => fetches === 1)
     clock.pass(4_999)
     expect(failures).toEqual([])
     clock.pass(1)

@@ -9,7 +9,7 @@ import { addBackup } from './backup.ts'
 import { explain } from './explain.ts'
 import { addRestore } from './restore.ts'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(60_000)
 
 let place: TestPlace
 beforeEach(() => {

@@ -13,6 +13,8 @@ import { slotOf } from './slots.ts'
 
 const SOON_MS = 60_000
 const replica = { durability: 'replica', replicas: 1 } as const
+/** Where nobody dies nothing is given up for being late: a machine that stands still for a moment fails no call. */
+const patient = { ...replica, timeoutMs: 20_000 } as const
 
 function script(name: string, body: string): Script {
   const text = `#!lua\n${body}`
@@ -44,7 +46,7 @@ describe('a cluster that stands', () => {
   beforeAll(async () => {
     cluster = await RedisCluster.start(house)
     // One node is enough to begin with.
-    connection = await connect(house, `redis-cluster://127.0.0.1:${cluster.nodes[4]!.port}`, replica)
+    connection = await connect(house, `redis-cluster://127.0.0.1:${cluster.nodes[4]!.port}`, patient)
   }, 120_000)
   afterAll(() => house.undo())
 
@@ -146,7 +148,7 @@ describe('a cluster that stands', () => {
     const stranger = await startRedis(house, { config: ['cluster-enabled yes', `cluster-port ${await freePort()}`] })
     await stranger.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
     const url = `${cluster.url},127.0.0.1:${stranger.port}`
-    const own = await connect(house, url, replica)
+    const own = await connect(house, url, patient)
     const asked = () =>
       stranger.command('INFO', 'commandstats').then(told => /cmdstat_cluster.slots/.test(String(told)))
     await until(
@@ -208,17 +210,18 @@ describe('a cluster that loses nodes', () => {
     gaps = 0
     let done = 0
     let unknown = 0
-    const more = async () => {
+    const more = async (how: 'run' | 'runDurably') => {
       try {
-        await connection.runDurably(count, [key], [])
+        await connection[how](count, [key], [])
         done += 1
+        return true
       } catch (error) {
         if (!(error instanceof Fault)) throw error
         if (error.outcomeUnknown) unknown += 1
+        return false
       }
     }
-    for (let i = 0; i < 50; i++) await more()
-    expect(done).toBe(50)
+    await until('50 to be acknowledged', async () => (await more('runDurably')) && done >= 50, SOON_MS)
     await owner.kill()
     const other = keys.find(one => slotOf(one) !== slot)!
     await until('the others to go on', async () =>
@@ -230,9 +233,7 @@ describe('a cluster that loses nodes', () => {
       async () => {
         // It has no replica of its own yet; without one it promises nothing.
         await heir.command('CONFIG', 'SET', 'min-replicas-to-write', '0')
-        const reply = await refusal(connection.run(count, [key], []))
-        if (/^answered/.test(String(reply))) done += 1
-        return /^answered/.test(String(reply))
+        return more('run')
       },
       SOON_MS,
     )
@@ -267,14 +268,16 @@ describe('a cluster that loses nodes', () => {
   }, 180_000)
 
   test('a replica that takes over by order: the old primary sends us on, and nothing is done twice', async () => {
-    const connection = await connect(house, cluster.url, replica)
+    const connection = await connect(house, cluster.url, patient)
     const { key, slot } = own('by order')
     const owner = await cluster.ownerOf(slot)
     let done = 0
+    let unknown = 0
     const more = async () => {
       const reply = await refusal(connection.runDurably(count, [key], []))
       if (String(reply).startsWith('answered')) done += 1
       else expect(reply).toMatchObject({ name: 'Fault' })
+      if (reply instanceof Fault && reply.outcomeUnknown) unknown += 1
       return reply
     }
     await more()
@@ -283,8 +286,9 @@ describe('a cluster that loses nodes', () => {
     await cluster.failedOver(slot, owner)
     await cluster.whole()
     await until('it to go on', async () => String(await more()).startsWith('answered'), SOON_MS)
-    const unknowns = Number(await heir.command('GET', key)) - done
-    expect(unknowns).toBe(0)
+    const value = Number(await heir.command('GET', key))
+    expect(value).toBeGreaterThanOrEqual(done)
+    expect(value).toBeLessThanOrEqual(done + unknown)
   }, 120_000)
 
   async function listenersAt(node: { command(...args: string[]): Promise<unknown> }): Promise<number> {

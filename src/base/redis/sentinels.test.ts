@@ -7,7 +7,7 @@ import { until } from '../../../test/harness/until.ts'
 import { systemClock } from '../clock.ts'
 import { Fault } from '../fault.ts'
 import { connect, hearingLog } from './connection.fixture.ts'
-import { openRedis } from './connection.ts'
+import { openRedis, type RedisConnection } from './connection.ts'
 
 const SOON_MS = 60_000
 const replica = { durability: 'replica', replicas: 1 } as const
@@ -16,6 +16,18 @@ const count = { name: 'count', text, digest: createHash('sha1').update(text).dig
 
 const playground = new Playground()
 afterEach(() => playground.undo())
+
+/** Whom the sentinels name, once it is used. Asked for each time: on a busy machine they may have named another since. */
+const primaryInUse = (watched: WatchedRedis, connection: RedisConnection) =>
+  until(
+    'the primary to be used',
+    async () => {
+      const primary = await watched.primary().catch(() => undefined)
+      const inUse = connection.connected() && connection.primaries()[0]!.name === `127.0.0.1:${primary?.port}`
+      return inUse ? primary : undefined
+    },
+    SOON_MS,
+  )
 
 test('the primary is who the sentinels say; when it dies its heir is found, nothing acknowledged is lost, and listeners are told', async () => {
   const watched = await WatchedRedis.start(playground, { downAfterMs: 1_000 })
@@ -44,11 +56,12 @@ test('the primary is who the sentinels say; when it dies its heir is found, noth
       return false
     }
   }
-  for (let i = 0; i < 50; i++) expect(await more()).toBe(true)
+  await until('50 to be acknowledged', async () => (await more()) && done >= 50, SOON_MS)
   await first.kill()
-  const heir = await watched.failedOver(first)
+  await watched.failedOver(first)
   await until('the heir to take writes', more, SOON_MS)
-  expect(connection.primaries().map(({ name }) => name)).toEqual([`127.0.0.1:${heir.port}`])
+  const heir = await primaryInUse(watched, connection)
+  expect(heir.port).not.toBe(first.port)
   const value = Number(await heir.command('GET', 'n'))
   expect(value).toBeGreaterThanOrEqual(done)
   expect(value).toBeLessThanOrEqual(done + unknown)
@@ -56,7 +69,8 @@ test('the primary is who the sentinels say; when it dies its heir is found, noth
   await until(
     'a message to be heard',
     async () => {
-      await heir.command('PUBLISH', 'news', 'x')
+      const speaker = await primaryInUse(watched, connection)
+      await speaker.command('PUBLISH', 'news', 'x')
       return heard.length > 0
     },
     SOON_MS,
@@ -64,9 +78,12 @@ test('the primary is who the sentinels say; when it dies its heir is found, noth
 
   // The first one comes back as it was, and is made a replica. Nobody writes there meanwhile.
   await first.start()
-  await until('it to follow', async () => (await first.info('role')) === 'slave', SOON_MS)
+  // Whoever makes it a replica hangs up on everybody there, us included.
+  await until('it to follow', async () => (await first.info('role').catch(() => '')) === 'slave', SOON_MS)
   await until('writes', more, SOON_MS)
-  expect(connection.primaries().map(({ name }) => name)).toEqual([`127.0.0.1:${heir.port}`])
+  const last = Number(await (await primaryInUse(watched, connection)).command('GET', 'n'))
+  expect(last).toBeGreaterThanOrEqual(done)
+  expect(last).toBeLessThanOrEqual(done + unknown)
 }, 180_000)
 
 test('a primary that was replaced while it slept is left, though its connection stands and nobody calls', async () => {
@@ -74,12 +91,8 @@ test('a primary that was replaced while it slept is left, though its connection 
   const connection = await connect(playground, watched.url, replica)
   const first = await watched.primary()
   process.kill(first.pid, 'SIGSTOP')
-  const heir = await watched.failedOver(first)
-  await until(
-    'the heir to be used',
-    () => connection.connected() && connection.primaries()[0]!.name === `127.0.0.1:${heir.port}`,
-    SOON_MS,
-  )
+  await watched.failedOver(first)
+  expect((await primaryInUse(watched, connection)).port).not.toBe(first.port)
   process.kill(first.pid, 'SIGCONT')
 }, 120_000)
 

@@ -26,7 +26,7 @@ import { createRouter } from '../router.ts'
 import { saleInput, toNewSale } from '../schemas.ts'
 import { operatorEditRoutes } from './operator-edit-routes.ts'
 
-setDefaultTimeout(20_000)
+setDefaultTimeout(60_000)
 
 const MINUTE_MS = 60_000
 const clock = systemClock
