@@ -1,7 +1,6 @@
 /**
- * The sentinels that know which server is the primary. All of them are asked, and the one whose word is of the latest failover is
- * believed: a sentinel that was cut off goes on naming the old primary. Asked again every second, so that a connection to a server that
- * is the primary no longer ends although it still answers.
+ * The sentinels that know which server is the primary. All of them are asked, and the latest word is believed. Asked again every second, so
+ * that a connection to a server that is the primary no longer ends although it still answers.
  *
  * Promises nothing about the server they name: whoever connects asks it for its role. An old primary that nobody reaches but us is
  * fenced by E1 and E11, not here.
@@ -11,11 +10,11 @@ import { Bug } from '../assert.ts'
 import { Fault } from '../fault.ts'
 import { awayFault, isOtherKind } from './faults.ts'
 import { Link } from './link.ts'
-import type { Address, RedisPlace } from './redis-url.ts'
+import type { RedisPlace } from './redis-url.ts'
+import { latestWord, type Where } from './sentinel-word.ts'
 import type { Dealings } from './server.ts'
 
 type Place = Extract<RedisPlace, { readonly kind: 'sentinel' }>
-type Where = Pick<Address, 'host' | 'port'>
 
 interface Sentinels {
   /** A fault when none of them answers, or none knows the name. */
@@ -63,15 +62,8 @@ export function openSentinels(
     while (!links.some(link => link.isUp()) && clock.elapsed() < lateMs && !closing.signal.aborted)
       await clock.sleep(FIRST_EVERY_MS, closing.signal)
     const answers = await ask('SENTINEL', 'MASTER', place.name)
-    let best: { readonly where: Where; readonly epoch: number } | undefined
-    for (const answer of answers) {
-      if (answer instanceof Error) continue
-      const fields = fieldsOf(answer)
-      const where = { host: fields.get('ip') ?? '', port: Number(fields.get('port')) }
-      const epoch = Number(fields.get('config-epoch') ?? 0)
-      if (where.host !== '' && where.port > 0 && (best === undefined || epoch > best.epoch)) best = { where, epoch }
-    }
-    if (best !== undefined) return best.where
+    const where = latestWord(answers)
+    if (where !== undefined) return where
     throw awayFault('SENTINEL MASTER', whyNone(answers, place.name))
   }
 
@@ -113,12 +105,4 @@ function whyNone(answers: readonly unknown[], name: string): string {
     return `no sentinel knows a primary by the name "${name}"`
   if (answers.some(isOtherKind)) return 'what the address names is no sentinel'
   return 'no sentinel answers'
-}
-
-/** A map, or a list of names and values, as the protocol's version has it. */
-function fieldsOf(reply: unknown): ReadonlyMap<string, string> {
-  const list: readonly unknown[] = Array.isArray(reply) ? reply : Object.entries(reply ?? {}).flat()
-  const fields = new Map<string, string>()
-  for (let i = 0; i + 1 < list.length; i += 2) fields.set(String(list[i]), String(list[i + 1]))
-  return fields
 }
