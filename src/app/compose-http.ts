@@ -180,7 +180,7 @@ export async function composeHttp(
       identity,
       near,
       audit,
-      run: { sales, passOn, changed, news },
+      run: { sales, passOn, changed, news, nowMs: () => near.nowMs() },
       change,
       reconcile,
       door: { orders, sales, changed },

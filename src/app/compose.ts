@@ -18,7 +18,7 @@ import type { Shelf } from '../flows/on-sale.ts'
 import type { PayParts } from '../flows/pay-order.ts'
 import type { ReconcileParts } from '../flows/reconcile.ts'
 import type { RefundParts } from '../flows/refund-order.ts'
-import type { ReleaseParts } from '../flows/release-units.ts'
+import { type ReleaseParts, releaseAtOnce } from '../flows/release-units.ts'
 import { createAskProvider, type SettleParts } from '../flows/settle-payments.ts'
 import type { PaymentProvider } from '../payment/payment.ts'
 import { openFar, sellFar } from './compose-far.ts'
@@ -157,6 +157,7 @@ async function wire(
     alarmPayment: watching.alarm,
   }
   const settle: SettleParts = { ...capture, providers, clock, log, onRefunded: watching.refundSent }
+  const release: ReleaseParts = { gate: side.gate, closings, clock, onReleased: watching.released }
   const close: CloseParts = {
     closings,
     orders,
@@ -166,13 +167,14 @@ async function wire(
       rounds.kickReleases()
       watching.closed(closed)
     },
+    releaseAtOnce: closed => releaseAtOnce(release, closed),
   }
-  const release: ReleaseParts = { gate: side.gate, closings, onReleased: watching.released }
   const pay: PayParts = { ...capture, orders, ids: node.ids, clock }
   const change: ChangeStockParts = { gate: side.gate, stock: ledger.stock, clock }
   const refund: RefundParts = {
     closings,
     onRefundDue: capture.onRefundDue,
+    releaseAtOnce: close.releaseAtOnce,
     onReleaseDue: rounds.kickReleases,
     onChanged: watching.refunded,
   }

@@ -70,6 +70,7 @@ async function openShop(units = 10) {
       clock: systemClock,
       askProvider: async () => false,
       onClosed() {},
+      releaseAtOnce: async () => {},
     }
     const order = createOrderRoute({ shelf: edge.shelf, take: edge.take, tickets, catalog, limits, addressOf })
     const find = createRouter([

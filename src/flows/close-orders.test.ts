@@ -40,6 +40,7 @@ async function dueOrders(silentOnes: number) {
       return false
     },
     onClosed: () => {},
+    releaseAtOnce: async () => {},
   }
   const open = async () => (await ledger.pieces(on.sale)).pending
   return { parts, open, asked, silent, answer }

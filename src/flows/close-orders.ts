@@ -19,6 +19,8 @@ export interface CloseParts {
   readonly askProvider: AskProvider
   /** Called after the commit: the pieces should reach the gate at once, and the buyer should hear of it. */
   readonly onClosed: (orders: readonly Order[]) => void
+  /** The gate is told of these before anybody is answered; bounded, and never a failure. */
+  readonly releaseAtOnce: (orders: readonly OrderId[]) => Promise<void>
 }
 
 const DUE_MAX = 500
@@ -108,6 +110,7 @@ export async function cancelOrder(
     const closed = await parts.closings.close(order.item, [id], 'cancelled')
     await faultPoint('close.after')
     if (closed[0] !== undefined) {
+      await parts.releaseAtOnce([id])
       parts.onClosed(closed)
       return { kind: 'closed', order: closed[0] }
     }

@@ -8,7 +8,8 @@ import type { Closings } from '../ledger/closings.ts'
 export interface RefundParts {
   readonly closings: Closings
   readonly onRefundDue: () => void
-  /** The attempt must be closed in the gate, and the pieces may have to go back there. */
+  /** The attempt must be closed in the gate, and the pieces may have to go back there: at once if it can be, else by the next round. */
+  readonly releaseAtOnce: (orders: readonly OrderId[]) => Promise<void>
   readonly onReleaseDue: () => void
   readonly onChanged: (order: OrderId) => void
 }
@@ -24,6 +25,7 @@ export async function refundOrder(
   if (outcome === 'not_paid' || outcome === 'unknown') return 'not_paid'
   if (outcome === 'refunded') {
     parts.onRefundDue()
+    await parts.releaseAtOnce([order.id])
     parts.onReleaseDue()
     parts.onChanged(order.id)
   }

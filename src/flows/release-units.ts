@@ -3,19 +3,46 @@
  * with it; the row is deleted only when the gate has done it (E8). Dying in between repeats the release, which then does nothing.
  */
 
+import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import { faultPoint } from '../base/fault-points.ts'
-import type { ItemId } from '../domain/ids.ts'
+import type { ItemId, OrderId } from '../domain/ids.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Closings, DueRelease } from '../ledger/closings.ts'
 
 export interface ReleaseParts {
   readonly gate: Gate
   readonly closings: Closings
+  readonly clock: Clock
   readonly onReleased: (count: number) => void
 }
 
 const RELEASES_MAX = 1_000
+
+/** How long whoever closed an order waits for its gate to know. */
+const AT_ONCE_MS_MAX = 500
+
+/**
+ * These orders, before the answer that they are closed: whoever asks for a ticket right after it is given the next attempt, wherever they ask.
+ * A gate or ledger that does not answer in time holds up nobody: the rounds do it, as they do everything else.
+ */
+export async function releaseAtOnce(parts: ReleaseParts, orders: readonly OrderId[]): Promise<void> {
+  const done = new AbortController()
+  const late = parts.clock.sleep(AT_ONCE_MS_MAX, done.signal)
+  const releasing = releaseOrders(parts, orders).catch((error: unknown) => {
+    if (!(error instanceof Fault)) throw error
+  })
+  try {
+    await Promise.race([releasing, late])
+  } finally {
+    done.abort()
+  }
+}
+
+async function releaseOrders(parts: ReleaseParts, orders: readonly OrderId[]): Promise<void> {
+  const due = await parts.closings.releasesOf(orders)
+  for (const [item, releases] of Map.groupBy(due, release => release.item)) await releaseItem(parts, item, releases)
+}
 
 /** Everything that is due now. True when something may be left for the next round. One item whose gate is away does not hold up the others. */
 export async function releaseUnits(parts: ReleaseParts): Promise<boolean> {

@@ -31,6 +31,8 @@ type RunSaleOutcome =
 export interface RunSaleParts {
   readonly sales: Sales
   readonly passOn: PassOn
+  /** The gate's clock, which the window is judged by. */
+  readonly nowMs: () => number
   readonly changed: () => void
   readonly news: Pick<NewsListener, 'saleChanged'>
 }
@@ -40,6 +42,8 @@ export async function runSale(parts: RunSaleParts, id: SaleId, move: SaleMove, b
   if (before === undefined) return { kind: 'missing' }
   if (move === 'warm') {
     if (before.state === 'draft' || before.state === 'over') return { kind: 'not_possible', state: before.state }
+    // Nobody puts it on sale any more, whoever asks.
+    if (parts.nowMs() >= before.closesAtMs) return { kind: 'not_possible', state: 'over' }
     await parts.sales.warmNow(id, by)
   } else {
     const { from, to } = MOVES[move]

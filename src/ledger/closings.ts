@@ -33,6 +33,8 @@ export interface Closings {
     by: string,
   ): Promise<'refunded' | 'same' | 'not_paid' | 'unknown'>
   releases(max: number): Promise<readonly DueRelease[]>
+  /** Of these orders only. */
+  releasesOf(orders: readonly OrderId[]): Promise<readonly DueRelease[]>
   released(orders: readonly OrderId[]): Promise<void>
   /** Forgets release rows of items that no gate holds. */
   releaseIdle(): Promise<void>

@@ -28,6 +28,7 @@ import {
   route,
 } from '../exchange.ts'
 import type { Identity } from '../identity.ts'
+import { pageOf, toRead } from '../paging.ts'
 import { ProblemError, plainProblem, problem } from '../problems.ts'
 import { rateLimitedProblem } from '../rate-limited.ts'
 import { type LeftOf, wireOrder, wireSale } from '../wire.ts'
@@ -152,9 +153,8 @@ export function buyerRoutes(parts: BuyerRouteParts): readonly Route[] {
   async function ownOrders(exchange: Exchange): Promise<Response> {
     const buyer = await parts.identity.buyer(exchange.request)
     const { after, limit } = readQuery(exchange, OWN_ORDERS.query)
-    const found = await ordersOfBuyer(parts, buyer, after || undefined, limit)
-    const next = found.length === limit ? (found.at(-1)?.id ?? null) : null
-    return json({ orders: found.map(wireOrder), next }, 200, { 'cache-control': 'no-store' })
+    const { shown, next } = pageOf(await ordersOfBuyer(parts, buyer, after || undefined, toRead(limit)), limit)
+    return json({ orders: shown.map(wireOrder), next }, 200, { 'cache-control': 'no-store' })
   }
 
   async function ownOrder(exchange: Exchange): Promise<Response> {

@@ -80,7 +80,7 @@ function createRig() {
   }
   const keeper = { round: () => keepOnSale(warm) }
   const passOn = passOnNear({ sales, keeper, near: gate, shelf })
-  const run: RunSaleParts = { sales, passOn, changed() {}, news }
+  const run: RunSaleParts = { sales, passOn, nowMs: () => gate.nowMs(), changed() {}, news }
   let lastId = 0
   const ids = { next: () => String(++lastId) }
   const edit: EditSaleParts = { ...run, editing: createEditing(database), ids }
@@ -273,6 +273,11 @@ test('an opening moved far away keeps a warm sale warm, and ending it still reac
   expect((await rig.sales.warmDue()).map(one => one.id)).toContain(sale.id)
   await runSale(rig.run, sale.id, 'end', 'olga')
   expect(rig.gate.lookNow(sale.items[0]!.id)).toMatchObject({ state: 'over' })
+})
+
+test('a sale whose window has passed is not warmed any more, and the operator is told so at once', async () => {
+  const sale = await published({ opensAt: inFuture(-2 * MINUTE_MS), closesAt: inFuture(-MINUTE_MS) })
+  expect(await runSale(rig.run, sale.id, 'warm', 'olga')).toEqual({ kind: 'not_possible', state: 'over' })
 })
 
 test('what is not safe once published is refused by name, and nothing at all is changed', async () => {

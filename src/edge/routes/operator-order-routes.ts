@@ -15,6 +15,7 @@ import { ANY_ORDER, ANY_ORDER_CANCELLED, LOG_READ, ORDER_REFUNDED, SALE_ORDERS }
 import { csvOfOrders } from '../csv.ts'
 import { type Exchange, idParam, json, type Route, readBody, readQuery, route } from '../exchange.ts'
 import type { Identity } from '../identity.ts'
+import { pageOf, toRead } from '../paging.ts'
 import { ProblemError } from '../problems.ts'
 import { wireOrder, wirePayment } from '../wire.ts'
 
@@ -59,11 +60,9 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
         sale.id,
       )
     }
-    const found = await parts.orders.list(query)
-    return json({
-      orders: found.map(wireOrder),
-      next: found.length === query.limit ? (found.at(-1)?.id ?? null) : null,
-    })
+    const found = await parts.orders.list({ ...query, limit: toRead(query.limit) })
+    const { shown, next } = pageOf(found, query.limit)
+    return json({ orders: shown.map(wireOrder), next })
   }
 
   async function show(exchange: Exchange): Promise<Response> {
@@ -124,8 +123,8 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
   async function log(exchange: Exchange): Promise<Response> {
     parts.identity.operator(exchange.request)
     const { after, limit } = readQuery(exchange, LOG_READ.query)
-    const lines = await parts.operatorLog.read({ after: after || '0', limit })
-    return json({ log: lines.map(wireLine), next: lines.length === limit ? (lines.at(-1)?.id ?? null) : null })
+    const { shown, next } = pageOf(await parts.operatorLog.read({ after: after || '0', limit: toRead(limit) }), limit)
+    return json({ log: shown.map(wireLine), next })
   }
 }
 

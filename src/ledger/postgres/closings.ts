@@ -2,8 +2,8 @@
 
 import { assert } from '../../base/assert.ts'
 import { mayMove } from '../../domain/order.ts'
-import type { Closings } from '../closings.ts'
-import type { Database } from './database.ts'
+import type { Closings, DueRelease } from '../closings.ts'
+import type { Database, Row } from './database.ts'
 import { number, text, toOrder } from './rows.ts'
 
 export function createClosings(database: Database): Closings {
@@ -27,14 +27,10 @@ export function createClosings(database: Database): Closings {
       return text(row, 'outcome') as 'refunded' | 'same' | 'not_paid' | 'unknown'
     },
     async releases(max) {
-      return (await database.run('releases', [max])).map(row => ({
-        order: text(row, 'order_id'),
-        item: text(row, 'item'),
-        buyer: text(row, 'buyer'),
-        attempt: number(row, 'attempt'),
-        outcome: text(row, 'outcome') as 'closed' | 'gone',
-        epoch: number(row, 'epoch'),
-      }))
+      return (await database.run('releases', [max])).map(toRelease)
+    },
+    async releasesOf(orders) {
+      return (await database.run('releases_of', [orders])).map(toRelease)
     },
     async released(orders) {
       await database.run('released', [orders])
@@ -45,5 +41,16 @@ export function createClosings(database: Database): Closings {
     async shutIdle(onSale) {
       return (await database.run('shut_idle_items', [onSale])).map(row => text(row, 'id'))
     },
+  }
+}
+
+function toRelease(row: Row): DueRelease {
+  return {
+    order: text(row, 'order_id'),
+    item: text(row, 'item'),
+    buyer: text(row, 'buyer'),
+    attempt: number(row, 'attempt'),
+    outcome: text(row, 'outcome') as 'closed' | 'gone',
+    epoch: number(row, 'epoch'),
   }
 }

@@ -1,0 +1,17 @@
+/** Pages of a list: one more than is shown was read, and says whether there is another page. */
+
+interface Page<Row> {
+  readonly shown: readonly Row[]
+  /** The cursor for `after`; null at the end. */
+  readonly next: string | null
+}
+
+/** How many to read for a page of so many. */
+export function toRead(limit: number): number {
+  return limit + 1
+}
+
+export function pageOf<Row extends { readonly id: string }>(found: readonly Row[], limit: number): Page<Row> {
+  const shown = found.slice(0, limit)
+  return { shown, next: found.length > limit ? (shown.at(-1)?.id ?? null) : null }
+}

@@ -1,0 +1,8 @@
+-- releases_of: what of these orders still has to reach a gate, each with the epoch it must be told under (E8).
+-- In      array of order ids
+-- Out     order_id, item, buyer, attempt, outcome, epoch
+-- Keeps   a plain read; epoch and row are read together
+SELECT r.order_id, r.item, r.buyer, r.attempt, r.outcome, i.epoch
+FROM releases r JOIN items i ON i.id = r.item
+WHERE r.order_id = ANY ($1::bigint[]) AND i.door = 'gate'
+ORDER BY r.item, r.order_id
