@@ -25,7 +25,7 @@ const POLITE_P99_MS_MAX = 5_000
 const HANDLES_MORE_MAX = 30
 /** While hundreds of megabytes are asked for by those who read none of it. */
 const PEAK_MB_MAX = 500
-const DROPPED_MS_MAX = 40_000
+const DROPPED_MS_MAX = 100_000
 /** Well before the idle time is over: who has gone is forgotten because of that, not because time passes. */
 const GIVEN_BACK_MS_MAX = 5_000
 const KEPT_BY_CLIENT = 100
@@ -170,7 +170,7 @@ describe('while others misbehave, polite buyers notice nothing, and nothing is l
       expect(mb(peak)).toBeLessThan(PEAK_MB_MAX)
       for (const socket of [...deaf, ...live]) socket.hangUp()
     })
-  }, 60_000)
+  }, 150_000)
 
   test('clients that hang up in every phase: what they began is finished or undone, and asking again settles it', async () => {
     const begunMs = systemClock.elapsed()
