@@ -6,10 +6,11 @@
  *     npm run bench -- redis
  *     npm run bench -- compare A.json B.json
  *
- * Exit codes: 0, 1 when something failed or a promise was broken under load, 2 usage. Speed never decides about it.
+ * Exit codes: 0, 1 when something failed or a promise was broken under load, 2 usage, 130 and the like when it was interrupted; then nothing is
+ * left running. Speed never decides about it.
  */
 
-import { tmpdir } from 'node:os'
+import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
@@ -24,6 +25,7 @@ import { redisShards } from './cases/redis-shards.ts'
 import { refused } from './cases/refused.ts'
 import { soldOut, soldOutWithoutTicket } from './cases/sold-out.ts'
 import { canPin, pinLoad } from './cores.ts'
+import { endAll } from './endable.ts'
 import { commitOf, compare, describeMachine, surveyTable, table, writeReport } from './report.ts'
 import { type CaseResult, runCase } from './rounds.ts'
 import { startStampede } from './servers/stampede.ts'
@@ -139,10 +141,22 @@ program
   .description('the figures of two runs side by side')
   .action(async (a: string, b: string) => console.log(await compare(a, b)))
 
+let interrupted = false
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => {
+    if (interrupted) return
+    interrupted = true
+    process.stderr.write('bench: interrupted; nothing was written\n')
+    void endAll().then(() => process.exit(128 + constants.signals[signal]))
+  })
+}
+
 try {
   await program.parseAsync(process.argv)
-  process.exit()
+  if (!interrupted) process.exit()
 } catch (error) {
+  // What was taken away by the signal is missed by whoever was measuring it.
+  if (interrupted) await new Promise(() => {})
   process.stderr.write(`bench: ${error instanceof Error ? error.message : error}\n`)
   process.exit(1)
 }

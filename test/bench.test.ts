@@ -1,9 +1,11 @@
 import { afterEach, expect, test } from 'bun:test'
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { listenTo } from './harness/heard-out.ts'
 import { Playground } from './harness/playground.ts'
+import { until } from './harness/until.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const playground = new Playground()
@@ -64,3 +66,37 @@ test('the bench refuses what it does not know in one line', () => {
   }
   expect(bench('--rounds', '0').status).not.toBe(0)
 })
+
+test('interrupted, it leaves nothing running and nothing behind', async () => {
+  const place = folder()
+  chmodSync(place, 0o755)
+  const child = spawn(process.execPath, ['bench/main.ts', '--only', 'sold-out', '--rounds', '1000', '--out', place], {
+    cwd: ROOT,
+    env: { ...process.env, TMPDIR: place },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  playground.onUndo(() => void child.kill('SIGKILL'))
+  const heard = listenTo(child)
+  await until('it measures', () => heard.out().includes('round 1 of'), 60_000)
+  expect(runningIn(place)).not.toEqual([])
+  child.kill('SIGTERM')
+  const { code, err } = await heard.ran
+  expect({ code, err }).toEqual({ code: 143, err: 'bench: interrupted; nothing was written\n' })
+  expect(readdirSync(place)).toEqual([])
+  expect(runningIn(place)).toEqual([])
+}, 120_000)
+
+/** Processes that were told of a folder, by their command line or environment. */
+function runningIn(place: string): string[] {
+  return readdirSync('/proc').filter(pid => {
+    try {
+      return (
+        /^[0-9]+$/.test(pid) &&
+        Number(pid) !== process.pid &&
+        ['cmdline', 'environ'].some(file => readFileSync(join('/proc', pid, file), 'latin1').includes(place))
+      )
+    } catch {
+      return false
+    }
+  })
+}

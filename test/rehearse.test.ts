@@ -280,6 +280,7 @@ test('whatever keeps it from beginning is one clear line', async () => {
   const port = (other.address() as AddressInfo).port
   const { server, against } = await start()
   const few = ['--buyers', '10', '--units', '1']
+  writeFileSync(join(folder, 'days'), '0\n7000000\n')
   const cases: [args: string[], code: number, words: string][] = [
     [['--against', 'http://127.0.0.1:9', '--token', ADMIN_TOKEN, ...few], 1, 'no server answers on http://127.0.0.1:9'],
     [['--against', `http://127.0.0.1:${port}`, '--token', ADMIN_TOKEN, ...few], 1, 'is not a Stampede server'],
@@ -295,6 +296,9 @@ test('whatever keeps it from beginning is one clear line', async () => {
     [['--within', 'soon'], 2, '--within: "soon" is not a time'],
     [['--shape', 'square'], 2, '--shape: "square"'],
     [['--replay', 'missing'], 2, '--replay: missing can not be read'],
+    [['--within', '999999m'], 2, '--within: the last click would come 999,999 minutes after the opening'],
+    [['--rate', '1'], 2, '--rate: the last click would come 167 minutes after the opening'],
+    [['--replay', 'days'], 2, '--replay: the last click would come 117 minutes after the opening'],
   ]
   for (const [args, code, words] of cases) {
     const ran = await run(args)

@@ -66,9 +66,11 @@ test(
     }
 
     const either = () => (random.next() * CLICKS_PER_CANCEL < 1 ? cancel() : click())
+    /** Of both phases, and of the soak alone. */
     const statuses = new Map<number, number>()
+    let inSoak = new Map<number, number>()
     const hear = (status: number, askedAtMs: number, answeredAtMs: number, body: () => string) => {
-      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      for (const counts of [statuses, inSoak]) counts.set(status, (counts.get(status) ?? 0) + 1)
       const witness = status === 409 && (statuses.get(status) ?? 0) % REFUSALS_PER_WITNESS === 0
       if (status !== 201 && !witness) return
       const said = JSON.parse(body())
@@ -82,16 +84,17 @@ test(
       }
     }
 
-    const startMs = systemClock.elapsed()
     const capacity = await runClosedLoop({
       target,
       connections: CONNECTIONS,
       forMs: CAPACITY_MS,
       clock: systemClock,
       next: either,
-      onAnswer: ({ status, bytes, bodyAt }) =>
-        hear(status, startMs, systemClock.elapsed(), () => bytes.toString('utf8', bodyAt)),
+      onAnswer: ({ status, bytes, bodyAt }, sentMs) =>
+        hear(status, sentMs, systemClock.elapsed(), () => bytes.toString('utf8', bodyAt)),
     })
+    inSoak = new Map()
+    const cancelledBefore = cancelled
     const perSecond = capacity.perSecond / 2
     const memoryMb: number[] = []
     const watched = new AbortController()
@@ -121,7 +124,7 @@ test(
     const placed = statuses.get(201) ?? 0
     console.log(
       `  capacity ${Math.round(capacity.perSecond)}/s; ${soak.answers} answers at ${Math.round(soak.perSecond)}/s, ` +
-        `${placed} placed, ${cancelled} cancelled, ${statuses.get(409)} sold out; p50 ${soak.latency.quantile(0.5).toFixed(2)} ms, ` +
+        `${inSoak.get(201)} placed, ${cancelled - cancelledBefore} cancelled, ${inSoak.get(409)} sold out; p50 ${soak.latency.quantile(0.5).toFixed(2)} ms, ` +
         `p99 ${soak.latency.quantile(0.99).toFixed(2)} ms, slowest ${soak.latency.maxMs.toFixed(0)} ms; ` +
         `memory ${early.toFixed(0)} MB in the second quarter, ${late.toFixed(0)} MB in the last, ` +
         `highest ${Math.max(...memoryMb).toFixed(0)} MB`,

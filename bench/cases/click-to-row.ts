@@ -13,6 +13,7 @@ import { placePostgres } from '../cores.ts'
 import type { Child } from '../servers/child.ts'
 import type { ItemOnSale } from '../servers/stampede.ts'
 import { startStrategies } from '../servers/strategies.ts'
+import { poolSizesAt } from './placed-orders.ts'
 
 const UNITS = 10_000_000
 const CAPACITY_TRIES = 2
@@ -34,7 +35,13 @@ async function prepare(stage: Stage, share: number): Promise<PreparedCase> {
   const { stampede } = stage
   placePostgres(stampede.postgres.pid, 'server core')
   const on = await stampede.openSale({ units: UNITS })
-  const strategies = await startStrategies({ stampede, names: ['pessimistic'], on, rate: undefined })
+  const strategies = await startStrategies({
+    stampede,
+    names: ['pessimistic'],
+    on,
+    rate: undefined,
+    known: poolSizesAt('server core', CONNECTIONS),
+  })
   try {
     const heard = { stampede: new Heard(), pessimistic: new Heard() }
     const servers = { stampede, pessimistic: strategies.children.get('pessimistic')! }

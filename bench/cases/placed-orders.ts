@@ -24,8 +24,16 @@ const SOLD_OUT = 409
 /** The optimistic one gives up after three tries; its buyer has to ask again. */
 const BUSY = 503
 
-/** Which pool serves whom best depends on where PostgreSQL runs; it is tried out once. */
-const poolSizes: Record<Placement, Map<Strategy, number>> = { 'server core': new Map(), 'any core': new Map() }
+/** Which pool serves whom best depends on where PostgreSQL runs and how many ask; it is tried out once. */
+const poolSizes = new Map<string, Map<Strategy, number>>()
+
+/** What was found; empty before. */
+export function poolSizesAt(placement: Placement, connections: number): Map<Strategy, number> {
+  const key = `${placement}, ${connections}`
+  const known = poolSizes.get(key) ?? new Map()
+  poolSizes.set(key, known)
+  return known
+}
 
 /** Everything but the load on one core shows what an order costs in all; on any core is nearer to how a machine is used. */
 export const placedOrders: readonly BenchCase[] = (['server core', 'any core'] as const).flatMap(placement =>
@@ -61,13 +69,14 @@ async function prepare(stage: Stage, placement: Placement, connections: number):
     const load = await contestant(name, child).prepare(Math.min(TRY_MS, stage.roundMs))
     return (await load()).perSecond
   }
-  const tried = poolSizes[placement].size === 0 && !stage.blink
+  const known = poolSizesAt(placement, connections)
+  const tried = known.size === 0 && !stage.blink
   const strategies = await startStrategies({
     stampede,
     names: STRATEGIES,
     on,
     rate: stage.blink ? undefined : rate,
-    known: poolSizes[placement],
+    known,
   })
   const { children, settings } = strategies
   const subject = contestant('stampede', stampede)

@@ -15,7 +15,8 @@ interface ClosedLoop {
   readonly clock: Clock
   /** The next request's bytes; undefined when there are no more. */
   readonly next: () => Buffer | undefined
-  readonly onAnswer?: (answer: Answer) => void
+  /** With the moment at which it was asked for. */
+  readonly onAnswer?: (answer: Answer, sentMs: number) => void
 }
 
 export interface LoadResult {
@@ -52,7 +53,7 @@ export async function runClosedLoop(loop: ClosedLoop): Promise<LoadResult> {
     answers += 1
     lastMs = nowMs
     statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
-    onAnswer?.(answer)
+    onAnswer?.(answer, sent.ms)
     if (nowMs < until) sendNext(connection, sent, nowMs)
     else finish(connection)
   }

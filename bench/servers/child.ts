@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Target } from '../../src/rehearsal/client/connection.ts'
 import { onServerCore } from '../cores.ts'
+import { endable } from '../endable.ts'
 
 export interface Child {
   readonly pid: number
@@ -43,14 +44,14 @@ export async function startChild(
   child.once('error', ready.reject)
   child.once('exit', (code, signal) => ready.reject(new Error(`${file} ended while starting (${signal ?? code})`)))
   const late = setTimeout(() => ready.reject(new Error(`${file} was not ready in time`)), READY_MS_MAX)
-  const stop = async () => {
+  const stop = endable(async () => {
     child.kill('SIGTERM')
     await ended
-  }
+  })
   try {
     return { pid: child.pid!, target: await ready.promise, stop }
   } catch (error) {
-    if (child.exitCode === null && child.signalCode === null && child.pid !== undefined) await stop()
+    if (child.pid !== undefined) await stop()
     throw error
   } finally {
     clearTimeout(late)

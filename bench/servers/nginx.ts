@@ -5,12 +5,13 @@
 
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../src/base/clock.ts'
 import { Connection } from '../../src/rehearsal/client/connection.ts'
+import { freePort } from '../../test/harness/free-port.ts'
 import { onServerCore } from '../cores.ts'
+import { endable } from '../endable.ts'
 import type { Child, ConstantAnswer } from './child.ts'
 
 const PROGRAM = '/usr/sbin/nginx'
@@ -35,11 +36,11 @@ export async function startNginx(answer: ConstantAnswer): Promise<Child> {
       resolve()
     })
   })
-  const stop = async () => {
+  const stop = endable(async () => {
     if (why === undefined) child.kill('SIGTERM')
     await ended
     await rm(folder, { recursive: true, force: true })
-  }
+  })
   const target = { host: HOST, port }
   const lateMs = systemClock.elapsed() + READY_MS_MAX
   for (;;) {
@@ -58,15 +59,6 @@ export async function startNginx(answer: ConstantAnswer): Promise<Child> {
     }
     await systemClock.sleep(LOOK_EVERY_MS)
   }
-}
-
-/** Nobody else has it now; nginx can't be asked to choose one itself. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, HOST, resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise<void>(resolve => server.close(() => resolve()))
-  return port
 }
 
 function configuration(port: number, { status, headers, body }: ConstantAnswer): string {

@@ -3,13 +3,15 @@
  * a very small cluster, with its gate in Redis, and a database of its own in the PostgreSQL of another.
  */
 
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { createTicketOffice, parseTicketKeys, type TicketOffice } from '../../src/admission/ticket.ts'
 import { connectionTo } from '../../src/ledger/embedded/postmaster.ts'
 import type { Target } from '../../src/rehearsal/client/connection.ts'
+import { removeDataDir } from '../../src/rehearsal/data-dir.ts'
+import { endable } from '../endable.ts'
 import { type ConstantAnswer, startChild } from './child.ts'
 
 export interface ItemOnSale {
@@ -76,6 +78,8 @@ async function makeDatabase(socketFolder: string): Promise<string> {
 export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere): Promise<Stampede> {
   const databaseUrl = elsewhere && (await makeDatabase(elsewhere.postgres.socketFolder))
   const dataDir = await mkdtemp(join(tmpdir(), 'stampede-bench-data-'))
+  // Root lends PostgreSQL another account, which must be able to enter.
+  await chmod(dataDir, 0o711)
   const child = await startChild('../../src/main.ts', ['serve'], {
     PORT: '0',
     DATA_DIR: dataDir,
@@ -90,7 +94,7 @@ export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere):
     ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
     ...(elsewhere !== undefined && { REDIS_URL: elsewhere.redisUrl, ROLES: 'all' }),
   }).catch(async (error: unknown) => {
-    await rm(dataDir, { recursive: true, force: true })
+    removeDataDir(dataDir)
     throw error
   })
 
@@ -117,10 +121,10 @@ export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere):
     return sale.items.map(({ id }) => ({ sale: sale.id, item: id }))
   }
 
-  async function stop(): Promise<void> {
+  const stop = endable(async () => {
     await child.stop()
-    await rm(dataDir, { recursive: true, force: true })
-  }
+    removeDataDir(dataDir)
+  })
 
   try {
     const postgres = elsewhere?.postgres ?? (await embeddedIn(dataDir))

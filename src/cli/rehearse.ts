@@ -3,63 +3,33 @@
  * Exit code 0 when every promise was kept, 1 when not or when it could not be found out, 2 when it was asked for in a way that can't work.
  */
 
-import { accessSync, constants, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { ConfigError, readCliEnvironment, readConfig } from '../app/config.ts'
-import { serve } from '../app/lifecycle.ts'
+import { ConfigError, readCliEnvironment } from '../app/config.ts'
 import { systemClock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import { systemRandom } from '../base/random.ts'
 import { slotOf } from '../base/redis/slots.ts'
-import { SHARDS_MAX } from '../domain/item.ts'
 import { shardsFor } from '../domain/shards.ts'
 import { placesOf } from '../gate/places.ts'
 import { type Cluster, readClusterFile } from '../rehearsal/cluster-file.ts'
 import type { FaultPlan } from '../rehearsal/mid-run-fault.ts'
-import { DEFAULT_MIX, parseMix } from '../rehearsal/mix.ts'
-import type { RehearsalOptions } from '../rehearsal/rehearsal-options.ts'
+import { DEFAULT_MIX } from '../rehearsal/mix.ts'
 import { rehearse } from '../rehearsal/rehearse.ts'
-import { renderReport } from '../rehearsal/report/report.ts'
 import type { Rehearsal } from '../rehearsal/result.ts'
-import type { Shape } from '../rehearsal/shape.ts'
 import { startThrowawayServer } from '../rehearsal/throwaway-server.ts'
 import { chooseVictim, FAULTS, killVictim } from '../rehearsal/victim.ts'
+import { createInterrupt } from './interrupt.ts'
 import { wholeNumber } from './number.ts'
 import { createProgressLine } from './progress-line.ts'
+import { BUYERS, CONNECTIONS_MAX, type RehearseOptions, readCrowd } from './rehearse-options.ts'
+import { checkReportPath, writeReport } from './rehearse-report.ts'
+import { serveRehearsal } from './rehearse-server.ts'
 import { print, printJson } from './table.ts'
-
-interface Options {
-  readonly buyers?: number
-  readonly units: number
-  readonly shards: number
-  readonly within: string
-  readonly shape: string
-  readonly rate?: number
-  readonly replay?: string
-  readonly mix?: string
-  readonly connections?: number
-  readonly seed?: number
-  readonly against?: string
-  readonly token?: string
-  readonly buyerSecret?: string
-  readonly fault?: string
-  readonly cluster?: string
-  readonly report?: string
-  readonly json?: boolean
-}
 
 const INTERRUPTED = 130
 const SERVER_COMMAND = 'rehearse-server'
-const BUYERS = 10_000
-const BUYERS_MAX = 1_000_000
-const CONNECTIONS_MIN = 256
-const CONNECTIONS_MAX = 10_000
-const BUYERS_PER_CONNECTION = 25
 const CLUSTER_FILE = './data/cluster/cluster.json'
-const UNIT_MS = { ms: 1, s: 1_000, m: 60_000 } as const
 
 export function addRehearse(program: Command): void {
   program
@@ -99,40 +69,63 @@ export function addRehearse(program: Command): void {
     .action(serveRehearsal)
 }
 
-async function run(options: Options): Promise<void> {
-  const asked = read(options)
+async function run(options: RehearseOptions): Promise<void> {
+  const asked = readCrowd(options)
+  checkReportPath(options.report)
   const fault = readFault(options)
   const cluster = readCluster(options)
-  const stopping = new AbortController()
-  // The second time is an impatient one. The throwaway server ends with us, however we end.
-  const interrupt = () => (stopping.signal.aborted ? process.exit(INTERRUPTED) : stopping.abort())
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, interrupt)
   const line = createProgressLine(process.stderr, systemClock)
+  const stopping = new AbortController()
+  let owed: string | undefined
+  // The throwaway server ends with us, however we end. A sale on another server does not.
+  const leave = () => {
+    if (owed !== undefined) line.say(owed)
+    process.exit(INTERRUPTED)
+  }
+  const interrupt = createInterrupt(systemClock, () => stopping.abort(), leave)
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, interrupt)
   const { place, kind, stop } = await takePlace(options, cluster, stopping.signal, line.say)
   let result: Rehearsal
   try {
     line.say(
       `seed ${asked.seed}: ${asked.buyers.toLocaleString('en-GB')} buyers, ${asked.units.toLocaleString('en-GB')} units`,
     )
+    const owe = (text: string | undefined) => {
+      owed = text
+    }
     result = await rehearse(
       { ...asked, place, kind, ...(fault !== undefined && { fault }) },
-      { clock: systemClock, stop: stopping.signal, watch: line.show, say: line.say },
+      { clock: systemClock, stop: stopping.signal, watch: line.show, say: line.say, owe },
     )
   } finally {
     line.end()
     await stop()
   }
-  const path = writeReport(options.report, result)
+  await tell(options, result)
+}
+
+/** The verdict comes first: a report that can't be written must not take it away. */
+async function tell(options: RehearseOptions, result: Rehearsal): Promise<void> {
+  let path: string | null = null
+  let notWritten: unknown
+  try {
+    path = writeReport(options.report, result)
+  } catch (error) {
+    notWritten = error
+  }
+  const green = result.verdict === 'green'
   if (options.json) await printJson({ ...result, report: path })
-  else await print(`${result.verdict === 'green' ? 'GREEN' : 'RED'}: ${result.sentence}\nreport: ${path}`)
-  if (result.verdict === 'green') return
-  const why = result.partial ?? `${result.reasons.length} things are wrong`
-  throw new Fault('rehearsal_red', `the rehearsal failed: ${why}; what there is, is in ${path}`)
+  else await print(`${green ? 'GREEN' : 'RED'}: ${result.sentence}${path === null ? '' : `\nreport: ${path}`}`)
+  if (notWritten !== undefined && !(notWritten instanceof Fault)) throw notWritten
+  if (green && notWritten === undefined) return
+  const why = green ? [] : [`the rehearsal failed: ${result.partial ?? `${result.reasons.length} things are wrong`}`]
+  const where = path === null ? (notWritten as Fault).message : `what there is, is in ${path}`
+  throw new Fault(green ? 'report_not_written' : 'rehearsal_red', [...why, where].join('; '))
 }
 
 /** Where it is played. `stop` leaves nothing of ours behind. */
 async function takePlace(
-  options: Options,
+  options: RehearseOptions,
   cluster: Cluster | undefined,
   stop: AbortSignal,
   say: (line: string) => void,
@@ -153,7 +146,7 @@ async function takePlace(
 }
 
 /** What the cluster on this machine says of itself; undefined when none is meant. */
-function readCluster(options: Options): Cluster | undefined {
+function readCluster(options: RehearseOptions): Cluster | undefined {
   if (options.fault === undefined && options.cluster === undefined) return undefined
   const path = options.cluster ?? CLUSTER_FILE
   const cluster = orUsage('--cluster', () => readClusterFile(path))
@@ -164,7 +157,7 @@ function readCluster(options: Options): Cluster | undefined {
   return cluster
 }
 
-function readFault(options: Options): FaultPlan | undefined {
+function readFault(options: RehearseOptions): FaultPlan | undefined {
   if (options.fault === undefined) return undefined
   const role = FAULTS.find(one => one === options.fault)
   if (role === undefined) throw new ConfigError(`--fault: "${options.fault}" is none of ${FAULTS.join(', ')}`)
@@ -183,65 +176,6 @@ function orUsage<T>(option: string, fn: () => T): T {
   }
 }
 
-function read(options: Options): Omit<RehearsalOptions, 'place' | 'kind' | 'fault'> {
-  const shape = readShape(options)
-  const buyers = options.buyers ?? (shape.kind === 'replay' ? shape.offsetsMs.length : BUYERS)
-  between('--buyers', buyers, 1, BUYERS_MAX)
-  between('--units', options.units, 1, BUYERS_MAX)
-  between('--shards', options.shards, 1, SHARDS_MAX)
-  const fitting = Math.min(
-    CONNECTIONS_MAX,
-    buyers,
-    Math.max(CONNECTIONS_MIN, Math.ceil(buyers / BUYERS_PER_CONNECTION)),
-  )
-  const connections = options.connections ?? fitting
-  between('--connections', connections, 1, CONNECTIONS_MAX)
-  const seed = options.seed ?? Math.floor(systemRandom.next() * 2 ** 31)
-  try {
-    const mix = options.mix === undefined ? DEFAULT_MIX : parseMix(options.mix)
-    return { buyers, units: options.units, shards: options.shards, shape, mix, seed, connections }
-  } catch (error) {
-    throw new ConfigError(`--mix: ${error instanceof Error ? error.message : error}`)
-  }
-}
-
-function readShape(options: Options): Shape {
-  if (options.replay !== undefined) return { kind: 'replay', offsetsMs: readOffsets(options.replay) }
-  if (options.rate !== undefined || options.shape === 'poisson') {
-    if (options.rate === undefined) throw new ConfigError('--shape poisson needs --rate')
-    between('--rate', options.rate, 1, 1_000_000)
-    return { kind: 'poisson', perSecond: options.rate }
-  }
-  if (options.shape !== 'spike' && options.shape !== 'ramp')
-    throw new ConfigError(`--shape: "${options.shape}" is none of spike, ramp, poisson`)
-  const match = /^(\d{1,6})(ms|s|m)$/.exec(options.within)
-  if (match === null) throw new ConfigError(`--within: "${options.within}" is not a time like 500ms, 1s or 2m`)
-  return { kind: options.shape, withinMs: Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] }
-}
-
-function readOffsets(path: string): number[] {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch {
-    throw new ConfigError(`--replay: ${path} can not be read`)
-  }
-  const offsets: number[] = []
-  for (const [i, line] of text.split('\n').entries()) {
-    if (line.trim() === '') continue
-    const ms = Number(line)
-    if (!Number.isFinite(ms) || ms < 0)
-      throw new ConfigError(`--replay: line ${i + 1} of ${path} is not a time in milliseconds`)
-    offsets.push(ms)
-  }
-  if (offsets.length === 0) throw new ConfigError(`--replay: there is no time in ${path}`)
-  return offsets
-}
-
-function between(option: string, value: number, min: number, max: number): void {
-  if (value < min || value > max) throw new ConfigError(`${option} must lie between ${min} and ${max}`)
-}
-
 function parseUrl(text: string): string {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol))
@@ -249,50 +183,8 @@ function parseUrl(text: string): string {
   return url.origin + url.pathname.replace(/\/+$/, '')
 }
 
-function writeReport(wished: string | undefined, result: Rehearsal): string {
-  const html = renderReport(result)
-  const name = `rehearsal-${result.startedAt.slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-')}.html`
-  const path = wished ?? (isWritable(process.cwd()) ? resolve(name) : join(tmpdir(), name))
-  try {
-    writeFileSync(path, html)
-  } catch (error) {
-    throw new Fault('report_not_written', `the report could not be written to ${path}: ${(error as Error).message}`)
-  }
-  return path
-}
-
-function isWritable(folder: string): boolean {
-  try {
-    accessSync(folder, constants.W_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
 function showMix(): string {
   return Object.entries(DEFAULT_MIX)
     .map(([name, share]) => `${name}=${share * 100}`)
     .join(',')
-}
-
-/** Ends with its standard input: whoever started it may die in any way, and nothing of this stays behind. */
-async function serveRehearsal(): Promise<void> {
-  const stopping = new AbortController()
-  process.on('SIGINT', () => {})
-  process.on('SIGTERM', () => stopping.abort())
-  const lines = createInterface({ input: process.stdin })
-  const first = Promise.withResolvers<string>()
-  lines.once('line', first.resolve)
-  lines.once('close', () => {
-    first.reject(new Fault('no_settings', 'a rehearsal’s server gets its settings on standard input'))
-    stopping.abort()
-  })
-  const { folder, settings } = JSON.parse(await first.promise) as { folder: string; settings: Record<string, string> }
-  try {
-    await serve(readConfig(settings), text => process.stdout.write(`${text}\n`), stopping.signal)
-  } finally {
-    process.chdir(tmpdir())
-    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
-  }
 }

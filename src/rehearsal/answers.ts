@@ -22,6 +22,8 @@ const REFUSALS: Readonly<Record<string, Exclude<ToldAnswer['kind'], 'placed' | '
   '401 ticket_invalid': 'invalid',
 }
 const FROM_PROXY: ReadonlySet<number> = new Set([502, 503, 504])
+const STATES: ReadonlySet<unknown> = new Set<ToldOrder['state']>(['reserved', 'pending', 'paid', 'closed'])
+const STATE_LENGTH_MAX = 40
 const WITH_ORDER: Readonly<Record<number, 'placed' | 'reserved' | 'same'>> = {
   201: 'placed',
   202: 'reserved',
@@ -46,11 +48,18 @@ export function isFromProxy(answer: Answer): boolean {
   return FROM_PROXY.has(answer.status) && codeOf(answer) === ''
 }
 
+/** Undefined when it is none, or in a state that is not known here: a server of another version may have more of them. */
 export function readOrder(answer: Answer): ToldOrder | undefined {
   const order = readJson(answer)
   if (typeof order?.id !== 'string' || typeof order.attempt !== 'number' || typeof order.quantity !== 'number')
     return undefined
-  return { id: order.id, attempt: order.attempt, quantity: order.quantity, state: order.state as ToldOrder['state'] }
+  const { id, attempt, quantity, state } = order
+  return isState(state) ? { id, attempt, quantity, state } : undefined
+}
+
+/** An answer that nobody expected, for people: its status, and its code or what is odd about it. */
+export function describeAnswer(answer: Answer): string {
+  return `${answer.status} ${codeOf(answer) || oddState(answer)}`.trim()
 }
 
 export function readJson({ bytes, bodyAt }: Answer): Readonly<Record<string, unknown>> | undefined {
@@ -72,5 +81,16 @@ export function codeOf({ bytes, bodyAt }: Answer): string {
 }
 
 function unexpected(answer: Answer): Unexpected {
-  return { kind: 'unexpected', what: `${answer.status} ${codeOf(answer) || 'without a known body'}`.trim() }
+  const nothing = codeOf(answer) === '' && oddState(answer) === ''
+  return { kind: 'unexpected', what: nothing ? `${answer.status} without a known body` : describeAnswer(answer) }
+}
+
+function oddState(answer: Answer): string {
+  const state = WITH_ORDER[answer.status] === undefined ? undefined : readJson(answer)?.state
+  if (typeof state !== 'string' || isState(state)) return ''
+  return `with an order in an unknown state: ${JSON.stringify(state.slice(0, STATE_LENGTH_MAX))}`
+}
+
+function isState(state: unknown): state is ToldOrder['state'] {
+  return STATES.has(state)
 }

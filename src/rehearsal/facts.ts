@@ -1,59 +1,87 @@
-/** Gathers what the promises are judged by: the sale's audit, its orders and their payments, and what the buyers were told. */
+/**
+ * Gathers what the promises are judged by: the sale's audit, its orders and their payments, and what the buyers were told; and says
+ * which promises these facts say nothing about, so that nobody takes silence for a promise kept.
+ */
 
 import type { Clock } from '../base/clock.ts'
 import type { OrderFacts, PaymentFacts, Snapshot, Told } from '../domain/promises/snapshot.ts'
 import { ANSWER_MS_MAX } from './client/pool.ts'
 import { CALM } from './patience.ts'
-import { untilQuiet } from './quiet.ts'
+import { untilQuiet, type Waiting } from './quiet.ts'
+import { BACK_MS_MAX, BACK_MS_ROOM, Returns } from './returns.ts'
 import type { Stage, WireAudit, WireOrder } from './stage.ts'
 
 export interface Books {
   readonly audit: WireAudit
   readonly orders: readonly WireOrder[]
   readonly snapshot: Snapshot
+  /** Promises that can't be judged by this, by their number, and why. */
+  readonly notJudged: ReadonlyMap<number, string>
 }
 
-/** How long what is still on its way is waited for, and who hears of it. */
-interface Waiting {
-  readonly msMax: number
-  readonly watch: (waitsFor: string) => void
+interface Looking extends Waiting {
+  /** A part was killed on purpose: what waits for its recovery is not held against anybody. */
+  readonly hurt?: boolean
 }
 
-const BRIEFLY: Waiting = { msMax: CALM.quietMsMax, watch: () => {} }
+const BRIEFLY: Looking = { msMax: CALM.quietMsMax, watch: () => {} }
 
-/** `firstEpoch`: what the item was sold under when the sale was published. `quiet`: nobody asks for anything any more. */
+/** `firstEpoch`: what the item was sold under when the sale was published; 0 when nobody saw it. `atRest`: nobody asks for anything any more. */
 export async function gatherFacts(
   stage: Stage,
   clock: Clock,
   sale: string,
   firstEpoch: number,
   told: readonly Told[],
-  quiet: boolean,
-  waiting: Waiting = BRIEFLY,
+  atRest: boolean,
+  looking: Looking = BRIEFLY,
 ): Promise<Books> {
-  let audit = await untilQuiet(stage, clock, sale, quiet ? waiting.msMax : 0, waiting.watch)
+  const { stop, returns = new Returns() } = looking
+  let audit = await untilQuiet(stage, clock, sale, { ...looking, msMax: atRest ? looking.msMax : 0, returns })
   const orders = await stage.orders(sale)
-  if (quiet) audit = await stage.audit(sale)
-  const payments = await paymentsOf(stage, orders)
+  if (atRest) audit = await stage.audit(sale)
+  const payments = stop?.aborted ? [] : await paymentsOf(stage, orders, stop)
+  // Cut short, it is not known what was still on its way.
+  const cutShort = stop?.aborted === true
+  const quiet = atRest && !cutShort
   const { gate, closed: _, consistent: __, ...line } = audit
   const slowestMs = told.reduce((most, one) => Math.max(most, one.answeredAtMs - one.askedAtMs), 0)
+  const sameEpoch = firstEpoch === audit.epoch
+  const oldestReleaseMs = tooLong(returns, audit, looking.hurt === true)
   const snapshot: Snapshot = {
     quiet,
-    items: [{ ...line, rule: 'first_come', gate: gate ?? undefined, oldestReleaseMs: undefined, changes: [] }],
-    orders: orders.map(order => toFacts(order, firstEpoch === audit.epoch ? firstEpoch : undefined)),
+    items: [{ ...line, rule: 'first_come', gate: gate ?? undefined, oldestReleaseMs, changes: [] }],
+    orders: orders.map(order => toFacts(order, sameEpoch ? firstEpoch : undefined)),
     told,
-    payments,
+    payments: cutShort ? [] : payments,
     bounds: [{ name: 'slowest answer (ms)', value: Math.round(slowestMs), max: ANSWER_MS_MAX + 2_000 }],
     // Counted inside the server; from here nobody sees it.
     refusals: { refusedAtEdge: 0, networkCalls: 0 },
   }
-  return { audit, orders, snapshot }
+  const notJudged = new Map<number, string>()
+  if (!quiet) notJudged.set(3, 'it ended early, and what was still on its way is not known')
+  else if (oldestReleaseMs === undefined && returns.longestMs > BACK_MS_MAX)
+    notJudged.set(3, `units were on their way back for ${(returns.longestMs / 1000).toFixed(1)} s`)
+  if (firstEpoch === 0) notJudged.set(5, 'it ended before it began')
+  else if (!sameEpoch) notJudged.set(5, 'the gate was rebuilt in the middle, and who came first is not known')
+  if (cutShort) notJudged.set(6, 'it ended early, and the payments were not read')
+  return { audit, orders, snapshot, notJudged }
 }
 
-async function paymentsOf(stage: Stage, orders: readonly WireOrder[]): Promise<PaymentFacts[]> {
+/** For how long units were kept from sale, when that can't be the crowd's weight or a recovery any more. */
+function tooLong({ longestMs, rebuilt }: Returns, { releases }: WireAudit, hurt: boolean): number | undefined {
+  const never = releases > 0 && longestMs > BACK_MS_MAX
+  return never || (longestMs > BACK_MS_ROOM && !rebuilt && !hurt) ? Math.round(longestMs) : undefined
+}
+
+async function paymentsOf(
+  stage: Stage,
+  orders: readonly WireOrder[],
+  enough: AbortSignal | undefined,
+): Promise<PaymentFacts[]> {
   const touched = orders.filter(order => order.state !== 'pending').map(order => order.id)
   const found: PaymentFacts[] = []
-  for (const [order, payments] of await stage.payments(touched)) {
+  for (const [order, payments] of await stage.payments(touched, enough)) {
     for (const { amount, state } of payments) found.push({ order, amount, state })
   }
   return found

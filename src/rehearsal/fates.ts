@@ -5,7 +5,7 @@
 
 import type { Random } from '../base/random.ts'
 import type { ToldOrder } from '../domain/promises/snapshot.ts'
-import { codeOf, isFromProxy, readJson, readOrder } from './answers.ts'
+import { codeOf, describeAnswer, isFromProxy, readJson, readOrder } from './answers.ts'
 import type { Answer } from './client/connection.ts'
 import type { Mix } from './mix.ts'
 import type { Patience } from './patience.ts'
@@ -43,6 +43,7 @@ export function createFates(parts: FatesParts): Fates {
   const { mix, patience, random, tally, requests, tokenOf } = parts
   let [paid, cancelled, walkedAway] = [0, 0, 0]
   let canPay = true
+  let hasSandbox = false
 
   /** Sends until there is an answer that is not "later". */
   function ask(what: string, bytes: Buffer, answered: Answered, tries = patience.callsMax): void {
@@ -53,8 +54,7 @@ export function createFates(parts: FatesParts): Fates {
     parts.send(
       bytes,
       (answer, sentMs, nowMs) => {
-        if (isLater(answer) || (patience.proxyMayLose && isFromProxy(answer)))
-          again(`${answer.status} ${codeOf(answer)}`.trim())
+        if (isLater(answer) || (patience.proxyMayLose && isFromProxy(answer))) again(describeAnswer(answer))
         else answered(answer, sentMs, nowMs)
       },
       () => again('no answer'),
@@ -64,14 +64,16 @@ export function createFates(parts: FatesParts): Fates {
   function pay(buyer: number, id: string): void {
     ask('payment', requests.pay(id, tokenOf(buyer)), answer => {
       const payUrl = readJson(answer)?.payUrl
-      if (answer.status === 400) canPay = false
-      else if (answer.status !== 201 || typeof payUrl !== 'string')
-        tally.surprise(`payment: ${answer.status} ${codeOf(answer)}`)
-      else
+      // What was there once is no longer unknown: then it is a wrong answer like any other.
+      if (!hasSandbox && isUnknownProvider(answer)) canPay = false
+      else if (answer.status !== 201 || typeof payUrl !== 'string') tally.surprise(`payment: ${describeAnswer(answer)}`)
+      else {
+        hasSandbox = true
         ask('approval', requests.approve(payUrl), approved => {
           if (approved.status === 200) lookUntilPaid(buyer, id, parts.nowMs() + patience.paidMsMax)
-          else tally.surprise(`approval: ${approved.status} ${codeOf(approved)}`)
+          else tally.surprise(`approval: ${describeAnswer(approved)}`)
         })
+      }
     })
   }
 
@@ -79,7 +81,7 @@ export function createFates(parts: FatesParts): Fates {
   function lookUntilPaid(buyer: number, id: string, untilMs: number): void {
     ask('look', requests.look(id, tokenOf(buyer)), (answer, sentMs, nowMs) => {
       const order = answer.status === 200 ? readOrder(answer) : undefined
-      if (order === undefined) tally.surprise(`look: ${answer.status} ${codeOf(answer)}`)
+      if (order === undefined) tally.surprise(`look: ${describeAnswer(answer)}`)
       else if (order.state === 'paid') {
         paid += 1
         parts.tell(buyer, order, sentMs, nowMs)
@@ -91,7 +93,7 @@ export function createFates(parts: FatesParts): Fates {
   function cancel(buyer: number, id: string): void {
     ask('cancel', requests.cancel(id, tokenOf(buyer)), (answer, sentMs, nowMs) => {
       const order = answer.status === 200 ? readOrder(answer) : undefined
-      if (order?.state !== 'closed') return tally.surprise(`cancel: ${answer.status} ${codeOf(answer)}`)
+      if (order?.state !== 'closed') return tally.surprise(`cancel: ${describeAnswer(answer)}`)
       cancelled += 1
       parts.tell(buyer, order, sentMs, nowMs)
     })
@@ -124,4 +126,9 @@ export function createFates(parts: FatesParts): Fates {
 /** An order that is not written down yet can neither be paid nor cancelled: that too is only a matter of waiting. */
 function isLater(answer: Answer): boolean {
   return answer.status === 503 || answer.status === 429 || (answer.status === 409 && codeOf(answer) === 'not_placed')
+}
+
+/** The one field of the request that names the sandbox is what the server does not take. */
+function isUnknownProvider(answer: Answer): boolean {
+  return answer.status === 400 && codeOf(answer) === 'body_invalid' && readJson(answer)?.field === 'provider'
 }

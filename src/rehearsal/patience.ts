@@ -13,6 +13,8 @@ export interface Patience {
   readonly paidMsMax: number
   /** To open a broken connection again. */
   readonly reopenTriesMax: number
+  /** Until a server that answers nothing at all, while buyers wait, is given up. */
+  readonly silenceMsMax: number
   /** Until nothing is on its way any more and the books agree. */
   readonly quietMsMax: number
   /** Of the operator, with a server that does not answer. */
@@ -28,6 +30,7 @@ export const CALM: Patience = {
   callsMax: 10,
   paidMsMax: 15_000,
   reopenTriesMax: 8,
+  silenceMsMax: 60_000,
   quietMsMax: 10_000,
   operatorMsMax: 0,
   proxyMayLose: false,
@@ -41,6 +44,7 @@ export const HURT: Patience = {
   callsMax: 90,
   paidMsMax: 120_000,
   reopenTriesMax: 90,
+  silenceMsMax: 120_000,
   quietMsMax: 120_000,
   operatorMsMax: 90_000,
   proxyMayLose: true,

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Clock } from '../base/clock.ts'
 import { untilQuiet } from './quiet.ts'
+import { Returns } from './returns.ts'
 import type { Stage, WireAudit } from './stage.ts'
 
 const AT_REST: WireAudit = {
@@ -19,20 +20,24 @@ const AT_REST: WireAudit = {
 }
 
 /** Audits out of this list, the last one for ever; time goes on by what is slept. */
-async function wait(audits: readonly Partial<WireAudit>[], msMax: number) {
+async function wait(audits: readonly Partial<WireAudit>[], msMax: number, stopAtMs = Number.POSITIVE_INFINITY) {
   let [atMs, looks] = [0, 0]
+  const stopping = new AbortController()
   const clock: Clock = {
     now: () => atMs,
     elapsed: () => atMs,
     async sleep(ms) {
       atMs += ms
+      if (atMs >= stopAtMs) stopping.abort()
     },
   }
   const next = () => ({ ...AT_REST, ...audits[Math.min(looks++, audits.length - 1)] })
   const stage = { audit: async () => next() } as unknown as Stage
   const heard: string[] = []
-  const audit = await untilQuiet(stage, clock, '1', msMax, waitsFor => heard.push(waitsFor))
-  return { audit, heard, atMs }
+  const returns = new Returns()
+  const watch = (waitsFor: string) => heard.push(waitsFor)
+  const audit = await untilQuiet(stage, clock, '1', { msMax, watch, stop: stopping.signal, returns })
+  return { audit, heard, atMs, returns }
 }
 
 test('waits for outbox, releases, a rebuild and an audit that agrees, and says what for', async () => {
@@ -55,4 +60,15 @@ test('what never comes to rest is waited for up to the bound, and shown as it is
   expect(audit.outbox).toBe(1)
   expect(atMs).toBe(1_000)
   expect((await wait([{ outbox: 1 }], 0)).atMs).toBe(0)
+})
+
+test('who is stopped waits no longer, and has the books as they were', async () => {
+  const { audit, atMs } = await wait([{ outbox: 1 }], 10_000, 300)
+  expect({ outbox: audit.outbox, atMs }).toEqual({ outbox: 1, atMs: 300 })
+})
+
+test('units on their way back are timed', async () => {
+  const slow = Array.from({ length: 90 }, () => ({ releases: 1 }))
+  expect((await wait([...slow, {}], 20_000)).returns.longestMs).toBe(8_900)
+  expect((await wait([{ outbox: 1 }, { releases: 1 }, {}], 20_000)).returns.longestMs).toBe(0)
 })

@@ -1,27 +1,36 @@
 /**
  * Waits until nothing of a sale is on its way any more: the outbox is empty, what came back is on sale again, nobody is draining, and
- * the server's own audit agrees. Bounded: then the audit is what it is, and the verdict says so.
+ * the server's own audit agrees. Bounded, and given up when stopped: then the audit is what it is, and the verdict says so.
  */
 
 import type { Clock } from '../base/clock.ts'
+import type { Returns } from './returns.ts'
 import type { Stage, WireAudit } from './stage.ts'
+
+/** How long what is still on its way is waited for, who hears of it, and what ends it early. */
+export interface Waiting {
+  readonly msMax: number
+  readonly watch: (waitsFor: string) => void
+  readonly stop?: AbortSignal
+  /** Hears of every look. */
+  readonly returns?: Returns
+}
 
 const LOOK_MS = 100
 
-export async function untilQuiet(
-  stage: Stage,
-  clock: Clock,
-  sale: string,
-  msMax: number,
-  watch: (waitsFor: string) => void,
-): Promise<WireAudit> {
+export async function untilQuiet(stage: Stage, clock: Clock, sale: string, waiting: Waiting): Promise<WireAudit> {
+  const { msMax, watch, stop, returns } = waiting
   const untilMs = clock.elapsed() + msMax
+  returns?.lookAway()
   for (;;) {
+    const askedMs = clock.elapsed()
     const audit = await stage.audit(sale)
+    returns?.look(audit, askedMs, clock.elapsed())
     const waitsFor = stillMoving(audit)
     if (waitsFor === undefined || clock.elapsed() >= untilMs) return audit
     watch(waitsFor)
-    await clock.sleep(LOOK_MS)
+    await clock.sleep(LOOK_MS, stop)
+    if (stop?.aborted) return audit
   }
 }
 

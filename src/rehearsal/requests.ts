@@ -21,7 +21,8 @@ export interface Requests {
 }
 
 export function createRequests(target: Target, path: string, wares: Wares): Requests {
-  const host = `host: ${target.host}:${target.port}\r\n`
+  const name = target.host.includes(':') ? `[${target.host}]` : target.host
+  const host = `host: ${name}:${target.port}\r\n`
   const item = `${path}/api/sales/${wares.sale}/items/${wares.item}`
   const write = (method: string, to: string, bearer: string | undefined, body = '') => {
     const who = bearer === undefined ? '' : `authorization: Bearer ${bearer}\r\n`

@@ -5,7 +5,7 @@
 
 import type { Random } from '../base/random.ts'
 import type { ToldOrder } from '../domain/promises/snapshot.ts'
-import { codeOf, readOrder } from './answers.ts'
+import { describeAnswer, readOrder } from './answers.ts'
 import type { Answer } from './client/connection.ts'
 import type { Requests } from './requests.ts'
 import type { Tally } from './tally.ts'
@@ -72,7 +72,7 @@ export function createReserved(parts: ReservedParts): Reserved {
         const order = answer.status === 200 ? readOrder(answer) : undefined
         if (order === undefined || order.id !== id) {
           waiting.delete(buyer)
-          return tally.surprise(`look at a reserved order: ${answer.status} ${codeOf(answer)}`.trim())
+          return tally.surprise(`look at a reserved order: ${describeAnswer(answer)}`)
         }
         if (order.state === 'reserved') return again()
         if (waiting.get(buyer) !== reservation) return

@@ -60,7 +60,13 @@ export interface Rehearsal {
     readonly atMs: number | null
     readonly missed: string | null
   } | null
-  readonly promises: readonly { readonly no: number; readonly name: string; readonly broken: number }[]
+  /** Kept is what was judged and not broken. `notJudged`: why nothing can be said; what was found broken is broken all the same. */
+  readonly promises: readonly {
+    readonly no: number
+    readonly name: string
+    readonly broken: number
+    readonly notJudged: string | null
+  }[]
   readonly funnel: readonly { readonly name: string; readonly count: number }[]
   /** Every answer by what it said. */
   readonly answers: Readonly<Record<string, number>>

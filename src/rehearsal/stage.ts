@@ -48,13 +48,14 @@ export interface Place {
   readonly token: string
 }
 
-interface StagedSale extends Wares {
+export interface StagedSale extends Wares {
   readonly name: string
   readonly opensAtMs: number
 }
 
 const ANSWER_MS_MAX = 30_000
-const HOUR_MS = 3_600_000
+/** From the first planned opening. Who plans the clicks must know it. */
+const SALE_MS = 2 * 3_600_000
 const WARE = {
   name: 'Rehearsal: these units do not exist',
   sku: 'rehearsal',
@@ -67,8 +68,19 @@ const AGAIN_MS = 500
 /** Of the server or of a proxy before it: neither has looked at the request for long. */
 const AWAY: ReadonlySet<number> = new Set([502, 503, 504])
 
-/** `patienceMs`: how long a server that is away is asked again; only for those who change nothing by asking twice. */
-export function createStage(place: Place, clock: Clock, patienceMs = 0) {
+/** How an operator asks; by default once, and as long as an answer may take. */
+interface Asking {
+  /** So long a server that is away is asked again; only for those who change nothing by asking twice. */
+  readonly patienceMs?: number
+  /** For one answer. */
+  readonly answerMsMax?: number
+  /** What is being asked then is given up, and nothing is asked afterwards. */
+  readonly stop?: AbortSignal
+}
+
+export function createStage(place: Place, clock: Clock, asking: Asking = {}) {
+  const { patienceMs = 0, answerMsMax = ANSWER_MS_MAX, stop } = asking
+
   async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
     const untilMs = clock.elapsed() + patienceMs
     for (;;) {
@@ -76,15 +88,18 @@ export function createStage(place: Place, clock: Clock, patienceMs = 0) {
         return await callOnce<T>(method, path, body)
       } catch (error) {
         if (!(error instanceof Fault && error.retryable) || clock.elapsed() >= untilMs) throw error
-        await clock.sleep(AGAIN_MS)
+        await clock.sleep(AGAIN_MS, stop)
       }
     }
   }
 
   async function callOnce<T>(method: string, path: string, body: unknown): Promise<T> {
+    if (stop?.aborted) throw new Fault('interrupted', 'interrupted')
     const late = new AbortController()
     const done = new AbortController()
-    void clock.sleep(ANSWER_MS_MAX, done.signal).then(() => done.signal.aborted || late.abort())
+    const giveUp = () => late.abort()
+    stop?.addEventListener('abort', giveUp)
+    void clock.sleep(answerMsMax, done.signal).then(() => done.signal.aborted || late.abort())
     let status: number
     let text: string
     try {
@@ -97,9 +112,11 @@ export function createStage(place: Place, clock: Clock, patienceMs = 0) {
       status = response.status
       text = await response.text()
     } catch (cause) {
+      if (stop?.aborted) throw new Fault('interrupted', 'interrupted', { cause })
       throw new Fault('server_away', `no server answers on ${place.url}: check --against`, { retryable: true, cause })
     } finally {
       done.abort()
+      stop?.removeEventListener('abort', giveUp)
     }
     const answer = parse(text)
     if (AWAY.has(status))
@@ -134,18 +151,22 @@ export function createStage(place: Place, clock: Clock, patienceMs = 0) {
       return best
     },
 
-    /** A sale nobody can take for a real one, with units of its own. */
-    async prepare(units: number, shards: number, opensAtMs: number): Promise<StagedSale> {
+    /** A sale nobody can take for a real one, with units of its own: a draft, which nobody sees yet. */
+    async create(units: number, shards: number, opensAtMs: number): Promise<StagedSale> {
       const name = `REHEARSAL ${toRfc3339(opensAtMs).slice(0, 19)}Z, not for sale`
       const sale = await call<{ id: string; items: { id: string }[] }>('POST', '/api/admin/sales', {
         name,
         opensAt: toRfc3339(opensAtMs),
-        closesAt: toRfc3339(opensAtMs + 2 * HOUR_MS),
+        closesAt: toRfc3339(opensAtMs + SALE_MS),
         items: [{ ...WARE, units, ...(shards > 1 && { shards }) }],
       })
-      await call('POST', `/api/admin/sales/${sale.id}/publish`)
-      await call('POST', `/api/admin/sales/${sale.id}/warm`)
       return { sale: sale.id, item: sale.items[0]!.id, name, opensAtMs }
+    },
+
+    /** From here on it is public, whatever becomes of the answer: whoever calls this ends it. */
+    async publish(sale: string): Promise<void> {
+      await call('POST', `/api/admin/sales/${sale}/publish`)
+      await call('POST', `/api/admin/sales/${sale}/warm`)
     },
 
     async moveOpening(sale: string, opensAtMs: number): Promise<void> {
@@ -170,12 +191,15 @@ export function createStage(place: Place, clock: Clock, patienceMs = 0) {
       }
     },
 
-    /** The payments of these orders, by order. */
-    async payments(orders: readonly string[]): Promise<ReadonlyMap<string, readonly WirePayment[]>> {
+    /** The payments of these orders, by order; those that were read until `enough`. */
+    async payments(
+      orders: readonly string[],
+      enough?: AbortSignal,
+    ): Promise<ReadonlyMap<string, readonly WirePayment[]>> {
       const found = new Map<string, readonly WirePayment[]>()
       const left = [...orders]
       const read = async () => {
-        for (let id = left.pop(); id !== undefined; id = left.pop())
+        for (let id = left.pop(); id !== undefined && !enough?.aborted; id = left.pop())
           found.set(id, (await call<{ payments: WirePayment[] }>('GET', `/api/admin/orders/${id}`)).payments)
       }
       await Promise.all(Array.from({ length: PAYMENTS_AT_ONCE }, read))

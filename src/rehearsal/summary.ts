@@ -17,7 +17,7 @@ interface Found {
   readonly sale: { readonly sale: string; readonly item: string; readonly name: string }
   readonly opensAtMs: number
   readonly tally: Tally
-  readonly crowd: Crowd | undefined
+  readonly crowd: Pick<Crowd, 'settled' | 'holders' | 'fates' | 'latency'> | undefined
   readonly books: Books | undefined
   readonly partial: string | null
   readonly fault: Rehearsal['fault']
@@ -43,7 +43,7 @@ export function summarize(found: Found): Rehearsal {
     refused: answered - withOrder,
     unanswered: options.buyers - answered,
   }
-  const latency = latencyOf(tally.asked)
+  const latency = latencyOf(crowd?.latency() ?? tally.asked)
   const unexpected = Object.fromEntries(tally.unexpected)
   const lastAnswerMs = round(tally.lastAnswerMs)
   const missed = options.fault === undefined ? null : (fault?.missed ?? (fault === null ? NOT_STRUCK : null))
@@ -70,7 +70,7 @@ export function summarize(found: Found): Rehearsal {
     books: books === undefined ? null : booksOf(books),
     fault,
     funnel: [
-      { name: 'got a ticket', count: options.buyers },
+      { name: 'got a ticket', count: tally.tickets },
       { name: 'were answered', count: answered },
       { name: 'got an order', count: withOrder },
       { name: 'kept it', count: withOrder - (crowd?.fates.cancelled ?? 0) },

@@ -10,13 +10,32 @@ import { Histogram } from './client/histogram.ts'
 const STREAMS = ['clicks', 'orders', 'refusals', 'later', 'errors'] as const
 export type Stream = (typeof STREAMS)[number]
 
+const STREAM_OF: Readonly<Record<Told['answer']['kind'], Stream>> = {
+  placed: 'orders',
+  reserved: 'orders',
+  same: 'orders',
+  sold_out: 'refusals',
+  not_enough: 'refusals',
+  early: 'refusals',
+  paused: 'refusals',
+  over: 'refusals',
+  attempts_used: 'refusals',
+  invalid: 'refusals',
+  busy: 'later',
+  rate_limited: 'later',
+  unknown: 'errors',
+}
 const STEP_MS = 20
+
+export function streamOf(kind: Told['answer']['kind']): Stream {
+  return STREAM_OF[kind]
+}
 
 export class Tally {
   readonly told: Told[] = []
-  /** Every order asked for by a person, from the intended click to its answer, whatever it said. */
+  /** Every order asked for by a person whose wait has ended (`waits.ts`): from the intended click to its answer, whatever it said. */
   readonly asked = new Histogram()
-  /** Those that were placed: the answer comes after the commit, so this is from the buyer's first click to the row. */
+  /** The first word of each placed order: it comes after the commit, so this is from the buyer's first click to the row. */
   readonly placed = new Histogram()
   readonly answers = new Map<string, number>()
   readonly unexpected = new Map<string, number>()
@@ -26,6 +45,8 @@ export class Tally {
   /** Of an order asked for by a person, after the opening. */
   lastAnswerMs = 0
   sent = 0
+  /** Really given out. */
+  tickets = 0
 
   /** Times are counted from the opening; `fromMs` is when the crowd begins to stir, and negative. */
   constructor(fromMs: number) {

@@ -12,6 +12,7 @@ import { childEnd } from '../base/child-end.ts'
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import type { Random } from '../base/random.ts'
+import { removeDataDir } from './data-dir.ts'
 import type { Place } from './stage.ts'
 
 interface ThrowawayServer extends Place {
@@ -64,6 +65,7 @@ export async function startThrowawayServer(
     if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
     await ended
     await endOrphan(join(folder, 'data', 'postgres', 'postmaster.pid'), clock)
+    removeDataDir(settings.DATA_DIR)
     rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   }
   try {

@@ -28,7 +28,7 @@ function books(audit: Partial<Books['audit']> = {}): Books {
   ]
   const refusals = { refusedAtEdge: 0, networkCalls: 0 }
   const snapshot = { quiet: true, items, orders: undefined, told: [], payments: [], bounds: [], refusals }
-  return { audit: { ...AUDIT, ...audit }, orders: [], snapshot }
+  return { audit: { ...AUDIT, ...audit }, orders: [], snapshot, notJudged: new Map() }
 }
 
 const GOOD: Evidence = {
@@ -148,4 +148,19 @@ test('a part that was to be killed and was not proves nothing', () => {
     verdict: 'red',
     reasons: ['no part was killed: worker-1 (pid 7) does not run any more'],
   })
+})
+
+test('a promise that was not judged is not called kept, neither in the sentence nor in the list', () => {
+  const silent = { ...books(), notJudged: new Map([[5, 'the gate was rebuilt']]) }
+  const { verdict, sentence, promises } = judge({ ...GOOD, books: silent })
+  expect(verdict).toBe('green')
+  expect(sentence).toEndWith(', not judged: "First come, first served"')
+  expect(promises.filter(one => one.notJudged !== null)).toEqual([
+    { no: 5, name: 'First come, first served', broken: 0, notJudged: 'the gate was rebuilt' },
+  ])
+})
+
+test('without books no promise is judged', () => {
+  const { promises } = judge({ ...GOOD, books: undefined })
+  expect(promises.map(one => one.notJudged)).toEqual(promises.map(() => 'the books could not be read'))
 })

@@ -1,6 +1,6 @@
 /**
  * The verdict: the promises over everything that was told and written, and what a rehearsal asks beyond them: everybody was answered,
- * with answers the API knows, and every unit that somebody wanted was sold. Pure.
+ * with answers the API knows, and every unit that somebody wanted was sold. A promise that the facts are silent about is not judged. Pure.
  */
 
 import { checkPromises } from '../domain/promises/check.ts'
@@ -58,6 +58,7 @@ export function judge(evidence: Evidence): Pick<Rehearsal, 'verdict' | 'sentence
     no,
     name,
     broken: violations.filter(violation => violation.promise === no).length,
+    notJudged: books === undefined ? 'the books could not be read' : (books.notJudged.get(no) ?? null),
   }))
   return { verdict, reasons, promises, sentence: sentenceOf(evidence, verdict, violations, reasons) }
 }
@@ -84,6 +85,9 @@ function sentenceOf(
       ? `everyone answered within ${(evidence.lastAnswerMs / 1000).toFixed(2)} s`
       : `${whole(buyers.unanswered)} without an answer`,
   )
+  // Green is what was looked at; what was not is said in the same breath.
+  const notJudged = PROMISES.filter(([no]) => books?.notJudged.has(no)).map(([, name]) => `"${name}"`)
+  if (notJudged.length > 0) parts.push(`not judged: ${notJudged.join(' and ')}`)
   return parts.join(', ')
 }
 

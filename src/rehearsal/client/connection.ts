@@ -1,12 +1,13 @@
 /**
  * One keep-alive connection with one request outstanding: whole request bytes go in, status and body length come out. Reads as much
  * HTTP/1.1 as a server with a known answer needs (status line, content-length) and refuses the rest.
- * Does not pipeline (Bun closes a connection on which a second request comes before the first answer), reconnect or time out.
+ * Does not pipeline (Bun closes a connection on which a second request comes before the first answer), reconnect or time out: whoever
+ * waits for it gives it up.
  *
  * States: idle → waiting (request sent) → idle … → closed.
  */
 
-import { connect, type Socket } from 'node:net'
+import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
 
 export interface Target {
@@ -39,26 +40,39 @@ export class Connection {
     this.#onAnswer = onAnswer
   }
 
-  /** `onEnd` is called once, whoever ended it. `from`: the local address to come from, out of 127/8 for a server on this machine. */
+  /**
+   * `onEnd` is called once, whoever ended it. `from`: the local address to come from, out of 127/8 for a server on this machine.
+   * `giveUp` ends it while it is not open yet, with its reason.
+   */
   static open(
     target: Target,
     onAnswer: (connection: Connection, answer: Answer) => void,
     onEnd: (connection: Connection) => void,
     from?: string,
+    giveUp?: AbortSignal,
   ): Promise<Connection> {
     return new Promise((resolve, reject) => {
       const where = { host: target.host, port: target.port, ...(from !== undefined && { localAddress: from }) }
       const socket = target.secure
-        ? connectSecurely({ ...where, servername: target.host })
+        ? connectSecurely({ ...where, ...(isIP(target.host) === 0 && { servername: target.host }) })
         : connect({ ...where, noDelay: true })
       const connection = new Connection(socket, onAnswer)
       let failure: Error | undefined
       socket.on('error', error => {
         failure = error
       })
-      socket.once(target.secure ? 'secureConnect' : 'connect', () => resolve(connection))
+      const leave = () => {
+        reject(giveUp?.reason)
+        socket.destroy()
+      }
+      giveUp?.addEventListener('abort', leave, { once: true })
+      socket.once(target.secure ? 'secureConnect' : 'connect', () => {
+        giveUp?.removeEventListener('abort', leave)
+        resolve(connection)
+      })
       socket.on('data', chunk => connection.#read(chunk as Buffer))
       socket.on('close', () => {
+        giveUp?.removeEventListener('abort', leave)
         reject(failure ?? new Error('the connection was closed before it was open'))
         onEnd(connection)
       })

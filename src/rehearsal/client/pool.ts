@@ -1,7 +1,8 @@
 /**
  * Many keep-alive connections as one way to the server: whoever has something to send takes the connection that has been idle longest,
  * or waits in line for one. Each connection comes from an address of its own. One that breaks is opened again; what was on it is lost
- * and says so. When nothing can be opened any more the pool is gone, and everything in line is lost.
+ * and says so. One that is not open in time counts as refused. When nothing can be opened any more the pool is gone, and everything in
+ * line is lost.
  * Does not ask again by itself, and never has two requests on one connection.
  *
  * States of a seat: opening → idle ⇄ busy → broken → opening …, or dead after too many refused tries.
@@ -38,6 +39,8 @@ interface Seat {
 
 /** An answer that takes longer is none: the connection is given up, and nobody knows what happened. */
 export const ANSWER_MS_MAX = 20_000
+/** The system itself would wait for minutes. */
+const CONNECT_MS_MAX = 5_000
 const OPENING_AT_ONCE_MAX = 250
 const REOPEN_TRIES_MAX = 8
 const REOPEN_WAIT_MS = 100
@@ -130,13 +133,26 @@ export class Pool {
       job?.lost(this.#options.clock.elapsed())
       if (!this.#closing.signal.aborted) void this.#reopen(seat)
     }
-    const connection = await Connection.open(this.#options.target, answered, ended, this.#options.addressOf(seat.no))
+    const connection = await this.#connect(seat, answered, ended)
     if (this.#closing.signal.aborted) return connection.close()
     if (this.#seats[seat.no] === undefined) this.#seats[seat.no] = seat
     seat.connection = connection
     const next = this.#waiting.shift()
     if (next === undefined) this.#idle.push(seat)
     else this.#put(seat, next)
+  }
+
+  async #connect(
+    { no }: Seat,
+    answered: (connection: Connection, answer: Answer) => void,
+    ended: (connection: Connection) => void,
+  ): Promise<Connection> {
+    const { clock, target, addressOf } = this.#options
+    const late = new AbortController()
+    const done = new AbortController()
+    void clock.sleep(CONNECT_MS_MAX, done.signal).then(() => done.signal.aborted || late.abort(tooLate()))
+    const giveUp = AbortSignal.any([late.signal, this.#closing.signal])
+    return Connection.open(target, answered, ended, addressOf(no), giveUp).finally(() => done.abort())
   }
 
   async #reopen(seat: Seat): Promise<void> {
@@ -169,4 +185,9 @@ export class Pool {
       }
     }
   }
+}
+
+/** As the system would say it, only sooner. */
+function tooLate(): Error {
+  return Object.assign(new Error(`no connection within ${CONNECT_MS_MAX / 1000} s`), { code: 'ETIMEDOUT' })
 }

@@ -1,7 +1,7 @@
 /** The report's five pictures, each from the result alone. */
 
 import type { Latency, Rehearsal } from '../result.ts'
-import { area, draw, line, linear, linearFromZero, mark, nines, quote, rooted, steps } from './plot.ts'
+import { area, draw, line, linear, linearFromZero, mark, nines, quote, rooted, steps, whole } from './plot.ts'
 
 const WIDE = { width: 1040, height: 300 }
 const HALF = { width: 510, height: 290 }
@@ -66,7 +66,7 @@ export function latencyPicture({ latency, clickToRow }: Rehearsal): string {
   const most = Math.max(latency.max, clickToRow.max)
   return draw({
     ...HALF,
-    title: 'Latency by percentile, all answers and placed orders',
+    title: 'Latency by percentile, all clicks and placed orders',
     x: nines(4),
     y: linearFromZero(most, 4, asLatency),
     xName: 'this share was answered faster',
@@ -92,7 +92,7 @@ export function rowPicture({ clickToRow }: Rehearsal): string {
     title: 'Time from click to committed row',
     x: linear(0, mostMs || 1, 5, asLatency),
     y: linear(0, 1, 4, share => `${Math.round(share * 100)}%`),
-    xName: 'from the intended click',
+    xName: 'from the buyer’s first click',
     yName: 'orders committed',
     layers(place) {
       const points = [
@@ -115,7 +115,8 @@ function rowScale({ p99, max }: Latency): number {
 }
 
 export function stockPicture({ stock, lastAnswerMs, settings, fault }: Rehearsal): string {
-  const lastMs = Math.max(1_000, lastAnswerMs, ...stock.map(([atMs]) => atMs))
+  // Not as arguments of one call: there may be a million.
+  const lastMs = stock.reduce((last, [atMs]) => Math.max(last, atMs), Math.max(1_000, lastAnswerMs))
   return draw({
     ...HALF,
     title: 'Units on sale over time',
@@ -126,7 +127,9 @@ export function stockPicture({ stock, lastAnswerMs, settings, fault }: Rehearsal
     layers(place) {
       const last = stock.at(-1)
       const whole = last === undefined ? stock : [...stock, [lastMs, last[1]] as const]
-      const points = steps(whole.map(([atMs, left]) => [place.x(Math.max(0, atMs)), place.y(left)] as const))
+      const points = steps(
+        lastOfEachColumn(whole, ([atMs, left]) => [place.x(Math.max(0, atMs)), place.y(left)] as const),
+      )
       if (points.length === 0) return faultMark(fault, place)
       const floor = [
         [points[0]![0], place.bottom],
@@ -135,6 +138,19 @@ export function stockPicture({ stock, lastAnswerMs, settings, fault }: Rehearsal
       return area('later', points, floor) + line('later', points) + faultMark(fault, place)
     },
   })
+}
+
+/** More than two points a pixel nobody sees, and a page of a million would not open. */
+function lastOfEachColumn<T>(values: readonly T[], place: (value: T) => readonly [number, number]) {
+  const kept: (readonly [number, number])[] = []
+  for (const value of values) {
+    const point = place(value)
+    const before = kept.at(-1)
+    const isSame = before !== undefined && Math.floor(2 * before[0]) === Math.floor(2 * point[0])
+    if (isSame && kept.length > 1) kept.pop()
+    kept.push(point)
+  }
+  return kept
 }
 
 /** Logarithmic: a thousand of a hundred thousand would be a hair otherwise. */
@@ -148,7 +164,7 @@ export function funnelPicture({ funnel }: Rehearsal): string {
     const y = 14 + i * rowHeight
     const x = (width - bar) / 2
     return `<rect class="funnel f${i}" x="${x}" y="${y}" width="${bar}" height="${rowHeight - 8}" rx="6"/>
-<text class="count" x="${width / 2}" y="${y + 21}" text-anchor="middle">${count.toLocaleString('en-GB')}</text><text class="step" x="${width / 2}" y="${y + 37}" text-anchor="middle">${quote(name)}</text>`
+<text class="count" x="${width / 2}" y="${y + 21}" text-anchor="middle">${whole(count)}</text><text class="step" x="${width / 2}" y="${y + 37}" text-anchor="middle">${quote(name)}</text>`
   })
   const height = 14 + funnel.length * rowHeight
   const title = funnel.map(({ name, count }) => `${count} ${name}`).join(', ')

@@ -132,6 +132,10 @@ export function quote(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }
 
+export function whole(value: number): string {
+  return value.toLocaleString('en-GB')
+}
+
 function niceStep(atLeast: number): number {
   const power = 10 ** Math.floor(Math.log10(atLeast))
   return power * ([1, 2, 5].find(step => step * power >= atLeast) ?? 10)

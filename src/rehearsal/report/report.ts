@@ -6,8 +6,9 @@
 import { describeFault } from '../mid-run-fault.ts'
 import type { Rehearsal } from '../result.ts'
 import { showMs } from '../verdict.ts'
+import { madeWith } from './made-with.ts'
 import { funnelPicture, latencyPicture, rowPicture, stockPicture, trafficPicture } from './pictures.ts'
-import { quote } from './plot.ts'
+import { quote, whole } from './plot.ts'
 import { STYLE } from './style.ts'
 
 /** Answers in a person's words. */
@@ -16,9 +17,9 @@ const SAID: Readonly<Record<string, string>> = {
   reserved: 'reserved, to be placed in a moment',
   reserved_refused: 'refused after it was reserved',
   busy: 'busy, asked to come later',
-  same: 'the same order again (a second click)',
+  same: 'the same order again (a second click, or a retry)',
   early: 'not open yet (an early click)',
-  unknown: 'no answer: the connection broke',
+  unknown: 'no answer: the connection broke, or nothing came for 20 s',
   rate_limited: 'too many requests',
   time: 'the time (before the opening)',
   'bot invalid': 'bots: no valid ticket',
@@ -28,7 +29,9 @@ const SAID: Readonly<Record<string, string>> = {
 
 export function renderReport(result: Rehearsal): string {
   const { verdict, partial } = result
-  const word = partial !== null ? 'Not finished' : verdict === 'green' ? 'Every promise kept' : 'A promise was not kept'
+  const judged = result.promises.every(one => one.notJudged === null)
+  const kept = judged ? 'Every promise kept' : 'Every promise that could be judged was kept'
+  const word = partial !== null ? 'Not finished' : verdict === 'green' ? kept : 'A promise was not kept'
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -61,13 +64,13 @@ ${stockPicture(result)}
 </section>
 <section class="card">
 <h2>From click to row</h2>
-<p class="hint">How long until an order was committed and its buyer knew. Half of them within ${showMs(result.clickToRow.p50)}.</p>
+<p class="hint">How long until an order was committed and its buyer knew. ${halfPlaced(result)}</p>
 ${rowPicture(result)}
 </section>
 <section class="card">
 <h2>Latency</h2>
-<p class="hint">From the moment of the click, not from when the request got its turn.</p>
-<ul class="legend"><li class="refusals">every answer</li><li class="orders">placed orders</li></ul>
+<p class="hint">From the moment of the click, not from when the request got its turn. A click without an answer waits on.</p>
+<ul class="legend"><li class="refusals">every click</li><li class="orders">placed orders</li></ul>
 ${latencyPicture(result)}
 </section>
 <section class="card">
@@ -90,7 +93,7 @@ ${answers(result)}
 </div>
 <section class="card wide">
 <h2>How it was made</h2>
-${settings(result)}
+${madeWith(result)}
 </section>
 </main>
 </body>
@@ -109,19 +112,25 @@ function faultLine({ fault }: Rehearsal): string {
 }
 
 /** By the ledger's own clock. */
-function soldOut({ stock }: Rehearsal): string {
+function soldOut({ stock, books }: Rehearsal): string {
+  if (books === null) return 'What was sold is not known.'
   const atMs = stock.find(([, left]) => left === 0)?.[0]
   return atMs === undefined ? 'Never sold out.' : `Sold out ${showMs(Math.max(0, atMs))} after the opening.`
 }
 
+function halfPlaced({ clickToRow: { count, p50 } }: Rehearsal): string {
+  return count === 0 ? 'Nobody was told of one.' : `Half of them within ${showMs(p50)}.`
+}
+
 function figures(result: Rehearsal): string {
   const { books, buyers, latency } = result
+  const ms = (of: number, value: number) => (of === 0 ? 'unknown' : showMs(value))
   const cards: [name: string, key: string, value: string, note: string][] = [
     ['sold', 'sold', books === null ? 'unknown' : whole(books.sold), `of ${whole(result.settings.units)} units`],
     ['order rows', 'liveOrderRows', books === null ? 'unknown' : whole(books.liveOrderRows), rowsNote(books)],
     ['answered', 'answered', whole(buyers.answered), `of ${whole(buyers.all)} buyers`],
-    ['p99', 'p99', showMs(latency.p99), `half within ${showMs(latency.p50)}`],
-    ['last answer', 'lastAnswerMs', showMs(result.lastAnswerMs), 'after the opening'],
+    ['p99', 'p99', ms(latency.count, latency.p99), `half within ${ms(latency.count, latency.p50)}`],
+    ['last answer', 'lastAnswerMs', ms(buyers.answered, result.lastAnswerMs), 'after the opening'],
     ['peak', 'peakPerSecond', whole(result.peakPerSecond), 'answers a second'],
   ]
   const shown = cards.map(
@@ -137,11 +146,10 @@ function rowsNote(books: Rehearsal['books']): string {
 }
 
 function promises(result: Rehearsal): string {
-  const known = result.books !== null
-  const rows = result.promises.map(({ name, broken }) => {
-    const state = !known ? 'unknown' : broken === 0 ? 'kept' : 'broken'
-    const word = broken === 0 ? state : `broken ${whole(broken)} times`
-    return `<tr class="${state}"><th scope="row">${name}</th><td>${word}</td></tr>`
+  const rows = result.promises.map(({ name, broken, notJudged }) => {
+    const state = broken > 0 ? 'broken' : notJudged === null ? 'kept' : 'unknown'
+    const word = broken > 0 ? `broken ${whole(broken)} times` : notJudged === null ? 'kept' : `not judged: ${notJudged}`
+    return `<tr class="${state}"><th scope="row">${name}</th><td>${quote(word)}</td></tr>`
   })
   return `<table>${rows.join('')}</table>`
 }
@@ -153,36 +161,6 @@ function answers(result: Rehearsal): string {
       `<tr><th scope="row">${quote(SAID[name] ?? name.replaceAll('_', ' '))}</th><td>${whole(count)}</td></tr>`,
   )
   return `<table>${rows.join('')}</table>`
-}
-
-function settings(result: Rehearsal): string {
-  const { server, sale, seed, requests } = result
-  const rows: [string, string][] = [
-    ['crowd', `${whole(result.settings.buyers)} buyers, ${result.settings.shape}`],
-    ['mix', result.settings.mix],
-    ...(result.settings.shards === 1 ? [] : [['shards', String(result.settings.shards)] as [string, string]]),
-    [
-      'connections',
-      `${whole(result.settings.connections)}, each from an address of its own; the server’s limits were on`,
-    ],
-    ['requests', `${whole(requests)} after the tickets, which were fetched beforehand`],
-    [
-      'server',
-      server.kind === 'throwaway'
-        ? 'started for this rehearsal, with its own PostgreSQL, on the same machine'
-        : server.url,
-    ],
-    ['sale', sale === null ? 'none' : `${sale.name} (${sale.id})`],
-    ...(result.fault === null ? [] : [['fault', describeFault(result.fault)] as [string, string]]),
-    ['machine', result.settings.machine],
-    ['seed', String(seed)],
-    ...result.notes.map((note): [string, string] => ['note', note]),
-  ]
-  return `<table class="settings">${rows.map(([name, value]) => `<tr><th scope="row">${name}</th><td>${quote(value)}</td></tr>`).join('')}</table>`
-}
-
-function whole(value: number): string {
-  return value.toLocaleString('en-GB')
 }
 
 function capital(text: string): string {

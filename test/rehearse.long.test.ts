@@ -1,0 +1,37 @@
+import { afterEach, expect, test } from 'bun:test'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { listenTo } from './harness/heard-out.ts'
+import { Playground } from './harness/playground.ts'
+
+const MAIN = resolve(import.meta.dirname, '../src/main.ts')
+const playground = new Playground()
+afterEach(() => playground.undo())
+
+/** As a person would run it who has nothing but the project. */
+async function rehearse(...args: string[]) {
+  const folder = mkdtempSync(join(tmpdir(), 'stampede-test-rehearse-'))
+  playground.onUndo(() => rmSync(folder, { recursive: true, force: true }))
+  const child = spawn(process.execPath, [MAIN, 'rehearse', '--json', ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  playground.onUndo(() => void child.kill('SIGKILL'))
+  const { code, out, err } = await listenTo(child).ran
+  return { code, err, told: code === 0 ? JSON.parse(out) : out, pages: readdirSync(folder) }
+}
+
+for (const connections of ['4000', '10000']) {
+  test(`100,000 buyers in one second over ${connections} connections: green, and everybody is answered`, async () => {
+    const { code, err, told, pages } = await rehearse(
+      ...['--buyers', '100000', '--units', '1000', '--within', '1s', '--connections', connections],
+    )
+    expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' })
+    console.log(`  ${told.sentence ?? JSON.stringify(told).slice(0, 300)}`)
+    expect(told).toMatchObject({ verdict: 'green' })
+    expect(pages.some(name => name.endsWith('.html'))).toBe(true)
+  }, 300_000)
+}
