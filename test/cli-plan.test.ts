@@ -60,6 +60,15 @@ test('more who win than one Redis reserves in time: a Redis Cluster, and an item
   expect(JSON.parse(plan('1000', '5000000', '--json').out)).toMatchObject({ primaries: 1, shards: 1 })
 })
 
+test('the line for shards is where docs/choosing.md draws it', () => {
+  const choosing = readFileSync(join(ROOT, 'docs/choosing.md'), 'utf8')
+  const line = Number(/reserves in three seconds \(([\d,]+)\)/.exec(choosing)?.[1]?.replaceAll(',', ''))
+  expect(line).toBe(3 * measured('redis gate, batches of 128, appendfsync always', 'batches'))
+  const wayOf = (units: number) => (JSON.parse(plan(`${units}`, '9000000', '--json').out) as { way: string }).way
+  expect(wayOf(line)).toBe('many machines around one Redis')
+  expect(wayOf(line + 1)).toBe('sharded over a Redis Cluster')
+})
+
 test('where nobody is refused, the ledger alone will do', () => {
   expect(plan('500', '200').out).toMatch(/^ledger /m)
   expect(plan('500', '501').out).not.toMatch(/^ledger /m)

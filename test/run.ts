@@ -259,6 +259,7 @@ async function main(args: readonly string[]): Promise<void> {
     if (files.some(file => /^test\/(page|ops)\//.test(file))) ensureServers(['chromium', 'fonts-noto-cjk'], say)
     if (files.some(file => /cluster|redis|nginx/.test(file)))
       ensureServers(['redis-server', 'nginx', 'openssl', 'faketime'], say)
+    if (files.some(file => /restore/.test(file))) ensureServers(['redis-server', 'postgresql'], say)
   } catch (error) {
     say(error instanceof Error ? error.message : String(error))
     results.push({ name: 'servers', ms: 0, passed: 0, failed: 1 })

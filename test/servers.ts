@@ -15,6 +15,8 @@ const SERVERS = {
   nginx: '/usr/sbin/nginx',
   openssl: '/usr/bin/openssl',
   faketime: '/usr/bin/faketime',
+  // Whatever its version: the server and its tools, for backups as an operator makes them.
+  postgresql: '/usr/share/doc/postgresql',
 } as const
 
 type ServerName = keyof typeof SERVERS

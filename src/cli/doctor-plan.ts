@@ -11,7 +11,7 @@ import { wholeNumber } from './number.ts'
 
 /** Of one process on one core, PostgreSQL on the same one; and of one Redis on one core, every reservation on its disk before it is told. */
 const MEASURED = { refusedPerSecond: 88_657, placedPerSecond: 19_271, reservedPerSecond: 73_366 } as const
-/** A judgement, not a measurement: whoever must wait longer for any answer gives up, so the crowd is spread over several edges. */
+/** A judgement, not a measurement: whoever must wait longer for any answer gives up, so the crowd is spread over several edges, and who wins over several Redis. */
 const PATIENCE_S = 3
 /** One may die. */
 const SPARE = 1

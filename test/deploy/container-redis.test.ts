@@ -1,6 +1,6 @@
 import { afterEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { spawn, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -166,6 +166,19 @@ test('what the image holds is enough: every command is there, and the page can b
   expect(alone.status).toBe(1)
   expect(alone.stderr).toMatch(/^stampede: .*PostgreSQL/)
   expect(alone.stderr).not.toContain('this is a bug')
+  // The same command by its name, from anywhere: as the image's builder writes it.
+  const named = final.find(one => one.word === 'RUN' && one.rest.includes('/usr/local/bin/stampede'))?.rest ?? ''
+  const bin = join(folder, 'bin')
+  mkdirSync(bin)
+  symlinkSync(process.execPath, join(bin, 'bun'))
+  const env = { PATH: `${bin}:/usr/bin:/bin` }
+  const written = spawnSync('/bin/sh', ['-c', named.replaceAll('/usr/local/bin', bin).replaceAll('/app', folder)], {
+    env,
+  })
+  expect(written.status).toBe(0)
+  const planned = spawnSync('stampede', ['doctor', '--plan', '10', '20'], { cwd: tmpdir(), encoding: 'utf8', env })
+  expect({ code: planned.status, err: planned.stderr }).toEqual({ code: 0, err: '' })
+  expect(planned.stdout).toContain('20 buyers for 10 units')
   const built = run(...(services.page?.command ?? []).map(word => (word === '/page' ? join(folder, 'page') : word)))
   expect({ code: built.status, err: built.stderr }).toEqual({ code: 0, err: '' })
   expect(existsSync(join(folder, 'page/index.html'))).toBe(true)
@@ -199,6 +212,8 @@ test('only nginx may say who the buyer is, and it is found there', () => {
     .map(volume => volume.split(':', 1)[0] ?? '')
   for (const path of mounted) expect(existsSync(join(DEPLOY, 'compose', path))).toBe(true)
   const site = read('compose/nginx.conf')
+  const front = compose.networks.front as { ipam: { config: { subnet: string; gateway: string }[] } }
+  expect(site).toContain(`# set_real_ip_from ${front.ipam.config[0]?.gateway};`)
   const upstreams = Array.from(site.matchAll(/^\s*server (\S+):(\d+) /gm), match => [match[1], match[2]])
   expect(upstreams).toEqual([
     ['edge-a', imageEnv.PORT],

@@ -1,13 +1,15 @@
 import { expect, test } from 'bun:test'
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '../../src/app/config.ts'
 import { ROLES } from '../../src/app/settings.ts'
 import { LIVEZ, READYZ } from '../../src/edge/calls/operations-calls.ts'
 import { equalKeys, readYaml } from '../harness/yaml.ts'
-import { commandIsKnown, configFrom, DEPLOY, SECRET, stopSecondsMax } from './shipped.ts'
+import { commandIsKnown, configFrom, DEPLOY, ROOT, SECRET, stopSecondsMax } from './shipped.ts'
 
 interface Probe {
+  readonly periodSeconds: number
+  readonly failureThreshold: number
   readonly httpGet: { readonly path: string; readonly port: string }
 }
 interface Container {
@@ -47,8 +49,14 @@ interface Manifest {
   }
 }
 
+/** More than an upgrade has brought so far. */
+const MIGRATIONS_AT_ONCE = 10
 const FOLDER = join(DEPLOY, 'kubernetes')
-const manifests = readdirSync(FOLDER).flatMap(name => readYaml(join(FOLDER, name)) as Manifest[])
+/** What `kubectl apply -f deploy/kubernetes/` would apply: it enters no folders. */
+const applied = readdirSync(FOLDER, { withFileTypes: true })
+  .filter(entry => entry.isFile())
+  .flatMap(({ name }) => readYaml(join(FOLDER, name)) as Manifest[])
+const manifests = [...applied, ...(readYaml(join(FOLDER, 'secret/example.yaml')) as Manifest[])]
 
 function one(kind: string, name: string): Manifest {
   const found = manifests.filter(manifest => manifest.kind === kind && manifest.metadata.name === name)
@@ -85,6 +93,11 @@ test('every role has a Deployment whose process starts in that role with what it
   }
 })
 
+test('applying the folder leaves the Secret alone that is there', () => {
+  expect(applied.length).toBeGreaterThan(5)
+  expect(applied.filter(({ kind }) => kind === 'Secret')).toEqual([])
+})
+
 test('nobody starts with the secrets of the example', () => {
   expect(() => configFrom({ ...image, ...configMap, ...secret, ROLES: 'edge' })).toThrow(ConfigError)
   expect(() => configFrom({ ...image, ...configMap, ...filledIn, TICKET_KEYS: secret.TICKET_KEYS ?? '' })).toThrow()
@@ -103,6 +116,16 @@ test('probes ask where the code answers: alive to be left alone, ready to get tr
     expect(readinessProbe.httpGet).toEqual({ path: READYZ.path, port: 'http' })
     const { annotations } = one('Deployment', `stampede-${role}`).spec.template.metadata
     expect(annotations['prometheus.io/port']).toBe(String(config.metricsPort))
+  }
+})
+
+test('nobody is killed while migrations wait for their tables', () => {
+  const source = readFileSync(join(ROOT, 'src/ledger/postgres/migrate.ts'), 'utf8')
+  const tryMs = Number(/^const TRY_MS = ([\d_]+)$/m.exec(source)?.[1]?.replaceAll('_', ''))
+  expect(tryMs).toBeGreaterThan(0)
+  for (const role of ROLES) {
+    const { periodSeconds, failureThreshold } = container(role).startupProbe
+    expect(periodSeconds * failureThreshold * 1000).toBeGreaterThanOrEqual(MIGRATIONS_AT_ONCE * tryMs)
   }
 })
 

@@ -57,7 +57,7 @@ async function edge(name: string, dying = false) {
 }
 
 /** The site of the compose file, which has the same inside as the one with TLS, before these two. */
-async function siteBefore(a: number, b: number) {
+async function siteBefore(a: number, b: number, more: readonly (readonly [string, string])[] = []) {
   const port = await freePort()
   const site = await layOutSite(playground, {
     site: 'compose/nginx.conf',
@@ -66,6 +66,7 @@ async function siteBefore(a: number, b: number) {
       ['listen 80 ', `listen 127.0.0.1:${port} `],
       ['edge-a:8080', `127.0.0.1:${a}`],
       ['edge-b:8080', `127.0.0.1:${b}`],
+      ...more,
     ],
   })
   await site.start()
@@ -90,7 +91,9 @@ test('nginx takes both sites as they are, and the one with TLS speaks it', async
     page,
     instead: [
       ['listen 80;', `listen 127.0.0.1:${plainPort};`],
+      ['listen [::]:80;', `listen [::1]:${plainPort};`],
       ['listen 443 ', `listen 127.0.0.1:${tlsPort} `],
+      ['listen [::]:443 ', `listen [::1]:${tlsPort} `],
       ['127.0.0.1:8081', `127.0.0.1:${a.port}`],
       ['127.0.0.1:8082', `127.0.0.1:${await freePort()}`],
       ['/etc/ssl/stampede/fullchain.pem', files.certificate],
@@ -112,9 +115,13 @@ test('nginx takes both sites as they are, and the one with TLS speaks it', async
     status: 301,
     to: 'https://sale.example.com/s/1?x=2',
   })
-  const secure = await fetch(`https://127.0.0.1:${tlsPort}/api/time`, { tls: { rejectUnauthorized: false } })
-  expect(await secure.text()).toBe('a')
-  expect(a.heard[0]?.headers['x-forwarded-proto']).toBe('https')
+  for (const host of ['127.0.0.1', '[::1]']) {
+    expect((await fetch(`http://${host}:${plainPort}/`, { redirect: 'manual' })).status).toBe(301)
+    const secure = await fetch(`https://${host}:${tlsPort}/api/time`, { tls: { rejectUnauthorized: false } })
+    expect(await secure.text()).toBe('a')
+    const { headers } = a.heard.at(-1) as IncomingMessage
+    expect([headers['x-forwarded-proto'], headers['x-forwarded-for']]).toEqual(['https', host.replace(/[[\]]/g, '')])
+  }
 })
 
 test('what a client says about its own address does not reach an edge', async () => {
@@ -129,6 +136,26 @@ test('what a client says about its own address does not reach an edge', async ()
     const address = createClientAddress('127.0.0.1').of('127.0.0.1', headers['x-forwarded-for'] as string)
     expect(address).toBe('127.0.0.1')
   }
+})
+
+test('behind another proxy, with the two lines that are there for it, everybody has an address of their own again', async () => {
+  const [a, b] = [await edge('a'), await edge('b')]
+  const addressesOf = async (url: string) => {
+    const before = a.heard.length + b.heard.length
+    for (const from of ['203.0.113.7', '6.6.6.6, 203.0.113.8'])
+      await fetch(`${url}/api/time`, { headers: { 'x-forwarded-for': from } })
+    const heard = [...a.heard, ...b.heard].map(({ headers }) => headers['x-forwarded-for'] as string)
+    expect(heard).toHaveLength(before + 2)
+    return new Set(heard)
+  }
+  // As it is shipped all of them are one.
+  expect(await addressesOf((await siteBefore(a.port, b.port)).url)).toEqual(new Set(['127.0.0.1']))
+  for (const { heard } of [a, b]) heard.length = 0
+  const told = await siteBefore(a.port, b.port, [
+    ['# set_real_ip_from 172.30.0.1;', 'set_real_ip_from 127.0.0.1;'],
+    ['# real_ip_header X-Forwarded-For;', 'real_ip_header X-Forwarded-For;'],
+  ])
+  expect(await addressesOf(told.url)).toEqual(new Set(['203.0.113.7', '203.0.113.8']))
 })
 
 test('both edges are used, over connections that stay open', async () => {
@@ -226,7 +253,7 @@ const shippedRate = () => ({
   bursts: Array.from(read('nginx/stampede-site.inc').matchAll(/burst=(\d+)/g), match => Number(match[1])),
 })
 
-test('nginx lets through what one edge would, and counts clients as edges do', async () => {
+test('nginx lets through what the edges would, and counts clients as they do', async () => {
   const { perSecond, bursts } = shippedRate()
   const byDefault = settings.shape.RATE_PER_ADDRESS.parse(undefined)
   expect(byDefault).toEqual({ count: perSecond, windowMs: 1000 })

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { settings } from '../../src/app/settings.ts'
+import { oneLiveOrder } from '../../src/domain/promises/one-live-order.ts'
+import type { OrderFacts } from '../../src/domain/promises/snapshot.ts'
 import { startTestLedger, type TestLedger } from '../harness/money-ledger.ts'
-import { commandIsKnown, ROOT } from './shipped.ts'
+import { readYaml } from '../harness/yaml.ts'
+import { commandIsKnown, DEPLOY, ROOT, unknownSettings } from './shipped.ts'
 
 setDefaultTimeout(60_000)
 
@@ -41,7 +43,7 @@ test('it names no metric, setting or command that is not there', () => {
     expect(metrics).toContain(`\`${name}\``)
   const spoken = Array.from(page.matchAll(/`([A-Z]+(?:_[A-Z]+)+)(?:=[^`]*)?`/g), match => match[1] ?? '')
   expect(spoken.length).toBeGreaterThan(5)
-  for (const name of spoken) expect(Object.keys(settings.shape)).toContain(name)
+  expect(unknownSettings(spoken)).toEqual([])
   const commands = new Set(
     Array.from(page.matchAll(/`stampede ((?:sale |page )?[a-z]+)\b/g), match => match[1] ?? '').filter(
       words => words !== 'sale',
@@ -49,6 +51,44 @@ test('it names no metric, setting or command that is not there', () => {
   )
   expect(commands.size).toBeGreaterThan(8)
   for (const words of commands) commandIsKnown(words.split(' '))
+})
+
+test('how many items a keeper rebuilds at once is what the code says', () => {
+  const source = readFileSync(join(ROOT, 'src/flows/keep-gates.ts'), 'utf8')
+  const most = (name: string) => new RegExp(`^const ${name} = (\\d+)$`, 'm').exec(source)?.[1]
+  const told = /rebuilds up to (\d+) items at\s+once, and loads (\d+) at a time/.exec(text('clustering.md'))
+  expect(told?.slice(1)).toEqual([most('TASKS_MAX'), most('HEAVY_AT_ONCE_MAX')] as string[])
+})
+
+test('docs/testing.md names every test of a cluster and of what is installed', () => {
+  const told = text('testing.md')
+  for (const folder of ['test/cluster', 'test/deploy']) {
+    const tests = readdirSync(join(ROOT, folder)).filter(name => /(?<!\.long)\.test\.ts$/.test(name))
+    expect(tests.length).toBeGreaterThan(5)
+    for (const name of tests) expect(told).toContain(`\`${folder}/${name}\``)
+  }
+})
+
+test('the command is called where it is: in services, Deployments and with words that there are', () => {
+  const [{ services }] = readYaml(join(DEPLOY, 'compose/compose.yaml')) as [{ services: Record<string, unknown> }]
+  const deployment = readdirSync(join(DEPLOY, 'kubernetes'))
+    .filter(name => name.endsWith('.yaml'))
+    .flatMap(name => readYaml(join(DEPLOY, 'kubernetes', name)) as { kind: string; metadata: { name: string } }[])
+    .filter(({ kind }) => kind === 'Deployment')
+    .map(({ metadata }) => metadata.name)
+  const calls = [
+    ...page.matchAll(/docker compose -f (?<file>\S+) exec (?<service>[\w-]+) stampede (?<word>\w+)/g),
+    ...page.matchAll(/docker compose -f (?<file>\S+) run [-\w ]*?(?<service>[\w-]+) (?<word>\w+)`/g),
+    ...page.matchAll(/kubectl -n stampede exec deploy\/(?<deployment>[\w-]+) -- stampede (?<word>\w+)/g),
+    ...page.matchAll(/npx stampede (?<word>\w+)/g),
+  ].map(match => match.groups ?? {})
+  expect(calls.length).toBeGreaterThanOrEqual(5)
+  for (const { file, service, deployment: name, word = '' } of calls) {
+    if (file !== undefined) expect(file).toBe('deploy/compose/compose.yaml')
+    if (service !== undefined) expect(Object.keys(services)).toContain(service)
+    if (name !== undefined) expect(deployment).toContain(name)
+    commandIsKnown([word])
+  }
 })
 
 /** The statements between two marks of the page, for this buyer, as psql would put it in. */
@@ -77,6 +117,22 @@ async function soldTo(...buyers: string[]) {
   return { ...onSale, orders: asks.map(ask => ask.order) }
 }
 
+/** What a reconciliation writes down of a buyer, in the very words of the code; beside others, and what is of no buyer. */
+const found = [
+  ...['ada', 'adam', 'bob'].flatMap(buyer => {
+    const order = { item: '7', buyer, attempt: 1, quantity: 1, state: 'pending' } as OrderFacts
+    const orders = [
+      { ...order, id: '1' },
+      { ...order, id: '2' },
+    ]
+    const nothing = { quiet: true, items: [], told: [], payments: [], bounds: [] }
+    return oneLiveOrder({ ...nothing, orders, refusals: { refusedAtEdge: 0, networkCalls: 0 } })
+  }),
+  { kind: 'count', item: '7', gateLeft: 1, gateHeld: 2 },
+]
+const reportOf = async (sale: string) =>
+  (await ledger.sql('SELECT differences FROM reconciliations WHERE sale = $1 AND NOT final', [sale]))[0]?.differences
+
 test('a buyer is erased from settled sales, from nowhere else, and the books still add up', async () => {
   const settled = await soldTo('ada', 'bob')
   await settle(settled.sale, settled.item)
@@ -96,17 +152,30 @@ test('a buyer is erased from settled sales, from nowhere else, and the books sti
     `INSERT INTO dead_letters (item, epoch, entry, raw, why) VALUES ($1, 1, 'a', '{"buyer":"ada"}', 'x'), ($1, 1, 'b', '{"buyer":"adam"}', 'x')`,
     [settled.item],
   )
-  await ledger.sql(
-    `INSERT INTO reconciliations (sale, differences, repairs) VALUES ($1, '[{"kind":"promise_broken","message":"buyer ada has 2 live orders"}]', '[]')`,
-    [settled.sale],
-  )
+  for (const { sale } of [settled, running, interrupted, inTheGate])
+    await ledger.sql(`INSERT INTO reconciliations (sale, differences, repairs) VALUES ($1, $2, '[]')`, [
+      sale,
+      JSON.stringify(found),
+    ])
+  for (const { item } of [running, interrupted, inTheGate])
+    await ledger.sql(
+      `INSERT INTO dead_letters (item, epoch, entry, raw, why) VALUES ($1, 1, 'kept', '{"buyer":"ada"}', 'x')`,
+      [item],
+    )
   const before = await ledger.pieces(settled.sale)
   for (let again = 0; again < 2; again++) for (const one of statements('erase', 'ada')) await ledger.sql(one)
   expect(await buyersOf(settled.item)).toEqual([`erased:${settled.orders[0]}`, 'bob'])
   expect(await buyersOf(running.item)).toEqual(['ada', 'bob'])
   for (const { item } of [interrupted, inTheGate, refunding]) expect(await buyersOf(item)).toEqual(['ada'])
-  expect((await ledger.sql('SELECT entry FROM dead_letters')).map(row => row.entry)).toEqual(['b'])
-  expect(JSON.stringify(await ledger.sql('SELECT differences FROM reconciliations'))).not.toContain('ada')
+  const letters = await ledger.sql('SELECT entry FROM dead_letters ORDER BY entry')
+  expect(letters.map(row => row.entry)).toEqual(['b', 'kept', 'kept', 'kept'])
+  expect(await reportOf(settled.sale)).toEqual(
+    found.map(one =>
+      'message' in one ? { ...one, message: one.message.replace(/^buyer ada has/, 'buyer erased has') } : one,
+    ),
+  )
+  expect(JSON.stringify(await reportOf(settled.sale))).not.toMatch(/\bada\b/)
+  for (const { sale } of [running, interrupted, inTheGate]) expect(await reportOf(sale)).toEqual(found)
   expect(await ledger.pieces(settled.sale)).toEqual(before)
 })
 

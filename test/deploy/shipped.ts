@@ -15,8 +15,8 @@ export const DEPLOY = join(ROOT, 'deploy')
 
 export const read = (path: string): string => readFileSync(join(DEPLOY, path), 'utf8')
 
-/** Bun's own, for a file system that is read only. */
-const NOT_OURS = new Set(['BUN_RUNTIME_TRANSPILER_CACHE_PATH', 'MIMALLOC_PURGE_DELAY'])
+/** Bun's own, for a file system that is read only; and where the command line finds a server. */
+const NOT_OURS = new Set(['BUN_RUNTIME_TRANSPILER_CACHE_PATH', 'MIMALLOC_PURGE_DELAY', 'STAMPEDE_SERVER'])
 
 /** Names that no process of ours reads: a slip of the pen, or a setting that has gone. */
 export const unknownSettings = (names: Iterable<string>): string[] =>

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError } from '../../src/app/config.ts'
@@ -77,10 +77,92 @@ test('each runs the command that there is, comes back when it dies, and gets the
     const config = configFrom({ ...shared, ...ownOf(unit) })
     expect(Number(unit.get('Service.TimeoutStopSec')?.[0])).toBeGreaterThan(stopSecondsMax(config))
     expect(unit.get('Service.Restart')).toEqual(['always'])
+    // However often it ended at its start: PostgreSQL may be away for longer than five tries.
+    expect(unit.get('Unit.StartLimitIntervalSec'), name).toEqual(['0'])
     expect(unit.get('Service.KillMode')).toEqual(['mixed'])
     expect(Number(unit.get('Service.LimitNOFILE')?.[0])).toBeGreaterThanOrEqual(65_536)
     expect(unit.get('Service.EnvironmentFile')).toEqual(['/etc/stampede/stampede.env'])
   }
+})
+
+/** The command that is installed beside the units, on this checkout and with these settings, as whoever we are. */
+function command(settings: string | undefined) {
+  const folder = mkdtempSync(join(tmpdir(), 'stampede-command-'))
+  playground.onUndo(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'stampede.env')
+  if (settings !== undefined) writeFileSync(file, settings)
+  const unit = parse('stampede.service')
+  const user = unit.get('Service.User')?.[0]
+  const there = [
+    [unit.get('Service.EnvironmentFile')?.[0] ?? '', file],
+    [`runuser -u ${user} -- `, ''],
+    ['/usr/bin/node', Bun.which('node') ?? ''],
+    [`cd ${unit.get('Service.WorkingDirectory')?.[0]}\n`, `cd ${ROOT}\n`],
+    [`${unit.get('Service.WorkingDirectory')?.[0]}/bin/`, `${ROOT}/bin/`],
+    [`DATA_DIR=/var/lib/${unit.get('Service.StateDirectory')?.[0]}\n`, `DATA_DIR=${folder}\n`],
+  ] as const
+  const script = there.reduce((text, [shipped, here]) => {
+    expect(text.split(shipped), shipped).toHaveLength(2)
+    return text.replace(shipped, here)
+  }, read('systemd/stampede'))
+  const path = join(folder, 'stampede')
+  writeFileSync(path, script, { mode: 0o755 })
+  return (...args: string[]) =>
+    spawnSync(path, args, { cwd: tmpdir(), encoding: 'utf8', env: { PATH: process.env.PATH, HOME: folder } })
+}
+
+test('the command that is installed with them has their settings, letter by letter', () => {
+  expect(statSync(join(DEPLOY, 'systemd/stampede')).mode & 0o111).toBe(0o111)
+  const odd = [
+    '# a comment',
+    '; another',
+    '',
+    `DATABASE_URL=postgres://me:$HOME\`id\`@127.0.0.1:1/x?a=1&b='2'`,
+    'RATE_PER_ADDRESS=100/1s burst 20',
+    'PUBLIC_URL="https://sale.example.com"',
+    `BUYER_JWT_SECRET='${SECRET} # and more'`,
+    'PORT=8099',
+  ]
+  const run = command(`${odd.join('\n')}`)
+  const asked = run('config', '--json')
+  expect({ code: asked.status, err: asked.stderr }).toEqual({ code: 0, err: '' })
+  const config = JSON.parse(asked.stdout) as Record<string, unknown>
+  expect(config).toMatchObject({ publicUrl: 'https://sale.example.com', port: 8099 })
+  expect(String(JSON.stringify(config))).toContain('127.0.0.1:1/x')
+  const sale = run('sale', 'show', '1', '--server', 'http://127.0.0.1:1')
+  expect({ code: sale.status, said: sale.stderr }).toEqual({
+    code: 1,
+    said: expect.stringContaining('no server answers'),
+  })
+})
+
+test('the command says in one line what it can not read', () => {
+  for (const [settings, words] of [
+    [undefined, 'run this as root'],
+    ['PORT=80\\\n81\n', 'PORT has a backslash'],
+  ] as const) {
+    const { status, stdout, stderr } = command(settings)('doctor')
+    expect({ status, stdout, lines: stderr.split('\n').length }).toEqual({ status: 1, stdout: '', lines: 2 })
+    expect(stderr).toContain(words)
+  }
+})
+
+test('what the page says to install is there, and nothing of it is left out', () => {
+  const page = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8')
+  const lines = page.split('**systemd**')[1]?.split('**nginx**')[0] ?? ''
+  const named = Array.from(lines.matchAll(/deploy\/systemd\/([\w.*]+)/g), match => match[1] ?? '')
+  const files = readdirSync(join(DEPLOY, 'systemd'))
+  const form = (name: string) => new RegExp(`^${name.replaceAll('.', '\\.').replaceAll('*', '.*')}$`)
+  for (const name of named)
+    expect(
+      files.some(file => form(name).test(file)),
+      name,
+    ).toBe(true)
+  for (const file of files)
+    expect(
+      named.some(name => form(name).test(file)),
+      file,
+    ).toBe(true)
 })
 
 test('each runs as its own user with little it may do, and may compile its JavaScript', () => {
