@@ -166,7 +166,7 @@ test('a sale is made from a file and from standard input, and flags win over the
   const env = { STAMPEDE_SERVER: server.url(), STAMPEDE_TOKEN: ADMIN_TOKEN }
   const piped = await run(['sale', 'create', '--file', '-', '--json'], env, JSON.stringify(body))
   expect(JSON.parse(piped.out)).toMatchObject({ name: 'from a file' })
-  expectFailure(await ask('sale', 'stock', made.id, '--delta', '1', '--reason', 'x'), 1, 'the sale has 2 items')
+  expectFailure(await ask('sale', 'stock', made.id, '--delta', '1', '--reason', 'x'), 2, 'the sale has 2 items')
 
   expectFailure(await ask('sale', 'create', '--file', file, '--units', '3'), 2, 'the items come from the file')
   expectFailure(await ask('sale', 'create', '--file', join(scratch, 'gone.json')), 2, 'gone.json')

@@ -67,6 +67,29 @@ test('of a Redis Cluster every primary is examined, and slots that nobody has ar
   expect(ill(`Redis memory ${second}`)).toMatchObject({ state: 'bad', advice: expect.stringContaining('noeviction') })
 }, 180_000)
 
+test('of a Redis Cluster with a dead primary the others are examined all the same, and it is the dead one that is named', async () => {
+  const cluster = await RedisCluster.start(house, { nodeTimeoutMs: 1_500 })
+  const [dead, second, third, heir] = cluster.nodes
+  // Nobody takes over: with an heir it would not be a primary any more.
+  await heir!.kill()
+  await dead!.kill()
+  await until('the others to give it up', async () =>
+    String(await second!.command('CLUSTER', 'INFO')).includes('cluster_slots_ok:10923'),
+  )
+  const ill = doctor(cluster.url)
+  expect(ill('Redis Cluster')).toMatchObject({ state: 'bad', found: expect.stringContaining('10923 of 16384') })
+  expect(ill(`Redis 127.0.0.1:${dead!.port}`)).toMatchObject({
+    state: 'bad',
+    advice: expect.stringContaining('start it'),
+  })
+  for (const { port } of [second!, third!]) {
+    expect(ill(`Redis 127.0.0.1:${port}`)?.state).toBe('good')
+    expect(ill(`Redis replicas 127.0.0.1:${port}`)).toMatchObject({ state: 'good', found: '1 online' })
+    expect(ill(`Redis clock 127.0.0.1:${port}`)?.state).toBe('good')
+  }
+  expect(ill('Redis')).toBeUndefined()
+}, 180_000)
+
 test('behind sentinels the primary is examined, and whether they could agree on another', async () => {
   const watched = await WatchedRedis.start(house)
   const well = doctor(watched.url)

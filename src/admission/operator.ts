@@ -18,20 +18,25 @@ export interface Operators {
 }
 
 /** Longer than any token worth typing; what is longer is not even hashed. */
-const TOKEN_LENGTH_MAX = 1024
+export const TOKEN_LENGTH_MAX = 1024
+
+/** Why nobody can be known by this name and token; undefined when somebody can. Never shows either. */
+export function operatorProblem({ name, token }: Operator): string | undefined {
+  if (!/^[\w.@-]{1,64}$/.test(name)) return 'the name must be 1 to 64 letters, digits, ., @, - or _'
+  if (token === '' || token.length > TOKEN_LENGTH_MAX) return `the token must have 1 to ${TOKEN_LENGTH_MAX} characters`
+  return undefined
+}
 
 export function createOperators(operators: readonly Operator[]): Operators {
   const known: { readonly name: string; readonly hash: Buffer }[] = []
-  for (const [index, { name, token }] of operators.entries()) {
+  for (const [index, operator] of operators.entries()) {
     const place = `operator ${index + 1}`
-    if (!/^[\w.@-]{1,64}$/.test(name))
-      throw new Error(`${place}: the name must be 1 to 64 letters, digits, ., @, - or _`)
-    if (token === '' || token.length > TOKEN_LENGTH_MAX)
-      throw new Error(`${place}: the token must have 1 to ${TOKEN_LENGTH_MAX} characters`)
-    const hash = hashOfToken(token)
+    const problem = operatorProblem(operator)
+    if (problem !== undefined) throw new Error(`${place}: ${problem}`)
+    const hash = hashOfToken(operator.token)
     // One token under two names would make the log lie.
     if (known.some(other => other.hash.equals(hash))) throw new Error(`${place} has the same token as another operator`)
-    known.push({ name, hash })
+    known.push({ name: operator.name, hash })
   }
 
   return {

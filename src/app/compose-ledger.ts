@@ -31,6 +31,8 @@ const CLUSTER_POOL_MAX = 10
 /** Short, because a rebuild waits for the lease of a process that has died (E4). */
 const CLUSTER_LEASE_MS = 10_000
 const CLOSE_MS_MAX = 2_000
+/** Enough to say goodbye on connections that nobody uses. */
+const CLOSE_MS_MIN = 100
 
 /** PostgreSQL, ours or another's. */
 export async function openLedger(config: Config, log: Log) {
@@ -56,10 +58,12 @@ export async function openLedger(config: Config, log: Log) {
     database,
     /** The names of the migrations that were missing and are applied now. */
     migrate: () => migrate(database),
-    async close() {
+    /** `waitMs`: how long connections that are in use are waited for. */
+    async close(waitMs = CLOSE_MS_MAX) {
       closing = true
       // A server that has fallen silent does not say goodbye either.
-      await Promise.race([database.close().catch(() => {}), systemClock.sleep(CLOSE_MS_MAX)])
+      const limitMs = Math.min(Math.max(waitMs, CLOSE_MS_MIN), CLOSE_MS_MAX)
+      await Promise.race([database.close().catch(() => {}), systemClock.sleep(limitMs)])
       await server?.stop()
     },
   }

@@ -12,18 +12,21 @@ afterEach(() => playground.undo())
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** What a start on this Redis comes to, and what it hears later. */
+/** What a start on this Redis comes to, what it says, and what it hears later. */
 async function start(url: string, connectMsMax?: number, durability: 'disk' | 'replica' = 'disk') {
   const stop = new AbortController()
   const redis = { url, durability, replicas: 1, unverified: false } as const
+  const said: string[] = []
+  const say = (fields: object, message: string) => void said.push(`${message} ${JSON.stringify(fields)}`)
+  const log = { ...SILENT, info: say, warn: say }
   const connection = connectTo(redis, SILENT)
   playground.onUndo(async () => {
     stop.abort()
     await connection.close()
   })
   const wrong = Promise.withResolvers<unknown>()
-  await watchDurability(redis, connection, SILENT, stop.signal, wrong.resolve, connectMsMax)
-  return { connection, wrong: wrong.promise }
+  await watchDurability(redis, connection, log, stop.signal, wrong.resolve, connectMsMax)
+  return { connection, wrong: wrong.promise, said }
 }
 
 test('E11: a start on a Redis that does not keep what was stated goes no further', async () => {
@@ -75,6 +78,29 @@ test('E11: a server that takes over and is set wrong is not used until it is men
   expect(await Promise.race([wrong, 'nothing'])).toBe('nothing')
   await heir.command('CONFIG', 'SET', 'min-replicas-to-write', '1')
   await until('it to be used again', async () => (await refusal()) === 'none', 60_000)
+}, 120_000)
+
+test('E11: a primary whose replica is away keeps nobody from starting; it is named, and used once a replica follows', async () => {
+  const cluster = await RedisCluster.start(playground, { nodeTimeoutMs: 1_500 })
+  const dead = cluster.nodes[0]!
+  const slot = 0
+  await dead.kill()
+  const heir = await cluster.failedOver(slot, dead)
+  const name = `127.0.0.1:${heir.port}`
+  const { connection, wrong, said } = await start(cluster.url, undefined, 'replica')
+  const about = (words: string) => said.filter(line => line.includes(words) && line.includes(name))
+  expect(about('0 follow the primary')).toHaveLength(1)
+  expect(connection.connected()).toBe(true)
+  // What is set wrong still ends a start, with or without a replica.
+  await heir.command('CONFIG', 'SET', 'min-replicas-to-write', '0')
+  const refused = String(await start(cluster.url, undefined, 'replica').catch((error: unknown) => error))
+  expect(refused).toStartWith('ConfigError')
+  expect(refused).toContain(`${name}: REDIS_DURABILITY=replica, but a primary that nobody follows`)
+  await heir.command('CONFIG', 'SET', 'min-replicas-to-write', '1')
+  await dead.start()
+  await cluster.whole()
+  await until('it to be as it must be', () => about('as it must be').length === 1, 60_000)
+  expect(await Promise.race([wrong, 'nothing'])).toBe('nothing')
 }, 120_000)
 
 test('an address of one kind that leads to a server of another says what to write instead', async () => {

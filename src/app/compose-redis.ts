@@ -7,7 +7,14 @@ import { openRedis, type Primary, type RedisConnection } from '../base/redis/con
 import { Link } from '../base/redis/link.ts'
 import { type Address, parseRedisUrl } from '../base/redis/redis-url.ts'
 import { openSentinels } from '../base/redis/sentinels.ts'
-import { otherKind, problemsOf, type RedisFacts, readFacts, type Stated } from '../gate/redis/durability.ts'
+import {
+  otherKind,
+  problemsOf,
+  type RedisFacts,
+  readFacts,
+  type Stated,
+  tooFewReplicas,
+} from '../gate/redis/durability.ts'
 import { type Config, ConfigError } from './config.ts'
 
 type RedisConfig = NonNullable<Config['redis']>
@@ -20,7 +27,9 @@ const CALL_MS_MAX = 2_000
 
 /**
  * Is every primary set as REDIS_DURABILITY says (E11)? One that is set otherwise throws: the start goes no further. One that is not there is
- * looked at when it is, because the ledger can sell without it; what is wrong then is told to `onWrong`, and the process ends.
+ * looked at when it is, because the ledger can sell without it; what is wrong then is told to `onWrong`, and the process ends. One that is
+ * followed by too few replicas is named, and looked at again until they are there: nothing can be promised on it before, and after a
+ * failover that is how the heir begins.
  *
  * Once all of them were as they must be, whoever comes later (after a failover, a restart, as a new node) is looked at too, before anything
  * can have been built there: it takes longer to rebuild an item. What is wrong with it does not end a process in mid-sale: that
@@ -37,6 +46,7 @@ export async function watchDurability(
   const stated = statedBy(redis)
   /** What was looked at and found to be as it must be: the connection it was seen on. */
   const good = new Map<string, number>()
+  /** What was said of the others. */
   const held = new Map<string, string>()
 
   await untilConnected(connection, connectMsMax)
@@ -44,8 +54,8 @@ export async function watchDurability(
   try {
     const problems = await lookAtAll()
     if (problems.length > 0) throw new ConfigError(problems.join('; '))
-    whole = connection.connected()
-    if (!whole) await sayWhyAway()
+    whole = connection.connected() && connection.primaries().every(isGood)
+    if (!connection.connected()) await sayWhyAway()
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     await sayWhyAway()
@@ -58,9 +68,15 @@ export async function watchDurability(
     const primaries = connection.primaries()
     for (const primary of primaries) {
       const { name, connection: seen } = primary
-      const found = problemsOf(await readFacts(primary), stated)
+      const facts = await readFacts(primary)
+      const found = problemsOf(facts, stated)
       if (found.length === 0) good.set(name, seen)
-      problems.push(...named(primaries, primary, found))
+      const few = tooFewReplicas(facts, stated)
+      if (found.some(problem => problem !== few)) problems.push(...named(primaries, primary, found))
+      else if (few !== undefined) {
+        log.warn({ redis: name, problems: few }, 'nothing is promised on this Redis until enough replicas follow it')
+        held.set(name, few)
+      }
     }
     // Nobody is known: the next call says what is wrong.
     if (primaries.length === 0) await connection.command(['PING'])
@@ -84,14 +100,14 @@ export async function watchDurability(
           if (!(error instanceof Fault)) return onWrong(error)
         }
       }
-      whole ||= connection.connected() && primaries.every(one => good.get(one.name) === one.connection)
+      whole ||= connection.connected() && primaries.every(isGood)
       for (const name of good.keys()) if (!primaries.some(one => one.name === name)) good.delete(name)
     }
   }
 
   async function lookAgain(primary: Primary, primaries: readonly Primary[]): Promise<void> {
     const { name, connection: seen } = primary
-    if (!primary.isUp() || good.get(name) === seen) return
+    if (!primary.isUp() || isGood(primary)) return
     const facts = await readFacts(primary)
     if (isComingBack(facts)) return
     const problems = problemsOf(facts, stated)
@@ -108,14 +124,19 @@ export async function watchDurability(
     good.set(name, seen)
   }
 
+  function isGood({ name, connection: seen }: Primary): boolean {
+    return good.get(name) === seen
+  }
+
   /** Its replicas follow after it, or it is still one itself: nothing can be promised before, and nothing is set wrong. */
-  function isComingBack({ role, replicasOnline }: RedisFacts): boolean {
-    return role === 'slave' || (redis.durability === 'replica' && replicasOnline < redis.replicas)
+  function isComingBack(facts: RedisFacts): boolean {
+    return facts.role === 'slave' || tooFewReplicas(facts, stated) !== undefined
   }
 }
 
 /** What the doctor asks of a Redis: what each primary says of itself, what is wrong with it, and what time it is there. */
 export interface RedisExamination {
+  /** Those that answer. */
   readonly primaries: readonly {
     readonly name: string
     readonly facts: RedisFacts
@@ -123,6 +144,8 @@ export interface RedisExamination {
     /** Its clock, unix ms. */
     nowMs(): Promise<number>
   }[]
+  /** Those that don't, while others do: of several, one may be dead. */
+  readonly away: readonly { readonly name: string; readonly fault: Fault }[]
   /** Of all of them. */
   readonly problems: readonly string[]
   /** Of a cluster: what one of its nodes says of it. */
@@ -147,21 +170,36 @@ export async function examineRedis<T>(
     const known = connection.primaries()
     if (known.length === 0) await connection.command(['PING'])
     const primaries: RedisExamination['primaries'][number][] = []
+    const away: RedisExamination['away'][number][] = []
+    const problems: string[] = []
     for (const primary of known) {
-      const facts = await readFacts(primary)
-      const nowMs = async () => {
-        const [seconds, micros] = (await primary.command(['TIME'])) as readonly [string, string]
-        return Number(seconds) * 1_000 + Number(micros) / 1_000
-      }
-      primaries.push({ name: primary.name, facts, problems: problemsOf(facts, stated), nowMs })
+      const examined = await examine(primary, stated).catch(faultOf)
+      if (examined instanceof Fault) away.push({ name: primary.name, fault: examined })
+      else primaries.push(examined)
+      const found = examined instanceof Fault ? [examined.message] : examined.problems
+      problems.push(...named(known, primary, found))
     }
-    const problems = known.flatMap((primary, i) => named(known, primary, primaries[i]!.problems))
+    if (primaries.length === 0 && away[0] !== undefined) throw away[0].fault
     const cluster = stated.kind === 'cluster' ? await readCluster(connection) : undefined
     const quorum = stated.kind === 'sentinel' ? await readQuorum(redis, log) : undefined
-    return await look({ primaries, problems, cluster, quorum })
+    return await look({ primaries, away, problems, cluster, quorum })
   } finally {
     await connection.close()
   }
+}
+
+async function examine(primary: Primary, stated: Stated): Promise<RedisExamination['primaries'][number]> {
+  const facts = await readFacts(primary)
+  const nowMs = async () => {
+    const [seconds, micros] = (await primary.command(['TIME'])) as readonly [string, string]
+    return Number(seconds) * 1_000 + Number(micros) / 1_000
+  }
+  return { name: primary.name, facts, problems: problemsOf(facts, stated), nowMs }
+}
+
+function faultOf(error: unknown): Fault {
+  if (error instanceof Fault) return error
+  throw error
 }
 
 export function connectTo({ url, durability, replicas }: RedisConfig, log: Log): RedisConnection {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { describeConfig, readConfig } from './config.ts'
+import { ConfigError, describeConfig, readConfig, readConfigForTools } from './config.ts'
 
 const CLUSTER = {
   DATABASE_URL: 'postgres://db/stampede',
@@ -36,4 +36,94 @@ test('E11: what can be failed over needs replicas; the disk of one server is not
     expect(readConfig({ ...CLUSTER, REDIS_URL, REDIS_DURABILITY: 'memory' }).redis?.durability).toBe('memory')
   }
   expect(readConfig({ ...CLUSTER, REDIS_URL: 'redis://a:1' }).redis?.durability).toBe('disk')
+})
+
+/** The one line that stops it, without anything that may be a secret. */
+function refusal(environment: Record<string, string>): string {
+  try {
+    readConfig(environment)
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    const line = (error as Error).message
+    expect(line).not.toContain('\n')
+    expect(line).not.toContain('hunter2')
+    return line
+  }
+  return 'nothing stopped it'
+}
+
+test('keys that could sign no ticket are refused when they are read, by their place', () => {
+  const good = 'a:0123456789abcdef-hunter2'
+  for (const [TICKET_KEYS, words] of [
+    ['hunter2', 'ticket key 1 is not id:secret'],
+    ['k:hunter2', 'ticket key 1: the secret is shorter than 16 bytes'],
+    [`${good},a b:0123456789abcdef`, 'ticket key 2: the id'],
+    [`${good},${good}`, 'ticket key 2 has the same id as ticket key 1'],
+  ] as const)
+    expect(refusal({ TICKET_KEYS })).toStartWith(`TICKET_KEYS: ${words}`)
+  expect(readConfig({ TICKET_KEYS: good }).ticketKeys).toBe(good)
+})
+
+test('operators who could not be told apart are refused when they are read, by their place', () => {
+  const token = '0123456789abcdef-hunter2'
+  for (const [wrong, words] of [
+    [{ ADMIN_TOKENS: `a b:${token}` }, 'ADMIN_TOKENS: entry 1: the name must be'],
+    [{ ADMIN_TOKENS: `ann:${'x'.repeat(1025)}` }, 'ADMIN_TOKENS: entry 1: the token must have'],
+    [{ ADMIN_TOKENS: `ann:${token},bob:hunter2` }, 'ADMIN_TOKENS: entry 2 is not name:token'],
+    [{ ADMIN_TOKENS: `ann:${token},bob:${token}` }, 'ADMIN_TOKENS: entry 2 has the same token as entry 1'],
+    [{ ADMIN_TOKENS: `,ann:${token}`, ADMIN_TOKEN: token }, 'ADMIN_TOKENS: entry 2 has the same token as ADMIN_TOKEN'],
+    [{ ADMIN_TOKENS: ' , ' }, 'ADMIN_TOKENS: names nobody'],
+    [{ ADMIN_TOKEN: 'x'.repeat(1025) }, 'ADMIN_TOKEN: must have at most 1024 characters'],
+  ] as const)
+    expect(refusal(wrong)).toStartWith(words)
+  const { adminTokens } = readConfig({ ADMIN_TOKENS: `ann:${token},`, ADMIN_TOKEN: `${token}-2` })
+  expect(adminTokens.map(({ name }) => name)).toEqual(['admin', 'ann'])
+})
+
+test('an address of the ledger that nobody could read is refused, without its password', () => {
+  for (const DATABASE_URL of ['postgres://h:abc/db', 'postgres://u:hunter2@h:99999/db', 'postgres://u:hunter2#x@h/db'])
+    expect(refusal({ ...CLUSTER, DATABASE_URL })).toStartWith('DATABASE_URL: ')
+  for (const DATABASE_URL of [
+    'postgres://u@/db?host=/run/postgresql',
+    'postgres:///db',
+    'postgresql://u:p w@h:5432/db',
+    'postgres://u:p%25@[::1]:5432/db?sslmode=require',
+  ])
+    expect(readConfig({ ...CLUSTER, DATABASE_URL }).databaseUrl).toBe(DATABASE_URL)
+})
+
+test('two listeners on one port, and an address that is more than where the server is, can not work', () => {
+  expect(refusal({ METRICS_PORT: '8080' })).toStartWith('METRICS_PORT: ')
+  expect(refusal({ PORT: '9100', METRICS_PORT: '9100' })).toStartWith('METRICS_PORT: ')
+  expect(readConfig({ PORT: '0', METRICS_PORT: '9100' }).metricsPort).toBe(9100)
+  for (const PUBLIC_URL of ['https://a/?q=1', 'https://a/shop?', 'https://a/#top'])
+    expect(refusal({ PUBLIC_URL })).toStartWith('PUBLIC_URL: ')
+  expect(readConfig({ PUBLIC_URL: 'https://a/shop/' }).publicUrl).toBe('https://a/shop')
+})
+
+test('settings of a Redis that is not there are not passed over', () => {
+  for (const wrong of [
+    { REDIS_REPLICAS: '2' },
+    { REDIS_DURABILITY: 'replica' },
+    { REDIS_DURABILITY: 'disk' },
+    { REDIS_DURABILITY_UNVERIFIED: 'on' },
+  ])
+    expect(refusal(wrong)).toBe(`${Object.keys(wrong)[0]} needs REDIS_URL: without it the gate is in the process`)
+})
+
+test('what only whoever serves needs stops nobody else, and is told', () => {
+  const { DATABASE_URL } = CLUSTER
+  const unserved = { DATABASE_URL }
+  expect(refusal(unserved)).toStartWith('no buyer could sign in')
+  const config = readConfigForTools(unserved)
+  expect(config.databaseUrl).toBe(DATABASE_URL)
+  expect(describeConfig(config)).toMatchObject({ missing: expect.stringMatching(/^no buyer could sign in/) })
+  expect(describeConfig(readConfig({}))).not.toHaveProperty('missing')
+
+  const cluster = { DATABASE_URL, REDIS_URL: 'redis://a:1', GUEST_SIGN_IN: 'on' }
+  expect(refusal(cluster)).toMatch(/^REDIS_URL makes this a cluster.*ADMIN_TOKEN.*TICKET_KEYS/)
+  expect(readConfigForTools(cluster).missing).toMatch(/^REDIS_URL makes this a cluster.*ADMIN_TOKEN.*TICKET_KEYS/)
+  // A tool would go on with another ledger than the one that is meant.
+  expect(() => readConfigForTools({ REDIS_URL: 'redis://a:1' })).toThrow(/DATABASE_URL/)
+  expect(() => readConfigForTools({ ...unserved, PORT: 'many' })).toThrow(/^PORT: /)
 })

@@ -1,10 +1,12 @@
 /**
  * The configuration: one schema (`settings.ts`), parsed once, frozen. The only file that reads the environment. An empty value is an unset one; a bad
- * value, a combination that can't work, or a setting whose part is not built yet is one clear line that names it.
+ * value, a combination that can't work, or a setting whose part is not built yet is one clear line that names it. What only serving needs
+ * stops `readConfig` alone: a database is migrated, looked at and copied without it.
  */
 
 import { resolve } from 'node:path'
 import type { z } from 'zod'
+import { operatorProblem } from '../admission/operator.ts'
 import type { Rate } from '../admission/rate-limit-policy.ts'
 import { armFaultPoints } from '../base/fault-points.ts'
 import { parseRedisUrl } from '../base/redis/redis-url.ts'
@@ -14,6 +16,9 @@ import { NOT_BUILT, type ROLES, settings } from './settings.ts'
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
+
+const NO_SIGN_IN =
+  'no buyer could sign in: set BUYER_JWT_SECRET to the secret your shop signs buyer tokens with, BUYER_JWKS_URL to where it publishes its keys, or GUEST_SIGN_IN=on'
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
 
@@ -62,9 +67,21 @@ export interface Config {
   /** Undefined: metrics only on the main port. */
   readonly metricsPort: number | undefined
   readonly faultPoints: string
+  /** What serving can't do without, and why; undefined when all of it is there. */
+  readonly missing: string | undefined
 }
 
-export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** For whoever serves: all of it must be there. */
+export function readConfig(environment: Environment = process.env): Config {
+  const config = readConfigForTools(environment)
+  if (config.missing !== undefined) throw new ConfigError(config.missing)
+  return config
+}
+
+/** For commands that serve nobody. */
+export function readConfigForTools(environment: Environment = process.env): Config {
   const given = Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
   ) as Record<string, string>
@@ -83,14 +100,16 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
   const env = parsed.data
   const embedded = env.DATABASE_URL === undefined
+  for (const name of ['REDIS_REPLICAS', 'REDIS_DURABILITY', 'REDIS_DURABILITY_UNVERIFIED'] as const) {
+    if (env.REDIS_URL === undefined && given[name] !== undefined)
+      throw new ConfigError(`${name} needs REDIS_URL: without it the gate is in the process`)
+  }
+  if (env.METRICS_PORT !== undefined && env.METRICS_PORT === env.PORT)
+    throw new ConfigError(`METRICS_PORT: must differ from PORT, which is ${env.PORT}`)
+  const operators = adminTokens(env.ADMIN_TOKEN, env.ADMIN_TOKENS)
   const redis = redisOf(env)
   const keyed = env.BUYER_JWT_SECRET !== undefined || env.BUYER_JWKS_URL !== undefined
   const guestSignIn = env.GUEST_SIGN_IN ?? (embedded && LOOPBACK.has(env.HOST) && !keyed)
-  if (!guestSignIn && !keyed) {
-    throw new ConfigError(
-      'no buyer could sign in: set BUYER_JWT_SECRET to the secret your shop signs buyer tokens with, BUYER_JWKS_URL to where it publishes its keys, or GUEST_SIGN_IN=on',
-    )
-  }
   try {
     armFaultPoints(env.FAULT_POINTS)
   } catch (error) {
@@ -107,7 +126,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     roles: env.ROLES,
     fenceMs: env.FENCE_MS,
     placedWaitMs: env.PLACED_WAIT_MS,
-    adminTokens: adminTokens(env.ADMIN_TOKEN, env.ADMIN_TOKENS),
+    adminTokens: operators,
     ticketKeys: env.TICKET_KEYS,
     buyerJwt: {
       secret: env.BUYER_JWT_SECRET,
@@ -130,6 +149,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     drainMs: env.DRAIN_SECONDS * 1000,
     metricsPort: env.METRICS_PORT,
     faultPoints: env.FAULT_POINTS,
+    missing: missingInCluster(env) ?? (guestSignIn || keyed ? undefined : NO_SIGN_IN),
   })
 }
 
@@ -141,9 +161,7 @@ export interface CliEnvironment {
 }
 
 /** Lenient on purpose: what the server would refuse at its start is no reason not to ask one that runs elsewhere. */
-export function readCliEnvironment(
-  environment: Readonly<Record<string, string | undefined>> = process.env,
-): CliEnvironment {
+export function readCliEnvironment(environment: Environment = process.env): CliEnvironment {
   const given = (name: string) => environment[name] || undefined
   const host = given('HOST') ?? '127.0.0.1'
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
@@ -157,18 +175,23 @@ export function readCliEnvironment(
 }
 
 /** What a cluster can't do without is missing here or nowhere. */
-function redisOf(env: z.infer<typeof settings>): Config['redis'] {
-  if (env.REDIS_URL === undefined) {
-    if (env.ROLES.length < 3) throw new ConfigError('ROLES needs REDIS_URL: without it one process does everything')
-    return undefined
-  }
+function missingInCluster(env: z.infer<typeof settings>): string | undefined {
+  if (env.REDIS_URL === undefined) return undefined
   const missing = [
     env.DATABASE_URL === undefined && 'DATABASE_URL (the processes of a cluster share one ledger)',
     env.ADMIN_TOKEN === undefined && env.ADMIN_TOKENS === undefined && 'ADMIN_TOKEN (or ADMIN_TOKENS)',
     env.TICKET_KEYS === undefined && 'TICKET_KEYS (a ticket of one edge must be good at every other)',
   ].filter(text => text !== false)
-  if (missing.length > 0)
-    throw new ConfigError(`REDIS_URL makes this a cluster, which also needs ${missing.join(' and ')}`)
+  return missing.length === 0 ? undefined : `REDIS_URL makes this a cluster, which also needs ${missing.join(' and ')}`
+}
+
+function redisOf(env: z.infer<typeof settings>): Config['redis'] {
+  if (env.REDIS_URL === undefined) {
+    if (env.ROLES.length < 3) throw new ConfigError('ROLES needs REDIS_URL: without it one process does everything')
+    return undefined
+  }
+  // Nor may a tool go on: it would open an embedded ledger where the cluster's is meant.
+  if (env.DATABASE_URL === undefined) throw new ConfigError(missingInCluster(env))
   if (env.REDIS_DURABILITY !== 'replica' && env.REDIS_REPLICAS !== undefined)
     throw new ConfigError('REDIS_REPLICAS only means something with REDIS_DURABILITY=replica')
   const { kind } = parseRedisUrl(env.REDIS_URL)
@@ -193,14 +216,23 @@ function rateSharingOf(env: z.infer<typeof settings>): Config['rateSharing'] {
 
 function adminTokens(one: string | undefined, many: string | undefined): Config['adminTokens'] {
   const tokens = one === undefined ? [] : [{ name: 'admin', token: one }]
+  const places = new Map<string, string>()
   for (const [index, part] of (many ?? '').split(',').entries()) {
     if (part.trim() === '') continue
     const colon = part.indexOf(':')
     const token = part.slice(colon + 1).trim()
+    const entry = `ADMIN_TOKENS: entry ${index + 1}`
     if (colon < 1 || token.length < 16)
-      throw new ConfigError(`ADMIN_TOKENS: entry ${index + 1} is not name:token with a token of at least 16 characters`)
-    tokens.push({ name: part.slice(0, colon).trim(), token })
+      throw new ConfigError(`${entry} is not name:token with a token of at least 16 characters`)
+    const operator = { name: part.slice(0, colon).trim(), token }
+    const problem = operatorProblem(operator)
+    if (problem !== undefined) throw new ConfigError(`${entry}: ${problem}`)
+    const same = token === one ? 'ADMIN_TOKEN' : places.get(token)
+    if (same !== undefined) throw new ConfigError(`${entry} has the same token as ${same}`)
+    places.set(token, `entry ${index + 1}`)
+    tokens.push(operator)
   }
+  if (many !== undefined && places.size === 0) throw new ConfigError('ADMIN_TOKENS: names nobody, must be name:token')
   return tokens
 }
 
@@ -238,6 +270,7 @@ export function describeConfig(config: Config): Readonly<Record<string, unknown>
     logLevel: config.logLevel,
     drainSeconds: config.drainMs / 1000,
     metricsPort: config.metricsPort ?? null,
+    ...(config.missing !== undefined && { missing: config.missing }),
   }
 }
 

@@ -1,7 +1,8 @@
 /**
  * A process from start to stop. States: starting → standing by (another process sells on this ledger) → ready → draining → stopped.
- * Draining: unready at once, in-flight requests are answered, everything held is given back; each bounded by DRAIN_SECONDS, because the
- * ledger may be silent just then. What is not given back by then lapses, and what is acknowledged is not in this process alone.
+ * Draining: unready at once, in-flight requests are answered, everything held is given back, connections are closed; all of it together
+ * within DRAIN_SECONDS, because the ledger may be silent just then. What is not given back by then lapses, and what is acknowledged is not in
+ * this process alone. Only an embedded PostgreSQL may take longer: it is stopped in order, and quickly if that does not help.
  */
 
 import { systemClock } from '../base/clock.ts'
@@ -10,12 +11,21 @@ import { type Composed, compose } from './compose.ts'
 import { openLedger } from './compose-ledger.ts'
 import { type Config, describeConfig } from './config.ts'
 
+/** Of DRAIN_SECONDS, kept for giving back where requests take all they can get. The rest is longer than any order waits, by default. */
+const GIVE_BACK_SHARE = 1 / 4
+
 export async function serve(config: Config, print: (line: string) => void, stopping: AbortSignal): Promise<void> {
   const log = createPinoLog(config.logLevel)
   const clock = systemClock
   log.info({ config: describeConfig(config) }, 'starting')
   const ledger = await openLedger(config, log)
   const background = new AbortController()
+  let deadlineMs: number | undefined
+  /** Of DRAIN_SECONDS, which begin when this is first asked. */
+  const leftMs = () => {
+    deadlineMs ??= clock.elapsed() + config.drainMs
+    return Math.max(0, deadlineMs - clock.elapsed())
+  }
   try {
     const applied = await ledger.migrate()
     if (applied.length > 0) log.info({ applied }, 'migrations applied')
@@ -48,19 +58,19 @@ export async function serve(config: Config, print: (line: string) => void, stopp
         await Promise.race([aborted(stopping), composed.ended()])
       }
       log.info({}, 'draining')
-      await Promise.race([server.stop(), clock.sleep(config.drainMs)])
+      await Promise.race([server.stop(), clock.sleep(leftMs() - config.drainMs * GIVE_BACK_SHARE)])
     } finally {
       await kill()
       background.abort()
       const ended = composed
       const given = Promise.all(ended.loops.map(loop => loop.stopped)).then(() => ended.close())
-      const late = clock.sleep(config.drainMs).then(() => 'late' as const)
+      const late = clock.sleep(leftMs()).then(() => 'late' as const)
       if ((await Promise.race([given, late])) === 'late')
         log.warn({}, 'stopping with something under way: not all of it answers; leases are left to lapse')
     }
   } finally {
     background.abort()
-    await ledger.close()
+    await ledger.close(leftMs())
     log.info({}, 'stopped')
   }
 }

@@ -1,5 +1,9 @@
-import { expect, test } from 'bun:test'
-import { derivedSecret } from './secrets.ts'
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemRandom } from '../base/random.ts'
+import { derivedSecret, keepSecret } from './secrets.ts'
 
 const OLD = 'k1:0123456789abcdef-old'
 const NEW = 'k2:0123456789abcdef-new'
@@ -14,4 +18,27 @@ test('a derived secret is the same in every process, and another for every purpo
 test('it stays what it was when a newer key is put in front, and changes when the oldest goes', () => {
   expect(derivedSecret(`${NEW},${OLD}`, 'guest')).toBe(derivedSecret(OLD, 'guest'))
   expect(derivedSecret(NEW, 'guest')).not.toBe(derivedSecret(`${NEW},${OLD}`, 'guest'))
+})
+
+describe('a data folder that can not keep a secret is one clear line:', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'stampede-secrets-'))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const keep = (dataDir: string) => () => keepSecret(dataDir, 'ticket-key', systemRandom)
+  const refused = (words: string) => expect.objectContaining({ name: 'Fault', message: expect.stringContaining(words) })
+
+  test('it can not be made or written', () => {
+    const file = join(folder, 'file')
+    writeFileSync(file, '')
+    expect(keep(file)).toThrow(refused(`DATA_DIR: ${file} can't keep the secrets`))
+    expect(keep(join(file, 'data'))).toThrow(refused('DATA_DIR: '))
+  })
+
+  test('what is there is no secret', () => {
+    writeFileSync(join(folder, 'ticket-key'), 'hunter2\n')
+    expect(keep(folder)).toThrow(refused(`${join(folder, 'ticket-key')} holds no secret`))
+    expect(keep(folder)).not.toThrow(/hunter2/)
+    rmSync(join(folder, 'ticket-key'))
+    expect(keep(folder)().made).toBe(true)
+    expect(keep(folder)().made).toBe(false)
+  })
 })

@@ -9,6 +9,7 @@ import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, write
 import { join } from 'node:path'
 import { parseTicketKeys } from '../admission/ticket.ts'
 import { assert } from '../base/assert.ts'
+import { Fault } from '../base/fault.ts'
 import type { Random } from '../base/random.ts'
 
 interface KeptSecret {
@@ -17,7 +18,29 @@ interface KeptSecret {
   readonly made: boolean
 }
 
+/** As for a secret that is configured. */
+const SECRET_LENGTH_MIN = 16
+
+/** A folder that can't keep it, or a file that holds none, is a Fault with one line for the operator. */
 export function keepSecret(dataDir: string, name: string, random: Random): KeptSecret {
+  let kept: KeptSecret
+  try {
+    kept = readOrMake(dataDir, name, random)
+  } catch (error) {
+    const code = (error as { code?: unknown }).code
+    if (typeof code !== 'string') throw error
+    const why = error instanceof Error ? error.message : code
+    const message = `DATA_DIR: ${dataDir} can't keep the secrets made at the first start: ${why}; make it writable, or name another folder`
+    throw new Fault('data_dir_unusable', message, { cause: error })
+  }
+  if (kept.value.length >= SECRET_LENGTH_MIN) return kept
+  throw new Fault(
+    'secret_unusable',
+    `${kept.path} holds no secret of at least ${SECRET_LENGTH_MIN} characters: bring it back from a backup, or remove it to have another one made`,
+  )
+}
+
+function readOrMake(dataDir: string, name: string, random: Random): KeptSecret {
   const path = join(dataDir, name)
   mkdirSync(dataDir, { recursive: true })
   if (existsSync(path)) return { value: readFileSync(path, 'utf8').trim(), path, made: false }

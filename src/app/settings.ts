@@ -2,7 +2,9 @@
 
 import { z } from 'zod'
 import { createClientAddress } from '../admission/client-address.ts'
+import { TOKEN_LENGTH_MAX } from '../admission/operator.ts'
 import { parseRate } from '../admission/rate-limit-policy.ts'
+import { parseTicketKeys } from '../admission/ticket.ts'
 import { parseRedisUrl } from '../base/redis/redis-url.ts'
 
 const onOff = z.enum(['on', 'off'], 'must be "on" or "off"').transform(value => value === 'on')
@@ -49,6 +51,7 @@ export const settings = z.object({
   PORT: whole(0, 65_535).prefault('8080').describe('0 picks a free one and prints it.'),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
+    .refine(text => !/[?#]/.test(text), 'must end with the host or a path: no ? and no #')
     .optional()
     .describe('How the world reaches this server: pay links, callbacks, Secure cookies and HSTS when it is https.'),
   CORS_ORIGINS: origins
@@ -63,6 +66,11 @@ export const settings = z.object({
   DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://')
+    // Where a name stands without a host, the host is in `?host=`, or the usual one.
+    .refine(
+      text => URL.canParse(text) || URL.canParse(text.replace('@/', '@host/')),
+      'is no address: write postgres://user:password@host:5432/database, and special characters of the password percent-encoded (# is %23)',
+    )
     .optional()
     .describe('Your PostgreSQL. Without it an embedded one is started.'),
   REDIS_URL: z
@@ -103,16 +111,27 @@ export const settings = z.object({
     .prefault('300')
     .describe('How long an order waits to be placed before it is answered 202. Never when embedded.'),
   ADMIN_TOKEN: secret
+    .max(TOKEN_LENGTH_MAX, `must have at most ${TOKEN_LENGTH_MAX} characters`)
     .optional()
-    .describe("The operator's token. Embedded and unset: one is made, kept in the data folder, and its place printed."),
-  ADMIN_TOKENS: z.string().optional().describe('Several operators: name:token,name:token. The name goes into the log.'),
-  TICKET_KEYS: z
+    .describe(
+      "The operator's token, at least 16 characters. Embedded and unset: one is made, kept in the data folder, and its place printed.",
+    ),
+  ADMIN_TOKENS: z
     .string()
     .optional()
     .describe(
-      'What tickets are signed with: id:secret,id:secret, newest first. Embedded and unset: one is made and kept.',
+      'Several operators: name:token,name:token, each token at least 16 characters and no two the same. The name (letters, digits, ., @, -, _) goes into the log.',
     ),
-  BUYER_JWT_SECRET: secret.optional().describe('The secret the shop signs buyer tokens with (HS256).'),
+  TICKET_KEYS: z
+    .string()
+    .superRefine(tried(parseTicketKeys))
+    .optional()
+    .describe(
+      'What tickets are signed with: id:secret,id:secret, newest first; each secret at least 16 bytes, each id 1 to 16 letters, digits, - or _. Embedded and unset: one is made and kept.',
+    ),
+  BUYER_JWT_SECRET: secret
+    .optional()
+    .describe('The secret the shop signs buyer tokens with (HS256), at least 16 characters.'),
   BUYER_JWKS_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
     .optional()
@@ -159,7 +178,13 @@ export const settings = z.object({
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
     .describe('How much is logged.'),
-  METRICS_PORT: whole(1, 65_535).optional().describe('Metrics on a port of their own, without a token.'),
-  DRAIN_SECONDS: whole(1, 600).prefault('10').describe('How long a stop may wait for what is in flight.'),
+  METRICS_PORT: whole(1, 65_535)
+    .optional()
+    .describe('Metrics on a port of their own, without a token. Not the same as PORT.'),
+  DRAIN_SECONDS: whole(1, 600)
+    .prefault('10')
+    .describe(
+      'How long a stop may take: what is in flight is answered, what is held given back. Only an embedded PostgreSQL may need longer.',
+    ),
   FAULT_POINTS: z.string().default('').describe('For tests: where to fail on purpose.'),
 })

@@ -1,7 +1,7 @@
 /** `stampede backup`: a copy of an embedded ledger and its secrets, beside a running server or of a stopped one's folder. */
 
 import type { Command } from 'commander'
-import { ConfigError, readConfig } from '../app/config.ts'
+import { ConfigError, readConfigForTools } from '../app/config.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Copied, copyingLine, seconds, size } from './copying.ts'
 
@@ -28,7 +28,7 @@ export function addBackup(program: Command, backup: Backup): void {
     .option('--json', 'for machines')
     .addHelpText('after', '\nBring it back with "stampede restore --from FOLDER". Keep it safe: it holds secrets.')
     .action(async (options: { to: string; json?: boolean }) => {
-      const { databaseUrl, dataDir } = readConfig()
+      const { databaseUrl, dataDir } = readConfigForTools()
       if (databaseUrl !== undefined)
         throw new ConfigError(
           'DATABASE_URL is set: that PostgreSQL is yours; back it up with its own tools (pg_basebackup, pg_dump)',

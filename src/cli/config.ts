@@ -1,7 +1,7 @@
 /** `stampede config`: what is in force, secrets hidden. */
 
 import type { Command } from 'commander'
-import { describeConfig, readConfig } from '../app/config.ts'
+import { describeConfig, readConfigForTools } from '../app/config.ts'
 
 export function addConfig(program: Command): void {
   program
@@ -9,7 +9,7 @@ export function addConfig(program: Command): void {
     .description('print the configuration in force, secrets hidden')
     .option('--json', 'for machines')
     .action((options: { json?: boolean }) => {
-      const described = describeConfig(readConfig())
+      const described = describeConfig(readConfigForTools())
       if (options.json) process.stdout.write(`${JSON.stringify(described)}\n`)
       else
         for (const [name, value] of Object.entries(described))

@@ -26,11 +26,12 @@ export async function checkRedis(config: Config, clock: Clock): Promise<Finding[
   const { redis } = config
   if (redis === undefined) return []
   try {
-    return await examineRedis(redis, SILENT, async ({ primaries, cluster, quorum }) => {
-      const findings = [...checkCluster(cluster), ...checkQuorum(redis, quorum)]
+    return await examineRedis(redis, SILENT, async ({ primaries, away, cluster, quorum }) => {
+      const findings = [...checkCluster(cluster), ...checkQuorum(redis, quorum), ...away.map(nameAway)]
+      const isOnly = primaries.length + away.length === 1
       for (const primary of primaries)
         for (const finding of await checkPrimary(config, redis, primary, clock))
-          findings.push(primaries.length === 1 ? finding : { ...finding, what: `${finding.what} ${primary.name}` })
+          findings.push(isOnly ? finding : { ...finding, what: `${finding.what} ${primary.name}` })
       return findings
     })
   } catch (error) {
@@ -40,6 +41,13 @@ export async function checkRedis(config: Config, clock: Clock): Promise<Finding[
       : 'check REDIS_URL: host, port, user, password, and whether that Redis lets this machine in'
     return [{ what: 'Redis', state: 'bad', found: error.message, advice }]
   }
+}
+
+/** The others answer, so it is not the address that is wrong. */
+function nameAway({ name, fault }: RedisExamination['away'][number]): Finding {
+  const advice =
+    'start it, or let its replica take over; until then its items are sold through the ledger, or not at all'
+  return { what: `Redis ${name}`, state: 'bad', found: fault.message, advice }
 }
 
 async function checkPrimary(config: Config, redis: RedisConfig, primary: Examined, clock: Clock): Promise<Finding[]> {

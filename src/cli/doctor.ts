@@ -6,7 +6,7 @@
  */
 
 import type { Command } from 'commander'
-import { type Config, ConfigError, readConfig } from '../app/config.ts'
+import { type Config, ConfigError, readConfigForTools } from '../app/config.ts'
 import { systemClock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import { checkLedger } from './doctor-ledger.ts'
@@ -45,21 +45,24 @@ export function addDoctor(program: Command): void {
     })
 }
 
+const MEND = 'mend the environment variable that is named'
+
 async function examine(): Promise<readonly Finding[]> {
   const findings: Finding[] = [checkRuntime(), checkOpenFiles()]
   let config: Config
   try {
-    config = readConfig()
+    config = readConfigForTools()
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return [
-      ...findings,
-      { what: 'settings', state: 'bad', found: error.message, advice: 'mend the environment variable that is named' },
-    ]
+    return [...findings, { what: 'settings', state: 'bad', found: error.message, advice: MEND }]
   }
   const ledger = config.databaseUrl === undefined ? 'embedded ledger' : 'ledger of your own'
   const gate = config.redis === undefined ? '' : ', gate in Redis'
-  findings.push({ what: 'settings', state: 'good', found: `${ledger}${gate}, ${config.host}:${config.port}` })
+  findings.push(
+    config.missing === undefined
+      ? { what: 'settings', state: 'good', found: `${ledger}${gate}, ${config.host}:${config.port}` }
+      : { what: 'settings', state: 'bad', found: `"stampede serve" would stop: ${config.missing}`, advice: MEND },
+  )
   findings.push(await checkDisk(config.dataDir), ...checkSecrets(config.dataDir))
   return [...findings, ...(await checkLedger(config, systemClock)), ...(await checkRedis(config, systemClock))]
 }

@@ -2,21 +2,23 @@
 
 import type { Command } from 'commander'
 import { openLedger } from '../app/compose-ledger.ts'
-import { readConfig } from '../app/config.ts'
+import { readConfigForTools } from '../app/config.ts'
 import { createPinoLog } from '../telemetry/pino-log.ts'
+import { print, printJson } from './table.ts'
 
 export function addMigrate(program: Command): void {
   program
     .command('migrate')
     .description('bring the database up to this version')
-    .action(async () => {
-      const config = readConfig()
+    .option('--json', 'for machines')
+    .action(async (options: { json?: boolean }) => {
+      const config = readConfigForTools()
       const ledger = await openLedger(config, createPinoLog('warn'))
       try {
         const applied = await ledger.migrate()
-        process.stdout.write(
-          applied.length === 0 ? 'nothing to do: the database is up to date\n' : `applied ${applied.join(', ')}\n`,
-        )
+        if (options.json) await printJson({ applied })
+        else if (applied.length === 0) await print('nothing to do: the database is up to date')
+        else await print(`applied ${applied.join(', ')}`)
       } finally {
         await ledger.close()
       }

@@ -1,7 +1,7 @@
 /** `stampede restore`: a backup becomes the data folder again, where there is none. */
 
 import type { Command } from 'commander'
-import { ConfigError, readConfig } from '../app/config.ts'
+import { ConfigError, readConfigForTools } from '../app/config.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type Copied, copyingLine, seconds, size } from './copying.ts'
 
@@ -27,7 +27,7 @@ export function addRestore(program: Command, restore: Restore): void {
     .requiredOption('--from <folder>', 'what "stampede backup" made; verified before anything is written')
     .option('--json', 'for machines')
     .action(async (options: { from: string; json?: boolean }) => {
-      const { databaseUrl, dataDir } = readConfig()
+      const { databaseUrl, dataDir } = readConfigForTools()
       if (databaseUrl !== undefined)
         throw new ConfigError(
           'DATABASE_URL is set: a backup of an embedded ledger is not restored into another PostgreSQL; unset it',

@@ -1,6 +1,7 @@
 /** `stampede sale …`: create sales and run them, on a running server. */
 
 import type { Command } from 'commander'
+import { ConfigError } from '../app/config.ts'
 import { Fault } from '../base/fault.ts'
 import { systemRandom } from '../base/random.ts'
 import { type Client, connectTo, type ServerOptions, withServer } from './client.ts'
@@ -134,8 +135,7 @@ async function onlyItem(client: Client, sale: string): Promise<string> {
   const { items } = await client.ask<WireSale>(saleAt(sale))
   const [first] = items
   if (first === undefined || items.length > 1)
-    throw new Fault(
-      'item_needed',
+    throw new ConfigError(
       `the sale has ${items.length} items: say which with --item (${items.map(item => item.id).join(', ')})`,
     )
   return first.id

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
-import { connect, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { z } from 'zod'
 import { within } from '../../test/harness/until.ts'
 import { systemClock } from '../base/clock.ts'
@@ -7,7 +8,7 @@ import type { Log } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
 import { json, readBody, readBytes } from './exchange.ts'
 import { plainProblem } from './problems.ts'
-import { startServer } from './server.ts'
+import { startMetricsServer, startServer } from './server.ts'
 
 const MEGABYTE = 1024 * 1024
 const PATH = '/api/echo'
@@ -183,4 +184,24 @@ test('a client that hangs up in the middle of its body is nobody’s error', asy
   await within('the reader to hear of it', 5_000, aborted)
   await send(port, post(PATH, 'Content-Length: 2'), Buffer.from('{}'), 1)
   expect(errors).toEqual([])
+})
+
+test('an address where nobody can listen is one clear line that names the setting', async () => {
+  const log: Log = { debug() {}, info() {}, warn() {}, error() {} }
+  const parts = { routes: [], order: () => plainProblem('sold_out'), log, random: systemRandom }
+  const start = (host: string, port: number) => startServer({ ...parts, host, port })
+  const startMetrics = (host: string, port: number) =>
+    startMetricsServer({ host, port, log, scrape: { contentType: 'text/plain', render: async () => '' } })
+  // Not one of Bun's own: that would be taken over.
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const taken = (other.address() as AddressInfo).port
+  const refused = (words: string) =>
+    expect.objectContaining({ name: 'Fault', message: expect.stringMatching(new RegExp(`^${words}[^\\n]*$`)) })
+  expect(() => start('127.0.0.1', taken)).toThrow(refused(`PORT: ${taken} is in use`))
+  expect(() => startMetrics('127.0.0.1', taken)).toThrow(refused(`METRICS_PORT: ${taken} is in use`))
+  for (const host of ['nowhere.invalid', '127.0.0.1:80', 'a b'])
+    expect(() => start(host, 0)).toThrow(refused(`HOST: ${host} is not the address`))
+  expect(() => start('203.0.113.7', 0)).toThrow(refused('HOST: 203.0.113.7 is not the address'))
+  other.close()
 })

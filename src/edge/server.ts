@@ -201,9 +201,7 @@ export function startServer(parts: ServerParts): RunningServer {
     return problem('internal', { detail: `Tell the shop this request id: ${requestId}.`, more: { requestId } })
   }
 
-  const server = Bun.serve({
-    hostname: parts.host,
-    port: parts.port,
+  const server = listen('PORT', parts, {
     idleTimeout: IDLE_S_MAX,
     // Bun's own refusal has no body: it is left to `answerBy` and to whoever reads a body, both of which know 16 KiB.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
@@ -245,9 +243,7 @@ export function startServer(parts: ServerParts): RunningServer {
 
 /** Only metrics, for whoever can reach the port: no token, and nothing else to be had. */
 export function startMetricsServer(parts: { host: string; port: number; scrape: Scrape; log: Log }) {
-  const server = Bun.serve({
-    hostname: parts.host,
-    port: parts.port,
+  const server = listen('METRICS_PORT', parts, {
     idleTimeout: IDLE_S_MAX,
     maxRequestBodySize: 0,
     development: false,
@@ -263,6 +259,35 @@ export function startMetricsServer(parts: { host: string; port: number; scrape: 
     },
   })
   return { url: urlOf(parts.host, server.port), stop: () => server.stop(true) }
+}
+
+/** An address where nobody can listen is a Fault with one line for the operator. */
+function listen<Data>(
+  setting: 'PORT' | 'METRICS_PORT',
+  { host, port }: { readonly host: string; readonly port: number },
+  options: Parameters<typeof Bun.serve<Data>>[0],
+): Bun.Server<Data> {
+  try {
+    return Bun.serve<Data>({ ...options, hostname: host, port } as typeof options)
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message?: string }
+    if (typeof code !== 'string') throw error
+    const why = UNHEARD[code]?.(setting, host, port) ?? `${setting}: nobody can listen on ${host}:${port}: ${message}`
+    throw new Fault('address_unusable', why, { cause: error })
+  }
+}
+
+const notHere = (_: string, host: string) =>
+  `HOST: ${host} is not the address of this machine: use one of its own, or 0.0.0.0 for all of them`
+/** By the system's error code. */
+const UNHEARD: Readonly<Record<string, (setting: string, host: string, port: number) => string>> = {
+  EADDRINUSE: (setting, host, port) =>
+    `${setting}: ${port} is in use on ${host}: end who listens there, or choose another port`,
+  EACCES: (setting, _host, port) =>
+    `${setting}: this account may not listen on ${port}: choose a port from 1024 on, or give it the right`,
+  EADDRNOTAVAIL: notHere,
+  EINVAL: notHere,
+  ENOTFOUND: notHere,
 }
 
 function urlOf(host: string, port: number | undefined): string {

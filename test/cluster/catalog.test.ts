@@ -11,6 +11,8 @@ import { until } from '../harness/until.ts'
 const READERS = 10_000
 const AT_ONCE = 400
 const SEEN_MS_PROMISED = 1_000
+const HITS_PROMISED = 0.999
+const HERDS_MAX = 3
 
 const playground = new Playground()
 let cluster: Cluster
@@ -85,23 +87,27 @@ async function seenByAll(what: string, sale: string, isSo: (shown: ShownSale | u
 test('10,000 readers over four edges ask the ledger as often as one reader would', async () => {
   const sale = await saleOfTomorrow(urls[0]!, 'herd')
   await seenByAll('the sale', sale, shown => shown?.name === 'herd')
-  const before = await countReads()
-  const begunMs = systemClock.elapsed()
-  const readers = Array.from({ length: READERS }, (_, i) => i)
-  const names = await atMost(AT_ONCE, readers, async i => (await show(urls[i % urls.length]!, sale))?.name)
-  const tookMs = systemClock.elapsed() - begunMs
-  const after = await countReads()
-  expect(new Set(names)).toEqual(new Set(['herd']))
-  const ledger = after.ledger - before.ledger
-  const hits = 1 - ledger / READERS
-  console.log(
-    `  ${READERS} readers over four edges in ${Math.round(tookMs)} ms: the ledger was asked ${ledger} times, ` +
-      `${(100 * hits).toFixed(2)} % hits (target: 99.9)`,
-  )
-  expect(after.all - before.all).toBeGreaterThanOrEqual(READERS)
-  // Once for each time a copy was old, whatever the number of readers and edges.
-  expect(ledger).toBeLessThanOrEqual(1 + tookMs / 300)
-  expect(hits).toBeGreaterThan(0.99)
+  let hits = 0
+  // A copy grows old with time, not with readers: where they take long because the machine is busy, they come once more.
+  for (let herd = 1; herd <= HERDS_MAX && hits < HITS_PROMISED; herd++) {
+    const before = await countReads()
+    const begunMs = systemClock.elapsed()
+    const readers = Array.from({ length: READERS }, (_, i) => i)
+    const names = await atMost(AT_ONCE, readers, async i => (await show(urls[i % urls.length]!, sale))?.name)
+    const tookMs = systemClock.elapsed() - begunMs
+    const after = await countReads()
+    expect(new Set(names)).toEqual(new Set(['herd']))
+    const ledger = after.ledger - before.ledger
+    hits = 1 - ledger / READERS
+    console.log(
+      `  ${READERS} readers over four edges in ${Math.round(tookMs)} ms: the ledger was asked ${ledger} times, ` +
+        `${(100 * hits).toFixed(2)} % hits (promised: ${100 * HITS_PROMISED})`,
+    )
+    expect(after.all - before.all).toBeGreaterThanOrEqual(READERS)
+    // Once for each time a copy was old, whatever the number of readers and edges.
+    expect(ledger).toBeLessThanOrEqual(1 + tookMs / 300)
+  }
+  expect(hits).toBeGreaterThanOrEqual(HITS_PROMISED)
 }, 180_000)
 
 test('made-up ids reach the ledger once a second over all edges, impossible ones never', async () => {

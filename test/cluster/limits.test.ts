@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'bun:test'
 import { createTicketOffice, parseTicketKeys } from '../../src/admission/ticket.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { Cluster } from '../harness/cluster.ts'
+import { edgesTogether } from '../harness/edges-together.ts'
 import { gauges } from '../harness/gauges.ts'
 import { Playground } from '../harness/playground.ts'
 import { RawSocket } from '../harness/raw-socket.ts'
@@ -126,11 +127,7 @@ async function fourEdges(env: Readonly<Record<string, string>>) {
       expect(admitted).toBeGreaterThanOrEqual(lost > 0 ? limit - 1 : limit)
     },
     /** All edges have said that they are there. */
-    async together(): Promise<void> {
-      const [seconds] = (await cluster.redis.command('TIME')) as [string]
-      const since = () => cluster.redis.command('ZCOUNT', 'rate:{0}:edges', `${Number(seconds) + 1}000`, '+inf')
-      await until('four edges that say they are there', async () => Number(await since()) === EDGES, SOON_MS)
-    },
+    together: () => edgesTogether(cluster, SOON_MS),
   }
 }
 

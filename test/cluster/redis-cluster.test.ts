@@ -1,10 +1,12 @@
 import { afterEach, expect, test } from 'bun:test'
 import { slotOf } from '../../src/base/redis/slots.ts'
+import { placesOf } from '../../src/gate/places.ts'
 import { Cluster } from '../harness/cluster.ts'
 import { meanwhile } from '../harness/crowd.ts'
 import { Playground } from '../harness/playground.ts'
 import { RedisCluster } from '../harness/redis-cluster.ts'
-import { within } from '../harness/until.ts'
+import { until, within } from '../harness/until.ts'
+import { buyersOf, placesLedger } from './places-ledger.ts'
 import { Stage } from './stage.ts'
 
 const UNITS = 400
@@ -27,6 +29,10 @@ test('Redis Cluster: the primary of the item dies in mid-sale, later its slot mo
   await within('a tenth of it sold', SOON_MS, stage.shop.placed(UNITS / 10))
   await first.kill()
   const heir = await redis.failedOver(slot, first)
+  // Nobody follows the heir now: whoever starts meanwhile starts all the same.
+  const edge = cluster.edges()[1]!
+  await edge.server().stop()
+  await within('an edge that starts meanwhile', SOON_MS, edge.startAgain())
   await first.start()
   const outcomes = [...(await within('the first half has an answer', SOON_MS, before))]
   await redis.whole()
@@ -41,4 +47,50 @@ test('Redis Cluster: the primary of the item dies in mid-sale, later its slot mo
   await stage.judge(outcomes)
   // Opened, built anew where it went, and again; the ledger may have sold in between.
   expect(await stage.soldAtTheGate(SOON_MS)).toBeGreaterThanOrEqual(3)
+}, 240_000)
+
+test('Redis Cluster: an item in eight places, and the slot of one of them moves in mid-sale: nobody who was told has lost anything', async () => {
+  const SHARDS = 8
+  const redis = await RedisCluster.start(playground)
+  const cluster = await Cluster.start(playground, { edges: 2, workers: 1, keepers: 1, redisUrl: redis.url, env: ENV })
+  const ledger = await placesLedger(playground, cluster)
+  const stage = await Stage.set(cluster, { units: UNITS, buyers: BUYERS, shards: SHARDS })
+  const places = placesOf(stage.item, SHARDS)
+  expect(await ledger.places(), 'places at the opening').toBe(SHARDS)
+  const buying = meanwhile(stage.everybodyBuys())
+  await within('a tenth of it sold', SOON_MS, stage.shop.placed(UNITS / 10))
+  const slot = slotOf(places[5]!)
+  const to = await redis.anotherThan(slot)
+  await redis.moveSlot(slot, to)
+  expect(await redis.ownerOf(slot)).toBe(to)
+  await stage.judge(await within('everybody has an answer', SOON_MS, buying))
+  // Opened, and built anew where it went.
+  expect(await stage.soldAtTheGate(SOON_MS)).toBeGreaterThanOrEqual(2)
+}, 240_000)
+
+test('Redis Cluster: the primary of a place dies while pieces are on their way to it: the move is void, and every piece is sold once', async () => {
+  const SHARDS = 4
+  const redis = await RedisCluster.start(playground, { nodeTimeoutMs: 1_500 })
+  const cluster = await Cluster.start(playground, {
+    edges: 2,
+    workers: 1,
+    keepers: 1,
+    redisUrl: redis.url,
+    env: ENV,
+    faultPoints: { keeper: 'move.journalled=delay:5000' },
+  })
+  const ledger = await placesLedger(playground, cluster)
+  const names = buyersOf(3, SHARDS, UNITS / 2)
+  const stage = await Stage.set(cluster, { units: UNITS / 2 - 10, buyers: names.length, names, shards: SHARDS })
+  const buying = meanwhile(stage.everybodyBuys())
+  await until('pieces between two places', async () => (await ledger.moves())[0]?.state === 'taken', SOON_MS)
+  const slot = slotOf(placesOf(stage.item, SHARDS)[3]!)
+  const first = await redis.ownerOf(slot)
+  await first.kill()
+  expect((await ledger.moves())[0]).toMatchObject({ to_shard: 3, state: 'taken' })
+  await redis.failedOver(slot, first)
+  await first.start()
+  await stage.judge(await within('everybody has an answer', SOON_MS, buying))
+  await until('no move is open', async () => (await ledger.open()) === 0, SOON_MS)
+  expect((await ledger.moves())[0]).toMatchObject({ no: 1, state: 'void' })
 }, 240_000)

@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import pg from 'pg'
-import { shardOf } from '../../src/gate/places.ts'
 import { Cluster } from '../harness/cluster.ts'
 import { meanwhile } from '../harness/crowd.ts'
 import { Playground } from '../harness/playground.ts'
 import { until, within } from '../harness/until.ts'
+import { buyersOf, placesLedger } from './places-ledger.ts'
 import { Stage } from './stage.ts'
 
 const SHARDS = 4
@@ -14,29 +13,10 @@ const SOON_MS = 90_000
 const playground = new Playground()
 afterEach(() => playground.undo())
 
-/** So many buyers who all meet the same place. */
-function ofShard(shard: number, count: number): readonly string[] {
-  const names: string[] = []
-  for (let i = 0; names.length < count; i++) if (shardOf(`buyer-${i}`, SHARDS) === shard) names.push(`buyer-${i}`)
-  return names
-}
-
-/** What no call shows: in how many places the item is, and the journal of moves. */
-async function ledgerOf(cluster: Cluster) {
-  const client = new pg.Client({ connectionString: cluster.envOf('keeper').DATABASE_URL! })
-  client.on('error', () => {})
-  await client.connect()
-  playground.onUndo(() => client.end())
-  const rows = async (text: string) => (await client.query(text)).rows as readonly Record<string, unknown>[]
-  return {
-    places: async () => (await rows('SELECT gate_shards FROM items'))[0]?.gate_shards,
-    moves: () => rows('SELECT no, state, wanted, taken FROM shard_moves ORDER BY no'),
-    open: async () => (await rows("SELECT no FROM shard_moves WHERE state IN ('asked', 'taken')")).length,
-  }
-}
+const ofShard = (shard: number, count: number) => buyersOf(shard, SHARDS, count)
 
 async function onStage(cluster: Cluster, names: readonly string[]) {
-  const ledger = await ledgerOf(cluster)
+  const ledger = await placesLedger(playground, cluster)
   const stage = await Stage.set(cluster, { units: UNITS, buyers: names.length, names, shards: SHARDS })
   expect(await ledger.places(), 'places at the opening').toBe(SHARDS)
   return { ledger, stage }

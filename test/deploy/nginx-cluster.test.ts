@@ -4,8 +4,10 @@ import { systemClock } from '../../src/base/clock.ts'
 import { barriers, button, openBrowser, type Visitor } from '../harness/browser.ts'
 import { Cluster } from '../harness/cluster.ts'
 import { atMost, meanwhile } from '../harness/crowd.ts'
+import { edgesTogether } from '../harness/edges-together.ts'
 import { gatherFacts } from '../harness/facts.ts'
 import { freePort } from '../harness/free-port.ts'
+import { gauges } from '../harness/gauges.ts'
 import { layOutSite } from '../harness/nginx-site.ts'
 import { Playground } from '../harness/playground.ts'
 import { Shop } from '../harness/shop.ts'
@@ -19,6 +21,7 @@ setDefaultTimeout(240_000)
 
 const SOON_MS = 120_000
 const EDGES = 3
+const UNANSWERED = 'stampede_rate_questions_total{kind="failed"}'
 
 const house = new Playground()
 let pageFolder: string
@@ -230,7 +233,8 @@ describe('limits behind the shipped site', () => {
 
   test('count who asks, whatever the headers say', async () => {
     const LIMIT = 20
-    const cluster = await startCluster(playground, { RATE_PER_ADDRESS: `${LIMIT}/60s` })
+    // Nothing comes free while this lasts.
+    const cluster = await startCluster(playground, { RATE_PER_ADDRESS: `${LIMIT}/1h` })
     const url = await siteBefore(playground, cluster)
     const sale = await new Shop(() => cluster.url()).openSale(-1_000, [{ units: 5 }])
     const orders = `${url}/api/sales/${sale.id}/items/${sale.items[0]?.id}/orders`
@@ -259,12 +263,26 @@ describe('limits behind the shipped site', () => {
       ),
     )
     const asks = Array.from({ length: 8 * LIMIT }, (_, i) => i)
-    // A new name each time: it is still one client.
-    const told = await atMost(8, asks, i => ask('203.0.113.9', `10.9.8.${i}`))
-    const letIn = told.filter(one => one === LET_IN).length
-    console.log(`  ${letIn} of ${told.length} let in by ${EDGES} edges with RATE_PER_ADDRESS=${LIMIT}/60s`)
-    expect(new Set(told)).toEqual(new Set([LET_IN, '429 rate_limited']))
-    expect(letIn).toBeLessThanOrEqual(EDGES * LIMIT)
+    await edgesTogether(cluster, SOON_MS)
+    const unanswered = async () => {
+      const each = cluster.edges().map(async edge => (await gauges(edge.server()))(UNANSWERED))
+      return (await Promise.all(each)).reduce((sum, one) => sum + one, 0)
+    }
+    // An edge that gets no word from the others in time (the machine is busy) holds its own part: that is another promise.
+    for (let client = 20; ; client++) {
+      const before = await unanswered()
+      // A new name each time: it is still one client.
+      const told = await atMost(8, asks, i => ask(`203.0.113.${client}`, `10.9.8.${i}`))
+      const letIn = told.filter(one => one === LET_IN).length
+      const lost = (await unanswered()) - before
+      console.log(
+        `  ${letIn} of ${told.length} let in by ${EDGES} edges with RATE_PER_ADDRESS=${LIMIT}/1h, ${lost} questions without an answer`,
+      )
+      expect(new Set(told)).toEqual(new Set([LET_IN, '429 rate_limited']))
+      expect(letIn).toBeLessThanOrEqual(lost === 0 ? LIMIT * 1.1 : EDGES * LIMIT)
+      if (lost === 0) break
+      expect(client, 'clients in vain').toBeLessThan(25)
+    }
     // Another's name: it is not the other one who pays for it.
     await atMost(8, asks, () => ask('203.0.113.10', '203.0.113.11'))
     expect(await ask('203.0.113.10')).toBe('429 rate_limited')

@@ -3,6 +3,9 @@
  * which goes no further otherwise, whenever another server takes over, and by the doctor. One line for each thing that is not as it must
  * be, with what to do about it. Only reads. What `docs/durability.md` promises of each level rests on what is asked for here.
  *
+ * Too few replicas is the one line that may mend itself: after a failover the heir has none until the dead server is back. Nothing is
+ * promised there meanwhile, whoever starts; the caller decides what it means.
+ *
  * Where the server does not show its settings (CONFIG is forbidden, as managed ones do), INFO tells some of them. The rest can't be
  * verified, and that is a line too unless the operator has said that it is so.
  */
@@ -80,7 +83,7 @@ export function otherKind(kind: RedisPlace['kind'], mode: string): string | unde
 /** Empty: the server keeps what this level says. */
 export function problemsOf(facts: RedisFacts, stated: Stated): readonly string[] {
   const { version, role, mode, maxmemoryPolicy } = facts
-  const { durability: wanted, replicas, unverified } = stated
+  const { durability: wanted, unverified } = stated
   // Behind sentinels there is an ordinary server. One of another kind has none of the rest.
   const other = otherKind(stated.kind === 'sentinel' ? 'single' : stated.kind, mode)
   if (other !== undefined) return [other]
@@ -94,7 +97,7 @@ export function problemsOf(facts: RedisFacts, stated: Stated): readonly string[]
       `Redis may throw away reservations when its memory is full (maxmemory-policy is ${maxmemoryPolicy}): ${set('maxmemory-policy', 'noeviction')}`,
     )
   if (wanted === 'disk') problems.push(...diskProblems(facts, unverified))
-  if (wanted === 'replica') problems.push(...replicaProblems(facts, replicas, unverified))
+  if (wanted === 'replica') problems.push(...replicaProblems(facts, stated))
   return problems
 }
 
@@ -117,12 +120,17 @@ function diskProblems({ appendOnly, settings }: RedisFacts, unverified: boolean)
   return problems
 }
 
-function replicaProblems({ settings, replicasOnline }: RedisFacts, replicas: number, unverified: boolean): string[] {
-  const problems: string[] = []
-  if (replicasOnline < replicas)
-    problems.push(
-      `REDIS_DURABILITY=replica with REDIS_REPLICAS=${replicas}, but ${replicasOnline} follow the primary: start more replicas, or lower REDIS_REPLICAS`,
-    )
+/** The line of `problemsOf` that says so. Undefined: enough follow it, or none has to. */
+export function tooFewReplicas({ replicasOnline }: RedisFacts, { durability, replicas }: Stated): string | undefined {
+  if (durability !== 'replica' || replicasOnline >= replicas) return undefined
+  return `REDIS_DURABILITY=replica with REDIS_REPLICAS=${replicas}, but ${replicasOnline} follow the primary: start more replicas, or lower REDIS_REPLICAS`
+}
+
+function replicaProblems(facts: RedisFacts, stated: Stated): string[] {
+  const { settings } = facts
+  const { replicas, unverified } = stated
+  const few = tooFewReplicas(facts, stated)
+  const problems = few === undefined ? [] : [few]
   if (settings === undefined)
     return unverified ? problems : [...problems, hidden(`min-replicas-to-write is at least ${replicas}`)]
   const { 'min-replicas-to-write': toWrite, 'min-replicas-max-lag': lag } = settings

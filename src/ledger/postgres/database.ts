@@ -15,7 +15,7 @@ import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Random } from '../../base/random.ts'
 import { retry } from '../../base/retry.ts'
-import { toFault } from './faults.ts'
+import { toConnectFault, toFault } from './faults.ts'
 
 export type Row = Record<string, unknown>
 
@@ -126,14 +126,14 @@ export function createDatabase(options: DatabaseOptions): Database {
       }
     },
     async connect() {
-      const client = new pg.Client({ ...settings, query_timeout: 60_000, statement_timeout: 60_000 })
-      client.on('error', options.onError)
       try {
+        const client = new pg.Client({ ...settings, query_timeout: 60_000, statement_timeout: 60_000 })
+        client.on('error', options.onError)
         await client.connect()
+        return client
       } catch (error) {
-        throw toFault(error)
+        throw toConnectFault(error)
       }
-      return client
     },
     async warm(count) {
       const opening = Array.from({ length: Math.min(count, options.poolMax) }, () => usePool().connect())

@@ -1,6 +1,7 @@
 /**
- * What went wrong between us and PostgreSQL, in one table: which failures may be tried again, and after which the outcome is unknown
- * (the statement may have been committed although no answer came). Everything else is a bug and is passed on as it is.
+ * What went wrong between us and PostgreSQL, in one table: which failures may be tried again, after which the outcome is unknown (the
+ * statement may have been committed although no answer came), and which are for the operator to mend. Everything else is a bug and is
+ * passed on as it is.
  */
 
 import { Fault } from '../../base/fault.ts'
@@ -57,16 +58,38 @@ const MESSAGES: readonly (readonly [RegExp, Kind])[] = [
   [/query read timeout/i, AWAY],
 ]
 
+/** By SQLSTATE: the server is there and will not have us, or not let us do it. Nothing was done; whoever set the address can mend it. */
+const REFUSED: ReadonlySet<string> = new Set([
+  '28P01', // invalid_password
+  '28000', // invalid_authorization_specification
+  '3D000', // invalid_catalog_name: no such database
+  '42501', // insufficient_privilege
+])
+
 export function toFault(error: unknown): unknown {
   if (error instanceof Fault || !(error instanceof Error)) return error
   const code = (error as { code?: unknown }).code
   const byCode = typeof code === 'string' && Object.hasOwn(RETRYABLE, code) ? RETRYABLE[code] : undefined
   const byClass = typeof code === 'string' && code.length === 5 ? RETRYABLE_CLASSES[code.slice(0, 2)] : undefined
   const kind = byCode ?? byClass ?? MESSAGES.find(([pattern]) => pattern.test(error.message))?.[1]
-  if (kind === undefined) return error
+  if (kind === undefined) return typeof code === 'string' && REFUSED.has(code) ? refused(error) : error
   return new Fault(kind.code, `the ledger did not answer: ${error.message}`, {
     retryable: true,
     outcomeUnknown: kind.outcomeUnknown,
     cause: error,
   })
+}
+
+/**
+ * While a connection is opened nothing of ours runs: whatever stops it and does not pass by itself (a certificate, a password that is
+ * missing, an address nobody can read) is in the address.
+ */
+export function toConnectFault(error: unknown): unknown {
+  const fault = toFault(error)
+  return fault instanceof Fault || !(fault instanceof Error) ? fault : refused(fault)
+}
+
+/** PostgreSQL and `pg` name user and database, never a password. */
+function refused(error: Error): Fault {
+  return new Fault('ledger_refused', `DATABASE_URL: no way into PostgreSQL: ${error.message}`, { cause: error })
 }

@@ -82,6 +82,68 @@ test('a migration that fails leaves no trace, and the next start goes on from th
   expect(await migrate(database, folder)).toEqual(['9999_broken.sql'])
 })
 
+describe('a start while another process is at it', () => {
+  /** Somebody else's right to migrate. */
+  async function busy(name: string) {
+    const database = await empty(name)
+    const other = await database.connect()
+    await other.query('SELECT pg_advisory_lock(7283001)')
+    return { database, other }
+  }
+  const sessions = async (name: string) => {
+    const [row] = await ledger.sql(
+      `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = '${name}' AND query LIKE '%pg_try_advisory_lock%'`,
+    )
+    return row?.n
+  }
+
+  test('waits for its turn, and no statement of it runs meanwhile', async () => {
+    const { database, other } = await busy('turn')
+    const applied = migrate(database)
+    await until('it asks for its turn', async () => (await sessions('turn')) === 1)
+    const [waiting] = await ledger.sql(
+      `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = 'turn' AND wait_event_type = 'Lock'`,
+    )
+    expect(waiting?.n).toBe(0)
+    await other.end()
+    expect(await applied).toEqual(NAMES)
+  })
+
+  test('says who it waited for when its turn never comes', async () => {
+    const { database, other } = await busy('late')
+    await expect(migrate(database, undefined, { turnMs: 0 })).rejects.toMatchObject({
+      name: 'Fault',
+      code: 'migration_elsewhere',
+      message: expect.stringMatching(/another process is bringing the database up to date.*pg_locks/),
+    })
+    await other.end()
+    expect(await migrate(database)).toEqual(NAMES)
+  })
+
+  test('the ledger dies meanwhile: that is a fault, not a bug', async () => {
+    const { database, other } = await busy('gone')
+    const refused = migrate(database).catch((error: unknown) => error)
+    await until('it asks for its turn', async () => (await sessions('gone')) === 1)
+    await ledger.sql(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'gone' AND query LIKE '%pg_try_advisory_lock%'`,
+    )
+    expect(await refused).toMatchObject({ name: 'Fault', code: 'ledger_away' })
+    await other.end()
+  })
+
+  test('a migration that takes too long says so in its own words: it is not the ledger that is away', async () => {
+    const database = await empty('slow')
+    const folder = copied()
+    writeFileSync(join(folder, '9999_slow.sql'), 'SET LOCAL statement_timeout = 50; SELECT pg_sleep(60)')
+    const refused = await migrate(database, folder).catch((error: unknown) => error)
+    expect(refused).toMatchObject({
+      name: 'Fault',
+      code: 'migration_canceled',
+      message: expect.stringMatching(/9999_slow.sql.*statement timeout/),
+    })
+  })
+})
+
 describe('a migration beside those who sell', () => {
   const LATER = '9999_later.sql'
 
@@ -119,7 +181,7 @@ describe('a migration beside those who sell', () => {
   test('says what is in its way when they never let go, and has changed nothing', async () => {
     const { database, folder, other } = await held('never')
     try {
-      await expect(migrate(database, folder, 0)).rejects.toMatchObject({
+      await expect(migrate(database, folder, { tryMs: 0 })).rejects.toMatchObject({
         code: 'migration_in_the_way',
         message: expect.stringMatching(new RegExp(`${LATER}.*nothing was changed.*pg_stat_activity`)),
       })

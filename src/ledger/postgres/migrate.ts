@@ -4,7 +4,8 @@
  * does a database that is newer than the code. Deliberately no way back: a restore is.
  *
  * In mid-sale others read and write the same tables. A migration never makes them wait for long, nor does it end one of them by a
- * deadlock: it waits for a lock for a moment only, gives way, and begins again.
+ * deadlock: it waits for a lock for a moment only, gives way, and begins again. Who starts meanwhile asks for its turn again and again,
+ * for longer than any statement may take, and then says what it waited for. A ledger that goes away in the middle is a fault.
  */
 
 import { createHash } from 'node:crypto'
@@ -15,6 +16,7 @@ import type pg from 'pg'
 import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Database } from './database.ts'
+import { toFault } from './faults.ts'
 
 /** Any fixed number will do; it only has to differ from the other advisory locks (sole-seller.ts). */
 const MIGRATION_LOCK = 7_283_001
@@ -22,10 +24,25 @@ const MIGRATION_LOCK = 7_283_001
 /** Shorter than PostgreSQL waits before it looks for a deadlock (1 s) and ends whom it finds: it is always the migration that gives way. */
 const LOCK_WAIT_MS = 500
 const GIVE_WAY_MS = 200
+/** Shorter than this side waits for an answer: then it is the server who says that it took too long. */
+const STATEMENT_MS = 50_000
 /** Long enough for a backup's slowest table, short enough that who starts a server at night is told what it waits for. */
 const TRY_MS = 60_000
+/** Another process may have several migrations before it, and give way for each of them. */
+const TURN_MS = 300_000
+const ASK_AGAIN_MS = 100
+const END_MS_MAX = 2_000
 /** lock_not_available, deadlock_detected. */
 const IN_THE_WAY = new Set(['55P03', '40P01'])
+/** query_canceled: by the time limit that every statement has here, or by an operator. */
+const CANCELED = '57014'
+
+interface Limits {
+  /** How long a migration goes on trying while others hold what it needs. */
+  readonly tryMs?: number
+  /** How long to wait for another process that is at it. */
+  readonly turnMs?: number
+}
 
 interface Migration {
   readonly no: number
@@ -34,12 +51,13 @@ interface Migration {
   readonly checksum: string
 }
 
-/** The names of the migrations applied by this call. `tryMs`: how long one goes on trying while others hold what it needs. */
-export async function migrate(database: Database, folder?: string, tryMs = TRY_MS): Promise<readonly string[]> {
+/** The names of the migrations applied by this call. */
+export async function migrate(database: Database, folder?: string, limits: Limits = {}): Promise<readonly string[]> {
+  const { tryMs = TRY_MS, turnMs = TURN_MS } = limits
   const migrations = readMigrations(folder ?? fileURLToPath(new URL('../migrations', import.meta.url)))
   const client = await database.connect()
   try {
-    await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK])
+    await takeTurn(client, turnMs)
     await client.query(
       'CREATE TABLE IF NOT EXISTS migrations (no int PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp())',
     )
@@ -49,9 +67,31 @@ export async function migrate(database: Database, folder?: string, tryMs = TRY_M
     const missing = compare(migrations, rows)
     for (const migration of missing) await applyInTime(client, migration, systemClock.elapsed() + tryMs)
     return missing.map(migration => migration.name)
+  } catch (error) {
+    throw toFault(error)
   } finally {
-    await client.end()
+    // A server that has ended the session, or has fallen silent, does not say goodbye either.
+    await Promise.race([client.end().catch(() => {}), systemClock.sleep(END_MS_MAX)])
   }
+}
+
+/** The lock is the session's: it is given back when the connection ends, however it ends. Asked for, never waited for: no statement may take so long. */
+async function takeTurn(client: pg.Client, turnMs: number): Promise<void> {
+  const lateMs = systemClock.elapsed() + turnMs
+  for (;;) {
+    const { rows } = await client.query<{ ours: boolean }>('SELECT pg_try_advisory_lock($1) AS ours', [MIGRATION_LOCK])
+    if (rows[0]?.ours === true) return
+    if (systemClock.elapsed() >= lateMs) throw elsewhere(turnMs)
+    await systemClock.sleep(ASK_AGAIN_MS)
+  }
+}
+
+function elsewhere(turnMs: number): Fault {
+  return new Fault(
+    'migration_elsewhere',
+    `another process is bringing the database up to date, and was not done after ${Math.round(turnMs / 1_000)} s: start again when it is. Who it is: SELECT pid, state, xact_start, query FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE locktype = 'advisory' AND objid = ${MIGRATION_LOCK}`,
+    { retryable: true },
+  )
 }
 
 function compare(
@@ -83,7 +123,9 @@ async function applyInTime(client: pg.Client, migration: Migration, lateMs: numb
     try {
       return await apply(client, migration)
     } catch (error) {
-      if (!IN_THE_WAY.has((error as { code?: string }).code ?? '')) throw error
+      const { code = '' } = error as { code?: string }
+      if (code === CANCELED) throw canceled(migration, error)
+      if (!IN_THE_WAY.has(code)) throw error
       if (systemClock.elapsed() >= lateMs) throw inTheWay(migration)
     }
     await systemClock.sleep(GIVE_WAY_MS)
@@ -97,10 +139,19 @@ function inTheWay(migration: Migration): Fault {
   )
 }
 
+/** The ledger is not away, as it would be called elsewhere: it has answered that this migration was ended. */
+function canceled(migration: Migration, cause: unknown): Fault {
+  return new Fault(
+    'migration_canceled',
+    `migration ${migration.name} was ended before it was done, and nothing was changed: ${(cause as Error).message}`,
+    { cause },
+  )
+}
+
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
   await client.query('BEGIN')
   try {
-    await client.query(`SET LOCAL lock_timeout = ${LOCK_WAIT_MS}`)
+    await client.query(`SET LOCAL lock_timeout = ${LOCK_WAIT_MS}; SET LOCAL statement_timeout = ${STATEMENT_MS}`)
     await client.query(migration.text)
     await client.query('INSERT INTO migrations (no, name, checksum) VALUES ($1, $2, $3)', [
       migration.no,
