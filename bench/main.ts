@@ -157,6 +157,7 @@ try {
 } catch (error) {
   // What was taken away by the signal is missed by whoever was measuring it.
   if (interrupted) await new Promise(() => {})
+  await endAll()
   process.stderr.write(`bench: ${error instanceof Error ? error.message : error}\n`)
   process.exit(1)
 }

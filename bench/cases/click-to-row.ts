@@ -54,6 +54,7 @@ async function prepare(stage: Stage, share: number): Promise<PreparedCase> {
       subject: contestant('stampede'),
       references: [contestant('pessimistic')],
       settings: {
+        ...strategies.settings,
         share,
         capacity: { stampede: Math.round(capacity.stampede), pessimistic: Math.round(capacity.pessimistic) },
       },

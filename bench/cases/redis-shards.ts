@@ -19,6 +19,7 @@ import { until } from '../../test/harness/until.ts'
 import type { BenchCase, Contestant, PreparedCase, Stage } from '../bench-case.ts'
 import { freshAsk, RESERVED, runAsks } from '../client/asks.ts'
 import { placeServer } from '../cores.ts'
+import { endable } from '../endable.ts'
 
 const EPOCH = 1
 const UNITS = 90_000_000
@@ -38,6 +39,7 @@ export const redisShards: BenchCase = {
 
 async function prepare(stage: Stage): Promise<PreparedCase> {
   const playground = new Playground()
+  const undo = endable(() => playground.undo())
   try {
     const cluster = await RedisCluster.start(playground)
     const pids = cluster.nodes.map(node => node.pid)
@@ -105,10 +107,10 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
       references: [contestant('one place', 1)],
       settings: { underWay: 2 * BATCH_MAX, servers: pids.length },
       check: async () => ({ violations: [...violations] }),
-      close: () => playground.undo(),
+      close: undo,
     }
   } catch (error) {
-    await playground.undo()
+    await undo()
     throw error
   }
 }

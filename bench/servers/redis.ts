@@ -13,6 +13,7 @@ import { Playground } from '../../test/harness/playground.ts'
 import { startRedis } from '../../test/harness/redis.ts'
 import { until } from '../../test/harness/until.ts'
 import { placeServer } from '../cores.ts'
+import { endable } from '../endable.ts'
 
 export type Fsync = 'always' | 'no'
 
@@ -32,6 +33,7 @@ const FOLDERS = [tmpdir(), '/var/tmp', process.cwd()]
 
 export async function startBenchRedis(fsync: Fsync): Promise<Redis> {
   const playground = new Playground()
+  const stop = endable(() => playground.undo())
   try {
     const base = FOLDERS.find(folder => !isMemory(folder)) ?? tmpdir()
     const dir = mkdtempSync(join(base, 'stampede-bench-redis-'))
@@ -45,9 +47,9 @@ export async function startBenchRedis(fsync: Fsync): Promise<Redis> {
     playground.onUndo(() => connection.close())
     await until('a connection to Redis', () => connection.connected())
     const folder = `${base} (${isMemory(base) ? 'memory: its disk was not measured' : fileSystemOf(base)})`
-    return { pid, port, url, folder, connection, stop: () => playground.undo() }
+    return { pid, port, url, folder, connection, stop }
   } catch (error) {
-    await playground.undo()
+    await stop()
     throw error
   }
 }

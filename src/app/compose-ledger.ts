@@ -57,7 +57,11 @@ export async function openLedger(config: Config, log: Log) {
   return {
     database,
     /** The names of the migrations that were missing and are applied now. */
-    migrate: () => migrate(database),
+    migrate: (signal?: AbortSignal) =>
+      migrate(database, undefined, {
+        signal,
+        onWaiting: () => log.info({}, 'another process brings the database up to date; waiting for it'),
+      }),
     /** `waitMs`: how long connections that are in use are waited for. */
     async close(waitMs = CLOSE_MS_MAX) {
       closing = true

@@ -54,7 +54,8 @@ export async function watchDurability(
   try {
     const problems = await lookAtAll()
     if (problems.length > 0) throw new ConfigError(problems.join('; '))
-    whole = connection.connected() && connection.primaries().every(isGood)
+    // What only waits for a replica is set as it must be: a server that is set wrong later ends no process.
+    whole = connection.connected() && connection.primaries().every(one => isGood(one) || held.has(one.name))
     if (!connection.connected()) await sayWhyAway()
   } catch (error) {
     if (!(error instanceof Fault)) throw error

@@ -157,7 +157,7 @@ async function wire(
     alarmPayment: watching.alarm,
   }
   const settle: SettleParts = { ...capture, providers, clock, log, onRefunded: watching.refundSent }
-  const release: ReleaseParts = { gate: side.gate, closings, clock, onReleased: watching.released }
+  const release: ReleaseParts = { gate: side.gate, closings, clock, log, onReleased: watching.released }
   const close: CloseParts = {
     closings,
     orders,

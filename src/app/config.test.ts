@@ -105,10 +105,12 @@ test('settings of a Redis that is not there are not passed over', () => {
   for (const wrong of [
     { REDIS_REPLICAS: '2' },
     { REDIS_DURABILITY: 'replica' },
-    { REDIS_DURABILITY: 'disk' },
+    { REDIS_DURABILITY: 'memory' },
     { REDIS_DURABILITY_UNVERIFIED: 'on' },
   ])
     expect(refusal(wrong)).toBe(`${Object.keys(wrong)[0]} needs REDIS_URL: without it the gate is in the process`)
+  // What it is anyway may be said.
+  expect(refusal({ REDIS_DURABILITY: 'disk', REDIS_DURABILITY_UNVERIFIED: 'off' })).toBe('nothing stopped it')
 })
 
 test('what only whoever serves needs stops nobody else, and is told', () => {

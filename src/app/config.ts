@@ -20,6 +20,9 @@ export class ConfigError extends Error {
 const NO_SIGN_IN =
   'no buyer could sign in: set BUYER_JWT_SECRET to the secret your shop signs buyer tokens with, BUYER_JWKS_URL to where it publishes its keys, or GUEST_SIGN_IN=on'
 
+/** What it is without being set: saying so is no mistake. */
+const WITHOUT_REDIS: Readonly<Record<string, string>> = { REDIS_DURABILITY: 'disk', REDIS_DURABILITY_UNVERIFIED: 'off' }
+
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
 
 export interface Config {
@@ -101,7 +104,7 @@ export function readConfigForTools(environment: Environment = process.env): Conf
   const env = parsed.data
   const embedded = env.DATABASE_URL === undefined
   for (const name of ['REDIS_REPLICAS', 'REDIS_DURABILITY', 'REDIS_DURABILITY_UNVERIFIED'] as const) {
-    if (env.REDIS_URL === undefined && given[name] !== undefined)
+    if (env.REDIS_URL === undefined && given[name] !== undefined && given[name] !== WITHOUT_REDIS[name])
       throw new ConfigError(`${name} needs REDIS_URL: without it the gate is in the process`)
   }
   if (env.METRICS_PORT !== undefined && env.METRICS_PORT === env.PORT)

@@ -27,7 +27,7 @@ export async function serve(config: Config, print: (line: string) => void, stopp
     return Math.max(0, deadlineMs - clock.elapsed())
   }
   try {
-    const applied = await ledger.migrate()
+    const applied = await ledger.migrate(stopping)
     if (applied.length > 0) log.info({ applied }, 'migrations applied')
 
     let composed: Composed | undefined

@@ -24,7 +24,7 @@ export interface CloseParts {
 }
 
 const DUE_MAX = 500
-/** How many orders at once ask their providers, so that a slow one holds up nobody but its own. */
+/** How many orders at once ask their providers: a slow answer holds up its own order, and as many slow ones as this hold up the sweep. */
 const ASKED_AT_ONCE_MAX = 32
 
 /** One sweep. True when more may be due. */

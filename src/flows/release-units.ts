@@ -6,6 +6,7 @@
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import { faultPoint } from '../base/fault-points.ts'
+import type { Log } from '../base/log.ts'
 import type { ItemId, OrderId } from '../domain/ids.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Closings, DueRelease } from '../ledger/closings.ts'
@@ -14,6 +15,7 @@ export interface ReleaseParts {
   readonly gate: Gate
   readonly closings: Closings
   readonly clock: Clock
+  readonly log: Pick<Log, 'error'>
   readonly onReleased: (count: number) => void
 }
 
@@ -30,7 +32,9 @@ export async function releaseAtOnce(parts: ReleaseParts, orders: readonly OrderI
   const done = new AbortController()
   const late = parts.clock.sleep(AT_ONCE_MS_MAX, done.signal)
   const releasing = releaseOrders(parts, orders).catch((error: unknown) => {
-    if (!(error instanceof Fault)) throw error
+    // The order is closed, whatever becomes of this. A bug is shown; the rounds will meet it again.
+    if (!(error instanceof Fault))
+      parts.log.error({ orders, err: error }, 'closed orders could not be told to the gate')
   })
   try {
     await Promise.race([releasing, late])

@@ -201,7 +201,8 @@ export class Crowd {
     }
     tally.count(said.kind)
     tally.add(streamOf(said.kind), nowMs)
-    this.#tell(click.buyer, 1, said, click.sentMs, nowElapsedMs)
+    // What never left its line was asked of nobody.
+    this.#tell(click.buyer, 1, said, click.sentMs || nowElapsedMs, nowElapsedMs)
     switch (said.kind) {
       case 'placed':
       case 'reserved':

@@ -82,16 +82,18 @@ function everyone(all: Everyone): Promise<readonly string[]> {
   const outcome = Promise.withResolvers<readonly string[]>()
   let done = 0
   let givenAtMs = clock.elapsed()
+  let settled = false
   const fail = (code: string, message: string) => outcome.reject(new Fault(code, message))
   const interrupted = () => fail('interrupted', 'interrupted while the buyers were getting their tickets')
   if (stop.aborted) interrupted()
   stop.addEventListener('abort', interrupted, { once: true })
 
   const again = async (i: number) => {
+    if (settled) return
     if (pool.gone || clock.elapsed() - givenAtMs > STUCK_MS_MAX)
       return fail('server_away', 'the server went away while the buyers were getting their tickets')
-    await clock.sleep(LATER_MS, stop)
-    if (!stop.aborted) pool.send(job(i))
+    await clock.sleep(LATER_MS)
+    if (!settled) pool.send(job(i))
   }
   const job = (i: number): Job => ({
     bytes: all.bytes(i),
@@ -114,5 +116,8 @@ function everyone(all: Everyone): Promise<readonly string[]> {
     lost: () => void again(i),
   })
   for (let i = 0; i < count; i++) pool.send(job(i))
-  return outcome.promise.finally(() => stop.removeEventListener('abort', interrupted))
+  return outcome.promise.finally(() => {
+    settled = true
+    stop.removeEventListener('abort', interrupted)
+  })
 }

@@ -56,3 +56,14 @@ test('payments are read until it is enough', async () => {
   const read = await createStage({ url, token: 't' }, systemClock).payments(orders, enough.signal)
   expect(read.size).toBeWithin(1, 100)
 })
+
+test('an operator who is asked to come later does, also without patience for a server that is away', async () => {
+  let asked = 0
+  const url = await listen((_, reply) => {
+    asked += 1
+    reply.writeHead(asked < 3 ? 429 : 200).end('{}')
+  })
+  const clock = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 100, signal) }
+  await createStage({ url, token: 't' }, clock, { answerMsMax: 500_000 }).end('1')
+  expect(asked).toBe(3)
+})

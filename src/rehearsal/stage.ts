@@ -65,6 +65,10 @@ const PAGE = 1000
 const PAYMENTS_AT_ONCE = 16
 const TIME_SAMPLES = 9
 const AGAIN_MS = 500
+/** A limit, of the server or of a proxy before it, that the crowd may share with the operator: nothing was done, and it passes. */
+const LIMITED = 'rate_limited'
+const LIMITED_AGAIN_MS = 1_000
+const LIMITED_MS_MAX = 30_000
 /** Of the server or of a proxy before it: neither has looked at the request for long. */
 const AWAY: ReadonlySet<number> = new Set([502, 503, 504])
 
@@ -82,13 +86,15 @@ export function createStage(place: Place, clock: Clock, asking: Asking = {}) {
   const { patienceMs = 0, answerMsMax = ANSWER_MS_MAX, stop } = asking
 
   async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
-    const untilMs = clock.elapsed() + patienceMs
+    const fromMs = clock.elapsed()
     for (;;) {
       try {
         return await callOnce<T>(method, path, body)
       } catch (error) {
-        if (!(error instanceof Fault && error.retryable) || clock.elapsed() >= untilMs) throw error
-        await clock.sleep(AGAIN_MS, stop)
+        if (!(error instanceof Fault && error.retryable)) throw error
+        const limited = error.code === LIMITED
+        if (clock.elapsed() - fromMs >= (limited ? Math.max(patienceMs, LIMITED_MS_MAX) : patienceMs)) throw error
+        await clock.sleep(limited ? LIMITED_AGAIN_MS : AGAIN_MS, stop)
       }
     }
   }
@@ -119,6 +125,8 @@ export function createStage(place: Place, clock: Clock, asking: Asking = {}) {
       stop?.removeEventListener('abort', giveUp)
     }
     const answer = parse(text)
+    if (status === 429)
+      throw new Fault(LIMITED, `${place.url} is asked too often: ${method} ${path}`, { retryable: true })
     if (AWAY.has(status))
       throw new Fault(
         String(answer?.code ?? 'server_away'),
@@ -199,8 +207,13 @@ export function createStage(place: Place, clock: Clock, asking: Asking = {}) {
       const found = new Map<string, readonly WirePayment[]>()
       const left = [...orders]
       const read = async () => {
-        for (let id = left.pop(); id !== undefined && !enough?.aborted; id = left.pop())
-          found.set(id, (await call<{ payments: WirePayment[] }>('GET', `/api/admin/orders/${id}`)).payments)
+        try {
+          for (let id = left.pop(); id !== undefined && !enough?.aborted; id = left.pop())
+            found.set(id, (await call<{ payments: WirePayment[] }>('GET', `/api/admin/orders/${id}`)).payments)
+        } catch (error) {
+          left.length = 0
+          throw error
+        }
       }
       await Promise.all(Array.from({ length: PAYMENTS_AT_ONCE }, read))
       return found

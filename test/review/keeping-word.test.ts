@@ -216,7 +216,13 @@ describe('a sale that ends while its gate is being rebuilt', () => {
 
     await until('the order is due', async () => (await ledger.closings.due(500)).some(due => due.id === ask.order))
     await ledger.closings.close(item, [ask.order], 'unpaid')
-    const release = { gate: shop.gate, closings: ledger.closings, clock: systemClock, onReleased() {} }
+    const release = {
+      gate: shop.gate,
+      closings: ledger.closings,
+      clock: systemClock,
+      log: { error() {} },
+      onReleased() {},
+    }
     for (let i = 0; i < 5; i++) await releaseUnits(release)
     expect(await doorOf(item)).toBe('shut')
     expect(await ledger.pieces(sale)).toMatchObject({ available: 10, releases: 0 })

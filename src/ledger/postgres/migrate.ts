@@ -42,6 +42,10 @@ interface Limits {
   readonly tryMs?: number
   /** How long to wait for another process that is at it. */
   readonly turnMs?: number
+  /** Whoever waits stops waiting. */
+  readonly signal?: AbortSignal | undefined
+  /** Once, when another process is at it. */
+  readonly onWaiting?: () => void
 }
 
 interface Migration {
@@ -53,11 +57,11 @@ interface Migration {
 
 /** The names of the migrations applied by this call. */
 export async function migrate(database: Database, folder?: string, limits: Limits = {}): Promise<readonly string[]> {
-  const { tryMs = TRY_MS, turnMs = TURN_MS } = limits
+  const { tryMs = TRY_MS } = limits
   const migrations = readMigrations(folder ?? fileURLToPath(new URL('../migrations', import.meta.url)))
   const client = await database.connect()
   try {
-    await takeTurn(client, turnMs)
+    await takeTurn(client, limits)
     await client.query(
       'CREATE TABLE IF NOT EXISTS migrations (no int PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp())',
     )
@@ -76,13 +80,15 @@ export async function migrate(database: Database, folder?: string, limits: Limit
 }
 
 /** The lock is the session's: it is given back when the connection ends, however it ends. Asked for, never waited for: no statement may take so long. */
-async function takeTurn(client: pg.Client, turnMs: number): Promise<void> {
+async function takeTurn(client: pg.Client, { turnMs = TURN_MS, signal, onWaiting }: Limits): Promise<void> {
   const lateMs = systemClock.elapsed() + turnMs
-  for (;;) {
+  for (let asked = 0; ; asked++) {
     const { rows } = await client.query<{ ours: boolean }>('SELECT pg_try_advisory_lock($1) AS ours', [MIGRATION_LOCK])
     if (rows[0]?.ours === true) return
+    if (signal?.aborted) throw new Fault('stopped', 'stopped while another process brings the database up to date')
     if (systemClock.elapsed() >= lateMs) throw elsewhere(turnMs)
-    await systemClock.sleep(ASK_AGAIN_MS)
+    if (asked === 0) onWaiting?.()
+    await systemClock.sleep(ASK_AGAIN_MS, signal)
   }
 }
 
