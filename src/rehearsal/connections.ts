@@ -25,10 +25,11 @@ export function openConnections(
   target: Target,
   clock: Clock,
   reopenTriesMax: number,
+  stop: AbortSignal,
 ): Promise<Pool> {
   const own = hasManyAddresses(target.host)
   const addressOf = (seat: number) => (own ? loopbackAddress(FIRST_OF[who] + seat) : undefined)
-  return Pool.open({ target, connections, clock, addressOf, reopenTriesMax }).catch(cannotConnect)
+  return Pool.open({ target, connections, clock, addressOf, reopenTriesMax, stop }).catch(cannotConnect)
 }
 
 function noteOn(host: string): string | undefined {
@@ -49,6 +50,7 @@ function loopbackAddress(no: number): string {
 }
 
 function cannotConnect(cause: unknown): never {
+  if (cause instanceof Fault) throw cause
   const code = (cause as { code?: string }).code ?? String(cause)
   if (code === 'EMFILE' || code === 'ENFILE')
     throw new Fault(

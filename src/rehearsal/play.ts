@@ -74,7 +74,7 @@ export async function play(options: RehearsalOptions, parts: PlayParts): Promise
   let fault: Rehearsal['fault'] = null
   let firstEpoch = 0
   const connect = async (who: 'buyers' | 'bots', connections: number) => {
-    const pool = await openConnections(who, connections, parts.target, clock, patience.reopenTriesMax)
+    const pool = await openConnections(who, connections, parts.target, clock, patience.reopenTriesMax, stop)
     pools.push(pool)
     return pool
   }

@@ -110,3 +110,22 @@ test('a pool that is closed while it opens a connection leaves none behind', asy
   pool = await opening
   await closed.promise
 })
+
+test('who is stopped while connections are being opened waits for none of them', async () => {
+  const met = Promise.withResolvers<void>()
+  const port = await listen(() => met.resolve())
+  const stopping = new AbortController()
+  const opening = Pool.open({
+    target: { host: '127.0.0.1', port, secure: true },
+    connections: 600,
+    clock: systemClock,
+    addressOf: () => undefined,
+    stop: stopping.signal,
+  })
+  await met.promise
+  const fromMs = systemClock.elapsed()
+  stopping.abort()
+  await expect(opening).rejects.toThrow('interrupted')
+  // Five seconds is what one connection may take.
+  expect(systemClock.elapsed() - fromMs).toBeLessThan(2_500)
+})

@@ -9,6 +9,7 @@
  */
 
 import type { Clock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
 import { type Answer, Connection, type Target } from './connection.ts'
 import { Line } from './line.ts'
 
@@ -29,6 +30,8 @@ interface PoolOptions {
   readonly addressOf: (seat: number) => string | undefined
   /** How often a broken connection is opened again in vain before it is given up; eight times if nothing is said. */
   readonly reopenTriesMax?: number
+  /** Ends the opening; afterwards `close` does. */
+  readonly stop?: AbortSignal
 }
 
 interface Seat {
@@ -61,8 +64,12 @@ export class Pool {
   /** All connections, or an error and none. */
   static async open(options: PoolOptions): Promise<Pool> {
     const pool = new Pool(options)
+    const { stop } = options
+    const giveUp = () => pool.close()
+    stop?.addEventListener('abort', giveUp)
     try {
       for (let from = 0; from < options.connections; from += OPENING_AT_ONCE_MAX) {
+        if (stop?.aborted) throw new Fault('interrupted', 'interrupted')
         const numbers = Array.from(
           { length: Math.min(OPENING_AT_ONCE_MAX, options.connections - from) },
           (_, i) => from + i,
@@ -71,11 +78,13 @@ export class Pool {
           numbers.map(no => pool.#take({ no, connection: undefined, job: undefined })),
         )
         const failed = tried.find(one => one.status === 'rejected')
-        if (failed !== undefined) throw failed.reason
+        if (failed !== undefined) throw stop?.aborted ? new Fault('interrupted', 'interrupted') : failed.reason
       }
     } catch (error) {
       pool.close()
       throw error
+    } finally {
+      stop?.removeEventListener('abort', giveUp)
     }
     void pool.#giveUpSlowOnes()
     return pool
