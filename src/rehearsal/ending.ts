@@ -21,6 +21,7 @@ interface Ending {
 const TRY_MS_MAX = 15_000
 const TRY_STOPPED_MS_MAX = 8_000
 const ANSWER_MS_MAX = 5_000
+const DRAFT_AGAIN_MS = 2_000
 /** It is a draft, or not there: nobody sees it. */
 const NOT_OPEN: ReadonlySet<string> = new Set(['not_changeable', 'not_found'])
 
@@ -31,12 +32,17 @@ export async function endSale({ place, clock, sale, patienceMs, stop }: Ending):
     answerMsMax: ANSWER_MS_MAX,
     stop: graceAfter(stop, TRY_STOPPED_MS_MAX, clock),
   })
-  try {
-    await stage.end(sale)
-    return undefined
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error
-    return NOT_OPEN.has(error.code) ? undefined : stillOpen(place, sale)
+  for (let draft = false; ; draft = true) {
+    try {
+      await stage.end(sale)
+      return undefined
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      if (!NOT_OPEN.has(error.code)) return stillOpen(place, sale)
+      if (draft) return undefined
+    }
+    // A publishing that was given up may still be under way there.
+    await clock.sleep(DRAFT_AGAIN_MS)
   }
 }
 
