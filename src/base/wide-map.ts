@@ -1,6 +1,6 @@
 /**
- * A Map with text keys that grows without stopping the world. A Map is rebuilt as a whole whenever it has doubled: some 30 ms at 400,000
- * entries, in which nobody is answered. This one is many Maps, each rebuilt by itself at another moment.
+ * A Map with text keys that grows without stopping the world. A Map is rebuilt as a whole whenever it has doubled, and with some
+ * hundred thousand entries nobody is answered for a while. This one is many Maps, each rebuilt by itself at another moment.
  * Which of them has a key depends on a few of its characters. Keys that all agree in those make it an ordinary Map, and nothing worse.
  * Does not keep the order in which keys came.
  */

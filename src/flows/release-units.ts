@@ -77,7 +77,7 @@ async function releaseItem(parts: ReleaseParts, item: ItemId, releases: readonly
   // Stale: the item is being rebuilt; the next gate is built from the ledger, and then the row finds nothing to do.
   if (done.status !== 'done') return false
   await faultPoint('release.done')
-  await parts.closings.released(releases.map(release => release.order))
-  parts.onReleased(releases.length)
+  const released = await parts.closings.released(releases.map(release => release.order))
+  if (released > 0) parts.onReleased(released)
   return true
 }

@@ -35,7 +35,8 @@ export interface Closings {
   releases(max: number): Promise<readonly DueRelease[]>
   /** Of these orders only. */
   releasesOf(orders: readonly OrderId[]): Promise<readonly DueRelease[]>
-  released(orders: readonly OrderId[]): Promise<void>
+  /** How many of them were still to be released: two may have told the gate. */
+  released(orders: readonly OrderId[]): Promise<number>
   /** Forgets release rows of items that no gate holds. */
   releaseIdle(): Promise<void>
   /** Shuts the doors of items that nobody sells any more: only for the sole seller, who names those it has on sale. */

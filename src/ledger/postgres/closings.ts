@@ -33,7 +33,7 @@ export function createClosings(database: Database): Closings {
       return (await database.run('releases_of', [orders])).map(toRelease)
     },
     async released(orders) {
-      await database.run('released', [orders])
+      return (await database.run('released', [orders])).length
     },
     async releaseIdle() {
       await database.run('release_idle', [])

@@ -134,7 +134,10 @@ describe('closing', () => {
       ['ben', 'closed', epoch],
       ['cyd', 'closed', epoch],
     ])
-    await ledger.closings.released(releases.map(one => one.order))
+    const told = releases.map(one => one.order)
+    expect(await ledger.closings.released(told)).toBe(told.length)
+    // Whoever comes second has released nothing.
+    expect(await ledger.closings.released(told)).toBe(0)
     expect(await ledger.pieces(sale)).toMatchObject({ available: 9, releases: 0 })
   })
 
