@@ -7,6 +7,7 @@ import { describe, expect, test } from 'bun:test'
 import { resolve } from 'node:path'
 import * as effects from './tidy/effects.ts'
 import { EXPORTS_EXCUSED } from './tidy/excuses.ts'
+import * as figures from './tidy/figures.ts'
 import * as packages from './tidy/packages.ts'
 import * as rooms from './tidy/rooms.ts'
 import type { Rule } from './tidy/rule.ts'
@@ -15,7 +16,7 @@ import { sourceOf } from './tidy/source.ts'
 import * as texts from './tidy/texts.ts'
 import { readTree } from './tidy/tree.ts'
 
-const rules: Rule[] = [rooms, effects, scripts, texts, packages].flatMap(group => Object.values(group))
+const rules: Rule[] = [rooms, effects, scripts, texts, figures, packages].flatMap(group => Object.values(group))
 const files = readTree(resolve(import.meta.dirname, '..'))
 
 describe('the rule can fail and can pass:', () => {

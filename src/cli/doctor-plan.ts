@@ -10,7 +10,7 @@ import { SHARDS_MAX } from '../domain/item.ts'
 import { wholeNumber } from './number.ts'
 
 /** Of one process on one core, PostgreSQL on the same one; and of one Redis on one core, every reservation on its disk before it is told. */
-const MEASURED = { refusedPerSecond: 88_657, placedPerSecond: 19_271, reservedPerSecond: 73_366 } as const
+const MEASURED = { refusedPerSecond: 65_958, placedPerSecond: 21_475, reservedPerSecond: 73_366 } as const
 /** A judgement, not a measurement: whoever must wait longer for any answer gives up, so the crowd is spread over several edges, and who wins over several Redis. */
 const PATIENCE_S = 3
 /** One may die. */
