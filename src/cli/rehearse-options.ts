@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 import { ConfigError } from '../app/config.ts'
 import { systemRandom } from '../base/random.ts'
 import { SHARDS_MAX } from '../domain/item.ts'
-import { DEFAULT_MIX, parseMix } from '../rehearsal/mix.ts'
+import { DEFAULT_MIX, parseMix } from '../rehearsal/plan/mix.ts'
+import type { Shape } from '../rehearsal/plan/shape.ts'
 import type { RehearsalOptions } from '../rehearsal/rehearsal-options.ts'
-import type { Shape } from '../rehearsal/shape.ts'
 
 export interface RehearseOptions {
   readonly buyers?: number

@@ -4,9 +4,9 @@ import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { createInterface } from 'node:readline'
 import { readConfig } from '../app/config.ts'
+import { removeDataDir } from '../app/data-dir.ts'
 import { serve } from '../app/lifecycle.ts'
 import { Fault } from '../base/fault.ts'
-import { removeDataDir } from '../rehearsal/data-dir.ts'
 
 /** Ends with its standard input: whoever started it may die in any way, and nothing of this stays behind. */
 export async function serveRehearsal(): Promise<void> {

@@ -6,19 +6,20 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { ConfigError, readCliEnvironment } from '../app/config.ts'
+import { discardDataDir } from '../app/data-dir.ts'
 import { systemClock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import { systemRandom } from '../base/random.ts'
 import { slotOf } from '../base/redis/slots.ts'
 import { shardsFor } from '../domain/shards.ts'
 import { placesOf } from '../gate/places.ts'
-import { type Cluster, readClusterFile } from '../rehearsal/cluster-file.ts'
-import type { FaultPlan } from '../rehearsal/mid-run-fault.ts'
-import { DEFAULT_MIX } from '../rehearsal/mix.ts'
+import { type Cluster, readClusterFile } from '../rehearsal/fault/cluster-file.ts'
+import type { FaultPlan } from '../rehearsal/fault/mid-run-fault.ts'
+import { chooseVictim, FAULTS, killVictim } from '../rehearsal/fault/victim.ts'
+import { DEFAULT_MIX } from '../rehearsal/plan/mix.ts'
 import { rehearse } from '../rehearsal/rehearse.ts'
 import type { Rehearsal } from '../rehearsal/result.ts'
-import { startThrowawayServer } from '../rehearsal/throwaway-server.ts'
-import { chooseVictim, FAULTS, killVictim } from '../rehearsal/victim.ts'
+import { startThrowawayServer } from '../rehearsal/stage/throwaway-server.ts'
 import { createInterrupt } from './interrupt.ts'
 import { wholeNumber } from './number.ts'
 import { createProgressLine } from './progress-line.ts'
@@ -134,7 +135,8 @@ async function takePlace(
   if (against === undefined) {
     say('starting a throwaway server')
     const command = [process.execPath, resolve(process.argv[1] ?? ''), SERVER_COMMAND] as const
-    const server = await startThrowawayServer([...command], systemClock, systemRandom, stop)
+    const discardData = (dataDir: string) => discardDataDir(dataDir, systemClock)
+    const server = await startThrowawayServer([...command], discardData, systemClock, systemRandom, stop)
     return { place: server, kind: 'throwaway' as const, stop: () => server.stop() }
   }
   const token = options.token ?? cluster?.adminToken ?? readCliEnvironment().token

@@ -7,12 +7,13 @@
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import { Pool } from './client/pool.ts'
-import { Crowd, STIR_MS } from './crowd.ts'
-import { DEFAULT_MIX, type Mix } from './mix.ts'
-import { createRequests, type Wares } from './requests.ts'
-import { arrivals } from './shape.ts'
-import { fetchTickets, signInGuests } from './sign-in.ts'
-import { Tally } from './tally.ts'
+import { createRequests, type Wares } from './client/requests.ts'
+import { Crowd } from './crowd/crowd.ts'
+import { fetchTickets, signInGuests } from './crowd/sign-in.ts'
+import { Tally } from './crowd/tally.ts'
+import { DEFAULT_MIX, type Mix } from './plan/mix.ts'
+import { STIR_MS } from './plan/plan.ts'
+import { arrivals } from './plan/shape.ts'
 
 interface DemoCrowdTask extends Wares {
   readonly url: string
@@ -77,9 +78,9 @@ export async function runDemoCrowd(task: DemoCrowdTask, { clock, random, stop }:
       tally: new Tally(-STIR_MS),
     })
     await crowd.run(stop)
-    if (stop.aborted || crowd.fates.cancelled === 0) return
+    if (stop.aborted || crowd.buyers.fates.cancelled === 0) return
     await clock.sleep(RETURNED_MS, stop)
-    crowd.comeBack(crowd.fates.cancelled * COME_BACK_PER_UNIT)
+    crowd.buyers.comeBack(crowd.buyers.fates.cancelled * COME_BACK_PER_UNIT)
     await crowd.run(stop)
   } finally {
     pool.close()

@@ -9,24 +9,25 @@ import { Fault } from '../base/fault.ts'
 import { seededRandom } from '../base/random.ts'
 import type { Target } from './client/connection.ts'
 import type { Pool } from './client/pool.ts'
-import { openConnections } from './connections.ts'
-import { Crowd, STIR_MS } from './crowd.ts'
-import { type Books, gatherFacts } from './facts.ts'
-import { graceAfter } from './grace.ts'
-import { describeFault, strikeMidway } from './mid-run-fault.ts'
-import { reservedNote } from './notes.ts'
-import { keepAhead } from './opening.ts'
+import { createRequests, type Requests } from './client/requests.ts'
+import { openConnections } from './crowd/connections.ts'
+import { Crowd } from './crowd/crowd.ts'
+import { type Credentials, fetchTickets, signBuyers, signInGuests } from './crowd/sign-in.ts'
+import type { Tally } from './crowd/tally.ts'
+import { describeFault, strikeMidway } from './fault/mid-run-fault.ts'
 import type { Patience } from './patience.ts'
+import { STIR_MS } from './plan/plan.ts'
+import { arrivals } from './plan/shape.ts'
 import type { Board } from './progress.ts'
-import { untilQuiet, type Waiting } from './quiet.ts'
 import type { RehearsalOptions } from './rehearsal-options.ts'
-import { createRequests, type Requests } from './requests.ts'
 import type { Rehearsal } from './result.ts'
-import { Returns } from './returns.ts'
-import { arrivals } from './shape.ts'
-import { type Credentials, fetchTickets, signBuyers, signInGuests } from './sign-in.ts'
-import { createStage, type Stage, type StagedSale } from './stage.ts'
-import type { Tally } from './tally.ts'
+import { graceAfter } from './stage/grace.ts'
+import { keepAhead } from './stage/opening.ts'
+import { createStage, type Stage, type StagedSale } from './stage/stage.ts'
+import { type Books, gatherFacts } from './verdict/facts.ts'
+import { reservedNote } from './verdict/notes.ts'
+import { untilQuiet, type Waiting } from './verdict/quiet.ts'
+import { Returns } from './verdict/returns.ts'
 
 interface PlayParts {
   readonly clock: Clock
@@ -96,7 +97,7 @@ export async function play(options: RehearsalOptions, parts: PlayParts): Promise
       crowd = people
       board.show('waiting', names.length, names.length)
       await clock.sleep(openMs - STIR_MS - clock.elapsed(), stop)
-      board.follow(people, names.length)
+      board.follow(people.buyers, names.length)
       const ran = new AbortController()
       const striking =
         options.fault === undefined
@@ -107,7 +108,7 @@ export async function play(options: RehearsalOptions, parts: PlayParts): Promise
               item,
               units: options.units,
               lastArrivalMs: arrivalsMs.reduce((last, atMs) => Math.max(last, atMs), 0),
-              told: () => people.toldCount,
+              told: () => people.buyers.toldCount,
               over: AbortSignal.any([ran.signal, stop]),
             }).then(struck => {
               fault = struck
@@ -119,7 +120,7 @@ export async function play(options: RehearsalOptions, parts: PlayParts): Promise
       const waiting = { msMax: patience.quietMsMax, watch: board.settle.bind(board), stop, returns }
       await sellReturned(createStage(place, clock, { ...operator, stop }), people, waiting)
       notes.push(...reservedNote(tally))
-      if (!people.fates.canPay) notes.push('The server does not offer the sandbox, so nobody paid.')
+      if (!people.buyers.fates.canPay) notes.push('The server does not offer the sandbox, so nobody paid.')
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       partial = error.message
@@ -176,7 +177,7 @@ export async function play(options: RehearsalOptions, parts: PlayParts): Promise
       const { available } = await untilQuiet(audience, clock, sale.sale, waiting)
       board.settle(undefined)
       if (available === 0 || stop.aborted) return
-      if (people.comeBack(available * COME_BACK_PER_UNIT) === 0) return
+      if (people.buyers.comeBack(available * COME_BACK_PER_UNIT) === 0) return
       await people.run(stop)
     }
   }

@@ -1,8 +1,8 @@
 /** What a rehearsal is doing right now, shown a few times a second to whoever watches. */
 
 import type { Clock } from '../base/clock.ts'
-import type { Crowd } from './crowd.ts'
-import type { Tally } from './tally.ts'
+import type { Buyers } from './crowd/buyers.ts'
+import type { Tally } from './crowd/tally.ts'
 
 export interface Progress {
   readonly phase: 'connecting' | 'signing in' | 'tickets' | 'waiting' | 'stampede' | 'settling' | 'checking'
@@ -20,7 +20,7 @@ export interface Progress {
 
 const WATCH_MS = 100
 
-/** What is shown; the numbers of the crowd are read anew each time. */
+/** What is shown; the numbers of the buyers are read anew each time. */
 export class Board {
   readonly #tally: Tally
   #at: Pick<Progress, 'phase' | 'done' | 'of' | 'waitsFor'> = {
@@ -29,7 +29,7 @@ export class Board {
     of: 0,
     waitsFor: undefined,
   }
-  #crowd: Crowd | undefined
+  #buyers: Buyers | undefined
 
   constructor(tally: Tally) {
     this.#tally = tally
@@ -39,22 +39,22 @@ export class Board {
     this.#at = { phase, done, of, waitsFor }
   }
 
-  /** The stampede is on: from here the crowd says how far it is. */
-  follow(crowd: Crowd, of: number): void {
-    this.#crowd = crowd
+  /** The stampede is on: from here the buyers say how far it is. */
+  follow(buyers: Buyers, of: number): void {
+    this.#buyers = buyers
     this.show('stampede', 0, of)
   }
 
   /** What the books are waited for between two rounds; nothing: the crowd is out again. */
   settle(waitsFor: string | undefined): void {
-    this.show(waitsFor === undefined ? 'stampede' : 'settling', this.#crowd?.settledCount ?? 0, this.#at.of, waitsFor)
+    this.show(waitsFor === undefined ? 'stampede' : 'settling', this.#buyers?.settledCount ?? 0, this.#at.of, waitsFor)
   }
 
   read(): Progress {
     const { orders, refusals, later, errors } = this.#tally.totals
-    const crowd = this.#crowd
-    const done = this.#at.phase === 'stampede' ? (crowd?.settledCount ?? 0) : this.#at.done
-    return { ...this.#at, done, orders, refusals, later, errors, reserved: crowd?.reservedCount ?? 0 }
+    const buyers = this.#buyers
+    const done = this.#at.phase === 'stampede' ? (buyers?.settledCount ?? 0) : this.#at.done
+    return { ...this.#at, done, orders, refusals, later, errors, reserved: buyers?.reservedCount ?? 0 }
   }
 }
 

@@ -1,10 +1,10 @@
 /** What a rehearsal is asked for. */
 
-import type { FaultPlan } from './mid-run-fault.ts'
-import type { Mix } from './mix.ts'
+import type { FaultPlan } from './fault/mid-run-fault.ts'
+import type { Mix } from './plan/mix.ts'
+import type { Shape } from './plan/shape.ts'
 import type { Rehearsal } from './result.ts'
-import type { Shape } from './shape.ts'
-import type { Place } from './stage.ts'
+import type { Place } from './stage/stage.ts'
 
 export interface RehearsalOptions {
   readonly buyers: number

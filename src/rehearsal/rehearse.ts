@@ -6,19 +6,19 @@
 
 import { availableParallelism, cpus } from 'node:os'
 import { type Clock, toRfc3339 } from '../base/clock.ts'
-import { targetOf } from './connections.ts'
-import { STIR_MS } from './crowd.ts'
-import { endSale, stillOpen } from './ending.ts'
-import { shardsNote } from './notes.ts'
-import { checkOpenFiles } from './open-files.ts'
+import { checkOpenFiles } from './client/open-files.ts'
+import { targetOf } from './crowd/connections.ts'
+import { Tally } from './crowd/tally.ts'
 import { CALM, HURT, SPREAD } from './patience.ts'
+import { STIR_MS } from './plan/plan.ts'
 import { play } from './play.ts'
 import { Board, type Progress, watchOver } from './progress.ts'
 import type { RehearsalOptions } from './rehearsal-options.ts'
 import type { Rehearsal } from './result.ts'
-import { createStage } from './stage.ts'
-import { summarize } from './summary.ts'
-import { Tally } from './tally.ts'
+import { endSale, stillOpen } from './stage/ending.ts'
+import { createStage } from './stage/stage.ts'
+import { shardsNote } from './verdict/notes.ts'
+import { summarize } from './verdict/summary.ts'
 
 interface RehearseParts {
   readonly clock: Clock

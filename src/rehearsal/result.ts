@@ -1,7 +1,7 @@
 /** What a rehearsal came to: what `--json` prints, and all that the report shows. Times are milliseconds from the opening. */
 
-import type { Stream } from './tally.ts'
-import type { FaultRole } from './victim.ts'
+import type { Stream } from './crowd/tally.ts'
+import type { Struck } from './fault/mid-run-fault.ts'
 
 export interface Latency {
   readonly count: number
@@ -53,13 +53,8 @@ export interface Rehearsal {
     readonly liveOrderRows: number
     readonly consistent: boolean
   } | null
-  /** The part that was killed on purpose, and when; null when none was to be. `missed`: why it was not. */
-  readonly fault: {
-    readonly role: FaultRole
-    readonly part: string | null
-    readonly atMs: number | null
-    readonly missed: string | null
-  } | null
+  /** Null when no part was to be killed. */
+  readonly fault: Struck | null
   /** Kept is what was judged and not broken. `notJudged`: why nothing can be said; what was found broken is broken all the same. */
   readonly promises: readonly {
     readonly no: number

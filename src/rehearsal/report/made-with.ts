@@ -1,7 +1,7 @@
 /** What the rehearsal was made with, as rows of a table. Says only what is known from here: another's server may limit requests or not. */
 
-import { targetOf } from '../connections.ts'
-import { describeFault } from '../mid-run-fault.ts'
+import { targetOf } from '../crowd/connections.ts'
+import { describeFault } from '../fault/mid-run-fault.ts'
 import type { Rehearsal } from '../result.ts'
 import { quote, whole } from './plot.ts'
 

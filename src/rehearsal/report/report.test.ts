@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import { DEFAULT_MIX } from '../mix.ts'
+import { Tally } from '../crowd/tally.ts'
+import { DEFAULT_MIX } from '../plan/mix.ts'
 import type { Rehearsal } from '../result.ts'
-import { summarize } from '../summary.ts'
-import { Tally } from '../tally.ts'
+import { summarize } from '../verdict/summary.ts'
 import { renderReport } from './report.ts'
 
 /** Nothing has happened yet. */

@@ -3,9 +3,9 @@
  * script, no font, no address of anything else. Light and dark by the reader's own setting. Every figure comes from the result.
  */
 
-import { describeFault } from '../mid-run-fault.ts'
+import { describeFault } from '../fault/mid-run-fault.ts'
 import type { Rehearsal } from '../result.ts'
-import { showMs } from '../verdict.ts'
+import { showMs } from '../verdict/verdict.ts'
 import { madeWith } from './made-with.ts'
 import { funnelPicture, latencyPicture, rowPicture, stockPicture, trafficPicture } from './pictures.ts'
 import { quote, whole } from './plot.ts'

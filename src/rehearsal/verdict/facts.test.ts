@@ -1,0 +1,113 @@
+import { expect, test } from 'bun:test'
+import type { Clock } from '../../base/clock.ts'
+import { checkPromises } from '../../domain/promises/check.ts'
+import { CALM } from '../patience.ts'
+import type { Stage, WireAudit, WireOrder } from '../stage/stage.ts'
+import { gatherFacts } from './facts.ts'
+import { Returns } from './returns.ts'
+
+const AUDIT: WireAudit = {
+  item: '7',
+  units: 1,
+  available: 0,
+  pending: 0,
+  paid: 1,
+  closed: 0,
+  gate: { left: 0, held: 1 },
+  outbox: 0,
+  releases: 0,
+  door: 'gate',
+  epoch: 1,
+  consistent: true,
+}
+const ORDER: WireOrder = {
+  id: '1',
+  item: '7',
+  buyer: 'b',
+  attempt: 1,
+  quantity: 1,
+  amount: { amount: 100, currency: 'CNY' },
+  state: 'paid',
+  placedAt: '2026-11-15T10:00:00.000Z',
+  paidAt: '2026-11-15T10:00:01.000Z',
+}
+
+/** Another unit, which came back and is not on sale yet. */
+const ONE_BACK = { units: 2, available: 1, releases: 1, gate: { left: 0, held: 2 } }
+
+interface Story {
+  readonly audit?: Partial<WireAudit>
+  /** What the last look shows, after the orders were read. */
+  readonly last?: Partial<WireAudit>
+  /** How long a unit was seen on its way back. */
+  readonly backMs?: number
+  readonly hurt?: boolean
+  readonly atRest?: boolean
+  /** Stopped while the payments are read. */
+  readonly stopped?: boolean
+}
+
+async function gather({ audit, last, backMs = 0, hurt = false, atRest = true, stopped = false }: Story) {
+  let atMs = 0
+  const clock: Clock = {
+    now: () => atMs,
+    elapsed: () => atMs,
+    async sleep(ms) {
+      atMs += ms
+    },
+  }
+  const stopping = new AbortController()
+  let ordersRead = false
+  const stage = {
+    audit: async () => ({ ...AUDIT, ...audit, ...(ordersRead && last) }),
+    async orders() {
+      ordersRead = true
+      return [ORDER]
+    },
+    async payments(ids: readonly string[], enough?: AbortSignal) {
+      if (stopped) stopping.abort()
+      const read = enough?.aborted ? [] : ids
+      return new Map(read.map(id => [id, [{ amount: ORDER.amount, state: 'captured' }]]))
+    },
+  } as unknown as Stage
+  const returns = new Returns()
+  returns.look({ releases: 1, door: 'gate' }, 0, 0)
+  returns.look({ releases: 1, door: 'gate' }, backMs, backMs)
+  const looking = { msMax: CALM.quietMsMax, watch: () => {}, stop: stopping.signal, returns, hurt }
+  const books = await gatherFacts(stage, clock, '1', 1, [], atRest, looking)
+  const broken = [...new Set(checkPromises(books.snapshot).map(({ promise }) => promise))]
+  return { broken, notJudged: [...books.notJudged.keys()] }
+}
+
+test('with all the facts every promise is judged', async () => {
+  expect(await gather({})).toEqual({ broken: [], notJudged: [] })
+  expect(await gather({ backMs: 1_900 })).toEqual({ broken: [], notJudged: [] })
+})
+
+test('a gate that was rebuilt leaves open who came first', async () => {
+  expect(await gather({ audit: { epoch: 2 } })).toEqual({ broken: [], notJudged: [5] })
+})
+
+test('a unit that needs longer than promised is not called kept, and far longer breaks the promise', async () => {
+  expect(await gather({ backMs: 9_000 })).toEqual({ broken: [], notJudged: [3] })
+  expect(await gather({ backMs: 11_000 })).toEqual({ broken: [3], notJudged: [] })
+})
+
+test('what waits for a part that was killed on purpose is not held against anybody, unless it never comes', async () => {
+  expect(await gather({ backMs: 60_000, hurt: true })).toEqual({ broken: [], notJudged: [3] })
+  expect(await gather({ backMs: 60_000, hurt: true, audit: ONE_BACK })).toEqual({ broken: [3], notJudged: [] })
+})
+
+test('a unit that has just come back is not held to what another one waited for', async () => {
+  expect(await gather({ backMs: 60_000, hurt: true, last: ONE_BACK })).toEqual({ broken: [], notJudged: [3] })
+  expect(await gather({ backMs: 9_000, last: ONE_BACK })).toEqual({ broken: [], notJudged: [3] })
+  expect(await gather({ last: ONE_BACK })).toEqual({ broken: [], notJudged: [] })
+})
+
+test('stopped in the middle of the payments: nobody is accused for those that were not read', async () => {
+  expect(await gather({ stopped: true })).toEqual({ broken: [], notJudged: [3, 6] })
+})
+
+test('who ended early does not say that all units are on sale again', async () => {
+  expect(await gather({ atRest: false, audit: { available: 1 } })).toEqual({ broken: [], notJudged: [3] })
+})

@@ -1,0 +1,51 @@
+import { expect, test } from 'bun:test'
+import { Histogram } from '../client/histogram.ts'
+import { Tally } from '../crowd/tally.ts'
+import { DEFAULT_MIX } from '../plan/mix.ts'
+import type { RehearsalOptions } from '../rehearsal-options.ts'
+import { summarize } from './summary.ts'
+
+const OPTIONS: RehearsalOptions = {
+  buyers: 100,
+  units: 10,
+  shards: 1,
+  shape: { kind: 'spike', withinMs: 1_000 },
+  mix: DEFAULT_MIX,
+  seed: 1,
+  connections: 10,
+  place: { url: 'http://127.0.0.1:1', token: 't' },
+  kind: 'throwaway',
+}
+
+function found(tally: Tally, crowd?: Parameters<typeof summarize>[0]['crowd']) {
+  return summarize({
+    options: OPTIONS,
+    startedAt: '2026-11-15T10:00:00.000Z',
+    sale: { sale: '1', item: '2', name: 'x' },
+    opensAtMs: 0,
+    tally,
+    crowd,
+    books: undefined,
+    partial: 'interrupted',
+    fault: null,
+    notes: [],
+    machine: 'x',
+  })
+}
+
+test('the funnel begins with the tickets that were really given, however early it ended', () => {
+  const tally = new Tally(0)
+  expect(found(tally).funnel[0]).toEqual({ name: 'got a ticket', count: 0 })
+  tally.tickets = 37
+  expect(found(tally).funnel[0]).toEqual({ name: 'got a ticket', count: 37 })
+})
+
+test('latency is that of everybody, also of those who wait when it is over', () => {
+  const tally = new Tally(0)
+  tally.asked.add(5)
+  const all = new Histogram()
+  for (const ms of [5, 60_000]) all.add(ms)
+  const fates = { decide: () => {}, paid: 0, cancelled: 0, walkedAway: 0, canPay: true }
+  const { latency } = found(tally, { buyers: { settled: [], holders: new Map(), fates }, latency: () => all })
+  expect({ count: latency.count, p99: latency.p99 }).toEqual({ count: 2, p99: 60_000 })
+})
