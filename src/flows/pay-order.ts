@@ -1,6 +1,6 @@
 /**
  * The buyer pays. The payment's row is written before the provider hears of it, under a reference of ours: whatever dies in between,
- * money that arrives is known. Starting twice gives the same payment; the provider's callback may come never, twice, late or forged.
+ * money that arrives is known. Starting twice gives the same payment, as long as it can be paid; the provider's callback may come never, twice, late or forged.
  */
 
 import type { Clock } from '../base/clock.ts'
@@ -10,10 +10,12 @@ import { faultPoint } from '../base/fault-points.ts'
 import type { IdMaker } from '../base/snowflake.ts'
 import type { BuyerId, OrderId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
+import type { Payment } from '../domain/payment.ts'
 import type { Orders } from '../ledger/orders.ts'
 import type { Payments } from '../ledger/payments.ts'
 import type { CallbackEvent, PaymentProvider } from '../payment/payment.ts'
 import { type CaptureParts, takeCapture } from './take-capture.ts'
+import { takeReply } from './take-reply.ts'
 
 export interface PayParts extends CaptureParts {
   readonly orders: Orders
@@ -31,6 +33,7 @@ type StartPaymentOutcome =
   | { readonly kind: 'busy' }
 
 const START_MS_MAX = 5_000
+const ASK_MS_MAX = 1_000
 
 export async function startPayment(
   parts: PayParts,
@@ -46,7 +49,7 @@ export async function startPayment(
   if (order === undefined || order.buyer !== wish.buyer) return { kind: 'missing' }
   if (order.state !== 'pending') return { kind: order.state }
 
-  const payment = await parts.payments.start(parts.ids.next(), order.id, provider.name)
+  const payment = await openPayment(parts, provider, order.id)
   await faultPoint('payment.recorded')
   if (payment === undefined) {
     // Paid or closed since we looked.
@@ -65,6 +68,26 @@ export async function startPayment(
     return { kind: 'started', payment: payment.id, payUrl }
   } catch (error) {
     if (error instanceof Fault) return { kind: 'busy' }
+    throw error
+  }
+}
+
+/** The payment to go on with: a new one, or the one that was begun before, unless the provider says that it is through. */
+async function openPayment(parts: PayParts, provider: PaymentProvider, order: OrderId): Promise<Payment | undefined> {
+  const id = parts.ids.next()
+  const payment = await parts.payments.start(id, order, provider.name)
+  if (payment === undefined || payment.id === id) return payment
+  // Its callback may be lost or still on its way: nobody is sent to a payment that is declined, or to pay twice.
+  return (await isThrough(parts, provider, payment)) ? parts.payments.start(id, order, provider.name) : payment
+}
+
+async function isThrough(parts: PayParts, provider: PaymentProvider, payment: Payment): Promise<boolean> {
+  try {
+    const reply = await withDeadline(parts.clock, ASK_MS_MAX, signal => provider.query(payment.ref, signal))
+    return (await takeReply(parts, payment, reply)) !== 'open'
+  } catch (error) {
+    // It does not say: then it is started once more, which is the same payment.
+    if (error instanceof Fault) return false
     throw error
   }
 }

@@ -6,7 +6,6 @@
  * answered; dying in between repeats the question.
  */
 
-import { unreachable } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
 import { withDeadline } from '../base/deadline.ts'
 import { Fault } from '../base/fault.ts'
@@ -15,8 +14,9 @@ import type { Log } from '../base/log.ts'
 import type { OrderId } from '../domain/ids.ts'
 import type { Payment } from '../domain/payment.ts'
 import type { Payments } from '../ledger/payments.ts'
-import type { PaymentProvider, ProviderReply } from '../payment/payment.ts'
-import { type CaptureParts, takeCapture } from './take-capture.ts'
+import type { PaymentProvider } from '../payment/payment.ts'
+import type { CaptureParts } from './take-capture.ts'
+import { takeReply } from './take-reply.ts'
 
 /** Asks the providers of an order's open payments, once and briefly. True: the order is paid. */
 export type AskProvider = (order: OrderId) => Promise<boolean>
@@ -62,37 +62,12 @@ async function askAbout(parts: SettleParts, payment: Payment, closing: boolean):
         await parts.payments.move(payment.id, 'started', 'void')
         return 'open'
       }
-      return takeAnswer(parts, payment, await provider.query(payment.ref, signal))
+      const state = await takeReply(parts, payment, await provider.query(payment.ref, signal))
+      return state === 'paid' ? 'paid' : 'open'
     })
   } catch (error) {
     tell(parts, payment, error)
     return 'open'
-  }
-}
-
-async function takeAnswer(parts: SettleParts, payment: Payment, answer: ProviderReply): Promise<'paid' | 'open'> {
-  switch (answer.state) {
-    case 'captured': {
-      const { amount, capturedAtMs: atMs } = answer
-      const outcome = await takeCapture(parts, payment.provider, { ref: payment.ref, amount, atMs })
-      // The provider itself says so, not just a callback: money that does not fit goes back, all of it.
-      if (
-        outcome === 'wrong_amount' &&
-        (await parts.payments.move(payment.id, 'started', 'refund_due', 'wrong_amount'))
-      ) {
-        parts.onRefundDue()
-      }
-      return outcome === 'paid' || outcome === 'same' ? 'paid' : 'open'
-    }
-    case 'void':
-    case 'refunded':
-      await parts.payments.move(payment.id, 'started', 'void')
-      return 'open'
-    case 'open':
-    case 'unknown':
-      return 'open'
-    default:
-      return unreachable(answer)
   }
 }
 
