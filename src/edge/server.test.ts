@@ -192,7 +192,6 @@ test('an address where nobody can listen is one clear line that names the settin
   const start = (host: string, port: number) => startServer({ ...parts, host, port })
   const startMetrics = (host: string, port: number) =>
     startMetricsServer({ host, port, log, scrape: { contentType: 'text/plain', render: async () => '' } })
-  // Not one of Bun's own: that would be taken over.
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   const taken = (other.address() as AddressInfo).port
@@ -200,6 +199,8 @@ test('an address where nobody can listen is one clear line that names the settin
     expect.objectContaining({ name: 'Fault', message: expect.stringMatching(new RegExp(`^${words}[^\\n]*$`)) })
   expect(() => start('127.0.0.1', taken)).toThrow(refused(`PORT: ${taken} is in use`))
   expect(() => startMetrics('127.0.0.1', taken)).toThrow(refused(`METRICS_PORT: ${taken} is in use`))
+  const { port: ours } = serve()
+  expect(() => start('127.0.0.1', ours)).toThrow(refused(`PORT: ${ours} is in use`))
   for (const host of ['nowhere.invalid', '127.0.0.1:80', 'a b'])
     expect(() => start(host, 0)).toThrow(refused(`HOST: ${host} is not the address`))
   expect(() => start('203.0.113.7', 0)).toThrow(refused('HOST: 203.0.113.7 is not the address'))

@@ -268,7 +268,8 @@ function listen<Data>(
   options: Parameters<typeof Bun.serve<Data>>[0],
 ): Bun.Server<Data> {
   try {
-    return Bun.serve<Data>({ ...options, hostname: host, port } as typeof options)
+    // Bun would share the port with another server of its own, and the kernel deal the connections to either.
+    return Bun.serve<Data>({ ...options, hostname: host, port, reusePort: false } as typeof options)
   } catch (error) {
     const { code, message } = error as { code?: unknown; message?: string }
     if (typeof code !== 'string') throw error
