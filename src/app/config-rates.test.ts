@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { describeConfig, readConfig } from './config.ts'
+import { readConfig } from './config.ts'
+import { describeConfig } from './describe-config.ts'
 
 const CLUSTER = {
   DATABASE_URL: 'postgres://x@localhost/x',
@@ -28,8 +29,10 @@ describe('limits over all edges', () => {
   test('are printed as they are', () => {
     const config = readConfig({ ...CLUSTER, RATE_PER_ADDRESS: '100/1s burst 20', RATE_PER_BUYER: '5/1s' })
     expect(describeConfig(config)).toMatchObject({
-      rates: 'perAddress 100/1000ms burst 20, perBuyer 5/1000ms, perItem off, total off',
-      rateScope: 'cluster',
+      RATE_PER_ADDRESS: '100/1s burst 20',
+      RATE_PER_BUYER: '5/1s',
+      RATE_PER_ITEM: 'off',
+      RATE_SCOPE: 'cluster',
     })
   })
 })

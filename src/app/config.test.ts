@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
-import { ConfigError, describeConfig, readConfig, readConfigForTools } from './config.ts'
+import { ConfigError, readConfig, readConfigForTools } from './config.ts'
+import { describeConfig } from './describe-config.ts'
+import { settings } from './settings.ts'
 
 const CLUSTER = {
   DATABASE_URL: 'postgres://db/stampede',
@@ -111,6 +113,24 @@ test('settings of a Redis that is not there are not passed over', () => {
     expect(refusal(wrong)).toBe(`${Object.keys(wrong)[0]} needs REDIS_URL: without it the gate is in the process`)
   // What it is anyway may be said.
   expect(refusal({ REDIS_DURABILITY: 'disk', REDIS_DURABILITY_UNVERIFIED: 'off' })).toBe('nothing stopped it')
+})
+
+test('what is in force is told under the names it is set by, and can be set again as it is told', () => {
+  const config = readConfig({ ...CLUSTER, RATE_PER_ITEM: '90/1500ms burst 3', RATE_TOTAL: '7/2m', DEMO: 'off' })
+  const told = describeConfig(config)
+  expect(Object.keys(settings.shape).filter(name => !(name in told))).toEqual([])
+  expect(told).toMatchObject({ RATE_PER_ADDRESS: '100/1s', RATE_PER_ITEM: '90/1500ms burst 3', RATE_TOTAL: '7/2m' })
+  expect(told).toMatchObject({ PORT: 8080, DEMO: 'off', ROLES: 'edge,worker,keeper', ADMIN_TOKEN: '[hidden]' })
+  const { missing: _, ...settable } = told
+  const again = Object.entries(settable).filter(([, value]) => value !== null && !String(value).includes('[hidden]'))
+  const secrets = Object.fromEntries(
+    Object.entries(CLUSTER).filter(([name]) => String(told[name]).includes('[hidden]')),
+  )
+  expect(
+    describeConfig(
+      readConfig({ ...Object.fromEntries(again.map(([name, value]) => [name, String(value)])), ...secrets }),
+    ),
+  ).toEqual(told)
 })
 
 test('what only whoever serves needs stops nobody else, and is told', () => {

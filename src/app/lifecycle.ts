@@ -9,7 +9,8 @@ import { systemClock } from '../base/clock.ts'
 import { createPinoLog } from '../telemetry/pino-log.ts'
 import { type Composed, compose } from './compose.ts'
 import { openLedger } from './compose-ledger.ts'
-import { type Config, describeConfig } from './config.ts'
+import type { Config } from './config.ts'
+import { describeConfig } from './describe-config.ts'
 
 /** Of DRAIN_SECONDS, kept for giving back where requests take all they can get. The rest is longer than any order waits, by default. */
 const GIVE_BACK_SHARE = 1 / 4

@@ -1,7 +1,11 @@
 /** `stampede config`: what is in force, secrets hidden. */
 
 import type { Command } from 'commander'
-import { describeConfig, readConfigForTools } from '../app/config.ts'
+import { readConfigForTools } from '../app/config.ts'
+import { describeConfig } from '../app/describe-config.ts'
+
+/** Of the longest name. */
+const WIDTH = 27
 
 export function addConfig(program: Command): void {
   program
@@ -13,6 +17,6 @@ export function addConfig(program: Command): void {
       if (options.json) process.stdout.write(`${JSON.stringify(described)}\n`)
       else
         for (const [name, value] of Object.entries(described))
-          process.stdout.write(`${name.padEnd(18)} ${String(value)}\n`)
+          process.stdout.write(`${name.padEnd(WIDTH)} ${String(value ?? '-')}\n`)
     })
 }
