@@ -2,7 +2,7 @@
  * `npm run bench`: every figure a ratio against a reference in the same run. No arguments needed; under five minutes. With `--all` also
  * memory, growth and the gate in Redis, some minutes more.
  *
- *     npm run bench -- [NAME] [--all] [--out FOLDER] [--rounds N] [--seconds S] [--connections N]
+ *     npm run bench -- [NAME] [--all] [--json] [--out FOLDER] [--rounds N] [--seconds S] [--connections N]
  *     npm run bench -- redis
  *     npm run bench -- compare A.json B.json
  *
@@ -58,10 +58,12 @@ interface Wishes {
   readonly rounds: number
   readonly seconds: number
   readonly connections: number
+  readonly json?: boolean
 }
 
 async function bench(wishes: Wishes): Promise<number> {
-  const say = (line: string) => console.log(line)
+  // For machines, standard output has the report and nothing else.
+  const say = wishes.json ? (line: string) => console.error(line) : (line: string) => console.log(line)
   const { rounds, seconds, connections, only = '' } = wishes
   const named = only !== '' || wishes.all
   const chosen = CASES.filter(one => one.name.includes(only) && (named || one.onlyWhenNamed !== true))
@@ -114,6 +116,7 @@ async function bench(wishes: Wishes): Promise<number> {
   const path = await writeReport(report, wishes.out)
   if (surveys.length > 0) say(await drawGrowth(surveys, path.replace(/\.json$/, '.html')))
   say(`${path} (${Math.round((systemClock.elapsed() - beganAt) / 1000)} s)`)
+  if (wishes.json) console.log(JSON.stringify(report))
   return failed.length > 0 ? 1 : 0
 }
 
@@ -123,12 +126,13 @@ function count(text: string): number {
   return value
 }
 
-const program = new Command('bench')
+const program = new Command('stampede bench')
   .description('measure Stampede beside references, in the same run')
   .option('--all', 'memory, growth and the gate in Redis too', false)
   .option('--out <folder>', 'where the dated JSON goes', join(tmpdir(), 'stampede-bench'))
   .argument('[name]', 'only cases whose name holds this')
   .option('--only <name>', 'the same')
+  .option('--json', 'the report on standard output, for machines')
   .option('--rounds <n>', 'rounds per case', count, 5)
   .option('--seconds <s>', 'length of a round', count, 1)
   .option('--connections <n>', 'connections of the load where the case does not say', count, 64)

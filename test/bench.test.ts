@@ -59,6 +59,12 @@ test('every case and survey of the bench runs for a blink: a table, a report, no
   expect(same.stdout.match(/ [0-9.]+$/gm)?.every(ratio => ratio.trim() === '1.000')).toBe(true)
 }, 180_000)
 
+test('for machines, standard output is the report and nothing else', () => {
+  const run = bench('sold-out', '--json', '--rounds', '1', '--seconds', '0.1', '--out', folder())
+  expect(run.status, run.stderr).toBe(0)
+  expect(JSON.parse(run.stdout).cases.map((one: { name: string }) => one.name)).toContain('sold-out')
+}, 60_000)
+
 test('the bench refuses what it does not know in one line', () => {
   for (const name of [['--only', 'no such case'], ['no such case']]) {
     const unknown = bench(...name)

@@ -30,7 +30,7 @@ export function addSaleOrders(sale: Command): void {
       .command('orders')
       .description('the orders of a sale')
       .argument('<sale>', 'its id')
-      .option('--state <state>', 'pending, paid or closed')
+      .option('--state <state>', 'reserved (as far as the server that is asked has told it), pending, paid or closed')
       .option('--buyer <buyer>', 'of one buyer')
       .option('--limit <count>', 'at most so many at a time', wholeNumber('--limit'))
       .option('--after <cursor>', 'go on where the last answer ended')

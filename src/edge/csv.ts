@@ -1,7 +1,7 @@
 /** A sale's orders as CSV, streamed page by page: a million rows cost the memory of one page. */
 
 import type { OrderId } from '../domain/ids.ts'
-import type { Order } from '../domain/order.ts'
+import type { Order, Reservation } from '../domain/order.ts'
 import { UNRENDERED } from './security-headers.ts'
 import { wireOrder } from './wire.ts'
 
@@ -23,7 +23,10 @@ const COLUMNS = [
   'closedAt',
 ]
 
-export function csvOfOrders(page: (after: OrderId | undefined) => Promise<readonly Order[]>, sale: string): Response {
+export function csvOfOrders(
+  page: (after: OrderId | undefined) => Promise<readonly (Order | Reservation)[]>,
+  sale: string,
+): Response {
   const encoder = new TextEncoder()
   let after: OrderId | undefined
   let begun = false
@@ -47,7 +50,7 @@ export function csvOfOrders(page: (after: OrderId | undefined) => Promise<readon
   })
 }
 
-function lineOf(order: Order): string {
+function lineOf(order: Order | Reservation): string {
   const { amount, ...wire } = wireOrder(order)
   const values: Record<string, unknown> = { ...wire, amount: amount.amount, currency: amount.currency }
   return COLUMNS.map(column => field(values[column])).join(',')
@@ -58,4 +61,17 @@ function field(value: unknown): string {
   if (value === undefined) return ''
   const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value)
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** Whether CSV is asked for, and not less than JSON. */
+export function prefersCsv(accept: string): boolean {
+  const weights = new Map(accept.split(',').map(weigh))
+  const csv = weights.get('text/csv') ?? 0
+  return csv > 0 && csv >= (weights.get('application/json') ?? 0)
+}
+
+function weigh(range: string): [type: string, weight: number] {
+  const [type = '', ...parameters] = range.split(';').map(part => part.trim().toLowerCase())
+  const quality = parameters.find(parameter => parameter.startsWith('q='))
+  return [type, quality === undefined ? 1 : Number(quality.slice(2)) || 0]
 }

@@ -111,7 +111,8 @@ export function readQuery<T extends z.ZodObject>(exchange: Exchange, schema: T):
   for (const name of Object.keys(schema.shape)) {
     const values = exchange.url.searchParams.getAll(name)
     if (values.length > 1) throw new ProblemError('body_invalid', `"${name}" is given twice.`, { field: name })
-    if (values[0] !== undefined) given[name] = values[0]
+    // An empty value is an unset one.
+    if (values[0]) given[name] = values[0]
   }
   const parsed = schema.safeParse(given)
   if (parsed.success) return parsed.data

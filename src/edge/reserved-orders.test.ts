@@ -118,7 +118,7 @@ async function openShop(units = 10) {
         return read(await order(new Request('http://here/', { method: 'POST', headers }), sale, item))
       },
       async call(method: string, path: string, buyer: string): Promise<Answer> {
-        const match = find(method, path)
+        const match = find(method, path.split('?')[0] ?? '')
         if (match.kind !== 'found') throw new Error(`${method} ${path}: ${match.kind}`)
         const url = new URL(`http://here${path}`)
         const request = new Request(url, { method, headers: { 'x-buyer': buyer } })
@@ -181,6 +181,27 @@ describe('an order that is reserved and not placed yet', () => {
     gateAway.now = undefined
     await cluster.work(item, epoch)
     expect((await there.call('POST', `/api/orders/${id}/cancel`, 'rita')).body).toMatchObject({ id, state: 'closed' })
+  })
+
+  test('is listed for operators by the edge that knows it, in pages, for as long as it is no row', async () => {
+    const { cluster, sale, item, epoch, openEdge } = await openShop()
+    const here = await openEdge(0)
+    const there = await openEdge(0)
+    const ids: string[] = []
+    for (const buyer of ['lea', 'leo', 'lou']) ids.push(String((await here.order(buyer)).body.id))
+    const list = async (edge: typeof here, query: string) => {
+      const { body } = await edge.call('GET', `/api/admin/sales/${sale}/orders?${query}`, '')
+      return { ids: (body.orders as { id: string }[]).map(order => order.id), next: body.next }
+    }
+    expect(await list(here, 'state=reserved')).toEqual({ ids, next: null })
+    expect(await list(here, 'state=reserved&limit=2')).toEqual({ ids: ids.slice(0, 2), next: ids[1] })
+    expect(await list(here, `state=reserved&after=${ids[1]}`)).toEqual({ ids: ids.slice(2), next: null })
+    expect(await list(here, 'state=reserved&buyer=leo')).toEqual({ ids: ids.slice(1, 2), next: null })
+    expect(await list(there, 'state=reserved')).toEqual({ ids: [], next: null })
+    // As API.md writes it, with nothing filled in.
+    expect(await list(here, 'state=&buyer=&after=&limit=')).toEqual({ ids: [], next: null })
+    await cluster.work(item, epoch)
+    expect(await list(here, 'state=&buyer=&after=&limit=')).toEqual({ ids, next: null })
   })
 
   test('is shown to operators by the edge that knows it, and can neither be cancelled nor refunded for a moment', async () => {

@@ -136,7 +136,10 @@ export function pageQuery(byDefault: number, max: number) {
 }
 
 export const ordersQuery = pageQuery(100, 1000).extend({
-  state: z.enum(['pending', 'paid', 'closed']).optional(),
+  state: z
+    .enum(['reserved', 'pending', 'paid', 'closed'])
+    .optional()
+    .meta({ description: '`reserved`: told to buyers by the edge that is asked, and not placed yet.' }),
   buyer: z.string().refine(isBuyerId, 'is not a buyer id').optional(),
 })
 

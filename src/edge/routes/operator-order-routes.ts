@@ -2,7 +2,9 @@
 
 import type { z } from 'zod'
 import { toRfc3339 } from '../../base/clock.ts'
+import type { OrderId } from '../../domain/ids.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
+import type { Sale } from '../../domain/sale.ts'
 import type { Acknowledged } from '../../flows/acknowledged.ts'
 import { type CloseParts, cancelOrder } from '../../flows/close-orders.ts'
 import { type RefundParts, refundOrder } from '../../flows/refund-order.ts'
@@ -12,7 +14,7 @@ import type { Payments } from '../../ledger/payments.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import type { logLineAnswer, wholeOrderAnswer } from '../answers.ts'
 import { ANY_ORDER, ANY_ORDER_CANCELLED, LOG_READ, ORDER_REFUNDED, SALE_ORDERS } from '../calls/operator-calls.ts'
-import { csvOfOrders } from '../csv.ts'
+import { csvOfOrders, prefersCsv } from '../csv.ts'
 import { type Exchange, idParam, json, type Route, readBody, readQuery, route } from '../exchange.ts'
 import type { Identity } from '../identity.ts'
 import { pageOf, toRead } from '../paging.ts'
@@ -28,10 +30,13 @@ interface OperatorOrderParts {
   readonly close: CloseParts
   readonly refund: RefundParts
   /** In a cluster: what this edge has told buyers and not seen in the ledger. Undefined behind a gate in the process. */
-  readonly reserved?: { readonly acknowledged: Pick<Acknowledged, 'find'> } | undefined
+  readonly reserved?: { readonly acknowledged: Pick<Acknowledged, 'find' | 'olderThan'> } | undefined
 }
 
 const PAGE_MAX = 1000
+const EVERY_EPOCH = Number.MAX_SAFE_INTEGER
+
+const isAfter = (one: OrderId, other: OrderId) => BigInt(one) > BigInt(other)
 
 export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[] {
   return [
@@ -47,22 +52,26 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
     const sale = await parts.sales.find(idParam(exchange, 'sale'))
     if (sale === undefined) throw new ProblemError('not_found', 'There is no such sale.')
     const { state, buyer, after, limit } = readQuery(exchange, SALE_ORDERS.query)
-    const query: OrderQuery = {
-      sale: sale.id,
-      limit,
-      ...(state !== undefined && { state }),
-      ...(buyer !== undefined && { buyer }),
-      ...(after && { after }),
+    const query = { sale: sale.id, ...(buyer !== undefined && { buyer }), ...(after && { after }) }
+    const read = async (limit: number, after = query.after): Promise<readonly (Order | Reservation)[]> => {
+      const page = { ...query, limit, ...(after !== undefined && { after }) }
+      if (state === 'reserved') return reservedOf(sale, page)
+      return parts.orders.list({ ...page, ...(state !== undefined && { state }) })
     }
-    if (exchange.request.headers.get('accept')?.includes('text/csv')) {
-      return csvOfOrders(
-        after => parts.orders.list({ ...query, limit: PAGE_MAX, ...(after !== undefined && { after }) }),
-        sale.id,
-      )
-    }
-    const found = await parts.orders.list({ ...query, limit: toRead(query.limit) })
-    const { shown, next } = pageOf(found, query.limit)
+    if (prefersCsv(exchange.request.headers.get('accept') ?? ''))
+      return csvOfOrders(after => read(PAGE_MAX, after), sale.id)
+    const { shown, next } = pageOf(await read(toRead(limit)), limit)
     return json({ orders: shown.map(wireOrder), next })
+  }
+
+  /** Of what is only reserved this edge knows what it has acknowledged itself; in the order in which the ledger lists. */
+  function reservedOf(sale: Sale, { buyer, after, limit }: OrderQuery): readonly Reservation[] {
+    return sale.items
+      .flatMap(item => parts.reserved?.acknowledged.olderThan(item.id, EVERY_EPOCH) ?? [])
+      .flatMap(({ reservations }) => reservations)
+      .filter(one => (buyer === undefined || one.buyer === buyer) && (after === undefined || isAfter(one.id, after)))
+      .sort((one, other) => (isAfter(one.id, other.id) ? 1 : -1))
+      .slice(0, limit)
   }
 
   async function show(exchange: Exchange): Promise<Response> {
