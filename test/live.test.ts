@@ -71,6 +71,7 @@ function openShop({ socketsMax }: { socketsMax?: number } = {}) {
     closesAtMs: opensAtMs + 3_600_000,
     warmBeforeMs: 0,
     state: 'ready',
+    wordNo: 1,
     rule: 'first_come',
     items: [item],
   }

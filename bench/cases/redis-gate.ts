@@ -119,7 +119,7 @@ function createGateOnSale({ connection }: Redis) {
       await connection.command(['FLUSHALL'])
       const { nowMs } = await gate.look([])
       const window = { state: 'open', opensAtMs: nowMs - HOUR_MS, closesAtMs: nowMs + HOUR_MS } as const
-      const terms = { left: UNITS, held: 0, buyers: 0, attemptsMax: 1, changeNo: 0, ...window }
+      const terms = { left: UNITS, held: 0, buyers: 0, attemptsMax: 1, changeNo: 0, wordNo: 0, ...window }
       const { status } = await gate.activate(item, EPOCH, terms)
       if (status !== 'done') throw new Error(`the gate could not be opened: ${status}`)
       // Bytes written beforehand can't hand the text in when it is missing.

@@ -60,7 +60,7 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
       shards.learn(item, { shards: places, epoch: EPOCH, gateShards: places })
       const { nowMs } = await gate.look([item])
       const window = { state: 'open', opensAtMs: nowMs - HOUR_MS, closesAtMs: nowMs + HOUR_MS } as const
-      const terms = { left: UNITS, held: 0, buyers: 0, attemptsMax: 1, changeNo: 0, ...window }
+      const terms = { left: UNITS, held: 0, buyers: 0, attemptsMax: 1, changeNo: 0, wordNo: 0, ...window }
       const { status } = await gate.activate(item, EPOCH, terms)
       if (status !== 'done') throw new Error(`the gate could not be opened: ${status}`)
       return item

@@ -7,6 +7,7 @@ import { createKeyedHash } from '../admission/rate/keyed-hash.ts'
 import { nextTurn } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import { faultPointMs } from '../base/fault-points.ts'
+import type { Loop } from '../base/loop.ts'
 import type { Meters } from '../base/meters.ts'
 import type { ItemId } from '../domain/ids.ts'
 import { createAcknowledged, LOOK_FOR_IT_AFTER_MS } from '../flows/acknowledged.ts'
@@ -18,6 +19,7 @@ import { farView } from '../flows/gate-view.ts'
 import { type HandOverParts, handOverAll, lookForAcknowledged } from '../flows/hand-over.ts'
 import { type KeepGatesParts, keepGates } from '../flows/keep-gates.ts'
 import { learningSales } from '../flows/learn-shards.ts'
+import { leftBehind } from '../flows/left-behind.ts'
 import type { News } from '../flows/news.ts'
 import { passOnFar } from '../flows/pass-on.ts'
 import { createTurns, placeDirectly } from '../flows/place-directly.ts'
@@ -34,6 +36,7 @@ import { createRedisOutbox } from '../gate/redis/redis-outbox.ts'
 import { createShardedGate } from '../gate/sharded/sharded-gate.ts'
 import { createShardedOutbox } from '../gate/sharded/sharded-outbox.ts'
 import { createShards } from '../gate/shards.ts'
+import type { Waiting } from '../telemetry/watched.ts'
 import { connectTo, watchDurability } from './compose-redis.ts'
 import type { Config } from './config.ts'
 import { BATCH_MAX, type GateSide, LINE_MAX, type Selling, type SellingParts } from './selling.ts'
@@ -49,8 +52,7 @@ const FOLLOW_EVERY_MS = 250
 /** A "sold out" rests on a look that is no older: units that come back are on sale within two seconds, on every edge. */
 const LOOK_FRESH_MS = 1_500
 const LOOK_FOR_EVERY_MS = 1_000
-const UNSETTLED_EVERY_MS = 10_000
-const UNSETTLED_MAX = 1_000
+const LEFT_BEHIND_EVERY_MS = 10_000
 const LEDGER_SILENT_MS_MAX = 5_000
 /** E10. */
 const GATE_DOWN_MS = 3_000
@@ -71,6 +73,8 @@ export function openFar(
   const acknowledged = createAcknowledged(ACKNOWLEDGED_MAX)
   const placements = createPlacements(clock, config.placedWaitMs)
   let channel: Channel | undefined
+  /** What is on sale, looked at again; from the start on. */
+  let follow: Loop | undefined
   return {
     gate,
     near: far,
@@ -78,17 +82,19 @@ export function openFar(
     view: farView(gate, outbox),
     share(news: News, meters: Meters): News {
       channel = createRedisChannel({ connection, log, meters })
-      return shareNews({ news, channel, far, catalog, acknowledged, placements, log, defer: nextTurn })
+      const onSale = () => follow?.kick()
+      return shareNews({ news, channel, far, catalog, acknowledged, placements, log, onSale, defer: nextTurn })
     },
     /** What is reserved and not placed yet, over all of these. */
-    async waiting(items: readonly ItemId[]) {
-      const waiting = { entries: 0, pieces: 0, oldestMs: 0 }
-      for (const { entries, pieces, oldestMs } of await outbox.depth(items)) {
-        waiting.entries += entries
-        waiting.pieces += pieces
-        if (oldestMs !== undefined) waiting.oldestMs = Math.max(waiting.oldestMs, far.nowMs() - oldestMs)
+    async waiting(items: readonly ItemId[]): Promise<Waiting> {
+      const { items: depths, away } = await outbox.look(items)
+      const seen = { entries: 0, pieces: 0, oldestMs: 0 }
+      for (const { entries, pieces, oldestMs } of depths) {
+        seen.entries += entries
+        seen.pieces += pieces
+        if (oldestMs !== undefined) seen.oldestMs = Math.max(seen.oldestMs, far.nowMs() - oldestMs)
       }
-      return waiting
+      return { seen: depths.length > 0 || away.length === 0 ? seen : undefined, itemsAway: away.length }
     },
     connection,
     shards,
@@ -99,6 +105,11 @@ export function openFar(
     acknowledged,
     placements,
     channel: () => channel!,
+    followBy: (loop: Loop) => {
+      follow = loop
+    },
+    /** What others have changed is known here. A fault: then it is within the next rounds. */
+    followed: () => follow?.round().catch(passFault),
   } satisfies GateSide & Record<string, unknown>
 }
 
@@ -113,7 +124,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
   const isWorker = config.roles.includes('worker')
   const isKeeper = config.roles.includes('keeper')
   let placer: OrderPlacer | undefined
-  let unsettled: readonly ItemId[] = []
+  let behind: readonly ItemId[] = []
   const placesOf = (item: ItemId) => shards.all(item) ?? []
   const broken = Promise.withResolvers<never>()
   broken.promise.catch(() => {})
@@ -178,6 +189,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
     drainMsMax: DRAIN_MS_MAX,
   }
   const keeper = keepGates(keep)
+  const tellGate = passOnFar({ sales, gate, clock })
 
   /** The right to keep, for as long as this process lives: lost, it is asked for again. */
   async function keepAsking(onDemo: (acquired: boolean) => Promise<void>): Promise<void> {
@@ -186,9 +198,13 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
   }
 
   return {
-    passOn: passOnFar({ sales, gate, clock }),
+    async passOn(sale, warm) {
+      const passed = await tellGate(sale, warm)
+      await side.followed()
+      return passed
+    },
     take: { attempts, reserved: { placements, acknowledged, news, fenceMs } },
-    reserved: { gate, near: far, shelf, acknowledged, clock, fenceMs },
+    reserved: { gate, near: far, shelf, acknowledged, clock, fenceMs, outbox, nodes, sales },
     reconcile: {
       underWay: () => false,
       async rebuild(item) {
@@ -204,6 +220,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
     async start(work, words, stopping) {
       await watchDurability(redis, connection, log, signal, broken.reject)
       const follow = rounds.also('follow', FOLLOW_EVERY_MS, () => following.round())
+      side.followBy(follow)
       await Promise.race([follow.round(), aborted(stopping)])
       if (stopping.aborted) return false
       if (isWorker) {
@@ -219,12 +236,12 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
           meters,
           alarm,
           worker: node.holder,
-          items: () => [...shelf.keys(), ...unsettled].flatMap(placesOf),
+          items: () => [...shelf.keys(), ...behind].flatMap(placesOf),
         })
         rounds.startPlacing(placer)
         // Whoever was away for longer than sales are followed may still have reservations of theirs.
-        rounds.also('unsettled', UNSETTLED_EVERY_MS, async () => {
-          unsettled = (await sales.unsettledItems(UNSETTLED_MAX)).map(({ id }) => id)
+        rounds.also('left-behind', LEFT_BEHIND_EVERY_MS, async () => {
+          behind = await leftBehind({ sales, outbox })
         })
       }
       if (isEdge) {
@@ -285,6 +302,10 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
       await connection.close()
     },
   }
+}
+
+function passFault(error: unknown): void {
+  if (!(error instanceof Fault)) throw error
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -213,6 +213,7 @@ async function wire(
     close,
     reconcile,
     onReconciled: http.onReconciled,
+    alarm: watching.alarm,
     others: http.others,
   }
   return {

@@ -13,13 +13,13 @@ import type { Log } from '../base/log.ts'
 import { type Loop, startLoop } from '../base/loop.ts'
 import type { Sale } from '../domain/sale.ts'
 import { type ChangeStockParts, settleChanges } from '../flows/change-stock.ts'
-import { type CloseParts, closeDue } from '../flows/close-orders.ts'
+import { type CloseParts, createOrderCloser } from '../flows/close-orders.ts'
 import type { GateKeeper } from '../flows/keep-gates.ts'
 import { type MoveUnitsParts, moveUnits } from '../flows/move-units.ts'
 import type { OrderPlacer } from '../flows/place-orders.ts'
 import { type ReconcileParts, reconcileSale } from '../flows/reconcile.ts'
 import { type ReleaseParts, releaseUnits } from '../flows/release-units.ts'
-import { settleOverSales } from '../flows/settle-over-sales.ts'
+import { createSaleSettler, type SettleOverSalesParts } from '../flows/settle-over-sales.ts'
 import { type SettleParts, settlePayments } from '../flows/settle-payments.ts'
 import { keepOnSale, type WarmParts } from '../flows/warm-sale.ts'
 import type { Report } from '../ledger/reconciling.ts'
@@ -34,6 +34,7 @@ export interface KeeperWork {
   readonly close: CloseParts
   readonly reconcile: ReconcileParts
   readonly onReconciled: (sale: Sale, report: Report) => void
+  readonly alarm: SettleOverSalesParts['alarm']
   /** Rounds that others bring along: their name, how often, and what they do. */
   readonly others: readonly (readonly [name: string, everyMs: number, run: () => Promise<void>])[]
 }
@@ -92,10 +93,16 @@ export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; s
       PAYMENTS_EVERY_MS,
       whileSelling(() => settlePayments(work.settle)),
     )
+    const closer = createOrderCloser(work.close)
+    const asking = loop('ask-due', CLOSE_EVERY_MS, () => closer.ask(() => maySell() && !signal.aborted))
     loop(
       'close',
       CLOSE_EVERY_MS,
-      whileSelling(() => closeDue(work.close)),
+      whileSelling(async () => {
+        const { noted, more } = await closer.sweep()
+        if (noted > 0) asking.kick()
+        return more
+      }),
     )
     loop('reconcile', RECONCILE_EVERY_MS, async () => {
       if (!maySell()) return
@@ -112,10 +119,17 @@ export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; s
       }
       if (away !== undefined) throw away
     })
+    const settler = createSaleSettler({
+      sales,
+      reconciling: reconcile.reconciling,
+      reconcile: sale => reconcileSale(reconcile, sale),
+      allPlaced,
+      alarm: work.alarm,
+      clock,
+      log,
+    })
     loop('settle-over', SETTLE_EVERY_MS, async () => {
-      if (!maySell()) return
-      const { reconciling } = reconcile
-      await settleOverSales({ sales, reconciling, reconcile: sale => reconcileSale(reconcile, sale), allPlaced, log })
+      if (maySell()) await settler.round()
     })
   }
 

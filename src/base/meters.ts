@@ -40,6 +40,7 @@ export const COUNTED = {
     'dead_letter',
     'gate_clock_skew',
     'door_shut',
+    'sale_not_settled',
   ],
   hand_overs: ['order'],
   gate_stale: ['reply'],

@@ -19,6 +19,8 @@ export interface Sale {
   readonly closesAtMs: number
   readonly warmBeforeMs: number
   readonly state: StoredSaleState
+  /** Goes up with every change of state or window: of two words for the gate the higher is the later. */
+  readonly wordNo: number
   readonly rule: SaleRule
   readonly items: readonly Item[]
 }
@@ -27,7 +29,8 @@ export interface Sale {
 export function saleState(sale: Sale, nowMs: number, left: number | undefined): SaleState {
   if (sale.state === 'draft') return 'draft'
   if (sale.state === 'over' || nowMs >= sale.closesAtMs) return 'over'
-  if (nowMs < sale.opensAtMs) return 'scheduled'
+  // Also before the opening: nobody should wait for a moment at which nothing happens.
   if (sale.state === 'paused') return 'paused'
+  if (nowMs < sale.opensAtMs) return 'scheduled'
   return left === 0 ? 'sold_out' : 'open'
 }

@@ -33,7 +33,7 @@ async function openShop(near: 'refuses' | 'asks') {
   const opensAtMs = clock.now() - HOUR_MS
   const closesAtMs = clock.now() + HOUR_MS
   const window = { state: 'open', opensAtMs, closesAtMs } as const
-  await gate.activate(ITEM, 1, { left: 3, held: 0, buyers: 0, attemptsMax: 2, changeNo: 0, ...window })
+  await gate.activate(ITEM, 1, { left: 3, held: 0, buyers: 0, attemptsMax: 2, changeNo: 0, wordNo: 0, ...window })
   const gone = (buyer: string, order: string): Ask => ({ buyer, order, attempt: 1, quantity: 1, askedAtMs: 0 })
   await gate.reserve(ITEM, 1, [gone('live', '1'), gone('closed', '2')])
   await gate.release(ITEM, 1, [{ order: '2', buyer: 'closed', attempt: 1, outcome: 'closed' }])
@@ -129,7 +129,7 @@ async function openShop(near: 'refuses' | 'asks') {
     limits: createRateLimits({ ...none, clock, random: systemRandom }),
     addressOf: () => 'here',
   })
-  const set = (state: 'open' | 'paused' | 'over') => gate.set(ITEM, 1, state, opensAtMs, closesAtMs)
+  const set = (state: 'open' | 'paused' | 'over') => gate.set(ITEM, 1, { wordNo: 1, state, opensAtMs, closesAtMs })
   const ask = (buyer: string, attempt: number, quantity: number) => {
     const claims = { sale: SALE, item: ITEM, buyer, attempt, notBeforeMs: 0, expiresAtMs: closesAtMs }
     const body = quantity === 1 ? {} : { body: JSON.stringify({ quantity }) }

@@ -91,7 +91,11 @@ export async function auditItems(
 async function show({ view }: AuditParts, sale: Sale): Promise<(item: ItemId) => Shown> {
   const items = sale.items.map(({ id }) => id)
   const [looks, onTheWay] = await Promise.all([view.look(items), view.onTheWay(items)])
-  return item => ({ look: looks.get(item), onTheWay: onTheWay.get(item) ?? 0 })
+  return item => {
+    const pieces = onTheWay.get(item)
+    // What the gate has is only worth comparing together with what is on its way from it.
+    return pieces === undefined ? { look: undefined, onTheWay: 0 } : { look: looks.get(item), onTheWay: pieces }
+  }
 }
 
 function compare(sale: Sale, audit: ItemAudit, before: Shown, after: Shown): AuditLine {

@@ -4,7 +4,7 @@ import { until } from '../../test/harness/until.ts'
 import { systemClock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import type { OrderId } from '../domain/ids.ts'
-import { type CloseParts, closeDue } from './close-orders.ts'
+import { type CloseParts, createOrderCloser } from './close-orders.ts'
 
 const DUE = 100
 
@@ -15,11 +15,11 @@ beforeAll(async () => {
 afterAll(() => ledger.stop())
 
 /** Orders whose time is up, each with a payment that was started; `silent` ones' providers answer when they are told to. */
-async function dueOrders(silentOnes: number) {
+async function dueOrders(silentOnes: number, { started } = { started: true }) {
   const on = await ledger.onSale({ units: DUE })
   const asks = Array.from({ length: DUE }, (_, i) => ledger.ask(`buyer-${i}`))
   await ledger.orders.place(on.item, on.epoch, false, asks)
-  for (const { order } of asks) {
+  for (const { order } of started ? asks : []) {
     await ledger.sql(
       `INSERT INTO payments (id, order_id, item, provider, ref, amount_minor, currency, state)
        VALUES ($1, $2, $3, 'sandbox', $4, 100, 'CNY', 'started')`,
@@ -27,8 +27,10 @@ async function dueOrders(silentOnes: number) {
     )
   }
   await ledger.sql(`UPDATE orders SET pay_by = now() - interval '1 minute' WHERE item = $1`, [on.item])
-  const silent = new Set(asks.filter((_, i) => i % Math.floor(DUE / silentOnes) === 0).map(ask => ask.order))
-  const answer = Promise.withResolvers<void>()
+  const orders = asks.map(ask => ask.order)
+  const silent = new Set(orders.filter((_, i) => i % Math.floor(DUE / silentOnes) === 0))
+  /** True: the money is there. */
+  const answer = Promise.withResolvers<boolean>()
   const asked: OrderId[] = []
   const parts: CloseParts = {
     closings: ledger.closings,
@@ -36,28 +38,83 @@ async function dueOrders(silentOnes: number) {
     clock: systemClock,
     async askProvider(order) {
       asked.push(order)
-      if (silent.has(order)) await answer.promise
-      return false
+      return silent.has(order) && (await answer.promise)
     },
     onClosed: () => {},
     releaseAtOnce: async () => {},
   }
   const open = async () => (await ledger.pieces(on.sale)).pending
-  return { parts, open, asked, silent, answer }
+  return { parts, open, asked, orders, silent, answer }
 }
+
+const always = () => true
 
 test('a provider that is silent about some orders holds up nobody else', async () => {
   const { parts, open, asked, silent, answer } = await dueOrders(10)
-  const swept = closeDue(parts)
+  const closer = createOrderCloser(parts)
+  expect(await closer.sweep()).toEqual({ noted: DUE, more: false })
+  const swept = closer.ask(always)
   await until('all others are closed', async () => (await open()) === silent.size)
-  answer.resolve()
-  expect(await swept).toBe(false)
+  answer.resolve(false)
+  await swept
   expect(await open()).toBe(0)
   expect(asked).toHaveLength(DUE)
 })
 
+test('not even if it is silent about more orders than have room; nobody is closed before the own answer, and who has paid is not', async () => {
+  const { parts, open, asked, silent, answer } = await dueOrders(50)
+  const closer = createOrderCloser(parts)
+  await closer.sweep()
+  const swept = closer.ask(always)
+  await until('all others are closed', async () => (await open()) === silent.size)
+  expect(asked).toHaveLength(DUE)
+  // In hand already: nobody is asked about twice.
+  expect(await closer.sweep()).toEqual({ noted: 0, more: false })
+  answer.resolve(true)
+  await swept
+  expect(await open()).toBe(silent.size)
+  expect(asked).toHaveLength(DUE)
+  // Whose money is not in the ledger after all is due as before.
+  expect(await closer.sweep()).toEqual({ noted: silent.size, more: false })
+  silent.clear()
+  await closer.ask(always)
+  expect(await open()).toBe(0)
+})
+
+test('orders that nobody has to be asked about are closed whatever stands before them, and later ones are asked about beside the silent', async () => {
+  const silent = await dueOrders(DUE)
+  const closer = createOrderCloser(silent.parts)
+  await closer.sweep()
+  const swept = closer.ask(always)
+  await until('all of them are asked about', () => silent.asked.length === DUE)
+  const unstarted = await dueOrders(1, { started: false })
+  expect(await closer.sweep()).toEqual({ noted: 0, more: false })
+  expect(await unstarted.open()).toBe(0)
+  const later = await dueOrders(1)
+  expect(await closer.sweep()).toEqual({ noted: DUE, more: false })
+  await until('the later ones are closed', async () => (await later.open()) === 0)
+  expect(await silent.open()).toBe(DUE)
+  silent.answer.resolve(false)
+  await swept
+  expect(await silent.open()).toBe(0)
+})
+
+test('who may not go on asks about nobody more, and lets go of those who wait', async () => {
+  const { parts, open, asked, silent, answer } = await dueOrders(DUE)
+  const closer = createOrderCloser(parts)
+  await closer.sweep()
+  const swept = closer.ask(() => asked.length < 10)
+  answer.resolve(false)
+  await swept
+  expect(asked).toHaveLength(10)
+  expect(await open()).toBe(silent.size - 10)
+  expect(await closer.sweep()).toEqual({ noted: silent.size - 10, more: false })
+  await closer.ask(always)
+  expect(await open()).toBe(0)
+})
+
 test('a ledger that goes away in mid-sweep ends it, once nobody is asking any more, and the next sweep closes the rest', async () => {
-  const { parts, open, asked, silent, answer } = await dueOrders(10)
+  const { parts, open, answer } = await dueOrders(10)
   let closes = 0
   const away = new Fault('ledger_away', 'away', { retryable: true })
   const closings = {
@@ -69,19 +126,18 @@ test('a ledger that goes away in mid-sweep ends it, once nobody is asking any mo
     },
   }
   let ended = false
-  const swept = closeDue({ ...parts, closings }).then(
-    () => 'swept',
-    (error: unknown) => {
-      ended = true
-      return error
-    },
-  )
+  const closer = createOrderCloser({ ...parts, closings })
+  await closer.sweep()
+  const swept = closer.ask(always).catch((error: unknown) => {
+    ended = true
+    return error
+  })
   await until('the ledger is away', () => closes >= 2)
   expect(ended).toBe(false)
-  answer.resolve()
+  answer.resolve(false)
   expect(await swept).toBe(away)
-  expect(asked.length).toBeLessThan(DUE)
-  await closeDue(parts)
+  expect(await open()).toBeGreaterThan(0)
+  await closer.sweep()
+  await closer.ask(always)
   expect(await open()).toBe(0)
-  expect(silent.size).toBe(10)
 })

@@ -2,10 +2,18 @@
  * Orders that end unpaid: the deadline passed, or somebody cancelled. Payment and closing race through one compare-and-set in the
  * ledger; the loser is told. Where a payment was started, the provider is asked first: one try, one second. Money found there pays the
  * order; a provider out of reach does not keep the order open, and money that arrives later goes back.
+ *
+ * Nobody waits for a silent provider but the orders it is asked about. What is due is swept; whoever has to be asked about is noted and
+ * passed over by the sweeps after. A few are asked about at a time, and whoever gets no answer in a moment makes room for the next, while
+ * the asking goes on. No order is closed before its own asking has ended.
+ *
+ * States of a due order that has to be asked about: noted → asked about → paid, or closed together with others. A fault on the way lets
+ * go of it, and a later sweep finds it again. Bounded by what is noted, and by what is asked about at once.
  */
 
 import type { Clock } from '../base/clock.ts'
 import { faultPoint } from '../base/fault-points.ts'
+import { createPatience } from '../base/patience.ts'
 import type { OrderId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
 import type { Closings, DueOrder } from '../ledger/closings.ts'
@@ -23,23 +31,99 @@ export interface CloseParts {
   readonly releaseAtOnce: (orders: readonly OrderId[]) => Promise<void>
 }
 
-const DUE_MAX = 500
-/** How many orders at once ask their providers: a slow answer holds up its own order, and as many slow ones as this hold up the sweep. */
-const ASKED_AT_ONCE_MAX = 32
+interface OrderCloser {
+  /** Closes those whom nobody has to be asked about, and notes the others. */
+  sweep(): Promise<{ readonly noted: number; readonly more: boolean }>
+  /** Asks about all that were noted, also meanwhile, until there are none or it may not go on. Who was noted is let go by a fault. */
+  ask(mayGoOn: () => boolean): Promise<void>
+}
 
-/** One sweep. True when more may be due. */
-export async function closeDue(parts: CloseParts): Promise<boolean> {
-  const due = await parts.closings.due(DUE_MAX)
-  // Where nobody has to be asked, nobody is waited for; the others are closed as soon as their own providers have answered.
-  await closeUnpaid(
-    parts,
-    due.filter(order => !order.paymentStarted),
-  )
-  await closeAsked(
-    parts,
-    due.filter(order => order.paymentStarted),
-  )
-  return due.length === DUE_MAX
+const DUE_MAX = 500
+/** Beyond that, orders whose providers are silent stand in the way of others that are due later. */
+const NOTED_MAX = 5_000
+/** So many wait for an answer at a time, and each for so long before the next is asked about beside it: a provider hears no more than that. */
+const LANES = 32
+const LANE_MS_MAX = 250
+/** With those whose lane has gone on. */
+const ASKED_AT_ONCE_MAX = 256
+
+export function createOrderCloser(parts: CloseParts): OrderCloser {
+  /** In hand: waiting, asked about, or being closed. */
+  const noted = new Set<OrderId>()
+  /** Not asked about yet, longest overdue first. */
+  let waiting: DueOrder[] = []
+  const patience = createPatience({ clock: parts.clock, ms: LANE_MS_MAX })
+
+  return {
+    async sweep() {
+      const due = await parts.closings.due(DUE_MAX, [...noted])
+      const started = due.filter(order => order.paymentStarted).slice(0, NOTED_MAX - noted.size)
+      for (const { id } of started) noted.add(id)
+      waiting.push(...started)
+      const unpaid = due.filter(order => !order.paymentStarted)
+      await closeUnpaid(parts, unpaid)
+      const done = started.length + unpaid.length
+      return { noted: started.length, more: due.length === DUE_MAX && done > 0 }
+    },
+
+    async ask(mayGoOn) {
+      let asked = 0
+      /** Resolves when the next of them is through. */
+      let through = Promise.withResolvers<void>()
+      let unpaid: DueOrder[] = []
+      let closing: Promise<void> | undefined
+      let failed: { readonly error: unknown } | undefined
+      const goOn = () => failed === undefined && mayGoOn()
+
+      /** Together with the others whose answers have come. */
+      async function closeAll(): Promise<void> {
+        try {
+          for (let some = unpaid; some.length > 0; some = unpaid) {
+            unpaid = []
+            await closeUnpaid(parts, some)
+          }
+        } finally {
+          closing = undefined
+        }
+      }
+
+      /** Never rejects: a ledger that is away ends the asking, once nobody is asked about any more. */
+      async function settle(order: DueOrder): Promise<void> {
+        asked += 1
+        try {
+          if (!(await parts.askProvider(order.id))) {
+            unpaid.push(order)
+            closing ??= closeAll()
+            await closing
+          }
+        } catch (error) {
+          failed ??= { error }
+        }
+        noted.delete(order.id)
+        asked -= 1
+        through.resolve()
+        through = Promise.withResolvers()
+      }
+
+      async function lane(): Promise<void> {
+        while (goOn()) {
+          const order = waiting.shift()
+          if (order === undefined) return
+          await patience(settle(order))
+          while (asked >= ASKED_AT_ONCE_MAX) await through.promise
+        }
+      }
+
+      do {
+        await Promise.all(Array.from({ length: Math.min(LANES, waiting.length) }, lane))
+        // Whoever is noted while the last ones are silent does not wait for them.
+        if (asked > 0) await patience(through.promise)
+      } while (asked > 0 || (waiting.length > 0 && goOn()))
+      for (const { id } of waiting) noted.delete(id)
+      waiting = []
+      if (failed !== undefined) throw failed.error
+    },
+  }
 }
 
 async function closeUnpaid(parts: CloseParts, unpaid: readonly DueOrder[]): Promise<void> {
@@ -53,42 +137,6 @@ async function closeUnpaid(parts: CloseParts, unpaid: readonly DueOrder[]): Prom
     await faultPoint('close.after')
     if (closed.length > 0) parts.onClosed(closed)
   }
-}
-
-/** Whoever's provider does not have the money is closed, together with the others whose answers have come; the others are paid by the asking itself. */
-async function closeAsked(parts: CloseParts, started: readonly DueOrder[]): Promise<void> {
-  const waiting = [...started]
-  let unpaid: DueOrder[] = []
-  let closing: Promise<void> | undefined
-
-  async function closeAll(): Promise<void> {
-    try {
-      for (let some = unpaid; some.length > 0; some = unpaid) {
-        unpaid = []
-        await closeUnpaid(parts, some)
-      }
-    } finally {
-      closing = undefined
-    }
-  }
-
-  async function lane(): Promise<void> {
-    for (let order = waiting.shift(); order !== undefined; order = waiting.shift()) {
-      if (await parts.askProvider(order.id)) continue
-      unpaid.push(order)
-      closing ??= closeAll()
-      await closing
-    }
-  }
-
-  // A ledger that is away ends the sweep; it is not left while somebody is still asking.
-  const lanes = Array.from({ length: Math.min(ASKED_AT_ONCE_MAX, started.length) }, () =>
-    lane().catch((error: unknown) => {
-      waiting.length = 0
-      throw error
-    }),
-  )
-  for (const ended of await Promise.allSettled(lanes)) if (ended.status === 'rejected') throw ended.reason
 }
 
 type CancelOutcome =

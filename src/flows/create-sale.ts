@@ -7,7 +7,7 @@ import type { Sale } from '../domain/sale.ts'
 import type { Sales } from '../ledger/sales.ts'
 
 type NewItem = Omit<Item, 'id' | 'sale' | 'available' | 'door' | 'epoch' | 'gateEpoch' | 'gateShards' | 'changeNo'>
-export type NewSale = Omit<Sale, 'id' | 'state' | 'items'> & { readonly items: readonly NewItem[] }
+export type NewSale = Omit<Sale, 'id' | 'state' | 'wordNo' | 'items'> & { readonly items: readonly NewItem[] }
 
 /** The same id again gives the sale that was made under it. */
 export async function createSale(
@@ -20,6 +20,7 @@ export async function createSale(
     ...wish,
     id,
     state: 'draft',
+    wordNo: 0,
     items: wish.items.map(item => ({
       ...item,
       id: parts.ids.next(),

@@ -13,10 +13,13 @@ import type { Outbox } from '../gate/outbox.ts'
 import type { Nodes } from '../ledger/nodes.ts'
 import type { Sales } from '../ledger/sales.ts'
 
-interface DrainParts {
+export interface DrainedParts {
   readonly outbox: Pick<Outbox, 'depth'>
   readonly nodes: Pick<Nodes, 'unconfirmed'>
   readonly sales: Pick<Sales, 'rights'>
+}
+
+interface DrainParts extends DrainedParts {
   readonly clock: Clock
   readonly log: Log
   readonly mayGoOn: () => boolean
@@ -67,7 +70,18 @@ export async function drain(
   }
 }
 
-async function entriesOf({ outbox }: DrainParts, item: ItemId): Promise<number> {
+/**
+ * One look, for whoever only asks: is everything in the ledger that anybody was ever told of this item? Never while its gate may sell it, nor
+ * while a process is gone without a word. The outbox is looked into last: whoever has confirmed writes nothing into it any more.
+ */
+export async function isDrained(parts: DrainedParts, item: ItemId): Promise<boolean> {
+  const [right] = await parts.sales.rights([item])
+  if (right === undefined || right.door === 'gate') return false
+  const { waiting, lapsed } = await parts.nodes.unconfirmed(item, right.epoch)
+  return waiting + lapsed === 0 && (await entriesOf(parts, item)) === 0
+}
+
+async function entriesOf({ outbox }: DrainedParts, item: ItemId): Promise<number> {
   let entries = 0
   for (const depth of await outbox.depth([item])) entries += depth.entries
   return entries

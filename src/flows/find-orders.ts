@@ -2,17 +2,21 @@
  * A buyer's own orders, readable at once from any edge: what is in the ledger, and beside it what is reserved at the gate and on its way.
  * The ledger is read after the gate and wins, so nobody is shown an older state than was told before: what the gate calls held may have
  * been placed, paid or closed since. Who is shown a reservation was told of it, so it is acknowledged like any other (E2, E6).
+ * Where no gate can answer, an order may be there that nobody sees; unless its id can't be one of that item, or everything that was ever
+ * reserved of the item is in the ledger.
  *
  * Behind a gate in the process there is nothing beside the ledger: nobody is told of a reservation there.
  */
 
 import { Fault } from '../base/fault.ts'
-import type { BuyerId, OrderId } from '../domain/ids.ts'
+import { madeAtMs } from '../base/snowflake.ts'
+import type { BuyerId, ItemId, OrderId } from '../domain/ids.ts'
 import type { Order, Reservation } from '../domain/order.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { NearGate } from '../gate/near.ts'
 import type { Orders } from '../ledger/orders.ts'
 import { type AcknowledgeParts, acknowledge } from './acknowledged.ts'
+import { type DrainedParts, isDrained } from './drain.ts'
 import { type OnSale, type Shelf, toReservation } from './on-sale.ts'
 
 export interface FindOrdersParts {
@@ -21,7 +25,7 @@ export interface FindOrdersParts {
   readonly reserved?: ReservedOrdersParts | undefined
 }
 
-export interface ReservedOrdersParts extends AcknowledgeParts {
+export interface ReservedOrdersParts extends AcknowledgeParts, DrainedParts {
   readonly gate: Pick<Gate, 'find'>
   readonly near: Pick<NearGate, 'knows'>
   readonly shelf: Shelf
@@ -35,6 +39,8 @@ type FindOrderOutcome =
 
 /** So many items are asked about at a time. */
 const ITEMS_AT_ONCE_MAX = 32
+/** No clock of ours is off by so much. */
+const CLOCKS_APART_MS_MAX = 86_400_000
 
 /** One order, if it is this buyer's: another's is not there, for all this buyer can tell. */
 export async function findOrder(parts: FindOrdersParts, id: OrderId, buyer: BuyerId): Promise<FindOrderOutcome> {
@@ -42,13 +48,13 @@ export async function findOrder(parts: FindOrdersParts, id: OrderId, buyer: Buye
   if (first !== undefined || parts.reserved === undefined) return first ?? { kind: 'missing' }
   const known = parts.reserved.acknowledged.find(id)?.reservation
   const { held, whole } =
-    known === undefined ? await reservationsOf(parts.reserved, buyer) : { held: [known], whole: true }
+    known === undefined ? await reservationsOf(parts.reserved, buyer, id) : { held: [known], whole: true }
   const reservation = held.find(one => one.id === id && one.buyer === buyer)
-  if (reservation === undefined && whole) return { kind: 'missing' }
+  // What was on its way when it was first looked for may have arrived.
   const since = await inLedger()
   if (since !== undefined) return since
-  const shown = reservation !== undefined && showable(parts.reserved, reservation)
-  return shown ? { kind: 'found', order: reservation } : { kind: 'busy' }
+  if (reservation === undefined) return { kind: whole ? 'missing' : 'busy' }
+  return showable(parts.reserved, reservation) ? { kind: 'found', order: reservation } : { kind: 'busy' }
 
   async function inLedger(): Promise<FindOrderOutcome | undefined> {
     const [order] = await parts.orders.find([id])
@@ -65,7 +71,7 @@ export async function ordersOfBuyer(
   limit: number,
 ): Promise<readonly (Order | Reservation)[]> {
   if (parts.reserved === undefined) return parts.orders.ofBuyer(buyer, after, limit)
-  const { held } = await reservationsOf(parts.reserved, buyer)
+  const { held } = await reservationsOf(parts.reserved, buyer, undefined)
   const mine = new Map([...parts.reserved.acknowledged.ofBuyer(buyer), ...held].map(one => [one.id, one]))
   const placed = await parts.orders.ofBuyer(buyer, after, limit)
   for (const { id } of placed) mine.delete(id)
@@ -87,11 +93,16 @@ function showable(parts: ReservedOrdersParts, reservation: Reservation): boolean
   )
 }
 
-/** What the gate holds for this buyer, of the items whose filter does not rule it out. Not whole: a gate did not answer for one of them. */
+/**
+ * What the gate holds for this buyer, of the items whose filter does not rule it out. Not whole: of an item that this order can be of it may
+ * hold more, and nobody can tell.
+ */
 async function reservationsOf(
-  { gate, near, shelf }: ReservedOrdersParts,
+  parts: ReservedOrdersParts,
   buyer: BuyerId,
+  id: OrderId | undefined,
 ): Promise<{ readonly held: readonly Reservation[]; readonly whole: boolean }> {
+  const { gate, near, shelf, clock } = parts
   // Behind the ledger's door, and where no gate was ever built, everything is in the ledger.
   const asked = [...shelf.values()].filter(
     ({ door, item }) => item.gateEpoch > 0 && door !== 'ledger' && near.knows(item.id, buyer),
@@ -103,14 +114,33 @@ async function reservationsOf(
   return { held, whole }
 
   async function look({ sale, item }: OnSale): Promise<void> {
-    const found = await gate.find(item.id, buyer).catch((error: unknown) => {
+    const found = await gate.find(item.id, buyer, true).catch((error: unknown) => {
       if (error instanceof Fault) return { status: 'unknown' as const }
       throw error
     })
     if (found.status !== 'ok') {
-      whole = false
+      if (
+        id === undefined ||
+        (mayBeOf(item.id, id, clock.now()) && !(found.status === 'stale' && (await drained(item.id))))
+      )
+        whole = false
       return
     }
     for (const one of found.holdings) if (one.live) held.push(toReservation(sale, item, one))
   }
+
+  async function drained(item: ItemId): Promise<boolean> {
+    try {
+      return await isDrained(parts, item)
+    } catch (error) {
+      if (error instanceof Fault) return false
+      throw error
+    }
+  }
+}
+
+/** An order's id is made after its item's, and not in the future. */
+function mayBeOf(item: ItemId, order: OrderId, nowMs: number): boolean {
+  const madeMs = madeAtMs(order)
+  return madeMs >= madeAtMs(item) - CLOCKS_APART_MS_MAX && madeMs <= nowMs + CLOCKS_APART_MS_MAX
 }

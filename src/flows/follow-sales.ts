@@ -31,6 +31,7 @@ import { createClockWatch } from './clock-watch.ts'
 import { type ConfirmParts, createConfirming } from './confirm-epochs.ts'
 import { createLines } from './lines.ts'
 import { BUSY, type Decision, type Followed, isFollowed, type OnSale, type Shelf } from './on-sale.ts'
+import { wordOf } from './pass-on.ts'
 
 interface FollowParts {
   readonly sales: Pick<Sales, 'followed'>
@@ -124,7 +125,7 @@ export function createFollowing(parts: FollowParts): Following {
     const { clockMs = reply.nowMs, behindMs } = reply
     clocks.gate(clockMs, sentAtMs, answeredAtMs, behindMs)
     compareClocks()
-    // A wrong clock is not learned: what was learned does not go back, and would be wrong for as long after it was set right.
+    // A wrong clock is not learned: buyers would be sent away by it. While the ledger is silent nobody can tell.
     if (clocks.skewedMs(answeredAtMs) === undefined) far.clockSeen(clockMs, sentAtMs, answeredAtMs)
     for (const look of reply.items) {
       far.seen(look, sentAtMs)
@@ -309,9 +310,7 @@ function ledgerLook({ item, sale, epoch, version }: Followed): Look {
     held: item.units - item.available,
     // Nobody counts buyers here: no filter can be called complete, so everybody is asked about.
     buyers: Number.MAX_SAFE_INTEGER,
-    state: sale.state === 'ready' ? 'open' : sale.state === 'paused' ? 'paused' : 'over',
-    opensAtMs: sale.opensAtMs,
-    closesAtMs: sale.closesAtMs,
+    ...wordOf(sale),
     changeNo: item.changeNo,
   }
 }

@@ -51,7 +51,8 @@ export function createForgetSales(parts: ForgetSalesParts): ForgetSales {
     const nowMs = await sales.now()
     const known = new Set<ItemId>()
     for (const sale of await sales.list({ drafts: false, limit: SALES_MAX })) {
-      for (const item of sale.items) known.add(item.id)
+      // A sale that is not over after all, by a clock that was set right, is in the gate again.
+      if (isOver(sale, nowMs)) for (const item of sale.items) known.add(item.id)
       const left = sale.items.filter(item => item.epoch > 0 && item.homeDoor === 'gate' && !forgotten.has(item.id))
       if (left.length > 0 && isOver(sale, nowMs) && maySell() && (await settled(sale, nowMs)))
         for (const item of left) await parts.keeper.alone(item.id, () => forgetEverywhere(sale, item))

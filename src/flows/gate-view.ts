@@ -14,7 +14,7 @@ import type { Shelf } from './on-sale.ts'
 export interface GateView {
   /** Items that the gate has; others are missing. */
   look(items: readonly ItemId[]): Promise<ReadonlyMap<ItemId, Look>>
-  /** Pieces taken at the gate, not in the ledger yet; items without any may be missing. */
+  /** Pieces taken at the gate, not in the ledger yet. Items of which that can't be told are missing: none is not the same as 0. */
   onTheWay(items: readonly ItemId[]): Promise<ReadonlyMap<ItemId, number>>
 }
 
@@ -36,33 +36,28 @@ export function nearView(near: Pick<NearGate, 'lookNow'>, shelf: Shelf): GateVie
         if (onSale === undefined || near.lookNow(item) === undefined) continue
         let sum = 0
         for (const { quantity } of onSale.unsettled.values()) sum += quantity
-        if (sum > 0) pieces.set(item, sum)
+        pieces.set(item, sum)
       }
       return pieces
     },
   }
 }
 
-export function farView(gate: Pick<Gate, 'look'>, outbox: Pick<Outbox, 'depth'>): GateView {
+export function farView(gate: Pick<Gate, 'look'>, outbox: Pick<Outbox, 'look'>): GateView {
   return {
-    look: items =>
-      unlessAway(async () => {
+    async look(items) {
+      try {
         const reply = await gate.look(items)
         return new Map(reply.items.map(look => [look.item, look]))
-      }),
-    onTheWay: items =>
-      unlessAway(async () => {
-        const depths = await outbox.depth(items)
-        return new Map(depths.filter(({ pieces }) => pieces > 0).map(({ item, pieces }) => [item, pieces]))
-      }),
-  }
-}
-
-async function unlessAway<T>(read: () => Promise<ReadonlyMap<ItemId, T>>): Promise<ReadonlyMap<ItemId, T>> {
-  try {
-    return await read()
-  } catch (error) {
-    if (error instanceof Fault) return new Map()
-    throw error
+      } catch (error) {
+        if (error instanceof Fault) return new Map()
+        throw error
+      }
+    },
+    async onTheWay(items) {
+      const seen = await outbox.look(items)
+      const away = new Set(seen.away)
+      return new Map(seen.items.filter(({ item }) => !away.has(item)).map(({ item, pieces }) => [item, pieces]))
+    },
   }
 }

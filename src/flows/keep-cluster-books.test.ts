@@ -13,7 +13,7 @@ import type { Decision, OnSale, Shelf } from './on-sale.ts'
 import { openLedgerDoor } from './open-door.ts'
 import { passOnFar } from './pass-on.ts'
 import { type ReconcileParts, reconcileSale } from './reconcile.ts'
-import { placedFar, settleOverSales } from './settle-over-sales.ts'
+import { createSaleSettler, placedFar } from './settle-over-sales.ts'
 
 let ledger: TestLedger
 let stage: KeeperStage
@@ -247,15 +247,16 @@ describe('a sale that is over', () => {
     const order = await reserve(made.item, made.epoch, 'ann')
     await ledger.sales.move(made.sale.id, ['ready'], 'over', 'olga', 'sale.end')
     const reconciling = createReconciling(ledger.database)
-    const settle = async () =>
-      settleOverSales({
-        sales: ledger.sales,
-        // Only this test's sale: those of the others are over too.
-        reconciling: { ...reconciling, toSettle: async () => [made.sale.id] },
-        reconcile: async sale => reconcileSale(await reconcileParts(sale.id), sale),
-        allPlaced: placedFar(stage.outbox),
-        log: quiet,
-      })
+    const { round: settle } = createSaleSettler({
+      sales: ledger.sales,
+      // Only this test's sale: those of the others are over too.
+      reconciling: { ...reconciling, toSettle: async () => [made.sale.id] },
+      reconcile: async sale => reconcileSale(await reconcileParts(sale.id), sale),
+      allPlaced: placedFar(stage.outbox),
+      alarm() {},
+      clock: systemClock,
+      log: quiet,
+    })
     const forget = createForgetSales({
       gate: stage.gate,
       outbox: stage.outbox,

@@ -25,7 +25,7 @@ import type { Sales } from '../ledger/sales.ts'
 import { drain } from './drain.ts'
 import { isOver, judgeItem } from './judge-item.ts'
 import { openWithoutGate } from './open-door.ts'
-import { gateStateOf, shows } from './pass-on.ts'
+import { shows, wordOf } from './pass-on.ts'
 import { createTurns } from './place-directly.ts'
 import { createReaches } from './reaches.ts'
 import { rebuildGate } from './rebuild-gate.ts'
@@ -219,7 +219,7 @@ export function keepGates(parts: KeepGatesParts): GateKeeper {
     const now = await sales.find(sale.id)
     const [look] = (await gate.look([item.id])).items
     if (now === undefined || look === undefined || shows(look, now)) return
-    const done = await gate.set(item.id, epoch, gateStateOf(now), now.opensAtMs, now.closesAtMs)
+    const done = await gate.set(item.id, epoch, wordOf(now))
     if (done.status === 'done') return
     throw new Fault('gate_not_told', `item ${item.id}: the gate was not told what the sale is now`, { retryable: true })
   }
@@ -251,12 +251,16 @@ export function keepGates(parts: KeepGatesParts): GateKeeper {
 
   /**
    * What lapsed processes had reserved before the oldest entry that still waits is in the ledger. `nowMs` was read before the outbox was:
-   * what is written there since is younger. Only when the gate has everything it should have: an outbox that was lost is empty too.
+   * what is written there since is younger. Only when the gate has everything it should have: an outbox that was lost is empty too. An entry
+   * from the future was dated by a clock that was wrong: nobody knows how old it is.
    */
   async function settleNodes(items: readonly ItemId[], nowMs: number): Promise<void> {
     let oldestMs = nowMs
     try {
-      for (const depth of await parts.outbox.depth(items)) oldestMs = Math.min(oldestMs, depth.oldestMs ?? nowMs)
+      for (const depth of await parts.outbox.depth(items)) {
+        if (depth.oldestMs !== undefined && depth.oldestMs > nowMs + SETTLE_MARGIN_MS) return
+        oldestMs = Math.min(oldestMs, depth.oldestMs ?? nowMs)
+      }
     } catch (error) {
       if (error instanceof Fault) return
       throw error

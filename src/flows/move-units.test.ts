@@ -56,7 +56,7 @@ function openPlaces(item: string, epoch: number, lefts: readonly number[]) {
       const shown = places.map(
         (place, i): PlaceLook => ({ place: `${item}#${i}`, version: 1, held: 0, buyers: 0, ...place }),
       )
-      const window = { state: 'open' as const, opensAtMs: 0, closesAtMs: 1, changeNo: 0 }
+      const window = { state: 'open' as const, opensAtMs: 0, closesAtMs: 1, changeNo: 0, wordNo: 0 }
       const sums = { version: 1, left: places.reduce((sum, { left }) => sum + left, 0), held: 0, buyers: 0 }
       return { item, epoch: moving.epoch, ...sums, ...window, places: shown }
     },
@@ -128,7 +128,10 @@ async function stage(lefts: readonly number[] = [UNITS, 0, 0, 0]) {
       Object.assign(gate.places[shard]!, { wants, waitedMs })
     },
     audit() {
-      const view: GateView = { look: async () => new Map([[item, gate.look()]]), onTheWay: async () => new Map() }
+      const view: GateView = {
+        look: async () => new Map([[item, gate.look()]]),
+        onTheWay: async () => new Map([[item, 0]]),
+      }
       return auditItems({ orders: ledger.orders, view, clock: systemClock }, found)
     },
     open: async () => (await journal.open()).find(move => move.item === item),

@@ -114,6 +114,19 @@ describe('E10: the gate is away', () => {
     await stage.keeper().untilDoor(item, 'ledger')
   })
 
+  test('an entry that a wrong clock has dated in the future tells nothing of its age: nobody is settled before it is placed', async () => {
+    const { item } = await stage.fresh()
+    const { epoch } = await stage.keeper().untilDoor(item, 'gate')
+    await stage.holdingNode('gone')
+    await ledger.sql("UPDATE nodes SET lease_until = now() - interval '30 seconds'")
+    stage.put(item, epoch, [{ ...stage.ask('ann'), reservedAtMs: systemClock.now() + 600_000 }])
+    await stage.keeper().round()
+    expect(await settledNodes()).toEqual([false])
+    stage.entries.clear()
+    await stage.keeper().round()
+    expect(await settledNodes()).toEqual([true])
+  })
+
   test('what lapsed before the oldest entry that waits has left nothing behind, and does not shut the door', async () => {
     const { item } = await stage.fresh()
     const { epoch } = await stage.keeper().untilDoor(item, 'gate')

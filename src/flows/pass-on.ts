@@ -2,8 +2,9 @@
  * What the ledger says of a sale (its state, its window) reaches the gate, and whoever asked hears so when every place of the sale in the
  * gate shows it. Items that nobody sells have nothing to show; when the sale is to be warm they are not ready.
  *
- * The ledger moves first, always: a gate that was told something else meanwhile is told again by whoever looks next. So nothing here may
- * undo what a later move of the ledger has set: states are compared before they are set, and read again afterwards.
+ * The ledger moves first, always, and numbers its words: a gate that was told something else meanwhile is told again by whoever looks next,
+ * and one that was told a later word keeps it. So it is not enough that the gate shows the right state: before anybody is answered it must
+ * have this very word, or one that was overtaken on its way could still undo it.
  */
 
 import type { Clock } from '../base/clock.ts'
@@ -12,7 +13,7 @@ import type { Loop } from '../base/loop.ts'
 import type { SaleId } from '../domain/ids.ts'
 import type { Item } from '../domain/item.ts'
 import type { Sale } from '../domain/sale.ts'
-import type { Gate, GateState, Look } from '../gate/gate.ts'
+import type { Gate, Look, Word } from '../gate/gate.ts'
 import type { NearGate } from '../gate/near.ts'
 import type { Sales } from '../ledger/sales.ts'
 import type { Shelf } from './on-sale.ts'
@@ -20,14 +21,15 @@ import type { Shelf } from './on-sale.ts'
 /** True: the gate has the sale as the ledger has it. `warm`: every item must be there to be sold. */
 export type PassOn = (sale: SaleId, warm: boolean) => Promise<boolean>
 
-/** What the operator's word is at the gate; the window does the rest. */
-export function gateStateOf(sale: Pick<Sale, 'state'>): GateState {
-  return sale.state === 'ready' ? 'open' : sale.state === 'paused' ? 'paused' : 'over'
+/** What the gate is told of a sale; the window does the rest. */
+export function wordOf({ state, wordNo, opensAtMs, closesAtMs }: Omit<Sale, 'items'>): Word {
+  return { wordNo, state: state === 'ready' ? 'open' : state === 'paused' ? 'paused' : 'over', opensAtMs, closesAtMs }
 }
 
 export function shows(look: Look, sale: Sale): boolean {
-  const { state, opensAtMs, closesAtMs, uneven = false } = look
-  return !uneven && state === gateStateOf(sale) && opensAtMs === sale.opensAtMs && closesAtMs === sale.closesAtMs
+  const { wordNo, state, opensAtMs, closesAtMs } = wordOf(sale)
+  const told = look.wordNo === wordNo && look.state === state && look.uneven !== true
+  return told && look.opensAtMs === opensAtMs && look.closesAtMs === closesAtMs
 }
 
 /** With a gate in the process: the keeper's next round does it. */
@@ -89,7 +91,7 @@ export function passOnFar(parts: {
 
   async function tell(item: Item, sale: Sale): Promise<void> {
     try {
-      await gate.set(item.id, item.epoch, gateStateOf(sale), sale.opensAtMs, sale.closesAtMs)
+      await gate.set(item.id, item.epoch, wordOf(sale))
     } catch (error) {
       if (!(error instanceof Fault)) throw error
     }

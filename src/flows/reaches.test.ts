@@ -5,7 +5,7 @@ import type { Gate, Look, LookReply, ReserveReply } from '../gate/gate.ts'
 import { createReaches } from './reaches.ts'
 
 const items = ['1', '2', '3'].map(id => ({ id, epoch: 1 }))
-const window = { state: 'open', opensAtMs: 0, closesAtMs: 1, changeNo: 0 } as const
+const window = { state: 'open', opensAtMs: 0, closesAtMs: 1, changeNo: 0, wordNo: 0 } as const
 const lookOf = (item: string): Look => ({ item, epoch: 1, version: 1, left: 1, held: 0, buyers: 0, ...window })
 const away = () => new Fault('away', 'away', { retryable: true })
 

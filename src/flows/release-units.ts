@@ -19,7 +19,9 @@ export interface ReleaseParts {
   readonly onReleased: (count: number) => void
 }
 
-const RELEASES_MAX = 1_000
+const RELEASES_MAX = 5_000
+const RELEASES_OF_ITEM_MAX = 500
+const ITEMS_AT_ONCE_MAX = 32
 
 /** How long whoever closed an order waits for its gate to know. */
 const AT_ONCE_MS_MAX = 500
@@ -48,22 +50,27 @@ async function releaseOrders(parts: ReleaseParts, orders: readonly OrderId[]): P
   for (const [item, releases] of Map.groupBy(due, release => release.item)) await releaseItem(parts, item, releases)
 }
 
-/** Everything that is due now. True when something may be left for the next round. One item whose gate is away does not hold up the others. */
+/** What is due now, of every item its share. True when something may be left for the next round. One item whose gate is away does not hold up the others. */
 export async function releaseUnits(parts: ReleaseParts): Promise<boolean> {
   await parts.closings.releaseIdle()
-  const due = await parts.closings.releases(RELEASES_MAX)
-  let all = true
+  const due = await parts.closings.releases(RELEASES_MAX, RELEASES_OF_ITEM_MAX)
+  const items = [...Map.groupBy(due, release => release.item)]
+  let more = due.length === RELEASES_MAX
   let away: Fault | undefined
-  for (const [item, releases] of Map.groupBy(due, release => release.item)) {
+  for (let i = 0; i < items.length; i += ITEMS_AT_ONCE_MAX)
+    await Promise.all(items.slice(i, i + ITEMS_AT_ONCE_MAX).map(([item, releases]) => release(item, releases)))
+  if (away !== undefined) throw away
+  return more
+
+  async function release(item: ItemId, releases: readonly DueRelease[]): Promise<void> {
     try {
-      if (!(await releaseItem(parts, item, releases))) all = false
+      const done = await releaseItem(parts, item, releases)
+      if (!done || releases.length === RELEASES_OF_ITEM_MAX) more = true
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       away = error
     }
   }
-  if (away !== undefined) throw away
-  return !all || due.length === RELEASES_MAX
 }
 
 async function releaseItem(parts: ReleaseParts, item: ItemId, releases: readonly DueRelease[]): Promise<boolean> {

@@ -1,32 +1,67 @@
 /**
  * When a sale is over and quiet, one last reconciliation runs by itself; its report and the results are kept. Quiet in the ledger is not
- * enough where reservations may wait outside it: what is still on its way is waited for.
+ * enough where reservations may wait outside it: what is still on its way is waited for, and if that takes long somebody is called.
+ * Over is what the ledger's clock says; where that was wrong, and has been set right, the report was not the last one.
  */
 
+import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
+import type { SaleId } from '../domain/ids.ts'
 import type { Sale } from '../domain/sale.ts'
 import type { Outbox } from '../gate/outbox.ts'
 import type { Reconciling, Report } from '../ledger/reconciling.ts'
 import type { Sales } from '../ledger/sales.ts'
 
-const SALES_MAX = 20
-
-export async function settleOverSales(parts: {
+export interface SettleOverSalesParts {
   readonly sales: Sales
   readonly reconciling: Reconciling
   readonly reconcile: (sale: Sale) => Promise<Report>
   /** Is every reservation of the sale in the ledger? False also while nobody can tell. */
   readonly allPlaced: (sale: Sale) => Promise<boolean>
+  readonly alarm: (what: 'sale_not_settled', fields: Readonly<Record<string, unknown>>) => void
+  readonly clock: Clock
   readonly log: Log
-}): Promise<void> {
-  for (const id of await parts.reconciling.toSettle(SALES_MAX)) {
-    const sale = await parts.sales.find(id)
-    if (sale === undefined || !(await parts.allPlaced(sale))) continue
+}
+
+const SALES_MAX = 20
+/** Longer than a restart of the gate takes, with its rebuild. Somebody who was told `202` may be waiting. */
+const LATE_MS = 300_000
+
+export function createSaleSettler(parts: SettleOverSalesParts): { round(): Promise<void> } {
+  const { sales, reconciling, clock, log } = parts
+  /** Since when a sale has been waited for, and whether that was told. */
+  const waiting = new Map<SaleId, { readonly sinceMs: number; told: boolean }>()
+
+  async function settle(sale: Sale): Promise<void> {
     const report = await parts.reconcile(sale)
-    const results = await parts.reconciling.results(id)
-    await parts.reconciling.save(id, true, report, { results })
-    parts.log.info({ sale: id, differences: report.differences.length, results }, 'the sale is over and settled')
+    const results = await reconciling.results(sale.id)
+    await reconciling.save(sale.id, true, report, { results })
+    log.info({ sale: sale.id, differences: report.differences.length, results }, 'the sale is over and settled')
+  }
+
+  function wait(sale: SaleId): void {
+    const since = waiting.get(sale) ?? { sinceMs: clock.elapsed(), told: false }
+    waiting.set(sale, since)
+    const waitedMs = Math.round(clock.elapsed() - since.sinceMs)
+    if (since.told || waitedMs < LATE_MS) return
+    since.told = true
+    parts.alarm('sale_not_settled', { sale, waitedMs })
+  }
+
+  return {
+    async round() {
+      for (const sale of await reconciling.reopen())
+        log.warn({ sale }, 'the sale has a final report and is not over: there will be another at its end')
+      const over = await reconciling.toSettle(SALES_MAX)
+      for (const id of waiting.keys()) if (!over.includes(id)) waiting.delete(id)
+      for (const id of over) {
+        const sale = await sales.find(id)
+        if (sale === undefined) continue
+        if (await parts.allPlaced(sale)) await settle(sale)
+        else wait(id)
+      }
+    },
   }
 }
 

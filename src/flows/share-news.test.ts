@@ -63,6 +63,7 @@ function openProcess() {
     acknowledged: { settled: id => void heard.push(`settled ${id}`) },
     placements: { tell: one => void heard.push(`placed ${one.id}`) },
     log: quiet,
+    onSale() {},
     defer: fn => void flushes.push(fn),
   })
   return {

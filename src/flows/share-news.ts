@@ -25,6 +25,8 @@ interface ShareNewsParts {
   readonly acknowledged: Pick<Acknowledged, 'settled'>
   readonly placements: Pick<Placements, 'tell'>
   readonly log: Log
+  /** Another process has changed a sale. */
+  readonly onSale: () => void
   /** When what was collected is said. */
   readonly defer: (fn: () => void) => void
 }
@@ -81,6 +83,7 @@ export function shareNews(parts: ShareNewsParts): News {
         break
       case 'sale':
         catalog.invalidate()
+        parts.onSale()
         void tellSale(message.sale)
     }
   })

@@ -45,7 +45,7 @@ function openBooks(inRush: boolean) {
     // In a rush the gate is always some pieces ahead of what was just counted.
     const [left, held] = inRush ? [5, 5] : [6, 4]
     const window = { state: 'open', opensAtMs: 0, closesAtMs: 1e15 } as const
-    return { item, epoch: 1, version, left, held, buyers: held, changeNo: 0, ...window }
+    return { item, epoch: 1, version, left, held, buyers: held, changeNo: 0, wordNo: 0, ...window }
   }
   const parts = {
     clock,
@@ -59,7 +59,7 @@ function openBooks(inRush: boolean) {
     } as Pick<Orders, 'audit'> as Orders,
     view: {
       look: async (items: readonly string[]) => new Map(items.map(item => [item, look(item)])),
-      onTheWay: async () => new Map<string, number>(),
+      onTheWay: async (items: readonly string[]) => new Map(items.map(item => [item, 0])),
     },
   }
   return { books, parts, sale: SALE as unknown as Sale }

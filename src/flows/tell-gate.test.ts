@@ -2,6 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { type KeeperStage, openKeeperStage } from '../../test/harness/cluster-keeper.ts'
 import { startTestLedger, type TestLedger } from '../../test/harness/money-ledger.ts'
 import { until } from '../../test/harness/until.ts'
+import { systemClock } from '../base/clock.ts'
+import { passOnFar, wordOf } from './pass-on.ts'
 
 let ledger: TestLedger
 let stage: KeeperStage
@@ -49,8 +51,7 @@ describe('what the ledger says of a sale', () => {
             pause = false
             // Between the keeper's read and its look: an edge pauses, in the ledger and in the gate.
             await sales.move(sale, ['ready'], 'paused', 'olga', 'sale.pause')
-            const found = await sales.find(sale)
-            await stage.gate.set(item, epoch, 'paused', found!.opensAtMs, found!.closesAtMs)
+            await stage.gate.set(item, epoch, wordOf((await sales.find(sale))!))
           }
           return read
         },
@@ -62,6 +63,42 @@ describe('what the ledger says of a sale', () => {
     expect(await stateOf(item)).toBe('paused')
     await keeper.round()
     expect(stage.calls.filter(call => call === 'set open')).toEqual([])
+  })
+
+  test('a pause that was answered is not undone by a word that was overtaken on its way, not for a moment', async () => {
+    const { sale, item } = await stage.fresh()
+    const { sales } = ledger
+    const { gate } = stage
+    const { epoch } = await stage.keeper().untilDoor(item, 'gate')
+    const passOn = passOnFar({ sales, gate, clock: systemClock })
+    await sales.move(sale, ['ready'], 'paused', 'olga', 'sale.pause')
+    expect(await passOn(sale, false)).toBe(true)
+    // Whoever resumed it died before the gate heard of it: that is for the keeper to tell.
+    await sales.move(sale, ['paused'], 'ready', 'olga', 'sale.resume')
+    const sent = Promise.withResolvers<void>()
+    const arrives = Promise.withResolvers<void>()
+    const clicks: string[] = []
+    const keeper = stage.keeper({
+      gate: {
+        ...gate,
+        async set(...words) {
+          sent.resolve()
+          await arrives.promise
+          const done = await gate.set(...words)
+          clicks.push((await gate.reserve(item, epoch, [stage.ask('late')])).status)
+          return done
+        },
+      },
+    })
+    await keeper.round()
+    const round = keeper.round()
+    await sent.promise
+    await sales.move(sale, ['ready'], 'paused', 'olga', 'sale.pause')
+    expect(await passOn(sale, false)).toBe(true)
+    arrives.resolve()
+    await round
+    expect([...new Set(clicks)]).toEqual(['paused'])
+    expect(await stateOf(item)).toBe('paused')
   })
 
   test('a pause during a rebuild is there when the gate opens', async () => {
@@ -89,9 +126,8 @@ describe('what the ledger says of a sale', () => {
       const { sale, item } = await stage.fresh()
       const { epoch } = await stage.keeper().untilDoor(item, 'gate')
       await ledger.sales.move(sale, ['ready'], word, 'olga', 'sale.move')
-      const { opensAtMs, closesAtMs } = (await ledger.sales.find(sale))!
       // The first place has heard it, so the strictest word is the right one; the others have not.
-      await stage.gate.set(item, epoch, word, opensAtMs, closesAtMs)
+      await stage.gate.set(item, epoch, wordOf((await ledger.sales.find(sale))!))
       let uneven = true
       const { gate } = stage
       const keeper = stage.keeper({

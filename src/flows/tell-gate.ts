@@ -1,6 +1,7 @@
 /**
  * What the ledger says of a sale is told to a gate that shows something else. An operator's move goes to the ledger first and then, by
- * whoever moved it, to the gate; this is for when that one died on the way. It must never undo a later move: a difference is checked
+ * whoever moved it, to the gate; this is for when that one died on the way. It must never undo a later move: the gate takes no word with a
+ * lower number than the one it has. Beside processes of a version that does not count them this is not enough, so a difference is checked
  * against a fresh read of the ledger, one that would let more in only counts when two rounds in a row have seen it, and after telling the
  * ledger is read once more. `over` is never taken back.
  */
@@ -11,7 +12,7 @@ import type { Item } from '../domain/item.ts'
 import type { Sale } from '../domain/sale.ts'
 import type { Gate, GateState, Look } from '../gate/gate.ts'
 import type { Sales } from '../ledger/sales.ts'
-import { gateStateOf, shows } from './pass-on.ts'
+import { shows, wordOf } from './pass-on.ts'
 
 interface TellGate {
   /** Faults are left to the next round. */
@@ -30,12 +31,12 @@ export function createTellGate(gate: Pick<Gate, 'set'>, sales: Pick<Sales, 'find
     for (let i = 0; i < TELLS_MAX; i++) {
       const sale = await sales.find(id)
       if (sale === undefined || shows(shown, sale) || isOver(look, sale)) return
-      const stricter = STRICTNESS[gateStateOf(sale)] > STRICTNESS[shown.state]
+      const word = wordOf(sale)
+      const stricter = STRICTNESS[word.state] > STRICTNESS[shown.state]
       if (i === 0 && !stricter && seenBefore !== wishOf(sale, item)) return
-      const state = gateStateOf(sale)
-      const done = await gate.set(item.id, item.epoch, state, sale.opensAtMs, sale.closesAtMs)
+      const done = await gate.set(item.id, item.epoch, word)
       if (done.status !== 'done') return
-      shown = { ...shown, state, opensAtMs: sale.opensAtMs, closesAtMs: sale.closesAtMs, uneven: false }
+      shown = { ...shown, ...word, uneven: false }
     }
   }
 
@@ -56,9 +57,10 @@ export function createTellGate(gate: Pick<Gate, 'set'>, sales: Pick<Sales, 'find
 
 /** Nothing is left to be told. Of several places some may not have heard of the end: then they are told. */
 function isOver(look: Look, sale: Sale): boolean {
-  return look.state === 'over' && !(look.uneven === true && gateStateOf(sale) === 'over')
+  return look.state === 'over' && !(look.uneven === true && wordOf(sale).state === 'over')
 }
 
 function wishOf(sale: Sale, item: Item): string {
-  return `${item.epoch} ${gateStateOf(sale)} ${sale.opensAtMs} ${sale.closesAtMs}`
+  const { wordNo, state, opensAtMs, closesAtMs } = wordOf(sale)
+  return `${item.epoch} ${wordNo} ${state} ${opensAtMs} ${closesAtMs}`
 }

@@ -20,6 +20,7 @@ import type { Orders } from '../ledger/orders.ts'
 import type { Sales } from '../ledger/sales.ts'
 import { type DecideParts, decideBatch, placeUnsettled } from './decide-batch.ts'
 import type { Decision, OnSale, Shelf } from './on-sale.ts'
+import { wordOf } from './pass-on.ts'
 import { rebuildGate } from './rebuild-gate.ts'
 
 export interface WarmParts {
@@ -179,8 +180,7 @@ async function putOnSale(parts: WarmParts, sale: Sale, item: Item, skewed: boole
 
 /** Window and state as the ledger has them now. */
 async function passOn(parts: WarmParts, onSale: OnSale, sale: Sale): Promise<void> {
-  const state = sale.state === 'ready' ? 'open' : sale.state === 'paused' ? 'paused' : 'over'
-  const done = await parts.gate.set(onSale.item.id, onSale.epoch, state, sale.opensAtMs, sale.closesAtMs)
+  const done = await parts.gate.set(onSale.item.id, onSale.epoch, wordOf(sale))
   if (done.status === 'stale') withdraw(parts, onSale)
 }
 

@@ -2,7 +2,7 @@
 
 import { assert } from '../base/assert.ts'
 import { BUYER_LENGTH_MAX, type BuyerId, type Epoch, type ItemId, isId, type OrderId } from '../domain/ids.ts'
-import type { Ask, GateState, Holding, Release, Terms } from './gate.ts'
+import type { Ask, Holding, Release, Terms, Word } from './gate.ts'
 
 const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0
 const isNumber = (value: number) => Number.isSafeInteger(value) && value >= 1
@@ -62,10 +62,11 @@ export function checkTerms(terms: Terms): void {
   for (const key of ['left', 'held', 'buyers', 'changeNo'] as const)
     assert(isCount(terms[key]), `terms with ${key} ${terms[key]}`)
   assert(isNumber(terms.attemptsMax), `terms with attemptsMax ${terms.attemptsMax}`)
-  checkWindow(terms.state, terms.opensAtMs, terms.closesAtMs)
+  checkWord(terms)
 }
 
-export function checkWindow(state: GateState, opensAtMs: number, closesAtMs: number): void {
+export function checkWord({ wordNo, state, opensAtMs, closesAtMs }: Word): void {
+  assert(isCount(wordNo), `word number ${wordNo}`)
   assert(state === 'open' || state === 'paused' || state === 'over', `an item that is "${state}"`)
   const window = Number.isSafeInteger(opensAtMs) && Number.isSafeInteger(closesAtMs) && opensAtMs < closesAtMs
   assert(window, `a window from ${opensAtMs} to ${closesAtMs}`)

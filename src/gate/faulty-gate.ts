@@ -45,10 +45,9 @@ export function createFaultyGate(gate: Gate, decide: DecideMishap): Gate {
     look: items => gate.look(items),
     reserve,
     release: (item, epoch, releases) => pass('release', item, () => gate.release(item, epoch, releases)),
-    find: (item, buyer) => pass('find', item, () => gate.find(item, buyer)),
+    find: (item, buyer, toShow) => pass('find', item, () => gate.find(item, buyer, toShow)),
     change: (item, epoch, no, delta) => pass('change', item, () => gate.change(item, epoch, no, delta)),
-    set: (item, epoch, state, opensAtMs, closesAtMs) =>
-      pass('set', item, () => gate.set(item, epoch, state, opensAtMs, closesAtMs)),
+    set: (item, epoch, word) => pass('set', item, () => gate.set(item, epoch, word)),
     fence: (item, epoch) => pass('fence', item, () => gate.fence(item, epoch)),
     load: (item, epoch, holdings) => pass('load', item, () => gate.load(item, epoch, holdings)),
     activate: (item, epoch, terms) => pass('activate', item, () => gate.activate(item, epoch, terms)),

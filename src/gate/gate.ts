@@ -9,7 +9,7 @@
  * An epoch below the highest one seen has no say, with one exception: the active one goes on selling while a higher one is only
  * loading, until that one is fenced or activated.
  *
- * The window is judged by the gate's clock, `opensAtMs` ≤ now < `closesAtMs`. What a batch is told, first to last: `over` (the
+ * The window is judged by the gate's clock, `opensAtMs` ≤ now < `closesAtMs`; a little back that clock is outwaited (`step-back.ts`). What a batch is told, first to last: `over` (the
  * operator's word, or past the end) → `early` → `paused` → `ok`.
  * A malformed argument (a quantity of 0, a page that contradicts itself) is a bug of the caller: the call throws, nothing changes.
  */
@@ -31,10 +31,21 @@ export interface Ask {
 export type GateState = 'open' | 'paused' | 'over'
 
 /**
+ * What an operator's last move has made of the sale. The ledger numbers them, upwards: whoever tells the gate may have been overtaken on
+ * the way, and a lower number never undoes a higher one.
+ */
+export interface Word {
+  readonly wordNo: number
+  readonly state: GateState
+  readonly opensAtMs: number
+  readonly closesAtMs: number
+}
+
+/**
  * What the gate knows of one item, as of `version`, which goes up with every change of what is shown here, at most once per call.
  * The newer (epoch, version) wins when two are compared.
  */
-export interface Look {
+export interface Look extends Word {
   readonly item: ItemId
   readonly epoch: Epoch
   readonly version: number
@@ -43,13 +54,10 @@ export interface Look {
   readonly held: number
   /** Buyers with any reservation, live or closed. */
   readonly buyers: number
-  readonly state: GateState
-  readonly opensAtMs: number
-  readonly closesAtMs: number
   readonly changeNo: number
-  /** Of an item in several places: each of them. Everything above is their sum; the strictest state and window; the lowest changeNo. */
+  /** Of an item in several places: each of them. Everything above is their sum; the strictest state and window; the lowest numbers. */
   readonly places?: readonly PlaceLook[]
-  /** Its places do not say the same of state, window or changeNo: somebody was stopped in the middle of telling them. */
+  /** Its places do not say the same of their word or changeNo: somebody was stopped in the middle of telling them. */
   readonly uneven?: boolean
   /** Pieces taken from one place and not given to another yet: neither left nor held. */
   readonly moving?: number
@@ -73,9 +81,9 @@ export interface PlaceLook {
 }
 
 export interface LookReply {
-  /** The gate's clock, which never goes backwards: the one that judges the window. */
+  /** The gate's clock: the one that judges the window. It does not step back (`step-back.ts`). */
   readonly nowMs: number
-  /** Its clock as it stands, the fastest of several: unlike `nowMs` it goes back when it is set right. Undefined: it is `nowMs`. */
+  /** Its clock as it stands, the fastest of several: unlike `nowMs` it steps back too. Undefined: it is `nowMs`. */
   readonly clockMs?: number
   /** Where items live on several servers, each judges by its own clock: how far the slowest of them is behind the fastest. */
   readonly behindMs?: number
@@ -180,15 +188,12 @@ export type FindReply =
   | { readonly status: 'unknown' }
 
 /** What an epoch starts with. `buyers` and `held` are what the loaded pages must add up to, or activation is refused as a bug. */
-export interface Terms {
+export interface Terms extends Word {
   readonly left: number
   readonly held: number
   readonly buyers: number
   readonly attemptsMax: number
   readonly changeNo: number
-  readonly state: GateState
-  readonly opensAtMs: number
-  readonly closesAtMs: number
 }
 
 export interface Gate {
@@ -197,12 +202,15 @@ export interface Gate {
   reserve(item: ItemId, epoch: Epoch, asks: readonly Ask[]): Promise<ReserveReply>
   /** Gives pieces back, only where the map holds this very id live (E8). Done again, it does nothing again. */
   release(item: ItemId, epoch: Epoch, releases: readonly Release[]): Promise<Done>
-  /** Every attempt this buyer has made on the item, as far as the gate knows, by attempt number. */
-  find(item: ItemId, buyer: BuyerId): Promise<FindReply>
+  /**
+   * Every attempt this buyer has made on the item, as far as the gate knows, by attempt number. `toShow`: what is found lasts as long as
+   * what a new buyer is told (E11).
+   */
+  find(item: ItemId, buyer: BuyerId, toShow?: boolean): Promise<FindReply>
   /** Stock change number `no` (numbers have no gaps). The same number again answers what it answered before. */
   change(item: ItemId, epoch: Epoch, no: number, delta: number): Promise<ChangeReply>
-  /** Also moves the window's end or start when an operator changed them. */
-  set(item: ItemId, epoch: Epoch, state: GateState, opensAtMs: number, closesAtMs: number): Promise<Done>
+  /** Done: this word stands, or one with a higher number, which it did not undo. The same number again is taken as it is told. */
+  set(item: ItemId, epoch: Epoch, word: Word): Promise<Done>
   /** From now on everything under a lower epoch is `stale` (E3). */
   fence(item: ItemId, epoch: Epoch): Promise<Done>
   /** A page of the snapshot, for an epoch not yet active (then it is `stale`). The same page twice is the same as once. */

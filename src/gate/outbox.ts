@@ -6,7 +6,8 @@
  * One worker at a time has an item: `take` gives it a short lease with the oldest entries, and renews it. When the lease lapses, the next
  * worker gets the same entries again. A worker that slept through its lease may still place what it took: placing is idempotent.
  * Nothing here asks for the epoch or the server's identity (E1): what was acknowledged on this disk must reach the ledger, and the ledger
- * judges which entries may be placed (E5). A server that does not answer is a Fault; nothing is lost by asking again.
+ * judges which entries may be placed (E5). A server that does not answer is a Fault; nothing is lost by asking again. Only `look` goes on
+ * without it: who decides whether anything waits asks for the `depth`, which is whole or not there.
  */
 
 import type { BuyerId, Epoch, ItemId, OrderId } from '../domain/ids.ts'
@@ -41,6 +42,13 @@ export interface OutboxDepth {
   readonly oldestMs: number | undefined
 }
 
+export interface OutboxLook {
+  /** What could be seen. */
+  readonly items: readonly OutboxDepth[]
+  /** Of these nothing is known, or not all: then they stand above too, and there may be more. */
+  readonly away: readonly ItemId[]
+}
+
 export interface Outbox {
   /** The oldest entries of the lowest epoch that has any: at least one if there is one, together at most `asksMax` reservations if more than one. */
   take(item: ItemId, worker: string, asksMax: number): Promise<TakeReply>
@@ -48,8 +56,10 @@ export interface Outbox {
   done(item: ItemId, epoch: Epoch, ids: readonly string[]): Promise<void>
   /** Lets go of the item, for whoever is next; nothing if another has it. */
   give(item: ItemId, worker: string): Promise<void>
-  /** Over all epochs of each item. */
+  /** Over all epochs of each item; a Fault when that can't be told of all of them. */
   depth(items: readonly ItemId[]): Promise<readonly OutboxDepth[]>
+  /** The same for whoever only watches: as much as answers. Never a Fault. */
+  look(items: readonly ItemId[]): Promise<OutboxLook>
   /** Removes everything of an item whose sale is over and settled. Refused (false) while anything waits in its outbox. */
   forget(item: ItemId): Promise<boolean>
 }

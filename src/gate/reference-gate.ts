@@ -10,10 +10,10 @@ import {
   type AskCode,
   CHANGES_REMEMBERED,
   type ChangeReply,
-  type GateState,
   type Holding,
   type Release,
   type Terms,
+  type Word,
 } from './gate.ts'
 import { shardOf } from './places.ts'
 
@@ -24,9 +24,7 @@ interface ReferenceEpoch {
   lefts: number[]
   /** Taken from one place, not given to another yet. */
   moving: number
-  state: GateState
-  opensAtMs: number
-  closesAtMs: number
+  word: Word
   attempts: Holding[]
   /** What change number `terms.changeNo + 1 + i` took. */
   taken: number[]
@@ -46,6 +44,11 @@ export class ReferenceGate {
     this.#placesOf = placesOf
   }
 
+  /** Up to two seconds back are outwaited; a clock that goes back further was wrong before. */
+  clockShows(ms: number): void {
+    if (ms > this.nowMs || ms < this.nowMs - 2_000) this.nowMs = ms
+  }
+
   selling(epoch?: number): ReferenceEpoch | undefined {
     if (this.active === undefined || this.active.epoch < this.fenced) return undefined
     return epoch === undefined || epoch === this.active.epoch ? this.active : undefined
@@ -55,9 +58,10 @@ export class ReferenceGate {
     const now = this.selling(epoch)
     if (now === undefined) return { status: 'stale', epoch: this.seen }
     let status = 'ok'
-    if (now.state === 'paused') status = 'paused'
-    if (this.nowMs < now.opensAtMs) status = 'early'
-    if (now.state === 'over' || this.nowMs >= now.closesAtMs) status = 'over'
+    const { state, opensAtMs, closesAtMs } = now.word
+    if (state === 'paused') status = 'paused'
+    if (this.nowMs < opensAtMs) status = 'early'
+    if (state === 'over' || this.nowMs >= closesAtMs) status = 'over'
     const answers = asks.map(ask => this.#decide(now, status, ask))
     const left = leftIn(now) + now.moving
     for (const answer of answers) if (answer.code === 'not_enough' && answer.quantity <= left) answer.code = 'wait'
@@ -141,10 +145,10 @@ export class ReferenceGate {
     now.moving = 0
   }
 
-  set(epoch: number, state: GateState, opensAtMs: number, closesAtMs: number): { status: string } {
+  set(epoch: number, word: Word): { status: string } {
     const now = this.selling(epoch)
     if (now === undefined) return { status: 'stale' }
-    Object.assign(now, { state, opensAtMs, closesAtMs })
+    if (word.wordNo >= now.word.wordNo) now.word = word
     return { status: 'done' }
   }
 
@@ -192,10 +196,10 @@ export class ReferenceGate {
     if (epoch < this.seen) return { status: 'stale' }
     const attempts = this.loading?.epoch === epoch ? this.loading.attempts : []
     assert(heldOf(attempts) === terms.held && buyersOf(attempts) === terms.buyers, 'the snapshot does not add up')
-    const { state, opensAtMs, closesAtMs } = terms
+    const { wordNo, state, opensAtMs, closesAtMs } = terms
     const lefts = spread(terms.left, this.#placesOf(epoch))
-    const window = { state, opensAtMs, closesAtMs }
-    this.active = { epoch, terms, lefts, moving: 0, ...window, attempts: [...attempts], taken: [], gone: 0 }
+    const word = { wordNo, state, opensAtMs, closesAtMs }
+    this.active = { epoch, terms, lefts, moving: 0, word, attempts: [...attempts], taken: [], gone: 0 }
     this.loading = undefined
     this.seen = epoch
     this.fenced = epoch

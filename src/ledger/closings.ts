@@ -22,8 +22,8 @@ export interface DueRelease {
 }
 
 export interface Closings {
-  /** Pending orders whose `pay_by` has passed by the ledger's clock. */
-  due(max: number): Promise<readonly DueOrder[]>
+  /** Pending orders whose `pay_by` has passed by the ledger's clock, longest overdue first; without those in hand. */
+  due(max: number, inHand: readonly OrderId[]): Promise<readonly DueOrder[]>
   /** Those that were still pending (and due, when `unpaid`) are closed, and their pieces available again. Returns these, and only these. */
   close(item: ItemId, orders: readonly OrderId[], reason: 'unpaid' | 'cancelled'): Promise<readonly Order[]>
   refund(
@@ -32,7 +32,8 @@ export interface Closings {
     restock: boolean,
     by: string,
   ): Promise<'refunded' | 'same' | 'not_paid' | 'unknown'>
-  releases(max: number): Promise<readonly DueRelease[]>
+  /** Of one item at most so many, and the oldest of each before more of any. */
+  releases(max: number, itemMax: number): Promise<readonly DueRelease[]>
   /** Of these orders only. */
   releasesOf(orders: readonly OrderId[]): Promise<readonly DueRelease[]>
   /** How many of them were still to be released: two may have told the gate. */

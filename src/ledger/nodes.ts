@@ -16,7 +16,10 @@ export type NodeKind = 'holding' | 'plain'
 export interface Nodes {
   /** `nowMs` is the caller's wall clock, which its ids are made from; `fenceMs` for how long it acknowledges after reading an epoch (E2). */
   lease(holder: string, nowMs: number, kind: NodeKind, fenceMs?: number): Promise<NodeLease>
-  /** Undefined: the lease lapsed and somebody else holds the id. One that lapsed and was not handed on stands again. */
+  /**
+   * Undefined: the lease lapsed and somebody else holds the id. One that lapsed and was not handed on stands again. Cuts the leases of others
+   * that a clock which was ahead has made longer than any lease is.
+   */
   renew(node: number, holder: string, nowMs: number): Promise<number | undefined>
   /** Only for a process that holds nothing which is not in the ledger: it is settled. Whoever can't say so lets the lease lapse. */
   giveBack(node: number, holder: string, lastMs: number): Promise<void>

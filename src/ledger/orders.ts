@@ -64,6 +64,7 @@ interface SnapshotTerms {
   readonly changeNo: number
   readonly opensAtMs: number
   readonly closesAtMs: number
+  readonly wordNo: number
   readonly state: 'open' | 'paused' | 'over'
   /** In so many places the gate is to be built. */
   readonly gateShards: number

@@ -30,6 +30,8 @@ export interface Reconciling {
   decideCapture(payment: string): Promise<'paid' | 'late' | undefined>
   save(sale: SaleId, final: boolean, report: Report, summary: unknown): Promise<void>
   reports(sale: SaleId, max: number): Promise<readonly KeptReport[]>
+  /** Final reports of sales that are not over are final no more. Returns these sales. */
+  reopen(): Promise<readonly SaleId[]>
   /** Sales that are over and quiet, without a final report. */
   toSettle(max: number): Promise<readonly SaleId[]>
   /** What each item came to. */

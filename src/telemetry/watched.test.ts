@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
-import { type Watched, watchedMetrics } from './watched.ts'
+import { type Waiting, type Watched, watchedMetrics } from './watched.ts'
 
 /** A ledger that takes as long as the test says, or does not answer. */
 function openLedger() {
@@ -50,4 +50,16 @@ test('a ledger that was away for long is read again at once when it is back', as
   ledger.away = false
   ledger.tookMs = 1
   expect(await read()).toBe(5)
+})
+
+test('of an outbox that answers in part, what can be seen is told, and how much can not; of one that does not answer, only that', async () => {
+  const clock: Clock = { now: () => 0, elapsed: () => 0, sleep: async () => {} }
+  const shown = async (waiting: Waiting) => {
+    const watched = { outbox: async () => waiting } as Pick<Watched, 'outbox'> as Watched
+    const metrics = watchedMetrics(watched, clock).filter(({ name }) => name.startsWith('stampede_outbox'))
+    return Promise.all(metrics.map(async one => (await one.read())[0]?.value))
+  }
+  expect(await shown({ seen: { entries: 2, pieces: 3, oldestMs: 1_500 }, itemsAway: 1 })).toEqual([2, 3, 1.5, 1])
+  expect(await shown({ seen: { entries: 0, pieces: 0, oldestMs: 0 }, itemsAway: 0 })).toEqual([0, 0, 0, 0])
+  expect(await shown({ seen: undefined, itemsAway: 7 })).toEqual([undefined, undefined, undefined, 7])
 })

@@ -24,10 +24,17 @@ export interface Pieces {
 
 /** Reserved at the gate, not in the ledger yet. */
 export interface Waiting {
-  readonly entries: number
-  readonly pieces: number
-  /** How long the oldest entry has waited; 0 when there is none. */
-  readonly oldestMs: number
+  /** Undefined: nobody answers. */
+  readonly seen:
+    | {
+        readonly entries: number
+        readonly pieces: number
+        /** How long the oldest entry has waited; 0 when there is none. */
+        readonly oldestMs: number
+      }
+    | undefined
+  /** Items whose outbox did not answer, or not all of it: what was seen is without that. */
+  readonly itemsAway: number
 }
 
 export interface Watched {
@@ -41,7 +48,7 @@ export interface Watched {
   pool(): { readonly total: number; readonly idle: number; readonly waiting: number }
   sockets(): number
   ready(): boolean
-  /** What waits in the outbox, over all items on sale. Absent where there is none. May fail with a fault. */
+  /** What waits in the outbox, over all items on sale. Absent where there is none. */
   outbox?(): Promise<Waiting>
 }
 
@@ -88,17 +95,22 @@ export function watchedMetrics(watched: Watched, clock: Clock): readonly PlainMe
     gauge(
       'stampede_outbox_entries',
       'Batches that wait in the outbox of a cluster.',
-      async () => (await outbox())?.entries,
+      async () => (await outbox())?.seen?.entries,
     ),
     gauge(
       'stampede_outbox_pieces',
       'Pieces that are reserved there and not in the ledger yet.',
-      async () => (await outbox())?.pieces,
+      async () => (await outbox())?.seen?.pieces,
     ),
     gauge('stampede_outbox_waiting_seconds', 'How long the oldest of these batches has waited.', async () => {
-      const now = await outbox()
-      return now === undefined ? undefined : now.oldestMs / 1000
+      const seen = (await outbox())?.seen
+      return seen === undefined ? undefined : seen.oldestMs / 1000
     }),
+    gauge(
+      'stampede_outbox_items_away',
+      'Items whose outbox does not answer, or not all of it: the three figures above are without them.',
+      async () => (await outbox())?.itemsAway,
+    ),
     gauge('stampede_items_on_sale', 'Items this process is selling.', () => watched.itemsOnSale()),
     gauge('stampede_line_depth', 'Asks that wait before the gate, all items together.', () => watched.lineDepth()),
     gauge('stampede_unsettled', 'Reservations that the ledger has not confirmed yet.', () => watched.unsettled()),

@@ -1,12 +1,19 @@
 import { afterEach, expect, test } from 'bun:test'
+import { systemClock } from '../../src/base/clock.ts'
 import { Cluster } from '../harness/cluster.ts'
+import { gatherFacts } from '../harness/facts.ts'
+import { Till } from '../harness/money.ts'
 import { startNginx } from '../harness/nginx.ts'
 import { Playground } from '../harness/playground.ts'
+import { Shop } from '../harness/shop.ts'
 import { ADMIN_TOKEN } from '../harness/stampede.ts'
+import { until } from '../harness/until.ts'
+import { assertPromises } from '../harness/verdict.ts'
 
 const playground = new Playground()
 afterEach(() => playground.undo())
 
+const ROUNDS = 12
 const FROM_PAGE = { 'x-stampede-ops': '1' }
 
 test('an operator who signed in at one edge is signed in at every other, behind nginx and when that edge is gone', async () => {
@@ -35,4 +42,37 @@ test('an operator who signed in at one edge is signed in at every other, behind 
   expect(await asked(urls[0]!, '/api/admin/sales')).toBe(401)
   await first!.kill()
   expect(await asked(urls[1]!, '/api/admin/sales')).toBe(200)
+}, 60_000)
+
+test('a move that was answered is a move that buyers see: at once at the edge that made it, within a blink at the others', async () => {
+  const begunMs = systemClock.elapsed()
+  const cluster = await Cluster.start(playground, { edges: 2, workers: 1, keepers: 1 })
+  const [here, there] = cluster.edges().map(edge => new Shop(() => edge.server().url()))
+  const till = new Till(() => cluster.edges()[0]!.server().url())
+  const sale = await here!.openSale(-1_000, [{ units: ROUNDS }])
+  const item = sale.items[0]!.id
+  // Published within its window: on sale when that is answered, so nobody has to ask twice for a ticket.
+  const published = await fetch(`${cluster.edges()[0]!.server().url()}/api/sales/${sale.id}/items/${item}/ticket`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${await here!.buyerToken('first')}` },
+  })
+  expect(published.status).toBe(201)
+  let slowestMs = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    const ticket = await here!.ticket(`buyer-${round}`, sale.id, item)
+    await till.move(sale.id, 'pause')
+    expect((await here!.order(ticket, 1)).answer.kind).toBe('paused')
+    await till.move(sale.id, 'resume')
+    const resumedMs = systemClock.elapsed()
+    // Every other buyer comes to the other edge.
+    if (round % 2 === 0) expect((await here!.order(ticket, 1)).answer).toHaveProperty('order')
+    else {
+      await until('the other edge sells again', async () => 'order' in (await there!.order(ticket, 1)).answer)
+      slowestMs = Math.max(slowestMs, systemClock.elapsed() - resumedMs)
+    }
+  }
+  console.log(`  the other edge sold ${Math.round(slowestMs)} ms after a resume was answered, at the latest`)
+  here!.told.push(...there!.told)
+  await until('every order is placed', async () => (await here!.audit(sale.id))[0]?.pending === ROUNDS)
+  assertPromises(await gatherFacts(here!, sale, cluster.edges()[0]!.server()), begunMs)
 }, 60_000)

@@ -38,6 +38,7 @@ import { until } from './until.ts'
 const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 export const FENCE_MS = 5_000
+const UNKNOWN_DEPTH = { entries: 1, pieces: 1, oldestMs: 0 }
 
 export interface EdgeWish {
   readonly gate?: (real: Gate) => Gate
@@ -181,6 +182,7 @@ export function openCluster(ledger: TestLedger) {
         acknowledged,
         placements,
         log: quiet,
+        onSale() {},
         defer: queueMicrotask,
       })
       const alarms: string[] = []
@@ -246,7 +248,14 @@ export function openCluster(ledger: TestLedger) {
         attempts: createAttemptFinder(orders, { batchMax: 500, lineMax: 1_000, defer: nextTurn }),
         reserved: { placements, acknowledged, news, fenceMs: FENCE_MS },
       }
-      const find = { orders, reserved: { gate: at, near: far, shelf, acknowledged, clock, fenceMs: FENCE_MS } }
+      /** There is no outbox to look into: what the gate holds may be in no ledger yet. */
+      const undrained = {
+        outbox: { depth: async (items: readonly string[]) => items.map(item => ({ item, ...UNKNOWN_DEPTH })) },
+        nodes: { unconfirmed: async () => ({ waiting: 0, lapsed: 0 }) },
+        sales: ledger.sales,
+      }
+      const holders = { gate: at, near: far, shelf, acknowledged, clock, fenceMs: FENCE_MS, ...undrained }
+      const find = { orders, reserved: holders }
       const onShelf = (item: string) => {
         const onSale = shelf.get(item)
         if (onSale === undefined) throw new Error(`item ${item} is not followed`)

@@ -86,9 +86,9 @@ export function openKeeperStage(ledger: TestLedger) {
       reach('change')
       return server.memory.change(item, epoch, no, delta)
     },
-    async set(item, epoch, state, opensAtMs, closesAtMs) {
-      reach(`set ${state}`)
-      return server.memory.set(item, epoch, state, opensAtMs, closesAtMs)
+    async set(item, epoch, word) {
+      reach(`set ${word.state}`)
+      return server.memory.set(item, epoch, word)
     },
     async fence(item, epoch) {
       reach(`fence ${epoch}`)
@@ -149,6 +149,9 @@ export function openKeeperStage(ledger: TestLedger) {
         const pieces = asks.reduce((sum, ask) => sum + ask.quantity, 0)
         return { item, entries: (entries.get(item) ?? []).length, pieces, oldestMs }
       })
+    },
+    async look(items) {
+      return server.away ? { items: [], away: items } : { items: await outbox.depth(items), away: [] }
     },
     async forget(item) {
       reach('forget')

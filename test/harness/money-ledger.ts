@@ -111,7 +111,7 @@ export async function startTestLedger() {
       }
       const window = { opensAtMs: nowMs - 1_000, closesAtMs: nowMs + 3_600_000, warmBeforeMs: 0 }
       await sales.create(
-        { id: sale, name: 'sale', ...window, state: 'draft', rule: 'first_come', items: [made] },
+        { id: sale, name: 'sale', ...window, state: 'draft', wordNo: 0, rule: 'first_come', items: [made] },
         'test',
       )
       await sales.move(sale, ['draft'], 'ready', 'test', 'sale.publish')

@@ -129,11 +129,13 @@ export class Shop {
     await this.#operator('POST', `/orders/${order}/cancel`)
   }
 
+  buyerToken(buyer: string): Promise<string> {
+    const token = new SignJWT({ sub: buyer }).setProtectedHeader({ alg: 'HS256' })
+    return token.setExpirationTime('6h').sign(this.#secret)
+  }
+
   async ticket(buyer: string, sale: string, item: string): Promise<Ticket> {
-    const token = await new SignJWT({ sub: buyer })
-      .setProtectedHeader({ alg: 'HS256' })
-      .setExpirationTime('6h')
-      .sign(this.#secret)
+    const token = await this.buyerToken(buyer)
     const untilMs = systemClock.elapsed() + TICKET_MS_MAX
     for (;;) {
       const response = await fetch(`${this.#url()}/api/sales/${sale}/items/${item}/ticket`, {

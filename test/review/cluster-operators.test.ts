@@ -1,6 +1,7 @@
 /** Everything operators do, while the gate is lost, away and back, to buyers whose names are as odd as names get. */
 
 import { afterEach, expect, test } from 'bun:test'
+import pg from 'pg'
 import { systemClock } from '../../src/base/clock.ts'
 import { Cluster } from '../harness/cluster.ts'
 import { atMost, meanwhile } from '../harness/crowd.ts'
@@ -40,6 +41,15 @@ function operator(cluster: Cluster, sale: ShopSale) {
     })
     return { status: response.status, answer: (await response.json()) as Record<string, unknown> }
   }
+}
+
+async function anHourPasses(cluster: Cluster): Promise<void> {
+  const client = new pg.Client({ connectionString: cluster.envOf('keeper').DATABASE_URL! })
+  await client.connect()
+  await client.query(
+    "UPDATE sales SET opens_at = now() - interval '2 hours', closes_at = now() - interval '61 minutes'",
+  )
+  await client.end()
 }
 
 test('stock changes, pauses, cancels and reconciliations through a lost gate, the ledger’s door and the gate again: every piece is accounted for', async () => {
@@ -101,43 +111,58 @@ test('stock changes, pauses, cancels and reconciliations through a lost gate, th
   const orders = await shop.orders(sale.id)
   const rows = new Map(orders.map(order => [order.id, order]))
   expect(bought.map(id => rows.get(id)?.buyer)).toEqual(names)
-  expect(orders.filter(({ reason }) => reason === 'refused')).toEqual([])
+  // What nobody was told of may have been overtaken on its way by the same buyer's next ask.
+  const told = new Set(shop.told.flatMap(({ answer }) => ('order' in answer ? [answer.order.id] : [])))
+  expect(orders.filter(({ id, reason }) => reason === 'refused' && told.has(id))).toEqual([])
   expect(cluster.members.every(member => member.running())).toBe(true)
 }, 120_000)
 
-test('Redis is away, the edge that promised is dead and the sale is ended: what is on the disk alone is placed before the final report', async () => {
-  const cluster = await Cluster.start(playground, { edges: 1, workers: 1, keepers: 1 })
-  const shop = new Shop(() => cluster.url())
-  const sale = await shop.openSale(-1_000, [{ units: 10 }, { units: 10, whenGateDown: 'shut' }])
-  const call = operator(cluster, sale)
-  const [worker] = cluster.of('worker')
-  const [edge] = cluster.edges()
-  worker!.freeze()
-  const reserved: string[] = []
-  for (const [i, { id }] of [...sale.items, ...sale.items].entries()) {
-    const ticket = await shop.ticket(`buyer-${i}`, sale.id, id)
-    const { order } = await until('a reservation', async () => {
-      const { answer } = await shop.order(ticket, 1)
-      return 'order' in answer ? answer : undefined
+/** For longer than an hour nobody follows a sale that is over: the worker then begins with nothing. */
+test.each([
+  ['soon', false],
+  ['more than an hour after the end', true],
+])(
+  'Redis is away, the edge that promised is dead and the sale is ended: what is on the disk alone is placed before the final report, if it is back %s',
+  async (_, hourLater) => {
+    const cluster = await Cluster.start(playground, { edges: 1, workers: 1, keepers: 1 })
+    const shop = new Shop(() => cluster.url())
+    const sale = await shop.openSale(-1_000, [{ units: 10 }, { units: 10, whenGateDown: 'shut' }])
+    const call = operator(cluster, sale)
+    const [worker] = cluster.of('worker')
+    const [edge] = cluster.edges()
+    worker!.freeze()
+    const reserved: string[] = []
+    for (const [i, { id }] of [...sale.items, ...sale.items].entries()) {
+      const ticket = await shop.ticket(`buyer-${i}`, sale.id, id)
+      const { order } = await until('a reservation', async () => {
+        const { answer } = await shop.order(ticket, 1)
+        return 'order' in answer ? answer : undefined
+      })
+      reserved.push(order.id)
+    }
+    await cluster.redis.kill()
+    await edge!.kill()
+    await edge!.startAgain()
+    if (hourLater) await worker!.kill()
+    else worker!.wake()
+    await call('end')
+    const finals = async () => ((await call('reports')).answer.reports as { final: boolean }[]).filter(one => one.final)
+    await until('doors that nobody sells behind', async () =>
+      (await shop.audit(sale.id)).every(({ door }) => door === 'shut'),
+    )
+    if (hourLater) {
+      await anHourPasses(cluster)
+      await worker!.startAgain()
+    }
+    expect(await finals()).toEqual([])
+    await cluster.redis.start()
+    const rows = await until('a row for each', async () => {
+      const orders = await shop.orders(sale.id)
+      return orders.length === reserved.length ? orders : undefined
     })
-    reserved.push(order.id)
-  }
-  await cluster.redis.kill()
-  await edge!.kill()
-  await edge!.startAgain()
-  worker!.wake()
-  await call('end')
-  const finals = async () => ((await call('reports')).answer.reports as { final: boolean }[]).filter(one => one.final)
-  await until('doors that nobody sells behind', async () =>
-    (await shop.audit(sale.id)).every(({ door }) => door === 'shut'),
-  )
-  expect(await finals()).toEqual([])
-  await cluster.redis.start()
-  const rows = await until('a row for each', async () => {
-    const orders = await shop.orders(sale.id)
-    return orders.length === reserved.length ? orders : undefined
-  })
-  expect(rows.map(({ id, state }) => [id, state]).sort()).toEqual(reserved.sort().map(id => [id, 'pending']))
-  for (const id of reserved) await shop.cancel(id)
-  await until('the final report', async () => (await finals()).length === 1)
-}, 90_000)
+    expect(rows.map(({ id, state }) => [id, state]).sort()).toEqual(reserved.sort().map(id => [id, 'pending']))
+    for (const id of reserved) await shop.cancel(id)
+    await until('the final report', async () => (await finals()).length === 1)
+  },
+  90_000,
+)

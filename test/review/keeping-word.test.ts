@@ -214,7 +214,7 @@ describe('a sale that ends while its gate is being rebuilt', () => {
     await shop.round()
     await shop.round()
 
-    await until('the order is due', async () => (await ledger.closings.due(500)).some(due => due.id === ask.order))
+    await until('the order is due', async () => (await ledger.closings.due(500, [])).some(due => due.id === ask.order))
     await ledger.closings.close(item, [ask.order], 'unpaid')
     const release = {
       gate: shop.gate,

@@ -2,6 +2,7 @@
 
 import { afterEach, expect, test } from 'bun:test'
 import { systemClock } from '../../src/base/clock.ts'
+import { Fault } from '../../src/base/fault.ts'
 import { connect } from '../../src/base/redis/connection.fixture.ts'
 import { createClockWatch } from '../../src/flows/clock-watch.ts'
 import { standing } from '../../src/flows/on-sale.ts'
@@ -26,8 +27,8 @@ test('a gate whose clock was an hour ahead for a moment sells again when it is s
   const gate = createRedisGate({ connection, clockOffsetMs: () => off.ms })
   const nowMs = systemClock.now()
   await gate.load(ITEM, 1, [])
-  const terms = { left: 5, held: 0, buyers: 0, attemptsMax: 3, changeNo: 0, state: 'open' } as const
-  await gate.activate(ITEM, 1, { ...terms, opensAtMs: nowMs - HOUR_MS, closesAtMs: nowMs + 9 * HOUR_MS })
+  const terms = { left: 5, held: 0, buyers: 0, attemptsMax: 3, changeNo: 0, wordNo: 0, state: 'open' } as const
+  await gate.activate(ITEM, 1, { ...terms, opensAtMs: nowMs - HOUR_MS, closesAtMs: nowMs + HOUR_MS / 2 })
 
   // As the look loop does it.
   async function skewedMs(by = gate): Promise<number | undefined> {
@@ -44,12 +45,13 @@ test('a gate whose clock was an hour ahead for a moment sells again when it is s
   off.ms = HOUR_MS
   expect(await skewedMs()).toBeGreaterThan(HOUR_MS - 2_000)
   // Somebody was judged by it before it was noticed.
-  expect((await gate.reserve(ITEM, 1, [])).status).toBe('ok')
+  expect((await gate.reserve(ITEM, 1, [])).status).toBe('over')
   off.ms = 0
   expect(await skewedMs(), 'the process that saw it').toBeUndefined()
   expect(await skewedMs(createRedisGate({ connection })), 'a process that starts afterwards').toBeUndefined()
-  // The window is judged by a clock that does not go back all the same.
-  expect((await gate.look([ITEM])).nowMs).toBeGreaterThan(nowMs + HOUR_MS - 2_000)
+  // It ends in half an hour: it was over for that moment only.
+  expect((await gate.reserve(ITEM, 1, [])).status).toBe('ok')
+  expect((await gate.look([ITEM])).nowMs).toBeLessThan(nowMs + HOUR_MS / 2)
 })
 
 test('an edge that saw the wrong clock calls nothing over by it: set right, it sells', async () => {
@@ -73,6 +75,42 @@ test('an edge that saw the wrong clock calls nothing over by it: set right, it s
   })
   await edge.round()
   expect(standing(edge.far, edge.onShelf(item))?.kind).toBe('busy')
+  off.ms = 0
+  await edge.round()
+  expect(standing(edge.far, edge.onShelf(item))).toBeUndefined()
+  expect((await takeOrder(edge.take, edge.onShelf(item), { buyer: 'ann', attempt: 1, quantity: 1 })).kind).toBe(
+    'reserved',
+  )
+}, 60_000)
+
+test('an edge that has learned a wrong clock while the ledger was silent sells with the first look that is right', async () => {
+  const ledger = await startTestLedger()
+  playground.onUndo(() => ledger.stop())
+  const cluster = openCluster(ledger)
+  const { item } = await cluster.onSale()
+  const off = { ms: 0 }
+  const silent = { on: false }
+  const edge = cluster.edge({
+    gate: real => ({
+      ...createFaultyGate(real, () => undefined),
+      look: async items => {
+        const reply = await real.look(items)
+        return { ...reply, clockMs: reply.nowMs + off.ms }
+      },
+    }),
+    sales: real => ({
+      followed: () =>
+        silent.on ? Promise.reject(new Fault('ledger_away', 'nobody answers', { retryable: true })) : real.followed(),
+    }),
+  })
+  await edge.round()
+  silent.on = true
+  off.ms = 9_000 * HOUR_MS
+  // So long that nobody knows of the ledger's clock any more.
+  cluster.clock.jump(6_000)
+  await edge.round()
+  expect(standing(edge.far, edge.onShelf(item))?.kind).toBe('over')
+  silent.on = false
   off.ms = 0
   await edge.round()
   expect(standing(edge.far, edge.onShelf(item))).toBeUndefined()

@@ -51,6 +51,8 @@ const sale: z.ZodType<Sale> = z.object({
   warmBeforeMs: time,
   // Drafts are nobody's to read.
   state: z.enum(['ready', 'paused', 'over']),
+  // An older version does not write it.
+  wordNo: count.default(0),
   rule: z.enum(['first_come', 'draw']),
   items: z.array(item).min(1),
 })

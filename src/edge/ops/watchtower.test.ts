@@ -105,7 +105,7 @@ test('a dear audit that is shown again is seen once, says how old it is, and cal
         if (!wrong) version += 1
         return new Map([['11', { item: '11', version, left: 5, held: 4 }]])
       },
-      onTheWay: async () => new Map(),
+      onTheWay: async () => new Map([['11', 0]]),
     },
     refunds: { waiting: async () => 0 },
     reconciling: { reports: async () => [] },

@@ -13,7 +13,7 @@ export function epochCases(bench: Bench): void {
       await gate.reserve(item, epoch, [ask]),
       await gate.release(item, epoch, [{ ...ask, outcome: 'closed' }]),
       await gate.change(item, epoch, terms.changeNo + 1, 100),
-      await gate.set(item, epoch, 'over', terms.opensAtMs, terms.closesAtMs),
+      await gate.set(item, epoch, { ...terms, state: 'over' }),
     ]
     return replies.map(reply => reply.status)
   }

@@ -73,6 +73,7 @@ export class ItemOnSale {
       buyers: 0,
       attemptsMax: 3,
       changeNo: 0,
+      wordNo: 0,
       state: 'open',
       opensAtMs: nowMs - HOUR_MS,
       closesAtMs: nowMs + HOUR_MS,

@@ -73,7 +73,7 @@ export function lostReplyCases(bench: Bench): void {
           () => gate.fence(item, 2),
           () => gate.load(item, 2, snapshot),
           () => gate.activate(item, 2, { ...terms, left: 2, held: 1, buyers: 1 }),
-          () => gate.set(item, 2, 'paused', terms.opensAtMs, terms.closesAtMs),
+          () => gate.set(item, 2, { ...terms, state: 'paused' }),
           () => gate.find(item, buyer),
         ]
         const unanswered: number[] = []

@@ -11,7 +11,7 @@ import { deepStrictEqual } from 'node:assert/strict'
 import { Bug } from '../../base/assert.ts'
 import type { Epoch, OrderId } from '../../domain/ids.ts'
 import { createFaultyGate, type GateMishap } from '../faulty-gate.ts'
-import type { Ask, Gate, Holding, Look, Terms } from '../gate.ts'
+import type { Ask, Gate, Holding, Look, Terms, Word } from '../gate.ts'
 import { placeOf, shardOf } from '../places.ts'
 import { buyersOf, heldOf, leftIn, ReferenceGate } from '../reference-gate.ts'
 import { ModelMoves } from './model-moves.ts'
@@ -91,11 +91,15 @@ export class ModelLife {
     return this.#runs ? this.#subject.nowMs - HOUR_MS / 2 + (modelMs - 1_000 * HOUR_MS) : modelMs
   }
 
+  #real<W extends Word>(word: W): W {
+    return { ...word, opensAtMs: this.#toReal(word.opensAtMs), closesAtMs: this.#toReal(word.closesAtMs) }
+  }
+
   #moveClock(by: number): void {
-    const ms = this.#runs ? (by > 0 ? HOUR_MS : 0) : by
+    const ms = this.#runs ? Math.sign(by) * HOUR_MS : by
     this.#subject.moveClock(ms)
     this.#clockMs += ms
-    this.#model.nowMs = Math.max(this.#model.nowMs, this.#clockMs)
+    this.#model.clockShows(this.#clockMs)
   }
 
   #places(epoch: Epoch): number {
@@ -135,12 +139,18 @@ export class ModelLife {
   #terms(left: number, attempts: readonly Holding[], changeNo: number): Terms {
     const now = this.#model.nowMs
     const counts = { left, held: heldOf(attempts), buyers: buyersOf(attempts), attemptsMax: ATTEMPTS_MAX, changeNo }
-    return { ...counts, state: 'open', opensAtMs: now + this.#ticks(-100), closesAtMs: now + this.#ticks(1_000) }
+    const wordNo = this.#model.active?.word.wordNo ?? 0
+    return {
+      ...counts,
+      wordNo,
+      state: 'open',
+      opensAtMs: now + this.#ticks(-100),
+      closesAtMs: now + this.#ticks(1_000),
+    }
   }
 
   async #activate(mishap: GateMishap | undefined, epoch: Epoch, terms: Terms): Promise<void> {
-    const real = { ...terms, opensAtMs: this.#toReal(terms.opensAtMs), closesAtMs: this.#toReal(terms.closesAtMs) }
-    const activate = (gate: Gate) => gate.activate(this.#subject.item, epoch, real)
+    const activate = (gate: Gate) => gate.activate(this.#subject.item, epoch, this.#real(terms))
     await this.#both(mishap, activate, () => this.#model.activate(epoch, terms))
   }
 
@@ -192,8 +202,10 @@ export class ModelLife {
       case 'set': {
         const opens = model.nowMs + this.#ticks(step.opens)
         const closes = opens + Math.max(this.#runs ? HOUR_MS : 1, this.#ticks(step.lasts))
-        const set = (gate: Gate) => gate.set(item, selling, step.state, this.#toReal(opens), this.#toReal(closes))
-        return this.#both(mishap, set, () => model.set(selling, step.state, opens, closes))
+        const wordNo = Math.max(0, (model.active?.word.wordNo ?? 0) + step.no)
+        const word = { wordNo, state: step.state, opensAtMs: opens, closesAtMs: closes }
+        const set = (gate: Gate) => gate.set(item, selling, this.#real(word))
+        return this.#both(mishap, set, () => model.set(selling, word))
       }
       case 'fence':
         return this.#both(
@@ -300,7 +312,7 @@ export class ModelLife {
     deepStrictEqual(look?.epoch, now?.epoch)
     if (now === undefined || look === undefined) return
 
-    const { lefts, moving, state, attempts, terms, taken, gone } = now
+    const { lefts, moving, word, attempts, terms, taken, gone } = now
     const { version: _, places, uneven = false, moving: underWay = 0, ...shown } = look
     deepStrictEqual(shown, {
       item,
@@ -308,9 +320,7 @@ export class ModelLife {
       left: leftIn(now),
       held: heldOf(attempts),
       buyers: buyersOf(attempts),
-      state,
-      opensAtMs: this.#toReal(now.opensAtMs),
-      closesAtMs: this.#toReal(now.closesAtMs),
+      ...this.#real(word),
       changeNo: terms.changeNo + taken.length,
     })
     deepStrictEqual(

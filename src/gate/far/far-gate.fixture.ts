@@ -33,6 +33,7 @@ export function look(fields: Partial<Look> = {}): Look {
     opensAtMs: 0,
     closesAtMs: 9e15,
     changeNo: 0,
+    wordNo: 0,
     ...fields,
   }
 }

@@ -64,7 +64,7 @@ describe("the gate's clock", () => {
     expect(far.nowMs()).toBe(clock.wallMs - 3_600_000 + 25)
   })
 
-  test('the answer that was underway for the shortest time is believed, and it never goes backwards', () => {
+  test('the answer that was underway for the shortest time is believed, and it does not step back', () => {
     const { clock, far } = setUp()
     const askedAtMs = clock.elapsed()
     clock.go(400)
@@ -74,8 +74,19 @@ describe("the gate's clock", () => {
     expect(far.nowMs()).toBe(1_000_590)
     clock.go(500)
     expect(far.nowMs()).toBe(1_000_901)
-    far.clockSeen(1_005_000, clock.elapsed() - 300, clock.elapsed())
+    far.clockSeen(1_002_000, clock.elapsed() - 300, clock.elapsed())
     expect(far.nowMs()).toBe(1_000_901)
+  })
+
+  test('an answer that was an hour ahead is forgotten with the next that is right, however quick it was', () => {
+    const { clock, far } = setUp()
+    far.clockSeen(1_000_000, clock.elapsed() - 10, clock.elapsed())
+    clock.go(250)
+    far.clockSeen(1_000_255 + 3_600_000, clock.elapsed(), clock.elapsed())
+    expect(far.nowMs()).toBe(1_000_255 + 3_600_000)
+    clock.go(250)
+    far.clockSeen(1_000_500, clock.elapsed() - 10, clock.elapsed())
+    expect(far.nowMs()).toBe(1_000_505)
   })
 })
 

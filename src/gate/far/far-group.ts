@@ -42,7 +42,7 @@ export class FarGroup {
   }
 
   #add(): { readonly look: Look; readonly askedAtMs: number } | undefined {
-    const { item, epoch, state, opensAtMs, closesAtMs, changeNo } = this.#terms
+    const { item, epoch, wordNo, state, opensAtMs, closesAtMs, changeNo } = this.#terms
     let [version, left, held, buyers, askedAtMs] = [0, 0, 0, 0, Number.POSITIVE_INFINITY]
     const moves: { moveNo: number; moved: number }[] = []
     for (const place of this.places) {
@@ -57,6 +57,7 @@ export class FarGroup {
     }
     left += movingIn(moves)
     if (left === 0 && this.places.some(place => place.unexplained)) return undefined
-    return { look: { item, epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo }, askedAtMs }
+    const word = { wordNo, state, opensAtMs, closesAtMs }
+    return { look: { item, epoch, version, left, held, buyers, ...word, changeNo }, askedAtMs }
   }
 }

@@ -12,12 +12,12 @@ import {
   type AskCode,
   CHANGES_REMEMBERED,
   type ChangeReply,
-  type GateState,
   type Holding,
   type Look,
   type Release,
   type ReserveReply,
   type Terms,
+  type Word,
 } from '../gate.ts'
 import { type Attempt, type Book, checkAttempt } from './book.ts'
 
@@ -34,8 +34,8 @@ export class ActiveEpoch {
 
   /** `terms` are checked by `checkTerms`, and the book adds up to them. */
   constructor(item: ItemId, epoch: Epoch, terms: Terms, book: Book) {
-    const { left, held, buyers, state, opensAtMs, closesAtMs, changeNo } = terms
-    this.#look = { item, epoch, version: 1, left, held, buyers, state, opensAtMs, closesAtMs, changeNo }
+    const { left, held, buyers, wordNo, state, opensAtMs, closesAtMs, changeNo } = terms
+    this.#look = { item, epoch, version: 1, left, held, buyers, wordNo, state, opensAtMs, closesAtMs, changeNo }
     this.#book = book
     this.#attemptsMax = terms.attemptsMax
     this.#changesFrom = changeNo + 1
@@ -121,10 +121,15 @@ export class ActiveEpoch {
     return { status: 'done', taken }
   }
 
-  set(state: GateState, opensAtMs: number, closesAtMs: number): void {
-    checkWindow(state, opensAtMs, closesAtMs)
+  set(word: Word): void {
+    checkWord(word)
+    const { wordNo, state, opensAtMs, closesAtMs } = word
     const look = this.#look
-    if (look.state === state && look.opensAtMs === opensAtMs && look.closesAtMs === closesAtMs) return
+    // Overtaken on its way.
+    if (wordNo < look.wordNo) return
+    const same = look.state === state && look.opensAtMs === opensAtMs && look.closesAtMs === closesAtMs
+    if (same && look.wordNo === wordNo) return
+    look.wordNo = wordNo
     look.state = state
     look.opensAtMs = opensAtMs
     look.closesAtMs = closesAtMs
@@ -180,10 +185,11 @@ export function checkTerms(terms: Terms): void {
     Number.isSafeInteger(terms.attemptsMax) && terms.attemptsMax >= 1,
     `terms with attemptsMax ${terms.attemptsMax}`,
   )
-  checkWindow(terms.state, terms.opensAtMs, terms.closesAtMs)
+  checkWord(terms)
 }
 
-function checkWindow(state: GateState, opensAtMs: number, closesAtMs: number): void {
+function checkWord({ wordNo, state, opensAtMs, closesAtMs }: Word): void {
+  assert(Number.isSafeInteger(wordNo) && wordNo >= 0, `word number ${wordNo}`)
   assert(state === 'open' || state === 'paused' || state === 'over', `an item that is "${state}"`)
   const window = Number.isSafeInteger(opensAtMs) && Number.isSafeInteger(closesAtMs) && opensAtMs < closesAtMs
   assert(window, `a window from ${opensAtMs} to ${closesAtMs}`)

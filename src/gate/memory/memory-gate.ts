@@ -1,7 +1,8 @@
 /**
  * The gate inside the process: for one machine, rebuilt from the ledger at start. Its state dies with the process, so it needs no
  * identity beside the epoch (E1): what was not built by this process, under this epoch, is not there.
- * Guarantees: each call is decided at once, in the order of the calls, before its promise is given out; the clock never goes back.
+ * Guarantees: each call is decided at once, in the order of the calls, before its promise is given out; the clock does not step back
+ * (`step-back.ts`).
  * Does not write an outbox: behind it, buyers are answered only after the ledger's commit. It never answers `busy` or `unknown`,
  * and with one shard never `wait`.
  *
@@ -20,15 +21,16 @@ import type {
   Done,
   FindReply,
   Gate,
-  GateState,
   Holding,
   Look,
   LookReply,
   Release,
   ReserveReply,
   Terms,
+  Word,
 } from '../gate.ts'
 import type { NearGate } from '../near.ts'
+import { outwaitStepBack } from '../step-back.ts'
 import { ActiveEpoch, checkTerms } from './active-epoch.ts'
 import { Book } from './book.ts'
 
@@ -59,7 +61,7 @@ class MemoryGate implements Gate, NearGate, GateBooks {
   }
 
   nowMs(): number {
-    this.#lastMs = Math.max(this.#lastMs, Math.floor(this.#clock.now()))
+    this.#lastMs = outwaitStepBack(this.#lastMs, Math.floor(this.#clock.now()))
     return this.#lastMs
   }
 
@@ -121,10 +123,10 @@ class MemoryGate implements Gate, NearGate, GateBooks {
     return this.#selling(item, epoch)?.change(no, delta) ?? STALE
   }
 
-  async set(item: ItemId, epoch: Epoch, state: GateState, opensAtMs: number, closesAtMs: number): Promise<Done> {
+  async set(item: ItemId, epoch: Epoch, word: Word): Promise<Done> {
     const active = this.#selling(item, epoch)
     if (active === undefined) return STALE
-    active.set(state, opensAtMs, closesAtMs)
+    active.set(word)
     return DONE
   }
 

@@ -31,7 +31,8 @@ async function expectNobodySells(gate: Gate): Promise<void> {
   expect(await gate.change(ITEM, 1, 1, 5)).toEqual(stale)
   const { nowMs, items } = await gate.look([ITEM])
   expect(items).toEqual([])
-  expect(await gate.set(ITEM, 1, 'open', nowMs, nowMs + 1)).toEqual(stale)
+  const word = { wordNo: 1, state: 'open', opensAtMs: nowMs, closesAtMs: nowMs + 1 } as const
+  expect(await gate.set(ITEM, 1, word)).toEqual(stale)
   for await (const page of createdBooks(gate)) expect(page).toEqual([])
 }
 

@@ -70,7 +70,7 @@ describe('redis gate on a cluster', () => {
 
   test('a server that does not answer takes away its own items and nobody else’s', async () => {
     const items = await spread(2_000)
-    const { gate, connection } = await onSale(items)
+    const { gate, outbox, connection } = await onSale(items)
     const silent = await cluster.ownerOf(slotOf(items[0]!))
     process.kill(silent.pid, 'SIGSTOP')
     try {
@@ -80,11 +80,23 @@ describe('redis gate on a cluster', () => {
       expect(looks.map(({ item }) => item).toSorted()).toEqual(items.slice(1).toSorted())
       for (const item of items.slice(1)) expect(codes(await gate.reserve(item, 1, [ask('a')]))).toEqual(['reserved'])
       await expect(gate.look([items[0]!])).rejects.toMatchObject({ name: 'Fault' })
+      // Who watches sees the others; who decides is told nothing rather than half of it.
+      const seen = await outbox.look(items)
+      expect(seen.away).toEqual([items[0]!])
+      expect(seen.items.map(({ item, pieces }) => [item, pieces]).toSorted()).toEqual(
+        items
+          .slice(1)
+          .map(item => [item, 1])
+          .toSorted(),
+      )
+      expect(await outbox.look([items[0]!])).toEqual({ items: [], away: [items[0]!] })
+      await expect(outbox.depth(items)).rejects.toMatchObject({ name: 'Fault' })
     } finally {
       process.kill(silent.pid, 'SIGCONT')
     }
     await until('all of them again', () => connection.connected(), SOON_MS)
     await until('a look at all', async () => (await gate.look(items)).away?.length === 0, SOON_MS)
+    await until('the outbox of all', async () => (await outbox.look(items)).away.length === 0, SOON_MS)
     // Its replica follows a moment later; until then it acknowledges nothing.
     await until(
       'acknowledgements again',

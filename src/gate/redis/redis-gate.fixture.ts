@@ -1,5 +1,6 @@
 /** What the tests of the Redis gate share: an item on sale, asks, and what they were answered. */
 
+import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net'
 import { assert } from '../../base/assert.ts'
 import { type ConnectOptions, connect, type Undo } from '../../base/redis/connection.fixture.ts'
 import type { Ask, AskCode, Gate, ReserveReply, Terms } from '../gate.ts'
@@ -12,7 +13,7 @@ export const HOUR_MS = 3_600_000
 export async function openTerms(gate: Gate, terms: Partial<Terms> = {}): Promise<Terms> {
   const { nowMs } = await gate.look([])
   const window = { opensAtMs: nowMs - HOUR_MS, closesAtMs: nowMs + HOUR_MS }
-  return { left: 10, held: 0, buyers: 0, attemptsMax: 3, changeNo: 0, state: 'open', ...window, ...terms }
+  return { left: 10, held: 0, buyers: 0, attemptsMax: 3, changeNo: 0, wordNo: 0, state: 'open', ...window, ...terms }
 }
 
 /** A gate with the item on sale under epoch 1. */
@@ -58,4 +59,28 @@ export async function emptied(outbox: Outbox, places: readonly string[]): Promis
     }
   }
   return waited
+}
+
+/** A road to the server on which, while it is deaf, no answer comes back. */
+export async function deafRoad(undo: Undo, port: number): Promise<{ deaf: boolean; readonly port: number }> {
+  const sockets = new Set<Socket>()
+  const server = createServer(near => {
+    const far = createConnection(port, '127.0.0.1')
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from)
+      from.on('data', chunk => (from === far && road.deaf) || to.write(chunk))
+      from.on('error', () => {})
+      from.on('close', () => to.destroy())
+    }
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const road = { deaf: false, port: (server.address() as AddressInfo).port }
+  undo.onUndo(async () => {
+    for (const socket of sockets) socket.destroy()
+    await new Promise(resolve => server.close(resolve))
+  })
+  return road
 }

@@ -65,13 +65,25 @@ describe('what is wanted in one of several places', () => {
     const writes = async () =>
       Number(/rdb_changes_since_last_save:(\d+)/.exec(String(await server.command('INFO', 'persistence')))![1])
     await gate.reserve(PLACE, 1, [ask('first', { quantity: 2 })])
-    // The place's own clock does not go back: it stands.
-    clock.offsetMs -= HOUR_MS
+    // A step back is outwaited: the place's own clock stands.
+    clock.offsetMs -= 1_500
     const before = await writes()
     for (let i = 0; i < 20; i++) await gate.reserve(PLACE, 1, [ask(`crowd${i}`, { quantity: 2 })])
     expect(await writes()).toBe(before)
     await gate.reserve(PLACE, 1, [ask('modest')])
     expect((await shown()).wants).toBe(1)
+  })
+
+  test('noted by a clock that was ahead for a moment, it does not count when that is set right', async () => {
+    const { gate, shown, clock } = await setUp(0)
+    clock.offsetMs = HOUR_MS / 2
+    await gate.reserve(PLACE, 1, [ask('a', { quantity: 2 })])
+    expect((await shown()).waitedMs).toBeLessThan(HOUR_MS / 4)
+    clock.offsetMs = 0
+    expect((await shown()).waitedMs).toBeUndefined()
+    await gate.reserve(PLACE, 1, [ask('b', { quantity: 9 })])
+    expect(await shown()).toMatchObject({ wants: 9 })
+    expect((await shown()).waitedMs).toBeLessThan(HOUR_MS / 4)
   })
 
   test('is not noted where it would be of no use: an item with one place, the window, the attempts', async () => {
@@ -81,7 +93,7 @@ describe('what is wanted in one of several places', () => {
     expect(await server.command('HMGET', `{${ITEM}}:gate`, 'waited', 'wants')).toEqual([null, null])
     expect((await gate.look([ITEM])).items[0]!.places).toBeUndefined()
     expect(codes(await gate.reserve(PLACE, 1, [ask('a', { attempt: 4 })]))).toEqual(['attempts_used'])
-    await gate.set(PLACE, 1, 'paused', terms.opensAtMs, terms.closesAtMs)
+    await gate.set(PLACE, 1, { ...terms, state: 'paused' })
     expect(codes(await gate.reserve(PLACE, 1, [ask('b', { quantity: 9 })]))).toEqual(['not_now'])
     expect(await shown()).toMatchObject({ waitedMs: undefined, wants: 0 })
   })

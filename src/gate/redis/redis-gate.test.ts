@@ -1,11 +1,10 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net'
 import { Playground } from '../../../test/harness/playground.ts'
 import { caughtUp, promote, startRedis, startReplica } from '../../../test/harness/redis.ts'
 import { until } from '../../../test/harness/until.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
 import { gateContract } from '../gate.contract.ts'
-import { ask, codes, HOUR_MS, ITEM, onSale, openTerms } from './redis-gate.fixture.ts'
+import { ask, codes, deafRoad, HOUR_MS, ITEM, onSale, openTerms } from './redis-gate.fixture.ts'
 import { createRedisGate } from './redis-gate.ts'
 import { readScript } from './scripts.ts'
 
@@ -189,25 +188,67 @@ describe('redis gate', () => {
     ])
   })
 
-  test("the clock of an item never goes back, whatever the server's does", async () => {
-    const server = await startRedis(playground)
-    const connection = await connect(playground, server.url)
-    let offsetMs = 0
-    const gate = createRedisGate({ connection, clockOffsetMs: () => offsetMs })
-    const { nowMs } = await gate.look([])
-    const terms = await openTerms(gate, { opensAtMs: nowMs + HOUR_MS, closesAtMs: nowMs + 3 * HOUR_MS })
-    await gate.activate(ITEM, 1, terms)
-    const status = async () => (await gate.reserve(ITEM, 1, [])).status
-    const statuses: string[] = []
-    for (const hours of [0, 2, 0, 4, 2, 0]) {
-      offsetMs = hours * HOUR_MS
-      statuses.push(await status())
+  describe("the server's clock", () => {
+    const MINUTE_MS = 60_000
+
+    /** An item that opens in an hour and closes two hours later, and the server's clock in the test's hand. */
+    async function setUp() {
+      const server = await startRedis(playground)
+      const connection = await connect(playground, server.url)
+      const off = { ms: 0 }
+      const gate = createRedisGate({ connection, clockOffsetMs: () => off.ms })
+      const { nowMs } = await gate.look([])
+      const terms = await openTerms(gate, { opensAtMs: nowMs + HOUR_MS, closesAtMs: nowMs + 3 * HOUR_MS })
+      await gate.activate(ITEM, 1, terms)
+      const statusAt = async (ms: number) => {
+        off.ms = ms
+        return (await gate.reserve(ITEM, 1, [])).status
+      }
+      return { server, connection, off, gate, nowMs, terms, statusAt }
     }
-    expect(statuses).toEqual(['early', 'ok', 'ok', 'over', 'over', 'over'])
-    expect((await gate.look([ITEM])).nowMs).toBeGreaterThanOrEqual(nowMs + 4 * HOUR_MS)
-    const other = createRedisGate({ connection })
-    expect((await other.look([ITEM])).nowMs).toBeGreaterThanOrEqual(nowMs + 4 * HOUR_MS)
-    expect((await other.reserve(ITEM, 1, [])).status).toBe('over')
+
+    test('goes back a little, as after a failover: what is open does not become early, what is over does not open', async () => {
+      const { connection, off, gate, nowMs, statusAt } = await setUp()
+      const statuses: string[] = []
+      // Each second time it is before the edge again, by the server alone.
+      for (const ms of [0, HOUR_MS, HOUR_MS - 1_500, 3 * HOUR_MS, 3 * HOUR_MS - 1_500])
+        statuses.push(await statusAt(ms))
+      expect(statuses).toEqual(['early', 'ok', 'ok', 'over', 'over'])
+      expect((await gate.look([ITEM])).nowMs).toBeGreaterThanOrEqual(nowMs + 3 * HOUR_MS)
+      const other = createRedisGate({ connection, clockOffsetMs: () => off.ms })
+      expect((await other.look([ITEM])).nowMs, 'another process').toBeGreaterThanOrEqual(nowMs + 3 * HOUR_MS)
+      expect((await other.reserve(ITEM, 1, [])).status).toBe('over')
+    })
+
+    test('is outwaited by the next epoch too: it is a failover that makes one', async () => {
+      const { gate, off, terms, statusAt } = await setUp()
+      expect(await statusAt(3 * HOUR_MS)).toBe('over')
+      off.ms -= 1_500
+      await gate.activate(ITEM, 2, terms)
+      expect((await gate.reserve(ITEM, 2, [])).status).toBe('over')
+    })
+
+    test('was wrong for a moment: set right, the window is judged by the right one, in every process', async () => {
+      const { connection, off, gate, nowMs, statusAt } = await setUp()
+      const statuses: string[] = []
+      for (const hours of [0, 2, 0, 4, 2]) statuses.push(await statusAt(hours * HOUR_MS))
+      expect(statuses).toEqual(['early', 'ok', 'early', 'over', 'ok'])
+      expect((await gate.look([ITEM])).nowMs).toBeWithin(nowMs + 2 * HOUR_MS, nowMs + 2 * HOUR_MS + MINUTE_MS)
+      const other = createRedisGate({ connection, clockOffsetMs: () => off.ms })
+      expect(codes(await other.reserve(ITEM, 1, [ask('a')]))).toEqual(['reserved'])
+    })
+
+    test('was ten minutes ahead for a moment: what is reserved afterwards is not dated in the future', async () => {
+      const { server, gate, nowMs, statusAt } = await setUp()
+      expect(await statusAt(2 * HOUR_MS + 10 * MINUTE_MS)).toBe('ok')
+      expect(await statusAt(2 * HOUR_MS)).toBe('ok')
+      // What it was believed to be is forgotten at once, or it would count again when the right one comes near it.
+      expect(Number(await server.command('HGET', `{${ITEM}}:gate`, 'clock'))).toBeLessThan(
+        nowMs + 2 * HOUR_MS + MINUTE_MS,
+      )
+      const reply = await gate.reserve(ITEM, 1, [ask('a')])
+      expect('answers' in reply && reply.answers[0]!.reservedAtMs).toBeLessThan(nowMs + 2 * HOUR_MS + MINUTE_MS)
+    })
   })
 
   test('malformed arguments that reach a script are refused before its first write', async () => {
@@ -309,11 +350,15 @@ describe('redis gate', () => {
       expect(await impatient.reserve(ITEM, 1, asks)).toEqual(unknown)
       expect(await impatient.reserve(ITEM, 1, asks)).toEqual(unknown)
       expect(await impatient.reserve(ITEM, 1, [ask('before')])).toEqual(unknown)
+      // Found for somebody's own eyes it is; told to nobody.
+      expect(await impatient.find(ITEM, 'a')).toMatchObject({ holdings: [{ order: asks[0]!.order }] })
+      expect(await impatient.find(ITEM, 'a', true)).toEqual(unknown)
       expect((await gate.look([ITEM])).items).toMatchObject([{ left: 8, held: 2 }])
       process.kill(replica.pid, 'SIGCONT')
       const settled = await gate.reserve(ITEM, 1, asks)
       expect('answers' in settled && settled.answers).toMatchObject([{ code: 'same', order: asks[0]!.order }])
       expect((await gate.look([ITEM])).items).toMatchObject([{ left: 8, held: 2 }])
+      expect(await gate.find(ITEM, 'a', true)).toMatchObject({ holdings: [{ order: asks[0]!.order }] })
     })
 
     test('a `same` is a write that WAIT can cover; with other durabilities it is none', async () => {
@@ -332,27 +377,3 @@ describe('redis gate', () => {
     })
   })
 })
-
-/** A road to the server on which, while it is deaf, no answer comes back. */
-async function deafRoad(playground: Playground, port: number): Promise<{ deaf: boolean; readonly port: number }> {
-  const sockets = new Set<Socket>()
-  const server = createServer(near => {
-    const far = createConnection(port, '127.0.0.1')
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from)
-      from.on('data', chunk => (from === far && road.deaf) || to.write(chunk))
-      from.on('error', () => {})
-      from.on('close', () => to.destroy())
-    }
-  })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const road = { deaf: false, port: (server.address() as AddressInfo).port }
-  playground.onUndo(async () => {
-    for (const socket of sockets) socket.destroy()
-    await new Promise(resolve => server.close(resolve))
-  })
-  return road
-}

@@ -2,7 +2,7 @@
  * The gate on Redis: each verb is one script call, decided in one step by the server, whoever asks (`scripts/`).
  * Guarantees: what was reserved stands in the outbox by the very same act, and was said on the channel; an epoch lives and dies with
  * the server and the history it was activated in (E1); a call that was not answered is `unknown`, never guessed (E11); the window is
- * judged by the server's clock, which for an item never goes back.
+ * judged by the server's clock, which for an item does not step back (`step-back.ts`).
  * Does not place, retry or wait: an answer comes within the connection's time, or not at all.
  * What is called an item here may be one of several places of an item (`sharded/`): then too few pieces are noted, and pieces can be moved.
  * It knows nothing of the others, so it never answers `wait`.
@@ -25,7 +25,7 @@ import {
   checkMove,
   checkRelease,
   checkTerms,
-  checkWindow,
+  checkWord,
 } from '../arguments.ts'
 import {
   type Ask,
@@ -33,17 +33,18 @@ import {
   type ChangeReply,
   type Done,
   type FindReply,
-  type GateState,
   type Holding,
   type Look,
   type LookReply,
   type Release,
   type ReserveReply,
   type Terms,
+  type Word,
 } from '../gate.ts'
 import type { MoveReply } from '../mover.ts'
 import type { LoadedReply, PlaceGate } from '../place-gate.ts'
 import type { PlaceId } from '../places.ts'
+import { outwaitStepBack } from '../step-back.ts'
 import { listOf, statusOf, textOf, wholeOf } from './codes.ts'
 import { buyersKey, gateKey, newsChannel, ordersKey, outboxesKey, outboxKey } from './keys.ts'
 import {
@@ -87,6 +88,7 @@ class RedisGate implements PlaceGate {
     reserve: readScript('reserve', 'grows'),
     release: readScript('release', 'always'),
     find: readScript('find', 'reads'),
+    show: readScript('show', 'always'),
     change: readScript('change', 'always'),
     set: readScript('set', 'always'),
     fence: readScript('fence', 'always'),
@@ -119,6 +121,7 @@ class RedisGate implements PlaceGate {
     const looks: Look[] = []
     const away: ItemId[] = []
     const clocks: number[] = []
+    const judging: number[] = []
     for (const [i, keys] of groups.entries()) {
       const reply = replies[i]!
       if (reply.status === 'rejected') {
@@ -130,10 +133,11 @@ class RedisGate implements PlaceGate {
       const [nowMs, clockMs, ...found] = listOf(reply.value)
       assert(found.length <= keys.length, `${keys.length} items looked for, ${found.length} found`)
       clocks.push(wholeOf(clockMs))
-      this.#lastMs = Math.max(this.#lastMs, wholeOf(nowMs))
+      judging.push(wholeOf(nowMs))
       for (const [j, key] of keys.entries())
         if (found[j]) looks.push(lookFrom(itemOf.get(key)!, found[j], wholeOf(nowMs)))
     }
+    this.#lastMs = outwaitStepBack(this.#lastMs, Math.max(...judging))
     const shown = { nowMs: this.#lastMs, clockMs: Math.max(...clocks), items: looks }
     return groups.length === 1 ? shown : { ...shown, behindMs: shown.clockMs - Math.min(...clocks), away }
   }
@@ -176,14 +180,17 @@ class RedisGate implements PlaceGate {
     return unlessLost(async () => doneFrom(await this.#connection.run(this.#scripts.release, keys, args)))
   }
 
-  async find(item: ItemId, buyer: BuyerId): Promise<FindReply> {
+  async find(item: ItemId, buyer: BuyerId, toShow = false): Promise<FindReply> {
     checkItem(item)
     checkBuyer(buyer)
     if (this.#finding >= FINDS_AT_ONCE_MAX) return { status: 'unknown' }
     this.#finding += 1
     try {
       return await unlessLost(async () => {
-        const [first, packed] = listOf(await this.#connection.run(this.#scripts.find, [gateKey(item)], [buyer]))
+        const reply = await (toShow && this.#connection.durability === 'replica'
+          ? this.#connection.runDurably(this.#scripts.show, [gateKey(item)], [buyer])
+          : this.#connection.run(this.#scripts.find, [gateKey(item)], [buyer]))
+        const [first, packed] = listOf(reply)
         if (statusOf(first) === 'stale') return { status: 'stale' }
         return { status: 'ok', holdings: holdingsFrom(buyer, textOf(packed)) }
       })
@@ -227,10 +234,11 @@ class RedisGate implements PlaceGate {
     )
   }
 
-  async set(item: ItemId, epoch: Epoch, state: GateState, opensAtMs: number, closesAtMs: number): Promise<Done> {
+  async set(item: ItemId, epoch: Epoch, word: Word): Promise<Done> {
     checkEpoch(item, epoch, 0)
-    checkWindow(state, opensAtMs, closesAtMs)
-    const args = [epoch, state, opensAtMs, closesAtMs]
+    checkWord(word)
+    const { wordNo, state, opensAtMs, closesAtMs } = word
+    const args = [epoch, state, opensAtMs, closesAtMs, wordNo]
     return unlessLost(async () => doneFrom(await this.#connection.run(this.#scripts.set, [gateKey(item)], args)))
   }
 
@@ -254,9 +262,9 @@ class RedisGate implements PlaceGate {
   async activate(item: ItemId, epoch: Epoch, terms: Terms): Promise<Done> {
     checkEpoch(item, epoch, 1)
     checkTerms(terms)
-    const { left, held, buyers, attemptsMax, changeNo, state, opensAtMs, closesAtMs } = terms
+    const { left, held, buyers, attemptsMax, changeNo, state, opensAtMs, closesAtMs, wordNo } = terms
     const begun = this.#hasBegun(item, epoch)
-    const args = [epoch, begun, left, held, buyers, attemptsMax, changeNo, state, opensAtMs, closesAtMs]
+    const args = [epoch, begun, left, held, buyers, attemptsMax, changeNo, state, opensAtMs, closesAtMs, wordNo]
     const keys = [gateKey(item), buyersKey(item, epoch), ordersKey(item, epoch), outboxesKey(item)]
     const done = await unlessLost(async () => doneFrom(await this.#connection.run(this.#scripts.activate, keys, args)))
     if (done.status !== 'unknown') this.#begun.delete(item)

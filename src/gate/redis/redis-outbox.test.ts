@@ -201,6 +201,13 @@ test('an entry that can not be read is given as it stands, in its place, and kep
   expect(buyersOf(await outbox.take(ITEM, 'w1', 500))).toEqual([['before'], ['after']])
 })
 
+test('a lease that is longer than any was written by a clock that went back since: nobody waits for it', async () => {
+  await reserve(1, ask('a'))
+  expect(buyersOf(await outbox.take(ITEM, 'dead', 500))).toEqual([['a']])
+  await server.command('PEXPIRE', LEASE, String(HOUR_MS))
+  await expectWholeLease(async () => expect(buyersOf(await outbox.take(ITEM, 'w2', 500))).toEqual([['a']]))
+})
+
 test('a settled item is forgotten without a trace, and never while something waits', async () => {
   await reserve(1, ask('a'))
   await gate.load(ITEM, 2, [{ order: '5', buyer: 'x', attempt: 1, quantity: 1, live: true, reservedAtMs: 1 }])
@@ -230,7 +237,8 @@ test('a full server still lets entries be taken and deleted', async () => {
 test("the oldest entry's age is told by the gate's clock", async () => {
   const moved = createRedisGate({ connection, clockOffsetMs: () => -HOUR_MS })
   const { nowMs } = await gate.look([])
-  await gate.set(ITEM, 1, 'open', nowMs - 2 * HOUR_MS, nowMs + HOUR_MS)
+  const window = { opensAtMs: nowMs - 2 * HOUR_MS, closesAtMs: nowMs + HOUR_MS }
+  await gate.set(ITEM, 1, { wordNo: 1, state: 'open', ...window })
   expect(codes(await moved.reserve(ITEM, 1, [ask('a')]))).toEqual(['reserved'])
   const [depth] = await outbox.depth([ITEM])
   expect(depth!.oldestMs).toBeLessThan(nowMs - HOUR_MS / 2)

@@ -8,10 +8,11 @@
  */
 
 import { assert } from '../../base/assert.ts'
+import { Fault } from '../../base/fault.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
-import { BUYER_LENGTH_MAX, type Epoch, isId } from '../../domain/ids.ts'
+import { BUYER_LENGTH_MAX, type Epoch, type ItemId, isId } from '../../domain/ids.ts'
 import { checkEpoch, checkItem } from '../arguments.ts'
-import type { Outbox, OutboxDepth, OutboxEntry, QueuedAsk, TakeReply } from '../outbox.ts'
+import type { Outbox, OutboxDepth, OutboxEntry, OutboxLook, QueuedAsk, TakeReply } from '../outbox.ts'
 import { listOf, statusOf, textOf, wholeOf } from './codes.ts'
 import { gateKey, outboxesKey, outboxKey, workerKey } from './keys.ts'
 import { readScript } from './scripts.ts'
@@ -27,6 +28,23 @@ export function createRedisOutbox(parts: { readonly connection: RedisConnection 
     give: readScript('give', 'always'),
     depth: readScript('depth', 'reads'),
     forget: readScript('forget', 'always'),
+  }
+
+  /** Those that one server can be asked about at once. */
+  function together(items: readonly ItemId[]): readonly (readonly ItemId[])[] {
+    items.forEach(checkItem)
+    const itemOf = new Map(items.map(item => [outboxesKey(item), item]))
+    return connection.together([...itemOf.keys()]).map(keys => keys.map(key => itemOf.get(key)!))
+  }
+
+  async function depthsOf(items: readonly ItemId[]): Promise<readonly OutboxDepth[]> {
+    const keys = items.flatMap(item => [outboxesKey(item), gateKey(item)])
+    const found = listOf(await connection.run(scripts.depth, keys, []))
+    return items.map((item, i) => {
+      const [entries, pieces, oldest] = listOf(found[i])
+      const oldestMs = oldest === null || oldest === undefined ? undefined : wholeOf(oldest)
+      return { item, entries: wholeOf(entries), pieces: wholeOf(pieces), oldestMs }
+    })
   }
 
   return {
@@ -53,21 +71,20 @@ export function createRedisOutbox(parts: { readonly connection: RedisConnection 
     },
 
     async depth(items): Promise<readonly OutboxDepth[]> {
-      items.forEach(checkItem)
-      const itemOf = new Map(items.map(item => [outboxesKey(item), item]))
-      const depths: OutboxDepth[] = []
-      const ask = async (group: readonly string[]) => {
-        const asked = group.map(key => itemOf.get(key)!)
-        const keys = asked.flatMap(item => [outboxesKey(item), gateKey(item)])
-        const found = listOf(await connection.run(scripts.depth, keys, []))
-        for (const [i, item] of asked.entries()) {
-          const [entries, pieces, oldest] = listOf(found[i])
-          const oldestMs = oldest === null || oldest === undefined ? undefined : wholeOf(oldest)
-          depths.push({ item, entries: wholeOf(entries), pieces: wholeOf(pieces), oldestMs })
-        }
+      return (await Promise.all(together(items).map(depthsOf))).flat()
+    },
+
+    async look(items): Promise<OutboxLook> {
+      const groups = together(items)
+      const replies = await Promise.allSettled(groups.map(depthsOf))
+      const seen: OutboxDepth[] = []
+      const away: ItemId[] = []
+      for (const [i, reply] of replies.entries()) {
+        if (reply.status === 'fulfilled') seen.push(...reply.value)
+        else if (reply.reason instanceof Fault) away.push(...groups[i]!)
+        else throw reply.reason
       }
-      await Promise.all(connection.together([...itemOf.keys()]).map(ask))
-      return depths
+      return { items: seen, away }
     },
 
     async forget(item) {

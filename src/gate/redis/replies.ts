@@ -5,6 +5,7 @@ import type { BuyerId, ItemId } from '../../domain/ids.ts'
 import type { Ask, AskAnswer, ChangeReply, Done, GateState, Holding, Look, ReserveReply } from '../gate.ts'
 import type { MoveReply } from '../mover.ts'
 import type { LoadedReply } from '../place-gate.ts'
+import { STEP_BACK_MS_MAX } from '../step-back.ts'
 import { askCodeOf, listOf, statusOf, textOf, wholeOf } from './codes.ts'
 
 export function doneFrom(reply: unknown): Done {
@@ -93,7 +94,7 @@ export function loadedReplyFrom(reply: unknown): LoadedReply {
 
 /** @param nowMs the clock of the server that answered */
 export function lookFrom(item: ItemId, reply: unknown, nowMs: number): Look {
-  const [epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo, ...shard] = listOf(reply)
+  const [epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo, wordNo, ...shard] = listOf(reply)
   const look: Look = {
     item,
     epoch: wholeOf(epoch),
@@ -101,6 +102,7 @@ export function lookFrom(item: ItemId, reply: unknown, nowMs: number): Look {
     left: leftOf(left),
     held: leftOf(held),
     buyers: wholeOf(buyers),
+    wordNo: wholeOf(wordNo),
     state: stateOf(state),
     opensAtMs: wholeOf(opensAtMs),
     closesAtMs: wholeOf(closesAtMs),
@@ -108,7 +110,9 @@ export function lookFrom(item: ItemId, reply: unknown, nowMs: number): Look {
   }
   if (shard.length === 0) return look
   const [waited, wants, moveNo, moved] = shard.map(wholeOf) as [number, number, number, number]
-  const waitedMs = waited === 0 ? undefined : Math.max(0, nowMs - waited)
+  // From the future: noted by a clock that was ahead, and has been set right.
+  const noted = waited !== 0 && waited - nowMs <= STEP_BACK_MS_MAX
+  const waitedMs = noted ? Math.max(0, nowMs - waited) : undefined
   const shown = { version: look.version, left: look.left, held: look.held, buyers: look.buyers }
   return { ...look, places: [{ place: item, ...shown, waitedMs, wants, moveNo, moved }] }
 }

@@ -191,7 +191,7 @@ describe('one item', () => {
     expect(await look()).toBeUndefined()
     expect((await gate.reserve(ITEM, 1, [asks[2]!])).status).toBe('stale')
     expect(codes(await gate.reserve(ITEM, 1, [asks[1]!]))).toEqual(['same'])
-    expect((await gate.set(ITEM, 1, 'paused', 0, 1)).status).toBe('stale')
+    expect((await gate.set(ITEM, 1, { wordNo: 1, state: 'paused', opensAtMs: 0, closesAtMs: 1 })).status).toBe('stale')
   })
 
   test('what nobody has read of in the ledger is stale, and never taken for one place', async () => {
@@ -204,13 +204,14 @@ describe('one item', () => {
     const answers: Done[] = [
       await gate.release(other, 1, []),
       await gate.load(ITEM, 2, []),
-      await gate.set(other, 1, 'open', 0, 1),
+      await gate.set(other, 1, { wordNo: 1, state: 'open', opensAtMs: 0, closesAtMs: 1 }),
     ]
     expect(answers).toEqual([stale, stale, stale])
     expect(await gate.find(other, 'a')).toEqual(stale)
     expect(await gate.change(other, 1, 1, 1)).toEqual(stale)
     expect(await gate.fence(other, 1)).toEqual(unknown)
     await expect(outbox.depth([ITEM, other])).rejects.toMatchObject({ name: 'Fault', code: 'shards_unknown' })
+    expect(await outbox.look([ITEM, other])).toEqual({ items: await outbox.depth([ITEM]), away: [other] })
     await expect(outbox.forget(other)).rejects.toMatchObject({ code: 'shards_unknown' })
     expect(await server.command('EXISTS', `{${other}}:gate`)).toBe(0)
   })
@@ -246,15 +247,19 @@ describe('told by halves', () => {
 
   test('a set that reached some places only is shown as uneven and strict, until it is told again', async () => {
     const { gate, lose, look, terms } = await setUp()
-    const { opensAtMs, closesAtMs } = terms
+    const word = { ...terms, wordNo: 1, state: 'paused' } as const
     lose((verb, place) => verb === 'set' && place === `${ITEM}#0`)
-    expect(await gate.set(ITEM, 1, 'paused', opensAtMs, closesAtMs)).toEqual(unknown)
-    expect(await look()).toMatchObject({ state: 'paused', uneven: true })
+    expect(await gate.set(ITEM, 1, word)).toEqual(unknown)
+    expect(await look()).toMatchObject({ wordNo: 0, state: 'paused', uneven: true })
     const mixed = await gate.reserve(ITEM, 1, [ask(buyerOf(0)), ask(buyerOf(1))])
     expect([mixed.status, codes(mixed)]).toEqual(['paused', ['reserved', 'not_now']])
     lose(() => false)
-    expect(await gate.set(ITEM, 1, 'paused', opensAtMs, closesAtMs)).toEqual(done)
-    expect(await look()).toMatchObject({ state: 'paused', uneven: false })
+    expect(await gate.set(ITEM, 1, word)).toEqual(done)
+    expect(await look()).toMatchObject({ wordNo: 1, state: 'paused', uneven: false })
+    // Where the number did not arrive, a word that it has overtaken would still be taken.
+    lose((verb, place) => verb === 'set' && place === `${ITEM}#2`)
+    expect(await gate.set(ITEM, 1, { ...word, wordNo: 3 })).toEqual(unknown)
+    expect(await look()).toMatchObject({ wordNo: 1, state: 'paused', uneven: true })
   })
 
   test('an activation that was stopped halfway shows nothing, and goes on with the same shares', async () => {

@@ -73,6 +73,7 @@ describe('sharded gate on a cluster', () => {
       expect(await gate.fence(ITEM, 1)).toEqual({ status: 'unknown' })
       await expect(Array.fromAsync(gate.holdings(ITEM, 1))).rejects.toMatchObject({ name: 'Fault' })
       await expect(outbox.depth([ITEM])).rejects.toMatchObject({ name: 'Fault' })
+      expect(await outbox.look([ITEM])).toMatchObject({ items: [{ item: ITEM, pieces: there.length }], away: [ITEM] })
     } finally {
       process.kill(silent.pid, 'SIGCONT')
     }

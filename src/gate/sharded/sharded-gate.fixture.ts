@@ -132,7 +132,7 @@ function bound(gate: Gate): Gate {
     release: (item, epoch, releases) => gate.release(item, epoch, releases),
     find: (item, buyer) => gate.find(item, buyer),
     change: (item, epoch, no, delta) => gate.change(item, epoch, no, delta),
-    set: (item, epoch, state, opensAtMs, closesAtMs) => gate.set(item, epoch, state, opensAtMs, closesAtMs),
+    set: (item, epoch, word) => gate.set(item, epoch, word),
     fence: (item, epoch) => gate.fence(item, epoch),
     load: (item, epoch, holdings) => gate.load(item, epoch, holdings),
     activate: (item, epoch, terms) => gate.activate(item, epoch, terms),

@@ -22,13 +22,13 @@ import type {
   Done,
   FindReply,
   Gate,
-  GateState,
   Holding,
   Look,
   LookReply,
   Release,
   ReserveReply,
   Terms,
+  Word,
 } from '../gate.ts'
 import type { MoveReply, Mover } from '../mover.ts'
 import type { PlaceGate } from '../place-gate.ts'
@@ -174,10 +174,10 @@ class ShardedGate implements Gate, GateBooks, Mover {
     return together(places, place => this.#gate.release(place, epoch, byPlace.get(place) ?? []))
   }
 
-  async find(item: ItemId, buyer: BuyerId): Promise<FindReply> {
+  async find(item: ItemId, buyer: BuyerId, toShow?: boolean): Promise<FindReply> {
     let reply: FindReply = STALE
     for (const count of this.#lately(item)) {
-      reply = await this.#gate.find(placeOf(item, count, buyer), buyer)
+      reply = await this.#gate.find(placeOf(item, count, buyer), buyer, toShow)
       if (reply.status !== 'stale') break
     }
     return reply
@@ -225,10 +225,10 @@ class ShardedGate implements Gate, GateBooks, Mover {
     return { status: 'done', taken }
   }
 
-  async set(item: ItemId, epoch: Epoch, state: GateState, opensAtMs: number, closesAtMs: number): Promise<Done> {
+  async set(item: ItemId, epoch: Epoch, word: Word): Promise<Done> {
     const count = this.#shards.of(item, epoch)
     if (count === undefined) return STALE
-    return together(placesOf(item, count), place => this.#gate.set(place, epoch, state, opensAtMs, closesAtMs))
+    return together(placesOf(item, count), place => this.#gate.set(place, epoch, word))
   }
 
   /** Every place that any epoch may have had. */

@@ -1,12 +1,12 @@
 /**
  * The outbox of an item in several places: each place has its own, which one worker at a time empties. `take`, `done` and `give` are about
- * a place; `depth` and `forget` about an item: all places that any of its epochs may have had. Nothing is ever called empty that was
- * not looked at: an item whose places are not known is a Fault.
+ * a place; `depth`, `look` and `forget` about an item: all places that any of its epochs may have had. Nothing is ever called empty that was
+ * not looked at: an item whose places are not known is a Fault, and to a look it is away.
  */
 
 import { Fault } from '../../base/fault.ts'
 import type { ItemId } from '../../domain/ids.ts'
-import type { Outbox, OutboxDepth } from '../outbox.ts'
+import type { Outbox, OutboxDepth, OutboxLook } from '../outbox.ts'
 import { isShard, type PlaceId } from '../places.ts'
 import type { Shards } from '../shards.ts'
 
@@ -16,8 +16,10 @@ interface ShardedOutboxParts {
 }
 
 export function createShardedOutbox({ outbox, shards }: ShardedOutboxParts): Outbox {
+  const placesOf = (item: ItemId | PlaceId) => (isShard(item) ? [item] : shards.all(item))
+
   function allOf(item: ItemId | PlaceId): readonly PlaceId[] {
-    const all = isShard(item) ? [item] : shards.all(item)
+    const all = placesOf(item)
     if (all === undefined)
       throw new Fault('shards_unknown', `item ${item}: how many places it has is not known`, { retryable: true })
     return all
@@ -25,18 +27,23 @@ export function createShardedOutbox({ outbox, shards }: ShardedOutboxParts): Out
 
   async function depth(items: readonly ItemId[]): Promise<readonly OutboxDepth[]> {
     const places = new Map(items.map(item => [item, allOf(item)]))
-    const depths = new Map((await outbox.depth([...places.values()].flat())).map(one => [one.item, one]))
-    return items.map(item => {
-      let [entries, pieces, oldestMs] = [0, 0, undefined as number | undefined]
-      for (const place of places.get(item) ?? []) {
-        const one = depths.get(place)
-        if (one === undefined) continue
-        entries += one.entries
-        pieces += one.pieces
-        if (one.oldestMs !== undefined) oldestMs = Math.min(oldestMs ?? one.oldestMs, one.oldestMs)
-      }
-      return { item, entries, pieces, oldestMs }
-    })
+    const depthIn = byPlace(await outbox.depth([...places.values()].flat()))
+    return items.map(item => sum(item, (places.get(item) ?? []).flatMap(depthIn)))
+  }
+
+  async function look(items: readonly ItemId[]): Promise<OutboxLook> {
+    const places = new Map(items.map(item => [item, placesOf(item) ?? []]))
+    const seen = await outbox.look([...places.values()].flat())
+    const depthIn = byPlace(seen.items)
+    const silent = new Set(seen.away)
+    const looks: OutboxDepth[] = []
+    const away: ItemId[] = []
+    for (const [item, all] of places) {
+      const found = all.flatMap(depthIn)
+      if (found.length > 0) looks.push(sum(item, found))
+      if (all.length === 0 || all.some(place => silent.has(place))) away.push(item)
+    }
+    return { items: looks, away }
   }
 
   return {
@@ -44,6 +51,7 @@ export function createShardedOutbox({ outbox, shards }: ShardedOutboxParts): Out
     done: (place, epoch, ids) => outbox.done(place, epoch, ids),
     give: (place, worker) => outbox.give(place, worker),
     depth,
+    look,
     async forget(item) {
       const [found] = await depth([item])
       if (found === undefined || found.entries > 0) return false
@@ -51,4 +59,19 @@ export function createShardedOutbox({ outbox, shards }: ShardedOutboxParts): Out
       return forgotten.every(one => one)
     },
   }
+}
+
+function byPlace(depths: readonly OutboxDepth[]): (place: PlaceId) => readonly OutboxDepth[] {
+  const byName = new Map(depths.map(one => [one.item, [one]]))
+  return place => byName.get(place) ?? []
+}
+
+function sum(item: ItemId, places: readonly OutboxDepth[]): OutboxDepth {
+  let [entries, pieces, oldestMs] = [0, 0, undefined as number | undefined]
+  for (const one of places) {
+    entries += one.entries
+    pieces += one.pieces
+    if (one.oldestMs !== undefined) oldestMs = Math.min(oldestMs ?? one.oldestMs, one.oldestMs)
+  }
+  return { item, entries, pieces, oldestMs }
 }

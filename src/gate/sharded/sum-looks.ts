@@ -10,7 +10,7 @@ const STRICTNESS: Readonly<Record<GateState, number>> = { open: 0, paused: 1, ov
 export function sumLooks(item: ItemId, looks: readonly Look[]): Look {
   const [first, ...rest] = looks
   assert(first !== undefined, `item ${item} without a place`)
-  let { version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo } = first
+  let { version, left, held, buyers, wordNo, state, opensAtMs, closesAtMs, changeNo } = first
   let uneven = false
   for (const one of rest) {
     assert(one.epoch === first.epoch, `item ${item}: a place under epoch ${first.epoch}, another under ${one.epoch}`)
@@ -21,13 +21,26 @@ export function sumLooks(item: ItemId, looks: readonly Look[]): Look {
     if (STRICTNESS[one.state] > STRICTNESS[state]) state = one.state
     opensAtMs = Math.max(opensAtMs, one.opensAtMs)
     closesAtMs = Math.min(closesAtMs, one.closesAtMs)
+    wordNo = Math.min(wordNo, one.wordNo)
     changeNo = Math.min(changeNo, one.changeNo)
-    uneven ||= one.state !== first.state || one.changeNo !== first.changeNo
+    uneven ||= one.state !== first.state || one.changeNo !== first.changeNo || one.wordNo !== first.wordNo
     uneven ||= one.opensAtMs !== first.opensAtMs || one.closesAtMs !== first.closesAtMs
   }
   const places = looks.flatMap(look => look.places ?? [])
-  const summed = { item, epoch: first.epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo }
-  return { ...summed, places, uneven, moving: movingIn(places) }
+  const word = { wordNo, state, opensAtMs, closesAtMs }
+  return {
+    item,
+    epoch: first.epoch,
+    version,
+    left,
+    held,
+    buyers,
+    ...word,
+    changeNo,
+    places,
+    uneven,
+    moving: movingIn(places),
+  }
 }
 
 /**

@@ -8,8 +8,8 @@ import { number, text, toOrder } from './rows.ts'
 
 export function createClosings(database: Database): Closings {
   return {
-    async due(max) {
-      return (await database.run('due_orders', [max])).map(row => ({
+    async due(max, inHand) {
+      return (await database.run('due_orders', [max, inHand])).map(row => ({
         id: text(row, 'id'),
         item: text(row, 'item'),
         paymentStarted: row.started === true,
@@ -26,8 +26,8 @@ export function createClosings(database: Database): Closings {
       assert(row !== undefined, 'refund_order answered no row')
       return text(row, 'outcome') as 'refunded' | 'same' | 'not_paid' | 'unknown'
     },
-    async releases(max) {
-      return (await database.run('releases', [max])).map(toRelease)
+    async releases(max, itemMax) {
+      return (await database.run('releases', [max, itemMax])).map(toRelease)
     },
     async releasesOf(orders) {
       return (await database.run('releases_of', [orders])).map(toRelease)

@@ -225,3 +225,61 @@ test('a lease is as long as it was asked for', async () => {
   )
   expect(row?.short).toBe(true)
 })
+
+describe('a lease that lies further ahead than any lease was written by a clock that went back since', () => {
+  const hourAhead = (node: number) =>
+    ledger.sql("UPDATE nodes SET lease_until = clock_timestamp() + interval '1 hour' WHERE id = $1", [node])
+  const leftMs = async (node: number) => {
+    const [row] = await ledger.sql(
+      'SELECT extract(epoch FROM lease_until - clock_timestamp())::float * 1000 AS ms FROM nodes WHERE id = $1',
+      [node],
+    )
+    return Number(row?.ms)
+  }
+
+  test('who died under it is waited for as long as a lease, not until the clock has caught up', async () => {
+    const dead = await nodes.lease('dead', NOW_MS, 'holding')
+    await hourAhead(dead.node)
+    const alive = await nodes.lease('alive', NOW_MS, 'plain')
+    expect(await nodes.holding()).toEqual({ live: 1, unsettled: 0 })
+    const short = createNodes(ledger.database, { leaseMs: 10_000 })
+    expect(await short.renew(alive.node, 'alive', NOW_MS)).toBe(NOW_MS + 30_000)
+    expect(await leftMs(dead.node)).toBeWithin(0, 10_000)
+    await lapse(dead.node)
+    expect(await nodes.holding(), 'it never said that it left nothing behind').toEqual({ live: 0, unsettled: 1 })
+    expect(await nodes.unconfirmed('77', 1)).toEqual({ waiting: 0, lapsed: 1 })
+  })
+
+  test('who lives is still waited for, and has its own again when it renews', async () => {
+    const one = await nodes.lease('one', NOW_MS, 'holding')
+    const other = await nodes.lease('other', NOW_MS, 'holding')
+    await hourAhead(one.node)
+    await hourAhead(other.node)
+    await nodes.renew(one.node, 'one', NOW_MS)
+    expect(await nodes.unconfirmed('77', 1)).toEqual({ waiting: 2, lapsed: 0 })
+    await nodes.renew(other.node, 'other', NOW_MS)
+    for (const { node } of [one, other]) expect(await leftMs(node)).toBeWithin(0, 30_000)
+  })
+
+  test('all of them renew at once: nobody waits for another, and all have their own', async () => {
+    const second = ledger.connect()
+    const doors = [nodes, createNodes(second)]
+    try {
+      const held = []
+      for (let i = 0; i < 40; i++) held.push((await nodes.lease(`n${i}`, NOW_MS, 'holding')).node)
+      await ledger.sql("UPDATE nodes SET lease_until = clock_timestamp() + interval '1 hour'")
+      const bounds = await Promise.all(held.map((node, i) => doors[i % 2]!.renew(node, `n${i}`, NOW_MS)))
+      expect(bounds).not.toContain(undefined)
+      for (const node of held) expect(await leftMs(node)).toBeLessThanOrEqual(30_000)
+    } finally {
+      await second.close()
+    }
+  })
+
+  test('a lease of a minute is left as it is', async () => {
+    const long = await createNodes(ledger.database, { leaseMs: 60_000 }).lease('long', NOW_MS, 'holding')
+    const { node } = await nodes.lease('me', NOW_MS, 'plain')
+    await nodes.renew(node, 'me', NOW_MS)
+    expect(await leftMs(long.node)).toBeGreaterThan(40_000)
+  })
+})

@@ -93,6 +93,7 @@ export function createOrders(database: Database): Orders {
           changeNo: number(terms, 'change_no'),
           opensAtMs: time(terms, 'opens_at'),
           closesAtMs: time(terms, 'closes_at'),
+          wordNo: number(terms, 'word_no'),
           state: state === 'ready' ? 'open' : state === 'paused' ? 'paused' : 'over',
           gateShards,
           placesUnknown,

@@ -120,7 +120,7 @@ describe('closing', () => {
     await makeDue(asks[0]?.order ?? '')
     await capture(payment)
     await makeDue(order)
-    expect((await ledger.closings.due(1_000)).filter(one => one.item === item)).toEqual([
+    expect((await ledger.closings.due(1_000, [])).filter(one => one.item === item)).toEqual([
       { id: asks[0]?.order ?? '', item, paymentStarted: false },
     ])
     expect((await ledger.closings.close(item, ids, 'unpaid')).map(one => [one.buyer, one.reason])).toEqual([
@@ -129,7 +129,7 @@ describe('closing', () => {
     expect((await ledger.closings.close(item, ids, 'cancelled')).map(one => one.buyer)).toEqual(['cyd'])
     expect(await ledger.closings.close(item, ids, 'cancelled')).toEqual([])
     expect(await ledger.pieces(sale)).toMatchObject({ available: 9, pending: 0, paid: 1, releases: 3 })
-    const releases = (await ledger.closings.releases(1_000)).filter(one => one.item === item)
+    const releases = (await ledger.closings.releases(1_000, 1_000)).filter(one => one.item === item)
     expect(releases.map(one => [one.buyer, one.outcome, one.epoch])).toEqual([
       ['ben', 'closed', epoch],
       ['cyd', 'closed', epoch],
@@ -147,7 +147,9 @@ describe('closing', () => {
     expect(await ledger.closings.close(one.item, [other.order], 'cancelled')).toEqual([])
     await ledger.closings.close(one.item, [one.order], 'cancelled')
     const mine = async () =>
-      (await ledger.closings.releases(1_000)).filter(release => release.item === one.item).map(release => release.epoch)
+      (await ledger.closings.releases(1_000, 1_000))
+        .filter(release => release.item === one.item)
+        .map(release => release.epoch)
     await ledger.orders.bump(one.item)
     expect(await mine()).toEqual([])
     const epoch = await ledger.rebuild(one.item)

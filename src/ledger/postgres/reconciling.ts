@@ -54,6 +54,9 @@ export function createReconciling(database: Database): Reconciling {
         summary: row.summary,
       }))
     },
+    async reopen() {
+      return (await database.run('reopen_reports', [])).map(row => text(row, 'sale'))
+    },
     async toSettle(max) {
       return (await database.run('sales_to_settle', [max])).map(row => text(row, 'id'))
     },

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import type { Sale } from '../../domain/sale.ts'
 import type { Database } from './database.ts'
+import { createEditing } from './editing.ts'
 import { createSales } from './sales.ts'
 
 let ledger: TestLedger
@@ -47,6 +49,27 @@ test('E2: sales are followed from their warm-up until an hour after their end, w
   expect(await followed(), 'from its warm-up on').toEqual([sale])
   await set(sale, "state = 'draft'")
   expect(await followed(), 'a draft').toEqual([])
+})
+
+test('every new word for the gate has a higher number, also in a snapshot; what the gate need not know has not', async () => {
+  const { sale, item, epoch } = await ledger.onSale()
+  const wordNo = async () => (await ledger.sales.find(sale))!.wordNo
+  const edit = (change: Partial<Sale>) =>
+    createEditing(ledger.database).edit(sale, 'olga', found => ({
+      write: { sale: { ...found, ...change }, items: new Set(), changes: [] },
+      result: undefined,
+    }))
+  const { opensAtMs, closesAtMs, wordNo: first } = (await ledger.sales.find(sale))!
+  expect(await ledger.sales.move(sale, ['ready'], 'paused', 'olga', 'sale.pause')).toBe(true)
+  expect(await wordNo()).toBe(first + 1)
+  expect(await ledger.sales.move(sale, ['ready'], 'paused', 'olga', 'sale.pause')).toBe(false)
+  await edit({ name: 'another name', warmBeforeMs: 1_000 })
+  expect(await wordNo()).toBe(first + 1)
+  await edit({ opensAtMs: opensAtMs + 1 })
+  await edit({ closesAtMs: closesAtMs + 1 })
+  expect(await wordNo()).toBe(first + 3)
+  await ledger.sales.move(sale, ['paused'], 'ready', 'olga', 'sale.resume')
+  expect(await ledger.orders.snapshot(item, epoch, async () => {})).toMatchObject({ wordNo: first + 4, state: 'open' })
 })
 
 test('E2: what a standby shows is not believed', async () => {

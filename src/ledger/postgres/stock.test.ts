@@ -110,7 +110,7 @@ test('releases of an item that the ledger sells need no gate: the pieces are for
   const ann = ledger.ask('ann')
   await ledger.orders.placeDirectly(item, epoch, [ann])
   await ledger.closings.close(item, [ann.order], 'cancelled')
-  expect((await ledger.closings.releases(100)).filter(release => release.item === item)).toEqual([])
+  expect((await ledger.closings.releases(100, 100)).filter(release => release.item === item)).toEqual([])
   expect(await ledger.orders.placeDirectly(item, epoch, [ledger.ask('ben')])).toMatchObject({ available: 0 })
   expect(await ledger.pieces(sale)).toMatchObject({ pending: 1, releases: 1 })
   await ledger.closings.releaseIdle()
@@ -123,7 +123,7 @@ test('E8: while an item is rebuilt its releases wait, and are told under the epo
   await ledger.orders.place(item, epoch, true, [ann])
   const next = await ledger.orders.bump(item)
   await ledger.closings.close(item, [ann.order], 'cancelled')
-  const mine = async () => (await ledger.closings.releases(100)).filter(release => release.item === item)
+  const mine = async () => (await ledger.closings.releases(100, 100)).filter(release => release.item === item)
   expect(await mine()).toEqual([])
   await ledger.closings.releaseIdle()
   expect(await ledger.sql('SELECT order_id::text FROM releases WHERE item = $1', [item])).toEqual([

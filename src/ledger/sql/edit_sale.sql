@@ -1,10 +1,13 @@
 -- edit_sale: a sale as it is to be from now on, items that are new or changed, and the line in the log.
 -- In      sale: id, name, opens_at (ms), closes_at (ms), warm_before_ms, rule; items: a JSON array, ids as strings; by, details (JSON)
 -- Out     nothing
--- Keeps   decided under lock_sale; of an item that is there only words, pay_within and when_gate_down change: never its price, units or epoch
+-- Keeps   decided under lock_sale; of an item that is there only words, pay_within and when_gate_down change: never its price, units or epoch;
+--         another window is a new word for the gate, and has a new number
 WITH edited AS (
   UPDATE sales SET name = $2, opens_at = to_timestamp($3::bigint / 1000.0), closes_at = to_timestamp($4::bigint / 1000.0),
-                   warm_before_ms = $5, rule = $6
+                   warm_before_ms = $5, rule = $6,
+                   word_no = word_no + CASE WHEN opens_at = to_timestamp($3::bigint / 1000.0)
+                                             AND closes_at = to_timestamp($4::bigint / 1000.0) THEN 0 ELSE 1 END
   WHERE id = $1
   RETURNING id
 ),

@@ -1,9 +1,18 @@
--- releases: what still has to reach a gate, each with the epoch it must be told under (E8).
--- In      limit
+-- releases: what still has to reach a gate, each with the epoch it must be told under (E8); of every item its oldest first, and of all items alike.
+-- In      limit, limit of one item
 -- Out     order_id, item, buyer, attempt, outcome, epoch
--- Keeps   a plain read; epoch and row are read together
+-- Keeps   a plain read; epoch and row are read together; an item that has more than its share leaves room for the others
+WITH RECURSIVE waiting (item) AS (
+  -- From item to item by the index, however many rows each has: to group them would be to read them all.
+  (SELECT r.item FROM releases r ORDER BY r.item, r.order_id LIMIT 1)
+  UNION ALL
+  SELECT (SELECT r.item FROM releases r WHERE r.item > w.item ORDER BY r.item, r.order_id LIMIT 1)
+  FROM waiting w WHERE w.item IS NOT NULL
+)
 SELECT r.order_id, r.item, r.buyer, r.attempt, r.outcome, i.epoch
-FROM releases r JOIN items i ON i.id = r.item
+FROM waiting w JOIN items i ON i.id = w.item CROSS JOIN LATERAL (
+  SELECT one.*, row_number() OVER (ORDER BY one.order_id) AS nth
+  FROM (SELECT * FROM releases WHERE item = i.id ORDER BY item, order_id LIMIT $2) one) r
 WHERE i.door = 'gate'
-ORDER BY r.item, r.order_id
+ORDER BY r.nth, r.item
 LIMIT $1

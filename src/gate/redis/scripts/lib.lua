@@ -8,6 +8,8 @@ local DONE, STALE, OK, EARLY, OVER, PAUSED, BUSY, GAP, PAST, HELD = 0, 1, 2, 3, 
 local SAFE_MAX = 9007199254740991
 -- So long a place is believed to want what somebody was refused there.
 local WANTED_MS = 2000
+-- As in step-back.ts.
+local STEP_BACK_MS_MAX = 2000
 
 -- A bug of the caller, found before the first write.
 local function bug(message)
@@ -69,7 +71,7 @@ end
 
 local FIELDS = {
   'seen', 'fenced', 'fencedOn', 'epoch', 'server', 'version', 'left', 'held', 'state', 'opens', 'closes', 'changeNo',
-  'changesFrom', 'attemptsMax', 'loading', 'loadedOn', 'loadedHeld', 'clock', 'judged',
+  'changesFrom', 'attemptsMax', 'loading', 'loadedOn', 'loadedHeld', 'clock', 'judged', 'wordNo',
 }
 local TEXTS = { fencedOn = true, server = true, state = true, loadedOn = true, judged = true }
 
@@ -92,11 +94,17 @@ local function selling(gate, epoch, server)
   return gate.server == (server or identity())
 end
 
--- The gate's clock: the server's, moved by a test's offset, never behind what the item has seen.
+-- A little behind what the item has seen, the clock is outwaited: a failover must not open again what is over. Further behind, it was wrong
+-- before and has been set right.
+local function outwaitStepBack(seen, now)
+  if seen and now < seen and seen - now <= STEP_BACK_MS_MAX then return seen end
+  return now
+end
+
+-- The gate's clock: the server's, moved by a test's offset; where an item has seen one, it does not step back from that.
 local function nowMs(offset, clock)
   local time = redis.call('TIME')
-  local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) + offset
-  return math.max(now, clock or 0)
+  return outwaitStepBack(clock, tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) + offset)
 end
 
 -- What a buyer's field holds: attempt,order,quantity,live,reservedAtMs; for each attempt.

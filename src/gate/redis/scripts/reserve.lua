@@ -92,8 +92,9 @@ if taken > 0 then
   redis.call('HINCRBY', outboxesKey, text(epoch), text(taken))
   redis.call('PUBLISH', channel, '{"kind":"reserved","item":' .. cjson.encode(item) .. ',"epoch":' .. text(epoch)
     .. ',"version":' .. text(version) .. ',"left":' .. text(left) .. ',"buyers":' .. cjson.encode(newBuyers) .. '}')
-elseif gate.judged ~= tostring(status) or (sameWrites and sames > 0) then
-  -- What the window was once judged to be stays so when the server's clock jumps back.
+elseif gate.judged ~= tostring(status) or now < (gate.clock or 0) or (sameWrites and sames > 0) then
+  -- What the window was once judged to be stays so when the server's clock steps back. A clock that was wrong and is right is written down
+  -- as it is now, or the wrong one would count again when the right one comes near it.
   redis.call('HSET', gateKey, 'clock', text(now), 'judged', tostring(status))
 end
 
@@ -102,7 +103,8 @@ end
 if missed and isShard(gateKey) then
   local note = redis.call('HMGET', gateKey, 'waited', 'wants')
   local waited, wants = tonumber(note[1] or 0), tonumber(note[2] or 0)
-  local over = now - waited > WANTED_MS
+  -- Or written by a clock that was ahead.
+  local over = now - waited > WANTED_MS or waited - now > STEP_BACK_MS_MAX
   if over or missed < wants or (missed == wants and now - waited >= 100) then
     redis.call('HSET', gateKey, 'waited', text(now), 'wants', text(missed))
   end
