@@ -56,6 +56,18 @@ export const saleAnswer = z
   })
   .meta({ id: 'Sale' })
 
+/** Where and how an item is sold when parts fail is the shop's own business. */
+const operatorItemAnswer = itemAnswer
+  .extend({
+    whenGateDown: z.enum(['ledger', 'shut']).meta({ description: 'Who sells it while the gate is away.' }),
+    door: z.enum(['gate', 'ledger']).meta({ description: 'Which door it lives behind when all is well.' }),
+  })
+  .meta({ id: 'OperatorItem' })
+
+export const operatorSaleAnswer = saleAnswer
+  .extend({ items: z.array(operatorItemAnswer) })
+  .meta({ id: 'OperatorSale', description: 'A sale as operators see it.' })
+
 export const orderAnswer = z
   .object({
     id,
@@ -98,6 +110,7 @@ export const wholeOrderAnswer = orderAnswer
 
 const next = id.nullable().meta({ description: 'The cursor for `after`; null at the end.' })
 export const salesAnswer = z.object({ sales: z.array(saleAnswer) })
+export const operatorSalesAnswer = z.object({ sales: z.array(operatorSaleAnswer) })
 export const ordersAnswer = z.object({ orders: z.array(orderAnswer), next })
 
 export const ticketAnswer = z

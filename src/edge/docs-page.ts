@@ -93,9 +93,9 @@ function pretty(value: unknown): string {
 function page(title: string, content: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escaped(title)}</title><style>${STYLE}</style></head>
-<body><h1>${escaped(title)}</h1>
+<body><main><h1>${escaped(title)}</h1>
 ${content}
-</body></html>
+</main></body></html>
 `
 }
 

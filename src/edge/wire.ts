@@ -8,7 +8,7 @@ import type { Order, Reservation } from '../domain/order.ts'
 import type { Payment } from '../domain/payment.ts'
 import { type Sale, saleState } from '../domain/sale.ts'
 import type { AuditLine } from '../flows/audit-sale.ts'
-import type { auditAnswer, orderAnswer, paymentAnswer, saleAnswer } from './answers.ts'
+import type { auditAnswer, operatorSaleAnswer, orderAnswer, paymentAnswer, saleAnswer } from './answers.ts'
 
 /** What the gate has left of an item; undefined where it does not have it. */
 export type LeftOf = (item: string) => number | undefined
@@ -26,6 +26,13 @@ export function wireSale(sale: Sale, nowMs: number, leftOf: LeftOf): z.input<typ
     warmBeforeSeconds: sale.warmBeforeMs / 1000,
     items,
   }
+}
+
+/** With what only operators see. */
+export function wireOperatorSale(sale: Sale, nowMs: number, leftOf: LeftOf): z.input<typeof operatorSaleAnswer> {
+  const seen = wireSale(sale, nowMs, leftOf)
+  const items = sale.items.map(({ whenGateDown, homeDoor }, i) => ({ ...seen.items[i]!, whenGateDown, door: homeDoor }))
+  return { ...seen, items }
 }
 
 function wireItem(item: Item, leftOf: LeftOf) {

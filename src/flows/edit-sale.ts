@@ -1,6 +1,6 @@
 /**
- * An operator changes a sale. A draft is free: every field, and `items` replaces the whole list. Once published, only what breaks no
- * word already given: names, words and pictures, the warm-up before it began, the opening before it happened, the closing before it
+ * An operator changes a sale. A draft is free: every field, and `items` is the whole list from now on, in which an item named by its id keeps
+ * what is not said of it. Once published, only what breaks no word already given: names, words and pictures, the warm-up before it began, the opening before it happened, the closing before it
  * is over, and terms that only later orders see. One field that can't be changed refuses the whole edit; nothing is changed then.
  *
  * Decided under the sale's lock by the ledger's clock. A field that already has the value asked for is no change, so a client may send back
@@ -21,7 +21,7 @@ import type { PassOn } from './pass-on.ts'
 
 type NewItem = NewSale['items'][number]
 
-/** Of a published sale's item. Undefined: leave it as it is; null: without one from now on. */
+/** Of an item that is there. Undefined: leave it as it is; null: without one from now on. */
 export interface ItemEdit {
   readonly id?: ItemId | undefined
   readonly name?: string | undefined
@@ -39,7 +39,7 @@ export interface ItemEdit {
 }
 
 /** A field, and why it can't be so. */
-interface FieldFault {
+export interface FieldFault {
   readonly field: string
   readonly why: string
 }
@@ -50,8 +50,10 @@ export interface SaleEdit {
   readonly closesAtMs?: number | undefined
   readonly rule?: SaleRule | undefined
   readonly warmBeforeMs?: number | undefined
-  /** Read both ways by whoever checked the input: as changes of items that are there, and as the new list of a draft. */
-  readonly items?: { readonly edits: readonly ItemEdit[]; readonly fresh: readonly NewItem[] | FieldFault } | undefined
+  /** Each read both ways by whoever checked the input: as the change of an item that is there, and as a new one of a draft. */
+  readonly items?:
+    | { readonly edits: readonly ItemEdit[]; readonly fresh: readonly (NewItem | FieldFault)[] }
+    | undefined
 }
 
 type Refused =
@@ -113,21 +115,37 @@ function editDraft(sale: Sale, edit: SaleEdit, ids: Pick<IdMaker, 'next'>): Sale
     return { kind: 'invalid', field: 'closesAt', why: 'must be later than opensAt' }
   const changes = saleChanges(sale, next)
   if (items === undefined) return { sale: next, items: new Set(), changes }
-  const { fresh } = items
-  if ('field' in fresh) return { kind: 'invalid', ...fresh }
-  assert(fresh.length === items.edits.length, 'the items were read as two lists of different lengths')
-  const known = new Set(sale.items.map(item => item.id))
+  const { edits, fresh } = items
+  assert(fresh.length === edits.length, 'the items were read as two lists of different lengths')
+  const known = new Map(sale.items.map(item => [item.id, item]))
   const list: Item[] = []
-  for (const [i, item] of fresh.entries()) {
-    const id = items.edits[i]?.id
+  const itemChanges: FieldChange[] = []
+  for (const [i, wish] of edits.entries()) {
+    if (wish.id === undefined) {
+      const item = fresh[i]!
+      if ('field' in item) return { kind: 'invalid', ...item }
+      list.push({ ...item, ...unopened(item.units), id: ids.next(), sale: sale.id })
+      continue
+    }
+    const was = known.get(wish.id)
     // Each of the sale's own ids once: an item sent back keeps its id.
-    if (id !== undefined && !known.delete(id))
+    if (was === undefined || !known.delete(wish.id))
       return { kind: 'invalid', field: `items.${i}.id`, why: 'is no item of this sale, or named twice' }
-    const made = { available: item.units, door: 'shut', epoch: 0, gateEpoch: 0, gateShards: 1, changeNo: 0 } as const
-    list.push({ ...item, ...made, id: id ?? ids.next(), sale: sale.id })
+    const item = amended(was, wish)
+    const fault = itemFault(was, item, `items.${i}.`)
+    if (fault !== undefined) return { kind: 'invalid', ...fault }
+    list.push({ ...item, ...unopened(item.units) })
+    itemChanges.push(...changesOf(was, item, `items.${i}.`))
   }
-  changes.push({ field: 'items', from: sale.items.length, to: list.length })
+  const sameList = list.length === sale.items.length && list.every((item, i) => item.id === sale.items[i]!.id)
+  if (!sameList) changes.push({ field: 'items', from: sale.items.length, to: list.length })
+  changes.push(...itemChanges)
   return { sale: { ...next, items: list }, items: 'replaced', changes }
+}
+
+/** Of an item that nobody has sold yet. */
+function unopened(units: number) {
+  return { available: units, door: 'shut', epoch: 0, gateEpoch: 0, gateShards: 1, changeNo: 0 } as const
 }
 
 function editPublished(sale: Sale, edit: SaleEdit, nowMs: number): SaleWrite | Refused {
@@ -190,26 +208,59 @@ function editItem(
     const why = moved === 'units' ? 'are changed through the stock call once published' : 'is fixed once published'
     return { kind: 'not_changeable', field: `${prefix}${moved}`, why }
   }
-  if (wish.listPrice && wish.listPrice.currency !== item.price.currency)
-    return { kind: 'invalid', field: `${prefix}listPrice`, why: 'must be in the currency of the price' }
-  const next: Item = {
+  const next = amended(item, wish)
+  const fault = itemFault(item, next, prefix)
+  return fault === undefined ? { item: next, changes: changesOf(item, next, prefix) } : { kind: 'invalid', ...fault }
+}
+
+/** What is not said stays; only `null` takes away. */
+function amended(item: Item, wish: ItemEdit): Item {
+  return {
     ...item,
     name: wish.name ?? item.name,
     sku: wish.sku === undefined ? item.sku : (wish.sku ?? undefined),
     image: wish.image === undefined ? item.image : (wish.image ?? undefined),
+    price: wish.price ?? item.price,
     listPrice: wish.listPrice === undefined ? item.listPrice : (wish.listPrice ?? undefined),
+    units: wish.units ?? item.units,
+    quantityMax: wish.quantityMax ?? item.quantityMax,
+    attemptsMax: wish.attemptsMax ?? item.attemptsMax,
     payWithinMs: wish.payWithinMs ?? item.payWithinMs,
     whenGateDown: wish.whenGateDown ?? item.whenGateDown,
+    homeDoor: wish.homeDoor ?? item.homeDoor,
+    shards: wish.shards ?? item.shards,
   }
-  const changes = compare(prefix, [
-    ['name', item.name, next.name],
-    ['sku', item.sku, next.sku],
-    ['image', item.image, next.image],
-    ['listPrice', item.listPrice?.amount, next.listPrice?.amount],
-    ['payWithinSeconds', item.payWithinMs / 1000, next.payWithinMs / 1000],
-    ['whenGateDown', item.whenGateDown, next.whenGateDown],
+}
+
+/** What one field says of another: each may have been good alone, next to what stayed it need not be. */
+function itemFault(was: Item, { price, listPrice, units }: Item, prefix: string): FieldFault | undefined {
+  if (listPrice !== undefined && listPrice.currency !== price.currency)
+    return { field: `${prefix}listPrice`, why: 'must be in the currency of the price' }
+  const moved = price.amount !== was.price.amount || units !== was.units
+  if (moved && !Number.isSafeInteger(price.amount * units))
+    return {
+      field: `${prefix}units`,
+      why: 'is too many at this price: what all of them come to must be an exact number',
+    }
+  return undefined
+}
+
+function changesOf(from: Item, to: Item, prefix: string): FieldChange[] {
+  return compare(prefix, [
+    ['name', from.name, to.name],
+    ['sku', from.sku, to.sku],
+    ['image', from.image, to.image],
+    ['price', from.price.amount, to.price.amount],
+    ['currency', from.price.currency, to.price.currency],
+    ['listPrice', from.listPrice?.amount, to.listPrice?.amount],
+    ['units', from.units, to.units],
+    ['quantityMax', from.quantityMax, to.quantityMax],
+    ['attemptsMax', from.attemptsMax, to.attemptsMax],
+    ['payWithinSeconds', from.payWithinMs / 1000, to.payWithinMs / 1000],
+    ['whenGateDown', from.whenGateDown, to.whenGateDown],
+    ['door', from.homeDoor, to.homeDoor],
+    ['shards', from.shards, to.shards],
   ])
-  return { item: next, changes }
 }
 
 function saleChanges(from: Sale, to: Sale): FieldChange[] {

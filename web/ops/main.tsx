@@ -6,6 +6,8 @@ import { followLinks } from './route.ts'
 import { store } from './store.ts'
 import { App } from './views/app.tsx'
 
+const ASK_AGAIN_MS = 2_000
+
 async function start(): Promise<void> {
   render(<App />, document.getElementById('page')!)
   followLinks()
@@ -13,9 +15,17 @@ async function start(): Promise<void> {
 }
 
 async function findOperator(): Promise<void> {
-  const reply = await get<{ operator: string | null }>('/ops/session')
-  store.operator = reply.kind === 'ok' ? reply.body.operator : null
-  store.changed()
+  for (;;) {
+    const reply = await get<{ operator: string | null }>('/ops/session')
+    if (reply.kind === 'ok') {
+      store.operator = reply.body.operator
+      return store.changed()
+    }
+    // No answer is not "nobody": whoever is signed in need not type a token because a proxy was restarted.
+    store.operatorUnanswered = true
+    store.changed()
+    await new Promise(resolve => setTimeout(resolve, ASK_AGAIN_MS))
+  }
 }
 
 async function measureOffset(): Promise<void> {

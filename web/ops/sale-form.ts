@@ -114,21 +114,27 @@ export function bodyOf(typed: TypedSale): { readonly body: unknown } | { readonl
     if (amount === undefined) wrongs[path] = text.badPrice
     return { amount: amount ?? 0, currency }
   }
+  const label = (path: string, value: string) => {
+    if (value.trim() === '') wrongs[path] = text.badName
+    return value
+  }
   const body = {
-    name: typed.name,
+    name: label('name', typed.name),
     opensAt: moment('opensAt', typed.opensAt),
     closesAt: moment('closesAt', typed.closesAt),
     warmBeforeSeconds: whole('warmBeforeSeconds', typed.warmBeforeSeconds),
     items: typed.items.map((item, i) => {
       const at = (field: string) => `items.${i}.${field}`
       const currency = item.currency.trim()
+      // What is left out stays as it is: an item that is there loses what was wiped from the form only when that is said.
+      const none = item.id === '' ? undefined : null
       return {
         ...(item.id !== '' && { id: item.id }),
-        name: item.name,
-        ...(item.sku.trim() !== '' && { sku: item.sku }),
-        ...(item.image.trim() !== '' && { image: item.image.trim() }),
+        name: label(at('name'), item.name),
+        sku: item.sku.trim() === '' ? none : item.sku,
+        image: item.image.trim() === '' ? none : item.image.trim(),
         price: money(at('price'), item.price, currency),
-        ...(item.listPrice.trim() !== '' && { listPrice: money(at('listPrice'), item.listPrice, currency) }),
+        listPrice: item.listPrice.trim() === '' ? none : money(at('listPrice'), item.listPrice, currency),
         units: whole(at('units'), item.units),
         quantityMax: whole(at('quantityMax'), item.quantityMax),
         attemptsMax: whole(at('attemptsMax'), item.attemptsMax),

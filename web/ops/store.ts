@@ -1,5 +1,6 @@
 /** What the page knows, and who wants to hear when it changes. Everything here can be had again from the server. */
 
+import type { TypedSale } from './sale-form.ts'
 import type { LogLine, Sale, Trouble } from './shapes.ts'
 
 /** What an action came to, in words: shown until it is sent away or followed by the next. */
@@ -9,11 +10,21 @@ interface Note {
   readonly atMs: number
 }
 
+interface Typing {
+  /** The draft's id; empty for a new sale. */
+  readonly of: string
+  readonly sale: TypedSale
+  /** Under which it is sent. */
+  readonly key: string
+}
+
 const listeners = new Set<() => void>()
 
 export const store = {
   /** Undefined: not asked yet; null: nobody is signed in. */
   operator: undefined as string | null | undefined,
+  /** It was asked, and nothing that makes sense came back yet. */
+  operatorUnanswered: false,
   /** The session ended while somebody was at work. */
   expired: false,
   sales: undefined as readonly Sale[] | undefined,
@@ -23,6 +34,8 @@ export const store = {
   answeredAtMs: 0,
   unreachableSinceMs: undefined as number | undefined,
   note: undefined as Note | undefined,
+  /** A sale on the form, not sent yet: it outlives the session of whoever types it. */
+  typing: undefined as Typing | undefined,
   log: [] as readonly LogLine[],
   logLoaded: false,
   /** Milliseconds to add to this device's clock. */

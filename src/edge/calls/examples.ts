@@ -24,6 +24,11 @@ export const SALE = {
   ],
 }
 
+export const OPERATOR_SALE = {
+  ...SALE,
+  items: SALE.items.map(item => ({ ...item, whenGateDown: 'ledger', door: 'gate' })),
+}
+
 export const ORDER = {
   id: '4711001337000100',
   sale: '4711001337000001',

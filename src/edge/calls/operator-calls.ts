@@ -4,18 +4,18 @@ import { z } from 'zod'
 import {
   auditsAnswer,
   logAnswer,
+  operatorSaleAnswer,
+  operatorSalesAnswer,
   ordersAnswer,
   reportAnswer,
   reportsAnswer,
-  saleAnswer,
-  salesAnswer,
   stockChangeAnswer,
   wholeOrderAnswer,
 } from '../answers.ts'
 import type { Call } from '../call.ts'
 import { saleEdit } from '../routes/operator-edit-routes.ts'
 import { ordersQuery, pageQuery, refundInput, saleInput, stockInput } from '../schemas.ts'
-import { AUDIT, NEW_SALE, ORDER, SALE, WHOLE_ORDER } from './examples.ts'
+import { AUDIT, NEW_SALE, OPERATOR_SALE, ORDER, WHOLE_ORDER } from './examples.ts'
 
 const operators = { group: 'Operators', who: 'operator' } as const
 
@@ -27,7 +27,12 @@ export const SALE_CREATED = {
   takes: ['Idempotency-Key'],
   body: { schema: saleInput, example: NEW_SALE },
   answers: {
-    201: { what: 'The draft.', body: saleAnswer, headers: ['location'], example: { ...SALE, state: 'draft' } },
+    201: {
+      what: 'The draft.',
+      body: operatorSaleAnswer,
+      headers: ['location'],
+      example: { ...OPERATOR_SALE, state: 'draft' },
+    },
   },
   problems: ['idempotency_key_reused'],
 } satisfies Call
@@ -37,7 +42,7 @@ export const ALL_SALES = {
   method: 'GET',
   path: '/api/admin/sales',
   summary: 'All sales, drafts too',
-  answers: { 200: { what: 'The sales.', body: salesAnswer, example: { sales: [SALE] } } },
+  answers: { 200: { what: 'The sales.', body: operatorSalesAnswer, example: { sales: [OPERATOR_SALE] } } },
   problems: [],
 } satisfies Call
 
@@ -46,7 +51,7 @@ export const ANY_SALE = {
   method: 'GET',
   path: '/api/admin/sales/{sale}',
   summary: 'One sale, a draft too',
-  answers: { 200: { what: 'The sale.', body: saleAnswer, example: SALE } },
+  answers: { 200: { what: 'The sale.', body: operatorSaleAnswer, example: OPERATOR_SALE } },
   problems: [],
 } satisfies Call
 
@@ -55,9 +60,11 @@ const SALE_EDITED = {
   method: 'PATCH',
   path: '/api/admin/sales/{sale}',
   summary: 'Change a sale',
-  more: 'A draft is free to change; later only what is safe: not_changeable names what is not. What is missing stays as it is.',
+  more:
+    'A draft is free to change; later only what is safe: not_changeable names what is not. What is missing stays as it is, of an item with ' +
+    "its id too; but the items of a draft are the whole list from now on: one that isn't in it is gone.",
   body: { schema: saleEdit, example: { name: 'Black Friday' } },
-  answers: { 200: { what: 'The sale as it is now.', body: saleAnswer, example: SALE } },
+  answers: { 200: { what: 'The sale as it is now.', body: operatorSaleAnswer, example: OPERATOR_SALE } },
   problems: ['not_changeable'],
 } satisfies Call
 
@@ -86,7 +93,7 @@ export function saleMoved(name: keyof typeof MOVES) {
     path: `/api/admin/sales/{sale}/${name}`,
     summary: MOVES[name],
     more: 'Doing it again is no mistake.',
-    answers: { 200: { what: 'The sale; the gate has it.', body: saleAnswer, example: SALE } },
+    answers: { 200: { what: 'The sale; the gate has it.', body: operatorSaleAnswer, example: OPERATOR_SALE } },
     problems: ['not_changeable'],
   } satisfies Call
 }
@@ -126,7 +133,7 @@ export const DOOR_OPENED = {
     'In a cluster only. The door is shut when a process that sold the item is gone without a word while the gate is away: what it told ' +
     "buyers last may be on the gate's disk alone, and may turn into a refusal once the ledger sells. It stands until the gate is back.",
   body: { schema: z.strictObject({ door: z.literal('ledger') }), example: { door: 'ledger' } },
-  answers: { 200: { what: 'The sale; the ledger sells the item.', body: saleAnswer, example: SALE } },
+  answers: { 200: { what: 'The sale; the ledger sells the item.', body: operatorSaleAnswer, example: OPERATOR_SALE } },
   problems: ['not_changeable'],
 } satisfies Call
 
@@ -219,7 +226,14 @@ export const LOG_READ = {
       body: logAnswer,
       example: {
         log: [
-          { id: '7', at: '2026-11-13T09:00:00.000Z', by: 'admin', action: 'sale.publish', sale: SALE.id, details: {} },
+          {
+            id: '7',
+            at: '2026-11-13T09:00:00.000Z',
+            by: 'admin',
+            action: 'sale.publish',
+            sale: OPERATOR_SALE.id,
+            details: {},
+          },
         ],
         next: null,
       },

@@ -1,9 +1,9 @@
 /** What the operations page asks for beyond what any operator's tool does: one look at everything, and what is wrong. */
 
 import { z } from 'zod'
-import { auditAnswer, saleAnswer } from '../answers.ts'
+import { auditAnswer, operatorSaleAnswer } from '../answers.ts'
 import type { Call } from '../call.ts'
-import { AUDIT, SALE } from '../calls/examples.ts'
+import { AUDIT, OPERATOR_SALE } from '../calls/examples.ts'
 
 const operators = { group: 'Operators', who: 'operator', method: 'GET' } as const
 const id = z.string().regex(/^[1-9][0-9]{0,18}$/)
@@ -36,7 +36,7 @@ export const troubleAnswer = z
 export const watchAnswer = z
   .object({
     at: time,
-    sale: saleAnswer,
+    sale: operatorSaleAnswer,
     audit: z
       .array(auditAnswer)
       .nullable()
@@ -97,7 +97,7 @@ export const SALE_WATCHED = {
       body: watchAnswer,
       example: {
         at: AT,
-        sale: SALE,
+        sale: OPERATOR_SALE,
         audit: [AUDIT],
         items: [],
         funnel: { since: AT, asked: 0, limited: 0, soldOut: 0, refused: 0, reserved: 0, placed: 0, paid: 0 },

@@ -1,17 +1,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { nextTurn, systemClock, toRfc3339 } from '../../base/clock.ts'
-import { noMeters } from '../../base/meters.ts'
-import { createPatience } from '../../base/patience.ts'
+import { systemClock, toRfc3339 } from '../../base/clock.ts'
 import { systemRandom } from '../../base/random.ts'
 import type { Sale } from '../../domain/sale.ts'
 import { createSale } from '../../flows/create-sale.ts'
-import { PLACE_WAIT_MS } from '../../flows/decide-batch.ts'
-import type { EditSaleParts } from '../../flows/edit-sale.ts'
-import { createNews } from '../../flows/news.ts'
-import type { Shelf } from '../../flows/on-sale.ts'
-import { passOnNear } from '../../flows/pass-on.ts'
-import { type RunSaleParts, runSale } from '../../flows/run-sale.ts'
-import { keepOnSale, type WarmParts } from '../../flows/warm-sale.ts'
+import { runSale } from '../../flows/run-sale.ts'
 import { createMemoryGate } from '../../gate/memory/memory-gate.ts'
 import { removeMade, TestPlace } from '../../ledger/embedded/test-place.fixture.ts'
 import type { LogLine } from '../../ledger/log.ts'
@@ -21,10 +13,8 @@ import { createOperatorLog } from '../../ledger/postgres/log.ts'
 import { migrate } from '../../ledger/postgres/migrate.ts'
 import { createOrders } from '../../ledger/postgres/orders.ts'
 import { createSales } from '../../ledger/postgres/sales.ts'
-import { ProblemError } from '../problems.ts'
-import { createRouter } from '../router.ts'
 import { saleInput, toNewSale } from '../schemas.ts'
-import { operatorEditRoutes } from './operator-edit-routes.ts'
+import { createEditRig, type EditRig } from './edit-rig.fixture.ts'
 
 setDefaultTimeout(60_000)
 
@@ -32,7 +22,7 @@ const MINUTE_MS = 60_000
 const clock = systemClock
 const place = new TestPlace()
 let database: Database
-let rig: ReturnType<typeof createRig>
+let rig: EditRig
 
 beforeAll(async () => {
   const server = await place.start(await place.madeDataDir())
@@ -44,7 +34,13 @@ beforeAll(async () => {
     onError: () => {},
   })
   await migrate(database)
-  rig = createRig()
+  rig = createEditRig({
+    clock,
+    gate: createMemoryGate({ clock }),
+    sales: createSales(database),
+    orders: createOrders(database),
+    editing: createEditing(database),
+  })
 })
 afterAll(async () => {
   await database?.close()
@@ -52,64 +48,7 @@ afterAll(async () => {
   await removeMade()
 })
 
-/** The real ledger, the real gate, and a keeper whose rounds come when they are asked for. */
-function createRig() {
-  const gate = createMemoryGate({ clock })
-  const shelf: Shelf = new Map()
-  const sales = createSales(database)
-  const orders = createOrders(database)
-  const news = createNews()
-  const silent = { debug() {}, info() {}, warn() {}, error() {} }
-  const patience = createPatience({ clock, ms: PLACE_WAIT_MS })
-  const warm: WarmParts = {
-    gate,
-    near: gate,
-    orders,
-    sales,
-    clock,
-    log: silent,
-    shelf,
-    decide: { gate, orders, clock, log: silent, meters: noMeters, news, patience, onStale() {}, alarm() {} },
-    maySell: () => true,
-    prepare: async () => {},
-    shutIdle: async () => {},
-    fenceMs: 0,
-    batchMax: 500,
-    lineMax: 100,
-    defer: nextTurn,
-  }
-  const keeper = { round: () => keepOnSale(warm) }
-  const passOn = passOnNear({ sales, keeper, near: gate, shelf })
-  const run: RunSaleParts = { sales, passOn, nowMs: () => gate.nowMs(), changed() {}, news }
-  let lastId = 0
-  const ids = { next: () => String(++lastId) }
-  const edit: EditSaleParts = { ...run, editing: createEditing(database), ids }
-  const identity = { operator: () => 'olga', buyer: () => Promise.reject(new Error('no buyer here')) }
-  return { gate, sales, orders, ids, run, edit, find: createRouter(operatorEditRoutes({ identity, near: gate, edit })) }
-}
-
-interface Answer {
-  readonly status: number
-  readonly body: Record<string, unknown>
-}
-
-async function call(method: 'PATCH' | 'DELETE', sale: string, body?: unknown): Promise<Answer> {
-  const url = new URL(`http://stampede.test/api/admin/sales/${sale}`)
-  const match = rig.find(method, url.pathname)
-  if (match.kind !== 'found') throw new Error(`${method} is not routed`)
-  const request = new Request(url, { method, ...(body !== undefined && { body: JSON.stringify(body) }) })
-  let response: Response
-  try {
-    response = await match.handle({ request, url, params: match.params, requestId: 'r' })
-  } catch (error) {
-    if (!(error instanceof ProblemError)) throw error
-    response = error.toResponse()
-  }
-  const text = await response.text()
-  return { status: response.status, body: text === '' ? {} : JSON.parse(text) }
-}
-
-const patch = (sale: Sale, body: unknown) => call('PATCH', sale.id, body)
+const patch = (sale: Sale, body: unknown) => rig.call('PATCH', sale.id, body)
 const inFuture = (ms: number) => toRfc3339(clock.now() + ms)
 const PRICE = { amount: 1000, currency: 'CNY' }
 
@@ -184,7 +123,7 @@ test('a draft takes every field, a new list of items, and says so in the log', a
     attemptsMax: 3,
   })
   expect(three!.price).toEqual({ amount: 5, currency: 'EUR' })
-  expect(one).toMatchObject({ id: sale.items[0]!.id, name: 'one again', units: 11, available: 11, sku: undefined })
+  expect(one).toMatchObject({ id: sale.items[0]!.id, name: 'one again', units: 11, available: 11, sku: 'S1' })
   const [line, ...more] = await logOf(sale)
   expect(more).toEqual([])
   expect(line).toMatchObject({ by: 'olga', action: 'sale.edit' })
@@ -194,7 +133,60 @@ test('a draft takes every field, a new list of items, and says so in the log', a
     'closesAt',
     'warmBeforeSeconds',
     'items',
+    'items.1.name',
+    'items.1.units',
   ])
+})
+
+test('an item of a draft that is sent back keeps what is not said, and loses only what is taken away by name', async () => {
+  const kept = {
+    sku: 'S1',
+    image: '/one.png',
+    listPrice: { amount: 2000, currency: 'CNY' },
+    quantityMax: 2,
+    attemptsMax: 5,
+    payWithinSeconds: 60,
+    whenGateDown: 'shut',
+    door: 'ledger',
+    shards: 8,
+  }
+  const sale = await draft({ items: [{ name: 'onee', price: PRICE, units: 100, ...kept }] })
+  const before = sale.items[0]!
+  expect(before).toMatchObject({ whenGateDown: 'shut', homeDoor: 'ledger', shards: 8 })
+  const one = (more: object) => patch(sale, { items: [{ id: before.id, ...more }] })
+  const now = async () => (await stored(sale)).items[0]!
+
+  const answer = await one({ name: 'onne', price: PRICE, units: 100 })
+  expect(answer.status).toBe(200)
+  expect(answer.body.items).toMatchObject([{ whenGateDown: 'shut', door: 'ledger', shards: 8 }])
+  expect(await now()).toEqual({ ...before, name: 'onne' })
+  expect((await one({ name: 'one' })).status).toBe(200)
+  expect(await now()).toEqual({ ...before, name: 'one' })
+  expect((await one({ sku: null, image: null, listPrice: null, units: 7, shards: 2 })).status).toBe(200)
+  const cleared = { ...before, name: 'one', sku: undefined, image: undefined, listPrice: undefined }
+  expect(await now()).toEqual({ ...cleared, units: 7, available: 7, shards: 2 })
+
+  // What was sent back as it was read is no change, and each change is in the log by name.
+  expect((await one({ name: 'one', price: PRICE, units: 7 })).status).toBe(200)
+  const fields = (await logOf(sale)).map(({ details }) =>
+    (details as { changes: { field: string }[] }).changes.map(change => change.field),
+  )
+  expect(fields).toEqual([
+    ['items.0.name'],
+    ['items.0.name'],
+    ['items.0.sku', 'items.0.image', 'items.0.listPrice', 'items.0.units', 'items.0.shards'],
+  ])
+})
+
+test('an item of a draft is judged as it would be, not by what was sent of it', async () => {
+  const listPrice = { amount: 2000, currency: 'CNY' }
+  const sale = await draft({ items: [{ name: 'one', price: PRICE, units: 10_000_000, listPrice }] })
+  const { id } = sale.items[0]!
+  const cases = [
+    [{ price: { amount: 1000, currency: 'EUR' } }, 'items.0.listPrice'],
+    [{ price: { amount: 1_000_000_000_000, currency: 'CNY' } }, 'items.0.units'],
+  ] as const
+  for (const [more, field] of cases) await expectRefused(sale, { items: [{ id, ...more }] }, 400, 'body_invalid', field)
 })
 
 test('an edited draft is published and sold as it was edited', async () => {
@@ -347,12 +339,16 @@ test('an edit that meets a publishing is decided on the sale as it then is', asy
 
 test('a draft is deleted, once; a published sale never', async () => {
   const sale = await draft()
-  expect((await call('DELETE', sale.id)).status).toBe(204)
+  expect((await rig.call('DELETE', sale.id)).status).toBe(204)
   expect(await rig.sales.find(sale.id)).toBeUndefined()
   expect((await logOf(sale)).map(line => [line.by, line.action])).toEqual([['olga', 'sale.delete']])
-  expect((await call('DELETE', sale.id)).body.code).toBe('not_found')
+  expect((await rig.call('DELETE', sale.id)).body.code).toBe('not_found')
   expect((await patch(sale, { name: 'x' })).body.code).toBe('not_found')
   const kept = await published()
-  expect((await call('DELETE', kept.id)).body).toMatchObject({ status: 409, code: 'not_changeable', field: 'state' })
+  expect((await rig.call('DELETE', kept.id)).body).toMatchObject({
+    status: 409,
+    code: 'not_changeable',
+    field: 'state',
+  })
   expect(await stored(kept)).toEqual(kept)
 })

@@ -3,13 +3,20 @@
 import { z } from 'zod'
 import { unreachable } from '../../base/assert.ts'
 import { isId } from '../../domain/ids.ts'
-import { deleteSale, type EditSaleParts, editSale, type ItemEdit, type SaleEdit } from '../../flows/edit-sale.ts'
+import {
+  deleteSale,
+  type EditSaleParts,
+  editSale,
+  type FieldFault,
+  type ItemEdit,
+  type SaleEdit,
+} from '../../flows/edit-sale.ts'
 import type { NearGate } from '../../gate/near.ts'
 import { type Exchange, idParam, json, type Route, readBody } from '../exchange.ts'
 import type { Identity } from '../identity.ts'
 import { ProblemError } from '../problems.ts'
 import { ITEMS_MAX, itemInput, saleInput, toNewItem } from '../schemas.ts'
-import { wireSale } from '../wire.ts'
+import { wireOperatorSale } from '../wire.ts'
 
 interface OperatorEditParts {
   readonly identity: Identity
@@ -61,7 +68,7 @@ export function operatorEditRoutes(parts: OperatorEditParts): readonly Route[] {
     switch (outcome.kind) {
       case 'done': {
         const { near } = parts
-        return json(wireSale(outcome.sale, near.nowMs(), item => near.lookNow(item)?.left))
+        return json(wireOperatorSale(outcome.sale, near.nowMs(), item => near.lookNow(item)?.left))
       }
       case 'missing':
         throw new ProblemError('not_found', 'There is no such sale.')
@@ -107,7 +114,7 @@ function toEdit({ opensAt, closesAt, warmBeforeSeconds, items, ...sale }: z.outp
     opensAtMs: opensAt,
     closesAtMs: closesAt,
     warmBeforeMs: inMs(warmBeforeSeconds),
-    items: items && { edits: items.map(toItemEdit), fresh: toFresh(items) },
+    items: items && { edits: items.map(toItemEdit), fresh: items.map(toFresh) },
   }
 }
 
@@ -115,18 +122,12 @@ function toItemEdit({ payWithinSeconds, door, ...item }: ItemEditInput): ItemEdi
   return { ...item, payWithinMs: inMs(payWithinSeconds), homeDoor: door }
 }
 
-function toFresh(items: readonly ItemEditInput[]): NonNullable<SaleEdit['items']>['fresh'] {
-  const fresh = []
-  for (const [i, { id, ...item }] of items.entries()) {
-    const present = Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null))
-    const parsed = itemInput.safeParse(present)
-    if (!parsed.success) {
-      const issue = parsed.error.issues[0]
-      return { field: ['items', i, ...(issue?.path ?? [])].join('.'), why: issue?.message ?? 'is not valid' }
-    }
-    fresh.push(toNewItem(parsed.data))
-  }
-  return fresh
+function toFresh({ id, ...item }: ItemEditInput, i: number): ReturnType<typeof toNewItem> | FieldFault {
+  const present = Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null))
+  const parsed = itemInput.safeParse(present)
+  if (parsed.success) return toNewItem(parsed.data)
+  const issue = parsed.error.issues[0]
+  return { field: ['items', i, ...(issue?.path ?? [])].join('.'), why: issue?.message ?? 'is not valid' }
 }
 
 function inMs(seconds: number | undefined): number | undefined {

@@ -32,7 +32,7 @@ import { keyedSubject } from '../idempotency.ts'
 import type { Identity } from '../identity.ts'
 import { ProblemError } from '../problems.ts'
 import { toNewSale } from '../schemas.ts'
-import { wireAudit, wireSale } from '../wire.ts'
+import { wireAudit, wireOperatorSale } from '../wire.ts'
 
 interface OperatorSaleParts {
   readonly sales: Sales
@@ -69,7 +69,7 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
   ]
 
   function wire(sale: Sale) {
-    return wireSale(sale, parts.near.nowMs(), item => parts.near.lookNow(item)?.left)
+    return wireOperatorSale(sale, parts.near.nowMs(), item => parts.near.lookNow(item)?.left)
   }
 
   async function create({ request }: Exchange): Promise<Response> {

@@ -17,7 +17,7 @@ import type { Watch, Watchtower } from '../ops/watchtower.ts'
 import type { PageFile } from '../pages.ts'
 import { ProblemError } from '../problems.ts'
 import { rateLimitedProblem } from '../rate-limited.ts'
-import { wireAudit, wireSale } from '../wire.ts'
+import { wireAudit, wireOperatorSale } from '../wire.ts'
 import { sendPage } from './page-routes.ts'
 
 interface OpsParts {
@@ -100,7 +100,7 @@ function wireWatch(near: NearGate, { sale, audit, standings, ...seen }: Watch): 
   const { reconciled } = seen
   return {
     at: toRfc3339(Math.floor(near.nowMs() - seen.ageMs)),
-    sale: wireSale(sale, near.nowMs(), item => near.lookNow(item)?.left),
+    sale: wireOperatorSale(sale, near.nowMs(), item => near.lookNow(item)?.left),
     audit: audit?.map(wireAudit) ?? null,
     items: [...standings],
     funnel: { since: toRfc3339(sinceMs), ...funnel },

@@ -68,7 +68,7 @@ export function App() {
       </header>
       <main id="main" tabIndex={-1}>
         {operator === undefined ? (
-          <p class="soft">{text.loading}</p>
+          <p class="soft">{store.operatorUnanswered ? text.askingAgain : text.loading}</p>
         ) : inside ? (
           <Inside route={route} place={place} />
         ) : (

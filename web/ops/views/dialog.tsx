@@ -6,6 +6,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import type { Reply, Unanswered } from '../api.ts'
+import { wholeWrong } from '../refusal.ts'
 import { words } from '../words.ts'
 
 interface DialogProps {
@@ -15,13 +16,15 @@ interface DialogProps {
   readonly danger?: boolean
   /** Pressing again can't do it twice. */
   readonly safe?: boolean
+  /** Fields of its own, each of which shows its own refusal. */
+  readonly fields?: readonly string[]
   readonly children?: (failed: Unanswered | undefined) => ComponentChildren
   /** Undefined: something in the fields does not fit, and they say so themselves. */
   readonly act: () => Promise<Reply<unknown> | undefined>
   readonly onClose: () => void
 }
 
-export function Dialog({ title, what, confirm, danger, safe, children, act, onClose }: DialogProps) {
+export function Dialog({ title, what, confirm, danger, safe, fields, children, act, onClose }: DialogProps) {
   const text = words()
   const box = useRef<HTMLDialogElement>(null)
   const id = useId()
@@ -43,9 +46,7 @@ export function Dialog({ title, what, confirm, danger, safe, children, act, onCl
     if (reply.kind === 'ok') onClose()
     else setFailed(reply)
   }
-  // A field of the dialog shows its own refusal.
-  const general =
-    failed?.kind === 'refused' && failed.field !== undefined && children !== undefined ? undefined : failed
+  const general = failed?.kind === 'refused' && fields?.includes(failed.field ?? '') ? undefined : failed
   return (
     <dialog
       ref={box}
@@ -71,7 +72,7 @@ export function Dialog({ title, what, confirm, danger, safe, children, act, onCl
         {children?.(failed)}
         {general !== undefined && (
           <p class="refused" role="alert">
-            {general.kind === 'refused' ? general.detail : safe ? text.lostSafe : text.lost}
+            {general.kind === 'refused' ? wholeWrong(general) : safe ? text.lostSafe : text.lost}
           </p>
         )}
         <div class="dialog-ways">

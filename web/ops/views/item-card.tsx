@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import { formatCount, formatMoney } from '../format.ts'
-import type { Audit, Item, Sale, Standing } from '../shapes.ts'
+import type { Audit, Item, Sale, SaleState, Standing } from '../shapes.ts'
 import { words } from '../words.ts'
 import { StockDialog } from './stock-dialog.tsx'
 
@@ -36,7 +36,7 @@ export function ItemCard({ sale, item, audit, at, standing, onDone }: ItemCardPr
         )}
       </div>
       {audit !== undefined && <Pieces audit={audit} at={at} />}
-      {audit !== undefined && sale.state !== 'draft' && <Facts audit={audit} standing={standing} />}
+      {audit !== undefined && sale.state !== 'draft' && <Facts state={sale.state} audit={audit} standing={standing} />}
       {asked && <StockDialog sale={sale} item={item} onDone={onDone} onClose={() => setAsked(false)} />}
     </article>
   )
@@ -78,8 +78,17 @@ function Pieces({ audit, at }: { readonly audit: Audit; readonly at: string }) {
   )
 }
 
-function Facts({ audit, standing }: { readonly audit: Audit; readonly standing: Standing | undefined }) {
+interface FactsProps {
+  readonly state: SaleState
+  readonly audit: Audit
+  readonly standing: Standing | undefined
+}
+
+function Facts({ state, audit, standing }: FactsProps) {
   const text = words()
+  const here = standing?.selling ?? 'away'
+  // The server has it on its shelf; whether it is sold is the sale's to say.
+  const onSale = state === 'open' || state === 'sold_out'
   const facts: readonly (readonly [string, string])[] = [
     [text.door, text.doors[audit.door] ?? audit.door],
     [text.epoch, formatCount(audit.epoch)],
@@ -88,7 +97,7 @@ function Facts({ audit, standing }: { readonly audit: Audit; readonly standing: 
     [text.gateHeld, audit.gate === null ? text.notAtGate : formatCount(audit.gate.held)],
     [text.onTheWay, formatCount(audit.outbox + audit.releases)],
     [text.closed, formatCount(audit.closed)],
-    [text.here, text.selling[standing?.selling ?? 'away'] ?? ''],
+    [text.here, text.selling[here === 'selling' && !onSale ? 'ready' : here] ?? ''],
   ]
   return (
     <>

@@ -1,6 +1,6 @@
 /** One order with its payments and its history, and the two things an operator can do to it. */
 
-import { useEffect, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { call, get } from '../api.ts'
 import { formatCount, formatMoney, formatTime } from '../format.ts'
 import { readLog } from '../log-book.ts'
@@ -10,27 +10,30 @@ import { words } from '../words.ts'
 import { Nothing } from './app.tsx'
 import { OrderBadge } from './badge.tsx'
 import { Dialog } from './dialog.tsx'
+import { useEvery } from './hooks.ts'
+
+const LOOK_EVERY_MS = 2_000
 
 export function OrderView({ id }: { readonly id: string }) {
   const text = words()
   const [order, setOrder] = useState<WholeOrder | 'missing'>()
   const [asked, setAsked] = useState<'cancel' | 'refund'>()
   const [restock, setRestock] = useState(false)
-  useEffect(() => {
-    let current = true
-    void get<WholeOrder>(`/api/admin/orders/${id}`).then(reply => {
-      if (!current || reply.kind === 'lost') return
-      setOrder(reply.kind === 'ok' ? reply.body : 'missing')
-    })
-    return () => {
-      current = false
-    }
-  }, [id])
+  const acts = useRef(0)
+  useEvery(LOOK_EVERY_MS, id, async isCurrent => {
+    const before = acts.current
+    const reply = await get<WholeOrder>(`/api/admin/orders/${id}`)
+    // An answer asked for before something was done may be older than what that came to.
+    if (!isCurrent() || acts.current !== before) return
+    if (reply.kind === 'ok') setOrder(reply.body)
+    else if (reply.kind === 'refused' && reply.status === 404) setOrder('missing')
+  })
   if (order === 'missing') return <Nothing />
   if (order === undefined) return <p class="soft">{text.loading}</p>
 
   const act = async (what: 'cancel' | 'refund', body?: unknown) => {
     const reply = await call<WholeOrder>('POST', `/api/admin/orders/${id}/${what}`, body === undefined ? {} : { body })
+    acts.current += 1
     if (reply.kind !== 'ok') return reply
     setOrder(reply.body)
     tell('done', what === 'cancel' ? text.cancelOrderDone(id) : text.refundDone(id))
@@ -118,7 +121,7 @@ function OrderFacts({ order }: { readonly order: WholeOrder }) {
   const facts: (readonly [string, string])[] = [
     [text.buyer, order.buyer],
     [text.saleWord, sale?.name ?? order.sale],
-    [text.item(''), item?.name ?? order.item],
+    [text.itemWord, item?.name ?? order.item],
     [text.quantity, formatCount(order.quantity)],
     [text.amount, formatMoney(order.amount)],
     [text.attempt, formatCount(order.attempt)],

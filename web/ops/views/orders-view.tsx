@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { download, get, type Unanswered } from '../api.ts'
 import { formatCount, formatMoney, formatTime } from '../format.ts'
 import { go } from '../route.ts'
-import type { Order } from '../shapes.ts'
+import type { Order, Sale } from '../shapes.ts'
 import { store, tell } from '../store.ts'
 import { words } from '../words.ts'
 import { OrderBadge } from './badge.tsx'
@@ -113,7 +113,7 @@ export function OrdersView({ sale }: { readonly sale: string }) {
       )}
       {found !== undefined && found.orders.length > 0 && (
         <section class="card" aria-label={text.orders}>
-          <Rows orders={found.orders} />
+          <Rows orders={found.orders} sale={known} />
           <p class="ways">
             <span class="soft">{text.pageShown(formatCount(wish.page), formatCount(found.orders.length))}</span>
             {wish.page > 1 && (
@@ -141,14 +141,16 @@ export function OrdersView({ sale }: { readonly sale: string }) {
   )
 }
 
-function Rows({ orders }: { readonly orders: readonly Order[] }) {
+function Rows({ orders, sale }: { readonly orders: readonly Order[]; readonly sale: Sale | undefined }) {
   const text = words()
+  const items = sale !== undefined && sale.items.length > 1 ? sale.items : undefined
   return (
     <table class="lines">
       <thead>
         <tr>
           <th scope="col">{text.order}</th>
           <th scope="col">{text.buyer}</th>
+          {items !== undefined && <th scope="col">{text.itemWord}</th>}
           <th scope="col">{text.state}</th>
           <th scope="col">{text.quantity}</th>
           <th scope="col">{text.amount}</th>
@@ -164,6 +166,11 @@ function Rows({ orders }: { readonly orders: readonly Order[] }) {
             <td class="long" dir="auto">
               {order.buyer}
             </td>
+            {items !== undefined && (
+              <td class="long" dir="auto" data-of-item={order.item}>
+                {items.find(item => item.id === order.item)?.name ?? order.item}
+              </td>
+            )}
             <td>
               <OrderBadge order={order} />
             </td>

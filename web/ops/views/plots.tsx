@@ -152,9 +152,17 @@ function optionsFor(parent: HTMLElement, curves: readonly Curve[]): uPlot.Option
         label: curve.label,
         stroke: color(curve.color),
         width: 2,
-        points: { show: false },
-        spanGaps: true,
+        // A second without requests has no latency: the curve is broken there, and what stands alone is a point.
+        spanGaps: false,
+        points: { show: false, filter: loneSamples, size: 4, width: 0, fill: color(curve.color) },
       })),
     ],
   }
+}
+
+function loneSamples(plot: uPlot, series: number): number[] | null {
+  const values = plot.data[series] ?? []
+  const has = (i: number) => values[i] !== null && values[i] !== undefined
+  const lone = Array.from(values.keys()).filter(i => has(i) && !has(i - 1) && !has(i + 1))
+  return lone.length === 0 ? null : lone
 }

@@ -10,11 +10,11 @@ import { tell } from '../store.ts'
 import type { SaleAction } from '../words/en.ts'
 import { words } from '../words.ts'
 import { Dialog } from './dialog.tsx'
+import { isToOpen } from './sales-view.tsx'
 
-/** Before the opening a paused sale looks scheduled too, so both ways are offered. */
 const FITTING: Readonly<Record<SaleState, readonly SaleAction[]>> = {
   draft: ['publish', 'delete'],
-  scheduled: ['warm', 'pause', 'resume', 'reconcile', 'end'],
+  scheduled: ['warm', 'pause', 'reconcile', 'end'],
   open: ['pause', 'reconcile', 'end'],
   sold_out: ['pause', 'reconcile', 'end'],
   paused: ['resume', 'reconcile', 'end'],
@@ -33,12 +33,12 @@ export function SaleActions({ sale, onDone }: { readonly sale: Sale; readonly on
           {text.edit}
         </a>
       )}
-      {FITTING[sale.state].map(action => (
+      {fitting(sale).map(action => (
         <button
           type="button"
           key={action}
           data-action={action}
-          class={looksOf(action, sale.state)}
+          class={looksOf(action)}
           onClick={() => setAsked(action)}
         >
           {text.actions[action].button}
@@ -61,9 +61,14 @@ export function SaleActions({ sale, onDone }: { readonly sale: Sale; readonly on
   )
 }
 
-function looksOf(action: SaleAction, state: SaleState): string {
+/** What is to open yet can be warmed, paused or not. */
+function fitting(sale: Sale): readonly SaleAction[] {
+  return sale.state === 'paused' && isToOpen(sale) ? ['resume', 'warm', 'reconcile', 'end'] : FITTING[sale.state]
+}
+
+function looksOf(action: SaleAction): string {
   if (DANGER.has(action)) return 'button grave'
-  return MAIN.has(action) && state !== 'scheduled' ? 'button main' : 'button'
+  return MAIN.has(action) ? 'button main' : 'button'
 }
 
 interface SaleActionProps {

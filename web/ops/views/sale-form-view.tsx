@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { call, get, newKey } from '../api.ts'
 import { fromLocalInput } from '../format.ts'
 import { readLog } from '../log-book.ts'
+import { fieldWrong, wholeWrong } from '../refusal.ts'
 import { go } from '../route.ts'
 import {
   bodyOf,
@@ -16,23 +17,26 @@ import {
   type Wrongs,
 } from '../sale-form.ts'
 import type { Sale } from '../shapes.ts'
-import { serverNow, tell } from '../store.ts'
+import { serverNow, store, tell } from '../store.ts'
 import { words } from '../words.ts'
 import { Nothing } from './app.tsx'
 import { Field } from './field.tsx'
+import { useEvery } from './hooks.ts'
 
 const ITEMS_MAX = 100
+const ASK_AGAIN_MS = 2_000
 
 /** Without an id: a new one. */
 export function SaleFormView({ sale: id }: { readonly sale: string | undefined }) {
   const text = words()
   const [draft, setDraft] = useState<Sale | 'missing'>()
-  useEffect(() => {
-    if (id === undefined) return
-    void get<Sale>(`/api/admin/sales/${id}`).then(reply => {
-      if (reply.kind !== 'lost') setDraft(reply.kind === 'ok' ? reply.body : 'missing')
-    })
-  }, [id])
+  useEvery(ASK_AGAIN_MS, id ?? '', async isCurrent => {
+    if (id === undefined || draft !== undefined) return
+    const reply = await get<Sale>(`/api/admin/sales/${id}`)
+    if (!isCurrent()) return
+    if (reply.kind === 'ok') setDraft(reply.body)
+    else if (reply.kind === 'refused' && reply.status === 404) setDraft('missing')
+  })
   if (id === undefined) return <SaleForm draft={undefined} />
   if (draft === undefined) return <p class="soft">{text.loading}</p>
   if (draft === 'missing') return <Nothing />
@@ -50,15 +54,30 @@ export function SaleFormView({ sale: id }: { readonly sale: string | undefined }
 
 function SaleForm({ draft }: { readonly draft: Sale | undefined }) {
   const text = words()
-  const [typed, setTyped] = useState<TypedSale>(() => (draft === undefined ? newSale(serverNow()) : typedOf(draft)))
+  const of = draft?.id ?? ''
+  const [kept] = useState(() => (store.typing?.of === of ? store.typing : undefined))
+  const [typed, setTyped] = useState<TypedSale>(
+    () => kept?.sale ?? (draft === undefined ? newSale(serverNow()) : typedOf(draft)),
+  )
   const [wrongs, setWrongs] = useState<Wrongs>({})
   const [general, setGeneral] = useState<string>()
   const [working, setWorking] = useState(false)
-  const [key, setKey] = useState(newKey)
+  const [key, setKey] = useState(() => kept?.key ?? newKey())
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => {
     form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
   }, [wrongs])
+
+  useEffect(() => {
+    store.typing = { of, sale: typed, key }
+  }, [typed, key])
+  // Who leaves the form lets go of it; who is thrown out finds it again.
+  useEffect(
+    () => () => {
+      if (!store.expired) store.typing = undefined
+    },
+    [],
+  )
 
   const change = (more: Partial<TypedSale>) => {
     setTyped(before => ({ ...before, ...more }))
@@ -84,9 +103,15 @@ function SaleForm({ draft }: { readonly draft: Sale | undefined }) {
       void readLog()
       return go(`/ops/sales/${reply.body.id}`)
     }
-    if (reply.kind === 'lost') setGeneral(text.lostSafe)
-    else if (reply.field === undefined || reply.field === '' || reply.field === 'items') setGeneral(reply.detail)
-    setWrongs(reply.kind === 'refused' && reply.field ? { [placeOf(reply.field)]: reply.detail } : {})
+    if (reply.kind === 'lost') {
+      setGeneral(text.lostSafe)
+      return setWrongs({})
+    }
+    const place = placeOf(reply.field ?? '')
+    // A field that is not on the form can only be named.
+    const onForm = place !== '' && form.current?.querySelector(`[name="${CSS.escape(place)}"]`) != null
+    if (!onForm) setGeneral(wholeWrong(reply))
+    setWrongs(onForm ? { [place]: fieldWrong(reply) } : {})
   }
 
   const past = (value: string, words: string) => {
@@ -204,6 +229,8 @@ function ItemFields({ no, item, wrongs, change, remove }: ItemFieldsProps) {
     onInput: (value: string) => change({ [name]: value }),
     wrong: wrongs[`items.${no - 1}.${name}`],
   })
+  // The buyers' page takes pictures from its own site and from https; the browser leaves out all others.
+  const insecure = /^http:/i.test(item.image.trim()) && !item.image.trim().startsWith(`${location.origin}/`)
   return (
     <fieldset class="card">
       <legend>{text.item(`${no}`)}</legend>
@@ -217,7 +244,13 @@ function ItemFields({ no, item, wrongs, change, remove }: ItemFieldsProps) {
         <Field numeric {...field('attemptsMax', text.attemptsMax)} />
         <Field numeric {...field('payWithinSeconds', text.payWithin)} />
         <Field optional {...field('sku', text.sku)} />
-        <Field wide optional kind="url" {...field('image', text.image)} />
+        <Field
+          wide
+          optional
+          kind="url"
+          {...field('image', text.image)}
+          hint={insecure ? text.imageInsecure : undefined}
+        />
       </div>
       {remove !== undefined && (
         <p class="ways">

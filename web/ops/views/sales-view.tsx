@@ -12,7 +12,7 @@ const SHOWN_MAX = 20
 export function SalesView() {
   const text = words()
   const { sales } = store
-  const of = (...states: readonly SaleState[]) => sales?.filter(sale => states.includes(sale.state)) ?? []
+  const of = (...states: readonly SaleState[]) => sales?.filter(sale => states.includes(groupOf(sale))) ?? []
   return (
     <>
       <div class="title-row">
@@ -34,6 +34,15 @@ export function SalesView() {
       <Group title={text.past} sales={of('over')} />
     </>
   )
+}
+
+/** Paused before its opening, a sale is still to come. */
+function groupOf(sale: Sale): SaleState {
+  return sale.state === 'paused' && isToOpen(sale) ? 'scheduled' : sale.state
+}
+
+export function isToOpen(sale: Sale): boolean {
+  return (sale.state === 'scheduled' || sale.state === 'paused') && Date.parse(sale.opensAt) > serverNow()
 }
 
 function Group({ title, sales }: { readonly title: string; readonly sales: readonly Sale[] }) {
@@ -80,7 +89,8 @@ function Row({ sale }: { readonly sale: Sale }) {
 
 function when(sale: Sale): string {
   if (sale.state === 'draft') return `${formatTime(sale.opensAt)} – ${formatTime(sale.closesAt)}`
-  return sale.state === 'scheduled' ? `${formatTime(sale.opensAt)} · ${nextFor(sale)}` : nextFor(sale)
+  const dated = sale.state === 'scheduled' || sale.state === 'over' || isToOpen(sale)
+  return [dated && formatTime(sale.opensAt), nextFor(sale)].filter(Boolean).join(' · ')
 }
 
 /** What comes next for it, by the server's clock. */
@@ -89,7 +99,7 @@ export function nextFor(sale: Sale): string {
   const opensInMs = Date.parse(sale.opensAt) - serverNow()
   const closesInMs = Date.parse(sale.closesAt) - serverNow()
   if (sale.state === 'draft') return ''
-  if (sale.state === 'scheduled') return text.opensIn(formatSpan(opensInMs))
+  if (sale.state === 'scheduled' || isToOpen(sale)) return text.opensIn(formatSpan(opensInMs))
   if (closesInMs <= 0) return text.closedAgo(formatSpan(-closesInMs))
   return sale.state === 'over' ? '' : text.closesIn(formatSpan(closesInMs))
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from '../api.ts'
-import { forget, store } from '../store.ts'
+import { forget, store, tell } from '../store.ts'
 import { words } from '../words.ts'
 import { Field } from './field.tsx'
 
@@ -24,9 +24,8 @@ export function SignIn() {
       store.changed()
       return
     }
-    setWrong(
-      reply.kind === 'lost' ? text.unreachableSignIn : reply.status === 429 ? text.tooManyTries : text.wrongToken,
-    )
+    if (reply.kind === 'lost' || reply.status >= 500) setWrong(text.unreachableSignIn)
+    else setWrong(reply.status === 429 ? text.tooManyTries : text.wrongToken)
     form.current?.querySelector('input')?.focus()
   }
   return (
@@ -66,8 +65,10 @@ export function SignIn() {
 
 export async function signOut(): Promise<void> {
   const reply = await call('DELETE', '/ops/session')
-  if (reply.kind === 'lost') return
+  if (reply.kind !== 'ok' && !(reply.kind === 'refused' && reply.status === 401))
+    return tell('failed', words().signOutFailed)
   store.expired = false
+  store.typing = undefined
   forget()
   store.changed()
 }

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { call, newKey, type Unanswered } from '../api.ts'
 import { formatCount } from '../format.ts'
 import { readLog } from '../log-book.ts'
+import { fieldWrong } from '../refusal.ts'
 import type { Item, Sale } from '../shapes.ts'
 import { tell } from '../store.ts'
 import { words } from '../words.ts'
@@ -49,13 +50,14 @@ export function StockDialog({ sale, item, onDone, onClose }: StockProps) {
     return reply
   }
   const wrongOf = (field: string, failed: Unanswered | undefined) =>
-    failed?.kind === 'refused' && failed.field === field ? failed.detail : undefined
+    failed?.kind === 'refused' && failed.field === field ? fieldWrong(failed) : undefined
   return (
     <Dialog
       title={text.stockTitle(item.name)}
       what={text.stockWhat}
       confirm={text.change}
       safe
+      fields={['delta', 'reason']}
       act={act}
       onClose={onClose}
     >

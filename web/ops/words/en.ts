@@ -19,6 +19,9 @@ interface Advice {
   readonly advice: string
 }
 
+/** English tells one from many; `count` is written already, perhaps with a sign. */
+const counted = (count: string, one: string, many: string) => `${count} ${/^[+−-]?1$/.test(count) ? one : many}`
+
 export const en = {
   locale: 'en',
   other: '中文',
@@ -49,6 +52,8 @@ export const en = {
   tooManyTries: 'Too many tries from this address. Wait a minute and try again.',
   expired: 'Your session has ended. Sign in again to go on.',
   unreachableSignIn: 'The server can’t be reached. Try again in a moment.',
+  askingAgain: 'The server does not answer. This page keeps asking…',
+  signOutFailed: 'You are still signed in: no answer came. Press “Sign out” again.',
 
   states: {
     draft: 'Draft',
@@ -118,11 +123,11 @@ export const en = {
         'let the ledger sell it: POST /api/admin/sales/{sale}/items/{item}/door with {"door":"ledger"}. That may turn what a buyer was told last into a refusal.',
     },
     unsettled: {
-      title: (_, count) => `${count} reservations wait for the ledger`,
+      title: (_, count) => `${counted(count, 'reservation waits', 'reservations wait')} for the ledger`,
       advice: 'They settle by themselves when the ledger answers. If it does, reconcile.',
     },
     refunds_stuck: {
-      title: (_, count) => `${count} refunds are not going through`,
+      title: (_, count) => `${counted(count, 'refund is', 'refunds are')} not going through`,
       advice: 'They are tried again every minute. Look at the payment provider’s status and the server’s log.',
     },
     alarm: {
@@ -208,6 +213,7 @@ export const en = {
   notAtGate: 'not at the gate',
   selling: {
     selling: 'selling',
+    ready: 'ready, not selling now',
     withdrawn: 'being rebuilt',
     shut: 'shut: not sold',
     skewed: 'clock skew',
@@ -237,7 +243,8 @@ export const en = {
   reconciliation: 'Reconciliation',
   neverReconciled: 'Has not run for this sale yet. While a sale is on, it runs every 30 seconds.',
   reconciledClean: 'No differences',
-  reconciledFound: (differences: string, repairs: string) => `${differences} differences, ${repairs} repairs`,
+  reconciledFound: (differences: string, repairs: string) =>
+    `${counted(differences, 'difference', 'differences')}, ${counted(repairs, 'repair', 'repairs')}`,
   keptReports: 'Kept reports',
   finalReport: 'final',
 
@@ -267,9 +274,11 @@ export const en = {
   warmBefore: 'Warm up before (seconds)',
   items: 'Items',
   item: (no: string) => `Item ${no}`,
+  itemWord: 'Item',
   itemName: 'Name of the item',
   sku: 'SKU',
   image: 'Picture (address)',
+  imageInsecure: 'Buyers will not see it: browsers are told to show pictures from https addresses only.',
   price: 'Price',
   listPrice: 'Regular price',
   currency: 'Currency',
@@ -280,9 +289,32 @@ export const en = {
   optional: 'optional',
   addItem: 'Add an item',
   removeItem: (no: string) => `Remove item ${no}`,
+  badName: 'needs a name',
   badNumber: 'must be a whole number',
   badPrice: 'must be an amount like 1999.00',
   badTime: 'must be a date and a time',
+  refusals: {
+    empty: 'must not be empty',
+    tooLong: (most: string) => `must have at most ${most} characters`,
+    tooSmall: (least: string) => `must be at least ${least}`,
+    tooBig: (most: string) => `must be at most ${most}`,
+    tooDear: 'is more than a price may be',
+    tooMuch: 'is too many at this price',
+    control: 'must not contain control characters',
+    currency: 'must be a currency code like CNY',
+    otherCurrency: 'must be in the currency of the price',
+    address: 'must be an http(s) address or a path',
+    notLater: 'must be later than the opening',
+    farAway: 'must lie between 1970 and 2200',
+    zero: 'must not be 0',
+    gone: 'It is not there any more.',
+    orderPaid: 'The order is paid.',
+    orderNotPaid: 'The order is not paid.',
+    orderClosed: 'The order is closed.',
+    saleOver: 'The sale is over.',
+    tooOften: 'Too many requests. Wait a moment and press again.',
+    internal: 'Something went wrong on the server. Its log says more.',
+  },
 
   stockTitle: (name: string) => `Change the stock of “${name}”`,
   stockWhat:
@@ -290,8 +322,8 @@ export const en = {
   delta: 'More (or fewer, with a minus)',
   reason: 'Reason, for the log',
   change: 'Change',
-  stockDone: (name: string, taken: string) => `“${name}”: ${taken} units.`,
-  stockShort: (missing: string) => `${missing} could not be taken: they are sold.`,
+  stockDone: (name: string, taken: string) => `“${name}”: ${counted(taken, 'unit', 'units')}.`,
+  stockShort: (missing: string) => `${counted(missing, 'unit', 'units')} could not be taken: sold already.`,
 
   ordersOf: (name: string) => `Orders of “${name}”`,
   search: 'Buyer or order number',
@@ -318,7 +350,7 @@ export const en = {
   payBy: 'Pay by',
   nextPage: 'Next page',
   firstPage: 'First page',
-  pageShown: (page: string, count: string) => `Page ${page} · ${count} orders`,
+  pageShown: (page: string, count: string) => `Page ${page} · ${counted(count, 'order', 'orders')}`,
   payments: 'Payments',
   noPayments: 'No payment was started.',
   provider: 'Provider',

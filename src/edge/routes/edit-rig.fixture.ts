@@ -1,0 +1,84 @@
+/** Sales edited through the operators' routes, on the ledger and gate of whoever tests, with a keeper whose rounds come when they are asked for. */
+
+import { type Clock, nextTurn } from '../../base/clock.ts'
+import { noMeters } from '../../base/meters.ts'
+import { createPatience } from '../../base/patience.ts'
+import { PLACE_WAIT_MS } from '../../flows/decide-batch.ts'
+import type { EditSaleParts } from '../../flows/edit-sale.ts'
+import { createNews } from '../../flows/news.ts'
+import type { Shelf } from '../../flows/on-sale.ts'
+import { passOnNear } from '../../flows/pass-on.ts'
+import type { RunSaleParts } from '../../flows/run-sale.ts'
+import { keepOnSale, type WarmParts } from '../../flows/warm-sale.ts'
+import type { Gate } from '../../gate/gate.ts'
+import type { NearGate } from '../../gate/near.ts'
+import type { Editing } from '../../ledger/editing.ts'
+import type { Orders } from '../../ledger/orders.ts'
+import type { Sales } from '../../ledger/sales.ts'
+import { ProblemError } from '../problems.ts'
+import { createRouter } from '../router.ts'
+import { operatorEditRoutes } from './operator-edit-routes.ts'
+
+interface Answer {
+  readonly status: number
+  readonly body: Record<string, unknown>
+}
+
+export type EditRig = ReturnType<typeof createEditRig>
+
+interface EditRigParts {
+  readonly clock: Clock
+  readonly gate: Gate & NearGate
+  readonly sales: Sales
+  readonly orders: Orders
+  readonly editing: Editing
+}
+
+export function createEditRig({ clock, gate, sales, orders, editing }: EditRigParts) {
+  const shelf: Shelf = new Map()
+  const news = createNews()
+  const silent = { debug() {}, info() {}, warn() {}, error() {} }
+  const patience = createPatience({ clock, ms: PLACE_WAIT_MS })
+  const warm: WarmParts = {
+    gate,
+    near: gate,
+    orders,
+    sales,
+    clock,
+    log: silent,
+    shelf,
+    decide: { gate, orders, clock, log: silent, meters: noMeters, news, patience, onStale() {}, alarm() {} },
+    maySell: () => true,
+    prepare: async () => {},
+    shutIdle: async () => {},
+    fenceMs: 0,
+    batchMax: 500,
+    lineMax: 100,
+    defer: nextTurn,
+  }
+  const keeper = { round: () => keepOnSale(warm) }
+  const passOn = passOnNear({ sales, keeper, near: gate, shelf })
+  const run: RunSaleParts = { sales, passOn, nowMs: () => gate.nowMs(), changed() {}, news }
+  let lastId = 0
+  const ids = { next: () => String(++lastId) }
+  const edit: EditSaleParts = { ...run, editing, ids }
+  const identity = { operator: () => 'olga', buyer: () => Promise.reject(new Error('no buyer here')) }
+  const find = createRouter(operatorEditRoutes({ identity, near: gate, edit }))
+  return { gate, sales, orders, ids, run, call }
+
+  async function call(method: 'PATCH' | 'DELETE', sale: string, body?: unknown): Promise<Answer> {
+    const url = new URL(`http://stampede.test/api/admin/sales/${sale}`)
+    const match = find(method, url.pathname)
+    if (match.kind !== 'found') throw new Error(`${method} is not routed`)
+    const request = new Request(url, { method, ...(body !== undefined && { body: JSON.stringify(body) }) })
+    let response: Response
+    try {
+      response = await match.handle({ request, url, params: match.params, requestId: 'r' })
+    } catch (error) {
+      if (!(error instanceof ProblemError)) throw error
+      response = error.toResponse()
+    }
+    const text = await response.text()
+    return { status: response.status, body: text === '' ? {} : JSON.parse(text) }
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * A refusal of the server for the eyes of people: without the field's path, which the place on the page says already, and in the page's
+ * language where it is one of the common ones. What is not known here is shown as the server said it.
+ */
+
+import { formatCount } from './format.ts'
+import type { Words } from './words/en.ts'
+import { words } from './words.ts'
+
+interface Said {
+  readonly code: string
+  readonly detail: string
+  readonly field: string | undefined
+}
+
+type Translate = (text: Words['refusals'], figure: string) => string
+
+const FIELD_RULES: readonly (readonly [RegExp, Translate])[] = [
+  [/^Too small: expected string to have >=1 char/, text => text.empty],
+  [/^Too big: expected string to have <=(\d+) char/, (text, figure) => text.tooLong(figure)],
+  [/^Too small: expected \w+ to be >=(-?\d+)/, (text, figure) => text.tooSmall(figure)],
+  [/^Too big: expected \w+ to be <=(-?\d+)/, (text, figure) => text.tooBig(figure)],
+  [/^must not contain control characters/, text => text.control],
+  [/^must be a currency code/, text => text.currency],
+  [/^must be in the currency of the price/, text => text.otherCurrency],
+  [/^must be an http\(s\) address/, text => text.address],
+  [/^must be later than opensAt/, text => text.notLater],
+  [/^must lie between 1970 and 2200/, text => text.farAway],
+  [/^is too many at this price/, text => text.tooMuch],
+  [/^must not be 0/, text => text.zero],
+]
+
+const CODES: Readonly<Record<string, Translate>> = {
+  not_found: text => text.gone,
+  order_paid: text => text.orderPaid,
+  order_not_paid: text => text.orderNotPaid,
+  order_closed: text => text.orderClosed,
+  sale_over: text => text.saleOver,
+  rate_limited: text => text.tooOften,
+  internal: text => text.internal,
+}
+
+/** What is wrong with a field, said next to it. */
+export function fieldWrong({ detail, field }: Said): string {
+  const text = words().refusals
+  const said = detail.replace(/^"[^"]*": /, '').replace(/\.$/, '')
+  // The server counts in minor units, people do not.
+  if (/\.(price|listPrice)(\.|$)/.test(`.${field}`) && said.startsWith('Too big')) return text.tooDear
+  for (const [rule, translate] of FIELD_RULES) {
+    const match = rule.exec(said)
+    if (match !== null) return translate(text, formatCount(Number(match[1] ?? 0)))
+  }
+  return said
+}
+
+/** What is wrong with the whole of it. English says it in the server's own words, which tell more. */
+export function wholeWrong(said: Said): string {
+  const { locale, refusals } = words()
+  return (locale === 'en' ? undefined : CODES[said.code]?.(refusals, '')) ?? said.detail
+}
