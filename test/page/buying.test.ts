@@ -274,7 +274,8 @@ test('can be used with the keyboard alone, from the first key to cancelling', as
   await until('the focus on the harmless answer', async () => (await focused()).startsWith('Keep it'))
   await tabTo('Yes, cancel it')
   await page.keyboard.press('Enter')
-  await page.locator('.last-order').waitFor()
+  await until('the focus on what became of it', async () => (await focused()).startsWith('Your last order: cancelled.'))
+  expect(await page.locator('[data-voice]').textContent()).toBe('Your last order: cancelled.')
   // The next attempt needs another ticket, and nobody has to know.
   await button(page, 'live').click()
   await placed(page).waitFor()

@@ -106,6 +106,36 @@ describe('a shop that lets guests in', () => {
     await visitor.context.close()
   })
 
+  test('shows a sale that is paused before its opening as paused, with the time it is planned for', async () => {
+    const sale = await shop.sale(9_000, [{ units: 5 }])
+    const visitor = await newVisitor()
+    const page = await visitor.tab(sale.path)
+    await button(page, 'before').waitFor()
+    await shop.till.move(sale.id, 'pause')
+    await button(page, 'paused').waitFor()
+    await page.locator('.note', { hasText: 'it opens as planned' }).waitFor()
+    await page.locator('.clock .eyebrow', { hasText: /^Opens \d\d:\d\d:\d\d$/ }).waitFor()
+    expect(await page.locator('.digits').count()).toBe(0)
+    expect(await barriers(page)).toEqual([])
+    await page.locator('.note', { hasText: 'returns by itself when it goes on' }).waitFor()
+    expect(await button(page, 'paused').count()).toBe(1)
+    await shop.till.move(sale.id, 'resume')
+    await button(page, 'live').waitFor()
+    expect(visitor.complaints()).toEqual([])
+    await visitor.context.close()
+  })
+
+  test('says when the only item of a sale opens, counts days and units rightly, and shows a long name whole', async () => {
+    const name = 'A very long name of a teapot '.repeat(6).trim()
+    const sale = await shop.sale(24 * 3_600_000 + 30_000, [{ name, units: 1 }])
+    const visitor = await newVisitor({ viewport: { width: 360, height: 740 } })
+    const page = await visitor.tab(sale.path)
+    await page.locator('.countdown', { hasText: /^Opens \d+ \w+, \d\d:\d\d1day/ }).waitFor()
+    await page.locator('.stock p', { hasText: /^1 unit$/ }).waitFor()
+    expect(await page.evaluate("(e => e.scrollHeight - e.clientHeight)(document.querySelector('h1'))")).toBe(0)
+    await visitor.context.close()
+  })
+
   test('says so when all attempts are used, and shows what became of the order that was not paid', async () => {
     const sale = await shop.sale(-1_000, [{ units: 5, attemptsMax: 1, payWithinSeconds: 1 }])
     const visitor = await newVisitor()

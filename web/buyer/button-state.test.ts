@@ -60,6 +60,13 @@ test('says what keeps everybody away before what keeps this buyer away', () => {
   expect(kind({ doing: { kind: 'attempts_used' } })).toBe('attempts_used')
 })
 
+test('does not promise a paused sale’s opening: paused before it, and still paused at zero', () => {
+  const paused = { ...sale, state: 'paused' } as const
+  for (const nowMs of [OPENS - 60_000, OPENS - 1, OPENS])
+    expect(buttonState({ ...open, sale: paused, nowMs })).toEqual({ kind: 'paused', opened: nowMs >= OPENS })
+  expect(kind({ sale: { ...sale, state: 'scheduled' }, nowMs: OPENS - 60_000 })).toBe('before')
+})
+
 test('cooling down and a rate limit end by themselves', () => {
   for (const doing of [
     { kind: 'cooling', untilMs: OPENS + 3_000, why: 'sold_out' },

@@ -16,7 +16,9 @@ export type Doing =
 
 export type ButtonState =
   | { readonly kind: 'before' | 'opening'; readonly opensAtMs: number }
-  | { readonly kind: 'live' | 'over' | 'paused' | 'offline' | 'signed_out' | 'attempts_used' | 'sold_out' }
+  | { readonly kind: 'live' | 'over' | 'offline' | 'signed_out' | 'attempts_used' | 'sold_out' }
+  /** Before the opening it may still open as planned. */
+  | { readonly kind: 'paused'; readonly opened: boolean }
   | { readonly kind: 'sending'; readonly tries: number; readonly offline: boolean }
   | { readonly kind: 'reserved' | 'placed' | 'paid'; readonly order: Order }
   | { readonly kind: 'cooling' | 'limited'; readonly untilMs: number }
@@ -45,8 +47,8 @@ export function buttonState(facts: Facts): ButtonState {
   if (facts.signedOut) return { kind: 'signed_out' }
   if (!online) return { kind: 'offline' }
   const opensAtMs = Date.parse(sale.opensAt)
+  if (sale.state === 'paused') return { kind: 'paused', opened: nowMs >= opensAtMs }
   if (nowMs < opensAtMs) return { kind: opensAtMs - nowMs <= OPENING_MS ? 'opening' : 'before', opensAtMs }
-  if (sale.state === 'paused') return { kind: 'paused' }
   if (doing.kind === 'attempts_used') return { kind: 'attempts_used' }
   if (doing.kind === 'limited' && nowMs < doing.untilMs) return { kind: 'limited', untilMs: doing.untilMs }
   if (item.left <= 0) return { kind: 'sold_out' }

@@ -63,12 +63,14 @@ test('a promise that was not judged is not shown as kept', () => {
       promises: [
         { no: 1, name: 'No oversell', broken: 0, notJudged: null },
         { no: 3, name: 'No undersell', broken: 0, notJudged: 'it ended early' },
+        { no: 4, name: 'One order for each buyer', broken: 1, notJudged: null },
         { no: 5, name: 'First come, first served', broken: 2, notJudged: 'the gate was rebuilt' },
       ],
     }),
   )
   expect(rowOf(html, 'No oversell')).toBe('kept')
   expect(rowOf(html, 'No undersell')).toBe('not judged: it ended early')
+  expect(rowOf(html, 'One order for each buyer')).toBe('broken once')
   expect(rowOf(html, 'First come, first served')).toBe('broken 2 times')
 })
 

@@ -148,7 +148,12 @@ function rowsNote(books: Rehearsal['books']): string {
 function promises(result: Rehearsal): string {
   const rows = result.promises.map(({ name, broken, notJudged }) => {
     const state = broken > 0 ? 'broken' : notJudged === null ? 'kept' : 'unknown'
-    const word = broken > 0 ? `broken ${whole(broken)} times` : notJudged === null ? 'kept' : `not judged: ${notJudged}`
+    const word =
+      broken > 0
+        ? `broken ${broken === 1 ? 'once' : `${whole(broken)} times`}`
+        : notJudged === null
+          ? 'kept'
+          : `not judged: ${notJudged}`
     return `<tr class="${state}"><th scope="row">${name}</th><td>${quote(word)}</td></tr>`
   })
   return `<table>${rows.join('')}</table>`

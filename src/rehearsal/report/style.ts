@@ -49,5 +49,6 @@ th,td{padding:8px 0;border-top:1px solid var(--edge);vertical-align:top}
 tr:first-child>*{border-top:0}
 .kept td{color:var(--good)}.kept td::before{content:"✓ "}.broken td{color:var(--bad)}.broken td::before{content:"✕ "}
 .settings th{color:var(--muted);width:8em}.settings td{text-align:left;overflow-wrap:anywhere}
+@media(max-width:700px){.card{overflow-x:auto}.card svg{min-width:560px}.wide svg{min-width:900px}}
 @media print{body{background:#fff}.card,.figures{box-shadow:none;break-inside:avoid}}
 `

@@ -47,17 +47,11 @@ export function App() {
           </button>
         </nav>
       </header>
-      {!store.online ? (
-        <p class="banner" role="status">
-          {text.offlineBanner}
-        </p>
-      ) : (
-        !store.reachable && (
-          <p class="banner" role="status">
-            {text.unreachableBanner}
-          </p>
-        )
-      )}
+      <div class="banner-place" role="status">
+        {(!store.online || !store.reachable) && (
+          <p class="banner">{store.online ? text.unreachableBanner : text.offlineBanner}</p>
+        )}
+      </div>
       <main id="main" tabIndex={-1}>
         <View route={route} key={place} />
       </main>

@@ -77,7 +77,7 @@ function textOf(state: ButtonState, doing: Doing, item: Item, seconds: string): 
     case 'over':
       return { label: text.over, note: text.overNote }
     case 'paused':
-      return { label: text.paused, note: text.pausedNote }
+      return { label: text.paused, note: state.opened ? text.pausedNote : text.pausedBeforeNote }
     case 'limited':
       return { label: text.limited(seconds), note: text.limitedNote }
     case 'cooling': {

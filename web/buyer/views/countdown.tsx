@@ -1,31 +1,29 @@
 /** Time left: in large figures to the opening, on a line to the end. Sighted people see every second; screen readers hear the whole when they ask, and the last moments. */
 
 import { useEffect } from 'preact/hooks'
-import { formatLeft, partsOf, spokenLeft, twoDigits } from '../format.ts'
+import { formatLeft, formatTime, partsOf, spokenLeft, twoDigits } from '../format.ts'
 import { words } from '../words.ts'
 import { say, useLeft } from './hooks.ts'
 
 const SPOKEN_AT_S = [60, 30, 10]
 
-export function Countdown({ untilMs }: { readonly untilMs: number }) {
-  const leftMs = useLeft(untilMs)
+export function Countdown({ opensAt }: { readonly opensAt: string }) {
+  const leftMs = useLeft(Date.parse(opensAt))
   const seconds = Math.ceil(leftMs / 1000)
   useEffect(() => {
     if (SPOKEN_AT_S.includes(seconds)) say(words().saidSoon(spokenLeft(leftMs)))
-  }, [seconds, leftMs])
+  }, [seconds])
   const parts = partsOf(leftMs)
   const text = words()
   const shown = [
-    ...(parts.days > 0 ? [[`${parts.days}`, text.days] as const] : []),
-    [twoDigits(parts.hours), text.hours] as const,
+    ...(parts.days > 0 ? [[`${parts.days}`, text.days(parts.days)] as const] : []),
+    [twoDigits(parts.hours), text.hours(parts.hours)] as const,
     [twoDigits(parts.minutes), text.minutes] as const,
     [twoDigits(parts.seconds), text.seconds] as const,
   ]
   return (
     <div class={`countdown${seconds <= 10 ? ' countdown-near' : ''}`}>
-      <p class="eyebrow" aria-hidden="true">
-        {text.opensIn}
-      </p>
+      <OpensAt opensAt={opensAt} />
       <div class="digits" aria-hidden="true" data-left={seconds}>
         {shown.map(([figures, unit]) => (
           <span class="digit" key={unit}>
@@ -39,6 +37,11 @@ export function Countdown({ untilMs }: { readonly untilMs: number }) {
       </p>
     </div>
   )
+}
+
+/** The planned moment, which a paused sale may miss. */
+export function OpensAt({ opensAt }: { readonly opensAt: string }) {
+  return <p class="eyebrow">{words().opensAt(formatTime(opensAt))}</p>
 }
 
 /** To the end of the sale. */

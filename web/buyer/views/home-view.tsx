@@ -73,10 +73,10 @@ function Tile({ sale }: { readonly sale: Sale }) {
     ? serverNow() >= Date.parse(sale.closesAt)
       ? text.endedAt(formatTime(sale.closesAt))
       : text.over
-    : !opened
-      ? text.opensAt(formatTime(sale.opensAt))
-      : sale.state === 'paused'
-        ? text.paused
+    : sale.state === 'paused'
+      ? text.paused
+      : !opened
+        ? text.opensAt(formatTime(sale.opensAt))
         : soldOut
           ? text.soldOut
           : text.nowSelling

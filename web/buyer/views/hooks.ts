@@ -39,8 +39,8 @@ const hearing = new Set<() => void>()
 
 /** Read out by screen readers, once, when they have finished what they are saying. */
 export function say(text: string): void {
-  if (text === said) return
-  said = text
+  // They only hear a change: the same sentence again differs by a space that nobody hears.
+  said = text === said ? `${text}\u00a0` : text
   for (const hear of hearing) hear()
 }
 
@@ -52,6 +52,19 @@ export function useSaid(): string {
     return () => void hearing.delete(hear)
   }, [])
   return said
+}
+
+/**
+ * When whatever had the focus inside `place` is shown no more, the focus goes on at the heir there instead of falling to the page's
+ * beginning. Nothing happens while there is no heir.
+ */
+export function useFocusHeir(place: { readonly current: HTMLElement | null }, heir: string): void {
+  // What is about to be taken away is still there while it is decided what to show.
+  const had = place.current?.contains(document.activeElement) ?? false
+  useLayoutEffect(() => {
+    if (!had || document.activeElement !== document.body) return
+    place.current?.querySelector<HTMLElement>(heir)?.focus({ preventScroll: true })
+  })
 }
 
 /** The value of the time before. */

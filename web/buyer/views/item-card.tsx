@@ -1,6 +1,6 @@
 /** One item of a sale: what it is, what it costs, how many are left, and the way to get it. */
 
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { buttonState, type Facts, nextChangeMs } from '../button-state.ts'
 import { buy } from '../buying.ts'
 import { formatCount } from '../format.ts'
@@ -9,8 +9,8 @@ import type { Item, Sale } from '../shapes.ts'
 import { store } from '../store.ts'
 import { words } from '../words.ts'
 import { BuyButton } from './buy-button.tsx'
-import { ClosesIn, Countdown } from './countdown.tsx'
-import { useMoment } from './hooks.ts'
+import { ClosesIn, Countdown, OpensAt } from './countdown.tsx'
+import { say, useFocusHeir, useMoment, usePrevious } from './hooks.ts'
 import { OrderPanel } from './order-panel.tsx'
 import { Picture } from './picture.tsx'
 import { Price, StockBar } from './price.tsx'
@@ -26,6 +26,7 @@ export function ItemCard({ sale, item, only }: Props) {
   const text = words()
   const [wish, setWish] = useState(1)
   const pressed = useRef(false)
+  const card = useRef<HTMLElement>(null)
   const order = store.orderOf(item.id)
   const doing = store.doing(item.id)
   const facts: Facts = {
@@ -44,13 +45,22 @@ export function ItemCard({ sale, item, only }: Props) {
   const choosable = Math.min(item.quantityMax, opened ? Math.max(1, item.left) : item.quantityMax)
   const quantity = Math.min(wish, choosable)
   const waiting = state.kind === 'before' || state.kind === 'opening'
+  const closed =
+    order?.state === 'closed' ? text.closedBefore(text.reasons[order.reason ?? ''] ?? text.states.closed) : ''
+  // An order that ended takes its panel with it, and the focus: both go on at the line that says what became of it.
+  const before = usePrevious(order?.state)
+  useEffect(() => {
+    if (closed !== '' && before !== undefined) say(closed)
+  }, [order?.state])
+  useFocusHeir(card, '.last-order')
+  const asked = state.kind === 'sending' || state.kind === 'reserved'
   const press = () => {
     pressed.current = true
     void buy(sale.id, item.id, quantity)
   }
   const Heading = only ? 'h1' : 'h2'
   return (
-    <article class={only ? 'item item-only' : 'item'} data-item={item.id}>
+    <article class={only ? 'item item-only' : 'item'} data-item={item.id} ref={card}>
       <Picture item={item} />
       <div class="item-words">
         {only && sale.name !== item.name && <p class="eyebrow clamp">{sale.name}</p>}
@@ -61,9 +71,8 @@ export function ItemCard({ sale, item, only }: Props) {
         {only && !standing && <Clock sale={sale} opened={opened} />}
         {state.kind !== 'over' && !standing && <StockBar item={item} open={opened} />}
         {order?.state === 'closed' && !waiting && (
-          <p class="last-order">
-            {text.closedBefore(text.reasons[order.reason ?? ''] ?? text.states.closed)}{' '}
-            <a href={`/orders/${order.id}`}>{text.seeOrder}</a>
+          <p class="last-order" tabIndex={-1}>
+            {closed} <a href={`/orders/${order.id}`}>{text.seeOrder}</a>
           </p>
         )}
         {standing ? (
@@ -75,8 +84,8 @@ export function ItemCard({ sale, item, only }: Props) {
           </>
         ) : (
           <>
-            {item.quantityMax > 1 && state.kind !== 'over' && state.kind !== 'sold_out' && (
-              <Quantity value={quantity} max={choosable} onChange={setWish} />
+            {item.quantityMax > 1 && state.kind !== 'over' && (
+              <Quantity value={quantity} max={choosable} fixed={asked} onChange={setWish} />
             )}
             <BuyButton item={item} state={state} doing={doing} onPress={press} />
             {waiting && store.ready(item.id) && (
@@ -95,29 +104,50 @@ export function ItemCard({ sale, item, only }: Props) {
   )
 }
 
-/** To the opening, then to the end when it is near enough to matter. */
+/**
+ * To the opening, then to the end when it is near enough to matter. Whoever has seen the countdown keeps its place when it is over: at
+ * zero nothing below it moves, least of all the button under a waiting finger.
+ */
 export function Clock({ sale, opened }: { readonly sale: Sale; readonly opened: boolean }) {
+  const counted = useRef(false)
+  if (!opened) counted.current = true
   if (sale.state === 'over') return null
+  const shown = clockFace(sale, opened)
+  if (shown === null && !counted.current) return null
+  return <div class={counted.current ? 'clock clock-kept' : 'clock'}>{shown}</div>
+}
+
+function clockFace(sale: Sale, opened: boolean) {
+  // While it is paused nobody is told that it opens in so many seconds.
+  if (!opened)
+    return sale.state === 'paused' ? <OpensAt opensAt={sale.opensAt} /> : <Countdown opensAt={sale.opensAt} />
   const closesAtMs = Date.parse(sale.closesAt)
-  if (!opened) return <Countdown untilMs={Date.parse(sale.opensAt)} />
   const leftMs = closesAtMs - serverNow()
   return leftMs > 0 && leftMs < CLOSING_SHOWN_MS ? <ClosesIn untilMs={closesAtMs} /> : null
 }
 
 const CLOSING_SHOWN_MS = 24 * 3600_000
 
-function Quantity(props: { readonly value: number; readonly max: number; readonly onChange: (value: number) => void }) {
-  const { value, max, onChange } = props
+interface QuantityProps {
+  readonly value: number
+  readonly max: number
+  /** Asked for already: what is on its way can't be changed any more. */
+  readonly fixed: boolean
+  readonly onChange: (value: number) => void
+}
+
+function Quantity({ value, max, fixed, onChange }: QuantityProps) {
   const text = words()
-  const step = (to: number) => () => to >= 1 && to <= max && onChange(to)
+  const may = (to: number) => !fixed && to >= 1 && to <= max
+  const step = (to: number) => () => may(to) && onChange(to)
   return (
     <fieldset class="quantity">
       <legend>{text.quantity}</legend>
-      <button type="button" aria-label={text.fewer} aria-disabled={value <= 1} onClick={step(value - 1)}>
+      <button type="button" aria-label={text.fewer} aria-disabled={!may(value - 1)} onClick={step(value - 1)}>
         −
       </button>
       <output aria-live="polite">{formatCount(value)}</output>
-      <button type="button" aria-label={text.more} aria-disabled={value >= max} onClick={step(value + 1)}>
+      <button type="button" aria-label={text.more} aria-disabled={!may(value + 1)} onClick={step(value + 1)}>
         +
       </button>
     </fieldset>

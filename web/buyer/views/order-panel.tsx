@@ -1,5 +1,6 @@
 /** An order of one's own: pay it, cancel it, or read what became of it. The same on the sale's page and on the order's. */
 
+import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { formatMoney } from '../format.ts'
 import { cancel, type PayOutcome, pay } from '../paying.ts'
@@ -8,7 +9,7 @@ import { store } from '../store.ts'
 import { PAYING_FOR_MS } from '../watching.ts'
 import { words } from '../words.ts'
 import { TimeLeft } from './countdown.tsx'
-import { say, useLeft, usePrevious } from './hooks.ts'
+import { say, useFocusHeir, useLeft, usePrevious } from './hooks.ts'
 
 interface Props {
   readonly order: Order
@@ -17,26 +18,37 @@ interface Props {
 }
 
 export function OrderPanel({ order, takesFocus }: Props) {
+  const panel = useRef<HTMLElement>(null)
   const heading = useRef<HTMLHeadingElement>(null)
   const before = usePrevious(order.state)
   useEffect(() => {
     if (!takesFocus) return
     heading.current?.focus({ preventScroll: true })
+    // On a phone the button stood at the edge of the screen; the way to pay may begin below it.
+    panel.current?.scrollIntoView({ block: 'nearest' })
     say(words().saidPlaced)
   }, [takesFocus])
+  useFocusHeir(panel, 'h2')
   useEffect(() => {
     if (before !== undefined && before !== order.state) say(titleOf(order))
   }, [order.state])
   return (
-    <section class={`panel panel-${order.state}`} aria-labelledby={`order-${order.id}`} data-state={order.state}>
+    <section
+      class={`panel panel-${order.state}`}
+      aria-labelledby={`order-${order.id}`}
+      data-state={order.state}
+      ref={panel}
+    >
       <h2 id={`order-${order.id}`} tabIndex={-1} ref={heading}>
         <Mark state={order.state} />
         {titleOf(order)}
       </h2>
       {order.state === 'reserved' && <p class="note">{words().reservedNote}</p>}
-      {order.state === 'pending' && <Pending order={order} />}
+      {order.state === 'pending' && <Pending order={order} panel={panel} />}
       {order.state === 'paid' && <p class="note">{words().paidNote}</p>}
-      {order.state === 'closed' && <p class="note">{words().reasonNotes[order.reason ?? ''] ?? ''}</p>}
+      {order.state === 'closed' && (
+        <p class="note">{words().reasonNotes[order.reason ?? '']?.(order.quantity) ?? ''}</p>
+      )}
     </section>
   )
 }
@@ -58,13 +70,21 @@ function Mark({ state }: { readonly state: Order['state'] }) {
   )
 }
 
-function Pending({ order }: { readonly order: Order }) {
+function Pending({ order, panel }: { readonly order: Order; readonly panel: RefObject<HTMLElement | null> }) {
   const text = words()
   const [paying, setPaying] = useState<PayOutcome | 'asking'>()
   const dueMs = order.payBy === undefined ? Number.POSITIVE_INFINITY : Date.parse(order.payBy)
   const due = useLeft(dueMs) === 0
   const backAtMs = store.paying.get(order.id)
   const checking = backAtMs !== undefined && performance.now() - backAtMs < PAYING_FOR_MS
+  const notPaid = backAtMs !== undefined && !checking && !due
+  useEffect(() => {
+    if (notPaid) say(words().notPaid)
+  }, [notPaid])
+  useEffect(() => {
+    if (due) say(words().payDue)
+  }, [due])
+  useFocusHeir(panel, 'h2')
 
   // A page that the browser kept as it was, on the way back from the provider, must not go on showing "opening".
   useEffect(() => {
@@ -96,6 +116,7 @@ function Pending({ order }: { readonly order: Order }) {
           <span class="spinner" aria-hidden="true" /> {text.checkingPay}
         </p>
       )}
+      {notPaid && !busy && <p class="note problem">{text.notPaid}</p>}
       <button type="button" class="main-button button-pay" aria-disabled={busy} onClick={() => void press()}>
         {busy && <span class="spinner" aria-hidden="true" />}
         <span>{busy ? text.openingPay : `${text.payNow} · ${formatMoney(order.amount)}`}</span>
@@ -142,7 +163,7 @@ function Cancel({ order }: { readonly order: Order }) {
   }
   return (
     <fieldset class="sure">
-      <legend>{text.cancelAsk}</legend>
+      <legend>{text.cancelAsk(order.quantity)}</legend>
       <div class="sure-buttons">
         <button type="button" class="plain-button" ref={keep} onClick={() => to('idle')}>
           {text.cancelNo}

@@ -32,7 +32,7 @@ export function StockBar({ item, open }: { readonly item: Item; readonly open: b
   const part = item.units === 0 ? 0 : Math.min(1, left / item.units)
   const few = left > 0 && left <= FEW && left < item.units
   const label = !open
-    ? text.unitsTotal(formatCount(item.units))
+    ? text.unitsTotal(formatCount(item.units), item.units)
     : left === 0
       ? text.noneLeft
       : few
@@ -41,11 +41,9 @@ export function StockBar({ item, open }: { readonly item: Item; readonly open: b
   return (
     <div class={`stock${few && open ? ' stock-few' : ''}`}>
       <meter class="unseen" aria-label={text.stock} aria-valuetext={label} max={item.units || 1} value={left} />
-      {open && (
-        <div class="bar" aria-hidden="true">
-          <span style={{ transform: `scaleX(${part})` }} />
-        </div>
-      )}
+      <div class="bar" aria-hidden="true">
+        <span style={{ transform: `scaleX(${open ? part : 1})` }} />
+      </div>
       <p aria-hidden="true">{label}</p>
     </div>
   )

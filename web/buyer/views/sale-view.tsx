@@ -1,9 +1,7 @@
 /** A sale: with one item, that item large; with several, the sale's name and clock above a shelf of them. */
 
-import { formatTime } from '../format.ts'
 import { serverNow } from '../server-time.ts'
 import type { Sale } from '../shapes.ts'
-import { words } from '../words.ts'
 import { CrowdOffer } from './crowd-offer.tsx'
 import { useMoment } from './hooks.ts'
 import { Clock, ItemCard } from './item-card.tsx'
@@ -26,7 +24,6 @@ export function SaleView({ sale }: { readonly sale: Sale }) {
         <h1 tabIndex={-1} dir="auto">
           {sale.name}
         </h1>
-        {!opened && <p class="note">{words().opensAt(formatTime(sale.opensAt))}</p>}
         <Clock sale={sale} opened={opened} />
       </div>
       <div class="shelf">

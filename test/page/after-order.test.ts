@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { barriers, button, openBrowser, type Visitor, type VisitorOptions } from '../harness/browser.ts'
+import { Playground } from '../harness/playground.ts'
+import { until } from '../harness/until.ts'
+import { openPageShop, type PageShop } from './page-shop.ts'
+
+// What a buyer is told after the order was placed, also one who hears the page instead of seeing it.
+
+const playground = new Playground()
+let shop: PageShop
+let newVisitor: (options?: VisitorOptions) => Promise<Visitor>
+
+beforeAll(async () => {
+  shop = await openPageShop(playground)
+  const browser = await openBrowser(playground)
+  newVisitor = options => browser.visitor(() => shop.url(), options)
+})
+afterAll(() => playground.undo())
+
+const focused = (page: Page): Promise<string> =>
+  page.evaluate("document.activeElement === document.body ? '' : document.activeElement.textContent.trim()")
+
+/** Every sentence that was said, in turn. */
+async function listen(page: Page): Promise<() => Promise<readonly string[]>> {
+  await page.evaluate(`{
+    const voice = document.querySelector('[data-voice]')
+    globalThis.heard = []
+    new MutationObserver(() => globalThis.heard.push(voice.textContent.trim()))
+      .observe(voice, { subtree: true, childList: true, characterData: true })
+  }`)
+  return () => page.evaluate('globalThis.heard')
+}
+
+async function order(page: Page): Promise<void> {
+  await button(page, 'live').click()
+  await page.locator('.panel-pending').waitFor()
+}
+
+test('says that no payment has arrived when the buyer comes back without one', async () => {
+  const sale = await shop.sale(-1_000, [{ units: 3 }])
+  const visitor = await newVisitor()
+  const page = await visitor.tab(sale.path)
+  await order(page)
+  await page.locator('.button-pay').click()
+  await page.locator('button.decline').click()
+  await page.locator('.checking').waitFor()
+  const heard = await listen(page)
+  // Twenty seconds go by.
+  await page.evaluate('{ const now = performance.now.bind(performance); performance.now = () => now() + 20_000 }')
+  await page.locator('.problem', { hasText: 'No payment has arrived' }).waitFor()
+  expect(await page.locator('.checking').count()).toBe(0)
+  expect(await heard()).toContain('No payment has arrived. If you did not finish it, pay again.')
+  expect(await barriers(page)).toEqual([])
+  await page.locator('.button-pay').click()
+  await page.locator('button.approve').click()
+  await page.locator('.panel-paid').waitFor()
+  expect(visitor.complaints()).toEqual([])
+  await visitor.context.close()
+})
+
+test('goes on by keyboard where the time to pay ran out, and says so', async () => {
+  const sale = await shop.sale(-1_000, [{ units: 3, payWithinSeconds: 4 }])
+  const visitor = await newVisitor()
+  const page = await visitor.tab(sale.path)
+  await order(page)
+  await page.locator('.button-pay').focus()
+  const heard = await listen(page)
+  await page.locator('.last-order').waitFor()
+  await until('the focus on what became of it', async () => (await focused(page)).startsWith('Your last order'))
+  expect((await heard()).slice(0, 2)).toEqual([
+    'The time to pay is up. The order is being closed…',
+    'Your last order: not paid in time.',
+  ])
+  await page.keyboard.press('Tab')
+  expect(await focused(page)).toBe('See the order')
+  await visitor.context.close()
+})
+
+test('keeps the keyboard’s place on the order’s own page, and does not say that the buyer cancelled what the shop did', async () => {
+  const sale = await shop.sale(-1_000, [{ units: 5, quantityMax: 2 }])
+  const visitor = await newVisitor()
+  const page = await visitor.tab(sale.path)
+  await page.getByRole('button', { name: 'One more' }).click()
+  await order(page)
+  await page.getByText('See the order').click()
+  await page.getByRole('button', { name: 'Cancel order' }).click()
+  await page.getByText('The units go to somebody else.').waitFor()
+  await until('the focus on the harmless answer', async () => (await focused(page)) === 'Keep it')
+  const [placed] = await shop.orders(sale)
+  await shop.till.operator('POST', `/orders/${placed?.id}/cancel`)
+  await page.getByText('This order was cancelled. The units went back on sale.').waitFor()
+  await until('the focus on the heading', async () => (await focused(page)) === 'Cancelled')
+  expect(visitor.complaints()).toEqual([])
+  await visitor.context.close()
+})
+
+test('lowers a quantity that is no longer there and says so; what is on its way can’t be changed', async () => {
+  const sale = await shop.sale(-1_000, [{ units: 2, quantityMax: 2 }])
+  const visitor = await newVisitor({ cut: true })
+  const page = await visitor.tab(sale.path)
+  await button(page, 'live').waitFor()
+  let release = () => {}
+  await page.route(/\/items\/\d+\/orders$/, async route => {
+    await new Promise<void>(resolve => {
+      release = resolve
+    })
+    const json = { code: 'not_enough', title: 'Not enough', status: 409, left: 1 }
+    await route.fulfill({ status: 409, json, contentType: 'application/problem+json' })
+  })
+  await page.getByRole('button', { name: 'One more' }).click()
+  const heard = await listen(page)
+  for (let round = 0; round < 2; round++) {
+    await button(page, 'live').click()
+    await button(page, 'sending').waitFor()
+    for (const name of ['One less', 'One more'])
+      expect(await page.getByRole('button', { name }).getAttribute('aria-disabled')).toBe('true')
+    release()
+    await page.getByText('The quantity was lowered.').first().waitFor()
+  }
+  const said = (await heard()).filter(sentence => sentence.includes('was lowered'))
+  expect(said).toHaveLength(2)
+  await visitor.context.close()
+})
+
+test('says a sentence again that was said before', async () => {
+  const sale = await shop.sale(-1_000, [{ units: 3 }])
+  const visitor = await newVisitor({ cut: true })
+  const page = await visitor.tab(sale.path)
+  await order(page)
+  await page.route('**/payment', route => route.fulfill({ status: 404, json: { code: 'not_found', status: 404 } }))
+  const heard = await listen(page)
+  for (let round = 1; round <= 2; round++) {
+    await page.locator('.button-pay').click()
+    await until('the sentence', async () => (await heard()).length === round)
+  }
+  expect(new Set(await heard())).toEqual(new Set(['The pay page could not be opened. Try again.']))
+  await visitor.context.close()
+})
