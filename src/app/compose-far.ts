@@ -108,7 +108,7 @@ export function openFar(
     followBy: (loop: Loop) => {
       follow = loop
     },
-    /** What others have changed is known here. A fault: then it is within the next rounds. */
+    /** What was changed in ledger and gate is known here; where one of them is slow, with the next rounds. */
     followed: () => follow?.round().catch(passFault),
   } satisfies GateSide & Record<string, unknown>
 }
@@ -189,7 +189,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
     drainMsMax: DRAIN_MS_MAX,
   }
   const keeper = keepGates(keep)
-  const tellGate = passOnFar({ sales, gate, clock })
+  const passOn = passOnFar({ sales, gate, clock })
 
   /** The right to keep, for as long as this process lives: lost, it is asked for again. */
   async function keepAsking(onDemo: (acquired: boolean) => Promise<void>): Promise<void> {
@@ -199,7 +199,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
 
   return {
     async passOn(sale, warm) {
-      const passed = await tellGate(sale, warm)
+      const passed = await passOn(sale, warm)
       await side.followed()
       return passed
     },

@@ -26,7 +26,12 @@ async function dueOrders(silentOnes: number, { started } = { started: true }) {
       [ledger.id(), order, on.item, `of-${order}`],
     )
   }
-  await ledger.sql(`UPDATE orders SET pay_by = now() - interval '1 minute' WHERE item = $1`, [on.item])
+  // One after the other, so that they are due in this order.
+  await ledger.sql(
+    `UPDATE orders o SET pay_by = now() - interval '1 minute' + n * interval '1 millisecond'
+     FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM orders WHERE item = $1) nth WHERE nth.id = o.id`,
+    [on.item],
+  )
   const orders = asks.map(ask => ask.order)
   const silent = new Set(orders.filter((_, i) => i % Math.floor(DUE / silentOnes) === 0))
   /** True: the money is there. */
@@ -67,7 +72,7 @@ test('not even if it is silent about more orders than have room; nobody is close
   await closer.sweep()
   const swept = closer.ask(always)
   await until('all others are closed', async () => (await open()) === silent.size)
-  expect(asked).toHaveLength(DUE)
+  await until('all are asked about', () => asked.length === DUE)
   // In hand already: nobody is asked about twice.
   expect(await closer.sweep()).toEqual({ noted: 0, more: false })
   answer.resolve(true)

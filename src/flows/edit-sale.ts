@@ -1,7 +1,8 @@
 /**
  * An operator changes a sale. A draft is free: every field, and `items` is the whole list from now on, in which an item named by its id keeps
- * what is not said of it. Once published, only what breaks no word already given: names, words and pictures, the warm-up before it began, the opening before it happened, the closing before it
- * is over, and terms that only later orders see. One field that can't be changed refuses the whole edit; nothing is changed then.
+ * what is not said of it. Once published, only what breaks no word already given: names, words and pictures, the warm-up before it began, the
+ * opening before it happened, the closing before it is over, and terms that only later orders see. One field that can't be changed refuses the
+ * whole edit; nothing is changed then.
  *
  * Decided under the sale's lock by the ledger's clock. A field that already has the value asked for is no change, so a client may send back
  * what it read. The operator hears "done" when the gate has the new window.

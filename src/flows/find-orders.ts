@@ -119,11 +119,8 @@ async function reservationsOf(
       throw error
     })
     if (found.status !== 'ok') {
-      if (
-        id === undefined ||
-        (mayBeOf(item.id, id, clock.now()) && !(found.status === 'stale' && (await drained(item.id))))
-      )
-        whole = false
+      if (whole && (id === undefined || mayBeOf(item.id, id, clock.now())))
+        whole = id !== undefined && found.status === 'stale' && (await drained(item.id))
       return
     }
     for (const one of found.holdings) if (one.live) held.push(toReservation(sale, item, one))

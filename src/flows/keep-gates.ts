@@ -79,7 +79,7 @@ export function keepGates(parts: KeepGatesParts): GateKeeper {
   /** Items to be brought together: when the last lease ended of those that stood as that was first seen. */
   const scattered = new Map<ItemId, number>()
   let reaches = createReaches(gate, clock)
-  const tell = createTellGate(gate, sales)
+  const tell = createTellGate(gate, sales, item => parts.orders.bump(item))
   const heavy = createTurns(HEAVY_AT_ONCE_MAX)
   let bug: { readonly error: unknown } | undefined
   let settledMs = Number.NEGATIVE_INFINITY

@@ -1,6 +1,7 @@
 /**
  * The buyer pays. The payment's row is written before the provider hears of it, under a reference of ours: whatever dies in between,
- * money that arrives is known. Starting twice gives the same payment, as long as it can be paid; the provider's callback may come never, twice, late or forged.
+ * money that arrives is known. Starting twice gives the same payment, as long as it can be paid; the provider's callback may come never,
+ * twice, late or forged.
  */
 
 import type { Clock } from '../base/clock.ts'
@@ -13,7 +14,7 @@ import type { Order } from '../domain/order.ts'
 import type { Payment } from '../domain/payment.ts'
 import type { Orders } from '../ledger/orders.ts'
 import type { Payments } from '../ledger/payments.ts'
-import type { CallbackEvent, PaymentProvider } from '../payment/payment.ts'
+import type { CallbackEvent, PaymentProvider, ProviderReply } from '../payment/payment.ts'
 import { type CaptureParts, takeCapture } from './take-capture.ts'
 import { takeReply } from './take-reply.ts'
 
@@ -82,14 +83,15 @@ async function openPayment(parts: PayParts, provider: PaymentProvider, order: Or
 }
 
 async function isThrough(parts: PayParts, provider: PaymentProvider, payment: Payment): Promise<boolean> {
+  let reply: ProviderReply
   try {
-    const reply = await withDeadline(parts.clock, ASK_MS_MAX, signal => provider.query(payment.ref, signal))
-    return (await takeReply(parts, payment, reply)) !== 'open'
+    reply = await withDeadline(parts.clock, ASK_MS_MAX, signal => provider.query(payment.ref, signal))
   } catch (error) {
     // It does not say: then it is started once more, which is the same payment.
     if (error instanceof Fault) return false
     throw error
   }
+  return (await takeReply(parts, payment, reply)) !== 'open'
 }
 
 /** A callback whose signature was found good. Twice is once; what it says of money is believed only to the last cent. */

@@ -50,7 +50,10 @@ async function releaseOrders(parts: ReleaseParts, orders: readonly OrderId[]): P
   for (const [item, releases] of Map.groupBy(due, release => release.item)) await releaseItem(parts, item, releases)
 }
 
-/** What is due now, of every item its share. True when something may be left for the next round. One item whose gate is away does not hold up the others. */
+/**
+ * What is due now, of every item its share. True when something may be left for the next round. One item whose gate is away does not hold up
+ * the others.
+ */
 export async function releaseUnits(parts: ReleaseParts): Promise<boolean> {
   await parts.closings.releaseIdle()
   const due = await parts.closings.releases(RELEASES_MAX, RELEASES_OF_ITEM_MAX)

@@ -54,7 +54,8 @@ export async function runSale(parts: RunSaleParts, id: SaleId, move: SaleMove, b
   }
   parts.changed()
   // Published within its window it is to be had when that is answered; if not, it is published all the same.
-  const dueNow = move === 'publish' && parts.nowMs() >= before.opensAtMs - before.warmBeforeMs
+  const nowMs = parts.nowMs()
+  const dueNow = move === 'publish' && nowMs >= before.opensAtMs - before.warmBeforeMs && nowMs < before.closesAtMs
   const passed = (await parts.passOn(id, move === 'warm' || dueNow)) || move === 'publish'
   const sale = await parts.sales.find(id)
   if (sale === undefined) return { kind: 'missing' }

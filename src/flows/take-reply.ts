@@ -7,7 +7,7 @@ import { type CaptureParts, takeCapture } from './take-capture.ts'
 
 /**
  * paid   its money pays the order, now or before     over   nobody can pay by it any more; its row is no longer open
- * open   it can still be paid, or its money does not fit and is on its way back
+ * open   it can still be paid
  */
 export async function takeReply(
   parts: CaptureParts,
@@ -22,11 +22,9 @@ export async function takeReply(
       if (
         outcome === 'wrong_amount' &&
         (await parts.payments.move(payment.id, 'started', 'refund_due', 'wrong_amount'))
-      ) {
+      )
         parts.onRefundDue()
-        return 'over'
-      }
-      return outcome === 'paid' || outcome === 'same' ? 'paid' : 'open'
+      return outcome === 'paid' || outcome === 'same' ? 'paid' : 'over'
     }
     case 'void':
     case 'refunded':

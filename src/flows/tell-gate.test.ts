@@ -101,6 +101,20 @@ describe('what the ledger says of a sale', () => {
     expect(await stateOf(item)).toBe('paused')
   })
 
+  test('reaches a gate that has heard more than the ledger remembers: it is built anew', async () => {
+    const { sale, item } = await stage.fresh()
+    const keeper = stage.keeper()
+    const { epoch } = await keeper.untilDoor(item, 'gate')
+    // The moves of a standby that was promoted without them.
+    const word = wordOf((await ledger.sales.find(sale))!)
+    await stage.gate.set(item, epoch, { ...word, wordNo: word.wordNo + 5, state: 'paused' })
+    await until('the gate has the ledger’s word', async () => {
+      await keeper.round()
+      const [look] = (await stage.gate.look([item])).items
+      return look?.epoch !== epoch && look?.state === 'open' && look.wordNo === word.wordNo
+    })
+  })
+
   test('a pause during a rebuild is there when the gate opens', async () => {
     const { sale, item } = await stage.fresh()
     await stage.keeper().untilDoor(item, 'gate')

@@ -22,7 +22,12 @@ interface TellGate {
 const STRICTNESS: Readonly<Record<GateState, number>> = { open: 0, paused: 1, over: 2 }
 const TELLS_MAX = 3
 
-export function createTellGate(gate: Pick<Gate, 'set'>, sales: Pick<Sales, 'find'>): TellGate {
+export function createTellGate(
+  gate: Pick<Gate, 'set'>,
+  sales: Pick<Sales, 'find'>,
+  /** The item is built anew under the next epoch. */
+  rebuild: (item: ItemId) => Promise<unknown>,
+): TellGate {
   /** What was missing when it was last looked at. */
   const missing = new Map<ItemId, string>()
 
@@ -32,6 +37,11 @@ export function createTellGate(gate: Pick<Gate, 'set'>, sales: Pick<Sales, 'find
       const sale = await sales.find(id)
       if (sale === undefined || shows(shown, sale) || isOver(look, sale)) return
       const word = wordOf(sale)
+      // Read after the look: only a ledger that has lost its last moves is behind, and then no word of it would be taken.
+      if (i === 0 && shown.wordNo > word.wordNo) {
+        if (seenBefore === wishOf(sale, item)) await rebuild(item.id)
+        return
+      }
       const stricter = STRICTNESS[word.state] > STRICTNESS[shown.state]
       if (i === 0 && !stricter && seenBefore !== wishOf(sale, item)) return
       const done = await gate.set(item.id, item.epoch, word)

@@ -9,8 +9,8 @@
  * An epoch below the highest one seen has no say, with one exception: the active one goes on selling while a higher one is only
  * loading, until that one is fenced or activated.
  *
- * The window is judged by the gate's clock, `opensAtMs` ≤ now < `closesAtMs`; a little back that clock is outwaited (`step-back.ts`). What a batch is told, first to last: `over` (the
- * operator's word, or past the end) → `early` → `paused` → `ok`.
+ * The window is judged by the gate's clock, `opensAtMs` ≤ now < `closesAtMs`; a little back that clock is outwaited (`step-back.ts`).
+ * What a batch is told, first to last: `over` (the operator's word, or past the end) → `early` → `paused` → `ok`.
  * A malformed argument (a quantity of 0, a page that contradicts itself) is a bug of the caller: the call throws, nothing changes.
  */
 

@@ -28,22 +28,33 @@ async function setStage() {
   })
   const orders = await shop.orders(sale.id)
   expect(orders.length).toBe(BUYERS)
+  let late = 0
+  /** The house has a second to say how a payment stands: a machine that stands still for longer makes its buyer ask again. */
+  const patiently = async <T>(what: string, look: () => Promise<T>): Promise<NonNullable<T>> => {
+    const first = await look()
+    if (first) return first
+    late += 1
+    return until(what, look)
+  }
   const judge = async () => {
+    expect(late, 'who had to ask again').toBeLessThan(BUYERS / 4)
     await until('all are paid', async () => (await shop.audit(sale.id))[0]?.paid === BUYERS)
     await untilSettled(server.dataDir)
     const payments = await balanceMoney(shop, till, sale.id, server.dataDir)
     assertPromises({ ...(await gatherFacts(shop, sale, server)), payments }, begunMs)
   }
-  return { till, orders, judge }
+  return { till, orders, patiently, judge }
 }
 
 test('who declines and pays again at once gets another payment, which can be paid', async () => {
-  const { till, orders, judge } = await setStage()
+  const { till, orders, patiently, judge } = await setStage()
   await atMost(4, orders, async order => {
     const declined = payUrlOf(await till.pay(order))
     expect((await till.decide(declined, 'decline')).status).toBe(200)
-    const again = payUrlOf(await till.pay(order))
-    expect(again).not.toBe(declined)
+    const again = await patiently('another payment', async () => {
+      const url = payUrlOf(await till.pay(order))
+      return url === declined ? undefined : url
+    })
     // Continued, not begun a third time.
     expect(payUrlOf(await till.pay(order))).toBe(again)
     expect((await till.decide(again, 'approve')).status).toBe(200)
@@ -52,10 +63,10 @@ test('who declines and pays again at once gets another payment, which can be pai
 }, 60_000)
 
 test('who has paid while the callback was lost hears of it, instead of being sent to pay again', async () => {
-  const { till, orders, judge } = await setStage()
+  const { till, orders, patiently, judge } = await setStage()
   await atMost(4, orders, async order => {
     await till.decide(payUrlOf(await till.pay(order)), 'approve?mode=lost')
-    expect(await till.pay(order)).toMatchObject({ status: 409, code: 'order_paid' })
+    await patiently('it is known as paid', async () => (await till.pay(order)).code === 'order_paid')
   })
   await judge()
 }, 60_000)

@@ -224,7 +224,7 @@ test('a sale paused before its opening is shown as paused, to come, and not sell
   expect(actions).toEqual(['resume', 'warm', 'reconcile', 'end'])
   await page.locator('.under-title', { hasText: 'opens in' }).waitFor()
   const here = page.locator('.facts div', { hasText: 'On this server' }).locator('dd')
-  expect(await here.textContent()).toBe('ready, not selling now')
+  await until('ready', async () => (await here.textContent()) === 'ready, not selling now')
   await confirm(page, 'resume')
   await page.locator('main .title-row .badge-scheduled').waitFor()
   expect(await page.locator('[data-action=resume]').count()).toBe(0)

@@ -156,10 +156,14 @@ test.each([
     }
     expect(await finals()).toEqual([])
     await cluster.redis.start()
-    const rows = await until('a row for each', async () => {
-      const orders = await shop.orders(sale.id)
-      return orders.length === reserved.length ? orders : undefined
-    })
+    const rows = await until(
+      'a row for each',
+      async () => {
+        const orders = await shop.orders(sale.id)
+        return orders.length === reserved.length ? orders : undefined
+      },
+      45_000,
+    )
     expect(rows.map(({ id, state }) => [id, state]).sort()).toEqual(reserved.sort().map(id => [id, 'pending']))
     for (const id of reserved) await shop.cancel(id)
     await until('the final report', async () => (await finals()).length === 1)

@@ -168,7 +168,7 @@ export function windowCases(bench: Bench): void {
     expect(await sale.look()).toEqual(before)
   })
 
-  test('the gate tells its clock without naming an item, and it never goes back', async () => {
+  test('the gate tells its clock without naming an item, and it does not step back', async () => {
     let last = 0
     for (let i = 0; i < 50; i++) {
       const { nowMs, items } = await bench.gate().look([])

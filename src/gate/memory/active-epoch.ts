@@ -6,6 +6,7 @@
 
 import { assert } from '../../base/assert.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
+import { checkWord } from '../arguments.ts'
 import {
   type Ask,
   type AskAnswer,
@@ -176,21 +177,4 @@ function refusal(code: AskCode, ask: Ask): AskAnswer {
 function checkAsk(ask: Ask): void {
   checkAttempt(ask.order, ask.buyer, ask.attempt)
   if (!(Number.isSafeInteger(ask.quantity) && ask.quantity >= 1)) assert(false, `an ask for ${ask.quantity} pieces`)
-}
-
-export function checkTerms(terms: Terms): void {
-  for (const key of ['left', 'held', 'buyers', 'changeNo'] as const)
-    assert(Number.isSafeInteger(terms[key]) && terms[key] >= 0, `terms with ${key} ${terms[key]}`)
-  assert(
-    Number.isSafeInteger(terms.attemptsMax) && terms.attemptsMax >= 1,
-    `terms with attemptsMax ${terms.attemptsMax}`,
-  )
-  checkWord(terms)
-}
-
-function checkWord({ wordNo, state, opensAtMs, closesAtMs }: Word): void {
-  assert(Number.isSafeInteger(wordNo) && wordNo >= 0, `word number ${wordNo}`)
-  assert(state === 'open' || state === 'paused' || state === 'over', `an item that is "${state}"`)
-  const window = Number.isSafeInteger(opensAtMs) && Number.isSafeInteger(closesAtMs) && opensAtMs < closesAtMs
-  assert(window, `a window from ${opensAtMs} to ${closesAtMs}`)
 }

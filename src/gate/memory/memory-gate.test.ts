@@ -124,7 +124,7 @@ describe('memory gate', () => {
           await gate.reserve(item, 1, [ask('live', '1'), ask('closed', '2')])
           await gate.release(item, 1, [{ order: '2', buyer: 'closed', attempt: 1, outcome: 'closed' }])
           await gate.change(item, 1, 2, -1)
-          // By a gate that has not seen the opening: its clock never goes back.
+          // By a gate that has not seen the opening: its clock does not step back.
           const opensAtMs = nowMs < 1_000 ? 1_001 : 1_000
           await gate.set(item, 1, { wordNo: 1, state, opensAtMs, closesAtMs: 2_000 })
           clock.nowMs = nowMs

@@ -14,6 +14,7 @@
 import { assert } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
+import { checkTerms } from '../arguments.ts'
 import type { GateBooks } from '../books.ts'
 import type {
   Ask,
@@ -31,7 +32,7 @@ import type {
 } from '../gate.ts'
 import type { NearGate } from '../near.ts'
 import { outwaitStepBack } from '../step-back.ts'
-import { ActiveEpoch, checkTerms } from './active-epoch.ts'
+import { ActiveEpoch } from './active-epoch.ts'
 import { Book } from './book.ts'
 
 interface Place {

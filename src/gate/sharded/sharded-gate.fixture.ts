@@ -130,7 +130,7 @@ function bound(gate: Gate): Gate {
     look: items => gate.look(items),
     reserve: (item, epoch, asks) => gate.reserve(item, epoch, asks),
     release: (item, epoch, releases) => gate.release(item, epoch, releases),
-    find: (item, buyer) => gate.find(item, buyer),
+    find: (item, buyer, toShow) => gate.find(item, buyer, toShow),
     change: (item, epoch, no, delta) => gate.change(item, epoch, no, delta),
     set: (item, epoch, word) => gate.set(item, epoch, word),
     fence: (item, epoch) => gate.fence(item, epoch),

@@ -2,7 +2,8 @@
 -- KEYS     worker (the lease), outboxes, gate (only its name is used)
 -- ARGV     worker, leaseMs, asksMax
 -- Returns  OK, epoch, then id and fields of each entry (no epoch: nothing waits); or HELD
--- Keeps    one worker at a time, as long as a lease lasts: one that has longer to go was written by a clock that went back since; entries stay until done; asks neither epoch nor server: what was acknowledged here must reach the ledger (E5)
+-- Keeps    one worker at a time, as long as a lease lasts: one that has longer to go was written by a clock that went back since;
+--          entries stay until done; asks neither epoch nor server: what was acknowledged here must reach the ledger (E5)
 
 if #KEYS ~= 3 or #ARGV ~= 3 or ARGV[1] == '' or not (isNumber(ARGV[2]) and isNumber(ARGV[3])) then
   return bug('take: wrong arguments')
