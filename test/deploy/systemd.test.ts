@@ -127,7 +127,11 @@ test('the command that is installed with them has their settings, letter by lett
   const asked = run('config', '--json')
   expect({ code: asked.status, err: asked.stderr }).toEqual({ code: 0, err: '' })
   const config = JSON.parse(asked.stdout) as Record<string, unknown>
-  expect(config).toMatchObject({ publicUrl: 'https://sale.example.com', port: 8099 })
+  expect(config).toMatchObject({
+    PUBLIC_URL: 'https://sale.example.com',
+    PORT: 8099,
+    RATE_PER_ADDRESS: '100/1s burst 20',
+  })
   expect(String(JSON.stringify(config))).toContain('127.0.0.1:1/x')
   const sale = run('sale', 'show', '1', '--server', 'http://127.0.0.1:1')
   expect({ code: sale.status, said: sale.stderr }).toEqual({
