@@ -75,10 +75,13 @@ async function open() {
         `item ${which} is sold by the gate`,
         async () => {
           await keeper.round()
-          for (const one of [item, neighbour])
-            doors.add(`${one === item ? 'item' : 'neighbour'} ${(await stage.rights(one)).door}`)
-          const right = await stage.rights(which)
-          return right.door === 'gate' && right.epoch > above ? right : undefined
+          let sold: Awaited<ReturnType<typeof stage.rights>> | undefined
+          for (const one of [item, neighbour]) {
+            const right = await stage.rights(one)
+            doors.add(`${one === item ? 'item' : 'neighbour'} ${right.door}`)
+            if (one === which && right.door === 'gate' && right.epoch > above) sold = right
+          }
+          return sold
         },
         30_000,
       ),
