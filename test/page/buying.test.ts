@@ -144,6 +144,22 @@ for (const [where, locks] of [
   })
 }
 
+test('asks by itself when the tab that it gave way to never asked, where the browser has no locks', async () => {
+  const sale = await shop.sale(-1_000, [{ units: 1 }])
+  const visitor = await newVisitor()
+  await visitor.context.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }))
+  const page = await visitor.tab(sale.path)
+  await button(page, 'live').waitFor()
+  // As two tabs that were pressed together leave it when each has seen the other's line.
+  const [item] = await page.locator('[data-item]').evaluateAll(all => all.map(one => one.getAttribute('data-item')))
+  await page.evaluate(key => localStorage.setItem(key, `${Date.now() + 1_000} gone`), `stampede.lock.ask.${item}`)
+  await button(page, 'live').click()
+  await placed(page).waitFor()
+  expect(visitor.ordersSent()).toBe(1)
+  expect(await shop.orders(sale)).toHaveLength(1)
+  await leave(visitor, page)
+})
+
 test('ends on the right order when the answer was lost after the order was placed, even when it is sold out meanwhile', async () => {
   const sale = await shop.sale(-1_000, [{ units: 1 }])
   const visitor = await newVisitor({ cut: true })

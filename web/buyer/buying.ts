@@ -41,19 +41,32 @@ export async function resumeAsks(): Promise<void> {
 
 export function hearOtherTabs(): void {
   hearTabs(news => {
-    if (news.kind === 'order') store.putOrder(news.order)
-    else if (store.doing(news.item).kind !== 'sending') void waitForOtherTab(news.item)
+    if (news.kind === 'order') return store.putOrder(news.order)
+    askedElsewhere.add(news.item)
+    if (store.doing(news.item).kind !== 'sending') void waitForOtherTab(news.item)
   })
 }
 
-async function askAlone(ask: Ask): Promise<void> {
+/** Items that another tab has said to be asking for, since they were last pressed here. */
+const askedElsewhere = new Set<string>()
+/** Two tabs that both gave way to the other try again, so often at most. */
+const TURNS_MAX = 3
+
+async function askAlone(ask: Ask, turn = 1): Promise<void> {
   if (store.doing(ask.item).kind === 'sending') return
+  askedElsewhere.delete(ask.item)
   store.setDoing(ask.item, { kind: 'sending', tries: 0, elsewhere: false })
   const done = await alone(`ask.${ask.item}`, async () => {
     tell({ kind: 'sending', item: ask.item })
     return askUntilAnswered(ask)
   })
-  if (done === 'taken') return waitForOtherTab(ask.item)
+  if (done === 'taken') {
+    await waitForOtherTab(ask.item)
+    // The other tab was gone, or gave way too: then nobody has asked, and somebody has pressed.
+    const stands = (store.orderOf(ask.item)?.state ?? 'closed') !== 'closed'
+    const nobody = !askedElsewhere.has(ask.item) && !stands
+    return nobody && turn < TURNS_MAX ? askAlone(ask, turn + 1) : undefined
+  }
   dropAsk(ask.item)
   store.setDoing(ask.item, done)
 }
