@@ -138,3 +138,40 @@ describe('an order that nobody has, on an edge that has heard of nobody', () => 
     for (const id of ['1', '4711', '9223372036854775807']) expect(await find(id)).toBe('missing')
   })
 })
+
+test('an item of which all is known does not speak for one of which nobody can tell', async () => {
+  const [known, silent] = [ledger.id(), ledger.id()]
+  const answered = Promise.withResolvers<void>()
+  const onSale = (id: string) => ({ door: 'gate', item: { id, gateEpoch: 1 } })
+  const found = findOrder(
+    {
+      orders: { find: async () => [] },
+      reserved: {
+        acknowledged: { find: () => undefined },
+        near: { knows: () => true },
+        clock: systemClock,
+        shelf: new Map([known, silent].map(id => [id, onSale(id)])),
+        gate: {
+          async find(item: string) {
+            if (item === known) return { status: 'stale' }
+            // Says that it can't tell while the other is still being looked into.
+            queueMicrotask(() => answered.resolve())
+            return { status: 'unknown' }
+          },
+        },
+        sales: {
+          async rights() {
+            await answered.promise
+            await systemClock.sleep(1)
+            return [{ door: 'ledger', epoch: 2 }]
+          },
+        },
+        nodes: { unconfirmed: async () => ({ waiting: 0, lapsed: 0 }) },
+        outbox: { depth: async () => [] },
+      },
+    } as unknown as Parameters<typeof findOrder>[0],
+    ledger.id(),
+    'ann',
+  )
+  expect(await found).toEqual({ kind: 'busy' })
+})

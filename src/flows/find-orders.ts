@@ -119,8 +119,10 @@ async function reservationsOf(
       throw error
     })
     if (found.status !== 'ok') {
-      if (whole && (id === undefined || mayBeOf(item.id, id, clock.now())))
-        whole = id !== undefined && found.status === 'stale' && (await drained(item.id))
+      if (!whole || (id !== undefined && !mayBeOf(item.id, id, clock.now()))) return
+      const none = id !== undefined && found.status === 'stale' && (await drained(item.id))
+      // Others are looked at meanwhile: one that can tell does not answer for them.
+      if (!none) whole = false
       return
     }
     for (const one of found.holdings) if (one.live) held.push(toReservation(sale, item, one))
