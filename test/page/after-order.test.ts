@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { barriers, button, openBrowser, type Visitor, type VisitorOptions } from '../harness/browser.ts'
 import { Playground } from '../harness/playground.ts'
 import { until } from '../harness/until.ts'
@@ -100,14 +100,8 @@ test('lowers a quantity that is no longer there and says so; what is on its way 
   const visitor = await newVisitor({ cut: true })
   const page = await visitor.tab(sale.path)
   await button(page, 'live').waitFor()
-  let release = () => {}
-  await page.route(/\/items\/\d+\/orders$/, async route => {
-    await new Promise<void>(resolve => {
-      release = resolve
-    })
-    const json = { code: 'not_enough', title: 'Not enough', status: 409, left: 1 }
-    await route.fulfill({ status: 409, json, contentType: 'application/problem+json' })
-  })
+  const held: Route[] = []
+  await page.route(/\/items\/\d+\/orders$/, route => void held.push(route))
   await page.getByRole('button', { name: 'One more' }).click()
   const heard = await listen(page)
   for (let round = 0; round < 2; round++) {
@@ -115,11 +109,14 @@ test('lowers a quantity that is no longer there and says so; what is on its way 
     await button(page, 'sending').waitFor()
     for (const name of ['One less', 'One more'])
       expect(await page.getByRole('button', { name }).getAttribute('aria-disabled')).toBe('true')
-    release()
+    // The button shows it before the request has come as far as here.
+    await until('the order on its way', async () => held.length > round)
+    const json = { code: 'not_enough', title: 'Not enough', status: 409, left: 1 }
+    await held[round]?.fulfill({ status: 409, json, contentType: 'application/problem+json' })
     await page.getByText('The quantity was lowered.').first().waitFor()
   }
-  const said = (await heard()).filter(sentence => sentence.includes('was lowered'))
-  expect(said).toHaveLength(2)
+  const said = async () => (await heard()).filter(sentence => sentence.includes('was lowered'))
+  await until('both said', async () => (await said()).length === 2)
   await visitor.context.close()
 })
 
