@@ -15,7 +15,7 @@ let stage: KeeperStage
 beforeAll(async () => {
   ledger = await startTestLedger()
   stage = openKeeperStage(ledger)
-}, 30_000)
+}, 120_000)
 afterAll(() => ledger.stop())
 afterEach(() => {
   stage.server.away = false
@@ -123,6 +123,23 @@ describe('an order that nobody has, on an edge that has heard of nobody', () => 
     expect(await (await edge(sale))(ledger.id())).toBe('missing')
   })
 
+  test('may be there long after its sale, as long as nobody could look into what the gate has of it', async () => {
+    const { sale, item, epoch } = await onSale()
+    const unfollowed = await edge(sale, one => ({ ...one, id: ids.next(), gateEpoch: 0 }))
+    const order = await stage.reserve(item, epoch, 'ann')
+    await ledger.sql(
+      "UPDATE sales SET opens_at = now() - interval '3 hours', closes_at = now() - interval '61 minutes' WHERE id = $1",
+      [sale],
+    )
+    stage.server.away = true
+    expect(await unfollowed(order)).toBe('busy')
+    stage.server.away = false
+    // It is back, and nobody has placed it yet.
+    expect(await unfollowed(order)).toBe('busy')
+    await stage.worker('w', item).work()
+    expect([await unfollowed(order), await unfollowed(ledger.id())]).toEqual(['found', 'missing'])
+  })
+
   test('behind a gate that has lost its memory it may be there: what was acknowledged is not handed over yet', async () => {
     const { sale, item } = await onSale()
     stage.restartEmpty()
@@ -132,6 +149,8 @@ describe('an order that nobody has, on an edge that has heard of nobody', () => 
 
   test('is missing, whoever is away, if no clock can have made its id for any item on sale', async () => {
     const { sale } = await onSale()
+    // The items of the tests before have ids that no clock has made; only sales that are over for long are looked into.
+    await ledger.sql("UPDATE sales SET closes_at = now() + interval '1 hour'")
     const find = await edge(sale, item => ({ ...item, id: ids.next() }))
     stage.server.away = true
     expect(await find(ids.next())).toBe('busy')

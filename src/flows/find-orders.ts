@@ -17,6 +17,7 @@ import type { NearGate } from '../gate/near.ts'
 import type { Orders } from '../ledger/orders.ts'
 import { type AcknowledgeParts, acknowledge } from './acknowledged.ts'
 import { type DrainedParts, isDrained } from './drain.ts'
+import { type LeftBehindParts, maybeLeftBehind } from './left-behind.ts'
 import { type OnSale, type Shelf, toReservation } from './on-sale.ts'
 
 export interface FindOrdersParts {
@@ -25,7 +26,10 @@ export interface FindOrdersParts {
   readonly reserved?: ReservedOrdersParts | undefined
 }
 
-export interface ReservedOrdersParts extends AcknowledgeParts, DrainedParts {
+export interface ReservedOrdersParts extends AcknowledgeParts {
+  readonly outbox: DrainedParts['outbox'] & LeftBehindParts['outbox']
+  readonly nodes: DrainedParts['nodes']
+  readonly sales: DrainedParts['sales'] & LeftBehindParts['sales']
   readonly gate: Pick<Gate, 'find'>
   readonly near: Pick<NearGate, 'knows'>
   readonly shelf: Shelf
@@ -50,10 +54,11 @@ export async function findOrder(parts: FindOrdersParts, id: OrderId, buyer: Buye
   const { held, whole } =
     known === undefined ? await reservationsOf(parts.reserved, buyer, id) : { held: [known], whole: true }
   const reservation = held.find(one => one.id === id && one.buyer === buyer)
+  const elsewhere = reservation === undefined && (!whole || (await behind(parts.reserved, id)))
   // What was on its way when it was first looked for may have arrived.
   const since = await inLedger()
   if (since !== undefined) return since
-  if (reservation === undefined) return { kind: whole ? 'missing' : 'busy' }
+  if (reservation === undefined) return { kind: elsewhere ? 'busy' : 'missing' }
   return showable(parts.reserved, reservation) ? { kind: 'found', order: reservation } : { kind: 'busy' }
 
   async function inLedger(): Promise<FindOrderOutcome | undefined> {
@@ -136,6 +141,11 @@ async function reservationsOf(
       throw error
     }
   }
+}
+
+/** Whether it may be of a sale that is not followed any more, and still on its way. */
+function behind(parts: ReservedOrdersParts, id: OrderId): Promise<boolean> {
+  return maybeLeftBehind(parts, item => !parts.shelf.has(item) && mayBeOf(item, id, parts.clock.now()))
 }
 
 /** An order's id is made after its item's, and not in the future. */

@@ -8,14 +8,28 @@ import type { ItemId } from '../domain/ids.ts'
 import type { Outbox } from '../gate/outbox.ts'
 import type { Sales } from '../ledger/sales.ts'
 
-const ITEMS_MAX = 1_000
-
-export async function leftBehind(parts: {
+export interface LeftBehindParts {
   readonly sales: Pick<Sales, 'unsettledItems'>
   readonly outbox: Pick<Outbox, 'look'>
-}): Promise<readonly ItemId[]> {
-  const unsettled = await parts.sales.unsettledItems(ITEMS_MAX)
+}
+
+const ITEMS_MAX = 1_000
+
+/** Items with something to place. */
+export async function leftBehind({ sales, outbox }: LeftBehindParts): Promise<readonly ItemId[]> {
+  const unsettled = await sales.unsettledItems(ITEMS_MAX)
   if (unsettled.length === 0) return []
-  const { items } = await parts.outbox.look(unsettled.map(({ id }) => id))
+  const { items } = await outbox.look(unsettled.map(({ id }) => id))
   return items.filter(({ entries }) => entries > 0).map(({ item }) => item)
+}
+
+/** Whether any item that `counts` has something to place, or a gate that can't say so. */
+export async function maybeLeftBehind(
+  { sales, outbox }: LeftBehindParts,
+  counts: (item: ItemId) => boolean,
+): Promise<boolean> {
+  const unsettled = (await sales.unsettledItems(ITEMS_MAX)).map(({ id }) => id).filter(counts)
+  if (unsettled.length === 0) return false
+  const { items, away } = await outbox.look(unsettled)
+  return away.length > 0 || items.some(({ entries }) => entries > 0)
 }

@@ -250,7 +250,11 @@ export function openCluster(ledger: TestLedger) {
       }
       /** There is no outbox to look into: what the gate holds may be in no ledger yet. */
       const undrained = {
-        outbox: { depth: async (items: readonly string[]) => items.map(item => ({ item, ...UNKNOWN_DEPTH })) },
+        outbox: {
+          depth: async (items: readonly string[]) => items.map(item => ({ item, ...UNKNOWN_DEPTH })),
+          // The sales of other tests, which have left nothing behind.
+          look: async () => ({ items: [], away: [] }),
+        },
         nodes: { unconfirmed: async () => ({ waiting: 0, lapsed: 0 }) },
         sales: ledger.sales,
       }
