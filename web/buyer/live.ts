@@ -64,5 +64,5 @@ function take(data: unknown): void {
   // A message of a kind that this page does not know yet is somebody else's.
   if (message.type === 'order') store.putOrder(message.order)
   else if (message.type === 'stock') store.putLeft(message.sale, message.item, message.left)
-  else if (message.type === 'sale') store.putSale(message.sale)
+  else if (message.type === 'sale') store.hearSale(message.sale)
 }

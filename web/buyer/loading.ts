@@ -24,16 +24,18 @@ async function read<T>(path: string): Promise<Reply<T>> {
 }
 
 export async function loadSales(): Promise<void> {
+  const sentMs = performance.now()
   const reply = await read<{ sales: readonly Sale[] }>('/api/sales')
   if (reply.kind !== 'ok') return
-  for (const sale of reply.body.sales) store.putSale(sale)
+  for (const sale of reply.body.sales) store.putLook(sale, sentMs)
   store.listed = reply.body.sales.map(sale => sale.id)
   store.changed()
 }
 
 export async function loadSale(id: string): Promise<void> {
+  const sentMs = performance.now()
   const reply = await read<Sale>(`/api/sales/${encodeURIComponent(id)}`)
-  if (reply.kind === 'ok') store.putSale(reply.body)
+  if (reply.kind === 'ok') store.putLook(reply.body, sentMs)
   else if (reply.kind === 'refused' && reply.code === 'not_found') miss(id)
 }
 

@@ -31,6 +31,8 @@ class Store {
   ordersNext: string | null = null
   /** Orders whose payment was begun here, and when (monotonic): the answer may come a moment after the buyer. */
   readonly paying = new Map<string, number>()
+  /** When something was last heard about a sale's stock and state from elsewhere than a look at it (monotonic). */
+  readonly #heardMs = new Map<string, number>()
   readonly #doing = new Map<string, Doing>()
   readonly #ready = new Set<string>()
   readonly #hear = new Set<() => void>()
@@ -71,6 +73,21 @@ class Store {
     this.changed()
   }
 
+  /** As an answer to a look showed it, which was sent at that moment: what was heard since is newer, whichever came first. */
+  putLook(sale: Sale, sentMs: number): void {
+    const known = this.sales.get(sale.id)
+    const heard = (this.#heardMs.get(sale.id) ?? Number.NEGATIVE_INFINITY) >= sentMs
+    const left = new Map(heard ? known?.items.map(item => [item.id, item.left]) : [])
+    const items = sale.items.map(item => ({ ...item, left: left.get(item.id) ?? item.left }))
+    this.putSale({ ...sale, state: (heard ? known?.state : undefined) ?? sale.state, items })
+  }
+
+  /** News of it. */
+  hearSale(sale: Sale): void {
+    this.#heardMs.set(sale.id, performance.now())
+    this.putSale(sale)
+  }
+
   putSale(sale: Sale): void {
     this.sales.set(sale.id, sale)
     this.missing.delete(sale.id)
@@ -80,6 +97,7 @@ class Store {
   putLeft(saleId: string, item: string, left: number): void {
     const sale = this.sales.get(saleId)
     if (sale === undefined) return
+    this.#heardMs.set(saleId, performance.now())
     this.putSale({ ...sale, items: sale.items.map(one => (one.id === item ? { ...one, left } : one)) })
   }
 

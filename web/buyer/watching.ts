@@ -30,8 +30,12 @@ interface Nap {
   shorten(): void
 }
 
-/** Everything is read again now. */
+/** How often it was said that everything is to be read again. */
+let calls = 0
+
+/** Everything is read again now; what is being read at this moment is read once more. */
 export function lookAgain(): void {
+  calls += 1
   for (const nap of naps) nap.wake()
 }
 
@@ -49,8 +53,9 @@ export function startWatching(): void {
 
 async function repeat(look: () => Promise<void>, everyMs: () => number): Promise<never> {
   for (;;) {
+    const before = calls
     if (!document.hidden && store.online) await look()
-    await sleepAbout(everyMs)
+    if (calls === before) await sleepAbout(everyMs)
   }
 }
 

@@ -17,12 +17,16 @@ export function useEvery(everyMs: number, key: string, run: (isCurrent: () => bo
   useEffect(() => {
     let current = true
     let timer: ReturnType<typeof setTimeout> | undefined
+    let running = false
     const round = async () => {
+      running = true
       if (!document.hidden) await latest.current(() => current)
+      running = false
       if (current) timer = setTimeout(round, everyMs)
     }
     const shown = () => {
-      if (document.hidden) return
+      // A round that is under way goes on by itself: a second one beside it would never end.
+      if (document.hidden || running) return
       clearTimeout(timer)
       void round()
     }

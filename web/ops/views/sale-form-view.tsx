@@ -1,6 +1,6 @@
 /** A new sale, or a draft to change. What the server refuses is said next to the field it names. */
 
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { call, get, newKey } from '../api.ts'
 import { fromLocalInput } from '../format.ts'
 import { readLog } from '../log-book.ts'
@@ -68,7 +68,8 @@ function SaleForm({ draft }: { readonly draft: Sale | undefined }) {
     form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
   }, [wrongs])
 
-  useEffect(() => {
+  // At once, not after the next paint: who is thrown out in between would lose the last key.
+  useLayoutEffect(() => {
     store.typing = { of, sale: typed, key }
   }, [typed, key])
   // Who leaves the form lets go of it; who is thrown out finds it again.

@@ -1,6 +1,6 @@
 /** One sale from above, on one screen, looked at once a second: pieces, funnel, figures, reconciliation, and what was done to it. */
 
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { get } from '../api.ts'
 import { formatTime } from '../format.ts'
 import { readLog } from '../log-book.ts'
@@ -26,13 +26,18 @@ export function SaleView({ id }: { readonly id: string }) {
   const text = words()
   const [seen, setSeen] = useState<Watch | 'missing'>()
   const [samples, setSamples] = useState<readonly Sample[]>([])
+  const looks = useRef({ asked: 0, shown: 0 })
   const look = async (isCurrent: () => boolean) => {
+    looks.current.asked += 1
+    const look = looks.current.asked
     const after = samples.at(-1)?.at
     const path = `/api/admin/sales/${id}/watch${after === undefined ? '' : `?after=${after}`}`
     const reply = await get<Watch>(path)
-    if (!isCurrent()) return
+    // After a move the page looks at once: what was asked before it, and comes later, is old.
+    if (!isCurrent() || look < looks.current.shown) return
     if (reply.kind === 'refused' && reply.status === 404) setSeen('missing')
     if (reply.kind !== 'ok') return
+    looks.current.shown = look
     setSeen(reply.body)
     if (reply.body.recent.length > 0) setSamples(before => joined(before, reply.body.recent))
     store.trouble = reply.body.trouble
