@@ -11,8 +11,8 @@ interface ChildEnd {
   readonly signal: NodeJS.Signals | null
 }
 
-/** For the last words of a process whose end is known; they are in the pipe already. */
-const LAST_WORDS_MS = 500
+/** For the last words of a process whose end is known; they are in the pipe already, and only have to be read. */
+const LAST_WORDS_MS = 250
 
 /** Stays open where the process could not be started: that is an `error`, and whoever starts it listens for it. */
 export function childEnd(child: ChildProcess): Promise<ChildEnd> {
@@ -23,7 +23,11 @@ export function childEnd(child: ChildProcess): Promise<ChildEnd> {
       resolve({ code, signal })
     })
     child.once('exit', (code, signal) => {
-      void systemClock.sleep(LAST_WORDS_MS, closed.signal).then(() => resolve({ code, signal }))
+      // Twice: whoever stood still for that long finds the time over before anything is read.
+      const pause = () => systemClock.sleep(LAST_WORDS_MS, closed.signal)
+      void pause()
+        .then(pause)
+        .then(() => resolve({ code, signal }))
     })
   })
 }
