@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { connect } from 'node:net'
 import { rawRequests } from './bad-input/raw-requests.ts'
 import { type Scene, setScene } from './bad-input/scene.ts'
@@ -6,6 +6,8 @@ import { type WrongRequest, wrongRequests } from './bad-input/wrong-requests.ts'
 import { assertDescribed } from './harness/described.ts'
 import { Playground } from './harness/playground.ts'
 import { within } from './harness/until.ts'
+
+setDefaultTimeout(180_000)
 
 const playground = new Playground()
 let scene: Scene
@@ -89,5 +91,5 @@ function raw(url: string, bytes: Uint8Array): Promise<string> {
     socket.on('close', () => done(text))
     socket.write(bytes)
   })
-  return within('the end of an answer', 5_000, heard)
+  return within('the end of an answer', 20_000, heard)
 }

@@ -3,6 +3,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { SignJWT } from 'jose'
+import { freePort } from './harness/free-port.ts'
 import { Playground } from './harness/playground.ts'
 import { Shop, type ShopSale } from './harness/shop.ts'
 import { Stampede } from './harness/stampede.ts'
@@ -149,10 +150,7 @@ describe('keys that the shop publishes', () => {
   })
 
   test('that can not be had make nobody a stranger: everybody hears busy', async () => {
-    const nowhere = createServer()
-    await new Promise<void>(done => nowhere.listen(0, '127.0.0.1', done))
-    const { port } = nowhere.address() as AddressInfo
-    await new Promise(done => nowhere.close(done))
+    const port = await freePort()
     const apart = await Stampede.start(playground, {
       dataDir: playground.dataDir(),
       env: { BUYER_JWKS_URL: `http://127.0.0.1:${port}/keys`, BUYER_JWT_SECRET: '' },

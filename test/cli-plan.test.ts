@@ -1,8 +1,11 @@
-import { expect, test } from 'bun:test'
+import { expect, setDefaultTimeout, test } from 'bun:test'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { LINE_MAX } from '../src/app/selling.ts'
+
+/** Processes are started one after the other, by the dozen: on a busy machine that takes its time, and is no fault. */
+setDefaultTimeout(180_000)
 
 const ROOT = resolve(import.meta.dirname, '..')
 

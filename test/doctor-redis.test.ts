@@ -6,6 +6,7 @@ import { systemClock } from '../src/base/clock.ts'
 import { startEmbeddedServer } from '../src/ledger/embedded/server.ts'
 import { Playground } from './harness/playground.ts'
 import { startRedis, startReplica } from './harness/redis.ts'
+import { until } from './harness/until.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const house = new Playground()
@@ -30,7 +31,7 @@ function doctor(redisUrl: string, env: Readonly<Record<string, string>> = {}) {
   const { stdout, stderr } = spawnSync(process.execPath, ['src/main.ts', 'doctor', '--json'], {
     cwd: ROOT,
     encoding: 'utf8',
-    timeout: 30_000,
+    timeout: 60_000,
     env: {
       PATH: process.env.PATH,
       DATA_DIR: playground.dataDir(),
@@ -101,6 +102,9 @@ test('a PostgreSQL with too few connections for the processes that run is named,
 test('with replicas: how many follow, and whether the primary stops without them', async () => {
   const primary = await startRedis(playground, { config: ['min-replicas-to-write 1', 'appendonly no'] })
   await startReplica(playground, primary)
+  // A replica that has everything is counted by its primary a moment later.
+  const counted = async () => String(await primary.command('INFO', 'replication')).includes('state=online')
+  await until('a replica that its primary counts', counted)
   const env = { REDIS_DURABILITY: 'replica' }
   const report = doctor(primary.url, env)
   expect(report.of('Redis replicas')).toMatchObject({ state: 'good', found: '1 online' })

@@ -75,7 +75,7 @@ describe('the connection is cut between COMMIT and its answer, under load: nothi
         proxy.cut('place', 1, cuts)
         await until('all the cuts', () => proxy.made === cuts.length)
       })
-    }, 60_000)
+    }, 120_000)
   }
 })
 
@@ -94,10 +94,10 @@ test('a second process on the same ledger stands by, unready, and takes over whe
     expect(await readyz()).toBe(503)
     await site.server().kill()
     await site.takeOver(second)
-    expect(await readyz()).toBe(200)
+    await until('the second is ready', async () => (await readyz()) === 200)
   })
   expect((await second.stop()).code).toBe(0)
-}, 60_000)
+}, 120_000)
 
 test('from a cluster to one process: it stands by, unready, while an edge of the cluster has its lease, and lets their keeper act', async () => {
   const { env } = await (await startLedger())()
@@ -132,14 +132,21 @@ test('from a cluster to one process: it stands by, unready, while an edge of the
   // It gives its lease back; the other one never did.
   await database.query("UPDATE nodes SET holder = '', settled = true, lease_until = now() WHERE id = 900")
   await alone.ready()
-  const lines = alone.output().split('\n')
-  expect(lines.filter(line => line.includes('edges or workers of a cluster still run'))).toHaveLength(1)
-  expect(lines.filter(line => line.includes('went without a word'))).toHaveLength(1)
+  for (const words of ['edges or workers of a cluster still run', 'went without a word']) {
+    const lines = () =>
+      alone
+        .output()
+        .split('\n')
+        .filter(line => line.includes(words))
+    // The log and the word that it is ready come by two ways.
+    await until(words, () => lines().length > 0)
+    expect(lines()).toHaveLength(1)
+  }
   const shop = new Shop(() => alone.url())
   const sale = await shop.openSale(-1_000, [{ units: 1 }])
   expect((await shop.order(await shop.ticket('ann', sale.id, sale.items[0]?.id ?? ''), 1)).answer.kind).toBe('placed')
   expect((await alone.stop()).code).toBe(0)
-}, 60_000)
+}, 120_000)
 
 test('a process cut off from the ledger sells nothing once another has taken over, and says nothing that is not so', async () => {
   const begunMs = systemClock.elapsed()
@@ -178,7 +185,7 @@ test('a process cut off from the ledger sells nothing once another has taken ove
   const heard = again.map(told => ('order' in told.answer ? told.answer.order.id : told.answer.kind))
   expect(heard).toEqual(names.map(name => rows.get(name) ?? 'sold_out'))
   expect(facts.items.map(item => item.available)).toEqual([0])
-}, 60_000)
+}, 120_000)
 
 test('a process cut off with the last unit in its hands does not say "sold out" to whoever has bought it since', async () => {
   const begunMs = systemClock.elapsed()
@@ -196,12 +203,14 @@ test('a process cut off with the last unit in its hands does not say "sold out" 
   expect((await shop.order(ann, 1)).answer.kind).toBe('busy')
   await second.ready()
   reached = second
-  expect((await persist(shop, bob, 1, () => Promise.resolve())).answer.kind).toBe('placed')
+  // "Same" if he had to ask again.
+  const { answer } = await persist(shop, bob, 1, () => Promise.resolve())
+  expect(['placed', 'same']).toContain(answer.kind)
   reached = first
   await shop.order(bob, 1)
   reached = second
   assertPromises(await gatherFacts(shop, sale, second), begunMs)
-}, 60_000)
+}, 120_000)
 
 test('a second process on the same data folder ends with one clear line, and the first goes on selling', async () => {
   const dataDir = playground.dataDir()
@@ -215,4 +224,4 @@ test('a second process on the same data folder ends with one clear line, and the
     expect(lines).toEqual([expect.stringContaining(`pid ${site.server().pid}`)])
     expect(lines).toEqual([expect.stringContaining('in use')])
   })
-}, 60_000)
+}, 120_000)

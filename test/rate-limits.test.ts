@@ -8,11 +8,12 @@ import { memoryKb } from './harness/process-size.ts'
 import { type RawAnswer, RawSocket } from './harness/raw-socket.ts'
 import { Shop, type ShopSale } from './harness/shop.ts'
 import { ADMIN_TOKEN, Stampede } from './harness/stampede.ts'
+import { until } from './harness/until.ts'
 
 const TICKET_KEYS = 'test:ticket-secret-of-the-tests-only'
 const HOUR_MS = 3_600_000
 const WINDOW_MS = 1_000
-/** Of the tests that count requests one by one: long enough that nothing grows old meanwhile, however busy the machine is. */
+/** Of the tests that count requests one by one: as long as a test may take, so that nothing grows old, however busy the machine is. */
 const STEADY = '1m'
 /** More than an item takes: admitted by every limit, and refused for what it asks, so that nobody gets an order by it. */
 const TOO_MANY = '{"quantity":9}'
@@ -60,8 +61,11 @@ async function openShop(env: Readonly<Record<string, string>>) {
     return answer
   }
 
-  function opened(from: string): Promise<RawSocket> {
-    const socket = sockets.get(from) ?? RawSocket.open(playground, server.url(), { from })
+  /** The server ends a connection that nobody has used for half a minute; on a slow machine others may keep a test busy for as long. */
+  async function opened(from: string): Promise<RawSocket> {
+    const known = sockets.get(from)
+    if (known !== undefined && !(await known).isClosed) return known
+    const socket = RawSocket.open(playground, server.url(), { from })
     sockets.set(from, socket)
     return socket
   }
@@ -104,17 +108,20 @@ describe('a limit counts to the request', () => {
   test('20 of an address pass, one more is refused and told when to come back, and another address is not concerned', async () => {
     const { shop, order, statuses } = await openShop({ RATE_PER_ADDRESS: `20/${STEADY}` })
     const sale = await shop.openSale(-1_000, [{ units: 5 }, { units: 5 }])
+    const fromMs = systemClock.elapsed()
     expect(await statuses(sale, 25, { from: '127.0.0.2' })).toBe('20×401 5×429')
     const refused = await order(sale, { from: '127.0.0.2', at: 1 })
+    const tookS = (systemClock.elapsed() - fromMs) / 1_000
     expect(codeOf(refused)).toBe('429 rate_limited')
     const waitS = Number(refused.headers.get('retry-after'))
-    expect(waitS).toBeGreaterThan(30)
+    // Until the first of them is a minute old, however long all of them took.
+    expect(waitS).toBeGreaterThanOrEqual(60 - tookS)
     expect(waitS).toBeLessThanOrEqual(60)
     expect(refused.headers.get('ratelimit')).toBe(`"per-address";r=0;t=${waitS}`)
     expect(refused.headers.get('ratelimit-policy')).toBe('"per-address";q=20;w=60')
     for (const from of ['127.0.0.3', '127.9.9.9', '127.255.0.1'])
       expect(await statuses(sale, 21, { from })).toBe('20×401 1×429')
-  }, 30_000)
+  }, 60_000)
 
   test('5 of a buyer pass, whatever address they come from; a forged or missing ticket uses up nothing of it', async () => {
     const { shop, order, statuses } = await openShop({ RATE_PER_BUYER: `5/${STEADY}` })
@@ -129,7 +136,7 @@ describe('a limit counts to the request', () => {
     // Tickets are counted for themselves: whoever fetched many can still order.
     for (let n = 0; n < 5; n++) await shop.ticket('ann', sale.id, sale.items[0]!.id)
     await expect(shop.ticket('ann', sale.id, sale.items[0]!.id)).rejects.toThrow('429')
-  }, 30_000)
+  }, 60_000)
 
   test('per item and in total, over everybody together; what one limit refuses is not counted by the other', async () => {
     const { shop, order, statuses } = await openShop({ RATE_PER_ITEM: `7/${STEADY}`, RATE_TOTAL: `30/${STEADY}` })
@@ -144,7 +151,7 @@ describe('a limit counts to the request', () => {
     expect(await statuses(sale, 20, { from: '127.0.0.2', at: 2 })).toBe('14×401 6×429')
     const refused = await order(sale, { buyer: 'ann', from: '127.0.0.3', at: 2 })
     expect(refused.headers.get('ratelimit-policy')).toBe('"total";q=30;w=60')
-  }, 30_000)
+  }, 60_000)
 })
 
 describe('a window slides', () => {
@@ -156,32 +163,45 @@ describe('a window slides', () => {
     async (_, env, count, ask) => {
       const open = await openShop(env)
       const sale = await open.shop.openSale(-1_000, [{ units: 5 }])
-      const asks = await hammer(open, sale, ask, 2.5 * WINDOW_MS)
+      const asks = await hammer(open, sale, ask, count)
       const admitted = asks.filter(one => one.admitted).length
-      console.log(`  ${admitted} of ${asks.length} admitted in ${2.5 * WINDOW_MS} ms`)
+      const tookMs = asks.at(-1)!.answeredAtMs - asks[0]!.sentAtMs
+      console.log(`  ${admitted} of ${asks.length} admitted in ${Math.round(tookMs)} ms`)
       expect(misjudged(asks, count)).toEqual([])
-      // Three windows have begun; on a machine that stands still for a while, two.
-      expect(admitted).toBeWithin(2 * count, 3 * count + 1)
+      // Three windows have begun; on a machine that stands still for a while it takes more of them to have asked so often.
+      expect(admitted).toBeGreaterThanOrEqual(2 * count)
+      expect(admitted).toBeLessThanOrEqual((1 + Math.floor(tookMs / WINDOW_MS)) * count)
       expect(asks.length).toBeGreaterThan(10 * count)
     },
-    30_000,
+    60_000,
   )
 
   test('whoever comes back after Retry-After is admitted, as often as at first', async () => {
-    const { shop, order, statuses } = await openShop({ RATE_PER_ADDRESS: `20/${WINDOW_MS}ms` })
+    const count = 20
+    const { shop, order } = await openShop({ RATE_PER_ADDRESS: `${count}/${WINDOW_MS}ms` })
     const sale = await shop.openSale(-1_000, [{ units: 5 }])
+    const asks: Asked[] = []
     for (let round = 0; round < 2; round++) {
-      const fromMs = systemClock.elapsed()
-      expect(await statuses(sale, 20, { from: '127.0.0.2' })).toBe('20×401')
-      const refused = await order(sale, { from: '127.0.0.2' })
-      const tookMs = systemClock.elapsed() - fromMs
-      expect(tookMs, 'the machine was too busy to ask 21 times in a window').toBeLessThan(WINDOW_MS)
+      const before = asks.length
+      let refused: RawAnswer | undefined
+      // On a machine that is too busy to ask 21 times in a window the first ones are old before the last one comes: then it asks on.
+      while (refused === undefined) {
+        const sentAtMs = systemClock.elapsed()
+        const answer = await order(sale, { from: '127.0.0.2' })
+        asks.push({ sentAtMs, answeredAtMs: systemClock.elapsed(), admitted: answer.status === 401 })
+        if (answer.status !== 401) refused = answer
+      }
+      const refusedMs = asks.at(-1)!.answeredAtMs
       expect(codeOf(refused)).toBe('429 rate_limited')
       expect(refused.headers.get('retry-after')).toBe('1')
       expect(refused.headers.get('ratelimit-policy')).toBe('"per-address";q=20;w=1')
-      await systemClock.sleep(Number(refused.headers.get('retry-after')) * 1_000)
+      const admitted = asks.length - 1 - before
+      expect(admitted).toBeGreaterThanOrEqual(count)
+      if (refusedMs - asks[before]!.sentAtMs < WINDOW_MS) expect(admitted).toBe(count)
+      await until('Retry-After to be over', () => systemClock.elapsed() - refusedMs >= 1_000)
     }
-  }, 30_000)
+    expect(misjudged(asks, count)).toEqual([])
+  }, 60_000)
 })
 
 describe('never rate limited', () => {
@@ -221,7 +241,7 @@ describe('never rate limited', () => {
         expect(await statuses(open, 25, { from })).toBe('19×401 6×429')
       }
     }
-  }, 30_000)
+  }, 60_000)
 })
 
 describe('who is asking', () => {
@@ -238,7 +258,7 @@ describe('who is asking', () => {
       [429, 20],
     ])
     expect(await statuses(sale, 21, { from: '127.0.0.3', 'x-forwarded-for': '127.0.0.2' })).toBe('20×401 1×429')
-  }, 30_000)
+  }, 60_000)
 
   test('from a trusted proxy it is, from the right: what the client itself put to the left changes nothing', async () => {
     const { shop, statuses } = await openShop({ RATE_PER_ADDRESS: `20/${STEADY}`, TRUSTED_PROXIES: '127.0.0.1' })
@@ -259,7 +279,7 @@ describe('who is asking', () => {
     // Another peer is no proxy of ours.
     expect(await statuses(sale, 20, via('203.0.113.99', '127.0.0.2'))).toBe('20×401')
     expect(await statuses(sale, 1, via('203.0.113.98', '127.0.0.2'))).toBe('1×429')
-  }, 30_000)
+  }, 60_000)
 
   test('100,000 addresses at once, and 100,000 more, cost bounded memory, and whoever was there keeps the exact count', async () => {
     // On a busy machine all of it takes most of a minute.
@@ -307,17 +327,22 @@ describe('who is asking', () => {
     expect(await statuses(sale, 9, { 'x-forwarded-for': '203.0.113.1' }), 'one who was there').toBe('8×401 1×429')
     expect(mb(first)).toBeLessThan(FIRST_MB_MAX)
     expect(mb(first + second)).toBeLessThan(BOTH_MB_MAX)
-  }, 120_000)
+  }, 240_000)
 })
 
-/** Asks without a pause for `forMs`, and writes down what happened between which moments. */
-async function hammer({ order }: OpenShop, sale: ShopSale, ask: Ask, forMs: number): Promise<readonly Asked[]> {
+/**
+ * Asks without a pause until a third window has begun and it was often enough to say something about a limit of `count`, and writes down
+ * what happened between which moments.
+ */
+async function hammer({ order }: OpenShop, sale: ShopSale, ask: Ask, count: number): Promise<readonly Asked[]> {
   const asks: Asked[] = []
+  let admitted = 0
   const fromMs = systemClock.elapsed()
-  while (systemClock.elapsed() - fromMs < forMs) {
+  while (systemClock.elapsed() - fromMs < 2.5 * WINDOW_MS || admitted < 2 * count || asks.length <= 10 * count) {
     const sentAtMs = systemClock.elapsed()
     const { status } = await order(sale, ask)
     asks.push({ sentAtMs, answeredAtMs: systemClock.elapsed(), admitted: status !== 429 })
+    if (status !== 429) admitted += 1
   }
   return asks
 }

@@ -137,11 +137,12 @@ test('an edge is killed in the middle: everybody is answered in the end, and the
   expect({ signal, running: second.running() }).toEqual({ signal: 'SIGKILL', running: true })
   const result = JSON.parse(out) as Rehearsal
   expect(result.fault).toMatchObject({ role: 'edge', part: 'edge-1', missed: null })
-  expect(result.fault!.atMs).toBeWithin(1, 2_000)
+  // Between the opening and the last answer: how long a slow machine needs for either, nobody knows.
+  expect(result.fault!.atMs).toBeWithin(1, result.lastAnswerMs)
   expect(result.answers.unknown, 'answers that the kill swallowed').toBeGreaterThan(0)
   expect(result).toMatchObject({ verdict: 'green', unexpected: {}, buyers: { answered: 1500, unanswered: 0 } })
   expect(result.books).toMatchObject({ sold: 400, available: 0, consistent: true })
-  expect(err).toMatch(/^edge-1 was killed \d\.\d\d s after the opening$/m)
+  expect(err).toMatch(/^edge-1 was killed \d+\.\d\d s after the opening$/m)
   const html = readFileSync(join(folder, 'r.html'), 'utf8')
   expect(html).toContain('Edge-1 was killed')
   expect(html.match(/<g class="fault"><path [^>]*\/><text [^>]*>edge-1 killed</g)).toHaveLength(2)

@@ -25,7 +25,7 @@ async function serve(onRequest: (socket: Socket, no: number) => void) {
   return { target: { host: '127.0.0.1', port: (server.address() as AddressInfo).port }, requests: () => requests }
 }
 
-function load(target: { host: string; port: number }, count: number, forMs = 10_000) {
+function load(target: { host: string; port: number }, count: number, forMs = 50_000) {
   let left = count
   const next = () => (left-- > 0 ? REQUEST : undefined)
   return runClosedLoop({ target, connections: 4, forMs, clock: systemClock, next })

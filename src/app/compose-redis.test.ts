@@ -12,8 +12,8 @@ afterEach(() => playground.undo())
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** What a start on this Redis comes to, what it says, and what it hears later. */
-async function start(url: string, connectMsMax?: number, durability: 'disk' | 'replica' = 'disk') {
+/** What a start on this Redis comes to, what it says, and what it hears later. A slow machine has time to connect. */
+async function start(url: string, connectMsMax = 30_000, durability: 'disk' | 'replica' = 'disk') {
   const stop = new AbortController()
   const redis = { url, durability, replicas: 1, unverified: false } as const
   const said: string[] = []
@@ -67,7 +67,9 @@ test('E11: a server that takes over and is set wrong is not used until it is men
     if (server !== first) await server.command('CONFIG', 'SET', 'min-replicas-to-write', '0')
   const { connection, wrong } = await start(watched.url, undefined, 'replica')
   await connection.run(look, [], [0])
-  await watched.sentinels[0]!.command('SENTINEL', 'FAILOVER', watched.name)
+  // Refused for as long as it takes no replica for a good one.
+  const begins = () => watched.sentinels[0]!.command('SENTINEL', 'FAILOVER', watched.name).catch(() => undefined)
+  await until('a failover that begins', begins, 60_000)
   const heir = await watched.failedOver(first)
   const refusal = () =>
     connection.run(look, [], [0]).then(

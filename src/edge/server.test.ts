@@ -63,8 +63,15 @@ interface Answer {
 }
 
 /** Unlike `once` it does not mind errors: an upload that is cut off is what is looked for. */
-function heard(socket: Socket, event: 'data' | 'drain' | 'close'): Promise<void> {
+function heard(socket: Socket, event: 'drain' | 'close'): Promise<void> {
   return new Promise(done => socket.once(event, () => done()))
+}
+
+/** It may come in pieces: the head, and a body as long as the head says. */
+function isWhole(answer: string): boolean {
+  const bodyAt = answer.indexOf('\r\n\r\n') + 4
+  const length = Number(/^content-length: (\d+)/im.exec(answer.slice(0, bodyAt))?.[1] ?? 0)
+  return bodyAt >= 4 && answer.length >= bodyAt + length
 }
 
 /** Sends the head and then as much of the body as the server takes, until it answers and closes, or has taken all and answered. */
@@ -73,14 +80,16 @@ async function send(port: number, head: string, chunk: Buffer, chunks: number, e
   let text = ''
   let closed = false
   let sentBytes = 0
-  socket.on('data', (data: Buffer) => {
-    text += data.toString('latin1')
+  const answered = new Promise<void>(done => {
+    socket.on('data', (data: Buffer) => {
+      text += data.toString('latin1')
+      if (isWhole(text)) done()
+    })
   })
   socket.on('error', () => {})
   const gone = heard(socket, 'close').then(() => {
     closed = true
   })
-  const answered = heard(socket, 'data')
   try {
     socket.write(head)
     for (let i = 0; i < chunks && !closed; i++) {
@@ -88,8 +97,8 @@ async function send(port: number, head: string, chunk: Buffer, chunks: number, e
       if (!socket.write(chunk)) await Promise.race([heard(socket, 'drain'), gone])
     }
     if (!closed && ending !== '') socket.write(ending)
-    await within('an answer', 10_000, Promise.race([answered, gone]))
-    if (/connection: close/i.test(text)) await within('the end of the connection', 5_000, gone)
+    await within('an answer', 20_000, Promise.race([answered, gone]))
+    if (/connection: close/i.test(text)) await within('the end of the connection', 20_000, gone)
     return { text, sentBytes, closed }
   } finally {
     socket.destroy()
@@ -181,7 +190,7 @@ test('a client that hangs up in the middle of its body is nobody’s error', asy
   socket.on('error', () => {})
   await new Promise<void>(sent => socket.write(`${post('/api/bytes', 'Content-Length: 100')}half`, () => sent()))
   socket.destroy()
-  await within('the reader to hear of it', 5_000, aborted)
+  await within('the reader to hear of it', 20_000, aborted)
   await send(port, post(PATH, 'Content-Length: 2'), Buffer.from('{}'), 1)
   expect(errors).toEqual([])
 })

@@ -11,7 +11,7 @@ const DUE = 100
 let ledger: TestLedger
 beforeAll(async () => {
   ledger = await startTestLedger()
-}, 60_000)
+}, 120_000)
 afterAll(() => ledger.stop())
 
 /** Orders whose time is up, each with a payment that was started; `silent` ones' providers answer when they are told to. */

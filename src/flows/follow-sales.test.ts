@@ -12,7 +12,7 @@ import { takeOrder } from './take-order.ts'
 let ledger: TestLedger
 beforeAll(async () => {
   ledger = await startTestLedger()
-}, 60_000)
+}, 120_000)
 afterAll(() => ledger.stop())
 
 const away = () => Promise.reject(new Fault('ledger_away', 'nobody answers', { retryable: true }))
@@ -213,7 +213,8 @@ describe('the filter of who has an order', () => {
     const { item, epoch } = await cluster.onSale()
     await cluster.gate.reserve(item, epoch, [{ ...ledger.ask('ann'), askedAtMs: 0 }])
     const edge = cluster.edge()
-    await edge.round()
+    // One round and no more: when the machine is slow the edge's own goes again, and the second of them may reload already.
+    await edge.following.round()
     expect(edge.far.knows(item, 'stranger')).toBe(true)
     await until('the filter is whole', async () => {
       await edge.round()

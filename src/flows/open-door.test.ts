@@ -10,7 +10,7 @@ let stage: KeeperStage
 beforeAll(async () => {
   ledger = await startTestLedger()
   stage = openKeeperStage(ledger)
-}, 30_000)
+}, 120_000)
 afterAll(() => ledger.stop())
 afterEach(() => {
   stage.server.away = false

@@ -8,7 +8,7 @@ import { takeOrder } from './take-order.ts'
 let ledger: TestLedger
 beforeAll(async () => {
   ledger = await startTestLedger()
-}, 60_000)
+}, 120_000)
 afterAll(() => ledger.stop())
 
 const away = () => Promise.reject(new Fault('ledger_away', 'nobody answers', { retryable: true }))

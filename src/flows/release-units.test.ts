@@ -9,7 +9,7 @@ import { type ReleaseParts, releaseUnits } from './release-units.ts'
 let ledger: TestLedger
 beforeAll(async () => {
   ledger = await startTestLedger()
-}, 30_000)
+}, 120_000)
 afterAll(() => ledger.stop())
 
 const DONE = { status: 'done' } as const

@@ -12,7 +12,7 @@ import { repeatOrder, takeOrder } from './take-order.ts'
 let ledger: TestLedger
 beforeAll(async () => {
   ledger = await startTestLedger()
-}, 60_000)
+}, 120_000)
 afterAll(() => ledger.stop())
 
 const click = (buyer: string, attempt = 1) => ({ buyer, attempt, quantity: 1 })

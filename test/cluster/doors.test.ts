@@ -29,7 +29,7 @@ test('an item that lives behind the ledger’s door is sold by several edges, wi
   const stage = await Stage.set(cluster, { units: UNITS, buyers: BUYERS, quantityMax: 2, door: 'ledger' })
   await stage.judge(await within('everybody has an answer', SOON_MS, stage.everybodyBuys()))
   expect((await stage.shop.audit(stage.sale.id)).map(line => line.door)).toEqual(['ledger'])
-}, 120_000)
+}, 240_000)
 
 test('Redis dies: the ledger sells on after the fence; Redis is back: the gate sells, and every word was kept', async () => {
   const cluster = await Cluster.start(playground, { edges: 2, workers: 1, keepers: 1 })

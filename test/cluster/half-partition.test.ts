@@ -34,6 +34,7 @@ test('half of the cluster loses Redis: nothing is sold through the ledger before
 
   const buying = meanwhile(stage.everybodyBuys())
   await within('a tenth of it sold', SOON_MS, stage.shop.placed(UNITS / 10))
+  await until('a look at the door before anything is cut', () => looks.length > 0, SOON_MS)
   for (const member of [edgeA, keeper, workerA]) member?.redisRoad?.cut()
   expect(edgeB?.redisRoad).toBeDefined()
   await until('a door that is the ledger', () => looks.some(({ door }) => door === 'ledger'), SOON_MS)

@@ -89,6 +89,6 @@ describe('the keeper dies on the way of an order that ends; its unit is on sale 
       await stage.allUnsold()
       watching = false
       await Promise.race([revived, systemClock.sleep(0)])
-    }, 120_000)
+    }, 240_000)
   }
 })

@@ -39,10 +39,12 @@ async function fourEdges(env: Readonly<Record<string, string>>) {
   const office = createTicketOffice(parseTicketKeys(cluster.envOf('edge').TICKET_KEYS ?? ''))
   const sockets = new Map<string, Promise<RawSocket>>()
 
-  function socketOf(edge: number, from: string, n: number): Promise<RawSocket> {
+  /** An edge ends a connection that nobody has used for half a minute; on a slow machine others may keep the test busy for as long. */
+  async function socketOf(edge: number, from: string, n: number): Promise<RawSocket> {
     const name = `${edge} ${from} ${n}`
-    const opened =
-      sockets.get(name) ?? RawSocket.open(playground, cluster.edges()[edge]?.server().url() ?? '', { from })
+    const known = sockets.get(name)
+    if (known !== undefined && !(await known).isClosed) return known
+    const opened = RawSocket.open(playground, cluster.edges()[edge]?.server().url() ?? '', { from })
     sockets.set(name, opened)
     return opened
   }
@@ -98,6 +100,21 @@ async function fourEdges(env: Readonly<Record<string, string>>) {
     burst,
     sum,
     /**
+     * Right to within a tenth. Where a question had no answer, each edge may have held its own part for a while, beside what the others
+     * were granted, and what was granted without a word is lost.
+     */
+    async toATenth(what: string, limit: number, crowd: () => Promise<readonly number[]>): Promise<void> {
+      const before = await sum(FAILED)
+      const counts = await crowd()
+      const lost = (await sum(FAILED)) - before
+      const admitted = sumOf(counts)
+      console.log(
+        `  ${what}: ${admitted} admitted of ${limit} (${counts.join(' + ')}), ${lost} questions without an answer`,
+      )
+      expect(admitted).toBeGreaterThanOrEqual(limit * (lost > 0 ? 0.5 : 0.9))
+      expect(admitted).toBeLessThanOrEqual(limit * (lost > 0 ? 2.1 : 1.1))
+    },
+    /**
      * A buyer is admitted never once more than a small limit says, and that often: one who was refused because another edge was not heard of
      * in time asks on. Only a question without an answer may cost one, because it may have been granted and nobody knows.
      */
@@ -135,22 +152,18 @@ const sumOf = (counts: readonly number[]) => counts.reduce((a, b) => a + b, 0)
 const QUESTIONS = 'stampede_rate_questions_total{kind="key"}'
 const FAILED = 'stampede_rate_questions_total{kind="failed"}'
 
-function toATenth(what: string, limit: number, counts: readonly number[]): void {
-  console.log(`  ${what}: ${sumOf(counts)} admitted of ${limit} (${counts.join(' + ')})`)
-  expect(sumOf(counts)).toBeGreaterThanOrEqual(limit * 0.9)
-  expect(sumOf(counts)).toBeLessThanOrEqual(limit * 1.1)
-}
-
 test('limits per address and buyer hold over four edges; with Redis away each edge holds its part; then they hold again', async () => {
-  const { cluster, burst, ask, together, sum, toTheLast } = await fourEdges({
+  const { cluster, burst, ask, together, sum, toATenth, toTheLast } = await fourEdges({
     RATE_PER_ADDRESS: '100/10m',
     RATE_PER_BUYER: '5/10m',
   })
   await together()
-  toATenth('an address at four edges', 100, await burst(80, { from: '127.0.0.2' }))
-  let atOne = 0
-  for (let n = 0; n < 120; n++) if (await ask(2, { from: '127.0.0.3' })) atOne += 1
-  toATenth('an address at one edge', 100, [atOne])
+  await toATenth('an address at four edges', 100, () => burst(80, { from: '127.0.0.2' }))
+  await toATenth('an address at one edge', 100, async () => {
+    let atOne = 0
+    for (let n = 0; n < 120; n++) if (await ask(2, { from: '127.0.0.3' })) atOne += 1
+    return [atOne]
+  })
   const ann = { from: '127.0.0.4', buyer: 'ann' }
   await toTheLast('a buyer at four edges', 5, ann, () => burst(10, ann))
   const ben = { from: '127.0.0.5', buyer: 'ben' }
@@ -160,8 +173,17 @@ test('limits per address and buyer hold over four edges; with Redis away each ed
     return [inTurn]
   })
 
+  // An edge that was quicker than the others may have admitted all that came to it, and does not know yet that there is no more.
+  await until(
+    'every edge to know of it',
+    async () => {
+      const asked = await sum(QUESTIONS)
+      return sumOf(await burst(1, { from: '127.0.0.2' })) === 0 && (await sum(QUESTIONS)) === asked
+    },
+    SOON_MS,
+  )
   // The crowd that can't win: each edge knows already, and asks nobody.
-  const before = { questions: await sum(QUESTIONS), calls: await evalCalls(cluster) }
+  const before = { questions: await sum(QUESTIONS), lost: await sum(FAILED), calls: await evalCalls(cluster) }
   const fromMs = systemClock.elapsed()
   expect(sumOf(await burst(500, { from: '127.0.0.2' }))).toBe(0)
   const tookS = (systemClock.elapsed() - fromMs) / 1_000
@@ -170,14 +192,20 @@ test('limits per address and buyer hold over four edges; with Redis away each ed
   console.log(
     `  2,000 refusals: ${asked} questions; ${calls} script calls of the whole cluster in ${tookS.toFixed(1)} s`,
   )
-  expect(asked).toBe(0)
+  // An edge that could not reach the others for a moment has something to tell them afterwards.
+  if ((await sum(FAILED)) === before.lost) expect(asked).toBe(0)
   expect((await sum('stampede_rate_refusals_total{known="shared"}')) > 2_000).toBe(true)
 
+  // What failed before, on a slow machine, says nothing about what comes now.
+  await together()
+  const failures = () => Promise.all(cluster.edges().map(async edge => (await gauges(edge.server()))(FAILED)))
+  const failed = await failures()
   await cluster.redis.kill()
-  await until('every edge to notice', async () => {
-    const failed = await Promise.all(cluster.edges().map(async edge => (await gauges(edge.server()))(FAILED)))
-    return failed.every(count => count > 0)
-  })
+  await until(
+    'every edge to notice',
+    async () => (await failures()).every((count, edge) => count > failed[edge]!),
+    SOON_MS,
+  )
   const away = await burst(80, { from: '127.0.0.6' })
   console.log(`  an address, Redis away: ${sumOf(away)} admitted of 100 (${away.join(' + ')})`)
   expect(away).toEqual([25, 25, 25, 25])
@@ -189,7 +217,7 @@ test('limits per address and buyer hold over four edges; with Redis away each ed
 
   await cluster.redis.start()
   await together()
-  toATenth('an address, Redis back', 100, await burst(80, { from: '127.0.0.8' }))
+  await toATenth('an address, Redis back', 100, () => burst(80, { from: '127.0.0.8' }))
   const dan = { from: '127.0.0.9', buyer: 'dan' }
   await toTheLast('a buyer, Redis back', 5, dan, () => burst(10, dan))
   expect(sumOf(await burst(10, { from: '127.0.0.6' })), 'what was admitted meanwhile counts').toBeLessThanOrEqual(10)
@@ -198,16 +226,17 @@ test('limits per address and buyer hold over four edges; with Redis away each ed
 test('the limit in total slides over four edges, and an address has a bucket', async () => {
   const WINDOW_MS = 4_000
   const TOTAL = 400
-  const { burst, ask, together, sum } = await fourEdges({
+  const { burst, ask, together, sum, toATenth } = await fourEdges({
     RATE_TOTAL: `${TOTAL}/${WINDOW_MS}ms`,
     RATE_PER_ADDRESS: '600/1h burst 20',
   })
   await together()
-  toATenth('a bucket of 20', 20, await burst(20, { from: '127.0.0.2' }))
+  await toATenth('a bucket of 20', 20, () => burst(20, { from: '127.0.0.2' }))
   // Nobody meets the address' limit: each of them comes from very many.
   const admitted: { readonly sentMs: number; readonly answeredMs: number }[] = []
   const startMs = systemClock.elapsed() + WINDOW_MS
   await until('the bucket’s requests to be out of the window', () => systemClock.elapsed() >= startMs, SOON_MS)
+  const before = await sum(FAILED)
   const fromMs = systemClock.elapsed()
   const hammer = async (edge: number, n: number) => {
     for (let i = 0; systemClock.elapsed() - fromMs < 3 * WINDOW_MS; i++) {
@@ -226,9 +255,11 @@ test('the limit in total slides over four edges, and an address has a bucket', a
   console.log(
     `  in total, ${TOTAL}/${WINDOW_MS}ms: ${admitted.length} in three windows, at most ${most} in any, ${await sum(QUESTIONS)} questions, ${await sum(FAILED)} without an answer`,
   )
-  expect(most).toBeLessThanOrEqual(TOTAL * 1.1)
-  expect(admitted.length).toBeGreaterThanOrEqual(3 * TOTAL * 0.9)
-  expect(admitted.length).toBeLessThanOrEqual(3 * TOTAL * 1.1)
+  // As with a single window: after a question without an answer each edge may have held its own part for a while.
+  const wasLost = (await sum(FAILED)) > before
+  expect(most).toBeLessThanOrEqual(TOTAL * (wasLost ? 2.1 : 1.1))
+  expect(admitted.length).toBeGreaterThanOrEqual(3 * TOTAL * (wasLost ? 0.5 : 0.9))
+  expect(admitted.length).toBeLessThanOrEqual(3 * TOTAL * (wasLost ? 2.1 : 1.1))
 }, 240_000)
 
 /** How many scripts Redis has run. */

@@ -98,4 +98,4 @@ test('a Redis that may evict, or that does not write to disk, is refused at the 
     expect(lines.at(-1)).toMatch(words)
     await cluster.redis.command('CONFIG', 'SET', name, right)
   }
-}, 120_000)
+}, 240_000)

@@ -8,4 +8,4 @@ afterEach(() => playground.undo())
 test('npm run cluster, and a rehearsal against it with Redis killed in the middle: green, and nothing left running', async () => {
   const { sentence } = await rehearseWithFault(playground, { buyers: 3_000, units: 200, fault: 'redis' })
   expect(sentence).toContain('sold 200 of 200')
-}, 180_000)
+}, 480_000)

@@ -28,12 +28,14 @@ test('pieces that lie in other places are moved to those who ask, the last ones 
   const outcomes = await within('everybody has an answer', SOON_MS, stage.everybodyBuys())
   expect(outcomes.filter(told => 'order' in told.answer)).toHaveLength(UNITS)
   await stage.judge(outcomes)
+  // The last pieces are sold as soon as they are given; that the move is over is written down after that.
+  await until('no move is open', async () => (await ledger.open()) === 0, SOON_MS)
   const moves = await ledger.moves()
   console.log(`  ${moves.length} moves: ${moves.map(({ taken }) => taken).join(', ')}; then in one place`)
   expect(moves.length).toBeGreaterThanOrEqual(1)
   expect(moves.filter(({ state }) => state !== 'done' && state !== 'void')).toEqual([])
   await until('too few for so many places: one', async () => (await ledger.places()) === 1, SOON_MS)
-}, 120_000)
+}, 240_000)
 
 describe('the keeper dies in the middle of a move; the next one finishes it, and every piece is sold once:', () => {
   for (const point of ['move.asked', 'move.taken', 'move.journalled', 'move.given', 'move.done']) {
@@ -62,9 +64,9 @@ describe('the keeper dies in the middle of a move; the next one finishes it, and
       const { exit } = await within('the death of the acting keeper', SOON_MS, Promise.race(deaths))
       expect(exit).toEqual({ code: null, signal: 'SIGKILL' })
       await stage.judge(await within('everybody has an answer', SOON_MS, buying))
-      await until('no move is open', async () => (await ledger.open()) === 0)
+      await until('no move is open', async () => (await ledger.open()) === 0, SOON_MS)
       expect((await ledger.moves())[0], 'the move it died in').toMatchObject({ no: 1, state: 'done' })
-      for (const keeper of keepers) await until('every keeper runs again', () => keeper.running())
+      for (const keeper of keepers) await until('every keeper runs again', () => keeper.running(), SOON_MS)
     }, 240_000)
   }
 })
@@ -74,14 +76,16 @@ test('Redis dies in the middle of a move: the move is void, the next gate has ev
     edges: 2,
     workers: 1,
     keepers: 1,
-    faultPoints: { keeper: 'move.journalled=delay:5000' },
+    // Long enough for a slow machine to notice and to kill.
+    faultPoints: { keeper: 'move.journalled=delay:10000' },
   })
   const { ledger, stage } = await onStage(cluster, ofShard(3, UNITS + 10))
   const buying = meanwhile(stage.everybodyBuys())
-  await until('pieces between two places', async () => (await ledger.moves()).some(({ state }) => state === 'taken'))
+  const between = async () => (await ledger.moves()).some(({ state }) => state === 'taken')
+  await until('pieces between two places', between, SOON_MS)
   await cluster.redis.kill()
   await cluster.redis.start()
   await stage.judge(await within('everybody has an answer', SOON_MS, buying))
-  await until('no move is open', async () => (await ledger.open()) === 0)
+  await until('no move is open', async () => (await ledger.open()) === 0, SOON_MS)
   expect((await ledger.moves())[0]).toMatchObject({ state: 'void' })
 }, 240_000)

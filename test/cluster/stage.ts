@@ -16,7 +16,7 @@ import { assertPromises } from '../harness/verdict.ts'
 
 const ASK_AGAIN_MS = 50
 /** A page gives up and asks again. */
-const HANG_UP_MS = 8_000
+export const HANG_UP_MS = 8_000
 /** Longer than any fence, lease and rebuild together. */
 const PATIENCE_MS = 90_000
 

@@ -5,8 +5,6 @@ import { RedisCluster } from '../harness/redis-cluster.ts'
 import { stormCases } from '../storm-cases.ts'
 
 const ENV = { REDIS_DURABILITY: 'replica', REDIS_REPLICAS: '1' }
-/** Six more processes on the same machine. */
-const OPENS_IN_MS = 16_000
 
 async function start(playground: Playground) {
   const redis = await RedisCluster.start(playground)
@@ -18,5 +16,5 @@ async function start(playground: Playground) {
   }
 }
 
-describe('on a Redis Cluster, every item in one place:', () => stormCases(start, 1, OPENS_IN_MS))
-describe('on a Redis Cluster, every item in 8 places over 3 primaries:', () => stormCases(start, 8, OPENS_IN_MS))
+describe('on a Redis Cluster, every item in one place:', () => stormCases(start, 1))
+describe('on a Redis Cluster, every item in 8 places over 3 primaries:', () => stormCases(start, 8))

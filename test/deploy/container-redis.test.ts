@@ -10,6 +10,8 @@ import { ROLES } from '../../src/app/settings.ts'
 import { LIVEZ, READYZ } from '../../src/edge/calls/operations-calls.ts'
 import { freePort } from '../harness/free-port.ts'
 import { Playground } from '../harness/playground.ts'
+import { commandAt } from '../harness/redis.ts'
+import { until } from '../harness/until.ts'
 import { readYaml } from '../harness/yaml.ts'
 import {
   commandIsKnown,
@@ -23,7 +25,7 @@ import {
   unknownSettings,
 } from './shipped.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 const playground = new Playground()
 afterEach(() => playground.undo())
@@ -235,6 +237,9 @@ test('Redis, started as the compose file starts it, is what REDIS_DURABILITY ask
     server.kill('SIGKILL')
     await ended
   })
+  // It wants a password, and says so as soon as it answers.
+  const answers = () => commandAt(port, ['PING']).then(String, String)
+  await until('Redis answers', async () => (await answers()).includes('NOAUTH'))
   const environment = environmentOf(services.worker as Service)
   const { redis } = configFrom({
     ...imageEnv,

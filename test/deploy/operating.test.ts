@@ -7,7 +7,7 @@ import { startTestLedger, type TestLedger } from '../harness/money-ledger.ts'
 import { readYaml } from '../harness/yaml.ts'
 import { commandIsKnown, DEPLOY, ROOT, unknownSettings } from './shipped.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(180_000)
 
 const text = (path: string) => readFileSync(join(ROOT, 'docs', path), 'utf8')
 const page = text('operating.md')

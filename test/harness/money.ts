@@ -9,7 +9,7 @@ import type { WireOrder } from './shop.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET } from './stampede.ts'
 
 /** Longer than any answer may take. */
-const ANSWER_MS_MAX = 20_000
+const ANSWER_MS_MAX = 60_000
 
 export interface Reply {
   readonly status: number

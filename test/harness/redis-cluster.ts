@@ -123,8 +123,11 @@ export class RedisCluster {
 
   /** Returns when another node has the slot than this one. */
   async failedOver(slot: number, from: RedisServer): Promise<RedisServer> {
-    await until('a failover', async () => (await this.ownerOf(slot).catch(() => from)) !== from, FORMED_MS_MAX)
-    return this.ownerOf(slot)
+    const other = async () => {
+      const owner = await this.ownerOf(slot).catch(() => from)
+      return owner === from ? undefined : owner
+    }
+    return until('a failover', other, FORMED_MS_MAX)
   }
 }
 

@@ -139,8 +139,11 @@ export class WatchedRedis {
 
   /** Returns when the sentinels name another than this one. */
   async failedOver(from: RedisServer): Promise<RedisServer> {
-    await until('another primary', async () => (await this.primary().catch(() => from)) !== from, READY_MS_MAX)
-    return this.primary()
+    const other = async () => {
+      const primary = await this.primary().catch(() => from)
+      return primary === from ? undefined : primary
+    }
+    return until('another primary', other, READY_MS_MAX)
   }
 
   async #askOf(sentinel: SentinelProcess): Promise<ReadonlyMap<string, string>> {

@@ -4,7 +4,7 @@ import type { Playground } from './playground.ts'
 import { Stampede, type StampedeOptions } from './stampede.ts'
 import { within } from './until.ts'
 
-const START_AGAIN_MS_MAX = 40_000
+const START_AGAIN_MS_MAX = 120_000
 
 export class Site {
   readonly #playground: Playground

@@ -11,7 +11,7 @@ import { within } from './until.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const READY = /^stampede ready on (http:\/\/\S+)$/m
-const START_MS_MAX = 30_000
+const START_MS_MAX = 120_000
 const STOP_MS_MAX = 20_000
 
 export const ADMIN_TOKEN = 'admin-token-of-the-tests-only'

@@ -41,7 +41,8 @@ test('every order call replayed while and after its order is cancelled and resol
   const first = await ticketsFor(Array.from({ length: UNITS }, (_, i) => `first-${i}`))
   const second = await ticketsFor(Array.from({ length: UNITS }, (_, i) => `second-${i}`))
   const placed = await buy(first)
-  expect(placed.every(told => told.answer.kind === 'placed')).toBe(true)
+  // "Same" to whoever had to ask again.
+  expect(placed.every(({ answer: { kind } }) => kind === 'placed' || kind === 'same')).toBe(true)
   const orders = new Map((await shop.orders(sale.id)).map(order => [order.buyer, order]))
   const cancelled = first.filter((_, i) => i % 3 !== 0)
 
@@ -81,34 +82,34 @@ test('every order call replayed while and after its order is cancelled and resol
   for (const attempt of [2, 3]) {
     const taken = (await shop.orders(sale.id)).find(order => order.state === 'pending' && order.attempt === 1)
     expect((await till.cancel(taken as WireOrder)).status).toBe(200)
+    const cancelledMs = systemClock.elapsed()
     const [ticket] = await ticketsFor([buyer])
     expect(ticket?.attempt).toBe(attempt)
-    // Promise 3 gives it two seconds.
-    const order = await until(
-      'the unit is on sale again',
-      async () => {
-        const told = await shop.order(ticket as Ticket, 1)
-        return told.answer.kind === 'placed' ? told.answer.order : undefined
-      },
-      2_000,
-    )
+    // Promise 3 gives it two seconds: nobody who asks later than that is refused, however long the asking takes.
+    const order = await until('the unit is on sale again', async () => {
+      const { answer, askedAtMs } = await shop.order(ticket as Ticket, 1)
+      if ('order' in answer) return answer.order
+      if (answer.kind !== 'busy') expect(askedAtMs - cancelledMs, answer.kind).toBeLessThan(2_000)
+      return undefined
+    })
     expect(heardOf(await shop.order(cancelled[0] as Ticket, 1))).toBe(`${orders.get(buyer)?.id} closed`)
     expect((await till.cancel({ ...(orders.get(buyer) as WireOrder), id: order.id })).status).toBe(200)
     await untilSettled(site.server().dataDir)
   }
   await expect(ticketsFor([buyer])).rejects.toThrow('attempts_used')
   assertPromises(await gatherFacts(shop, sale, site.server()), begunMs)
-}, 60_000)
+}, 120_000)
 
 test('a lost answer, asked again after sold out, pause, end, kill -9 and restart: the order comes back', async () => {
   const { begunMs, site, shop, till, sale, ticketsFor, buy } = await setStage()
   const tickets = await ticketsFor(Array.from({ length: UNITS }, (_, i) => `buyer-${i}`))
   const late = await ticketsFor(['late'])
   // They hang up at once: whether an answer was lost on its way or the ask itself was, only asking again can tell.
-  await atMost(WIDTH, tickets, async ticket => {
+  // Some of them before anybody could have answered, some perhaps just after.
+  await atMost(WIDTH, tickets, async (ticket, i) => {
     const hangUp = new AbortController()
     const asked = shop.order(ticket, 1, hangUp.signal)
-    await systemClock.sleep(3)
+    if (i % 4 !== 0) await systemClock.sleep(3)
     hangUp.abort()
     await asked
   })
@@ -152,4 +153,4 @@ test('a lost answer, asked again after sold out, pause, end, kill -9 and restart
   expect(pieces(await shop.audit(sale.id)).slice(0, 4)).toEqual(before.slice(0, 4))
   console.log(`  asked again: ${asked.join('; ')}`)
   assertPromises(await gatherFacts(shop, sale, site.server()), begunMs)
-}, 60_000)
+}, 120_000)

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'bun:test'
+import { sql } from '../harness/money-books.ts'
 import { MoneyStage } from '../harness/money-stage.ts'
 import { Playground } from '../harness/playground.ts'
 import { until } from '../harness/until.ts'
@@ -7,7 +8,7 @@ const playground = new Playground()
 afterEach(() => playground.undo())
 
 test('forged and lying callbacks pay nothing: the provider is asked, and only its word and the right amount count', async () => {
-  const stage = await MoneyStage.set(playground, { units: 20, payWithinSeconds: 4 })
+  const stage = await MoneyStage.set(playground, { units: 20, payWithinSeconds: 900 })
   const { till, site } = stage
   const modes = ['forged', 'wrong_amount', 'wrong_currency', 'lost'] as const
   await Promise.all(
@@ -30,18 +31,21 @@ test('forged and lying callbacks pay nothing: the provider is asked, and only it
   })
   expect(response.status).toBe(401)
   expect(await response.json()).toMatchObject({ code: 'signature_invalid' })
-  const heard = site.server().output()
-  expect(heard).toContain('a callback with a wrong signature was refused')
-  expect(heard.split('"alarm":"wrong_amount"').length - 1, 'one alarm for each callback that lied').toBe(2)
+  // What the server prints takes its own way here.
+  const alarms = () => site.server().output().split('"alarm":"wrong_amount"').length - 1
+  await until('the refusal', () => site.server().output().includes('a callback with a wrong signature was refused'))
+  await until('the alarms', () => alarms() >= 2)
+  expect(alarms(), 'one alarm for each callback that lied').toBe(2)
   await stage.judge(20)
 
   // Less than was asked for, really: callback and provider agree, and it still does not pay the order.
   const { order, payUrl } = await stage.billed()
   expect((await till.decide(payUrl, 'approve?mode=short')).status).toBe(200)
-  await until('the alarm', () => site.server().output().split('"alarm":"wrong_amount"').length - 1 >= 3)
+  await until('the alarm', () => alarms() >= 3)
+  await sql(stage.dataDir, 'UPDATE orders SET pay_by = clock_timestamp() WHERE id = $1', [order.id])
   expect((await stage.untilState(order, 'unpaid')).payments.map(payment => payment.state)).not.toContain('captured')
   await until('the money that does not fit goes back', async () =>
     (await till.order(order.id)).payments.every(payment => payment.state === 'refunded'),
   )
   expect((await stage.shop.audit(stage.sale.id))[0]).toMatchObject({ paid: modes.length })
-}, 60_000)
+}, 120_000)

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'bun:test'
 import { systemClock, toRfc3339 } from '../../src/base/clock.ts'
 import { type Random, seededRandom, systemRandom } from '../../src/base/random.ts'
 import type { StockChange } from '../../src/domain/promises/snapshot.ts'
-import { atMost } from '../harness/crowd.ts'
+import { atMost, persist } from '../harness/crowd.ts'
 import { gatherFacts } from '../harness/facts.ts'
 import { type Change, payUrlOf, Till } from '../harness/money.ts'
 import { balanceMoney, untilSettled } from '../harness/money-books.ts'
@@ -17,7 +17,7 @@ const UNITS = 100
 const SOCKETS = 400
 /** So far ahead that everybody has a ticket by then, however slow the machine; once they do, it is moved to so soon. */
 const OPENS_IN_MS = 600_000
-const OPENS_SOON_MS = 2_000
+const OPENS_SOON_MS = 5_000
 const PAY_WITHIN_S = 3
 /** Those who buy what is left at the end keep it while everything is counted. */
 const LAST_PAY_WITHIN_S = 900
@@ -25,6 +25,9 @@ const LAST_PAY_WITHIN_S = 900
 const STORM_MS = 7_000
 /** The house gives no answer for this long: longer than an order lives, and the second that closing waits. */
 const HIDE_MS = 6_000
+
+const BUSY = 503
+const AGAIN_MS = 100
 
 /** What somebody does who got an order. */
 type Act = 'pay' | 'double' | 'lost' | 'late' | 'cancel' | 'pay and cancel' | 'nothing' | 'pay after closing' | 'refund'
@@ -81,10 +84,11 @@ test('5,000 buyers, 100 units, cancels, unpaid closings, late money, double call
   const [line] = await shop.audit(sale.id)
   const left = line?.available ?? -1
   await till.operator('PATCH', `/sales/${sale.id}`, { items: [{ id: item, payWithinSeconds: LAST_PAY_WITHIN_S }] })
+  const away = () => Promise.reject(new Error('the server is away'))
   const last = await atMost(SOCKETS, Array.from({ length: left + 20 }), async (_, i) =>
-    shop.order(await shop.ticket(`last-${i}`, sale.id, item), 1),
+    persist(shop, await shop.ticket(`last-${i}`, sale.id, item), 1, away),
   )
-  expect(last.filter(told => told.answer.kind === 'placed').length).toBe(left)
+  expect(last.filter(told => 'order' in told.answer).length).toBe(left)
 
   const payments = await balanceMoney(shop, till, sale.id, server.dataDir)
   const facts = await gatherFacts(shop, sale, server)
@@ -107,21 +111,19 @@ test('5,000 buyers, 100 units, cancels, unpaid closings, late money, double call
   const reasons = new Set<string>((await shop.orders(sale.id)).map(order => order.reason ?? order.state))
   expect(reasons).toEqual(new Set(['paid', 'unpaid', 'cancelled', 'refunded', ...(left > 0 ? ['pending'] : [])]))
   expect(await till.reconcile(sale.id), 'nothing is left to mend').toEqual({ differences: [], repairs: [] })
-}, 120_000)
+}, 180_000)
 
 interface Plan {
   readonly name: string
   /** When this buyer asks, after the opening; most again and again. */
   readonly atMs: readonly number[]
-  readonly acts: readonly Act[]
 }
 
 function drawPlan(random: Random, i: number): Plan {
   const asks = 1 + Math.floor(random.next() * 3)
   const first = Math.floor(random.next() ** 2 * 1_500)
   const later = Array.from({ length: asks - 1 }, () => 1_500 + Math.floor(random.next() * (STORM_MS - 1_500)))
-  const acts = Array.from({ length: 3 }, () => ACTS[Math.floor(random.next() * ACTS.length)] as Act)
-  return { name: `buyer-${i}`, atMs: [first, ...later.sort((a, b) => a - b)], acts }
+  return { name: `buyer-${i}`, atMs: [first, ...later.sort((a, b) => a - b)] }
 }
 
 /** Asks when the plan says so; with an order in hand does something about it, and may come again with a new ticket. */
@@ -138,11 +140,12 @@ async function buyerComes(
     await systemClock.sleep(Math.max(0, sale.opensAtMs + atMs - systemClock.now()))
     const told = await shop.order(ticket, 1)
     if (!('order' in told.answer)) continue
-    const act = plan.acts[i] ?? 'pay'
+    // In turn and not by lot: however few are sold on a slow machine, everything is done often enough.
+    const act = ACTS[[...done.values()].reduce((sum, count) => sum + count, 0) % ACTS.length] as Act
     done.set(act, (done.get(act) ?? 0) + 1)
     const order = { id: told.answer.order.id, buyer: plan.name } as WireOrder
     await actOn(till, order, act)
-    const { state } = await till.order(order.id)
+    const { state } = await again(() => till.order(order.id))
     // Whoever does not come again needs no other ticket, and after three orders there is none.
     if (state !== 'closed' || i === plan.atMs.length - 1) return
     ticket = await shop.ticket(plan.name, sale.id, ticket.item)
@@ -152,26 +155,39 @@ async function buyerComes(
 async function actOn(till: Till, order: WireOrder, act: Act): Promise<void> {
   if (act === 'nothing') return
   if (act === 'cancel') {
-    expect((await till.cancel(order)).status).toBe(200)
+    expect((await again(() => till.cancel(order))).status).toBe(200)
     return
   }
-  const started = await till.pay(order)
+  const started = await again(() => till.pay(order))
   // Somebody who comes with an old ticket may hold an order that was closed meanwhile.
   if (started.status === 409) return
   const payUrl = payUrlOf(started)
   const modes: Partial<Record<Act, string>> = { double: '?mode=double', lost: '?mode=lost', late: '?mode=late:1500' }
   if (act === 'pay after closing') {
-    await till.decide(payUrl, `hide?ms=${HIDE_MS}`)
-    while ((await till.order(order.id)).state === 'pending') await systemClock.sleep(100)
-    await till.decide(payUrl, 'approve')
+    await again(() => till.decide(payUrl, `hide?ms=${HIDE_MS}`))
+    while ((await again(() => till.order(order.id))).state === 'pending') await systemClock.sleep(100)
+    await again(() => till.decide(payUrl, 'approve'))
     return
   }
-  const paying = till.decide(payUrl, `approve${modes[act] ?? ''}`)
-  if (act === 'pay and cancel') await till.cancel(order)
+  const paying = again(() => till.decide(payUrl, `approve${modes[act] ?? ''}`))
+  if (act === 'pay and cancel') await again(() => till.cancel(order))
   await paying
   if (act !== 'refund') return
-  while ((await till.order(order.id)).state === 'pending') await systemClock.sleep(20)
-  expect([200, 409]).toContain((await till.refund(order.id, true)).status)
+  while ((await again(() => till.order(order.id))).state === 'pending') await systemClock.sleep(20)
+  expect([200, 409]).toContain((await again(() => till.refund(order.id, true))).status)
+}
+
+/** A machine that is too slow for this crowd says "busy" to whoever comes to the ledger, and is asked again: nothing happens twice. */
+async function again<T extends object>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      const said = await ask()
+      if (!('status' in said && said.status === BUSY)) return said
+    } catch (error) {
+      if (!String(error).includes('"code":"busy"')) throw error
+    }
+    await systemClock.sleep(AGAIN_MS)
+  }
 }
 
 interface MadeChange {
@@ -185,10 +201,8 @@ async function operatorActs(shop: Shop, till: Till, sale: ShopSale, item: string
   const at = (ms: number) => systemClock.sleep(Math.max(0, sale.opensAtMs + ms - systemClock.now()))
   const change = async (delta: number): Promise<MadeChange> => {
     const askedAtMs = systemClock.now()
-    const twice = await Promise.all([
-      till.stock(sale.id, item, delta, `change${delta}`),
-      till.stock(sale.id, item, delta, `change${delta}`),
-    ])
+    const ask = () => again(() => till.stock(sale.id, item, delta, `change${delta}`))
+    const twice = await Promise.all([ask(), ask()])
     expect(twice[0]).toEqual(twice[1])
     return { change: twice[0], askedAtMs, answeredAtMs: systemClock.now() }
   }

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'bun:test'
 import { systemClock } from '../../src/base/clock.ts'
 import { seededRandom, systemRandom } from '../../src/base/random.ts'
-import { atMost } from '../harness/crowd.ts'
+import { atMost, persist } from '../harness/crowd.ts'
 import { gatherFacts } from '../harness/facts.ts'
 import { payUrlOf, type Reply, Till } from '../harness/money.ts'
 import { balanceMoney, sql, untilSettled } from '../harness/money-books.ts'
@@ -50,7 +50,8 @@ test('2,000 orders paid around their deadline: each is paid or closed, never bot
   const sale = await shop.openSale(-1_000, [item])
   const names = Array.from({ length: ORDERS }, (_, i) => `buyer-${i}`)
   const tickets = await atMost(WIDTH, names, name => shop.ticket(name, sale.id, sale.items[0]?.id ?? ''))
-  await atMost(WIDTH, tickets, ticket => shop.order(ticket, 1))
+  const away = () => Promise.reject(new Error('the server is away'))
+  await atMost(WIDTH, tickets, ticket => persist(shop, ticket, 1, away))
   const orders = await shop.orders(sale.id)
   expect(orders.length).toBe(ORDERS)
 
@@ -112,11 +113,11 @@ test('2,000 orders paid around their deadline: each is paid or closed, never bot
     else expect(['unpaid void', 'unpaid started', 'unpaid undefined']).toContain(now)
   }
   // Closing asks first: money the house had by then has paid, whether anybody was told of it or not. Only an answer that took the house
-  // longer than its second may make it late.
+  // longer than its second may make it late, as on a machine that stands still; if nobody asked, it would be ten times as many.
   const sentBack = told.filter(
     ([order, , reply], i) => i < ORDERS - LAST && reply?.status === 200 && house.get(order.id) === 'refunded',
   )
-  expect(sentBack.length, 'paid in time and sent back all the same').toBeLessThan(ORDERS / 100)
+  expect(sentBack.length, 'paid in time and sent back all the same').toBeLessThan(ORDERS / 40)
   const losers = told.filter(([, { act }, reply]) => act.startsWith('approve') && reply?.status === 409)
   expect(losers.length, 'some approved too late, and the house said so').toBeGreaterThan(10)
   expect(new Set(losers.map(([, , reply]) => reply?.code))).toEqual(new Set(['payment_settled']))
@@ -130,7 +131,7 @@ test('2,000 orders paid around their deadline: each is paid or closed, never bot
   expect(new Set(late.map(one => one.join(' ')))).toEqual(
     new Set(['paid order_paid order_paid', 'closed order_closed not asked']),
   )
-}, 120_000)
+}, 180_000)
 
 interface Plan {
   readonly act: Act

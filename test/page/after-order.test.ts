@@ -35,6 +35,8 @@ async function listen(page: Page): Promise<() => Promise<readonly string[]>> {
 async function order(page: Page): Promise<void> {
   await button(page, 'live').click()
   await page.locator('.panel-pending').waitFor()
+  // Said, and the focus moved, a moment after it is shown: neither may come between what a test does next.
+  await page.locator('[data-voice]', { hasText: 'Your order is placed.' }).waitFor({ state: 'attached' })
 }
 
 test('says that no payment has arrived when the buyer comes back without one', async () => {
@@ -50,7 +52,9 @@ test('says that no payment has arrived when the buyer comes back without one', a
   await page.evaluate('{ const now = performance.now.bind(performance); performance.now = () => now() + 20_000 }')
   await page.locator('.problem', { hasText: 'No payment has arrived' }).waitFor()
   expect(await page.locator('.checking').count()).toBe(0)
-  expect(await heard()).toContain('No payment has arrived. If you did not finish it, pay again.')
+  // Said a moment after it is shown.
+  const sentence = 'No payment has arrived. If you did not finish it, pay again.'
+  await until('it is said', async () => (await heard()).includes(sentence))
   expect(await barriers(page)).toEqual([])
   await page.locator('.button-pay').click()
   await page.locator('button.approve').click()
@@ -60,14 +64,24 @@ test('says that no payment has arrived when the buyer comes back without one', a
 })
 
 test('goes on by keyboard where the time to pay ran out, and says so', async () => {
-  const sale = await shop.sale(-1_000, [{ units: 3, payWithinSeconds: 4 }])
+  const sale = await shop.sale(-1_000, [{ units: 3, payWithinSeconds: 10 }])
   const visitor = await newVisitor()
+  // The server may close the order in the very moment when its time is up, and then only that is said: the news waits for the first.
+  const due = Promise.withResolvers<void>()
+  await visitor.context.routeWebSocket(/\/api\/live/, () => {})
   const page = await visitor.tab(sale.path)
   await order(page)
+  await page.route(/\/api\/orders/, async route => {
+    await due.promise
+    await route.continue()
+  })
   await page.locator('.button-pay').focus()
   const heard = await listen(page)
+  await until('the time is up', async () => (await heard()).length > 0)
+  due.resolve()
   await page.locator('.last-order').waitFor()
   await until('the focus on what became of it', async () => (await focused(page)).startsWith('Your last order'))
+  await until('both said', async () => (await heard()).length >= 2)
   expect((await heard()).slice(0, 2)).toEqual([
     'The time to pay is up. The order is being closed…',
     'Your last order: not paid in time.',
@@ -104,19 +118,23 @@ test('lowers a quantity that is no longer there and says so; what is on its way 
   await page.route(/\/items\/\d+\/orders$/, route => void held.push(route))
   await page.getByRole('button', { name: 'One more' }).click()
   const heard = await listen(page)
+  const said = async () => (await heard()).filter(sentence => sentence.includes('was lowered'))
   for (let round = 0; round < 2; round++) {
     await button(page, 'live').click()
     await button(page, 'sending').waitFor()
     for (const name of ['One less', 'One more'])
       expect(await page.getByRole('button', { name }).getAttribute('aria-disabled')).toBe('true')
     // The button shows it before the request has come as far as here.
-    await until('the order on its way', async () => held.length > round)
+    await until('the order on its way', () => held.length > 0)
     const json = { code: 'not_enough', title: 'Not enough', status: 409, left: 1 }
-    await held[round]?.fulfill({ status: 409, json, contentType: 'application/problem+json' })
-    await page.getByText('The quantity was lowered.').first().waitFor()
+    // Looked for from before it can be there: it is shown for three seconds.
+    const shown = page.getByText('The quantity was lowered.').first().waitFor()
+    await Promise.all([
+      shown,
+      held.splice(0).at(-1)?.fulfill({ status: 409, json, contentType: 'application/problem+json' }),
+    ])
+    await until('it is said', async () => (await said()).length === round + 1)
   }
-  const said = async () => (await heard()).filter(sentence => sentence.includes('was lowered'))
-  await until('both said', async () => (await said()).length === 2)
   await visitor.context.close()
 })
 

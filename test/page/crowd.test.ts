@@ -15,7 +15,10 @@ import { until } from '../harness/until.ts'
 import { assertPromises } from '../harness/verdict.ts'
 import { signIn } from '../ops/ops-desk.ts'
 
-const OPENS_IN_MS = 4_500
+const OPENS_IN_MS = 6_000
+/** As far away as a crowd is still offered for it, and some room. */
+const FAR_MS = 50_000
+const PUT_OFF_MS = 1_800_000
 const UNITS = 100
 const TICKETS_GIVEN = 'stampede_ticket_asks_total{outcome="given"}'
 
@@ -30,8 +33,13 @@ beforeAll(async () => {
   const limits = { RATE_PER_ADDRESS: '100/1s', RATE_PER_BUYER: '5/1s' }
   const start = (env: Readonly<Record<string, string>>) =>
     Stampede.start(playground, { dataDir: playground.dataDir(), env: { ...guests, ...env } })
-  ;[demo, doomed, plain] = await Promise.all([start({ ...limits, DEMO: 'on' }), start({ DEMO: 'on' }), start({})])
-})
+  // One after the other: each has half a minute to start. So long after it its sale opens, unless that is put off until a test says when.
+  demo = await start({ ...limits, DEMO: 'on' })
+  await opensIn(demo, PUT_OFF_MS)
+  doomed = await start({ DEMO: 'on' })
+  await opensIn(doomed, PUT_OFF_MS)
+  plain = await start({})
+}, 150_000)
 afterAll(() => playground.undo())
 
 /** Asks, holds the answer against the description, and gives it back. */
@@ -43,6 +51,18 @@ async function ask(server: Stampede, method: string, path: string, headers: Reco
     status: response.status,
     ...(JSON.parse(text) as { crowd?: string; sale?: string; buyers?: number; code?: string }),
   }
+}
+
+/** The demo's sale opens so long from now; resolves with its id when everybody is told so. */
+async function opensIn(server: Stampede, ms: number): Promise<string> {
+  const till = new Till(() => server.url())
+  const { sales } = (await till.operator('GET', '/sales')) as unknown as { sales: readonly { id: string }[] }
+  const { id } = sales[0]!
+  const opensAt = toRfc3339(systemClock.now() + ms)
+  await till.operator('PATCH', `/sales/${id}`, { opensAt })
+  const told = async () => (await (await fetch(`${server.url()}/api/sales/${id}`)).json()) as { opensAt: string }
+  await until('the new opening', async () => Date.parse((await told()).opensAt) === Date.parse(opensAt))
+  return id
 }
 
 /** The processes that play buyers for this server. */
@@ -83,18 +103,20 @@ test('a shop without the demo offers no crowd, and there is none to bring', asyn
 })
 
 test('the crowd ends with the server, however the server ends', async () => {
+  await opensIn(doomed, FAR_MS)
   expect(await ask(doomed, 'POST', '/api/demo/crowd')).toMatchObject({ status: 202, crowd: 'running' })
-  const [crowd = 0] = crowdsOf(doomed)
+  const crowd = await until('the crowd', () => crowdsOf(doomed)[0])
   expect(isCrowd(crowd)).toBe(true)
   // With all their tickets they wait for the opening and ask for nothing: only the end of its input tells the crowd.
-  await until('2,000 tickets', async () => (await gauge(doomed, TICKETS_GIVEN)) === 2_000)
+  await until('2,000 tickets', async () => (await gauge(doomed, TICKETS_GIVEN)) >= 2_000, 45_000)
   await doomed.kill()
   await until('the end of the crowd', () => !isCrowd(crowd))
-})
+}, 120_000)
 
 test('one press brings 2,000 buyers: the units go before one’s eyes, here and on the operations page, each sold once', async () => {
   const sinceMs = systemClock.elapsed()
-  const { sale: id = '' } = await ask(demo, 'GET', '/api/demo')
+  const id = await opensIn(demo, FAR_MS)
+  await until('the offer', async () => (await ask(demo, 'GET', '/api/demo')).sale === id)
   const browser = await openBrowser(playground)
   const visitor = await browser.visitor(() => demo.url())
   const page = await visitor.tab('/')
@@ -112,17 +134,17 @@ test('one press brings 2,000 buyers: the units go before one’s eyes, here and 
   expect(elsewhere).toMatchObject({ status: 404, code: 'not_found' })
   expect(crowdsOf(demo)).toEqual([])
 
-  const till = new Till(() => demo.url())
-  await till.operator('PATCH', `/sales/${id}`, { opensAt: toRfc3339(systemClock.now() + OPENS_IN_MS) })
   const units = await rememberUnits(page)
+  await opensIn(demo, OPENS_IN_MS)
   await offer(page, 'offered').getByRole('button').dblclick()
   await offer(page, 'running').waitFor()
-  expect(await barriers(page)).toEqual([])
+  // Before anything that takes long: the crowd does not stay.
   expect(await ask(demo, 'POST', '/api/demo/crowd')).toEqual({ status: 202, crowd: 'running', sale: id, buyers: 2000 })
   expect(crowdsOf(demo)).toHaveLength(1)
+  expect(await barriers(page)).toEqual([])
 
-  await button(page, 'sold_out').waitFor()
-  await offer(page, 'done').waitFor()
+  await button(page, 'sold_out').waitFor({ timeout: 40_000 })
+  await offer(page, 'done').waitFor({ timeout: 60_000 })
   expect(await barriers(page)).toEqual([])
   const shown = await units()
   console.log(`  units shown: ${shown.join(' ')}`)
@@ -141,4 +163,4 @@ test('one press brings 2,000 buyers: the units go before one’s eyes, here and 
   expect(buyers.size).toBeGreaterThanOrEqual(UNITS)
   expect(new Set([...buyers].map(buyer => buyer.replace(/-\d+$/, ''))).size).toBe(1)
   await Promise.all([visitor.context.close(), operator.context.close()])
-})
+}, 180_000)

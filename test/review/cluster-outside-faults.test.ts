@@ -40,7 +40,7 @@ test('a keeper that slept in the middle of a snapshot finds its session ended: i
     await run('now', [])
   })
   expect(await snapshot.catch((error: unknown) => error)).toBeInstanceOf(Fault)
-}, 20_000)
+}, 60_000)
 
 test('E11: a Redis whose replicas follow a moment after it does not end the processes that started while it was away', async () => {
   const primary = await startRedis(playground)
@@ -64,7 +64,7 @@ test('E11: a Redis whose replicas follow a moment after it does not end the proc
   const heard = String(await wrong.promise)
   expect(heard).toContain('min-replicas-to-write')
   expect(heard).not.toContain('follow the primary')
-}, 20_000)
+}, 60_000)
 
 test('no part of a password reaches the log, however the address is written', () => {
   const keys = { ADMIN_TOKEN: 'a'.repeat(20), TICKET_KEYS: `k:${'x'.repeat(40)}`, BUYER_JWT_SECRET: 'b'.repeat(32) }

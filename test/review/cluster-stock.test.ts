@@ -11,7 +11,7 @@ let stage: KeeperStage
 beforeAll(async () => {
   ledger = await startTestLedger()
   stage = openKeeperStage(ledger)
-}, 30_000)
+}, 60_000)
 afterAll(() => ledger.stop())
 
 test('a decrease that waits behind the ledger’s door while the gate comes back is not called done with nothing taken', async () => {

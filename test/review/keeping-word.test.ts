@@ -21,7 +21,7 @@ import { until } from '../harness/until.ts'
 let ledger: TestLedger
 beforeAll(async () => {
   ledger = await startTestLedger()
-}, 30_000)
+}, 60_000)
 afterAll(() => ledger.stop())
 
 const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }

@@ -52,7 +52,7 @@ test('a node that is still reading its files is not waited for: the others know 
     ...replica,
   })
   playground.onUndo(() => connection.close())
-  await until('the cluster to be known', () => connection.connected(), 10_000)
+  await until('the cluster to be known', () => connection.connected())
   expect(String(await slow.command('CLUSTER', 'INFO').catch((error: unknown) => error))).toContain('LOADING')
   await slow.kill()
 }, 120_000)

@@ -37,7 +37,14 @@ test('a batch is decided by three primaries, every edge is called, and one that 
   expect(answers.map(answer => answer?.granted)).toEqual(ids.map(() => 6))
   await until('all of them', () => ids.every(id => called.has(id)), SOON_MS)
   expect(await one!.present()).toEqual(Array.from({ length: LANES }, () => 1))
-  expect(await two!.present()).toEqual(Array.from({ length: LANES }, () => 2))
+  // Who is silent for three seconds is not counted any more: where that took longer, it says again that it is here.
+  const bothHere = async () => {
+    const seen = await two!.present()
+    if (seen.every(here => here === 2)) return true
+    await one!.present()
+    return false
+  }
+  await until('both to be counted everywhere', bothHere, SOON_MS)
 
   const tags = Array.from({ length: LANES }, (_, lane) => `rate:{${lane.toString(16)}}`)
   const owners = await Promise.all(tags.map(tag => cluster.ownerOfKey(tag)))

@@ -8,6 +8,8 @@ export interface Undo {
   onUndo(step: () => unknown): void
 }
 
+export const PATIENT_MS = 20_000
+
 /** Everything that was said, as one text. */
 export function hearingLog() {
   const heard: string[] = []
@@ -20,13 +22,14 @@ export function hearingLog() {
 }
 
 export interface ConnectOptions {
+  /** Patient unless a test says so: a machine that stands still for a moment is not a server that is away. */
   readonly timeoutMs?: number
   readonly durability?: Durability
   readonly replicas?: number
 }
 
 export async function connect(undo: Undo, url: string, options: ConnectOptions = {}): Promise<RedisConnection> {
-  const { timeoutMs = 2_000, durability = 'disk', replicas = 0 } = options
+  const { timeoutMs = PATIENT_MS, durability = 'disk', replicas = 0 } = options
   const log = hearingLog()
   const connection = openRedis({ url, clock: systemClock, log, timeoutMs, durability, replicas })
   undo.onUndo(() => connection.close())

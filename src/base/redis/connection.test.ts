@@ -3,20 +3,24 @@ import { Playground } from '../../../test/harness/playground.ts'
 import { startRedis } from '../../../test/harness/redis.ts'
 import { until } from '../../../test/harness/until.ts'
 import { systemClock } from '../clock.ts'
-import { connect, hearingLog } from './connection.fixture.ts'
+import { connect, hearingLog, PATIENT_MS } from './connection.fixture.ts'
 import { openRedis } from './connection.ts'
 
 const playground = new Playground()
 afterEach(() => playground.undo())
 
+/** Where every word of the log counts: nothing is called away because the machine stood still for a moment. */
+const patient = { timeoutMs: PATIENT_MS, durability: 'disk', replicas: 0 } as const
+
 test('a server that is not there yet is waited for in the background; until then every call fails at once, unsent', async () => {
   const server = await startRedis(playground)
   await server.stop()
   const log = hearingLog()
-  const connection = openRedis({ url: server.url, clock: systemClock, log, durability: 'disk', replicas: 0 })
+  const connection = openRedis({ url: server.url, clock: systemClock, log, ...patient })
   playground.onUndo(() => connection.close())
   expect(connection.connected()).toBe(false)
   await expect(connection.command(['PING'])).rejects.toMatchObject({ code: 'redis_away', outcomeUnknown: false })
+  await until('it to be said', () => /redis is away/.test(log.text()))
   await server.start()
   await until('a connection', () => connection.connected())
   expect(await connection.command(['PING'])).toBe('PONG')
@@ -101,7 +105,7 @@ test('two channels beside each other', async () => {
 test('a channel that is added later is no gap for the first, and nothing is away', async () => {
   const server = await startRedis(playground)
   const log = hearingLog()
-  const connection = openRedis({ url: server.url, clock: systemClock, log, durability: 'disk', replicas: 0 })
+  const connection = openRedis({ url: server.url, clock: systemClock, log, ...patient })
   playground.onUndo(() => connection.close())
   const heard: string[] = []
   let gaps = 0

@@ -133,7 +133,10 @@ test('nothing stays for ever but one number: leases, copies and ids that do not 
   await until('it is old', async () => (await one.ask(SALE, 1)).kind === 'yours')
   expect(await pttl()).toBeGreaterThan(20_000)
   await leaseOf(one, '4713', 300)
-  await until('nobody remembers the id', async () => Number(await server.command('EXISTS', `${COPY}3`)) === 0)
+  await until(
+    'nobody remembers the id',
+    async () => Number(await server.command('EXISTS', COPY.replace(SALE, '4713'))) === 0,
+  )
   await one.forget()
   expect(Number(await server.command('PTTL', '{stampede:0:catalog}:changes'))).toBe(-1)
 })

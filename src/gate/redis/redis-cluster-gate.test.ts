@@ -16,7 +16,8 @@ const replica = { durability: 'replica', replicas: 1, timeoutMs: 20_000 } as con
 const house = new Playground()
 let cluster: RedisCluster
 beforeAll(async () => {
-  cluster = await RedisCluster.start(house)
+  // A server is stopped for as long as several calls wait for it, and nobody is to take over meanwhile.
+  cluster = await RedisCluster.start(house, { nodeTimeoutMs: 120_000 })
 }, 120_000)
 afterAll(() => house.undo())
 
@@ -44,7 +45,7 @@ describe('redis gate on a cluster', () => {
   }
 
   async function onSale(items: readonly string[]) {
-    const connection = await connect(house, cluster.url, { ...replica, timeoutMs: 4_000 })
+    const connection = await connect(house, cluster.url, { ...replica, timeoutMs: 6_000 })
     const gate = createRedisGate({ connection })
     const terms = await openTerms(gate)
     for (const item of items) expect(await gate.activate(item, 1, terms)).toEqual({ status: 'done' })
@@ -103,7 +104,7 @@ describe('redis gate on a cluster', () => {
       async () => !/unknown|busy/.test(String(codes(await gate.reserve(items[0]!, 1, [ask('a')])))),
       SOON_MS,
     )
-  })
+  }, 240_000)
 
   test('a slot that moves: its item sells nothing on the way and nothing under the old epoch where it arrives (E1); a rebuild does', async () => {
     const [item] = await spread(3_000)

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { Playground } from '../../../test/harness/playground.ts'
 import { startRedis } from '../../../test/harness/redis.ts'
+import { systemClock } from '../../base/clock.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
 import type { Holding } from '../gate.ts'
 import { ask, codes, HOUR_MS, ITEM, openTerms } from './redis-gate.fixture.ts'
@@ -14,12 +15,17 @@ const stale = { status: 'stale' } as const
 const playground = new Playground()
 afterEach(() => playground.undo())
 
-/** A gate with one of several places on sale under epoch 1, and its clock in the test's hand. */
-async function setUp(left = 10) {
+/**
+ * A gate with one of several places on sale under epoch 1, and its clock in the test's hand. One that stands goes on only when the test
+ * says so, and by what a single call takes: time that passes between two calls is not seen.
+ */
+async function setUp(left = 10, { stands = false } = {}) {
   const server = await startRedis(playground, { config: ['appendonly no'] })
   const connection = await connect(playground, server.url)
   const clock = { offsetMs: 0 }
-  const gate = createRedisGate({ connection, clockOffsetMs: () => clock.offsetMs })
+  const begunMs = systemClock.now()
+  const passedMs = () => (stands ? systemClock.now() - begunMs : 0)
+  const gate = createRedisGate({ connection, clockOffsetMs: () => clock.offsetMs - passedMs() })
   const terms = await openTerms(gate, { left })
   expect(await gate.activate(PLACE, 1, terms)).toEqual(done)
   const look = async (place = PLACE) => (await gate.look([place])).items[0]!
@@ -45,7 +51,7 @@ describe('what is wanted in one of several places', () => {
   })
 
   test('the smallest wish counts; larger ones do not keep it alive, and take over when it is not asked for any more', async () => {
-    const { gate, shown, clock } = await setUp(0)
+    const { gate, shown, clock } = await setUp(0, { stands: true })
     const refused = async (quantity: number) => {
       expect(codes(await gate.reserve(PLACE, 1, [ask('a', { quantity })]))).toEqual(['not_enough'])
       return (await shown()).wants
@@ -56,17 +62,18 @@ describe('what is wanted in one of several places', () => {
       expect(await refused(9)).toBe(2)
       clock.offsetMs += 300
     }
-    clock.offsetMs += 1_000
+    // Too long after the smallest, and not too long after the last of the larger ones.
+    clock.offsetMs += 1_500
     expect(await refused(9)).toBe(9)
   })
 
   test('a crowd before an empty place does not write with every batch; a smaller wish is written at once', async () => {
-    const { server, gate, shown, clock } = await setUp(0)
+    const { server, gate, shown, clock } = await setUp(0, { stands: true })
     const writes = async () =>
       Number(/rdb_changes_since_last_save:(\d+)/.exec(String(await server.command('INFO', 'persistence')))![1])
     await gate.reserve(PLACE, 1, [ask('first', { quantity: 2 })])
     // A step back is outwaited: the place's own clock stands.
-    clock.offsetMs -= 1_990
+    clock.offsetMs -= 1_000
     const before = await writes()
     await Promise.all(Array.from({ length: 20 }, (_, i) => gate.reserve(PLACE, 1, [ask(`crowd${i}`, { quantity: 2 })])))
     expect(await writes()).toBe(before)

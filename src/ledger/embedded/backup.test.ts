@@ -23,7 +23,7 @@ import { backupEmbedded } from './backup.ts'
 import { restoreEmbedded } from './backup-restore.ts'
 import { connect, isGone, query, removeMade, TestPlace, until } from './test-place.fixture.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(240_000)
 
 let place: TestPlace
 let playground: Playground

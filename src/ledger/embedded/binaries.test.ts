@@ -9,7 +9,7 @@ import { findBinaries, type Programs, usableBinaries } from './binaries.ts'
 import type { Binaries } from './binaries-found.ts'
 import { NOBODY, TestPlace } from './test-place.fixture.ts'
 
-setDefaultTimeout(20_000)
+setDefaultTimeout(120_000)
 
 const nobody = { name: 'nobody', ...NOBODY }
 const random = systemRandom

@@ -86,7 +86,7 @@ test('of many processes that find a stale lock at once, exactly one gets the fol
   } finally {
     for (const racer of racers) racer.child.kill('SIGKILL')
   }
-}, 20_000)
+}, 120_000)
 
 interface Racer {
   readonly child: ChildProcess

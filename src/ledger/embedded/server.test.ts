@@ -18,7 +18,7 @@ import { Fault } from '../../base/fault.ts'
 import { runsAsRoot } from './account.ts'
 import { isGone, NOBODY, query, removeMade, TestPlace } from './test-place.fixture.ts'
 
-setDefaultTimeout(20_000)
+setDefaultTimeout(120_000)
 
 let place: TestPlace
 beforeEach(() => {

@@ -14,7 +14,7 @@ import {
   until,
 } from './test-place.fixture.ts'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(120_000)
 
 /**
  * Keeps a server process computing without ever waiting for anything, so that it does not notice the death of others. Row by row: as a

@@ -59,9 +59,11 @@ export class TestPlace {
   /** The same in a process of its own. */
   async startProcess(dataDir: string, account?: { uid: number; gid: number }): Promise<ServerProcess> {
     const child = this.spawnProcess(dataDir, account)
+    // Before its first word: one that is refused may end in the same moment.
+    const ended = endOf(child)
     const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
     const said = JSON.parse(String((await lines.next()).value))
-    return { child, ended: endOf(child), ...said }
+    return { child, ended, ...said }
   }
 
   /**
@@ -155,13 +157,15 @@ export async function connect(connection: Connection): Promise<Client> {
   return client
 }
 
-/** Waits for a condition, never for a time; what takes longer than ten seconds has failed. */
+const LIMIT_MS = 40_000
+
+/** Waits for a condition, never for a time: what is not seen within the limit has failed. */
 export async function until<T>(look: () => T | Promise<T>): Promise<NonNullable<T>> {
-  const deadline = systemClock.elapsed() + 10_000
+  const deadline = systemClock.elapsed() + LIMIT_MS
   for (;;) {
     const seen = await look()
     if (seen) return seen
-    if (systemClock.elapsed() > deadline) throw new Error(`not seen in ten seconds: ${look}`)
+    if (systemClock.elapsed() > deadline) throw new Error(`not seen within ${LIMIT_MS} ms: ${look}`)
     await systemClock.sleep(5)
   }
 }

@@ -5,7 +5,7 @@ import { Fault } from '../../base/fault.ts'
 let ledger: TestLedger
 beforeAll(async () => {
   ledger = await startTestLedger()
-}, 30_000)
+}, 120_000)
 afterAll(() => ledger.stop())
 
 test('whoever comes when the ledger has been closed hears of a fault at once, not of a bug; closing twice is closing once', async () => {

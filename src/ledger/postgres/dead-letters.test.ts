@@ -8,7 +8,7 @@ let letters: DeadLetters
 beforeAll(async () => {
   ledger = await startTestLedger()
   letters = createDeadLetters(ledger.database)
-}, 30_000)
+}, 120_000)
 afterAll(() => ledger.stop())
 
 const letter = (entry: string, order: string | undefined, raw = '{}') => ({

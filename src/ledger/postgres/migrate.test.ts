@@ -17,7 +17,7 @@ const folders: string[] = []
 const databases: Database[] = []
 beforeAll(async () => {
   ledger = await startTestLedger()
-}, 30_000)
+}, 120_000)
 afterAll(async () => {
   for (const database of databases) await database.close()
   await ledger.stop()

@@ -10,7 +10,7 @@ let nodes: Nodes
 beforeAll(async () => {
   ledger = await startTestLedger()
   nodes = createNodes(ledger.database)
-}, 30_000)
+}, 120_000)
 beforeEach(() => ledger.sql('TRUNCATE nodes, node_items'))
 afterAll(() => ledger.stop())
 

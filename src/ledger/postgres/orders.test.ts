@@ -6,7 +6,7 @@ import type { PlaceAsk, PlaceReply } from '../orders.ts'
 let ledger: TestLedger
 beforeAll(async () => {
   ledger = await startTestLedger()
-}, 30_000)
+}, 120_000)
 afterAll(() => ledger.stop())
 
 const verdicts = (reply: PlaceReply) => (reply.status === 'ok' ? reply.placings.map(one => one.verdict) : reply.status)
@@ -247,7 +247,7 @@ describe('the epoch', () => {
     expect(verdicts(await ledger.orders.place(item, epoch, true, [ledger.ask('ben')])), 'gate_epoch').toEqual([
       'placed',
     ])
-  }, 20_000)
+  }, 60_000)
 
   test('E10: an operator opens the ledger door of a shut item, under its epoch, and of no other', async () => {
     const { sale, item, epoch } = await ledger.onSale()

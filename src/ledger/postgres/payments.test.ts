@@ -6,7 +6,7 @@ import type { Payment } from '../../domain/payment.ts'
 let ledger: TestLedger
 beforeAll(async () => {
   ledger = await startTestLedger()
-}, 30_000)
+}, 120_000)
 afterAll(() => ledger.stop())
 
 /** An item with one order, and its payment under way. */

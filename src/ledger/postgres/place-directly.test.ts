@@ -8,7 +8,7 @@ import { createOrders } from './orders.ts'
 let ledger: TestLedger
 beforeAll(async () => {
   ledger = await startTestLedger()
-}, 30_000)
+}, 120_000)
 afterAll(() => ledger.stop())
 
 const verdicts = (reply: DirectReply) => (reply.status === 'stale' ? 'stale' : reply.placings.map(one => one.verdict))

@@ -9,7 +9,7 @@ import { placeTogether } from './place-together.ts'
 let ledger: TestLedger
 beforeAll(async () => {
   ledger = await startTestLedger()
-}, 30_000)
+}, 120_000)
 afterAll(() => ledger.stop())
 
 const verdicts = (reply: PlaceReply) => (reply.status === 'stale' ? 'stale' : reply.placings.map(one => one.verdict))

@@ -8,7 +8,7 @@ import { createSales } from './sales.ts'
 let ledger: TestLedger
 beforeAll(async () => {
   ledger = await startTestLedger()
-}, 30_000)
+}, 120_000)
 afterAll(() => ledger.stop())
 
 const followed = async () => (await ledger.sales.followed()).sales.map(sale => sale.id)

@@ -30,7 +30,7 @@ beforeAll(async () => {
   )
   // As autovacuum leaves it, whenever it comes: the planner knows how much there is.
   await ledger.sql('VACUUM ANALYZE orders, payments, releases, items, sales, stock_changes')
-}, 60_000)
+}, 120_000)
 afterAll(() => ledger.stop())
 
 /** How many blocks a statement of `ledger/sql` looks at. What it would change is undone. */

@@ -4,7 +4,7 @@ import { startTestLedger, type TestLedger } from '../../../test/harness/money-le
 let ledger: TestLedger
 beforeAll(async () => {
   ledger = await startTestLedger()
-}, 30_000)
+}, 120_000)
 afterAll(() => ledger.stop())
 
 const wish = (item: string, delta: number, key?: string) => ({ item, delta, reason: 'test', by: 'op', key })

@@ -11,7 +11,7 @@ import type { SharedRows } from './shared-books.ts'
 let ledger: TestLedger
 beforeAll(async () => {
   ledger = await startTestLedger()
-}, 60_000)
+}, 120_000)
 afterAll(() => ledger.stop())
 
 let houses = 0
