@@ -9,41 +9,18 @@
  */
 
 import { assert } from '../base/assert.ts'
-import { toRfc3339 } from '../base/clock.ts'
 import type { IdMaker } from '../base/snowflake.ts'
 import type { ItemId, SaleId } from '../domain/ids.ts'
 import type { Item } from '../domain/item.ts'
-import type { Money } from '../domain/money.ts'
 import type { Sale, SaleRule, StoredSaleState } from '../domain/sale.ts'
 import type { Editing, FieldChange, SaleWrite } from '../ledger/editing.ts'
 import type { Sales } from '../ledger/sales.ts'
+import { amended, amendPublished, type FieldFault, type ItemEdit, itemFault, type Refused } from './amend-item.ts'
 import type { NewSale } from './create-sale.ts'
+import { itemChanges, saleChanges } from './field-changes.ts'
 import type { PassOn } from './pass-on.ts'
 
 type NewItem = NewSale['items'][number]
-
-/** Of an item that is there. Undefined: leave it as it is; null: without one from now on. */
-export interface ItemEdit {
-  readonly id?: ItemId | undefined
-  readonly name?: string | undefined
-  readonly sku?: string | null | undefined
-  readonly image?: string | null | undefined
-  readonly price?: Money | undefined
-  readonly listPrice?: Money | null | undefined
-  readonly units?: number | undefined
-  readonly quantityMax?: number | undefined
-  readonly attemptsMax?: number | undefined
-  readonly payWithinMs?: number | undefined
-  readonly whenGateDown?: 'ledger' | 'shut' | undefined
-  readonly homeDoor?: 'gate' | 'ledger' | undefined
-  readonly shards?: number | undefined
-}
-
-/** A field, and why it can't be so. */
-export interface FieldFault {
-  readonly field: string
-  readonly why: string
-}
 
 export interface SaleEdit {
   readonly name?: string | undefined
@@ -56,11 +33,6 @@ export interface SaleEdit {
     | { readonly edits: readonly ItemEdit[]; readonly fresh: readonly (NewItem | FieldFault)[] }
     | undefined
 }
-
-type Refused =
-  | ({ readonly kind: 'not_changeable' } & FieldFault)
-  /** Can't be so in any state. */
-  | ({ readonly kind: 'invalid' } & FieldFault)
 
 type EditSaleOutcome =
   | { readonly kind: 'done'; readonly sale: Sale }
@@ -120,7 +92,7 @@ function editDraft(sale: Sale, edit: SaleEdit, ids: Pick<IdMaker, 'next'>): Sale
   assert(fresh.length === edits.length, 'the items were read as two lists of different lengths')
   const known = new Map(sale.items.map(item => [item.id, item]))
   const list: Item[] = []
-  const itemChanges: FieldChange[] = []
+  const ofItems: FieldChange[] = []
   for (const [i, wish] of edits.entries()) {
     if (wish.id === undefined) {
       const item = fresh[i]!
@@ -136,11 +108,11 @@ function editDraft(sale: Sale, edit: SaleEdit, ids: Pick<IdMaker, 'next'>): Sale
     const fault = itemFault(was, item, `items.${i}.`)
     if (fault !== undefined) return { kind: 'invalid', ...fault }
     list.push({ ...item, ...unopened(item.units) })
-    itemChanges.push(...changesOf(was, item, `items.${i}.`))
+    ofItems.push(...itemChanges(was, item, `items.${i}.`))
   }
   const sameList = list.length === sale.items.length && list.every((item, i) => item.id === sale.items[i]!.id)
   if (!sameList) changes.push({ field: 'items', from: sale.items.length, to: list.length })
-  changes.push(...itemChanges)
+  changes.push(...ofItems)
   return { sale: { ...next, items: list }, items: 'replaced', changes }
 }
 
@@ -162,7 +134,7 @@ function editPublished(sale: Sale, edit: SaleEdit, nowMs: number): SaleWrite | R
     const item = sale.items.find(one => one.id === wish.id)
     if (item === undefined || edited.has(wish.id))
       return { kind: 'invalid', field: `items.${i}.id`, why: 'is no item of this sale, or named twice' }
-    const decided = editItem(item, wish, `items.${i}.`)
+    const decided = amendPublished(item, wish, `items.${i}.`)
     if ('kind' in decided) return decided
     edited.set(item.id, decided.item)
     changes.push(...decided.changes)
@@ -193,95 +165,6 @@ function windowFault(sale: Sale, next: Sale, nowMs: number): FieldFault | undefi
   if (next.warmBeforeMs !== sale.warmBeforeMs && (over || nowMs >= sale.opensAtMs - sale.warmBeforeMs))
     return { field: 'warmBeforeSeconds', why: 'the warm-up has begun already' }
   return undefined
-}
-
-function editItem(
-  item: Item,
-  wish: ItemEdit,
-  prefix: string,
-): { readonly item: Item; readonly changes: readonly FieldChange[] } | Refused {
-  const fixed = ['units', 'quantityMax', 'attemptsMax', 'shards'] as const
-  const moved =
-    fixed.find(field => wish[field] !== undefined && wish[field] !== item[field]) ??
-    (wish.price !== undefined && !sameMoney(wish.price, item.price) ? 'price' : undefined) ??
-    (wish.homeDoor !== undefined && wish.homeDoor !== item.homeDoor ? 'door' : undefined)
-  if (moved !== undefined) {
-    const why = moved === 'units' ? 'are changed through the stock call once published' : 'is fixed once published'
-    return { kind: 'not_changeable', field: `${prefix}${moved}`, why }
-  }
-  const next = amended(item, wish)
-  const fault = itemFault(item, next, prefix)
-  return fault === undefined ? { item: next, changes: changesOf(item, next, prefix) } : { kind: 'invalid', ...fault }
-}
-
-/** What is not said stays; only `null` takes away. */
-function amended(item: Item, wish: ItemEdit): Item {
-  return {
-    ...item,
-    name: wish.name ?? item.name,
-    sku: wish.sku === undefined ? item.sku : (wish.sku ?? undefined),
-    image: wish.image === undefined ? item.image : (wish.image ?? undefined),
-    price: wish.price ?? item.price,
-    listPrice: wish.listPrice === undefined ? item.listPrice : (wish.listPrice ?? undefined),
-    units: wish.units ?? item.units,
-    quantityMax: wish.quantityMax ?? item.quantityMax,
-    attemptsMax: wish.attemptsMax ?? item.attemptsMax,
-    payWithinMs: wish.payWithinMs ?? item.payWithinMs,
-    whenGateDown: wish.whenGateDown ?? item.whenGateDown,
-    homeDoor: wish.homeDoor ?? item.homeDoor,
-    shards: wish.shards ?? item.shards,
-  }
-}
-
-/** What one field says of another: each may have been good alone, next to what stayed it need not be. */
-function itemFault(was: Item, { price, listPrice, units }: Item, prefix: string): FieldFault | undefined {
-  if (listPrice !== undefined && listPrice.currency !== price.currency)
-    return { field: `${prefix}listPrice`, why: 'must be in the currency of the price' }
-  const moved = price.amount !== was.price.amount || units !== was.units
-  if (moved && !Number.isSafeInteger(price.amount * units))
-    return {
-      field: `${prefix}units`,
-      why: 'is too many at this price: what all of them come to must be an exact number',
-    }
-  return undefined
-}
-
-function changesOf(from: Item, to: Item, prefix: string): FieldChange[] {
-  return compare(prefix, [
-    ['name', from.name, to.name],
-    ['sku', from.sku, to.sku],
-    ['image', from.image, to.image],
-    ['price', from.price.amount, to.price.amount],
-    ['currency', from.price.currency, to.price.currency],
-    ['listPrice', from.listPrice?.amount, to.listPrice?.amount],
-    ['units', from.units, to.units],
-    ['quantityMax', from.quantityMax, to.quantityMax],
-    ['attemptsMax', from.attemptsMax, to.attemptsMax],
-    ['payWithinSeconds', from.payWithinMs / 1000, to.payWithinMs / 1000],
-    ['whenGateDown', from.whenGateDown, to.whenGateDown],
-    ['door', from.homeDoor, to.homeDoor],
-    ['shards', from.shards, to.shards],
-  ])
-}
-
-function saleChanges(from: Sale, to: Sale): FieldChange[] {
-  return compare('', [
-    ['name', from.name, to.name],
-    ['opensAt', toRfc3339(from.opensAtMs), toRfc3339(to.opensAtMs)],
-    ['closesAt', toRfc3339(from.closesAtMs), toRfc3339(to.closesAtMs)],
-    ['rule', from.rule, to.rule],
-    ['warmBeforeSeconds', from.warmBeforeMs / 1000, to.warmBeforeMs / 1000],
-  ])
-}
-
-function compare(prefix: string, fields: readonly (readonly [string, unknown, unknown])[]): FieldChange[] {
-  return fields
-    .filter(([, from, to]) => from !== to)
-    .map(([field, from, to]) => ({ field: `${prefix}${field}`, from: from ?? null, to: to ?? null }))
-}
-
-function sameMoney(a: Money, b: Money): boolean {
-  return a.amount === b.amount && a.currency === b.currency
 }
 
 /** Without what was not given: a spread must not overwrite with undefined. */

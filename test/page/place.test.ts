@@ -30,13 +30,16 @@ async function middle(page: Page): Promise<{ x: number; y: number }> {
   return { x: box.x + box.width / 2, y: box.y + box.height / 2 }
 }
 
-for (const [what, items, lastsMs] of [
+const KINDS = [
   ['one item', [TEAPOT], 3_600_000],
   ['a choice of quantity', [{ ...TEAPOT, quantityMax: 3 }], 3_600_000],
   ['a sale of several days', [TEAPOT], 3 * DAY_MS],
   ['several items', [TEAPOT, { name: 'Cast-iron kettle', units: 5 }], 3_600_000],
-] as const) {
-  test(`keeps the button under a pointer held still over zero: ${what}`, async () => {
+] as const
+
+// Side by side, for most of it is waiting for an opening.
+test('keeps the button under a pointer held still over zero, whatever is sold', async () => {
+  const visits = KINDS.map(async ([what, items, lastsMs]) => {
     const visitor = await newVisitor(DESK)
     const page = await visitor.tab('/orders')
     // Begun when the browser is there: until the opening there is only the page to load.
@@ -48,11 +51,12 @@ for (const [what, items, lastsMs] of [
     await button(page, 'live').first().waitFor()
     await page.mouse.click(x, y)
     await page.locator('.panel-pending').waitFor()
-    expect(visitor.ordersSent()).toBe(1)
-    expect(visitor.complaints()).toEqual([])
+    expect(visitor.ordersSent(), what).toBe(1)
+    expect(visitor.complaints(), what).toEqual([])
     await visitor.context.close()
   })
-}
+  await Promise.all(visits)
+})
 
 test('keeps the button under a pointer held still when a unit comes back', async () => {
   const sale = await shop.sale(-1_000, [{ units: 1, quantityMax: 3 }])
@@ -86,33 +90,35 @@ test('keeps the button where it is when the shop can’t be reached for a moment
   await visitor.context.close()
 })
 
-for (const locale of ['en-US', 'zh-CN']) {
-  test(`shows the button on a phone without scrolling, before the opening and after it: ${locale}`, async () => {
-    for (const viewport of [
-      { width: 360, height: 740 },
-      { width: 320, height: 640 },
-    ]) {
-      const visitor = await newVisitor({ viewport, locale, isMobile: true, hasTouch: true })
-      const page = await visitor.tab('/orders')
-      const sale = await shop.sale(8_000, [{ ...TEAPOT, quantityMax: viewport.width === 320 ? 1 : 2 }])
-      await page.goto(shop.url() + sale.path)
-      const box = async (what: string) => {
-        const found = await page.locator(what).boundingBox()
-        if (found === null) throw new Error(`${what} is not shown`)
-        return { top: found.y, bottom: found.y + found.height }
-      }
-      await button(page, 'opening').or(button(page, 'before')).waitFor()
-      const before = await box('.main-button')
-      expect(before.bottom).toBeLessThanOrEqual(viewport.height)
-      expect((await box('.countdown')).bottom).toBeLessThanOrEqual(before.top)
-      await button(page, 'live').waitFor()
-      expect(await box('.main-button')).toEqual(before)
-      await button(page, 'live').tap()
-      await page.locator('.panel-pending').waitFor()
-      // The way on is not left below the edge of the screen either.
-      await until('the way to pay on the screen', async () => (await box('.button-pay')).bottom <= viewport.height)
-      expect(visitor.complaints()).toEqual([])
-      await visitor.context.close()
+const PHONES = ['en-US', 'zh-CN'].flatMap(locale => [
+  { locale, viewport: { width: 360, height: 740 }, quantityMax: 2 },
+  { locale, viewport: { width: 320, height: 640 }, quantityMax: 1 },
+])
+
+test('shows the button on a phone without scrolling, before the opening and after it, in either language', async () => {
+  const visits = PHONES.map(async ({ locale, viewport, quantityMax }) => {
+    const phone = `${locale}, ${viewport.width} × ${viewport.height}`
+    const visitor = await newVisitor({ viewport, locale, isMobile: true, hasTouch: true })
+    const page = await visitor.tab('/orders')
+    const sale = await shop.sale(8_000, [{ ...TEAPOT, quantityMax }])
+    await page.goto(shop.url() + sale.path)
+    const box = async (what: string) => {
+      const found = await page.locator(what).boundingBox()
+      if (found === null) throw new Error(`${phone}: ${what} is not shown`)
+      return { top: found.y, bottom: found.y + found.height }
     }
+    await button(page, 'opening').or(button(page, 'before')).waitFor()
+    const before = await box('.main-button')
+    expect(before.bottom, phone).toBeLessThanOrEqual(viewport.height)
+    expect((await box('.countdown')).bottom, phone).toBeLessThanOrEqual(before.top)
+    await button(page, 'live').waitFor()
+    expect(await box('.main-button'), phone).toEqual(before)
+    await button(page, 'live').tap()
+    await page.locator('.panel-pending').waitFor()
+    // The way on is not left below the edge of the screen either.
+    await until('the way to pay on the screen', async () => (await box('.button-pay')).bottom <= viewport.height)
+    expect(visitor.complaints(), phone).toEqual([])
+    await visitor.context.close()
   })
-}
+  await Promise.all(visits)
+})

@@ -3,14 +3,8 @@
 import { z } from 'zod'
 import { unreachable } from '../../base/assert.ts'
 import { isId } from '../../domain/ids.ts'
-import {
-  deleteSale,
-  type EditSaleParts,
-  editSale,
-  type FieldFault,
-  type ItemEdit,
-  type SaleEdit,
-} from '../../flows/edit-sale.ts'
+import type { FieldFault, ItemEdit } from '../../flows/amend-item.ts'
+import { deleteSale, type EditSaleParts, editSale, type SaleEdit } from '../../flows/edit-sale.ts'
 import type { NearGate } from '../../gate/near.ts'
 import { type Exchange, idParam, json, type Route, readBody } from '../exchange.ts'
 import type { Identity } from '../identity.ts'

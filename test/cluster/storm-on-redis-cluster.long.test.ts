@@ -1,0 +1,5 @@
+import { describe } from 'bun:test'
+import { stormCases } from '../storm-cases.ts'
+import { onRedisCluster } from './storm-on-redis-cluster.ts'
+
+describe('on a Redis Cluster, every item in one place:', () => stormCases(onRedisCluster, 1))
