@@ -21,6 +21,7 @@ import { type KeepGatesParts, keepGates } from '../flows/keep-gates.ts'
 import { learningSales } from '../flows/learn-shards.ts'
 import { leftBehind } from '../flows/left-behind.ts'
 import type { News } from '../flows/news.ts'
+import { createOnItsWay } from '../flows/on-its-way.ts'
 import { passOnFar } from '../flows/pass-on.ts'
 import { createTurns, placeDirectly } from '../flows/place-directly.ts'
 import { type OrderPlacer, placeOrders } from '../flows/place-orders.ts'
@@ -118,6 +119,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
   const { orders, nodes, seller, reconciling } = ledger
   const { gate, far, outbox, shards, acknowledged, placements, connection } = side
   const sales = learningSales(ledger.sales, shards)
+  const onItsWay = createOnItsWay({ outbox, nodes, sales, shelf })
   const { meters, news, alarm } = watching
   const { fenceMs } = config
   const isEdge = config.roles.includes('edge')
@@ -203,7 +205,8 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
       await side.followed()
       return passed
     },
-    take: { attempts, reserved: { placements, acknowledged, news, fenceMs } },
+    take: { attempts, reserved: { placements, acknowledged, news, fenceMs, onItsWay } },
+    onItsWay,
     reserved: { gate, near: far, shelf, acknowledged, clock, fenceMs, outbox, nodes, sales },
     reconcile: {
       underWay: () => false,
@@ -271,7 +274,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
           forget,
           move: { gate, moves: ledger.moves, shelf, log, maySell },
           sales,
-          allPlaced: placedFar(outbox),
+          allPlaced: placedFar(gate, outbox),
         })
         const demo = async (acquired: boolean) => {
           if (!acquired || !config.demo) return

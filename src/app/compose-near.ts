@@ -104,6 +104,7 @@ export function sellNear(parts: SellingParts, { gate, near }: GateSide): Selling
     passOn: passOnNear({ sales, keeper: rounds.keeper, near, shelf }),
     take: {},
     reserved: undefined,
+    onItsWay: undefined,
     reconcile: {
       underWay: (item, order) => shelf.get(item)?.unsettled.has(order) ?? false,
       async rebuild(item) {

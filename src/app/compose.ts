@@ -170,7 +170,7 @@ async function wire(
     releaseAtOnce: closed => releaseAtOnce(release, closed),
   }
   const pay: PayParts = { ...capture, orders, ids: node.ids, clock }
-  const change: ChangeStockParts = { gate: side.gate, stock: ledger.stock, clock }
+  const change: ChangeStockParts = { gate: side.gate, stock: ledger.stock, clock, onItsWay: selling.onItsWay }
   const refund: RefundParts = {
     closings,
     onRefundDue: capture.onRefundDue,

@@ -12,6 +12,7 @@ import type { Sale } from '../domain/sale.ts'
 import type { ReservedOrdersParts } from '../flows/find-orders.ts'
 import type { GateView } from '../flows/gate-view.ts'
 import type { News } from '../flows/news.ts'
+import type { OnItsWay } from '../flows/on-its-way.ts'
 import type { Shelf } from '../flows/on-sale.ts'
 import type { PassOn } from '../flows/pass-on.ts'
 import type { ReconcileParts } from '../flows/reconcile.ts'
@@ -64,6 +65,8 @@ export interface Selling {
   readonly passOn: PassOn
   readonly take: Pick<TakeOrderParts, 'attempts' | 'reserved'>
   readonly reserved: ReservedOrdersParts | undefined
+  /** Undefined: nothing is ever promised outside the ledger. */
+  readonly onItsWay: OnItsWay | undefined
   readonly reconcile: Pick<ReconcileParts, 'underWay' | 'rebuild'>
   /** What keeps this process from taking traffic. */
   missing(): readonly string[]

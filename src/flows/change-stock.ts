@@ -3,7 +3,8 @@
  *
  * More units: the ledger has them first, then the gate. Fewer: the gate gives up what it has left first, then the ledger takes exactly
  * that; the rest is the shortfall, reported. Dying in between leaves a row that the keeper finishes; if the gate was rebuilt meanwhile,
- * it is asked again, because what the old one gave up is void.
+ * it is asked again, because what the old one gave up is void. Behind a door that was shut with promises on the gate's disk alone (E10)
+ * nothing is taken away before they are in the ledger, or an operator has opened the ledger's door.
  */
 
 import type { Clock } from '../base/clock.ts'
@@ -11,11 +12,14 @@ import { Fault } from '../base/fault.ts'
 import { faultPoint } from '../base/fault-points.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { ChangeWish, OpenChange, Stock, StockChange } from '../ledger/stock.ts'
+import type { OnItsWay } from './on-its-way.ts'
 
 export interface ChangeStockParts {
   readonly gate: Gate
   readonly stock: Stock
   readonly clock: Clock
+  /** Undefined: nothing is ever promised outside the ledger. */
+  readonly onItsWay?: Pick<OnItsWay, 'promised'> | undefined
 }
 
 type ChangeStockOutcome =
@@ -31,6 +35,7 @@ const TRIES_MAX = 50
 const TRY_AGAIN_MS = 20
 
 export async function changeStock(parts: ChangeStockParts, wish: ChangeWish): Promise<ChangeStockOutcome> {
+  if (wish.delta < 0 && (await parts.onItsWay?.promised(wish.item))) return { kind: 'busy' }
   for (let i = 0; i < TRIES_MAX; i++) {
     const { outcome, no } = await parts.stock.ask(wish)
     await faultPoint('change.asked')
@@ -81,10 +86,11 @@ export async function settleChanges(parts: ChangeStockParts, item: string | unde
   if (away !== undefined) throw away
 }
 
-async function settleChange({ gate, stock }: ChangeStockParts, change: OpenChange): Promise<void> {
+async function settleChange({ gate, stock, onItsWay }: ChangeStockParts, change: OpenChange): Promise<void> {
   const { item, no, delta, epoch, door } = change
   if (door === 'draining') return
   if (door !== 'gate') {
+    if (change.state === 'asked' && (await onItsWay?.promised(item))) return
     // No gate has it any more: an increase is in the ledger already, and a decrease takes what is available there. Under no gate's
     // epoch: if one is being built meanwhile, that one will be asked, and what no gate gave up is not called given.
     await stock.settle(item, no, 0, 0)

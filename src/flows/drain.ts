@@ -81,7 +81,7 @@ export async function isDrained(parts: DrainedParts, item: ItemId): Promise<bool
   return waiting + lapsed === 0 && (await entriesOf(parts, item)) === 0
 }
 
-async function entriesOf({ outbox }: DrainedParts, item: ItemId): Promise<number> {
+export async function entriesOf({ outbox }: Pick<DrainedParts, 'outbox'>, item: ItemId): Promise<number> {
   let entries = 0
   for (const depth of await outbox.depth([item])) entries += depth.entries
   return entries

@@ -114,6 +114,19 @@ describe('an order that nobody has, on an edge that has heard of nobody', () => 
     expect(await find(ledger.id())).toBe('missing')
   })
 
+  test('may be there behind the ledger’s door, if an operator opened it while somebody’s last word was missing', async () => {
+    const { sale, item } = await onSale()
+    const node = await stage.holdingNode('another edge')
+    const bumped = await ledger.orders.bump(item)
+    await node.lapse()
+    await ledger.orders.turn(item, bumped, 'shut')
+    expect(await ledger.orders.openLedgerDoor(item, 'olga')).toBe(true)
+    const find = await edge(sale)
+    expect(await find(ledger.id())).toBe('busy')
+    await stage.nodes.settle(await ledger.sales.now())
+    expect(await find(ledger.id())).toBe('missing')
+  })
+
   test('is missing when its sale was forgotten by the gate', async () => {
     const { sale, item } = await onSale()
     const bumped = await ledger.orders.bump(item)

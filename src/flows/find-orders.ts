@@ -10,7 +10,8 @@
 
 import { Fault } from '../base/fault.ts'
 import { madeAtMs } from '../base/snowflake.ts'
-import type { BuyerId, ItemId, OrderId } from '../domain/ids.ts'
+import type { BuyerId, Epoch, ItemId, OrderId } from '../domain/ids.ts'
+import type { Item } from '../domain/item.ts'
 import type { Order, Reservation } from '../domain/order.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { NearGate } from '../gate/near.ts'
@@ -108,9 +109,9 @@ async function reservationsOf(
   id: OrderId | undefined,
 ): Promise<{ readonly held: readonly Reservation[]; readonly whole: boolean }> {
   const { gate, near, shelf, clock } = parts
-  // Behind the ledger's door, and where no gate was ever built, everything is in the ledger.
+  // Where no gate was ever built, everything is in the ledger.
   const asked = [...shelf.values()].filter(
-    ({ door, item }) => item.gateEpoch > 0 && door !== 'ledger' && near.knows(item.id, buyer),
+    ({ door, item }) => item.gateEpoch > 0 && (door === 'ledger' || near.knows(item.id, buyer)),
   )
   const held: Reservation[] = []
   let whole = true
@@ -118,7 +119,11 @@ async function reservationsOf(
     await Promise.all(asked.slice(i, i + ITEMS_AT_ONCE_MAX).map(look))
   return { held, whole }
 
-  async function look({ sale, item }: OnSale): Promise<void> {
+  async function look({ sale, item, door, epoch }: OnSale): Promise<void> {
+    if (door === 'ledger') {
+      if (await promisedBefore(item, epoch)) whole = false
+      return
+    }
     const found = await gate.find(item.id, buyer, true).catch((error: unknown) => {
       if (error instanceof Fault) return { status: 'unknown' as const }
       throw error
@@ -131,6 +136,12 @@ async function reservationsOf(
       return
     }
     for (const one of found.holdings) if (one.live) held.push(toReservation(sale, item, one))
+  }
+
+  /** Behind the ledger's door everything is in the ledger, unless an operator opened it while somebody's last word was missing (E10). */
+  async function promisedBefore(item: Item, epoch: Epoch): Promise<boolean> {
+    if (!whole || id === undefined || item.homeDoor === 'ledger' || !mayBeOf(item.id, id, clock.now())) return false
+    return (await parts.nodes.unconfirmed(item.id, epoch)).lapsed > 0
   }
 
   async function drained(item: ItemId): Promise<boolean> {

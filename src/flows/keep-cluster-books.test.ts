@@ -246,13 +246,13 @@ describe('a sale that is over', () => {
     const worker = stage.worker('w', made.item)
     const order = await reserve(made.item, made.epoch, 'ann')
     await ledger.sales.move(made.sale.id, ['ready'], 'over', 'olga', 'sale.end')
+    await made.keeper.round()
     const reconciling = createReconciling(ledger.database)
     const { round: settle } = createSaleSettler({
       sales: ledger.sales,
-      // Only this test's sale: those of the others are over too.
       reconciling: { ...reconciling, toSettle: async () => [made.sale.id] },
       reconcile: async sale => reconcileSale(await reconcileParts(sale.id), sale),
-      allPlaced: placedFar(stage.outbox),
+      allPlaced: placedFar(stage.gate, stage.outbox),
       alarm() {},
       clock: systemClock,
       log: quiet,

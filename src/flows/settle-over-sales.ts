@@ -9,9 +9,11 @@ import { Fault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
 import type { SaleId } from '../domain/ids.ts'
 import type { Sale } from '../domain/sale.ts'
+import type { Gate } from '../gate/gate.ts'
 import type { Outbox } from '../gate/outbox.ts'
 import type { Reconciling, Report } from '../ledger/reconciling.ts'
 import type { Sales } from '../ledger/sales.ts'
+import { shows } from './pass-on.ts'
 
 export interface SettleOverSalesParts {
   readonly sales: Sales
@@ -27,6 +29,8 @@ export interface SettleOverSalesParts {
 const SALES_MAX = 20
 /** Longer than a restart of the gate takes, with its rebuild. Somebody who was told `202` may be waiting. */
 const LATE_MS = 300_000
+/** Longer than sales are followed after their end (`followed_sales.sql`). */
+const FOLLOWED_MS = 3_660_000
 
 export function createSaleSettler(parts: SettleOverSalesParts): { round(): Promise<void> } {
   const { sales, reconciling, clock, log } = parts
@@ -65,12 +69,33 @@ export function createSaleSettler(parts: SettleOverSalesParts): { round(): Promi
   }
 }
 
-/** With an outbox: it is empty. Of what never was behind a gate nothing can be in one, so no gate is asked. */
-export function placedFar(outbox: Pick<Outbox, 'depth'>): (sale: Sale) => Promise<boolean> {
+/**
+ * With an outbox: every gate that has an item knows that it is over, and then its outbox is empty. The ledger knows of an end before the
+ * gate does, and until then there may be another reservation. Of what never was behind a gate nothing can be in one, so no gate is asked.
+ */
+export function placedFar(gate: Pick<Gate, 'look'>, outbox: Pick<Outbox, 'depth'>): (sale: Sale) => Promise<boolean> {
+  async function atAnEnd(sale: Sale): Promise<boolean> {
+    const behindGate = sale.items.filter(item => item.gateEpoch > 0)
+    // Being rebuilt, or shut: whoever does that is waited for.
+    if (behindGate.some(item => item.door === 'draining')) return false
+    const sold = behindGate.filter(item => item.door === 'gate')
+    if (sold.length === 0) return true
+    const { items, nowMs, behindMs = 0 } = await gate.look(sold.map(({ id }) => id))
+    // Nobody follows it any more, so nobody sells it, whatever its gate was told last.
+    if (nowMs - behindMs - sale.closesAtMs > FOLLOWED_MS) return true
+    const looks = new Map(items.map(look => [look.item, look]))
+    return sold.every(({ id, epoch }) => {
+      const look = looks.get(id)
+      if (look === undefined || look.epoch !== epoch || !shows(look, sale)) return false
+      return look.state === 'over' || nowMs - behindMs >= look.closesAtMs
+    })
+  }
+
   return async sale => {
     const items = sale.items.filter(item => item.gateEpoch > 0).map(item => item.id)
     if (items.length === 0) return true
     try {
+      if (!(await atAnEnd(sale))) return false
       const depths = await outbox.depth(items)
       return depths.every(depth => depth.entries === 0)
     } catch (error) {

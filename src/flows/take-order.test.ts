@@ -7,6 +7,8 @@ import type { Gate } from '../gate/gate.ts'
 import { findOrder, ordersOfBuyer } from './find-orders.ts'
 import { giveTicket } from './give-ticket.ts'
 import { handOverAll } from './hand-over.ts'
+import { standing } from './on-sale.ts'
+import { wordOf } from './pass-on.ts'
 import { repeatOrder, takeOrder } from './take-order.ts'
 
 let ledger: TestLedger
@@ -223,8 +225,31 @@ describe('asking again', () => {
     })
     mute.verb = 'find'
     expect(await repeatOrder(edge.take, edge.onShelf(item), item, 'ann', 1)).toEqual({ kind: 'busy' })
-    // Not followed: a sale long over. The ledger alone decides.
+    // Not followed: a sale long over, of which nothing is left behind. The ledger alone decides.
+    edge.shelf.delete(item)
     expect(await repeatOrder(edge.take, undefined, item, 'ann', 1)).toBeUndefined()
+  })
+
+  test('nor is anybody told that it is over who may have been told "reserved"', async () => {
+    const mute: { verb: GateVerb | undefined } = { verb: undefined }
+    const { cluster, sale, item, epoch, edge, take } = await openEdge({
+      placedWaitMs: 0,
+      gate: real => createFaultyGate(real, verb => (verb === mute.verb ? 'unknown' : undefined)),
+    })
+    expect(await take('ann')).toMatchObject({ kind: 'reserved' })
+    await ledger.sales.move(sale, ['ready'], 'over', 'olga', 'sale.end')
+    await cluster.gate.set(item, epoch, wordOf((await ledger.sales.find(sale))!))
+    mute.verb = 'find'
+    const other = cluster.edge({
+      gate: real => createFaultyGate(real, verb => (verb === 'find' ? 'unknown' : undefined)),
+    })
+    for (const one of [edge, other]) {
+      await one.round()
+      expect(standing(one.far, one.onShelf(item))?.kind).toBe('over')
+    }
+    const repeated = (one: typeof edge) => repeatOrder(one.take, one.onShelf(item), item, 'ann', 1)
+    expect(await repeated(edge)).toMatchObject({ kind: 'same_reserved', reservation: { buyer: 'ann' } })
+    expect(await repeated(other)).toEqual({ kind: 'busy' })
   })
 })
 

@@ -20,6 +20,7 @@ import type { NearGate } from '../gate/near.ts'
 import type { AttemptKey, Orders } from '../ledger/orders.ts'
 import { type Acknowledged, acknowledge } from './acknowledged.ts'
 import type { NewsListener } from './news.ts'
+import type { OnItsWay } from './on-its-way.ts'
 import { BUSY, EARLY_WAIT_MS, isFollowed, type OnSale, SOLD_OUT, standing, toReservation } from './on-sale.ts'
 import type { Opening } from './opening.ts'
 import type { Placements } from './placements.ts'
@@ -36,6 +37,7 @@ interface TakeReservedParts {
   readonly acknowledged: Acknowledged
   readonly news: Pick<Required<NewsListener>, 'orderReserved'>
   readonly fenceMs: number
+  readonly onItsWay: Pick<OnItsWay, 'maybe'>
 }
 
 export interface TakeOrderParts {
@@ -150,10 +152,13 @@ export async function repeatOrder(
       return holding === undefined ? undefined : await sameHolding(parts, onSale, holding)
     }
     const order = await byAttempt(parts, item, buyer, attempt)
+    if (order !== undefined) return inLedger(order)
+    const told = parts.reserved?.acknowledged.ofBuyer(buyer).find(one => one.item === item && one.attempt === attempt)
+    if (told !== undefined) return { kind: 'same_reserved', reservation: told }
     // The gate alone knows of what is not in the ledger yet, and it does not answer: this buyer may be one of those.
-    if (order === undefined && isFollowed(onSale) && standing(parts.near, onSale)?.kind !== 'over')
-      return { kind: 'busy' }
-    return inLedger(order)
+    if (isFollowed(onSale) && standing(parts.near, onSale)?.kind !== 'over') return { kind: 'busy' }
+    // Over, but what was reserved before may still be on its way.
+    return (await parts.reserved?.onItsWay.maybe(item)) ? { kind: 'busy' } : undefined
   } catch (error) {
     if (error instanceof Fault) return { kind: 'busy' }
     throw error

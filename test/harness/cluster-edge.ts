@@ -16,6 +16,7 @@ import { createAttemptFinder } from '../../src/flows/find-attempts.ts'
 import { createFollowing } from '../../src/flows/follow-sales.ts'
 import type { HandOverParts } from '../../src/flows/hand-over.ts'
 import { createNews } from '../../src/flows/news.ts'
+import { createOnItsWay } from '../../src/flows/on-its-way.ts'
 import type { Followed, Shelf } from '../../src/flows/on-sale.ts'
 import { createOpening } from '../../src/flows/opening.ts'
 import { createTurns, placeDirectly } from '../../src/flows/place-directly.ts'
@@ -236,6 +237,17 @@ export function openCluster(ledger: TestLedger) {
           return ids.map(id => found.get(id))
         },
       })
+      /** There is no outbox to look into: what the gate holds may be in no ledger yet. */
+      const undrained = {
+        outbox: {
+          depth: async (items: readonly string[]) => items.map(item => ({ item, ...UNKNOWN_DEPTH })),
+          // The sales of other tests, which have left nothing behind.
+          look: async () => ({ items: [], away: [] }),
+        },
+        nodes: { unconfirmed: async () => ({ waiting: 0, lapsed: 0 }) },
+        sales: ledger.sales,
+      }
+      const onItsWay = createOnItsWay({ ...undrained, shelf })
       const take: TakeOrderParts = {
         gate: at,
         near: far,
@@ -246,17 +258,7 @@ export function openCluster(ledger: TestLedger) {
         opening: createOpening(clock, 10),
         finder,
         attempts: createAttemptFinder(orders, { batchMax: 500, lineMax: 1_000, defer: nextTurn }),
-        reserved: { placements, acknowledged, news, fenceMs: FENCE_MS },
-      }
-      /** There is no outbox to look into: what the gate holds may be in no ledger yet. */
-      const undrained = {
-        outbox: {
-          depth: async (items: readonly string[]) => items.map(item => ({ item, ...UNKNOWN_DEPTH })),
-          // The sales of other tests, which have left nothing behind.
-          look: async () => ({ items: [], away: [] }),
-        },
-        nodes: { unconfirmed: async () => ({ waiting: 0, lapsed: 0 }) },
-        sales: ledger.sales,
+        reserved: { placements, acknowledged, news, fenceMs: FENCE_MS, onItsWay },
       }
       const holders = { gate: at, near: far, shelf, acknowledged, clock, fenceMs: FENCE_MS, ...undrained }
       const find = { orders, reserved: holders }
