@@ -5,10 +5,11 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClientAddress } from '../../src/admission/client-address.ts'
+import { rateLimited, rateLimitHeaders } from '../../src/admission/rate-limit-policy.ts'
 import { settings } from '../../src/app/settings.ts'
 import { ALL_CALLS } from '../../src/edge/calls/all-calls.ts'
 import { ASSET_HEADERS, PAGE_HEADERS } from '../../src/edge/pages.ts'
-import { plainProblem } from '../../src/edge/problems.ts'
+import { type ProblemCode, plainProblem } from '../../src/edge/problems.ts'
 import { freePort } from '../harness/free-port.ts'
 import { layOutSite } from '../harness/nginx-site.ts'
 import { Playground } from '../harness/playground.ts'
@@ -76,6 +77,14 @@ async function siteBefore(a: number, b: number, more: readonly (readonly [string
 }
 
 const post = (url: string, headers: Record<string, string> = {}) => fetch(url, { method: 'POST', body: '{}', headers })
+
+/** What nginx says itself is what an edge says: status, headers and body. */
+async function saysAs(answer: Response, code: ProblemCode): Promise<void> {
+  const told = plainProblem(code)
+  expect(answer.status).toBe(told.status)
+  expect(Object.fromEntries(answer.headers)).toMatchObject(Object.fromEntries(told.headers))
+  expect(await answer.json()).toEqual(await told.json())
+}
 
 test('nginx takes both sites as they are, and the one with TLS speaks it', async () => {
   const a = await edge('a')
@@ -211,13 +220,7 @@ test('with all edges down the page is there, with its headers, and everything el
   const file = await fetch(`${url}${asset}`)
   expect(file.status).toBe(200)
   expect(Object.fromEntries(file.headers)).toMatchObject(ASSET_HEADERS)
-  const told = plainProblem('busy')
-  for (const answer of [await fetch(`${url}/api/sales`), await post(`${url}${ORDERS}`)]) {
-    expect(answer.status).toBe(told.status)
-    for (const name of ['content-type', 'retry-after', 'x-content-type-options'])
-      expect(answer.headers.get(name)).toBe(told.headers.get(name))
-    expect(await answer.json()).toEqual(await told.clone().json())
-  }
+  for (const answer of [await fetch(`${url}/api/sales`), await post(`${url}${ORDERS}`)]) await saysAs(answer, 'busy')
 })
 
 test('one client that asks too much is told so, others and payment providers are not', async () => {
@@ -236,8 +239,10 @@ test('one client that asks too much is told so, others and payment providers are
   expect(passed).toBeGreaterThan(BURST)
   expect(passed).toBeLessThanOrEqual(BURST + 2 + perSecond * seconds)
   const refused = answers.find(answer => answer.status === 429) as Response
-  expect(refused.headers.get('retry-after')).toBe('1')
-  expect(await refused.json()).toEqual(await plainProblem('rate_limited').json())
+  // In the very headers of an edge that holds clients to this rate.
+  const limit = rateLimited('per-address', { count: perSecond, windowMs: 1000 }, 0)
+  expect(Object.fromEntries(refused.headers)).toMatchObject(rateLimitHeaders(limit))
+  await saysAs(refused, 'rate_limited')
   expect(answers.every(answer => answer.ok || answer.status === 429)).toBe(true)
 
   const other = await fetch(`${url}/api/time`, { headers: { 'x-test-address': '203.0.113.7' } })
@@ -292,10 +297,21 @@ test('a live socket is passed on', async () => {
   socket.close()
 })
 
-test('metrics are not shown to the world', async () => {
+test('metrics are not shown to the world, which hears of it in the words of an edge', async () => {
   const [a, b] = [await edge('a'), await edge('b')]
   const { url } = await siteBefore(a.port, b.port)
-  expect((await fetch(`${url}/metrics`)).status).toBe(404)
+  await saysAs(await fetch(`${url}/metrics`), 'not_found')
+  expect(a.heard.length + b.heard.length).toBe(0)
+})
+
+test('a body that is too large for nginx is refused in the words of an edge, with its length told or not', async () => {
+  const [a, b] = [await edge('a'), await edge('b')]
+  const { url } = await siteBefore(a.port, b.port)
+  const body = 'x'.repeat(64 * 1024 + 1)
+  const inPieces = () => new Blob([body]).stream()
+  for (const path of [ORDERS, '/api/admin/sales', '/api/payments/sandbox/callback'])
+    for (const sent of [body, inPieces()])
+      await saysAs(await fetch(`${url}${path}`, { method: 'POST', body: sent }), 'body_too_large')
   expect(a.heard.length + b.heard.length).toBe(0)
 })
 

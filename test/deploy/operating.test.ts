@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { oneLiveOrder } from '../../src/domain/promises/one-live-order.ts'
 import type { OrderFacts } from '../../src/domain/promises/snapshot.ts'
+import { en } from '../../web/ops/words/en.ts'
 import { startTestLedger, type TestLedger } from '../harness/money-ledger.ts'
 import { readYaml } from '../harness/yaml.ts'
 import { commandIsKnown, DEPLOY, ROOT, unknownSettings } from './shipped.ts'
@@ -35,6 +36,30 @@ test('every alert has its page in the runbook, and every kind of alarm its line'
   const named = Array.from(kinds.matchAll(/`(\w+)`/g), match => match[1])
   expect(named.length).toBeGreaterThanOrEqual(9)
   for (const kind of named) expect(page).toContain(`\n| \`${kind}\` | `)
+})
+
+test('whatever /ops calls trouble leads to an entry of the runbook, in its own words, and nothing else does', () => {
+  const source = readFileSync(join(ROOT, 'src/edge/ops/trouble-board.ts'), 'utf8')
+  const union = /^type TroubleCode =\n((?: {2}\| '\w+'\n)+)/m.exec(source)?.[1] ?? ''
+  const codes = Array.from(union.matchAll(/'(\w+)'/g), match => match[1] ?? '')
+  expect(codes.length).toBeGreaterThanOrEqual(10)
+  const table = /\n\| code \| `\/ops` says \| entry \|\n\|[-|]+\n((?:\|.*\n)+)/.exec(page)?.[1] ?? ''
+  const rows = Array.from(
+    table.matchAll(/^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$/gm),
+    ([, code = '', says = '', entry = '']) => ({
+      code,
+      says,
+      entry,
+    }),
+  )
+  // The last one is what the page finds by itself.
+  expect(rows.map(({ code }) => code).sort()).toEqual([...codes, 'unreachable'].sort())
+  for (const { code, says, entry } of rows) {
+    expect(says).toBe(en.trouble[code as keyof typeof en.trouble].title('N', 'N'))
+    const leadsTo = Array.from(entry.matchAll(/(the alarm )?`([^`]+)`/g))
+    expect(leadsTo).not.toEqual([])
+    for (const [, alarm, name] of leadsTo) expect(page).toContain(alarm ? `\n| \`${name}\` | ` : `\n### \`${name}\`\n`)
+  }
 })
 
 test('it names no metric, setting or command that is not there', () => {
@@ -91,12 +116,13 @@ test('the command is called where it is: in services, Deployments and with words
   }
 })
 
-/** The statements between two marks of the page, for this buyer, as psql would put it in. */
-function statements(mark: string, buyer = ''): string[] {
+/** The statements between two marks of the page, for this buyer or payment, as psql would put it in. */
+function statements(mark: string, { buyer = '', payment = '' } = {}): string[] {
   const block = new RegExp(`<!-- ${mark}:[^>]*-->\n\`\`\`sql\n([^\`]*)\`\`\``).exec(page)?.[1] ?? ''
   expect(block).not.toBe('')
   return block
     .replaceAll(":'buyer'", `'${buyer}'`)
+    .replaceAll(":'payment'", `'${payment}'`)
     .split(/;\n/)
     .filter(one => one.trim() !== '')
 }
@@ -133,6 +159,37 @@ const found = [
 const reportOf = async (sale: string) =>
   (await ledger.sql('SELECT differences FROM reconciliations WHERE sale = $1 AND NOT final', [sale]))[0]?.differences
 
+test('refunds that are due are shown, the most tried first, and one is ended by hand, if it is due', async () => {
+  const { item, orders } = await soldTo('eve', 'finn', 'gus')
+  const pay = async (order: string | undefined, state: string, tries: number) => {
+    const id = ledger.id()
+    await ledger.sql(
+      `INSERT INTO payments (id, order_id, item, provider, ref, amount_minor, currency, state, tries)
+        VALUES ($1, $2, $3, 'sandbox', $6, 1, 'CNY', $4, $5)`,
+      [id, order, item, state, tries, `of ${id}`],
+    )
+    return id
+  }
+  const [fresh, stuck, kept] = [
+    await pay(orders[0], 'refund_due', 0),
+    await pay(orders[1], 'refund_due', 9),
+    await pay(orders[2], 'captured', 0),
+  ]
+  const due = async () =>
+    (await ledger.sql(statements('refunds')[0] ?? ''))
+      .filter(row => orders.includes(row.order_id as string))
+      .map(row => row.id)
+  expect(await due()).toEqual([stuck, fresh])
+  for (const payment of [stuck, kept])
+    for (const one of statements('refund-by-hand', { payment })) await ledger.sql(one)
+  expect(await due()).toEqual([fresh])
+  const after = await ledger.sql('SELECT id, state, refunded_at IS NOT NULL AS dated FROM payments WHERE item = $1', [
+    item,
+  ])
+  expect(after.find(row => row.id === stuck)).toMatchObject({ state: 'refunded', dated: true })
+  expect(after.find(row => row.id === kept)).toMatchObject({ state: 'captured', dated: false })
+})
+
 test('a buyer is erased from settled sales, from nowhere else, and the books still add up', async () => {
   const settled = await soldTo('ada', 'bob')
   await settle(settled.sale, settled.item)
@@ -163,7 +220,7 @@ test('a buyer is erased from settled sales, from nowhere else, and the books sti
       [item],
     )
   const before = await ledger.pieces(settled.sale)
-  for (let again = 0; again < 2; again++) for (const one of statements('erase', 'ada')) await ledger.sql(one)
+  for (let again = 0; again < 2; again++) for (const one of statements('erase', { buyer: 'ada' })) await ledger.sql(one)
   expect(await buyersOf(settled.item)).toEqual([`erased:${settled.orders[0]}`, 'bob'])
   expect(await buyersOf(running.item)).toEqual(['ada', 'bob'])
   for (const { item } of [interrupted, inTheGate, refunding]) expect(await buyersOf(item)).toEqual(['ada'])
