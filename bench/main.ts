@@ -4,7 +4,7 @@
  *
  *     npm run bench -- [NAME] [--all] [--json] [--out FOLDER] [--rounds N] [--seconds S] [--connections N]
  *     npm run bench -- redis
- *     npm run bench -- compare A.json B.json
+ *     npm run bench -- compare A.json B.json [--json]
  *
  * Exit codes: 0, 1 when something failed or a promise was broken under load, 2 usage, 130 and the like when it was interrupted; then nothing is
  * left running. Speed never decides about it.
@@ -13,7 +13,7 @@
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { systemClock } from '../src/base/clock.ts'
 import { ensureServers } from '../test/servers.ts'
 import type { BenchCase, Stage, Survey, SurveyResult } from './bench-case.ts'
@@ -24,9 +24,10 @@ import { redisPlaced } from './cases/redis-placed.ts'
 import { redisShards } from './cases/redis-shards.ts'
 import { refused } from './cases/refused.ts'
 import { soldOut, soldOutWithoutTicket } from './cases/sold-out.ts'
+import { compare } from './compare.ts'
 import { canPin, pinLoad } from './cores.ts'
 import { endAll } from './endable.ts'
-import { commitOf, compare, describeMachine, surveyTable, table, writeReport } from './report.ts'
+import { commitOf, describeMachine, surveyTable, table, writeReport } from './report.ts'
 import { type CaseResult, runCase } from './rounds.ts'
 import { startStampede } from './servers/stampede.ts'
 import { growthOverBuyers } from './surveys/growth-over-buyers.ts'
@@ -68,7 +69,7 @@ async function bench(wishes: Wishes): Promise<number> {
   const named = only !== '' || wishes.all
   const chosen = CASES.filter(one => one.name.includes(only) && (named || one.onlyWhenNamed !== true))
   const surveyed = wishes.all ? SURVEYS.filter(one => one.name.includes(only)) : []
-  if (chosen.length + surveyed.length === 0) throw new Error(`no case has "${only}" in its name`)
+  if (chosen.length + surveyed.length === 0) throw new InvalidArgumentError(`no case has "${only}" in its name`)
   ensureServers([...new Set(chosen.flatMap(one => one.needs ?? []))], say)
   const beganAt = systemClock.elapsed()
   const at = new Date(systemClock.now()).toISOString()
@@ -120,10 +121,16 @@ async function bench(wishes: Wishes): Promise<number> {
   return failed.length > 0 ? 1 : 0
 }
 
-function count(text: string): number {
+function amount(text: string): number {
   const value = Number(text)
-  if (!(value > 0 && value <= 10_000)) throw new Error(`"${text}" is not a number above 0`)
+  if (!(value > 0 && value <= 10_000)) throw new InvalidArgumentError('It must be a number above 0, up to 10,000.')
   return value
+}
+
+/** Half a round would measure nothing. */
+function count(text: string): number {
+  if (!Number.isInteger(amount(text))) throw new InvalidArgumentError('It must be a whole number.')
+  return Number(text)
 }
 
 const program = new Command('stampede bench')
@@ -134,7 +141,7 @@ const program = new Command('stampede bench')
   .option('--only <name>', 'the same')
   .option('--json', 'the report on standard output, for machines')
   .option('--rounds <n>', 'rounds per case', count, 5)
-  .option('--seconds <s>', 'length of a round', count, 1)
+  .option('--seconds <s>', 'length of a round in seconds', amount, 1)
   .option('--connections <n>', 'connections of the load where the case does not say', count, 64)
   .exitOverride(error => process.exit(error.exitCode === 0 ? 0 : 2))
   .action(async (name: string | undefined, wishes: Wishes) => {
@@ -142,8 +149,9 @@ const program = new Command('stampede bench')
   })
 program
   .command('compare <a> <b>')
-  .description('the figures of two runs side by side')
-  .action(async (a: string, b: string) => console.log(await compare(a, b)))
+  .description('the figures of two runs side by side; with --json, for machines')
+  // --json is the whole bench's: it never arrives at a command of it.
+  .action(async (a: string, b: string) => console.log(await compare(a, b, program.opts<Wishes>().json === true)))
 
 let interrupted = false
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -163,5 +171,5 @@ try {
   if (interrupted) await new Promise(() => {})
   await endAll()
   process.stderr.write(`bench: ${error instanceof Error ? error.message : error}\n`)
-  process.exit(1)
+  process.exit(error instanceof InvalidArgumentError ? 2 : 1)
 }

@@ -1,11 +1,11 @@
-/** The outcome of a run: tables for people, one JSON file for machines, and two such files side by side. */
+/** The outcome of a run: tables for people, and one JSON file for machines. */
 
 import { execFileSync } from 'node:child_process'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { availableParallelism, cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import type { SurveyResult } from './bench-case.ts'
-import type { CaseResult, Spread, Standing } from './rounds.ts'
+import type { CaseResult, Spread } from './rounds.ts'
 
 interface Report {
   readonly at: string
@@ -101,57 +101,6 @@ function shorten(value: number): string {
   return Math.abs(value) >= 100 ? Math.round(value).toLocaleString('en-GB') : value.toFixed(1)
 }
 
-/** `bench compare A B`: what B makes of A, figure by figure. Above 1, B is higher. */
-export async function compare(pathA: string, pathB: string): Promise<string> {
-  const [a, b] = (await Promise.all([pathA, pathB].map(async path => JSON.parse(await readFile(path, 'utf8'))))) as [
-    Report,
-    Report,
-  ]
-  const rows = [['case', 'who', 'figure', `A ${a.commit}`, `B ${b.commit}`, 'B / A']]
-  for (const one of a.cases) {
-    const other = b.cases.find(({ name }) => name === one.name)
-    for (const standing of one.standings) {
-      const twin = other?.standings.find(({ name }) => name === standing.name)
-      if (twin === undefined) continue
-      const before = figures(standing)
-      const after = figures(twin)
-      for (const [figure, value] of Object.entries(before)) {
-        const now = after[figure]
-        if (!isFigure(value) || !isFigure(now)) continue
-        rows.push([one.name, standing.name, figure, value.toPrecision(4), now.toPrecision(4), (now / value).toFixed(3)])
-      }
-    }
-  }
-  for (const one of a.surveys ?? []) {
-    const other = b.surveys?.find(({ name }) => name === one.name)
-    for (const { group, at, unit, value } of one.figures) {
-      const twin = other?.figures.find(figure => figure.group === group && figure.at === at)
-      if (!isFigure(value) || !isFigure(twin?.value)) continue
-      const ratio = (twin.value / value).toFixed(3)
-      rows.push([`${one.name}: ${group}`, at, unit, value.toPrecision(4), twin.value.toPrecision(4), ratio])
-    }
-  }
-  return columns(rows)
-}
-
-/** What could not be measured (a round too short for the kernel's ticks) is nothing in the file. */
-function isFigure(value: number | null | undefined): value is number {
-  return typeof value === 'number'
-}
-
-function figures(standing: Standing): Record<string, number | undefined> {
-  return {
-    'per second': standing.perSecond.median,
-    'p50 ms': standing.p50Ms,
-    'p99 ms': standing.p99Ms,
-    'CPU µs': standing.serverCpu?.median,
-    'PostgreSQL CPU µs': standing.postgresCpu?.median,
-    ratio: standing.ratio?.median,
-    'p99 ratio': standing.p99Ratio?.median,
-    'CPU ratio': standing.cpuRatio?.median,
-  }
-}
-
 function aimed(aim: number | undefined): string {
   return aim === undefined ? '' : ` (${aim})`
 }
@@ -161,7 +110,7 @@ function show(spread: Spread | undefined, digits: number): string {
   return `${spread.median.toFixed(digits)} [${spread.low.toFixed(digits)}–${spread.high.toFixed(digits)}]`
 }
 
-function columns(rows: readonly (readonly string[])[]): string {
+export function columns(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, i) => Math.max(...rows.map(row => row[i]!.length)))
   return rows
     .map(row =>

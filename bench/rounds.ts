@@ -13,7 +13,7 @@ export interface Spread {
   readonly high: number
 }
 
-export interface Standing {
+interface Standing {
   readonly name: string
   readonly perSecond: Spread
   readonly p50Ms: number

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import { spawn, spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { listenTo } from './harness/heard-out.ts'
@@ -69,9 +69,80 @@ test('for machines, standard output is the report and nothing else', () => {
 test('the bench refuses what it does not know in one line', () => {
   for (const name of [['--only', 'no such case'], ['no such case']]) {
     const unknown = bench(...name)
-    expect([unknown.status, unknown.stderr]).toEqual([1, 'bench: no case has "no such case" in its name\n'])
+    expect([unknown.status, unknown.stderr]).toEqual([2, 'bench: no case has "no such case" in its name\n'])
   }
-  expect(bench('--rounds', '0').status).not.toBe(0)
+  for (const [option, value] of [
+    ['--rounds', '0'],
+    ['--rounds', '0.5'],
+    ['--seconds', 'long'],
+    ['--connections', '1.5'],
+  ] as const) {
+    const { status, stdout, stderr } = bench('no such case', option, value)
+    expect({ status, stdout, stderr }).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringMatching(new RegExp(`^[^\\n]*${option}[^\\n]*'${value}' is invalid[^\\n]*\\n$`)),
+    })
+  }
+})
+
+test('two runs are compared for machines too', () => {
+  const [a, b] = ['a', 'b'].map(name => join(folder(), `${name}.json`)) as [string, string]
+  const report = (commit: string, perSecond: number) => ({
+    commit,
+    cases: [
+      { name: 'sold-out', standings: [{ name: 'stampede', perSecond: { median: perSecond }, p50Ms: 2, p99Ms: null }] },
+    ],
+    surveys: [{ name: 'memory', figures: [{ group: 'idle', at: '0', unit: 'MiB', value: 50 }] }],
+  })
+  writeFileSync(a, JSON.stringify(report('aaa', 1000)))
+  writeFileSync(b, JSON.stringify(report('bbb', 1500)))
+  for (const args of [
+    ['compare', a, b, '--json'],
+    ['--json', 'compare', a, b],
+  ]) {
+    const { status, stdout, stderr } = bench(...args)
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(JSON.parse(stdout)).toEqual([
+      { case: 'sold-out', who: 'stampede', figure: 'per second', a: 1000, b: 1500, ratio: 1.5 },
+      { case: 'sold-out', who: 'stampede', figure: 'p50 ms', a: 2, b: 2, ratio: 1 },
+      { case: 'memory: idle', who: '0', figure: 'MiB', a: 50, b: 50, ratio: 1 },
+    ])
+  }
+  expect(bench('compare', a, b).stdout).toMatch(/A aaa +B bbb +B \/ A\n.*per second +1000 +1500 +1\.500\n/)
+})
+
+test('what is no report of the bench is not compared, and one line says why', () => {
+  const place = folder()
+  const written = (name: string, text: string) => {
+    writeFileSync(join(place, name), text)
+    return join(place, name)
+  }
+  const good = written('good', '{"commit":"aaa","cases":[]}')
+  for (const [path, why] of [
+    [join(place, 'missing'), 'it can not be read (ENOENT)'],
+    [place, 'it can not be read (EISDIR)'],
+    [written('torn', '{"commit":"aaa","cas'), 'it is not JSON'],
+    [written('null', 'null'), 'its commit, cases and figures are not there'],
+    [written('other', '{"name":"stampede"}'), 'its commit, cases and figures are not there'],
+    [
+      written('hollow', '{"commit":"aaa","cases":[{"name":"sold-out"}]}'),
+      'its commit, cases and figures are not there',
+    ],
+  ] as const) {
+    for (const pair of [
+      [path, good],
+      [good, path],
+    ]) {
+      const { status, stdout, stderr } = bench('compare', ...pair)
+      expect({ status, stdout, stderr }).toEqual({
+        status: 1,
+        stdout: '',
+        stderr: `bench: ${path} is not a report of bench: ${why}\n`,
+      })
+    }
+  }
+  expect(bench('compare', good).status).toBe(2)
 })
 
 test('interrupted, it leaves nothing running and nothing behind', async () => {

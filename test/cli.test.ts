@@ -169,6 +169,13 @@ test('a sale is made from a file and from standard input, and flags win over the
   expect(JSON.parse(piped.out)).toMatchObject({ name: 'from a file' })
   expectFailure(await ask('sale', 'stock', made.id, '--delta', '1', '--reason', 'x'), 2, 'the sale has 2 items')
 
+  const flags = '--name x --opens-at +1h --closes-at +2h --units 8 --price 1 --currency EUR'.split(' ')
+  const wide = ['--shards', '4', '--door', 'ledger', '--when-gate-down', 'shut']
+  expect(await json<Sale>('sale', 'create', ...flags, ...wide)).toMatchObject({
+    items: [{ shards: 4, door: 'ledger', whenGateDown: 'shut' }],
+  })
+  expectFailure(await ask('sale', 'create', ...flags, '--door', 'back'), 1, 'door')
+
   expectFailure(await ask('sale', 'create', '--file', file, '--units', '3'), 2, 'the items come from the file')
   expectFailure(await ask('sale', 'create', '--file', join(scratch, 'gone.json')), 2, 'gone.json')
   writeFileSync(file, '{"name":')

@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -155,6 +156,18 @@ test('against a running server it signs guests in, marks its sale and touches no
   expect((await shop.audit(real.id))[0]).toMatchObject({ units: 7, available: 7, pending: 0, consistent: true })
 })
 
+test('against a server on this machine the token is the one that its data folder keeps', async () => {
+  const { server, against } = await start()
+  mkdirSync(join(folder, 'data'))
+  writeFileSync(join(folder, 'data', 'admin-token'), `${ADMIN_TOKEN}\n`)
+  const crowd = ['--buyers', '50', '--units', '5', '--shape', 'poisson', '--within', '2s', '--seed', '3', '--json']
+  const { code, out, last } = await run(['--against', server.url(), ...against.slice(4), ...QUICK, ...crowd])
+  expect({ code, last: code === 0 ? '' : last }).toEqual({ code: 0, last: '' })
+  const result = JSON.parse(out) as Rehearsal
+  expect(result.books).toMatchObject({ sold: 5, available: 0 })
+  expect(result.settings.shape).toBe('a Poisson stream of 25 a second')
+})
+
 test('recorded clicks are replayed when they were', async () => {
   const { against } = await start()
   writeFileSync(join(folder, 'clicks'), '0\n150\n150\n300\n900\n')
@@ -303,6 +316,14 @@ test('whatever keeps it from beginning is one clear line', async () => {
     [['--replay', 'missing'], 2, '--replay: missing can not be read'],
     [['--within', '999999m'], 2, '--within: the last click would come 999,999 minutes after the opening'],
     [['--rate', '1'], 2, '--rate: the last click would come 167 minutes after the opening'],
+    [['--shape', 'poisson', '--within', '999m'], 2, '--within: the last click would come 999 minutes'],
+    [['--shape', 'poisson', '--within', '0s'], 2, '--within: 10000 buyers in 0s are more than 1000000 clicks a second'],
+    [['--shape', 'ramp', '--rate', '100'], 2, '--rate is for --shape poisson, not ramp'],
+    [['--shape', 'spike', '--rate', '100'], 2, '--rate is for --shape poisson, not spike'],
+    [['--rate', '100', '--within', '10s'], 2, '--rate and --within'],
+    [['--replay', 'days', '--shape', 'spike'], 2, '--replay says when everyone clicks: --shape has no place beside it'],
+    [['--replay', 'days', '--rate', '9'], 2, '--replay says when everyone clicks: --rate has no place beside it'],
+    [['--replay', 'days', '--within', '1s'], 2, '--replay says when everyone clicks: --within has no place beside it'],
     [['--replay', 'days'], 2, '--replay: the last click would come 117 minutes after the opening'],
   ]
   for (const [args, code, words] of cases) {

@@ -132,7 +132,7 @@ function parseServer(text: string): URL {
 }
 
 /** Only for a server on this machine: a secret of ours is nothing to show to others. */
-function keptToken(base: URL, dataDir: string): string | undefined {
+export function keptToken(base: URL, dataDir: string): string | undefined {
   if (!LOOPBACK.test(base.hostname)) return undefined
   try {
     return readFileSync(join(dataDir, 'admin-token'), 'utf8').trim() || undefined

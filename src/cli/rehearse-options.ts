@@ -12,8 +12,8 @@ export interface RehearseOptions {
   readonly buyers?: number
   readonly units: number
   readonly shards: number
-  readonly within: string
-  readonly shape: string
+  readonly within?: string
+  readonly shape?: string
   readonly rate?: number
   readonly replay?: string
   readonly mix?: string
@@ -31,6 +31,8 @@ export interface RehearseOptions {
 export const BUYERS = 10_000
 export const CONNECTIONS_MAX = 10_000
 const BUYERS_MAX = 1_000_000
+const RATE_MAX = 1_000_000
+const WITHIN = '1s'
 const CONNECTIONS_MIN = 256
 const BUYERS_PER_CONNECTION = 25
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000 } as const
@@ -39,12 +41,13 @@ const MINUTE_MS = 60_000
 const CLICKS_MS_MAX = 100 * MINUTE_MS
 
 export function readCrowd(options: RehearseOptions): Omit<RehearsalOptions, 'place' | 'kind' | 'fault'> {
-  const shape = readShape(options)
-  const buyers = options.buyers ?? (shape.kind === 'replay' ? shape.offsetsMs.length : BUYERS)
+  const recorded = readReplay(options)
+  const buyers = options.buyers ?? recorded?.offsetsMs.length ?? BUYERS
   between('--buyers', buyers, 1, BUYERS_MAX)
   between('--units', options.units, 1, BUYERS_MAX)
   between('--shards', options.shards, 1, SHARDS_MAX)
-  checkTime(shape, buyers)
+  const shape = recorded ?? readShape(options, buyers)
+  checkTime(shape, options, buyers)
   const fitting = Math.min(
     CONNECTIONS_MAX,
     buyers,
@@ -61,23 +64,47 @@ export function readCrowd(options: RehearseOptions): Omit<RehearsalOptions, 'pla
   }
 }
 
-function readShape(options: RehearseOptions): Shape {
-  if (options.replay !== undefined) return { kind: 'replay', offsetsMs: readOffsets(options.replay) }
-  if (options.rate !== undefined || options.shape === 'poisson') {
-    if (options.rate === undefined) throw new ConfigError('--shape poisson needs --rate')
-    between('--rate', options.rate, 1, 1_000_000)
-    return { kind: 'poisson', perSecond: options.rate }
+/** Recorded clicks leave nothing to say about when. What would have no effect is refused: whoever wrote it expects one. */
+function readReplay(options: RehearseOptions) {
+  if (options.replay === undefined) return undefined
+  const idle = (['shape', 'rate', 'within'] as const).find(name => options[name] !== undefined)
+  if (idle !== undefined) throw new ConfigError(`--replay says when everyone clicks: --${idle} has no place beside it`)
+  return { kind: 'replay' as const, offsetsMs: readOffsets(options.replay) }
+}
+
+function readShape(options: RehearseOptions, buyers: number): Shape {
+  const { rate, within } = options
+  const kind = options.shape ?? (rate === undefined ? 'spike' : 'poisson')
+  if (kind !== 'spike' && kind !== 'ramp' && kind !== 'poisson')
+    throw new ConfigError(`--shape: "${kind}" is none of spike, ramp, poisson`)
+  if (kind === 'poisson') return { kind, perSecond: readRate(options, buyers) }
+  if (rate !== undefined) throw new ConfigError(`--rate is for --shape poisson, not ${kind}`)
+  return { kind, withinMs: readWithin(within) }
+}
+
+/** As it was asked for, or so many that all of them have clicked in time, on average. */
+function readRate({ rate, within }: RehearseOptions, buyers: number): number {
+  if (rate === undefined) {
+    const perSecond = (buyers * 1000) / readWithin(within)
+    if (perSecond > RATE_MAX)
+      throw new ConfigError(`--within: ${buyers} buyers in ${within} are more than ${RATE_MAX} clicks a second`)
+    return Number(perSecond.toPrecision(4))
   }
-  if (options.shape !== 'spike' && options.shape !== 'ramp')
-    throw new ConfigError(`--shape: "${options.shape}" is none of spike, ramp, poisson`)
-  const match = /^(\d{1,6})(ms|s|m)$/.exec(options.within)
-  if (match === null) throw new ConfigError(`--within: "${options.within}" is not a time like 500ms, 1s or 2m`)
-  return { kind: options.shape, withinMs: Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] }
+  if (within !== undefined)
+    throw new ConfigError('--rate and --within both say how fast the crowd comes: only one of them can be meant')
+  between('--rate', rate, 1, RATE_MAX)
+  return rate
+}
+
+function readWithin(within = WITHIN): number {
+  const match = /^(\d{1,6})(ms|s|m)$/.exec(within)
+  if (match === null) throw new ConfigError(`--within: "${within}" is not a time like 500ms, 1s or 2m`)
+  return Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS]
 }
 
 /** A click after the end of the sale would only hear that it is over. */
-function checkTime(shape: Shape, buyers: number): void {
-  const [option, lastMs] = lastClick(shape, buyers)
+function checkTime(shape: Shape, options: RehearseOptions, buyers: number): void {
+  const [option, lastMs] = lastClick(shape, options, buyers)
   if (lastMs <= CLICKS_MS_MAX) return
   const minutes = Math.ceil(lastMs / MINUTE_MS).toLocaleString('en-GB')
   throw new ConfigError(
@@ -85,12 +112,13 @@ function checkTime(shape: Shape, buyers: number): void {
   )
 }
 
-function lastClick(shape: Shape, buyers: number): readonly [option: string, ms: number] {
+function lastClick(shape: Shape, options: RehearseOptions, buyers: number): readonly [option: string, ms: number] {
   switch (shape.kind) {
     case 'spike':
     case 'ramp':
       return ['--within', shape.withinMs]
     case 'poisson':
+      if (options.rate === undefined) return ['--within', readWithin(options.within)]
       return ['--rate', (buyers * 1000) / shape.perSecond]
     case 'replay':
       return ['--replay', shape.offsetsMs.slice(0, buyers).reduce((last, ms) => Math.max(last, ms), 0)]

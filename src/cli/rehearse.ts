@@ -20,6 +20,7 @@ import { DEFAULT_MIX } from '../rehearsal/plan/mix.ts'
 import { rehearse } from '../rehearsal/rehearse.ts'
 import type { Rehearsal } from '../rehearsal/result.ts'
 import { startThrowawayServer } from '../rehearsal/stage/throwaway-server.ts'
+import { keptToken } from './client.ts'
 import { createInterrupt } from './interrupt.ts'
 import { wholeNumber } from './number.ts'
 import { createProgressLine } from './progress-line.ts'
@@ -46,15 +47,18 @@ export function addRehearse(program: Command): void {
       wholeNumber('--shards'),
       1,
     )
-    .option('--within <time>', 'the time in which all of them click: 500ms, 1s, 2m', '1s')
-    .option('--shape <shape>', 'spike at the opening, ramp, or poisson (with --rate)', 'spike')
-    .option('--rate <n>', 'clicks a second on average, as a Poisson stream', wholeNumber('--rate'))
+    .option('--within <time>', 'the time in which all of them click: 500ms, 1s, 2m (default: 1s)')
+    .option('--shape <shape>', 'spike at the opening (default), ramp, or poisson')
+    .option('--rate <n>', 'clicks a second on average, as a Poisson stream; instead of --within', wholeNumber('--rate'))
     .option('--replay <file>', 'click when these did: milliseconds from the opening, one a line')
     .option('--mix <shares>', `percent, like early=10,bots=0 (default: ${showMix()})`)
     .option('--connections <n>', `keep-alive connections, up to ${CONNECTIONS_MAX}`, wholeNumber('--connections'))
     .option('--seed <n>', 'the same seed is the same crowd', wholeNumber('--seed'))
     .option('--against <url>', 'a running server instead of a throwaway one; the sale is its own and marked REHEARSAL')
-    .option('--token <token>', 'operator token, with --against (default: STAMPEDE_TOKEN or ADMIN_TOKEN)')
+    .option(
+      '--token <token>',
+      'operator token, with --against (default: STAMPEDE_TOKEN, ADMIN_TOKEN, or the one in DATA_DIR)',
+    )
     .option('--buyer-secret <secret>', 'with --against: sign buyers as the shop does, instead of guest sign-in')
     .option('--fault <part>', `kill a part of the cluster in the middle of the run: ${FAULTS.join(', ')}`)
     .option(
@@ -139,11 +143,14 @@ async function takePlace(
     const server = await startThrowawayServer([...command], discardData, systemClock, systemRandom, stop)
     return { place: server, kind: 'throwaway' as const, stop: () => server.stop() }
   }
-  const token = options.token ?? cluster?.adminToken ?? readCliEnvironment().token
+  const url = parseUrl(against)
+  const environment = readCliEnvironment()
+  const known = options.token ?? cluster?.adminToken ?? environment.token
+  const token = known ?? keptToken(new URL(url), environment.dataDir)
   if (token === undefined)
     throw new ConfigError('--against needs the operator token: pass --token, or set STAMPEDE_TOKEN')
   const buyerSecret = options.buyerSecret ?? cluster?.buyerSecret
-  const place = { url: parseUrl(against), token, ...(buyerSecret !== undefined && { buyerSecret }) }
+  const place = { url, token, ...(buyerSecret !== undefined && { buyerSecret }) }
   return { place, kind: 'running' as const, stop: async () => {} }
 }
 

@@ -27,6 +27,9 @@ interface CreateOptions extends ServerOptions {
   readonly quantityMax?: number
   readonly attemptsMax?: number
   readonly payWithin?: number
+  readonly whenGateDown?: string
+  readonly door?: string
+  readonly shards?: number
   readonly key?: string
   readonly publish?: boolean
 }
@@ -43,6 +46,9 @@ const ITEM_FLAGS = {
   quantityMax: '--quantity-max',
   attemptsMax: '--attempts-max',
   payWithin: '--pay-within',
+  whenGateDown: '--when-gate-down',
+  door: '--door',
+  shards: '--shards',
 } as const
 
 export function addSaleCreate(sale: Command): void {
@@ -65,6 +71,9 @@ export function addSaleCreate(sale: Command): void {
       .option('--quantity-max <pieces>', 'per order', wholeNumber('--quantity-max'))
       .option('--attempts-max <count>', 'orders per buyer', wholeNumber('--attempts-max'))
       .option('--pay-within <seconds>', 'time to pay', wholeNumber('--pay-within'))
+      .option('--when-gate-down <who>', 'who sells while Redis is away: ledger or shut')
+      .option('--door <door>', 'gate, or ledger for a small sale without a gate')
+      .option('--shards <places>', 'sold from so many places of a Redis Cluster, 1 to 64', wholeNumber('--shards'))
       .option('--key <key>', 'the same key again is the same sale')
       .option('--publish', 'put it on sale at once'),
   )
@@ -114,7 +123,7 @@ async function bodyOf(client: Client, options: CreateOptions): Promise<Record<st
 }
 
 function itemOf(options: CreateOptions): Record<string, unknown> {
-  const { currency, sku, image, quantityMax, attemptsMax, payWithin, listPrice } = options
+  const { currency, sku, image, quantityMax, attemptsMax, payWithin, listPrice, whenGateDown, door, shards } = options
   return {
     name: options.itemName ?? options.name,
     units: options.units,
@@ -125,6 +134,9 @@ function itemOf(options: CreateOptions): Record<string, unknown> {
     ...(quantityMax !== undefined && { quantityMax }),
     ...(attemptsMax !== undefined && { attemptsMax }),
     ...(payWithin !== undefined && { payWithinSeconds: payWithin }),
+    ...(whenGateDown !== undefined && { whenGateDown }),
+    ...(door !== undefined && { door }),
+    ...(shards !== undefined && { shards }),
   }
 }
 
