@@ -210,10 +210,21 @@ export async function composeHttp(
       ...(sharing === undefined ? [] : ([['limits', PRESENT_EVERY_MS, sharing.round]] as const)),
     ] satisfies KeeperWork['others'],
     serve() {
-      const all = [...routes, ...docsRoutes(routes)]
+      const all = [...routes, ...docsRoutes(routes, isEdge)]
       const { dress } = browsers
       const { host, port, metricsPort } = config
-      const server = startServer({ host, port, routes: all, order, clock, log, random, dress, meters, live })
+      const server = startServer({
+        host,
+        port,
+        routes: all,
+        order,
+        clock,
+        log,
+        random,
+        dress,
+        meters,
+        ...(isEdge && { live }),
+      })
       if (metricsPort !== undefined)
         apart = startMetricsServer({ host, port: metricsPort, scrape: watching.scrape, log })
       running = server

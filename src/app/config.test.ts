@@ -115,12 +115,17 @@ test('settings of a Redis that is not there are not passed over', () => {
   expect(refusal({ REDIS_DURABILITY: 'disk', REDIS_DURABILITY_UNVERIFIED: 'off' })).toBe('nothing stopped it')
 })
 
+test('a token is told under the setting that named it, whatever its operator is called', () => {
+  const named = describeConfig(readConfig({ ...CLUSTER, ADMIN_TOKEN: '', ADMIN_TOKENS: 'admin:0123456789abcdef' }))
+  expect(named).toMatchObject({ ADMIN_TOKEN: null, ADMIN_TOKENS: 'admin:[hidden]' })
+})
+
 test('what is in force is told under the names it is set by, and can be set again as it is told', () => {
   const config = readConfig({ ...CLUSTER, RATE_PER_ITEM: '90/1500ms burst 3', RATE_TOTAL: '7/2m', DEMO: 'off' })
   const told = describeConfig(config)
   expect(Object.keys(settings.shape).filter(name => !(name in told))).toEqual([])
   expect(told).toMatchObject({ RATE_PER_ADDRESS: '100/1s', RATE_PER_ITEM: '90/1500ms burst 3', RATE_TOTAL: '7/2m' })
-  expect(told).toMatchObject({ PORT: 8080, DEMO: 'off', ROLES: 'edge,worker,keeper', ADMIN_TOKEN: '[hidden]' })
+  expect(told).toMatchObject({ PORT: 8080, DEMO: 'off', ROLES: 'all', ADMIN_TOKEN: '[hidden]' })
   const { missing: _, ...settable } = told
   const again = Object.entries(settable).filter(([, value]) => value !== null && !String(value).includes('[hidden]'))
   const secrets = Object.fromEntries(

@@ -25,6 +25,13 @@ const WITHOUT_REDIS: Readonly<Record<string, string>> = { REDIS_DURABILITY: 'dis
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
 
+interface AdminToken {
+  readonly name: string
+  readonly token: string
+  /** The setting that named it. */
+  readonly from: 'ADMIN_TOKEN' | 'ADMIN_TOKENS'
+}
+
 export interface Config {
   readonly host: string
   readonly port: number
@@ -45,7 +52,7 @@ export interface Config {
   readonly roles: readonly (typeof ROLES)[number][]
   readonly fenceMs: number
   readonly placedWaitMs: number
-  readonly adminTokens: readonly { readonly name: string; readonly token: string }[]
+  readonly adminTokens: readonly AdminToken[]
   readonly ticketKeys: string | undefined
   readonly buyerJwt: {
     readonly secret: string | undefined
@@ -218,7 +225,7 @@ function rateSharingOf(env: z.infer<typeof settings>): Config['rateSharing'] {
 }
 
 function adminTokens(one: string | undefined, many: string | undefined): Config['adminTokens'] {
-  const tokens = one === undefined ? [] : [{ name: 'admin', token: one }]
+  const tokens: AdminToken[] = one === undefined ? [] : [{ name: 'admin', token: one, from: 'ADMIN_TOKEN' }]
   const places = new Map<string, string>()
   for (const [index, part] of (many ?? '').split(',').entries()) {
     if (part.trim() === '') continue
@@ -227,7 +234,7 @@ function adminTokens(one: string | undefined, many: string | undefined): Config[
     const entry = `ADMIN_TOKENS: entry ${index + 1}`
     if (colon < 1 || token.length < 16)
       throw new ConfigError(`${entry} is not name:token with a token of at least 16 characters`)
-    const operator = { name: part.slice(0, colon).trim(), token }
+    const operator = { name: part.slice(0, colon).trim(), token, from: 'ADMIN_TOKENS' } as const
     const problem = operatorProblem(operator)
     if (problem !== undefined) throw new ConfigError(`${entry}: ${problem}`)
     const same = token === one ? 'ADMIN_TOKEN' : places.get(token)

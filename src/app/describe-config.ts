@@ -2,6 +2,7 @@
 
 import type { Rate } from '../admission/rate-limit-policy.ts'
 import type { Config } from './config.ts'
+import { ROLES } from './settings.ts'
 
 const HIDDEN = '[hidden]'
 const UNITS = [
@@ -23,13 +24,13 @@ export function describeConfig(config: Config): Readonly<Record<string, unknown>
     REDIS_DURABILITY: redis?.durability ?? null,
     REDIS_DURABILITY_UNVERIFIED: redis === undefined ? null : onOff(redis.unverified),
     REDIS_REPLICAS: redis?.durability === 'replica' ? redis.replicas : null,
-    ROLES: listed(config.roles),
+    ROLES: ROLES.every(role => config.roles.includes(role)) ? 'all' : listed(config.roles),
     THREADS: 1,
     FENCE_MS: config.fenceMs,
     PLACED_WAIT_MS: config.placedWaitMs,
-    ADMIN_TOKEN: config.adminTokens.some(({ name }) => name === 'admin') ? HIDDEN : null,
+    ADMIN_TOKEN: config.adminTokens.some(({ from }) => from === 'ADMIN_TOKEN') ? HIDDEN : null,
     ADMIN_TOKENS: listed(
-      config.adminTokens.filter(({ name }) => name !== 'admin').map(({ name }) => `${name}:${HIDDEN}`),
+      config.adminTokens.filter(({ from }) => from === 'ADMIN_TOKENS').map(({ name }) => `${name}:${HIDDEN}`),
     ),
     TICKET_KEYS: hidden(config.ticketKeys),
     BUYER_JWT_SECRET: hidden(buyerJwt.secret),

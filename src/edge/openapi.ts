@@ -122,7 +122,7 @@ function operationOf(call: Call, shape: Shape): Operation {
     parameters: parametersOf(call, shape),
     ...(call.body !== undefined && {
       requestBody: {
-        required: false,
+        required: !call.body.schema.safeParse({}).success,
         content: { 'application/json': { schema: shape(call.body.schema), example: call.body.example } },
       },
     }),

@@ -8,9 +8,9 @@ import { jsonWithEtag, type Route, route, withEtag } from '../exchange.ts'
 import { describeCalls } from '../openapi.ts'
 import { pageHeaders } from '../security-headers.ts'
 
-/** `others` are all the other routes of this server. */
-export function docsRoutes(others: readonly Route[]): readonly Route[] {
-  const document = describeCalls(callsOf(others))
+/** `others` are all the other routes of this server; `sells`: it has those that are no routes as well, orders and the live connection. */
+export function docsRoutes(others: readonly Route[], sells: boolean): readonly Route[] {
+  const document = describeCalls(callsOf(others, sells))
   const api = docsPage(document)
   const errors = errorsPage()
   const headers = pageHeaders(STYLE)
@@ -22,13 +22,13 @@ export function docsRoutes(others: readonly Route[]): readonly Route[] {
 }
 
 /** Routes of the API that nobody has described stand there as such: better a gap that is seen than one that is not. */
-function callsOf(routes: readonly Route[]): readonly Call[] {
+function callsOf(routes: readonly Route[], sells: boolean): readonly Call[] {
   const named = ({ method, path }: Pick<Call, 'method' | 'path'>) => `${method} ${path}`
   const there = new Set([...routes, OPENAPI, DOCS, DOCS_ERRORS].map(named))
   const known = new Set(ALL_CALLS.map(named))
   const unknown = routes.filter(one => one.path.startsWith('/api/') && !known.has(named(one)))
   return [
-    ...ALL_CALLS.filter(call => call.apart === true || there.has(named(call))),
+    ...ALL_CALLS.filter(call => (call.apart === true ? sells : there.has(named(call)))),
     ...unknown.map(
       ({ method, path }): Call => ({
         method,
