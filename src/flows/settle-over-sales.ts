@@ -13,7 +13,6 @@ import type { Gate } from '../gate/gate.ts'
 import type { Outbox } from '../gate/outbox.ts'
 import type { Reconciling, Report } from '../ledger/reconciling.ts'
 import type { Sales } from '../ledger/sales.ts'
-import { shows } from './pass-on.ts'
 
 export interface SettleOverSalesParts {
   readonly sales: Sales
@@ -75,18 +74,17 @@ export function createSaleSettler(parts: SettleOverSalesParts): { round(): Promi
  */
 export function placedFar(gate: Pick<Gate, 'look'>, outbox: Pick<Outbox, 'depth'>): (sale: Sale) => Promise<boolean> {
   async function atAnEnd(sale: Sale): Promise<boolean> {
-    const behindGate = sale.items.filter(item => item.gateEpoch > 0)
-    // Being rebuilt, or shut: whoever does that is waited for.
-    if (behindGate.some(item => item.door === 'draining')) return false
-    const sold = behindGate.filter(item => item.door === 'gate')
+    const sold = sale.items.filter(({ gateEpoch, door }) => gateEpoch > 0 && (door === 'gate' || door === 'draining'))
     if (sold.length === 0) return true
     const { items, nowMs, behindMs = 0 } = await gate.look(sold.map(({ id }) => id))
     // Nobody follows it any more, so nobody sells it, whatever its gate was told last.
     if (nowMs - behindMs - sale.closesAtMs > FOLLOWED_MS) return true
     const looks = new Map(items.map(look => [look.item, look]))
-    return sold.every(({ id, epoch }) => {
+    return sold.every(({ id, epoch, door }) => {
       const look = looks.get(id)
-      if (look === undefined || look.epoch !== epoch || !shows(look, sale)) return false
+      // Being rebuilt, or shut: whoever does that is waited for.
+      if (door === 'draining') return false
+      if (look === undefined || look.epoch !== epoch || look.uneven === true) return false
       return look.state === 'over' || nowMs - behindMs >= look.closesAtMs
     })
   }
