@@ -17,8 +17,9 @@ import type { Gate } from '../gate/gate.ts'
 import type { NearGate } from '../gate/near.ts'
 import type { Orders } from '../ledger/orders.ts'
 import { type AcknowledgeParts, acknowledge } from './acknowledged.ts'
-import { type DrainedParts, isDrained } from './drain.ts'
-import { type LeftBehindParts, maybeLeftBehind } from './left-behind.ts'
+import { isDrained } from './drain.ts'
+import { maybeLeftBehind } from './left-behind.ts'
+import type { OnItsWayParts } from './on-its-way.ts'
 import { type OnSale, type Shelf, toReservation } from './on-sale.ts'
 
 export interface FindOrdersParts {
@@ -27,10 +28,7 @@ export interface FindOrdersParts {
   readonly reserved?: ReservedOrdersParts | undefined
 }
 
-export interface ReservedOrdersParts extends AcknowledgeParts {
-  readonly outbox: DrainedParts['outbox'] & LeftBehindParts['outbox']
-  readonly nodes: DrainedParts['nodes']
-  readonly sales: DrainedParts['sales'] & LeftBehindParts['sales']
+export interface ReservedOrdersParts extends AcknowledgeParts, OnItsWayParts {
   readonly gate: Pick<Gate, 'find'>
   readonly near: Pick<NearGate, 'knows'>
   readonly shelf: Shelf

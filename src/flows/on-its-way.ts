@@ -9,7 +9,7 @@ import { type DrainedParts, entriesOf, isDrained } from './drain.ts'
 import { type LeftBehindParts, maybeLeftBehind } from './left-behind.ts'
 import type { Shelf } from './on-sale.ts'
 
-interface OnItsWayParts {
+export interface OnItsWayParts {
   readonly outbox: DrainedParts['outbox'] & LeftBehindParts['outbox']
   readonly nodes: DrainedParts['nodes']
   readonly sales: DrainedParts['sales'] & LeftBehindParts['sales']

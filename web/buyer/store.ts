@@ -31,7 +31,7 @@ class Store {
   ordersNext: string | null = null
   /** Orders whose payment was begun here, and when (monotonic): the answer may come a moment after the buyer. */
   readonly paying = new Map<string, number>()
-  /** When something was last heard about a sale's stock and state from elsewhere than a look at it (monotonic). */
+  /** When an item's stock, or a sale itself, was last heard of from elsewhere than a look at the sale (monotonic). */
   readonly #heardMs = new Map<string, number>()
   readonly #doing = new Map<string, Doing>()
   readonly #ready = new Set<string>()
@@ -76,15 +76,18 @@ class Store {
   /** As an answer to a look showed it, which was sent at that moment: what was heard since is newer, whichever came first. */
   putLook(sale: Sale, sentMs: number): void {
     const known = this.sales.get(sale.id)
-    const heard = (this.#heardMs.get(sale.id) ?? Number.NEGATIVE_INFINITY) >= sentMs
-    const left = new Map(heard ? known?.items.map(item => [item.id, item.left]) : [])
-    const items = sale.items.map(item => ({ ...item, left: left.get(item.id) ?? item.left }))
-    this.putSale({ ...sale, state: (heard ? known?.state : undefined) ?? sale.state, items })
+    const heardSince = (id: string) => (this.#heardMs.get(id) ?? Number.NEGATIVE_INFINITY) >= sentMs
+    const items = sale.items.map(item => {
+      const newer = heardSince(item.id) ? known?.items.find(one => one.id === item.id) : undefined
+      return newer === undefined ? item : { ...item, left: newer.left }
+    })
+    const state = heardSince(sale.id) && known !== undefined ? known.state : sale.state
+    this.putSale({ ...sale, state, items })
   }
 
   /** News of it. */
   hearSale(sale: Sale): void {
-    this.#heardMs.set(sale.id, performance.now())
+    for (const { id } of [sale, ...sale.items]) this.#heardMs.set(id, performance.now())
     this.putSale(sale)
   }
 
@@ -97,7 +100,7 @@ class Store {
   putLeft(saleId: string, item: string, left: number): void {
     const sale = this.sales.get(saleId)
     if (sale === undefined) return
-    this.#heardMs.set(saleId, performance.now())
+    this.#heardMs.set(item, performance.now())
     this.putSale({ ...sale, items: sale.items.map(one => (one.id === item ? { ...one, left } : one)) })
   }
 

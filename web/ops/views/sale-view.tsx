@@ -29,15 +29,15 @@ export function SaleView({ id }: { readonly id: string }) {
   const looks = useRef({ asked: 0, shown: 0 })
   const look = async (isCurrent: () => boolean) => {
     looks.current.asked += 1
-    const look = looks.current.asked
+    const turn = looks.current.asked
     const after = samples.at(-1)?.at
     const path = `/api/admin/sales/${id}/watch${after === undefined ? '' : `?after=${after}`}`
     const reply = await get<Watch>(path)
     // After a move the page looks at once: what was asked before it, and comes later, is old.
-    if (!isCurrent() || look < looks.current.shown) return
+    if (!isCurrent() || turn < looks.current.shown) return
     if (reply.kind === 'refused' && reply.status === 404) setSeen('missing')
     if (reply.kind !== 'ok') return
-    looks.current.shown = look
+    looks.current.shown = turn
     setSeen(reply.body)
     if (reply.body.recent.length > 0) setSamples(before => joined(before, reply.body.recent))
     store.trouble = reply.body.trouble
