@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { LINE_MAX } from '../src/app/selling.ts'
+import { QUEUE_MAX } from '../src/app/selling.ts'
 
 /** Processes are started one after the other, by the dozen: on a busy machine that takes its time, and is no fault. */
 setDefaultTimeout(180_000)
@@ -33,7 +33,7 @@ test('a crowd that one process answers in time gets one process, with what it su
   expect(out).toMatch(/^survives +the death of the process/m)
   expect(out).toMatch(/^instead .* 2 edges, 2 workers, 2 keepers/m)
   expect(out).toContain('stampede rehearse --units 1000 --buyers 100000 --within 1s')
-  expect(out).toContain(`${LINE_MAX.toLocaleString('en-US')} clicks wait`)
+  expect(out).toContain(`${QUEUE_MAX.toLocaleString('en-US')} clicks wait`)
   expect(out.split('\n').length).toBeLessThanOrEqual(10)
 })
 

@@ -83,16 +83,16 @@ test('of a Redis Cluster with a dead primary the others are examined all the sam
   const [dead, second, third, heir, ...others] = cluster.nodes
   const living = [second!, third!, ...others]
   // Short for as long as it takes to notice: before and after, a busy machine must not make anybody else look dead.
-  const patience = async (ms: number) => {
+  const timeout = async (ms: number) => {
     for (const node of living) await node.command('CONFIG', 'SET', 'cluster-node-timeout', String(ms))
   }
   // Nobody takes over: with an heir it would not be a primary any more.
   await heir!.kill()
   await dead!.kill()
-  await patience(1_500)
+  await timeout(1_500)
   const givenUp = () => allSay(living, 'cluster_slots_ok:10923')
   await until('the others to give it up', givenUp, SOON_MS)
-  await patience(15_000)
+  await timeout(15_000)
   await until('nobody else to be missed', givenUp, SOON_MS)
   const ill = doctor(cluster.url)
   expect(ill('Redis Cluster')).toMatchObject({ state: 'bad', found: expect.stringContaining('10923 of 16384') })

@@ -126,7 +126,7 @@ test('kill -9 of both at once under load, and of the server at every step of the
   await judge(stage, await buying)
 }, 120_000)
 
-test('a fault at every point of the way, one after the other: nobody is left without an answer, no piece is left behind', async () => {
+test('a fault at every point of the way, one after the other: nobody is left without an answer, no unit is left behind', async () => {
   const faults = ['reserve.before=fail@2', 'reserve.after=fail@4', 'place.before=fail@5', 'place.after=fail@7']
   const stage = await setStage([...faults, 'answer.before=fail@30'].join(','))
   await judge(stage, await everybodyBuys(stage))
@@ -142,7 +142,7 @@ test('SIGTERM under load: what is in flight is answered, then it ends with code 
   const inFlight = tickets.slice(0, AT_A_TIME).map((ticket, i) => shop.order(ticket, quantityOf(i)))
   // The first batch is at the ledger's door, and the others have arrived too: an answer to a later question would not say so, for every
   // ask has a connection of its own. Whoever was answered before the look is in no line any more, so nobody is counted twice.
-  await until('pieces held', async () => (await shop.audit(stage.sale.id)).some(line => (line.gate?.held ?? 0) > 0))
+  await until('units held', async () => (await shop.audit(stage.sale.id)).some(line => (line.gate?.held ?? 0) > 0))
   await until('all have arrived', async () => {
     const answered = shop.told.length
     const seen = await gauges(site.server())

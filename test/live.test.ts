@@ -15,9 +15,9 @@ import { createLive } from '../src/edge/live/live.ts'
 import { createLiveBuyer } from '../src/edge/live/live-buyer.ts'
 import { plainProblem } from '../src/edge/problems.ts'
 import { startServer } from '../src/edge/server.ts'
-import { createNews } from '../src/flows/news.ts'
-import type { OnSale, Shelf } from '../src/flows/on-sale.ts'
-import type { Look } from '../src/gate/gate.ts'
+import { createMessages } from '../src/flows/follow/messages.ts'
+import type { LiveItem, Registry } from '../src/flows/sell/live-item.ts'
+import type { GateStatus } from '../src/gate/gate.ts'
 import { atMost } from './harness/crowd.ts'
 import { Playground } from './harness/playground.ts'
 import { Shop } from './harness/shop.ts'
@@ -71,15 +71,15 @@ function openShop({ socketsMax }: { socketsMax?: number } = {}) {
     closesAtMs: opensAtMs + 3_600_000,
     warmBeforeMs: 0,
     state: 'ready',
-    wordNo: 1,
+    stateNo: 1,
     rule: 'first_come',
     items: [item],
   }
   const shown = { left: 100 }
-  const shelf: Shelf = new Map([['71', { sale, item, current: true } as OnSale]])
+  const registry: Registry = new Map([['71', { sale, item, current: true } as LiveItem]])
   const near = {
     nowMs: () => clock.now(),
-    lookNow: () => ({ left: shown.left }) as Look,
+    statusNow: () => ({ left: shown.left }) as GateStatus,
     knows: () => false,
     drop: () => {},
   }
@@ -99,16 +99,16 @@ function openShop({ socketsMax }: { socketsMax?: number } = {}) {
       counted.set(`${family} ${which}`, (counted.get(`${family} ${which}`) ?? 0) + 1)
     },
   }
-  const news = createNews()
+  const messages = createMessages()
   const buyers = createBuyerTokens({ clock, secret: SECRET })
   const { trusts } = createBrowsers({ corsOrigins: [LISTED_ORIGIN], publicUrl: undefined })
   const findBuyer = createLiveBuyer({ buyers, trusts })
   const live = createLive({
     findBuyer,
     orders,
-    shelf,
+    registry,
     near,
-    news,
+    messages,
     clock,
     meters,
     ...(socketsMax !== undefined && { socketsMax }),
@@ -125,7 +125,18 @@ function openShop({ socketsMax }: { socketsMax?: number } = {}) {
     live,
   })
   playground.onUndo(() => server.kill())
-  return { server, live, news, shown, shelf, sale, stored, reading, counted, port: Number(new URL(server.url).port) }
+  return {
+    server,
+    live,
+    messages,
+    shown,
+    registry,
+    sale,
+    stored,
+    reading,
+    counted,
+    port: Number(new URL(server.url).port),
+  }
 }
 
 type OpenShop = ReturnType<typeof openShop>
@@ -209,7 +220,7 @@ async function shake(port: number, headers: string): Promise<{ socket: Socket; h
   return { socket, head }
 }
 
-/** An answer may come in pieces. */
+/** An answer may come in units. */
 function isWhole(head: string): boolean {
   const end = head.indexOf('\r\n\r\n')
   const length = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0)
@@ -281,7 +292,7 @@ describe('what they hear', () => {
   test("an order's change reaches every socket of its buyer, and nobody else's", async () => {
     const shop = openShop()
     const [one, two, other] = await Promise.all(['ann', 'ann', 'bob'].map(buyer => Listener.of(shop, buyer)))
-    shop.news.orderChanged(anOrder('900', 'ann', 'paid'))
+    shop.messages.orderChanged(anOrder('900', 'ann', 'paid'))
     await until('the order on both sockets', () => [one, two].every(each => each?.states('900').length === 1))
     shop.shown.left = 41
     shop.live.round()
@@ -315,7 +326,7 @@ describe('what they hear', () => {
     shop.reading.held = held.promise
     shop.stored.push(anOrder('900', 'ann', 'pending', 1), anOrder('901', 'ann', 'pending', 1))
     const listener = await Listener.of(shop, 'ann')
-    shop.news.orderChanged(anOrder('900', 'ann', 'paid', 2))
+    shop.messages.orderChanged(anOrder('900', 'ann', 'paid', 2))
     await until('the news', () => listener.states('900').length === 1)
     held.resolve()
     await until('the rest of the state', () => listener.states('901').length === 1)
@@ -349,8 +360,8 @@ describe('what they hear', () => {
     shop.live.round()
     await until('sold out', () => states().at(-1) === 'sold_out')
     const paused: Sale = { ...shop.sale, state: 'paused' }
-    shop.shelf.get('71')!.sale = paused
-    shop.news.saleChanged(paused)
+    shop.registry.get('71')!.sale = paused
+    shop.messages.saleChanged(paused)
     await until('paused', () => states().at(-1) === 'paused')
     shop.live.round()
     expect(states()).toEqual(['open', 'sold_out', 'paused'])
@@ -364,7 +375,7 @@ describe('bounds', () => {
     for (let i = 0; i < 9; i++) sockets.push(await Listener.of(shop, 'ann'))
     expect((await within('the end of the oldest', 5_000, sockets[0]!.closed)).code).toBe(1008)
     await until('eight are left', () => shop.live.count() === 8)
-    shop.news.orderChanged(anOrder('900', 'ann'))
+    shop.messages.orderChanged(anOrder('900', 'ann'))
     await until('the order on all eight', () => sockets.slice(1).every(each => each.states('900').length === 1))
   })
 
@@ -400,12 +411,12 @@ describe('bounds', () => {
     const before = process.memoryUsage().rss
     let sent = 0
     while (shop.live.count() === 2 && sent < 60_000) {
-      for (let i = 0; i < 100; i++) shop.news.orderChanged(anOrder(String(100_000 + sent++), 'ann'))
+      for (let i = 0; i < 100; i++) shop.messages.orderChanged(anOrder(String(100_000 + sent++), 'ann'))
       await until('the good reader has kept up', () => good.messages.length >= sent)
     }
     expect(shop.live.count()).toBe(1)
     expect(shop.counted.get('sockets_closed slow')).toBe(1)
-    shop.news.orderChanged(anOrder('900', 'ann', 'paid'))
+    shop.messages.orderChanged(anOrder('900', 'ann', 'paid'))
     await until('the good reader goes on', () => good.states('900').length === 1)
     expect(good.messages.filter(message => message.type === 'order')).toHaveLength(sent + 1)
     console.log(`  dropped after ${sent} messages; memory +${megabytes(process.memoryUsage().rss - before)} MB`)
@@ -508,10 +519,7 @@ describe('from the click to the socket, with everything real', () => {
     const bobs = second.answer.kind === 'placed' ? second.answer.order.id : ''
     await until('sold out', () => ann.messages.some(({ sale }) => sale?.state === 'sold_out'))
     await post(`/api/orders/${bobs}/cancel`, tokens.bob)
-    await until(
-      'the cancelled order, and its piece back',
-      () => bob.states(bobs).includes('closed') && bob.left() === 1,
-    )
+    await until('the cancelled order, and its unit back', () => bob.states(bobs).includes('closed') && bob.left() === 1)
     await post(`/api/admin/sales/${sale.id}/pause`, ADMIN_TOKEN)
     await until('the pause', () => bob.messages.some(({ sale }) => sale?.state === 'paused'))
     expect(ann.states(bobs)).toEqual([])
@@ -536,7 +544,7 @@ describe('from the click to the socket, with everything real', () => {
       'stampede_ready 1',
       'stampede_promises_broken_total{promise="1"} 0',
     ]
-    // The news of a change may be here before it is counted, and pieces are counted now and then.
+    // The news of a change may be here before it is counted, and units are counted now and then.
     const missing = async () => {
       const metrics = new Set(await scrape())
       return counted.filter(line => !metrics.has(line))

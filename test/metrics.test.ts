@@ -26,15 +26,15 @@ afterEach(() => playground.undo())
 
 function measure() {
   const ledger = { away: false }
-  const pieces = { available: 90, left: 88, held: 2, pending: 4, paid: 6, releasing: 1, oldestReleaseMs: 1_500 }
+  const units = { available: 90, left: 88, held: 2, pending: 4, paid: 6, releasing: 1, oldestReleaseMs: 1_500 }
   const metrics = createMetrics(
     {
-      pieces: async () => {
+      units: async () => {
         if (ledger.away) throw new Fault('ledger_away', 'away', { retryable: true })
-        return pieces
+        return units
       },
       itemsOnSale: () => 1,
-      lineDepth: () => 12,
+      queueDepth: () => 12,
       unsettled: () => 3,
       pool: () => ({ total: 20, idle: 19, waiting: 0 }),
       sockets: () => 5,
@@ -157,7 +157,7 @@ describe('what is counted', () => {
 })
 
 describe('what is looked at', () => {
-  test('pieces, line, pool, sockets and process are there when asked for', async () => {
+  test('units, line, pool, sockets and process are there when asked for', async () => {
     const text = await measure().metrics.render()
     expect(readingOf(text, 'stampede_pieces{state="paid"}')).toBe(6)
     expect(readingOf(text, 'stampede_pieces{state="held"}')).toBe(2)

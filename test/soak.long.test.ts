@@ -48,7 +48,7 @@ test(
     const tickets = createTicketOffice(parseTicketKeys(TICKET_KEYS))
 
     let buyers = 0
-    /** Everybody is new and asks once; some of those who got something are cancelled again, and their pieces are sold again. */
+    /** Everybody is new and asks once; some of those who got something are cancelled again, and their units are sold again. */
     const click = () => {
       const expiresAtMs = systemClock.now() + HOUR_MS
       const claims = { sale: sale.id, item, buyer: `buyer-${buyers++}`, attempt: 1, notBeforeMs: 0, expiresAtMs }
@@ -135,7 +135,7 @@ test(
     })
     expect(late).toBeLessThan(early * GROWTH_SHARE_MAX + GROWTH_MB_MAX)
     expect(placed).toBeGreaterThan(UNITS)
-    await until('every closed order has given its piece back', async () => {
+    await until('every closed order has given its unit back', async () => {
       const [line] = await shop.audit(sale.id)
       return line?.consistent === true && line.releases === 0
     })

@@ -189,7 +189,7 @@ export function stormCases(start: (playground: Playground) => Promise<StormPlace
       const away = () => Promise.reject(new Error('the server is away'))
       await atMost(STEADY, tickets, (ticket, i) => {
         const quantity = i % 4 === 0 ? 1 + ((i * 7) % 20) : 1 + (i % 2)
-        // In several places somebody may have to wait until pieces were moved: that is no refusal.
+        // In several places somebody may have to wait until units were moved: that is no refusal.
         return shards === 1 ? shop.order(ticket, quantity) : persist(shop, ticket, quantity, away)
       })
       // Two of three, two that do not fit any more, and the last one, which does.

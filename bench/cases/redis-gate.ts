@@ -12,7 +12,7 @@
 import { createBatcher } from '../../src/base/batcher.ts'
 import { nextTurn } from '../../src/base/clock.ts'
 import type { Ask } from '../../src/gate/gate.ts'
-import { buyersKey, gateKey, newsChannel, ordersKey, outboxesKey, outboxKey } from '../../src/gate/redis/keys.ts'
+import { buyersKey, gateKey, messageChannel, ordersKey, outboxesKey, outboxKey } from '../../src/gate/redis/keys.ts'
 import { createRedisGate } from '../../src/gate/redis/redis-gate.ts'
 import { readScript } from '../../src/gate/redis/scripts.ts'
 import type { BenchCase, Contestant, PreparedCase, Stage } from '../bench-case.ts'
@@ -70,7 +70,7 @@ async function prepare(stage: Stage, batchMax: number, fsync: Fsync): Promise<Pr
     const inBatches = (item: string, forMs: number) => () => {
       const line = createBatcher<Ask, boolean>({
         batchMax,
-        lineMax: underWay,
+        queueMax: underWay,
         defer: nextTurn,
         run: asks => gate.reserve(item, asks),
       })
@@ -109,7 +109,7 @@ async function prepare(stage: Stage, batchMax: number, fsync: Fsync): Promise<Pr
 function createGateOnSale({ connection }: Redis) {
   const gate = createRedisGate({ connection, outboxEntriesMax: OUTBOX_MAX })
   const script = readScript('reserve', 'grows')
-  const channel = newsChannel(connection.database)
+  const channel = messageChannel(connection.database)
   let items = 0
   return {
     /** What the last one has left behind is gone: no round pays for another's memory. */
@@ -117,9 +117,9 @@ function createGateOnSale({ connection }: Redis) {
       items += 1
       const item = String(items)
       await connection.command(['FLUSHALL'])
-      const { nowMs } = await gate.look([])
+      const { nowMs } = await gate.status([])
       const window = { state: 'open', opensAtMs: nowMs - HOUR_MS, closesAtMs: nowMs + HOUR_MS } as const
-      const terms = { left: UNITS, held: 0, buyers: 0, attemptsMax: 1, changeNo: 0, wordNo: 0, ...window }
+      const terms = { left: UNITS, held: 0, buyers: 0, attemptsMax: 1, changeNo: 0, stateNo: 0, ...window }
       const { status } = await gate.activate(item, EPOCH, terms)
       if (status !== 'done') throw new Error(`the gate could not be opened: ${status}`)
       // Bytes written beforehand can't hand the text in when it is missing.
@@ -131,7 +131,7 @@ function createGateOnSale({ connection }: Redis) {
       return 'answers' in reply ? reply.answers.map(({ code }) => code === 'reserved') : asks.map(() => false)
     },
     async held(item: string): Promise<number | undefined> {
-      return (await gate.look([item])).items[0]?.held
+      return (await gate.status([item])).items[0]?.held
     },
     bytes(item: string, { order, buyer, attempt, quantity }: Ask): string {
       const keys = [

@@ -9,8 +9,8 @@ import { type Batcher, createBatcher } from '../../src/base/batcher.ts'
 import { nextTurn, systemClock } from '../../src/base/clock.ts'
 import { openRedis } from '../../src/base/redis/connection.ts'
 import type { Ask } from '../../src/gate/gate.ts'
-import { shardOf } from '../../src/gate/places.ts'
 import { createRedisGate } from '../../src/gate/redis/redis-gate.ts'
+import { shardOf } from '../../src/gate/shard-ids.ts'
 import { createShardedGate } from '../../src/gate/sharded/sharded-gate.ts'
 import { createShards } from '../../src/gate/shards.ts'
 import { Playground } from '../../test/harness/playground.ts'
@@ -58,9 +58,9 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
       items += 1
       const item = String(items)
       shards.learn(item, { shards: places, epoch: EPOCH, gateShards: places })
-      const { nowMs } = await gate.look([item])
+      const { nowMs } = await gate.status([item])
       const window = { state: 'open', opensAtMs: nowMs - HOUR_MS, closesAtMs: nowMs + HOUR_MS } as const
-      const terms = { left: UNITS, held: 0, buyers: 0, attemptsMax: 1, changeNo: 0, wordNo: 0, ...window }
+      const terms = { left: UNITS, held: 0, buyers: 0, attemptsMax: 1, changeNo: 0, stateNo: 0, ...window }
       const { status } = await gate.activate(item, EPOCH, terms)
       if (status !== 'done') throw new Error(`the gate could not be opened: ${status}`)
       return item
@@ -83,7 +83,7 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
           (): Batcher<Ask, boolean> =>
             createBatcher({
               batchMax: BATCH_MAX,
-              lineMax: underWay,
+              queueMax: underWay,
               defer: nextTurn,
               run: asks => reserve(item, asks),
             }),
@@ -95,7 +95,7 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
         return async () => {
           const result = await runAsks({ underWay, forMs, clock: stage.clock, ask })
           const reserved = result.statuses.get(RESERVED) ?? 0
-          const held = (await gate.look([item])).items[0]?.held
+          const held = (await gate.status([item])).items[0]?.held
           if (result.answers !== reserved) violations.add(`${name}: ${result.answers - reserved} asks not reserved`)
           if (held !== reserved) violations.add(`${name}: ${reserved} were told "reserved", the gate holds ${held}`)
           return result

@@ -35,7 +35,7 @@ test('every request sent is answered and counted once, also when answers come in
   const { target, requests } = await serve((socket, no) => {
     if (no % 3 !== 0) return void socket.write(ANSWER)
     socket.write(ANSWER.slice(0, no % ANSWER.length || 1))
-    // Two turns later: the first piece has been read by then, on its own.
+    // Two turns later: the first unit has been read by then, on its own.
     setImmediate(() => setImmediate(() => socket.write(ANSWER.slice(no % ANSWER.length || 1))))
   })
   const result = await load(target, 500)

@@ -9,28 +9,29 @@ import { Fault } from '../base/fault.ts'
 import { faultPointMs } from '../base/fault-points.ts'
 import type { Loop } from '../base/loop.ts'
 import type { Meters } from '../base/meters.ts'
+import { createSemaphore } from '../base/semaphore.ts'
 import type { ItemId } from '../domain/ids.ts'
-import { createAcknowledged, LOOK_FOR_IT_AFTER_MS } from '../flows/acknowledged.ts'
-import { demoSale } from '../flows/demo-sale.ts'
-import { createAttemptFinder } from '../flows/find-attempts.ts'
-import { createFollowing, type Following } from '../flows/follow-sales.ts'
-import { createForgetSales } from '../flows/forget-sales.ts'
-import { farView } from '../flows/gate-view.ts'
-import { type HandOverParts, handOverAll, lookForAcknowledged } from '../flows/hand-over.ts'
-import { type KeepGatesParts, keepGates } from '../flows/keep-gates.ts'
-import { learningSales } from '../flows/learn-shards.ts'
-import { leftBehind } from '../flows/left-behind.ts'
-import type { News } from '../flows/news.ts'
-import { createOnItsWay } from '../flows/on-its-way.ts'
-import { passOnFar } from '../flows/pass-on.ts'
-import { createTurns, placeDirectly } from '../flows/place-directly.ts'
-import { type OrderPlacer, placeOrders } from '../flows/place-orders.ts'
-import { createPlacements } from '../flows/placements.ts'
-import { reserveBatch } from '../flows/reserve-batch.ts'
-import { placedFar } from '../flows/settle-over-sales.ts'
-import { shareNews } from '../flows/share-news.ts'
+import { farView } from '../flows/check/gate-view.ts'
+import { placedFar } from '../flows/check/settle-over-sales.ts'
+import { createAcknowledgedReservations, LOOK_FOR_IT_AFTER_MS } from '../flows/follow/acknowledged-reservations.ts'
+import { createFollowing, type Following } from '../flows/follow/follow-sales.ts'
+import { type HandOverParts, handOverAll, lookForAcknowledged } from '../flows/follow/hand-over.ts'
+import type { Messages } from '../flows/follow/messages.ts'
+import { shareMessages } from '../flows/follow/share-messages.ts'
+import { createUnplacedReservations } from '../flows/follow/unplaced-reservations.ts'
+import { createForgetSales } from '../flows/keep/forget-sales.ts'
+import { createGateController, type GateControllerParts } from '../flows/keep/gate-controller.ts'
+import { learningSales } from '../flows/keep/learn-shards.ts'
+import { orphanedEntries } from '../flows/keep/orphaned-entries.ts'
+import { syncStateFar } from '../flows/keep/sync-state.ts'
+import { demoSale } from '../flows/operate/demo-sale.ts'
+import { type OrderPlacer, placeOrders } from '../flows/place/place-orders.ts'
+import { createAttemptFinder } from '../flows/sell/find-attempts.ts'
+import { placeDirectly } from '../flows/sell/place-directly.ts'
+import { createPlacementWaiters } from '../flows/sell/placement-waiters.ts'
+import { reserveBatch } from '../flows/sell/reserve-batch.ts'
+import { createGateCache } from '../gate/cache/gate-cache.ts'
 import type { Channel } from '../gate/channel.ts'
-import { createFarGate } from '../gate/far/far-gate.ts'
 import { createRedisChannel } from '../gate/redis/redis-channel.ts'
 import { createRedisGate } from '../gate/redis/redis-gate.ts'
 import { createRedisOutbox } from '../gate/redis/redis-outbox.ts'
@@ -40,20 +41,20 @@ import { createShards } from '../gate/shards.ts'
 import type { Waiting } from '../telemetry/watched.ts'
 import { connectTo, watchDurability } from './compose-redis.ts'
 import type { Config } from './config.ts'
-import { BATCH_MAX, type GateSide, LINE_MAX, type Selling, type SellingParts } from './selling.ts'
+import { BATCH_MAX, type GateSide, QUEUE_MAX, type Selling, type SellingParts } from './selling.ts'
 
 type RedisConfig = NonNullable<Config['redis']>
 type FarSide = ReturnType<typeof openFar>
 
 const ACKNOWLEDGED_MAX = 100_000
-const FINDER_LINE_MAX = 20_000
+const FINDER_QUEUE_MAX = 20_000
 /** So many batches are at the ledger at once, over all items behind its door. */
 const DIRECT_AT_ONCE_MAX = 8
 const FOLLOW_EVERY_MS = 250
 /** A "sold out" rests on a look that is no older: units that come back are on sale within two seconds, on every edge. */
 const LOOK_FRESH_MS = 1_500
 const LOOK_FOR_EVERY_MS = 1_000
-const LEFT_BEHIND_EVERY_MS = 10_000
+const ORPHANED_EVERY_MS = 10_000
 const LEDGER_SILENT_MS_MAX = 5_000
 /** E10. */
 const GATE_DOWN_MS = 3_000
@@ -70,9 +71,13 @@ export function openFar(
   const places = createRedisGate({ connection, clockOffsetMs: () => faultPointMs('gate.clock') })
   const gate = createShardedGate({ gate: places, shards, clock })
   const outbox = createShardedOutbox({ outbox: createRedisOutbox({ connection }), shards })
-  const far = createFarGate({ clock, hash: createKeyedHash(random), freshMs: Math.min(config.fenceMs, LOOK_FRESH_MS) })
-  const acknowledged = createAcknowledged(ACKNOWLEDGED_MAX)
-  const placements = createPlacements(clock, config.placedWaitMs)
+  const far = createGateCache({
+    clock,
+    hash: createKeyedHash(random),
+    freshMs: Math.min(config.fenceMs, LOOK_FRESH_MS),
+  })
+  const acknowledged = createAcknowledgedReservations(ACKNOWLEDGED_MAX)
+  const waiters = createPlacementWaiters(clock, config.placedWaitMs)
   let channel: Channel | undefined
   /** What is on sale, looked at again; from the start on. */
   let follow: Loop | undefined
@@ -81,18 +86,28 @@ export function openFar(
     near: far,
     books: gate,
     view: farView(gate, outbox),
-    share(news: News, meters: Meters): News {
+    share(messages: Messages, meters: Meters): Messages {
       channel = createRedisChannel({ connection, log, meters })
-      const onSale = () => follow?.kick()
-      return shareNews({ news, channel, far, catalog, acknowledged, placements, log, onSale, defer: nextTurn })
+      const onSaleChanged = () => follow?.kick()
+      return shareMessages({
+        messages,
+        channel,
+        far,
+        catalog,
+        acknowledged,
+        waiters,
+        log,
+        onSaleChanged,
+        defer: nextTurn,
+      })
     },
     /** What is reserved and not placed yet, over all of these. */
     async waiting(items: readonly ItemId[]): Promise<Waiting> {
-      const { items: depths, away } = await outbox.look(items)
-      const seen = { entries: 0, pieces: 0, oldestMs: 0 }
-      for (const { entries, pieces, oldestMs } of depths) {
+      const { items: depths, away } = await outbox.status(items)
+      const seen = { entries: 0, units: 0, oldestMs: 0 }
+      for (const { entries, units, oldestMs } of depths) {
         seen.entries += entries
-        seen.pieces += pieces
+        seen.units += units
         if (oldestMs !== undefined) seen.oldestMs = Math.max(seen.oldestMs, far.nowMs() - oldestMs)
       }
       return { seen: depths.length > 0 || away.length === 0 ? seen : undefined, itemsAway: away.length }
@@ -104,7 +119,7 @@ export function openFar(
     outbox,
     far,
     acknowledged,
-    placements,
+    waiters,
     channel: () => channel!,
     followBy: (loop: Loop) => {
       follow = loop
@@ -115,12 +130,12 @@ export function openFar(
 }
 
 export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide): Selling {
-  const { config, log, clock, random, shelf, ledger, node, rounds, watching, signal } = parts
-  const { orders, nodes, seller, reconciling } = ledger
-  const { gate, far, outbox, shards, acknowledged, placements, connection } = side
+  const { config, log, clock, random, registry, ledger, node, rounds, watching, signal } = parts
+  const { orders, nodes, leader, reconciling } = ledger
+  const { gate, far, outbox, shards, acknowledged, waiters, connection } = side
   const sales = learningSales(ledger.sales, shards)
-  const onItsWay = createOnItsWay({ outbox, nodes, sales, shelf })
-  const { meters, news, alarm } = watching
+  const unplaced = createUnplacedReservations({ outbox, nodes, sales, registry })
+  const { meters, messages, alarm } = watching
   const { fenceMs } = config
   const isEdge = config.roles.includes('edge')
   const isWorker = config.roles.includes('worker')
@@ -131,34 +146,34 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
   const broken = Promise.withResolvers<never>()
   broken.promise.catch(() => {})
 
-  const handOver: HandOverParts = { orders, acknowledged, placements, news, log, meters, alarm }
-  const onStale: Following['stale'] = onSale => following.stale(onSale)
-  const turns = createTurns(DIRECT_AT_ONCE_MAX)
+  const handOver: HandOverParts = { orders, acknowledged, waiters, messages, log, meters, alarm }
+  const onStale: Following['stale'] = liveItem => following.stale(liveItem)
+  const semaphore = createSemaphore(DIRECT_AT_ONCE_MAX)
   const following = createFollowing({
     sales,
     gate,
     books: gate,
     far,
     shards,
-    shelf,
+    registry,
     clock,
     log,
     alarm,
     // Seen in the ledger: whoever changed it has told the others.
     changed: () => parts.catalog.invalidate(),
     batchMax: BATCH_MAX,
-    lineMax: LINE_MAX,
+    queueMax: QUEUE_MAX,
     defer: nextTurn,
     sell: isEdge
       ? {
-          reserve: (onSale, asks) =>
+          reserve: (liveItem, asks) =>
             reserveBatch(
-              { gate, far, acknowledged, placements, clock, log, meters, fenceMs, onStale, alarm },
-              onSale,
+              { gate, far, acknowledged, waiters, clock, log, meters, fenceMs, onStale, alarm },
+              liveItem,
               asks,
             ),
-          place: (onSale, asks) =>
-            placeDirectly({ orders, far, news, turns, clock, log, meters, onStale, alarm }, onSale, asks),
+          place: (liveItem, asks) =>
+            placeDirectly({ orders, far, messages, semaphore, clock, log, meters, onStale, alarm }, liveItem, asks),
         }
       : undefined,
     confirm:
@@ -172,9 +187,9 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
         : undefined,
   })
 
-  const attempts = createAttemptFinder(orders, { batchMax: BATCH_MAX, lineMax: FINDER_LINE_MAX, defer: nextTurn })
-  const maySell = () => seller.holds() && !signal.aborted
-  const keep: KeepGatesParts = {
+  const attempts = createAttemptFinder(orders, { batchMax: BATCH_MAX, queueMax: FINDER_QUEUE_MAX, defer: nextTurn })
+  const maySell = () => leader.holds() && !signal.aborted
+  const keep: GateControllerParts = {
     gate,
     outbox,
     shards,
@@ -190,29 +205,29 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
     gateDownMs: GATE_DOWN_MS,
     drainMsMax: DRAIN_MS_MAX,
   }
-  const keeper = keepGates(keep)
-  const passOn = passOnFar({ sales, gate, clock })
+  const keeper = createGateController(keep)
+  const syncState = syncStateFar({ sales, gate, clock })
 
   /** The right to keep, for as long as this process lives: lost, it is asked for again. */
   async function keepAsking(onDemo: (acquired: boolean) => Promise<void>): Promise<void> {
-    seller.onLost(() => void seller.acquire(signal, () => {}))
-    await onDemo(await seller.acquire(signal, () => log.info({}, 'another keeper acts; standing by')))
+    leader.onLost(() => void leader.acquire(signal, () => {}))
+    await onDemo(await leader.acquire(signal, () => log.info({}, 'another keeper acts; standing by')))
   }
 
   return {
-    async passOn(sale, warm) {
-      const passed = await passOn(sale, warm)
+    async syncState(sale, warm) {
+      const passed = await syncState(sale, warm)
       await side.followed()
       return passed
     },
-    take: { attempts, reserved: { placements, acknowledged, news, fenceMs, onItsWay } },
-    onItsWay,
-    reserved: { gate, near: far, shelf, acknowledged, clock, fenceMs, outbox, nodes, sales },
+    take: { attempts, reserved: { waiters, acknowledged, messages, fenceMs, unplaced } },
+    unplaced,
+    reserved: { gate, near: far, registry, acknowledged, clock, fenceMs, outbox, nodes, sales },
     reconcile: {
       underWay: () => false,
       async rebuild(item) {
         // The next round of whoever keeps sees a door that is not the gate's, and builds it anew.
-        await orders.bump(item)
+        await orders.raiseEpoch(item)
         return 'rebuilding'
       },
     },
@@ -239,12 +254,12 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
           meters,
           alarm,
           worker: node.holder,
-          items: () => [...shelf.keys(), ...behind].flatMap(placesOf),
+          items: () => [...registry.keys(), ...behind].flatMap(placesOf),
         })
         rounds.startPlacing(placer)
         // Whoever was away for longer than sales are followed may still have reservations of theirs.
-        rounds.also('left-behind', LEFT_BEHIND_EVERY_MS, async () => {
-          behind = await leftBehind({ sales, outbox })
+        rounds.also('left-behind', ORPHANED_EVERY_MS, async () => {
+          behind = await orphanedEntries({ sales, outbox })
         })
       }
       if (isEdge) {
@@ -272,7 +287,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
           maySell,
           gates: keeper,
           forget,
-          move: { gate, moves: ledger.moves, shelf, log, maySell },
+          move: { gate, moves: ledger.moves, registry, log, maySell },
           sales,
           allPlaced: placedFar(gate, outbox),
         })
@@ -301,7 +316,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
       // What could not be handed over is in the outbox; the lease lapses, and whoever rebuilds waits for it (E4).
       if (all) await node.giveBack()
       else log.warn({ held: acknowledged.size() }, 'stopped with acknowledged orders that the ledger did not take')
-      await seller.giveBack()
+      await leader.giveBack()
       await connection.close()
     },
   }

@@ -33,13 +33,13 @@ import { pageRoutes } from '../edge/routes/page-routes.ts'
 import { paymentRoutes } from '../edge/routes/payment-routes.ts'
 import { sandboxRoutes } from '../edge/routes/sandbox-routes.ts'
 import { startMetricsServer, startServer } from '../edge/server.ts'
-import type { ChangeStockParts } from '../flows/change-stock.ts'
-import type { CloseParts } from '../flows/close-orders.ts'
-import { ordersOfBuyer } from '../flows/find-orders.ts'
-import { createOpening } from '../flows/opening.ts'
-import type { PayParts } from '../flows/pay-order.ts'
-import type { ReconcileParts } from '../flows/reconcile.ts'
-import type { RefundParts } from '../flows/refund-order.ts'
+import type { ReconcileParts } from '../flows/check/reconcile.ts'
+import type { CloseParts } from '../flows/money/close-orders.ts'
+import type { PayParts } from '../flows/money/pay-order.ts'
+import type { RefundParts } from '../flows/money/refund-order.ts'
+import type { ChangeStockParts } from '../flows/operate/change-stock.ts'
+import { ordersOfBuyer } from '../flows/sell/find-orders.ts'
+import { createOpening } from '../flows/sell/opening.ts'
 import type { PaymentProvider } from '../payment/payment.ts'
 import { createDemoCrowd } from './demo-crowd.ts'
 import type { KeeperWork } from './rounds.ts'
@@ -70,11 +70,11 @@ export async function composeHttp(
   selling: Selling,
   called: Called,
 ) {
-  const { config, log, clock, random, ledger, shelf, catalog, changed, node, watching } = parts
+  const { config, log, clock, random, ledger, registry, catalog, changed, node, watching } = parts
   const { orders, sales, payments, operatorLog, reconciling } = ledger
-  const { meters, news } = watching
+  const { meters, messages } = watching
   const { readiness, finder, close, pay, change, refund, reconcile, providers } = called
-  const { passOn, reserved } = selling
+  const { syncState, reserved } = selling
   const { ids } = node
   let running: ReturnType<typeof startServer> | undefined
   let apart: ReturnType<typeof startMetricsServer> | undefined
@@ -104,7 +104,7 @@ export async function composeHttp(
   const operations = createOperations({
     ...audit,
     near,
-    shelf,
+    registry,
     sales,
     refunds: ledger.refunds,
     reconciling,
@@ -122,9 +122,9 @@ export async function composeHttp(
     findBuyer,
     orders,
     ordersOfBuyer: (buyer, limit) => ordersOfBuyer({ orders, reserved }, buyer, undefined, limit),
-    shelf,
+    registry,
     near,
-    news,
+    messages,
     clock,
     meters,
   })
@@ -150,7 +150,7 @@ export async function composeHttp(
   const clientAddress = createClientAddress(config.trustedProxies)
   const addressOf = (request: Request) =>
     clientAddress.of(running?.peerOf(request) ?? '', request.headers.get('x-forwarded-for'))
-  const describe = (order: Order) => shelf.get(order.item)?.item.name ?? `Order ${order.id}`
+  const describe = (order: Order) => registry.get(order.item)?.item.name ?? `Order ${order.id}`
   const demoCrowd = createDemoCrowd(config, { catalog, clock, log, url, trusts: browsers.trusts })
   const pages = await loadPages()
 
@@ -159,7 +159,7 @@ export async function composeHttp(
     ...buyerRoutes({
       gate,
       near,
-      shelf,
+      registry,
       catalog,
       orders,
       reserved,
@@ -180,12 +180,12 @@ export async function composeHttp(
       identity,
       near,
       audit,
-      run: { sales, passOn, changed, news, nowMs: () => near.nowMs() },
+      run: { sales, syncState, changed, messages, nowMs: () => near.nowMs() },
       change,
       reconcile,
       door: { orders, sales, changed },
     }),
-    ...operatorEditRoutes({ identity, near, edit: { editing: ledger.editing, sales, ids, passOn, changed } }),
+    ...operatorEditRoutes({ identity, near, edit: { editing: ledger.editing, sales, ids, syncState, changed } }),
     ...operatorOrderRoutes({ sales, orders, payments, operatorLog, identity, close, refund, reserved }),
     ...(called.sandbox === undefined ? [] : sandboxRoutes(called.sandbox)),
     ...wellBeing,
@@ -195,23 +195,24 @@ export async function composeHttp(
   ]
   const routes = isEdge ? whole() : wellBeing
   const order = isEdge
-    ? createOrderRoute({ shelf, take, tickets, catalog, limits, addressOf })
+    ? createOrderRoute({ registry, take, tickets, catalog, limits, addressOf })
     : () => plainProblem('not_found')
 
   return {
     live,
     url,
     adminTokenPath: kept?.path,
-    onReconciled: ((sale, report) => operations.tower.reconciled(sale.id, report)) satisfies KeeperWork['onReconciled'],
+    onReconciled: ((sale, report) =>
+      operations.monitor.reconciled(sale.id, report)) satisfies KeeperWork['onReconciled'],
     /** What must be done again and again where buyers and operators are served. */
     others: [
       ['live', ROUND_EVERY_MS, async () => live.round()],
-      ['watchtower', LOOK_OUT_EVERY_MS, operations.tower.round],
+      ['watchtower', LOOK_OUT_EVERY_MS, operations.monitor.round],
       ...(sharing === undefined ? [] : ([['limits', PRESENT_EVERY_MS, sharing.round]] as const)),
     ] satisfies KeeperWork['others'],
     serve() {
       const all = [...routes, ...docsRoutes(routes, isEdge)]
-      const { dress } = browsers
+      const { applyHeaders } = browsers
       const { host, port, metricsPort } = config
       const server = startServer({
         host,
@@ -221,7 +222,7 @@ export async function composeHttp(
         clock,
         log,
         random,
-        dress,
+        applyHeaders,
         meters,
         ...(isEdge && { live }),
       })

@@ -8,6 +8,7 @@ import { createClosings } from '../ledger/postgres/closings.ts'
 import { createDatabase, type Database } from '../ledger/postgres/database.ts'
 import { createDeadLetters } from '../ledger/postgres/dead-letters.ts'
 import { createEditing } from '../ledger/postgres/editing.ts'
+import { createLeaderLock } from '../ledger/postgres/leader-lock.ts'
 import { createOperatorLog } from '../ledger/postgres/log.ts'
 import { migrate } from '../ledger/postgres/migrate.ts'
 import { createMoves } from '../ledger/postgres/moves.ts'
@@ -18,7 +19,6 @@ import { createReconciling } from '../ledger/postgres/reconciling.ts'
 import { createRefunds } from '../ledger/postgres/refunds.ts'
 import { createSales } from '../ledger/postgres/sales.ts'
 import { createSandboxPayments } from '../ledger/postgres/sandbox-payments.ts'
-import { createSoleSeller } from '../ledger/postgres/sole-seller.ts'
 import { createStock } from '../ledger/postgres/stock.ts'
 import type { Config } from './config.ts'
 
@@ -92,7 +92,7 @@ export function ledgerParts(config: Config, database: Database) {
     deadLetters: createDeadLetters(database),
     sandboxPayments: createSandboxPayments(database),
     nodes: createNodes(database, config.redis === undefined ? {} : { leaseMs: CLUSTER_LEASE_MS }),
-    seller: createSoleSeller(database, clock),
+    leader: createLeaderLock(database, clock),
   }
 }
 

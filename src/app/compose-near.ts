@@ -3,31 +3,31 @@
 import { nextTurn } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import type { Loop } from '../base/loop.ts'
-import { createPatience } from '../base/patience.ts'
+import { createSharedTimeout } from '../base/shared-timeout.ts'
 import type { ItemId } from '../domain/ids.ts'
-import { type DecideParts, PLACE_WAIT_MS } from '../flows/decide-batch.ts'
-import { demoSale } from '../flows/demo-sale.ts'
-import { nearView } from '../flows/gate-view.ts'
-import type { Shelf } from '../flows/on-sale.ts'
-import { passOnNear } from '../flows/pass-on.ts'
-import { type WarmParts, withdraw } from '../flows/warm-sale.ts'
+import { nearView } from '../flows/check/gate-view.ts'
+import { syncStateNear } from '../flows/keep/sync-state.ts'
+import { type WarmParts, withdraw } from '../flows/keep/warm-sale.ts'
+import { demoSale } from '../flows/operate/demo-sale.ts'
+import { type DecideParts, PLACE_WAIT_MS } from '../flows/sell/decide-batch.ts'
+import type { Registry } from '../flows/sell/live-item.ts'
 import { createMemoryGate } from '../gate/memory/memory-gate.ts'
 import type { Nodes } from '../ledger/nodes.ts'
-import { BATCH_MAX, type GateSide, LINE_MAX, type Selling, type SellingParts, type StartWords } from './selling.ts'
+import { BATCH_MAX, type GateSide, QUEUE_MAX, type Selling, type SellingParts, type StartWords } from './selling.ts'
 
 /** Longest time since the ledger last answered before traffic should go elsewhere. */
 const LEDGER_SILENT_MS_MAX = 5_000
 const LOOK_AGAIN_MS = 1_000
 
-export function openNear(clock: SellingParts['clock'], shelf: Shelf): GateSide {
+export function openNear(clock: SellingParts['clock'], registry: Registry): GateSide {
   const gate = createMemoryGate({ clock })
-  return { gate, near: gate, books: gate, view: nearView(gate, shelf) }
+  return { gate, near: gate, books: gate, view: nearView(gate, registry) }
 }
 
 export function sellNear(parts: SellingParts, { gate, near }: GateSide): Selling {
-  const { config, log, clock, shelf, ledger, node, rounds, watching, signal } = parts
-  const { orders, sales, closings, seller } = ledger
-  const { meters, news } = watching
+  const { config, log, clock, registry, ledger, node, rounds, watching, signal } = parts
+  const { orders, sales, closings, leader } = ledger
+  const { meters, messages } = watching
   let keeper: Loop | undefined
   /** Edges and workers of a cluster that were seen alive on this ledger at the last look. */
   let ofCluster = 0
@@ -38,9 +38,9 @@ export function sellNear(parts: SellingParts, { gate, near }: GateSide): Selling
     clock,
     log,
     meters,
-    news,
-    patience: createPatience({ clock, ms: PLACE_WAIT_MS }),
-    onStale: onSale => withdraw({ log }, onSale),
+    messages,
+    timeout: createSharedTimeout({ clock, ms: PLACE_WAIT_MS }),
+    onStale: liveItem => withdraw({ log }, liveItem),
     alarm: watching.alarm,
   }
   const warm: WarmParts = {
@@ -48,22 +48,22 @@ export function sellNear(parts: SellingParts, { gate, near }: GateSide): Selling
     near,
     orders: {
       ...orders,
-      async bump(item) {
+      async raiseEpoch(item) {
         await nobodyElseHolds(ledger.nodes, item)
-        return orders.bump(item)
+        return orders.raiseEpoch(item)
       },
     },
     sales,
     clock,
     log,
-    shelf,
+    registry,
     decide,
-    maySell: () => seller.holds(),
-    shutIdle: onSale => closings.shutIdle(onSale),
+    maySell: () => leader.holds(),
+    shutIdle: liveItem => closings.shutIdle(liveItem),
     prepare: parts.prepare,
     fenceMs: 0,
     batchMax: BATCH_MAX,
-    lineMax: LINE_MAX,
+    queueMax: QUEUE_MAX,
     defer: nextTurn,
   }
 
@@ -78,7 +78,7 @@ export function sellNear(parts: SellingParts, { gate, near }: GateSide): Selling
       said.add(why)
     }
     for (;;) {
-      if (!(await seller.acquire(stopping, () => say('another process sells on this ledger')))) return false
+      if (!(await leader.acquire(stopping, () => say('another process sells on this ledger')))) return false
       const { live, unsettled } = await ledger.nodes.holding().catch((error: unknown) => {
         if (!(error instanceof Fault)) throw error
         return { live: undefined, unsettled: 0 }
@@ -93,7 +93,7 @@ export function sellNear(parts: SellingParts, { gate, near }: GateSide): Selling
           )
         return true
       }
-      await seller.giveBack()
+      await leader.giveBack()
       if (live !== undefined)
         say('edges or workers of a cluster still run on this ledger; it sells alone when all of them are gone')
       await clock.sleep(LOOK_AGAIN_MS, stopping)
@@ -101,15 +101,15 @@ export function sellNear(parts: SellingParts, { gate, near }: GateSide): Selling
   }
 
   return {
-    passOn: passOnNear({ sales, keeper: rounds.keeper, near, shelf }),
+    syncState: syncStateNear({ sales, keeper: rounds.keeper, near, registry }),
     take: {},
     reserved: undefined,
-    onItsWay: undefined,
+    unplaced: undefined,
     reconcile: {
-      underWay: (item, order) => shelf.get(item)?.unsettled.has(order) ?? false,
+      underWay: (item, order) => registry.get(item)?.unsettled.has(order) ?? false,
       async rebuild(item) {
-        const onSale = shelf.get(item)
-        if (onSale !== undefined) withdraw({ log }, onSale)
+        const liveItem = registry.get(item)
+        if (liveItem !== undefined) withdraw({ log }, liveItem)
         await rounds.keeper.round()
         return 'rebuilt'
       },
@@ -117,18 +117,18 @@ export function sellNear(parts: SellingParts, { gate, near }: GateSide): Selling
     missing() {
       const missing: string[] = []
       if (ofCluster > 0) missing.push(`edges or workers of a cluster run on this ledger (${ofCluster})`)
-      if (!seller.holds()) missing.push('another process sells on this ledger, or the ledger is away')
+      if (!leader.holds()) missing.push('another process sells on this ledger, or the ledger is away')
       const silentMs = keeper?.sinceRoundMs()
       if (silentMs === undefined || silentMs > LEDGER_SILENT_MS_MAX) missing.push('the ledger does not answer')
       return missing
     },
     async start(work, words, stopping) {
       if (!(await rightToSell(words, stopping))) return false
-      seller.onLost(() => {
+      leader.onLost(() => {
         // From here another process may sell: what this gate knows is not the last word any more, not even for a "sold out".
-        for (const onSale of shelf.values()) withdraw({ log }, onSale)
+        for (const liveItem of registry.values()) withdraw({ log }, liveItem)
         // Epochs keep the items safe meanwhile; the keeper notices if somebody took them.
-        void seller.acquire(signal, () => {})
+        void leader.acquire(signal, () => {})
       })
       const demo = config.demo ? await demoSale({ sales, ids: node.ids, clock }) : undefined
       if (demo !== undefined) words.demo(demo)
@@ -139,7 +139,7 @@ export function sellNear(parts: SellingParts, { gate, near }: GateSide): Selling
     ended: () => Promise.race([node.stopped, ...rounds.loops.map(loop => loop.stopped)]),
     async stop() {
       await node.giveBack()
-      await seller.giveBack()
+      await leader.giveBack()
     },
   }
 }

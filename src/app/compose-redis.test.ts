@@ -47,7 +47,7 @@ test('a Redis that is away does not keep a process from starting, and is checked
 })
 
 /** Any script: only whether it may run matters. */
-const look = scriptsIn(new URL('../gate/redis/scripts/', import.meta.url))('look', 'reads')
+const look = scriptsIn(new URL('../gate/redis/scripts/', import.meta.url))('status', 'reads')
 
 test('E11: every primary of a cluster is held to it, at the start', async () => {
   const cluster = await RedisCluster.start(playground)

@@ -12,14 +12,14 @@ import { createRedisSharedLayer } from '../catalog/redis/redis-shared-layer.ts'
 import type { OrderId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
 import type { Readiness } from '../edge/routes/health-routes.ts'
-import type { ChangeStockParts } from '../flows/change-stock.ts'
-import type { CloseParts } from '../flows/close-orders.ts'
-import type { Shelf } from '../flows/on-sale.ts'
-import type { PayParts } from '../flows/pay-order.ts'
-import type { ReconcileParts } from '../flows/reconcile.ts'
-import type { RefundParts } from '../flows/refund-order.ts'
-import { type ReleaseParts, releaseAtOnce } from '../flows/release-units.ts'
-import { createAskProvider, type SettleParts } from '../flows/settle-payments.ts'
+import type { ReconcileParts } from '../flows/check/reconcile.ts'
+import type { CloseParts } from '../flows/money/close-orders.ts'
+import type { PayParts } from '../flows/money/pay-order.ts'
+import type { RefundParts } from '../flows/money/refund-order.ts'
+import { type ReleaseParts, releaseAtOnce } from '../flows/money/release-units.ts'
+import { createAskProvider, type SettleParts } from '../flows/money/settle-payments.ts'
+import type { ChangeStockParts } from '../flows/operate/change-stock.ts'
+import type { Registry } from '../flows/sell/live-item.ts'
 import type { PaymentProvider } from '../payment/payment.ts'
 import { openFar, sellFar } from './compose-far.ts'
 import { composeHttp } from './compose-http.ts'
@@ -33,7 +33,7 @@ import { BATCH_MAX, type SellingParts, type StartWords } from './selling.ts'
 import { createWatching } from './watching.ts'
 
 const WARM_CONNECTIONS = 8
-const FINDER_LINE_MAX = 20_000
+const FINDER_QUEUE_MAX = 20_000
 const CLUSTER_RENEW_EVERY_MS = 2_000
 
 /** Everything a running process has, wired. Nothing is on sale before it is started. */
@@ -80,7 +80,7 @@ async function wire(
   const clock = systemClock
   const random = systemRandom
   const { orders, sales, closings, payments, reconciling } = ledger
-  const shelf: Shelf = new Map()
+  const registry: Registry = new Map()
   const catalog = createCatalog({
     source: sales,
     clock,
@@ -91,12 +91,12 @@ async function wire(
   const changed = () => catalog.changed()
   const rounds = createRounds({ clock, log, signal })
   const far = config.redis === undefined ? undefined : openFar(config.redis, { config, log, clock, random, catalog })
-  const side = far ?? openNear(clock, shelf)
+  const side = far ?? openNear(clock, registry)
   if (far !== undefined) catalog.share(createRedisSharedLayer({ connection: far.connection, random }))
 
   const finder = createBatcher<OrderId, Order | undefined>({
     batchMax: BATCH_MAX,
-    lineMax: FINDER_LINE_MAX,
+    queueMax: FINDER_QUEUE_MAX,
     defer: nextTurn,
     async run(ids) {
       meters.size('finder_batch', ids.length)
@@ -106,7 +106,7 @@ async function wire(
   })
   const watching = createWatching(
     {
-      shelf,
+      registry,
       view: side.view,
       orders,
       pool: () => database.stats(),
@@ -114,7 +114,7 @@ async function wire(
       ready: () => readiness().length === 0,
       findOrder: id => finder.join(id),
       share: far?.share,
-      outbox: far && (() => far.waiting([...shelf.keys()])),
+      outbox: far && (() => far.waiting([...registry.keys()])),
       clock,
       log,
     },
@@ -129,7 +129,7 @@ async function wire(
     clock,
     random,
     ledger,
-    shelf,
+    registry,
     catalog,
     changed,
     node,
@@ -170,7 +170,7 @@ async function wire(
     releaseAtOnce: closed => releaseAtOnce(release, closed),
   }
   const pay: PayParts = { ...capture, orders, ids: node.ids, clock }
-  const change: ChangeStockParts = { gate: side.gate, stock: ledger.stock, clock, onItsWay: selling.onItsWay }
+  const change: ChangeStockParts = { gate: side.gate, stock: ledger.stock, clock, unplaced: selling.unplaced }
   const refund: RefundParts = {
     closings,
     onRefundDue: capture.onRefundDue,
@@ -186,7 +186,7 @@ async function wire(
     gate: side.gate,
     books: side.books,
     reconciling,
-    shelf,
+    registry,
     log,
     ...selling.reconcile,
     onDifferences: watching.differences,
@@ -206,7 +206,7 @@ async function wire(
     redis: far?.connection,
   })
   const work = {
-    maySell: () => ledger.seller.holds(),
+    maySell: () => ledger.leader.holds(),
     change,
     release,
     settle,

@@ -58,7 +58,7 @@ export function createDemoCrowd(config: Pick<Config, 'demo' | 'guestSignIn'>, pa
   let running: Promise<void> | undefined
   let done: SaleId | undefined
 
-  /** The one that a first start makes (flows/demo-sale.ts), while it can be bought from. The crowd can only come as guests. */
+  /** The one that a first start makes (flows/operate/demo-sale.ts), while it can be bought from. The crowd can only come as guests. */
   async function findSale(): Promise<Sale | undefined> {
     if (!config.demo || !config.guestSignIn || stopping.signal.aborted) return undefined
     const nowMs = clock.now()

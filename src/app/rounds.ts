@@ -1,5 +1,5 @@
 /**
- * The work that a process does again and again behind the buyers' backs: keep items on sale, close what is not paid, give pieces back,
+ * The work that a process does again and again behind the buyers' backs: keep items on sale, close what is not paid, give units back,
  * settle payments, reconcile, push news. Each is a loop of its own; all of them only act while this process may sell.
  * Whoever makes work for a loop kicks it; before the loops have started a kick is not needed, because their first round sees everything.
  *
@@ -12,16 +12,16 @@ import { Fault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
 import { type Loop, startLoop } from '../base/loop.ts'
 import type { Sale } from '../domain/sale.ts'
-import { type ChangeStockParts, settleChanges } from '../flows/change-stock.ts'
-import { type CloseParts, createOrderCloser } from '../flows/close-orders.ts'
-import type { GateKeeper } from '../flows/keep-gates.ts'
-import { type MoveUnitsParts, moveUnits } from '../flows/move-units.ts'
-import type { OrderPlacer } from '../flows/place-orders.ts'
-import { type ReconcileParts, reconcileSale } from '../flows/reconcile.ts'
-import { type ReleaseParts, releaseUnits } from '../flows/release-units.ts'
-import { createSaleSettler, type SettleOverSalesParts } from '../flows/settle-over-sales.ts'
-import { type SettleParts, settlePayments } from '../flows/settle-payments.ts'
-import { keepOnSale, type WarmParts } from '../flows/warm-sale.ts'
+import { type ReconcileParts, reconcileSale } from '../flows/check/reconcile.ts'
+import { createSaleSettler, type SettleOverSalesParts } from '../flows/check/settle-over-sales.ts'
+import type { GateController } from '../flows/keep/gate-controller.ts'
+import { type MoveUnitsParts, moveUnits } from '../flows/keep/move-units.ts'
+import { keepOnSale, type WarmParts } from '../flows/keep/warm-sale.ts'
+import { type CloseParts, createOrderCloser } from '../flows/money/close-orders.ts'
+import { type ReleaseParts, releaseUnits } from '../flows/money/release-units.ts'
+import { type SettleParts, settlePayments } from '../flows/money/settle-payments.ts'
+import { type ChangeStockParts, settleChanges } from '../flows/operate/change-stock.ts'
+import type { OrderPlacer } from '../flows/place/place-orders.ts'
 import type { Report } from '../ledger/reconciling.ts'
 import type { Sales } from '../ledger/sales.ts'
 
@@ -44,7 +44,7 @@ interface RoundsWork extends KeeperWork {
 }
 
 interface ClusterKeeperWork extends KeeperWork {
-  readonly gates: Pick<GateKeeper, 'round'>
+  readonly gates: Pick<GateController, 'round'>
   readonly forget: { round(): Promise<void> }
   readonly move: MoveUnitsParts
   readonly sales: Sales
@@ -60,7 +60,7 @@ const RECONCILE_EVERY_MS = 30_000
 const SETTLE_EVERY_MS = 2_000
 const FORGET_EVERY_MS = 10_000
 const PLACE_EVERY_MS = 200
-/** A buyer who is to wait asks again after a second: the pieces should be there by then. */
+/** A buyer who is to wait asks again after a second: the units should be there by then. */
 const MOVE_EVERY_MS = 200
 /** Rounds that found all they could take follow at once, at most so many. */
 const ROUNDS_ON_END_MAX = 20
@@ -106,9 +106,9 @@ export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; s
     )
     loop('reconcile', RECONCILE_EVERY_MS, async () => {
       if (!maySell()) return
-      const onSale = new Map([...reconcile.shelf.values()].map(({ sale }) => [sale.id, sale]))
+      const liveItem = new Map([...reconcile.registry.values()].map(({ sale }) => [sale.id, sale]))
       let away: Fault | undefined
-      for (const sale of onSale.values()) {
+      for (const sale of liveItem.values()) {
         try {
           work.onReconciled(sale, await reconcileSale(reconcile, sale))
         } catch (error) {

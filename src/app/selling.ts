@@ -9,17 +9,17 @@ import type { Meters } from '../base/meters.ts'
 import type { Random } from '../base/random.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Sale } from '../domain/sale.ts'
-import type { ReservedOrdersParts } from '../flows/find-orders.ts'
-import type { GateView } from '../flows/gate-view.ts'
-import type { News } from '../flows/news.ts'
-import type { OnItsWay } from '../flows/on-its-way.ts'
-import type { Shelf } from '../flows/on-sale.ts'
-import type { PassOn } from '../flows/pass-on.ts'
-import type { ReconcileParts } from '../flows/reconcile.ts'
-import type { TakeOrderParts } from '../flows/take-order.ts'
+import type { GateView } from '../flows/check/gate-view.ts'
+import type { ReconcileParts } from '../flows/check/reconcile.ts'
+import type { Messages } from '../flows/follow/messages.ts'
+import type { UnplacedReservations } from '../flows/follow/unplaced-reservations.ts'
+import type { SyncState } from '../flows/keep/sync-state.ts'
+import type { ReservedOrdersParts } from '../flows/sell/find-orders.ts'
+import type { Registry } from '../flows/sell/live-item.ts'
+import type { TakeOrderParts } from '../flows/sell/take-order.ts'
 import type { GateBooks } from '../gate/books.ts'
 import type { Gate } from '../gate/gate.ts'
-import type { NearGate } from '../gate/near.ts'
+import type { LocalView } from '../gate/local-view.ts'
 import type { LedgerParts } from './compose-ledger.ts'
 import type { Config } from './config.ts'
 import type { holdNode } from './node-lease.ts'
@@ -29,11 +29,11 @@ import type { createWatching } from './watching.ts'
 /** Where the gate is. */
 export interface GateSide {
   readonly gate: Gate
-  readonly near: NearGate
+  readonly near: LocalView
   readonly books: GateBooks
   readonly view: GateView
-  /** News as the flows of this process tell them; in a cluster the others hear them too. */
-  readonly share?: (news: News, meters: Meters) => News
+  /** Messages as the flows of this process tell them; in a cluster the others hear them too. */
+  readonly share?: (messages: Messages, meters: Meters) => Messages
 }
 
 /** What every way to sell is made of. */
@@ -43,7 +43,7 @@ export interface SellingParts {
   readonly clock: Clock
   readonly random: Random
   readonly ledger: LedgerParts
-  readonly shelf: Shelf
+  readonly registry: Registry
   readonly catalog: Catalog
   readonly changed: () => void
   readonly node: Awaited<ReturnType<typeof holdNode>>
@@ -62,11 +62,11 @@ export interface StartWords {
 }
 
 export interface Selling {
-  readonly passOn: PassOn
+  readonly syncState: SyncState
   readonly take: Pick<TakeOrderParts, 'attempts' | 'reserved'>
   readonly reserved: ReservedOrdersParts | undefined
   /** Undefined: nothing is ever promised outside the ledger. */
-  readonly onItsWay: OnItsWay | undefined
+  readonly unplaced: UnplacedReservations | undefined
   readonly reconcile: Pick<ReconcileParts, 'underWay' | 'rebuild'>
   /** What keeps this process from taking traffic. */
   missing(): readonly string[]
@@ -81,4 +81,4 @@ export interface Selling {
 /** So many are decided together. */
 export const BATCH_MAX = 500
 /** So many wait before the gate, per item. */
-export const LINE_MAX = 20_000
+export const QUEUE_MAX = 20_000

@@ -9,17 +9,17 @@ import type { Counted, Meters } from '../base/meters.ts'
 import type { OrderId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
 import type { Violation } from '../domain/promises/violation.ts'
-import { countPieces } from '../flows/count-pieces.ts'
-import type { GateView } from '../flows/gate-view.ts'
-import { createNews, type News } from '../flows/news.ts'
-import type { OnSale, Shelf } from '../flows/on-sale.ts'
+import { countUnits } from '../flows/check/count-units.ts'
+import type { GateView } from '../flows/check/gate-view.ts'
+import { createMessages, type Messages } from '../flows/follow/messages.ts'
+import type { LiveItem, Registry } from '../flows/sell/live-item.ts'
 import type { Orders } from '../ledger/orders.ts'
 import { watchEventLoop } from '../telemetry/event-loop-delay.ts'
 import { createMetrics, METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
 import type { Waiting } from '../telemetry/watched.ts'
 
 interface WatchingParts {
-  readonly shelf: Shelf
+  readonly registry: Registry
   readonly view: GateView
   readonly orders: Orders
   readonly pool: () => { readonly total: number; readonly idle: number; readonly waiting: number }
@@ -30,7 +30,7 @@ interface WatchingParts {
   /** In a cluster: what waits to be placed. */
   readonly outbox?: (() => Promise<Waiting>) | undefined
   /** In a cluster the others hear the news too. */
-  readonly share?: ((news: News, meters: Meters) => News) | undefined
+  readonly share?: ((messages: Messages, meters: Meters) => Messages) | undefined
   readonly clock: Clock
   readonly log: Log
 }
@@ -38,13 +38,13 @@ interface WatchingParts {
 type Fields = Readonly<Record<string, unknown>>
 
 export function createWatching(parts: WatchingParts, signal: AbortSignal) {
-  const { shelf, clock, log } = parts
+  const { registry, clock, log } = parts
   const { meters, list, render } = createMetrics(
     {
-      pieces: () => countPieces(parts),
-      itemsOnSale: () => shelf.size,
-      lineDepth: () => sumOver(onSale => onSale.line.depth()),
-      unsettled: () => sumOver(onSale => onSale.unsettled.size),
+      units: () => countUnits(parts),
+      itemsOnSale: () => registry.size,
+      queueDepth: () => sumOver(liveItem => liveItem.line.depth()),
+      unsettled: () => sumOver(liveItem => liveItem.unsettled.size),
       pool: parts.pool,
       sockets: parts.sockets,
       ready: parts.ready,
@@ -53,26 +53,26 @@ export function createWatching(parts: WatchingParts, signal: AbortSignal) {
     clock,
   )
 
-  const own = createNews()
-  const news = parts.share?.(own, meters) ?? own
+  const own = createMessages()
+  const messages = parts.share?.(own, meters) ?? own
 
-  function sumOver(figure: (onSale: OnSale) => number): number {
+  function sumOver(figure: (liveItem: LiveItem) => number): number {
     let sum = 0
-    for (const onSale of shelf.values()) sum += figure(onSale)
+    for (const liveItem of registry.values()) sum += figure(liveItem)
     return sum
   }
 
   /** Only its id is known, so it is read first. Whoever misses it sees it when it comes back. */
   function tellOrder(id: OrderId): void {
     void parts.findOrder(id)?.then(
-      order => order && news.orderChanged(order),
+      order => order && messages.orderChanged(order),
       (error: unknown) => log.warn({ order: id, err: error }, 'a change of an order was not told'),
     )
   }
 
   return {
     meters,
-    news,
+    messages,
     /** Every metric, to be read one by one. */
     metrics: list,
     scrape: { contentType: METRICS_CONTENT_TYPE, render },
@@ -90,7 +90,7 @@ export function createWatching(parts: WatchingParts, signal: AbortSignal) {
     closed(orders: readonly Order[]): void {
       for (const order of orders) {
         if (order.reason !== undefined) meters.count('orders', order.reason)
-        news.orderChanged(order)
+        messages.orderChanged(order)
       }
     },
     refunded(order: OrderId): void {

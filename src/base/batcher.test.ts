@@ -32,7 +32,7 @@ const turn = () => new Promise<void>(resolve => setImmediate(resolve))
 describe('the line', () => {
   test('runs a lone ask at once, and those of the same tick together', async () => {
     const hand = handRun()
-    const line = createBatcher({ batchMax: 8, lineMax: 8, run: hand.run })
+    const line = createBatcher({ batchMax: 8, queueMax: 8, run: hand.run })
     const answers = [line.join(1)!, line.join(2)!]
     expect(hand.batches).toEqual([])
     await turn()
@@ -43,7 +43,7 @@ describe('the line', () => {
 
   test('collects the next batch while one is in flight, in the order of joining and never above batchMax', async () => {
     const hand = handRun()
-    const line = createBatcher({ batchMax: 3, lineMax: 100, run: hand.run })
+    const line = createBatcher({ batchMax: 3, queueMax: 100, run: hand.run })
     const answers = [line.join(0)!]
     await turn()
     for (let n = 1; n <= 7; n++) answers.push(line.join(n)!)
@@ -57,7 +57,7 @@ describe('the line', () => {
 
   test('is full at lineMax, those in flight not counted, and takes again when it has moved', async () => {
     const hand = handRun()
-    const line = createBatcher({ batchMax: 2, lineMax: 3, run: hand.run })
+    const line = createBatcher({ batchMax: 2, queueMax: 3, run: hand.run })
     const answers = [line.join(1), line.join(2), line.join(3)]
     expect(line.join(4)).toBeUndefined()
     await turn()
@@ -72,7 +72,7 @@ describe('the line', () => {
   test('starts in the way it is told: everyone who joined until then is in the first batch', async () => {
     const hand = handRun()
     const due: (() => void)[] = []
-    const line = createBatcher({ batchMax: 8, lineMax: 8, run: hand.run, defer: fn => due.push(fn) })
+    const line = createBatcher({ batchMax: 8, queueMax: 8, run: hand.run, defer: fn => due.push(fn) })
     const answers = [line.join(1)!]
     await turn()
     answers.push(line.join(2)!)
@@ -88,7 +88,7 @@ describe('the line', () => {
   test('where it has turns, whoever was just answered shares the next batch with those who waited; nobody is waited for long', async () => {
     const hand = handRun()
     const due: (() => void)[] = []
-    const line = createBatcher({ batchMax: 8, lineMax: 8, run: hand.run, defer: fn => due.push(fn) })
+    const line = createBatcher({ batchMax: 8, queueMax: 8, run: hand.run, defer: fn => due.push(fn) })
     const pass = async () => {
       due.shift()!()
       await turn()
@@ -124,7 +124,7 @@ describe('the line', () => {
 describe('a batch that fails', () => {
   test('rejects its own asks with its own error, and the line goes on', async () => {
     const hand = handRun()
-    const line = createBatcher({ batchMax: 2, lineMax: 8, run: hand.run })
+    const line = createBatcher({ batchMax: 2, queueMax: 8, run: hand.run })
     const outcomes = Promise.allSettled([line.join(1)!, line.join(2)!, line.join(3)!])
     await turn()
     const error = new Error('the ledger is away')
@@ -143,7 +143,7 @@ describe('a batch that fails', () => {
       throw error
     }
     for (const defer of [queueMicrotask, (fn: () => void) => fn()]) {
-      const line = createBatcher<number, number>({ batchMax: 2, lineMax: 8, run, defer })
+      const line = createBatcher<number, number>({ batchMax: 2, queueMax: 8, run, defer })
       expect(await line.join(1)!.catch(reason => reason)).toBe(error)
       expect(await line.join(2)!.catch(reason => reason)).toBe(error)
       await line.drained()
@@ -152,7 +152,7 @@ describe('a batch that fails', () => {
 
   test('with an answer too few or too many is a bug, not a mix-up', async () => {
     for (const answers of [[1], [1, 2, 3]]) {
-      const line = createBatcher<number, number>({ batchMax: 2, lineMax: 8, run: async () => answers })
+      const line = createBatcher<number, number>({ batchMax: 2, queueMax: 8, run: async () => answers })
       const outcomes = await Promise.allSettled([line.join(1)!, line.join(2)!])
       for (const outcome of outcomes) {
         expect(outcome.status).toBe('rejected')
@@ -165,7 +165,7 @@ describe('a batch that fails', () => {
 describe('drained', () => {
   test('resolves at once when idle, and only when nobody waits and nothing is in flight', async () => {
     const hand = handRun()
-    const line = createBatcher({ batchMax: 1, lineMax: 8, run: hand.run })
+    const line = createBatcher({ batchMax: 1, queueMax: 8, run: hand.run })
     await line.drained()
     const answers = Promise.allSettled([line.join(1)!, line.join(2)!])
     let drained = false
@@ -195,12 +195,12 @@ test('among 100,000 random joins nothing is lost, doubled, overtaken or run two 
   console.log(`seed ${seed}`)
   const random = seededRandom(seed)
   const batchMax = 64
-  const lineMax = 300
+  const queueMax = 300
   const ran: number[] = []
   let inFlight = 0
   const line = createBatcher<number, number>({
     batchMax,
-    lineMax,
+    queueMax,
     defer: random.next() < 0.5 ? queueMicrotask : fn => setImmediate(fn),
     async run(batch) {
       inFlight += 1
@@ -224,14 +224,14 @@ test('among 100,000 random joins nothing is lost, doubled, overtaken or run two 
   for (let ask = 1; ask <= 100_000; ask++) {
     const answer = line.join(ask)
     if (answer === undefined) {
-      expect(line.depth()).toBe(lineMax)
+      expect(line.depth()).toBe(queueMax)
       await turn()
       continue
     }
     joined.push(ask)
     answer.then(
       value => settle(value === -ask),
-      first => settle(first <= ask && ask - first < 2 * lineMax),
+      first => settle(first <= ask && ask - first < 2 * queueMax),
     )
     if (random.next() < 0.01) await turn()
   }
@@ -241,6 +241,6 @@ test('among 100,000 random joins nothing is lost, doubled, overtaken or run two 
   expect(settled).toBe(joined.length)
   expect(wrong).toBe(0)
   expect(joined.length).toBeGreaterThan(50_000)
-  expect(line.peak().depth).toBeLessThanOrEqual(lineMax)
+  expect(line.peak().depth).toBeLessThanOrEqual(queueMax)
   expect(line.depth()).toBe(0)
 })

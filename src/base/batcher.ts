@@ -2,7 +2,7 @@
  * The bounded line with one batch in flight. While batch N runs, batch N+1 collects; there are no timers, so a lone ask waits for
  * nobody and a crowd makes its own batches.
  *
- * Guarantees: asks are run in the order they joined, each exactly once; never two batches at a time; never more than `lineMax` waiting;
+ * Guarantees: asks are run in the order they joined, each exactly once; never two batches at a time; never more than `queueMax` waiting;
  * a batch that fails rejects its own asks and nobody else's. Does not retry, time out or shed by age: `run` brings its own bounds.
  *
  * States: idle → due (the first ask joined) → running → (a few turns, where there are turns) → running (the line was not empty) … → idle.
@@ -13,7 +13,7 @@ import { assert } from './assert.ts'
 interface BatcherOptions<Ask, Answer> {
   readonly batchMax: number
   /** How many may wait, those in flight not counted. */
-  readonly lineMax: number
+  readonly queueMax: number
   /** Answers in the order of the asks, one each. */
   readonly run: (batch: readonly Ask[]) => Promise<readonly Answer[]>
   /**
@@ -48,10 +48,10 @@ const TURNS_BETWEEN_MAX = 4
 const FULL_ENOUGH = 64
 
 export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>): Batcher<Ask, Answer> {
-  const { batchMax, lineMax, run, defer = queueMicrotask } = options
+  const { batchMax, queueMax, run, defer = queueMicrotask } = options
   const turnsMax = options.defer === undefined ? 0 : TURNS_BETWEEN_MAX
   assert(Number.isInteger(batchMax) && batchMax >= 1, `a batch of ${batchMax} is no batch`)
-  assert(Number.isInteger(lineMax) && lineMax >= 1, `a line of ${lineMax} is no line`)
+  assert(Number.isInteger(queueMax) && queueMax >= 1, `a line of ${queueMax} is no line`)
 
   const line: Batch<Ask, Answer>[] = []
   let depth = 0
@@ -61,7 +61,7 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
   let quiet: PromiseWithResolvers<void> | undefined
 
   function join(ask: Ask): Promise<Answer> | undefined {
-    if (depth >= lineMax) return undefined
+    if (depth >= queueMax) return undefined
     let batch = line[line.length - 1]
     if (batch === undefined || batch.asks.length >= batchMax) {
       batch = { asks: [], resolves: [], rejects: [] }

@@ -16,7 +16,7 @@ export function makeSale(id: string, wish: Partial<Sale> = {}): Sale {
     closesAtMs: nowMs + 3_600_000,
     warmBeforeMs: 1_800_000,
     state: 'ready',
-    wordNo: 1,
+    stateNo: 1,
     rule: 'first_come',
     items: [
       {

@@ -27,7 +27,7 @@ export interface Client {
   readonly url: string
   /** The JSON answer. Refusals and silence are Faults. */
   ask<T>(path: string, ask?: Ask): Promise<T>
-  /** The answer's text, piece by piece, as it comes. */
+  /** The answer's text, unit by unit, as it comes. */
   stream(path: string, ask?: Ask): AsyncIterable<string>
 }
 

@@ -1,11 +1,11 @@
 /**
  * `stampede doctor --plan UNITS BUYERS`: what to run for such a sale. Looks at nothing on this machine. Reckons with the two rates that
  * docs/performance.md has (a test compares them) and with bounds that stand in the code; what nobody has measured it says so. Takes the worst case:
- * one item, everybody presses in the same second, everybody wants one piece. The page behind it is docs/choosing.md.
+ * one item, everybody presses in the same second, everybody wants one unit. The page behind it is docs/choosing.md.
  */
 
 import { ConfigError } from '../app/config.ts'
-import { LINE_MAX } from '../app/selling.ts'
+import { QUEUE_MAX } from '../app/selling.ts'
 import { SHARDS_MAX } from '../domain/item.ts'
 import { wholeNumber } from './number.ts'
 
@@ -79,11 +79,11 @@ export function explainPlan(plan: Plan): readonly (readonly [string, string])[] 
       'why',
       `one process on one core answers all of them in about ${plan.oneProcessSeconds} s if they press in the same second (measured: ${shown(MEASURED.refusedPerSecond)} refusals or ${shown(MEASURED.placedPerSecond)} orders a second, docs/performance.md)`,
     ],
-    ...(buyers > LINE_MAX
+    ...(buyers > QUEUE_MAX
       ? [
           [
             'line',
-            `${shown(LINE_MAX)} clicks wait for an item at each process; who comes beyond that before it is sold out hears "busy" and asks again`,
+            `${shown(QUEUE_MAX)} clicks wait for an item at each process; who comes beyond that before it is sold out hears "busy" and asks again`,
           ] as const,
         ]
       : []),

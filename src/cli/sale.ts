@@ -145,7 +145,7 @@ function addAudit(sale: Command): void {
   withServer(
     sale
       .command('audit')
-      .description('pieces by state in ledger and gate; exit code 1 when they do not add up')
+      .description('units by state in ledger and gate; exit code 1 when they do not add up')
       .argument('<sale>', 'its id'),
   ).action(async (id: string, options: ServerOptions) => {
     const answer = await connectTo(options).ask<{ items: WireAudit[] }>(`${saleAt(id)}/audit`)

@@ -22,7 +22,7 @@ export interface Item {
   readonly whenGateDown: 'ledger' | 'shut'
   /** Which door it lives behind when all is well. */
   readonly homeDoor: 'gate' | 'ledger'
-  /** Over so many places of a gate outside the process its pieces may be spread. */
+  /** Over so many places of a gate outside the process its units may be spread. */
   readonly shards: number
   readonly door: Door
   readonly epoch: Epoch

@@ -1,15 +1,15 @@
 /**
- * Which pieces should move from one place of an item to another next. Pure: told what each place has and what is wanted there, it names one
+ * Which units should move from one place of an item to another next. Pure: told what each place has and what is wanted there, it names one
  * move, or none. Whoever asks moves them, and asks again.
  *
- * A place waits if it has fewer pieces than somebody asked it for just now. It is given up to an even share of all there are, at least what
+ * A place waits if it has fewer units than somebody asked it for just now. It is given up to an even share of all there are, at least what
  * is wanted if there is that much, from whoever can spare most. What a place was asked for lately and has, it keeps. When only places
  * that wait have anything to give, the one that lacks least is filled from those that lack most, if together they have enough: otherwise each
  * would keep too few for its own buyers, for ever. A wish for more than there is in all counts as a wish for an even share: it can't be met, and others can.
  * Guarantees: never more than the giving place has; repeated, it ends; it never undoes its own last step.
  */
 
-export interface PlaceStock {
+export interface ShardStock {
   readonly left: number
   /** The fewest that somebody asked for here in vain just now; 0 when nobody did. */
   readonly wants: number
@@ -19,7 +19,7 @@ interface PlannedMove {
   /** Positions in the list that was given. */
   readonly from: number
   readonly to: number
-  readonly pieces: number
+  readonly units: number
 }
 
 interface Standing {
@@ -30,7 +30,7 @@ interface Standing {
   readonly lacks: number
 }
 
-export function planMove(places: readonly PlaceStock[]): PlannedMove | undefined {
+export function planMove(places: readonly ShardStock[]): PlannedMove | undefined {
   const total = places.reduce((sum, { left }) => sum + left, 0)
   const share = Math.floor(total / places.length)
   const standings = places.map(({ left, wants }, at): Standing => {
@@ -47,15 +47,15 @@ export function planMove(places: readonly PlaceStock[]): PlannedMove | undefined
     one => -spare(one),
   )
   if (giver !== undefined) {
-    const pieces = Math.min(spare(giver), Math.max(share, to.wants) - to.left)
-    return { from: giver.at, to: to.at, pieces }
+    const units = Math.min(spare(giver), Math.max(share, to.wants) - to.left)
+    return { from: giver.at, to: to.at, units }
   }
   if (waiting.reduce((sum, { left }) => sum + left, 0) < to.wants) return undefined
   const loser = least(
     waiting.filter(({ at, left }) => at !== to.at && left > 0),
     ({ lacks }) => -lacks,
   )
-  return loser && { from: loser.at, to: to.at, pieces: Math.min(loser.left, to.lacks) }
+  return loser && { from: loser.at, to: to.at, units: Math.min(loser.left, to.lacks) }
 }
 
 /** The first of those with the lowest figure. */

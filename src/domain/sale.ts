@@ -20,7 +20,7 @@ export interface Sale {
   readonly warmBeforeMs: number
   readonly state: StoredSaleState
   /** Goes up with every change of state or window: of two words for the gate the higher is the later. */
-  readonly wordNo: number
+  readonly stateNo: number
   readonly rule: SaleRule
   readonly items: readonly Item[]
 }

@@ -37,7 +37,7 @@ const itemAnswer = z
       .min(2)
       .max(SHARDS_MAX)
       .optional()
-      .meta({ description: 'Over so many places of the gate its pieces may be spread; missing: one.' }),
+      .meta({ description: 'Over so many places of the gate its units may be spread; missing: one.' }),
   })
   .meta({ id: 'Item' })
 
@@ -144,7 +144,7 @@ export const auditAnswer = z
     consistent: z.boolean(),
     violations: z.array(z.object({ promise: z.int(), message: z.string(), ids: z.array(z.string()) })),
   })
-  .meta({ id: 'ItemAudit', description: 'Pieces by state, read together.' })
+  .meta({ id: 'ItemAudit', description: 'Units by state, read together.' })
 export const auditsAnswer = z.object({ items: z.array(auditAnswer) })
 
 const finding = z.looseObject({ kind: z.string() })

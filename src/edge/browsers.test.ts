@@ -7,11 +7,11 @@ const nobody = createBrowsers({ corsOrigins: [], publicUrl: undefined })
 
 const asked = (headers: Record<string, string>, method = 'GET') =>
   new Request('http://127.0.0.1/api/orders', { method, headers })
-const dressed = (request: Request, from = browsers) => from.dress(request, new Response('{}')).headers
+const headersOf = (request: Request, from = browsers) => from.applyHeaders(request, new Response('{}')).headers
 
 describe('a page of another site', () => {
   test('that is listed may read answers, with the cookie, and the headers it needs', () => {
-    const headers = dressed(asked({ origin: SHOP }))
+    const headers = headersOf(asked({ origin: SHOP }))
     expect(headers.get('access-control-allow-origin')).toBe(SHOP)
     expect(headers.get('access-control-allow-credentials')).toBe('true')
     expect(headers.get('access-control-expose-headers')).toMatch(
@@ -21,7 +21,7 @@ describe('a page of another site', () => {
   })
 
   test('that is listed may ask first', () => {
-    const headers = dressed(asked({ origin: SHOP, 'access-control-request-method': 'POST' }, 'OPTIONS'))
+    const headers = headersOf(asked({ origin: SHOP, 'access-control-request-method': 'POST' }, 'OPTIONS'))
     expect(headers.get('access-control-allow-methods')).toBe('GET, HEAD, POST, PATCH, DELETE')
     expect(headers.get('access-control-allow-headers')).toMatch(/Authorization.*Idempotency-Key.*If-None-Match/)
   })
@@ -38,12 +38,12 @@ describe('a page of another site', () => {
       '*',
       '',
     ]) {
-      const headers = dressed(asked({ origin }))
+      const headers = headersOf(asked({ origin }))
       expect([origin, headers.get('access-control-allow-origin')]).toEqual([origin, null])
       expect(headers.get('access-control-allow-credentials')).toBeNull()
       expect(headers.get('vary')).toBe('origin')
     }
-    expect(dressed(asked({ origin: SHOP }), nobody).get('access-control-allow-origin')).toBeNull()
+    expect(headersOf(asked({ origin: SHOP }), nobody).get('access-control-allow-origin')).toBeNull()
   })
 
   test('can not use the cookie; listed ones, our own, and programs can', () => {
@@ -61,6 +61,6 @@ describe('a page of another site', () => {
 })
 
 test('browsers are told to stay on https only where the public address is https', () => {
-  expect(dressed(asked({})).get('strict-transport-security')).toMatch(/^max-age=/)
-  expect(dressed(asked({}), nobody).get('strict-transport-security')).toBeNull()
+  expect(headersOf(asked({})).get('strict-transport-security')).toMatch(/^max-age=/)
+  expect(headersOf(asked({}), nobody).get('strict-transport-security')).toBeNull()
 })

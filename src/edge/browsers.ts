@@ -12,7 +12,7 @@ const HSTS = 'max-age=31536000'
 
 export interface Browsers {
   /** The answer, with what this request's page needs to hear. The same object, changed. */
-  dress(request: Request, answer: Response): Response
+  applyHeaders(request: Request, answer: Response): Response
   /** May this request's cookie speak for the buyer? True where no page of another origin is behind it. */
   trusts(request: Request): boolean
 }
@@ -28,7 +28,7 @@ export function createBrowsers({ corsOrigins, publicUrl }: BrowsersOptions): Bro
   const https = home?.startsWith('https:') === true
 
   return {
-    dress(request, answer) {
+    applyHeaders(request, answer) {
       if (https) answer.headers.set('strict-transport-security', HSTS)
       if (listed.size === 0) return answer
       answer.headers.append('vary', 'origin')

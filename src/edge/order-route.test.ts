@@ -4,16 +4,16 @@ import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import { createBatcher } from '../base/batcher.ts'
 import { nextTurn, systemClock } from '../base/clock.ts'
 import { type Counted, type CountFamily, noMeters } from '../base/meters.ts'
-import { createPatience } from '../base/patience.ts'
 import { systemRandom } from '../base/random.ts'
+import { createSharedTimeout } from '../base/shared-timeout.ts'
 import type { Order } from '../domain/order.ts'
-import { decideBatch, PLACE_WAIT_MS } from '../flows/decide-batch.ts'
-import type { Decision, OnSale } from '../flows/on-sale.ts'
-import { createOpening } from '../flows/opening.ts'
-import type { TakeOrderParts } from '../flows/take-order.ts'
+import { decideBatch, PLACE_WAIT_MS } from '../flows/sell/decide-batch.ts'
+import type { Decision, LiveItem } from '../flows/sell/live-item.ts'
+import { createOpening } from '../flows/sell/opening.ts'
+import type { TakeOrderParts } from '../flows/sell/take-order.ts'
 import type { Ask } from '../gate/gate.ts'
+import type { LocalView } from '../gate/local-view.ts'
 import { createMemoryGate } from '../gate/memory/memory-gate.ts'
-import type { NearGate } from '../gate/near.ts'
 import type { Orders } from '../ledger/orders.ts'
 import { createOrderRoute } from './order-route.ts'
 
@@ -23,7 +23,7 @@ const HOUR_MS = 3_600_000
 const tickets = createTicketOffice(parseTicketKeys('test:0123456789abcdef0123456789abcdef'))
 
 /**
- * One item behind a gate in the process: 3 pieces, 2 attempts each. `live` and `closed` have an order; two pieces are left. The ledger
+ * One item behind a gate in the process: 3 units, 2 attempts each. `live` and `closed` have an order; two units are left. The ledger
  * places whatever it is given, when the test lets it.
  * @param near how the edge sees the gate: with or without the verb that refuses at once
  */
@@ -33,7 +33,7 @@ async function openShop(near: 'refuses' | 'asks') {
   const opensAtMs = clock.now() - HOUR_MS
   const closesAtMs = clock.now() + HOUR_MS
   const window = { state: 'open', opensAtMs, closesAtMs } as const
-  await gate.activate(ITEM, 1, { left: 3, held: 0, buyers: 0, attemptsMax: 2, changeNo: 0, wordNo: 0, ...window })
+  await gate.activate(ITEM, 1, { left: 3, held: 0, buyers: 0, attemptsMax: 2, changeNo: 0, stateNo: 0, ...window })
   const gone = (buyer: string, order: string): Ask => ({ buyer, order, attempt: 1, quantity: 1, askedAtMs: 0 })
   await gate.reserve(ITEM, 1, [gone('live', '1'), gone('closed', '2')])
   await gate.release(ITEM, 1, [{ order: '2', buyer: 'closed', attempt: 1, outcome: 'closed' }])
@@ -82,9 +82,9 @@ async function openShop(near: 'refuses' | 'asks') {
     },
   }
   const decide = { gate, orders, clock, meters, log: { debug() {}, info() {}, warn() {}, error() {} } }
-  const patience = createPatience({ clock, ms: PLACE_WAIT_MS })
-  const parts = { ...decide, patience, news: { orderChanged() {} }, onStale() {}, alarm() {} }
-  const onSale = {
+  const timeout = createSharedTimeout({ clock, ms: PLACE_WAIT_MS })
+  const parts = { ...decide, timeout, messages: { orderChanged() {} }, onStale() {}, alarm() {} }
+  const liveItem = {
     sale: { id: SALE, state: 'ready', opensAtMs, closesAtMs },
     item: { id: ITEM, quantityMax: 3 },
     epoch: 1,
@@ -95,17 +95,17 @@ async function openShop(near: 'refuses' | 'asks') {
     retired: false,
     line: createBatcher<Ask, Decision>({
       batchMax: 100,
-      lineMax: 100,
+      queueMax: 100,
       defer: nextTurn,
-      run: asks => decideBatch(parts, onSale, asks),
+      run: asks => decideBatch(parts, liveItem, asks),
     }),
-  } as unknown as OnSale
-  const seen: NearGate =
+  } as unknown as LiveItem
+  const seen: LocalView =
     near === 'refuses'
       ? gate
       : {
           nowMs: () => gate.nowMs(),
-          lookNow: item => gate.lookNow(item),
+          statusNow: item => gate.statusNow(item),
           knows: (item, buyer) => gate.knows(item, buyer),
           drop: item => gate.drop(item),
         }
@@ -118,18 +118,18 @@ async function openShop(near: 'refuses' | 'asks') {
     clock,
     meters,
     opening: createOpening(clock, 10),
-    finder: createBatcher({ batchMax: 10, lineMax: 10, run: async wanted => wanted.map(id => rows.get(id)) }),
+    finder: createBatcher({ batchMax: 10, queueMax: 10, run: async wanted => wanted.map(id => rows.get(id)) }),
   }
   const none = { perAddress: undefined, perBuyer: undefined, perItem: undefined, total: undefined }
   const route = createOrderRoute({
-    shelf: new Map([[ITEM, onSale]]),
+    registry: new Map([[ITEM, liveItem]]),
     take,
     tickets,
     catalog: undefined as never,
     limits: createRateLimits({ ...none, clock, random: systemRandom }),
     addressOf: () => 'here',
   })
-  const set = (state: 'open' | 'paused' | 'over') => gate.set(ITEM, 1, { wordNo: 1, state, opensAtMs, closesAtMs })
+  const set = (state: 'open' | 'paused' | 'over') => gate.set(ITEM, 1, { stateNo: 1, state, opensAtMs, closesAtMs })
   const ask = (buyer: string, attempt: number, quantity: number) => {
     const claims = { sale: SALE, item: ITEM, buyer, attempt, notBeforeMs: 0, expiresAtMs: closesAtMs }
     const body = quantity === 1 ? {} : { body: JSON.stringify({ quantity }) }
@@ -137,7 +137,7 @@ async function openShop(near: 'refuses' | 'asks') {
     if (quantity !== 1) headers['content-length'] = String(JSON.stringify({ quantity }).length)
     return route(new Request(`http://here/${SALE}`, { method: 'POST', headers, ...body }), SALE, ITEM)
   }
-  return { gate, onSale, ledger, counted, set, ask }
+  return { gate, liveItem, ledger, counted, set, ask }
 }
 
 type Shop = Awaited<ReturnType<typeof openShop>>
@@ -158,11 +158,11 @@ describe('a refusal that is known at once', () => {
     paused: shop => shop.set('paused'),
     over: shop => shop.set('over'),
     'sold out': shop => shop.gate.change(ITEM, 1, 1, -3),
-    'not current': shop => Object.assign(shop.onSale, { current: false }),
-    skewed: shop => Object.assign(shop.onSale, { skewed: true }),
+    'not current': shop => Object.assign(shop.liveItem, { current: false }),
+    skewed: shop => Object.assign(shop.liveItem, { skewed: true }),
     'under another epoch': shop => shop.gate.fence(ITEM, 2),
     unsettled: shop =>
-      shop.onSale.unsettled.set('9', { order: '9', buyer: 'x', attempt: 1, quantity: 1, reservedAtMs: 0 }),
+      shop.liveItem.unsettled.set('9', { order: '9', buyer: 'x', attempt: 1, quantity: 1, reservedAtMs: 0 }),
   }
   for (const [name, bring] of Object.entries(states)) {
     test(`is what waiting for the gate would have brought: ${name}`, async () => {
@@ -174,9 +174,9 @@ describe('a refusal that is known at once', () => {
           const { status, headers, body } = await shown(shop.ask(buyer, attempt, quantity))
           const { reservedAt, placedAt, payBy, ...same } = body
           const times = [reservedAt, placedAt, payBy].map(time => typeof time)
-          answers.push({ status, headers, same, times, counted: shop.counted, left: shop.gate.lookNow(ITEM)?.left })
+          answers.push({ status, headers, same, times, counted: shop.counted, left: shop.gate.statusNow(ITEM)?.left })
         }
-        expect(answers[0], `${buyer}, attempt ${attempt}, ${quantity} pieces`).toEqual(answers[1]!)
+        expect(answers[0], `${buyer}, attempt ${attempt}, ${quantity} units`).toEqual(answers[1]!)
       }
     })
   }
@@ -187,7 +187,7 @@ describe('a refusal that is known at once', () => {
     expect(refused).toBeInstanceOf(Response)
     expect(await shown(refused)).toMatchObject({ status: 409, body: { code: 'attempts_used' } })
     expect(shop.counted).toEqual(['attempts_used'])
-    expect(shop.gate.lookNow(ITEM)).toMatchObject({ left: 2, held: 1, version: 3 })
+    expect(shop.gate.statusNow(ITEM)).toMatchObject({ left: 2, held: 1, version: 3 })
     expect((await openShop('asks')).ask('nobody', 3, 1)).toBeInstanceOf(Promise)
     expect(await shown(shop.ask('nobody', 1, 3))).toMatchObject({ status: 409, body: { code: 'not_enough', left: 2 } })
   })
@@ -197,7 +197,7 @@ describe('a refusal that is known at once', () => {
     const first = shop.ask('nobody', 1, 1)
     await Promise.resolve()
     await Promise.resolve()
-    expect(shop.onSale.line.depth()).toBe(1)
+    expect(shop.liveItem.line.depth()).toBe(1)
     const second = shop.ask('nobody', 3, 1)
     expect(second).toBeInstanceOf(Promise)
     const [placed, same] = await Promise.all([shown(first), shown(second)])

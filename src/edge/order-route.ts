@@ -13,8 +13,8 @@ import type { Counted } from '../base/meters.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { isId } from '../domain/ids.ts'
 import type { TakeOrderOutcome } from '../domain/outcomes.ts'
-import { EARLY_WAIT_MS, type OnSale, type Shelf, standing } from '../flows/on-sale.ts'
-import { refuseNow, repeatOrder, type TakeOrderParts, takeOrder } from '../flows/take-order.ts'
+import { EARLY_WAIT_MS, type LiveItem, type Registry, standing } from '../flows/sell/live-item.ts'
+import { refuseNow, repeatOrder, type TakeOrderParts, takeOrder } from '../flows/sell/take-order.ts'
 import { ORDER_TAKEN } from './calls/buyer-calls.ts'
 import { bearerIn, bearerOf, bearerStart, readBody } from './exchange.ts'
 import { plainProblem, problem } from './problems.ts'
@@ -23,7 +23,7 @@ import { UNRENDERED } from './security-headers.ts'
 import { wireOrder } from './wire.ts'
 
 interface OrderRouteParts {
-  readonly shelf: Shelf
+  readonly registry: Registry
   readonly take: TakeOrderParts
   readonly tickets: TicketOffice
   readonly catalog: Catalog
@@ -33,7 +33,7 @@ interface OrderRouteParts {
 }
 
 export function createOrderRoute(parts: OrderRouteParts) {
-  const { shelf, take, tickets, limits } = parts
+  const { registry, take, tickets, limits } = parts
   const { meters } = take
 
   function counted(outcome: Counted['order_asks'][number], answer: Response): Response {
@@ -47,86 +47,91 @@ export function createOrderRoute(parts: OrderRouteParts) {
 
   /** Answers at once where it can: the crowd that can't win costs no promise. */
   return function order(request: Request, sale: string, item: string): Response | Promise<Response> {
-    const onSale = shelf.get(item)
-    if (onSale === undefined || onSale.sale.id !== sale) return orderElsewhere(request, sale, item)
+    const liveItem = registry.get(item)
+    if (liveItem === undefined || liveItem.sale.id !== sale) return orderElsewhere(request, sale, item)
 
     const header = request.headers.get('authorization')
     const ticket = header === null ? undefined : bearerIn(header)
-    if (header === null || ticket === undefined) return orderAnew(request, onSale, undefined)
+    if (header === null || ticket === undefined) return orderAnew(request, liveItem, undefined)
     // Looked for in the header itself: as long as nobody looks into the ticket, it is not copied out of it.
     const at = bearerStart(header)
     const buyer = at > 0 ? tickets.peekBuyer(header, at) : tickets.peekBuyer(ticket)
-    if (buyer !== undefined && take.near.knows(onSale.item.id, buyer)) return orderOfHolder(request, onSale, ticket)
-    return orderAnew(request, onSale, ticket)
+    if (buyer !== undefined && take.near.knows(liveItem.item.id, buyer)) return orderOfHolder(request, liveItem, ticket)
+    return orderAnew(request, liveItem, ticket)
   }
 
   /** Somebody with an order of this item, by the ticket's own word: who it really is decides whether it is shown. */
-  async function orderOfHolder(request: Request, onSale: OnSale, ticket: string): Promise<Response> {
-    const claims = claimsFor(tickets.verify(ticket), onSale.sale.id, onSale.item.id)
+  async function orderOfHolder(request: Request, liveItem: LiveItem, ticket: string): Promise<Response> {
+    const claims = claimsFor(tickets.verify(ticket), liveItem.sale.id, liveItem.item.id)
     if (claims !== undefined) {
-      const repeated = await repeatOrder(take, onSale, onSale.item.id, claims.buyer, claims.attempt)
+      const repeated = await repeatOrder(take, liveItem, liveItem.item.id, claims.buyer, claims.attempt)
       if (repeated !== undefined) return toResponse(repeated)
     }
-    return orderAnew(request, onSale, ticket)
+    return orderAnew(request, liveItem, ticket)
   }
 
-  function orderAnew(request: Request, onSale: OnSale, ticket: string | undefined): Response | Promise<Response> {
-    const refused = standing(take.near, onSale)
+  function orderAnew(request: Request, liveItem: LiveItem, ticket: string | undefined): Response | Promise<Response> {
+    const refused = standing(take.near, liveItem)
     if (refused !== undefined && !(refused.kind === 'early' && refused.opensAtMs - take.near.nowMs() <= EARLY_WAIT_MS))
       return toResponse(refused)
 
     const limited = limits.admitAddress(parts.addressOf(request))
-    if (!(limited instanceof Promise)) return orderFrom(request, onSale, ticket, limited)
-    return limited.then(late => orderFrom(request, onSale, ticket, late))
+    if (!(limited instanceof Promise)) return orderFrom(request, liveItem, ticket, limited)
+    return limited.then(late => orderFrom(request, liveItem, ticket, late))
   }
 
   /** The address has been judged. */
   function orderFrom(
     request: Request,
-    onSale: OnSale,
+    liveItem: LiveItem,
     ticket: string | undefined,
     limited: RateLimited | undefined,
   ): Response | Promise<Response> {
     if (limited !== undefined) return counted('rate_limited', rateLimitedProblem(limited))
-    const claims = ticket === undefined ? undefined : claimsFor(tickets.verify(ticket), onSale.sale.id, onSale.item.id)
+    const claims =
+      ticket === undefined ? undefined : claimsFor(tickets.verify(ticket), liveItem.sale.id, liveItem.item.id)
     if (claims === undefined || take.near.nowMs() >= claims.expiresAtMs)
       return counted('ticket_invalid', plainProblem('ticket_invalid'))
     // Only a ticket that is good says who it is, so the buyer's limit comes after it.
-    const tooOften = limits.admitBuyer(claims.buyer, onSale.item.id)
-    if (!(tooOften instanceof Promise)) return orderOf(request, onSale, claims, tooOften)
-    return tooOften.then(late => orderOf(request, onSale, claims, late))
+    const tooOften = limits.admitBuyer(claims.buyer, liveItem.item.id)
+    if (!(tooOften instanceof Promise)) return orderOf(request, liveItem, claims, tooOften)
+    return tooOften.then(late => orderOf(request, liveItem, claims, late))
   }
 
   /** The buyer has been judged. */
   function orderOf(
     request: Request,
-    onSale: OnSale,
+    liveItem: LiveItem,
     claims: TicketClaims,
     tooOften: RateLimited | undefined,
   ): Response | Promise<Response> {
     if (tooOften !== undefined) return counted('rate_limited', rateLimitedProblem(tooOften))
-    return bodyless(request) ? takeIt(onSale, claims, 1) : readAndTake(request, onSale, claims)
+    return bodyless(request) ? takeIt(liveItem, claims, 1) : readAndTake(request, liveItem, claims)
   }
 
-  async function readAndTake(request: Request, onSale: OnSale, claims: TicketClaims): Promise<Response> {
+  async function readAndTake(request: Request, liveItem: LiveItem, claims: TicketClaims): Promise<Response> {
     const { quantity } = await readBody(request, ORDER_TAKEN.body.schema).catch((error: unknown) => {
       meters.count('order_asks', 'body_invalid')
       throw error
     })
-    if (!Number.isInteger(quantity) || quantity < 1 || quantity > onSale.item.quantityMax) {
+    if (!Number.isInteger(quantity) || quantity < 1 || quantity > liveItem.item.quantityMax) {
       meters.count('order_asks', 'quantity_invalid')
       return problem('quantity_invalid', {
-        detail: `Between 1 and ${onSale.item.quantityMax} can be ordered at a time.`,
-        more: { field: 'quantity', quantityMax: onSale.item.quantityMax },
+        detail: `Between 1 and ${liveItem.item.quantityMax} can be ordered at a time.`,
+        more: { field: 'quantity', quantityMax: liveItem.item.quantityMax },
       })
     }
-    return takeIt(onSale, claims, quantity)
+    return takeIt(liveItem, claims, quantity)
   }
 
-  function takeIt(onSale: OnSale, { buyer, attempt }: TicketClaims, quantity: number): Response | Promise<Response> {
+  function takeIt(
+    liveItem: LiveItem,
+    { buyer, attempt }: TicketClaims,
+    quantity: number,
+  ): Response | Promise<Response> {
     const click = { buyer, attempt, quantity }
-    const refused = refuseNow(take, onSale, click)
-    return refused === undefined ? takeOrder(take, onSale, click).then(toResponse) : toResponse(refused)
+    const refused = refuseNow(take, liveItem, click)
+    return refused === undefined ? takeOrder(take, liveItem, click).then(toResponse) : toResponse(refused)
   }
 
   /** Not in this process's gate: unknown, not warmed yet, or long over. A valid ticket still finds its order. */

@@ -7,7 +7,7 @@ import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import { systemClock } from '../base/clock.ts'
 import { systemRandom } from '../base/random.ts'
 import { createCatalog } from '../catalog/catalog.ts'
-import { standing } from '../flows/on-sale.ts'
+import { standing } from '../flows/sell/live-item.ts'
 import { createFaultyGate, type GateMishap } from '../gate/faulty-gate.ts'
 import { createOperatorLog } from '../ledger/postgres/log.ts'
 import type { Identity } from './identity.ts'
@@ -41,7 +41,7 @@ interface Answer {
 /** Two edges of a cluster with one item between them, spoken to as a client would. */
 async function openShop(units = 10) {
   const cluster = openCluster(ledger)
-  const { sale, item, epoch } = await cluster.onSale({ units })
+  const { sale, item, epoch } = await cluster.openItem({ units })
 
   async function openEdge(placedWaitMs: number) {
     const edge = cluster.edge({
@@ -73,13 +73,13 @@ async function openShop(units = 10) {
       onClosed() {},
       releaseAtOnce: async () => {},
     }
-    const order = createOrderRoute({ shelf: edge.shelf, take: edge.take, tickets, catalog, limits, addressOf })
+    const order = createOrderRoute({ registry: edge.registry, take: edge.take, tickets, catalog, limits, addressOf })
     const find = createRouter([
       ...buyerRoutes({
         ...edge.take,
         ...edge.find,
         orders: ledger.orders,
-        shelf: edge.shelf,
+        registry: edge.registry,
         catalog,
         tickets,
         identity,
@@ -247,7 +247,7 @@ describe('an order that is reserved and not placed yet', () => {
     const there = await openEdge(0)
     const soldOut = async () => {
       await there.edge.round()
-      return standing(there.edge.far, there.edge.shelf.get(item)!)?.kind === 'sold_out'
+      return standing(there.edge.far, there.edge.registry.get(item)!)?.kind === 'sold_out'
     }
     await until('the edge knows that nothing is left', soldOut)
     expect((await there.order('ann')).body).toMatchObject({ id, state: 'reserved' })

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { isBuyerId, isId } from '../domain/ids.ts'
 import { ATTEMPTS_MAX, QUANTITY_MAX, SHARDS_MAX, UNITS_MAX } from '../domain/item.ts'
 import { AMOUNT_MAX } from '../domain/money.ts'
-import type { NewSale } from '../flows/create-sale.ts'
+import type { NewSale } from '../flows/operate/create-sale.ts'
 
 const NAME_LENGTH_MAX = 200
 export const ITEMS_MAX = 100

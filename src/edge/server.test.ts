@@ -67,7 +67,7 @@ function heard(socket: Socket, event: 'drain' | 'close'): Promise<void> {
   return new Promise(done => socket.once(event, () => done()))
 }
 
-/** It may come in pieces: the head, and a body as long as the head says. */
+/** It may come in units: the head, and a body as long as the head says. */
 function isWhole(answer: string): boolean {
   const bodyAt = answer.indexOf('\r\n\r\n') + 4
   const length = Number(/^content-length: (\d+)/im.exec(answer.slice(0, bodyAt))?.[1] ?? 0)

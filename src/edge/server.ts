@@ -34,7 +34,7 @@ interface ServerParts {
   readonly meters?: Meters
   readonly live?: Live
   /** What browsers need to hear, put on every answer. */
-  readonly dress?: Browsers['dress']
+  readonly applyHeaders?: Browsers['applyHeaders']
 }
 
 interface RunningServer {
@@ -121,7 +121,7 @@ export function startServer(parts: ServerParts): RunningServer {
       access.write({ requestId, method: 'POST', route: ORDER_ROUTE, status: answer.status, ms })
     }
     if (draining) answer.headers.set('connection', 'close')
-    return parts.dress?.(request, answer) ?? answer
+    return parts.applyHeaders?.(request, answer) ?? answer
   }
 
   async function orderLater(passage: Passage, answer: Promise<Response>): Promise<Response> {
@@ -185,7 +185,7 @@ export function startServer(parts: ServerParts): RunningServer {
     if (access.due(status)) access.write({ requestId, method: request.method, route: template, status, ms })
     headers.set(REQUEST_ID_HEADER, requestId)
     if (draining || leavesTooMuch(request, status)) headers.set('connection', 'close')
-    return parts.dress?.(request, response) ?? response
+    return parts.applyHeaders?.(request, response) ?? response
   }
 
   function toResponse(error: unknown, { request, requestId, route: template }: Passage): Response {

@@ -7,7 +7,7 @@ import { times } from '../domain/money.ts'
 import type { Order, Reservation } from '../domain/order.ts'
 import type { Payment } from '../domain/payment.ts'
 import { type Sale, saleState } from '../domain/sale.ts'
-import type { AuditLine } from '../flows/audit-sale.ts'
+import type { AuditLine } from '../flows/check/audit-sale.ts'
 import type { auditAnswer, operatorSaleAnswer, orderAnswer, paymentAnswer, saleAnswer } from './answers.ts'
 
 /** What the gate has left of an item; undefined where it does not have it. */

@@ -2,7 +2,7 @@
 
 import { assert } from '../base/assert.ts'
 import { BUYER_LENGTH_MAX, type BuyerId, type Epoch, type ItemId, isId, type OrderId } from '../domain/ids.ts'
-import type { Ask, Holding, Release, Terms, Word } from './gate.ts'
+import type { Ask, Holding, Release, Terms, WindowState } from './gate.ts'
 
 const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0
 const isNumber = (value: number) => Number.isSafeInteger(value) && value >= 1
@@ -32,7 +32,7 @@ function checkAttempt(order: OrderId, buyer: BuyerId, attempt: number): void {
 
 export function checkAsk(ask: Ask): void {
   checkAttempt(ask.order, ask.buyer, ask.attempt)
-  if (!isNumber(ask.quantity)) assert(false, `an ask for ${ask.quantity} pieces`)
+  if (!isNumber(ask.quantity)) assert(false, `an ask for ${ask.quantity} units`)
 }
 
 export function checkRelease({ order, buyer, attempt, outcome }: Release): void {
@@ -62,11 +62,11 @@ export function checkTerms(terms: Terms): void {
   for (const key of ['left', 'held', 'buyers', 'changeNo'] as const)
     assert(isCount(terms[key]), `terms with ${key} ${terms[key]}`)
   assert(isNumber(terms.attemptsMax), `terms with attemptsMax ${terms.attemptsMax}`)
-  checkWord(terms)
+  checkWindowState(terms)
 }
 
-export function checkWord({ wordNo, state, opensAtMs, closesAtMs }: Word): void {
-  assert(isCount(wordNo), `word number ${wordNo}`)
+export function checkWindowState({ stateNo, state, opensAtMs, closesAtMs }: WindowState): void {
+  assert(isCount(stateNo), `word number ${stateNo}`)
   assert(state === 'open' || state === 'paused' || state === 'over', `an item that is "${state}"`)
   const window = Number.isSafeInteger(opensAtMs) && Number.isSafeInteger(closesAtMs) && opensAtMs < closesAtMs
   assert(window, `a window from ${opensAtMs} to ${closesAtMs}`)

@@ -6,14 +6,14 @@
 
 import type { BuyerId, Epoch, SaleId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
-import type { PlaceId } from './places.ts'
+import type { ShardId } from './shard-ids.ts'
 
 export type ChannelMessage =
   /** Written by `Gate.reserve` itself, in the same act. */
   | {
       readonly kind: 'reserved'
       /** The place: the item itself, or one of several. Version and left are its own. */
-      readonly item: PlaceId
+      readonly item: ShardId
       readonly epoch: Epoch
       readonly version: number
       readonly left: number

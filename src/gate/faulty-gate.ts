@@ -17,7 +17,7 @@ import type { Gate } from './gate.ts'
  */
 export type GateMishap = 'stale' | 'busy' | 'unknown' | 'unknown_done'
 
-export type GateVerb = Exclude<keyof Gate, 'look'>
+export type GateVerb = Exclude<keyof Gate, 'status'>
 
 /** Undefined: let the call pass. */
 type DecideMishap = (verb: GateVerb, item: ItemId) => GateMishap | undefined
@@ -42,7 +42,7 @@ export function createFaultyGate(gate: Gate, decide: DecideMishap): Gate {
   }
 
   return {
-    look: items => gate.look(items),
+    status: items => gate.status(items),
     reserve,
     release: (item, epoch, releases) => pass('release', item, () => gate.release(item, epoch, releases)),
     find: (item, buyer, toShow) => pass('find', item, () => gate.find(item, buyer, toShow)),

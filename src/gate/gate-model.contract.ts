@@ -22,7 +22,7 @@ interface GateModelOptions {
 }
 
 const MEETS = [
-  ...['reserved', 'same', 'same_closed', 'not_enough', 'attempts_used', 'foreign', 'not_now'],
+  ...['reserved', 'same', 'same_closed', 'not_enough', 'attempts_used', 'id_conflict', 'not_now'],
   ...['ok', 'early', 'paused', 'over', 'stale', 'busy', 'unknown', 'done', 'gap', 'past', 'bug'],
 ]
 

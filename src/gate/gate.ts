@@ -15,9 +15,9 @@
  */
 
 import type { BuyerId, Epoch, ItemId, OrderId } from '../domain/ids.ts'
-import type { PlaceId } from './places.ts'
+import type { ShardId } from './shard-ids.ts'
 
-/** One wish: these pieces for this buyer, under an order id made before the gate was asked. */
+/** One wish: these units for this buyer, under an order id made before the gate was asked. */
 export interface Ask {
   readonly order: OrderId
   readonly buyer: BuyerId
@@ -34,8 +34,8 @@ export type GateState = 'open' | 'paused' | 'over'
  * What an operator's last move has made of the sale. The ledger numbers them, upwards: whoever tells the gate may have been overtaken on
  * the way, and a lower number never undoes a higher one.
  */
-export interface Word {
-  readonly wordNo: number
+export interface WindowState {
+  readonly stateNo: number
   readonly state: GateState
   readonly opensAtMs: number
   readonly closesAtMs: number
@@ -45,34 +45,34 @@ export interface Word {
  * What the gate knows of one item, as of `version`, which goes up with every change of what is shown here, at most once per call.
  * The newer (epoch, version) wins when two are compared.
  */
-export interface Look extends Word {
+export interface GateStatus extends WindowState {
   readonly item: ItemId
   readonly epoch: Epoch
   readonly version: number
   readonly left: number
-  /** Pieces in live reservations. */
+  /** Units in live reservations. */
   readonly held: number
   /** Buyers with any reservation, live or closed. */
   readonly buyers: number
   readonly changeNo: number
   /** Of an item in several places: each of them. Everything above is their sum; the strictest state and window; the lowest numbers. */
-  readonly places?: readonly PlaceLook[]
+  readonly places?: readonly ShardStatus[]
   /** Its places do not say the same of their word or changeNo: somebody was stopped in the middle of telling them. */
   readonly uneven?: boolean
-  /** Pieces taken from one place and not given to another yet: neither left nor held. */
+  /** Units taken from one place and not given to another yet: neither left nor held. */
   readonly moving?: number
 }
 
 /** One of an item's places. What is wanted there changes without a new version; everything else does not. */
-export interface PlaceLook {
-  readonly place: PlaceId
+export interface ShardStatus {
+  readonly place: ShardId
   readonly version: number
   readonly left: number
   readonly held: number
   readonly buyers: number
-  /** How long ago (by the gate's clock) somebody was last refused `wants` pieces here. Undefined: nobody was refused in this epoch. */
+  /** How long ago (by the gate's clock) somebody was last refused `wants` units here. Undefined: nobody was refused in this epoch. */
   readonly waitedMs: number | undefined
-  /** The fewest pieces that somebody was refused lately, and may come back for; 0 when nobody was. */
+  /** The fewest units that somebody was refused lately, and may come back for; 0 when nobody was. */
   readonly wants: number
   /** The highest move this place has taken part in; 0: none in this epoch. */
   readonly moveNo: number
@@ -80,7 +80,7 @@ export interface PlaceLook {
   readonly moved: number
 }
 
-export interface LookReply {
+export interface GateStatusReply {
   /** The gate's clock: the one that judges the window. It does not step back (`step-back.ts`). */
   readonly nowMs: number
   /** Its clock as it stands, the fastest of several: unlike `nowMs` it steps back too. Undefined: it is `nowMs`. */
@@ -88,18 +88,18 @@ export interface LookReply {
   /** Where items live on several servers, each judges by its own clock: how far the slowest of them is behind the fastest. */
   readonly behindMs?: number
   /** Items that are active; others are missing. */
-  readonly items: readonly Look[]
+  readonly items: readonly GateStatus[]
   /** Only where items may live on several servers: those of whom nothing is known, because theirs did not answer. */
   readonly away?: readonly ItemId[]
 }
 
 /**
- * reserved    the pieces are taken and held under this very order id
+ * reserved    the units are taken and held under this very order id
  * same        this buyer already holds a live reservation, for this attempt or another: its order id and quantity are given back,
  *             nothing is taken
  * same_closed this buyer's attempt was used and its order is closed; its order id is given back, nothing is taken
  * not_enough  fewer left than asked for (`left` of the reply says how many when this batch was done)
- * wait        too few pieces in this buyer's place, enough of them elsewhere, as far as is known: ask again, they will be moved
+ * wait        too few units in this buyer's place, enough of them elsewhere, as far as is known: ask again, they will be moved
  * attempts_used  the attempt is beyond attemptsMax
  * foreign     the order id is already recorded for another buyer or attempt of this item. Nothing is taken: one id never stands for
  *             two reservations. Two edges make the same ids: alarm, and let the buyer ask again under a new one
@@ -112,7 +112,7 @@ export type AskCode =
   | 'not_enough'
   | 'wait'
   | 'attempts_used'
-  | 'foreign'
+  | 'id_conflict'
   | 'not_now'
 
 export interface AskAnswer {
@@ -133,7 +133,7 @@ export type ReserveReply =
       readonly left: number
       readonly answers: readonly AskAnswer[]
       /** Where it was decided, if the item has several places and all asks are of this one; `version` and `left` above are the item's. */
-      readonly place?: { readonly id: PlaceId; readonly version: number; readonly left: number }
+      readonly place?: { readonly id: ShardId; readonly version: number; readonly left: number }
     }
   /** This epoch may not sell here (E1). `epoch` is the highest the gate has seen, for the log. */
   | { readonly status: 'stale'; readonly epoch: Epoch }
@@ -145,7 +145,7 @@ export type ReserveReply =
 /**
  * Order, buyer and attempt must all be the recorded ones, or nothing is given back.
  * `closed` keeps the attempt as used; `refused` forgets it: a refused order does not count as an attempt. `gone` closes the attempt, and
- * the pieces do not come back: they were written off.
+ * the units do not come back: they were written off.
  */
 export interface Release {
   readonly order: OrderId
@@ -188,7 +188,7 @@ export type FindReply =
   | { readonly status: 'unknown' }
 
 /** What an epoch starts with. `buyers` and `held` are what the loaded pages must add up to, or activation is refused as a bug. */
-export interface Terms extends Word {
+export interface Terms extends WindowState {
   readonly left: number
   readonly held: number
   readonly buyers: number
@@ -197,10 +197,10 @@ export interface Terms extends Word {
 }
 
 export interface Gate {
-  look(items: readonly ItemId[]): Promise<LookReply>
+  status(items: readonly ItemId[]): Promise<GateStatusReply>
   /** Decides a batch in arrival order. Same buyer and attempt, same answer, for as long as the epoch lasts. */
   reserve(item: ItemId, epoch: Epoch, asks: readonly Ask[]): Promise<ReserveReply>
-  /** Gives pieces back, only where the map holds this very id live (E8). Done again, it does nothing again. */
+  /** Gives units back, only where the map holds this very id live (E8). Done again, it does nothing again. */
   release(item: ItemId, epoch: Epoch, releases: readonly Release[]): Promise<Done>
   /**
    * Every attempt this buyer has made on the item, as far as the gate knows, by attempt number. `toShow`: what is found lasts as long as
@@ -210,7 +210,7 @@ export interface Gate {
   /** Stock change number `no` (numbers have no gaps). The same number again answers what it answered before. */
   change(item: ItemId, epoch: Epoch, no: number, delta: number): Promise<ChangeReply>
   /** Done: this word stands, or one with a higher number, which it did not undo. The same number again is taken as it is told. */
-  set(item: ItemId, epoch: Epoch, word: Word): Promise<Done>
+  set(item: ItemId, epoch: Epoch, word: WindowState): Promise<Done>
   /** From now on everything under a lower epoch is `stale` (E3). */
   fence(item: ItemId, epoch: Epoch): Promise<Done>
   /** A page of the snapshot, for an epoch not yet active (then it is `stale`). The same page twice is the same as once. */

@@ -1,6 +1,6 @@
 /**
  * The outbox: reservations that were taken at the gate and are not in the ledger yet, in the order they were taken. Only `Gate.reserve`
- * writes it, in the very act that takes the pieces. An entry is one batch of one item under one epoch; it is deleted after the ledger's
+ * writes it, in the very act that takes the units. An entry is one batch of one item under one epoch; it is deleted after the ledger's
  * commit and never before.
  *
  * One worker at a time has an item: `take` gives it a short lease with the oldest entries, and renews it. When the lease lapses, the next
@@ -37,12 +37,12 @@ export type TakeReply =
 export interface OutboxDepth {
   readonly item: ItemId
   readonly entries: number
-  readonly pieces: number
+  readonly units: number
   /** When its oldest entry was written, by the gate's clock. Undefined: it is empty. */
   readonly oldestMs: number | undefined
 }
 
-export interface OutboxLook {
+export interface OutboxStatus {
   /** What could be seen. */
   readonly items: readonly OutboxDepth[]
   /** Of these nothing is known, or not all: then they stand above too, and there may be more. */
@@ -59,7 +59,7 @@ export interface Outbox {
   /** Over all epochs of each item; a Fault when that can't be told of all of them. */
   depth(items: readonly ItemId[]): Promise<readonly OutboxDepth[]>
   /** The same for whoever only watches: as much as answers. Never a Fault. */
-  look(items: readonly ItemId[]): Promise<OutboxLook>
+  status(items: readonly ItemId[]): Promise<OutboxStatus>
   /** Removes everything of an item whose sale is over and settled. Refused (false) while anything waits in its outbox. */
   forget(item: ItemId): Promise<boolean>
 }

@@ -1,7 +1,7 @@
 /**
  * The gate once more, in the plainest words there are: one list per epoch, read from one end to the other. Slow, and meant to be
  * checked by reading; `contract/model-life.ts` holds the real ones against it. Takes well-formed arguments only, and shows no version.
- * An epoch may have several places: each has its own pieces and its own buyers, and what one lacks another may have.
+ * An epoch may have several places: each has its own units and its own buyers, and what one lacks another may have.
  */
 
 import { assert } from '../base/assert.ts'
@@ -13,9 +13,9 @@ import {
   type Holding,
   type Release,
   type Terms,
-  type Word,
+  type WindowState,
 } from './gate.ts'
-import { shardOf } from './places.ts'
+import { shardOf } from './shard-ids.ts'
 
 interface ReferenceEpoch {
   epoch: number
@@ -24,11 +24,11 @@ interface ReferenceEpoch {
   lefts: number[]
   /** Taken from one place, not given to another yet. */
   moving: number
-  word: Word
+  word: WindowState
   attempts: Holding[]
   /** What change number `terms.changeNo + 1 + i` took. */
   taken: number[]
-  /** Pieces written off. */
+  /** Units written off. */
   gone: number
 }
 
@@ -85,7 +85,7 @@ export class ReferenceGate {
     if (ask.attempt > now.terms.attemptsMax) return no('attempts_used')
     const place = shardOf(ask.buyer, now.lefts.length)
     if (quantity > now.lefts[place]!) return no('not_enough')
-    if (now.attempts.some(one => one.order === order)) return no('foreign')
+    if (now.attempts.some(one => one.order === order)) return no('id_conflict')
     const reservedAtMs = this.nowMs
     now.attempts.push({ order, buyer: ask.buyer, attempt: ask.attempt, quantity, live: true, reservedAtMs })
     now.lefts[place]! -= quantity
@@ -132,9 +132,9 @@ export class ReferenceGate {
   }
 
   /** What was really taken. Given with `give`. */
-  take(from: number, pieces: number): number {
+  take(from: number, units: number): number {
     const now = this.active!
-    now.moving = Math.min(pieces, now.lefts[from]!)
+    now.moving = Math.min(units, now.lefts[from]!)
     now.lefts[from]! -= now.moving
     return now.moving
   }
@@ -145,10 +145,10 @@ export class ReferenceGate {
     now.moving = 0
   }
 
-  set(epoch: number, word: Word): { status: string } {
+  set(epoch: number, word: WindowState): { status: string } {
     const now = this.selling(epoch)
     if (now === undefined) return { status: 'stale' }
-    if (word.wordNo >= now.word.wordNo) now.word = word
+    if (word.stateNo >= now.word.stateNo) now.word = word
     return { status: 'done' }
   }
 
@@ -196,9 +196,9 @@ export class ReferenceGate {
     if (epoch < this.seen) return { status: 'stale' }
     const attempts = this.loading?.epoch === epoch ? this.loading.attempts : []
     assert(heldOf(attempts) === terms.held && buyersOf(attempts) === terms.buyers, 'the snapshot does not add up')
-    const { wordNo, state, opensAtMs, closesAtMs } = terms
+    const { stateNo, state, opensAtMs, closesAtMs } = terms
     const lefts = spread(terms.left, this.#placesOf(epoch))
-    const word = { wordNo, state, opensAtMs, closesAtMs }
+    const word = { stateNo, state, opensAtMs, closesAtMs }
     this.active = { epoch, terms, lefts, moving: 0, word, attempts: [...attempts], taken: [], gone: 0 }
     this.loading = undefined
     this.seen = epoch
@@ -215,8 +215,8 @@ export class ReferenceGate {
   }
 }
 
-function spread(pieces: number, places: number): number[] {
-  return Array.from({ length: places }, (_, i) => Math.floor(pieces / places) + (i < pieces % places ? 1 : 0))
+function spread(units: number, places: number): number[] {
+  return Array.from({ length: places }, (_, i) => Math.floor(units / places) + (i < units % places ? 1 : 0))
 }
 
 export function leftIn(epoch: ReferenceEpoch): number {

@@ -1,13 +1,13 @@
 /**
  * How many places each item has at the gate, as far as this process has read in the ledger. An epoch of an item has all its shards or, when
- * few pieces were left, one place (`items.gate_shards`, set with `gate_epoch`). Whoever reads a row that says so lets this know, before
+ * few units were left, one place (`items.gate_shards`, set with `gate_epoch`). Whoever reads a row that says so lets this know, before
  * anything is asked of the gate; what was never read is not guessed.
  * Remembers the epochs of an item that were read last: the one that sells and the one that is being loaded.
  */
 
 import { assert } from '../base/assert.ts'
 import type { Epoch, ItemId } from '../domain/ids.ts'
-import { type PlaceId, placesOf } from './places.ts'
+import { placesOf, type ShardId } from './shard-ids.ts'
 
 /** As the item's row says it. */
 interface Sharding {
@@ -25,7 +25,7 @@ export interface Shards {
   /** The numbers of places of the epochs that are known, newest epoch first, each number once. Undefined: nothing is known of the item. */
   lately(item: ItemId): readonly number[] | undefined
   /** Every place that any epoch of the item may have had: what is fenced, drained and forgotten. Undefined: not known. */
-  all(item: ItemId): readonly PlaceId[] | undefined
+  all(item: ItemId): readonly ShardId[] | undefined
   forget(item: ItemId): void
 }
 
@@ -33,7 +33,7 @@ const EPOCHS_REMEMBERED = 4
 
 interface Known {
   readonly shards: number
-  readonly all: readonly PlaceId[]
+  readonly all: readonly ShardId[]
   /** Read last, last. */
   epochs: readonly { readonly epoch: Epoch; readonly gateShards: number }[]
   lately: readonly number[]

@@ -1,4 +1,4 @@
-/** Orders that end without being paid, paid ones that are taken back, and the pieces that must reach the gate again. */
+/** Orders that end without being paid, paid ones that are taken back, and the units that must reach the gate again. */
 
 import type { BuyerId, Epoch, ItemId, OrderId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
@@ -16,7 +16,7 @@ export interface DueRelease {
   readonly item: ItemId
   readonly buyer: BuyerId
   readonly attempt: number
-  /** `gone`: the attempt is closed, the pieces do not come back. */
+  /** `gone`: the attempt is closed, the units do not come back. */
   readonly outcome: 'closed' | 'gone'
   readonly epoch: Epoch
 }
@@ -24,7 +24,7 @@ export interface DueRelease {
 export interface Closings {
   /** Pending orders whose `pay_by` has passed by the ledger's clock, longest overdue first; without those in hand. */
   due(max: number, inHand: readonly OrderId[]): Promise<readonly DueOrder[]>
-  /** Those that were still pending (and due, when `unpaid`) are closed, and their pieces available again. Returns these, and only these. */
+  /** Those that were still pending (and due, when `unpaid`) are closed, and their units available again. Returns these, and only these. */
   close(item: ItemId, orders: readonly OrderId[], reason: 'unpaid' | 'cancelled'): Promise<readonly Order[]>
   refund(
     order: OrderId,
@@ -41,5 +41,5 @@ export interface Closings {
   /** Forgets release rows of items that no gate holds. */
   releaseIdle(): Promise<void>
   /** Shuts the doors of items that nobody sells any more: only for the sole seller, who names those it has on sale. */
-  shutIdle(onSale: readonly ItemId[]): Promise<readonly ItemId[]>
+  shutIdle(liveItem: readonly ItemId[]): Promise<readonly ItemId[]>
 }

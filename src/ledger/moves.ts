@@ -1,5 +1,5 @@
 /**
- * The journal of moves between the places of an item. A move is written down before any piece leaves its place, again when it is known how
+ * The journal of moves between the places of an item. A move is written down before any unit leaves its place, again when it is known how
  * many have, and once more when they have arrived: whoever dies in between leaves a row that says what is still to be done. One move of
  * an item is under way at a time; numbers go up.
  */

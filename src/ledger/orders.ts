@@ -26,7 +26,7 @@ export type Placing =
   | { readonly verdict: 'placed'; readonly order: Order }
   | { readonly verdict: 'same'; readonly order: Order }
   | { readonly verdict: 'refused'; readonly order: Order }
-  | { readonly verdict: 'foreign' }
+  | { readonly verdict: 'id_conflict' }
 
 export type PlaceReply =
   | { readonly status: 'ok'; readonly available: number; readonly placings: readonly Placing[] }
@@ -41,7 +41,7 @@ export type DirectPlacing =
   | { readonly verdict: 'not_enough' }
   | { readonly verdict: 'attempts_used' }
   /** The id belongs to another buyer's order. */
-  | { readonly verdict: 'foreign' }
+  | { readonly verdict: 'id_conflict' }
   /** No order of this buyer, and the window or the operator forbids a new one. */
   | { readonly verdict: 'not_now' }
 
@@ -64,7 +64,7 @@ interface SnapshotTerms {
   readonly changeNo: number
   readonly opensAtMs: number
   readonly closesAtMs: number
-  readonly wordNo: number
+  readonly stateNo: number
   readonly state: 'open' | 'paused' | 'over'
   /** In so many places the gate is to be built. */
   readonly gateShards: number
@@ -89,7 +89,7 @@ interface SnapshotHolding {
   readonly reservedAtMs: number
 }
 
-/** Pieces by state, read in one statement together with the item. */
+/** Units by state, read in one statement together with the item. */
 export interface ItemAudit {
   readonly item: ItemId
   readonly units: number
@@ -97,12 +97,12 @@ export interface ItemAudit {
   readonly pending: number
   readonly paid: number
   readonly closed: number
-  /** Pieces back in the ledger, not yet in the gate, and how long the oldest of them has waited. */
+  /** Units back in the ledger, not yet in the gate, and how long the oldest of them has waited. */
   readonly releases: number
   readonly oldestReleaseMs: number | undefined
-  /** Pieces written off together with their order, whose attempt the gate has not closed yet. */
+  /** Units written off together with their order, whose attempt the gate has not closed yet. */
   readonly gone: number
-  /** So many pieces at most are between two places of the gate: taken from one, not given to the other yet. */
+  /** So many units at most are between two places of the gate: taken from one, not given to the other yet. */
   readonly moving: number
   readonly door: Door
   readonly epoch: Epoch
@@ -135,9 +135,9 @@ export interface Orders {
    */
   refuse(item: ItemId, epoch: Epoch, ask: PlaceAsk): Promise<Order | undefined>
   /** Takes the item for a new epoch: door = draining in the same act (E3). */
-  bump(item: ItemId): Promise<Epoch>
+  raiseEpoch(item: ItemId): Promise<Epoch>
   /** Compare-and-set on the epoch. False: somebody else has bumped since. */
-  turn(item: ItemId, epoch: Epoch, door: Door): Promise<boolean>
+  setDoor(item: ItemId, epoch: Epoch, door: Door): Promise<boolean>
   /** An operator decides (E10): from `shut` to `ledger`, under the epoch it has. True also if the ledger sells it already. */
   openLedgerDoor(item: ItemId, by: string): Promise<boolean>
   /**

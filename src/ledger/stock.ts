@@ -31,7 +31,7 @@ export interface OpenChange {
 export interface StockChange {
   readonly no: number
   readonly delta: number
-  /** Undefined while the gate has not given its pieces up yet. */
+  /** Undefined while the gate has not given its units up yet. */
   readonly taken: number | undefined
   readonly state: 'asked' | 'applied' | 'done'
   readonly reason: string
@@ -41,7 +41,7 @@ export interface StockChange {
 
 export interface Stock {
   ask(wish: ChangeWish): Promise<AskedChange>
-  /** False: the gate that gave the pieces up was rebuilt meanwhile; it must be asked again. */
+  /** False: the gate that gave the units up was rebuilt meanwhile; it must be asked again. */
   settle(item: ItemId, no: number, epoch: Epoch, taken: number): Promise<boolean>
   open(item: ItemId | undefined): Promise<readonly OpenChange[]>
   find(item: ItemId, no: number): Promise<StockChange | undefined>

@@ -49,7 +49,7 @@ export function paymentContract(name: string, make: () => Promise<PaymentUnderTe
     const requestOf = (more: Partial<PaymentRequest> = {}): PaymentRequest => ({
       ref: `${prefix}_${++made}`,
       amount,
-      description: 'Phone, 1 piece',
+      description: 'Phone, 1 unit',
       returnUrl: undefined,
       payByMs: house.now() + 900_000,
       ...more,

@@ -41,7 +41,7 @@ const FAMILIES: Readonly<Record<CountFamily, readonly [name: string, label: Labe
     'became',
     'Orders, by what they became: placed or refused first, then paid, closed or refunded.',
   ],
-  releases: ['releases_total', undefined, 'Closed orders whose pieces the gate has back.'],
+  releases: ['releases_total', undefined, 'Closed orders whose units the gate has back.'],
   refunds: ['refunds_total', 'step', 'Refunds, by how far they came.'],
   callbacks_forged: [
     'payment_callbacks_forged_total',

@@ -9,9 +9,9 @@ const NONE = { total: 0, idle: 0, waiting: 0 }
 export function renderMetricsReference(): string {
   const { list } = createMetrics(
     {
-      pieces: () => Promise.reject(new Error('nobody reads values here')),
+      units: () => Promise.reject(new Error('nobody reads values here')),
       itemsOnSale: () => 0,
-      lineDepth: () => 0,
+      queueDepth: () => 0,
       unsettled: () => 0,
       pool: () => NONE,
       sockets: () => 0,

@@ -16,13 +16,13 @@ function openLedger() {
   }
   const clock: Clock = { now: () => ms, elapsed: () => ms, sleep: async () => {} }
   const watched = {
-    async pieces() {
+    async units() {
       ledger.reads += 1
       ms += ledger.tookMs
       if (ledger.away) throw new Fault('ledger_away', 'away', { retryable: true })
       return { available: 1, left: 1, held: 0, pending: 0, paid: 0, releasing: 0, oldestReleaseMs: 0 }
     },
-  } as Pick<Watched, 'pieces'> as Watched
+  } as Pick<Watched, 'units'> as Watched
   const metric = watchedMetrics(watched, clock).find(one => one.name === 'stampede_pieces')!
   return { ledger, read: async () => (await metric.read()).length }
 }
@@ -59,7 +59,7 @@ test('of an outbox that answers in part, what can be seen is told, and how much 
     const metrics = watchedMetrics(watched, clock).filter(({ name }) => name.startsWith('stampede_outbox'))
     return Promise.all(metrics.map(async one => (await one.read())[0]?.value))
   }
-  expect(await shown({ seen: { entries: 2, pieces: 3, oldestMs: 1_500 }, itemsAway: 1 })).toEqual([2, 3, 1.5, 1])
-  expect(await shown({ seen: { entries: 0, pieces: 0, oldestMs: 0 }, itemsAway: 0 })).toEqual([0, 0, 0, 0])
+  expect(await shown({ seen: { entries: 2, units: 3, oldestMs: 1_500 }, itemsAway: 1 })).toEqual([2, 3, 1.5, 1])
+  expect(await shown({ seen: { entries: 0, units: 0, oldestMs: 0 }, itemsAway: 0 })).toEqual([0, 0, 0, 0])
   expect(await shown({ seen: undefined, itemsAway: 7 })).toEqual([undefined, undefined, undefined, 7])
 })

@@ -1,5 +1,5 @@
 /**
- * What is not counted but looked at when Prometheus asks: how many pieces are where, how long the line is, how the process fares.
+ * What is not counted but looked at when Prometheus asks: how many units are where, how long the line is, how the process fares.
  * Whatever can't be had is left out of the answer and does not spoil the rest. What costs the ledger something is read at most every two
  * seconds, and more seldom the longer it takes, however often somebody asks: the port may be open to everyone in the house, and a sale
  * may have a million orders to count.
@@ -10,8 +10,8 @@ import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import type { PlainMetric } from './plain-metric.ts'
 
-/** Over all items on sale. Pieces in pending and paid orders are those of the ledger, held and left those of the gate. */
-export interface Pieces {
+/** Over all items on sale. Units in pending and paid orders are those of the ledger, held and left those of the gate. */
+export interface Units {
   readonly available: number
   readonly left: number
   readonly held: number
@@ -28,7 +28,7 @@ export interface Waiting {
   readonly seen:
     | {
         readonly entries: number
-        readonly pieces: number
+        readonly units: number
         /** How long the oldest entry has waited; 0 when there is none. */
         readonly oldestMs: number
       }
@@ -39,10 +39,10 @@ export interface Waiting {
 
 export interface Watched {
   /** May fail with a fault. */
-  pieces(): Promise<Pieces>
+  units(): Promise<Units>
   itemsOnSale(): number
   /** Asks waiting before the gate, all items together. */
-  lineDepth(): number
+  queueDepth(): number
   /** Reservations that the ledger has not confirmed yet. */
   unsettled(): number
   pool(): { readonly total: number; readonly idle: number; readonly waiting: number }
@@ -59,7 +59,7 @@ const REST_MS_MAX = 30_000
 
 export function watchedMetrics(watched: Watched, clock: Clock): readonly PlainMetric[] {
   const startedAtS = clock.now() / 1000
-  const pieces = createFresh(clock, () => watched.pieces())
+  const units = createFresh(clock, () => watched.units())
 
   const outbox = createFresh(clock, async () => watched.outbox?.())
 
@@ -69,11 +69,11 @@ export function watchedMetrics(watched: Watched, clock: Clock): readonly PlainMe
   return [
     {
       name: 'stampede_pieces',
-      help: 'Pieces of all items on sale, by where they are: available, pending and paid by the ledger; left and held by the gate.',
+      help: 'Units of all items on sale, by where they are: available, pending and paid by the ledger; left and held by the gate.',
       type: 'gauge',
       labels: { state: ['available', 'pending', 'paid', 'left', 'held'] },
       async read() {
-        const now = await pieces()
+        const now = await units()
         if (now === undefined) return []
         const states = ['available', 'pending', 'paid', 'left', 'held'] as const
         return states.map(state => ({ labels: { state }, value: now[state] }))
@@ -81,14 +81,14 @@ export function watchedMetrics(watched: Watched, clock: Clock): readonly PlainMe
     },
     gauge(
       'stampede_releases_waiting',
-      'Pieces that are back in the ledger and not yet in the gate.',
-      async () => (await pieces())?.releasing,
+      'Units that are back in the ledger and not yet in the gate.',
+      async () => (await units())?.releasing,
     ),
     gauge(
       'stampede_release_waiting_seconds',
       'How long the oldest of them has waited. Above 2, promise 3 is broken.',
       async () => {
-        const now = await pieces()
+        const now = await units()
         return now === undefined ? undefined : now.oldestReleaseMs / 1000
       },
     ),
@@ -99,8 +99,8 @@ export function watchedMetrics(watched: Watched, clock: Clock): readonly PlainMe
     ),
     gauge(
       'stampede_outbox_pieces',
-      'Pieces that are reserved there and not in the ledger yet.',
-      async () => (await outbox())?.seen?.pieces,
+      'Units that are reserved there and not in the ledger yet.',
+      async () => (await outbox())?.seen?.units,
     ),
     gauge('stampede_outbox_waiting_seconds', 'How long the oldest of these batches has waited.', async () => {
       const seen = (await outbox())?.seen
@@ -112,7 +112,7 @@ export function watchedMetrics(watched: Watched, clock: Clock): readonly PlainMe
       async () => (await outbox())?.itemsAway,
     ),
     gauge('stampede_items_on_sale', 'Items this process is selling.', () => watched.itemsOnSale()),
-    gauge('stampede_line_depth', 'Asks that wait before the gate, all items together.', () => watched.lineDepth()),
+    gauge('stampede_line_depth', 'Asks that wait before the gate, all items together.', () => watched.queueDepth()),
     gauge('stampede_unsettled', 'Reservations that the ledger has not confirmed yet.', () => watched.unsettled()),
     gauge('stampede_ready', '1 while this process may take traffic, else 0.', () => (watched.ready() ? 1 : 0)),
     gauge('stampede_sockets', 'Open WebSockets.', () => watched.sockets()),

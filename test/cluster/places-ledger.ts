@@ -1,7 +1,7 @@
 /** What no call shows of an item in several places: in how many it is, and the journal of moves between them. */
 
 import pg from 'pg'
-import { shardOf } from '../../src/gate/places.ts'
+import { shardOf } from '../../src/gate/shard-ids.ts'
 import type { Cluster } from '../harness/cluster.ts'
 import type { Playground } from '../harness/playground.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import { slotOf } from '../../src/base/redis/slots.ts'
-import { placesOf } from '../../src/gate/places.ts'
+import { placesOf } from '../../src/gate/shard-ids.ts'
 import { Cluster } from '../harness/cluster.ts'
 import { meanwhile } from '../harness/crowd.ts'
 import { Playground } from '../harness/playground.ts'
@@ -68,7 +68,7 @@ test('Redis Cluster: an item in eight places, and the slot of one of them moves 
   await until('a second gate', async () => (await stage.soldAtTheGate(SOON_MS)) >= 2, SOON_MS)
 }, 240_000)
 
-test('Redis Cluster: the primary of a place dies while pieces are on their way to it: the move is void, and every piece is sold once', async () => {
+test('Redis Cluster: the primary of a place dies while units are on their way to it: the move is void, and every unit is sold once', async () => {
   const SHARDS = 4
   const redis = await RedisCluster.start(playground, { nodeTimeoutMs: 1_500 })
   const cluster = await Cluster.start(playground, {
@@ -84,7 +84,7 @@ test('Redis Cluster: the primary of a place dies while pieces are on their way t
   const names = buyersOf(3, SHARDS, UNITS / 2)
   const stage = await Stage.set(cluster, { units: UNITS / 2 - 10, buyers: names.length, names, shards: SHARDS })
   const buying = meanwhile(stage.everybodyBuys())
-  await until('pieces between two places', async () => (await ledger.moves())[0]?.state === 'taken', SOON_MS)
+  await until('units between two places', async () => (await ledger.moves())[0]?.state === 'taken', SOON_MS)
   const slot = slotOf(placesOf(stage.item, SHARDS)[3]!)
   const first = await redis.ownerOf(slot)
   await first.kill()

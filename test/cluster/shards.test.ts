@@ -22,13 +22,13 @@ async function onStage(cluster: Cluster, names: readonly string[]) {
   return { ledger, stage }
 }
 
-test('pieces that lie in other places are moved to those who ask, the last ones too; nobody gets two', async () => {
+test('units that lie in other places are moved to those who ask, the last ones too; nobody gets two', async () => {
   const cluster = await Cluster.start(playground, { edges: 3, workers: 2, keepers: 1 })
   const { ledger, stage } = await onStage(cluster, ofShard(2, UNITS + 20))
   const outcomes = await within('everybody has an answer', SOON_MS, stage.everybodyBuys())
   expect(outcomes.filter(told => 'order' in told.answer)).toHaveLength(UNITS)
   await stage.judge(outcomes)
-  // The last pieces are sold as soon as they are given; that the move is over is written down after that.
+  // The last units are sold as soon as they are given; that the move is over is written down after that.
   await until('no move is open', async () => (await ledger.open()) === 0, SOON_MS)
   const moves = await ledger.moves()
   console.log(`  ${moves.length} moves: ${moves.map(({ taken }) => taken).join(', ')}; then in one place`)
@@ -37,7 +37,7 @@ test('pieces that lie in other places are moved to those who ask, the last ones 
   await until('too few for so many places: one', async () => (await ledger.places()) === 1, SOON_MS)
 }, 240_000)
 
-describe('the keeper dies in the middle of a move; the next one finishes it, and every piece is sold once:', () => {
+describe('the keeper dies in the middle of a move; the next one finishes it, and every unit is sold once:', () => {
   for (const point of ['move.asked', 'move.taken', 'move.journalled', 'move.given', 'move.done']) {
     test(`at ${point}`, async () => {
       const cluster = await Cluster.start(playground, {
@@ -71,7 +71,7 @@ describe('the keeper dies in the middle of a move; the next one finishes it, and
   }
 })
 
-test('Redis dies in the middle of a move: the move is void, the next gate has every piece, and all are sold', async () => {
+test('Redis dies in the middle of a move: the move is void, the next gate has every unit, and all are sold', async () => {
   const cluster = await Cluster.start(playground, {
     edges: 2,
     workers: 1,
@@ -82,7 +82,7 @@ test('Redis dies in the middle of a move: the move is void, the next gate has ev
   const { ledger, stage } = await onStage(cluster, ofShard(3, UNITS + 10))
   const buying = meanwhile(stage.everybodyBuys())
   const between = async () => (await ledger.moves()).some(({ state }) => state === 'taken')
-  await until('pieces between two places', between, SOON_MS)
+  await until('units between two places', between, SOON_MS)
   await cluster.redis.kill()
   await cluster.redis.start()
   await stage.judge(await within('everybody has an answer', SOON_MS, buying))

@@ -79,7 +79,7 @@ test('it names no metric, setting or command that is not there', () => {
 })
 
 test('how many items a keeper rebuilds at once is what the code says', () => {
-  const source = readFileSync(join(ROOT, 'src/flows/keep-gates.ts'), 'utf8')
+  const source = readFileSync(join(ROOT, 'src/flows/keep/gate-controller.ts'), 'utf8')
   const most = (name: string) => new RegExp(`^const ${name} = (\\d+)$`, 'm').exec(source)?.[1]
   const told = /rebuilds up to (\d+) items at\s+once, and loads (\d+) at a time/.exec(text('clustering.md'))
   expect(told?.slice(1)).toEqual([most('TASKS_MAX'), most('HEAVY_AT_ONCE_MAX')] as string[])
@@ -137,10 +137,10 @@ const buyersOf = async (item: string) =>
   (await ledger.sql('SELECT buyer FROM orders WHERE item = $1 ORDER BY id', [item])).map(row => row.buyer as string)
 
 async function soldTo(...buyers: string[]) {
-  const onSale = await ledger.onSale()
+  const liveItem = await ledger.openItem()
   const asks = buyers.map(buyer => ledger.ask(buyer))
-  await ledger.orders.place(onSale.item, onSale.epoch, false, asks)
-  return { ...onSale, orders: asks.map(ask => ask.order) }
+  await ledger.orders.place(liveItem.item, liveItem.epoch, false, asks)
+  return { ...liveItem, orders: asks.map(ask => ask.order) }
 }
 
 /** What a reconciliation writes down of a buyer, in the very words of the code; beside others, and what is of no buyer. */
@@ -219,7 +219,7 @@ test('a buyer is erased from settled sales, from nowhere else, and the books sti
       `INSERT INTO dead_letters (item, epoch, entry, raw, why) VALUES ($1, 1, 'kept', '{"buyer":"ada"}', 'x')`,
       [item],
     )
-  const before = await ledger.pieces(settled.sale)
+  const before = await ledger.units(settled.sale)
   for (let again = 0; again < 2; again++) for (const one of statements('erase', { buyer: 'ada' })) await ledger.sql(one)
   expect(await buyersOf(settled.item)).toEqual([`erased:${settled.orders[0]}`, 'bob'])
   expect(await buyersOf(running.item)).toEqual(['ada', 'bob'])
@@ -233,7 +233,7 @@ test('a buyer is erased from settled sales, from nowhere else, and the books sti
   )
   expect(JSON.stringify(await reportOf(settled.sale))).not.toMatch(/\bada\b/)
   for (const { sale } of [running, interrupted, inTheGate]) expect(await reportOf(sale)).toEqual(found)
-  expect(await ledger.pieces(settled.sale)).toEqual(before)
+  expect(await ledger.units(settled.sale)).toEqual(before)
 })
 
 test('everybody is erased from settled sales that are old, and nobody from younger ones', async () => {

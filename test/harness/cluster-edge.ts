@@ -9,24 +9,25 @@ import { type Clock, nextTurn, systemClock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
 import { noMeters } from '../../src/base/meters.ts'
 import { systemRandom } from '../../src/base/random.ts'
+import { createSemaphore } from '../../src/base/semaphore.ts'
 import type { OrderId } from '../../src/domain/ids.ts'
 import type { Order, Reservation } from '../../src/domain/order.ts'
-import { createAcknowledged } from '../../src/flows/acknowledged.ts'
-import { createAttemptFinder } from '../../src/flows/find-attempts.ts'
-import { createFollowing } from '../../src/flows/follow-sales.ts'
-import type { HandOverParts } from '../../src/flows/hand-over.ts'
-import { createNews } from '../../src/flows/news.ts'
-import { createOnItsWay } from '../../src/flows/on-its-way.ts'
-import type { Followed, Shelf } from '../../src/flows/on-sale.ts'
-import { createOpening } from '../../src/flows/opening.ts'
-import { createTurns, placeDirectly } from '../../src/flows/place-directly.ts'
-import { createPlacements } from '../../src/flows/placements.ts'
-import { reserveBatch } from '../../src/flows/reserve-batch.ts'
-import { shareNews } from '../../src/flows/share-news.ts'
-import type { TakeOrderParts } from '../../src/flows/take-order.ts'
+import { createAcknowledgedReservations } from '../../src/flows/follow/acknowledged-reservations.ts'
+import { createFollowing } from '../../src/flows/follow/follow-sales.ts'
+import type { HandOverParts } from '../../src/flows/follow/hand-over.ts'
+import { createMessages } from '../../src/flows/follow/messages.ts'
+import { shareMessages } from '../../src/flows/follow/share-messages.ts'
+import { createUnplacedReservations } from '../../src/flows/follow/unplaced-reservations.ts'
+import { createAttemptFinder } from '../../src/flows/sell/find-attempts.ts'
+import type { Followed, Registry } from '../../src/flows/sell/live-item.ts'
+import { createOpening } from '../../src/flows/sell/opening.ts'
+import { placeDirectly } from '../../src/flows/sell/place-directly.ts'
+import { createPlacementWaiters } from '../../src/flows/sell/placement-waiters.ts'
+import { reserveBatch } from '../../src/flows/sell/reserve-batch.ts'
+import type { TakeOrderParts } from '../../src/flows/sell/take-order.ts'
 import type { GateBooks } from '../../src/gate/books.ts'
+import { createGateCache } from '../../src/gate/cache/gate-cache.ts'
 import type { Channel, ChannelMessage } from '../../src/gate/channel.ts'
-import { createFarGate } from '../../src/gate/far/far-gate.ts'
 import { createFaultyGate } from '../../src/gate/faulty-gate.ts'
 import type { Gate } from '../../src/gate/gate.ts'
 import { createMemoryGate } from '../../src/gate/memory/memory-gate.ts'
@@ -39,7 +40,7 @@ import { until } from './until.ts'
 const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 export const FENCE_MS = 5_000
-const UNKNOWN_DEPTH = { entries: 1, pieces: 1, oldestMs: 0 }
+const UNKNOWN_DEPTH = { entries: 1, units: 1, oldestMs: 0 }
 
 export interface EdgeWish {
   readonly gate?: (real: Gate) => Gate
@@ -93,8 +94,8 @@ export function openCluster(ledger: TestLedger) {
     },
   }
 
-  async function bump(item: string): Promise<number> {
-    const epoch = await ledger.orders.bump(item)
+  async function raiseEpoch(item: string): Promise<number> {
+    const epoch = await ledger.orders.raiseEpoch(item)
     await gate.fence(item, epoch)
     return epoch
   }
@@ -105,7 +106,7 @@ export function openCluster(ledger: TestLedger) {
     if (terms === undefined) throw new Error(`epoch ${epoch} of item ${item} is not ours`)
     const { available, ...rest } = terms
     await gate.activate(item, epoch, { ...rest, left: available })
-    await ledger.orders.turn(item, epoch, 'gate')
+    await ledger.orders.setDoor(item, epoch, 'gate')
   }
 
   return {
@@ -115,16 +116,16 @@ export function openCluster(ledger: TestLedger) {
     wire,
     said,
     gap: () => gaps.forEach(listener => void listener()),
-    bump,
+    raiseEpoch,
     activate,
 
     /** Nobody else's sale is followed any more: every test has the edges for itself. */
-    async onSale(wish: Parameters<TestLedger['onSale']>[0] = {}) {
+    async openItem(wish: Parameters<TestLedger['openItem']>[0] = {}) {
       await ledger.sql(
         "UPDATE sales SET state = 'over', closes_at = now() - interval '2 hours', opens_at = now() - interval '3 hours'",
       )
-      const { sale, item } = await ledger.onSale(wish)
-      const epoch = await bump(item)
+      const { sale, item } = await ledger.openItem(wish)
+      const epoch = await raiseEpoch(item)
       await activate(item, epoch)
       return { sale, item, epoch }
     },
@@ -139,7 +140,7 @@ export function openCluster(ledger: TestLedger) {
         if (asks.length === 0) continue
         const reply = await ledger.orders.place(item, epoch, true, asks)
         if (reply.status !== 'ok') throw new Error('stale')
-        for (const placing of reply.placings) if (placing.verdict !== 'foreign') placed.push(placing.order)
+        for (const placing of reply.placings) if (placing.verdict !== 'id_conflict') placed.push(placing.order)
       }
       if (placed.length > 0) channel.say({ kind: 'orders', orders: placed })
       return placed
@@ -162,11 +163,11 @@ export function openCluster(ledger: TestLedger) {
         },
       }
       const sales = wish.sales?.(realSales) ?? realSales
-      const shelf: Shelf = new Map()
-      const far = createFarGate({ clock, hash: createKeyedHash(systemRandom), freshMs: 3_000 })
-      const acknowledged = createAcknowledged(wish.acknowledgedMax ?? 1_000)
-      const placements = createPlacements(clock, wish.placedWaitMs ?? 0)
-      const local = createNews()
+      const registry: Registry = new Map()
+      const far = createGateCache({ clock, hash: createKeyedHash(systemRandom), freshMs: 3_000 })
+      const acknowledged = createAcknowledgedReservations(wish.acknowledgedMax ?? 1_000)
+      const waiters = createPlacementWaiters(clock, wish.placedWaitMs ?? 0)
+      const local = createMessages()
       const told: Order[] = []
       const reservedTold: Reservation[] = []
       local.listen({
@@ -175,33 +176,42 @@ export function openCluster(ledger: TestLedger) {
         saleChanged() {},
       })
       const catalog = { invalidate() {}, find: (id: string) => ledger.sales.find(id) }
-      const news = shareNews({
-        news: local,
+      const messages = shareMessages({
+        messages: local,
         channel,
         far,
         catalog,
         acknowledged,
-        placements,
+        waiters,
         log: quiet,
-        onSale() {},
+        onSaleChanged() {},
         defer: queueMicrotask,
       })
       const alarms: string[] = []
       const alarm = (what: string) => void alarms.push(what)
-      const handOver: HandOverParts = { orders, acknowledged, placements, news, log: quiet, meters: noMeters, alarm }
+      const handOver: HandOverParts = { orders, acknowledged, waiters, messages, log: quiet, meters: noMeters, alarm }
       const reserve: Parameters<typeof reserveBatch>[0] = {
         gate: at,
         far,
         acknowledged,
-        placements,
+        waiters,
         clock,
         log: quiet,
         meters: noMeters,
         fenceMs: FENCE_MS,
-        onStale: onSale => following.stale(onSale),
+        onStale: liveItem => following.stale(liveItem),
         alarm,
       }
-      const direct = { orders, far, news, turns: createTurns(8), clock, log: quiet, meters: noMeters, alarm }
+      const direct = {
+        orders,
+        far,
+        messages,
+        semaphore: createSemaphore(8),
+        clock,
+        log: quiet,
+        meters: noMeters,
+        alarm,
+      }
       const confirmed: { item: string; epoch: number }[] = []
       const nodes: Pick<Nodes, 'confirm'> = {
         async confirm(_node, _holder, seen) {
@@ -215,23 +225,23 @@ export function openCluster(ledger: TestLedger) {
         gate: at,
         books: gate,
         far,
-        shelf,
+        registry,
         clock,
         log: quiet,
         alarm,
         sell: {
-          reserve: (onSale, asks) => reserveBatch(reserve, onSale, asks),
-          place: (onSale, asks) => placeDirectly({ ...direct, onStale: one => following.stale(one) }, onSale, asks),
+          reserve: (liveItem, asks) => reserveBatch(reserve, liveItem, asks),
+          place: (liveItem, asks) => placeDirectly({ ...direct, onStale: one => following.stale(one) }, liveItem, asks),
         },
         confirm: { nodes, lease: () => lease, handOver, holdsOlder: wish.holdsOlder ?? (() => false) },
         changed() {},
         batchMax: 500,
-        lineMax: 20_000,
+        queueMax: 20_000,
         defer: nextTurn,
       })
       const finder = createBatcher<OrderId, Order | undefined>({
         batchMax: 500,
-        lineMax: 1_000,
+        queueMax: 1_000,
         async run(ids) {
           const found = new Map((await orders.find(ids)).map(order => [order.id, order]))
           return ids.map(id => found.get(id))
@@ -242,12 +252,12 @@ export function openCluster(ledger: TestLedger) {
         outbox: {
           depth: async (items: readonly string[]) => items.map(item => ({ item, ...UNKNOWN_DEPTH })),
           // The sales of other tests, which have left nothing behind.
-          look: async () => ({ items: [], away: [] }),
+          status: async () => ({ items: [], away: [] }),
         },
         nodes: { unconfirmed: async () => ({ waiting: 0, lapsed: 0 }) },
         sales: ledger.sales,
       }
-      const onItsWay = createOnItsWay({ ...undrained, shelf })
+      const unplaced = createUnplacedReservations({ ...undrained, registry })
       const take: TakeOrderParts = {
         gate: at,
         near: far,
@@ -257,21 +267,21 @@ export function openCluster(ledger: TestLedger) {
         meters: noMeters,
         opening: createOpening(clock, 10),
         finder,
-        attempts: createAttemptFinder(orders, { batchMax: 500, lineMax: 1_000, defer: nextTurn }),
-        reserved: { placements, acknowledged, news, fenceMs: FENCE_MS, onItsWay },
+        attempts: createAttemptFinder(orders, { batchMax: 500, queueMax: 1_000, defer: nextTurn }),
+        reserved: { waiters, acknowledged, messages, fenceMs: FENCE_MS, unplaced },
       }
-      const holders = { gate: at, near: far, shelf, acknowledged, clock, fenceMs: FENCE_MS, ...undrained }
+      const holders = { gate: at, near: far, registry, acknowledged, clock, fenceMs: FENCE_MS, ...undrained }
       const find = { orders, reserved: holders }
-      const onShelf = (item: string) => {
-        const onSale = shelf.get(item)
-        if (onSale === undefined) throw new Error(`item ${item} is not followed`)
-        return onSale as Followed
+      const liveItem = (item: string) => {
+        const liveItem = registry.get(item)
+        if (liveItem === undefined) throw new Error(`item ${item} is not followed`)
+        return liveItem as Followed
       }
       return {
-        shelf,
+        registry,
         far,
         acknowledged,
-        placements,
+        waiters,
         following,
         /** A round gives up on a ledger that takes long. Here the machine is slow then, and it goes again when the ledger has answered. */
         async round() {
@@ -285,13 +295,13 @@ export function openCluster(ledger: TestLedger) {
         handOver,
         take,
         find,
-        news,
+        messages,
         told,
         reservedTold,
         alarms,
         confirmed,
         lease,
-        onShelf,
+        liveItem,
       }
     },
   }

@@ -8,8 +8,8 @@ import { Fault } from '../../src/base/fault.ts'
 import type { Log } from '../../src/base/log.ts'
 import { noMeters } from '../../src/base/meters.ts'
 import { systemRandom } from '../../src/base/random.ts'
-import { keepGates } from '../../src/flows/keep-gates.ts'
-import { placeOrders } from '../../src/flows/place-orders.ts'
+import { createGateController } from '../../src/flows/keep/gate-controller.ts'
+import { placeOrders } from '../../src/flows/place/place-orders.ts'
 import type { ChannelMessage } from '../../src/gate/channel.ts'
 import type { Ask, Gate } from '../../src/gate/gate.ts'
 import { createMemoryGate } from '../../src/gate/memory/memory-gate.ts'
@@ -53,9 +53,9 @@ export function openKeeperStage(ledger: TestLedger) {
   }
 
   const gate: Gate = {
-    async look(items) {
+    async status(items) {
       reach('look')
-      return server.memory.look(items)
+      return server.memory.status(items)
     },
     async reserve(item, epoch, asks) {
       reach('reserve')
@@ -146,11 +146,11 @@ export function openKeeperStage(ledger: TestLedger) {
       return items.map(item => {
         const asks = (entries.get(item) ?? []).flatMap(entry => entry.asks ?? [])
         const oldestMs = asks.length === 0 ? undefined : Math.min(...asks.map(ask => ask.reservedAtMs))
-        const pieces = asks.reduce((sum, ask) => sum + ask.quantity, 0)
-        return { item, entries: (entries.get(item) ?? []).length, pieces, oldestMs }
+        const units = asks.reduce((sum, ask) => sum + ask.quantity, 0)
+        return { item, entries: (entries.get(item) ?? []).length, units, oldestMs }
       })
     },
-    async look(items) {
+    async status(items) {
       return server.away ? { items: [], away: items } : { items: await outbox.depth(items), away: [] }
     },
     async forget(item) {
@@ -197,18 +197,18 @@ export function openKeeperStage(ledger: TestLedger) {
     },
 
     /** An item that was never sold, in the only sale that is followed; no node owes anything. */
-    async fresh(wish: Parameters<TestLedger['onSale']>[0] & { homeDoor?: 'ledger'; whenGateDown?: 'shut' } = {}) {
+    async fresh(wish: Parameters<TestLedger['openItem']>[0] & { homeDoor?: 'ledger'; whenGateDown?: 'shut' } = {}) {
       await ledger.sql(
         "UPDATE sales SET state = 'over', closes_at = now() - interval '2 hours', opens_at = now() - interval '3 hours'",
       )
       await ledger.sql('DELETE FROM node_items')
       await ledger.sql('DELETE FROM nodes')
-      const { sale, item } = await ledger.onSale(wish)
+      const { sale, item } = await ledger.openItem(wish)
       await ledger.sql("UPDATE items SET epoch = 0, gate_epoch = 0, door = 'shut' WHERE id = $1", [item])
       return { sale, item }
     },
 
-    /** One piece, or more, taken by a buyer who has none. */
+    /** One unit, or more, taken by a buyer who has none. */
     async reserve(item: string, epoch: number, buyer: string, quantity = 1): Promise<string> {
       const one = ask(buyer, quantity)
       const reply = await gate.reserve(item, epoch, [one])
@@ -232,10 +232,10 @@ export function openKeeperStage(ledger: TestLedger) {
       return right
     },
 
-    keeper(change: Partial<Parameters<typeof keepGates>[0]> = {}) {
+    keeper(change: Partial<Parameters<typeof createGateController>[0]> = {}) {
       const { log, said: lines } = createLog()
       const right = { held: true }
-      const keeper = keepGates({
+      const keeper = createGateController({
         gate,
         outbox,
         orders: ledger.orders,

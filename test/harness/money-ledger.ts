@@ -64,9 +64,9 @@ export async function startTestLedger() {
 
   /** Takes the item for a new epoch and opens its door, as a rebuild does. */
   async function rebuild(item: string): Promise<number> {
-    const epoch = await orders.bump(item)
+    const epoch = await orders.raiseEpoch(item)
     await orders.snapshot(item, epoch, async () => {})
-    await orders.turn(item, epoch, 'gate')
+    await orders.setDoor(item, epoch, 'gate')
     return epoch
   }
 
@@ -82,7 +82,7 @@ export async function startTestLedger() {
     id,
     rebuild,
 
-    async onSale(wish: ItemWish = {}): Promise<OnSaleItem> {
+    async openItem(wish: ItemWish = {}): Promise<OnSaleItem> {
       const sale = id()
       const item = id()
       const nowMs = systemClock.now()
@@ -111,7 +111,7 @@ export async function startTestLedger() {
       }
       const window = { opensAtMs: nowMs - 1_000, closesAtMs: nowMs + 3_600_000, warmBeforeMs: 0 }
       await sales.create(
-        { id: sale, name: 'sale', ...window, state: 'draft', wordNo: 0, rule: 'first_come', items: [made] },
+        { id: sale, name: 'sale', ...window, state: 'draft', stateNo: 0, rule: 'first_come', items: [made] },
         'test',
       )
       await sales.move(sale, ['draft'], 'ready', 'test', 'sale.publish')
@@ -140,8 +140,8 @@ export async function startTestLedger() {
       return { proxy, database: road, close }
     },
 
-    /** Pieces by state, as the audit adds them up; `units` is what they must come to. */
-    async pieces(sale: string) {
+    /** Units by state, as the audit adds them up; `units` is what they must come to. */
+    async units(sale: string) {
       const [line] = await orders.audit(sale)
       if (line === undefined) throw new Error(`there is no sale ${sale}`)
       const { units, available, pending, paid, releases } = line

@@ -15,7 +15,7 @@ export function assertPromises(snapshot: Snapshot, sinceMs: number): void {
   const units = snapshot.items.reduce((sum, item) => sum + item.units, 0)
   const bounds = snapshot.bounds.map(bound => `${bound.name} ${bound.value}/${bound.max}`).join(', ')
   const seconds = ((systemClock.elapsed() - sinceMs) / 1000).toFixed(1)
-  console.log(`  ${live} of ${units} pieces sold; answers: ${answers}; ${bounds}; ${seconds} s`)
+  console.log(`  ${live} of ${units} units sold; answers: ${answers}; ${bounds}; ${seconds} s`)
 
   const violations = checkPromises(snapshot)
   const lines = violations.map(violation => `promise ${violation.promise}: ${violation.message}`)

@@ -20,7 +20,7 @@ afterEach(() => playground.undo())
 const heardOf = (told: Told) =>
   'order' in told.answer ? `${told.answer.order.id} ${told.answer.order.state}` : told.answer.kind
 /** What a duplicate may not change; epochs may, over a restart. */
-const pieces = ([line]: readonly WireAudit[]) => [line?.available, line?.pending, line?.paid, line?.closed, line?.gate]
+const units = ([line]: readonly WireAudit[]) => [line?.available, line?.pending, line?.paid, line?.closed, line?.gate]
 
 async function setStage() {
   const begunMs = systemClock.elapsed()
@@ -126,7 +126,7 @@ test('a lost answer, asked again after sold out, pause, end, kill -9 and restart
   await untilSettled(site.server().dataDir)
   const resold = await ticketsFor(Array.from({ length: 5 }, (_, i) => `resold-${i}`))
   await buy(resold)
-  const before = pieces(await shop.audit(sale.id))
+  const before = units(await shop.audit(sale.id))
   const states = new Map((await shop.orders(sale.id)).map(order => [order.buyer, `${order.id} ${order.state}`]))
 
   const asked: string[] = []
@@ -146,11 +146,11 @@ test('a lost answer, asked again after sold out, pause, end, kill -9 and restart
   await everybodyAgain('resumed', 'sold_out')
   await till.move(sale.id, 'end')
   await everybodyAgain('ended', 'over')
-  expect(pieces(await shop.audit(sale.id))).toEqual(before)
+  expect(units(await shop.audit(sale.id))).toEqual(before)
   await site.server().stop()
   await site.startAgain('')
   await everybodyAgain('ended, after a restart', 'over')
-  expect(pieces(await shop.audit(sale.id)).slice(0, 4)).toEqual(before.slice(0, 4))
+  expect(units(await shop.audit(sale.id)).slice(0, 4)).toEqual(before.slice(0, 4))
   console.log(`  asked again: ${asked.join('; ')}`)
   assertPromises(await gatherFacts(shop, sale, site.server()), begunMs)
 }, 120_000)

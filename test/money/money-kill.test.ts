@@ -73,7 +73,7 @@ test('kill -9 while closing and releasing: each unit comes back, once', async ()
   expect((await stage.shop.audit(stage.sale.id))[0]).toMatchObject({ available: UNITS, pending: 0, paid: 0 })
 }, 180_000)
 
-test('kill -9 while refunding: the money goes back once, the pieces once', async () => {
+test('kill -9 while refunding: the money goes back once, the units once', async () => {
   const stage = await MoneyStage.set(playground, ITEM)
   const { till } = stage
   let written = 0

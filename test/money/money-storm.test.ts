@@ -80,7 +80,7 @@ test('5,000 buyers, 100 units, cancels, unpaid closings, late money, double call
   console.log(`  ${[...done].map(([act, count]) => `${count} × ${act}`).join(', ')}`)
   for (const act of ACTS) expect(done.get(act) ?? 0, act).toBeGreaterThan(3)
 
-  // What is available by now can be bought, to the last piece, and not one more.
+  // What is available by now can be bought, to the last unit, and not one more.
   const [line] = await shop.audit(sale.id)
   const left = line?.available ?? -1
   await till.operator('PATCH', `/sales/${sale.id}`, { items: [{ id: item, payWithinSeconds: LAST_PAY_WITHIN_S }] })

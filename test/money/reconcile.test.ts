@@ -218,7 +218,7 @@ test('a sale that is over and quiet gets its final report by itself, also when a
   }
   const report = await until('the final report', final, 45_000)
   expect(report.differences).toEqual([])
-  expect(report.results).toMatchObject([{ item: stage.item, piecesPaid: 1, cancelledOrders: 1, refundedOrders: 0 }])
+  expect(report.results).toMatchObject([{ item: stage.item, unitsPaid: 1, cancelledOrders: 1, refundedOrders: 0 }])
   expect((await till.order(order.id)).payments[0]?.state).toBe('void')
   expect((await till.decide(payUrl, 'approve')).code).toBe('payment_settled')
 }, 120_000)

@@ -205,7 +205,7 @@ test('shows the same numbers as the audit while 2,000 buyers are at it', async (
   }
   expect(overtaken).toBeGreaterThan(0)
 
-  const figures = (all: readonly Pieces[]) =>
+  const figures = (all: readonly Units[]) =>
     JSON.stringify(all.map(({ units, available, pending, paid, closed }) => [units, available, pending, paid, closed]))
   const agree = async () => figures(await shop.audit(sale.id)) === figures(await looks(page))
   await until('the page shows what the audit says', agree, AUDITED_MS_MAX)
@@ -220,7 +220,7 @@ test('shows the same numbers as the audit while 2,000 buyers are at it', async (
   await leave(person, page)
 }, 240_000)
 
-interface Pieces {
+interface Units {
   readonly units: number
   readonly available: number
   readonly pending: number
@@ -228,11 +228,11 @@ interface Pieces {
   readonly closed: number
 }
 
-const taken = ({ pending, paid, closed }: Pieces) => pending + paid + closed
-const paidOf = ({ paid }: Pieces) => paid
+const taken = ({ pending, paid, closed }: Units) => pending + paid + closed
+const paidOf = ({ paid }: Units) => paid
 
 /** What the page shows of each item, and when the server looked. */
-function looks(page: Page): Promise<readonly (Pieces & { readonly atMs: number })[]> {
+function looks(page: Page): Promise<readonly (Units & { readonly atMs: number })[]> {
   return page.locator('.pieces').evaluateAll(found =>
     found.map(one => {
       const [units = 0, available = 0, pending = 0, paid = 0, closed = 0] = (one.getAttribute('data-pieces') ?? '')
@@ -264,7 +264,7 @@ test('shows a red banner when a promise is broken, since when, and what to press
   ])
   await page.locator('[data-banner=promise_broken]').waitFor({ timeout: AUDITED_MS_MAX })
   const line = page.locator('[data-trouble=promise_broken]')
-  expect(await line.locator('.wrong-words').textContent()).toContain('3 pieces in live orders, 2 put on sale')
+  expect(await line.locator('.wrong-words').textContent()).toContain('3 units in live orders, 2 put on sale')
   const since = Date.parse((await line.locator('time').getAttribute('datetime')) ?? '')
   expect(since).toBeGreaterThan(planted - 1000)
   expect(since).toBeLessThan(Date.now())

@@ -147,7 +147,7 @@ const SCENES: readonly Scene[] = [
 function troubles(sale: string) {
   const since = new Date(Date.now() - 250_000).toISOString()
   return [
-    { code: 'promise_broken', which: '1', since, sale, words: 'item 71: 103 pieces in live orders, 100 put on sale' },
+    { code: 'promise_broken', which: '1', since, sale, words: 'item 71: 103 units in live orders, 100 put on sale' },
     { code: 'unsettled', count: 12, since, sale },
     { code: 'clock_skew', since, sale },
     { code: 'refunds_stuck', count: 2, since },

@@ -1,7 +1,7 @@
 /** Attacks on "everything is bounded": what a crowd costs while nobody can be refused cheaply. */
 
 import { afterEach, expect, test } from 'bun:test'
-import { ask, codes, ITEM, onSale } from '../../src/gate/redis/redis-gate.fixture.ts'
+import { ask, codes, ITEM, openItem } from '../../src/gate/redis/redis-gate.fixture.ts'
 import { Playground } from '../harness/playground.ts'
 import { startRedis } from '../harness/redis.ts'
 
@@ -11,7 +11,7 @@ const playground = new Playground()
 afterEach(() => playground.undo())
 
 test('while everybody may have an order, a crowd that asks after it does not keep those who buy waiting', async () => {
-  const { gate } = await onSale(playground, (await startRedis(playground)).url)
+  const { gate } = await openItem(playground, (await startRedis(playground)).url)
   let answered = 0
   const crowd = Promise.all(
     Array.from({ length: CROWD }, async (_, i) => {

@@ -53,7 +53,7 @@ async function anHourPasses(cluster: Cluster): Promise<void> {
   await client.end()
 }
 
-test('stock changes, pauses, cancels and reconciliations through a lost gate, the ledger’s door and the gate again: every piece is accounted for', async () => {
+test('stock changes, pauses, cancels and reconciliations through a lost gate, the ledger’s door and the gate again: every unit is accounted for', async () => {
   const cluster = await Cluster.start(playground, { edges: 2, workers: 1, keepers: 1 })
   const shop = new Shop(() => cluster.url())
   const sale = await shop.openSale(-1_000, [{ units: UNITS, quantityMax: 2 }])

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { systemClock } from '../../src/base/clock.ts'
-import { settleChanges } from '../../src/flows/change-stock.ts'
+import { settleChanges } from '../../src/flows/operate/change-stock.ts'
 import { type KeeperStage, openKeeperStage } from '../harness/cluster-keeper.ts'
 import { startTestLedger, type TestLedger } from '../harness/money-ledger.ts'
 
@@ -21,18 +21,18 @@ test('a decrease that waits behind the ledger’s door while the gate comes back
   const { outcome, no } = await ledger.stock.ask(wish)
   expect(outcome).toBe('asked')
   // The gate is away before it was asked (E10).
-  await ledger.orders.turn(item, await ledger.orders.bump(item), 'ledger')
+  await ledger.orders.setDoor(item, await ledger.orders.raiseEpoch(item), 'ledger')
   const parts = { gate: stage.gate, stock: ledger.stock, clock: systemClock }
   // It is back, and a rebuild begins between the reading of the change and its settling.
   let epoch = 0
   const open: typeof ledger.stock.open = async one => {
     const changes = await ledger.stock.open(one)
-    epoch = await ledger.orders.bump(item)
+    epoch = await ledger.orders.raiseEpoch(item)
     return changes
   }
   await settleChanges({ ...parts, stock: { ...ledger.stock, open } }, item)
   expect(await ledger.stock.find(item, no!)).toMatchObject({ state: 'asked' })
-  await ledger.orders.turn(item, epoch, 'ledger')
+  await ledger.orders.setDoor(item, epoch, 'ledger')
   await settleChanges(parts, item)
   expect(await ledger.stock.find(item, no!)).toMatchObject({ state: 'done', taken: -4 })
 })

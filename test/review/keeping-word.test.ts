@@ -3,14 +3,14 @@ import { nextTurn, systemClock } from '../../src/base/clock.ts'
 import { Fault } from '../../src/base/fault.ts'
 import type { Log } from '../../src/base/log.ts'
 import { noMeters } from '../../src/base/meters.ts'
-import { createPatience } from '../../src/base/patience.ts'
-import { type DecideParts, decideBatch, PLACE_WAIT_MS } from '../../src/flows/decide-batch.ts'
-import { nearView } from '../../src/flows/gate-view.ts'
-import type { Shelf } from '../../src/flows/on-sale.ts'
-import { standing } from '../../src/flows/on-sale.ts'
-import { type ReconcileParts, reconcileSale } from '../../src/flows/reconcile.ts'
-import { releaseUnits } from '../../src/flows/release-units.ts'
-import { keepOnSale, type WarmParts, withdraw } from '../../src/flows/warm-sale.ts'
+import { createSharedTimeout } from '../../src/base/shared-timeout.ts'
+import { nearView } from '../../src/flows/check/gate-view.ts'
+import { type ReconcileParts, reconcileSale } from '../../src/flows/check/reconcile.ts'
+import { keepOnSale, type WarmParts, withdraw } from '../../src/flows/keep/warm-sale.ts'
+import { releaseUnits } from '../../src/flows/money/release-units.ts'
+import { type DecideParts, decideBatch, PLACE_WAIT_MS } from '../../src/flows/sell/decide-batch.ts'
+import type { Registry } from '../../src/flows/sell/live-item.ts'
+import { standing } from '../../src/flows/sell/live-item.ts'
 import type { Ask } from '../../src/gate/gate.ts'
 import { createMemoryGate } from '../../src/gate/memory/memory-gate.ts'
 import type { Orders } from '../../src/ledger/orders.ts'
@@ -31,7 +31,7 @@ function openShop(change: { orders?: (real: Orders) => Orders; aheadMs?: number 
   const orders = change.orders?.(ledger.orders) ?? ledger.orders
   const clock = { ...systemClock, now: () => systemClock.now() + (change.aheadMs ?? 0) }
   const gate = createMemoryGate({ clock })
-  const shelf: Shelf = new Map()
+  const registry: Registry = new Map()
   const alarms: string[] = []
   const decide: DecideParts = {
     gate,
@@ -39,9 +39,9 @@ function openShop(change: { orders?: (real: Orders) => Orders; aheadMs?: number 
     clock,
     log: quiet,
     meters: noMeters,
-    news: { orderChanged() {} },
-    patience: createPatience({ clock, ms: PLACE_WAIT_MS }),
-    onStale: onSale => withdraw({ log: quiet }, onSale),
+    messages: { orderChanged() {} },
+    timeout: createSharedTimeout({ clock, ms: PLACE_WAIT_MS }),
+    onStale: liveItem => withdraw({ log: quiet }, liveItem),
     alarm: what => void alarms.push(what),
   }
   const warm: WarmParts = {
@@ -51,12 +51,12 @@ function openShop(change: { orders?: (real: Orders) => Orders; aheadMs?: number 
     sales: ledger.sales,
     clock,
     log: quiet,
-    shelf,
+    registry,
     decide,
     maySell: () => true,
     fenceMs: 0,
     batchMax: 500,
-    lineMax: 20_000,
+    queueMax: 20_000,
     defer: nextTurn,
     shutIdle: ids => ledger.closings.shutIdle(ids),
     prepare: async () => {},
@@ -64,8 +64,8 @@ function openShop(change: { orders?: (real: Orders) => Orders; aheadMs?: number 
   const round = () => keepOnSale(warm)
   const reconcile: ReconcileParts = {
     orders,
-    view: nearView(gate, shelf),
-    shelf,
+    view: nearView(gate, registry),
+    registry,
     clock,
     payments: ledger.payments,
     onPaid() {},
@@ -75,23 +75,23 @@ function openShop(change: { orders?: (real: Orders) => Orders; aheadMs?: number 
     books: gate,
     reconciling: createReconciling(ledger.database),
     log: quiet,
-    underWay: (item, order) => shelf.get(item)?.unsettled.has(order) ?? false,
+    underWay: (item, order) => registry.get(item)?.unsettled.has(order) ?? false,
     rebuild: async item => {
-      const onSale = shelf.get(item)
-      if (onSale !== undefined) withdraw({ log: quiet }, onSale)
+      const liveItem = registry.get(item)
+      if (liveItem !== undefined) withdraw({ log: quiet }, liveItem)
       await round()
       return 'rebuilt'
     },
     onDifferences() {},
     onBroken() {},
   }
-  return { orders, gate, shelf, decide, warm, round, reconcile, alarms }
+  return { orders, gate, registry, decide, warm, round, reconcile, alarms }
 }
 
 /** Nobody else's sale is due any more: every test has the keeper for itself. */
-async function onSale(wish: ItemWish = {}) {
+async function openItem(wish: ItemWish = {}) {
   await ledger.sql("UPDATE sales SET state = 'over'")
-  return ledger.onSale(wish)
+  return ledger.openItem(wish)
 }
 
 const askOf = (buyer: string): Ask => ({ ...ledger.ask(buyer), askedAtMs: systemClock.now() })
@@ -99,8 +99,8 @@ const doorOf = async (item: string) => (await ledger.sql('SELECT door FROM items
 const saleOf = async (id: string) => (await ledger.sales.find(id))!
 
 describe('a refusal whose answer was lost', () => {
-  test('is still a refusal when the ledger is asked again: not a 201, and the piece goes back to the gate', async () => {
-    const { item, sale } = await onSale({ units: 1 })
+  test('is still a refusal when the ledger is asked again: not a 201, and the unit goes back to the gate', async () => {
+    const { item, sale } = await openItem({ units: 1 })
     // What `Database.run` does when the first answer is lost between COMMIT and its arrival: the same statement again.
     const shop = openShop({
       orders: real => ({
@@ -114,17 +114,17 @@ describe('a refusal whose answer was lost', () => {
     await shop.round()
     // The ledger has less than the gate: somebody else took it.
     await ledger.sql('UPDATE items SET available = 0, units = 0 WHERE id = $1', [item])
-    const [decision] = await decideBatch(shop.decide, shop.shelf.get(item)!, [askOf('ann')])
+    const [decision] = await decideBatch(shop.decide, shop.registry.get(item)!, [askOf('ann')])
     expect(decision?.kind).toBe('sold_out')
-    expect(shop.gate.lookNow(item)).toMatchObject({ left: 1, held: 0 })
+    expect(shop.gate.statusNow(item)).toMatchObject({ left: 1, held: 0 })
     expect(shop.alarms).toEqual(['ledger_refused'])
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 0, pending: 0 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 0, pending: 0 })
   })
 })
 
 describe('reconciliation', () => {
   test('touches nothing while a sale runs hot and all is well', async () => {
-    const { item, sale } = await onSale({ units: 1_000_000 })
+    const { item, sale } = await openItem({ units: 1_000_000 })
     // A sale that has sold a while: reading it all takes longer than a batch.
     await ledger.sql(
       `WITH made AS (
@@ -136,13 +136,13 @@ describe('reconciliation', () => {
     )
     const shop = openShop()
     await shop.round()
-    const seller = shop.shelf.get(item)!
+    const leader = shop.registry.get(item)!
     let selling = true
     let sold = 0
     const crowd = (async () => {
       while (selling) {
         const asks = Array.from({ length: 100 }, () => askOf(`buyer-${sold++}`))
-        await decideBatch(shop.decide, shop.shelf.get(item)!, asks)
+        await decideBatch(shop.decide, shop.registry.get(item)!, asks)
         // Even if nobody sells: the others must have their turn.
         await new Promise<void>(nextTurn)
       }
@@ -152,11 +152,11 @@ describe('reconciliation', () => {
     selling = false
     await crowd
     expect(report).toEqual({ differences: [], repairs: [] })
-    expect(shop.shelf.get(item)).toBe(seller)
+    expect(shop.registry.get(item)).toBe(leader)
   }, 60_000)
 
   test('a captured payment whose order is not paid is mended although the buyer has begun another payment', async () => {
-    const { item, sale, epoch } = await onSale()
+    const { item, sale, epoch } = await openItem()
     const ask = ledger.ask('ann')
     await ledger.orders.place(item, epoch, false, [ask])
     const first = (await ledger.payments.start(ledger.id(), ask.order, 'sandbox'))!
@@ -170,7 +170,7 @@ describe('reconciliation', () => {
   })
 
   test('says "rebuilt" of a gate only when it was built anew, also when the sale is over', async () => {
-    const { item, sale } = await onSale()
+    const { item, sale } = await openItem()
     const shop = openShop()
     await shop.round()
     await ledger.sql('UPDATE items SET available = available - 1, units = units - 1 WHERE id = $1', [item])
@@ -178,11 +178,11 @@ describe('reconciliation', () => {
     await shop.round()
     await reconcileSale(shop.reconcile, await saleOf(sale))
     // Whatever the gate was mended by, it does not show the wrong number any more.
-    expect([undefined, 9]).toContain(shop.gate.lookNow(item)?.left)
+    expect([undefined, 9]).toContain(shop.gate.statusNow(item)?.left)
   })
 
   test('of a sale that took more than a number can hold exactly is still read', async () => {
-    const { item, sale } = await onSale({ units: 10_000_000 })
+    const { item, sale } = await openItem({ units: 10_000_000 })
     await ledger.sql(
       `INSERT INTO orders (id, item, buyer, attempt, quantity, price_minor, currency, state, epoch, reserved_at, placed_at, paid_at)
        SELECT $2::bigint + i, $1, 'b' || i, 1, 100, 1000000000000, 'CNY', 'paid', 1, now(), now(), now() FROM generate_series(1, 100) i`,
@@ -194,7 +194,7 @@ describe('reconciliation', () => {
 
 describe('a sale that ends while its gate is being rebuilt', () => {
   test('leaves no door ajar, and no release stuck', async () => {
-    const { item, sale } = await onSale({ payWithinMs: 1 })
+    const { item, sale } = await openItem({ payWithinMs: 1 })
     let away = false
     const shop = openShop({
       orders: real => ({
@@ -204,9 +204,9 @@ describe('a sale that ends while its gate is being rebuilt', () => {
     })
     await shop.round()
     const ask = askOf('ann')
-    await decideBatch(shop.decide, shop.shelf.get(item)!, [ask])
+    await decideBatch(shop.decide, shop.registry.get(item)!, [ask])
     // The connection that holds the right breaks; on the way back the ledger falters once more, and then the sale is over.
-    withdraw({ log: quiet }, shop.shelf.get(item)!)
+    withdraw({ log: quiet }, shop.registry.get(item)!)
     away = true
     await shop.round().catch(() => {})
     await ledger.sales.move(sale, ['ready'], 'over', 'test', 'sale.end')
@@ -225,35 +225,35 @@ describe('a sale that ends while its gate is being rebuilt', () => {
     }
     for (let i = 0; i < 5; i++) await releaseUnits(release)
     expect(await doorOf(item)).toBe('shut')
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 10, releases: 0 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 10, releases: 0 })
     expect(await createReconciling(ledger.database).toSettle(1_000)).toContain(sale)
   })
 })
 
 describe('clocks that disagree', () => {
   test('keep an item from being sold from its very first moment on', async () => {
-    const { item } = await onSale()
+    const { item } = await openItem()
     await ledger.sql(
       "UPDATE sales SET opens_at = now() + interval '30 minutes', warm_before_ms = 3600000 WHERE state = 'ready'",
     )
     const shop = openShop({ aheadMs: 3_000_000 })
     await shop.round()
-    expect(standing(shop.gate, shop.shelf.get(item)!)?.kind).toBe('busy')
+    expect(standing(shop.gate, shop.registry.get(item)!)?.kind).toBe('busy')
   })
 })
 
 describe('one item that nobody can touch', () => {
   test('does not keep the keeper from the others', async () => {
-    const stuck = await onSale()
-    const other = await ledger.onSale()
+    const stuck = await openItem()
+    const other = await ledger.openItem()
     const shop = openShop({
       orders: real => ({
         ...real,
-        bump: item =>
-          item === stuck.item ? Promise.reject(new Fault('ledger_away', 'its row is locked')) : real.bump(item),
+        raiseEpoch: item =>
+          item === stuck.item ? Promise.reject(new Fault('ledger_away', 'its row is locked')) : real.raiseEpoch(item),
       }),
     })
     await shop.round().catch(() => {})
-    expect(shop.shelf.get(other.item)?.current).toBe(true)
+    expect(shop.registry.get(other.item)?.current).toBe(true)
   })
 })

@@ -1,4 +1,4 @@
-/** What is left to do when a sale ended long ago and nobody follows it any more: pieces still come back, and the sale is settled. */
+/** What is left to do when a sale ended long ago and nobody follows it any more: units still come back, and the sale is settled. */
 
 import { afterEach, expect, test } from 'bun:test'
 import pg from 'pg'
@@ -48,7 +48,7 @@ for (const [what, shards, lost] of [
       async () => (await sql("SELECT 1 FROM orders WHERE state = 'closed'")).length === 1,
       SOON_MS,
     )
-    await until('its piece is back', async () => (await sql('SELECT 1 FROM releases')).length === 0, SOON_MS)
+    await until('its unit is back', async () => (await sql('SELECT 1 FROM releases')).length === 0, SOON_MS)
     await until(
       'the final report',
       async () => (await sql('SELECT 1 FROM reconciliations WHERE final')).length === 1,

@@ -4,9 +4,9 @@ import { afterEach, expect, test } from 'bun:test'
 import { systemClock } from '../../src/base/clock.ts'
 import { Fault } from '../../src/base/fault.ts'
 import { connect } from '../../src/base/redis/connection.fixture.ts'
-import { createClockWatch } from '../../src/flows/clock-watch.ts'
-import { standing } from '../../src/flows/on-sale.ts'
-import { takeOrder } from '../../src/flows/take-order.ts'
+import { createClockComparison } from '../../src/flows/follow/clock-comparison.ts'
+import { standing } from '../../src/flows/sell/live-item.ts'
+import { takeOrder } from '../../src/flows/sell/take-order.ts'
 import { createFaultyGate } from '../../src/gate/faulty-gate.ts'
 import { createRedisGate } from '../../src/gate/redis/redis-gate.ts'
 import { openCluster } from '../harness/cluster-edge.ts'
@@ -28,14 +28,14 @@ test('a gate whose clock was an hour ahead for a moment sells again when it is s
   const gate = createRedisGate({ connection, clockOffsetMs: () => off.ms })
   const nowMs = systemClock.now()
   await gate.load(ITEM, 1, [])
-  const terms = { left: 5, held: 0, buyers: 0, attemptsMax: 3, changeNo: 0, wordNo: 0, state: 'open' } as const
+  const terms = { left: 5, held: 0, buyers: 0, attemptsMax: 3, changeNo: 0, stateNo: 0, state: 'open' } as const
   await gate.activate(ITEM, 1, { ...terms, opensAtMs: nowMs - HOUR_MS, closesAtMs: nowMs + HOUR_MS / 2 })
 
   // As the look loop does it.
   async function skewedMs(by = gate): Promise<number | undefined> {
-    const clocks = createClockWatch()
+    const clocks = createClockComparison()
     const sentAtMs = systemClock.elapsed()
-    const reply = await by.look([ITEM])
+    const reply = await by.status([ITEM])
     const answeredAtMs = systemClock.elapsed()
     clocks.gate(reply.clockMs ?? reply.nowMs, sentAtMs, answeredAtMs, reply.behindMs)
     clocks.ledger(systemClock.now(), sentAtMs, systemClock.elapsed())
@@ -53,21 +53,21 @@ test('a gate whose clock was an hour ahead for a moment sells again when it is s
   expect(await skewedMs(createRedisGate({ connection })), 'a process that starts afterwards').toBeUndefined()
   // It ends in half an hour: it was over for that moment only.
   expect((await gate.reserve(ITEM, 1, [])).status).toBe('ok')
-  expect((await gate.look([ITEM])).nowMs).toBeLessThan(nowMs + HOUR_MS / 2)
+  expect((await gate.status([ITEM])).nowMs).toBeLessThan(nowMs + HOUR_MS / 2)
 })
 
 test('an edge that saw the wrong clock calls nothing over by it: set right, it sells', async () => {
   const ledger = await startTestLedger()
   playground.onUndo(() => ledger.stop())
   const cluster = openCluster(ledger)
-  const { item } = await cluster.onSale()
+  const { item } = await cluster.openItem()
   const off = { ms: 9_000 * HOUR_MS }
   let lastMs = 0
   const edge = cluster.edge({
     gate: real => ({
       ...createFaultyGate(real, () => undefined),
-      look: async items => {
-        const reply = await real.look(items)
+      status: async items => {
+        const reply = await real.status(items)
         const clockMs = reply.nowMs + off.ms
         // It never goes back, as the contract says.
         lastMs = Math.max(lastMs, clockMs)
@@ -76,11 +76,11 @@ test('an edge that saw the wrong clock calls nothing over by it: set right, it s
     }),
   })
   await edge.round()
-  expect(standing(edge.far, edge.onShelf(item))?.kind).toBe('busy')
+  expect(standing(edge.far, edge.liveItem(item))?.kind).toBe('busy')
   off.ms = 0
   await edge.round()
-  expect(standing(edge.far, edge.onShelf(item))).toBeUndefined()
-  expect((await takeOrder(edge.take, edge.onShelf(item), { buyer: 'ann', attempt: 1, quantity: 1 })).kind).toBe(
+  expect(standing(edge.far, edge.liveItem(item))).toBeUndefined()
+  expect((await takeOrder(edge.take, edge.liveItem(item), { buyer: 'ann', attempt: 1, quantity: 1 })).kind).toBe(
     'reserved',
   )
 }, 60_000)
@@ -89,14 +89,14 @@ test('an edge that has learned a wrong clock while the ledger was silent sells w
   const ledger = await startTestLedger()
   playground.onUndo(() => ledger.stop())
   const cluster = openCluster(ledger)
-  const { item } = await cluster.onSale()
+  const { item } = await cluster.openItem()
   const off = { ms: 0 }
   const silent = { on: false }
   const edge = cluster.edge({
     gate: real => ({
       ...createFaultyGate(real, () => undefined),
-      look: async items => {
-        const reply = await real.look(items)
+      status: async items => {
+        const reply = await real.status(items)
         return { ...reply, clockMs: reply.nowMs + off.ms }
       },
     }),
@@ -111,12 +111,12 @@ test('an edge that has learned a wrong clock while the ledger was silent sells w
   // So long that nobody knows of the ledger's clock any more.
   cluster.clock.jump(6_000)
   await edge.round()
-  expect(standing(edge.far, edge.onShelf(item))?.kind).toBe('over')
+  expect(standing(edge.far, edge.liveItem(item))?.kind).toBe('over')
   silent.on = false
   off.ms = 0
   await edge.round()
-  expect(standing(edge.far, edge.onShelf(item))).toBeUndefined()
-  expect((await takeOrder(edge.take, edge.onShelf(item), { buyer: 'ann', attempt: 1, quantity: 1 })).kind).toBe(
+  expect(standing(edge.far, edge.liveItem(item))).toBeUndefined()
+  expect((await takeOrder(edge.take, edge.liveItem(item), { buyer: 'ann', attempt: 1, quantity: 1 })).kind).toBe(
     'reserved',
   )
 }, 60_000)

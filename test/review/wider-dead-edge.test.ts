@@ -16,7 +16,7 @@ const OFF_SALE_MS_MAX = 5_000
 const playground = new Playground()
 afterEach(() => playground.undo())
 
-test('an edge dies while few pieces are left in several places: the others go on selling, and nobody waits for its lease to lapse', async () => {
+test('an edge dies while few units are left in several places: the others go on selling, and nobody waits for its lease to lapse', async () => {
   const cluster = await Cluster.start(playground, { edges: 2, workers: 1, keepers: 1 })
   const stage = await Stage.set(cluster, { units: UNITS, buyers: UNITS, atATime: 1, shards: SHARDS })
   const [first, dying] = cluster.edges()

@@ -3,10 +3,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { systemClock } from '../../src/base/clock.ts'
 import { connect } from '../../src/base/redis/connection.fixture.ts'
-import { learningSales } from '../../src/flows/learn-shards.ts'
-import type { PlaceGate } from '../../src/gate/place-gate.ts'
+import { learningSales } from '../../src/flows/keep/learn-shards.ts'
 import { createRedisGate } from '../../src/gate/redis/redis-gate.ts'
 import { createRedisOutbox } from '../../src/gate/redis/redis-outbox.ts'
+import type { ShardGate } from '../../src/gate/shard-gate.ts'
 import { createShardedGate } from '../../src/gate/sharded/sharded-gate.ts'
 import { createShardedOutbox } from '../../src/gate/sharded/sharded-outbox.ts'
 import { createShards } from '../../src/gate/shards.ts'
@@ -39,12 +39,12 @@ afterAll(async () => {
 /** A keeper at one Redis with two items: one in several places, and a neighbour in one. */
 async function open() {
   const { sale, item } = await stage.fresh({ units: 16 * SHARDS, shards: SHARDS })
-  const { item: neighbour } = await ledger.onSale()
+  const { item: neighbour } = await ledger.openItem()
   await ledger.sql("UPDATE items SET epoch = 0, gate_epoch = 0, door = 'shut' WHERE id = $1", [neighbour])
   const connection = await connect(playground, redis.url, { timeoutMs: 10_000 })
   const places = createRedisGate({ connection })
   const lost = new Set<string>()
-  const some: Pick<PlaceGate, 'activate'> = {
+  const some: Pick<ShardGate, 'activate'> = {
     activate: async (place, ...words) =>
       lost.delete(place) ? { status: 'unknown' } : places.activate(place, ...words),
   }
@@ -57,13 +57,13 @@ async function open() {
   // What the keeper itself does to a door is written down as it does it: between two looks a door may be shut and open again.
   const orders: typeof ledger.orders = {
     ...ledger.orders,
-    async bump(one) {
-      const epoch = await ledger.orders.bump(one)
+    async raiseEpoch(one) {
+      const epoch = await ledger.orders.raiseEpoch(one)
       doors.add(`${name(one)} draining`)
       return epoch
     },
-    async turn(one, epoch, door) {
-      const done = await ledger.orders.turn(one, epoch, door)
+    async setDoor(one, epoch, door) {
+      const done = await ledger.orders.setDoor(one, epoch, door)
       if (done) doors.add(`${name(one)} ${door}`)
       return done
     },
@@ -105,7 +105,7 @@ async function open() {
 }
 
 /** The same gate, but for some verbs. */
-function overlaid(gate: PlaceGate, some: Partial<PlaceGate>): PlaceGate {
+function overlaid(gate: ShardGate, some: Partial<ShardGate>): ShardGate {
   return new Proxy(gate, {
     get: (target, verb) => {
       const found = Reflect.get(some, verb) ?? Reflect.get(target, verb)
@@ -120,7 +120,7 @@ test('a gate that was activated in some places only is built anew at once; its n
   const beside = await untilSold(neighbour, 0)
   doors.clear()
   lose(`${item}#2`)
-  await ledger.orders.bump(item)
+  await ledger.orders.raiseEpoch(item)
   await untilSold(item, epoch + 2)
   expect([...doors].toSorted()).toEqual(['item draining', 'item gate', 'neighbour gate'])
   expect(await stage.rights(neighbour)).toMatchObject({ door: 'gate', epoch: beside.epoch })
@@ -136,7 +136,7 @@ test('one place of several is lost: the item is built anew, and the ledger need 
   expect([...doors].toSorted()).toEqual(['item draining', 'item gate', 'neighbour gate'])
 }, 60_000)
 
-test('few pieces are not brought together while a process may have died: only when all have renewed their leases, or lapsed', async () => {
+test('few units are not brought together while a process may have died: only when all have renewed their leases, or lapsed', async () => {
   const { item } = await stage.fresh({ units: 16, shards: 2 })
   const keeper = stage.keeper({ shards: createShards() })
   const { epoch } = await keeper.untilDoor(item, 'gate')

@@ -39,17 +39,20 @@ export const headersOfScripts: Rule = {
     return found
   },
   breaks: [
-    tree('src/ledger/sql/turn.sql', 'UPDATE items SET door = $1'),
-    tree('src/ledger/sql/turn.sql', '-- bump: another operation\n-- In  item\n-- Out  a row\n-- Keeps  E3\nUPDATE'),
-    tree('src/ledger/sql/turn.sql', '-- turn: opens an item\n-- In  item\n-- Out  a row\nUPDATE'),
-    tree('src/ledger/sql/turn.sql', '-- turn: opens an item\n-- In  item\nUPDATE\n-- Out  a row\n-- Keeps  E3'),
+    tree('src/ledger/sql/set_door.sql', 'UPDATE items SET door = $1'),
+    tree(
+      'src/ledger/sql/set_door.sql',
+      '-- raise_epoch: another operation\n-- In  item\n-- Out  a row\n-- Keeps  E3\nUPDATE',
+    ),
+    tree('src/ledger/sql/set_door.sql', '-- set_door: opens an item\n-- In  item\n-- Out  a row\nUPDATE'),
+    tree('src/ledger/sql/set_door.sql', '-- set_door: opens an item\n-- In  item\nUPDATE\n-- Out  a row\n-- Keeps  E3'),
     tree(
       'src/gate/redis/scripts/reserve.lua',
       '-- reserve: decides a batch\n-- KEYS  gate\n-- Keeps  all of it\nreturn 1',
     ),
   ],
   keeps: [
-    tree('src/ledger/sql/turn.sql', '-- turn: opens an item\n-- In  item\n-- Out  a row\n-- Keeps  E3\nUPDATE'),
+    tree('src/ledger/sql/set_door.sql', '-- set_door: opens an item\n-- In  item\n-- Out  a row\n-- Keeps  E3\nUPDATE'),
     tree(
       'src/ledger/migrations/0001_tables.sql',
       '-- tables: all the tables\n-- In  nothing\n-- Out  tables\n-- Keeps  checks\n\nCREATE',
@@ -81,10 +84,10 @@ export const operationsUsed: Rule = {
       .map(({ path }) => `${path}: nothing calls it`)
   },
   breaks: [
-    tree('src/ledger/sql/bump.sql', ''),
-    tree('src/ledger/sql/bump.sql', '', 'src/ledger/postgres/orders.test.ts', "run('bump', [])"),
+    tree('src/ledger/sql/raise_epoch.sql', ''),
+    tree('src/ledger/sql/raise_epoch.sql', '', 'src/ledger/postgres/orders.test.ts', "run('raise_epoch', [])"),
   ],
-  keeps: [tree('src/ledger/sql/bump.sql', '', 'src/ledger/postgres/orders.ts', "run('bump', [])")],
+  keeps: [tree('src/ledger/sql/raise_epoch.sql', '', 'src/ledger/postgres/orders.ts', "run('raise_epoch', [])")],
 }
 
 export const migrationsInARow: Rule = {

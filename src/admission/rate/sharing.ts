@@ -60,7 +60,7 @@ const LOWER_AFTER_MS = 3_000
 /** A server that is only slow is worth waiting for: without it every edge holds its part, which is less exact. */
 const ASK_MS_MAX = 1_000
 const BATCH_MAX = 500
-const LINE_MAX = 20_000
+const QUEUE_MAX = 20_000
 
 export function createSharing({ counts, clock, log, meters, edgesAssumed }: SharingOptions): Sharing {
   const isLaneAway: boolean[] = Array.from({ length: LANES }, () => true)
@@ -76,7 +76,7 @@ export function createSharing({ counts, clock, log, meters, edgesAssumed }: Shar
 
   const line: Batcher<readonly [Asking, number], undefined> = createBatcher({
     batchMax: BATCH_MAX,
-    lineMax: LINE_MAX,
+    queueMax: QUEUE_MAX,
     defer: nextTurn,
     async run(batch) {
       const waiting = new Map<Asking, number>()

@@ -9,9 +9,9 @@
 import { Bug } from '../assert.ts'
 import { Fault } from '../fault.ts'
 import { awayFault, isOtherKind } from './faults.ts'
+import { latestPrimary, type Where } from './latest-primary.ts'
 import { Link } from './link.ts'
 import type { RedisPlace } from './redis-url.ts'
-import { latestWord, type Where } from './sentinel-word.ts'
 import type { Dealings } from './server.ts'
 
 type Place = Extract<RedisPlace, { readonly kind: 'sentinel' }>
@@ -62,7 +62,7 @@ export function openSentinels(
     while (!links.some(link => link.isUp()) && clock.elapsed() < lateMs && !closing.signal.aborted)
       await clock.sleep(FIRST_EVERY_MS, closing.signal)
     const answers = await ask('SENTINEL', 'MASTER', place.name)
-    const where = latestWord(answers)
+    const where = latestPrimary(answers)
     if (where !== undefined) return where
     throw awayFault('SENTINEL MASTER', whyNone(answers, place.name))
   }

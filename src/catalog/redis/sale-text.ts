@@ -52,7 +52,7 @@ const sale: z.ZodType<Sale> = z.object({
   // Drafts are nobody's to read.
   state: z.enum(['ready', 'paused', 'over']),
   // An older version does not write it.
-  wordNo: count.default(0),
+  stateNo: count.default(0),
   rule: z.enum(['first_come', 'draw']),
   items: z.array(item).min(1),
 })

@@ -105,7 +105,7 @@ test('a violation names its promise, says one line and gives the ids', () => {
 describe('1 no oversell', () => {
   const four = ['1', '2', '3', '4'].map(id => order(id, `buyer ${id}`))
 
-  test('sees more live pieces than units', () => {
+  test('sees more live units than units', () => {
     expect(
       broken({ items: [item({ pending: 4, available: 0, gate: undefined })], orders: undefined, told: [] }),
     ).toContain(1)
@@ -133,7 +133,7 @@ describe('1 no oversell', () => {
     expect(broken({ items: [added(9_000)], orders: four, told: [] })).toEqual([1])
   })
 
-  test('sees more pieces promised than there are, rows or not', () => {
+  test('sees more units promised than there are, rows or not', () => {
     const promises = four.map(({ id, buyer }) => told(buyer, 10, { kind: 'placed', order: said(id) }))
     expect(broken({ told: promises })).toContain(1)
   })
@@ -198,7 +198,7 @@ describe('3 no undersell', () => {
     expect(broken({ quiet: false, items: [item({ available: 0, gate: { left: 2, held: 1 } })] })).toEqual([])
   })
 
-  test('sees a piece that takes too long to come back, also while something is in flight', () => {
+  test('sees a unit that takes too long to come back, also while something is in flight', () => {
     const waiting = (oldestReleaseMs: number) =>
       broken({ quiet: false, items: [item({ gate: { left: 0, held: 3 }, releases: 1, oldestReleaseMs })] })
     expect(waiting(2_000)).toEqual([])
@@ -254,7 +254,7 @@ describe('5 first come, first served', () => {
   const refused = told('cid', 20, { kind: 'sold_out' }, { answeredAtMs: 30 })
   const later = (askedAtMs: number) => told('bob', askedAtMs, { kind: 'placed', order: said('2') })
 
-  test('sees pieces for whoever came after somebody was told that nothing is left', () => {
+  test('sees units for whoever came after somebody was told that nothing is left', () => {
     expect(broken({ told: [first, refused, later(31)] })).toEqual([5])
   })
 

@@ -2,15 +2,15 @@
  * Promise 5: first come, first served, in the order the gate receives them.
  *
  * What can be told from outside: a buyer answered "sold out" proves that at some moment before the answer nothing was left (for
- * "not enough": only `left` pieces). Whoever *began* to ask after that answer came later, and can only have got those few pieces, or
- * pieces that came back or were added. So, for each such refusal:
+ * "not enough": only `left` units). Whoever *began* to ask after that answer came later, and can only have got those few units, or
+ * units that came back or were added. So, for each such refusal:
  *
- *     pieces of orders whose first ask began after the refusal was answered ≤ left + came back + added
+ *     units of orders whose first ask began after the refusal was answered ≤ left + came back + added
  *
  * It gives no false alarms under concurrency:
  * - asks that overlap the refusal are not counted: nobody outside knows who reached the gate first;
  * - an order counts from the first ask of its attempt, answered or not: a retry may only be told of what an earlier, lost ask took;
- * - pieces that came back count whenever it was: the ledger's clock and the askers' are not comparable;
+ * - units that came back count whenever it was: the ledger's clock and the askers' are not comparable;
  * - a new epoch sets free what was reserved but never placed, without a trace. So a refusal accuses only orders of an epoch that is
  *   known to have begun before the refusal was asked for: one of its orders had been told by then. Orders whose epoch is not known
  *   are left out.
@@ -51,11 +51,11 @@ function ofItem(item: ItemFacts, orders: readonly OrderFacts[], told: readonly T
       const left = leftAt(refusal)
       if (left === undefined || refusal.askedAtMs < begunMs) continue
       const after = late(refusal.answeredAtMs)
-      if (after.pieces <= left + cameBack + added) continue
+      if (after.units <= left + cameBack + added) continue
       found.push({
         promise: 5,
         message:
-          `item ${item.item}: buyer ${refusal.buyer} was told ${refusal.answer.kind} with ${left} left, then ${after.pieces} pieces went ` +
+          `item ${item.item}: buyer ${refusal.buyer} was told ${refusal.answer.kind} with ${left} left, then ${after.units} units went ` +
           `to buyers who came later (${cameBack} came back, ${added} were added)`,
         ids: [item.item, ...after.orders().slice(0, 10)],
       })
@@ -66,13 +66,13 @@ function ofItem(item: ItemFacts, orders: readonly OrderFacts[], told: readonly T
   return found
 }
 
-/** How many pieces were left at some moment between ask and answer, when the answer proves it. */
+/** How many units were left at some moment between ask and answer, when the answer proves it. */
 function leftAt({ answer }: Told): number | undefined {
   if (answer.kind === 'sold_out') return 0
   return answer.kind === 'not_enough' ? answer.left : undefined
 }
 
-/** Orders that took pieces, with the asks that can have led to them. */
+/** Orders that took units, with the asks that can have led to them. */
 function serve(orders: readonly OrderFacts[], told: readonly Told[]): Served[] {
   const asks = Map.groupBy(told, one => `${one.attempt} ${one.buyer}`)
   const served: Served[] = []
@@ -91,11 +91,11 @@ function serve(orders: readonly OrderFacts[], told: readonly Told[]): Served[] {
   return served
 }
 
-/** Pieces and orders whose first ask began after a moment. Sorted once, so that every refusal costs a search. */
-function laterThan(served: readonly Served[]): (ms: number) => { pieces: number; orders: () => string[] } {
+/** Units and orders whose first ask began after a moment. Sorted once, so that every refusal costs a search. */
+function laterThan(served: readonly Served[]): (ms: number) => { units: number; orders: () => string[] } {
   const latestFirst = served.toSorted((a, b) => b.firstAskMs - a.firstAskMs)
-  const pieces: number[] = [0]
-  for (const { order } of latestFirst) pieces.push((pieces.at(-1) ?? 0) + order.quantity)
+  const units: number[] = [0]
+  for (const { order } of latestFirst) units.push((units.at(-1) ?? 0) + order.quantity)
   return ms => {
     let [low, high] = [0, latestFirst.length]
     while (low < high) {
@@ -103,6 +103,6 @@ function laterThan(served: readonly Served[]): (ms: number) => { pieces: number;
       if ((latestFirst[middle]?.firstAskMs ?? 0) > ms) low = middle + 1
       else high = middle
     }
-    return { pieces: pieces[low] ?? 0, orders: () => latestFirst.slice(0, low).map(one => one.order.id) }
+    return { units: units[low] ?? 0, orders: () => latestFirst.slice(0, low).map(one => one.order.id) }
   }
 }

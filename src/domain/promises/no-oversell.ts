@@ -14,22 +14,22 @@ export function noOversell(snapshot: Snapshot): Violation[] {
   for (const item of snapshot.items) {
     const say = (message: string) => found.push({ promise: 1, message, ids: [item.item] })
     const live = item.pending + item.paid
-    if (live > item.units) say(`item ${item.item}: ${live} pieces in live orders, ${item.units} put on sale`)
+    if (live > item.units) say(`item ${item.item}: ${live} units in live orders, ${item.units} put on sale`)
     if (item.available < 0) say(`item ${item.item}: ${item.available} available`)
     if (item.gate !== undefined && item.gate.left < 0) say(`item ${item.item}: ${item.gate.left} left at the gate`)
 
     const orders = snapshot.orders?.filter(order => order.item === item.item)
     if (orders === undefined) continue
     const worst = mostOver(item, orders)
-    if (worst > 0) say(`item ${item.item}: at one moment ${worst} pieces more in live orders than put on sale`)
-    const told = piecesTold(snapshot, item, orders)
+    if (worst > 0) say(`item ${item.item}: at one moment ${worst} units more in live orders than put on sale`)
+    const told = unitsTold(snapshot, item, orders)
     if (told > unitsMost(item))
-      say(`item ${item.item}: buyers hold answers for ${told} pieces, ${unitsMost(item)} put on sale`)
+      say(`item ${item.item}: buyers hold answers for ${told} units, ${unitsMost(item)} put on sale`)
   }
   return found
 }
 
-/** By how much the live pieces exceeded the units when it was worst. Within one millisecond, what helps comes first. */
+/** By how much the live units exceeded the units when it was worst. Within one millisecond, what helps comes first. */
 function mostOver(item: ItemFacts, orders: readonly OrderFacts[]): number {
   const moves: { atMs: number; over: number }[] = []
   for (const change of item.changes) moves.push({ atMs: change.atMs, over: -change.taken })
@@ -48,16 +48,16 @@ function mostOver(item: ItemFacts, orders: readonly OrderFacts[]): number {
   return worst
 }
 
-/** Pieces of the distinct orders that buyers were told of, without those the ledger has closed since. */
-function piecesTold(snapshot: Snapshot, item: ItemFacts, orders: readonly OrderFacts[]): number {
+/** Units of the distinct orders that buyers were told of, without those the ledger has closed since. */
+function unitsTold(snapshot: Snapshot, item: ItemFacts, orders: readonly OrderFacts[]): number {
   const closed = new Set(orders.filter(order => order.state === 'closed').map(order => order.id))
-  const pieces = new Map<string, number>()
+  const units = new Map<string, number>()
   for (const { item: of, answer } of snapshot.told) {
     if (of !== item.item || !('order' in answer)) continue
     if (answer.order.state !== 'closed' && !closed.has(answer.order.id))
-      pieces.set(answer.order.id, answer.order.quantity)
+      units.set(answer.order.id, answer.order.quantity)
   }
-  return [...pieces.values()].reduce((sum, quantity) => sum + quantity, 0)
+  return [...units.values()].reduce((sum, quantity) => sum + quantity, 0)
 }
 
 function unitsFirst(item: ItemFacts): number {

@@ -23,7 +23,7 @@ export function noUndersell(snapshot: Snapshot): Violation[] {
 
 function late(item: ItemFacts): string | undefined {
   const ms = item.oldestReleaseMs ?? 0
-  return ms <= BACK_WITHIN_MS ? undefined : `pieces that came back ${ms} ms ago are not on sale yet`
+  return ms <= BACK_WITHIN_MS ? undefined : `units that came back ${ms} ms ago are not on sale yet`
 }
 
 function sums(item: ItemFacts): (string | undefined)[] {

@@ -36,7 +36,7 @@ function missing(snapshot: Snapshot, order: ToldOrder): string | undefined {
 function differs(told: Told, order: ToldOrder, row: OrderFacts): string | undefined {
   if (row.buyer !== told.buyer) return `it is the order of buyer ${row.buyer}`
   if (row.item !== told.item) return `it is an order of item ${row.item}`
-  if (row.quantity !== order.quantity) return `it has ${row.quantity} pieces and not ${order.quantity}`
+  if (row.quantity !== order.quantity) return `it has ${row.quantity} units and not ${order.quantity}`
   if (row.attempt !== order.attempt) return `it is attempt ${row.attempt} and not ${order.attempt}`
   switch (order.state) {
     case 'reserved':
@@ -58,9 +58,9 @@ function sumsOfRows(snapshot: Snapshot, orders: readonly OrderFacts[]): Violatio
   for (const item of snapshot.items) {
     for (const state of ['pending', 'paid'] as const) {
       const rows = orders.filter(order => order.item === item.item && order.state === state)
-      const pieces = rows.reduce((sum, order) => sum + order.quantity, 0)
-      if (pieces === item[state]) continue
-      const message = `item ${item.item}: the ledger counts ${item[state]} ${state} pieces, its rows hold ${pieces}`
+      const units = rows.reduce((sum, order) => sum + order.quantity, 0)
+      if (units === item[state]) continue
+      const message = `item ${item.item}: the ledger counts ${item[state]} ${state} units, its rows hold ${units}`
       found.push({ promise: 2, message, ids: [item.item] })
     }
   }

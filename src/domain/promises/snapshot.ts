@@ -23,14 +23,14 @@ export interface Snapshot {
   readonly refusals: RefusalWork
 }
 
-/** Pieces of one item, wherever they are. */
+/** Units of one item, wherever they are. */
 export interface ItemFacts {
   readonly item: ItemId
   readonly rule: SaleRule
   readonly units: number
   /** In the ledger. */
   readonly available: number
-  /** Pieces in orders of that state, as the ledger adds them up. */
+  /** Units in orders of that state, as the ledger adds them up. */
   readonly pending: number
   readonly paid: number
   /** Undefined while the gate does not have the item. */

@@ -189,7 +189,7 @@ export const AUDIT_READ = {
   ...operators,
   method: 'GET',
   path: '/api/admin/sales/{sale}/audit',
-  summary: 'Pieces by state, gate and ledger side by side',
+  summary: 'Units by state, gate and ledger side by side',
   answers: { 200: { what: 'One line per item.', body: auditsAnswer, example: { items: [AUDIT] } } },
   problems: [],
 } satisfies Call

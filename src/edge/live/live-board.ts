@@ -1,5 +1,5 @@
 /**
- * What every live socket sees alike: how many pieces are left of each item on sale, and the sales. Looked at in rounds, serialised once
+ * What every live socket sees alike: how many units are left of each item on sale, and the sales. Looked at in rounds, serialised once
  * for everybody, and only told when it has changed, so an item is told at most once per round however fast it sells. With many sockets
  * the rounds are further apart: telling costs a write per socket, and the crowd at the door needs that time more.
  *
@@ -10,13 +10,13 @@
 import type { Clock } from '../../base/clock.ts'
 import type { ItemId, SaleId } from '../../domain/ids.ts'
 import { type Sale, saleState } from '../../domain/sale.ts'
-import type { Shelf } from '../../flows/on-sale.ts'
-import type { NearGate } from '../../gate/near.ts'
+import type { Registry } from '../../flows/sell/live-item.ts'
+import type { LocalView } from '../../gate/local-view.ts'
 import { type LeftOf, wireSale } from '../wire.ts'
 
 interface LiveBoardParts {
-  readonly shelf: Shelf
-  readonly near: NearGate
+  readonly registry: Registry
+  readonly near: LocalView
   readonly clock: Clock
   /** To every socket. */
   readonly tell: (text: string) => void
@@ -43,10 +43,10 @@ export const ROUND_EVERY_MS = 250
 /** Beyond 2,000 sockets the rounds are stretched, to keep to this many writes a second. */
 const WRITES_PER_MS_MAX = 8
 
-export function createLiveBoard({ shelf, near, clock, tell }: LiveBoardParts): LiveBoard {
+export function createLiveBoard({ registry, near, clock, tell }: LiveBoardParts): LiveBoard {
   const stock = new Map<ItemId, Line>()
   const sales = new Map<SaleId, Line>()
-  const leftOf: LeftOf = item => near.lookNow(item)?.left
+  const leftOf: LeftOf = item => near.statusNow(item)?.left
   let toldAtMs = Number.NEGATIVE_INFINITY
 
   /** Brings one line up to date, and says whether it was not. */
@@ -58,11 +58,11 @@ export function createLiveBoard({ shelf, near, clock, tell }: LiveBoardParts): L
   }
 
   function renewAll(changed: (line: Line) => void): void {
-    for (const sale of salesOnShelf()) {
+    for (const sale of liveSales()) {
       const line = renew(sales, sale.id, saleKey(sale), () => saleMessage(sale))
       if (line !== undefined) changed(line)
     }
-    for (const { sale, item } of shelf.values()) {
+    for (const { sale, item } of registry.values()) {
       const left = leftOf(item.id)
       if (left === undefined) continue
       const line = renew(stock, item.id, String(left), () => ({ type: 'stock', sale: sale.id, item: item.id, left }))
@@ -70,9 +70,9 @@ export function createLiveBoard({ shelf, near, clock, tell }: LiveBoardParts): L
     }
   }
 
-  function salesOnShelf(): Iterable<Sale> {
+  function liveSales(): Iterable<Sale> {
     const found = new Map<SaleId, Sale>()
-    for (const { sale } of shelf.values()) found.set(sale.id, sale)
+    for (const { sale } of registry.values()) found.set(sale.id, sale)
     return found.values()
   }
 
@@ -89,9 +89,9 @@ export function createLiveBoard({ shelf, near, clock, tell }: LiveBoardParts): L
 
   /** What left the shelf will not be told again. */
   function forgetGone(): void {
-    const onShelf = new Set(Array.from(salesOnShelf(), sale => sale.id))
-    for (const id of sales.keys()) if (!onShelf.has(id)) sales.delete(id)
-    for (const id of stock.keys()) if (!shelf.has(id)) stock.delete(id)
+    const liveItem = new Set(Array.from(liveSales(), sale => sale.id))
+    for (const id of sales.keys()) if (!liveItem.has(id)) sales.delete(id)
+    for (const id of stock.keys()) if (!registry.has(id)) stock.delete(id)
   }
 
   return {
@@ -119,7 +119,7 @@ export function createLiveBoard({ shelf, near, clock, tell }: LiveBoardParts): L
     },
     saleChanged(sale) {
       if (sale.state === 'draft') return
-      if (sale.items.some(item => shelf.has(item.id))) {
+      if (sale.items.some(item => registry.has(item.id))) {
         const line = renew(sales, sale.id, saleKey(sale), () => saleMessage(sale))
         if (line !== undefined) tell(line.text)
       } else tell(JSON.stringify(saleMessage(sale)))

@@ -3,7 +3,7 @@ import { until } from '../../../test/harness/until.ts'
 import { systemClock } from '../../base/clock.ts'
 import { noMeters } from '../../base/meters.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
-import { createNews } from '../../flows/news.ts'
+import { createMessages } from '../../flows/follow/messages.ts'
 import { createLive, type LiveState } from './live.ts'
 
 const facts = {
@@ -32,7 +32,7 @@ const pending = (id: string): Order => ({
 
 /** One socket of ann's; what is read for it is what the test says, when it says so. */
 async function openSocket() {
-  const news = createNews()
+  const messages = createMessages()
   const reads: PromiseWithResolvers<readonly (Order | Reservation)[]>[] = []
   const live = createLive({
     findBuyer: async () => ({ buyer: 'ann', expiresAtMs: Number.POSITIVE_INFINITY, protocol: undefined }),
@@ -42,9 +42,9 @@ async function openSocket() {
       reads.push(read)
       return read.promise
     },
-    shelf: new Map(),
-    near: { nowMs: () => systemClock.now(), lookNow: () => undefined, knows: () => false, drop() {} },
-    news,
+    registry: new Map(),
+    near: { nowMs: () => systemClock.now(), statusNow: () => undefined, knows: () => false, drop() {} },
+    messages,
     clock: systemClock,
     meters: noMeters,
   })
@@ -65,14 +65,14 @@ async function openSocket() {
     getBufferedAmount: () => 0,
   })
   const read = (n: number) => until(`read ${n}`, () => reads[n - 1])
-  return { live, news, told, read, reads, data }
+  return { live, messages, told, read, reads, data }
 }
 
 test('a reservation is shown and told, and never again after the order it became', async () => {
-  const { news, told, read, data } = await openSocket()
+  const { messages, told, read, data } = await openSocket()
   const first = await read(1)
-  news.orderReserved(reservation('2'))
-  news.orderChanged(pending('1'))
+  messages.orderReserved(reservation('2'))
+  messages.orderChanged(pending('1'))
   // Read before it was placed, answered afterwards.
   first.resolve([reservation('1'), reservation('2'), reservation('3')])
   await until('the first state was shown', () => data.toldMeanwhile === undefined)
@@ -80,11 +80,11 @@ test('a reservation is shown and told, and never again after the order it became
 })
 
 test('what was missed is read anew, once for each socket however often it is said', async () => {
-  const { news, told, read, reads, data } = await openSocket()
+  const { messages, told, read, reads, data } = await openSocket()
   ;(await read(1)).resolve([])
   await until('the first state was shown', () => data.toldMeanwhile === undefined)
-  news.missed()
-  news.missed()
+  messages.missed()
+  messages.missed()
   ;(await read(2)).resolve([pending('5')])
   await until('it was shown again', () => data.toldMeanwhile === undefined)
   expect(told).toEqual(['5 pending'])
@@ -92,7 +92,7 @@ test('what was missed is read anew, once for each socket however often it is sai
 })
 
 test('once it says good-bye nothing more is read, neither for those who wait for their orders nor for what was missed', async () => {
-  const { live, news, read, reads, data } = await openSocket()
+  const { live, messages, read, reads, data } = await openSocket()
   const first = await read(1)
   // Another socket of the same buyer waits behind the first read.
   const waiting: LiveState = { ...data, toldMeanwhile: new Map() }
@@ -101,6 +101,6 @@ test('once it says good-bye nothing more is read, neither for those who wait for
   live.drain()
   first.resolve([])
   await until('nobody waits for orders', () => data.toldMeanwhile === undefined && waiting.toldMeanwhile === undefined)
-  news.missed()
+  messages.missed()
   expect(reads).toHaveLength(1)
 })

@@ -17,9 +17,9 @@ import { Fault } from '../../base/fault.ts'
 import type { Counted, Meters } from '../../base/meters.ts'
 import type { BuyerId, OrderId } from '../../domain/ids.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
-import type { News } from '../../flows/news.ts'
-import type { Shelf } from '../../flows/on-sale.ts'
-import type { NearGate } from '../../gate/near.ts'
+import type { Messages } from '../../flows/follow/messages.ts'
+import type { Registry } from '../../flows/sell/live-item.ts'
+import type { LocalView } from '../../gate/local-view.ts'
 import type { Orders } from '../../ledger/orders.ts'
 import { plainProblem, problem } from '../problems.ts'
 import { wireOrder } from '../wire.ts'
@@ -58,9 +58,9 @@ interface LiveParts {
   readonly orders: Pick<Orders, 'ofBuyer'>
   /** In a cluster: a buyer's latest orders with those that are reserved and not placed yet. */
   readonly ordersOfBuyer?: (buyer: BuyerId, limit: number) => Promise<readonly (Order | Reservation)[]>
-  readonly shelf: Shelf
-  readonly near: NearGate
-  readonly news: Pick<News, 'listen'>
+  readonly registry: Registry
+  readonly near: LocalView
+  readonly messages: Pick<Messages, 'listen'>
   readonly clock: Clock
   readonly meters: Meters
   readonly socketsMax?: number
@@ -112,7 +112,7 @@ export function createLive(parts: LiveParts): Live {
   const read = parts.ordersOfBuyer ?? ((buyer: BuyerId, limit: number) => parts.orders.ofBuyer(buyer, undefined, limit))
   const reader = createBatcher<BuyerId, readonly (Order | Reservation)[]>({
     batchMax: READ_AT_ONCE_MAX,
-    lineMax: socketsMax + 1,
+    queueMax: socketsMax + 1,
     // Who has left meanwhile is not read for; nor is anybody once we leave ourselves, and the ledger closes behind us.
     run: buyers =>
       Promise.all(buyers.map(buyer => (draining || !byBuyer.has(buyer) ? [] : read(buyer, ORDERS_SHOWN_MAX)))),
@@ -192,7 +192,7 @@ export function createLive(parts: LiveParts): Live {
     }
   }
 
-  parts.news.listen({
+  parts.messages.listen({
     orderChanged: tellBuyer,
     orderReserved: tellBuyer,
     saleChanged: sale => board.saleChanged(sale),

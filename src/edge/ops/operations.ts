@@ -7,10 +7,10 @@ import type { Route } from '../exchange.ts'
 import type { Identity } from '../identity.ts'
 import type { PageFile } from '../pages.ts'
 import { opsRoutes } from '../routes/ops-routes.ts'
+import { createMonitor, type Monitor, type MonitorParts } from './monitor.ts'
 import { createOperatorSessions, withOperatorSessions } from './operator-sessions.ts'
-import { createWatchtower, type Watchtower, type WatchtowerParts } from './watchtower.ts'
 
-interface OperationsParts extends WatchtowerParts {
+interface OperationsParts extends MonitorParts {
   readonly operators: Operators
   /** What sessions are signed with: the same at every edge. */
   readonly sessionSecret: string
@@ -20,7 +20,7 @@ interface OperationsParts extends WatchtowerParts {
 }
 
 interface Operations {
-  readonly tower: Watchtower
+  readonly monitor: Monitor
   /** The same identity, which also knows operators by their session. */
   identify(identity: Identity): Identity
   routes(parts: {
@@ -35,7 +35,7 @@ const SIGN_INS = { count: 10, windowMs: 60_000 }
 
 export function createOperations(parts: OperationsParts): Operations {
   const { clock, random, operators, trusts, near } = parts
-  const tower = createWatchtower(parts)
+  const monitor = createMonitor(parts)
   const sessions = createOperatorSessions({
     secret: parts.sessionSecret,
     operators,
@@ -47,9 +47,9 @@ export function createOperations(parts: OperationsParts): Operations {
   const none = { perBuyer: undefined, perItem: undefined, total: undefined }
   const limits = createRateLimits({ ...none, perAddress: SIGN_INS, clock, random })
   return {
-    tower,
+    monitor,
     identify: identity => withOperatorSessions(identity, sessions),
     routes: ({ page, identity, addressOf }) =>
-      opsRoutes({ page, identity, addressOf, operators, sessions, tower, near, limits }),
+      opsRoutes({ page, identity, addressOf, operators, sessions, monitor, near, limits }),
   }
 }

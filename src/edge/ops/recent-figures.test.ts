@@ -10,9 +10,9 @@ function stage() {
   const zero = () => 0
   const pool = () => ({ total: 0, idle: 0, waiting: 0 })
   const watched = {
-    pieces: none,
+    units: none,
     itemsOnSale: zero,
-    lineDepth: zero,
+    queueDepth: zero,
     unsettled: zero,
     pool,
     sockets: zero,

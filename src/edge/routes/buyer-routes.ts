@@ -9,11 +9,11 @@ import { toRfc3339 } from '../../base/clock.ts'
 import type { Counted, Meters } from '../../base/meters.ts'
 import type { Random } from '../../base/random.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
-import { type FindOrdersParts, findOrder, ordersOfBuyer } from '../../flows/find-orders.ts'
-import { giveTicket } from '../../flows/give-ticket.ts'
-import type { Shelf } from '../../flows/on-sale.ts'
+import { type FindOrdersParts, findOrder, ordersOfBuyer } from '../../flows/sell/find-orders.ts'
+import { giveTicket } from '../../flows/sell/give-ticket.ts'
+import type { Registry } from '../../flows/sell/live-item.ts'
 import type { Gate } from '../../gate/gate.ts'
-import type { NearGate } from '../../gate/near.ts'
+import type { LocalView } from '../../gate/local-view.ts'
 import type { Orders } from '../../ledger/orders.ts'
 import { OWN_ORDER, OWN_ORDERS, SALE_SHOWN, SALES, SESSION, TICKET_GIVEN, TIME } from '../calls/buyer-calls.ts'
 import {
@@ -35,8 +35,8 @@ import { type LeftOf, wireOrder, wireSale } from '../wire.ts'
 
 interface BuyerRouteParts extends FindOrdersParts {
   readonly gate: Gate
-  readonly near: NearGate
-  readonly shelf: Shelf
+  readonly near: LocalView
+  readonly registry: Registry
   readonly catalog: Catalog
   readonly orders: Orders
   readonly tickets: TicketOffice
@@ -52,7 +52,7 @@ interface BuyerRouteParts extends FindOrdersParts {
 const SESSION_MS = 12 * 3600 * 1000
 
 export function buyerRoutes(parts: BuyerRouteParts): readonly Route[] {
-  const leftOf: LeftOf = item => parts.near.lookNow(item)?.left
+  const leftOf: LeftOf = item => parts.near.statusNow(item)?.left
 
   return [
     route(TIME, () => time()),
@@ -126,7 +126,7 @@ export function buyerRoutes(parts: BuyerRouteParts): readonly Route[] {
     const tooOften = await parts.limits.admitBuyer(buyer, itemId)
     if (tooOften !== undefined) return ['rate_limited', rateLimitedProblem(tooOften)]
     await readBody(exchange.request, TICKET_GIVEN.body.schema)
-    const outcome = await giveTicket(parts, found, parts.shelf.get(itemId), buyer)
+    const outcome = await giveTicket(parts, found, parts.registry.get(itemId), buyer)
     switch (outcome.kind) {
       case 'given': {
         const { attempt, notBeforeMs, expiresAtMs } = outcome.terms

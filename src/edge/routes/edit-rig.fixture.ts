@@ -2,16 +2,16 @@
 
 import { type Clock, nextTurn } from '../../base/clock.ts'
 import { noMeters } from '../../base/meters.ts'
-import { createPatience } from '../../base/patience.ts'
-import { PLACE_WAIT_MS } from '../../flows/decide-batch.ts'
-import type { EditSaleParts } from '../../flows/edit-sale.ts'
-import { createNews } from '../../flows/news.ts'
-import type { Shelf } from '../../flows/on-sale.ts'
-import { passOnNear } from '../../flows/pass-on.ts'
-import type { RunSaleParts } from '../../flows/run-sale.ts'
-import { keepOnSale, type WarmParts } from '../../flows/warm-sale.ts'
+import { createSharedTimeout } from '../../base/shared-timeout.ts'
+import { createMessages } from '../../flows/follow/messages.ts'
+import { syncStateNear } from '../../flows/keep/sync-state.ts'
+import { keepOnSale, type WarmParts } from '../../flows/keep/warm-sale.ts'
+import type { EditSaleParts } from '../../flows/operate/edit-sale.ts'
+import type { RunSaleParts } from '../../flows/operate/run-sale.ts'
+import { PLACE_WAIT_MS } from '../../flows/sell/decide-batch.ts'
+import type { Registry } from '../../flows/sell/live-item.ts'
 import type { Gate } from '../../gate/gate.ts'
-import type { NearGate } from '../../gate/near.ts'
+import type { LocalView } from '../../gate/local-view.ts'
 import type { Editing } from '../../ledger/editing.ts'
 import type { Orders } from '../../ledger/orders.ts'
 import type { Sales } from '../../ledger/sales.ts'
@@ -28,17 +28,17 @@ export type EditRig = ReturnType<typeof createEditRig>
 
 interface EditRigParts {
   readonly clock: Clock
-  readonly gate: Gate & NearGate
+  readonly gate: Gate & LocalView
   readonly sales: Sales
   readonly orders: Orders
   readonly editing: Editing
 }
 
 export function createEditRig({ clock, gate, sales, orders, editing }: EditRigParts) {
-  const shelf: Shelf = new Map()
-  const news = createNews()
+  const registry: Registry = new Map()
+  const messages = createMessages()
   const silent = { debug() {}, info() {}, warn() {}, error() {} }
-  const patience = createPatience({ clock, ms: PLACE_WAIT_MS })
+  const timeout = createSharedTimeout({ clock, ms: PLACE_WAIT_MS })
   const warm: WarmParts = {
     gate,
     near: gate,
@@ -46,19 +46,19 @@ export function createEditRig({ clock, gate, sales, orders, editing }: EditRigPa
     sales,
     clock,
     log: silent,
-    shelf,
-    decide: { gate, orders, clock, log: silent, meters: noMeters, news, patience, onStale() {}, alarm() {} },
+    registry,
+    decide: { gate, orders, clock, log: silent, meters: noMeters, messages, timeout, onStale() {}, alarm() {} },
     maySell: () => true,
     prepare: async () => {},
     shutIdle: async () => {},
     fenceMs: 0,
     batchMax: 500,
-    lineMax: 100,
+    queueMax: 100,
     defer: nextTurn,
   }
   const keeper = { round: () => keepOnSale(warm) }
-  const passOn = passOnNear({ sales, keeper, near: gate, shelf })
-  const run: RunSaleParts = { sales, passOn, nowMs: () => gate.nowMs(), changed() {}, news }
+  const syncState = syncStateNear({ sales, keeper, near: gate, registry })
+  const run: RunSaleParts = { sales, syncState, nowMs: () => gate.nowMs(), changed() {}, messages }
   let lastId = 0
   const ids = { next: () => String(++lastId) }
   const edit: EditSaleParts = { ...run, editing, ids }

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { systemClock, toRfc3339 } from '../../base/clock.ts'
 import { systemRandom } from '../../base/random.ts'
 import type { Sale } from '../../domain/sale.ts'
-import { createSale } from '../../flows/create-sale.ts'
-import { runSale } from '../../flows/run-sale.ts'
+import { createSale } from '../../flows/operate/create-sale.ts'
+import { runSale } from '../../flows/operate/run-sale.ts'
 import { createMemoryGate } from '../../gate/memory/memory-gate.ts'
 import { removeMade, TestPlace } from '../../ledger/embedded/test-place.fixture.ts'
 import type { LogLine } from '../../ledger/log.ts'
@@ -195,7 +195,7 @@ test('an edited draft is published and sold as it was edited', async () => {
   await patch(sale, { opensAt: inFuture(-1_000), items })
   await runSale(rig.run, sale.id, 'publish', 'olga')
   const [item] = (await stored(sale)).items
-  expect(rig.gate.lookNow(item!.id)).toMatchObject({ left: 3, state: 'open' })
+  expect(rig.gate.statusNow(item!.id)).toMatchObject({ left: 3, state: 'open' })
 })
 
 test('a draft refuses what no sale may be', async () => {
@@ -220,7 +220,7 @@ test('a draft refuses what no sale may be', async () => {
 test('a published sale changes its words, and the terms of later orders only', async () => {
   const sale = await open()
   const [one, two] = sale.items
-  const { epoch } = rig.gate.lookNow(one!.id)!
+  const { epoch } = rig.gate.statusNow(one!.id)!
   const placeOne = (id: string, buyer: string) =>
     rig.orders.place(one!.id, epoch, false, [{ order: id, buyer, attempt: 1, quantity: 1, reservedAtMs: clock.now() }])
   await placeOne('9001', 'early')
@@ -255,7 +255,7 @@ test('the gate has the new window before the operator hears "done"', async () =>
   const closesAt = clock.now() + 3 * MINUTE_MS
   expect((await patch(sale, { opensAt: toRfc3339(opensAt), closesAt: toRfc3339(closesAt) })).status).toBe(200)
   for (const item of sale.items)
-    expect(rig.gate.lookNow(item.id)).toMatchObject({ opensAtMs: opensAt, closesAtMs: closesAt })
+    expect(rig.gate.statusNow(item.id)).toMatchObject({ opensAtMs: opensAt, closesAtMs: closesAt })
 })
 
 test('an opening moved far away keeps a warm sale warm, and ending it still reaches the gate', async () => {
@@ -264,7 +264,7 @@ test('an opening moved far away keeps a warm sale warm, and ending it still reac
   expect((await patch(sale, later)).status).toBe(200)
   expect((await rig.sales.warmDue()).map(one => one.id)).toContain(sale.id)
   await runSale(rig.run, sale.id, 'end', 'olga')
-  expect(rig.gate.lookNow(sale.items[0]!.id)).toMatchObject({ state: 'over' })
+  expect(rig.gate.statusNow(sale.items[0]!.id)).toMatchObject({ state: 'over' })
 })
 
 test('a sale whose window has passed is not warmed any more, and the operator is told so at once', async () => {

@@ -3,9 +3,9 @@
 import { z } from 'zod'
 import { unreachable } from '../../base/assert.ts'
 import { isId } from '../../domain/ids.ts'
-import type { FieldFault, ItemEdit } from '../../flows/amend-item.ts'
-import { deleteSale, type EditSaleParts, editSale, type SaleEdit } from '../../flows/edit-sale.ts'
-import type { NearGate } from '../../gate/near.ts'
+import type { FieldFault, ItemEdit } from '../../flows/operate/amend-item.ts'
+import { deleteSale, type EditSaleParts, editSale, type SaleEdit } from '../../flows/operate/edit-sale.ts'
+import type { LocalView } from '../../gate/local-view.ts'
 import { type Exchange, idParam, json, type Route, readBody } from '../exchange.ts'
 import type { Identity } from '../identity.ts'
 import { ProblemError } from '../problems.ts'
@@ -14,7 +14,7 @@ import { wireOperatorSale } from '../wire.ts'
 
 interface OperatorEditParts {
   readonly identity: Identity
-  readonly near: NearGate
+  readonly near: LocalView
   readonly edit: EditSaleParts
 }
 
@@ -62,7 +62,7 @@ export function operatorEditRoutes(parts: OperatorEditParts): readonly Route[] {
     switch (outcome.kind) {
       case 'done': {
         const { near } = parts
-        return json(wireOperatorSale(outcome.sale, near.nowMs(), item => near.lookNow(item)?.left))
+        return json(wireOperatorSale(outcome.sale, near.nowMs(), item => near.statusNow(item)?.left))
       }
       case 'missing':
         throw new ProblemError('not_found', 'There is no such sale.')

@@ -5,9 +5,9 @@ import { toRfc3339 } from '../../base/clock.ts'
 import type { OrderId } from '../../domain/ids.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
 import type { Sale } from '../../domain/sale.ts'
-import type { Acknowledged } from '../../flows/acknowledged.ts'
-import { type CloseParts, cancelOrder } from '../../flows/close-orders.ts'
-import { type RefundParts, refundOrder } from '../../flows/refund-order.ts'
+import type { AcknowledgedReservations } from '../../flows/follow/acknowledged-reservations.ts'
+import { type CloseParts, cancelOrder } from '../../flows/money/close-orders.ts'
+import { type RefundParts, refundOrder } from '../../flows/money/refund-order.ts'
 import type { LogLine, OperatorLog } from '../../ledger/log.ts'
 import type { OrderQuery, Orders } from '../../ledger/orders.ts'
 import type { Payments } from '../../ledger/payments.ts'
@@ -30,7 +30,7 @@ interface OperatorOrderParts {
   readonly close: CloseParts
   readonly refund: RefundParts
   /** In a cluster: what this edge has told buyers and not seen in the ledger. Undefined behind a gate in the process. */
-  readonly reserved?: { readonly acknowledged: Pick<Acknowledged, 'find' | 'olderThan'> } | undefined
+  readonly reserved?: { readonly acknowledged: Pick<AcknowledgedReservations, 'find' | 'olderThan'> } | undefined
 }
 
 const PAGE_MAX = 1000

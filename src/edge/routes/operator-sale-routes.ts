@@ -5,13 +5,13 @@ import { unreachable } from '../../base/assert.ts'
 import { toRfc3339 } from '../../base/clock.ts'
 import type { IdMaker } from '../../base/snowflake.ts'
 import type { Sale } from '../../domain/sale.ts'
-import { type AuditParts, auditItems } from '../../flows/audit-sale.ts'
-import { type ChangeStockParts, changeStock } from '../../flows/change-stock.ts'
-import { createSale } from '../../flows/create-sale.ts'
-import { type OpenLedgerDoorParts, openLedgerDoor } from '../../flows/open-door.ts'
-import { type ReconcileParts, reconcileSale } from '../../flows/reconcile.ts'
-import { type RunSaleParts, runSale, type SaleMove } from '../../flows/run-sale.ts'
-import type { NearGate } from '../../gate/near.ts'
+import { type AuditParts, auditItems } from '../../flows/check/audit-sale.ts'
+import { type ReconcileParts, reconcileSale } from '../../flows/check/reconcile.ts'
+import { type OpenLedgerDoorParts, openLedgerDoor } from '../../flows/keep/sell-without-gate.ts'
+import { type ChangeStockParts, changeStock } from '../../flows/operate/change-stock.ts'
+import { createSale } from '../../flows/operate/create-sale.ts'
+import { type RunSaleParts, runSale, type SaleMove } from '../../flows/operate/run-sale.ts'
+import type { LocalView } from '../../gate/local-view.ts'
 import type { OperatorLog } from '../../ledger/log.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import type { StockChange } from '../../ledger/stock.ts'
@@ -39,7 +39,7 @@ interface OperatorSaleParts {
   readonly operatorLog: OperatorLog
   readonly ids: Pick<IdMaker, 'next'>
   readonly identity: Identity
-  readonly near: NearGate
+  readonly near: LocalView
   readonly audit: AuditParts
   readonly run: RunSaleParts
   readonly change: ChangeStockParts
@@ -69,7 +69,7 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
   ]
 
   function wire(sale: Sale) {
-    return wireOperatorSale(sale, parts.near.nowMs(), item => parts.near.lookNow(item)?.left)
+    return wireOperatorSale(sale, parts.near.nowMs(), item => parts.near.statusNow(item)?.left)
   }
 
   async function create({ request }: Exchange): Promise<Response> {

@@ -7,13 +7,13 @@ import { z } from 'zod'
 import type { Operators } from '../../admission/operator.ts'
 import type { RateLimits } from '../../admission/rate-limits.ts'
 import { toRfc3339 } from '../../base/clock.ts'
-import type { NearGate } from '../../gate/near.ts'
+import type { LocalView } from '../../gate/local-view.ts'
 import { type Exchange, idParam, json, type Route, readBody, readQuery, route } from '../exchange.ts'
 import type { Identity } from '../identity.ts'
+import type { Monitor, Watch } from '../ops/monitor.ts'
 import type { OperatorSessions } from '../ops/operator-sessions.ts'
 import { SALE_WATCHED, TROUBLE_READ, type troubleAnswer, type watchAnswer } from '../ops/ops-calls.ts'
 import type { Trouble } from '../ops/trouble-board.ts'
-import type { Watch, Watchtower } from '../ops/watchtower.ts'
 import type { PageFile } from '../pages.ts'
 import { ProblemError } from '../problems.ts'
 import { rateLimitedProblem } from '../rate-limited.ts'
@@ -25,8 +25,8 @@ interface OpsParts {
   readonly identity: Identity
   readonly operators: Operators
   readonly sessions: OperatorSessions
-  readonly tower: Watchtower
-  readonly near: NearGate
+  readonly monitor: Monitor
+  readonly near: LocalView
   /** Sign-ins per address: a token is not to be found by trying. */
   readonly limits: Pick<RateLimits, 'admitAddress'>
   readonly addressOf: (request: Request) => string
@@ -45,7 +45,7 @@ const ADDRESSES = [
 ]
 
 export function opsRoutes(parts: OpsParts): readonly Route[] {
-  const { identity, sessions, tower } = parts
+  const { identity, sessions, monitor } = parts
   const page = ({ request }: Exchange) => sendPage(request, parts.page)
   return [
     ...ADDRESSES.map(path => ({ method: 'GET', path, handle: page }) as const),
@@ -80,14 +80,14 @@ export function opsRoutes(parts: OpsParts): readonly Route[] {
   async function watch(exchange: Exchange): Promise<Response> {
     identity.operator(exchange.request)
     const { after = 0 } = readQuery(exchange, SALE_WATCHED.query)
-    const seen = await tower.watch(idParam(exchange, 'sale'), after)
+    const seen = await monitor.watch(idParam(exchange, 'sale'), after)
     if (seen === undefined) throw new ProblemError('not_found', 'There is no such sale.')
     return json(wireWatch(parts.near, seen), 200, UNCACHED)
   }
 
   function trouble({ request }: Exchange): Response {
     identity.operator(request)
-    return json({ trouble: tower.trouble().map(wireTrouble) }, 200, UNCACHED)
+    return json({ trouble: monitor.trouble().map(wireTrouble) }, 200, UNCACHED)
   }
 }
 
@@ -95,12 +95,12 @@ function wireTrouble({ sinceMs, ...found }: Trouble): z.input<typeof troubleAnsw
   return { ...found, since: toRfc3339(sinceMs) }
 }
 
-function wireWatch(near: NearGate, { sale, audit, standings, ...seen }: Watch): z.input<typeof watchAnswer> {
+function wireWatch(near: LocalView, { sale, audit, standings, ...seen }: Watch): z.input<typeof watchAnswer> {
   const { sinceMs, ...funnel } = seen.funnel
   const { reconciled } = seen
   return {
     at: toRfc3339(Math.floor(near.nowMs() - seen.ageMs)),
-    sale: wireOperatorSale(sale, near.nowMs(), item => near.lookNow(item)?.left),
+    sale: wireOperatorSale(sale, near.nowMs(), item => near.statusNow(item)?.left),
     audit: audit?.map(wireAudit) ?? null,
     items: [...standings],
     funnel: { since: toRfc3339(sinceMs), ...funnel },

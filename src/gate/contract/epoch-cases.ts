@@ -24,7 +24,7 @@ export function epochCases(bench: Bench): void {
   async function expectNobodySells(sale: ItemOnSale, ...epochs: number[]): Promise<void> {
     for (const epoch of epochs) expect(await statuses(sale, epoch)).toEqual(STALE)
     expect(await sale.gate.find(sale.item, 'a')).toEqual(stale)
-    expect((await sale.gate.look([sale.item])).items).toEqual([])
+    expect((await sale.gate.status([sale.item])).items).toEqual([])
   }
 
   test('until it is activated, everything but fence, load and activate is stale', async () => {
@@ -172,7 +172,7 @@ export function epochCases(bench: Bench): void {
     const { order, buyer } = holdings[5]!
     const [, stranger] = sale.together(buyer, 'new')
     const [third, foreign] = [sale.ask('buyer0', { attempt: 3 }), sale.ask(stranger, { order })]
-    expect(await sale.codes(third, foreign)).toEqual(['reserved', 'foreign'])
+    expect(await sale.codes(third, foreign)).toEqual(['reserved', 'id_conflict'])
     await sale.release(sale.ask('buyer1', { order: holdings[3]!.order, attempt: 2 }), 'closed')
     expect(await sale.counts()).toEqual({ left: 6, held: 57, buyers: 30 })
   })

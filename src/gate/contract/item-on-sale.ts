@@ -4,7 +4,7 @@ import { expect } from 'bun:test'
 import { assert } from '../../base/assert.ts'
 import { systemRandom } from '../../base/random.ts'
 import type { BuyerId, Epoch, ItemId, OrderId } from '../../domain/ids.ts'
-import type { Ask, AskAnswer, AskCode, Gate, Holding, Look, Release, ReserveReply, Terms } from '../gate.ts'
+import type { Ask, AskAnswer, AskCode, Gate, GateStatus, Holding, Release, ReserveReply, Terms } from '../gate.ts'
 
 /** What an adapter brings to the suite. */
 export interface GateUnderTest {
@@ -12,7 +12,7 @@ export interface GateUnderTest {
   /** Resolves when the gate's clock shows at least `nowMs`: moves a clock that can be moved, waits for one that can't. */
   reach(nowMs: number): Promise<void>
   /**
-   * Where the pieces of an item are in several places, what is promised between buyers is promised in each place: buyers named like these,
+   * Where the units of an item are in several places, what is promised between buyers is promised in each place: buyers named like these,
    * who share one. Without it all of them do.
    */
   together?(item: ItemId, buyers: readonly BuyerId[]): readonly BuyerId[]
@@ -67,13 +67,13 @@ export class ItemOnSale {
     terms: Partial<Terms> & { readonly left: number },
     gate = bench.gate(),
   ): Promise<ItemOnSale> {
-    const { nowMs } = await gate.look([])
+    const { nowMs } = await gate.status([])
     return new ItemOnSale(bench, gate, bench.names.next(), {
       held: 0,
       buyers: 0,
       attemptsMax: 3,
       changeNo: 0,
-      wordNo: 0,
+      stateNo: 0,
       state: 'open',
       opensAtMs: nowMs - HOUR_MS,
       closesAtMs: nowMs + HOUR_MS,
@@ -121,8 +121,8 @@ export class ItemOnSale {
     expect(await this.gate.release(this.item, this.epoch, [release])).toEqual({ status: 'done' })
   }
 
-  async look(): Promise<Look> {
-    const { items } = await this.gate.look([this.item])
+  async look(): Promise<GateStatus> {
+    const { items } = await this.gate.status([this.item])
     assert(items.length === 1, `item ${this.item} is not active`)
     return items[0]!
   }

@@ -41,7 +41,7 @@ export function lostReplyCases(bench: Bench): void {
       expect(await sale.counts()).toEqual({ left: 0, held: 3, buyers: 2 })
     })
 
-    test(`release: ${what}; done again, the pieces are back once`, async () => {
+    test(`release: ${what}; done again, the units are back once`, async () => {
       const sale = await ItemOnSale.open(bench, { left: 3 })
       const gate = once(sale.gate, 'release', mishap)
       const ask = sale.ask('a', { quantity: 2 })

@@ -11,9 +11,9 @@ import { deepStrictEqual } from 'node:assert/strict'
 import { Bug } from '../../base/assert.ts'
 import type { Epoch, OrderId } from '../../domain/ids.ts'
 import { createFaultyGate, type GateMishap } from '../faulty-gate.ts'
-import type { Ask, Gate, Holding, Look, Terms, Word } from '../gate.ts'
-import { placeOf, shardOf } from '../places.ts'
+import type { Ask, Gate, GateStatus, Holding, Terms, WindowState } from '../gate.ts'
 import { buyersOf, heldOf, leftIn, ReferenceGate } from '../reference-gate.ts'
+import { placeOf, shardOf } from '../shard-ids.ts'
 import { ModelMoves } from './model-moves.ts'
 import { BUYERS, type Call, type Planned } from './model-steps.ts'
 import type { ModelSubject } from './model-subject.ts'
@@ -35,7 +35,7 @@ export class ModelLife {
   /** What the gate's clock would say if it could go back. */
   #clockMs: number
   #orders = 0
-  #lastLook: Look | undefined
+  #lastLook: GateStatus | undefined
   readonly #moves: ModelMoves
 
   constructor(subject: ModelSubject) {
@@ -91,7 +91,7 @@ export class ModelLife {
     return this.#runs ? this.#subject.nowMs - HOUR_MS / 2 + (modelMs - 1_000 * HOUR_MS) : modelMs
   }
 
-  #real<W extends Word>(word: W): W {
+  #real<W extends WindowState>(word: W): W {
     return { ...word, opensAtMs: this.#toReal(word.opensAtMs), closesAtMs: this.#toReal(word.closesAtMs) }
   }
 
@@ -139,10 +139,10 @@ export class ModelLife {
   #terms(left: number, attempts: readonly Holding[], changeNo: number): Terms {
     const now = this.#model.nowMs
     const counts = { left, held: heldOf(attempts), buyers: buyersOf(attempts), attemptsMax: ATTEMPTS_MAX, changeNo }
-    const wordNo = this.#model.active?.word.wordNo ?? 0
+    const stateNo = this.#model.active?.word.stateNo ?? 0
     return {
       ...counts,
-      wordNo,
+      stateNo,
       state: 'open',
       opensAtMs: now + this.#ticks(-100),
       closesAtMs: now + this.#ticks(1_000),
@@ -202,8 +202,8 @@ export class ModelLife {
       case 'set': {
         const opens = model.nowMs + this.#ticks(step.opens)
         const closes = opens + Math.max(this.#runs ? HOUR_MS : 1, this.#ticks(step.lasts))
-        const wordNo = Math.max(0, (model.active?.word.wordNo ?? 0) + step.no)
-        const word = { wordNo, state: step.state, opensAtMs: opens, closesAtMs: closes }
+        const stateNo = Math.max(0, (model.active?.word.stateNo ?? 0) + step.no)
+        const word = { stateNo, state: step.state, opensAtMs: opens, closesAtMs: closes }
         const set = (gate: Gate) => gate.set(item, selling, this.#real(word))
         return this.#both(mishap, set, () => model.set(selling, word))
       }
@@ -301,11 +301,11 @@ export class ModelLife {
   async #check(): Promise<void> {
     const { item, gate, near } = this.#subject
     const now = this.#model.selling()
-    const { nowMs, items } = await gate.look([item])
+    const { nowMs, items } = await gate.status([item])
     if (!this.#runs) deepStrictEqual(nowMs, this.#model.nowMs)
     const [look] = items
     if (near !== undefined) {
-      deepStrictEqual(near.lookNow(item), look)
+      deepStrictEqual(near.statusNow(item), look)
       const known = (buyer: string) => this.#model.active?.attempts.some(one => one.buyer === buyer) ?? false
       for (const buyer of BUYERS) deepStrictEqual(near.knows(item, buyer), known(buyer))
     }
@@ -349,11 +349,11 @@ export class ModelLife {
     for (const one of attempts) if (!this.#past.some(old => old.order === one.order)) this.#past.push(one)
   }
 
-  #checkVersion(look: Look): void {
+  #checkVersion(look: GateStatus): void {
     const last = this.#lastLook
     this.#lastLook = look
     if (last?.epoch !== look.epoch) return
-    const comparable = ({ places, ...rest }: Look) =>
+    const comparable = ({ places, ...rest }: GateStatus) =>
       JSON.stringify({ ...rest, version: 0, places: places?.map(({ left, moveNo }) => ({ left, moveNo })) })
     if (comparable(look) !== comparable(last))
       deepStrictEqual(look.version > last.version, true, 'something changed under the same version')

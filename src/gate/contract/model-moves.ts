@@ -21,7 +21,7 @@ export class ModelMoves {
   }
 
   /** What became of it, for whoever counts. */
-  async goOn({ from, to, pieces, stop, again }: Move): Promise<'given' | 'taken' | 'none taken' | 'no move'> {
+  async goOn({ from, to, units, stop, again }: Move): Promise<'given' | 'taken' | 'none taken' | 'no move'> {
     const now = this.#model.selling()
     if (now === undefined || now.lefts.length === 1) return 'no move'
     const [count, times] = [now.lefts.length, again ? 2 : 1]
@@ -32,10 +32,10 @@ export class ModelMoves {
     }
     if (this.#to === undefined) {
       const giver = from % count
-      const taken = this.#model.take(giver, pieces)
+      const taken = this.#model.take(giver, units)
       this.#no += 1
       this.#to = (giver + 1 + (to % (count - 1))) % count
-      for (let i = 0; i < times; i++) await this.#half(giver, this.#no, -pieces, { status: 'done', taken: 0 - taken })
+      for (let i = 0; i < times; i++) await this.#half(giver, this.#no, -units, { status: 'done', taken: 0 - taken })
       if (stop) return taken > 0 ? 'taken' : 'none taken'
     }
     const { moving } = now

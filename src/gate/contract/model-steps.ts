@@ -26,7 +26,7 @@ export interface Move {
   readonly verb: 'move'
   readonly from: number
   readonly to: number
-  readonly pieces: number
+  readonly units: number
   readonly stop: boolean
   readonly again: boolean
 }
@@ -81,7 +81,7 @@ const step: fc.Arbitrary<Call | Event> = fc.oneof(
   kind(1, 'changes', { count: upTo(70), delta: between(-1, 1) }),
   kind(2, 'clock', { by: fc.oneof(between(-200, 250), fc.constantFrom(-2_001, -2_000, 2_500)) }),
   kind(1, 'drop', {}),
-  kind(6, 'move', { from: upTo(7), to: upTo(7), pieces: between(1, 4), stop: fc.boolean(), again: fc.boolean() }),
+  kind(6, 'move', { from: upTo(7), to: upTo(7), units: between(1, 4), stop: fc.boolean(), again: fc.boolean() }),
 )
 const mishap = mostly<GateMishap | undefined>(undefined, 'stale', 'busy', 'unknown', 'unknown_done')
 

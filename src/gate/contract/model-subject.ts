@@ -2,13 +2,13 @@
 
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Gate } from '../gate.ts'
+import type { LocalView } from '../local-view.ts'
 import type { Mover } from '../mover.ts'
-import type { NearGate } from '../near.ts'
 
 export interface ModelSubject {
   readonly item: ItemId
   readonly gate: Gate
-  /** Where the pieces can be in several places. */
+  /** Where the units can be in several places. */
   readonly several?: {
     readonly count: number
     readonly mover: Mover
@@ -20,5 +20,5 @@ export interface ModelSubject {
   readonly nowMs: number
   moveClock(ms: number): void
   /** A gate in the process. */
-  readonly near?: NearGate
+  readonly near?: LocalView
 }

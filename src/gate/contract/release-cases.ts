@@ -6,7 +6,7 @@ import { type Bench, ItemOnSale } from './item-on-sale.ts'
 export function releaseCases(bench: Bench): void {
   const open = (left: number, attemptsMax = 3) => ItemOnSale.open(bench, { left, attemptsMax })
 
-  test('a closed order gives its pieces back, all of them, and somebody else gets them', async () => {
+  test('a closed order gives its units back, all of them, and somebody else gets them', async () => {
     const sale = await open(3)
     const first = sale.ask('a', { quantity: 3 })
     expect(await sale.codes(first)).toEqual(['reserved'])
@@ -37,7 +37,7 @@ export function releaseCases(bench: Bench): void {
     expect(await sale.counts()).toEqual({ left: 4, held: 1, buyers: 1 })
   })
 
-  test('pieces that are gone stay gone: the attempt is closed, nothing comes back, and again changes nothing', async () => {
+  test('units that are gone stay gone: the attempt is closed, nothing comes back, and again changes nothing', async () => {
     const sale = await open(5)
     const first = sale.ask('a', { quantity: 2 })
     expect(await sale.codes(first)).toEqual(['reserved'])
@@ -62,7 +62,7 @@ export function releaseCases(bench: Bench): void {
     expect(await sale.counts()).toEqual({ left: 5, held: 0, buyers: 1 })
   })
 
-  test('a refused order gives the pieces and the attempt back', async () => {
+  test('a refused order gives the units and the attempt back', async () => {
     const sale = await open(2, 1)
     const first = sale.ask('a', { quantity: 2 })
     expect(await sale.codes(first)).toEqual(['reserved'])

@@ -83,9 +83,16 @@ export function reserveCases(bench: Bench): void {
     const [a, b, c] = sale.together('a', 'b', 'c')
     const first = sale.ask(a)
     const { order } = first
-    expect(await sale.codes(first, sale.ask(b, { order }), sale.ask(c))).toEqual(['reserved', 'foreign', 'reserved'])
+    expect(await sale.codes(first, sale.ask(b, { order }), sale.ask(c))).toEqual([
+      'reserved',
+      'id_conflict',
+      'reserved',
+    ])
     await sale.release(first, 'closed')
-    expect(await sale.codes(sale.ask(b, { order }), sale.ask(a, { order, attempt: 2 }))).toEqual(['foreign', 'foreign'])
+    expect(await sale.codes(sale.ask(b, { order }), sale.ask(a, { order, attempt: 2 }))).toEqual([
+      'id_conflict',
+      'id_conflict',
+    ])
     expect(await sale.holdings(b)).toEqual([])
     expect(await sale.codes(sale.ask(b))).toEqual(['reserved'])
     expect(await sale.counts()).toEqual({ left: 3, held: 2, buyers: 3 })
@@ -196,7 +203,7 @@ export function reserveCases(bench: Bench): void {
     const order = one.order()
     expect(await one.codes(one.ask('a', { order }))).toEqual(['reserved'])
     expect(await two.codes(two.ask('a', { order }))).toEqual(['reserved'])
-    const { items } = await one.gate.look([two.item, one.item])
+    const { items } = await one.gate.status([two.item, one.item])
     expect(items.map(look => [look.item, look.left])).toEqual([two, one].map(sale => [sale.item, 0]))
   })
 

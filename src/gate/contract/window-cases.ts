@@ -9,17 +9,17 @@ const SOON_MS = [300, 1_200, 4_800]
 
 export function windowCases(bench: Bench): void {
   async function setTo(sale: ItemOnSale, state: GateState, fromMs: number, toMs: number): Promise<void> {
-    const { nowMs } = await sale.gate.look([])
+    const { nowMs } = await sale.gate.status([])
     const window = { opensAtMs: nowMs + fromMs, closesAtMs: nowMs + toMs }
-    const wordNo = (await sale.look()).wordNo + 1
-    expect(await sale.gate.set(sale.item, sale.epoch, { wordNo, state, ...window })).toEqual({ status: 'done' })
+    const stateNo = (await sale.look()).stateNo + 1
+    expect(await sale.gate.set(sale.item, sale.epoch, { stateNo, state, ...window })).toEqual({ status: 'done' })
   }
 
   /** False: the clock was past the window's edge before the answer came, so the answer says nothing. Wrong in time is a failure. */
   async function opensAndCloses(soonMs: number): Promise<boolean> {
-    const { nowMs } = await bench.gate().look([])
+    const { nowMs } = await bench.gate().status([])
     const [opensAtMs, closesAtMs] = [nowMs + soonMs, nowMs + 3 * soonMs]
-    const isPast = async (edgeMs: number) => (await bench.gate().look([])).nowMs >= edgeMs
+    const isPast = async (edgeMs: number) => (await bench.gate().status([])).nowMs >= edgeMs
     const sale = await ItemOnSale.open(bench, { left: 5, opensAtMs, closesAtMs })
     const early = await sale.reserve(sale.ask('a'))
     if (early.status !== 'early' && (await isPast(opensAtMs))) return false
@@ -118,52 +118,52 @@ export function windowCases(bench: Bench): void {
     const before = await sale.look()
     expect(before).toEqual({ item: sale.item, epoch: 1, version: before.version, ...shown(sale) })
     const { opensAtMs, closesAtMs } = sale.terms
-    const word = { wordNo: 7, state: 'paused', opensAtMs: opensAtMs + 1, closesAtMs: closesAtMs + 2 } as const
+    const word = { stateNo: 7, state: 'paused', opensAtMs: opensAtMs + 1, closesAtMs: closesAtMs + 2 } as const
     await sale.gate.set(sale.item, sale.epoch, word)
     const paused = await sale.look()
     expect(paused).toMatchObject(word)
     expect(paused.version).toBeGreaterThan(before.version)
     await sale.gate.set(sale.item, sale.epoch, word)
     expect(await sale.look()).toEqual(paused)
-    await sale.gate.set(sale.item, sale.epoch, { ...word, wordNo: 8 })
+    await sale.gate.set(sale.item, sale.epoch, { ...word, stateNo: 8 })
     const again = await sale.look()
-    expect(again).toEqual({ ...paused, ...again, version: again.version, wordNo: 8 })
+    expect(again).toEqual({ ...paused, ...again, version: again.version, stateNo: 8 })
     expect(again.version).toBeGreaterThan(paused.version)
   })
 
   test('a word that comes too late is done and undoes nothing: the highest number stands, and of equal ones the last', async () => {
-    const sale = await ItemOnSale.open(bench, { left: 2, wordNo: 4 })
+    const sale = await ItemOnSale.open(bench, { left: 2, stateNo: 4 })
     const { opensAtMs, closesAtMs } = sale.terms
-    const say = (wordNo: number, state: GateState) =>
-      sale.gate.set(sale.item, sale.epoch, { wordNo, state, opensAtMs, closesAtMs })
+    const say = (stateNo: number, state: GateState) =>
+      sale.gate.set(sale.item, sale.epoch, { stateNo, state, opensAtMs, closesAtMs })
     const done = { status: 'done' } as const
     expect(await say(3, 'over')).toEqual(done)
-    expect(await sale.look()).toMatchObject({ wordNo: 4, state: 'open' })
+    expect(await sale.look()).toMatchObject({ stateNo: 4, state: 'open' })
     expect(await say(7, 'paused')).toEqual(done)
     const paused = await sale.look()
     for (const late of [4, 5, 6]) expect(await say(late, 'open')).toEqual(done)
     expect(await sale.look()).toEqual(paused)
     expect((await sale.reserve(sale.ask('late'))).status).toBe('paused')
     expect(await say(7, 'open')).toEqual(done)
-    expect(await sale.look()).toMatchObject({ wordNo: 7, state: 'open' })
+    expect(await sale.look()).toMatchObject({ stateNo: 7, state: 'open' })
   })
 
   test('an epoch begins with the number of its terms, whatever the one before was told', async () => {
-    const sale = await ItemOnSale.open(bench, { left: 2, wordNo: 4 })
+    const sale = await ItemOnSale.open(bench, { left: 2, stateNo: 4 })
     const { gate, item, terms } = sale
     const { opensAtMs, closesAtMs } = terms
-    expect(await gate.set(item, 1, { wordNo: 9, state: 'paused', opensAtMs, closesAtMs })).toEqual({ status: 'done' })
-    expect(await gate.activate(item, 2, { ...terms, wordNo: 5 })).toEqual({ status: 'done' })
-    expect(await sale.look()).toMatchObject({ epoch: 2, wordNo: 5, state: 'open' })
-    expect(await gate.set(item, 2, { wordNo: 6, state: 'paused', opensAtMs, closesAtMs })).toEqual({ status: 'done' })
-    expect(await sale.look()).toMatchObject({ epoch: 2, wordNo: 6, state: 'paused' })
+    expect(await gate.set(item, 1, { stateNo: 9, state: 'paused', opensAtMs, closesAtMs })).toEqual({ status: 'done' })
+    expect(await gate.activate(item, 2, { ...terms, stateNo: 5 })).toEqual({ status: 'done' })
+    expect(await sale.look()).toMatchObject({ epoch: 2, stateNo: 5, state: 'open' })
+    expect(await gate.set(item, 2, { stateNo: 6, state: 'paused', opensAtMs, closesAtMs })).toEqual({ status: 'done' })
+    expect(await sale.look()).toMatchObject({ epoch: 2, stateNo: 6, state: 'paused' })
   })
 
   test('a window that ends before it starts is refused as a bug, and the old one stands', async () => {
     const sale = await ItemOnSale.open(bench, { left: 2 })
     const before = await sale.look()
-    const { nowMs } = await sale.gate.look([])
-    const word = { wordNo: 1, state: 'paused', opensAtMs: nowMs, closesAtMs: nowMs } as const
+    const { nowMs } = await sale.gate.status([])
+    const word = { stateNo: 1, state: 'paused', opensAtMs: nowMs, closesAtMs: nowMs } as const
     await expect(sale.gate.set(sale.item, sale.epoch, word)).rejects.toThrow()
     expect(await sale.look()).toEqual(before)
   })
@@ -171,7 +171,7 @@ export function windowCases(bench: Bench): void {
   test('the gate tells its clock without naming an item, and it does not step back', async () => {
     let last = 0
     for (let i = 0; i < 50; i++) {
-      const { nowMs, items } = await bench.gate().look([])
+      const { nowMs, items } = await bench.gate().status([])
       expect(items).toEqual([])
       expect(Number.isSafeInteger(nowMs)).toBe(true)
       expect(nowMs).toBeGreaterThanOrEqual(last)

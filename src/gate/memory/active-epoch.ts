@@ -6,19 +6,19 @@
 
 import { assert } from '../../base/assert.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
-import { checkWord } from '../arguments.ts'
+import { checkWindowState } from '../arguments.ts'
 import {
   type Ask,
   type AskAnswer,
   type AskCode,
   CHANGES_REMEMBERED,
   type ChangeReply,
+  type GateStatus,
   type Holding,
-  type Look,
   type Release,
   type ReserveReply,
   type Terms,
-  type Word,
+  type WindowState,
 } from '../gate.ts'
 import { type Attempt, type Book, checkAttempt } from './book.ts'
 
@@ -26,7 +26,7 @@ type Status = 'ok' | 'early' | 'over' | 'paused'
 type Wish = Pick<Ask, 'buyer' | 'attempt' | 'quantity'>
 
 export class ActiveEpoch {
-  readonly #look: { -readonly [K in keyof Look]: Look[K] }
+  readonly #look: { -readonly [K in keyof GateStatus]: GateStatus[K] }
   readonly #book: Book
   readonly #attemptsMax: number
   /** The first number this epoch can have applied, and what the latest ones took, each at its number's remainder. */
@@ -35,15 +35,15 @@ export class ActiveEpoch {
 
   /** `terms` are checked by `checkTerms`, and the book adds up to them. */
   constructor(item: ItemId, epoch: Epoch, terms: Terms, book: Book) {
-    const { left, held, buyers, wordNo, state, opensAtMs, closesAtMs, changeNo } = terms
-    this.#look = { item, epoch, version: 1, left, held, buyers, wordNo, state, opensAtMs, closesAtMs, changeNo }
+    const { left, held, buyers, stateNo, state, opensAtMs, closesAtMs, changeNo } = terms
+    this.#look = { item, epoch, version: 1, left, held, buyers, stateNo, state, opensAtMs, closesAtMs, changeNo }
     this.#book = book
     this.#attemptsMax = terms.attemptsMax
     this.#changesFrom = changeNo + 1
   }
 
   /** Live: always as it stands. */
-  get look(): Look {
+  get look(): GateStatus {
     return this.#look
   }
 
@@ -65,7 +65,7 @@ export class ActiveEpoch {
     if (status !== 'ok') return refusal('not_now', ask)
     const refused = this.#refuses(ask)
     if (refused !== undefined) return refusal(refused, ask)
-    if (this.#book.hasOrder(ask.order)) return refusal('foreign', ask)
+    if (this.#book.hasOrder(ask.order)) return refusal('id_conflict', ask)
 
     const taken = { order: ask.order, attempt: ask.attempt, quantity: ask.quantity, live: true, reservedAtMs: nowMs }
     this.#book.add(ask.buyer, taken)
@@ -122,15 +122,15 @@ export class ActiveEpoch {
     return { status: 'done', taken }
   }
 
-  set(word: Word): void {
-    checkWord(word)
-    const { wordNo, state, opensAtMs, closesAtMs } = word
+  set(word: WindowState): void {
+    checkWindowState(word)
+    const { stateNo, state, opensAtMs, closesAtMs } = word
     const look = this.#look
     // Overtaken on its way.
-    if (wordNo < look.wordNo) return
+    if (stateNo < look.stateNo) return
     const same = look.state === state && look.opensAtMs === opensAtMs && look.closesAtMs === closesAtMs
-    if (same && look.wordNo === wordNo) return
-    look.wordNo = wordNo
+    if (same && look.stateNo === stateNo) return
+    look.stateNo = stateNo
     look.state = state
     look.opensAtMs = opensAtMs
     look.closesAtMs = closesAtMs
@@ -156,7 +156,7 @@ export class ActiveEpoch {
     return state === 'paused' ? 'paused' : 'ok'
   }
 
-  /** Units are counted here and pieces in the book, each by itself; the view shows both. */
+  /** Units are counted here and units in the book, each by itself; the view shows both. */
   #changed(): void {
     const look = this.#look
     look.held = this.#book.held
@@ -176,5 +176,5 @@ function refusal(code: AskCode, ask: Ask): AskAnswer {
 
 function checkAsk(ask: Ask): void {
   checkAttempt(ask.order, ask.buyer, ask.attempt)
-  if (!(Number.isSafeInteger(ask.quantity) && ask.quantity >= 1)) assert(false, `an ask for ${ask.quantity} pieces`)
+  if (!(Number.isSafeInteger(ask.quantity) && ask.quantity >= 1)) assert(false, `an ask for ${ask.quantity} units`)
 }

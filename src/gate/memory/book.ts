@@ -27,7 +27,7 @@ export class Book {
   readonly #orders = new WideMap<true>()
   #held = 0
 
-  /** Pieces in live attempts. */
+  /** Units in live attempts. */
   get held(): number {
     return this.#held
   }

@@ -29,7 +29,7 @@ describe('memory gate', () => {
     buyers: 0,
     attemptsMax: 2,
     changeNo: 0,
-    wordNo: 0,
+    stateNo: 0,
     state: 'open',
     opensAtMs: 1_000,
     closesAtMs: 2_000,
@@ -62,10 +62,10 @@ describe('memory gate', () => {
     expect(await status()).toBe('ok')
     expect(gate.nowMs()).toBe(1_000)
     clock.nowMs = 2_000
-    expect((await gate.look([])).nowMs).toBe(2_000)
+    expect((await gate.status([])).nowMs).toBe(2_000)
     clock.nowMs = 1_500
     expect(await status()).toBe('over')
-    expect((await gate.look([])).nowMs).toBe(2_000)
+    expect((await gate.status([])).nowMs).toBe(2_000)
   })
 
   test('a clock that was far ahead for a moment and is set right is believed', async () => {
@@ -81,18 +81,18 @@ describe('memory gate', () => {
   test('calls are decided in the order they are made, before any of them is awaited', async () => {
     const { gate } = await openAt(1_000)
     const calls = ['a', 'b', 'c'].map((buyer, i) => gate.reserve(item, 1, [ask(buyer, String(i + 1))]))
-    expect(gate.lookNow(item)).toMatchObject({ left: 0, held: 2 })
+    expect(gate.statusNow(item)).toMatchObject({ left: 0, held: 2 })
     const codes = (await Promise.all(calls)).map(reply => ('answers' in reply ? reply.answers[0]!.code : reply.status))
     expect(codes).toEqual(['reserved', 'reserved', 'not_enough'])
   })
 
   test('the near look stays current without being asked again; the one that was promised is a copy', async () => {
     const { gate } = await openAt(1_000)
-    const near = gate.lookNow(item)!
-    const { items } = await gate.look([item])
+    const near = gate.statusNow(item)!
+    const { items } = await gate.status([item])
     await gate.reserve(item, 1, [ask('a', '1')])
     expect(near).toMatchObject({ left: 1, held: 1, buyers: 1 })
-    expect(gate.lookNow(item)).toBe(near)
+    expect(gate.statusNow(item)).toBe(near)
     expect(items[0]).toMatchObject({ left: 2, held: 0, buyers: 0 })
   })
 
@@ -104,7 +104,7 @@ describe('memory gate', () => {
     const known = () => ['live', 'closed', 'too late', 'nobody'].map(buyer => gate.knows(item, buyer))
     expect(known()).toEqual([true, true, false, false])
     await gate.fence(item, 2)
-    expect(gate.lookNow(item)).toBeUndefined()
+    expect(gate.statusNow(item)).toBeUndefined()
     expect(known()).toEqual([true, true, false, false])
     await gate.activate(item, 2, terms)
     expect(known()).toEqual([false, false, false, false])
@@ -126,11 +126,11 @@ describe('memory gate', () => {
           await gate.change(item, 1, 2, -1)
           // By a gate that has not seen the opening: its clock does not step back.
           const opensAtMs = nowMs < 1_000 ? 1_001 : 1_000
-          await gate.set(item, 1, { wordNo: 1, state, opensAtMs, closesAtMs: 2_000 })
+          await gate.set(item, 1, { stateNo: 1, state, opensAtMs, closesAtMs: 2_000 })
           clock.nowMs = nowMs
-          const before = { ...gate.lookNow(item) }
+          const before = { ...gate.statusNow(item) }
           const refusal = gate.refusal?.(item, 1, wish)
-          expect(gate.lookNow(item)).toMatchObject(before)
+          expect(gate.statusNow(item)).toMatchObject(before)
           expect(gate.refusal?.(item, 2, wish), 'another epoch').toBeUndefined()
           const reply = await gate.reserve(item, 1, [{ ...wish, order: '3', askedAtMs: 0 }])
           const code = 'answers' in reply ? reply.answers[0]!.code : reply.status
@@ -158,13 +158,13 @@ describe('memory gate', () => {
     gate.drop(item)
     gate.drop(item)
     gate.drop('never seen')
-    expect(gate.lookNow(item)).toBeUndefined()
+    expect(gate.statusNow(item)).toBeUndefined()
     expect(gate.knows(item, 'a')).toBe(false)
     expect(await gate.find(item, 'a')).toEqual({ status: 'stale' })
     expect((await gate.reserve(item, 1, [])).status).toBe('stale')
     expect(await gate.load(item, 1, [])).toEqual({ status: 'stale' })
     expect(await gate.activate(item, 1, terms)).toEqual({ status: 'stale' })
     expect(await gate.activate(item, 2, terms)).toEqual({ status: 'done' })
-    expect(gate.lookNow(item)).toMatchObject({ epoch: 2, left: 2 })
+    expect(gate.statusNow(item)).toMatchObject({ epoch: 2, left: 2 })
   })
 })

@@ -22,15 +22,15 @@ import type {
   Done,
   FindReply,
   Gate,
+  GateStatus,
+  GateStatusReply,
   Holding,
-  Look,
-  LookReply,
   Release,
   ReserveReply,
   Terms,
-  Word,
+  WindowState,
 } from '../gate.ts'
-import type { NearGate } from '../near.ts'
+import type { LocalView } from '../local-view.ts'
 import { outwaitStepBack } from '../step-back.ts'
 import { ActiveEpoch } from './active-epoch.ts'
 import { Book } from './book.ts'
@@ -48,11 +48,11 @@ const HOLDINGS_PAGE = 1_000
 const DONE: Done = Object.freeze({ status: 'done' })
 const STALE: { readonly status: 'stale' } = Object.freeze({ status: 'stale' })
 
-export function createMemoryGate(parts: { readonly clock: Clock }): Gate & NearGate & GateBooks {
+export function createMemoryGate(parts: { readonly clock: Clock }): Gate & LocalView & GateBooks {
   return new MemoryGate(parts.clock)
 }
 
-class MemoryGate implements Gate, NearGate, GateBooks {
+class MemoryGate implements Gate, LocalView, GateBooks {
   readonly #clock: Clock
   readonly #places = new Map<ItemId, Place>()
   #lastMs = 0
@@ -66,7 +66,7 @@ class MemoryGate implements Gate, NearGate, GateBooks {
     return this.#lastMs
   }
 
-  lookNow(item: ItemId): Look | undefined {
+  statusNow(item: ItemId): GateStatus | undefined {
     return this.#selling(item)?.look
   }
 
@@ -87,10 +87,10 @@ class MemoryGate implements Gate, NearGate, GateBooks {
     place.active = undefined
   }
 
-  async look(items: readonly ItemId[]): Promise<LookReply> {
-    const looks: Look[] = []
+  async status(items: readonly ItemId[]): Promise<GateStatusReply> {
+    const looks: GateStatus[] = []
     for (const item of items) {
-      const look = this.lookNow(item)
+      const look = this.statusNow(item)
       if (look !== undefined) looks.push({ ...look })
     }
     return { nowMs: this.nowMs(), items: looks }
@@ -124,7 +124,7 @@ class MemoryGate implements Gate, NearGate, GateBooks {
     return this.#selling(item, epoch)?.change(no, delta) ?? STALE
   }
 
-  async set(item: ItemId, epoch: Epoch, word: Word): Promise<Done> {
+  async set(item: ItemId, epoch: Epoch, word: WindowState): Promise<Done> {
     const active = this.#selling(item, epoch)
     if (active === undefined) return STALE
     active.set(word)

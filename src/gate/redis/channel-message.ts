@@ -7,7 +7,7 @@
 import { type BuyerId, isBuyerId, isId } from '../../domain/ids.ts'
 import type { CloseReason, Order, OrderState } from '../../domain/order.ts'
 import type { ChannelMessage } from '../channel.ts'
-import { isPlaceId } from '../places.ts'
+import { isShardId } from '../shard-ids.ts'
 
 export const ORDERS_PER_MESSAGE = 200
 /** A batch at the gate has far fewer. */
@@ -105,7 +105,7 @@ function isIdText(value: unknown): value is string {
 }
 
 function isPlaceText(value: unknown): value is string {
-  return typeof value === 'string' && isPlaceId(value)
+  return typeof value === 'string' && isShardId(value)
 }
 
 function isBuyerText(value: unknown): value is BuyerId {

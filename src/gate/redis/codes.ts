@@ -13,7 +13,7 @@ const ASK_CODES: Readonly<Record<string, AskCode>> = {
   c: 'same_closed',
   n: 'not_enough',
   a: 'attempts_used',
-  f: 'foreign',
+  f: 'id_conflict',
   x: 'not_now',
 }
 

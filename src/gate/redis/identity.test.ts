@@ -5,7 +5,7 @@ import { until } from '../../../test/harness/until.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
 import type { Gate, Holding } from '../gate.ts'
-import { ask, codes, ITEM, onSale, openTerms } from './redis-gate.fixture.ts'
+import { ask, codes, ITEM, openItem, openTerms } from './redis-gate.fixture.ts'
 import { createRedisGate } from './redis-gate.ts'
 
 /** E1: an epoch lives and dies with the process and the history it was activated in. */
@@ -29,9 +29,9 @@ async function expectNobodySells(gate: Gate): Promise<void> {
   expect(await gate.release(ITEM, 1, [{ order: '12', buyer: 'held', attempt: 1, outcome: 'closed' }])).toEqual(stale)
   expect(await gate.find(ITEM, 'held')).toEqual(stale)
   expect(await gate.change(ITEM, 1, 1, 5)).toEqual(stale)
-  const { nowMs, items } = await gate.look([ITEM])
+  const { nowMs, items } = await gate.status([ITEM])
   expect(items).toEqual([])
-  const word = { wordNo: 1, state: 'open', opensAtMs: nowMs, closesAtMs: nowMs + 1 } as const
+  const word = { stateNo: 1, state: 'open', opensAtMs: nowMs, closesAtMs: nowMs + 1 } as const
   expect(await gate.set(ITEM, 1, word)).toEqual(stale)
   for await (const page of createdBooks(gate)) expect(page).toEqual([])
 }
@@ -48,7 +48,7 @@ async function expectRebuild(gate: Gate, epoch: number): Promise<void> {
 
 test('a server that was restarted with all its data sells nothing under the old epoch', async () => {
   const server = await startRedis(playground)
-  const { gate, connection, terms } = await onSale(playground, server.url)
+  const { gate, connection, terms } = await openItem(playground, server.url)
   expect(codes(await gate.reserve(ITEM, 1, [ask('a')]))).toEqual(['reserved'])
   await server.stop()
   await server.start()
@@ -62,7 +62,7 @@ test('a server that was restarted with all its data sells nothing under the old 
 
 test('a server that came back empty sells nothing under the old epoch', async () => {
   const server = await startRedis(playground, { config: ['appendonly no'] })
-  const { gate, connection } = await onSale(playground, server.url)
+  const { gate, connection } = await openItem(playground, server.url)
   await server.kill()
   await server.start()
   await backAgain(connection, server)
@@ -72,7 +72,7 @@ test('a server that came back empty sells nothing under the old epoch', async ()
 
 test('FLUSHALL in mid-sale: everything is stale until a rebuild', async () => {
   const server = await startRedis(playground)
-  const { gate } = await onSale(playground, server.url)
+  const { gate } = await openItem(playground, server.url)
   await server.command('FLUSHALL')
   await expectNobodySells(gate)
   await expectRebuild(gate, 2)
@@ -81,18 +81,18 @@ test('FLUSHALL in mid-sale: everything is stale until a rebuild', async () => {
 test('a replica shows nothing of its primary, though it has every byte of it', async () => {
   const primary = await startRedis(playground)
   const replica = await startReplica(playground, primary)
-  const { gate } = await onSale(playground, primary.url)
+  const { gate } = await openItem(playground, primary.url)
   expect(codes(await gate.reserve(ITEM, 1, [ask('a')]))).toEqual(['reserved'])
   await caughtUp(primary, replica)
   const there = createRedisGate({ connection: await connect(playground, replica.url) })
-  expect((await there.look([ITEM])).items).toEqual([])
+  expect((await there.status([ITEM])).items).toEqual([])
   expect(await there.find(ITEM, 'a')).toEqual(stale)
 })
 
 test('a promoted replica sells nothing under the old epoch, and neither does the first server after a fail-back', async () => {
   const first = await startRedis(playground)
   const second = await startReplica(playground, first)
-  const { gate, connection } = await onSale(playground, first.url)
+  const { gate, connection } = await openItem(playground, first.url)
   expect(codes(await gate.reserve(ITEM, 1, [ask('a')]))).toEqual(['reserved'])
   await caughtUp(first, second)
   const runId = await first.info('run_id')

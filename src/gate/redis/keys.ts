@@ -10,4 +10,4 @@ export const outboxesKey = (item: ItemId) => `{${item}}:outboxes`
 export const workerKey = (item: ItemId) => `{${item}}:worker`
 
 /** Where processes talk to each other. Channels know no databases. */
-export const newsChannel = (database: number) => `stampede:${database}:news`
+export const messageChannel = (database: number) => `stampede:${database}:news`

@@ -7,7 +7,7 @@ import { connect, hearingLog } from '../../base/redis/connection.fixture.ts'
 import type { Order } from '../../domain/order.ts'
 import type { ChannelMessage } from '../channel.ts'
 import { createRedisChannel } from './redis-channel.ts'
-import { ask, ITEM, onSale } from './redis-gate.fixture.ts'
+import { ask, ITEM, openItem } from './redis-gate.fixture.ts'
 
 const playground = new Playground()
 afterEach(() => playground.undo())
@@ -97,7 +97,7 @@ describe('what is said is heard', () => {
 
   test('a reservation is told by the gate itself, in the very act', async () => {
     const redis = await startRedis(playground)
-    const { gate, terms } = await onSale(playground, redis.url)
+    const { gate, terms } = await openItem(playground, redis.url)
     const a = await listen(redis)
     const buyers = ['anna', 'b/"\\é小']
     const reply = await gate.reserve(

@@ -13,7 +13,7 @@ import type { Meters } from '../../base/meters.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
 import type { Channel, ChannelMessage } from '../channel.ts'
 import { ORDERS_PER_MESSAGE, readMessage } from './channel-message.ts'
-import { newsChannel } from './keys.ts'
+import { messageChannel } from './keys.ts'
 
 /** At 200 orders each this is more than a second of the fastest ledger. */
 const UNDERWAY_MAX = 256
@@ -30,7 +30,7 @@ interface RedisChannel extends Channel {
 }
 
 export function createRedisChannel({ connection, log, meters }: RedisChannelOptions): RedisChannel {
-  const name = newsChannel(connection.database)
+  const name = messageChannel(connection.database)
   const listeners: ((message: ChannelMessage) => void)[] = []
   const gapListeners: (() => void)[] = []
   let underway = 0

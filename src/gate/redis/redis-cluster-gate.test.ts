@@ -27,7 +27,7 @@ gateContract('redis gate on a cluster', async () => {
   return {
     gate,
     reach: async nowMs => {
-      await until(`the gate's clock at ${nowMs}`, async () => (await gate.look([])).nowMs >= nowMs)
+      await until(`the gate's clock at ${nowMs}`, async () => (await gate.status([])).nowMs >= nowMs)
     },
     close: () => own.undo(),
   }
@@ -44,7 +44,7 @@ describe('redis gate on a cluster', () => {
     return [...items.values()]
   }
 
-  async function onSale(items: readonly string[]) {
+  async function openItem(items: readonly string[]) {
     const connection = await connect(house, cluster.url, { ...replica, timeoutMs: 6_000 })
     const gate = createRedisGate({ connection })
     const terms = await openTerms(gate)
@@ -54,50 +54,50 @@ describe('redis gate on a cluster', () => {
 
   test('items on three servers are looked at together, each with its own stock', async () => {
     const items = await spread(1_000)
-    const { gate, outbox } = await onSale(items)
+    const { gate, outbox } = await openItem(items)
     for (const [i, item] of items.entries())
       for (let n = 0; n <= i; n++) expect(codes(await gate.reserve(item, 1, [ask(`b${n}`)]))).toEqual(['reserved'])
-    const { behindMs, away, items: looks } = await gate.look(items)
+    const { behindMs, away, items: looks } = await gate.status(items)
     expect(looks.map(({ item, left }) => [item, left]).toSorted()).toEqual(
       items.map((item, i) => [item, 9 - i]).toSorted(),
     )
     expect(away).toEqual([])
     expect(behindMs).toBeLessThan(1_000)
     const depths = await outbox.depth(items)
-    expect(depths.map(({ item, pieces }) => [item, pieces]).toSorted()).toEqual(
+    expect(depths.map(({ item, units }) => [item, units]).toSorted()).toEqual(
       items.map((item, i) => [item, i + 1]).toSorted(),
     )
   })
 
   test('a server that does not answer takes away its own items and nobody else’s', async () => {
     const items = await spread(2_000)
-    const { gate, outbox, connection } = await onSale(items)
+    const { gate, outbox, connection } = await openItem(items)
     const silent = await cluster.ownerOf(slotOf(items[0]!))
     process.kill(silent.pid, 'SIGSTOP')
     try {
       expect(await gate.reserve(items[0]!, 1, [ask('a')])).toEqual({ status: 'unknown' })
-      const { items: looks, away } = await gate.look(items)
+      const { items: looks, away } = await gate.status(items)
       expect(away).toEqual([items[0]!])
       expect(looks.map(({ item }) => item).toSorted()).toEqual(items.slice(1).toSorted())
       for (const item of items.slice(1)) expect(codes(await gate.reserve(item, 1, [ask('a')]))).toEqual(['reserved'])
-      await expect(gate.look([items[0]!])).rejects.toMatchObject({ name: 'Fault' })
+      await expect(gate.status([items[0]!])).rejects.toMatchObject({ name: 'Fault' })
       // Who watches sees the others; who decides is told nothing rather than half of it.
-      const seen = await outbox.look(items)
+      const seen = await outbox.status(items)
       expect(seen.away).toEqual([items[0]!])
-      expect(seen.items.map(({ item, pieces }) => [item, pieces]).toSorted()).toEqual(
+      expect(seen.items.map(({ item, units }) => [item, units]).toSorted()).toEqual(
         items
           .slice(1)
           .map(item => [item, 1])
           .toSorted(),
       )
-      expect(await outbox.look([items[0]!])).toEqual({ items: [], away: [items[0]!] })
+      expect(await outbox.status([items[0]!])).toEqual({ items: [], away: [items[0]!] })
       await expect(outbox.depth(items)).rejects.toMatchObject({ name: 'Fault' })
     } finally {
       process.kill(silent.pid, 'SIGCONT')
     }
     await until('all of them again', () => connection.connected(), SOON_MS)
-    await until('a look at all', async () => (await gate.look(items)).away?.length === 0, SOON_MS)
-    await until('the outbox of all', async () => (await outbox.look(items)).away.length === 0, SOON_MS)
+    await until('a look at all', async () => (await gate.status(items)).away?.length === 0, SOON_MS)
+    await until('the outbox of all', async () => (await outbox.status(items)).away.length === 0, SOON_MS)
     // Its replica follows a moment later; until then it acknowledges nothing.
     await until(
       'acknowledgements again',
@@ -109,7 +109,7 @@ describe('redis gate on a cluster', () => {
   test('a slot that moves: its item sells nothing on the way and nothing under the old epoch where it arrives (E1); a rebuild does', async () => {
     const [item] = await spread(3_000)
     const slot = slotOf(item!)
-    const { gate, outbox } = await onSale([item!])
+    const { gate, outbox } = await openItem([item!])
     expect(codes(await gate.reserve(item!, 1, [ask('a')]))).toEqual(['reserved'])
     const to = await cluster.anotherThan(slot)
     const from = await cluster.beginMove(slot, to)
@@ -125,9 +125,9 @@ describe('redis gate on a cluster', () => {
     await cluster.endMove(slot, from, to)
 
     expect((await gate.reserve(item!, 1, [ask('c')])).status).toBe('stale')
-    expect((await gate.look([item!])).items).toEqual([])
+    expect((await gate.status([item!])).items).toEqual([])
     // What was acknowledged came along.
-    expect((await outbox.depth([item!]))[0]).toMatchObject({ entries: 2, pieces: 2 })
+    expect((await outbox.depth([item!]))[0]).toMatchObject({ entries: 2, units: 2 })
     expect(await gate.fence(item!, 3)).toEqual({ status: 'done' })
     expect(await gate.activate(item!, 3, await openTerms(gate, { left: 8 }))).toEqual({ status: 'done' })
     expect(codes(await gate.reserve(item!, 3, [ask('c')]))).toEqual(['reserved'])

@@ -11,13 +11,13 @@ export const ITEM = '4711'
 export const HOUR_MS = 3_600_000
 
 export async function openTerms(gate: Gate, terms: Partial<Terms> = {}): Promise<Terms> {
-  const { nowMs } = await gate.look([])
+  const { nowMs } = await gate.status([])
   const window = { opensAtMs: nowMs - HOUR_MS, closesAtMs: nowMs + HOUR_MS }
-  return { left: 10, held: 0, buyers: 0, attemptsMax: 3, changeNo: 0, wordNo: 0, state: 'open', ...window, ...terms }
+  return { left: 10, held: 0, buyers: 0, attemptsMax: 3, changeNo: 0, stateNo: 0, state: 'open', ...window, ...terms }
 }
 
 /** A gate with the item on sale under epoch 1. */
-export async function onSale(
+export async function openItem(
   undo: Undo,
   url: string,
   options: ConnectOptions & { readonly outboxEntriesMax?: number } = {},

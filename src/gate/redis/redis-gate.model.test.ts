@@ -21,7 +21,7 @@ gateModel('redis gate', {
     connection ??= await connect(playground, (await startRedis(playground, { config: ['appendonly no'] })).url)
     let offsetMs = 0
     const gate = createRedisGate({ connection, clockOffsetMs: () => offsetMs })
-    const { nowMs } = await gate.look([])
+    const { nowMs } = await gate.status([])
     const moveClock = (ms: number) => {
       offsetMs += ms
     }

@@ -4,7 +4,7 @@ import { caughtUp, promote, startRedis, startReplica } from '../../../test/harne
 import { until } from '../../../test/harness/until.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
 import { gateContract } from '../gate.contract.ts'
-import { ask, codes, deafRoad, HOUR_MS, ITEM, onSale, openTerms } from './redis-gate.fixture.ts'
+import { ask, codes, deafRoad, HOUR_MS, ITEM, openItem, openTerms } from './redis-gate.fixture.ts'
 import { createRedisGate } from './redis-gate.ts'
 import { readScript } from './scripts.ts'
 
@@ -15,7 +15,7 @@ gateContract('redis gate', async () => {
   return {
     gate,
     reach: async nowMs => {
-      await until(`the gate's clock at ${nowMs}`, async () => (await gate.look([])).nowMs >= nowMs)
+      await until(`the gate's clock at ${nowMs}`, async () => (await gate.status([])).nowMs >= nowMs)
     },
     close: () => own.undo(),
   }
@@ -33,18 +33,18 @@ describe('redis gate', () => {
 
   test('scripts the server has forgotten are handed in again, and run once', async () => {
     const server = await startRedis(playground)
-    const { gate } = await onSale(playground, server.url)
+    const { gate } = await openItem(playground, server.url)
     for (const buyer of ['a', 'b']) {
       await server.command('SCRIPT', 'FLUSH')
       expect(codes(await gate.reserve(ITEM, 1, [ask(buyer)]))).toEqual(['reserved'])
     }
-    expect((await gate.look([ITEM])).items).toMatchObject([{ left: 8, held: 2, buyers: 2 }])
+    expect((await gate.status([ITEM])).items).toMatchObject([{ left: 8, held: 2, buyers: 2 }])
     expect(Number(await server.command('XLEN', outboxOf(1)))).toBe(2)
   })
 
   test('a full server is busy and has taken nothing; what gives back still works', async () => {
     const server = await startRedis(playground)
-    const { gate, terms } = await onSale(playground, server.url)
+    const { gate, terms } = await openItem(playground, server.url)
     const first = ask('a')
     expect(codes(await gate.reserve(ITEM, 1, [first]))).toEqual(['reserved'])
     await server.command('CONFIG', 'SET', 'maxmemory', '1')
@@ -53,23 +53,23 @@ describe('redis gate', () => {
     expect(await gate.activate(ITEM, 2, terms)).toEqual(unknown)
     expect(await gate.release(ITEM, 1, [{ ...first, outcome: 'closed' }])).toEqual({ status: 'done' })
     expect(await gate.change(ITEM, 1, 1, 3)).toEqual({ status: 'done', taken: 3 })
-    expect((await gate.look([ITEM])).items).toMatchObject([{ left: 13, held: 0, buyers: 1 }])
+    expect((await gate.status([ITEM])).items).toMatchObject([{ left: 13, held: 0, buyers: 1 }])
     expect(await gate.fence(ITEM, 2)).toEqual({ status: 'done' })
     expect(Number(await server.command('XLEN', outboxOf(1)))).toBe(1)
   })
 
   test('a server that must not write (too few replicas) is busy and has taken nothing', async () => {
     const server = await startRedis(playground)
-    const { gate } = await onSale(playground, server.url)
+    const { gate } = await openItem(playground, server.url)
     await server.command('CONFIG', 'SET', 'min-replicas-to-write', '1')
     expect(await gate.reserve(ITEM, 1, [ask('a')])).toEqual(busy)
     expect(await gate.fence(ITEM, 2)).toEqual(unknown)
-    expect((await gate.look([ITEM])).items).toMatchObject([{ epoch: 1, left: 10 }])
+    expect((await gate.status([ITEM])).items).toMatchObject([{ epoch: 1, left: 10 }])
   })
 
   test('a server that loads its data is busy; afterwards it is another one', async () => {
     const first = await startRedis(playground, { config: ['rdbcompression no'] })
-    const { gate: gateBefore } = await onSale(playground, first.url)
+    const { gate: gateBefore } = await openItem(playground, first.url)
     expect(codes(await gateBefore.reserve(ITEM, 1, [ask('a')]))).toEqual(['reserved'])
     const keys = Array.from({ length: 3_000 }, (_, i) => [`filler${i}`, 'x'.repeat(1_100)])
     await first.command('MSET', ...keys.flat())
@@ -80,7 +80,7 @@ describe('redis gate', () => {
     await until('it to load', async () => (await second.info('loading')) === '1')
     expect(await gate.reserve(ITEM, 1, [ask('b')])).toEqual(busy)
     expect(await gate.find(ITEM, 'a')).toEqual(unknown)
-    await expect(gate.look([ITEM])).rejects.toMatchObject({ name: 'Fault', code: 'redis_loading' })
+    await expect(gate.status([ITEM])).rejects.toMatchObject({ name: 'Fault', code: 'redis_loading' })
     await second.command('CONFIG', 'SET', 'key-load-delay', '0')
     await caughtUp(first, second)
     await promote(second)
@@ -102,7 +102,7 @@ describe('redis gate', () => {
 
   test('a silent server is unknown to everybody who asked; the same ids settle it', async () => {
     const server = await startRedis(playground)
-    const { gate } = await onSale(playground, server.url, { timeoutMs: PATIENT_MS })
+    const { gate } = await openItem(playground, server.url, { timeoutMs: PATIENT_MS })
     const connection = await connect(playground, server.url, { timeoutMs: HASTY_MS })
     const hasty = createRedisGate({ connection })
     const asks = [ask('a'), ask('b', { quantity: 2 })]
@@ -116,14 +116,14 @@ describe('redis gate', () => {
       ['same', 'same'],
       ['reserved', 'reserved'],
     ]).toContainEqual(settled as string[])
-    expect((await gate.look([ITEM])).items).toMatchObject([{ left: 7, held: 3 }])
+    expect((await gate.status([ITEM])).items).toMatchObject([{ left: 7, held: 3 }])
     expect(Number(await server.command('XLEN', outboxOf(1)))).toBe(1)
   })
 
   test('an answer that was lost on its way is unknown, though the server did it; the same ids give the same order', async () => {
     const server = await startRedis(playground)
     const road = await deafRoad(playground, server.port)
-    const { gate } = await onSale(playground, server.url, { timeoutMs: PATIENT_MS })
+    const { gate } = await openItem(playground, server.url, { timeoutMs: PATIENT_MS })
     const connection = await connect(playground, `redis://127.0.0.1:${road.port}`, { timeoutMs: HASTY_MS })
     const hasty = createRedisGate({ connection })
     const asks = [ask('a'), ask('b', { quantity: 2 })]
@@ -133,20 +133,20 @@ describe('redis gate', () => {
     expect(await hasty.reserve(ITEM, 1, asks)).toEqual(unknown)
     road.deaf = false
     await until('a connection', () => connection.connected())
-    await until('the server has done it', async () => (await gate.look([ITEM])).items[0]?.held === 3)
+    await until('the server has done it', async () => (await gate.status([ITEM])).items[0]?.held === 3)
     const again = await gate.reserve(ITEM, 1, asks)
     expect(codes(again)).toEqual(['same', 'same'])
     expect('answers' in again && again.answers.map(answer => answer.order)).toEqual(asks.map(one => one.order))
-    expect((await gate.look([ITEM])).items).toMatchObject([{ left: 7, held: 3 }])
+    expect((await gate.status([ITEM])).items).toMatchObject([{ left: 7, held: 3 }])
     expect(Number(await server.command('XLEN', outboxOf(1)))).toBe(1)
   })
 
   test('a server that dies over a call leaves it unknown; one that is not there is busy', async () => {
     const server = await startRedis(playground)
-    const { gate, connection } = await onSale(playground, server.url)
+    const { gate, connection } = await openItem(playground, server.url)
     process.kill(server.pid, 'SIGSTOP')
     const reply = gate.reserve(ITEM, 1, [ask('a')])
-    const look = gate.look([ITEM]).catch((error: unknown) => error)
+    const look = gate.status([ITEM]).catch((error: unknown) => error)
     // Written to the socket before the server is gone: nobody knows what became of it.
     await new Promise<void>(resolve => setImmediate(() => setImmediate(resolve)))
     await server.kill()
@@ -155,22 +155,22 @@ describe('redis gate', () => {
     await until('the connection to be gone', () => !connection.connected())
     expect(await gate.reserve(ITEM, 1, [ask('a')])).toEqual(busy)
     expect(await gate.release(ITEM, 1, [])).toEqual(unknown)
-    await expect(gate.look([ITEM])).rejects.toMatchObject({ code: 'redis_away', outcomeUnknown: false })
+    await expect(gate.status([ITEM])).rejects.toMatchObject({ code: 'redis_away', outcomeUnknown: false })
   })
 
   test('at the bound of the outbox a batch is busy and takes nothing, and who has an order still gets it', async () => {
     const server = await startRedis(playground)
-    const { gate } = await onSale(playground, server.url, { outboxEntriesMax: 2 })
+    const { gate } = await openItem(playground, server.url, { outboxEntriesMax: 2 })
     for (const buyer of ['a', 'b']) expect(codes(await gate.reserve(ITEM, 1, [ask(buyer)]))).toEqual(['reserved'])
     expect(await gate.reserve(ITEM, 1, [ask('a'), ask('c')])).toEqual(busy)
     expect(codes(await gate.reserve(ITEM, 1, [ask('a'), ask('b')]))).toEqual(['same', 'same'])
-    expect((await gate.look([ITEM])).items).toMatchObject([{ left: 8, held: 2, buyers: 2 }])
+    expect((await gate.status([ITEM])).items).toMatchObject([{ left: 8, held: 2, buyers: 2 }])
     expect(await gate.find(ITEM, 'c')).toEqual({ status: 'ok', holdings: [] })
   })
 
   test('a reservation is said on the channel of its database in the same act; a refusal and a `same` are not', async () => {
     const server = await startRedis(playground)
-    const { gate, connection } = await onSale(playground, `${server.url}/3`)
+    const { gate, connection } = await openItem(playground, `${server.url}/3`)
     const heard: unknown[] = []
     await connection.subscribe(
       'stampede:3:news',
@@ -197,7 +197,7 @@ describe('redis gate', () => {
       const connection = await connect(playground, server.url)
       const off = { ms: 0 }
       const gate = createRedisGate({ connection, clockOffsetMs: () => off.ms })
-      const { nowMs } = await gate.look([])
+      const { nowMs } = await gate.status([])
       const terms = await openTerms(gate, { opensAtMs: nowMs + HOUR_MS, closesAtMs: nowMs + 3 * HOUR_MS })
       await gate.activate(ITEM, 1, terms)
       const statusAt = async (ms: number) => {
@@ -214,9 +214,9 @@ describe('redis gate', () => {
       for (const ms of [0, HOUR_MS, HOUR_MS - 1_500, 3 * HOUR_MS, 3 * HOUR_MS - 1_500])
         statuses.push(await statusAt(ms))
       expect(statuses).toEqual(['early', 'ok', 'ok', 'over', 'over'])
-      expect((await gate.look([ITEM])).nowMs).toBeGreaterThanOrEqual(nowMs + 3 * HOUR_MS)
+      expect((await gate.status([ITEM])).nowMs).toBeGreaterThanOrEqual(nowMs + 3 * HOUR_MS)
       const other = createRedisGate({ connection, clockOffsetMs: () => off.ms })
-      expect((await other.look([ITEM])).nowMs, 'another process').toBeGreaterThanOrEqual(nowMs + 3 * HOUR_MS)
+      expect((await other.status([ITEM])).nowMs, 'another process').toBeGreaterThanOrEqual(nowMs + 3 * HOUR_MS)
       expect((await other.reserve(ITEM, 1, [])).status).toBe('over')
     })
 
@@ -233,7 +233,7 @@ describe('redis gate', () => {
       const statuses: string[] = []
       for (const hours of [0, 2, 0, 4, 2]) statuses.push(await statusAt(hours * HOUR_MS))
       expect(statuses).toEqual(['early', 'ok', 'early', 'over', 'ok'])
-      expect((await gate.look([ITEM])).nowMs).toBeWithin(nowMs + 2 * HOUR_MS, nowMs + 2 * HOUR_MS + MINUTE_MS)
+      expect((await gate.status([ITEM])).nowMs).toBeWithin(nowMs + 2 * HOUR_MS, nowMs + 2 * HOUR_MS + MINUTE_MS)
       const other = createRedisGate({ connection, clockOffsetMs: () => off.ms })
       expect(codes(await other.reserve(ITEM, 1, [ask('a')]))).toEqual(['reserved'])
     })
@@ -253,7 +253,7 @@ describe('redis gate', () => {
 
   test('malformed arguments that reach a script are refused before its first write', async () => {
     const server = await startRedis(playground)
-    const { gate, connection } = await onSale(playground, server.url)
+    const { gate, connection } = await openItem(playground, server.url)
     const dump = async () =>
       JSON.stringify([await server.command('HGETALL', `{${ITEM}}:gate`), await server.command('KEYS', '*')])
     const before = await dump()
@@ -291,7 +291,7 @@ describe('redis gate', () => {
 
   test('an item, a buyer or a page that could be mistaken for another is refused before anything is sent', async () => {
     const server = await startRedis(playground)
-    const { gate } = await onSale(playground, server.url)
+    const { gate } = await openItem(playground, server.url)
     await expect(gate.reserve('47}{11', 1, [])).rejects.toThrow('not an item id')
     await expect(gate.reserve(ITEM, 1, [ask('a\ud800')])).rejects.toThrow('half a character')
     await expect(gate.load(ITEM, 2, new Array(5_001).fill(0))).rejects.toThrow('5001 holdings')
@@ -299,7 +299,7 @@ describe('redis gate', () => {
 
   test('a page of 5,000 is one act, the books show every attempt once, and the keys of older epochs are gone', async () => {
     const server = await startRedis(playground)
-    const { gate, terms } = await onSale(playground, server.url)
+    const { gate, terms } = await openItem(playground, server.url)
     expect(codes(await gate.reserve(ITEM, 1, [ask('waits')]))).toEqual(['reserved'])
     const page = Array.from({ length: 5_000 }, (_, i) => ({
       order: String(i + 1),
@@ -327,7 +327,7 @@ describe('redis gate', () => {
 
   test('nothing of a running sale expires by time', async () => {
     const server = await startRedis(playground)
-    const { gate } = await onSale(playground, server.url)
+    const { gate } = await openItem(playground, server.url)
     await gate.reserve(ITEM, 1, [ask('a')])
     const keys = (await server.command('KEYS', '*')) as string[]
     expect(keys.length).toBeGreaterThanOrEqual(5)
@@ -342,7 +342,7 @@ describe('redis gate', () => {
     test('a replica that does not follow makes it unknown, also for a `same`; when it follows again the same ids settle it', async () => {
       const primary = await startRedis(playground)
       const replica = await startReplica(playground, primary)
-      const { gate } = await onSale(playground, primary.url, patient)
+      const { gate } = await openItem(playground, primary.url, patient)
       const connection = await connect(playground, primary.url, hasty)
       const impatient = createRedisGate({ connection })
       /** One that was kept waiting for too long has lost its connection, and asks only when it has another. */
@@ -359,18 +359,18 @@ describe('redis gate', () => {
       expect(await gate.find(ITEM, 'a')).toMatchObject({ holdings: [{ order: asks[0]!.order }] })
       await again()
       expect(await impatient.find(ITEM, 'a', true)).toEqual(unknown)
-      expect((await gate.look([ITEM])).items).toMatchObject([{ left: 8, held: 2 }])
+      expect((await gate.status([ITEM])).items).toMatchObject([{ left: 8, held: 2 }])
       process.kill(replica.pid, 'SIGCONT')
       const settled = await gate.reserve(ITEM, 1, asks)
       expect('answers' in settled && settled.answers).toMatchObject([{ code: 'same', order: asks[0]!.order }])
-      expect((await gate.look([ITEM])).items).toMatchObject([{ left: 8, held: 2 }])
+      expect((await gate.status([ITEM])).items).toMatchObject([{ left: 8, held: 2 }])
       expect(await gate.find(ITEM, 'a', true)).toMatchObject({ holdings: [{ order: asks[0]!.order }] })
     })
 
     test('a `same` is a write that WAIT can cover; with other durabilities it is none', async () => {
       const primary = await startRedis(playground)
       await startReplica(playground, primary)
-      const { gate } = await onSale(playground, primary.url, patient)
+      const { gate } = await openItem(playground, primary.url, patient)
       const plain = createRedisGate({ connection: await connect(playground, primary.url) })
       expect(codes(await gate.reserve(ITEM, 1, [ask('a')]))).toEqual(['reserved'])
       const changes = async () =>

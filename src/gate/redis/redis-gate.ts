@@ -4,7 +4,7 @@
  * the server and the history it was activated in (E1); a call that was not answered is `unknown`, never guessed (E11); the window is
  * judged by the server's clock, which for an item does not step back (`step-back.ts`).
  * Does not place, retry or wait: an answer comes within the connection's time, or not at all.
- * What is called an item here may be one of several places of an item (`sharded/`): then too few pieces are noted, and pieces can be moved.
+ * What is called an item here may be one of several places of an item (`sharded/`): then too few units are noted, and units can be moved.
  * It knows nothing of the others, so it never answers `wait`.
  *
  * States of an item's place, as in the contract: absent → loading(epoch) → active(epoch) → fenced(epoch' > epoch) → loading(epoch') …;
@@ -25,7 +25,7 @@ import {
   checkMove,
   checkRelease,
   checkTerms,
-  checkWord,
+  checkWindowState,
 } from '../arguments.ts'
 import {
   type Ask,
@@ -33,20 +33,20 @@ import {
   type ChangeReply,
   type Done,
   type FindReply,
+  type GateStatus,
+  type GateStatusReply,
   type Holding,
-  type Look,
-  type LookReply,
   type Release,
   type ReserveReply,
   type Terms,
-  type Word,
+  type WindowState,
 } from '../gate.ts'
 import type { MoveReply } from '../mover.ts'
-import type { LoadedReply, PlaceGate } from '../place-gate.ts'
-import type { PlaceId } from '../places.ts'
+import type { LoadedReply, ShardGate } from '../shard-gate.ts'
+import type { ShardId } from '../shard-ids.ts'
 import { outwaitStepBack } from '../step-back.ts'
 import { listOf, statusOf, textOf, wholeOf } from './codes.ts'
-import { buyersKey, gateKey, newsChannel, ordersKey, outboxesKey, outboxKey } from './keys.ts'
+import { buyersKey, gateKey, messageChannel, ordersKey, outboxesKey, outboxKey } from './keys.ts'
 import {
   changeReplyFrom,
   doneFrom,
@@ -74,17 +74,17 @@ interface RedisGateParts {
   readonly outboxEntriesMax?: number
 }
 
-export function createRedisGate(parts: RedisGateParts): PlaceGate {
+export function createRedisGate(parts: RedisGateParts): ShardGate {
   return new RedisGate(parts)
 }
 
-class RedisGate implements PlaceGate {
+class RedisGate implements ShardGate {
   readonly #connection: RedisConnection
   readonly #offset: () => number
   readonly #outboxMax: number
   readonly #channel: string
   readonly #scripts = {
-    look: readScript('look', 'reads'),
+    status: readScript('status', 'reads'),
     reserve: readScript('reserve', 'grows'),
     release: readScript('release', 'always'),
     find: readScript('find', 'reads'),
@@ -107,18 +107,18 @@ class RedisGate implements PlaceGate {
     this.#connection = connection
     this.#offset = clockOffsetMs
     this.#outboxMax = outboxEntriesMax
-    this.#channel = newsChannel(connection.database)
+    this.#channel = messageChannel(connection.database)
   }
 
-  async look(items: readonly ItemId[]): Promise<LookReply> {
+  async status(items: readonly ItemId[]): Promise<GateStatusReply> {
     items.forEach(checkItem)
     const itemOf = new Map(items.map(item => [gateKey(item), item]))
     // Without an item it is asked for its clock alone.
     const groups = items.length === 0 ? [[]] : this.#connection.together([...itemOf.keys()])
     const replies = await Promise.allSettled(
-      groups.map(keys => this.#connection.run(this.#scripts.look, keys, [this.#offset()])),
+      groups.map(keys => this.#connection.run(this.#scripts.status, keys, [this.#offset()])),
     )
-    const looks: Look[] = []
+    const looks: GateStatus[] = []
     const away: ItemId[] = []
     const clocks: number[] = []
     const judging: number[] = []
@@ -234,11 +234,11 @@ class RedisGate implements PlaceGate {
     )
   }
 
-  async set(item: ItemId, epoch: Epoch, word: Word): Promise<Done> {
+  async set(item: ItemId, epoch: Epoch, word: WindowState): Promise<Done> {
     checkEpoch(item, epoch, 0)
-    checkWord(word)
-    const { wordNo, state, opensAtMs, closesAtMs } = word
-    const args = [epoch, state, opensAtMs, closesAtMs, wordNo]
+    checkWindowState(word)
+    const { stateNo, state, opensAtMs, closesAtMs } = word
+    const args = [epoch, state, opensAtMs, closesAtMs, stateNo]
     return unlessLost(async () => doneFrom(await this.#connection.run(this.#scripts.set, [gateKey(item)], args)))
   }
 
@@ -262,23 +262,23 @@ class RedisGate implements PlaceGate {
   async activate(item: ItemId, epoch: Epoch, terms: Terms): Promise<Done> {
     checkEpoch(item, epoch, 1)
     checkTerms(terms)
-    const { left, held, buyers, attemptsMax, changeNo, state, opensAtMs, closesAtMs, wordNo } = terms
+    const { left, held, buyers, attemptsMax, changeNo, state, opensAtMs, closesAtMs, stateNo } = terms
     const begun = this.#hasBegun(item, epoch)
-    const args = [epoch, begun, left, held, buyers, attemptsMax, changeNo, state, opensAtMs, closesAtMs, wordNo]
+    const args = [epoch, begun, left, held, buyers, attemptsMax, changeNo, state, opensAtMs, closesAtMs, stateNo]
     const keys = [gateKey(item), buyersKey(item, epoch), ordersKey(item, epoch), outboxesKey(item)]
     const done = await unlessLost(async () => doneFrom(await this.#connection.run(this.#scripts.activate, keys, args)))
     if (done.status !== 'unknown') this.#begun.delete(item)
     return done
   }
 
-  async loaded(place: PlaceId, epoch: Epoch): Promise<LoadedReply> {
+  async loaded(place: ShardId, epoch: Epoch): Promise<LoadedReply> {
     checkEpoch(place, epoch, 1)
     const keys = [gateKey(place), buyersKey(place, epoch)]
     const args = [epoch, this.#hasBegun(place, epoch)]
     return unlessLost(async () => loadedReplyFrom(await this.#connection.run(this.#scripts.loaded, keys, args)))
   }
 
-  async move(place: PlaceId, epoch: Epoch, no: number, delta: number): Promise<MoveReply> {
+  async move(place: ShardId, epoch: Epoch, no: number, delta: number): Promise<MoveReply> {
     checkEpoch(place, epoch, 1)
     checkMove(no, delta)
     const args = [epoch, no, delta]

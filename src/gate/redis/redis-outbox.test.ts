@@ -91,8 +91,8 @@ test('what a batch took is one entry, written by the very act, with everything a
     })),
   )
   expect(await outbox.depth([ITEM, 'never'])).toEqual([
-    { item: ITEM, entries: 1, pieces: 4, oldestMs: reservedAtMs },
-    { item: 'never', entries: 0, pieces: 0, oldestMs: undefined },
+    { item: ITEM, entries: 1, units: 4, oldestMs: reservedAtMs },
+    { item: 'never', entries: 0, units: 0, oldestMs: undefined },
   ])
 })
 
@@ -120,9 +120,9 @@ test('only done deletes an entry, only the ones it names, and again it changes n
   await outbox.done(ITEM, 2, [all[1]!.id])
   await outbox.done(ITEM, 1, [])
   expect(buyersOf(await outbox.take(ITEM, 'w1', 500))).toEqual([['b']])
-  expect(await outbox.depth([ITEM])).toMatchObject([{ entries: 1, pieces: 2 }])
+  expect(await outbox.depth([ITEM])).toMatchObject([{ entries: 1, units: 2 }])
   await outbox.done(ITEM, 1, [all[1]!.id])
-  expect(await outbox.depth([ITEM])).toEqual([{ item: ITEM, entries: 0, pieces: 0, oldestMs: undefined }])
+  expect(await outbox.depth([ITEM])).toEqual([{ item: ITEM, entries: 0, units: 0, oldestMs: undefined }])
   await expect(outbox.done(ITEM, 1, ['*'])).rejects.toThrow('BUG')
 })
 
@@ -168,7 +168,7 @@ test('the lowest epoch comes first; a rebuild removes no outbox that has entries
   const [old, ...none] = entries(await outbox.take(ITEM, 'w1', 500))
   expect(none).toEqual([])
   expect(old).toMatchObject({ epoch: 1, asks: [{ buyer: 'old' }] })
-  expect(await outbox.depth([ITEM])).toMatchObject([{ entries: 2, pieces: 2, oldestMs: old!.asks![0]!.reservedAtMs }])
+  expect(await outbox.depth([ITEM])).toMatchObject([{ entries: 2, units: 2, oldestMs: old!.asks![0]!.reservedAtMs }])
   await outbox.done(ITEM, 1, [old!.id])
   expect(entries(await outbox.take(ITEM, 'w1', 500))).toMatchObject([{ epoch: 10, asks: [{ buyer: 'new' }] }])
   expect(Number(await server.command('EXISTS', keyOf(1), keyOf(2), keyOf(9)))).toBe(0)
@@ -220,7 +220,7 @@ test('a settled item is forgotten without a trace, and never while something wai
   await gate.load(ITEM, 2, [{ order: '5', buyer: 'x', attempt: 1, quantity: 1, live: true, reservedAtMs: 1 }])
   expect(await outbox.forget(ITEM)).toBe(false)
   const [entry] = entries(await outbox.take(ITEM, 'w1', 500))
-  expect((await gate.look([ITEM])).items).toHaveLength(1)
+  expect((await gate.status([ITEM])).items).toHaveLength(1)
   await outbox.done(ITEM, 1, [entry!.id])
   expect(await outbox.forget(ITEM)).toBe(true)
   expect(await server.command('KEYS', '*')).toEqual([])
@@ -243,9 +243,9 @@ test('a full server still lets entries be taken and deleted', async () => {
 
 test("the oldest entry's age is told by the gate's clock", async () => {
   const moved = createRedisGate({ connection, clockOffsetMs: () => -HOUR_MS })
-  const { nowMs } = await gate.look([])
+  const { nowMs } = await gate.status([])
   const window = { opensAtMs: nowMs - 2 * HOUR_MS, closesAtMs: nowMs + HOUR_MS }
-  await gate.set(ITEM, 1, { wordNo: 1, state: 'open', ...window })
+  await gate.set(ITEM, 1, { stateNo: 1, state: 'open', ...window })
   expect(codes(await moved.reserve(ITEM, 1, [ask('a')]))).toEqual(['reserved'])
   const [depth] = await outbox.depth([ITEM])
   expect(depth!.oldestMs).toBeLessThan(nowMs - HOUR_MS / 2)

@@ -12,7 +12,7 @@ import { Fault } from '../../base/fault.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
 import { BUYER_LENGTH_MAX, type Epoch, type ItemId, isId } from '../../domain/ids.ts'
 import { checkEpoch, checkItem } from '../arguments.ts'
-import type { Outbox, OutboxDepth, OutboxEntry, OutboxLook, QueuedAsk, TakeReply } from '../outbox.ts'
+import type { Outbox, OutboxDepth, OutboxEntry, OutboxStatus, QueuedAsk, TakeReply } from '../outbox.ts'
 import { listOf, statusOf, textOf, wholeOf } from './codes.ts'
 import { gateKey, outboxesKey, outboxKey, workerKey } from './keys.ts'
 import { readScript } from './scripts.ts'
@@ -41,9 +41,9 @@ export function createRedisOutbox(parts: { readonly connection: RedisConnection 
     const keys = items.flatMap(item => [outboxesKey(item), gateKey(item)])
     const found = listOf(await connection.run(scripts.depth, keys, []))
     return items.map((item, i) => {
-      const [entries, pieces, oldest] = listOf(found[i])
+      const [entries, units, oldest] = listOf(found[i])
       const oldestMs = oldest === null || oldest === undefined ? undefined : wholeOf(oldest)
-      return { item, entries: wholeOf(entries), pieces: wholeOf(pieces), oldestMs }
+      return { item, entries: wholeOf(entries), units: wholeOf(units), oldestMs }
     })
   }
 
@@ -74,7 +74,7 @@ export function createRedisOutbox(parts: { readonly connection: RedisConnection 
       return (await Promise.all(together(items).map(depthsOf))).flat()
     },
 
-    async look(items): Promise<OutboxLook> {
+    async status(items): Promise<OutboxStatus> {
       const groups = together(items)
       const replies = await Promise.allSettled(groups.map(depthsOf))
       const seen: OutboxDepth[] = []
@@ -101,9 +101,9 @@ function entryFrom(epoch: Epoch, reply: unknown): OutboxEntry {
   return { id: textOf(id), epoch, asks: asksFrom(fields), raw: JSON.stringify(fields) }
 }
 
-/** `at` ms, `count` n, `pieces` p, `asks` [order, buyer, attempt, quantity, …]. Undefined unless every word of it is what it must be. */
+/** `at` ms, `count` n, `units` p, `asks` [order, buyer, attempt, quantity, …]. Undefined unless every word of it is what it must be. */
 function asksFrom(fields: readonly unknown[]): QueuedAsk[] | undefined {
-  const [, at, , count, , pieces] = fields
+  const [, at, , count, , units] = fields
   if (fields.length !== 8 || fields.filter((_, i) => i % 2 === 0).join() !== 'at,count,pieces,asks') return undefined
   const list = listIn(fields[7])
   const reservedAtMs = Number(at)
@@ -118,7 +118,7 @@ function asksFrom(fields: readonly unknown[]): QueuedAsk[] | undefined {
     asks.push({ order, buyer, attempt: Number(attempt), quantity: Number(quantity), reservedAtMs })
     sum += Number(quantity)
   }
-  return asks.length > 0 && sum === Number(pieces) ? asks : undefined
+  return asks.length > 0 && sum === Number(units) ? asks : undefined
 }
 
 function listIn(json: unknown): unknown[] | undefined {

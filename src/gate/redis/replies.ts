@@ -2,9 +2,9 @@
 
 import { assert } from '../../base/assert.ts'
 import type { BuyerId, ItemId } from '../../domain/ids.ts'
-import type { Ask, AskAnswer, ChangeReply, Done, GateState, Holding, Look, ReserveReply } from '../gate.ts'
+import type { Ask, AskAnswer, ChangeReply, Done, GateState, GateStatus, Holding, ReserveReply } from '../gate.ts'
 import type { MoveReply } from '../mover.ts'
-import type { LoadedReply } from '../place-gate.ts'
+import type { LoadedReply } from '../shard-gate.ts'
 import { STEP_BACK_MS_MAX } from '../step-back.ts'
 import { askCodeOf, listOf, statusOf, textOf, wholeOf } from './codes.ts'
 
@@ -93,16 +93,16 @@ export function loadedReplyFrom(reply: unknown): LoadedReply {
 }
 
 /** @param nowMs the clock of the server that answered */
-export function lookFrom(item: ItemId, reply: unknown, nowMs: number): Look {
-  const [epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo, wordNo, ...shard] = listOf(reply)
-  const look: Look = {
+export function lookFrom(item: ItemId, reply: unknown, nowMs: number): GateStatus {
+  const [epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo, stateNo, ...shard] = listOf(reply)
+  const look: GateStatus = {
     item,
     epoch: wholeOf(epoch),
     version: wholeOf(version),
     left: leftOf(left),
     held: leftOf(held),
     buyers: wholeOf(buyers),
-    wordNo: wholeOf(wordNo),
+    stateNo: wholeOf(stateNo),
     state: stateOf(state),
     opensAtMs: wholeOf(opensAtMs),
     closesAtMs: wholeOf(closesAtMs),
@@ -139,7 +139,7 @@ export function holdingsFrom(buyer: BuyerId, packed: string): Holding[] {
 /** What no gate may ever show, whoever wrote it. */
 function leftOf(value: unknown): number {
   const left = wholeOf(value)
-  assert(left >= 0, `the gate shows ${left} pieces`)
+  assert(left >= 0, `the gate shows ${left} units`)
   return left
 }
 

@@ -1,20 +1,20 @@
 /**
  * What is left of each item over all its places, as far as this process knows: from its looks and from the replies it got. Older than
  * `freshMs` it is not known any more. Only says how much may be had elsewhere; what is really there, each place judges itself.
- * A reply does not tell of moves: a place whose version has gone on by more than that reply explains may have given pieces away that are in
+ * A reply does not tell of moves: a place whose version has gone on by more than that reply explains may have given units away that are in
  * no place now, and until it is looked at again it is not known either.
  */
 
 import type { Epoch, ItemId } from '../../domain/ids.ts'
-import type { PlaceLook } from '../gate.ts'
-import { movingIn } from './sum-looks.ts'
+import type { ShardStatus } from '../gate.ts'
+import { movingIn } from './sum-statuses.ts'
 
 interface Known {
   readonly epoch: Epoch
   readonly places: Figures[]
 }
 
-type Figures = Pick<PlaceLook, 'version' | 'left' | 'moveNo' | 'moved'> & { askedAtMs: number; unexplained: boolean }
+type Figures = Pick<ShardStatus, 'version' | 'left' | 'moveNo' | 'moved'> & { askedAtMs: number; unexplained: boolean }
 
 const UNKNOWN: Figures = {
   version: 0,
@@ -36,7 +36,7 @@ export class KnownStock {
     this.#wanted = wanted
   }
 
-  looked(item: ItemId, epoch: Epoch, places: readonly PlaceLook[], askedAtMs: number): void {
+  looked(item: ItemId, epoch: Epoch, places: readonly ShardStatus[], askedAtMs: number): void {
     const known = this.#of(item, epoch, places.length)
     for (const [i, { version, left, moveNo, moved }] of places.entries()) {
       const before = known?.places[i]
@@ -63,7 +63,7 @@ export class KnownStock {
     known.places[shard] = { ...before, version, left, askedAtMs, unexplained }
   }
 
-  /** Pieces that are under way between two places count as left. */
+  /** Units that are under way between two places count as left. */
   total(
     item: ItemId,
     epoch: Epoch,

@@ -58,14 +58,14 @@ describe('several answers as one', () => {
   test('answers come in the order of the asks, whichever place gave them', () => {
     const replies = [
       { shard: 2, reply: decided('ok', 'reserved', 'same') },
-      { shard: 0, reply: decided('ok', 'not_enough', 'foreign') },
+      { shard: 0, reply: decided('ok', 'not_enough', 'id_conflict') },
     ]
     const reply = mergeReplies(replies, [0, 2, 2, 0])
     expect('answers' in reply && reply.answers.map(answer => answer.code)).toEqual([
       'not_enough',
       'reserved',
       'same',
-      'foreign',
+      'id_conflict',
     ])
     expect(() => mergeReplies(replies, [0, 2, 2, 2, 0])).toThrow()
   })

@@ -6,10 +6,10 @@ import { systemClock } from '../../base/clock.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
 import { slotOf } from '../../base/redis/slots.ts'
 import { gateContract } from '../gate.contract.ts'
-import { placeOf, placesOf } from '../places.ts'
 import { ask, codes, ITEM, openTerms } from '../redis/redis-gate.fixture.ts'
 import { createRedisGate } from '../redis/redis-gate.ts'
 import { createRedisOutbox } from '../redis/redis-outbox.ts'
+import { placeOf, placesOf } from '../shard-ids.ts'
 import { createShards } from '../shards.ts'
 import { createSettlingGate, together } from './sharded-gate.fixture.ts'
 import { createShardedGate } from './sharded-gate.ts'
@@ -35,7 +35,7 @@ gateContract('sharded gate on a cluster', async () => {
   return {
     gate,
     reach: async nowMs => {
-      await until(`the gate's clock at ${nowMs}`, async () => (await gate.look([])).nowMs >= nowMs)
+      await until(`the gate's clock at ${nowMs}`, async () => (await gate.status([])).nowMs >= nowMs)
     },
     together: (_, buyers) => together(buyers, SHARDS),
     close: () => own.undo(),
@@ -57,28 +57,28 @@ describe('sharded gate on a cluster', () => {
     const buyers = Array.from({ length: 100 }, (_, i) => `buyer${i}`)
     const asks = buyers.map(buyer => ask(buyer))
     expect(new Set(codes(await gate.reserve(ITEM, 1, asks)))).toEqual(new Set(['reserved']))
-    const { items, away } = await gate.look([ITEM])
+    const { items, away } = await gate.status([ITEM])
     expect(items).toMatchObject([{ left: 100 * MANY - 100, held: 100, buyers: 100, moving: 0, uneven: false }])
     expect(away).toEqual([])
-    expect(await outbox.depth([ITEM])).toMatchObject([{ pieces: 100 }])
+    expect(await outbox.depth([ITEM])).toMatchObject([{ units: 100 }])
 
     const silent = await cluster.ownerOf(slotOf(placesOf(ITEM, MANY)[0]!))
     const isThere = (buyer: string) => owners.get(placeOf(ITEM, MANY, buyer)) !== silent.port
     process.kill(silent.pid, 'SIGSTOP')
     try {
       const [there, gone] = [asks.filter(one => isThere(one.buyer)), asks.filter(one => !isThere(one.buyer))]
-      expect(await gate.look([ITEM])).toMatchObject({ items: [], away: [ITEM] })
+      expect(await gate.status([ITEM])).toMatchObject({ items: [], away: [ITEM] })
       expect(new Set(codes(await gate.reserve(ITEM, 1, there)))).toEqual(new Set(['same']))
       expect(codes(await gate.reserve(ITEM, 1, gone))).toMatch(/unknown|busy/)
       expect(codes(await gate.reserve(ITEM, 1, asks))).toBe('unknown')
       expect(await gate.fence(ITEM, 1)).toEqual({ status: 'unknown' })
       await expect(Array.fromAsync(gate.holdings(ITEM, 1))).rejects.toMatchObject({ name: 'Fault' })
       await expect(outbox.depth([ITEM])).rejects.toMatchObject({ name: 'Fault' })
-      expect(await outbox.look([ITEM])).toMatchObject({ items: [{ item: ITEM, pieces: there.length }], away: [ITEM] })
+      expect(await outbox.status([ITEM])).toMatchObject({ items: [{ item: ITEM, units: there.length }], away: [ITEM] })
     } finally {
       process.kill(silent.pid, 'SIGCONT')
     }
-    await until('all of them again', async () => (await gate.look([ITEM])).items.length === 1, SOON_MS)
+    await until('all of them again', async () => (await gate.status([ITEM])).items.length === 1, SOON_MS)
     // Its replica follows a moment later; until then it acknowledges nothing.
     await until(
       'acknowledgements again',
@@ -86,7 +86,7 @@ describe('sharded gate on a cluster', () => {
       SOON_MS,
     )
     expect(new Set(codes(await gate.reserve(ITEM, 1, asks)))).toEqual(new Set(['same']))
-    expect((await gate.look([ITEM])).items).toMatchObject([{ left: 100 * MANY - 100, held: 100, buyers: 100 }])
+    expect((await gate.status([ITEM])).items).toMatchObject([{ left: 100 * MANY - 100, held: 100, buyers: 100 }])
   }, 240_000)
 
   test('a place whose slot has moved to another server sells nothing there (E1), and the item is built anew', async () => {
@@ -105,13 +105,13 @@ describe('sharded gate on a cluster', () => {
     const moved = placeOf(item, MANY, asks[0]!.buyer)
     await cluster.moveSlot(slotOf(moved), await cluster.anotherThan(slotOf(moved)))
     expect((await gate.reserve(item, 1, [asks[0]!])).status).toBe('stale')
-    expect((await gate.look([item])).items).toEqual([])
+    expect((await gate.status([item])).items).toEqual([])
     shards.learn(item, { shards: MANY, epoch: 2, gateShards: MANY })
     expect(await gate.fence(item, 2)).toEqual({ status: 'done' })
     expect(await gate.load(item, 2, book)).toEqual({ status: 'done' })
     const left = 50 * MANY - 40
     expect(await gate.activate(item, 2, { ...terms, left, held: 40, buyers: 40 })).toEqual({ status: 'done' })
     expect(new Set(codes(await gate.reserve(item, 2, asks)))).toEqual(new Set(['same']))
-    expect((await gate.look([item])).items).toMatchObject([{ epoch: 2, left, held: 40, buyers: 40 }])
+    expect((await gate.status([item])).items).toMatchObject([{ epoch: 2, left, held: 40, buyers: 40 }])
   }, 240_000)
 })

@@ -1,5 +1,5 @@
 /**
- * A sharded gate as buyers meet it, in one process: whoever is told to wait gets the pieces moved and asks again, so that "not enough" is
+ * A sharded gate as buyers meet it, in one process: whoever is told to wait gets the units moved and asks again, so that "not enough" is
  * final. Does what a look loop and a keeper do elsewhere: looks before it asks, plans with the real planner, moves with a journal in memory.
  */
 
@@ -9,8 +9,8 @@ import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
 import { planMove } from '../../domain/plan-move.ts'
 import type { AskAnswer, Gate, ReserveReply } from '../gate.ts'
 import type { Mover } from '../mover.ts'
-import type { PlaceGate } from '../place-gate.ts'
-import { shardOf } from '../places.ts'
+import type { ShardGate } from '../shard-gate.ts'
+import { shardOf } from '../shard-ids.ts'
 import { createShards, type Shards } from '../shards.ts'
 import { createShardedGate } from './sharded-gate.ts'
 
@@ -20,13 +20,13 @@ const SETTLED_MS_MAX = 20_000
 
 interface Journal {
   no: number
-  open: { readonly from: number; readonly to: number; readonly pieces: number; taken: number | undefined } | undefined
+  open: { readonly from: number; readonly to: number; readonly units: number; taken: number | undefined } | undefined
 }
 
 /** One move or the rest of one. False: none is needed. */
 async function moveOnce(gate: Gate & Mover, item: ItemId, epoch: Epoch, journal: Journal): Promise<boolean> {
   if (journal.open === undefined) {
-    const [look] = (await gate.look([item])).items
+    const [look] = (await gate.status([item])).items
     if (look?.epoch !== epoch || look.places === undefined) return false
     const wanted = look.places.map(({ left, wants, waitedMs }) => ({
       left,
@@ -39,7 +39,7 @@ async function moveOnce(gate: Gate & Mover, item: ItemId, epoch: Epoch, journal:
   }
   const { open, no } = journal
   if (open.taken === undefined) {
-    const took = await gate.move(`${item}#${open.from}`, epoch, no, -open.pieces)
+    const took = await gate.move(`${item}#${open.from}`, epoch, no, -open.units)
     assert(took.status === 'done', `taking answered ${took.status}`)
     open.taken = -took.taken
   }
@@ -49,7 +49,7 @@ async function moveOnce(gate: Gate & Mover, item: ItemId, epoch: Epoch, journal:
   return true
 }
 
-export function createSettlingGate(gate: PlaceGate, count: number): Gate & { readonly shards: Shards } {
+export function createSettlingGate(gate: ShardGate, count: number): Gate & { readonly shards: Shards } {
   const shards = createShards()
   const sharded = createShardedGate({ gate, shards, clock: systemClock })
   const journals = new Map<string, Journal>()
@@ -58,7 +58,7 @@ export function createSettlingGate(gate: PlaceGate, count: number): Gate & { rea
   const learn = (item: ItemId, epoch: Epoch) =>
     shards.learn(item, { shards: count, epoch, gateShards: epoch === 0 ? 1 : count })
 
-  /** One after the other: whoever has the pieces moved is the next to ask. */
+  /** One after the other: whoever has the units moved is the next to ask. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = moving.then(work)
     moving = turn.catch(() => {})
@@ -70,19 +70,19 @@ export function createSettlingGate(gate: PlaceGate, count: number): Gate & { rea
     const journal = journals.get(key) ?? { no: 0, open: undefined }
     journals.set(key, journal)
     while (await moveOnce(sharded, item, epoch, journal));
-    await sharded.look([item])
+    await sharded.status([item])
     return sharded.reserve(item, epoch, asks)
   }
 
   return {
     ...bound(sharded),
     shards,
-    async look(items) {
-      const reply = await sharded.look(items)
+    async status(items) {
+      const reply = await sharded.status(items)
       return { ...reply, items: reply.items.map(({ places: _, uneven: __, moving: ___, ...look }) => look) }
     },
     async reserve(item, epoch, asks) {
-      await sharded.look([item])
+      await sharded.status([item])
       let reply = await sharded.reserve(item, epoch, asks)
       if (!('answers' in reply)) return reply
       const answers: AskAnswer[] = [...reply.answers]
@@ -127,7 +127,7 @@ export function together(buyers: readonly BuyerId[], count: number): readonly Bu
 
 function bound(gate: Gate): Gate {
   return {
-    look: items => gate.look(items),
+    status: items => gate.status(items),
     reserve: (item, epoch, asks) => gate.reserve(item, epoch, asks),
     release: (item, epoch, releases) => gate.release(item, epoch, releases),
     find: (item, buyer, toShow) => gate.find(item, buyer, toShow),

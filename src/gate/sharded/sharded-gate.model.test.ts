@@ -30,7 +30,7 @@ gateModel('sharded gate', {
     let offsetMs = 0
     const places = createRedisGate({ connection, clockOffsetMs: () => offsetMs })
     const gate = createShardedGate({ gate: places, shards, clock: systemClock, freshMs: Number.POSITIVE_INFINITY })
-    const { nowMs } = await gate.look([])
+    const { nowMs } = await gate.status([])
     const item = String(life)
     const learn = (epoch: number, gateShards: number) => shards.learn(item, { shards: SHARDS, epoch, gateShards })
     const moveClock = (ms: number) => {

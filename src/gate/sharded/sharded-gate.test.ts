@@ -14,7 +14,7 @@ for (const count of [4, 1]) {
     return {
       gate,
       reach: async nowMs => {
-        await until(`the gate's clock at ${nowMs}`, async () => (await gate.look([])).nowMs >= nowMs)
+        await until(`the gate's clock at ${nowMs}`, async () => (await gate.status([])).nowMs >= nowMs)
       },
       together: (_, buyers) => together(buyers, count),
       close: () => own.undo(),

@@ -1,13 +1,13 @@
 /**
- * One item in several places: the gate's contract over a gate that knows places. A buyer meets one place, always the same (`places.ts`), so
+ * One item in several places: the gate's contract over a gate that knows places. A buyer meets one place, always the same (`shard-ids.ts`), so
  * whatever is promised to one buyer is kept there; what is promised of the item is what its places keep together. How many places an
  * epoch has is read in the ledger (`shards.ts`): what is not known is `stale` and asked again, never guessed. An item with one place is passed
  * straight through.
  *
- * Guarantees: no piece is in two places, no buyer at two; first come, first served in each place; "not enough" only when there are not
+ * Guarantees: no unit is in two places, no buyer at two; first come, first served in each place; "not enough" only when there are not
  * enough in all of them together, as far as this process knows, and it knows of each within `freshMs`: otherwise `wait`.
  * One order id stands for one reservation in each place; over several the ledger is the judge. A page that contradicts itself leaves no trace
- * in the place where it does. Does not move pieces by itself: a place that is short of them says so in its looks.
+ * in the place where it does. Does not move units by itself: a place that is short of them says so in its looks.
  */
 
 import { assert } from '../../base/assert.ts'
@@ -22,21 +22,21 @@ import type {
   Done,
   FindReply,
   Gate,
+  GateStatus,
+  GateStatusReply,
   Holding,
-  Look,
-  LookReply,
   Release,
   ReserveReply,
   Terms,
-  Word,
+  WindowState,
 } from '../gate.ts'
 import type { MoveReply, Mover } from '../mover.ts'
-import type { PlaceGate } from '../place-gate.ts'
-import { isShard, itemOf, type PlaceId, placeOf, placesOf, shardOf } from '../places.ts'
+import type { ShardGate } from '../shard-gate.ts'
+import { isShard, itemOf, placeOf, placesOf, type ShardId, shardOf } from '../shard-ids.ts'
 import type { Shards } from '../shards.ts'
 import { KnownStock } from './known-stock.ts'
 import { type Decided, mergeReplies } from './merge-replies.ts'
-import { sumLooks } from './sum-looks.ts'
+import { sumLooks } from './sum-statuses.ts'
 
 /** Units that come back must be on sale again within two seconds: so long nobody is refused by what was known before. */
 const FRESH_MS = 1_500
@@ -48,7 +48,7 @@ const STALE: { readonly status: 'stale' } = Object.freeze({ status: 'stale' })
 const UNKNOWN: { readonly status: 'unknown' } = Object.freeze({ status: 'unknown' })
 
 interface ShardedGateParts {
-  readonly gate: PlaceGate
+  readonly gate: ShardGate
   readonly shards: Pick<Shards, 'of' | 'lately' | 'all'>
   readonly clock: Clock
   readonly freshMs?: number
@@ -59,7 +59,7 @@ export function createShardedGate(parts: ShardedGateParts): Gate & GateBooks & M
 }
 
 class ShardedGate implements Gate, GateBooks, Mover {
-  readonly #gate: PlaceGate
+  readonly #gate: ShardGate
   readonly #shards: ShardedGateParts['shards']
   readonly #clock: Clock
   readonly #known: KnownStock
@@ -71,12 +71,12 @@ class ShardedGate implements Gate, GateBooks, Mover {
     this.#known = new KnownStock(freshMs, item => shards.all(item) !== undefined)
   }
 
-  async look(items: readonly ItemId[]): Promise<LookReply> {
+  async status(items: readonly ItemId[]): Promise<GateStatusReply> {
     const places = items.flatMap(item => this.#lately(item).flatMap(count => placesOf(item, count)))
     const askedAtMs = this.#clock.elapsed()
-    const reply = await this.#gate.look(places)
+    const reply = await this.#gate.status(places)
     const looks = new Map(reply.items.map(look => [look.item, look]))
-    const shown: Look[] = []
+    const shown: GateStatus[] = []
     for (const item of items) {
       const look = this.#itemFrom(item, looks)
       if (look?.places !== undefined) this.#known.looked(item, look.epoch, look.places, askedAtMs)
@@ -89,7 +89,7 @@ class ShardedGate implements Gate, GateBooks, Mover {
   }
 
   /** Only when all places of an epoch are active under it. */
-  #itemFrom(item: ItemId, looks: ReadonlyMap<PlaceId, Look>): Look | undefined {
+  #itemFrom(item: ItemId, looks: ReadonlyMap<ShardId, GateStatus>): GateStatus | undefined {
     for (const count of this.#lately(item)) {
       if (count === 1) {
         const look = looks.get(item)
@@ -99,7 +99,7 @@ class ShardedGate implements Gate, GateBooks, Mover {
       const each = placesOf(item, count).map(place => looks.get(place))
       const epoch = each[0]?.epoch
       if (epoch === undefined || this.#shards.of(item, epoch) !== count) continue
-      const active = each.filter(look => look?.epoch === epoch) as Look[]
+      const active = each.filter(look => look?.epoch === epoch) as GateStatus[]
       if (active.length === count) return sumLooks(item, active)
     }
     return undefined
@@ -184,7 +184,7 @@ class ShardedGate implements Gate, GateBooks, Mover {
   }
 
   /** One place after the other. A single place can be named too. */
-  async *holdings(item: ItemId | PlaceId, epoch: Epoch): AsyncGenerator<readonly Holding[]> {
+  async *holdings(item: ItemId | ShardId, epoch: Epoch): AsyncGenerator<readonly Holding[]> {
     const count = isShard(item) ? 1 : this.#shards.of(item, epoch)
     if (count === undefined) return
     if (count === 1) {
@@ -199,14 +199,14 @@ class ShardedGate implements Gate, GateBooks, Mover {
   }
 
   async #isActive(item: ItemId, epoch: Epoch): Promise<boolean> {
-    const { items, away } = await this.look([item])
+    const { items, away } = await this.status([item])
     if (away !== undefined && away.length > 0)
       throw new Fault('gate_away', `item ${item}: not all of its places answer`, { retryable: true })
     return items[0]?.epoch === epoch
   }
 
   /**
-   * Every place has every number. More pieces are spread evenly; fewer are taken from the first place, what it lacks from the next, and so
+   * Every place has every number. More units are spread evenly; fewer are taken from the first place, what it lacks from the next, and so
    * on: each remembers what it gave up, so the same number again adds up to the same.
    */
   async change(item: ItemId, epoch: Epoch, no: number, delta: number): Promise<ChangeReply> {
@@ -225,7 +225,7 @@ class ShardedGate implements Gate, GateBooks, Mover {
     return { status: 'done', taken }
   }
 
-  async set(item: ItemId, epoch: Epoch, word: Word): Promise<Done> {
+  async set(item: ItemId, epoch: Epoch, word: WindowState): Promise<Done> {
     const count = this.#shards.of(item, epoch)
     if (count === undefined) return STALE
     return together(placesOf(item, count), place => this.#gate.set(place, epoch, word))
@@ -287,18 +287,18 @@ class ShardedGate implements Gate, GateBooks, Mover {
     })
   }
 
-  move(place: PlaceId, epoch: Epoch, no: number, delta: number): Promise<MoveReply> {
+  move(place: ShardId, epoch: Epoch, no: number, delta: number): Promise<MoveReply> {
     return this.#gate.move(place, epoch, no, delta)
   }
 }
 
 /** Evenly: the first get one more until it is used up. */
-function share(pieces: number, places: number, i: number): number {
-  return Math.floor(pieces / places) + (i < pieces % places ? 1 : 0)
+function share(units: number, places: number, i: number): number {
+  return Math.floor(units / places) + (i < units % places ? 1 : 0)
 }
 
 /** Done when all are; one that is stale speaks for all, because the epoch does not sell without it. */
-async function together(places: readonly PlaceId[], call: (place: PlaceId, i: number) => Promise<Done>): Promise<Done> {
+async function together(places: readonly ShardId[], call: (place: ShardId, i: number) => Promise<Done>): Promise<Done> {
   const statuses = (await Promise.all(places.map(call))).map(reply => reply.status)
   if (statuses.includes('stale')) return STALE
   return statuses.includes('unknown') ? UNKNOWN : DONE

@@ -6,8 +6,8 @@
 
 import { Fault } from '../../base/fault.ts'
 import type { ItemId } from '../../domain/ids.ts'
-import type { Outbox, OutboxDepth, OutboxLook } from '../outbox.ts'
-import { isShard, type PlaceId } from '../places.ts'
+import type { Outbox, OutboxDepth, OutboxStatus } from '../outbox.ts'
+import { isShard, type ShardId } from '../shard-ids.ts'
 import type { Shards } from '../shards.ts'
 
 interface ShardedOutboxParts {
@@ -16,9 +16,9 @@ interface ShardedOutboxParts {
 }
 
 export function createShardedOutbox({ outbox, shards }: ShardedOutboxParts): Outbox {
-  const placesOf = (item: ItemId | PlaceId) => (isShard(item) ? [item] : shards.all(item))
+  const placesOf = (item: ItemId | ShardId) => (isShard(item) ? [item] : shards.all(item))
 
-  function allOf(item: ItemId | PlaceId): readonly PlaceId[] {
+  function allOf(item: ItemId | ShardId): readonly ShardId[] {
     const all = placesOf(item)
     if (all === undefined)
       throw new Fault('shards_unknown', `item ${item}: how many places it has is not known`, { retryable: true })
@@ -31,9 +31,9 @@ export function createShardedOutbox({ outbox, shards }: ShardedOutboxParts): Out
     return items.map(item => sum(item, (places.get(item) ?? []).flatMap(depthIn)))
   }
 
-  async function look(items: readonly ItemId[]): Promise<OutboxLook> {
+  async function status(items: readonly ItemId[]): Promise<OutboxStatus> {
     const places = new Map(items.map(item => [item, placesOf(item) ?? []]))
-    const seen = await outbox.look([...places.values()].flat())
+    const seen = await outbox.status([...places.values()].flat())
     const depthIn = byPlace(seen.items)
     const silent = new Set(seen.away)
     const looks: OutboxDepth[] = []
@@ -51,7 +51,7 @@ export function createShardedOutbox({ outbox, shards }: ShardedOutboxParts): Out
     done: (place, epoch, ids) => outbox.done(place, epoch, ids),
     give: (place, worker) => outbox.give(place, worker),
     depth,
-    look,
+    status,
     async forget(item) {
       const [found] = await depth([item])
       if (found === undefined || found.entries > 0) return false
@@ -61,17 +61,17 @@ export function createShardedOutbox({ outbox, shards }: ShardedOutboxParts): Out
   }
 }
 
-function byPlace(depths: readonly OutboxDepth[]): (place: PlaceId) => readonly OutboxDepth[] {
+function byPlace(depths: readonly OutboxDepth[]): (place: ShardId) => readonly OutboxDepth[] {
   const byName = new Map(depths.map(one => [one.item, [one]]))
   return place => byName.get(place) ?? []
 }
 
 function sum(item: ItemId, places: readonly OutboxDepth[]): OutboxDepth {
-  let [entries, pieces, oldestMs] = [0, 0, undefined as number | undefined]
+  let [entries, units, oldestMs] = [0, 0, undefined as number | undefined]
   for (const one of places) {
     entries += one.entries
-    pieces += one.pieces
+    units += one.units
     if (one.oldestMs !== undefined) oldestMs = Math.min(oldestMs ?? one.oldestMs, one.oldestMs)
   }
-  return { item, entries, pieces, oldestMs }
+  return { item, entries, units, oldestMs }
 }

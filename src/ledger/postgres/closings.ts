@@ -38,8 +38,8 @@ export function createClosings(database: Database): Closings {
     async releaseIdle() {
       await database.run('release_idle', [])
     },
-    async shutIdle(onSale) {
-      return (await database.run('shut_idle_items', [onSale])).map(row => text(row, 'id'))
+    async shutIdle(liveItem) {
+      return (await database.run('shut_idle_items', [liveItem])).map(row => text(row, 'id'))
     },
   }
 }

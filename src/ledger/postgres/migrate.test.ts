@@ -252,7 +252,7 @@ RETURNING until_ms`
         'pending',
         'pending',
       ])
-      await orders.turn('2', 4, 'ledger')
+      await orders.setDoor('2', 4, 'ledger')
       const direct = { order: '13', buyer: 'cyd', attempt: 1, quantity: 1, reservedAtMs: NOW_MS }
       expect(await orders.placeDirectly('2', 4, [direct])).toMatchObject({ status: 'ok', available: 2 })
     } finally {

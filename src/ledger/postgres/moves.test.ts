@@ -12,13 +12,13 @@ afterAll(() => ledger.stop())
 
 /** As a keeper of a cluster rebuilds it. */
 async function rebuild(item: string, together = false) {
-  const epoch = await ledger.orders.bump(item)
+  const epoch = await ledger.orders.raiseEpoch(item)
   const seen: number[] = []
   const terms = await ledger.orders.snapshot(item, epoch, async () => void seen.push(-1), {
     together,
     begun: gateShards => void seen.push(gateShards),
   })
-  await ledger.orders.turn(item, epoch, 'gate')
+  await ledger.orders.setDoor(item, epoch, 'gate')
   return { epoch, terms, seen }
 }
 
@@ -29,7 +29,7 @@ async function itemOf(sale: string) {
 
 describe('in how many places the gate is built', () => {
   test('is decided with the snapshot, told before its first page, and written with gate_epoch', async () => {
-    const { sale, item, epoch: first } = await ledger.onSale({ units: 64, shards: 8 })
+    const { sale, item, epoch: first } = await ledger.openItem({ units: 64, shards: 8 })
     await ledger.orders.place(item, first, true, [ledger.ask('somebody')])
     await ledger.stock.ask({ item, delta: 1, reason: 'test', by: 'test', key: undefined })
     const { epoch, terms, seen } = await rebuild(item)
@@ -40,8 +40,8 @@ describe('in how many places the gate is built', () => {
     expect(sales.flatMap(one => one.items).find(one => one.id === item)).toMatchObject({ gateShards: 8 })
   })
 
-  test('is one below eight pieces a shard, one when few are to be brought together, and one for a gate in the process', async () => {
-    const { sale, item } = await ledger.onSale({ units: 64, shards: 8 })
+  test('is one below eight units a shard, one when few are to be brought together, and one for a gate in the process', async () => {
+    const { sale, item } = await ledger.openItem({ units: 64, shards: 8 })
     expect(await itemOf(sale)).toMatchObject({ shards: 8, gateShards: 1 })
     expect((await rebuild(item)).seen).toEqual([8])
     expect((await rebuild(item, true)).seen).toEqual([1])
@@ -50,15 +50,15 @@ describe('in how many places the gate is built', () => {
     await ledger.orders.place(item, epoch, true, [ledger.ask('somebody')])
     expect((await rebuild(item)).seen).toEqual([1, -1])
     expect(await itemOf(sale)).toMatchObject({ available: 63, gateShards: 1 })
-    const { sale: alone, item: other } = await ledger.onSale({ units: 64, shards: 8 })
+    const { sale: alone, item: other } = await ledger.openItem({ units: 64, shards: 8 })
     await rebuild(other)
     await ledger.rebuild(other)
     expect(await itemOf(alone)).toMatchObject({ gateShards: 1 })
   })
 
   test('is not written by a keeper whose epoch is over', async () => {
-    const { sale, item } = await ledger.onSale({ units: 64, shards: 8 })
-    const mine = await ledger.orders.bump(item)
+    const { sale, item } = await ledger.openItem({ units: 64, shards: 8 })
+    const mine = await ledger.orders.raiseEpoch(item)
     await rebuild(item, true)
     const begun = () => {
       throw new Error('a gate was begun')
@@ -69,7 +69,7 @@ describe('in how many places the gate is built', () => {
 
   test('is one as long as a process lives that does not know of places, or did a moment ago', async () => {
     const nodes = createNodes(ledger.database)
-    const { item } = await ledger.onSale({ units: 64, shards: 8 })
+    const { item } = await ledger.openItem({ units: 64, shards: 8 })
     const { node } = await nodes.lease('of-this-version', systemClock.now(), 'holding', 0)
     expect((await rebuild(item)).seen).toEqual([8])
     // An older version takes the same id over: it writes its name, and nothing of places.
@@ -87,7 +87,7 @@ describe('in how many places the gate is built', () => {
 
 describe('the journal of moves', () => {
   async function spread() {
-    const { sale, item } = await ledger.onSale({ units: 100, shards: 4 })
+    const { sale, item } = await ledger.openItem({ units: 100, shards: 4 })
     const { epoch } = await rebuild(item)
     return { sale, item, epoch, moves: createMoves(ledger.database) }
   }
@@ -140,7 +140,7 @@ describe('the journal of moves', () => {
     expect(await moves.ask(item, epoch - 1, { from: 0, to: 1, wanted: 1 })).toBeUndefined()
     expect(await moves.ask(item, epoch, { from: 0, to: 4, wanted: 1 })).toBeUndefined()
     expect(await moves.ask(item, epoch, { from: 0, to: 1, wanted: 1 })).toBe(1)
-    const next = await ledger.orders.bump(item)
+    const next = await ledger.orders.raiseEpoch(item)
     expect(await openOf(item)).toMatchObject({ epoch, current: false })
     await moves.end(item, 1, 'void')
     expect(await moves.ask(item, epoch, { from: 0, to: 1, wanted: 1 })).toBeUndefined()

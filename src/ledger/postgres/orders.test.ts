@@ -15,7 +15,7 @@ const rowsOf = (item: string) =>
 
 describe('placing', () => {
   test('the same ids again are the same orders, with no second effect', async () => {
-    const { sale, item, epoch } = await ledger.onSale()
+    const { sale, item, epoch } = await ledger.openItem()
     const asks = [ledger.ask('ann', 2), ledger.ask('ben')]
     expect(verdicts(await ledger.orders.place(item, epoch, false, asks))).toEqual(['placed', 'placed'])
     const again = await ledger.orders.place(item, epoch, false, [...asks, ledger.ask('cyd')])
@@ -24,34 +24,36 @@ describe('placing', () => {
       available: 6,
       placings: [{ order: { buyer: 'ann', quantity: 2, state: 'pending' } }, {}, {}],
     })
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 6, pending: 4 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 6, pending: 4 })
   })
 
   test('an order that was closed meanwhile comes back closed, and buys nothing', async () => {
-    const { sale, item, epoch } = await ledger.onSale()
+    const { sale, item, epoch } = await ledger.openItem()
     const asks = [ledger.ask('ann')]
     await ledger.orders.place(item, epoch, false, asks)
     await ledger.closings.close(item, [asks[0]?.order ?? ''], 'cancelled')
     expect(await ledger.orders.place(item, epoch, false, asks)).toMatchObject({
       placings: [{ verdict: 'same', order: { state: 'closed', reason: 'cancelled' } }],
     })
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 10, pending: 0, releases: 1 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 10, pending: 0, releases: 1 })
   })
 
   test("another buyer's id is foreign and writes nothing, from before or from the same batch", async () => {
-    const { sale, item, epoch } = await ledger.onSale()
+    const { sale, item, epoch } = await ledger.openItem()
     const first = ledger.ask('ann')
     await ledger.orders.place(item, epoch, false, [first])
-    expect(verdicts(await ledger.orders.place(item, epoch, false, [{ ...first, buyer: 'eve' }]))).toEqual(['foreign'])
+    expect(verdicts(await ledger.orders.place(item, epoch, false, [{ ...first, buyer: 'eve' }]))).toEqual([
+      'id_conflict',
+    ])
     const second = ledger.ask('ben')
     const batch = [second, { ...second, buyer: 'eve' }, second]
-    expect(verdicts(await ledger.orders.place(item, epoch, false, batch))).toEqual(['placed', 'foreign', 'same'])
+    expect(verdicts(await ledger.orders.place(item, epoch, false, batch))).toEqual(['placed', 'id_conflict', 'same'])
     expect((await rowsOf(item)).map(row => row.buyer)).toEqual(['ann', 'ben'])
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 8, pending: 2 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 8, pending: 2 })
   })
 
   test('the first who come are served when not all fit; the others are refused by a row of their own', async () => {
-    const { sale, item, epoch } = await ledger.onSale({ units: 4 })
+    const { sale, item, epoch } = await ledger.openItem({ units: 4 })
     const asks = [ledger.ask('ann', 3), ledger.ask('ben', 2), ledger.ask('cyd', 1), ledger.ask('dan', 1)]
     const reply = await ledger.orders.place(item, epoch, false, asks)
     expect(verdicts(reply)).toEqual(['placed', 'refused', 'placed', 'refused'])
@@ -61,13 +63,13 @@ describe('placing', () => {
       { buyer: 'cyd', state: 'pending' },
       { buyer: 'dan', state: 'closed', reason: 'refused' },
     ])
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 0, pending: 4 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 0, pending: 4 })
     // The same again finds the same rows, refusals too.
     expect(verdicts(await ledger.orders.place(item, epoch, false, asks))).toEqual(['same', 'same', 'same', 'same'])
   })
 
   test('who has a live order, or has used this attempt, gets a refusal that names the order that stands', async () => {
-    const { sale, item, epoch } = await ledger.onSale()
+    const { sale, item, epoch } = await ledger.openItem()
     const first = ledger.ask('ann')
     const twin = ledger.ask('ann')
     const reply = await ledger.orders.place(item, epoch, false, [first, twin])
@@ -78,11 +80,11 @@ describe('placing', () => {
     const used = await ledger.orders.place(item, epoch, false, [ledger.ask('ann')])
     expect(used).toMatchObject({ placings: [{ verdict: 'refused', order: { supersededBy: first.order } }] })
     expect(verdicts(await ledger.orders.place(item, epoch, false, [ledger.ask('ann', 1, 2)]))).toEqual(['placed'])
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 9, pending: 1 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 9, pending: 1 })
   })
 
   test('a refusal does not count as an attempt', async () => {
-    const { item, epoch } = await ledger.onSale({ units: 1 })
+    const { item, epoch } = await ledger.openItem({ units: 1 })
     const first = ledger.ask('ann')
     await ledger.orders.place(item, epoch, false, [first])
     expect(verdicts(await ledger.orders.place(item, epoch, false, [ledger.ask('ben')]))).toEqual(['refused'])
@@ -92,7 +94,7 @@ describe('placing', () => {
   })
 
   test('quantities out of range are refused, whatever the gate let pass', async () => {
-    const { sale, item, epoch } = await ledger.onSale({ units: 100, quantityMax: 3 })
+    const { sale, item, epoch } = await ledger.openItem({ units: 100, quantityMax: 3 })
     const asks = [ledger.ask('ann', 4), ledger.ask('ben', 0), ledger.ask('cyd', -2), ledger.ask('dan', 3)]
     expect(verdicts(await ledger.orders.place(item, epoch, false, asks))).toEqual([
       'refused',
@@ -100,11 +102,11 @@ describe('placing', () => {
       'refused',
       'placed',
     ])
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 97, pending: 3 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 97, pending: 3 })
   })
 
   test('E5: an older epoch places nothing; what was acknowledged under it gets the row it has, or a refusal', async () => {
-    const { sale, item, epoch } = await ledger.onSale()
+    const { sale, item, epoch } = await ledger.openItem()
     const placed = ledger.ask('ann')
     await ledger.orders.place(item, epoch, false, [placed])
     const next = await ledger.rebuild(item)
@@ -113,14 +115,14 @@ describe('placing', () => {
     expect((await rowsOf(item)).length).toBe(1)
     expect(verdicts(await ledger.orders.place(item, epoch, true, [placed, late]))).toEqual(['same', 'refused'])
     expect(verdicts(await ledger.orders.place(item, next, false, [ledger.ask('ben')]))).toEqual(['placed'])
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 8, pending: 2 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 8, pending: 2 })
   })
 
   test('E7: an acknowledged duplicate gets a refusal that names what stands, and a ghost never blocks the real one', async () => {
-    const { sale, item, epoch } = await ledger.onSale()
+    const { sale, item, epoch } = await ledger.openItem()
     const ghost = ledger.ask('ann')
     const next = await ledger.rebuild(item)
-    // Acknowledged under an epoch whose tail was lost: refused by a row, and the buyer can still buy with this very attempt.
+    // AcknowledgedReservations under an epoch whose tail was lost: refused by a row, and the buyer can still buy with this very attempt.
     expect(await ledger.orders.place(item, epoch, true, [ghost])).toMatchObject({
       placings: [{ verdict: 'refused', order: { id: ghost.order, reason: 'refused', supersededBy: undefined } }],
     })
@@ -135,11 +137,11 @@ describe('placing', () => {
     })
     // Handed over by an edge and found in the outbox: the second time it is the same, whichever comes first.
     expect(verdicts(await ledger.orders.place(item, next, true, [real, late]))).toEqual(['same', 'same'])
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 9, pending: 1 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 9, pending: 1 })
   })
 
   test('a collision in a large batch costs no look at every order of the item', async () => {
-    const { sale, item, epoch } = await ledger.onSale({ units: 200_000 })
+    const { sale, item, epoch } = await ledger.openItem({ units: 200_000 })
     for (let i = 0; i < 40; i++)
       await ledger.orders.place(
         item,
@@ -161,23 +163,23 @@ describe('placing', () => {
     const [explained] = (told?.['QUERY PLAN'] ?? []) as { readonly Plan: Record<string, number> }[]
     // Rows and index entries of 501 orders, a few pages each; the partition itself has hundreds of pages, and would be read for each.
     expect(explained?.Plan['Shared Hit Blocks']).toBeLessThan(40_000)
-    expect(await ledger.pieces(sale)).toMatchObject({ pending: 20_500 })
+    expect(await ledger.units(sale)).toMatchObject({ pending: 20_500 })
   })
 })
 
 describe('refusing what can not be placed for a reason of its own', () => {
   test('its order is born closed; again, it is the same; nothing is taken', async () => {
-    const { sale, item, epoch } = await ledger.onSale()
+    const { sale, item, epoch } = await ledger.openItem()
     const ask = ledger.ask('ann', 2)
     const first = await ledger.orders.refuse(item, epoch, ask)
     expect(first).toMatchObject({ id: ask.order, sale, buyer: 'ann', state: 'closed', reason: 'refused', epoch })
     expect(await ledger.orders.refuse(item, epoch, ask)).toEqual(first)
     expect(verdicts(await ledger.orders.place(item, epoch, true, [ask]))).toEqual(['same'])
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 10, pending: 0 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 10, pending: 0 })
   })
 
   test('an order that stands under this id stays as it is, and one of this buyer is named', async () => {
-    const { sale, item, epoch } = await ledger.onSale()
+    const { sale, item, epoch } = await ledger.openItem()
     const ask = ledger.ask('ann')
     await ledger.orders.place(item, epoch, true, [ask])
     expect(await ledger.orders.refuse(item, epoch, ask)).toMatchObject({ id: ask.order, state: 'pending' })
@@ -186,11 +188,11 @@ describe('refusing what can not be placed for a reason of its own', () => {
       supersededBy: ask.order,
     })
     expect(await ledger.orders.refuse(item, epoch, { ...ask, buyer: 'eve' })).toBeUndefined()
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 9, pending: 1 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 9, pending: 1 })
   })
 
   test('whatever is wrong with it: the refusal is written, or there is none, and nothing breaks', async () => {
-    const { item, epoch } = await ledger.onSale()
+    const { item, epoch } = await ledger.openItem()
     const odd = { ...ledger.ask('ann'), attempt: -1, quantity: 1e12, reservedAtMs: Number.NaN }
     expect(await ledger.orders.refuse(item, epoch, odd)).toMatchObject({ attempt: 1, quantity: 2 ** 31 - 1 })
     for (const wrong of [
@@ -207,32 +209,32 @@ describe('refusing what can not be placed for a reason of its own', () => {
 
 describe('the epoch', () => {
   test('E3: of two keepers, whoever bumped last is the only one who can read, open or shut', async () => {
-    const { item, epoch } = await ledger.onSale()
-    const [mine, theirs] = [await ledger.orders.bump(item), await ledger.orders.bump(item)]
+    const { item, epoch } = await ledger.openItem()
+    const [mine, theirs] = [await ledger.orders.raiseEpoch(item), await ledger.orders.raiseEpoch(item)]
     expect([mine, theirs]).toEqual([epoch + 1, epoch + 2])
     expect(await ledger.orders.snapshot(item, mine, async () => {})).toBeUndefined()
     for (const door of ['gate', 'ledger', 'shut', 'draining'] as const)
-      expect(await ledger.orders.turn(item, mine, door)).toBe(false)
+      expect(await ledger.orders.setDoor(item, mine, door)).toBe(false)
     expect(await ledger.sales.rights([item])).toEqual([{ item, epoch: theirs, door: 'draining' }])
     // The one who was first has not moved gate_epoch: entries of the last gate are still placed.
     expect(verdicts(await ledger.orders.place(item, epoch, true, [ledger.ask('ann')]))).toEqual(['placed'])
     expect(await ledger.orders.snapshot(item, theirs, async () => {})).toMatchObject({ available: 9 })
-    expect(await ledger.orders.turn(item, theirs, 'gate')).toBe(true)
-    expect(await ledger.orders.turn(item, mine, 'shut')).toBe(false)
+    expect(await ledger.orders.setDoor(item, theirs, 'gate')).toBe(true)
+    expect(await ledger.orders.setDoor(item, mine, 'shut')).toBe(false)
   })
 
   test('E3: many keepers bump at once: each gets an epoch of its own, and the highest stands', async () => {
-    const { item, epoch } = await ledger.onSale()
-    const epochs = await Promise.all(Array.from({ length: 8 }, () => ledger.orders.bump(item)))
+    const { item, epoch } = await ledger.openItem()
+    const epochs = await Promise.all(Array.from({ length: 8 }, () => ledger.orders.raiseEpoch(item)))
     expect(epochs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 8 }, (_, i) => epoch + 1 + i))
-    const turned = await Promise.all(epochs.map(one => ledger.orders.turn(item, one, 'gate')))
+    const turned = await Promise.all(epochs.map(one => ledger.orders.setDoor(item, one, 'gate')))
     expect(epochs.filter((_, i) => turned[i])).toEqual([epoch + 8])
   })
 
   test('a keeper that is stopped in the middle of its snapshot does not keep the item for ever', async () => {
-    const { item, epoch } = await ledger.onSale()
+    const { item, epoch } = await ledger.openItem()
     await ledger.orders.place(item, epoch, false, [ledger.ask('ann')])
-    const next = await ledger.orders.bump(item)
+    const next = await ledger.orders.raiseEpoch(item)
     const asleep = Promise.withResolvers<void>()
     const woken = Promise.withResolvers<void>()
     const reading = ledger.orders.snapshot(item, next, () => {
@@ -241,7 +243,7 @@ describe('the epoch', () => {
     })
     await asleep.promise
     // Waits for the item's lock until the ledger has ended the silent one.
-    expect(await ledger.orders.bump(item)).toBe(next + 1)
+    expect(await ledger.orders.raiseEpoch(item)).toBe(next + 1)
     woken.resolve()
     await expect(reading).rejects.toMatchObject({ code: 'ledger_away' })
     expect(verdicts(await ledger.orders.place(item, epoch, true, [ledger.ask('ben')])), 'gate_epoch').toEqual([
@@ -250,12 +252,12 @@ describe('the epoch', () => {
   }, 60_000)
 
   test('E10: an operator opens the ledger door of a shut item, under its epoch, and of no other', async () => {
-    const { sale, item, epoch } = await ledger.onSale()
+    const { sale, item, epoch } = await ledger.openItem()
     for (const door of ['gate', 'draining'] as const) {
-      await ledger.orders.turn(item, epoch, door)
+      await ledger.orders.setDoor(item, epoch, door)
       expect(await ledger.orders.openLedgerDoor(item, 'op')).toBe(false)
     }
-    await ledger.orders.turn(item, epoch, 'shut')
+    await ledger.orders.setDoor(item, epoch, 'shut')
     expect(await ledger.orders.openLedgerDoor(item, 'op')).toBe(true)
     expect(await ledger.orders.openLedgerDoor(item, 'op'), 'again, after a lost answer').toBe(true)
     expect(await ledger.sales.rights([item])).toEqual([{ item, epoch, door: 'ledger' }])
@@ -263,15 +265,15 @@ describe('the epoch', () => {
       { by: 'op', item },
     ])
     expect(await ledger.orders.placeDirectly(item, epoch, [ledger.ask('ann')])).toMatchObject({ status: 'ok' })
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 9, pending: 1 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 9, pending: 1 })
   })
 
   test('bump shuts out whoever turns or reads under an older one (E3, E9)', async () => {
-    const { item, epoch } = await ledger.onSale()
-    const next = await ledger.orders.bump(item)
+    const { item, epoch } = await ledger.openItem()
+    const next = await ledger.orders.raiseEpoch(item)
     expect(next).toBe(epoch + 1)
     expect(await ledger.sales.rights([item])).toEqual([{ item, epoch: next, door: 'draining' }])
-    expect(await ledger.orders.turn(item, epoch, 'gate')).toBe(false)
+    expect(await ledger.orders.setDoor(item, epoch, 'gate')).toBe(false)
     expect(await ledger.orders.snapshot(item, epoch, async () => {})).toBeUndefined()
     // Until the new gate is built, the old one's entries are still placed.
     expect(verdicts(await ledger.orders.place(item, epoch, false, [ledger.ask('ann')]))).toEqual(['placed'])
@@ -280,11 +282,11 @@ describe('the epoch', () => {
   })
 
   test('a snapshot shows every attempt, live or closed, but no refusal, and nothing is placed while it reads', async () => {
-    const { item, epoch } = await ledger.onSale({ units: 3 })
+    const { item, epoch } = await ledger.openItem({ units: 3 })
     const asks = [ledger.ask('ann', 2), ledger.ask('ben'), ledger.ask('cyd')]
     await ledger.orders.place(item, epoch, false, asks)
     await ledger.closings.close(item, [asks[1]?.order ?? ''], 'cancelled')
-    const next = await ledger.orders.bump(item)
+    const next = await ledger.orders.raiseEpoch(item)
     let placing: Promise<PlaceReply> | undefined
     const seen: [string, boolean][] = []
     const terms = await ledger.orders.snapshot(item, next, async page => {
@@ -307,12 +309,12 @@ describe('the epoch', () => {
   })
 })
 
-test('batches, closings and rebuilds at random, many at once: pieces add up, nobody has two live orders, nothing deadlocks', async () => {
+test('batches, closings and rebuilds at random, many at once: units add up, nobody has two live orders, nothing deadlocks', async () => {
   const seed = Math.floor(systemRandom.next() * 2 ** 32)
   console.log(`  seed ${seed}`)
   const random = seededRandom(seed)
   const below = (n: number) => Math.floor(random.next() * n)
-  const { sale, item, epoch } = await ledger.onSale({ units: 60, quantityMax: 4 })
+  const { sale, item, epoch } = await ledger.openItem({ units: 60, quantityMax: 4 })
   let current = epoch
   const all: PlaceAsk[] = []
   const step = async () => {
@@ -338,7 +340,7 @@ test('batches, closings and rebuilds at random, many at once: pieces add up, nob
   }
   for (let i = 0; i < 20; i++) {
     await Promise.all(Array.from({ length: 8 }, step))
-    expect(await ledger.pieces(sale)).toMatchObject({ units: 60 })
+    expect(await ledger.units(sale)).toMatchObject({ units: 60 })
   }
   const twice = await ledger.sql(
     "SELECT buyer FROM orders WHERE item = $1 AND state <> 'closed' GROUP BY buyer HAVING count(*) > 1",

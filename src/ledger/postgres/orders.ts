@@ -37,14 +37,14 @@ export function createOrders(database: Database): Orders {
       return row === undefined ? undefined : toOrder(row)
     },
 
-    async bump(item) {
-      const [row] = await database.run('bump', [item])
+    async raiseEpoch(item) {
+      const [row] = await database.run('raise_epoch', [item])
       assert(row !== undefined, `item ${item} is not in the ledger`)
       return number(row, 'epoch')
     },
 
-    async turn(item, epoch, door) {
-      return (await database.run('turn', [item, epoch, door])).length === 1
+    async setDoor(item, epoch, door) {
+      return (await database.run('set_door', [item, epoch, door])).length === 1
     },
 
     async openLedgerDoor(item, by) {
@@ -93,7 +93,7 @@ export function createOrders(database: Database): Orders {
           changeNo: number(terms, 'change_no'),
           opensAtMs: time(terms, 'opens_at'),
           closesAtMs: time(terms, 'closes_at'),
-          wordNo: number(terms, 'word_no'),
+          stateNo: number(terms, 'word_no'),
           state: state === 'ready' ? 'open' : state === 'paused' ? 'paused' : 'over',
           gateShards,
           placesUnknown,

@@ -11,7 +11,7 @@ afterAll(() => ledger.stop())
 
 /** An item with one order, and its payment under way. */
 async function billed(wish: ItemWish = {}, quantity = 1) {
-  const on = await ledger.onSale(wish)
+  const on = await ledger.openItem(wish)
   const ask = ledger.ask('ann', quantity)
   await ledger.orders.place(on.item, on.epoch, false, [ask])
   const payment = await ledger.payments.start(ledger.id(), ask.order, 'house')
@@ -37,7 +37,7 @@ describe('money that arrives', () => {
     expect(await capture(payment)).toBe('paid')
     expect(await capture(payment)).toBe('same')
     expect([await stateOf(order), await paymentOf(order)]).toEqual(['paid', ['captured']])
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 7, paid: 3 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 7, paid: 3 })
   })
 
   test('for a closed order goes back, once, however often it is told', async () => {
@@ -49,7 +49,7 @@ describe('money that arrives', () => {
     expect(await ledger.payments.move(payment.id, 'refund_due', 'refunded')).toBe(true)
     expect(await ledger.payments.move(payment.id, 'refund_due', 'refunded')).toBe(false)
     expect(await capture(payment)).toBe('same')
-    expect([await paymentOf(order), await ledger.pieces(sale)]).toMatchObject([['refunded late'], { available: 10 }])
+    expect([await paymentOf(order), await ledger.units(sale)]).toMatchObject([['refunded late'], { available: 10 }])
   })
 
   test('a second time for one order, by another payment, goes back', async () => {
@@ -128,7 +128,7 @@ describe('closing', () => {
     ])
     expect((await ledger.closings.close(item, ids, 'cancelled')).map(one => one.buyer)).toEqual(['cyd'])
     expect(await ledger.closings.close(item, ids, 'cancelled')).toEqual([])
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 9, pending: 0, paid: 1, releases: 3 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 9, pending: 0, paid: 1, releases: 3 })
     const releases = (await ledger.closings.releases(1_000, 1_000)).filter(one => one.item === item)
     expect(releases.map(one => [one.buyer, one.outcome, one.epoch])).toEqual([
       ['ben', 'closed', epoch],
@@ -138,7 +138,7 @@ describe('closing', () => {
     expect(await ledger.closings.released(told)).toBe(told.length)
     // Whoever comes second has released nothing.
     expect(await ledger.closings.released(told)).toBe(0)
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 9, releases: 0 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 9, releases: 0 })
   })
 
   test('an order of another item is not touched, and no release is told while the item is rebuilt', async () => {
@@ -150,26 +150,26 @@ describe('closing', () => {
       (await ledger.closings.releases(1_000, 1_000))
         .filter(release => release.item === one.item)
         .map(release => release.epoch)
-    await ledger.orders.bump(one.item)
+    await ledger.orders.raiseEpoch(one.item)
     expect(await mine()).toEqual([])
     const epoch = await ledger.rebuild(one.item)
     expect(await mine()).toEqual([epoch])
-    await ledger.orders.turn(one.item, epoch, 'shut')
+    await ledger.orders.setDoor(one.item, epoch, 'shut')
     await ledger.closings.releaseIdle()
-    expect(await ledger.pieces(one.sale)).toMatchObject({ available: 10, releases: 0 })
+    expect(await ledger.units(one.sale)).toMatchObject({ available: 10, releases: 0 })
   })
 })
 
 describe('an operator refunds', () => {
   for (const restock of [true, false]) {
-    test(`a paid order ${restock ? 'back into stock' : 'and writes its pieces off'}, once`, async () => {
+    test(`a paid order ${restock ? 'back into stock' : 'and writes its units off'}, once`, async () => {
       const { sale, item, order, payment } = await billed({}, 2)
       expect(await ledger.closings.refund(order, item, restock, 'op')).toBe('not_paid')
       await capture(payment)
       expect(await ledger.closings.refund(order, item, restock, 'op')).toBe('refunded')
       expect(await ledger.closings.refund(order, item, !restock, 'op')).toBe('same')
       const units = restock ? 10 : 8
-      expect(await ledger.pieces(sale)).toEqual({
+      expect(await ledger.units(sale)).toEqual({
         units,
         available: units,
         pending: 0,
@@ -201,7 +201,7 @@ test('paying, closing, cancelling, refunding and placing the same orders at once
   console.log(`  seed ${seed}`)
   const random = seededRandom(seed)
   const below = (n: number) => Math.floor(random.next() * n)
-  const { sale, item, epoch } = await ledger.onSale({ units: 300, attemptsMax: 9 })
+  const { sale, item, epoch } = await ledger.openItem({ units: 300, attemptsMax: 9 })
   const outcomes = new Map<string, number>()
   const count = (what: string) => outcomes.set(what, (outcomes.get(what) ?? 0) + 1)
   for (let round = 0; round < 12; round++) {
@@ -229,7 +229,7 @@ test('paying, closing, cancelling, refunding and placing the same orders at once
       return all.map(act => ({ act, at: random.next() }))
     })
     await Promise.all(acts.sort((a, b) => a.at - b.at).map(({ act }) => act()))
-    await ledger.pieces(sale)
+    await ledger.units(sale)
   }
   console.log(`  ${[...outcomes].map(([what, times]) => `${times} ${what}`).join(', ')}`)
   for (const what of ['paid', 'late', 'same', 'refunded']) expect(outcomes.get(what) ?? 0, what).toBeGreaterThan(3)

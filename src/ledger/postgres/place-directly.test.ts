@@ -17,8 +17,8 @@ const rowsOf = (item: string) =>
 
 /** An item behind the door `ledger`. */
 async function behindLedgerDoor(wish: ItemWish = {}) {
-  const made = await ledger.onSale(wish)
-  await ledger.orders.turn(made.item, made.epoch, 'ledger')
+  const made = await ledger.openItem(wish)
+  await ledger.orders.setDoor(made.item, made.epoch, 'ledger')
   return made
 }
 
@@ -36,7 +36,7 @@ describe('behind the door `ledger`', () => {
       placings: [{ order: { id: asks[0]?.order, state: 'pending', epoch, quantity: 3 } }, {}, {}, {}],
     })
     expect((await rowsOf(item)).map(row => row.buyer)).toEqual(['ann', 'cyd'])
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 0, pending: 4 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 0, pending: 4 })
     // A refused one may ask again with the same attempt when there is something again.
     await ledger.closings.close(item, [asks[2]?.order ?? ''], 'cancelled')
     expect(verdicts(await direct(item, epoch, ledger.ask('dan')))).toEqual(['placed'])
@@ -51,7 +51,7 @@ describe('behind the door `ledger`', () => {
     const answered = reply.status === 'stale' ? [] : reply.placings.flatMap(one => ('order' in one ? [one.order] : []))
     const byId = (a: { id: string }, b: { id: string }) => Number(a.id) - Number(b.id)
     expect(answered.toSorted(byId)).toEqual(found.toSorted(byId))
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 7, pending: 3 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 7, pending: 3 })
     expect(await direct(item, epoch)).toEqual({ status: 'ok', available: 7, placings: [] })
   })
 
@@ -77,7 +77,7 @@ describe('behind the door `ledger`', () => {
         { verdict: 'same', order: { id: second.order } },
       ],
     })
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 8, pending: 2 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 8, pending: 2 })
   })
 
   test('twice in one batch is once: the same id, the same buyer, and an id that another buyer brings along', async () => {
@@ -85,10 +85,10 @@ describe('behind the door `ledger`', () => {
     const ann = ledger.ask('ann')
     const ben = ledger.ask('ben')
     const reply = await direct(item, epoch, ann, ann, ledger.ask('ann'), ben, { ...ben, buyer: 'eve' })
-    expect(verdicts(reply)).toEqual(['placed', 'same', 'same', 'placed', 'foreign'])
-    expect(verdicts(await direct(item, epoch, { ...ann, buyer: 'eve' }))).toEqual(['foreign'])
+    expect(verdicts(reply)).toEqual(['placed', 'same', 'same', 'placed', 'id_conflict'])
+    expect(verdicts(await direct(item, epoch, { ...ann, buyer: 'eve' }))).toEqual(['id_conflict'])
     expect((await rowsOf(item)).map(row => row.buyer)).toEqual(['ann', 'ben'])
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 8, pending: 2 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 8, pending: 2 })
   })
 
   test('attempts and quantities out of range are refused without a row, and do not spoil the batch', async () => {
@@ -105,7 +105,7 @@ describe('behind the door `ledger`', () => {
     )
     const refused = ['attempts_used', 'not_enough', 'not_enough', 'not_enough', 'attempts_used'] as const
     expect(verdicts(reply)).toEqual([...refused, 'placed'])
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 97, pending: 3 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 97, pending: 3 })
   })
 
   test('a refusal from another time does not count as an attempt, and does not block', async () => {
@@ -120,17 +120,17 @@ describe('E5: door and epoch are judged under the item lock', () => {
   test('every other door and every other epoch is stale, and nothing is written', async () => {
     const { sale, item, epoch } = await behindLedgerDoor()
     for (const door of ['gate', 'draining', 'shut'] as const) {
-      await ledger.orders.turn(item, epoch, door)
+      await ledger.orders.setDoor(item, epoch, door)
       expect(await direct(item, epoch, ledger.ask('ann'))).toEqual({ status: 'stale' })
     }
-    await ledger.orders.turn(item, epoch, 'ledger')
+    await ledger.orders.setDoor(item, epoch, 'ledger')
     for (const other of [epoch - 1, epoch + 1])
       expect(await direct(item, other, ledger.ask('ann'))).toEqual({ status: 'stale' })
-    const next = await ledger.orders.bump(item)
-    await ledger.orders.turn(item, next, 'ledger')
+    const next = await ledger.orders.raiseEpoch(item)
+    await ledger.orders.setDoor(item, next, 'ledger')
     expect(await direct(item, epoch, ledger.ask('ann'))).toEqual({ status: 'stale' })
     expect(verdicts(await direct(item, next, ledger.ask('ann')))).toEqual(['placed'])
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 9, pending: 1 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 9, pending: 1 })
   })
 
   test('who waited for the lock while a keeper took the item is stale, and so is who waited while the window closed', async () => {
@@ -166,9 +166,9 @@ describe('E5: door and epoch are judged under the item lock', () => {
   })
 
   test('what was acknowledged at the gate before still gets its row, beside what the ledger sells', async () => {
-    const { sale, item, epoch } = await ledger.onSale({ units: 2 })
-    const next = await ledger.orders.bump(item)
-    await ledger.orders.turn(item, next, 'ledger')
+    const { sale, item, epoch } = await ledger.openItem({ units: 2 })
+    const next = await ledger.orders.raiseEpoch(item)
+    await ledger.orders.setDoor(item, next, 'ledger')
     expect(verdicts(await direct(item, next, ledger.ask('ann')))).toEqual(['placed'])
     const reply = await ledger.orders.place(item, epoch, true, [
       ledger.ask('ben'),
@@ -176,7 +176,7 @@ describe('E5: door and epoch are judged under the item lock', () => {
       ledger.ask('ann'),
     ])
     expect(reply).toMatchObject({ placings: [{ verdict: 'placed' }, { verdict: 'refused' }, { verdict: 'refused' }] })
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 0, pending: 2 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 0, pending: 2 })
   })
 })
 
@@ -208,7 +208,7 @@ describe("the window is judged by the ledger's clock", () => {
           { verdict: 'same', order: { id: ann.order } },
         ],
       })
-      expect(await ledger.pieces(sale)).toMatchObject({ available: 9, pending: 1 })
+      expect(await ledger.units(sale)).toMatchObject({ available: 9, pending: 1 })
     })
 })
 
@@ -220,7 +220,7 @@ test('a COMMIT whose answer is lost: asked again, the same orders, taken once', 
     const reply = await createOrders(database).placeDirectly(item, epoch, [ledger.ask('ann', 2), ledger.ask('ben')])
     expect(proxy.made).toBe(1)
     expect(verdicts(reply)).toEqual(['same', 'same'])
-    expect(await ledger.pieces(sale)).toMatchObject({ available: 7, pending: 3 })
+    expect(await ledger.units(sale)).toMatchObject({ available: 7, pending: 3 })
   } finally {
     await close()
   }
@@ -238,8 +238,8 @@ test('eight callers at once, with duplicates, closings and turns of the door: ne
   const step = async () => {
     const what = random.next()
     if (what < 0.06) {
-      current = await ledger.orders.bump(item)
-      await ledger.orders.turn(item, current, 'ledger')
+      current = await ledger.orders.raiseEpoch(item)
+      await ledger.orders.setDoor(item, current, 'ledger')
     } else if (what < 0.35) {
       const some = placed.slice(below(placed.length + 1)).slice(0, 5)
       await ledger.closings.close(item, some, 'cancelled')
@@ -255,7 +255,7 @@ test('eight callers at once, with duplicates, closings and turns of the door: ne
   }
   for (let i = 0; i < 25; i++) {
     await Promise.all(Array.from({ length: 8 }, step))
-    expect(await ledger.pieces(sale)).toMatchObject({ units: 40 })
+    expect(await ledger.units(sale)).toMatchObject({ units: 40 })
   }
   for (const verdict of ['placed', 'same', 'not_enough']) expect(seen.get(verdict) ?? 0).toBeGreaterThan(0)
   const rows = await rowsOf(item)

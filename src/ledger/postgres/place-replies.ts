@@ -34,7 +34,7 @@ export function toPlaceReply(row: Row, item: ItemId, epoch: Epoch, asks: readonl
   const placings = asks.map((ask, i): Placing => {
     const odd = batch.odd(i)
     if (odd === undefined) return { verdict: 'placed', order: batch.placed(ask) }
-    if (odd.verdict === 'foreign') return { verdict: 'foreign' }
+    if (odd.verdict === 'foreign') return { verdict: 'id_conflict' }
     const order = batch.standing(odd, ask)
     assert(order.id === ask.order, `asked for order ${ask.order}, was given ${order.id}`)
     return { verdict: odd.verdict, order }
@@ -46,7 +46,7 @@ export function toDirectReply(row: Row, item: ItemId, epoch: Epoch, asks: readon
   const status = text(row, 'status') as DirectReply['status'] | 'no_item'
   assert(status !== 'no_item', `item ${item} is not in the ledger`)
   if (status === 'stale') return { status }
-  const batch = readBatch<Exclude<DirectPlacing['verdict'], 'placed'>>(row, item, epoch)
+  const batch = readBatch<Exclude<DirectPlacing['verdict'], 'placed' | 'id_conflict'> | 'foreign'>(row, item, epoch)
   const placings = asks.map((ask, i): DirectPlacing => {
     const odd = batch.odd(i)
     if (odd === undefined) {
@@ -54,7 +54,7 @@ export function toDirectReply(row: Row, item: ItemId, epoch: Epoch, asks: readon
       return { verdict: 'placed', order: batch.placed(ask) }
     }
     if (odd.verdict === 'same') return { verdict: 'same', order: batch.standing(odd, ask) }
-    return { verdict: odd.verdict }
+    return { verdict: odd.verdict === 'foreign' ? 'id_conflict' : odd.verdict }
   })
   return { status, available: batch.available, placings }
 }

@@ -14,7 +14,7 @@ afterAll(() => ledger.stop())
 
 const verdicts = (reply: PlaceReply) => (reply.status === 'stale' ? 'stale' : reply.placings.map(one => one.verdict))
 const itemsOnSale = (count: number, units = 10) =>
-  Promise.all(Array.from({ length: count }, () => ledger.onSale({ units })))
+  Promise.all(Array.from({ length: count }, () => ledger.openItem({ units })))
 
 /** The same database, and which statements were run on it. */
 function counting(database: Database = ledger.database) {
@@ -37,7 +37,7 @@ test('batches of forty items at once: each answered as if it were alone, in a fe
   for (const [i, reply] of replies.entries())
     expect(verdicts(reply)).toEqual(i === 7 ? 'stale' : ['placed', 'refused', 'placed'])
   for (const [i, { sale }] of items.entries())
-    expect(await ledger.pieces(sale)).toMatchObject(i === 7 ? { available: 2 } : { available: 0, pending: 2 })
+    expect(await ledger.units(sale)).toMatchObject(i === 7 ? { available: 2 } : { available: 0, pending: 2 })
   expect(ran.length).toBeLessThan(6)
   expect(ran).toContain('place_together')
 })
@@ -120,7 +120,7 @@ test('a name that the ledger can’t hold fails by itself', async () => {
   expect(replies.map(one => one.status)).toEqual(items.map((_, i) => (i === 6 ? 'rejected' : 'fulfilled')))
   for (const reply of replies) if (reply.status === 'fulfilled') expect(verdicts(reply.value)[0]).not.toBe('refused')
   for (const [i, { sale }] of items.entries())
-    expect(await ledger.pieces(sale)).toMatchObject({ pending: i === 6 ? 0 : 1 })
+    expect(await ledger.units(sale)).toMatchObject({ pending: i === 6 ? 0 : 1 })
 })
 
 test('the answer to a call for many is lost after its COMMIT: asked again, nobody has two', async () => {
@@ -135,7 +135,7 @@ test('the answer to a call for many is lost after its COMMIT: asked again, nobod
     expect(ran).toContain('place_together')
     for (const reply of replies) expect(['placed,placed', 'same,same']).toContain(String(verdicts(reply)))
     expect(replies.map(verdicts).filter(one => String(one) === 'same,same').length).toBeGreaterThan(0)
-    for (const { sale } of items) expect(await ledger.pieces(sale)).toMatchObject({ available: 8, pending: 2 })
+    for (const { sale } of items) expect(await ledger.units(sale)).toMatchObject({ available: 8, pending: 2 })
   } finally {
     await close()
   }
@@ -164,7 +164,7 @@ test('many items, many callers, duplicates and closings at once: never oversold,
   }
   await Promise.all(Array.from({ length: 24 }, (_, nth) => caller(nth)))
   for (const { sale } of items) {
-    const { available, units, pending } = await ledger.pieces(sale)
+    const { available, units, pending } = await ledger.units(sale)
     expect(available).toBeGreaterThanOrEqual(0)
     expect(available + pending).toBe(units)
   }

@@ -64,7 +64,7 @@ export function createReconciling(database: Database): Reconciling {
       return (await database.run('sale_results', [sale])).map(row => ({
         item: text(row, 'item'),
         orders: number(row, 'orders'),
-        piecesPaid: number(row, 'pieces_paid'),
+        unitsPaid: number(row, 'pieces_paid'),
         buyersPaid: number(row, 'buyers_paid'),
         // A sum over a whole sale may be more than a number holds exactly; that must not end the process.
         revenue: { amount: Number(text(row, 'revenue_minor')), currency: text(row, 'currency') },

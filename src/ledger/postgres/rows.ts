@@ -99,7 +99,7 @@ export function toSales(rows: readonly Row[]): readonly Sale[] {
     closesAtMs: time(first, 'closes_at'),
     warmBeforeMs: number(first, 'warm_before_ms'),
     state: text(first, 'state') as StoredSaleState,
-    wordNo: number(first, 'word_no'),
+    stateNo: number(first, 'word_no'),
     rule: text(first, 'rule') as SaleRule,
     items,
   }))

@@ -23,10 +23,10 @@ test('a ledger without sales still tells its time', async () => {
 })
 
 test('E2: sales are followed from their warm-up until an hour after their end, whatever their state, with door and epoch', async () => {
-  const { sale, item, epoch } = await ledger.onSale()
+  const { sale, item, epoch } = await ledger.openItem()
   expect(await followed()).toEqual([sale])
   expect((await ledger.sales.followed()).sales).toEqual([(await ledger.sales.find(sale))!])
-  await ledger.orders.bump(item)
+  await ledger.orders.raiseEpoch(item)
   expect((await ledger.sales.followed()).sales[0]?.items).toMatchObject([
     { id: item, door: 'draining', epoch: epoch + 1 },
   ])
@@ -52,24 +52,24 @@ test('E2: sales are followed from their warm-up until an hour after their end, w
 })
 
 test('every new word for the gate has a higher number, also in a snapshot; what the gate need not know has not', async () => {
-  const { sale, item, epoch } = await ledger.onSale()
-  const wordNo = async () => (await ledger.sales.find(sale))!.wordNo
+  const { sale, item, epoch } = await ledger.openItem()
+  const stateNo = async () => (await ledger.sales.find(sale))!.stateNo
   const edit = (change: Partial<Sale>) =>
     createEditing(ledger.database).edit(sale, 'olga', found => ({
       write: { sale: { ...found, ...change }, items: new Set(), changes: [] },
       result: undefined,
     }))
-  const { opensAtMs, closesAtMs, wordNo: first } = (await ledger.sales.find(sale))!
+  const { opensAtMs, closesAtMs, stateNo: first } = (await ledger.sales.find(sale))!
   expect(await ledger.sales.move(sale, ['ready'], 'paused', 'olga', 'sale.pause')).toBe(true)
-  expect(await wordNo()).toBe(first + 1)
+  expect(await stateNo()).toBe(first + 1)
   expect(await ledger.sales.move(sale, ['ready'], 'paused', 'olga', 'sale.pause')).toBe(false)
   await edit({ name: 'another name', warmBeforeMs: 1_000 })
-  expect(await wordNo()).toBe(first + 1)
+  expect(await stateNo()).toBe(first + 1)
   await edit({ opensAtMs: opensAtMs + 1 })
   await edit({ closesAtMs: closesAtMs + 1 })
-  expect(await wordNo()).toBe(first + 3)
+  expect(await stateNo()).toBe(first + 3)
   await ledger.sales.move(sale, ['paused'], 'ready', 'olga', 'sale.resume')
-  expect(await ledger.orders.snapshot(item, epoch, async () => {})).toMatchObject({ wordNo: first + 4, state: 'open' })
+  expect(await ledger.orders.snapshot(item, epoch, async () => {})).toMatchObject({ stateNo: first + 4, state: 'open' })
 })
 
 test('E2: what a standby shows is not believed', async () => {

@@ -16,7 +16,7 @@ interface Plan {
 let ledger: TestLedger
 beforeAll(async () => {
   ledger = await startTestLedger()
-  const { item, epoch } = await ledger.onSale({ units: WAITING })
+  const { item, epoch } = await ledger.openItem({ units: WAITING })
   await ledger.sql(
     `INSERT INTO orders (id, item, buyer, attempt, quantity, price_minor, currency, state, epoch, reserved_at, placed_at, pay_by)
      SELECT 9000000000 + n, $1, 'buyer-' || n, 1, 1, 1000, 'CNY', 'pending', $2, now(), now(), now() + n * interval '1 second' + interval '1 hour'
@@ -72,7 +72,7 @@ test('what is due among them is found', async () => {
 })
 
 test('releases: what waits for one gate that is away is not read again and again for the sake of the others', async () => {
-  const { item } = await ledger.onSale()
+  const { item } = await ledger.openItem()
   await ledger.sql(
     `INSERT INTO releases (order_id, item, buyer, attempt, pieces, outcome)
      SELECT id, item, buyer, 1, 1, 'closed' FROM orders WHERE id > 9000000000

@@ -17,7 +17,7 @@ import { type SandboxPayment, sandboxPaymentSchema } from './sandbox-payment.ts'
 import type { SandboxStore } from './sandbox-store.ts'
 
 const BATCH_MAX = 500
-const LINE_MAX = 20_000
+const QUEUE_MAX = 20_000
 
 type Entry = { readonly save: SandboxPayment } | { readonly forget: ReadonlySet<string> }
 
@@ -86,7 +86,7 @@ export function createFileStore(path: string, log: Log): SandboxStore {
 
   const line = createBatcher<Entry, undefined>({
     batchMax: BATCH_MAX,
-    lineMax: LINE_MAX,
+    queueMax: QUEUE_MAX,
     async run(batch) {
       try {
         if (broken) throw new Error('an earlier write failed and could not be undone')

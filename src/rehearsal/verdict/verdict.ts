@@ -50,7 +50,7 @@ export function judge(evidence: Evidence): Pick<Rehearsal, 'verdict' | 'sentence
     if (!books.audit.consistent) reasons.push('the server’s own audit does not add up')
     const sold = books.audit.pending + books.audit.paid
     // Who gave an order back wants none any more. Who was refused still does: a refusal is a closed row, but nobody's wish.
-    const wanted = Math.min(units, buyers.all - (books.audit.closed - refusedPieces(books)))
+    const wanted = Math.min(units, buyers.all - (books.audit.closed - refusedUnits(books)))
     if (sold < wanted) reasons.push(`sold ${whole(sold)} of ${whole(units)}, though ${whole(buyers.all)} wanted one`)
   }
   const verdict = reasons.length === 0 ? 'green' : 'red'
@@ -63,7 +63,7 @@ export function judge(evidence: Evidence): Pick<Rehearsal, 'verdict' | 'sentence
   return { verdict, reasons, promises, sentence: sentenceOf(evidence, verdict, violations, reasons) }
 }
 
-function refusedPieces({ orders }: Books): number {
+function refusedUnits({ orders }: Books): number {
   return orders.reduce((sum, order) => sum + (order.reason === 'refused' ? order.quantity : 0), 0)
 }
 

@@ -1,4 +1,4 @@
-/** One item: where its pieces are, as a bar that adds up, and how gate and ledger see it. */
+/** One item: where its units are, as a bar that adds up, and how gate and ledger see it. */
 
 import { useState } from 'preact/hooks'
 import { formatCount, formatMoney } from '../format.ts'
@@ -35,7 +35,7 @@ export function ItemCard({ sale, item, audit, at, standing, onDone }: ItemCardPr
           </button>
         )}
       </div>
-      {audit !== undefined && <Pieces audit={audit} at={at} />}
+      {audit !== undefined && <Units audit={audit} at={at} />}
       {audit !== undefined && sale.state !== 'draft' && <Facts state={sale.state} audit={audit} standing={standing} />}
       {asked && <StockDialog sale={sale} item={item} onDone={onDone} onClose={() => setAsked(false)} />}
     </article>
@@ -44,14 +44,14 @@ export function ItemCard({ sale, item, audit, at, standing, onDone }: ItemCardPr
 
 const STATES = ['paid', 'pending', 'available'] as const
 
-function Pieces({ audit, at }: { readonly audit: Audit; readonly at: string }) {
+function Units({ audit, at }: { readonly audit: Audit; readonly at: string }) {
   const text = words()
   const { available, pending, paid, units } = audit
   const sum = available + pending + paid
   const whole = Math.max(1, sum, units)
   const counts = { available: formatCount(available), pending: formatCount(pending), paid: formatCount(paid) }
   return (
-    <div class="pieces" data-at={at} data-pieces={[units, available, pending, paid, audit.closed].join(' ')}>
+    <div class="pieces" data-at={at} data-units={[units, available, pending, paid, audit.closed].join(' ')}>
       <div
         class="pieces-bar"
         role="img"
@@ -88,16 +88,16 @@ function Facts({ state, audit, standing }: FactsProps) {
   const text = words()
   const here = standing?.selling ?? 'away'
   // The server has it on its shelf; whether it is sold is the sale's to say.
-  const onSale = state === 'open' || state === 'sold_out'
+  const liveItem = state === 'open' || state === 'sold_out'
   const facts: readonly (readonly [string, string])[] = [
     [text.door, text.doors[audit.door] ?? audit.door],
     [text.epoch, formatCount(audit.epoch)],
     [text.line, formatCount(standing?.line ?? 0)],
     [text.gateLeft, audit.gate === null ? text.notAtGate : formatCount(audit.gate.left)],
     [text.gateHeld, audit.gate === null ? text.notAtGate : formatCount(audit.gate.held)],
-    [text.onTheWay, formatCount(audit.outbox + audit.releases)],
+    [text.unplacedUnits, formatCount(audit.outbox + audit.releases)],
     [text.closed, formatCount(audit.closed)],
-    [text.here, text.selling[here === 'selling' && !onSale ? 'ready' : here] ?? ''],
+    [text.here, text.selling[here === 'selling' && !liveItem ? 'ready' : here] ?? ''],
   ]
   return (
     <>

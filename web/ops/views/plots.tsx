@@ -40,7 +40,7 @@ export function Plots({ samples }: { readonly samples: readonly Sample[] }) {
         ]}
       />
       <Plot
-        title={text.lineDepth}
+        title={text.queueDepth}
         samples={samples}
         curves={[{ label: text.line, color: '--blue', of: one => one.line, unit: '' }]}
       />

@@ -1,4 +1,4 @@
-/** One sale from above, on one screen, looked at once a second: pieces, funnel, figures, reconciliation, and what was done to it. */
+/** One sale from above, on one screen, looked at once a second: units, funnel, figures, reconciliation, and what was done to it. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { get } from '../api.ts'

@@ -208,7 +208,7 @@ export const en = {
   line: 'In line',
   gateLeft: 'Left at the gate',
   gateHeld: 'Held at the gate',
-  onTheWay: 'On their way',
+  unplacedUnits: 'On their way',
   closed: 'Closed orders',
   notAtGate: 'not at the gate',
   selling: {
@@ -224,7 +224,7 @@ export const en = {
 
   funnel: 'Funnel',
   funnelNote: (time: string) =>
-    `All sales of this server process, since it started at ${time}. Pieces above are this sale’s alone.`,
+    `All sales of this server process, since it started at ${time}. Units above are this sale’s alone.`,
   steps: {
     asked: 'Asked',
     limited: 'Rate limited',
@@ -236,7 +236,7 @@ export const en = {
   } as Readonly<Record<FunnelStep, string>>,
   requests: 'Requests per second',
   latency: 'Latency',
-  lineDepth: 'Line before the gate',
+  queueDepth: 'Line before the gate',
   lastMinutes: 'Last five minutes, this server process, buyers’ calls only',
   waitingForFigures: 'Waiting for the first figures…',
 

@@ -175,7 +175,7 @@ export const zh: Words = {
   line: '排队',
   gateLeft: '闸门剩余',
   gateHeld: '闸门占用',
-  onTheWay: '在途',
+  unplacedUnits: '在途',
   closed: '已关闭订单',
   notAtGate: '不在闸门',
   selling: {
@@ -202,7 +202,7 @@ export const zh: Words = {
   },
   requests: '每秒请求数',
   latency: '延迟',
-  lineDepth: '闸门前排队',
+  queueDepth: '闸门前排队',
   lastMinutes: '最近五分钟，此服务器进程，仅买家请求',
   waitingForFigures: '正在等待首批数据…',
 

@@ -1,0 +1,24 @@
+/** At most `permits` pieces of work run at the same time; the others wait in arrival order. The caller bounds how many wait. */
+
+export interface Semaphore {
+  /** Resolves or rejects as `work` does. The permit is free again when `work` has ended. */
+  run<T>(work: () => Promise<T>): Promise<T>
+}
+
+export function createSemaphore(permits: number): Semaphore {
+  const waiting: (() => void)[] = []
+  let free = permits
+  return {
+    async run(work) {
+      if (free > 0) free -= 1
+      else await new Promise<void>(resolve => void waiting.push(resolve))
+      try {
+        return await work()
+      } finally {
+        const next = waiting.shift()
+        if (next === undefined) free += 1
+        else next()
+      }
+    },
+  }
+}

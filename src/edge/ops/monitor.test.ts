@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { openCluster } from '../../../test/harness/cluster-edge.ts'
+import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { until } from '../../../test/harness/until.ts'
+import type { Clock } from '../../base/clock.ts'
+import { createMonitor } from './monitor.ts'
+
+let ledger: TestLedger
+beforeAll(async () => {
+  ledger = await startTestLedger()
+}, 60_000)
+afterAll(() => ledger.stop())
+
+/** What one edge of a cluster sees of an item, and a minute passes between two rounds. */
+async function openMonitor() {
+  const cluster = openCluster(ledger)
+  const { sale, item, epoch } = await cluster.openItem()
+  const edge = cluster.edge()
+  let ms = 0
+  const clock: Clock = { ...cluster.clock, elapsed: () => ms }
+  const monitor = createMonitor({
+    near: edge.far,
+    registry: edge.registry,
+    sales: ledger.sales,
+    orders: ledger.orders,
+    view: { status: async () => new Map(), unplacedUnits: async () => new Map() },
+    refunds: { waiting: async () => 0 },
+    reconciling: { reports: async () => [] },
+    readiness: () => [],
+    metrics: [],
+    clock,
+  })
+  return {
+    sale,
+    item,
+    epoch,
+    async found() {
+      await edge.round()
+      for (let i = 0; i < 3; i++) {
+        await monitor.round()
+        ms += 60_000
+      }
+      return monitor.trouble().filter(trouble => trouble.item === item)
+    },
+    untilFollowed: (door: string) =>
+      until(`the edge sees the door "${door}"`, async () => {
+        await edge.round()
+        return edge.registry.get(item)?.door === door
+      }),
+  }
+}
+
+test('an item whose door is shut is named as such, and not as one that comes back by itself', async () => {
+  const { sale, item, found, untilFollowed } = await openMonitor()
+  expect(await found()).toEqual([])
+  await ledger.orders.raiseEpoch(item)
+  await untilFollowed('draining')
+  expect(await found()).toMatchObject([{ code: 'withdrawn', sale, item }])
+  await ledger.sql("UPDATE items SET door = 'shut' WHERE id = $1", [item])
+  await untilFollowed('shut')
+  expect(await found()).toMatchObject([{ code: 'door_shut', sale, item }])
+  expect(await ledger.orders.openLedgerDoor(item, 'olga')).toBe(true)
+  await untilFollowed('ledger')
+  expect(await found()).toEqual([])
+})
+
+test('an item that was never sold waits behind a shut door, and nothing is wrong', async () => {
+  const { item, found, untilFollowed } = await openMonitor()
+  await ledger.sql("UPDATE items SET door = 'shut', epoch = 0, gate_epoch = 0 WHERE id = $1", [item])
+  await untilFollowed('shut')
+  expect((await found()).map(({ code }) => code)).not.toContain('door_shut')
+})
+
+test('a dear audit that is shown again is seen once, says how old it is, and calls nothing wrong that only moves', async () => {
+  let ms = 1_000_000
+  let audits = 0
+  let version = 0
+  let wrong = true
+  const sale = { id: '1', rule: 'first_come', state: 'ready', opensAtMs: 0, closesAtMs: 1e15, items: [{ id: '11' }] }
+  const liveItem = {
+    sale,
+    item: sale.items[0],
+    current: true,
+    skewed: false,
+    unsettled: new Map(),
+    line: { depth: () => 0 },
+  }
+  // A pause between two looks is over at once; the patience with the ledger never ends.
+  const pause = (forMs: number) => new Promise<void>(resolve => forMs < 1_000 && setImmediate(resolve))
+  const clock: Clock = { now: () => ms, elapsed: () => ms, sleep: pause }
+  const monitor = createMonitor({
+    near: { nowMs: () => ms },
+    registry: new Map([['11', liveItem]]),
+    sales: { find: async () => sale },
+    orders: {
+      async audit() {
+        audits += 1
+        ms += 300
+        const none = { paid: 0, closed: 0, releases: 0, oldestReleaseMs: undefined, gone: 0, moving: 0 }
+        return [{ item: '11', units: 10, available: 6, pending: 4, ...none, door: 'gate', epoch: 1, gateEpoch: 1 }]
+      },
+    },
+    view: {
+      async look() {
+        if (!wrong) version += 1
+        return new Map([['11', { item: '11', version, left: 5, held: 4 }]])
+      },
+      unplacedUnits: async () => new Map([['11', 0]]),
+    },
+    refunds: { waiting: async () => 0 },
+    reconciling: { reports: async () => [] },
+    readiness: () => [],
+    metrics: [],
+    clock,
+  } as unknown as Parameters<typeof createMonitor>[0])
+
+  const first = await monitor.watch('1', 0)
+  expect(first?.audit).toMatchObject([{ consistent: false }])
+  const counted = audits
+  ms += 1_000
+  const again = await monitor.watch('1', 0)
+  expect(audits).toBe(counted)
+  expect(again!.ageMs - first!.ageMs).toBe(1_000)
+  expect(again?.trouble).toEqual([])
+
+  // The same lack while everything moves: nobody can tell, so nobody is told that the books are wrong.
+  wrong = false
+  ms += 60_000
+  const moving = await monitor.watch('1', 0)
+  expect(audits).toBe(counted + 1)
+  expect(moving).toMatchObject({ audit: [{ consistent: true }], trouble: [] })
+
+  // Seen wrong by two audits, it is trouble.
+  wrong = true
+  for (let i = 0; i < 2; i++) {
+    ms += 60_000
+    await monitor.watch('1', 0)
+  }
+  expect(monitor.trouble()).toMatchObject([{ code: 'inconsistent', sale: '1', item: '11' }])
+})

@@ -1,0 +1,95 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
+import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { createBatcher } from '../../base/batcher.ts'
+import { systemClock } from '../../base/clock.ts'
+import type { Ask } from '../../gate/gate.ts'
+import type { Outbox } from '../../gate/outbox.ts'
+import { createReconciling } from '../../ledger/postgres/reconciling.ts'
+import type { Decision, LiveItem } from '../sell/live-item.ts'
+import { auditItems } from './audit-sale.ts'
+import { farView } from './gate-view.ts'
+import { type ReconcileParts, reconcileSale } from './reconcile.ts'
+
+let ledger: TestLedger
+let stage: KeeperStage
+beforeAll(async () => {
+  ledger = await startTestLedger()
+  stage = openKeeperStage(ledger)
+}, 120_000)
+afterAll(() => ledger.stop())
+afterEach(() => stage.entries.clear())
+
+/** A reservation of this item waits in its outbox; the gate answers, and a moment later whoever has the outbox does not. */
+async function unseen() {
+  const { sale: id, item } = await stage.fresh({ units: 10 })
+  const { epoch } = await stage.keeper().untilDoor(item, 'gate')
+  await stage.reserve(item, epoch, 'ann')
+  const sale = (await ledger.sales.find(id))!
+  const outbox: Pick<Outbox, 'status'> = { status: async items => ({ items: [], away: items }) }
+  return { sale, item, parts: { orders: ledger.orders, view: farView(stage.gate, outbox), clock: systemClock } }
+}
+
+describe('an outbox that can not be seen is not an empty one', () => {
+  test('what is on its way is told of every item that was seen whole, and of no other', async () => {
+    const depth = { entries: 1, units: 2, oldestMs: 0 }
+    const outbox: Pick<Outbox, 'status'> = {
+      status: async () => ({
+        items: [
+          { item: 'whole', ...depth },
+          { item: 'empty', ...depth, entries: 0, units: 0 },
+          { item: 'in part', ...depth },
+        ],
+        away: ['in part', 'unseen'],
+      }),
+    }
+    const seen = await farView(stage.gate, outbox).unplacedUnits(['whole', 'empty', 'in part', 'unseen'])
+    expect([...seen]).toEqual([
+      ['whole', 2],
+      ['empty', 0],
+    ])
+  })
+
+  test('the audit judges the ledger alone', async () => {
+    const { sale, parts } = await unseen()
+    expect(await auditItems(parts, sale)).toMatchObject([{ available: 10, gate: undefined, consistent: true }])
+  })
+
+  test('the reconciliation touches nothing', async () => {
+    const { sale, item, parts } = await unseen()
+    const rebuilt: string[] = []
+    const liveItem: LiveItem = {
+      sale,
+      item: sale.items[0]!,
+      epoch: sale.items[0]!.epoch,
+      line: createBatcher<Ask, Decision>({ batchMax: 1, queueMax: 1, run: async () => [] }),
+      unsettled: new Map(),
+      placing: 0,
+      current: true,
+      skewed: false,
+      retired: false,
+    }
+    const reconcile: ReconcileParts = {
+      ...parts,
+      gate: stage.gate,
+      books: stage.books,
+      reconciling: createReconciling(ledger.database),
+      payments: ledger.payments,
+      onPaid() {},
+      onRefundDue() {},
+      alarmPayment() {},
+      registry: new Map([[item, liveItem]]),
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+      underWay: () => false,
+      async rebuild(id) {
+        rebuilt.push(id)
+        return 'rebuilding'
+      },
+      onDifferences() {},
+      onBroken() {},
+    }
+    expect(await reconcileSale(reconcile, sale)).toEqual({ differences: [], repairs: [] })
+    expect(rebuilt).toEqual([])
+    expect(await stage.outbox.depth([item])).toMatchObject([{ entries: 1 }])
+  })
+})

@@ -1,0 +1,144 @@
+/**
+ * What this process told buyers is theirs and has not seen in the ledger yet (E6): `reserved` and `same` alike, each with the epoch it was
+ * acknowledged under. If the gate forgets it, this memory is where the order lives on, until it is handed to the ledger.
+ *
+ * Bounded: a batch books its room before the gate is asked, so that nothing can be acknowledged that would not be remembered.
+ * Left by being seen in the ledger: a worker's message, a look into the ledger, or the hand-over itself.
+ */
+
+import type { Clock } from '../../base/clock.ts'
+import type { BuyerId, Epoch, ItemId, OrderId } from '../../domain/ids.ts'
+import type { Reservation } from '../../domain/order.ts'
+import { isFollowed, type LiveItem, mayAcknowledge } from '../sell/live-item.ts'
+
+/** What is acknowledged and not heard of by then is looked for in the ledger. */
+export const LOOK_FOR_IT_AFTER_MS = 2_000
+
+interface Acknowledgement {
+  readonly epoch: Epoch
+  readonly reservation: Reservation
+  /** When the ledger should be asked for it if nobody has told of it by then. Monotonic, ms. */
+  readonly lookAtMs: number
+}
+
+export interface AcknowledgedReservations {
+  /** Room for so many more. False: there is none, nothing was booked. */
+  book(count: number): boolean
+  /** Gives back what was booked, used or not. */
+  unbook(count: number): void
+  /** Only within booked room, and before the booking is given back. The same order again changes nothing. */
+  remember(epoch: Epoch, reservation: Reservation, lookAtMs: number): void
+  /** It is in the ledger, or the ledger has refused it by a row. */
+  settled(order: OrderId): void
+  find(order: OrderId): Acknowledgement | undefined
+  ofBuyer(buyer: BuyerId): readonly Reservation[]
+  /** Of an item, under epochs below this one: oldest epoch first, each in the order it was acknowledged. */
+  olderThan(
+    item: ItemId,
+    epoch: Epoch,
+  ): readonly { readonly epoch: Epoch; readonly reservations: readonly Reservation[] }[]
+  holdsOlder(item: ItemId, epoch: Epoch): boolean
+  /** Of which anything is remembered. */
+  items(): readonly ItemId[]
+  /** Those whose time to be looked for has come, at most `max`; the next time is put off to `againAtMs`. */
+  due(nowMs: number, max: number, againAtMs: number): readonly OrderId[]
+  size(): number
+}
+
+export function createAcknowledgedReservations(max: number): AcknowledgedReservations {
+  /** In the order of `lookAtMs`: every entry is put at the end with a later time than all before it. */
+  const byOrder = new Map<OrderId, Acknowledgement>()
+  const byItem = new Map<ItemId, Map<Epoch, Map<OrderId, Reservation>>>()
+  const byBuyer = new Map<BuyerId, Map<OrderId, Reservation>>()
+  let booked = 0
+
+  function forget(order: OrderId): void {
+    const known = byOrder.get(order)
+    if (known === undefined) return
+    byOrder.delete(order)
+    const { item, buyer } = known.reservation
+    const own = byBuyer.get(buyer)
+    own?.delete(order)
+    if (own?.size === 0) byBuyer.delete(buyer)
+    const epochs = byItem.get(item)
+    const held = epochs?.get(known.epoch)
+    held?.delete(order)
+    if (held?.size === 0) epochs?.delete(known.epoch)
+    if (epochs?.size === 0) byItem.delete(item)
+  }
+
+  return {
+    book(count) {
+      if (byOrder.size + booked + count > max) return false
+      booked += count
+      return true
+    },
+    unbook(count) {
+      booked -= count
+    },
+    remember(epoch, reservation, lookAtMs) {
+      if (byOrder.has(reservation.id)) return
+      byOrder.set(reservation.id, { epoch, reservation, lookAtMs })
+      const epochs = byItem.get(reservation.item) ?? new Map<Epoch, Map<OrderId, Reservation>>()
+      const held = epochs.get(epoch) ?? new Map<OrderId, Reservation>()
+      byItem.set(reservation.item, epochs.set(epoch, held))
+      held.set(reservation.id, reservation)
+      const own = byBuyer.get(reservation.buyer) ?? new Map<OrderId, Reservation>()
+      byBuyer.set(reservation.buyer, own.set(reservation.id, reservation))
+    },
+    settled: forget,
+    find: order => byOrder.get(order),
+    ofBuyer: buyer => [...(byBuyer.get(buyer)?.values() ?? [])],
+    olderThan(item, epoch) {
+      return [...(byItem.get(item) ?? [])]
+        .filter(([under]) => under < epoch)
+        .sort(([a], [b]) => a - b)
+        .map(([under, held]) => ({ epoch: under, reservations: [...held.values()] }))
+    },
+    holdsOlder(item, epoch) {
+      for (const under of byItem.get(item)?.keys() ?? []) if (under < epoch) return true
+      return false
+    },
+    items: () => [...byItem.keys()],
+    due(nowMs, most, againAtMs) {
+      const found: OrderId[] = []
+      for (const [order, known] of byOrder) {
+        if (known.lookAtMs > nowMs || found.length === most) break
+        found.push(order)
+      }
+      for (const order of found) {
+        const known = byOrder.get(order)!
+        byOrder.delete(order)
+        byOrder.set(order, { ...known, lookAtMs: againAtMs })
+      }
+      return found
+    },
+    size: () => byOrder.size,
+  }
+}
+
+export interface AcknowledgeParts {
+  readonly acknowledged: AcknowledgedReservations
+  readonly clock: Clock
+  readonly fenceMs: number
+}
+
+/**
+ * A reservation that stood already may be shown to its buyer: within the fence (E2), and remembered like a new one (E6). Within the fence
+ * the gate that holds it can't be under another epoch than the entry's: the next is activated only after every fence has lapsed (E3).
+ * False: not now. Decides and remembers in one turn.
+ */
+export function acknowledge(
+  parts: AcknowledgeParts,
+  liveItem: LiveItem | undefined,
+  reservation: Reservation,
+): boolean {
+  const { acknowledged, clock, fenceMs } = parts
+  const nowMs = clock.elapsed()
+  if (!isFollowed(liveItem) || !mayAcknowledge(liveItem, nowMs, fenceMs)) return false
+  if (acknowledged.find(reservation.id) !== undefined) return true
+  if (!acknowledged.book(1)) return false
+  acknowledged.remember(liveItem.epoch, reservation, nowMs + LOOK_FOR_IT_AFTER_MS)
+  acknowledged.unbook(1)
+  return true
+}

@@ -1,0 +1,56 @@
+/**
+ * The gate's clock beside the ledger's; or its clocks, where it lives on several servers: the fastest and the slowest. Each reading is a time between two moments of our own monotonic clock, so what is known is how far
+ * that clock is ahead of ours, within bounds; the two disagree only if no pair within the bounds comes nearer than allowed. This process's
+ * own wall clock is never looked at: it may be wrong by hours.
+ */
+
+const SKEW_MS_MAX = 1_000
+/** Older readings say nothing about now. */
+const FRESH_MS = 5_000
+
+interface Reading {
+  /** That clock minus ours lies between these. */
+  readonly least: number
+  readonly most: number
+  readonly atMs: number
+}
+
+interface ClockComparison {
+  /** @param behindMs how far the slowest of its servers is behind `nowMs` */
+  gate(nowMs: number, askedAtMs: number, answeredAtMs: number, behindMs?: number): void
+  ledger(nowMs: number, askedAtMs: number, answeredAtMs: number): void
+  /** How long nobody has heard from the gate's clock. */
+  gateSilentMs(atMs: number): number
+  /** By how much a clock of the gate is ahead of the ledger's (or behind, negative), if that is too much for both to be right. */
+  skewedMs(atMs: number): number | undefined
+}
+
+export function createClockComparison(): ClockComparison {
+  let gate: Reading | undefined
+  let slowest: Reading | undefined
+  let ledger: Reading | undefined
+
+  const reading = (nowMs: number, askedAtMs: number, answeredAtMs: number): Reading => ({
+    least: nowMs - answeredAtMs,
+    most: nowMs - askedAtMs,
+    atMs: askedAtMs,
+  })
+
+  return {
+    gate(nowMs, askedAtMs, answeredAtMs, behindMs = 0) {
+      gate = reading(nowMs, askedAtMs, answeredAtMs)
+      slowest = reading(nowMs - behindMs, askedAtMs, answeredAtMs)
+    },
+    ledger(nowMs, askedAtMs, answeredAtMs) {
+      ledger = reading(nowMs, askedAtMs, answeredAtMs)
+    },
+    gateSilentMs: atMs => (gate === undefined ? Number.POSITIVE_INFINITY : atMs - gate.atMs),
+    skewedMs(atMs) {
+      if (gate === undefined || slowest === undefined || ledger === undefined) return undefined
+      if (atMs - gate.atMs > FRESH_MS || atMs - ledger.atMs > FRESH_MS) return undefined
+      if (gate.least - ledger.most > SKEW_MS_MAX) return Math.round(gate.least - ledger.most)
+      if (ledger.least - slowest.most > SKEW_MS_MAX) return -Math.round(ledger.least - slowest.most)
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { openCluster } from '../../../test/harness/cluster-edge.ts'
+import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { until } from '../../../test/harness/until.ts'
+import { Fault } from '../../base/fault.ts'
+import { createFaultyGate, type GateMishap } from '../../gate/faulty-gate.ts'
+import { takeOrder } from '../sell/take-order.ts'
+import { LOOK_FOR_IT_AFTER_MS } from './acknowledged-reservations.ts'
+import { lookForAcknowledged } from './hand-over.ts'
+
+type Edge = ReturnType<ReturnType<typeof openCluster>['edge']>
+
+let ledger: TestLedger
+beforeAll(async () => {
+  ledger = await startTestLedger()
+}, 120_000)
+afterAll(() => ledger.stop())
+
+const away = () => Promise.reject(new Fault('ledger_away', 'nobody answers', { retryable: true }))
+const click = (buyer: string) => ({ buyer, attempt: 1, quantity: 1 })
+const rowsOf = (item: string) =>
+  ledger.sql('SELECT id, buyer, state, reason, epoch FROM orders WHERE item = $1 ORDER BY id', [item])
+
+/** Rounds: none of them waits for a hand-over as long as the ledger may take. */
+const handsOver = (edge: Edge) =>
+  until('nothing acknowledged is left to hand over', async () => {
+    await edge.round()
+    return edge.acknowledged.size() === 0
+  })
+const confirms = (edge: Edge, epoch: number) =>
+  until('the epoch is confirmed', async () => {
+    await edge.round()
+    return edge.confirmed.some(one => one.epoch === epoch)
+  })
+
+describe('E6: what was acknowledged reaches the ledger by the hand of this edge', () => {
+  test('when the ledger shows a newer epoch: under the epoch it was acknowledged under, so it is placed; then confirmed (E4)', async () => {
+    const cluster = openCluster(ledger)
+    const { item, epoch } = await cluster.openItem()
+    const edge = cluster.edge()
+    await edge.round()
+    const outcome = await takeOrder(edge.take, edge.liveItem(item), click('ann'))
+    expect(outcome.kind).toBe('reserved')
+    expect(await rowsOf(item)).toEqual([])
+    expect(edge.confirmed).toEqual([{ item, epoch }])
+    const next = await cluster.raiseEpoch(item)
+    await confirms(edge, next)
+    expect(await rowsOf(item)).toMatchObject([{ buyer: 'ann', state: 'pending', epoch: String(epoch) }])
+    expect(edge.acknowledged.size()).toBe(0)
+    expect(edge.told).toMatchObject([{ buyer: 'ann', state: 'pending' }])
+    expect(edge.confirmed.at(-1)).toEqual({ item, epoch: next })
+    expect(edge.alarms).toEqual([])
+  })
+
+  test('when the gate says stale, before any newer epoch is seen', async () => {
+    const cluster = openCluster(ledger)
+    const { item } = await cluster.openItem()
+    const mishap: { now: GateMishap | undefined } = { now: undefined }
+    const edge = cluster.edge({
+      gate: real => createFaultyGate(real, verb => (verb === 'reserve' ? mishap.now : undefined)),
+    })
+    await edge.round()
+    await takeOrder(edge.take, edge.liveItem(item), click('ann'))
+    mishap.now = 'stale'
+    expect((await takeOrder(edge.take, edge.liveItem(item), click('bob'))).kind).toBe('busy')
+    expect(edge.liveItem(item).current).toBe(false)
+    mishap.now = undefined
+    await handsOver(edge)
+    expect(await rowsOf(item)).toMatchObject([{ buyer: 'ann', state: 'pending' }])
+    // It was the right gate after all: a later look shows the epoch active.
+    expect((await takeOrder(edge.take, edge.liveItem(item), click('bob'))).kind).toBe('reserved')
+  })
+
+  test('`same` alike: an edge that only repeated what another reserved hands it over too', async () => {
+    const cluster = openCluster(ledger)
+    const { item, epoch } = await cluster.openItem()
+    const first = cluster.edge()
+    const second = cluster.edge()
+    await first.round()
+    await second.round()
+    expect((await takeOrder(first.take, first.liveItem(item), click('ann'))).kind).toBe('reserved')
+    const again = await takeOrder(second.take, second.liveItem(item), { ...click('ann'), attempt: 2 })
+    expect(again).toMatchObject({ kind: 'same_reserved', reservation: { buyer: 'ann', attempt: 1 } })
+    // The first edge dies, and the gate with it; only the second has told anybody.
+    await cluster.raiseEpoch(item)
+    await handsOver(second)
+    expect(await rowsOf(item)).toMatchObject([{ buyer: 'ann', state: 'pending', epoch: String(epoch) }])
+  })
+
+  test('a ledger that does not take it keeps it remembered and unconfirmed, and the next round settles both', async () => {
+    const cluster = openCluster(ledger)
+    const { item } = await cluster.openItem()
+    const trouble = { on: false }
+    const edge = cluster.edge({
+      orders: real => ({ ...real, place: (...call) => (trouble.on ? away() : real.place(...call)) }),
+    })
+    await edge.round()
+    await takeOrder(edge.take, edge.liveItem(item), click('ann'))
+    const next = await cluster.raiseEpoch(item)
+    trouble.on = true
+    await edge.round()
+    expect(edge.acknowledged.holdsOlder(item, next)).toBe(true)
+    expect(edge.confirmed.map(one => one.epoch)).not.toContain(next)
+    trouble.on = false
+    await confirms(edge, next)
+    expect(await rowsOf(item)).toMatchObject([{ buyer: 'ann', state: 'pending' }])
+  })
+
+  test('what was refused after all is alarmed, and the buyer is told by a row', async () => {
+    const cluster = openCluster(ledger)
+    const { item } = await cluster.openItem({ units: 1 })
+    const edge = cluster.edge()
+    await edge.round()
+    await takeOrder(edge.take, edge.liveItem(item), click('ann'))
+    // The edge slept through a whole rebuild: its word is of an epoch that nobody places any more.
+    const next = await cluster.raiseEpoch(item)
+    await cluster.activate(item, next)
+    await handsOver(edge)
+    expect(await rowsOf(item)).toMatchObject([{ buyer: 'ann', state: 'closed', reason: 'refused' }])
+    expect(edge.alarms).toEqual(['refused_acknowledged'])
+    expect(edge.told).toMatchObject([{ state: 'closed', reason: 'refused' }])
+  })
+
+  test('a lost message is made up for by looking into the ledger', async () => {
+    const cluster = openCluster(ledger)
+    const { item, epoch } = await cluster.openItem()
+    const edge = cluster.edge()
+    await edge.round()
+    /** As if it were that moment, however long the worker took meanwhile. */
+    const lookAt = (ms: number) =>
+      lookForAcknowledged({ ...edge.handOver, clock: { elapsed: () => ms }, lookAgainAfterMs: LOOK_FOR_IT_AFTER_MS })
+    const beforeMs = cluster.clock.elapsed()
+    await takeOrder(edge.take, edge.liveItem(item), click('ann'))
+    const afterMs = cluster.clock.elapsed()
+    cluster.wire.cut = true
+    await cluster.work(item, epoch)
+    await lookAt(beforeMs + LOOK_FOR_IT_AFTER_MS - 1)
+    expect(edge.acknowledged.size()).toBe(1)
+    await lookAt(afterMs + LOOK_FOR_IT_AFTER_MS)
+    expect(edge.acknowledged.size()).toBe(0)
+    expect(edge.told).toMatchObject([{ buyer: 'ann', state: 'pending' }])
+  })
+})
+
+describe('E4: "seen, nothing older held" is said when it is true', () => {
+  test('not while a batch of the old epoch is at the gate', async () => {
+    const cluster = openCluster(ledger)
+    const { item } = await cluster.openItem()
+    const held = Promise.withResolvers<void>()
+    const edge = cluster.edge({
+      gate: real => ({
+        ...createFaultyGate(real, () => undefined),
+        async reserve(...call) {
+          await held.promise
+          return real.reserve(...call)
+        },
+      }),
+    })
+    await edge.round()
+    const asked = takeOrder(edge.take, edge.liveItem(item), click('ann'))
+    await until('the batch is at the gate', () => edge.liveItem(item).atGate === 1)
+    const next = await cluster.raiseEpoch(item)
+    await edge.round()
+    await edge.round()
+    expect(edge.liveItem(item).epoch).toBe(next)
+    expect(edge.confirmed.map(one => one.epoch)).not.toContain(next)
+    held.resolve()
+    expect((await asked).kind).toBe('busy')
+    await confirms(edge, next)
+  })
+
+  test('not while a worker has entries of an older epoch; and again after the lease was lost', async () => {
+    const cluster = openCluster(ledger)
+    const { item, epoch } = await cluster.openItem()
+    const taken = { older: true }
+    const edge = cluster.edge({ holdsOlder: () => taken.older })
+    await edge.round()
+    expect(edge.confirmed).toEqual([])
+    taken.older = false
+    await edge.round()
+    await edge.round()
+    expect(edge.confirmed).toEqual([{ item, epoch }])
+    edge.lease.node = 2
+    await edge.round()
+    expect(edge.confirmed).toEqual([
+      { item, epoch },
+      { item, epoch },
+    ])
+  })
+})

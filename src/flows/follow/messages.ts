@@ -1,0 +1,45 @@
+/**
+ * What has just happened, for whoever shows it to people. Flows tell it after the ledger's commit, never before; whoever listens gets
+ * orders and sales as they are now, not what was done to them. Nothing is kept and nothing is promised: who was not listening reads
+ * the current state when it comes back. How many units are left is not told here but looked at in the gate, because at the opening it
+ * changes with every batch.
+ *
+ * In this process only; between processes the same words travel over a channel that they share (`share-messages.ts`).
+ */
+
+import type { Order, Reservation } from '../../domain/order.ts'
+import type { Sale } from '../../domain/sale.ts'
+
+export interface MessageListener {
+  /** Called on the way of every placed order: must be quick, and must not throw. */
+  orderChanged(order: Order): void
+  saleChanged(sale: Sale): void
+  /** A buyer was told "reserved". The order itself follows when it is placed or refused. */
+  orderReserved?(reservation: Reservation): void
+  /** Something may have happened that was not told. */
+  missed?(): void
+}
+
+export interface Messages extends Required<MessageListener> {
+  /** From now on, until the end of the process. */
+  listen(listener: MessageListener): void
+}
+
+export function createMessages(): Messages {
+  const listeners: MessageListener[] = []
+  return {
+    listen: listener => void listeners.push(listener),
+    orderChanged(order) {
+      for (const listener of listeners) listener.orderChanged(order)
+    },
+    saleChanged(sale) {
+      for (const listener of listeners) listener.saleChanged(sale)
+    },
+    orderReserved(reservation) {
+      for (const listener of listeners) listener.orderReserved?.(reservation)
+    },
+    missed() {
+      for (const listener of listeners) listener.missed?.()
+    },
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * When a sale is over and finally reconciled, its places in a gate outside the process are removed. Nothing of a running sale ever is, and
+ * nothing goes by time alone: the final report must be there, the outbox empty and no release on its way, before and after the gate is
+ * fenced. Steps per item: bump (E3), fence, look again, forget, turn the door to shut. Dying after any of them leaves keys or a draining
+ * door; the next keeper does it again. Forgetting again changes nothing, so each process does it once per item.
+ */
+
+import { Fault } from '../../base/fault.ts'
+import type { Log } from '../../base/log.ts'
+import type { ItemId } from '../../domain/ids.ts'
+import type { Item } from '../../domain/item.ts'
+import type { Sale } from '../../domain/sale.ts'
+import type { Gate } from '../../gate/gate.ts'
+import type { Outbox } from '../../gate/outbox.ts'
+import type { Shards } from '../../gate/shards.ts'
+import type { Orders } from '../../ledger/orders.ts'
+import type { Reconciling } from '../../ledger/reconciling.ts'
+import type { Sales } from '../../ledger/sales.ts'
+import type { GateController } from './gate-controller.ts'
+import { learnRow } from './learn-shards.ts'
+import { isOver } from './plan-item.ts'
+
+interface ForgetSalesParts {
+  readonly gate: Pick<Gate, 'fence'>
+  readonly outbox: Pick<Outbox, 'depth' | 'forget'>
+  readonly orders: Pick<Orders, 'audit' | 'raiseEpoch' | 'setDoor'>
+  readonly sales: Pick<Sales, 'list' | 'now' | 'find'>
+  readonly reconciling: Pick<Reconciling, 'reports'>
+  readonly keeper: Pick<GateController, 'alone'>
+  /** Undefined: the gate has one place for every item. */
+  readonly shards?: Pick<Shards, 'learn' | 'forget'>
+  readonly log: Log
+  readonly maySell: () => boolean
+  /** Somebody may still ask for the order of a moment ago; the gate answers that cheaper than the ledger. */
+  readonly afterMs: number
+}
+
+interface ForgetSales {
+  round(): Promise<void>
+}
+
+const SALES_MAX = 1_000
+const REPORTS_MAX = 20
+
+export function createForgetSales(parts: ForgetSalesParts): ForgetSales {
+  const { gate, outbox, orders, sales, log, maySell } = parts
+  const forgotten = new Set<ItemId>()
+
+  async function round(): Promise<void> {
+    if (!maySell()) return
+    const nowMs = await sales.now()
+    const known = new Set<ItemId>()
+    for (const sale of await sales.list({ drafts: false, limit: SALES_MAX })) {
+      // A sale that is not over after all, by a clock that was set right, is in the gate again.
+      if (isOver(sale, nowMs)) for (const item of sale.items) known.add(item.id)
+      const left = sale.items.filter(item => item.epoch > 0 && item.homeDoor === 'gate' && !forgotten.has(item.id))
+      if (left.length > 0 && isOver(sale, nowMs) && maySell() && (await settled(sale, nowMs)))
+        for (const item of left) await parts.keeper.alone(item.id, () => forgetEverywhere(sale, item))
+    }
+    for (const id of forgotten) if (!known.has(id)) forgotten.delete(id)
+  }
+
+  /** The final report is there, has lain for a while, and nothing has moved since. */
+  async function settled(sale: Sale, nowMs: number): Promise<boolean> {
+    const final = (await parts.reconciling.reports(sale.id, REPORTS_MAX)).find(report => report.final)
+    if (final === undefined || nowMs - final.atMs < parts.afterMs) return false
+    for (const line of await orders.audit(sale.id))
+      if (line.releases > 0 || line.gone > 0 || line.pending > 0) return false
+    return true
+  }
+
+  /** Nobody follows it any more, so how many places it has is read here, and kept for as long as it takes. */
+  async function forgetEverywhere(sale: Sale, item: Item): Promise<void> {
+    if (parts.shards !== undefined) learnRow(parts.shards, item)
+    await forget(sale, item)
+    if (forgotten.has(item.id)) parts.shards?.forget(item.id)
+  }
+
+  async function forget(sale: Sale, item: Item): Promise<void> {
+    if (!(await isEmpty(item.id))) return
+    if (item.door === 'shut') {
+      // Nobody sells it, and nobody will: at most its keys are left.
+      if (await outbox.forget(item.id)) forgotten.add(item.id)
+      return
+    }
+    const epoch = await orders.raiseEpoch(item.id)
+    const fenced = await gate.fence(item.id, epoch)
+    if (fenced.status !== 'done' || !maySell()) return
+    const now = await sales.find(sale.id)
+    if (now === undefined || now.state === 'draft' || !isOver(now, await sales.now())) return
+    // Behind the fence nothing can come any more; what came before it is waited for: forgetting is refused.
+    if (!(await outbox.forget(item.id))) return
+    if (!(await orders.setDoor(item.id, epoch, 'shut'))) return
+    forgotten.add(item.id)
+    log.info({ sale: sale.id, item: item.id }, 'the sale is over and settled; its place in the gate is removed')
+  }
+
+  async function isEmpty(item: ItemId): Promise<boolean> {
+    return (await outbox.depth([item])).every(depth => depth.entries === 0)
+  }
+
+  return {
+    async round() {
+      try {
+        await round()
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error
+        log.warn({ code: error.code, err: error }, 'settled sales are still in the gate; trying again')
+      }
+    },
+  }
+}

@@ -1,0 +1,286 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { systemClock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
+import type { Log } from '../../base/log.ts'
+import type { ShardStatus } from '../../gate/gate.ts'
+import type { MoveReply, Mover } from '../../gate/mover.ts'
+import type { Moves } from '../../ledger/moves.ts'
+import { createMoves } from '../../ledger/postgres/moves.ts'
+import { auditItems } from '../check/audit-sale.ts'
+import type { GateView } from '../check/gate-view.ts'
+import type { LiveItem } from '../sell/live-item.ts'
+import { moveUnits } from './move-units.ts'
+
+const SHARDS = 4
+const UNITS = 100
+const silent: Log = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** lost: it never arrived; late: it did, the answer is lost; away: nobody answers; stale: not the gate it was. */
+type Mishap = 'lost' | 'late' | 'away' | 'stale'
+type Step = 'take' | 'give' | 'ask' | 'journal' | 'done'
+
+let ledger: TestLedger
+beforeAll(async () => {
+  ledger = await startTestLedger()
+}, 120_000)
+afterAll(() => ledger.stop())
+
+/** Places that know units and numbers, and nothing else. */
+function openPlaces(item: string, epoch: number, lefts: readonly number[]) {
+  const places = lefts.map(left => ({ left, wants: 0, waitedMs: undefined as number | undefined, moveNo: 0, moved: 0 }))
+  const named = new Map(places.map((place, i) => [`${item}#${i}`, place]))
+  const moving = { epoch, away: false }
+  const mover: Mover = {
+    async move(name, under, no, delta): Promise<MoveReply> {
+      const place = named.get(name)
+      if (place === undefined) throw new Error(`there is no place ${name}`)
+      if (under !== moving.epoch) return { status: 'stale' }
+      if (no < place.moveNo) return { status: 'past', moveNo: place.moveNo }
+      if (no > place.moveNo) {
+        place.moved = Math.max(delta, -place.left)
+        place.left += place.moved
+        place.moveNo = no
+      }
+      return { status: 'done', taken: place.moved }
+    },
+  }
+  return {
+    places,
+    moving,
+    mover,
+    left: () => places.reduce((sum, { left }) => sum + left, 0),
+    status() {
+      if (moving.away) throw new Fault('gate_away', 'the gate does not answer', { retryable: true })
+      const shown = places.map(
+        (place, i): ShardStatus => ({ place: `${item}#${i}`, version: 1, held: 0, buyers: 0, ...place }),
+      )
+      const window = { state: 'open' as const, opensAtMs: 0, closesAtMs: 1, changeNo: 0, stateNo: 0 }
+      const sums = { version: 1, left: places.reduce((sum, { left }) => sum + left, 0), held: 0, buyers: 0 }
+      return { item, epoch: moving.epoch, ...sums, ...window, places: shown }
+    },
+  }
+}
+
+/** An item spread in the ledger, its places, and keepers whose calls may go wrong. */
+async function stage(lefts: readonly number[] = [UNITS, 0, 0, 0]) {
+  const { sale, item } = await ledger.openItem({ units: UNITS, shards: SHARDS })
+  const epoch = await ledger.orders.raiseEpoch(item)
+  await ledger.orders.snapshot(item, epoch, async () => {}, { together: false, begun() {} })
+  await ledger.orders.setDoor(item, epoch, 'gate')
+  const found = (await ledger.sales.find(sale))!
+  const registry = new Map([
+    [item, { sale: found, item: found.items[0]!, epoch, door: 'gate', current: true } as LiveItem],
+  ])
+  const gate = openPlaces(item, epoch, lefts)
+  const journal = createMoves(ledger.database)
+
+  async function happen<T>(mishap: Mishap | undefined, call: () => Promise<T>, lost: T): Promise<T> {
+    if (mishap === 'late') await call()
+    if (mishap === 'away') throw new Fault('away', 'no answer', { retryable: true, outcomeUnknown: true })
+    return mishap === undefined ? call() : lost
+  }
+
+  /** One round of a keeper; `decide` says what happens to each of its steps. */
+  function round(decide: (step: Step) => Mishap | undefined = () => undefined): Promise<void> {
+    const failing = <T>(step: Step, call: () => Promise<T>): Promise<T> => {
+      const mishap = decide(step)
+      // The ledger does not lose words quietly: its client hears of it.
+      const late = mishap === 'late' ? call() : Promise.resolve()
+      return mishap === undefined
+        ? call()
+        : late.then(() => {
+            throw new Fault('ledger_away', 'no answer', { retryable: true, outcomeUnknown: true })
+          })
+    }
+    const moves: Moves = {
+      // Of this item alone: other tests leave moves open.
+      open: async () => (await journal.open()).filter(move => move.item === item),
+      ask: (...words) => failing('ask', () => journal.ask(...words)),
+      taken: (...words) => failing('journal', () => journal.taken(...words)),
+      end: (...words) => failing('done', () => journal.end(...words)),
+    }
+    return moveUnits({
+      gate: {
+        status: async items => ({ nowMs: 0, items: items.includes(item) ? [gate.status()] : [] }),
+        move: (place, under, no, delta) => {
+          const mishap = decide(delta < 0 ? 'take' : 'give')
+          const lost = { status: mishap === 'stale' ? ('stale' as const) : ('unknown' as const) }
+          return happen<MoveReply>(mishap, () => gate.mover.move(place, under, no, delta), lost)
+        },
+      },
+      moves,
+      registry,
+      log: silent,
+      maySell: () => true,
+    }).catch((error: unknown) => {
+      if (!(error instanceof Fault)) throw error
+    })
+  }
+
+  return {
+    item,
+    sale,
+    epoch,
+    gate,
+    registry,
+    round,
+    waits(shard: number, wants = 1, waitedMs = 10) {
+      Object.assign(gate.places[shard]!, { wants, waitedMs })
+    },
+    audit() {
+      const view: GateView = {
+        status: async () => new Map([[item, gate.status()]]),
+        unplacedUnits: async () => new Map([[item, 0]]),
+      }
+      return auditItems({ orders: ledger.orders, view, clock: systemClock }, found)
+    },
+    open: async () => (await journal.open()).find(move => move.item === item),
+    rows: () => ledger.sql('SELECT no, state, wanted, taken FROM shard_moves WHERE item = $1 ORDER BY no', [item]),
+  }
+}
+
+describe('units move to where somebody waits', () => {
+  test('an even share of them, written down from the first step to the last', async () => {
+    const it = await stage()
+    it.waits(2)
+    await it.round()
+    expect(it.gate.places.map(({ left }) => left)).toEqual([75, 0, 25, 0])
+    expect(await it.rows()).toEqual([{ no: 1, state: 'done', wanted: 25, taken: 25 }])
+  })
+
+  test('for all who wait in one round, and not for those who asked long ago or have enough', async () => {
+    const it = await stage([40, 20, 0, 40])
+    it.waits(1, 20)
+    it.waits(2, 1, 2_000)
+    await it.round()
+    expect(await it.rows()).toEqual([])
+    for (const shard of [1, 2]) it.waits(shard, 25)
+    await it.round()
+    expect(it.gate.places.map(({ left }) => left)).toEqual([35, 25, 25, 15])
+  })
+
+  test('fewer where some were sold meanwhile, and none are made up', async () => {
+    const it = await stage()
+    it.waits(1)
+    await it.round(step => {
+      if (step === 'ask') it.gate.places[0]!.left = 7
+      return undefined
+    })
+    expect(it.gate.places.map(({ left }) => left)).toEqual([0, 7, 0, 0])
+    const none = await stage()
+    none.waits(1)
+    await none.round(step => {
+      if (step === 'ask') none.gate.places[0]!.left = 0
+      return undefined
+    })
+    expect(none.gate.left()).toBe(0)
+    expect(await none.open()).toBeUndefined()
+  })
+
+  test('not where another door sells, and not of an item whose gate is away; the others are served', async () => {
+    const away = await stage()
+    const there = await stage()
+    away.gate.moving.away = true
+    there.waits(1)
+    away.waits(1)
+    away.registry.set(there.item, there.registry.get(there.item)!)
+    await away.round()
+    await there.round()
+    expect(there.gate.places[1]!.left).toBe(25)
+    const shut = await stage()
+    shut.waits(1)
+    shut.registry.set(shut.item, { ...shut.registry.get(shut.item)!, door: 'draining' })
+    await shut.round()
+    expect(await shut.rows()).toEqual([])
+  })
+})
+
+describe('a keeper that is stopped at any step leaves no unit twice, and the next one finishes the same move:', () => {
+  const deaths: readonly (readonly [Step, Mishap])[] = [
+    ['ask', 'lost'],
+    ['ask', 'late'],
+    ['take', 'lost'],
+    ['take', 'late'],
+    ['take', 'away'],
+    ['take', 'stale'],
+    ['journal', 'lost'],
+    ['journal', 'late'],
+    ['give', 'lost'],
+    ['give', 'late'],
+    ['give', 'away'],
+    ['give', 'stale'],
+    ['done', 'lost'],
+    ['done', 'late'],
+  ]
+  for (const [at, mishap] of deaths) {
+    test(`${at}, ${mishap}`, async () => {
+      const it = await stage()
+      it.waits(3)
+      await it.round(step => (step === at ? mishap : undefined))
+      const between = UNITS - it.gate.left()
+      const open = await it.open()
+      expect(between).toBeGreaterThanOrEqual(0)
+      expect(between).toBeLessThanOrEqual(open?.taken ?? open?.wanted ?? 0)
+      expect(await it.audit()).toMatchObject([{ consistent: true, moving: between, gate: { left: UNITS - between } }])
+      await it.round()
+      expect(it.gate.places.map(({ left }) => left)).toEqual([75, 0, 0, 25])
+      expect(await it.rows()).toEqual([{ no: 1, state: 'done', wanted: 25, taken: 25 }])
+    })
+  }
+})
+
+test('keepers that all believe they act, and lose words at random: no unit is ever there twice, and none is missing in the end', async () => {
+  const words = fc.array(fc.constantFrom<Mishap | undefined>(undefined, undefined, undefined, 'lost', 'late', 'away'), {
+    minLength: 12,
+    maxLength: 12,
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(words, words, fc.nat(3), fc.nat(30)), { maxLength: 5 }), async rounds => {
+      const it = await stage([25, 25, 25, 25])
+      const watch = (list: readonly (Mishap | undefined)[]) => {
+        let i = 0
+        return () => {
+          expect(it.gate.left()).toBeLessThanOrEqual(UNITS)
+          return list[i++]
+        }
+      }
+      for (const [one, other, shard, wants] of rounds) {
+        it.waits(shard, wants)
+        await Promise.all([it.round(watch(one)), it.round(watch(other))])
+      }
+      for (const place of it.gate.places) Object.assign(place, { wants: 0, waitedMs: undefined })
+      await it.round()
+      expect(await it.open()).toBeUndefined()
+      expect(it.gate.left()).toBe(UNITS)
+    }),
+    { numRuns: 25 },
+  )
+}, 120_000)
+
+test('units that no move explains are missing, and the audit says so', async () => {
+  const it = await stage()
+  it.waits(3)
+  await it.round(step => (step === 'give' ? 'lost' : undefined))
+  it.gate.places[0]!.left -= 1
+  expect(await it.audit()).toMatchObject([{ consistent: false, moving: 25 }])
+  it.gate.places[0]!.left += 27
+  expect(await it.audit()).toMatchObject([{ consistent: false, moving: 0 }])
+})
+
+test('a move whose epoch is over is void: nothing is given to a gate that was built from the ledger', async () => {
+  const it = await stage()
+  it.waits(1)
+  await it.round(step => (step === 'give' ? 'lost' : undefined))
+  expect(await it.open()).toMatchObject({ taken: 25, current: true })
+  const next = await ledger.orders.raiseEpoch(it.item)
+  await it.round()
+  expect(await it.rows()).toEqual([{ no: 1, state: 'void', wanted: 25, taken: 25 }])
+  await ledger.orders.snapshot(it.item, next, async () => {}, { together: false, begun() {} })
+  await ledger.orders.setDoor(it.item, next, 'gate')
+  it.gate.moving.epoch = next
+  for (const place of it.gate.places) Object.assign(place, { left: 25, moveNo: 0, moved: 0 })
+  await it.round()
+  expect(it.gate.left()).toBe(UNITS)
+})

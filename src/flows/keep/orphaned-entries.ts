@@ -1,0 +1,35 @@
+/**
+ * What a gate has of sales that nobody follows any more: it was away when they ended, and came back more than an hour later. A sale is
+ * not settled before that is in the ledger, so the list ends by itself; until then each item is looked at once a round, however long its gate
+ * stays away, and a worker is sent only where there is something to place.
+ */
+
+import type { ItemId } from '../../domain/ids.ts'
+import type { Outbox } from '../../gate/outbox.ts'
+import type { Sales } from '../../ledger/sales.ts'
+
+export interface OrphanedEntriesParts {
+  readonly sales: Pick<Sales, 'unsettledItems'>
+  readonly outbox: Pick<Outbox, 'status'>
+}
+
+const ITEMS_MAX = 1_000
+
+/** Items with something to place. */
+export async function orphanedEntries({ sales, outbox }: OrphanedEntriesParts): Promise<readonly ItemId[]> {
+  const unsettled = await sales.unsettledItems(ITEMS_MAX)
+  if (unsettled.length === 0) return []
+  const { items } = await outbox.status(unsettled.map(({ id }) => id))
+  return items.filter(({ entries }) => entries > 0).map(({ item }) => item)
+}
+
+/** Whether any item that `counts` has something to place, or a gate that can't say so. */
+export async function mayBeOrphaned(
+  { sales, outbox }: OrphanedEntriesParts,
+  counts: (item: ItemId) => boolean,
+): Promise<boolean> {
+  const unsettled = (await sales.unsettledItems(ITEMS_MAX)).map(({ id }) => id).filter(counts)
+  if (unsettled.length === 0) return false
+  const { items, away } = await outbox.status(unsettled)
+  return away.length > 0 || items.some(({ entries }) => entries > 0)
+}

@@ -1,0 +1,170 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
+import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { until } from '../../../test/harness/until.ts'
+import { systemClock } from '../../base/clock.ts'
+import { type Meters, noMeters } from '../../base/meters.ts'
+
+let ledger: TestLedger
+let stage: KeeperStage
+beforeAll(async () => {
+  ledger = await startTestLedger()
+  stage = openKeeperStage(ledger)
+}, 120_000)
+afterAll(() => ledger.stop())
+afterEach(() => {
+  stage.server.away = false
+  stage.calls.length = 0
+})
+
+const settledNodes = async () =>
+  (await ledger.sql("SELECT settled FROM nodes WHERE kind = 'holding' ORDER BY id")).map(row => row.settled)
+
+describe('E10: the gate is away', () => {
+  test('for a moment: nothing happens', async () => {
+    const { item } = await stage.fresh()
+    const keeper = stage.keeper({ gateDownMs: 600_000 })
+    const { epoch } = await keeper.untilDoor(item, 'gate')
+    stage.server.away = true
+    for (let i = 0; i < 3; i++) await keeper.round()
+    await keeper.idle()
+    stage.server.away = false
+    await keeper.round()
+    await keeper.idle()
+    expect(await stage.rights(item)).toEqual({ item, epoch, door: 'gate' })
+  })
+
+  test('for good, and everybody has confirmed: the ledger sells; the gate is rebuilt when it has been back for a while', async () => {
+    const { item } = await stage.fresh()
+    const keeper = stage.keeper()
+    const { epoch } = await keeper.untilDoor(item, 'gate')
+    const edge = await stage.holdingNode('edge')
+    // Reserved, never placed: it lives on the gate's disk.
+    const order = await stage.reserve(item, epoch, 'ann')
+    stage.server.away = true
+    await until('it is bumped', async () => {
+      await keeper.round()
+      return (await stage.rights(item)).epoch === epoch + 1
+    })
+    await edge.confirm(item, epoch + 1)
+    await keeper.untilDoor(item, 'ledger')
+    expect(await ledger.orders.placeDirectly(item, epoch + 1, [ledger.ask('ben')])).toMatchObject({ status: 'ok' })
+
+    stage.server.away = false
+    const backMs = systemClock.elapsed()
+    const worker = stage.worker('w', item)
+    await until('it is bumped again', async () => {
+      await keeper.round()
+      return (await stage.rights(item)).epoch === epoch + 2
+    })
+    expect(systemClock.elapsed() - backMs).toBeGreaterThanOrEqual(1_000)
+    await edge.confirm(item, epoch + 2)
+    await worker.work()
+    await keeper.untilDoor(item, 'gate')
+    // E5: its entry is of gate_epoch, so it has its row, whatever the door was meanwhile.
+    expect(await ledger.orders.find([order])).toMatchObject([{ state: 'pending' }])
+    expect((await stage.gate.status([item])).items).toMatchObject([{ left: 8, held: 2 }])
+    await worker.stop()
+  })
+
+  test('and the item says so: nobody sells', async () => {
+    const { item } = await stage.fresh({ whenGateDown: 'shut' })
+    const keeper = stage.keeper()
+    await keeper.untilDoor(item, 'gate')
+    stage.server.away = true
+    await keeper.untilDoor(item, 'shut')
+  })
+
+  test('and a process is gone without a word: shut, with an alarm; an operator may decide; the gate’s return ends it', async () => {
+    const { sale, item } = await stage.fresh()
+    const counted: string[] = []
+    const meters: Meters = {
+      ...noMeters,
+      count: (family, which) => void (family === 'alarms' && counted.push(which)),
+    }
+    const keeper = stage.keeper({ meters })
+    await keeper.untilDoor(item, 'gate')
+    const edge = await stage.holdingNode('edge')
+    await edge.lapse()
+    stage.server.away = true
+    const { epoch } = await keeper.untilDoor(item, 'shut')
+    // The door is shut first, and said so afterwards.
+    await keeper.idle()
+    expect(keeper.lines.filter(line => line.fields.alarm === 'door_shut')).toMatchObject([{ fields: { lapsed: 1 } }])
+    expect(counted).toEqual(['door_shut'])
+    for (let i = 0; i < 3; i++) await keeper.round()
+    expect((await stage.rights(item)).door).toBe('shut')
+
+    expect(await ledger.orders.openLedgerDoor(item, 'olga')).toBe(true)
+    for (let i = 0; i < 3; i++) await keeper.round()
+    await keeper.idle()
+    expect(await stage.rights(item)).toEqual({ item, epoch, door: 'ledger' })
+    expect(await ledger.orders.placeDirectly(item, epoch, [ledger.ask('ben')])).toMatchObject({ status: 'ok' })
+
+    stage.server.away = false
+    await keeper.untilDoor(item, 'gate')
+    expect(await ledger.units(sale)).toMatchObject({ available: 9, pending: 1 })
+  })
+
+  test('a door that a dead keeper left draining is opened too', async () => {
+    const { item } = await stage.fresh()
+    await stage.keeper().untilDoor(item, 'gate')
+    await ledger.orders.raiseEpoch(item)
+    stage.server.away = true
+    await stage.keeper().untilDoor(item, 'ledger')
+  })
+
+  test('an entry that a wrong clock has dated in the future tells nothing of its age: nobody is settled before it is placed', async () => {
+    const { item } = await stage.fresh()
+    const { epoch } = await stage.keeper().untilDoor(item, 'gate')
+    await stage.holdingNode('gone')
+    await ledger.sql("UPDATE nodes SET lease_until = now() - interval '30 seconds'")
+    stage.put(item, epoch, [{ ...stage.ask('ann'), reservedAtMs: systemClock.now() + 600_000 }])
+    await stage.keeper().round()
+    expect(await settledNodes()).toEqual([false])
+    stage.entries.clear()
+    await stage.keeper().round()
+    expect(await settledNodes()).toEqual([true])
+  })
+
+  test('what lapsed before the oldest entry that waits has left nothing behind, and does not shut the door', async () => {
+    const { item } = await stage.fresh()
+    const { epoch } = await stage.keeper().untilDoor(item, 'gate')
+    await stage.holdingNode('long gone')
+    await stage.holdingNode('gone')
+    await ledger.sql("UPDATE nodes SET lease_until = now() - interval '2 minutes' WHERE holder = 'long gone'")
+    await ledger.sql("UPDATE nodes SET lease_until = now() - interval '30 seconds' WHERE holder = 'gone'")
+    const waits = stage.ask('ann')
+    stage.put(item, epoch, [{ ...waits, reservedAtMs: systemClock.now() - 60_000 }])
+    // It may be of whoever was there a minute ago.
+    await stage.keeper().round()
+    expect(await settledNodes()).toEqual([true, false])
+    stage.entries.clear()
+
+    // An outbox that was lost with the gate is empty too: that settles nobody.
+    stage.restartEmpty()
+    const keeper = stage.keeper()
+    await keeper.round()
+    expect(await settledNodes()).toEqual([true, false])
+    await keeper.idle()
+    await stage.keeper().round()
+    expect(await settledNodes()).toEqual([true, true])
+
+    stage.server.away = true
+    await stage.keeper().untilDoor(item, 'ledger')
+  })
+})
+
+describe('the ledger’s own items', () => {
+  test('go behind the ledger and stay there, with or without a gate', async () => {
+    const { item } = await stage.fresh({ homeDoor: 'ledger' })
+    stage.server.away = true
+    const keeper = stage.keeper()
+    const { epoch } = await keeper.untilDoor(item, 'ledger')
+    stage.server.away = false
+    for (let i = 0; i < 3; i++) await keeper.round()
+    await keeper.idle()
+    expect(await stage.rights(item)).toEqual({ item, epoch, door: 'ledger' })
+    expect((await stage.gate.status([item])).items).toEqual([])
+  })
+})

@@ -1,0 +1,100 @@
+/**
+ * An item is sold without a gate: by the ledger itself, or by nobody. Because the gate is away (E10), or because the item lives behind the
+ * ledger for good. Steps: bump (E3), wait the longest fence (E2), drain without the outbox (E4), turn. Dying after any of them leaves a door that
+ * is draining; the next keeper bumps again.
+ *
+ * If a process lapsed without a word while the gate is away, what it acknowledged last may live on the gate's disk alone: then the door is
+ * shut, until the gate is back or an operator decides (`openLedgerDoor`).
+ */
+
+import type { Clock } from '../../base/clock.ts'
+import { faultPoint } from '../../base/fault-points.ts'
+import type { Log } from '../../base/log.ts'
+import type { Meters } from '../../base/meters.ts'
+import type { Epoch, ItemId, SaleId } from '../../domain/ids.ts'
+import type { Door, Item } from '../../domain/item.ts'
+import { type Sale, saleState } from '../../domain/sale.ts'
+import type { Orders } from '../../ledger/orders.ts'
+import type { Sales } from '../../ledger/sales.ts'
+import { FENCE_MARGIN_MS } from './rebuild-gate.ts'
+
+interface OpenDoorParts {
+  readonly orders: Pick<Orders, 'raiseEpoch' | 'setDoor'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly meters: Pick<Meters, 'count'>
+  readonly fenceMs: number
+  /** E2: so long edges may go on acknowledging under what they read before the bump, whatever this process is configured with. */
+  readonly longestFenceMs: () => Promise<number>
+  readonly mayGoOn: () => boolean
+  /** E4 without the outbox. Undefined: not ours any more, or it takes too long. */
+  readonly drain: (item: ItemId, epoch: Epoch) => Promise<{ readonly lapsed: number } | undefined>
+}
+
+/** The door that is open now, or undefined when somebody else has taken over meanwhile. */
+export async function openWithoutGate(parts: OpenDoorParts, item: Item): Promise<Door | undefined> {
+  const epoch = await parts.orders.raiseEpoch(item.id)
+  await faultPoint('rebuild.bumped')
+  let lapsed = 0
+  // Epoch 0 was never sold: there is nobody to wait for.
+  if (epoch > 1) {
+    await parts.clock.sleep(Math.max(parts.fenceMs, await parts.longestFenceMs()) + FENCE_MARGIN_MS)
+    const drained = await parts.drain(item.id, epoch)
+    if (drained === undefined) return undefined
+    lapsed = drained.lapsed
+  }
+  await faultPoint('rebuild.drained')
+  if (!parts.mayGoOn()) return undefined
+
+  const door = doorFor(item, lapsed)
+  if (!(await parts.orders.setDoor(item.id, epoch, door))) return undefined
+  await faultPoint('door.turned')
+  if (item.homeDoor === 'gate' && lapsed > 0) {
+    parts.meters.count('alarms', 'door_shut')
+    parts.log.error(
+      { alarm: 'door_shut', item: item.id, epoch, lapsed },
+      'the gate is away, and a process that sold this item is gone without a word: what it told buyers last may be on the gate’s disk alone. ' +
+        'Nobody sells the item until the gate is back. Bring it back with its data; or, if that is lost, open the ledger door ' +
+        '(POST /api/admin/sales/{sale}/items/{item}/door), which may turn such a reservation into a refusal',
+    )
+  } else parts.log.warn({ item: item.id, epoch, door }, 'the item is sold without a gate')
+  return door
+}
+
+function doorFor(item: Item, lapsed: number): Door {
+  // Never behind a gate: nothing was ever acknowledged outside the ledger.
+  if (item.homeDoor === 'ledger') return 'ledger'
+  return lapsed > 0 ? 'shut' : item.whenGateDown
+}
+
+export interface OpenLedgerDoorParts {
+  readonly orders: Pick<Orders, 'openLedgerDoor'>
+  readonly sales: Pick<Sales, 'find' | 'now'>
+  readonly changed: () => void
+}
+
+type OpenLedgerDoorOutcome =
+  | { readonly kind: 'done'; readonly sale: Sale }
+  | { readonly kind: 'missing' }
+  /** Only a door that was shut because the gate is away can be opened so. */
+  | { readonly kind: 'not_possible'; readonly why: string }
+
+/** The operator's decision of E10. It stands until the gate is back. */
+export async function openLedgerDoor(
+  parts: OpenLedgerDoorParts,
+  id: SaleId,
+  item: ItemId,
+  by: string,
+): Promise<OpenLedgerDoorOutcome> {
+  const sale = await parts.sales.find(id)
+  const found = sale?.items.find(one => one.id === item)
+  if (sale === undefined || found === undefined) return { kind: 'missing' }
+  const state = saleState(sale, await parts.sales.now(), undefined)
+  if (state === 'draft' || state === 'over') return { kind: 'not_possible', why: `the sale is ${state}` }
+  if (found.epoch === 0) return { kind: 'not_possible', why: 'the item was never on sale' }
+  if (!(await parts.orders.openLedgerDoor(item, by)))
+    return { kind: 'not_possible', why: `its door is "${found.door}", only a door that is shut can be opened` }
+  parts.changed()
+  const after = await parts.sales.find(id)
+  return after === undefined ? { kind: 'missing' } : { kind: 'done', sale: after }
+}

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { until } from '../../../test/harness/until.ts'
+import { systemClock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
+import type { OrderId } from '../../domain/ids.ts'
+import { type CloseParts, createOrderCloser } from './close-orders.ts'
+
+const DUE = 100
+
+let ledger: TestLedger
+beforeAll(async () => {
+  ledger = await startTestLedger()
+}, 120_000)
+afterAll(() => ledger.stop())
+
+/** Orders whose time is up, each with a payment that was started; `silent` ones' providers answer when they are told to. */
+async function dueOrders(silentOnes: number, { started } = { started: true }) {
+  const on = await ledger.openItem({ units: DUE })
+  const asks = Array.from({ length: DUE }, (_, i) => ledger.ask(`buyer-${i}`))
+  await ledger.orders.place(on.item, on.epoch, false, asks)
+  for (const { order } of started ? asks : []) {
+    await ledger.sql(
+      `INSERT INTO payments (id, order_id, item, provider, ref, amount_minor, currency, state)
+       VALUES ($1, $2, $3, 'sandbox', $4, 100, 'CNY', 'started')`,
+      [ledger.id(), order, on.item, `of-${order}`],
+    )
+  }
+  // One after the other, so that they are due in this order.
+  await ledger.sql(
+    `UPDATE orders o SET pay_by = now() - interval '1 minute' + n * interval '1 millisecond'
+     FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM orders WHERE item = $1) nth WHERE nth.id = o.id`,
+    [on.item],
+  )
+  const orders = asks.map(ask => ask.order)
+  const silent = new Set(orders.filter((_, i) => i % Math.floor(DUE / silentOnes) === 0))
+  /** True: the money is there. */
+  const answer = Promise.withResolvers<boolean>()
+  const asked: OrderId[] = []
+  const parts: CloseParts = {
+    closings: ledger.closings,
+    orders: ledger.orders,
+    clock: systemClock,
+    async askProvider(order) {
+      asked.push(order)
+      return silent.has(order) && (await answer.promise)
+    },
+    onClosed: () => {},
+    releaseAtOnce: async () => {},
+  }
+  const open = async () => (await ledger.units(on.sale)).pending
+  return { parts, open, asked, orders, silent, answer }
+}
+
+const always = () => true
+
+test('a provider that is silent about some orders holds up nobody else', async () => {
+  const { parts, open, asked, silent, answer } = await dueOrders(10)
+  const closer = createOrderCloser(parts)
+  expect(await closer.sweep()).toEqual({ noted: DUE, more: false })
+  const swept = closer.ask(always)
+  await until('all others are closed', async () => (await open()) === silent.size)
+  answer.resolve(false)
+  await swept
+  expect(await open()).toBe(0)
+  expect(asked).toHaveLength(DUE)
+})
+
+test('not even if it is silent about more orders than have room; nobody is closed before the own answer, and who has paid is not', async () => {
+  const { parts, open, asked, silent, answer } = await dueOrders(50)
+  const closer = createOrderCloser(parts)
+  await closer.sweep()
+  const swept = closer.ask(always)
+  await until('all others are closed', async () => (await open()) === silent.size)
+  await until('all are asked about', () => asked.length === DUE)
+  // In hand already: nobody is asked about twice.
+  expect(await closer.sweep()).toEqual({ noted: 0, more: false })
+  answer.resolve(true)
+  await swept
+  expect(await open()).toBe(silent.size)
+  expect(asked).toHaveLength(DUE)
+  // Whose money is not in the ledger after all is due as before.
+  expect(await closer.sweep()).toEqual({ noted: silent.size, more: false })
+  silent.clear()
+  await closer.ask(always)
+  expect(await open()).toBe(0)
+})
+
+test('orders that nobody has to be asked about are closed whatever stands before them, and later ones are asked about beside the silent', async () => {
+  const silent = await dueOrders(DUE)
+  const closer = createOrderCloser(silent.parts)
+  await closer.sweep()
+  const swept = closer.ask(always)
+  await until('all of them are asked about', () => silent.asked.length === DUE)
+  const unstarted = await dueOrders(1, { started: false })
+  expect(await closer.sweep()).toEqual({ noted: 0, more: false })
+  expect(await unstarted.open()).toBe(0)
+  const later = await dueOrders(1)
+  expect(await closer.sweep()).toEqual({ noted: DUE, more: false })
+  await until('the later ones are closed', async () => (await later.open()) === 0)
+  expect(await silent.open()).toBe(DUE)
+  silent.answer.resolve(false)
+  await swept
+  expect(await silent.open()).toBe(0)
+})
+
+test('who may not go on asks about nobody more, and lets go of those who wait', async () => {
+  const { parts, open, asked, silent, answer } = await dueOrders(DUE)
+  const closer = createOrderCloser(parts)
+  await closer.sweep()
+  const swept = closer.ask(() => asked.length < 10)
+  answer.resolve(false)
+  await swept
+  expect(asked).toHaveLength(10)
+  expect(await open()).toBe(silent.size - 10)
+  expect(await closer.sweep()).toEqual({ noted: silent.size - 10, more: false })
+  await closer.ask(always)
+  expect(await open()).toBe(0)
+})
+
+test('a ledger that goes away in mid-sweep ends it, once nobody is asking any more, and the next sweep closes the rest', async () => {
+  const { parts, open, answer } = await dueOrders(10)
+  let closes = 0
+  const away = new Fault('ledger_away', 'away', { retryable: true })
+  const closings = {
+    ...ledger.closings,
+    close: async (...[item, orders, reason]: Parameters<typeof ledger.closings.close>) => {
+      closes += 1
+      if (closes === 2) throw away
+      return ledger.closings.close(item, orders, reason)
+    },
+  }
+  let ended = false
+  const closer = createOrderCloser({ ...parts, closings })
+  await closer.sweep()
+  const swept = closer.ask(always).catch((error: unknown) => {
+    ended = true
+    return error
+  })
+  await until('the ledger is away', () => closes >= 2)
+  expect(ended).toBe(false)
+  answer.resolve(false)
+  expect(await swept).toBe(away)
+  expect(await open()).toBeGreaterThan(0)
+  await closer.sweep()
+  await closer.ask(always)
+  expect(await open()).toBe(0)
+})

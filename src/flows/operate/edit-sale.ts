@@ -1,0 +1,175 @@
+/**
+ * An operator changes a sale. A draft is free: every field, and `items` is the whole list from now on, in which an item named by its id keeps
+ * what is not said of it. Once published, only what breaks no word already given: names, words and pictures, the warm-up before it began, the
+ * opening before it happened, the closing before it is over, and terms that only later orders see. One field that can't be changed refuses the
+ * whole edit; nothing is changed then.
+ *
+ * Decided under the sale's lock by the ledger's clock. A field that already has the value asked for is no change, so a client may send back
+ * what it read. The operator hears "done" when the gate has the new window.
+ */
+
+import { assert } from '../../base/assert.ts'
+import type { IdMaker } from '../../base/snowflake.ts'
+import type { ItemId, SaleId } from '../../domain/ids.ts'
+import type { Item } from '../../domain/item.ts'
+import type { Sale, SaleRule, StoredSaleState } from '../../domain/sale.ts'
+import type { Editing, FieldChange, SaleWrite } from '../../ledger/editing.ts'
+import type { Sales } from '../../ledger/sales.ts'
+import type { SyncState } from '../keep/sync-state.ts'
+import { amended, amendPublished, type FieldFault, type ItemEdit, itemFault, type Refused } from './amend-item.ts'
+import type { NewSale } from './create-sale.ts'
+import { itemChanges, saleChanges } from './field-changes.ts'
+
+type NewItem = NewSale['items'][number]
+
+export interface SaleEdit {
+  readonly name?: string | undefined
+  readonly opensAtMs?: number | undefined
+  readonly closesAtMs?: number | undefined
+  readonly rule?: SaleRule | undefined
+  readonly warmBeforeMs?: number | undefined
+  /** Each read both ways by whoever checked the input: as the change of an item that is there, and as a new one of a draft. */
+  readonly items?:
+    | { readonly edits: readonly ItemEdit[]; readonly fresh: readonly (NewItem | FieldFault)[] }
+    | undefined
+}
+
+type EditSaleOutcome =
+  | { readonly kind: 'done'; readonly sale: Sale }
+  | { readonly kind: 'missing' }
+  /** Written; the gate does not show it yet, the keeper goes on trying. */
+  | { readonly kind: 'busy' }
+  | Refused
+
+type DeleteSaleOutcome =
+  | { readonly kind: 'done' | 'missing' }
+  | { readonly kind: 'not_possible'; readonly state: StoredSaleState }
+
+export interface EditSaleParts {
+  readonly editing: Editing
+  readonly sales: Sales
+  readonly ids: Pick<IdMaker, 'next'>
+  readonly syncState: SyncState
+  readonly changed: () => void
+}
+
+/** A warm-up that has begun stays begun when the opening moves away; a little more than needed, for the time that passes until it is written. */
+const WARM_MARGIN_MS = 1_000
+
+const DECIDED = { kind: 'decided' } as const
+
+export async function editSale(parts: EditSaleParts, id: SaleId, edit: SaleEdit, by: string): Promise<EditSaleOutcome> {
+  const decided = await parts.editing.edit<Refused | typeof DECIDED>(id, by, (sale, nowMs) => {
+    const decision = sale.state === 'draft' ? editDraft(sale, edit, parts.ids) : editPublished(sale, edit, nowMs)
+    if ('kind' in decision) return { result: decision }
+    return { ...(decision.changes.length > 0 && { write: decision }), result: DECIDED }
+  })
+  if (decided === undefined) return { kind: 'missing' }
+  if (decided.kind !== 'decided') return decided
+  parts.changed()
+  const passed = await parts.syncState(id, false)
+  const sale = await parts.sales.find(id)
+  if (sale === undefined) return { kind: 'missing' }
+  return passed ? { kind: 'done', sale } : { kind: 'busy' }
+}
+
+export async function deleteSale(parts: EditSaleParts, id: SaleId, by: string): Promise<DeleteSaleOutcome> {
+  const removed = await parts.editing.remove(id, by)
+  parts.changed()
+  if (removed) return { kind: 'done' }
+  const sale = await parts.sales.find(id)
+  return sale === undefined ? { kind: 'missing' } : { kind: 'not_possible', state: sale.state }
+}
+
+function editDraft(sale: Sale, edit: SaleEdit, ids: Pick<IdMaker, 'next'>): SaleWrite | Refused {
+  const { items, ...fields } = edit
+  const next: Sale = { ...sale, ...given(fields) }
+  if (next.opensAtMs >= next.closesAtMs)
+    return { kind: 'invalid', field: 'closesAt', why: 'must be later than opensAt' }
+  const changes = saleChanges(sale, next)
+  if (items === undefined) return { sale: next, items: new Set(), changes }
+  const { edits, fresh } = items
+  assert(fresh.length === edits.length, 'the items were read as two lists of different lengths')
+  const known = new Map(sale.items.map(item => [item.id, item]))
+  const list: Item[] = []
+  const ofItems: FieldChange[] = []
+  for (const [i, wish] of edits.entries()) {
+    if (wish.id === undefined) {
+      const item = fresh[i]!
+      if ('field' in item) return { kind: 'invalid', ...item }
+      list.push({ ...item, ...unopened(item.units), id: ids.next(), sale: sale.id })
+      continue
+    }
+    const was = known.get(wish.id)
+    // Each of the sale's own ids once: an item sent back keeps its id.
+    if (was === undefined || !known.delete(wish.id))
+      return { kind: 'invalid', field: `items.${i}.id`, why: 'is no item of this sale, or named twice' }
+    const item = amended(was, wish)
+    const fault = itemFault(was, item, `items.${i}.`)
+    if (fault !== undefined) return { kind: 'invalid', ...fault }
+    list.push({ ...item, ...unopened(item.units) })
+    ofItems.push(...itemChanges(was, item, `items.${i}.`))
+  }
+  const sameList = list.length === sale.items.length && list.every((item, i) => item.id === sale.items[i]!.id)
+  if (!sameList) changes.push({ field: 'items', from: sale.items.length, to: list.length })
+  changes.push(...ofItems)
+  return { sale: { ...next, items: list }, items: 'replaced', changes }
+}
+
+/** Of an item that nobody has sold yet. */
+function unopened(units: number) {
+  return { available: units, door: 'shut', epoch: 0, gateEpoch: 0, gateShards: 1, changeNo: 0 } as const
+}
+
+function editPublished(sale: Sale, edit: SaleEdit, nowMs: number): SaleWrite | Refused {
+  const { items, ...fields } = edit
+  const next: Sale = { ...sale, ...given(fields) }
+  const fault = windowFault(sale, next, nowMs)
+  if (fault !== undefined) return { kind: 'not_changeable', ...fault }
+  const changes = saleChanges(sale, next)
+  const edited = new Map<ItemId, Item>()
+  for (const [i, wish] of (items?.edits ?? []).entries()) {
+    if (wish.id === undefined)
+      return { kind: 'not_changeable', field: 'items', why: 'can only be changed one by one, by id, once published' }
+    const item = sale.items.find(one => one.id === wish.id)
+    if (item === undefined || edited.has(wish.id))
+      return { kind: 'invalid', field: `items.${i}.id`, why: 'is no item of this sale, or named twice' }
+    const decided = amendPublished(item, wish, `items.${i}.`)
+    if ('kind' in decided) return decided
+    edited.set(item.id, decided.item)
+    changes.push(...decided.changes)
+  }
+  const warmBegun = nowMs >= sale.opensAtMs - sale.warmBeforeMs
+  const warmBeforeMs = warmBegun
+    ? Math.max(next.warmBeforeMs, next.opensAtMs - nowMs + WARM_MARGIN_MS)
+    : next.warmBeforeMs
+  const list = sale.items.map(item => edited.get(item.id) ?? item)
+  return { sale: { ...next, warmBeforeMs, items: list }, items: new Set(edited.keys()), changes }
+}
+
+/** What stands against the new times, rule and warm-up of a published sale. */
+function windowFault(sale: Sale, next: Sale, nowMs: number): FieldFault | undefined {
+  const over = sale.state === 'over' || nowMs >= sale.closesAtMs
+  if (next.rule !== sale.rule) return { field: 'rule', why: 'is fixed once published' }
+  if (next.opensAtMs !== sale.opensAtMs) {
+    if (over || nowMs >= sale.opensAtMs) return { field: 'opensAt', why: 'the sale has opened already' }
+    if (next.opensAtMs <= nowMs) return { field: 'opensAt', why: 'must not lie in the past' }
+    if (next.opensAtMs >= next.closesAtMs) return { field: 'opensAt', why: 'must be earlier than closesAt' }
+  }
+  if (next.closesAtMs !== sale.closesAtMs) {
+    if (over) return { field: 'closesAt', why: 'the sale is over' }
+    if (next.closesAtMs <= nowMs)
+      return { field: 'closesAt', why: 'must lie in the future; end the sale to close it now' }
+    if (next.opensAtMs >= next.closesAtMs) return { field: 'closesAt', why: 'must be later than opensAt' }
+  }
+  if (next.warmBeforeMs !== sale.warmBeforeMs && (over || nowMs >= sale.opensAtMs - sale.warmBeforeMs))
+    return { field: 'warmBeforeSeconds', why: 'the warm-up has begun already' }
+  return undefined
+}
+
+/** Without what was not given: a spread must not overwrite with undefined. */
+function given<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>
+  }
+}

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
+import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { until } from '../../../test/harness/until.ts'
+import { systemClock } from '../../base/clock.ts'
+import type { QueuedAsk } from '../../gate/outbox.ts'
+import { placesOf } from '../../gate/shard-ids.ts'
+
+let ledger: TestLedger
+let stage: KeeperStage
+beforeAll(async () => {
+  ledger = await startTestLedger()
+  stage = openKeeperStage(ledger)
+}, 120_000)
+afterAll(() => ledger.stop())
+
+const ask = (buyer: string): QueuedAsk => ({
+  order: ledger.id(),
+  buyer,
+  attempt: 1,
+  quantity: 1,
+  reservedAtMs: systemClock.now(),
+})
+
+describe('a worker on an item in several places', () => {
+  test('places what waits in each of them as orders of the item, and gives refused units back to where they were taken', async () => {
+    const { sale, item, epoch } = await ledger.openItem({ units: 3, shards: 4 })
+    const released: string[] = []
+    const gate = {
+      ...stage.gate,
+      async release(
+        place: string,
+        ...words: Parameters<typeof stage.gate.release> extends [string, ...infer R] ? R : never
+      ) {
+        for (const { buyer } of words[1]) released.push(`${place} ${buyer}`)
+        return { status: 'done' as const }
+      },
+    }
+    const places = [item, ...placesOf(item, 4)]
+    for (const [i, place] of places.entries()) stage.put(place, epoch, [ask(`buyer-${i}`)])
+    const worker = stage.worker('w', item, { gate, items: () => places })
+    await worker.work()
+    await worker.idle()
+    const orders = await ledger.orders.list({ sale, limit: 10 })
+    expect(orders.map(order => order.item)).toEqual(places.map(() => item))
+    const refused = orders.filter(order => order.reason === 'refused').map(order => order.buyer)
+    expect(refused).toHaveLength(2)
+    expect(released.toSorted()).toEqual(refused.map(buyer => `${places[Number(buyer.at(-1))]} ${buyer}`).toSorted())
+    expect(await stage.outbox.depth(places)).toMatchObject(places.map(() => ({ entries: 0 })))
+  })
+
+  test('writes a letter for every entry that it can’t read, also when two places have given theirs the same id', async () => {
+    const { item, epoch } = await ledger.openItem({ units: 3, shards: 4 })
+    const places = placesOf(item, 4)
+    for (const place of places)
+      stage.entries.set(place, [{ id: '1700000000000-0', epoch, asks: undefined, raw: `of ${place}` }])
+    const worker = stage.worker('w', item, { items: () => places })
+    await worker.work()
+    expect(worker.alarms).toEqual(places.map(() => 'dead_letter'))
+    const letters = (await stage.deadLetters.list(100)).filter(letter => letter.item === item)
+    expect(letters.map(({ raw }) => raw).toSorted()).toEqual(places.map(place => `of ${place}`))
+  })
+
+  test('leaves no place waiting for as long as others have something again and again', async () => {
+    const { item, epoch } = await ledger.openItem({ units: 100, shards: 4 })
+    const places = placesOf(item, 4)
+    const placed: string[] = []
+    let more = 40
+    const { orders } = ledger
+    const worker = stage.worker('w', item, {
+      items: () => places,
+      orders: {
+        ...orders,
+        place(...words) {
+          // In the order they are called: two are at the ledger at once, and which of them it answers first is not the worker's doing.
+          for (const { buyer } of words[3]) {
+            placed.push(buyer)
+            // Who buys at this place is followed by the next, before the worker is back for more.
+            if (more > 0) stage.put(places[Number(buyer.at(-1))]!, epoch, [ask(`buyer ${more--} of ${buyer.at(-1)}`)])
+          }
+          return orders.place(...words)
+        },
+      },
+    })
+    for (const [i, place] of places.entries()) stage.put(place, epoch, [ask(`first of ${i}`)])
+    await worker.work()
+    expect(placed).toHaveLength(44)
+    expect(placed.slice(0, 12)).toEqual(expect.arrayContaining(places.map((_, i) => `first of ${i}`)))
+  })
+
+  test('has few of its places at the ledger at once, and says of the item what it holds of any of them', async () => {
+    const { item, epoch } = await ledger.openItem({ units: 10, shards: 4 })
+    const places = placesOf(item, 4)
+    for (const [i, place] of places.entries()) stage.put(place, epoch, [ask(`buyer-${i}`)])
+    const hold = Promise.withResolvers<void>()
+    let atOnce = 0
+    let most = 0
+    const { orders } = ledger
+    const worker = stage.worker('w', item, {
+      items: () => places,
+      orders: {
+        ...orders,
+        async place(...words) {
+          atOnce += 1
+          most = Math.max(most, atOnce)
+          await hold.promise
+          atOnce -= 1
+          return orders.place(...words)
+        },
+      },
+    })
+    expect(worker.holdsOlder(item, epoch + 1)).toBe(false)
+    await worker.round()
+    await until('two are placing', () => atOnce === 2)
+    expect(worker.holdsOlder(item, epoch + 1)).toBe(true)
+    expect(worker.holdsOlder(item, epoch)).toBe(false)
+    hold.resolve()
+    await worker.idle()
+    expect(most).toBe(2)
+    expect(worker.holdsOlder(item, epoch + 1)).toBe(false)
+    expect(await stage.outbox.depth(places)).toMatchObject(places.map(() => ({ entries: 0 })))
+  })
+})

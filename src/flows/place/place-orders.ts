@@ -1,0 +1,209 @@
+/**
+ * The worker: what waits in the outbox becomes order rows, in the order it was taken, place by place. Places go side by side, a bounded
+ * number at once and few of one item, because the ledger takes an item's batches one after the other; within a place one batch follows the other
+ * at once for as long as there is one, unless others wait for their turn; and none waits to be full.
+ *
+ *   1 take    the oldest entries, under a short lease. Dies: the lease lapses, another worker gets the same ones
+ *   2 place   one transaction, as acknowledged (E5). Dies before COMMIT: as before; after it: placing again finds the rows
+ *   3 release what was refused, in the gate, under the entry's epoch; nothing where that is stale (E8)
+ *   4 done    the entries are deleted, after the commit and never before. Dies before: placed again, no second effect
+ *   5 say so  on the channel. Lost: edges look into the ledger for what they wait for
+ *
+ * A fault (ledger or gate away) leaves the entries where they are; they are tried again with a growing pause. What the ledger refuses to
+ * even look at is `place-entries.ts`'s matter.
+ */
+
+import type { Clock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
+import { faultPoint } from '../../base/fault-points.ts'
+import type { Log } from '../../base/log.ts'
+import type { Random } from '../../base/random.ts'
+import type { Epoch, ItemId } from '../../domain/ids.ts'
+import type { Channel } from '../../gate/channel.ts'
+import type { Outbox } from '../../gate/outbox.ts'
+import { itemOf, type ShardId } from '../../gate/shard-ids.ts'
+import { type PlaceEntriesParts, placeEntries } from './place-entries.ts'
+
+interface PlaceOrdersParts extends PlaceEntriesParts {
+  readonly outbox: Pick<Outbox, 'take' | 'done' | 'give'>
+  readonly channel: Pick<Channel, 'say' | 'listen'>
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  /** This worker's name for its leases: nobody else's. */
+  readonly worker: string
+  /** To look after now: of each item every place that any of its epochs may have had. */
+  readonly items: () => Iterable<ShardId>
+}
+
+export interface OrderPlacer {
+  /** Looks into the outbox of every place, and does not wait. Throws what placing met that is no fault. */
+  round(): Promise<void>
+  /** E4: may this process hold something of the item that was reserved under an epoch below this one? */
+  holdsOlder(item: ItemId, epoch: Epoch): boolean
+  /** Finishes what is begun, takes nothing more, and lets go of its places. */
+  stop(): Promise<void>
+  /** Resolves when nothing is under way. */
+  idle(): Promise<void>
+}
+
+const ASKS_MAX = 500
+const PLACES_AT_ONCE_MAX = 8
+/** While one batch of an item is in the ledger the next is fetched; a third would only wait, with a connection of its own. */
+const PLACES_OF_ITEM_MAX = 2
+const PAUSE_MS = 50
+const PAUSE_MS_MAX = 1_000
+
+interface Work {
+  /** While it asks the outbox nobody knows what it will hold: it may be anything. */
+  holds: 'nothing' | 'unknown' | Epoch
+  /** Somebody said that there is something, after the last look began. */
+  again: boolean
+}
+
+interface Trouble {
+  readonly failures: number
+  readonly untilMs: number
+}
+
+export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
+  const { outbox, clock, log, worker } = parts
+  const working = new Map<ShardId, Work>()
+  const tasks = new Set<Promise<void>>()
+  /** In the order they were woken; bounded by the places there are. */
+  const waiting = new Set<ShardId>()
+  const troubles = new Map<ShardId, Trouble>()
+  const leased = new Set<ShardId>()
+  /** Another worker had it when it was last asked for: the rounds ask again, not every message. */
+  const others = new Set<ShardId>()
+  let followed = new Set<ShardId>()
+  let stopping = false
+  let bug: { readonly error: unknown } | undefined
+
+  parts.channel.listen(message => {
+    // Only what this process follows: the channel is not asked to be right.
+    if (message.kind === 'reserved' && followed.has(message.item) && !others.has(message.item)) wake(message.item)
+  })
+
+  function wake(place: ShardId): void {
+    if (stopping || bug !== undefined) return
+    const busy = working.get(place)
+    if (busy !== undefined) busy.again = true
+    else if ((troubles.get(place)?.untilMs ?? 0) <= clock.elapsed()) {
+      waiting.add(place)
+      next()
+    }
+  }
+
+  function next(): void {
+    for (const place of waiting) {
+      if (working.size >= PLACES_AT_ONCE_MAX) return
+      if (workingOf(itemOf(place)).length >= PLACES_OF_ITEM_MAX) continue
+      waiting.delete(place)
+      const work: Work = { holds: 'nothing', again: false }
+      working.set(place, work)
+      const task = run(place, work).finally(() => {
+        working.delete(place)
+        tasks.delete(task)
+        if (work.again) wake(place)
+        next()
+      })
+      tasks.add(task)
+    }
+  }
+
+  function workingOf(item: ItemId): readonly Work[] {
+    return [...working].filter(([place]) => itemOf(place) === item).map(([, work]) => work)
+  }
+
+  async function run(place: ShardId, work: Work): Promise<void> {
+    try {
+      while (!stopping && (await placeSome(place, work))) {
+        troubles.delete(place)
+        if (waiting.size === 0) continue
+        // Others wait for a turn: it goes on behind them, or a place that never runs dry would keep them waiting until it is sold out.
+        work.again = true
+        break
+      }
+      troubles.delete(place)
+    } catch (error) {
+      if (!(error instanceof Fault)) {
+        bug ??= { error }
+        return
+      }
+      const failures = (troubles.get(place)?.failures ?? 0) + 1
+      const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (failures - 1)) * (0.5 + parts.random.next() / 2)
+      troubles.set(place, { failures, untilMs: clock.elapsed() + pauseMs })
+      work.again = false
+      // One line when it begins, and ever fewer while it lasts: a hundred places may be in the same trouble.
+      if (Number.isInteger(Math.log2(failures)))
+        log.warn({ place, failures, code: error.code, err: error }, 'reservations stay in the outbox; trying again')
+    } finally {
+      work.holds = 'nothing'
+    }
+  }
+
+  /** False: there was nothing, or another worker has it. */
+  async function placeSome(place: ShardId, work: Work): Promise<boolean> {
+    work.holds = 'unknown'
+    work.again = false
+    const taken = await outbox.take(place, worker, ASKS_MAX)
+    if (taken.status === 'held') {
+      leased.delete(place)
+      others.add(place)
+      work.again = false
+      return false
+    }
+    leased.add(place)
+    others.delete(place)
+    const { entries } = taken
+    if (entries.length === 0) {
+      work.holds = 'nothing'
+      return work.again
+    }
+    work.holds = Math.min(...entries.map(entry => entry.epoch))
+    await faultPoint('outbox.take')
+    // Each epoch by itself: the ledger judges them apart (E5).
+    for (const [epoch, some] of Map.groupBy(entries, entry => entry.epoch)) {
+      const orders = await placeEntries(parts, place, epoch, some)
+      await outbox.done(
+        place,
+        epoch,
+        some.map(entry => entry.id),
+      )
+      await faultPoint('outbox.done')
+      if (orders.length > 0) parts.channel.say({ kind: 'orders', orders })
+    }
+    return true
+  }
+
+  async function idle(): Promise<void> {
+    while (tasks.size > 0) await Promise.all(tasks)
+  }
+
+  return {
+    async round() {
+      if (bug !== undefined) throw bug.error
+      followed = new Set(parts.items())
+      for (const place of troubles.keys()) if (!followed.has(place)) troubles.delete(place)
+      for (const place of others) if (!followed.has(place)) others.delete(place)
+      for (const place of followed) wake(place)
+    },
+    holdsOlder(item, epoch) {
+      return workingOf(item).some(({ holds }) => holds === 'unknown' || (holds !== 'nothing' && holds < epoch))
+    },
+    async stop() {
+      stopping = true
+      waiting.clear()
+      await idle()
+      for (const place of leased) {
+        // Best effort: a lease that is not given back lapses.
+        await outbox.give(place, worker).catch((error: unknown) => {
+          if (!(error instanceof Fault)) throw error
+        })
+      }
+      leased.clear()
+    },
+    idle,
+  }
+}

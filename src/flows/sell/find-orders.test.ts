@@ -1,0 +1,209 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
+import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { createBatcher } from '../../base/batcher.ts'
+import { systemClock } from '../../base/clock.ts'
+import { createIdMaker } from '../../base/snowflake.ts'
+import type { Item } from '../../domain/item.ts'
+import type { Ask } from '../../gate/gate.ts'
+import { createAcknowledgedReservations } from '../follow/acknowledged-reservations.ts'
+import { findOrder } from './find-orders.ts'
+import type { Decision, Followed, Registry } from './live-item.ts'
+
+let ledger: TestLedger
+let stage: KeeperStage
+beforeAll(async () => {
+  ledger = await startTestLedger()
+  stage = openKeeperStage(ledger)
+}, 120_000)
+afterAll(() => ledger.stop())
+afterEach(() => {
+  stage.server.away = false
+  stage.entries.clear()
+  stage.leases.clear()
+})
+
+const DAY_MS = 86_400_000
+const ids = createIdMaker({ clock: systemClock, node: 1, fromMs: 0, untilMs: systemClock.now() + DAY_MS })
+
+/** An edge that has just begun: it has heard of nobody, so anybody may have an order. */
+async function edge(saleId: string, change: (item: Item) => Item = item => item) {
+  const sale = (await ledger.sales.find(saleId))!
+  const registry: Registry = new Map()
+  for (const one of sale.items) {
+    const item = change(one)
+    const liveItem: Followed = {
+      sale,
+      item,
+      epoch: item.epoch,
+      door: item.door,
+      line: createBatcher<Ask, Decision>({ batchMax: 1, queueMax: 1, run: async () => [] }),
+      unsettled: new Map(),
+      placing: 0,
+      current: item.door === 'gate',
+      skewed: false,
+      retired: false,
+      seenAtMs: systemClock.elapsed(),
+      atGate: 0,
+      staleAtMs: undefined,
+      version: 1,
+    }
+    registry.set(item.id, liveItem)
+  }
+  const reserved = {
+    gate: stage.gate,
+    outbox: stage.outbox,
+    nodes: stage.nodes,
+    sales: ledger.sales,
+    near: { knows: () => true },
+    registry,
+    acknowledged: createAcknowledgedReservations(10),
+    clock: systemClock,
+    fenceMs: 60_000,
+  }
+  return async (id: string, buyer = 'ann') => (await findOrder({ orders: ledger.orders, reserved }, id, buyer)).kind
+}
+
+async function openItem() {
+  const { sale, item } = await stage.fresh({ units: 10 })
+  const { epoch } = await stage.keeper().untilDoor(item, 'gate')
+  return { sale, item, epoch }
+}
+
+describe('an order that nobody has, on an edge that has heard of nobody', () => {
+  test('is missing while the gate answers, and may be there while it does not', async () => {
+    const { sale, item, epoch } = await openItem()
+    const order = await stage.reserve(item, epoch, 'ann')
+    const find = await edge(sale)
+    expect(await find(order)).toBe('found')
+    expect(await find(order, 'eve')).toBe('missing')
+    expect(await find(ledger.id())).toBe('missing')
+    stage.server.away = true
+    expect(await find(ledger.id())).toBe('busy')
+  })
+
+  test('may be there during a rebuild, until everything that was reserved before it is in the ledger', async () => {
+    const { sale, item, epoch } = await openItem()
+    const node = await stage.holdingNode('another edge')
+    await node.confirm(item, epoch)
+    const order = await stage.reserve(item, epoch, 'ann')
+    const bumped = await ledger.orders.raiseEpoch(item)
+    await stage.gate.fence(item, bumped)
+    const find = await edge(sale)
+    expect([await find(order), await find(ledger.id())]).toEqual(['busy', 'busy'])
+    await stage.worker('w', item).work()
+    // The other edge may have acknowledged something that the gate has lost.
+    expect([await find(order), await find(ledger.id())]).toEqual(['found', 'busy'])
+    await node.confirm(item, bumped)
+    expect([await find(order), await find(ledger.id())]).toEqual(['found', 'missing'])
+    // What waits in an outbox is looked into, not guessed.
+    stage.put(item, epoch, [{ ...stage.ask('late'), reservedAtMs: systemClock.now() }])
+    expect(await find(ledger.id())).toBe('busy')
+    stage.server.away = true
+    expect(await find(ledger.id())).toBe('busy')
+  })
+
+  test('may be there as long as a process is gone without a word', async () => {
+    const { sale, item } = await openItem()
+    const node = await stage.holdingNode('another edge')
+    await stage.gate.fence(item, await ledger.orders.raiseEpoch(item))
+    await node.lapse()
+    const find = await edge(sale)
+    expect(await find(ledger.id())).toBe('busy')
+    await stage.nodes.settle(await ledger.sales.now())
+    expect(await find(ledger.id())).toBe('missing')
+  })
+
+  test('may be there behind the ledger’s door, if an operator opened it while somebody’s last word was missing', async () => {
+    const { sale, item } = await openItem()
+    const node = await stage.holdingNode('another edge')
+    const bumped = await ledger.orders.raiseEpoch(item)
+    await node.lapse()
+    await ledger.orders.setDoor(item, bumped, 'shut')
+    expect(await ledger.orders.openLedgerDoor(item, 'olga')).toBe(true)
+    const find = await edge(sale)
+    expect(await find(ledger.id())).toBe('busy')
+    await stage.nodes.settle(await ledger.sales.now())
+    expect(await find(ledger.id())).toBe('missing')
+  })
+
+  test('is missing when its sale was forgotten by the gate', async () => {
+    const { sale, item } = await openItem()
+    const bumped = await ledger.orders.raiseEpoch(item)
+    await stage.gate.fence(item, bumped)
+    expect(await stage.outbox.forget(item)).toBe(true)
+    await ledger.orders.setDoor(item, bumped, 'shut')
+    expect(await (await edge(sale))(ledger.id())).toBe('missing')
+  })
+
+  test('may be there long after its sale, as long as nobody could look into what the gate has of it', async () => {
+    const { sale, item, epoch } = await openItem()
+    const unfollowed = await edge(sale, one => ({ ...one, id: ids.next(), gateEpoch: 0 }))
+    const order = await stage.reserve(item, epoch, 'ann')
+    await ledger.sql(
+      "UPDATE sales SET opens_at = now() - interval '3 hours', closes_at = now() - interval '61 minutes' WHERE id = $1",
+      [sale],
+    )
+    stage.server.away = true
+    expect(await unfollowed(order)).toBe('busy')
+    stage.server.away = false
+    // It is back, and nobody has placed it yet.
+    expect(await unfollowed(order)).toBe('busy')
+    await stage.worker('w', item).work()
+    expect([await unfollowed(order), await unfollowed(ledger.id())]).toEqual(['found', 'missing'])
+  })
+
+  test('behind a gate that has lost its memory it may be there: what was acknowledged is not handed over yet', async () => {
+    const { sale, item } = await openItem()
+    stage.restartEmpty()
+    expect((await stage.rights(item)).door).toBe('gate')
+    expect(await (await edge(sale))(ledger.id())).toBe('busy')
+  })
+
+  test('is missing, whoever is away, if no clock can have made its id for any item on sale', async () => {
+    const { sale } = await openItem()
+    // The items of the tests before have ids that no clock has made; only sales that are over for long are looked into.
+    await ledger.sql("UPDATE sales SET closes_at = now() + interval '1 hour'")
+    const find = await edge(sale, item => ({ ...item, id: ids.next() }))
+    stage.server.away = true
+    expect(await find(ids.next())).toBe('busy')
+    for (const id of ['1', '4711', '9223372036854775807']) expect(await find(id)).toBe('missing')
+  })
+})
+
+test('an item of which all is known does not speak for one of which nobody can tell', async () => {
+  const [known, silent] = [ledger.id(), ledger.id()]
+  const answered = Promise.withResolvers<void>()
+  const liveItem = (id: string) => ({ door: 'gate', item: { id, gateEpoch: 1 } })
+  const found = findOrder(
+    {
+      orders: { find: async () => [] },
+      reserved: {
+        acknowledged: { find: () => undefined },
+        near: { knows: () => true },
+        clock: systemClock,
+        registry: new Map([known, silent].map(id => [id, liveItem(id)])),
+        gate: {
+          async find(item: string) {
+            if (item === known) return { status: 'stale' }
+            // Says that it can't tell while the other is still being looked into.
+            queueMicrotask(() => answered.resolve())
+            return { status: 'unknown' }
+          },
+        },
+        sales: {
+          async rights() {
+            await answered.promise
+            await systemClock.sleep(1)
+            return [{ door: 'ledger', epoch: 2 }]
+          },
+        },
+        nodes: { unconfirmed: async () => ({ waiting: 0, lapsed: 0 }) },
+        outbox: { depth: async () => [] },
+      },
+    } as unknown as Parameters<typeof findOrder>[0],
+    ledger.id(),
+    'ann',
+  )
+  expect(await found).toEqual({ kind: 'busy' })
+})

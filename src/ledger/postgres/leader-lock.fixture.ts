@@ -1,0 +1,26 @@
+/**
+ * A process that wants the right and says what becomes of it, a line each: `holds`, `holds not`, `lost`. Looks at every turn of its
+ * loop, so that the first word after a long sleep is what a flow would be told. argv: the connection as JSON.
+ */
+
+import { systemClock } from '../../base/clock.ts'
+import { systemRandom } from '../../base/random.ts'
+import { createDatabase } from './database.ts'
+import { createLeaderLock } from './leader-lock.ts'
+
+const database = createDatabase({
+  connection: JSON.parse(process.argv[2] ?? '{}'),
+  poolMax: 1,
+  clock: systemClock,
+  random: systemRandom,
+  onError: () => {},
+})
+const leader = createLeaderLock(database, systemClock)
+leader.onLost(() => console.log('lost'))
+await leader.acquire(new AbortController().signal, () => {})
+for (let said: boolean | undefined; ; ) {
+  const holds = leader.holds()
+  if (holds !== said) console.log(holds ? 'holds' : 'holds not')
+  said = holds
+  await systemClock.sleep(20)
+}

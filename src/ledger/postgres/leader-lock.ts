@@ -1,0 +1,123 @@
+/**
+ * The sole-seller right as a session-level advisory lock on a connection of its own. Keepers of a cluster share it with the sole seller:
+ * one of them all acts at a time.
+ *
+ * The connection is asked every second whether it lives, and the right is believed in for so long after a question that was answered,
+ * counted from when it was asked. The server waits longer than that for the next question, and then ends the session: who fell silent
+ * (stopped, or cut off) loses the right to the next one within seconds, and has stopped believing in it before. What it began before it
+ * fell silent is not undone by this: that is what epochs are for.
+ *
+ * States: waiting → holding → lost (the connection died or fell silent) → waiting …; giving back ends it.
+ */
+
+import type pg from 'pg'
+import type { Clock } from '../../base/clock.ts'
+import type { LeaderLock } from '../leader-lock.ts'
+import type { Database } from './database.ts'
+
+/** Differs from the migration lock; one per database is enough. */
+const LEADER_LOCK = 7_283_002
+const ASK_AGAIN_MS = 200
+const CONFIRM_EVERY_MS = 1_000
+const SILENT_MS_MAX = 2_000
+const BELIEVED_MS = 3_000
+/** Far enough beyond BELIEVED_MS that a server whose clock runs fast is still the later one. */
+const SERVER_WAITS_MS = 8_000
+
+export function createLeaderLock(database: Database, clock: Clock): LeaderLock {
+  /** Open, and not (yet) the holder. */
+  let candidate: pg.Client | undefined
+  let holder: pg.Client | undefined
+  let confirmedMs = 0
+  let listener: () => void = () => {}
+
+  function drop(dead: pg.Client): void {
+    if (candidate === dead) candidate = undefined
+    const held = holder === dead
+    if (held) holder = undefined
+    // Not waited for: a connection that fell silent may take long to end, and the loss is known now.
+    void dead.end().catch(() => {})
+    if (held) listener()
+  }
+
+  /** Undefined: no answer in time, or none but an error. The connection is dropped then. */
+  async function ask(client: pg.Client, text: string, values: unknown[] = []) {
+    const answered = new AbortController()
+    const rows = await Promise.race([
+      client.query<Record<string, unknown>>(text, values).then(
+        result => result.rows,
+        () => undefined,
+      ),
+      clock.sleep(SILENT_MS_MAX, answered.signal).then(() => undefined),
+    ])
+    answered.abort()
+    if (rows === undefined) drop(client)
+    return rows
+  }
+
+  async function open(): Promise<pg.Client | undefined> {
+    let opened: pg.Client
+    try {
+      opened = await database.connect()
+    } catch {
+      return undefined
+    }
+    opened.on('error', () => drop(opened))
+    opened.on('end', () => drop(opened))
+    candidate = opened
+    return (await ask(opened, `SET idle_session_timeout = ${SERVER_WAITS_MS}`)) === undefined ? undefined : opened
+  }
+
+  async function confirm(held: pg.Client): Promise<void> {
+    while (holder === held) {
+      await clock.sleep(CONFIRM_EVERY_MS)
+      if (holder !== held) return
+      const askedMs = clock.elapsed()
+      if ((await ask(held, 'SELECT 1')) !== undefined) confirmedMs = askedMs
+    }
+  }
+
+  async function tryOnce(): Promise<'held' | 'taken' | 'away'> {
+    const client = candidate ?? (await open())
+    if (client === undefined) return 'away'
+    const askedMs = clock.elapsed()
+    const rows = await ask(client, 'SELECT pg_try_advisory_lock($1) AS got', [LEADER_LOCK])
+    if (rows === undefined || candidate !== client) return 'away'
+    if (rows[0]?.got !== true) return 'taken'
+    candidate = undefined
+    holder = client
+    confirmedMs = askedMs
+    void confirm(client)
+    return 'held'
+  }
+
+  async function giveBack(): Promise<void> {
+    const mine = [holder, candidate]
+    holder = undefined
+    candidate = undefined
+    for (const client of mine) await client?.end().catch(() => {})
+  }
+
+  return {
+    async acquire(signal, onWait) {
+      let told = false
+      while (!signal.aborted) {
+        const answer = await tryOnce()
+        if (signal.aborted) break
+        if (answer === 'held') return true
+        if (answer === 'taken' && !told) {
+          told = true
+          onWait()
+        }
+        await clock.sleep(ASK_AGAIN_MS, signal)
+      }
+      await giveBack()
+      return false
+    },
+    holds: () => holder !== undefined && clock.elapsed() - confirmedMs < BELIEVED_MS,
+    onLost(next) {
+      listener = next
+    },
+    giveBack,
+  }
+}
