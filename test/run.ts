@@ -56,13 +56,13 @@ function heading(name: string): string {
   return color ? `\n\x1b[1m── ${name}\x1b[0m` : `\n── ${name}`
 }
 
-const syncState = (chunk: Buffer) => void process.stdout.write(chunk)
+const print = (chunk: Buffer) => void process.stdout.write(chunk)
 
 /** Runs a command; `hear` gets its output. Resolves with why it failed, or undefined; never rejects. */
 function command(
   args: readonly string[],
   limitMs: number,
-  hear: (chunk: Buffer) => void = syncState,
+  hear: (chunk: Buffer) => void = print,
 ): Promise<string | undefined> {
   return new Promise(done => {
     const env = { ...process.env, ...(color ? { FORCE_COLOR: '1' } : {}) }
@@ -148,7 +148,7 @@ function tests(name: string, files: readonly string[], limitMs: number): Stage {
       const lane = async () => {
         for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
           const heard: Buffer[] = []
-          const hear = files.length === 1 ? syncState : (chunk: Buffer) => void heard.push(chunk)
+          const hear = files.length === 1 ? print : (chunk: Buffer) => void heard.push(chunk)
           const counts = await testFile(name, file, Math.max(1, lateMs - performance.now()), hear)
           process.stdout.write(Buffer.concat(heard))
           if (counts.complaint !== undefined) say(counts.complaint)

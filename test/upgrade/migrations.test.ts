@@ -67,17 +67,17 @@ async function nextDay(change: (database: Database, client: pg.Client) => Promis
 }
 
 let usual: ReturnType<typeof nextDay> | undefined
-/** The two days as they are when nobody touches the ledger in between. */
+/** The two days on a ledger that no migration changes in between. */
 const undisturbed = () => (usual ??= nextDay(async () => {}))
 
-test('the day says every word that the landed version has, and each is answered', async () => {
+test('the day runs every statement that the landed version has, and none fails', async () => {
   const { first, second } = await undisturbed()
-  const said = new Set(first.map(({ statement }) => statement))
-  expect([...statementsIn(landed).keys()].filter(name => !said.has(name))).toEqual([])
-  expect([...first, ...second].filter(line => typeof line.said === 'string')).toEqual([])
-  // What decides must have decided something: an empty answer compares well with any other.
-  const empty = first.filter(({ said: rows }) => rows.length === 0).map(({ statement }) => statement)
-  console.log(`  ${first.length} statements a day, ${new Set(empty).size} of them say nothing: ${empty.join(' ')}`)
+  const run = new Set(first.map(({ statement }) => statement))
+  expect([...statementsIn(landed).keys()].filter(name => !run.has(name))).toEqual([])
+  expect([...first, ...second].filter(one => typeof one.answer === 'string')).toEqual([])
+  // Statements that decide must return rows: an empty answer would agree with every other.
+  const empty = first.filter(({ answer: rows }) => rows.length === 0).map(({ statement }) => statement)
+  console.log(`  ${first.length} statements a day, ${new Set(empty).size} of them return no row: ${empty.join(' ')}`)
   for (const name of [
     'place',
     'place_directly',
@@ -90,7 +90,7 @@ test('the day says every word that the landed version has, and each is answered'
     expect(empty).not.toContain(name)
 })
 
-test('with this version’s migrations the landed version is told what it was told before', async () => {
+test('after this version’s migrations the landed version gets the answers it got before', async () => {
   const { second } = await undisturbed()
   const migrated = await nextDay(async database =>
     expect(await migrate(database)).toEqual(fresh.map(({ name }) => name)),
@@ -98,7 +98,7 @@ test('with this version’s migrations the landed version is told what it was to
   expect(complaints(second, migrated.second)).toEqual([])
 })
 
-/** A body that only has a look: what place does inside, no rule can read. */
+/** A function that decides nothing any more: no rule reads function bodies, only the day shows it. */
 const LAZY = `CREATE OR REPLACE FUNCTION settle_change(p_item bigint, p_no int, p_epoch bigint, p_taken int) RETURNS boolean
   LANGUAGE sql AS $$ SELECT true $$`
 
@@ -125,7 +125,7 @@ describe('a migration that would break it is caught:', () => {
       const found = complaints(second, broken.second)
       expect(found.length).toBeGreaterThan(0)
       expect(found.map(one => one.split(':')[0])).toContain(firstHurt)
-      // What words can tell is told by the rules too.
+      // Every other break is found by the rules as well, from the text alone.
       const before = migrationsIn(landed).map(({ text }) => text)
       const read = RULES.flatMap(rule => offences(rule, before.join(';\n'), sql))
       expect(read.length > 0).toBe(sql !== LAZY)
