@@ -11,7 +11,7 @@ export interface Rule {
   check(files: readonly File[]): string[]
   /** Small made-up trees that break the rule: each must give a finding. */
   readonly breaks: readonly File[][]
-  /** GateStatus-alikes that keep it: none may give a finding. */
+  /** Made-up trees that look alike and keep it: none may give a finding. */
   readonly keeps: readonly File[][]
 }
 

@@ -1,4 +1,4 @@
-/** The project's own files as text: what the tidy rules look at. Skips what git ignores and what nobody here wrote. */
+/** The project's own files as text: what the tidy rules look at. Skips what git ignores and what is not source. */
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,8 @@ export interface File {
 }
 
 const FOLDERS_SKIPPED = new Set(['node_modules', '.git', 'data'])
-const FILES_SKIPPED = /(\.log|^\.DS_Store)$/
+/** `.git` is a file in a worktree of its own. */
+const FILES_SKIPPED = /(\.log|^\.DS_Store|^\.git)$/
 const BINARY = /\.(png|jpg|jpeg|gif|webp|ico|woff2?|gz|zip)$/
 
 export function readTree(root: string): File[] {
