@@ -38,7 +38,7 @@ import { createRedisOutbox } from '../gate/redis/redis-outbox.ts'
 import { createShardedGate } from '../gate/sharded/sharded-gate.ts'
 import { createShardedOutbox } from '../gate/sharded/sharded-outbox.ts'
 import { createShards } from '../gate/shards.ts'
-import type { Waiting } from '../telemetry/watched.ts'
+import type { OutboxBacklog } from '../telemetry/gauges.ts'
 import { connectTo, watchDurability } from './compose-redis.ts'
 import type { Config } from './config.ts'
 import { BATCH_MAX, type GateSide, QUEUE_MAX, type Selling, type SellingParts } from './selling.ts'
@@ -102,7 +102,7 @@ export function openFar(
       })
     },
     /** What is reserved and not placed yet, over all of these. */
-    async waiting(items: readonly ItemId[]): Promise<Waiting> {
+    async waiting(items: readonly ItemId[]): Promise<OutboxBacklog> {
       const { items: depths, away } = await outbox.status(items)
       const seen = { entries: 0, units: 0, oldestMs: 0 }
       for (const { entries, units, oldestMs } of depths) {

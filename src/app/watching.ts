@@ -14,9 +14,8 @@ import type { GateView } from '../flows/check/gate-view.ts'
 import { createMessages, type Messages } from '../flows/follow/messages.ts'
 import type { LiveItem, Registry } from '../flows/sell/live-item.ts'
 import type { Orders } from '../ledger/orders.ts'
-import { watchEventLoop } from '../telemetry/event-loop-delay.ts'
+import { type OutboxBacklog, watchEventLoop } from '../telemetry/gauges.ts'
 import { createMetrics, METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
-import type { Waiting } from '../telemetry/watched.ts'
 
 interface WatchingParts {
   readonly registry: Registry
@@ -28,7 +27,7 @@ interface WatchingParts {
   /** Undefined: too many wait to be read. */
   readonly findOrder: (id: OrderId) => Promise<Order | undefined> | undefined
   /** In a cluster: what waits to be placed. */
-  readonly outbox?: (() => Promise<Waiting>) | undefined
+  readonly outbox?: (() => Promise<OutboxBacklog>) | undefined
   /** In a cluster the others hear the news too. */
   readonly share?: ((messages: Messages, meters: Meters) => Messages) | undefined
   readonly clock: Clock

@@ -1,10 +1,14 @@
 /**
- * One line per answer, sampled: the first and then one in a thousand of the cheap refusals of an order, one in a hundred of everything
- * else, and every answer that is our own fault. A line has the route's template instead of the address, so that no token that stands in
- * an address, no query and no header can get into it.
+ * One log line per sampled answer: one in a thousand of the cheap refusals of an order, one in a hundred of all other answers (the first
+ * of each included), and every answer with a status of 500 or more. A line holds the route's template and never the address, a query or
+ * a header, so no token can get into it.
+ *
+ * Request ids connect an answer, a log line and the shop's own log. The client's `x-request-id` is kept if it is short and harmless;
+ * otherwise one is made, unique in this process by counting, among processes by chance. An id is no secret.
  */
 
 import type { Log } from '../base/log.ts'
+import type { Random } from '../base/random.ts'
 
 interface AccessLine {
   readonly requestId: string
@@ -16,27 +20,41 @@ interface AccessLine {
 }
 
 export interface AccessLog {
-  /** True when the refusal that comes next is the one to be written; it must then be given to `write`. */
+  /** True if the refusal that comes next is sampled: it must then be passed to `write`. */
   refusalDue(): boolean
-  /** True likewise for any other answer. */
+  /** The same for any other answer. */
   due(status: number): boolean
   write(line: AccessLine): void
 }
 
+export const REQUEST_ID_HEADER = 'x-request-id'
+
 const REFUSALS_PER_LINE = 1_000
 const ANSWERS_PER_LINE = 100
-const OUR_FAULT = 500
+const SERVER_ERROR = 500
+const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/
 
 export function createAccessLog(log: Log): AccessLog {
   let refusals = 0
   let answers = 0
   return {
     refusalDue: () => refusals++ % REFUSALS_PER_LINE === 0,
-    due: status => status >= OUR_FAULT || answers++ % ANSWERS_PER_LINE === 0,
+    due: status => status >= SERVER_ERROR || answers++ % ANSWERS_PER_LINE === 0,
     write({ ms, ...line }) {
       const fields = { ...line, ...(ms !== undefined && { ms: Math.round(ms * 100) / 100 }) }
-      if (line.status >= OUR_FAULT) log.warn(fields, 'answered')
+      if (line.status >= SERVER_ERROR) log.warn(fields, 'answered')
       else log.info(fields, 'answered')
     },
+  }
+}
+
+/** @returns the request's id, given or made */
+export function createRequestIds(random: Random): (given: string | null) => string {
+  const process = Buffer.from(random.bytes(6)).toString('base64url')
+  let made = 0
+  return given => {
+    if (given !== null && REQUEST_ID.test(given)) return given
+    made += 1
+    return `${process}-${made.toString(36)}`
   }
 }

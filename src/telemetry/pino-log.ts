@@ -1,4 +1,4 @@
-/** Logs as JSON lines on standard output. Anything that looks like a secret is cut out, wherever a careless caller put it. */
+/** Logs JSON lines to standard output. Fields with the name of a secret are hidden, at the top level and one level below. */
 
 import pino from 'pino'
 import type { Log } from '../base/log.ts'
@@ -16,7 +16,7 @@ export function createPinoLog(level: string): Log {
   })
 }
 
-/** Enough to find the place; a driver's error object would drag its whole connection along. */
+/** Name, message, code, stack and cause only: a driver's error object may hold its whole connection. */
 function errorFields(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error)
   const { name, message, stack } = error

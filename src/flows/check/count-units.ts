@@ -2,7 +2,7 @@
 
 import type { SaleId } from '../../domain/ids.ts'
 import type { Orders } from '../../ledger/orders.ts'
-import type { Units } from '../../telemetry/watched.ts'
+import type { Units } from '../../telemetry/gauges.ts'
 import type { Registry } from '../sell/live-item.ts'
 import type { GateView } from './gate-view.ts'
 

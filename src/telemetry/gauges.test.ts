@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
-import { type Waiting, type Watched, watchedMetrics } from './watched.ts'
+import { createGauges, type GaugeSources, type OutboxBacklog } from './gauges.ts'
 
 /** A ledger that takes as long as the test says, or does not answer. */
 function openLedger() {
@@ -15,19 +15,19 @@ function openLedger() {
     },
   }
   const clock: Clock = { now: () => ms, elapsed: () => ms, sleep: async () => {} }
-  const watched = {
+  const sources = {
     async units() {
       ledger.reads += 1
       ms += ledger.tookMs
       if (ledger.away) throw new Fault('ledger_away', 'away', { retryable: true })
       return { available: 1, left: 1, held: 0, pending: 0, paid: 0, releasing: 0, oldestReleaseMs: 0 }
     },
-  } as Pick<Watched, 'units'> as Watched
-  const metric = watchedMetrics(watched, clock).find(one => one.name === 'stampede_pieces')!
+  } as Pick<GaugeSources, 'units'> as GaugeSources
+  const metric = createGauges(sources, clock).find(one => one.name === 'stampede_pieces')!
   return { ledger, read: async () => (await metric.read()).length }
 }
 
-test('what the ledger has to count is read every two seconds at most, and more seldom the longer it takes', async () => {
+test('units are read from the ledger every two seconds at most, and less often the longer it takes', async () => {
   const { ledger, read } = openLedger()
   for (let i = 0; i < 5; i++) expect(await read()).toBe(5)
   expect(ledger.reads).toBe(1)
@@ -52,11 +52,11 @@ test('a ledger that was away for long is read again at once when it is back', as
   expect(await read()).toBe(5)
 })
 
-test('of an outbox that answers in part, what can be seen is told, and how much can not; of one that does not answer, only that', async () => {
+test('an outbox that answers in part shows its part and how many items are missing; one that does not answer, only that', async () => {
   const clock: Clock = { now: () => 0, elapsed: () => 0, sleep: async () => {} }
-  const shown = async (waiting: Waiting) => {
-    const watched = { outbox: async () => waiting } as Pick<Watched, 'outbox'> as Watched
-    const metrics = watchedMetrics(watched, clock).filter(({ name }) => name.startsWith('stampede_outbox'))
+  const shown = async (backlog: OutboxBacklog) => {
+    const sources = { outbox: async () => backlog } as Pick<GaugeSources, 'outbox'> as GaugeSources
+    const metrics = createGauges(sources, clock).filter(({ name }) => name.startsWith('stampede_outbox'))
     return Promise.all(metrics.map(async one => (await one.read())[0]?.value))
   }
   expect(await shown({ seen: { entries: 2, units: 3, oldestMs: 1_500 }, itemsAway: 1 })).toEqual([2, 3, 1.5, 1])
