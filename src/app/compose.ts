@@ -7,8 +7,8 @@ import { createBatcher } from '../base/batcher.ts'
 import { nextTurn, systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
-import { createCatalog } from '../catalog/catalog.ts'
-import { createRedisSharedLayer } from '../catalog/redis/redis-shared-layer.ts'
+import { Catalog } from '../catalog/catalog.ts'
+import { createRedisSharedCache } from '../catalog/redis/redis-shared-cache.ts'
 import type { OrderId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
 import type { Readiness } from '../edge/routes/health-routes.ts'
@@ -81,7 +81,7 @@ async function wire(
   const random = systemRandom
   const { orders, sales, closings, payments, reconciling } = ledger
   const registry: Registry = new Map()
-  const catalog = createCatalog({
+  const catalog = new Catalog({
     source: sales,
     clock,
     random,
@@ -92,7 +92,7 @@ async function wire(
   const rounds = createRounds({ clock, log, signal })
   const far = config.redis === undefined ? undefined : openFar(config.redis, { config, log, clock, random, catalog })
   const side = far ?? openNear(clock, registry)
-  if (far !== undefined) catalog.share(createRedisSharedLayer({ connection: far.connection, random }))
+  if (far !== undefined) catalog.share(createRedisSharedCache(far.connection, random))
 
   const finder = createBatcher<OrderId, Order | undefined>({
     batchMax: BATCH_MAX,

@@ -6,9 +6,9 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { systemRandom } from '../base/random.ts'
 import { connect } from '../base/redis/connection.fixture.ts'
 import { countingLedger, countingReads, makeSale, SALE } from './catalog.fixture.ts'
-import { createCatalog } from './catalog.ts'
-import { createRedisSharedLayer } from './redis/redis-shared-layer.ts'
-import { LIST, type SharedLayer } from './shared-layer.ts'
+import { Catalog } from './catalog.ts'
+import { createRedisSharedCache } from './redis/redis-shared-cache.ts'
+import { LIST, type SharedCache } from './shared-cache.ts'
 
 /** Several processes' catalogs on one Redis and one ledger. What they promise to buyers over HTTP is in test/cluster/catalog.test.ts. */
 
@@ -33,11 +33,11 @@ const FROZEN: Clock = { ...PATIENT, elapsed: () => 0 }
 async function openProcess(server: RedisServer, ledger: Ledger, { deaf = false, clock = PATIENT }: Wish = {}) {
   const connection = await connect(playground, server.url, { timeoutMs: 20_000 })
   const { reads, count } = countingReads()
-  const catalog = createCatalog({ source: ledger, clock, random: systemRandom, nowMs: systemClock.now, count })
-  const layer = createRedisSharedLayer({ connection, random: systemRandom })
+  const catalog = new Catalog({ source: ledger, clock, random: systemRandom, nowMs: systemClock.now, count })
+  const layer = createRedisSharedCache(connection, systemRandom)
   const listening = Promise.withResolvers<void>()
   let heard = 0
-  const listened: SharedLayer = {
+  const listened: SharedCache = {
     ...layer,
     onForgotten(listener) {
       if (deaf) listening.resolve()

@@ -3,7 +3,7 @@
 import { systemClock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import type { Sale } from '../domain/sale.ts'
-import { LIST } from './shared-layer.ts'
+import { LIST } from './shared-cache.ts'
 
 export const SALE = '4711'
 

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { type Clock, nextTurn, systemClock } from '../base/clock.ts'
 import { systemRandom } from '../base/random.ts'
 import { countingLedger, countingReads, makeSale, SALE } from './catalog.fixture.ts'
-import { createCatalog } from './catalog.ts'
-import { LIST } from './shared-layer.ts'
+import { Catalog } from './catalog.ts'
+import { LIST } from './shared-cache.ts'
 
 const FAR_FUTURE = '9223372036854775807'
 
@@ -33,7 +33,7 @@ function open(...sales: Parameters<typeof countingLedger>) {
   const ledger = countingLedger(...sales)
   const { clock, pass } = handClock()
   const { reads, count } = countingReads()
-  const catalog = createCatalog({ source: ledger, clock, random: systemRandom, nowMs: systemClock.now, count })
+  const catalog = new Catalog({ source: ledger, clock, random: systemRandom, nowMs: systemClock.now, count })
   const asks = (key: string) => ledger.asked.filter(one => one.key === key).length
   return { catalog, ledger, pass, reads, asks }
 }

@@ -6,7 +6,7 @@ import { createRateLimits } from '../admission/rate-limits.ts'
 import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import { systemClock } from '../base/clock.ts'
 import { systemRandom } from '../base/random.ts'
-import { createCatalog } from '../catalog/catalog.ts'
+import { Catalog } from '../catalog/catalog.ts'
 import { standing } from '../flows/sell/live-item.ts'
 import { createFaultyGate, type GateMishap } from '../gate/faulty-gate.ts'
 import { createOperatorLog } from '../ledger/postgres/log.ts'
@@ -49,7 +49,7 @@ async function openShop(units = 10) {
       gate: real => createFaultyGate(real, verb => (verb === 'find' ? gateAway.now : undefined)),
     })
     await edge.round()
-    const catalog = createCatalog({
+    const catalog = new Catalog({
       source: ledger.sales,
       clock: systemClock,
       random: systemRandom,

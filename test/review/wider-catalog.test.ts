@@ -5,9 +5,9 @@ import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { connect } from '../../src/base/redis/connection.fixture.ts'
 import { countingLedger, countingReads, makeSale, SALE } from '../../src/catalog/catalog.fixture.ts'
-import { createCatalog } from '../../src/catalog/catalog.ts'
-import { createRedisSharedLayer } from '../../src/catalog/redis/redis-shared-layer.ts'
-import type { SharedLayer } from '../../src/catalog/shared-layer.ts'
+import { Catalog } from '../../src/catalog/catalog.ts'
+import { createRedisSharedCache } from '../../src/catalog/redis/redis-shared-cache.ts'
+import type { SharedCache } from '../../src/catalog/shared-cache.ts'
 import { Playground } from '../harness/playground.ts'
 import { startRedis } from '../harness/redis.ts'
 import { until } from '../harness/until.ts'
@@ -21,15 +21,15 @@ async function openTwo() {
   const server = await startRedis(playground)
   const ledger = countingLedger(makeSale(SALE))
   const open = async () => {
-    const layer = createRedisSharedLayer({ connection: await connect(playground, server.url), random: systemRandom })
+    const layer = createRedisSharedCache(await connect(playground, server.url), systemRandom)
     return { layer, catalog: openCatalog(ledger, layer) }
   }
   return { server, ledger, one: await open(), two: await open() }
 }
 
-function openCatalog(ledger: ReturnType<typeof countingLedger>, layer: SharedLayer, clock: Clock = systemClock) {
+function openCatalog(ledger: ReturnType<typeof countingLedger>, layer: SharedCache, clock: Clock = systemClock) {
   const { count } = countingReads()
-  const catalog = createCatalog({ source: ledger, clock, random: systemRandom, nowMs: systemClock.now, count })
+  const catalog = new Catalog({ source: ledger, clock, random: systemRandom, nowMs: systemClock.now, count })
   catalog.share(layer)
   return catalog
 }
@@ -50,7 +50,7 @@ for (const [what, put] of [
       expect(await catalog.list()).toHaveLength(1)
     }
     ledger.rows.set(SALE, makeSale(SALE, { name: 'renamed' }))
-    await one.layer.forget()
+    await one.layer.forgetAll()
     await until('the change', async () => (await two.catalog.find(SALE))?.name === 'renamed')
     // It does not stay in the way: what one reads, the other finds.
     await until('shared again', async () => {
@@ -68,16 +68,16 @@ test('a copy that is late in coming is as old as it is: a change that nobody tol
   const time = { ms: 1_000 }
   const clock: Clock = { ...systemClock, elapsed: () => time.ms }
   let asks = 0
-  const layer: SharedLayer = {
+  const layer: SharedCache = {
     async ask() {
       asks += 1
       // What Redis had then, 400 ms old, takes as long to come as it may.
       time.ms += 450
       return { kind: 'known', sales: [...ledger.rows.values()], ageMs: 400 }
     },
-    async keep() {},
-    async giveBack() {},
-    async forget() {},
+    async put() {},
+    async returnLease() {},
+    async forgetAll() {},
     onForgotten() {},
   }
   const catalog = openCatalog(ledger, layer, clock)

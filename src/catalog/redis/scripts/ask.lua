@@ -1,12 +1,12 @@
 -- ask: the copy under a key, or the lease to read it.
 -- KEYS     copy, changes
 -- ARGV     lease, leaseMs
--- Returns  KNOWN, age in ms, text; or YOURS or WAIT, 0, the text that was known before ('' if none)
--- Keeps    one lease at a time for each number of changes; a copy of another number, or past its time, is not known; a lease alone lives no longer than it counts
+-- Returns  KNOWN, age in ms, text; or LEASED or WAIT, 0, the expired text ('' if none)
+-- Keeps    one lease at a time per change number; a copy of another change number, or past its time, is not known; a key with only a lease expires with it
 
 if #KEYS ~= 2 or #ARGV ~= 2 or ARGV[1] == '' or not isCount(ARGV[2]) then return bug('ask: wrong arguments') end
-throwOutUnless('hash', KEYS[1])
-throwOutUnless('string', KEYS[2])
+removeUnless('hash', KEYS[1])
+removeUnless('string', KEYS[2])
 local now = nowMs()
 local changes = redis.call('GET', KEYS[2]) or '0'
 local copy = redis.call('HMGET', KEYS[1], 'at', 'fresh', 'of', 'text', 'since', 'under')
@@ -15,4 +15,4 @@ if text and of == changes and within(now, at, fresh) then return { KNOWN, now - 
 if under == changes and within(now, since, ARGV[2]) then return { WAIT, 0, text or '' } end
 redis.call('HSET', KEYS[1], 'lease', ARGV[1], 'since', string.format('%.0f', now), 'under', changes)
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return { YOURS, 0, text or '' }
+return { LEASED, 0, text or '' }

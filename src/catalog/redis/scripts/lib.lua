@@ -1,11 +1,11 @@
--- lib: the words all scripts of the catalog share; it stands before each of them.
+-- lib: what all scripts of the catalog share; it is put before each of them.
 -- KEYS     none of its own
 -- ARGV     none of its own
 -- Returns  nothing
--- Keeps    a copy and its lease are one hash: at, fresh, of, text (read when, known for how long, under which number of changes, what);
---          lease, since, under (whose, from when on, under which number)
+-- Keeps    a copy and its lease are one hash: at, fresh, of, text (when it was read, how long it is fresh, its change number, the sales);
+--          lease, since, under (the lease, when it was given, its change number)
 
-local KNOWN, YOURS, WAIT = 0, 1, 2
+local KNOWN, LEASED, WAIT = 0, 1, 2
 
 -- A bug of the caller, found before the first write.
 local function bug(message)
@@ -21,15 +21,14 @@ local function nowMs()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
--- Has this much time not yet passed since then? A moment that lies ahead was written by a clock that has been set back.
+-- Is `now` less than `ms` after `since`? A `since` in the future was written by a clock that has been set back: no.
 local function within(now, since, ms)
   since, ms = tonumber(since or ''), tonumber(ms or '')
   return since ~= nil and ms ~= nil and now >= since and now - since < ms
 end
 
--- What somebody else has put where a copy or the number should be is thrown out: it would be in everybody's way, and a copy is never
--- the only one.
-local function throwOutUnless(kind, key)
+-- Removes a value of another type. It is not ours, and every script would fail on it.
+local function removeUnless(kind, key)
   local found = redis.call('TYPE', key).ok
   if found ~= kind and found ~= 'none' then redis.call('UNLINK', key) end
 end

@@ -5,8 +5,8 @@ import { until } from '../../../test/harness/until.ts'
 import { systemRandom } from '../../base/random.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
 import { makeSale, SALE } from '../catalog.fixture.ts'
-import { LIST, type SharedAnswer, type SharedLayer } from '../shared-layer.ts'
-import { createRedisSharedLayer } from './redis-shared-layer.ts'
+import { LIST, type SharedAnswer, type SharedCache } from '../shared-cache.ts'
+import { createRedisSharedCache } from './redis-shared-cache.ts'
 
 const playground = new Playground()
 afterEach(() => playground.undo())
@@ -16,16 +16,15 @@ const COPY = `{stampede:0:catalog}:sale:${SALE}`
 const sale = makeSale(SALE)
 
 /** Two processes that share copies. */
-async function openTwo(config: readonly string[] = []): Promise<[SharedLayer, SharedLayer, RedisServer]> {
+async function openTwo(config: readonly string[] = []): Promise<[SharedCache, SharedCache, RedisServer]> {
   const server = await startRedis(playground, { config })
-  const open = async () =>
-    createRedisSharedLayer({ connection: await connect(playground, server.url), random: systemRandom })
+  const open = async () => createRedisSharedCache(await connect(playground, server.url), systemRandom)
   return [await open(), await open(), server]
 }
 
-async function leaseOf(layer: SharedLayer, key: string, leaseMs = MINUTE_MS): Promise<string> {
+async function leaseOf(layer: SharedCache, key: string, leaseMs = MINUTE_MS): Promise<string> {
   const answer = await layer.ask(key, leaseMs)
-  if (answer.kind !== 'yours') throw new Error(`expected a lease, got ${answer.kind}`)
+  if (answer.kind !== 'leased') throw new Error(`expected a lease, got ${answer.kind}`)
   return answer.lease
 }
 
@@ -40,7 +39,7 @@ test('one process is sent to read what nobody knows, the others wait, then all k
   ] as const) {
     const lease = await leaseOf(one, key)
     expect(await two.ask(key, MINUTE_MS)).toEqual({ kind: 'wait', old: undefined })
-    await one.keep(key, lease, sales, MINUTE_MS, MINUTE_MS)
+    await one.put(key, lease, sales, MINUTE_MS, MINUTE_MS)
     const known = await two.ask(key, MINUTE_MS)
     expect(known).toMatchObject({ kind: 'known', sales })
     // Every field, those that are undefined too.
@@ -52,11 +51,11 @@ test('age is counted from the lease, before the ledger was asked, and a copy pas
   const [one, two, server] = await openTwo()
   const lease = await leaseOf(one, SALE, 2 * MINUTE_MS)
   await server.command('HINCRBY', COPY, 'since', '-5000')
-  await one.keep(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
+  await one.put(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
   const known = await two.ask(SALE, MINUTE_MS)
   expect('ageMs' in known && known.ageMs).toBeGreaterThanOrEqual(5_000)
   await server.command('HINCRBY', COPY, 'at', '-55000')
-  expect(await two.ask(SALE, MINUTE_MS)).toMatchObject({ kind: 'yours', old: [sale] })
+  expect(await two.ask(SALE, MINUTE_MS)).toMatchObject({ kind: 'leased', old: [sale] })
   expect(await one.ask(SALE, MINUTE_MS)).toEqual({ kind: 'wait', old: [sale] })
 })
 
@@ -65,25 +64,25 @@ test('a server whose clock was set back believes neither a copy nor a lease of t
   const lease = await leaseOf(one, SALE)
   await server.command('HINCRBY', COPY, 'since', '60000')
   const next = await leaseOf(two, SALE)
-  await one.keep(SALE, lease, [], MINUTE_MS, MINUTE_MS)
-  await two.keep(SALE, next, [sale], MINUTE_MS, MINUTE_MS)
+  await one.put(SALE, lease, [], MINUTE_MS, MINUTE_MS)
+  await two.put(SALE, next, [sale], MINUTE_MS, MINUTE_MS)
   expect(await kindOf(one.ask(SALE, MINUTE_MS))).toBe('known')
   await server.command('HINCRBY', COPY, 'at', '60000')
-  expect(await kindOf(one.ask(SALE, MINUTE_MS))).toBe('yours')
+  expect(await kindOf(one.ask(SALE, MINUTE_MS))).toBe('leased')
 })
 
 test('what was read before a change is not kept after it', async () => {
   const [one, two] = await openTwo()
   const lease = await leaseOf(one, SALE)
   // The ledger is changed here: what the first has read is old.
-  await two.forget()
-  await one.keep(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
+  await two.forgetAll()
+  await one.put(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
   const next = await leaseOf(two, SALE)
-  await one.keep(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
+  await one.put(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
   expect(await kindOf(one.ask(SALE, MINUTE_MS))).toBe('wait')
   const renamed = makeSale(SALE, { name: 'renamed' })
-  await two.keep(SALE, next, [renamed], MINUTE_MS, MINUTE_MS)
-  await one.keep(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
+  await two.put(SALE, next, [renamed], MINUTE_MS, MINUTE_MS)
+  await one.put(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
   expect(await one.ask(SALE, MINUTE_MS)).toMatchObject({ kind: 'known', sales: [renamed] })
 })
 
@@ -92,17 +91,17 @@ test('a dead reader holds nobody up for longer than its lease, and keeps nothing
   const lease = await leaseOf(one, SALE)
   await server.command('HINCRBY', COPY, 'since', '-60000')
   await leaseOf(two, SALE)
-  await one.keep(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
-  await one.giveBack(SALE, lease)
+  await one.put(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
+  await one.returnLease(SALE, lease)
   expect(await kindOf(one.ask(SALE, MINUTE_MS))).toBe('wait')
   // The same by the clock alone.
   await leaseOf(one, '4712', 50)
-  await until('the lease to lapse', async () => (await two.ask('4712', 50)).kind === 'yours')
+  await until('the lease to lapse', async () => (await two.ask('4712', 50)).kind === 'leased')
 })
 
 test('a reader that comes back with nothing lets the next one read at once', async () => {
   const [one, two] = await openTwo()
-  await one.giveBack(SALE, await leaseOf(one, SALE))
+  await one.returnLease(SALE, await leaseOf(one, SALE))
   await leaseOf(two, SALE)
 })
 
@@ -112,13 +111,13 @@ test('every process hears that something was changed, whoever did it', async () 
   one.onForgotten(() => void heard++)
   // When it begins to listen it may have missed something already.
   await until('it listens', () => heard === 1)
-  await two.forget()
+  await two.forgetAll()
   await until('the word of another process', () => heard === 2)
   const lease = await leaseOf(one, SALE)
-  await one.keep(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
-  await one.forget()
+  await one.put(SALE, lease, [sale], MINUTE_MS, MINUTE_MS)
+  await one.forgetAll()
   await until('its own word', () => heard === 3)
-  expect(await kindOf(two.ask(SALE, MINUTE_MS))).toBe('yours')
+  expect(await kindOf(two.ask(SALE, MINUTE_MS))).toBe('leased')
 })
 
 test('nothing stays for ever but one number: leases, copies and ids that do not exist have lifetimes', async () => {
@@ -127,17 +126,17 @@ test('nothing stays for ever but one number: leases, copies and ids that do not 
   const lease = await leaseOf(one, SALE, 20_000)
   expect(await pttl()).toBeGreaterThan(0)
   expect(await pttl()).toBeLessThanOrEqual(20_000)
-  await one.keep(SALE, lease, [sale], 1, MINUTE_MS)
+  await one.put(SALE, lease, [sale], 1, MINUTE_MS)
   expect(await pttl()).toBeGreaterThan(40_000)
   // A lease on an old copy does not shorten its life, nor does a life about to end cut a lease short.
-  await until('it is old', async () => (await one.ask(SALE, 1)).kind === 'yours')
+  await until('it is old', async () => (await one.ask(SALE, 1)).kind === 'leased')
   expect(await pttl()).toBeGreaterThan(20_000)
   await leaseOf(one, '4713', 300)
   await until(
     'nobody remembers the id',
     async () => Number(await server.command('EXISTS', COPY.replace(SALE, '4713'))) === 0,
   )
-  await one.forget()
+  await one.forgetAll()
   expect(Number(await server.command('PTTL', '{stampede:0:catalog}:changes'))).toBe(-1)
 })
 
@@ -155,17 +154,17 @@ test('what is not one of our texts, or not the sale of its key, is not believed'
     JSON.stringify([{ ...sale, items: [{ ...sale.items[0], price: { amount: -1, currency: 'CNY' } }] }]),
   ]
   for (const text of texts) {
-    await one.keep(SALE, await leaseOf(one, SALE), [sale], MINUTE_MS, MINUTE_MS)
+    await one.put(SALE, await leaseOf(one, SALE), [sale], MINUTE_MS, MINUTE_MS)
     expect(await kindOf(two.ask(SALE, MINUTE_MS))).toBe('known')
     await server.command('HSET', COPY, 'text', text)
     expect({ text, ...(await two.ask(SALE, MINUTE_MS)) }).toEqual({ text, kind: 'unreadable', old: undefined })
-    await one.forget()
-    expect(await two.ask(SALE, 1)).toMatchObject({ kind: 'yours', old: undefined })
+    await one.forgetAll()
+    expect(await two.ask(SALE, 1)).toMatchObject({ kind: 'leased', old: undefined })
     await server.command('DEL', COPY)
   }
   for (const at of ['', 'soon', '1e300', '-5', 'nan']) {
     await server.command('HSET', COPY, 'text', '[]', 'at', at, 'fresh', '1e301', 'of', '8')
-    expect(['yours', 'known', 'unreadable', 'wait']).toContain(await kindOf(two.ask(SALE, 1)))
+    expect(['leased', 'known', 'unreadable', 'wait']).toContain(await kindOf(two.ask(SALE, 1)))
     await server.command('DEL', COPY)
   }
 })
@@ -173,9 +172,9 @@ test('what is not one of our texts, or not the sale of its key, is not believed'
 test('what is too long is not shared, and nobody waits for it', async () => {
   const [one, two, server] = await openTwo()
   const long = makeSale(SALE, { name: 'x'.repeat(1_000_000) })
-  await one.keep(SALE, await leaseOf(one, SALE), [long], MINUTE_MS, MINUTE_MS)
+  await one.put(SALE, await leaseOf(one, SALE), [long], MINUTE_MS, MINUTE_MS)
   expect(Number(await server.command('HEXISTS', COPY, 'text'))).toBe(0)
-  expect(await kindOf(two.ask(SALE, MINUTE_MS))).toBe('yours')
+  expect(await kindOf(two.ask(SALE, MINUTE_MS))).toBe('leased')
 })
 
 test('a full server takes no copies, but a change is told all the same', async () => {
@@ -184,6 +183,6 @@ test('a full server takes no copies, but a change is told all the same', async (
   let heard = 0
   one.onForgotten(() => void heard++)
   await until('it listens', () => heard === 1)
-  await two.forget()
+  await two.forgetAll()
   await until('the word of another process', () => heard === 2)
 })

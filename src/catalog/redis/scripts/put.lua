@@ -1,14 +1,14 @@
--- keep: what the holder of the lease has read, for everybody.
+-- put: stores what the holder of the lease has read.
 -- KEYS     copy, changes
 -- ARGV     lease, text, freshMs (from the lease on), keepMs (from now on)
--- Returns  1, or 0 when the lease is not this one any more and nothing was kept
--- Keeps    what was read before a change is not kept after it
+-- Returns  1, or 0 when the lease is no longer valid and nothing was stored
+-- Keeps    a copy read before a change is not stored after it
 
 if #KEYS ~= 2 or #ARGV ~= 4 or ARGV[1] == '' or ARGV[2] == '' or not (isCount(ARGV[3]) and isCount(ARGV[4])) then
-  return bug('keep: wrong arguments')
+  return bug('put: wrong arguments')
 end
-throwOutUnless('hash', KEYS[1])
-throwOutUnless('string', KEYS[2])
+removeUnless('hash', KEYS[1])
+removeUnless('string', KEYS[2])
 local held = redis.call('HMGET', KEYS[1], 'lease', 'since', 'under')
 local changes = redis.call('GET', KEYS[2]) or '0'
 if held[1] ~= ARGV[1] or held[3] ~= changes then return 0 end

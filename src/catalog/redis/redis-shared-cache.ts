@@ -1,0 +1,133 @@
+/**
+ * The shared cache in Redis: one hash per key with the copy and the lease to read it, and one counter of changes. A copy or a lease is
+ * valid under the change number it was made with, so one increment voids all of them. Times are the server's own.
+ *
+ * All keys carry one hash tag: the scripts need the counter beside the copy, and a catalog is small. Unlike the gate's, these keys expire.
+ * Bounded by that, by the length of a text, and by the number of ids the catalog asks for (`catalog.ts`).
+ *
+ * Copies are JSON. The text may come from another version or from a console, so it is checked against a schema and against its key; a text
+ * that does not pass is not known.
+ */
+
+import { z } from 'zod'
+import { assert } from '../../base/assert.ts'
+import type { Random } from '../../base/random.ts'
+import type { RedisConnection } from '../../base/redis/connection.ts'
+import { scriptsIn } from '../../base/redis/script.ts'
+import { isId } from '../../domain/ids.ts'
+import type { Item } from '../../domain/item.ts'
+import type { Sale } from '../../domain/sale.ts'
+import { type CatalogKey, LIST, LISTED_MAX, type Sales, type SharedAnswer, type SharedCache } from '../shared-cache.ts'
+
+type Connection = Pick<RedisConnection, 'run' | 'subscribe' | 'database'>
+
+/** Ten sales of a hundred items with long names fit. A longer text is not shared. */
+const TEXT_MAX = 1_000_000
+
+const id = z.string().refine(isId)
+const count = z.int().min(0)
+const time = z.number().min(0)
+const money = z.object({ amount: count, currency: z.string() })
+
+const item: z.ZodType<Item> = z
+  .object({
+    id,
+    sale: id,
+    sku: z.string().optional(),
+    name: z.string(),
+    image: z.string().optional(),
+    price: money,
+    listPrice: money.optional(),
+    units: count,
+    available: count,
+    quantityMax: count,
+    attemptsMax: count,
+    payWithinMs: count,
+    whenGateDown: z.enum(['ledger', 'shut']),
+    homeDoor: z.enum(['gate', 'ledger']),
+    shards: count,
+    door: z.enum(['gate', 'draining', 'ledger', 'shut']),
+    epoch: count,
+    gateEpoch: count,
+    gateShards: count,
+    changeNo: count,
+  })
+  // JSON leaves undefined fields out.
+  .transform(({ sku, image, listPrice, ...rest }) => ({ ...rest, sku, image, listPrice }))
+
+const sale: z.ZodType<Sale> = z.object({
+  id,
+  name: z.string(),
+  opensAtMs: time,
+  closesAtMs: time,
+  warmBeforeMs: time,
+  // Drafts are not published.
+  state: z.enum(['ready', 'paused', 'over']),
+  // Older versions do not write it.
+  stateNo: count.default(0),
+  rule: z.enum(['first_come', 'draw']),
+  items: z.array(item).min(1),
+})
+
+const sales = z.array(sale).max(LISTED_MAX)
+
+/** The statuses of `ask.lua`. */
+const [KNOWN, LEASED, WAIT] = [0, 1, 2]
+
+export function createRedisSharedCache(connection: Connection, random: Random): SharedCache {
+  const readScript = scriptsIn(new URL('./scripts/', import.meta.url))
+  const scripts = {
+    ask: readScript('ask', 'grows'),
+    put: readScript('put', 'grows'),
+    returnLease: readScript('return-lease', 'always'),
+    forgetAll: readScript('forget-all', 'always'),
+  }
+  const name = `stampede:${connection.database}:catalog`
+  const changesKey = `{${name}}:changes`
+  const keyOf = (key: CatalogKey) => `{${name}}:${key === LIST ? key : `sale:${key}`}`
+
+  async function returnLease(key: CatalogKey, lease: string): Promise<void> {
+    await connection.run(scripts.returnLease, [keyOf(key)], [lease])
+  }
+
+  return {
+    async ask(key, leaseMs): Promise<SharedAnswer> {
+      const lease = Buffer.from(random.bytes(12)).toString('base64url')
+      const reply = await connection.run(scripts.ask, [keyOf(key), changesKey], [lease, leaseMs])
+      assert(Array.isArray(reply), 'ask.lua did not answer with a list')
+      const [status, ageMs, text] = reply
+      const sales = typeof text === 'string' && text !== '' ? parseSales(key, text) : undefined
+      if (Number(status) === LEASED) return { kind: 'leased', lease, old: sales }
+      if (Number(status) === WAIT) return { kind: 'wait', old: sales }
+      assert(Number(status) === KNOWN, `ask.lua answered with the unknown status ${String(status)}`)
+      if (sales === undefined) return { kind: 'unreadable', old: undefined }
+      return { kind: 'known', sales, ageMs: Number(ageMs) }
+    },
+    async put(key, lease, sales, freshMs, keepMs) {
+      const text = JSON.stringify(sales)
+      if (text.length > TEXT_MAX) return returnLease(key, lease)
+      const times = [Math.floor(freshMs), Math.floor(keepMs)]
+      await connection.run(scripts.put, [keyOf(key), changesKey], [lease, text, ...times])
+    },
+    returnLease,
+    async forgetAll() {
+      await connection.run(scripts.forgetAll, [changesKey], [name])
+    },
+    onForgotten(listener) {
+      // Messages published before the subscription was active were missed too.
+      void connection.subscribe(name, listener, listener).then(listener)
+    },
+  }
+}
+
+/** Undefined: not what belongs under this key. */
+function parseSales(key: CatalogKey, text: string): Sales | undefined {
+  if (text.length > TEXT_MAX) return undefined
+  try {
+    const { data } = sales.safeParse(JSON.parse(text))
+    if (data === undefined || key === LIST) return data
+    return data.length <= 1 && data.every(one => one.id === key) ? data : undefined
+  } catch {
+    return undefined
+  }
+}
