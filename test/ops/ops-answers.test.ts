@@ -102,7 +102,7 @@ test('an order and a draft whose answer is lost are asked for again, not called 
     await page.getByRole('heading', { level: 1, name: /^(Order|Edit)/ }).waitFor()
   }
   await page.goto(`${desk.shop.url()}/ops/orders/999999`)
-  await page.getByRole('heading', { name: 'There is nothing here' }).waitFor()
+  await page.getByRole('heading', { name: 'Page not found' }).waitFor()
   await person.context.close()
 }, 60_000)
 
@@ -123,7 +123,7 @@ test('a gateway’s error at load is not a sign-out, and a sign-out that is lost
   // Until it was seen: it asks again after two seconds.
   await lose(page, '/ops/session', 1_000)
   await page.reload()
-  await page.getByText('keeps asking').waitFor()
+  await page.getByText('keeps trying').waitFor()
   expect(await page.locator('.sign-in').count()).toBe(0)
   await page.unroute('**/ops/session')
   await page.getByRole('heading', { name: 'Log', level: 1 }).waitFor()

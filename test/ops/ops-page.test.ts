@@ -104,7 +104,7 @@ test('takes a sale from a draft to its end, asks once before each step, says wha
   await page.getByRole('link', { name: 'Edit' }).click()
   await page.locator('[name="items.0.units"]').fill('10')
   await page.getByRole('button', { name: 'Save draft' }).click()
-  await page.locator('[data-pieces="10 10 0 0 0"]').waitFor()
+  await page.locator('[data-units="10 10 0 0 0"]').waitFor()
 
   // "Not now" and Escape do nothing.
   await page.locator('[data-action=publish]').click()
@@ -134,7 +134,7 @@ test('takes a sale from a draft to its end, asks once before each step, says wha
   expect(await barriers(page)).toEqual([])
   await page.locator('dialog [name=delta]').fill('5')
   await page.locator('dialog button[type=submit]').click()
-  await page.locator('[data-pieces="15 15 0 0 0"]').waitFor()
+  await page.locator('[data-units="15 15 0 0 0"]').waitFor()
   await noted(page, '+5')
 
   expect(await confirm(page, 'reconcile')).toContain('Spring cleaning')
@@ -235,7 +235,7 @@ const paidOf = ({ paid }: Units) => paid
 function looks(page: Page): Promise<readonly (Units & { readonly atMs: number })[]> {
   return page.locator('.pieces').evaluateAll(found =>
     found.map(one => {
-      const [units = 0, available = 0, pending = 0, paid = 0, closed = 0] = (one.getAttribute('data-pieces') ?? '')
+      const [units = 0, available = 0, pending = 0, paid = 0, closed = 0] = (one.getAttribute('data-units') ?? '')
         .split(' ')
         .map(Number)
       // What is read by people must be what is read here.
@@ -363,7 +363,7 @@ test('shows hostile names as words, and says next to the field what the server r
     ['items.0.name', ' ', 'needs a name'],
     ['closesAt', '2026-01-01T00:00:00', 'later than the opening'],
     ['items.0.name', 'a\u2028b', 'control'],
-    ['items.0.price', '99999999999999', 'more than a price'],
+    ['items.0.price', '99999999999999', 'above the highest allowed price'],
     ['items.0.price', 'many', 'amount like'],
     ['items.0.currency', 'yuan', 'currency code'],
     ['items.0.units', '-1', 'at least 0'],

@@ -99,7 +99,7 @@ test('keeps the keyboard’s place on the order’s own page, and does not say t
   await order(page)
   await page.getByText('See the order').click()
   await page.getByRole('button', { name: 'Cancel order' }).click()
-  await page.getByText('The units go to somebody else.').waitFor()
+  await page.getByText('The units go back on sale.').waitFor()
   await until('the focus on the harmless answer', async () => (await focused(page)) === 'Keep it')
   const [placed] = await shop.orders(sale)
   await shop.till.operator('POST', `/orders/${placed?.id}/cancel`)

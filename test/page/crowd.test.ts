@@ -123,7 +123,7 @@ test('one press brings 2,000 buyers: the units go before one’s eyes, here and 
   await offer(page, 'offered').getByRole('button', { name: 'Bring the crowd' }).waitFor()
   expect(await barriers(page)).toEqual([])
   await page.getByRole('button', { name: '切换到中文' }).click()
-  await offer(page, 'offered').getByRole('button', { name: '放人进来' }).waitFor()
+  await offer(page, 'offered').getByRole('button', { name: '启动模拟买家' }).waitFor()
   await page.getByRole('button', { name: 'Switch to English' }).click()
 
   const operator = await browser.visitor(() => demo.url())

@@ -128,7 +128,7 @@ describe('a shop that lets guests in', () => {
     await page.locator('.clock .eyebrow', { hasText: /^Opens (\d\d:\d\d:\d\d|\d+ \w+, \d\d:\d\d)$/ }).waitFor()
     expect(await page.locator('.digits').count()).toBe(0)
     expect(await barriers(page)).toEqual([])
-    await page.locator('.note', { hasText: 'returns by itself when it goes on' }).waitFor({ timeout: 30_000 })
+    await page.locator('.note', { hasText: 'unlocks when the sale resumes' }).waitFor({ timeout: 30_000 })
     expect(await button(page, 'paused').count()).toBe(1)
     await shop.till.move(sale.id, 'resume')
     await button(page, 'live').waitFor()
@@ -268,8 +268,8 @@ describe('a shop that lets guests in', () => {
     const visitor = await newVisitor()
     const page = await visitor.tab('/s/1')
     for (const [path, title] of [
-      ['/s/1', 'There is nothing here'],
-      ['/orders/1', 'There is nothing here'],
+      ['/s/1', 'Page not found'],
+      ['/orders/1', 'Page not found'],
       ['/orders', 'You have no orders yet'],
     ] as const) {
       await page.goto(shop.url() + path)

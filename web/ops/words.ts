@@ -1,4 +1,4 @@
-/** The page's language: the browser decides at first, the person afterwards; the choice is kept. */
+/** The page's language. The browser's language is the default; a choice made on the page is kept. */
 
 import { store } from './store.ts'
 import { en, type Words } from './words/en.ts'

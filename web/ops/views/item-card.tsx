@@ -92,7 +92,7 @@ function Facts({ state, audit, standing }: FactsProps) {
   const facts: readonly (readonly [string, string])[] = [
     [text.door, text.doors[audit.door] ?? audit.door],
     [text.epoch, formatCount(audit.epoch)],
-    [text.line, formatCount(standing?.line ?? 0)],
+    [text.queue, formatCount(standing?.line ?? 0)],
     [text.gateLeft, audit.gate === null ? text.notAtGate : formatCount(audit.gate.left)],
     [text.gateHeld, audit.gate === null ? text.notAtGate : formatCount(audit.gate.held)],
     [text.unplacedUnits, formatCount(audit.outbox + audit.releases)],

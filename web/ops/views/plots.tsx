@@ -42,7 +42,7 @@ export function Plots({ samples }: { readonly samples: readonly Sample[] }) {
       <Plot
         title={text.queueDepth}
         samples={samples}
-        curves={[{ label: text.line, color: '--blue', of: one => one.line, unit: '' }]}
+        curves={[{ label: text.queue, color: '--blue', of: one => one.line, unit: '' }]}
       />
       <p class="hint">{text.lastMinutes}</p>
     </section>

@@ -1,4 +1,4 @@
-/** Every word of the operations page in English, and by its shape what any other language has to say. */
+/** Every text of the operations page in English. Its type is what every other language must provide. */
 
 import type { FunnelStep, SaleState, TroubleCode } from '../shapes.ts'
 
@@ -19,7 +19,7 @@ interface Advice {
   readonly advice: string
 }
 
-/** English tells one from many; `count` is written already, perhaps with a sign. */
+/** Singular or plural; `count` is formatted already, perhaps with a sign. */
 const counted = (count: string, one: string, many: string) => `${count} ${/^[+−-]?1$/.test(count) ? one : many}`
 
 export const en = {
@@ -33,27 +33,28 @@ export const en = {
   log: 'Log',
   newSale: 'New sale',
   loading: 'Loading…',
-  notFound: 'There is nothing here',
-  notFoundNote: 'The address may be mistyped, or what was here is gone.',
+  notFound: 'Page not found',
+  notFoundNote: 'The address may be wrong, or the page no longer exists.',
   toSales: 'All sales',
   dismiss: 'Dismiss',
   cancel: 'Not now',
-  lost: 'No answer came. It may have happened all the same: look at the log before you press again.',
-  lostSafe: 'No answer came. Press again: it will not be done twice.',
+  lost: 'The server did not answer. It may have done it all the same: check the log before you press again.',
+  lostSafe: 'The server did not answer. Press again: it will not be done twice.',
 
   signIn: 'Sign in',
   signInNote:
-    'With the operator token. A server without one configured made its own; it printed where the file is when it started.',
+    'Use the operator token. A server without a configured token made one and printed the path of its file at start.',
   token: 'Operator token',
   signingIn: 'Signing in…',
   signOut: 'Sign out',
   signedInAs: (name: string) => `Signed in as ${name}`,
-  wrongToken: 'This is not an operator token. Check for missing characters; after ten tries you have to wait a minute.',
+  wrongToken:
+    'This operator token is not valid. Check for missing characters; after ten tries you have to wait a minute.',
   tooManyTries: 'Too many tries from this address. Wait a minute and try again.',
-  expired: 'Your session has ended. Sign in again to go on.',
+  expired: 'Your session has ended. Sign in again to continue.',
   unreachableSignIn: 'The server can’t be reached. Try again in a moment.',
-  askingAgain: 'The server does not answer. This page keeps asking…',
-  signOutFailed: 'You are still signed in: no answer came. Press “Sign out” again.',
+  askingAgain: 'The server does not answer. This page keeps trying…',
+  signOutFailed: 'You are still signed in: the server did not answer. Press “Sign out” again.',
 
   states: {
     draft: 'Draft',
@@ -68,7 +69,7 @@ export const en = {
   drafts: 'Drafts',
   past: 'Over',
   noSales: 'No sales yet',
-  noSalesNote: 'Create one: it stays a draft, seen by nobody, until you publish it.',
+  noSalesNote: 'Create one. It stays a draft, hidden from buyers, until you publish it.',
   state: 'State',
   opens: 'Opens',
   closes: 'Closes',
@@ -79,65 +80,64 @@ export const en = {
   closedAgo: (span: string) => `ended ${span} ago`,
   showMore: (count: string) => `Show all ${count}`,
 
-  looking: 'Looking for trouble…',
-  allWell: 'Nothing is wrong',
-  allWellNote: 'Promises kept, books agree, ledger answers.',
-  whatIsWrong: 'What is wrong',
+  looking: 'Checking for problems…',
+  allWell: 'All systems normal',
+  allWellNote: 'No promise broken, stock agrees, database reachable.',
+  whatIsWrong: 'Problems',
   since: (time: string, span: string) => `Since ${time} (${span})`,
   whatToPress: 'What to do',
   openSale: 'Open the sale',
   brokenBanner: 'A promise is broken',
-  inconsistentBanner: 'The books do not agree',
+  inconsistentBanner: 'Stock does not agree',
   trouble: {
     promise_broken: {
       title: which => `Promise ${which} is broken`,
       advice:
-        'Pause the sale so that it gets no worse, then reconcile. What reconciliation can’t mend needs a person: keep the log.',
+        'Pause the sale to prevent further damage, then reconcile. If the problem remains, keep the server’s log and investigate.',
     },
     inconsistent: {
       title: () => 'Gate and ledger do not agree',
       advice:
-        'Reconcile: it compares line by line and repairs. If it comes back, pause the sale and look at the reports.',
+        'Reconcile: it compares gate and ledger and repairs differences. If this happens again, pause the sale and read the reports.',
     },
     ledger_away: {
       title: () => 'The ledger (PostgreSQL) does not answer',
-      advice: 'Nothing is sold and nothing is lost meanwhile. Bring the database back; the sale goes on by itself.',
+      advice: 'Nothing is sold and nothing is lost until it answers. Restore the database; the sale resumes by itself.',
     },
     unready: {
       title: () => 'This server is not ready for traffic',
       advice:
-        'It tries again by itself. Look at the database, its network and this machine’s clock; stampede doctor checks all of them.',
+        'It retries by itself. Check the database, its network and this machine’s clock: “stampede doctor” checks all of them.',
     },
     clock_skew: {
-      title: () => 'This machine’s clock and the ledger’s disagree',
-      advice: 'Set both by NTP. The item is not sold until they agree.',
+      title: () => 'This machine’s clock and the database’s differ',
+      advice: 'Synchronise both with NTP. The item is not sold until they agree.',
     },
     withdrawn: {
-      title: () => 'An item is off sale and is being rebuilt',
-      advice: 'It comes back by itself. If it does not within a minute, press “Warm now”.',
+      title: () => 'An item is off sale: its gate is being rebuilt',
+      advice: 'It returns by itself. If it does not within a minute, press “Warm now”.',
     },
     door_shut: {
-      title: () => 'An item’s door is shut: nobody sells it',
+      title: () => 'An item’s door is shut: it can’t be sold',
       advice:
-        'It does not open by itself while Redis is away. Bring Redis back with its data: the item is on sale again soon after. If that data is lost, ' +
-        'let the ledger sell it: POST /api/admin/sales/{sale}/items/{item}/door with {"door":"ledger"}. That may turn what a buyer was told last into a refusal.',
+        'It stays shut while Redis is unreachable. Restore Redis with its data: the item is on sale again soon after. If the data is lost, ' +
+        'let the ledger sell it: POST /api/admin/sales/{sale}/items/{item}/door with {"door":"ledger"}. Buyers who were last told “reserved” may then be refused.',
     },
     unsettled: {
       title: (_, count) => `${counted(count, 'reservation waits', 'reservations wait')} for the ledger`,
-      advice: 'They settle by themselves when the ledger answers. If it does, reconcile.',
+      advice: 'They settle by themselves when the ledger answers. If it answers and they remain, reconcile.',
     },
     refunds_stuck: {
       title: (_, count) => `${counted(count, 'refund is', 'refunds are')} not going through`,
-      advice: 'They are tried again every minute. Look at the payment provider’s status and the server’s log.',
+      advice: 'They are retried every minute. Check the payment provider’s status and the server’s log.',
     },
     alarm: {
       title: (which, count) => `Alarm: ${which} (${count})`,
-      advice:
-        'This should never happen. The server’s log has the details; it stays here until the server is started again.',
+      advice: 'This should never happen. The server’s log has the details. The alarm stays until the server restarts.',
     },
     unreachable: {
       title: () => 'This page can’t reach the server',
-      advice: 'What you see is old. Check the network, then the server: curl …/livez.',
+      advice: 'What you see is out of date. Check the network, then the server: curl …/livez.',
     },
   } as Readonly<Record<TroubleCode, Advice>>,
 
@@ -145,43 +145,43 @@ export const en = {
     publish: {
       button: 'Publish',
       title: name => `Publish “${name}”?`,
-      what: 'Buyers see it at once. It warms up, opens and closes by itself at its times. Afterwards only what is safe can be changed.',
+      what: 'Buyers see it at once. It warms up, opens and closes by itself on schedule. After that, only some settings can be changed.',
       done: name => `“${name}” is published.`,
     },
     warm: {
       button: 'Warm now',
       title: name => `Warm “${name}” now?`,
-      what: 'The gate takes the units now instead of shortly before the opening. Buyers can get tickets from now on. The opening time stays.',
-      done: name => `“${name}” is warm.`,
+      what: 'The gate loads the units now instead of shortly before the opening. Buyers can get tickets from now on. The opening time stays.',
+      done: name => `“${name}” is warmed up.`,
     },
     pause: {
       button: 'Pause',
       title: name => `Pause “${name}”?`,
-      what: 'Nobody can order until you resume. Orders that stand stay, and can be paid.',
-      done: name => `“${name}” is paused. Buyers hear that it is paused.`,
+      what: 'Buyers can’t order until you resume. Existing orders stay and can be paid.',
+      done: name => `“${name}” is paused. Buyers see that it is paused.`,
     },
     resume: {
       button: 'Resume',
       title: name => `Resume “${name}”?`,
       what: 'Buyers can order again at once, within the sale’s window.',
-      done: name => `“${name}” goes on.`,
+      done: name => `“${name}” has resumed.`,
     },
     end: {
       button: 'End…',
       title: name => `End “${name}” for good?`,
-      what: 'Nobody can order any more. This can’t be undone. Orders that stand can still be paid in their time.',
+      what: 'Buyers can’t order any more. This can’t be undone. Existing orders can still be paid in time.',
       done: name => `“${name}” has ended.`,
     },
     delete: {
       button: 'Delete…',
       title: name => `Delete the draft “${name}”?`,
-      what: 'Nobody has seen it, and it can’t be brought back.',
+      what: 'Buyers have not seen it. It can’t be restored.',
       done: name => `The draft “${name}” is deleted.`,
     },
     reconcile: {
       button: 'Reconcile',
       title: name => `Reconcile “${name}”?`,
-      what: 'Gate, ledger and payments are compared line by line, and what differs is repaired. The sale goes on meanwhile; an item that has to be rebuilt stands still for a moment.',
+      what: 'Gate, ledger and payments are compared, and differences are repaired. The sale continues; an item that has to be rebuilt is off sale for a moment.',
       done: name => `“${name}” is reconciled.`,
     },
   } as Readonly<Record<SaleAction, Asked>>,
@@ -199,34 +199,34 @@ export const en = {
   unitsSum: (available: string, pending: string, paid: string, units: string) =>
     `${available} available + ${pending} held + ${paid} paid = ${units}`,
   unitsWrong: (sum: string, units: string) => `adds up to ${sum}, not to ${units}`,
-  auditAway: 'The ledger is away: no audit right now.',
-  agrees: 'Books agree',
-  disagrees: 'Books disagree',
+  auditAway: 'The database does not answer: no audit right now.',
+  agrees: 'Stock agrees',
+  disagrees: 'Stock does not agree',
   door: 'Door',
   doors: { gate: 'gate', draining: 'draining', ledger: 'ledger', shut: 'shut' } as Readonly<Record<string, string>>,
   epoch: 'Epoch',
-  line: 'In line',
+  queue: 'Queue',
   gateLeft: 'Left at the gate',
   gateHeld: 'Held at the gate',
-  unplacedUnits: 'On their way',
+  unplacedUnits: 'In transit',
   closed: 'Closed orders',
-  notAtGate: 'not at the gate',
+  notAtGate: 'not loaded',
   selling: {
     selling: 'selling',
     ready: 'ready, not selling now',
     withdrawn: 'being rebuilt',
     shut: 'shut: not sold',
     skewed: 'clock skew',
-    away: 'not here',
+    away: 'not loaded',
   } as Readonly<Record<string, string>>,
   here: 'On this server',
   changeStock: 'Change stock',
 
   funnel: 'Funnel',
   funnelNote: (time: string) =>
-    `All sales of this server process, since it started at ${time}. Units above are this sale’s alone.`,
+    `All sales of this server process since its start at ${time}. The units above are of this sale only.`,
   steps: {
-    asked: 'Asked',
+    asked: 'Order requests',
     limited: 'Rate limited',
     soldOut: 'Sold out',
     refused: 'Other refusals',
@@ -236,25 +236,25 @@ export const en = {
   } as Readonly<Record<FunnelStep, string>>,
   requests: 'Requests per second',
   latency: 'Latency',
-  queueDepth: 'Line before the gate',
+  queueDepth: 'Queue before the gate',
   lastMinutes: 'Last five minutes, this server process, buyers’ calls only',
   waitingForFigures: 'Waiting for the first figures…',
 
   reconciliation: 'Reconciliation',
-  neverReconciled: 'Has not run for this sale yet. While a sale is on, it runs every 30 seconds.',
+  neverReconciled: 'Has not run for this sale yet. During a sale it runs every 30 seconds.',
   reconciledClean: 'No differences',
   reconciledFound: (differences: string, repairs: string) =>
     `${counted(differences, 'difference', 'differences')}, ${counted(repairs, 'repair', 'repairs')}`,
   keptReports: 'Kept reports',
   finalReport: 'final',
 
-  recentLog: 'What was done to this sale',
+  recentLog: 'Recent actions on this sale',
   noLog: 'Nothing yet.',
   wholeLog: 'The whole log',
   when: 'When',
   who: 'Who',
-  did: 'Did',
-  about: 'About',
+  did: 'Action',
+  about: 'Subject',
   details: 'Details',
   saleWord: 'Sale',
   order: 'Order',
@@ -269,8 +269,8 @@ export const en = {
   saved: (name: string) => `The draft “${name}” is saved.`,
   saleName: 'Name of the sale',
   timeZone: (zone: string) => `Times in ${zone}`,
-  opensPast: 'This is past: it opens at once when you publish it.',
-  closesPast: 'This is past: it would be over at once.',
+  opensPast: 'This time is past: the sale opens as soon as you publish it.',
+  closesPast: 'This time is past: the sale would be over at once.',
   warmBefore: 'Warm up before (seconds)',
   items: 'Items',
   item: (no: string) => `Item ${no}`,
@@ -278,7 +278,7 @@ export const en = {
   itemName: 'Name of the item',
   sku: 'SKU',
   image: 'Picture (address)',
-  imageInsecure: 'Buyers will not see it: browsers are told to show pictures from https addresses only.',
+  imageInsecure: 'Buyers will not see it: the buyer page shows pictures from https addresses only.',
   price: 'Price',
   listPrice: 'Regular price',
   currency: 'Currency',
@@ -298,7 +298,7 @@ export const en = {
     tooLong: (most: string) => `must have at most ${most} characters`,
     tooSmall: (least: string) => `must be at least ${least}`,
     tooBig: (most: string) => `must be at most ${most}`,
-    tooDear: 'is more than a price may be',
+    tooDear: 'is above the highest allowed price',
     tooMuch: 'is too many at this price',
     control: 'must not contain control characters',
     currency: 'must be a currency code like CNY',
@@ -307,23 +307,23 @@ export const en = {
     notLater: 'must be later than the opening',
     farAway: 'must lie between 1970 and 2200',
     zero: 'must not be 0',
-    gone: 'It is not there any more.',
+    gone: 'It does not exist any more.',
     orderPaid: 'The order is paid.',
     orderNotPaid: 'The order is not paid.',
     orderClosed: 'The order is closed.',
     saleOver: 'The sale is over.',
     tooOften: 'Too many requests. Wait a moment and press again.',
-    internal: 'Something went wrong on the server. Its log says more.',
+    internal: 'The server had an internal error. Its log has the details.',
   },
 
   stockTitle: (name: string) => `Change the stock of “${name}”`,
   stockWhat:
-    'Units are put on sale, or taken off, at once. A decrease takes what is still there and tells you what was missing.',
-  delta: 'More (or fewer, with a minus)',
+    'Units are added or removed at once. A decrease removes unsold units only and shows how many were missing.',
+  delta: 'Change in units (−5 removes five)',
   reason: 'Reason, for the log',
   change: 'Change',
   stockDone: (name: string, taken: string) => `“${name}”: ${counted(taken, 'unit', 'units')}.`,
-  stockShort: (missing: string) => `${counted(missing, 'unit', 'units')} could not be taken: sold already.`,
+  stockShort: (missing: string) => `${counted(missing, 'unit', 'units')} could not be removed: already sold.`,
 
   ordersOf: (name: string) => `Orders of “${name}”`,
   search: 'Buyer or order number',
@@ -341,7 +341,7 @@ export const en = {
   csv: 'Download CSV',
   csvDone: 'The CSV is downloaded.',
   noOrders: 'No orders here',
-  noOrdersNote: 'None fits what you are looking for.',
+  noOrdersNote: 'No order matches your search.',
   buyer: 'Buyer',
   quantity: 'Quantity',
   amount: 'Amount',

@@ -1,4 +1,4 @@
-/** Every word of the operations page in Chinese. */
+/** Every text of the operations page in Chinese. */
 
 import type { Words } from './en.ts'
 
@@ -13,13 +13,13 @@ export const zh: Words = {
   log: '日志',
   newSale: '新建活动',
   loading: '加载中…',
-  notFound: '这里什么也没有',
+  notFound: '页面不存在',
   notFoundNote: '地址可能有误，或者内容已被移除。',
   toSales: '全部活动',
   dismiss: '知道了',
   cancel: '暂不',
-  lost: '没有收到答复，但操作可能已经生效：再次点击之前请先看日志。',
-  lostSafe: '没有收到答复。可以再点一次，不会重复执行。',
+  lost: '服务器没有应答，但操作可能已经生效：再次点击之前请先查看日志。',
+  lostSafe: '服务器没有应答。可以再点一次，不会重复执行。',
 
   signIn: '登录',
   signInNote: '请输入运营令牌。未配置令牌的服务器会自动生成一个，启动时会打印它所在的文件。',
@@ -32,7 +32,7 @@ export const zh: Words = {
   expired: '会话已结束，请重新登录。',
   unreachableSignIn: '无法连接服务器，请稍后再试。',
   askingAgain: '服务器没有应答，页面正在不断重试…',
-  signOutFailed: '没有收到答复，您仍处于登录状态。请再点一次“退出”。',
+  signOutFailed: '服务器没有应答，您仍处于登录状态。请再点一次“退出”。',
 
   states: { draft: '草稿', scheduled: '待开始', open: '进行中', paused: '已暂停', sold_out: '已售罄', over: '已结束' },
   running: '进行中',
@@ -40,7 +40,7 @@ export const zh: Words = {
   drafts: '草稿',
   past: '已结束',
   noSales: '还没有活动',
-  noSalesNote: '新建一个吧：发布之前它只是草稿，谁也看不到。',
+  noSalesNote: '请新建一个：发布之前它是草稿，买家看不到。',
   state: '状态',
   opens: '开始',
   closes: '结束',
@@ -51,49 +51,49 @@ export const zh: Words = {
   closedAgo: span => `${span}前结束`,
   showMore: count => `显示全部 ${count} 个`,
 
-  looking: '正在检查…',
+  looking: '正在检查系统…',
   allWell: '一切正常',
-  allWellNote: '承诺全部兑现，账目一致，账本应答正常。',
-  whatIsWrong: '出了什么问题',
+  allWellNote: '没有承诺被打破，库存一致，数据库可达。',
+  whatIsWrong: '当前问题',
   since: (time, span) => `始于 ${time}（已 ${span}）`,
-  whatToPress: '该怎么做',
+  whatToPress: '处理方法',
   openSale: '打开活动',
   brokenBanner: '有承诺被打破',
-  inconsistentBanner: '账目不一致',
+  inconsistentBanner: '库存不一致',
   trouble: {
     promise_broken: {
       title: which => `承诺 ${which} 被打破`,
-      advice: '先暂停活动，以免情况恶化，然后对账。对账修复不了的需要人工处理：请保留日志。',
+      advice: '先暂停活动，防止问题扩大，然后对账。如果问题仍在，请保留服务器日志并人工排查。',
     },
     inconsistent: {
       title: () => '闸门与账本不一致',
-      advice: '请对账：系统会逐条比对并修复。如果再次出现，请暂停活动并查看报告。',
+      advice: '请对账：系统会比对闸门与账本并修复差异。如果再次出现，请暂停活动并查看报告。',
     },
     ledger_away: {
       title: () => '账本（PostgreSQL）没有应答',
-      advice: '在此期间不会售出，也不会丢失任何东西。请恢复数据库，活动会自动继续。',
+      advice: '恢复之前不会售出，也不会丢失任何订单。请恢复数据库，活动会自动继续。',
     },
     unready: {
       title: () => '此服务器尚不能接收流量',
       advice: '它会自动重试。请检查数据库、网络和本机时钟；stampede doctor 会逐项检查。',
     },
     clock_skew: {
-      title: () => '本机时钟与账本时钟不一致',
+      title: () => '本机时钟与数据库时钟不一致',
       advice: '请用 NTP 校准两者。时钟一致之前，该商品不会出售。',
     },
     withdrawn: {
-      title: () => '有商品暂时下架，正在重建',
+      title: () => '有商品暂停出售：闸门正在重建',
       advice: '它会自动恢复。如果一分钟内没有恢复，请点“立即预热”。',
     },
     door_shut: {
-      title: () => '有商品的门已关闭：没有任何一方在出售',
+      title: () => '有商品的通道已关闭：无法出售',
       advice:
-        'Redis 未恢复时它不会自动打开。请连同数据一起恢复 Redis，商品随后会重新出售。如果数据已经丢失，可以改由账本出售：' +
-        'POST /api/admin/sales/{sale}/items/{item}/door，内容为 {"door":"ledger"}。这可能使某位买家最后得到的预留变成拒绝。',
+        'Redis 无法连接时通道保持关闭。请连同数据一起恢复 Redis，商品随后会重新出售。如果数据已经丢失，可以改由账本出售：' +
+        'POST /api/admin/sales/{sale}/items/{item}/door，内容为 {"door":"ledger"}。此后，最后收到“已预留”的买家可能被拒绝。',
     },
     unsettled: {
       title: (_, count) => `${count} 个预留正在等待账本`,
-      advice: '账本应答后会自动落账。如果账本正常，请对账。',
+      advice: '账本应答后会自动落账。如果账本正常而问题仍在，请对账。',
     },
     refunds_stuck: {
       title: (_, count) => `${count} 笔退款未能完成`,
@@ -101,7 +101,7 @@ export const zh: Words = {
     },
     alarm: {
       title: (which, count) => `告警：${which}（${count}）`,
-      advice: '这本不该发生。详情见服务器日志；重启服务器之前会一直显示。',
+      advice: '这种情况不应发生。详情见服务器日志；服务器重启之前会一直显示。',
     },
     unreachable: {
       title: () => '本页面无法连接服务器',
@@ -113,7 +113,7 @@ export const zh: Words = {
     publish: {
       button: '发布',
       title: name => `发布“${name}”？`,
-      what: '买家立即可见。活动将按设定时间自动预热、开始和结束。发布后只能修改安全的内容。',
+      what: '买家立即可见。活动将按设定时间自动预热、开始和结束。发布后只能修改部分设置。',
       done: name => `“${name}”已发布。`,
     },
     warm: {
@@ -125,7 +125,7 @@ export const zh: Words = {
     pause: {
       button: '暂停',
       title: name => `暂停“${name}”？`,
-      what: '恢复之前谁也不能下单。已有订单保留，仍可支付。',
+      what: '恢复之前买家不能下单。已有订单保留，仍可支付。',
       done: name => `“${name}”已暂停，买家会看到暂停提示。`,
     },
     resume: {
@@ -137,19 +137,19 @@ export const zh: Words = {
     end: {
       button: '结束…',
       title: name => `彻底结束“${name}”？`,
-      what: '谁也不能再下单，且无法撤销。已有订单仍可在时限内支付。',
+      what: '买家不能再下单，且无法撤销。已有订单仍可在时限内支付。',
       done: name => `“${name}”已结束。`,
     },
     delete: {
       button: '删除…',
       title: name => `删除草稿“${name}”？`,
-      what: '没有人看到过它，删除后无法恢复。',
+      what: '买家没有看到过它，删除后无法恢复。',
       done: name => `草稿“${name}”已删除。`,
     },
     reconcile: {
       button: '对账',
       title: name => `对“${name}”进行对账？`,
-      what: '逐条比对闸门、账本和支付，并修复差异。活动照常进行；需要重建的商品会短暂停售。',
+      what: '比对闸门、账本和支付，并修复差异。活动照常进行；需要重建的商品会短暂停售。',
       done: name => `“${name}”对账完成。`,
     },
   },
@@ -167,24 +167,24 @@ export const zh: Words = {
   unitsSum: (available, pending, paid, units) => `可售 ${available} + 占用 ${pending} + 已付 ${paid} = ${units}`,
   unitsWrong: (sum, units) => `合计为 ${sum}，而不是 ${units}`,
   auditAway: '账本没有应答，暂时无法核对。',
-  agrees: '账目一致',
-  disagrees: '账目不一致',
+  agrees: '库存一致',
+  disagrees: '库存不一致',
   door: '通道',
   doors: { gate: '闸门', draining: '排空中', ledger: '账本', shut: '关闭' },
   epoch: '纪元',
-  line: '排队',
+  queue: '排队',
   gateLeft: '闸门剩余',
   gateHeld: '闸门占用',
   unplacedUnits: '在途',
   closed: '已关闭订单',
-  notAtGate: '不在闸门',
+  notAtGate: '未装入',
   selling: {
     selling: '销售中',
     ready: '就绪，当前不售',
     withdrawn: '重建中',
-    shut: '已关门，停售',
+    shut: '通道关闭，停售',
     skewed: '时钟偏差',
-    away: '不在这里',
+    away: '未装入',
   },
   here: '在此服务器',
   changeStock: '调整库存',
@@ -192,7 +192,7 @@ export const zh: Words = {
   funnel: '漏斗',
   funnelNote: time => `此服务器进程的全部活动，自 ${time} 启动以来。上方库存仅为本活动。`,
   steps: {
-    asked: '请求',
+    asked: '下单请求',
     limited: '被限流',
     soldOut: '已售罄',
     refused: '其他拒绝',
@@ -272,7 +272,7 @@ export const zh: Words = {
     notLater: '必须晚于开始时间',
     farAway: '必须在 1970 年至 2200 年之间',
     zero: '不能为 0',
-    gone: '它已不存在。',
+    gone: '该内容已不存在。',
     orderPaid: '订单已支付。',
     orderNotPaid: '订单尚未支付。',
     orderClosed: '订单已关闭。',
@@ -282,12 +282,12 @@ export const zh: Words = {
   },
 
   stockTitle: name => `调整“${name}”的库存`,
-  stockWhat: '立即增加或减少上架数量。减少时只取走尚存的，并告诉您缺少多少。',
-  delta: '增加（减少请加负号）',
+  stockWhat: '立即增加或减少上架数量。减少时只移除未售出的，并显示缺少多少。',
+  delta: '数量变化（减少请加负号）',
   reason: '原因，写入日志',
   change: '调整',
   stockDone: (name, taken) => `“${name}”：${taken} 件。`,
-  stockShort: missing => `有 ${missing} 件无法取走：已经售出。`,
+  stockShort: missing => `有 ${missing} 件无法移除：已经售出。`,
 
   ordersOf: name => `“${name}”的订单`,
   search: '买家或订单号',
@@ -302,7 +302,7 @@ export const zh: Words = {
   buyer: '买家',
   quantity: '数量',
   amount: '金额',
-  attempt: '第几次',
+  attempt: '第几次下单',
   ordered: '下单时间',
   payBy: '支付截止',
   nextPage: '下一页',
@@ -312,7 +312,7 @@ export const zh: Words = {
   noPayments: '没有发起过支付。',
   provider: '渠道',
   reference: '流水号',
-  history: '经过',
+  history: '历史记录',
   cancelOrder: '取消订单…',
   cancelOrderTitle: id => `取消订单 ${id}？`,
   cancelOrderWhat: '订单将关闭，库存重新上架。买家可以再次下单。',
