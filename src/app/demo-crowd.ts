@@ -14,9 +14,9 @@ import type { Log } from '../base/log.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { SaleId } from '../domain/ids.ts'
 import type { Sale } from '../domain/sale.ts'
-import type { DemoAnswer } from '../edge/calls/demo-calls.ts'
-import type { Route } from '../edge/exchange.ts'
+import type { Route } from '../edge/http/exchange.ts'
 import { demoRoutes } from '../edge/routes/demo-routes.ts'
+import type { DemoAnswer } from '../wire/answers.ts'
 import type { Config } from './config.ts'
 
 /** The hidden command that plays the buyers. */

@@ -1,29 +1,9 @@
 /** `stampede order …`: one order with its payments and history; cancel it, or give the money back. */
 
 import type { Command } from 'commander'
+import type { WholeOrderAnswer } from '../wire/answers.ts'
 import { connectTo, type ServerOptions, withServer } from './client.ts'
 import { card, money, print, printJson, table } from './table.ts'
-
-interface WireMoney {
-  readonly amount: number
-  readonly currency: string
-}
-
-interface WholeOrder {
-  readonly id: string
-  readonly sale: string
-  readonly item: string
-  readonly buyer: string
-  readonly attempt: number
-  readonly quantity: number
-  readonly amount: WireMoney
-  readonly state: string
-  readonly reason?: string
-  readonly placedAt?: string
-  readonly payBy?: string
-  readonly payments: readonly { id: string; provider: string; state: string; amount: WireMoney; startedAt: string }[]
-  readonly history: readonly { at: string; what: string; by?: string }[]
-}
 
 export function addOrder(program: Command): void {
   const order = program.command('order').description('one order, on a running server')
@@ -31,7 +11,7 @@ export function addOrder(program: Command): void {
   withServer(
     order.command('show').description('an order with its payments and history').argument('<order>', 'its id'),
   ).action(async (id: string, options: ServerOptions) =>
-    printOrder(await connectTo(options).ask<WholeOrder>(at(id)), options),
+    printOrder(await connectTo(options).ask<WholeOrderAnswer>(at(id)), options),
   )
   withServer(
     order
@@ -39,7 +19,7 @@ export function addOrder(program: Command): void {
       .description('close an order that is not paid; its units are on sale again')
       .argument('<order>', 'its id'),
   ).action(async (id: string, options: ServerOptions) =>
-    printOrder(await connectTo(options).ask<WholeOrder>(`${at(id)}/cancel`, { method: 'POST' }), options),
+    printOrder(await connectTo(options).ask<WholeOrderAnswer>(`${at(id)}/cancel`, { method: 'POST' }), options),
   )
   withServer(
     order
@@ -49,11 +29,14 @@ export function addOrder(program: Command): void {
       .option('--restock', 'put its units on sale again'),
   ).action(async (id: string, options: ServerOptions & { restock?: boolean }) => {
     const body = { restock: options.restock ?? false }
-    await printOrder(await connectTo(options).ask<WholeOrder>(`${at(id)}/refund`, { method: 'POST', body }), options)
+    await printOrder(
+      await connectTo(options).ask<WholeOrderAnswer>(`${at(id)}/refund`, { method: 'POST', body }),
+      options,
+    )
   })
 }
 
-async function printOrder(order: WholeOrder, { json }: ServerOptions): Promise<void> {
+async function printOrder(order: WholeOrderAnswer, { json }: ServerOptions): Promise<void> {
   if (json) return printJson(order)
   const head = card([
     ['order', order.id],

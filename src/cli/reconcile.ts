@@ -1,13 +1,9 @@
 /** `stampede reconcile`: gate, ledger and payments compared and mended now, of one sale or of all that are published. */
 
 import type { Command } from 'commander'
+import type { OperatorSalesAnswer, ReportAnswer } from '../wire/answers.ts'
 import { connectTo, type ServerOptions, withServer } from './client.ts'
 import { print, printJson } from './table.ts'
-
-interface Report {
-  readonly differences: readonly unknown[]
-  readonly repairs: readonly unknown[]
-}
 
 export function addReconcile(program: Command): void {
   withServer(
@@ -18,10 +14,10 @@ export function addReconcile(program: Command): void {
   ).action(async (id: string | undefined, options: ServerOptions) => {
     const client = connectTo(options)
     const ids = id === undefined ? await publishedSales() : [id]
-    const reports: ({ sale: string } & Report)[] = []
+    const reports: ({ sale: string } & ReportAnswer)[] = []
     for (const sale of ids) {
       const path = `/api/admin/sales/${encodeURIComponent(sale)}/reconcile`
-      reports.push({ sale, ...(await client.ask<Report>(path, { method: 'POST' })) })
+      reports.push({ sale, ...(await client.ask<ReportAnswer>(path, { method: 'POST' })) })
     }
     if (options.json) return printJson(id === undefined ? { reports } : reports[0])
     if (reports.length === 0) return print('no published sales')
@@ -34,7 +30,7 @@ export function addReconcile(program: Command): void {
     }
 
     async function publishedSales(): Promise<string[]> {
-      const { sales } = await client.ask<{ sales: { id: string; state: string }[] }>('/api/admin/sales')
+      const { sales } = await client.ask<OperatorSalesAnswer>('/api/admin/sales')
       return sales.filter(sale => sale.state !== 'draft').map(sale => sale.id)
     }
   })

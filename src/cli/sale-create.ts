@@ -6,10 +6,12 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { ConfigError } from '../app/config.ts'
+import type { OperatorSaleAnswer, TimeAnswer } from '../wire/answers.ts'
+import type { SaleInput } from '../wire/inputs.ts'
 import { type Client, connectTo, type ServerOptions, withServer } from './client.ts'
 import { parseMoment } from './moment.ts'
 import { wholeNumber } from './number.ts'
-import { printSale, type WireSale } from './sale-view.ts'
+import { printSale } from './sale-view.ts'
 
 interface CreateOptions extends ServerOptions {
   readonly file?: string
@@ -85,8 +87,9 @@ export function addSaleCreate(sale: Command): void {
       const client = connectTo(options)
       const body = await bodyOf(client, options)
       const headers = options.key === undefined ? {} : { 'idempotency-key': options.key }
-      let made = await client.ask<WireSale>('/api/admin/sales', { method: 'POST', body, headers })
-      if (options.publish) made = await client.ask<WireSale>(`/api/admin/sales/${made.id}/publish`, { method: 'POST' })
+      let made = await client.ask<OperatorSaleAnswer>('/api/admin/sales', { method: 'POST', body, headers })
+      if (options.publish)
+        made = await client.ask<OperatorSaleAnswer>(`/api/admin/sales/${made.id}/publish`, { method: 'POST' })
       await printSale(made, options)
     })
 }
@@ -94,9 +97,9 @@ export function addSaleCreate(sale: Command): void {
 async function bodyOf(client: Client, options: CreateOptions): Promise<Record<string, unknown>> {
   const file = options.file === undefined ? undefined : readSale(options.file)
   // One moment for both times, so that they are as far apart as was asked for.
-  let asked: Promise<{ unixMs: number }> | undefined
+  let asked: Promise<TimeAnswer> | undefined
   const now = async () => {
-    asked ??= client.ask<{ unixMs: number }>('/api/time')
+    asked ??= client.ask<TimeAnswer>('/api/time')
     return (await asked).unixMs
   }
   const { name, opensAt, closesAt, warmBefore } = options
@@ -122,7 +125,8 @@ async function bodyOf(client: Client, options: CreateOptions): Promise<Record<st
   return { ...body, items: [itemOf(options)] }
 }
 
-function itemOf(options: CreateOptions): Record<string, unknown> {
+/** What is missing or of the wrong kind is for the server to say. */
+function itemOf(options: CreateOptions): Partial<Record<keyof SaleInput['items'][number], unknown>> {
   const { currency, sku, image, quantityMax, attemptsMax, payWithin, listPrice, whenGateDown, door, shards } = options
   return {
     name: options.itemName ?? options.name,

@@ -1,6 +1,7 @@
 /** `stampede sale orders`: who ordered what, a page at a time, or all of it as CSV. */
 
 import type { Command } from 'commander'
+import type { OrdersAnswer } from '../wire/answers.ts'
 import { connectTo, type ServerOptions, withServer } from './client.ts'
 import { wholeNumber } from './number.ts'
 import { money, print, printJson, table, write } from './table.ts'
@@ -11,17 +12,6 @@ interface OrdersOptions extends ServerOptions {
   readonly after?: string
   readonly limit?: number
   readonly csv?: boolean
-}
-
-interface WireOrder {
-  readonly id: string
-  readonly item: string
-  readonly buyer: string
-  readonly quantity: number
-  readonly amount: { readonly amount: number; readonly currency: string }
-  readonly state: string
-  readonly reason?: string
-  readonly placedAt?: string
 }
 
 export function addSaleOrders(sale: Command): void {
@@ -45,7 +35,7 @@ export function addSaleOrders(sale: Command): void {
       for await (const text of client.stream(path, { headers: { accept: 'text/csv' } })) await write(text)
       return
     }
-    const answer = await client.ask<{ orders: WireOrder[]; next: string | null }>(path)
+    const answer = await client.ask<OrdersAnswer>(path)
     if (options.json) return printJson(answer)
     if (answer.orders.length === 0) return print('no orders')
     await print(

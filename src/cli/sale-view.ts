@@ -1,34 +1,10 @@
 /** A sale as a person reads it in a terminal. */
 
+import type { OperatorSaleAnswer } from '../wire/answers.ts'
 import type { ServerOptions } from './client.ts'
 import { card, money, print, printJson, table } from './table.ts'
 
-interface WireMoney {
-  readonly amount: number
-  readonly currency: string
-}
-
-export interface WireSale {
-  readonly id: string
-  readonly name: string
-  readonly opensAt: string
-  readonly closesAt: string
-  readonly state: string
-  readonly rule: string
-  readonly items: readonly {
-    readonly id: string
-    readonly sku?: string
-    readonly name: string
-    readonly price: WireMoney
-    readonly units: number
-    readonly left: number
-    readonly quantityMax: number
-    readonly attemptsMax: number
-    readonly payWithinSeconds: number
-  }[]
-}
-
-export async function printSale(sale: WireSale, { json }: ServerOptions): Promise<void> {
+export async function printSale(sale: OperatorSaleAnswer, { json }: ServerOptions): Promise<void> {
   if (json) return printJson(sale)
   const head = card([
     ['sale', sale.id],

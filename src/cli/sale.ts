@@ -4,11 +4,12 @@ import type { Command } from 'commander'
 import { ConfigError } from '../app/config.ts'
 import { Fault } from '../base/fault.ts'
 import { systemRandom } from '../base/random.ts'
+import type { AuditsAnswer, OperatorSaleAnswer, OperatorSalesAnswer, StockChangeAnswer } from '../wire/answers.ts'
 import { type Client, connectTo, type ServerOptions, withServer } from './client.ts'
 import { wholeNumber } from './number.ts'
 import { addSaleCreate } from './sale-create.ts'
 import { addSaleOrders } from './sale-orders.ts'
-import { printSale, type WireSale } from './sale-view.ts'
+import { printSale } from './sale-view.ts'
 import { card, print, printJson, table } from './table.ts'
 
 const MOVES = {
@@ -19,41 +20,22 @@ const MOVES = {
   end: 'end it at once, for good',
 } as const
 
-interface WireAudit {
-  readonly item: string
-  readonly units: number
-  readonly available: number
-  readonly pending: number
-  readonly paid: number
-  readonly closed: number
-  readonly gate: { readonly left: number; readonly held: number } | null
-  readonly outbox: number
-  readonly releases: number
-  readonly door: string
-  readonly epoch: number
-  readonly consistent: boolean
-}
-
-interface WireChange {
-  readonly no: number
-  readonly delta: number
-  readonly taken: number
-  readonly shortfall: number
-}
-
 export function addSale(program: Command): void {
   const sale = program.command('sale').description('create sales and run them, on a running server')
   addSaleCreate(sale)
   addList(sale)
   withServer(sale.command('show').description('one sale with its items').argument('<sale>', 'its id')).action(
     async (id: string, options: ServerOptions) => {
-      await printSale(await connectTo(options).ask<WireSale>(saleAt(id)), options)
+      await printSale(await connectTo(options).ask<OperatorSaleAnswer>(saleAt(id)), options)
     },
   )
   for (const [move, description] of Object.entries(MOVES)) {
     withServer(sale.command(move).description(description).argument('<sale>', 'its id')).action(
       async (id: string, options: ServerOptions) => {
-        await printSale(await connectTo(options).ask<WireSale>(`${saleAt(id)}/${move}`, { method: 'POST' }), options)
+        await printSale(
+          await connectTo(options).ask<OperatorSaleAnswer>(`${saleAt(id)}/${move}`, { method: 'POST' }),
+          options,
+        )
       },
     )
   }
@@ -68,10 +50,11 @@ function saleAt(id: string): string {
 
 function addList(sale: Command): void {
   withServer(sale.command('list').description('all sales, drafts too')).action(async (options: ServerOptions) => {
-    const answer = await connectTo(options).ask<{ sales: WireSale[] }>('/api/admin/sales')
+    const answer = await connectTo(options).ask<OperatorSalesAnswer>('/api/admin/sales')
     if (options.json) return printJson(answer)
     if (answer.sales.length === 0) return print('no sales yet: make one with "stampede sale create"')
-    const sum = (one: WireSale, of: 'units' | 'left') => one.items.reduce((total, item) => total + item[of], 0)
+    const sum = (one: OperatorSaleAnswer, of: 'units' | 'left') =>
+      one.items.reduce((total, item) => total + item[of], 0)
     return print(
       table(answer.sales, [
         { title: 'id', of: one => one.id },
@@ -111,7 +94,7 @@ function addStock(sale: Command): void {
     const path = `${saleAt(id)}/items/${encodeURIComponent(item)}/stock`
     const body = { delta: options.delta, reason: options.reason }
     const change = await client
-      .ask<WireChange>(path, { method: 'POST', body, headers: { 'idempotency-key': key } })
+      .ask<StockChangeAnswer>(path, { method: 'POST', body, headers: { 'idempotency-key': key } })
       .catch(error => {
         if (!(error instanceof Fault) || !error.retryable) throw error
         throw new Fault(
@@ -132,7 +115,7 @@ function addStock(sale: Command): void {
 }
 
 async function onlyItem(client: Client, sale: string): Promise<string> {
-  const { items } = await client.ask<WireSale>(saleAt(sale))
+  const { items } = await client.ask<OperatorSaleAnswer>(saleAt(sale))
   const [first] = items
   if (first === undefined || items.length > 1)
     throw new ConfigError(
@@ -148,7 +131,7 @@ function addAudit(sale: Command): void {
       .description('units by state in ledger and gate; exit code 1 when they do not add up')
       .argument('<sale>', 'its id'),
   ).action(async (id: string, options: ServerOptions) => {
-    const answer = await connectTo(options).ask<{ items: WireAudit[] }>(`${saleAt(id)}/audit`)
+    const answer = await connectTo(options).ask<AuditsAnswer>(`${saleAt(id)}/audit`)
     if (options.json) await printJson(answer)
     else
       await print(

@@ -1,203 +1,106 @@
-/**
- * What things look like from outside, as schemas: `wire.ts` is typed by them, the API's description is made from them, and the tests hold
- * every answer against them. Adding a field here and there is one change.
- */
+/** From the domain to the bodies of `wire/answers.ts`: ids as strings, times RFC 3339, money in minor units. */
 
-import { z } from 'zod'
-import { QUANTITY_MAX, SHARDS_MAX } from '../domain/item.ts'
+import { toRfc3339 } from '../base/clock.ts'
+import type { Item } from '../domain/item.ts'
+import { times } from '../domain/money.ts'
+import type { Order, Reservation } from '../domain/order.ts'
+import type { Payment } from '../domain/payment.ts'
+import { type Sale, saleState } from '../domain/sale.ts'
+import type { AuditLine } from '../flows/check/audit-sale.ts'
+import type {
+  AuditAnswer,
+  ItemAnswer,
+  OperatorSaleAnswer,
+  OrderAnswer,
+  PaymentAnswer,
+  SaleAnswer,
+} from '../wire/answers.ts'
 
-const id = z
-  .string()
-  .regex(/^[1-9][0-9]{0,18}$/)
-  .meta({ id: 'Id', description: 'A 64-bit number, always as a string.', examples: ['4711001337000001'] })
-const time = z.iso
-  .datetime({ precision: 3 })
-  .meta({ id: 'Time', description: 'RFC 3339 in UTC with milliseconds.', examples: ['2026-11-11T00:00:00.000Z'] })
-const count = z.int().min(0)
+/** What the gate has left of an item; undefined where it does not have it. */
+export type LeftOf = (item: string) => number | undefined
 
-const moneyAnswer = z
-  .object({ amount: count, currency: z.string().regex(/^[A-Z]{3}$/) })
-  .meta({ id: 'Money', description: 'In minor units.', examples: [{ amount: 199900, currency: 'CNY' }] })
+export function wireSale(sale: Sale, nowMs: number, leftOf: LeftOf): SaleAnswer {
+  const items = sale.items.map(item => wireItem(item, leftOf))
+  const left = items.reduce((sum, item) => sum + item.left, 0)
+  return {
+    id: sale.id,
+    name: sale.name,
+    opensAt: toRfc3339(sale.opensAtMs),
+    closesAt: toRfc3339(sale.closesAtMs),
+    state: saleState(sale, nowMs, left),
+    rule: sale.rule,
+    warmBeforeSeconds: sale.warmBeforeMs / 1000,
+    items,
+  }
+}
 
-const itemAnswer = z
-  .object({
+/** With what only operators see. */
+export function wireOperatorSale(sale: Sale, nowMs: number, leftOf: LeftOf): OperatorSaleAnswer {
+  const seen = wireSale(sale, nowMs, leftOf)
+  const items = sale.items.map(({ whenGateDown, homeDoor }, i) => ({ ...seen.items[i]!, whenGateDown, door: homeDoor }))
+  return { ...seen, items }
+}
+
+function wireItem(item: Item, leftOf: LeftOf): ItemAnswer {
+  return {
+    id: item.id,
+    ...(item.sku !== undefined && { sku: item.sku }),
+    name: item.name,
+    ...(item.image !== undefined && { image: item.image }),
+    price: item.price,
+    ...(item.listPrice !== undefined && { listPrice: item.listPrice }),
+    units: item.units,
+    left: leftOf(item.id) ?? item.available,
+    quantityMax: item.quantityMax,
+    attemptsMax: item.attemptsMax,
+    payWithinSeconds: item.payWithinMs / 1000,
+    ...(item.shards > 1 && { shards: item.shards }),
+  }
+}
+
+export function wireOrder(order: Order | Reservation): OrderAnswer {
+  const { id, sale, item, buyer, attempt, quantity, state } = order
+  const amount = times(order.price, quantity)
+  const reservedAt = toRfc3339(order.reservedAtMs)
+  if (order.state === 'reserved') return { id, sale, item, buyer, attempt, quantity, amount, state, reservedAt }
+  // What is undefined is not written; spreading it in only where it is there costs more than all the rest.
+  return {
     id,
-    sku: z.string().optional(),
-    name: z.string(),
-    image: z.string().optional(),
-    price: moneyAnswer,
-    listPrice: moneyAnswer.optional(),
-    units: count.meta({ description: 'Put on sale.' }),
-    left: count.meta({ description: 'Still to be had.' }),
-    quantityMax: z.int().min(1).max(QUANTITY_MAX).meta({ description: 'Per order.' }),
-    attemptsMax: z.int().min(1).meta({ description: 'Orders per buyer, one live at a time.' }),
-    payWithinSeconds: z.number().min(0),
-    shards: z
-      .int()
-      .min(2)
-      .max(SHARDS_MAX)
-      .optional()
-      .meta({ description: 'Over so many places of the gate its units may be spread; missing: one.' }),
-  })
-  .meta({ id: 'Item' })
+    sale,
+    item,
+    buyer,
+    attempt,
+    quantity,
+    amount,
+    state,
+    reason: order.reason,
+    supersededBy: order.supersededBy,
+    reservedAt,
+    placedAt: toRfc3339(order.placedAtMs),
+    payBy: timeOf(order.payByMs),
+    paidAt: timeOf(order.paidAtMs),
+    closedAt: timeOf(order.closedAtMs),
+  }
+}
 
-export const saleAnswer = z
-  .object({
-    id,
-    name: z.string(),
-    opensAt: time,
-    closesAt: time,
-    state: z
-      .enum(['draft', 'scheduled', 'open', 'paused', 'sold_out', 'over'])
-      .meta({ description: 'Only operators see drafts.' }),
-    rule: z.enum(['first_come', 'draw']),
-    warmBeforeSeconds: z.number().min(0),
-    items: z.array(itemAnswer),
-  })
-  .meta({ id: 'Sale' })
+function timeOf(unixMs: number | undefined): string | undefined {
+  return unixMs === undefined ? undefined : toRfc3339(unixMs)
+}
 
-/** Where and how an item is sold when parts fail is the shop's own business. */
-const operatorItemAnswer = itemAnswer
-  .extend({
-    whenGateDown: z.enum(['ledger', 'shut']).meta({ description: 'Who sells it while the gate is away.' }),
-    door: z.enum(['gate', 'ledger']).meta({ description: 'Which door it lives behind when all is well.' }),
-  })
-  .meta({ id: 'OperatorItem' })
+export function wirePayment(payment: Payment): PaymentAnswer {
+  return {
+    id: payment.id,
+    provider: payment.provider,
+    ref: payment.ref,
+    amount: payment.amount,
+    state: payment.state,
+    ...(payment.why !== undefined && { why: payment.why }),
+    startedAt: toRfc3339(payment.startedAtMs),
+    ...(payment.capturedAtMs !== undefined && { capturedAt: toRfc3339(payment.capturedAtMs) }),
+    ...(payment.refundedAtMs !== undefined && { refundedAt: toRfc3339(payment.refundedAtMs) }),
+  }
+}
 
-export const operatorSaleAnswer = saleAnswer
-  .extend({ items: z.array(operatorItemAnswer) })
-  .meta({ id: 'OperatorSale', description: 'A sale as operators see it.' })
-
-export const orderAnswer = z
-  .object({
-    id,
-    sale: id,
-    item: id,
-    buyer: z.string(),
-    attempt: z.int().min(0),
-    quantity: z.int().min(1),
-    amount: moneyAnswer,
-    state: z.enum(['reserved', 'pending', 'paid', 'closed']),
-    reason: z.enum(['unpaid', 'cancelled', 'refused', 'refunded']).optional(),
-    supersededBy: id.optional(),
-    reservedAt: time,
-    placedAt: time.optional(),
-    payBy: time.optional(),
-    paidAt: time.optional(),
-    closedAt: time.optional(),
-  })
-  .meta({ id: 'Order' })
-
-export const paymentAnswer = z
-  .object({
-    id: z.string(),
-    provider: z.string(),
-    ref: z.string(),
-    amount: moneyAnswer,
-    state: z.enum(['started', 'captured', 'void', 'refund_due', 'refunded']),
-    why: z.string().optional(),
-    startedAt: time,
-    capturedAt: time.optional(),
-    refundedAt: time.optional(),
-  })
-  .meta({ id: 'Payment' })
-
-const eventAnswer = z.object({ at: time, what: z.string(), by: z.string().optional() })
-
-export const wholeOrderAnswer = orderAnswer
-  .extend({ payments: z.array(paymentAnswer), history: z.array(eventAnswer) })
-  .meta({ id: 'WholeOrder', description: 'An order with its payments and what happened to it, oldest first.' })
-
-const next = id.nullable().meta({ description: 'The cursor for `after`; null at the end.' })
-export const salesAnswer = z.object({ sales: z.array(saleAnswer) })
-export const operatorSalesAnswer = z.object({ sales: z.array(operatorSaleAnswer) })
-export const ordersAnswer = z.object({ orders: z.array(orderAnswer), next })
-
-export const ticketAnswer = z
-  .object({ ticket: z.string(), attempt: z.int().min(1), notBefore: time, expiresAt: time })
-  .meta({ id: 'Ticket' })
-
-export const timeAnswer = z.object({ now: time, unixMs: z.int() })
-export const sessionAnswer = z.object({ token: z.string(), buyer: z.string() })
-export const whoAnswer = z.object({ buyer: z.string().nullable(), guests: z.boolean() })
-export const paymentStartedAnswer = z.object({ payment: z.string(), provider: z.string(), payUrl: z.string() })
-
-export const auditAnswer = z
-  .object({
-    item: id,
-    units: count,
-    available: z.int(),
-    pending: count,
-    paid: count,
-    closed: count,
-    gate: z
-      .object({ left: z.int(), held: count })
-      .nullable()
-      .meta({ description: 'Null while the gate does not have the item.' }),
-    outbox: count,
-    releases: count,
-    moving: count.meta({
-      description: 'Taken from one place of a gate with several and not given to another yet: left in neither.',
-    }),
-    door: z.enum(['gate', 'draining', 'ledger', 'shut']),
-    epoch: count,
-    consistent: z.boolean(),
-    violations: z.array(z.object({ promise: z.int(), message: z.string(), ids: z.array(z.string()) })),
-  })
-  .meta({ id: 'ItemAudit', description: 'Units by state, read together.' })
-export const auditsAnswer = z.object({ items: z.array(auditAnswer) })
-
-const finding = z.looseObject({ kind: z.string() })
-const report = { differences: z.array(finding), repairs: z.array(finding) }
-export const reportAnswer = z.object(report)
-export const reportsAnswer = z.object({
-  results: z.array(z.looseObject({ item: id, revenue: moneyAnswer })),
-  reports: z.array(z.looseObject({ at: time, final: z.boolean(), ...report })),
-})
-
-export const stockChangeAnswer = z
-  .object({
-    no: z.int().min(1),
-    delta: z.int(),
-    taken: z.int(),
-    shortfall: count.meta({ description: 'How many of a decrease could not be taken: they are sold.' }),
-    reason: z.string(),
-    by: z.string(),
-    at: time,
-  })
-  .meta({ id: 'StockChange' })
-
-export const logLineAnswer = z
-  .object({
-    id,
-    at: time,
-    by: z.string(),
-    action: z.string(),
-    sale: id.optional(),
-    item: id.optional(),
-    order: id.optional(),
-    details: z.unknown(),
-  })
-  .meta({ id: 'LogLine' })
-export const logAnswer = z.object({ log: z.array(logLineAnswer), next })
-
-export const liveAnswer = z.object({ status: z.literal('alive') })
-export const readyAnswer = z.object({ status: z.enum(['ready', 'unready']), missing: z.array(z.string()) })
-export const sandboxAnswer = z.object({ state: z.enum(['open', 'captured', 'void', 'refunded']) })
-export const sandboxHiddenAnswer = z.object({ hiddenMs: count })
-
-export const problemAnswer = z
-  .object({
-    type: z.string().regex(/^\/docs\/errors#[a-z_]+$/),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string(),
-    code: z.string(),
-    field: z.string().optional().meta({ description: 'What of the request does not fit; empty: all of it.' }),
-    left: count.optional(),
-    opensAt: time.optional(),
-    quantityMax: z.int().min(1).optional(),
-    requestId: z.string().optional(),
-    state: z.string().optional(),
-  })
-  .meta({ id: 'Problem', description: 'RFC 9457. `code` is stable; the words are for people.' })
+export function wireAudit({ gateAgrees, addsUp, changing, ...line }: AuditLine): AuditAnswer {
+  return { ...line, gate: line.gate ?? null }
+}

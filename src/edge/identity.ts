@@ -4,8 +4,8 @@ import type { BuyerTokens } from '../admission/buyer-token.ts'
 import type { Operators } from '../admission/operator.ts'
 import { readSessionCookie } from '../admission/session.ts'
 import type { BuyerId } from '../domain/ids.ts'
-import { bearerOf } from './exchange.ts'
-import { ProblemError } from './problems.ts'
+import { bearerOf } from './http/exchange.ts'
+import { ProblemError } from './http/problem-response.ts'
 
 export interface Identity {
   buyer(request: Request): Promise<BuyerId>

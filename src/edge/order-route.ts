@@ -15,12 +15,11 @@ import { isId } from '../domain/ids.ts'
 import type { TakeOrderOutcome } from '../domain/outcomes.ts'
 import { EARLY_WAIT_MS, type LiveItem, type Registry, standing } from '../flows/sell/live-item.ts'
 import { refuseNow, repeatOrder, type TakeOrderParts, takeOrder } from '../flows/sell/take-order.ts'
-import { ORDER_TAKEN } from './calls/buyer-calls.ts'
-import { bearerIn, bearerOf, bearerStart, readBody } from './exchange.ts'
-import { plainProblem, problem } from './problems.ts'
-import { rateLimitedProblem } from './rate-limited.ts'
-import { UNRENDERED } from './security-headers.ts'
-import { wireOrder } from './wire.ts'
+import { ORDER_TAKEN } from '../wire/calls/buyer-calls.ts'
+import { wireOrder } from './answers.ts'
+import { bearerIn, bearerOf, bearerStart, readBody } from './http/exchange.ts'
+import { plainProblem, problem, rateLimitedProblem } from './http/problem-response.ts'
+import { UNRENDERED } from './http/security-headers.ts'
 
 interface OrderRouteParts {
   readonly registry: Registry

@@ -6,8 +6,8 @@ import { within } from '../../test/harness/until.ts'
 import { systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
-import { json, readBody, readBytes } from './exchange.ts'
-import { plainProblem } from './problems.ts'
+import { json, readBody, readBytes } from './http/exchange.ts'
+import { plainProblem } from './http/problem-response.ts'
 import { startMetricsServer, startServer } from './server.ts'
 
 const MEGABYTE = 1024 * 1024

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '../../src/app/config.ts'
 import { ROLES } from '../../src/app/settings.ts'
-import { LIVEZ, READYZ } from '../../src/edge/calls/operations-calls.ts'
+import { LIVEZ, READYZ } from '../../src/wire/calls/operations-calls.ts'
 import { equalKeys, readYaml } from '../harness/yaml.ts'
 import { commandIsKnown, configFrom, DEPLOY, ROOT, SECRET, stopSecondsMax } from './shipped.ts'
 

@@ -6,7 +6,7 @@
 import fc from 'fast-check'
 import { SignJWT } from 'jose'
 import { systemClock } from '../../src/base/clock.ts'
-import type { OpenApi } from '../../src/edge/openapi.ts'
+import type { OpenApi } from '../../src/edge/docs/openapi.ts'
 import { assertDescribed } from '../harness/described.ts'
 import type { Playground } from '../harness/playground.ts'
 import { Shop } from '../harness/shop.ts'

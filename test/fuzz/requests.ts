@@ -4,7 +4,7 @@
  */
 
 import fc from 'fast-check'
-import type { Json, OpenApi, Operation } from '../../src/edge/openapi.ts'
+import type { Json, OpenApi, Operation } from '../../src/edge/docs/openapi.ts'
 
 export interface MadeRequest {
   readonly method: string

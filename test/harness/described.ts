@@ -4,12 +4,11 @@
  */
 
 import { isDeepStrictEqual } from 'node:util'
-import { problemAnswer } from '../../src/edge/answers.ts'
-import { type Call, problemsOf } from '../../src/edge/call.ts'
-import { ALL_CALLS } from '../../src/edge/calls/all-calls.ts'
-import { GUIDE } from '../../src/edge/problem-guide.ts'
-import { PROBLEMS, type ProblemCode } from '../../src/edge/problems.ts'
-import { createRouter } from '../../src/edge/router.ts'
+import { createRouter } from '../../src/edge/http/router.ts'
+import { problemAnswer } from '../../src/wire/answers.ts'
+import { type Call, problemsOf } from '../../src/wire/call.ts'
+import { ALL_CALLS } from '../../src/wire/calls/all-calls.ts'
+import { PROBLEMS, type ProblemCode } from '../../src/wire/problems.ts'
 
 const find = createRouter(ALL_CALLS.map(call => ({ ...call, handle: () => new Response() })))
 /** Whatever the address: there is nothing (a server need not have every call), it takes other methods, or it is no request at all. */
@@ -79,9 +78,9 @@ function problemFault(
   if (status !== expected || parsed.data.status !== expected) return `${code} is ${expected}`
   if (parsed.data.title !== title || parsed.data.type !== `/docs/errors#${code}`)
     return 'title or type is not the code’s'
-  const known = new Set([...BASE, ...(GUIDE[code].more ?? [])])
+  const known = new Set([...BASE, ...(PROBLEMS[code].more ?? [])])
   const unknown = Object.keys(value).filter(key => !known.has(key))
   if (unknown.length > 0) return `has ${unknown.join(', ')}`
-  const lacking = (GUIDE[code].headers ?? []).filter(name => !headers.has(name))
+  const lacking = (PROBLEMS[code].headers ?? []).filter(name => !headers.has(name))
   return lacking.length > 0 ? `lacks ${lacking.join(', ')}` : undefined
 }

@@ -2,8 +2,9 @@
 
 import { readFileSync } from 'node:fs'
 import type { ItemFacts, OrderFacts, Snapshot } from '../../src/domain/promises/snapshot.ts'
+import type { AuditAnswer, OrderAnswer } from '../../src/wire/answers.ts'
 import { childrenOf, postgresPid } from './postgres-process.ts'
-import type { Shop, ShopSale, WireAudit, WireOrder } from './shop.ts'
+import type { Shop, ShopSale } from './shop.ts'
 import type { Stampede } from './stampede.ts'
 
 type Bound = Snapshot['bounds'][number]
@@ -31,11 +32,11 @@ export async function gatherFacts(shop: Shop, sale: ShopSale, server: Stampede):
   }
 }
 
-function toItem({ gate, closed: _, consistent: __, ...line }: WireAudit): ItemFacts {
+function toItem({ gate, closed: _, consistent: __, ...line }: AuditAnswer): ItemFacts {
   return { ...line, rule: 'first_come', gate: gate ?? undefined, oldestReleaseMs: undefined, changes: [] }
 }
 
-function toOrder(order: WireOrder, shop: Shop, epochs: ReadonlyMap<string, number>): OrderFacts {
+function toOrder(order: OrderAnswer, shop: Shop, epochs: ReadonlyMap<string, number>): OrderFacts {
   const { id, item, buyer, attempt, quantity, state } = order
   if (state === 'reserved') throw new Error(`order ${id} in the operator's list is only reserved`)
   const first = shop.firstEpochs.get(item)
@@ -49,8 +50,8 @@ function toOrder(order: WireOrder, shop: Shop, epochs: ReadonlyMap<string, numbe
     state,
     reason: order.reason,
     supersededBy: order.supersededBy,
-    // Where the list does not show it: an item that has kept its first epoch has sold everything under it.
-    epoch: order.epoch ?? (first === epochs.get(item) ? first : undefined),
+    // The list does not show it: an item that has kept its first epoch has sold everything under it.
+    epoch: first === epochs.get(item) ? first : undefined,
     placedAtMs: toMs(order.placedAt) ?? Number.NaN,
     paidAtMs: toMs(order.paidAt),
     closedAtMs: toMs(order.closedAt),

@@ -5,8 +5,14 @@
 
 import { createHmac } from 'node:crypto'
 import { systemClock } from '../../src/base/clock.ts'
-import type { WireOrder } from './shop.ts'
+import type { OrderAnswer, ReportAnswer, StockChangeAnswer, WholeOrderAnswer } from '../../src/wire/answers.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET } from './stampede.ts'
+
+export type {
+  ReportAnswer as Report,
+  StockChangeAnswer as Change,
+  WholeOrderAnswer as WholeOrder,
+} from '../../src/wire/answers.ts'
 
 /** Longer than any answer may take. */
 const ANSWER_MS_MAX = 60_000
@@ -18,30 +24,6 @@ export interface Reply {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-interface WirePayment {
-  readonly id: string
-  readonly ref: string
-  readonly amount: { readonly amount: number; readonly currency: string }
-  readonly state: 'started' | 'captured' | 'void' | 'refund_due' | 'refunded'
-  readonly why?: string
-}
-
-export interface WholeOrder extends WireOrder {
-  readonly payments: readonly WirePayment[]
-}
-
-export interface Report {
-  readonly differences: readonly { readonly kind: string; readonly order?: string }[]
-  readonly repairs: readonly { readonly kind: string; readonly order?: string }[]
-}
-
-export interface Change {
-  readonly no: number
-  readonly delta: number
-  readonly taken: number
-  readonly shortfall: number
-}
-
 export class Till {
   readonly #url: () => string
 
@@ -50,11 +32,11 @@ export class Till {
   }
 
   /** Starts, or continues, the payment of an order. */
-  pay(order: WireOrder): Promise<Reply> {
+  pay(order: OrderAnswer): Promise<Reply> {
     return this.#ask('POST', `${this.#url()}/api/orders/${order.id}/payment`, buyerToken(order.buyer))
   }
 
-  cancel(order: WireOrder): Promise<Reply> {
+  cancel(order: OrderAnswer): Promise<Reply> {
     return this.#ask('POST', `${this.#url()}/api/orders/${order.id}/cancel`, buyerToken(order.buyer))
   }
 
@@ -63,30 +45,30 @@ export class Till {
     return this.#ask('POST', `${this.#url()}${new URL(payUrl).pathname}/${what}`, '')
   }
 
-  async order(id: string): Promise<WholeOrder> {
-    return (await this.operator('GET', `/orders/${id}`)) as unknown as WholeOrder
+  async order(id: string): Promise<WholeOrderAnswer> {
+    return (await this.operator('GET', `/orders/${id}`)) as unknown as WholeOrderAnswer
   }
 
   refund(id: string, restock: boolean): Promise<Reply> {
     return this.#ask('POST', `${this.#url()}/api/admin/orders/${id}/refund`, ADMIN_TOKEN, { restock })
   }
 
-  async stock(sale: string, item: string, delta: number, key: string): Promise<Change> {
+  async stock(sale: string, item: string, delta: number, key: string): Promise<StockChangeAnswer> {
     const path = `/sales/${sale}/items/${item}/stock`
     return (await this.operator(
       'POST',
       path,
       { delta, reason: 'test' },
       { 'idempotency-key': key },
-    )) as unknown as Change
+    )) as unknown as StockChangeAnswer
   }
 
   async move(sale: string, what: 'pause' | 'resume' | 'end' | 'warm'): Promise<void> {
     await this.operator('POST', `/sales/${sale}/${what}`)
   }
 
-  async reconcile(sale: string): Promise<Report> {
-    return (await this.operator('POST', `/sales/${sale}/reconcile`)) as unknown as Report
+  async reconcile(sale: string): Promise<ReportAnswer> {
+    return (await this.operator('POST', `/sales/${sale}/reconcile`)) as unknown as ReportAnswer
   }
 
   async operator(

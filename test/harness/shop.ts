@@ -6,18 +6,20 @@
 import { SignJWT } from 'jose'
 import { systemClock, toRfc3339 } from '../../src/base/clock.ts'
 import type { Told, ToldOrder } from '../../src/domain/promises/snapshot.ts'
+import type {
+  AuditAnswer,
+  OperatorSaleAnswer,
+  OrderAnswer,
+  OrdersAnswer,
+  TicketAnswer,
+} from '../../src/wire/answers.ts'
+import type { SaleInput } from '../../src/wire/inputs.ts'
 import { assertDescribed } from './described.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET } from './stampede.ts'
 
-interface NewItem {
-  readonly units: number
-  readonly quantityMax?: number
-  readonly attemptsMax?: number
-  readonly payWithinSeconds?: number
-  readonly whenGateDown?: 'ledger' | 'shut'
-  readonly door?: 'gate' | 'ledger'
-  readonly shards?: number
-}
+export type { AuditAnswer as WireAudit, OrderAnswer as WireOrder } from '../../src/wire/answers.ts'
+
+type NewItem = Pick<SaleInput['items'][number], 'units'> & Partial<SaleInput['items'][number]>
 
 export interface ShopSale {
   readonly id: string
@@ -31,37 +33,6 @@ export interface Ticket {
   readonly item: string
   readonly attempt: number
   readonly text: string
-}
-
-export interface WireOrder extends ToldOrder {
-  readonly sale: string
-  readonly item: string
-  readonly buyer: string
-  readonly amount: { readonly amount: number; readonly currency: string }
-  readonly reason?: 'unpaid' | 'cancelled' | 'refused' | 'refunded'
-  readonly supersededBy?: string
-  readonly epoch?: number
-  readonly reservedAt: string
-  readonly placedAt?: string
-  readonly payBy?: string
-  readonly paidAt?: string
-  readonly closedAt?: string
-}
-
-export interface WireAudit {
-  readonly item: string
-  readonly units: number
-  readonly available: number
-  readonly pending: number
-  readonly paid: number
-  readonly closed: number
-  readonly gate: { readonly left: number; readonly held: number } | null
-  readonly outbox: number
-  readonly releases: number
-  readonly moving: number
-  readonly door: 'gate' | 'draining' | 'ledger' | 'shut'
-  readonly epoch: number
-  readonly consistent: boolean
 }
 
 type Answer = Told['answer']
@@ -95,24 +66,21 @@ export class Shop {
       opensAt: toRfc3339(opensAtMs),
       closesAt: toRfc3339(opensAtMs + 3_600_000),
       items: items.map((item, i) => ({ name: `item ${i}`, price: PRICE, ...item })),
-    })) as { id: string; items: { id: string; units: number }[] }
+    })) as OperatorSaleAnswer
     await this.#operator('POST', `/sales/${sale.id}/publish`)
     for (const line of await this.audit(sale.id)) this.firstEpochs.set(line.item, line.epoch)
     return { id: sale.id, opensAtMs, items: sale.items }
   }
 
-  async audit(sale: string): Promise<readonly WireAudit[]> {
-    return ((await this.#operator('GET', `/sales/${sale}/audit`)) as { items: WireAudit[] }).items
+  async audit(sale: string): Promise<readonly AuditAnswer[]> {
+    return ((await this.#operator('GET', `/sales/${sale}/audit`)) as { items: AuditAnswer[] }).items
   }
 
   /** All orders of a sale, page by page. */
-  async orders(sale: string): Promise<readonly WireOrder[]> {
-    const orders: WireOrder[] = []
+  async orders(sale: string): Promise<readonly OrderAnswer[]> {
+    const orders: OrderAnswer[] = []
     for (let after = ''; ; ) {
-      const page = (await this.#operator('GET', `/sales/${sale}/orders?limit=500${after}`)) as {
-        orders: WireOrder[]
-        next: string | null
-      }
+      const page = (await this.#operator('GET', `/sales/${sale}/orders?limit=500${after}`)) as OrdersAnswer
       orders.push(...page.orders)
       if (page.next === null) return orders
       after = `&after=${page.next}`
@@ -146,7 +114,7 @@ export class Shop {
       const text = await response.text()
       assertDescribed('POST', new URL(response.url).pathname, response.status, response.headers, text)
       if (response.status === 201) {
-        const { ticket, attempt } = JSON.parse(text)
+        const { ticket, attempt } = JSON.parse(text) as TicketAnswer
         return { buyer, sale, item, attempt, text: ticket }
       }
       // An item that is being warmed, or rebuilt: asking again is what any client does.
@@ -242,6 +210,6 @@ function toAnswer(status: number, text: string): Answer {
   return { kind }
 }
 
-function toToldOrder({ id, attempt, quantity, state }: WireOrder): ToldOrder {
+function toToldOrder({ id, attempt, quantity, state }: OrderAnswer): ToldOrder {
   return { id, attempt, quantity, state }
 }

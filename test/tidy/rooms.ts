@@ -10,6 +10,8 @@ const PARTS = ['admission', 'catalog', 'gate', 'ledger', 'payment', 'events', 't
 const RANK: Record<string, number> = {
   base: 0,
   domain: 1,
+  // The HTTP contract as data: what the server, its clients and the pages have in common.
+  wire: 1.2,
   // A client of the server: it knows the promises and no part of what it plays against. Only cli names it.
   rehearsal: 1.5,
   ...Object.fromEntries(PARTS.map(part => [part, 2])),
@@ -66,7 +68,7 @@ export const roomsKnown: Rule = {
 }
 
 export const importDirection: Rule = {
-  name: 'imports point one way: base ← domain ← parts ← flows ← edge ← app ← cli ← main',
+  name: 'imports point one way: base ← domain ← wire ← parts ← flows ← edge ← app ← cli ← main',
   remedy: 'Move what is needed down, or take it as an argument. See "Who may import whom" in ARCHITECTURE.md.',
   check(files) {
     const found: string[] = []
@@ -91,6 +93,9 @@ export const importDirection: Rule = {
     tree('src/edge/x.ts', "const y = await import('../app/y.ts')"),
     tree('src/cli/x.ts', "import { y } from '../../test/y.ts'"),
     tree('src/rehearsal/x.ts', "import { y } from '../gate/y.ts'"),
+    tree('src/wire/x.ts', "import type { Y } from '../flows/y.ts'"),
+    tree('src/wire/x.ts', "import { y } from '../gate/y.ts'"),
+    tree('src/domain/x.ts', "import { y } from '../wire/y.ts'"),
     tree('src/edge/x.ts', "import { y } from '../rehearsal/y.ts'"),
     tree('src/main.ts', "import { y } from './flows/y.ts'"),
     tree('src/edge/x.ts', "import { buildPage } from '../../web/build.ts'"),
@@ -102,7 +107,8 @@ export const importDirection: Rule = {
       "import { y } from '../gate/gate.ts'\nimport { z } from '../base/z.ts'\nimport { w } from './w.ts'",
     ),
     tree('src/main.ts', "import { y } from './app/y.ts'"),
-    tree('src/rehearsal/x.ts', "import { y } from '../domain/y.ts'"),
+    tree('src/rehearsal/x.ts', "import { y } from '../domain/y.ts'\nimport type { z } from '../wire/z.ts'"),
+    tree('src/wire/x.ts', "import { y } from '../domain/y.ts'\nimport { z } from '../base/z.ts'"),
     tree('src/cli/x.ts', "import { y } from '../rehearsal/y.ts'"),
     tree('src/edge/pages.ts', "import { buildPage } from '../../web/build.ts'"),
     tree('src/base/x.ts', "// import { y } from '../domain/y.ts'\nconst z = `import { y } from '../domain/y.ts'`"),

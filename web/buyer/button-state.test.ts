@@ -11,6 +11,7 @@ const item = {
   units: 10,
   left: 5,
   quantityMax: 1,
+  attemptsMax: 3,
   payWithinSeconds: 900,
 }
 const sale = {
@@ -19,6 +20,8 @@ const sale = {
   opensAt: '2030-01-01T12:00:00.000Z',
   closesAt: '2030-01-01T13:00:00.000Z',
   state: 'open',
+  rule: 'first_come',
+  warmBeforeSeconds: 1800,
   items: [item],
 } as const
 const open: Facts = {

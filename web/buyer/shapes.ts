@@ -1,57 +1,17 @@
-/** What the server sends, as API.md has it. Names and texts in it are data: shown as text, never as anything else. */
+/** What the server sends, as `src/wire` has it. Names and texts in it are data: shown as text, never as anything else. */
 
-export interface Money {
-  readonly amount: number
-  readonly currency: string
-}
+import type { SaleAnswer, LiveMessage as WireMessage } from '../../src/wire/answers.ts'
 
-export interface Item {
-  readonly id: string
-  readonly sku?: string
-  readonly name: string
-  readonly image?: string
-  readonly price: Money
-  readonly listPrice?: Money
-  readonly units: number
-  readonly left: number
-  readonly quantityMax: number
-  readonly payWithinSeconds: number
-}
+export type {
+  ItemAnswer as Item,
+  MoneyAnswer as Money,
+  OrderAnswer as Order,
+  TicketAnswer as Ticket,
+} from '../../src/wire/answers.ts'
 
-export interface Sale {
-  readonly id: string
-  readonly name: string
-  readonly opensAt: string
-  readonly closesAt: string
-  readonly state: 'scheduled' | 'open' | 'paused' | 'sold_out' | 'over'
-  readonly warmBeforeSeconds?: number
-  readonly items: readonly Item[]
-}
+/** Only operators see drafts. */
+export type Sale = SaleAnswer & { readonly state: Exclude<SaleAnswer['state'], 'draft'> }
 
-export interface Order {
-  readonly id: string
-  readonly sale: string
-  readonly item: string
-  readonly buyer: string
-  readonly attempt: number
-  readonly quantity: number
-  readonly amount: Money
-  readonly state: 'reserved' | 'pending' | 'paid' | 'closed'
-  readonly reason?: 'unpaid' | 'cancelled' | 'refused' | 'refunded'
-  readonly reservedAt: string
-  readonly payBy?: string
-  readonly paidAt?: string
-  readonly closedAt?: string
-}
-
-export interface Ticket {
-  readonly ticket: string
-  readonly attempt: number
-  readonly expiresAt: string
-}
-
-/** What comes over the live connection. */
 export type LiveMessage =
-  | { readonly type: 'order'; readonly order: Order }
-  | { readonly type: 'stock'; readonly sale: string; readonly item: string; readonly left: number }
+  | Exclude<WireMessage, { readonly type: 'sale' }>
   | { readonly type: 'sale'; readonly sale: Sale }

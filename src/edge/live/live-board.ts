@@ -12,7 +12,7 @@ import type { ItemId, SaleId } from '../../domain/ids.ts'
 import { type Sale, saleState } from '../../domain/sale.ts'
 import type { Registry } from '../../flows/sell/live-item.ts'
 import type { LocalView } from '../../gate/local-view.ts'
-import { type LeftOf, wireSale } from '../wire.ts'
+import { type LeftOf, wireSale } from '../answers.ts'
 
 interface LiveBoardParts {
   readonly registry: Registry

@@ -8,7 +8,7 @@
 import type { BuyerTokens } from '../../admission/buyer-token.ts'
 import { readSessionCookie } from '../../admission/session.ts'
 import type { BuyerId } from '../../domain/ids.ts'
-import { bearerOf } from '../exchange.ts'
+import { bearerOf } from '../http/exchange.ts'
 
 interface LiveBuyerParts {
   readonly buyers: Pick<BuyerTokens, 'verify'>

@@ -3,7 +3,7 @@
 import type { Operators } from '../../admission/operator.ts'
 import { createRateLimits } from '../../admission/rate-limits.ts'
 import type { Random } from '../../base/random.ts'
-import type { Route } from '../exchange.ts'
+import type { Route } from '../http/exchange.ts'
 import type { Identity } from '../identity.ts'
 import type { PageFile } from '../pages.ts'
 import { opsRoutes } from '../routes/ops-routes.ts'

@@ -5,18 +5,7 @@
  */
 
 import type { Clock } from '../../base/clock.ts'
-
-type TroubleCode =
-  | 'unready'
-  | 'ledger_away'
-  | 'promise_broken'
-  | 'inconsistent'
-  | 'unsettled'
-  | 'withdrawn'
-  | 'door_shut'
-  | 'clock_skew'
-  | 'refunds_stuck'
-  | 'alarm'
+import type { TroubleCode } from '../../wire/monitor-codes.ts'
 
 export interface Finding {
   readonly code: TroubleCode

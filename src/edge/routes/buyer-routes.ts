@@ -15,7 +15,8 @@ import type { Registry } from '../../flows/sell/live-item.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { LocalView } from '../../gate/local-view.ts'
 import type { Orders } from '../../ledger/orders.ts'
-import { OWN_ORDER, OWN_ORDERS, SALE_SHOWN, SALES, SESSION, TICKET_GIVEN, TIME } from '../calls/buyer-calls.ts'
+import { OWN_ORDER, OWN_ORDERS, SALE_SHOWN, SALES, SESSION, TICKET_GIVEN, TIME } from '../../wire/calls/buyer-calls.ts'
+import { type LeftOf, wireOrder, wireSale } from '../answers.ts'
 import {
   bearerOf,
   type Exchange,
@@ -26,12 +27,10 @@ import {
   readBody,
   readQuery,
   route,
-} from '../exchange.ts'
+} from '../http/exchange.ts'
+import { pageOf, toRead } from '../http/paging.ts'
+import { ProblemError, plainProblem, problem, rateLimitedProblem } from '../http/problem-response.ts'
 import type { Identity } from '../identity.ts'
-import { pageOf, toRead } from '../paging.ts'
-import { ProblemError, plainProblem, problem } from '../problems.ts'
-import { rateLimitedProblem } from '../rate-limited.ts'
-import { type LeftOf, wireOrder, wireSale } from '../wire.ts'
 
 interface BuyerRouteParts extends FindOrdersParts {
   readonly gate: Gate

@@ -1,8 +1,9 @@
 /** The demo's crowd, for the page that offers it. Where there is no demo, looking says so and letting it loose is not found. */
 
-import { CROWD_BROUGHT, DEMO, type DemoAnswer } from '../calls/demo-calls.ts'
-import { type Exchange, json, type Route, route } from '../exchange.ts'
-import { ProblemError } from '../problems.ts'
+import type { DemoAnswer } from '../../wire/answers.ts'
+import { CROWD_BROUGHT, DEMO } from '../../wire/calls/demo-calls.ts'
+import { type Exchange, json, type Route, route } from '../http/exchange.ts'
+import { ProblemError } from '../http/problem-response.ts'
 
 interface DemoRouteParts {
   readonly look: () => Promise<DemoAnswer>

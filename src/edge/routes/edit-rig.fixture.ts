@@ -15,8 +15,8 @@ import type { LocalView } from '../../gate/local-view.ts'
 import type { Editing } from '../../ledger/editing.ts'
 import type { Orders } from '../../ledger/orders.ts'
 import type { Sales } from '../../ledger/sales.ts'
-import { ProblemError } from '../problems.ts'
-import { createRouter } from '../router.ts'
+import { ProblemError } from '../http/problem-response.ts'
+import { createRouter } from '../http/router.ts'
 import { operatorEditRoutes } from './operator-edit-routes.ts'
 
 interface Answer {

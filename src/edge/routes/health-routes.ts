@@ -1,7 +1,7 @@
 /** For whoever watches over the process: is it alive, may it take traffic? */
 
-import { LIVEZ, READYZ } from '../calls/operations-calls.ts'
-import { json, type Route, route } from '../exchange.ts'
+import { LIVEZ, READYZ } from '../../wire/calls/operations-calls.ts'
+import { json, type Route, route } from '../http/exchange.ts'
 
 /** Why traffic should go elsewhere; empty when it may come. */
 export type Readiness = () => readonly string[]

@@ -1,6 +1,6 @@
 /** What Prometheus reads, for operators. On a port of its own it needs no token: see `startMetricsServer`. */
 
-import type { Route } from '../exchange.ts'
+import type { Route } from '../http/exchange.ts'
 import type { Identity } from '../identity.ts'
 
 /** The text, and what it calls itself. */

@@ -13,8 +13,9 @@ import { createOperatorLog } from '../../ledger/postgres/log.ts'
 import { migrate } from '../../ledger/postgres/migrate.ts'
 import { createOrders } from '../../ledger/postgres/orders.ts'
 import { createSales } from '../../ledger/postgres/sales.ts'
-import { saleInput, toNewSale } from '../schemas.ts'
+import { saleInput } from '../../wire/inputs.ts'
 import { createEditRig, type EditRig } from './edit-rig.fixture.ts'
+import { toNewSale } from './sale-input.ts'
 
 setDefaultTimeout(60_000)
 

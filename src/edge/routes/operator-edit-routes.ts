@@ -1,53 +1,20 @@
 /** Operators change a sale or take a draft back. What the fields may be is said by the schemas of `POST /sales`, and only there. */
 
-import { z } from 'zod'
 import { unreachable } from '../../base/assert.ts'
-import { isId } from '../../domain/ids.ts'
-import type { FieldFault, ItemEdit } from '../../flows/operate/amend-item.ts'
-import { deleteSale, type EditSaleParts, editSale, type SaleEdit } from '../../flows/operate/edit-sale.ts'
+import { deleteSale, type EditSaleParts, editSale } from '../../flows/operate/edit-sale.ts'
 import type { LocalView } from '../../gate/local-view.ts'
-import { type Exchange, idParam, json, type Route, readBody } from '../exchange.ts'
+import { saleEdit } from '../../wire/inputs.ts'
+import { wireOperatorSale } from '../answers.ts'
+import { type Exchange, idParam, json, type Route, readBody } from '../http/exchange.ts'
+import { ProblemError } from '../http/problem-response.ts'
 import type { Identity } from '../identity.ts'
-import { ProblemError } from '../problems.ts'
-import { ITEMS_MAX, itemInput, saleInput, toNewItem } from '../schemas.ts'
-import { wireOperatorSale } from '../wire.ts'
+import { toEdit } from './sale-input.ts'
 
 interface OperatorEditParts {
   readonly identity: Identity
   readonly near: LocalView
   readonly edit: EditSaleParts
 }
-
-const { shape: saleFields } = saleInput
-const { shape: itemFields } = itemInput
-
-/** Nothing is required and nothing has a default: what is missing stays as it is. `null` takes away what an item need not have. */
-const itemEdit = z.strictObject({
-  id: z.string().refine(isId, 'must be the id of an item').optional(),
-  name: itemFields.name.optional(),
-  sku: itemFields.sku.unwrap().nullish(),
-  image: itemFields.image.unwrap().nullish(),
-  price: itemFields.price.optional(),
-  listPrice: itemFields.listPrice.unwrap().nullish(),
-  units: itemFields.units.optional(),
-  quantityMax: itemFields.quantityMax.unwrap().optional(),
-  attemptsMax: itemFields.attemptsMax.unwrap().optional(),
-  payWithinSeconds: itemFields.payWithinSeconds.unwrap().optional(),
-  whenGateDown: itemFields.whenGateDown.unwrap().optional(),
-  door: itemFields.door.unwrap().optional(),
-  shards: itemFields.shards.unwrap().optional(),
-})
-
-export const saleEdit = z.strictObject({
-  name: saleFields.name.optional(),
-  opensAt: saleFields.opensAt.optional(),
-  closesAt: saleFields.closesAt.optional(),
-  rule: saleFields.rule.unwrap().optional(),
-  warmBeforeSeconds: saleFields.warmBeforeSeconds.unwrap().optional(),
-  items: z.array(itemEdit).min(1).max(ITEMS_MAX).optional(),
-})
-
-type ItemEditInput = z.output<typeof itemEdit>
 
 export function operatorEditRoutes(parts: OperatorEditParts): readonly Route[] {
   return [
@@ -99,31 +66,4 @@ export function operatorEditRoutes(parts: OperatorEditParts): readonly Route[] {
         return unreachable(outcome)
     }
   }
-}
-
-/** The checked input in the domain's own units. Items are read both ways: only the ledger knows whether the sale is a draft. */
-function toEdit({ opensAt, closesAt, warmBeforeSeconds, items, ...sale }: z.output<typeof saleEdit>): SaleEdit {
-  return {
-    ...sale,
-    opensAtMs: opensAt,
-    closesAtMs: closesAt,
-    warmBeforeMs: inMs(warmBeforeSeconds),
-    items: items && { edits: items.map(toItemEdit), fresh: items.map(toFresh) },
-  }
-}
-
-function toItemEdit({ payWithinSeconds, door, ...item }: ItemEditInput): ItemEdit {
-  return { ...item, payWithinMs: inMs(payWithinSeconds), homeDoor: door }
-}
-
-function toFresh({ id, ...item }: ItemEditInput, i: number): ReturnType<typeof toNewItem> | FieldFault {
-  const present = Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null))
-  const parsed = itemInput.safeParse(present)
-  if (parsed.success) return toNewItem(parsed.data)
-  const issue = parsed.error.issues[0]
-  return { field: ['items', i, ...(issue?.path ?? [])].join('.'), why: issue?.message ?? 'is not valid' }
-}
-
-function inMs(seconds: number | undefined): number | undefined {
-  return seconds === undefined ? undefined : seconds * 1000
 }

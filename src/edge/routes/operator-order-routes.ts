@@ -1,6 +1,5 @@
 /** Operators and orders: lists, one order with its payments and history, cancel, refund, and the log of who did what. */
 
-import type { z } from 'zod'
 import { toRfc3339 } from '../../base/clock.ts'
 import type { OrderId } from '../../domain/ids.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
@@ -12,14 +11,20 @@ import type { LogLine, OperatorLog } from '../../ledger/log.ts'
 import type { OrderQuery, Orders } from '../../ledger/orders.ts'
 import type { Payments } from '../../ledger/payments.ts'
 import type { Sales } from '../../ledger/sales.ts'
-import type { logLineAnswer, wholeOrderAnswer } from '../answers.ts'
-import { ANY_ORDER, ANY_ORDER_CANCELLED, LOG_READ, ORDER_REFUNDED, SALE_ORDERS } from '../calls/operator-calls.ts'
-import { csvOfOrders, prefersCsv } from '../csv.ts'
-import { type Exchange, idParam, json, type Route, readBody, readQuery, route } from '../exchange.ts'
+import type { LogLineAnswer, WholeOrderAnswer } from '../../wire/answers.ts'
+import {
+  ANY_ORDER,
+  ANY_ORDER_CANCELLED,
+  LOG_READ,
+  ORDER_REFUNDED,
+  SALE_ORDERS,
+} from '../../wire/calls/operator-calls.ts'
+import { wireOrder, wirePayment } from '../answers.ts'
+import { csvOfOrders, prefersCsv } from '../http/csv.ts'
+import { type Exchange, idParam, json, type Route, readBody, readQuery, route } from '../http/exchange.ts'
+import { pageOf, toRead } from '../http/paging.ts'
+import { ProblemError } from '../http/problem-response.ts'
 import type { Identity } from '../identity.ts'
-import { pageOf, toRead } from '../paging.ts'
-import { ProblemError } from '../problems.ts'
-import { wireOrder, wirePayment } from '../wire.ts'
 
 interface OperatorOrderParts {
   readonly sales: Sales
@@ -96,7 +101,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
     return found
   }
 
-  async function wireWhole(order: Order | Reservation): Promise<z.input<typeof wholeOrderAnswer>> {
+  async function wireWhole(order: Order | Reservation): Promise<WholeOrderAnswer> {
     const payments = await parts.payments.ofOrders([order.id])
     const lines = await parts.operatorLog.read({ after: '0', order: order.id, limit: PAGE_MAX })
     return { ...wireOrder(order), payments: payments.map(wirePayment), history: historyOf(order, lines) }
@@ -137,7 +142,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
   }
 }
 
-function wireLine(line: LogLine): z.input<typeof logLineAnswer> {
+function wireLine(line: LogLine): LogLineAnswer {
   return {
     id: line.id,
     at: toRfc3339(line.atMs),
@@ -151,7 +156,7 @@ function wireLine(line: LogLine): z.input<typeof logLineAnswer> {
 }
 
 /** What happened to an order, oldest first: its own times, and what operators did. */
-function historyOf(order: Order | Reservation, lines: readonly LogLine[]): z.input<typeof wholeOrderAnswer>['history'] {
+function historyOf(order: Order | Reservation, lines: readonly LogLine[]): WholeOrderAnswer['history'] {
   const own = [
     { atMs: order.reservedAtMs, what: 'reserved' },
     ...(order.state === 'reserved' ? [] : sincePlaced(order)),

@@ -1,6 +1,5 @@
 /** Operators and their sales: create, read, publish, warm, pause, resume, end, and their stock. */
 
-import type { z } from 'zod'
 import { unreachable } from '../../base/assert.ts'
 import { toRfc3339 } from '../../base/clock.ts'
 import type { IdMaker } from '../../base/snowflake.ts'
@@ -15,7 +14,7 @@ import type { LocalView } from '../../gate/local-view.ts'
 import type { OperatorLog } from '../../ledger/log.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import type { StockChange } from '../../ledger/stock.ts'
-import type { stockChangeAnswer } from '../answers.ts'
+import type { StockChangeAnswer } from '../../wire/answers.ts'
 import {
   ALL_SALES,
   ANY_SALE,
@@ -26,13 +25,13 @@ import {
   SALE_CREATED,
   STOCK_CHANGED,
   saleMoved,
-} from '../calls/operator-calls.ts'
-import { type Exchange, idParam, json, type Route, readBody, route } from '../exchange.ts'
-import { keyedSubject } from '../idempotency.ts'
+} from '../../wire/calls/operator-calls.ts'
+import { wireAudit, wireOperatorSale } from '../answers.ts'
+import { type Exchange, idParam, json, type Route, readBody, route } from '../http/exchange.ts'
+import { keyedSubject } from '../http/idempotency.ts'
+import { ProblemError } from '../http/problem-response.ts'
 import type { Identity } from '../identity.ts'
-import { ProblemError } from '../problems.ts'
-import { toNewSale } from '../schemas.ts'
-import { wireAudit, wireOperatorSale } from '../wire.ts'
+import { toNewSale } from './sale-input.ts'
 
 interface OperatorSaleParts {
   readonly sales: Sales
@@ -186,7 +185,7 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
   }
 }
 
-function wireChange(change: StockChange): z.input<typeof stockChangeAnswer> {
+function wireChange(change: StockChange): StockChangeAnswer {
   const taken = change.taken ?? 0
   return {
     no: change.no,

@@ -3,21 +3,21 @@
  * operators' ordinary calls, under the session that is opened here.
  */
 
-import { z } from 'zod'
 import type { Operators } from '../../admission/operator.ts'
 import type { RateLimits } from '../../admission/rate-limits.ts'
 import { toRfc3339 } from '../../base/clock.ts'
 import type { LocalView } from '../../gate/local-view.ts'
-import { type Exchange, idParam, json, type Route, readBody, readQuery, route } from '../exchange.ts'
+import type { TroubleAnswer, WatchAnswer } from '../../wire/answers.ts'
+import { SALE_WATCHED, TROUBLE_READ } from '../../wire/calls/monitor-calls.ts'
+import { signInInput } from '../../wire/inputs.ts'
+import { wireAudit, wireOperatorSale } from '../answers.ts'
+import { type Exchange, idParam, json, type Route, readBody, readQuery, route } from '../http/exchange.ts'
+import { ProblemError, rateLimitedProblem } from '../http/problem-response.ts'
 import type { Identity } from '../identity.ts'
 import type { Monitor, Watch } from '../ops/monitor.ts'
 import type { OperatorSessions } from '../ops/operator-sessions.ts'
-import { SALE_WATCHED, TROUBLE_READ, type troubleAnswer, type watchAnswer } from '../ops/ops-calls.ts'
 import type { Trouble } from '../ops/trouble-board.ts'
 import type { PageFile } from '../pages.ts'
-import { ProblemError } from '../problems.ts'
-import { rateLimitedProblem } from '../rate-limited.ts'
-import { wireAudit, wireOperatorSale } from '../wire.ts'
 import { sendPage } from './page-routes.ts'
 
 interface OpsParts {
@@ -32,7 +32,6 @@ interface OpsParts {
   readonly addressOf: (request: Request) => string
 }
 
-const signInInput = z.strictObject({ token: z.string().min(1).max(1024) })
 const UNCACHED = { 'cache-control': 'no-store' }
 const ADDRESSES = [
   '/ops',
@@ -91,18 +90,18 @@ export function opsRoutes(parts: OpsParts): readonly Route[] {
   }
 }
 
-function wireTrouble({ sinceMs, ...found }: Trouble): z.input<typeof troubleAnswer> {
+function wireTrouble({ sinceMs, ...found }: Trouble): TroubleAnswer {
   return { ...found, since: toRfc3339(sinceMs) }
 }
 
-function wireWatch(near: LocalView, { sale, audit, standings, ...seen }: Watch): z.input<typeof watchAnswer> {
+function wireWatch(near: LocalView, { sale, audit, standings, ...seen }: Watch): WatchAnswer {
   const { sinceMs, ...funnel } = seen.funnel
   const { reconciled } = seen
   return {
     at: toRfc3339(Math.floor(near.nowMs() - seen.ageMs)),
     sale: wireOperatorSale(sale, near.nowMs(), item => near.statusNow(item)?.left),
     audit: audit?.map(wireAudit) ?? null,
-    items: [...standings],
+    items: standings,
     funnel: { since: toRfc3339(sinceMs), ...funnel },
     recent: seen.recent.map(({ atMs, p50Ms, p99Ms, ...sample }) => ({
       at: toRfc3339(atMs),

@@ -4,10 +4,10 @@
  */
 
 import type { BuyerId } from '../../domain/ids.ts'
-import { type Exchange, json, type Route } from '../exchange.ts'
+import { type Exchange, json, type Route } from '../http/exchange.ts'
+import { ProblemError, plainProblem } from '../http/problem-response.ts'
 import type { Identity } from '../identity.ts'
 import { ASSETS_PATH, type PageFile, type Pages } from '../pages.ts'
-import { ProblemError, plainProblem } from '../problems.ts'
 
 interface PageRouteParts {
   readonly pages: Pages

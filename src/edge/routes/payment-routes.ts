@@ -8,12 +8,12 @@ import { type PayParts, startPayment, takeCallback } from '../../flows/money/pay
 import { type FindOrdersParts, findOrder } from '../../flows/sell/find-orders.ts'
 import type { PaymentProvider } from '../../payment/payment.ts'
 import { checkReturnUrl } from '../../payment/return-url.ts'
-import { CALLBACK, ORDER_CANCELLED, PAYMENT_STARTED } from '../calls/buyer-calls.ts'
-import { type Exchange, idParam, json, type Route, readBody, readBytes, route } from '../exchange.ts'
+import { CALLBACK, ORDER_CANCELLED, PAYMENT_STARTED } from '../../wire/calls/buyer-calls.ts'
+import { wireOrder } from '../answers.ts'
+import { type Exchange, idParam, json, type Route, readBody, readBytes, route } from '../http/exchange.ts'
+import { ProblemError, plainProblem, problem } from '../http/problem-response.ts'
+import { UNRENDERED } from '../http/security-headers.ts'
 import type { Identity } from '../identity.ts'
-import { ProblemError, plainProblem, problem } from '../problems.ts'
-import { UNRENDERED } from '../security-headers.ts'
-import { wireOrder } from '../wire.ts'
 
 interface PaymentRouteParts extends Pick<FindOrdersParts, 'reserved'> {
   readonly identity: Identity

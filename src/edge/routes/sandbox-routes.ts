@@ -1,6 +1,6 @@
 /** The sandbox's pay page, where buyers of a test sale approve or decline. What it shows and does is the sandbox's own business. */
 
-import type { Exchange, Route } from '../exchange.ts'
+import type { Exchange, Route } from '../http/exchange.ts'
 
 type Handle = (request: {
   readonly method: string

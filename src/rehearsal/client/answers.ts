@@ -1,6 +1,7 @@
 /** What an answer says, in the words that the promises know. Reads as little of it as it must: a crowd is refused with the same bytes. */
 
 import type { Told, ToldOrder } from '../../domain/promises/snapshot.ts'
+import { PROBLEMS, type ProblemCode } from '../../wire/problems.ts'
 import type { Answer } from './connection.ts'
 
 type ToldAnswer = Told['answer']
@@ -12,15 +13,16 @@ interface Unexpected {
 export type Said = ToldAnswer | Unexpected
 
 const CODE = Buffer.from('"code":"')
-const REFUSALS: Readonly<Record<string, Exclude<ToldAnswer['kind'], 'placed' | 'reserved' | 'same' | 'not_enough'>>> = {
-  '409 sold_out': 'sold_out',
-  '409 sale_not_open': 'early',
-  '409 sale_paused': 'paused',
-  '409 attempts_used': 'attempts_used',
-  '410 sale_over': 'over',
-  '429 rate_limited': 'rate_limited',
-  '503 busy': 'busy',
-  '401 ticket_invalid': 'invalid',
+type Refusal = Exclude<ToldAnswer['kind'], 'placed' | 'reserved' | 'same' | 'not_enough'>
+const REFUSALS: Readonly<Partial<Record<ProblemCode, Refusal>>> = {
+  sold_out: 'sold_out',
+  sale_not_open: 'early',
+  sale_paused: 'paused',
+  attempts_used: 'attempts_used',
+  sale_over: 'over',
+  rate_limited: 'rate_limited',
+  busy: 'busy',
+  ticket_invalid: 'invalid',
 }
 const FROM_PROXY: ReadonlySet<number> = new Set([502, 503, 504])
 const STATES: ReadonlySet<unknown> = new Set<ToldOrder['state']>(['reserved', 'pending', 'paid', 'closed'])
@@ -37,11 +39,11 @@ export function readOrderAnswer(answer: Answer): Said {
     const order = readOrder(answer)
     return order === undefined ? unexpected(answer) : { kind, order }
   }
-  const code = `${answer.status} ${codeOf(answer)}`
+  const code = codeOf(answer)
+  if (!isProblem(code) || PROBLEMS[code].status !== answer.status) return unexpected(answer)
+  if (code === 'not_enough') return { kind: 'not_enough', left: Number(readJson(answer)?.left) }
   const refusal = REFUSALS[code]
-  if (refusal !== undefined) return { kind: refusal }
-  if (code === '409 not_enough') return { kind: 'not_enough', left: Number(readJson(answer)?.left) }
-  return unexpected(answer)
+  return refusal === undefined ? unexpected(answer) : { kind: refusal }
 }
 
 /** Said by a proxy that lost the server behind it, or has none: whatever was asked for may have happened. */
@@ -90,6 +92,10 @@ function oddState(answer: Answer): string {
   const state = WITH_ORDER[answer.status] === undefined ? undefined : readJson(answer)?.state
   if (typeof state !== 'string' || isState(state)) return ''
   return `with an order in an unknown state: ${JSON.stringify(state.slice(0, STATE_LENGTH_MAX))}`
+}
+
+function isProblem(code: string): code is ProblemCode {
+  return Object.hasOwn(PROBLEMS, code)
 }
 
 function isState(state: unknown): state is ToldOrder['state'] {

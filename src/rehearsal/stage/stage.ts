@@ -5,41 +5,19 @@
 
 import { type Clock, toRfc3339 } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
+import type { OrderState } from '../../domain/order.ts'
+import type {
+  AuditAnswer,
+  AuditsAnswer,
+  OrderAnswer,
+  PaymentAnswer,
+  TimeAnswer,
+  WholeOrderAnswer,
+} from '../../wire/answers.ts'
 
-export interface WireOrder {
-  readonly id: string
-  readonly item: string
-  readonly buyer: string
-  readonly attempt: number
-  readonly quantity: number
-  readonly amount: { readonly amount: number; readonly currency: string }
-  readonly state: 'pending' | 'paid' | 'closed'
-  readonly reason?: 'unpaid' | 'cancelled' | 'refused' | 'refunded'
-  readonly supersededBy?: string
-  readonly placedAt: string
-  readonly paidAt?: string
-  readonly closedAt?: string
-}
-
-interface WirePayment {
-  readonly amount: { readonly amount: number; readonly currency: string }
-  readonly state: 'started' | 'captured' | 'void' | 'refund_due' | 'refunded'
-}
-
-export interface WireAudit {
-  readonly item: string
-  readonly units: number
-  readonly available: number
-  readonly pending: number
-  readonly paid: number
-  readonly closed: number
-  readonly gate: { readonly left: number; readonly held: number } | null
-  readonly outbox: number
-  readonly releases: number
-  readonly door: 'gate' | 'draining' | 'ledger' | 'shut'
-  readonly epoch: number
-  readonly consistent: boolean
-}
+export type { AuditAnswer as WireAudit }
+/** Listed to operators: placed, or refused. */
+export type WireOrder = OrderAnswer & { readonly state: OrderState; readonly placedAt: string }
 
 export interface Place {
   /** Origin and path, without a slash at the end. */
@@ -153,7 +131,7 @@ export function createStage(place: Place, clock: Clock, asking: Asking = {}) {
       let best = { roundTripMs: Number.POSITIVE_INFINITY, serverMsAtZero: 0 }
       for (let i = 0; i < TIME_SAMPLES; i++) {
         const fromMs = clock.elapsed()
-        const { unixMs } = await call<{ unixMs: number }>('GET', '/api/time')
+        const { unixMs } = await call<TimeAnswer>('GET', '/api/time')
         const roundTripMs = clock.elapsed() - fromMs
         if (roundTripMs < best.roundTripMs) best = { roundTripMs, serverMsAtZero: unixMs - (fromMs + roundTripMs / 2) }
       }
@@ -182,8 +160,8 @@ export function createStage(place: Place, clock: Clock, asking: Asking = {}) {
       await call('PATCH', `/api/admin/sales/${sale}`, { opensAt: toRfc3339(opensAtMs) })
     },
 
-    async audit(sale: string): Promise<WireAudit> {
-      const { items } = await call<{ items: WireAudit[] }>('GET', `/api/admin/sales/${sale}/audit`)
+    async audit(sale: string): Promise<AuditAnswer> {
+      const { items } = await call<AuditsAnswer>('GET', `/api/admin/sales/${sale}/audit`)
       return items[0]!
     },
 
@@ -204,13 +182,13 @@ export function createStage(place: Place, clock: Clock, asking: Asking = {}) {
     async payments(
       orders: readonly string[],
       enough?: AbortSignal,
-    ): Promise<ReadonlyMap<string, readonly WirePayment[]>> {
-      const found = new Map<string, readonly WirePayment[]>()
+    ): Promise<ReadonlyMap<string, readonly PaymentAnswer[]>> {
+      const found = new Map<string, readonly PaymentAnswer[]>()
       const left = [...orders]
       const read = async () => {
         try {
           for (let id = left.pop(); id !== undefined && !enough?.aborted; id = left.pop())
-            found.set(id, (await call<{ payments: WirePayment[] }>('GET', `/api/admin/orders/${id}`)).payments)
+            found.set(id, (await call<WholeOrderAnswer>('GET', `/api/admin/orders/${id}`)).payments)
         } catch (error) {
           left.length = 0
           throw error

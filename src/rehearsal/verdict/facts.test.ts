@@ -16,18 +16,22 @@ const AUDIT: WireAudit = {
   gate: { left: 0, held: 1 },
   outbox: 0,
   releases: 0,
+  moving: 0,
   door: 'gate',
   epoch: 1,
   consistent: true,
+  violations: [],
 }
 const ORDER: WireOrder = {
   id: '1',
+  sale: '5',
   item: '7',
   buyer: 'b',
   attempt: 1,
   quantity: 1,
   amount: { amount: 100, currency: 'CNY' },
   state: 'paid',
+  reservedAt: '2026-11-15T10:00:00.000Z',
   placedAt: '2026-11-15T10:00:00.000Z',
   paidAt: '2026-11-15T10:00:01.000Z',
 }

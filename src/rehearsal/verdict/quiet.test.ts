@@ -14,9 +14,11 @@ const AT_REST: WireAudit = {
   gate: { left: 0, held: 2 },
   outbox: 0,
   releases: 0,
+  moving: 0,
   door: 'gate',
   epoch: 1,
   consistent: true,
+  violations: [],
 }
 
 /** Audits out of this list, the last one for ever; time goes on by what is slept. */

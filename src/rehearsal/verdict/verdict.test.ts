@@ -15,9 +15,11 @@ const AUDIT: Books['audit'] = {
   gate: { left: 0, held: 2 },
   outbox: 0,
   releases: 0,
+  moving: 0,
   door: 'gate',
   epoch: 1,
   consistent: true,
+  violations: [],
 }
 
 /** Two units, three buyers; the rows were not read, so only the sums speak. */
@@ -78,12 +80,14 @@ test('every way to fail is red and says why', () => {
 describe('told "reserved"', () => {
   const row = (id: string, more: Partial<WireOrder> = {}): WireOrder => ({
     id,
+    sale: '5',
     item: '7',
     buyer: `b${id}`,
     attempt: 1,
     quantity: 1,
     amount: { amount: 100, currency: 'CNY' },
     state: 'pending',
+    reservedAt: '2026-11-15T10:00:00.000Z',
     placedAt: '2026-11-15T10:00:00.000Z',
     ...more,
   })

@@ -4,10 +4,9 @@
  */
 
 import { z } from 'zod'
-import { problemAnswer } from './answers.ts'
-import { type Answer, type Call, problemsOf } from './call.ts'
-import { GUIDE } from './problem-guide.ts'
-import { PROBLEMS, type ProblemCode } from './problems.ts'
+import { problemAnswer } from '../../wire/answers.ts'
+import { type Answer, type Call, problemsOf } from '../../wire/call.ts'
+import { PROBLEMS, type ProblemCode, problemBody } from '../../wire/problems.ts'
 
 export type Json = { readonly [key: string]: unknown }
 
@@ -147,14 +146,9 @@ function answerOf(answer: Answer, shape: Shape): Json {
 }
 
 function problemResponse(codes: readonly ProblemCode[], shape: Shape): Json {
-  const examples = Object.fromEntries(
-    codes.map(code => {
-      const { status, title } = PROBLEMS[code]
-      return [code, { value: { type: `/docs/errors#${code}`, title, status, detail: title, code } }]
-    }),
-  )
+  const examples = Object.fromEntries(codes.map(code => [code, { value: problemBody(code, PROBLEMS[code].title) }]))
   const schema = { allOf: [shape(problemAnswer), { properties: { code: { enum: codes } } }] }
-  const headers = [...new Set(codes.flatMap(code => GUIDE[code].headers ?? []))]
+  const headers = [...new Set(codes.flatMap(code => PROBLEMS[code].headers ?? []))]
   return {
     description: codes.map(code => `\`${code}\`: ${PROBLEMS[code].title}`).join('. '),
     ...(headers.length > 0 && { headers: headersOf(headers) }),

@@ -5,10 +5,10 @@
 
 import { createHash } from 'node:crypto'
 import type { z } from 'zod'
-import { isId } from '../domain/ids.ts'
-import type { Call } from './call.ts'
+import { isId } from '../../domain/ids.ts'
+import type { Call } from '../../wire/call.ts'
 import { faultOfJson } from './json-text.ts'
-import { ProblemError } from './problems.ts'
+import { ProblemError } from './problem-response.ts'
 import { UNRENDERED } from './security-headers.ts'
 
 const BODY_BYTES_MAX = 16 * 1024

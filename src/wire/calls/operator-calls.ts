@@ -13,8 +13,7 @@ import {
   wholeOrderAnswer,
 } from '../answers.ts'
 import type { Call } from '../call.ts'
-import { saleEdit } from '../routes/operator-edit-routes.ts'
-import { ordersQuery, pageQuery, refundInput, saleInput, stockInput } from '../schemas.ts'
+import { ordersQuery, pageQuery, refundInput, saleEdit, saleInput, stockInput } from '../inputs.ts'
 import { AUDIT, NEW_SALE, OPERATOR_SALE, ORDER, WHOLE_ORDER } from './examples.ts'
 
 const operators = { group: 'Operators', who: 'operator' } as const

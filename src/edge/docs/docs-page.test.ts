@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
-import { ALL_CALLS } from './calls/all-calls.ts'
+import { ALL_CALLS } from '../../wire/calls/all-calls.ts'
+import type { Exchange } from '../http/exchange.ts'
 import { docsPage, errorsPage } from './docs-page.ts'
-import type { Exchange } from './exchange.ts'
+import { docsRoutes } from './docs-routes.ts'
 import { describeCalls } from './openapi.ts'
-import { docsRoutes } from './routes/docs-routes.ts'
 
 test('everything on a page is inside its one main landmark', () => {
   for (const page of [docsPage(describeCalls(ALL_CALLS)), errorsPage()])

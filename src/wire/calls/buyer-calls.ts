@@ -12,7 +12,7 @@ import {
   whoAnswer,
 } from '../answers.ts'
 import type { Call } from '../call.ts'
-import { orderInput, pageQuery, paymentInput, sessionInput, ticketInput } from '../schemas.ts'
+import { orderInput, pageQuery, paymentInput, sessionInput, ticketInput } from '../inputs.ts'
 import { ORDER, SALE, TICKET } from './examples.ts'
 
 const buyers = { group: 'Buyers' } as const

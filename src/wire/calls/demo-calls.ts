@@ -1,24 +1,8 @@
 /** The demo's crowd: simulated buyers that anybody may let loose on the demo sale. Off wherever there is no demo. */
 
-import { z } from 'zod'
+import { demoAnswer } from '../answers.ts'
 import type { Call } from '../call.ts'
 import { SALE } from './examples.ts'
-
-const demoAnswer = z
-  .object({
-    crowd: z
-      .enum(['off', 'offered', 'running', 'done'])
-      .meta({ description: '`off`: there is no demo sale here, or nobody could sign in as a guest.' }),
-    sale: z
-      .string()
-      .regex(/^[1-9][0-9]{0,18}$/)
-      .optional()
-      .meta({ description: 'The demo sale; absent when off.' }),
-    buyers: z.int().min(1).meta({ description: 'How many come at one press.' }),
-  })
-  .meta({ id: 'Demo' })
-
-export type DemoAnswer = z.output<typeof demoAnswer>
 
 const demo = { group: 'Buyers', who: 'anyone' } as const
 const example = { sale: SALE.id, buyers: 2000 }

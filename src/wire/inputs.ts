@@ -1,13 +1,12 @@
-/** What may come in, checked once at the door. The same schemas describe the calls to others (`calls/`). */
+/** The bodies and queries that the API takes, as schemas. The server checks every request by them; `calls/` describes them to others. */
 
 import { z } from 'zod'
 import { isBuyerId, isId } from '../domain/ids.ts'
 import { ATTEMPTS_MAX, QUANTITY_MAX, SHARDS_MAX, UNITS_MAX } from '../domain/item.ts'
 import { AMOUNT_MAX } from '../domain/money.ts'
-import type { NewSale } from '../flows/operate/create-sale.ts'
 
 const NAME_LENGTH_MAX = 200
-export const ITEMS_MAX = 100
+const ITEMS_MAX = 100
 const YEAR_S = 366 * 24 * 3600
 
 /** Text for people: no control characters, nothing that breaks a line in a log. */
@@ -80,6 +79,35 @@ export const saleInput = z
   })
   .refine(sale => sale.opensAt < sale.closesAt, { path: ['closesAt'], message: 'must be later than opensAt' })
 
+const { shape: saleFields } = saleInput
+const { shape: itemFields } = itemInput
+
+/** Nothing is required and nothing has a default: what is missing stays as it is. `null` takes away what an item need not have. */
+const itemEdit = z.strictObject({
+  id: z.string().refine(isId, 'must be the id of an item').optional(),
+  name: itemFields.name.optional(),
+  sku: itemFields.sku.unwrap().nullish(),
+  image: itemFields.image.unwrap().nullish(),
+  price: itemFields.price.optional(),
+  listPrice: itemFields.listPrice.unwrap().nullish(),
+  units: itemFields.units.optional(),
+  quantityMax: itemFields.quantityMax.unwrap().optional(),
+  attemptsMax: itemFields.attemptsMax.unwrap().optional(),
+  payWithinSeconds: itemFields.payWithinSeconds.unwrap().optional(),
+  whenGateDown: itemFields.whenGateDown.unwrap().optional(),
+  door: itemFields.door.unwrap().optional(),
+  shards: itemFields.shards.unwrap().optional(),
+})
+
+export const saleEdit = z.strictObject({
+  name: saleFields.name.optional(),
+  opensAt: saleFields.opensAt.optional(),
+  closesAt: saleFields.closesAt.optional(),
+  rule: saleFields.rule.unwrap().optional(),
+  warmBeforeSeconds: saleFields.warmBeforeSeconds.unwrap().optional(),
+  items: z.array(itemEdit).min(1).max(ITEMS_MAX).optional(),
+})
+
 export const stockInput = z.strictObject({
   delta: z
     .int()
@@ -95,8 +123,6 @@ export const paymentInput = z.strictObject({
   provider: z.string().max(32).optional(),
   returnUrl: z.string().max(2000).optional(),
 })
-
-type SaleInput = z.output<typeof saleInput>
 
 export const sessionInput = z.strictObject({
   buyer: z
@@ -143,19 +169,11 @@ export const ordersQuery = pageQuery(100, 1000).extend({
   buyer: z.string().refine(isBuyerId, 'is not a buyer id').optional(),
 })
 
-/** The checked input in the domain's own units. */
-export function toNewSale(wish: SaleInput): NewSale {
-  const { opensAt, closesAt, warmBeforeSeconds, items, ...sale } = wish
-  return {
-    ...sale,
-    opensAtMs: opensAt,
-    closesAtMs: closesAt,
-    warmBeforeMs: warmBeforeSeconds * 1000,
-    items: items.map(toNewItem),
-  }
-}
+export const signInInput = z.strictObject({ token: z.string().min(1).max(1024) })
 
-export function toNewItem(wish: z.output<typeof itemInput>): NewSale['items'][number] {
-  const { payWithinSeconds, door, sku, image, listPrice, ...item } = wish
-  return { ...item, sku, image, listPrice, payWithinMs: payWithinSeconds * 1000, homeDoor: door }
-}
+/** As a client writes it, and as the server has checked it. */
+export type SaleInput = z.input<typeof saleInput>
+export type CheckedSale = z.output<typeof saleInput>
+export type CheckedItem = z.output<typeof itemInput>
+export type CheckedSaleEdit = z.output<typeof saleEdit>
+export type CheckedItemEdit = z.output<typeof itemEdit>

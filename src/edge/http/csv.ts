@@ -1,9 +1,9 @@
 /** A sale's orders as CSV, streamed page by page: a million rows cost the memory of one page. */
 
-import type { OrderId } from '../domain/ids.ts'
-import type { Order, Reservation } from '../domain/order.ts'
+import type { OrderId } from '../../domain/ids.ts'
+import type { Order, Reservation } from '../../domain/order.ts'
+import { wireOrder } from '../answers.ts'
 import { UNRENDERED } from './security-headers.ts'
-import { wireOrder } from './wire.ts'
 
 const COLUMNS = [
   'id',

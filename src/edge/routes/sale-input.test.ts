@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { saleEdit } from './routes/operator-edit-routes.ts'
-import { saleInput, toNewSale } from './schemas.ts'
+import { saleEdit, saleInput } from '../../wire/inputs.ts'
+import { toNewSale } from './sale-input.ts'
 
 const item = { name: 'phone', price: { amount: 100, currency: 'CNY' }, units: 5 }
 const sale = { name: 'sale', opensAt: '2030-01-01T00:00:00Z', closesAt: '2030-01-02T00:00:00Z' }

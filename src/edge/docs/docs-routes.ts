@@ -1,12 +1,12 @@
 /** `/openapi.json`, `/docs` and `/docs/errors`: the calls that this server really has, described. Made once, at the start. */
 
-import type { Call } from '../call.ts'
-import { ALL_CALLS } from '../calls/all-calls.ts'
-import { DOCS, DOCS_ERRORS, OPENAPI } from '../calls/operations-calls.ts'
-import { docsPage, errorsPage, STYLE } from '../docs-page.ts'
-import { jsonWithEtag, type Route, route, withEtag } from '../exchange.ts'
-import { describeCalls } from '../openapi.ts'
-import { pageHeaders } from '../security-headers.ts'
+import type { Call } from '../../wire/call.ts'
+import { ALL_CALLS } from '../../wire/calls/all-calls.ts'
+import { DOCS, DOCS_ERRORS, OPENAPI } from '../../wire/calls/operations-calls.ts'
+import { jsonWithEtag, type Route, route, withEtag } from '../http/exchange.ts'
+import { pageHeaders } from '../http/security-headers.ts'
+import { docsPage, errorsPage, STYLE } from './docs-page.ts'
+import { describeCalls } from './openapi.ts'
 
 /** `others` are all the other routes of this server; `sells`: it has those that are no routes as well, orders and the live connection. */
 export function docsRoutes(others: readonly Route[], sells: boolean): readonly Route[] {

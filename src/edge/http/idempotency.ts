@@ -4,9 +4,9 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { IdMaker } from '../base/snowflake.ts'
-import type { OperatorLog } from '../ledger/log.ts'
-import { ProblemError } from './problems.ts'
+import type { IdMaker } from '../../base/snowflake.ts'
+import type { OperatorLog } from '../../ledger/log.ts'
+import { ProblemError } from './problem-response.ts'
 
 /** The id to make the thing under. */
 export async function keyedSubject(

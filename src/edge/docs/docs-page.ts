@@ -3,9 +3,8 @@
  * the page's security policy names by its hash. Everything shown is escaped.
  */
 
+import { PROBLEM_CODES, PROBLEMS } from '../../wire/problems.ts'
 import type { Json, OpenApi, Operation } from './openapi.ts'
-import { GUIDE } from './problem-guide.ts'
-import { PROBLEMS, type ProblemCode } from './problems.ts'
 
 export const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: light-dark(#0b57d0, #8ab4f8) }
@@ -47,9 +46,8 @@ ${schemas.join('\n')}`,
 }
 
 export function errorsPage(): string {
-  const entries = (Object.keys(PROBLEMS) as ProblemCode[]).map(code => {
-    const { status, title } = PROBLEMS[code]
-    const { means, todo, more } = GUIDE[code]
+  const entries = PROBLEM_CODES.map(code => {
+    const { status, title, means, todo, more } = PROBLEMS[code]
     const members =
       more === undefined ? '' : `<dd>Also in the body: ${more.map(one => `<code>${one}</code>`).join(', ')}.</dd>`
     return `<dt id="${code}"><code>${code}</code> · ${status} · ${escaped(title)}</dt><dd>${escaped(means)}</dd><dd>What to do: ${escaped(todo)}</dd>${members}`

@@ -1,0 +1,79 @@
+/**
+ * The problems of `wire/problems.ts` as HTTP answers: `application/problem+json` (RFC 9457). A problem without details of its own is
+ * serialised once and copied.
+ */
+
+import { type RateLimited, rateLimitHeaders } from '../../admission/rate-limit-policy.ts'
+import { PROBLEMS, type ProblemCode, problemBody } from '../../wire/problems.ts'
+import { UNRENDERED } from './security-headers.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+type Headers = Readonly<Record<string, string>>
+
+/** Lean: this is what the crowd gets. */
+const PROBLEM_HEADERS = { 'content-type': 'application/problem+json', 'x-content-type-options': 'nosniff' }
+const RETRY_HEADERS = { ...PROBLEM_HEADERS, 'retry-after': '1' }
+const BEARER_HEADERS = { ...PROBLEM_HEADERS, 'www-authenticate': 'Bearer' }
+const HEADERS: Partial<Record<ProblemCode, Headers>> = {
+  busy: RETRY_HEADERS,
+  not_placed: RETRY_HEADERS,
+  unauthenticated: BEARER_HEADERS,
+  ticket_invalid: BEARER_HEADERS,
+}
+
+const prepared = new Map<ProblemCode, Response>()
+
+/** A refusal without details: the cheapest answer. The copies share the body of the prepared one, which is never sent. */
+export function plainProblem(code: ProblemCode): Response {
+  let known = prepared.get(code)
+  if (known === undefined) {
+    const headers = HEADERS[code] ?? PROBLEM_HEADERS
+    known = new Response(bodyOf(code, undefined), { status: PROBLEMS[code].status, headers })
+    prepared.set(code, known)
+  }
+  return known.clone()
+}
+
+export function problem(
+  code: ProblemCode,
+  options: { readonly detail?: string; readonly more?: Fields; readonly headers?: Headers } = {},
+): Response {
+  return new Response(bodyOf(code, options.detail, options.more), {
+    status: PROBLEMS[code].status,
+    headers: { ...UNRENDERED, ...(HEADERS[code] ?? PROBLEM_HEADERS), ...options.headers },
+  })
+}
+
+/** `rate_limited`, with the limit and when to ask again. */
+export function rateLimitedProblem(refused: RateLimited): Response {
+  return problem('rate_limited', {
+    detail: `At most ${refused.limit} in ${refused.windowS} s (${refused.policy}). Ask again in ${refused.retryAfterS} s.`,
+    headers: rateLimitHeaders(refused),
+  })
+}
+
+function bodyOf(code: ProblemCode, detail: string | undefined, more?: Fields): string {
+  return JSON.stringify({ ...problemBody(code, detail ?? detailOf(code)), ...more })
+}
+
+function detailOf(code: ProblemCode): string {
+  const { detail, title } = PROBLEMS[code]
+  return detail ?? title
+}
+
+/** Thrown by handlers off the hot path; the server turns it into its response. */
+export class ProblemError extends Error {
+  override readonly name = 'ProblemError'
+  readonly code: ProblemCode
+  readonly more: Fields
+
+  constructor(code: ProblemCode, detail?: string, more: Fields = {}) {
+    super(detail ?? detailOf(code))
+    this.code = code
+    this.more = more
+  }
+
+  toResponse(): Response {
+    return problem(this.code, { detail: this.message, more: this.more })
+  }
+}

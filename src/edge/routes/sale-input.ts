@@ -1,0 +1,57 @@
+/** Operators' checked input in the domain's own units. */
+
+import type { FieldFault, ItemEdit } from '../../flows/operate/amend-item.ts'
+import type { NewSale } from '../../flows/operate/create-sale.ts'
+import type { SaleEdit } from '../../flows/operate/edit-sale.ts'
+import {
+  type CheckedItem,
+  type CheckedItemEdit,
+  type CheckedSale,
+  type CheckedSaleEdit,
+  itemInput,
+} from '../../wire/inputs.ts'
+
+type NewItem = NewSale['items'][number]
+
+export function toNewSale(wish: CheckedSale): NewSale {
+  const { opensAt, closesAt, warmBeforeSeconds, items, ...sale } = wish
+  return {
+    ...sale,
+    opensAtMs: opensAt,
+    closesAtMs: closesAt,
+    warmBeforeMs: warmBeforeSeconds * 1000,
+    items: items.map(toNewItem),
+  }
+}
+
+function toNewItem(wish: CheckedItem): NewItem {
+  const { payWithinSeconds, door, sku, image, listPrice, ...item } = wish
+  return { ...item, sku, image, listPrice, payWithinMs: payWithinSeconds * 1000, homeDoor: door }
+}
+
+/** Items are read both ways, as changes and as new items: only the ledger knows whether the sale is a draft. */
+export function toEdit({ opensAt, closesAt, warmBeforeSeconds, items, ...sale }: CheckedSaleEdit): SaleEdit {
+  return {
+    ...sale,
+    opensAtMs: opensAt,
+    closesAtMs: closesAt,
+    warmBeforeMs: inMs(warmBeforeSeconds),
+    items: items && { edits: items.map(toItemEdit), fresh: items.map(toFresh) },
+  }
+}
+
+function toItemEdit({ payWithinSeconds, door, ...item }: CheckedItemEdit): ItemEdit {
+  return { ...item, payWithinMs: inMs(payWithinSeconds), homeDoor: door }
+}
+
+function toFresh({ id, ...item }: CheckedItemEdit, i: number): NewItem | FieldFault {
+  const present = Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null))
+  const parsed = itemInput.safeParse(present)
+  if (parsed.success) return toNewItem(parsed.data)
+  const issue = parsed.error.issues[0]
+  return { field: ['items', i, ...(issue?.path ?? [])].join('.'), why: issue?.message ?? 'is not valid' }
+}
+
+function inMs(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1000
+}

@@ -1,0 +1,301 @@
+/**
+ * The bodies of the API's answers, as schemas and as types. The server's converters (`edge/answers.ts`) are typed by them, the API's
+ * description is made from them, clients read by them, and the tests hold every answer against them. Pages import the types only: zod
+ * stays out of their bundle.
+ */
+
+import { z } from 'zod'
+import { QUANTITY_MAX, SHARDS_MAX } from '../domain/item.ts'
+import { FUNNEL_STEPS, type FunnelStep, TROUBLE_CODES } from './monitor-codes.ts'
+
+const plainId = z.string().regex(/^[1-9][0-9]{0,18}$/)
+const id = plainId.meta({
+  id: 'Id',
+  description: 'A 64-bit number, always as a string.',
+  examples: ['4711001337000001'],
+})
+const plainTime = z.iso.datetime({ precision: 3 })
+const time = plainTime.meta({
+  id: 'Time',
+  description: 'RFC 3339 in UTC with milliseconds.',
+  examples: ['2026-11-11T00:00:00.000Z'],
+})
+const count = z.int().min(0)
+
+const moneyAnswer = z
+  .object({ amount: count, currency: z.string().regex(/^[A-Z]{3}$/) })
+  .meta({ id: 'Money', description: 'In minor units.', examples: [{ amount: 199900, currency: 'CNY' }] })
+
+const itemAnswer = z
+  .object({
+    id,
+    sku: z.string().optional(),
+    name: z.string(),
+    image: z.string().optional(),
+    price: moneyAnswer,
+    listPrice: moneyAnswer.optional(),
+    units: count.meta({ description: 'Put on sale.' }),
+    left: count.meta({ description: 'Still to be had.' }),
+    quantityMax: z.int().min(1).max(QUANTITY_MAX).meta({ description: 'Per order.' }),
+    attemptsMax: z.int().min(1).meta({ description: 'Orders per buyer, one live at a time.' }),
+    payWithinSeconds: z.number().min(0),
+    shards: z
+      .int()
+      .min(2)
+      .max(SHARDS_MAX)
+      .optional()
+      .meta({ description: 'Over so many places of the gate its units may be spread; missing: one.' }),
+  })
+  .meta({ id: 'Item' })
+
+export const saleAnswer = z
+  .object({
+    id,
+    name: z.string(),
+    opensAt: time,
+    closesAt: time,
+    state: z
+      .enum(['draft', 'scheduled', 'open', 'paused', 'sold_out', 'over'])
+      .meta({ description: 'Only operators see drafts.' }),
+    rule: z.enum(['first_come', 'draw']),
+    warmBeforeSeconds: z.number().min(0),
+    items: z.array(itemAnswer),
+  })
+  .meta({ id: 'Sale' })
+
+/** Where and how an item is sold when parts fail is the shop's own business. */
+const operatorItemAnswer = itemAnswer
+  .extend({
+    whenGateDown: z.enum(['ledger', 'shut']).meta({ description: 'Who sells it while the gate is away.' }),
+    door: z.enum(['gate', 'ledger']).meta({ description: 'Which door it lives behind when all is well.' }),
+  })
+  .meta({ id: 'OperatorItem' })
+
+export const operatorSaleAnswer = saleAnswer
+  .extend({ items: z.array(operatorItemAnswer) })
+  .meta({ id: 'OperatorSale', description: 'A sale as operators see it.' })
+
+export const orderAnswer = z
+  .object({
+    id,
+    sale: id,
+    item: id,
+    buyer: z.string(),
+    attempt: z.int().min(0),
+    quantity: z.int().min(1),
+    amount: moneyAnswer,
+    state: z.enum(['reserved', 'pending', 'paid', 'closed']),
+    reason: z.enum(['unpaid', 'cancelled', 'refused', 'refunded']).optional(),
+    supersededBy: id.optional(),
+    reservedAt: time,
+    placedAt: time.optional(),
+    payBy: time.optional(),
+    paidAt: time.optional(),
+    closedAt: time.optional(),
+  })
+  .meta({ id: 'Order' })
+
+const paymentAnswer = z
+  .object({
+    id: z.string(),
+    provider: z.string(),
+    ref: z.string(),
+    amount: moneyAnswer,
+    state: z.enum(['started', 'captured', 'void', 'refund_due', 'refunded']),
+    why: z.string().optional(),
+    startedAt: time,
+    capturedAt: time.optional(),
+    refundedAt: time.optional(),
+  })
+  .meta({ id: 'Payment' })
+
+const eventAnswer = z.object({ at: time, what: z.string(), by: z.string().optional() })
+
+export const wholeOrderAnswer = orderAnswer
+  .extend({ payments: z.array(paymentAnswer), history: z.array(eventAnswer) })
+  .meta({ id: 'WholeOrder', description: 'An order with its payments and what happened to it, oldest first.' })
+
+const next = id.nullable().meta({ description: 'The cursor for `after`; null at the end.' })
+export const salesAnswer = z.object({ sales: z.array(saleAnswer) })
+export const operatorSalesAnswer = z.object({ sales: z.array(operatorSaleAnswer) })
+export const ordersAnswer = z.object({ orders: z.array(orderAnswer), next })
+
+export const ticketAnswer = z
+  .object({ ticket: z.string(), attempt: z.int().min(1), notBefore: time, expiresAt: time })
+  .meta({ id: 'Ticket' })
+
+export const timeAnswer = z.object({ now: time, unixMs: z.int() })
+export const sessionAnswer = z.object({ token: z.string(), buyer: z.string() })
+export const whoAnswer = z.object({ buyer: z.string().nullable(), guests: z.boolean() })
+export const paymentStartedAnswer = z.object({ payment: z.string(), provider: z.string(), payUrl: z.string() })
+
+const auditAnswer = z
+  .object({
+    item: id,
+    units: count,
+    available: z.int(),
+    pending: count,
+    paid: count,
+    closed: count,
+    gate: z
+      .object({ left: z.int(), held: count })
+      .nullable()
+      .meta({ description: 'Null while the gate does not have the item.' }),
+    outbox: count,
+    releases: count,
+    moving: count.meta({
+      description: 'Taken from one place of a gate with several and not given to another yet: left in neither.',
+    }),
+    door: z.enum(['gate', 'draining', 'ledger', 'shut']),
+    epoch: count,
+    consistent: z.boolean(),
+    violations: z.array(z.object({ promise: z.int(), message: z.string(), ids: z.array(z.string()) })),
+  })
+  .meta({ id: 'ItemAudit', description: 'Units by state, read together.' })
+export const auditsAnswer = z.object({ items: z.array(auditAnswer) })
+
+const finding = z.looseObject({ kind: z.string() })
+const report = { differences: z.array(finding), repairs: z.array(finding) }
+export const reportAnswer = z.object(report)
+export const reportsAnswer = z.object({
+  results: z.array(z.looseObject({ item: id, revenue: moneyAnswer })),
+  reports: z.array(z.looseObject({ at: time, final: z.boolean(), ...report })),
+})
+
+export const stockChangeAnswer = z
+  .object({
+    no: z.int().min(1),
+    delta: z.int(),
+    taken: z.int(),
+    shortfall: count.meta({ description: 'How many of a decrease could not be taken: they are sold.' }),
+    reason: z.string(),
+    by: z.string(),
+    at: time,
+  })
+  .meta({ id: 'StockChange' })
+
+const logLineAnswer = z
+  .object({
+    id,
+    at: time,
+    by: z.string(),
+    action: z.string(),
+    sale: id.optional(),
+    item: id.optional(),
+    order: id.optional(),
+    details: z.unknown(),
+  })
+  .meta({ id: 'LogLine' })
+export const logAnswer = z.object({ log: z.array(logLineAnswer), next })
+
+export const liveAnswer = z.object({ status: z.literal('alive') })
+export const readyAnswer = z.object({ status: z.enum(['ready', 'unready']), missing: z.array(z.string()) })
+export const sandboxAnswer = z.object({ state: z.enum(['open', 'captured', 'void', 'refunded']) })
+export const sandboxHiddenAnswer = z.object({ hiddenMs: count })
+
+export const problemAnswer = z
+  .object({
+    type: z.string().regex(/^\/docs\/errors#[a-z_]+$/),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string(),
+    field: z.string().optional().meta({ description: 'What of the request does not fit; empty: all of it.' }),
+    left: count.optional(),
+    opensAt: time.optional(),
+    quantityMax: z.int().min(1).optional(),
+    requestId: z.string().optional(),
+    state: z.string().optional(),
+  })
+  .meta({ id: 'Problem', description: 'RFC 9457. `code` is stable; the words are for people.' })
+
+export const demoAnswer = z
+  .object({
+    crowd: z
+      .enum(['off', 'offered', 'running', 'done'])
+      .meta({ description: '`off`: there is no demo sale here, or nobody could sign in as a guest.' }),
+    sale: plainId.optional().meta({ description: 'The demo sale; absent when off.' }),
+    buyers: z.int().min(1).meta({ description: 'How many come at one press.' }),
+  })
+  .meta({ id: 'Demo' })
+
+const funnelCounts = Object.fromEntries(FUNNEL_STEPS.map(step => [step, count])) as Record<FunnelStep, typeof count>
+
+const troubleAnswer = z
+  .object({
+    code: z.enum(TROUBLE_CODES),
+    since: plainTime,
+    which: z.string().optional().meta({ description: "A promise's number, an alarm's name." }),
+    sale: plainId.optional(),
+    item: plainId.optional(),
+    count: count.optional(),
+    words: z.string().optional().meta({ description: "The checker's own words." }),
+  })
+  .meta({ id: 'Trouble' })
+
+export const watchAnswer = z
+  .object({
+    at: plainTime,
+    sale: operatorSaleAnswer,
+    audit: z
+      .array(auditAnswer)
+      .nullable()
+      .meta({ description: 'As GET …/audit gives it; null while the ledger is away.' }),
+    items: z.array(
+      z.object({
+        item: plainId,
+        line: count.meta({ description: 'Asks waiting before the gate.' }),
+        unsettled: count.meta({ description: 'Reservations the ledger has not confirmed yet.' }),
+        selling: z.enum(['selling', 'withdrawn', 'shut', 'skewed', 'away']),
+      }),
+    ),
+    funnel: z
+      .object({ since: plainTime, ...funnelCounts })
+      .meta({ description: 'Of this process since it started, over all its sales.' }),
+    recent: z
+      .array(
+        z.object({
+          at: plainTime,
+          requestsPerSecond: z.number().min(0),
+          p50Ms: z.number().nullable(),
+          p99Ms: z.number().nullable(),
+          line: count,
+        }),
+      )
+      .meta({ description: 'One sample a second, at most five minutes back; of this process, operators left out.' }),
+    reconciled: z.object({ at: plainTime, differences: count, repairs: count }).nullable(),
+    trouble: z.array(troubleAnswer),
+  })
+  .meta({ id: 'Watch' })
+
+export const troublesAnswer = z.object({ trouble: z.array(troubleAnswer) })
+
+type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T
+type Body<Schema extends z.ZodType> = DeepReadonly<z.output<Schema>>
+
+export type MoneyAnswer = Body<typeof moneyAnswer>
+export type ItemAnswer = Body<typeof itemAnswer>
+export type SaleAnswer = Body<typeof saleAnswer>
+export type OperatorItemAnswer = Body<typeof operatorItemAnswer>
+export type OperatorSaleAnswer = Body<typeof operatorSaleAnswer>
+export type OperatorSalesAnswer = Body<typeof operatorSalesAnswer>
+export type OrderAnswer = Body<typeof orderAnswer>
+export type OrdersAnswer = Body<typeof ordersAnswer>
+export type PaymentAnswer = Body<typeof paymentAnswer>
+export type WholeOrderAnswer = Body<typeof wholeOrderAnswer>
+export type TimeAnswer = Body<typeof timeAnswer>
+export type TicketAnswer = Body<typeof ticketAnswer>
+export type AuditAnswer = Body<typeof auditAnswer>
+export type AuditsAnswer = Body<typeof auditsAnswer>
+export type ReportAnswer = Body<typeof reportAnswer>
+export type StockChangeAnswer = Body<typeof stockChangeAnswer>
+export type LogLineAnswer = Body<typeof logLineAnswer>
+export type DemoAnswer = Body<typeof demoAnswer>
+export type TroubleAnswer = Body<typeof troubleAnswer>
+export type WatchAnswer = Body<typeof watchAnswer>
+
+/** A message on the live connection. */
+export type LiveMessage =
+  | { readonly type: 'order'; readonly order: OrderAnswer }
+  | { readonly type: 'stock'; readonly sale: string; readonly item: string; readonly left: number }
+  | { readonly type: 'sale'; readonly sale: SaleAnswer }

@@ -1,0 +1,18 @@
+/** What the operations page is told by code: the steps of the funnel and the kinds of trouble. Free of zod: the page imports the values. */
+
+export const FUNNEL_STEPS = ['asked', 'limited', 'soldOut', 'refused', 'reserved', 'placed', 'paid'] as const
+export type FunnelStep = (typeof FUNNEL_STEPS)[number]
+
+export const TROUBLE_CODES = [
+  'unready',
+  'ledger_away',
+  'promise_broken',
+  'inconsistent',
+  'unsettled',
+  'withdrawn',
+  'door_shut',
+  'clock_skew',
+  'refunds_stuck',
+  'alarm',
+] as const
+export type TroubleCode = (typeof TROUBLE_CODES)[number]

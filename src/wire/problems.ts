@@ -1,0 +1,201 @@
+/**
+ * Every refusal and error of the API, in one catalogue: the stable code, its HTTP status, and the texts for people. The server's answers,
+ * the API's description, `/docs/errors` and `docs/reference/errors.md` are made from it. Free of zod: the pages may import it.
+ */
+
+interface Problem {
+  readonly status: number
+  readonly title: string
+  /** `detail` of the body where a call says nothing more exact; absent: the title. */
+  readonly detail?: string
+  readonly means: string
+  readonly todo: string
+  /** Members of the body beyond type, title, status, detail and code. */
+  readonly more?: readonly string[]
+  /** Headers that every answer with this code carries. */
+  readonly headers?: readonly string[]
+}
+
+export type ProblemCode = keyof typeof CATALOGUE
+
+const CATALOGUE = {
+  body_invalid: {
+    status: 400,
+    title: 'The request is not what this call takes',
+    means:
+      'The body, a query parameter or the Idempotency-Key is not what this call takes. "field" names the first thing that does not fit.',
+    todo: 'Fix the request before you retry.',
+    more: ['field'],
+  },
+  unauthenticated: {
+    status: 401,
+    title: 'Sign in first',
+    detail: 'Send the buyer token as "Authorization: Bearer …", or sign in at /api/session.',
+    means: 'The buyer or operator token is missing, expired, or not signed by a key this server trusts.',
+    todo: 'Get a fresh token from the shop and ask again.',
+    headers: ['www-authenticate'],
+  },
+  ticket_invalid: {
+    status: 401,
+    title: 'This ticket is not valid here',
+    detail: 'Get a ticket for this item first and send it as "Authorization: Bearer …".',
+    means: 'The ticket is missing, expired, forged, or was given out for another sale or item.',
+    todo: 'Get a new ticket for this very item and order with it.',
+    headers: ['www-authenticate'],
+  },
+  signature_invalid: {
+    status: 401,
+    title: 'The signature does not fit',
+    means: 'A payment callback is not signed by its provider, or too old.',
+    todo: 'Nothing was changed. Check the provider keys on both sides.',
+  },
+  not_found: {
+    status: 404,
+    title: 'There is no such thing',
+    means:
+      'There is nothing at this address, or nothing that you may see: orders of other buyers and drafts are answered like missing ones.',
+    todo: 'Check the ids. Do not retry.',
+  },
+  method_not_allowed: {
+    status: 405,
+    title: 'This address does not take that method',
+    means: 'The address exists and takes other methods: they are in the Allow header.',
+    todo: 'Use one of them.',
+    headers: ['allow'],
+  },
+  sold_out: {
+    status: 409,
+    title: 'Sold out',
+    detail: 'All units are taken. Units may return when orders are not paid in time.',
+    means: 'All units are taken at this moment. Nothing was ordered and the attempt is not used up.',
+    todo: 'Units return when orders are not paid in time: watch "left" of the item and order again with the same ticket.',
+  },
+  not_enough: {
+    status: 409,
+    title: 'Fewer are left than you asked for',
+    means: 'Some units are left ("left"), but fewer than asked for. Nothing was ordered.',
+    todo: 'Ask again with a smaller quantity.',
+    more: ['left'],
+  },
+  sale_not_open: {
+    status: 409,
+    title: 'The sale is not open yet',
+    means: 'The sale opens later ("opensAt"). Tickets are given out from the warm-up on, orders from the opening on.',
+    todo: 'Wait until then by the clock of /api/time.',
+    more: ['opensAt'],
+  },
+  sale_paused: {
+    status: 409,
+    title: 'The sale is paused',
+    detail: 'The shop has paused the sale. Ask again in a moment with the same ticket.',
+    means: 'The shop has paused the sale.',
+    todo: 'Keep the ticket and ask again in a few seconds.',
+  },
+  attempts_used: {
+    status: 409,
+    title: 'All attempts are used',
+    detail: 'You have ordered this item as often as the sale allows.',
+    means: 'This buyer has ordered this item as often as the sale allows.',
+    todo: 'Do not retry: this buyer can not order this item again.',
+  },
+  not_changeable: {
+    status: 409,
+    title: 'This can no longer be changed',
+    means: 'The field named by "field" can not be changed, or not in the state the sale is in.',
+    todo: 'Read the sale to see its state.',
+    more: ['field'],
+  },
+  order_paid: {
+    status: 409,
+    title: 'The order is paid',
+    means: 'The order is paid: it can be neither paid again nor cancelled.',
+    todo: 'An operator can refund it.',
+  },
+  order_not_paid: {
+    status: 409,
+    title: 'The order is not paid',
+    means: 'Only a paid order can be refunded.',
+    todo: 'Cancel it instead, or wait for the payment.',
+  },
+  order_closed: {
+    status: 409,
+    title: 'The order is closed',
+    means: 'The order is closed (unpaid in time, cancelled, refused or refunded) and can no longer be paid.',
+    todo: 'Get a new ticket: it carries the next attempt.',
+  },
+  payment_settled: {
+    status: 409,
+    title: 'The payment was decided before',
+    means: 'The sandbox payment was decided the other way before ("state").',
+    todo: 'Start a new payment.',
+    more: ['state'],
+  },
+  not_placed: {
+    status: 409,
+    title: 'The order is not placed yet',
+    means: 'The order is reserved and not yet in the database.',
+    todo: 'Ask again after Retry-After.',
+    headers: ['retry-after'],
+  },
+  sale_over: {
+    status: 410,
+    title: 'The sale is over',
+    detail: 'Nothing more is sold here. Your orders are at /api/orders.',
+    means: 'The sale has ended. No more tickets, no more orders.',
+    todo: 'Orders made before can still be seen and paid.',
+  },
+  body_too_large: {
+    status: 413,
+    title: 'The request is too large',
+    detail: 'A request body may have 16 KiB.',
+    means: 'A request body may have 16 KiB.',
+    todo: 'Send less.',
+  },
+  quantity_invalid: {
+    status: 422,
+    title: 'That quantity is not offered',
+    means: 'The quantity is not a whole number from 1 to "quantityMax".',
+    todo: 'Ask for a quantity within these bounds.',
+    more: ['field', 'quantityMax'],
+  },
+  idempotency_key_reused: {
+    status: 422,
+    title: 'This Idempotency-Key was used for something else',
+    means: 'This Idempotency-Key came with another body before. Nothing was changed.',
+    todo: 'Use a new key for a new request. Send the same key only to repeat the same request.',
+  },
+  rate_limited: {
+    status: 429,
+    title: 'Too many requests',
+    means: 'Too many requests; RateLimit-Policy names the limit, RateLimit says when there is room again.',
+    todo: 'Wait for Retry-After seconds, then ask again with the same ticket.',
+    headers: ['retry-after', 'ratelimit', 'ratelimit-policy'],
+  },
+  internal: {
+    status: 500,
+    title: 'Something went wrong on our side',
+    means: 'The server failed unexpectedly. "requestId" finds the error in its log.',
+    todo: 'Ask again; if the error stays, report the request id.',
+    more: ['requestId'],
+  },
+  busy: {
+    status: 503,
+    title: 'Busy',
+    detail:
+      'The answer is not known yet, or too many are waiting. Ask again with the same ticket: nothing is ordered twice.',
+    means:
+      'Too many requests are waiting, the database or Redis does not answer, or it is not known yet whether the call took effect.',
+    todo: 'Ask again after Retry-After with the same ticket, attempt or Idempotency-Key: nothing happens twice.',
+    headers: ['retry-after'],
+  },
+} as const satisfies Record<string, Problem>
+
+export const PROBLEMS: Readonly<Record<ProblemCode, Problem>> = CATALOGUE
+
+export const PROBLEM_CODES = Object.keys(CATALOGUE) as readonly ProblemCode[]
+
+/** The members that every problem body has. */
+export function problemBody(code: ProblemCode, detail: string) {
+  const { status, title } = PROBLEMS[code]
+  return { type: `/docs/errors#${code}`, title, status, detail, code }
+}
