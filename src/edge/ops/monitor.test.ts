@@ -101,7 +101,7 @@ test('a dear audit that is shown again is seen once, says how old it is, and cal
       },
     },
     view: {
-      async look() {
+      async status() {
         if (!wrong) version += 1
         return new Map([['11', { item: '11', version, left: 5, held: 4 }]])
       },
