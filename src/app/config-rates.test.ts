@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test'
 import { readConfig } from './config.ts'
-import { describeConfig } from './describe-config.ts'
 
 const CLUSTER = {
   DATABASE_URL: 'postgres://x@localhost/x',
@@ -28,7 +27,7 @@ describe('limits over all edges', () => {
 
   test('are printed as they are', () => {
     const config = readConfig({ ...CLUSTER, RATE_PER_ADDRESS: '100/1s burst 20', RATE_PER_BUYER: '5/1s' })
-    expect(describeConfig(config)).toMatchObject({
+    expect(config.shown).toMatchObject({
       RATE_PER_ADDRESS: '100/1s burst 20',
       RATE_PER_BUYER: '5/1s',
       RATE_PER_ITEM: 'off',

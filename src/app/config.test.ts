@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
+import { faultPoint } from '../base/fault-points.ts'
 import { ConfigError, readConfig, readConfigForTools } from './config.ts'
-import { describeConfig } from './describe-config.ts'
-import { settings } from './settings.ts'
+import { SETTINGS } from './settings.ts'
 
 const CLUSTER = {
   DATABASE_URL: 'postgres://db/stampede',
@@ -18,7 +18,7 @@ test('every kind of Redis address is taken, and its passwords are not shown', ()
   ]) {
     const config = readConfig({ ...CLUSTER, REDIS_URL, REDIS_DURABILITY: 'replica' })
     expect(config.redis).toMatchObject({ url: REDIS_URL, durability: 'replica', replicas: 1 })
-    expect(JSON.stringify(describeConfig(config))).not.toContain('secret')
+    expect(JSON.stringify(config.shown)).not.toContain('secret')
   }
 })
 
@@ -116,14 +116,14 @@ test('settings of a Redis that is not there are not passed over', () => {
 })
 
 test('a token is told under the setting that named it, whatever its operator is called', () => {
-  const named = describeConfig(readConfig({ ...CLUSTER, ADMIN_TOKEN: '', ADMIN_TOKENS: 'admin:0123456789abcdef' }))
+  const named = readConfig({ ...CLUSTER, ADMIN_TOKEN: '', ADMIN_TOKENS: 'admin:0123456789abcdef' }).shown
   expect(named).toMatchObject({ ADMIN_TOKEN: null, ADMIN_TOKENS: 'admin:[hidden]' })
 })
 
 test('what is in force is told under the names it is set by, and can be set again as it is told', () => {
   const config = readConfig({ ...CLUSTER, RATE_PER_ITEM: '90/1500ms burst 3', RATE_TOTAL: '7/2m', DEMO: 'off' })
-  const told = describeConfig(config)
-  expect(Object.keys(settings.shape).filter(name => !(name in told))).toEqual([])
+  const told = config.shown
+  expect(Object.keys(SETTINGS).filter(name => !(name in told))).toEqual(['KAFKA_BROKERS', 'ETCD_HOSTS'])
   expect(told).toMatchObject({ RATE_PER_ADDRESS: '100/1s', RATE_PER_ITEM: '90/1500ms burst 3', RATE_TOTAL: '7/2m' })
   expect(told).toMatchObject({ PORT: 8080, DEMO: 'off', ROLES: 'all', ADMIN_TOKEN: '[hidden]' })
   const { missing: _, ...settable } = told
@@ -132,9 +132,7 @@ test('what is in force is told under the names it is set by, and can be set agai
     Object.entries(CLUSTER).filter(([name]) => String(told[name]).includes('[hidden]')),
   )
   expect(
-    describeConfig(
-      readConfig({ ...Object.fromEntries(again.map(([name, value]) => [name, String(value)])), ...secrets }),
-    ),
+    readConfig({ ...Object.fromEntries(again.map(([name, value]) => [name, String(value)])), ...secrets }).shown,
   ).toEqual(told)
 })
 
@@ -144,8 +142,8 @@ test('what only whoever serves needs stops nobody else, and is told', () => {
   expect(refusal(unserved)).toStartWith('no buyer could sign in')
   const config = readConfigForTools(unserved)
   expect(config.databaseUrl).toBe(DATABASE_URL)
-  expect(describeConfig(config)).toMatchObject({ missing: expect.stringMatching(/^no buyer could sign in/) })
-  expect(describeConfig(readConfig({}))).not.toHaveProperty('missing')
+  expect(config.shown).toMatchObject({ missing: expect.stringMatching(/^no buyer could sign in/) })
+  expect(readConfig({}).shown).not.toHaveProperty('missing')
 
   const cluster = { DATABASE_URL, REDIS_URL: 'redis://a:1', GUEST_SIGN_IN: 'on' }
   expect(refusal(cluster)).toMatch(/^REDIS_URL makes this a cluster.*ADMIN_TOKEN.*TICKET_KEYS/)
@@ -153,4 +151,10 @@ test('what only whoever serves needs stops nobody else, and is told', () => {
   // A tool would go on with another ledger than the one that is meant.
   expect(() => readConfigForTools({ REDIS_URL: 'redis://a:1' })).toThrow(/DATABASE_URL/)
   expect(() => readConfigForTools({ ...unserved, PORT: 'many' })).toThrow(/^PORT: /)
+})
+
+test('reading the configuration has no side effect: fault points are checked, and armed by the server that uses it', () => {
+  expect(readConfig({ FAULT_POINTS: 'place.before=fail@*' }).faultPoints).toBe('place.before=fail@*')
+  expect(faultPoint('place.before')).toBeUndefined()
+  expect(refusal({ FAULT_POINTS: 'nowhere=kill' })).toBe('FAULT_POINTS: there is no fault point "nowhere"')
 })

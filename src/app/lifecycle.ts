@@ -6,11 +6,11 @@
  */
 
 import { systemClock } from '../base/clock.ts'
+import { armFaultPoints } from '../base/fault-points.ts'
 import { createPinoLog } from '../telemetry/pino-log.ts'
 import { type Composed, compose } from './compose.ts'
 import { openLedger } from './compose-ledger.ts'
 import type { Config } from './config.ts'
-import { describeConfig } from './describe-config.ts'
 
 /** Of DRAIN_SECONDS, kept for giving back where requests take all they can get. The rest is longer than any order waits, by default. */
 const GIVE_BACK_SHARE = 1 / 4
@@ -18,7 +18,8 @@ const GIVE_BACK_SHARE = 1 / 4
 export async function serve(config: Config, print: (line: string) => void, stopping: AbortSignal): Promise<void> {
   const log = createPinoLog(config.logLevel)
   const clock = systemClock
-  log.info({ config: describeConfig(config) }, 'starting')
+  log.info({ config: config.shown }, 'starting')
+  armFaultPoints(config.faultPoints)
   const ledger = await openLedger(config, log)
   const background = new AbortController()
   let deadlineMs: number | undefined

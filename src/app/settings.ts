@@ -1,190 +1,284 @@
-/** Every setting there is, with what it may be and what it is for. Read by `config.ts`, and by the page that explains them. */
+/**
+ * Every setting, each declared once: its values, default and sentence, what it must go together with, and how it is printed.
+ * Read by `config.ts` and by docs/reference/configuration.md. The order is that of the page and of `stampede config`.
+ */
 
+import { resolve } from 'node:path'
 import { z } from 'zod'
 import { createClientAddress } from '../admission/client-address.ts'
-import { TOKEN_LENGTH_MAX } from '../admission/operator.ts'
-import { parseRate } from '../admission/rate-limit-policy.ts'
+import { operatorProblem, TOKEN_LENGTH_MAX } from '../admission/operator.ts'
 import { parseTicketKeys } from '../admission/ticket.ts'
+import { parseFaultPoints } from '../base/fault-points.ts'
 import { parseRedisUrl } from '../base/redis/redis-url.ts'
+import {
+  checkedBy,
+  HIDDEN,
+  hide,
+  hideInAddress,
+  list,
+  notBuilt,
+  onOff,
+  parsedBy,
+  rate,
+  secret,
+  setting,
+  showRate,
+  type Texts,
+  webAddress,
+  whole,
+} from './setting.ts'
 
-const onOff = z.enum(['on', 'off'], 'must be "on" or "off"').transform(value => value === 'on')
-const whole = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^[0-9]{1,9}$/, 'must be a whole number')
-    .transform(Number)
-    .refine(value => value >= min && value <= max, `must lie between ${min} and ${max}`)
 /** What a process of a cluster can do. */
-export const ROLES = ['edge', 'worker', 'keeper'] as const
+const ROLES = ['edge', 'worker', 'keeper'] as const
+const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
 
-const secret = z.string().min(16, 'must have at least 16 characters')
+const embedded = (texts: Texts) => texts.DATABASE_URL === undefined
+const hasRedis = (texts: Texts) => texts.REDIS_URL !== undefined
+const hasBuyerKey = (texts: Texts) => texts.BUYER_JWT_SECRET !== undefined || texts.BUYER_JWKS_URL !== undefined
+const needsRedis = (name: string) => `${name} needs REDIS_URL: without it the gate is in the process`
 
-/** What a part's own reader says about a value, as this schema's word. */
-const tried =
-  (read: (text: string) => unknown) =>
-  (text: string, context: z.RefinementCtx): void => {
-    try {
-      read(text)
-    } catch (error) {
-      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) })
-    }
-  }
-/** Exactly as a browser sends them: scheme, host and port if it is not the usual one, nothing after. */
-const origins = z
-  .string()
-  .transform(text => text.split(',').map(origin => origin.trim()))
-  .refine(
-    list => list.every(origin => /^https?:/.test(origin) && URL.parse(origin)?.origin === origin),
-    'must be origins like https://shop.example, separated by commas: no path, no *',
-  )
-const rate = (byDefault: string) => z.string().default(byDefault).superRefine(tried(parseRate)).transform(parseRate)
-
-/** Settings of parts that are not built yet, and the values that need no part. */
-export const NOT_BUILT: Readonly<Record<string, readonly string[]>> = {
-  KAFKA_BROKERS: [],
-  ETCD_HOSTS: [],
-  THREADS: ['1'],
+export const SETTINGS = {
+  HOST: setting({ about: 'The address to listen on.', schema: z.string(), default: '127.0.0.1' }),
+  PORT: setting({ about: '0 picks a free one and prints it.', schema: whole(0, 65_535), default: '8080' }),
+  PUBLIC_URL: setting({
+    about: 'How the world reaches this server: pay links, callbacks, Secure cookies and HSTS when it is https.',
+    schema: webAddress
+      .refine(text => !/[?#]/.test(text), 'must end with the host or a path: no ? and no #')
+      .transform(text => text.replace(/\/+$/, '')),
+  }),
+  CORS_ORIGINS: setting({
+    about:
+      'Origins whose pages may call the API and use the session cookie, separated by commas, exactly as browsers send them.',
+    schema: list.refine(
+      origins => origins.every(origin => /^https?:/.test(origin) && URL.parse(origin)?.origin === origin),
+      'must be origins like https://shop.example, separated by commas: no path, no *',
+    ),
+  }),
+  DATA_DIR: setting({
+    about: 'Where the embedded PostgreSQL and the secrets made at the first start live.',
+    schema: z.string().transform(folder => resolve(folder)),
+    default: './data',
+  }),
+  DATABASE_URL: setting({
+    about: 'Your PostgreSQL. Without it an embedded one is started.',
+    schema: z
+      .string()
+      .regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://')
+      // An address may name a user and no host: the host is in `?host=`, or the default one.
+      .refine(
+        text => URL.canParse(text) || URL.canParse(text.replace('@/', '@host/')),
+        'is no address: write postgres://user:password@host:5432/database, and special characters of the password percent-encoded (# is %23)',
+      ),
+    show: hideInAddress,
+  }),
+  REDIS_URL: setting({
+    about:
+      'Your Redis: makes this process one of a cluster. redis://, rediss://, redis-sentinel://h:p,h:p/name or redis-cluster://h:p,h:p. Needs DATABASE_URL, ADMIN_TOKEN and TICKET_KEYS.',
+    schema: checkedBy(parseRedisUrl),
+    // Commands stop as well: they would open an embedded ledger instead of the cluster's.
+    conflict: texts => (texts.DATABASE_URL === undefined ? missingInCluster(texts) : undefined),
+    missing: texts => (hasRedis(texts) ? missingInCluster(texts) : undefined),
+    show: hideInAddress,
+  }),
+  REDIS_DURABILITY: setting({
+    about:
+      'What an acknowledged reservation survives; checked at the start. Sentinel and Cluster need replica. See docs/durability.md.',
+    schema: z.enum(['disk', 'replica', 'memory'], 'must be disk, replica or memory'),
+    default: 'disk',
+    conflict: (texts, durability) => {
+      if (durability !== 'disk') return hasRedis(texts) ? undefined : needsRedis('REDIS_DURABILITY')
+      const kind = texts.REDIS_URL === undefined ? 'single' : parseRedisUrl(texts.REDIS_URL).kind
+      if (kind === 'single') return undefined
+      return `REDIS_DURABILITY=disk can't be kept with redis-${kind}://: a failover goes to a replica, and what only the disk of the first server has is lost with it. Set REDIS_DURABILITY=replica (and REDIS_REPLICAS), and min-replicas-to-write on every server`
+    },
+    applies: hasRedis,
+  }),
+  REDIS_DURABILITY_UNVERIFIED: setting({
+    about: 'on: start although Redis does not let its settings be read (CONFIG is forbidden at some providers).',
+    schema: onOff,
+    unset: () => 'off',
+    conflict: (texts, unverified) =>
+      unverified && !hasRedis(texts) ? needsRedis('REDIS_DURABILITY_UNVERIFIED') : undefined,
+    applies: hasRedis,
+  }),
+  REDIS_REPLICAS: setting({
+    about: 'With REDIS_DURABILITY=replica: how many replicas must have it before a buyer is told (1).',
+    schema: whole(1, 8),
+    unset: texts => (texts.REDIS_DURABILITY === 'replica' ? '1' : undefined),
+    conflict: texts => {
+      if (!hasRedis(texts)) return needsRedis('REDIS_REPLICAS')
+      if (texts.REDIS_DURABILITY === 'replica') return undefined
+      return 'REDIS_REPLICAS only means something with REDIS_DURABILITY=replica'
+    },
+  }),
+  ROLES: setting({
+    about:
+      'What this process of a cluster does: edge (HTTP), worker (places orders), keeper (sweeps, rebuilds, reconciles).',
+    schema: list
+      .refine(
+        roles => roles.every(role => role === 'all' || (ROLES as readonly string[]).includes(role)),
+        `must be all, or some of ${ROLES.join(', ')}, separated by commas`,
+      )
+      .transform(roles => ROLES.filter(role => roles.includes('all') || roles.includes(role))),
+    default: 'all',
+    conflict: (texts, roles) =>
+      hasRedis(texts) || roles.length === ROLES.length
+        ? undefined
+        : 'ROLES needs REDIS_URL: without it one process does everything',
+    show: roles => (roles?.length === ROLES.length ? 'all' : (roles ?? []).join(',')),
+  }),
+  KAFKA_BROKERS: notBuilt('KAFKA_BROKERS'),
+  ETCD_HOSTS: notBuilt('ETCD_HOSTS'),
+  THREADS: notBuilt('THREADS', '1'),
+  FENCE_MS: setting({
+    about: 'How long an edge may rely on what it last read from the ledger.',
+    schema: whole(100, 600_000),
+    default: '5000',
+  }),
+  PLACED_WAIT_MS: setting({
+    about: 'How long an order waits to be placed before it is answered 202. Never when embedded.',
+    schema: whole(0, 60_000),
+    default: '300',
+  }),
+  ADMIN_TOKEN: setting({
+    about:
+      "The operator's token, at least 16 characters. Embedded and unset: one is made, kept in the data folder, and its path printed.",
+    schema: secret.max(TOKEN_LENGTH_MAX, `must have at most ${TOKEN_LENGTH_MAX} characters`),
+    show: hide,
+  }),
+  ADMIN_TOKENS: setting({
+    about:
+      'Several operators: name:token,name:token, each token at least 16 characters and no two the same. The name (letters, digits, ., @, -, _) goes into the log.',
+    schema: parsedBy(parseOperators),
+    conflict: (texts, operators) => {
+      const same = operators.find(({ token }) => token === texts.ADMIN_TOKEN)
+      return same && `ADMIN_TOKENS: entry ${same.entry} has the same token as ADMIN_TOKEN`
+    },
+    show: operators => operators?.map(({ name }) => `${name}:${HIDDEN}`).join(',') ?? null,
+  }),
+  TICKET_KEYS: setting({
+    about:
+      'What tickets are signed with: id:secret,id:secret, newest first; each secret at least 16 bytes, each id 1 to 16 letters, digits, - or _. Embedded and unset: one is made and kept.',
+    schema: checkedBy(parseTicketKeys),
+    show: hide,
+  }),
+  BUYER_JWT_SECRET: setting({
+    about: 'The secret the shop signs buyer tokens with (HS256), at least 16 characters.',
+    schema: secret,
+    show: hide,
+  }),
+  BUYER_JWKS_URL: setting({
+    about:
+      'Where the shop publishes the keys it signs buyer tokens with (RS256, ES256, EdDSA). May be set together with the secret.',
+    schema: webAddress,
+    show: hideInAddress,
+  }),
+  BUYER_JWT_ISSUER: setting({ about: 'What `iss` of buyer tokens must be.', schema: z.string() }),
+  BUYER_JWT_AUDIENCE: setting({ about: 'What `aud` of buyer tokens must hold.', schema: z.string() }),
+  GUEST_SIGN_IN: setting({
+    about: 'Lets anybody buy under any name. Unset: on only when embedded, on loopback and without a key of the shop.',
+    schema: onOff,
+    unset: texts => (embedded(texts) && LOOPBACK.has(texts.HOST ?? '') && !hasBuyerKey(texts) ? 'on' : 'off'),
+    missing: texts =>
+      texts.GUEST_SIGN_IN === 'on' || hasBuyerKey(texts)
+        ? undefined
+        : 'no buyer could sign in: set BUYER_JWT_SECRET to the secret your shop signs buyer tokens with, BUYER_JWKS_URL to where it publishes its keys, or GUEST_SIGN_IN=on',
+  }),
+  PAYMENT_PROVIDERS: setting({
+    about: 'Names, separated by commas; the first is the default. Unset: the sandbox when embedded, none otherwise.',
+    schema: list.refine(names => names.every(name => name === 'sandbox'), 'only "sandbox" is built yet'),
+    unset: texts => (embedded(texts) ? 'sandbox' : undefined),
+  }),
+  TRUSTED_PROXIES: setting({
+    about: 'Addresses and networks whose X-Forwarded-For is believed, separated by commas.',
+    schema: checkedBy(createClientAddress),
+    default: '',
+  }),
+  RATE_PER_ADDRESS: setting({
+    about:
+      'Requests per address: count/window in any window, or off. `100/1s burst 20` is a bucket instead: 20 at once, 100 a second flow back.',
+    schema: rate,
+    default: '100/1s',
+    show: showRate,
+  }),
+  RATE_PER_BUYER: setting({ about: 'Requests per buyer.', schema: rate, default: '5/1s', show: showRate }),
+  RATE_PER_ITEM: setting({ about: 'Requests per item.', schema: rate, default: 'off', show: showRate }),
+  RATE_TOTAL: setting({ about: 'Requests in all.', schema: rate, default: 'off', show: showRate }),
+  RATE_SCOPE: setting({
+    about:
+      'cluster: limits hold over all edges together, counted in Redis. edge: each edge counts for itself. Unset: cluster with REDIS_URL.',
+    schema: z.enum(['edge', 'cluster'], 'must be edge or cluster'),
+    unset: texts => (hasRedis(texts) ? 'cluster' : 'edge'),
+    conflict: (texts, scope) =>
+      scope === 'cluster' && !hasRedis(texts)
+        ? 'RATE_SCOPE=cluster needs REDIS_URL: limits over all edges are counted in Redis'
+        : undefined,
+  }),
+  RATE_EDGES: setting({
+    about: 'Among how many edges limits are divided at the start, as long as Redis has not been reached.',
+    schema: whole(1, 1024),
+    default: '4',
+    applies: texts => texts.RATE_SCOPE === 'cluster',
+  }),
+  DEMO: setting({
+    about: 'Creates a sale to try. Unset: on when embedded and nothing is on sale.',
+    schema: onOff,
+    unset: texts => (embedded(texts) ? 'on' : 'off'),
+  }),
+  LOG_LEVEL: setting({
+    about: 'How much is logged.',
+    schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
+    default: 'info',
+  }),
+  METRICS_PORT: setting({
+    about: 'Metrics on a port of their own, without a token. Not the same as PORT.',
+    schema: whole(1, 65_535),
+    conflict: ({ PORT }, port) =>
+      port === Number(PORT) ? `METRICS_PORT: must differ from PORT, which is ${port}` : undefined,
+  }),
+  DRAIN_SECONDS: setting({
+    about:
+      'How long a stop may take: what is in flight is answered, what is held given back. Only an embedded PostgreSQL may need longer.',
+    schema: whole(1, 600),
+    default: '10',
+  }),
+  FAULT_POINTS: setting({
+    about: 'For tests: where to fail on purpose.',
+    schema: checkedBy(parseFaultPoints),
+  }),
 }
 
-export const settings = z.object({
-  HOST: z.string().default('127.0.0.1').describe('The address to listen on.'),
-  PORT: whole(0, 65_535).prefault('8080').describe('0 picks a free one and prints it.'),
-  PUBLIC_URL: z
-    .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
-    .refine(text => !/[?#]/.test(text), 'must end with the host or a path: no ? and no #')
-    .optional()
-    .describe('How the world reaches this server: pay links, callbacks, Secure cookies and HSTS when it is https.'),
-  CORS_ORIGINS: origins
-    .default([])
-    .describe(
-      'Origins whose pages may call the API and use the session cookie, separated by commas, exactly as browsers send them.',
-    ),
-  DATA_DIR: z
-    .string()
-    .default('./data')
-    .describe('Where the embedded PostgreSQL and the secrets made at the first start live.'),
-  DATABASE_URL: z
-    .string()
-    .regex(/^postgres(ql)?:\/\//, 'must begin with postgres:// or postgresql://')
-    // Where a name stands without a host, the host is in `?host=`, or the usual one.
-    .refine(
-      text => URL.canParse(text) || URL.canParse(text.replace('@/', '@host/')),
-      'is no address: write postgres://user:password@host:5432/database, and special characters of the password percent-encoded (# is %23)',
-    )
-    .optional()
-    .describe('Your PostgreSQL. Without it an embedded one is started.'),
-  REDIS_URL: z
-    .string()
-    .superRefine(tried(parseRedisUrl))
-    .optional()
-    .describe(
-      'Your Redis: makes this process one of a cluster. redis://, rediss://, redis-sentinel://h:p,h:p/name or redis-cluster://h:p,h:p. Needs DATABASE_URL, ADMIN_TOKEN and TICKET_KEYS.',
-    ),
-  REDIS_DURABILITY: z
-    .enum(['disk', 'replica', 'memory'], 'must be disk, replica or memory')
-    .default('disk')
-    .describe(
-      'What an acknowledged reservation survives; checked at the start. Sentinel and Cluster need replica. See docs/durability.md.',
-    ),
-  REDIS_DURABILITY_UNVERIFIED: onOff
-    .default(false)
-    .describe('on: start although Redis does not let its settings be read (CONFIG is forbidden at some providers).'),
-  REDIS_REPLICAS: whole(1, 8)
-    .optional()
-    .describe('With REDIS_DURABILITY=replica: how many replicas must have it before a buyer is told (1).'),
-  ROLES: z
-    .string()
-    .default('all')
-    .transform(text => text.split(',').map(role => role.trim()))
-    .refine(
-      roles => roles.every(role => role === 'all' || (ROLES as readonly string[]).includes(role)),
-      `must be all, or some of ${ROLES.join(', ')}, separated by commas`,
-    )
-    .transform(roles => ROLES.filter(role => roles.includes('all') || roles.includes(role)))
-    .describe(
-      'What this process of a cluster does: edge (HTTP), worker (places orders), keeper (sweeps, rebuilds, reconciles).',
-    ),
-  FENCE_MS: whole(100, 600_000)
-    .prefault('5000')
-    .describe('How long an edge may rely on what it last read from the ledger.'),
-  PLACED_WAIT_MS: whole(0, 60_000)
-    .prefault('300')
-    .describe('How long an order waits to be placed before it is answered 202. Never when embedded.'),
-  ADMIN_TOKEN: secret
-    .max(TOKEN_LENGTH_MAX, `must have at most ${TOKEN_LENGTH_MAX} characters`)
-    .optional()
-    .describe(
-      "The operator's token, at least 16 characters. Embedded and unset: one is made, kept in the data folder, and its place printed.",
-    ),
-  ADMIN_TOKENS: z
-    .string()
-    .optional()
-    .describe(
-      'Several operators: name:token,name:token, each token at least 16 characters and no two the same. The name (letters, digits, ., @, -, _) goes into the log.',
-    ),
-  TICKET_KEYS: z
-    .string()
-    .superRefine(tried(parseTicketKeys))
-    .optional()
-    .describe(
-      'What tickets are signed with: id:secret,id:secret, newest first; each secret at least 16 bytes, each id 1 to 16 letters, digits, - or _. Embedded and unset: one is made and kept.',
-    ),
-  BUYER_JWT_SECRET: secret
-    .optional()
-    .describe('The secret the shop signs buyer tokens with (HS256), at least 16 characters.'),
-  BUYER_JWKS_URL: z
-    .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
-    .optional()
-    .describe(
-      'Where the shop publishes the keys it signs buyer tokens with (RS256, ES256, EdDSA). May stand beside the secret.',
-    ),
-  BUYER_JWT_ISSUER: z.string().optional().describe('What `iss` of buyer tokens must be.'),
-  BUYER_JWT_AUDIENCE: z.string().optional().describe('What `aud` of buyer tokens must hold.'),
-  GUEST_SIGN_IN: onOff
-    .optional()
-    .describe(
-      'Lets anybody buy under any name. Unset: on only when embedded, on loopback and without a key of the shop.',
-    ),
-  PAYMENT_PROVIDERS: z
-    .string()
-    .transform(text => text.split(',').map(name => name.trim()))
-    .refine(names => names.every(name => name === 'sandbox'), 'only "sandbox" is built yet')
-    .optional()
-    .describe(
-      'Names, separated by commas; the first is the default. Unset: the sandbox when embedded, none otherwise.',
-    ),
-  TRUSTED_PROXIES: z
-    .string()
-    .default('')
-    .superRefine(tried(createClientAddress))
-    .describe('Addresses and networks whose X-Forwarded-For is believed, separated by commas.'),
-  RATE_PER_ADDRESS: rate('100/1s').describe(
-    'Requests per address: count/window in any window, or off. `100/1s burst 20` is a bucket instead: 20 at once, 100 a second flow back.',
-  ),
-  RATE_PER_BUYER: rate('5/1s').describe('Requests per buyer.'),
-  RATE_PER_ITEM: rate('off').describe('Requests per item.'),
-  RATE_TOTAL: rate('off').describe('Requests in all.'),
-  RATE_SCOPE: z
-    .enum(['edge', 'cluster'], 'must be edge or cluster')
-    .optional()
-    .describe(
-      'cluster: limits hold over all edges together, counted in Redis. edge: each edge counts for itself. Unset: cluster with REDIS_URL.',
-    ),
-  RATE_EDGES: whole(1, 1024)
-    .prefault('4')
-    .describe('Among how many edges limits are divided at the start, as long as Redis has not been reached.'),
-  DEMO: onOff.optional().describe('Creates a sale to try. Unset: on when embedded and nothing is on sale.'),
-  LOG_LEVEL: z
-    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
-    .default('info')
-    .describe('How much is logged.'),
-  METRICS_PORT: whole(1, 65_535)
-    .optional()
-    .describe('Metrics on a port of their own, without a token. Not the same as PORT.'),
-  DRAIN_SECONDS: whole(1, 600)
-    .prefault('10')
-    .describe(
-      'How long a stop may take: what is in flight is answered, what is held given back. Only an embedded PostgreSQL may need longer.',
-    ),
-  FAULT_POINTS: z.string().default('').describe('For tests: where to fail on purpose.'),
-})
+interface NamedOperator {
+  readonly name: string
+  readonly token: string
+  /** Counted from 1, as in an error's line. */
+  readonly entry: number
+}
+
+function parseOperators(text: string): readonly NamedOperator[] {
+  const operators: NamedOperator[] = []
+  for (const [index, part] of text.split(',').entries()) {
+    if (part.trim() === '') continue
+    const entry = index + 1
+    const colon = part.indexOf(':')
+    const operator = { name: part.slice(0, colon).trim(), token: part.slice(colon + 1).trim(), entry }
+    if (colon < 1 || operator.token.length < 16)
+      throw new Error(`entry ${entry} is not name:token with a token of at least 16 characters`)
+    const problem = operatorProblem(operator)
+    if (problem !== undefined) throw new Error(`entry ${entry}: ${problem}`)
+    const same = operators.find(({ token }) => token === operator.token)
+    if (same !== undefined) throw new Error(`entry ${entry} has the same token as entry ${same.entry}`)
+    operators.push(operator)
+  }
+  if (operators.length === 0) throw new Error('names nobody, must be name:token')
+  return operators
+}
+
+function missingInCluster(texts: Texts): string | undefined {
+  const missing = [
+    texts.DATABASE_URL === undefined && 'DATABASE_URL (the processes of a cluster share one ledger)',
+    texts.ADMIN_TOKEN === undefined && texts.ADMIN_TOKENS === undefined && 'ADMIN_TOKEN (or ADMIN_TOKENS)',
+    texts.TICKET_KEYS === undefined && 'TICKET_KEYS (a ticket of one edge must be good at every other)',
+  ].filter(text => text !== false)
+  return missing.length === 0 ? undefined : `REDIS_URL makes this a cluster, which also needs ${missing.join(' and ')}`
+}

@@ -54,11 +54,13 @@ type Armed = { action: Action; on: number | 'each'; passed: number }
 
 let armed: Map<string, Armed> | undefined
 
+/** Changes what the whole process does from now on; an empty spec disarms every point. */
 export function armFaultPoints(spec: string): void {
-  if (spec === '') {
-    armed = undefined
-    return
-  }
+  armed = spec === '' ? undefined : parseFaultPoints(spec)
+}
+
+/** Throws what is wrong with the spec. */
+export function parseFaultPoints(spec: string): Map<string, Armed> {
   const points = new Map<string, Armed>()
   for (const part of spec.split(',')) {
     const match = /^([a-z.-]+)=(kill|stop|fail|delay:(\d{1,6}))(?:@(\*|\d{1,9}))?$/.exec(part.trim())
@@ -69,7 +71,7 @@ export function armFaultPoints(spec: string): void {
       ms === undefined ? { kind: kind as 'kill' | 'stop' | 'fail' } : { kind: 'delay', ms: Number(ms) }
     points.set(name!, { action, on: on === '*' ? 'each' : Number(on ?? 1), passed: 0 })
   }
-  armed = points
+  return points
 }
 
 /** Passing a point costs nothing unless a test armed it: callers write `const p = faultPoint(…); if (p) await p`. */

@@ -2,7 +2,6 @@
 
 import type { Command } from 'commander'
 import { readConfigForTools } from '../app/config.ts'
-import { describeConfig } from '../app/describe-config.ts'
 
 /** Of the longest name. */
 const WIDTH = 27
@@ -13,10 +12,10 @@ export function addConfig(program: Command): void {
     .description('print the configuration in force, secrets hidden')
     .option('--json', 'for machines')
     .action((options: { json?: boolean }) => {
-      const described = describeConfig(readConfigForTools())
-      if (options.json) process.stdout.write(`${JSON.stringify(described)}\n`)
+      const { shown } = readConfigForTools()
+      if (options.json) process.stdout.write(`${JSON.stringify(shown)}\n`)
       else
-        for (const [name, value] of Object.entries(described))
+        for (const [name, value] of Object.entries(shown))
           process.stdout.write(`${name.padEnd(WIDTH)} ${String(value ?? '-')}\n`)
     })
 }

@@ -6,7 +6,6 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { examineRedis } from '../../src/app/compose-redis.ts'
-import { ROLES } from '../../src/app/settings.ts'
 import { LIVEZ, READYZ } from '../../src/wire/calls/operations-calls.ts'
 import { freePort } from '../harness/free-port.ts'
 import { Playground } from '../harness/playground.ts'
@@ -17,6 +16,7 @@ import {
   commandIsKnown,
   configFrom,
   DEPLOY,
+  ROLES,
   ROOT,
   read,
   readEnvFile,

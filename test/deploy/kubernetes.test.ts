@@ -2,10 +2,9 @@ import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '../../src/app/config.ts'
-import { ROLES } from '../../src/app/settings.ts'
 import { LIVEZ, READYZ } from '../../src/wire/calls/operations-calls.ts'
 import { equalKeys, readYaml } from '../harness/yaml.ts'
-import { commandIsKnown, configFrom, DEPLOY, ROOT, SECRET, stopSecondsMax } from './shipped.ts'
+import { commandIsKnown, configFrom, DEPLOY, ROLES, ROOT, SECRET, stopSecondsMax } from './shipped.ts'
 
 interface Probe {
   readonly periodSeconds: number

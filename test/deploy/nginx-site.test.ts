@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClientAddress } from '../../src/admission/client-address.ts'
 import { rateLimited, rateLimitHeaders } from '../../src/admission/rate-limit-policy.ts'
-import { settings } from '../../src/app/settings.ts'
+import { SETTINGS } from '../../src/app/settings.ts'
 import { plainProblem } from '../../src/edge/http/problem-response.ts'
 import { ASSET_HEADERS, PAGE_HEADERS } from '../../src/edge/pages.ts'
 import { ALL_CALLS } from '../../src/wire/calls/all-calls.ts'
@@ -263,7 +263,7 @@ const shippedRate = () => ({
 
 test('nginx lets through what the edges would, and counts clients as they do', async () => {
   const { perSecond, bursts } = shippedRate()
-  const byDefault = settings.shape.RATE_PER_ADDRESS.parse(undefined)
+  const byDefault = SETTINGS.RATE_PER_ADDRESS.schema.parse(SETTINGS.RATE_PER_ADDRESS.default)
   expect(byDefault).toEqual({ count: perSecond, windowMs: 1000 })
   expect(new Set(bursts)).toEqual(new Set([BURST]))
 

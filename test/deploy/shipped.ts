@@ -7,20 +7,25 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseTicketKeys } from '../../src/admission/ticket.ts'
 import { type Config, readConfig } from '../../src/app/config.ts'
-import { settings } from '../../src/app/settings.ts'
+import { SETTINGS } from '../../src/app/settings.ts'
 import type { Playground } from '../harness/playground.ts'
 
 export const ROOT = resolve(import.meta.dirname, '../..')
 export const DEPLOY = join(ROOT, 'deploy')
+
+/** What a process of a cluster can do. */
+export const ROLES = SETTINGS.ROLES.schema.parse('all')
 
 export const read = (path: string): string => readFileSync(join(DEPLOY, path), 'utf8')
 
 /** Bun's own, for a file system that is read only; and where the command line finds a server. */
 const NOT_OURS = new Set(['BUN_RUNTIME_TRANSPILER_CACHE_PATH', 'MIMALLOC_PURGE_DELAY', 'STAMPEDE_SERVER'])
 
+const isBuilt = (name: string) => name in SETTINGS && SETTINGS[name as keyof typeof SETTINGS].built !== false
+
 /** Names that no process of ours reads: a slip of the pen, or a setting that has gone. */
 export const unknownSettings = (names: Iterable<string>): string[] =>
-  [...names].filter(name => !(name in settings.shape) && !NOT_OURS.has(name))
+  [...names].filter(name => !isBuilt(name) && !NOT_OURS.has(name))
 
 /** As a process would at its start: every name known, every value good, tickets can be signed. */
 export function configFrom(environment: Readonly<Record<string, string>>): Config {

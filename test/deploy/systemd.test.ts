@@ -4,9 +4,18 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, w
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError } from '../../src/app/config.ts'
-import { ROLES } from '../../src/app/settings.ts'
 import { Playground } from '../harness/playground.ts'
-import { commandIsKnown, configFrom, DEPLOY, ROOT, read, readEnvFile, SECRET, stopSecondsMax } from './shipped.ts'
+import {
+  commandIsKnown,
+  configFrom,
+  DEPLOY,
+  ROLES,
+  ROOT,
+  read,
+  readEnvFile,
+  SECRET,
+  stopSecondsMax,
+} from './shipped.ts'
 
 const playground = new Playground()
 afterEach(() => playground.undo())

@@ -24,7 +24,7 @@ function onlyIn(allowed: (path: string) => boolean, forms: readonly RegExp[], mo
 
 export const environmentRead: Rule = {
   name: 'only app/config.ts reads the environment',
-  remedy: 'Add the setting to the schema in src/app/config.ts and take the parsed value as an argument.',
+  remedy: 'Declare the setting in src/app/settings.ts and take the parsed value as an argument.',
   check: onlyIn(
     path => path === 'src/app/config.ts',
     [/\bprocess\.env\b/g, /\bBun\.env\b/g, /\bimport\.meta\.env\b/g],
