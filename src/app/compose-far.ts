@@ -21,7 +21,7 @@ import { shareMessages } from '../flows/follow/share-messages.ts'
 import { createUnplacedReservations } from '../flows/follow/unplaced-reservations.ts'
 import { createForgetSales } from '../flows/keep/forget-sales.ts'
 import { createGateController, type GateControllerParts } from '../flows/keep/gate-controller.ts'
-import { learningSales } from '../flows/keep/learn-shards.ts'
+import { learningItems, learningSales } from '../flows/keep/learn-shards.ts'
 import { orphanedEntries } from '../flows/keep/orphaned-entries.ts'
 import { syncStateFar } from '../flows/keep/sync-state.ts'
 import { demoSale } from '../flows/operate/demo-sale.ts'
@@ -131,10 +131,11 @@ export function openFar(
 
 export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide): Selling {
   const { config, log, clock, random, registry, ledger, node, rounds, watching, signal } = parts
-  const { orders, nodes, leader, reconciling } = ledger
+  const { orders, rights, nodes, leader, reconciliation } = ledger
   const { gate, far, outbox, shards, acknowledged, waiters, connection } = side
   const sales = learningSales(ledger.sales, shards)
-  const unplaced = createUnplacedReservations({ outbox, nodes, sales, registry })
+  const unsettled = learningItems(reconciliation, shards)
+  const unplaced = createUnplacedReservations({ outbox, nodes, rights, reconciliation: unsettled, registry })
   const { meters, messages, alarm } = watching
   const { fenceMs } = config
   const isEdge = config.roles.includes('edge')
@@ -193,7 +194,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
     gate,
     outbox,
     shards,
-    orders,
+    rights,
     sales,
     nodes,
     clock,
@@ -222,12 +223,23 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
     },
     take: { attempts, reserved: { waiters, acknowledged, messages, fenceMs, unplaced } },
     unplaced,
-    reserved: { gate, near: far, registry, acknowledged, clock, fenceMs, outbox, nodes, sales },
+    reserved: {
+      gate,
+      near: far,
+      registry,
+      acknowledged,
+      clock,
+      fenceMs,
+      outbox,
+      nodes,
+      rights,
+      reconciliation: unsettled,
+    },
     reconcile: {
       underWay: () => false,
       async rebuild(item) {
         // The next round of whoever keeps sees a door that is not the gate's, and builds it anew.
-        await orders.raiseEpoch(item)
+        await rights.raiseEpoch(item)
         return 'rebuilding'
       },
     },
@@ -245,7 +257,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
         placer = placeOrders({
           orders,
           gate: side.places,
-          deadLetters: ledger.deadLetters,
+          journal: ledger.journal,
           outbox,
           channel: side.channel(),
           clock,
@@ -259,7 +271,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
         rounds.startPlacing(placer)
         // Whoever was away for longer than sales are followed may still have reservations of theirs.
         rounds.also('left-behind', ORPHANED_EVERY_MS, async () => {
-          behind = await orphanedEntries({ sales, outbox })
+          behind = await orphanedEntries({ reconciliation: unsettled, outbox })
         })
       }
       if (isEdge) {
@@ -272,9 +284,9 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
         const forget = createForgetSales({
           gate,
           outbox,
-          orders,
+          rights,
           sales,
-          reconciling,
+          reconciliation,
           keeper,
           shards,
           log,

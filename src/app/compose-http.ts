@@ -71,7 +71,7 @@ export async function composeHttp(
   called: Called,
 ) {
   const { config, log, clock, random, ledger, registry, catalog, changed, node, watching } = parts
-  const { orders, sales, payments, operatorLog, reconciling } = ledger
+  const { orders, rights, sales, payments, journal, reconciliation } = ledger
   const { meters, messages } = watching
   const { readiness, finder, close, pay, change, refund, reconcile, providers } = called
   const { syncState, reserved } = selling
@@ -100,14 +100,13 @@ export async function composeHttp(
   const operators = createOperators(kept === undefined ? config.adminTokens : [{ name: 'admin', token: kept.value }])
   const browsers = createBrowsers(config)
   const secureCookies = config.publicUrl?.startsWith('https:') ?? false
-  const audit = { orders, view, clock }
+  const audit = { reconciliation, view, clock }
   const operations = createOperations({
     ...audit,
     near,
     registry,
     sales,
-    refunds: ledger.refunds,
-    reconciling,
+    payments,
     readiness,
     metrics: watching.metrics,
     operators,
@@ -175,7 +174,7 @@ export async function composeHttp(
     ...paymentRoutes({ identity, close, pay, providers, describe, reserved, onForged: watching.forged }),
     ...operatorSaleRoutes({
       sales,
-      operatorLog,
+      journal,
       ids,
       identity,
       near,
@@ -183,10 +182,10 @@ export async function composeHttp(
       run: { sales, syncState, changed, messages, nowMs: () => near.nowMs() },
       change,
       reconcile,
-      door: { orders, sales, changed },
+      door: { rights, sales, changed },
     }),
-    ...operatorEditRoutes({ identity, near, edit: { editing: ledger.editing, sales, ids, syncState, changed } }),
-    ...operatorOrderRoutes({ sales, orders, payments, operatorLog, identity, close, refund, reserved }),
+    ...operatorEditRoutes({ identity, near, edit: { sales, ids, syncState, changed } }),
+    ...operatorOrderRoutes({ sales, orders, payments, journal, identity, close, refund, reserved }),
     ...(called.sandbox === undefined ? [] : sandboxRoutes(called.sandbox)),
     ...wellBeing,
     ...operations.routes({ page: pages.ops, identity, addressOf }),

@@ -6,17 +6,15 @@ import { systemRandom } from '../base/random.ts'
 import { startEmbeddedServer } from '../ledger/embedded/server.ts'
 import { createClosings } from '../ledger/postgres/closings.ts'
 import { createDatabase, type Database } from '../ledger/postgres/database.ts'
-import { createDeadLetters } from '../ledger/postgres/dead-letters.ts'
-import { createEditing } from '../ledger/postgres/editing.ts'
+import { createJournal } from '../ledger/postgres/journal.ts'
 import { createLeaderLock } from '../ledger/postgres/leader-lock.ts'
-import { createOperatorLog } from '../ledger/postgres/log.ts'
 import { migrate } from '../ledger/postgres/migrate.ts'
 import { createMoves } from '../ledger/postgres/moves.ts'
 import { createNodes } from '../ledger/postgres/nodes.ts'
 import { createOrders } from '../ledger/postgres/orders.ts'
 import { createPayments } from '../ledger/postgres/payments.ts'
-import { createReconciling } from '../ledger/postgres/reconciling.ts'
-import { createRefunds } from '../ledger/postgres/refunds.ts'
+import { createReconciliation } from '../ledger/postgres/reconciliation.ts'
+import { createRights } from '../ledger/postgres/rights.ts'
 import { createSales } from '../ledger/postgres/sales.ts'
 import { createSandboxPayments } from '../ledger/postgres/sandbox-payments.ts'
 import { createStock } from '../ledger/postgres/stock.ts'
@@ -80,16 +78,14 @@ export function ledgerParts(config: Config, database: Database) {
   const clock = systemClock
   return {
     orders: createOrders(database),
+    rights: createRights(database),
     sales: createSales(database),
     closings: createClosings(database),
     payments: createPayments(database),
-    operatorLog: createOperatorLog(database),
-    reconciling: createReconciling(database),
-    refunds: createRefunds(database),
-    editing: createEditing(database),
+    journal: createJournal(database),
+    reconciliation: createReconciliation(database),
     stock: createStock(database),
     moves: createMoves(database),
-    deadLetters: createDeadLetters(database),
     sandboxPayments: createSandboxPayments(database),
     nodes: createNodes(database, config.redis === undefined ? {} : { leaseMs: CLUSTER_LEASE_MS }),
     leader: createLeaderLock(database, clock),

@@ -26,7 +26,7 @@ export function openNear(clock: SellingParts['clock'], registry: Registry): Gate
 
 export function sellNear(parts: SellingParts, { gate, near }: GateSide): Selling {
   const { config, log, clock, registry, ledger, node, rounds, watching, signal } = parts
-  const { orders, sales, closings, leader } = ledger
+  const { orders, rights, sales, leader } = ledger
   const { meters, messages } = watching
   let keeper: Loop | undefined
   /** Edges and workers of a cluster that were seen alive on this ledger at the last look. */
@@ -46,11 +46,11 @@ export function sellNear(parts: SellingParts, { gate, near }: GateSide): Selling
   const warm: WarmParts = {
     gate,
     near,
-    orders: {
-      ...orders,
+    rights: {
+      ...rights,
       async raiseEpoch(item) {
         await nobodyElseHolds(ledger.nodes, item)
-        return orders.raiseEpoch(item)
+        return rights.raiseEpoch(item)
       },
     },
     sales,
@@ -59,7 +59,7 @@ export function sellNear(parts: SellingParts, { gate, near }: GateSide): Selling
     registry,
     decide,
     maySell: () => leader.holds(),
-    shutIdle: liveItem => closings.shutIdle(liveItem),
+    shutIdle: liveItem => rights.shutIdle(liveItem),
     prepare: parts.prepare,
     fenceMs: 0,
     batchMax: BATCH_MAX,

@@ -79,7 +79,7 @@ async function wire(
 ) {
   const clock = systemClock
   const random = systemRandom
-  const { orders, sales, closings, payments, reconciling } = ledger
+  const { orders, sales, closings, payments, reconciliation } = ledger
   const registry: Registry = new Map()
   const catalog = new Catalog({
     source: sales,
@@ -108,7 +108,7 @@ async function wire(
     {
       registry,
       view: side.view,
-      orders,
+      reconciliation,
       pool: () => database.stats(),
       sockets: () => http.live.count(),
       ready: () => readiness().length === 0,
@@ -185,7 +185,7 @@ async function wire(
     ...capture,
     gate: side.gate,
     books: side.books,
-    reconciling,
+    reconciliation,
     registry,
     log,
     ...selling.reconcile,

@@ -22,7 +22,7 @@ import { type ReleaseParts, releaseUnits } from '../flows/money/release-units.ts
 import { type SettleParts, settlePayments } from '../flows/money/settle-payments.ts'
 import { type ChangeStockParts, settleChanges } from '../flows/operate/change-stock.ts'
 import type { OrderPlacer } from '../flows/place/place-orders.ts'
-import type { Report } from '../ledger/reconciling.ts'
+import type { Report } from '../ledger/reconciliation.ts'
 import type { Sales } from '../ledger/sales.ts'
 
 /** What whoever may sell does, wherever the gate is. */
@@ -121,7 +121,7 @@ export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; s
     })
     const settler = createSaleSettler({
       sales,
-      reconciling: reconcile.reconciling,
+      reconciliation: reconcile.reconciliation,
       reconcile: sale => reconcileSale(reconcile, sale),
       allPlaced,
       alarm: work.alarm,

@@ -13,14 +13,14 @@ import { countUnits } from '../flows/check/count-units.ts'
 import type { GateView } from '../flows/check/gate-view.ts'
 import { createMessages, type Messages } from '../flows/follow/messages.ts'
 import type { LiveItem, Registry } from '../flows/sell/live-item.ts'
-import type { Orders } from '../ledger/orders.ts'
+import type { Reconciliation } from '../ledger/reconciliation.ts'
 import { type OutboxBacklog, watchEventLoop } from '../telemetry/gauges.ts'
 import { createMetrics, METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
 
 interface WatchingParts {
   readonly registry: Registry
   readonly view: GateView
-  readonly orders: Orders
+  readonly reconciliation: Pick<Reconciliation, 'audit'>
   readonly pool: () => { readonly total: number; readonly idle: number; readonly waiting: number }
   readonly sockets: () => number
   readonly ready: () => boolean

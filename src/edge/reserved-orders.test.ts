@@ -9,7 +9,7 @@ import { systemRandom } from '../base/random.ts'
 import { Catalog } from '../catalog/catalog.ts'
 import { standing } from '../flows/sell/live-item.ts'
 import { createFaultyGate, type GateMishap } from '../gate/faulty-gate.ts'
-import { createOperatorLog } from '../ledger/postgres/log.ts'
+import { createJournal } from '../ledger/postgres/journal.ts'
 import { ProblemError } from './http/problem-response.ts'
 import { createRouter } from './http/router.ts'
 import type { Identity } from './identity.ts'
@@ -95,7 +95,7 @@ async function openShop(units = 10) {
         close,
         orders: ledger.orders,
         payments: ledger.payments,
-        operatorLog: createOperatorLog(ledger.database),
+        journal: createJournal(ledger.database),
         sales: ledger.sales,
         refund: {} as never,
       }),

@@ -40,6 +40,4 @@ export interface Closings {
   released(orders: readonly OrderId[]): Promise<number>
   /** Forgets release rows of items that no gate holds. */
   releaseIdle(): Promise<void>
-  /** Shuts the doors of items that nobody sells any more: only for the sole seller, who names those it has on sale. */
-  shutIdle(liveItem: readonly ItemId[]): Promise<readonly ItemId[]>
 }

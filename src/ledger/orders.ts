@@ -4,7 +4,6 @@
  */
 
 import type { BuyerId, Epoch, ItemId, OrderId, SaleId } from '../domain/ids.ts'
-import type { Door } from '../domain/item.ts'
 import type { Order, OrderState } from '../domain/order.ts'
 
 /** A reservation on its way into the ledger. */
@@ -55,60 +54,6 @@ export type DirectReply =
   /** The door is not `ledger`, or the epoch is another (E5). Nothing was written. */
   | { readonly status: 'stale' }
 
-/** What the gate is built from, read under one item lock (E9). */
-interface SnapshotTerms {
-  readonly available: number
-  readonly held: number
-  readonly buyers: number
-  readonly attemptsMax: number
-  readonly changeNo: number
-  readonly opensAtMs: number
-  readonly closesAtMs: number
-  readonly stateNo: number
-  readonly state: 'open' | 'paused' | 'over'
-  /** In so many places the gate is to be built. */
-  readonly gateShards: number
-  /** Not every process that lives knows of places: one of an older version does not look into them. */
-  readonly placesUnknown: boolean
-}
-
-/** For a gate that can spread an item over several places. */
-interface Spreading {
-  /** All of it in one place, however much there is. */
-  readonly together: boolean
-  /** Under the lock, before the first page: in so many places. */
-  readonly begun: (gateShards: number) => void
-}
-
-interface SnapshotHolding {
-  readonly order: OrderId
-  readonly buyer: BuyerId
-  readonly attempt: number
-  readonly quantity: number
-  readonly live: boolean
-  readonly reservedAtMs: number
-}
-
-/** Units by state, read in one statement together with the item. */
-export interface ItemAudit {
-  readonly item: ItemId
-  readonly units: number
-  readonly available: number
-  readonly pending: number
-  readonly paid: number
-  readonly closed: number
-  /** Units back in the ledger, not yet in the gate, and how long the oldest of them has waited. */
-  readonly releases: number
-  readonly oldestReleaseMs: number | undefined
-  /** Units written off together with their order, whose attempt the gate has not closed yet. */
-  readonly gone: number
-  /** So many units at most are between two places of the gate: taken from one, not given to the other yet. */
-  readonly moving: number
-  readonly door: Door
-  readonly epoch: Epoch
-  readonly gateEpoch: Epoch
-}
-
 /** One attempt of one buyer. */
 export interface AttemptKey {
   readonly item: ItemId
@@ -134,27 +79,10 @@ export interface Orders {
    * an order that stands under it is given back as it is. Undefined: the id is another buyer's, or no row can hold it.
    */
   refuse(item: ItemId, epoch: Epoch, ask: PlaceAsk): Promise<Order | undefined>
-  /** Takes the item for a new epoch: door = draining in the same act (E3). */
-  raiseEpoch(item: ItemId): Promise<Epoch>
-  /** Compare-and-set on the epoch. False: somebody else has bumped since. */
-  setDoor(item: ItemId, epoch: Epoch, door: Door): Promise<boolean>
-  /** An operator decides (E10): from `shut` to `ledger`, under the epoch it has. True also if the ledger sells it already. */
-  openLedgerDoor(item: ItemId, by: string): Promise<boolean>
-  /**
-   * Reads what the gate needs under one item lock and makes `epoch` the one whose entries are placed (E5, E9). Undefined: not our epoch any
-   * more. Without `spreading` the gate has one place.
-   */
-  snapshot(
-    item: ItemId,
-    epoch: Epoch,
-    onPage: (page: readonly SnapshotHolding[]) => Promise<void>,
-    spreading?: Spreading,
-  ): Promise<SnapshotTerms | undefined>
   find(ids: readonly OrderId[]): Promise<readonly Order[]>
   findByAttempt(item: ItemId, buyer: BuyerId, attempt: number): Promise<Order | undefined>
   /** The same for many at once, in no particular order; those that led to nothing are missing. */
   findByAttempts(keys: readonly AttemptKey[]): Promise<readonly Order[]>
   ofBuyer(buyer: BuyerId, after: OrderId | undefined, limit: number): Promise<readonly Order[]>
   list(query: OrderQuery): Promise<readonly Order[]>
-  audit(sale: SaleId): Promise<readonly ItemAudit[]>
 }

@@ -31,8 +31,12 @@ export interface Payments {
     readonly order: OrderId | undefined
     readonly item: ItemId | undefined
   }>
+  /** Captured money whose order is not paid pays it, or is to go back. Undefined: it was decided meanwhile. */
+  decideCapture(payment: string): Promise<'paid' | 'late' | undefined>
   /** Open payments to ask about and refunds to send, whose time has come; each is put off until its next try. */
   claim(max: number): Promise<readonly ClaimedPayment[]>
   move(id: string, from: PaymentState, to: PaymentState, why?: string): Promise<boolean>
   recordCallback(provider: string, event: string, ref: string, outcome: string): Promise<void>
+  /** How many refunds were tried more than `tries` times and are still not through. */
+  refundsWaiting(tries: number): Promise<number>
 }

@@ -1,14 +1,20 @@
-/** Sales and their items in the ledger: create, read, move. States move by compare-and-set; a move that no longer fits is refused. */
+/** Sales and their items in the ledger. States move by compare-and-set: a move that no longer fits is refused. */
 
-import type { Epoch, ItemId, SaleId } from '../domain/ids.ts'
-import type { Door, Item } from '../domain/item.ts'
+import type { ItemId, SaleId } from '../domain/ids.ts'
 import type { Sale, StoredSaleState } from '../domain/sale.ts'
 
-/** Where an item's selling right stands: what the edge's look loop reads. */
-interface ItemRight {
-  readonly item: ItemId
-  readonly epoch: Epoch
-  readonly door: Door
+/** For the log: what an operator changed. */
+export interface FieldChange {
+  readonly field: string
+  readonly from: unknown
+  readonly to: unknown
+}
+
+/** What an edit writes. Other items than these stay as they are, unless all are replaced. */
+export interface SaleWrite {
+  readonly sale: Sale
+  readonly items: 'replaced' | ReadonlySet<ItemId>
+  readonly changes: readonly FieldChange[]
 }
 
 export interface Sales {
@@ -19,15 +25,24 @@ export interface Sales {
   list(options: { readonly drafts: boolean; readonly limit: number }): Promise<readonly Sale[]>
   /** Sales that a gate must know now: not a draft, warm-up begun, not over. By the ledger's clock. */
   warmDue(): Promise<readonly Sale[]>
-  /** Sales that a process of a cluster keeps an eye on: not a draft, warm-up begun, ended less than an hour ago. Read from the primary (E2). */
+  /**
+   * Sales that a process of a cluster follows: not a draft, warm-up begun, ended less than an hour ago, or later while its gate has a
+   * release or a stock change to do. Read from the primary (E2).
+   */
   followed(): Promise<{ readonly nowMs: number; readonly sales: readonly Sale[] }>
-  /** Items of sales that ended longer ago and are not settled: a gate that was away may still hold reservations of them. */
-  unsettledItems(max: number): Promise<readonly Pick<Item, 'id' | 'shards' | 'gateEpoch' | 'gateShards'>[]>
-  /** False when the sale was not in one of the `from` states. */
+  /** False: the sale was not in one of the `from` states. */
   move(id: SaleId, from: readonly StoredSaleState[], to: StoredSaleState, by: string, action: string): Promise<boolean>
   /** The warm-up begins at once. */
   warmNow(id: SaleId, by: string): Promise<void>
-  rights(items: readonly ItemId[]): Promise<readonly ItemRight[]>
-  /** The ledger's clock, unix ms. */
-  now(): Promise<number>
+  /**
+   * `decide` gets the sale and the ledger's clock under the sale's lock, which is held until its `write` is committed together with its log
+   * line. Without `write` nothing changes. Undefined: there is no such sale.
+   */
+  edit<R>(
+    id: SaleId,
+    by: string,
+    decide: (sale: Sale, nowMs: number) => { readonly write?: SaleWrite; readonly result: R },
+  ): Promise<R | undefined>
+  /** False: it is not a draft, or there is no such sale. */
+  remove(id: SaleId, by: string): Promise<boolean>
 }

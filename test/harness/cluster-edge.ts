@@ -95,18 +95,18 @@ export function openCluster(ledger: TestLedger) {
   }
 
   async function raiseEpoch(item: string): Promise<number> {
-    const epoch = await ledger.orders.raiseEpoch(item)
+    const epoch = await ledger.rights.raiseEpoch(item)
     await gate.fence(item, epoch)
     return epoch
   }
 
   /** The keeper's steps from the snapshot on. */
   async function activate(item: string, epoch: number): Promise<void> {
-    const terms = await ledger.orders.snapshot(item, epoch, async page => void (await gate.load(item, epoch, page)))
+    const terms = await ledger.rights.snapshot(item, epoch, async page => void (await gate.load(item, epoch, page)))
     if (terms === undefined) throw new Error(`epoch ${epoch} of item ${item} is not ours`)
     const { available, ...rest } = terms
     await gate.activate(item, epoch, { ...rest, left: available })
-    await ledger.orders.setDoor(item, epoch, 'gate')
+    await ledger.rights.setDoor(item, epoch, 'gate')
   }
 
   return {
@@ -255,7 +255,8 @@ export function openCluster(ledger: TestLedger) {
           status: async () => ({ items: [], away: [] }),
         },
         nodes: { unconfirmed: async () => ({ waiting: 0, lapsed: 0 }) },
-        sales: ledger.sales,
+        rights: ledger.rights,
+        reconciliation: ledger.reconciliation,
       }
       const unplaced = createUnplacedReservations({ ...undrained, registry })
       const take: TakeOrderParts = {

@@ -14,7 +14,7 @@ import type { ChannelMessage } from '../../src/gate/channel.ts'
 import type { Ask, Gate } from '../../src/gate/gate.ts'
 import { createMemoryGate } from '../../src/gate/memory/memory-gate.ts'
 import type { Outbox, OutboxEntry, QueuedAsk } from '../../src/gate/outbox.ts'
-import { createDeadLetters } from '../../src/ledger/postgres/dead-letters.ts'
+import { createJournal } from '../../src/ledger/postgres/journal.ts'
 import { createNodes } from '../../src/ledger/postgres/nodes.ts'
 import type { TestLedger } from './money-ledger.ts'
 import { until } from './until.ts'
@@ -163,7 +163,7 @@ export function openKeeperStage(ledger: TestLedger) {
   }
 
   const nodes = createNodes(ledger.database)
-  const deadLetters = createDeadLetters(ledger.database)
+  const journal = createJournal(ledger.database)
   const listeners: ((message: ChannelMessage) => void)[] = []
   const said: ChannelMessage[] = []
 
@@ -182,7 +182,7 @@ export function openKeeperStage(ledger: TestLedger) {
     forgotten,
     calls,
     nodes,
-    deadLetters,
+    journal,
     said,
     put,
     ask,
@@ -227,7 +227,7 @@ export function openKeeperStage(ledger: TestLedger) {
     },
 
     async rights(item: string) {
-      const [right] = await ledger.sales.rights([item])
+      const [right] = await ledger.rights.read([item])
       if (right === undefined) throw new Error(`there is no item ${item}`)
       return right
     },
@@ -238,7 +238,7 @@ export function openKeeperStage(ledger: TestLedger) {
       const keeper = createGateController({
         gate,
         outbox,
-        orders: ledger.orders,
+        rights: ledger.rights,
         sales: ledger.sales,
         nodes,
         clock: systemClock,
@@ -259,7 +259,7 @@ export function openKeeperStage(ledger: TestLedger) {
         untilDoor: (item: string, door: string) =>
           until(`item ${item} is behind the door "${door}"`, async () => {
             const isThere = async () => {
-              const [found] = await ledger.sales.rights([item])
+              const [found] = await ledger.rights.read([item])
               return found?.door === door ? found : undefined
             }
             await keeper.round()
@@ -278,7 +278,7 @@ export function openKeeperStage(ledger: TestLedger) {
         outbox,
         gate,
         orders: ledger.orders,
-        deadLetters,
+        journal,
         channel: {
           say: message => void said.push(message),
           listen: listener => void listeners.push(listener),

@@ -15,6 +15,8 @@ import { createDatabase, type Database, type Row } from '../../src/ledger/postgr
 import { migrate } from '../../src/ledger/postgres/migrate.ts'
 import { createOrders } from '../../src/ledger/postgres/orders.ts'
 import { createPayments } from '../../src/ledger/postgres/payments.ts'
+import { createReconciliation } from '../../src/ledger/postgres/reconciliation.ts'
+import { createRights } from '../../src/ledger/postgres/rights.ts'
 import { createSales } from '../../src/ledger/postgres/sales.ts'
 import { createStock } from '../../src/ledger/postgres/stock.ts'
 import { CuttingProxy } from './cutting-proxy.ts'
@@ -54,7 +56,9 @@ export async function startTestLedger() {
   const admin = await database.connect()
   const sql = async (text: string, values: unknown[] = []): Promise<Row[]> => (await admin.query(text, values)).rows
   const orders = createOrders(database)
+  const rights = createRights(database)
   const sales = createSales(database)
+  const reconciliation = createReconciliation(database)
   let lastId = 1_000_000
 
   const id = () => {
@@ -64,9 +68,9 @@ export async function startTestLedger() {
 
   /** Takes the item for a new epoch and opens its door, as a rebuild does. */
   async function rebuild(item: string): Promise<number> {
-    const epoch = await orders.raiseEpoch(item)
-    await orders.snapshot(item, epoch, async () => {})
-    await orders.setDoor(item, epoch, 'gate')
+    const epoch = await rights.raiseEpoch(item)
+    await rights.snapshot(item, epoch, async () => {})
+    await rights.setDoor(item, epoch, 'gate')
     return epoch
   }
 
@@ -76,6 +80,8 @@ export async function startTestLedger() {
     sql,
     orders,
     sales,
+    rights,
+    reconciliation,
     closings: createClosings(database),
     payments: createPayments(database),
     stock: createStock(database),
@@ -142,7 +148,7 @@ export async function startTestLedger() {
 
     /** Units by state, as the audit adds them up; `units` is what they must come to. */
     async units(sale: string) {
-      const [line] = await orders.audit(sale)
+      const [line] = await reconciliation.audit(sale)
       if (line === undefined) throw new Error(`there is no sale ${sale}`)
       const { units, available, pending, paid, releases } = line
       if (available + pending + paid !== units) throw new Error(`the ledger does not add up: ${JSON.stringify(line)}`)

@@ -21,18 +21,18 @@ test('a decrease that waits behind the ledger’s door while the gate comes back
   const { outcome, no } = await ledger.stock.ask(wish)
   expect(outcome).toBe('asked')
   // The gate is away before it was asked (E10).
-  await ledger.orders.setDoor(item, await ledger.orders.raiseEpoch(item), 'ledger')
+  await ledger.rights.setDoor(item, await ledger.rights.raiseEpoch(item), 'ledger')
   const parts = { gate: stage.gate, stock: ledger.stock, clock: systemClock }
   // It is back, and a rebuild begins between the reading of the change and its settling.
   let epoch = 0
   const open: typeof ledger.stock.open = async one => {
     const changes = await ledger.stock.open(one)
-    epoch = await ledger.orders.raiseEpoch(item)
+    epoch = await ledger.rights.raiseEpoch(item)
     return changes
   }
   await settleChanges({ ...parts, stock: { ...ledger.stock, open } }, item)
   expect(await ledger.stock.find(item, no!)).toMatchObject({ state: 'asked' })
-  await ledger.orders.setDoor(item, epoch, 'ledger')
+  await ledger.rights.setDoor(item, epoch, 'ledger')
   await settleChanges(parts, item)
   expect(await ledger.stock.find(item, no!)).toMatchObject({ state: 'done', taken: -4 })
 })

@@ -14,7 +14,7 @@ import { standing } from '../../src/flows/sell/live-item.ts'
 import type { Ask } from '../../src/gate/gate.ts'
 import { createMemoryGate } from '../../src/gate/memory/memory-gate.ts'
 import type { Orders } from '../../src/ledger/orders.ts'
-import { createReconciling } from '../../src/ledger/postgres/reconciling.ts'
+import type { Rights } from '../../src/ledger/rights.ts'
 import { type ItemWish, startTestLedger, type TestLedger } from '../harness/money-ledger.ts'
 import { until } from '../harness/until.ts'
 
@@ -27,7 +27,9 @@ afterAll(() => ledger.stop())
 const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** A seller in this process on the real ledger: gate, shelf, and a keeper whose rounds the test makes itself. */
-function openShop(change: { orders?: (real: Orders) => Orders; aheadMs?: number } = {}) {
+function openShop(
+  change: { orders?: (real: Orders) => Orders; rights?: (real: Rights) => Rights; aheadMs?: number } = {},
+) {
   const orders = change.orders?.(ledger.orders) ?? ledger.orders
   const clock = { ...systemClock, now: () => systemClock.now() + (change.aheadMs ?? 0) }
   const gate = createMemoryGate({ clock })
@@ -47,7 +49,7 @@ function openShop(change: { orders?: (real: Orders) => Orders; aheadMs?: number 
   const warm: WarmParts = {
     gate,
     near: gate,
-    orders,
+    rights: change.rights?.(ledger.rights) ?? ledger.rights,
     sales: ledger.sales,
     clock,
     log: quiet,
@@ -58,7 +60,7 @@ function openShop(change: { orders?: (real: Orders) => Orders; aheadMs?: number 
     batchMax: 500,
     queueMax: 20_000,
     defer: nextTurn,
-    shutIdle: ids => ledger.closings.shutIdle(ids),
+    shutIdle: ids => ledger.rights.shutIdle(ids),
     prepare: async () => {},
   }
   const round = () => keepOnSale(warm)
@@ -73,7 +75,7 @@ function openShop(change: { orders?: (real: Orders) => Orders; aheadMs?: number 
     alarmPayment() {},
     gate,
     books: gate,
-    reconciling: createReconciling(ledger.database),
+    reconciliation: ledger.reconciliation,
     log: quiet,
     underWay: (item, order) => registry.get(item)?.unsettled.has(order) ?? false,
     rebuild: async item => {
@@ -188,7 +190,7 @@ describe('reconciliation', () => {
        SELECT $2::bigint + i, $1, 'b' || i, 1, 100, 1000000000000, 'CNY', 'paid', 1, now(), now(), now() FROM generate_series(1, 100) i`,
       [item, ledger.id()],
     )
-    await createReconciling(ledger.database).results(sale)
+    await ledger.reconciliation.results(sale)
   })
 })
 
@@ -197,7 +199,7 @@ describe('a sale that ends while its gate is being rebuilt', () => {
     const { item, sale } = await openItem({ payWithinMs: 1 })
     let away = false
     const shop = openShop({
-      orders: real => ({
+      rights: real => ({
         ...real,
         snapshot: (...args) => (away ? Promise.reject(new Fault('ledger_away', 'away')) : real.snapshot(...args)),
       }),
@@ -226,7 +228,7 @@ describe('a sale that ends while its gate is being rebuilt', () => {
     for (let i = 0; i < 5; i++) await releaseUnits(release)
     expect(await doorOf(item)).toBe('shut')
     expect(await ledger.units(sale)).toMatchObject({ available: 10, releases: 0 })
-    expect(await createReconciling(ledger.database).toSettle(1_000)).toContain(sale)
+    expect(await ledger.reconciliation.toSettle(1_000)).toContain(sale)
   })
 })
 
@@ -247,7 +249,7 @@ describe('one item that nobody can touch', () => {
     const stuck = await openItem()
     const other = await ledger.openItem()
     const shop = openShop({
-      orders: real => ({
+      rights: real => ({
         ...real,
         raiseEpoch: item =>
           item === stuck.item ? Promise.reject(new Fault('ledger_away', 'its row is locked')) : real.raiseEpoch(item),

@@ -55,21 +55,21 @@ async function open() {
   const doors = new Set<string>()
   const name = (one: string) => (one === item ? 'item' : 'neighbour')
   // What the keeper itself does to a door is written down as it does it: between two looks a door may be shut and open again.
-  const orders: typeof ledger.orders = {
-    ...ledger.orders,
+  const rights: typeof ledger.rights = {
+    ...ledger.rights,
     async raiseEpoch(one) {
-      const epoch = await ledger.orders.raiseEpoch(one)
+      const epoch = await ledger.rights.raiseEpoch(one)
       doors.add(`${name(one)} draining`)
       return epoch
     },
     async setDoor(one, epoch, door) {
-      const done = await ledger.orders.setDoor(one, epoch, door)
+      const done = await ledger.rights.setDoor(one, epoch, door)
       if (done) doors.add(`${name(one)} ${door}`)
       return done
     },
   }
   // A gate that is away for a moment, because the machine stands still, is not down yet.
-  const keeper = stage.keeper({ gate, outbox, shards, sales, orders, fenceMs: 100, gateDownMs: 5_000 })
+  const keeper = stage.keeper({ gate, outbox, shards, sales, rights, fenceMs: 100, gateDownMs: 5_000 })
   opened.push({
     async stop() {
       keeper.right.held = false
@@ -120,7 +120,7 @@ test('a gate that was activated in some places only is built anew at once; its n
   const beside = await untilSold(neighbour, 0)
   doors.clear()
   lose(`${item}#2`)
-  await ledger.orders.raiseEpoch(item)
+  await ledger.rights.raiseEpoch(item)
   await untilSold(item, epoch + 2)
   expect([...doors].toSorted()).toEqual(['item draining', 'item gate', 'neighbour gate'])
   expect(await stage.rights(neighbour)).toMatchObject({ door: 'gate', epoch: beside.epoch })

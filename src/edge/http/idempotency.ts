@@ -5,12 +5,12 @@
 
 import { createHash } from 'node:crypto'
 import type { IdMaker } from '../../base/snowflake.ts'
-import type { OperatorLog } from '../../ledger/log.ts'
+import type { Journal } from '../../ledger/journal.ts'
 import { ProblemError } from './problem-response.ts'
 
 /** The id to make the thing under. */
 export async function keyedSubject(
-  parts: { readonly operatorLog: OperatorLog; readonly ids: Pick<IdMaker, 'next'> },
+  parts: { readonly journal: Journal; readonly ids: Pick<IdMaker, 'next'> },
   call: string,
   request: Request,
   body: unknown,
@@ -23,7 +23,7 @@ export async function keyedSubject(
       field: 'Idempotency-Key',
     })
   const hash = createHash('sha256').update(JSON.stringify(body)).digest('base64url')
-  const remembered = await parts.operatorLog.rememberKey(call, key, hash, fresh)
+  const remembered = await parts.journal.rememberKey(call, key, hash, fresh)
   if (remembered.bodyHash !== hash) throw new ProblemError('idempotency_key_reused')
   return remembered.subject
 }

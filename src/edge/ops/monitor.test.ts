@@ -22,10 +22,9 @@ async function openMonitor() {
     near: edge.far,
     registry: edge.registry,
     sales: ledger.sales,
-    orders: ledger.orders,
     view: { status: async () => new Map(), unplacedUnits: async () => new Map() },
-    refunds: { waiting: async () => 0 },
-    reconciling: { reports: async () => [] },
+    payments: { refundsWaiting: async () => 0 },
+    reconciliation: { ...ledger.reconciliation, reports: async () => [] },
     readiness: () => [],
     metrics: [],
     clock,
@@ -53,13 +52,13 @@ async function openMonitor() {
 test('an item whose door is shut is named as such, and not as one that comes back by itself', async () => {
   const { sale, item, found, untilFollowed } = await openMonitor()
   expect(await found()).toEqual([])
-  await ledger.orders.raiseEpoch(item)
+  await ledger.rights.raiseEpoch(item)
   await untilFollowed('draining')
   expect(await found()).toMatchObject([{ code: 'withdrawn', sale, item }])
   await ledger.sql("UPDATE items SET door = 'shut' WHERE id = $1", [item])
   await untilFollowed('shut')
   expect(await found()).toMatchObject([{ code: 'door_shut', sale, item }])
-  expect(await ledger.orders.openLedgerDoor(item, 'olga')).toBe(true)
+  expect(await ledger.rights.openLedgerDoor(item, 'olga')).toBe(true)
   await untilFollowed('ledger')
   expect(await found()).toEqual([])
 })
@@ -92,7 +91,8 @@ test('a dear audit that is shown again is seen once, says how old it is, and cal
     near: { nowMs: () => ms },
     registry: new Map([['11', liveItem]]),
     sales: { find: async () => sale },
-    orders: {
+    reconciliation: {
+      reports: async () => [],
       async audit() {
         audits += 1
         ms += 300
@@ -107,8 +107,7 @@ test('a dear audit that is shown again is seen once, says how old it is, and cal
       },
       unplacedUnits: async () => new Map([['11', 0]]),
     },
-    refunds: { waiting: async () => 0 },
-    reconciling: { reports: async () => [] },
+    payments: { refundsWaiting: async () => 0 },
     readiness: () => [],
     metrics: [],
     clock,

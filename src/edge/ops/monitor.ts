@@ -18,8 +18,8 @@ import {
   watchSale,
 } from '../../flows/check/watch-sale.ts'
 import type { LocalView } from '../../gate/local-view.ts'
-import type { Reconciling, Report } from '../../ledger/reconciling.ts'
-import type { Refunds } from '../../ledger/refunds.ts'
+import type { Payments } from '../../ledger/payments.ts'
+import type { Reconciliation, Report } from '../../ledger/reconciliation.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
 import type { Readiness } from '../routes/health-routes.ts'
 import { createRecentFigures, type Funnel, type Sample } from './recent-figures.ts'
@@ -27,8 +27,8 @@ import { createTroubleBoard, type Finding, type Trouble } from './trouble-board.
 
 export interface MonitorParts extends WatchSaleParts, AuditParts {
   readonly near: LocalView
-  readonly refunds: Refunds
-  readonly reconciling: Pick<Reconciling, 'reports'>
+  readonly payments: Pick<Payments, 'refundsWaiting'>
+  readonly reconciliation: Pick<Reconciliation, 'reports' | 'audit'>
   readonly readiness: Readiness
   readonly metrics: readonly PlainMetric[]
   readonly clock: Clock
@@ -101,7 +101,7 @@ export function createMonitor(parts: MonitorParts): Monitor {
     const sales = new Map<SaleId, Sale>()
     for (const { sale } of registry.values()) sales.set(sale.id, sale)
     try {
-      refundsStuck = await soon(parts.refunds.waiting(REFUND_TRIES_MAX))
+      refundsStuck = await soon(parts.payments.refundsWaiting(REFUND_TRIES_MAX))
       for (const sale of sales.values()) note(sale.id, (await soon(audit(sale, REST_UNSEEN))).lines)
       ledgerAway = false
     } catch (error) {
@@ -186,7 +186,7 @@ export function createMonitor(parts: MonitorParts): Monitor {
 
   async function lastReconciled(sale: SaleId): Promise<Reconciled | undefined> {
     const own = reconciled.get(sale)
-    const [kept] = await parts.reconciling.reports(sale, 1)
+    const [kept] = await parts.reconciliation.reports(sale, 1)
     if (kept === undefined || (own !== undefined && own.atMs >= kept.atMs)) return own
     return { atMs: kept.atMs, differences: kept.differences.length, repairs: kept.repairs.length }
   }

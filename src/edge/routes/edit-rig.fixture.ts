@@ -12,8 +12,8 @@ import { PLACE_WAIT_MS } from '../../flows/sell/decide-batch.ts'
 import type { Registry } from '../../flows/sell/live-item.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { LocalView } from '../../gate/local-view.ts'
-import type { Editing } from '../../ledger/editing.ts'
 import type { Orders } from '../../ledger/orders.ts'
+import type { Rights } from '../../ledger/rights.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import { ProblemError } from '../http/problem-response.ts'
 import { createRouter } from '../http/router.ts'
@@ -31,10 +31,10 @@ interface EditRigParts {
   readonly gate: Gate & LocalView
   readonly sales: Sales
   readonly orders: Orders
-  readonly editing: Editing
+  readonly rights: Rights
 }
 
-export function createEditRig({ clock, gate, sales, orders, editing }: EditRigParts) {
+export function createEditRig({ clock, gate, sales, orders, rights }: EditRigParts) {
   const registry: Registry = new Map()
   const messages = createMessages()
   const silent = { debug() {}, info() {}, warn() {}, error() {} }
@@ -42,7 +42,7 @@ export function createEditRig({ clock, gate, sales, orders, editing }: EditRigPa
   const warm: WarmParts = {
     gate,
     near: gate,
-    orders,
+    rights,
     sales,
     clock,
     log: silent,
@@ -61,7 +61,7 @@ export function createEditRig({ clock, gate, sales, orders, editing }: EditRigPa
   const run: RunSaleParts = { sales, syncState, nowMs: () => gate.nowMs(), changed() {}, messages }
   let lastId = 0
   const ids = { next: () => String(++lastId) }
-  const edit: EditSaleParts = { ...run, editing, ids }
+  const edit: EditSaleParts = { ...run, ids }
   const identity = { operator: () => 'olga', buyer: () => Promise.reject(new Error('no buyer here')) }
   const find = createRouter(operatorEditRoutes({ identity, near: gate, edit }))
   return { gate, sales, orders, ids, run, call }

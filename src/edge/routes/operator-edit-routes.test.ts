@@ -6,12 +6,12 @@ import { createSale } from '../../flows/operate/create-sale.ts'
 import { runSale } from '../../flows/operate/run-sale.ts'
 import { createMemoryGate } from '../../gate/memory/memory-gate.ts'
 import { removeMade, TestPlace } from '../../ledger/embedded/test-place.fixture.ts'
-import type { LogLine } from '../../ledger/log.ts'
+import type { LogLine } from '../../ledger/journal.ts'
 import { createDatabase, type Database } from '../../ledger/postgres/database.ts'
-import { createEditing } from '../../ledger/postgres/editing.ts'
-import { createOperatorLog } from '../../ledger/postgres/log.ts'
+import { createJournal } from '../../ledger/postgres/journal.ts'
 import { migrate } from '../../ledger/postgres/migrate.ts'
 import { createOrders } from '../../ledger/postgres/orders.ts'
+import { createRights } from '../../ledger/postgres/rights.ts'
 import { createSales } from '../../ledger/postgres/sales.ts'
 import { saleInput } from '../../wire/inputs.ts'
 import { createEditRig, type EditRig } from './edit-rig.fixture.ts'
@@ -40,7 +40,7 @@ beforeAll(async () => {
     gate: createMemoryGate({ clock }),
     sales: createSales(database),
     orders: createOrders(database),
-    editing: createEditing(database),
+    rights: createRights(database),
   })
 })
 afterAll(async () => {
@@ -84,7 +84,7 @@ async function stored(sale: Sale): Promise<Sale> {
 }
 
 async function logOf(sale: Sale): Promise<readonly LogLine[]> {
-  const lines = await createOperatorLog(database).read({ after: '0', sale: sale.id, limit: 100 })
+  const lines = await createJournal(database).read({ after: '0', sale: sale.id, limit: 100 })
   return lines.filter(line => line.action === 'sale.edit' || line.action === 'sale.delete')
 }
 

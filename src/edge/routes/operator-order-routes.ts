@@ -7,7 +7,7 @@ import type { Sale } from '../../domain/sale.ts'
 import type { AcknowledgedReservations } from '../../flows/follow/acknowledged-reservations.ts'
 import { type CloseParts, cancelOrder } from '../../flows/money/close-orders.ts'
 import { type RefundParts, refundOrder } from '../../flows/money/refund-order.ts'
-import type { LogLine, OperatorLog } from '../../ledger/log.ts'
+import type { Journal, LogLine } from '../../ledger/journal.ts'
 import type { OrderQuery, Orders } from '../../ledger/orders.ts'
 import type { Payments } from '../../ledger/payments.ts'
 import type { Sales } from '../../ledger/sales.ts'
@@ -30,7 +30,7 @@ interface OperatorOrderParts {
   readonly sales: Sales
   readonly orders: Orders
   readonly payments: Payments
-  readonly operatorLog: OperatorLog
+  readonly journal: Journal
   readonly identity: Identity
   readonly close: CloseParts
   readonly refund: RefundParts
@@ -103,7 +103,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
 
   async function wireWhole(order: Order | Reservation): Promise<WholeOrderAnswer> {
     const payments = await parts.payments.ofOrders([order.id])
-    const lines = await parts.operatorLog.read({ after: '0', order: order.id, limit: PAGE_MAX })
+    const lines = await parts.journal.read({ after: '0', order: order.id, limit: PAGE_MAX })
     return { ...wireOrder(order), payments: payments.map(wirePayment), history: historyOf(order, lines) }
   }
 
@@ -114,7 +114,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
     if (outcome.kind === 'missing') throw new ProblemError('not_found', 'There is no such order.')
     if (outcome.kind === 'paid') throw new ProblemError('order_paid', 'The order is paid. Refund it instead.')
     if (before.state === 'pending') {
-      await parts.operatorLog.write({
+      await parts.journal.write({
         by,
         action: 'order.cancel',
         sale: before.sale,
@@ -137,7 +137,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
   async function log(exchange: Exchange): Promise<Response> {
     parts.identity.operator(exchange.request)
     const { after, limit } = readQuery(exchange, LOG_READ.query)
-    const { shown, next } = pageOf(await parts.operatorLog.read({ after: after || '0', limit: toRead(limit) }), limit)
+    const { shown, next } = pageOf(await parts.journal.read({ after: after || '0', limit: toRead(limit) }), limit)
     return json({ log: shown.map(wireLine), next })
   }
 }

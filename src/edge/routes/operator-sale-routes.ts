@@ -11,7 +11,7 @@ import { type ChangeStockParts, changeStock } from '../../flows/operate/change-s
 import { createSale } from '../../flows/operate/create-sale.ts'
 import { type RunSaleParts, runSale, type SaleMove } from '../../flows/operate/run-sale.ts'
 import type { LocalView } from '../../gate/local-view.ts'
-import type { OperatorLog } from '../../ledger/log.ts'
+import type { Journal } from '../../ledger/journal.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import type { StockChange } from '../../ledger/stock.ts'
 import type { StockChangeAnswer } from '../../wire/answers.ts'
@@ -35,7 +35,7 @@ import { toNewSale } from './sale-input.ts'
 
 interface OperatorSaleParts {
   readonly sales: Sales
-  readonly operatorLog: OperatorLog
+  readonly journal: Journal
   readonly ids: Pick<IdMaker, 'next'>
   readonly identity: Identity
   readonly near: LocalView
@@ -166,8 +166,8 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
     const sale = await find(exchange)
     const by = parts.identity.operator(exchange.request)
     const report = await reconcileSale(parts.reconcile, sale)
-    await parts.reconcile.reconciling.save(sale.id, false, report, undefined)
-    await parts.operatorLog.write({
+    await parts.reconcile.reconciliation.save(sale.id, false, report, undefined)
+    await parts.journal.write({
       by,
       action: 'sale.reconcile',
       sale: sale.id,
@@ -179,8 +179,8 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
   /** Kept reports; when the sale is over and settled, the final one with its results comes first. */
   async function reports(exchange: Exchange): Promise<Response> {
     const sale = await find(exchange)
-    const kept = await parts.reconcile.reconciling.reports(sale.id, REPORTS_MAX)
-    const results = await parts.reconcile.reconciling.results(sale.id)
+    const kept = await parts.reconcile.reconciliation.reports(sale.id, REPORTS_MAX)
+    const results = await parts.reconcile.reconciliation.results(sale.id)
     return json({ results, reports: kept.map(({ atMs, ...report }) => ({ at: toRfc3339(atMs), ...report })) })
   }
 }

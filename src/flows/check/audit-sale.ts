@@ -11,11 +11,11 @@ import { checkPromises } from '../../domain/promises/check.ts'
 import type { Violation } from '../../domain/promises/violation.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { GateStatus } from '../../gate/gate.ts'
-import type { ItemAudit, Orders } from '../../ledger/orders.ts'
+import type { ItemAudit, Reconciliation } from '../../ledger/reconciliation.ts'
 import type { GateView } from './gate-view.ts'
 
 export interface AuditParts {
-  readonly orders: Pick<Orders, 'audit'>
+  readonly reconciliation: Pick<Reconciliation, 'audit'>
   readonly view: GateView
   readonly clock: Clock
 }
@@ -75,7 +75,7 @@ export async function auditItems(
   const suspects = new Map<ItemId, AuditLine>()
   for (let look = 1; ; look++) {
     const before = await show(parts, sale)
-    const audits = await parts.orders.audit(sale.id)
+    const audits = await parts.reconciliation.audit(sale.id)
     const after = await show(parts, sale)
     const lines = audits.map(audit => compare(sale, audit, before(audit.item), after(audit.item)))
     for (const line of lines) {

@@ -5,7 +5,6 @@ import { createBatcher } from '../../base/batcher.ts'
 import { systemClock } from '../../base/clock.ts'
 import type { Ask } from '../../gate/gate.ts'
 import type { Outbox } from '../../gate/outbox.ts'
-import { createReconciling } from '../../ledger/postgres/reconciling.ts'
 import type { Decision, LiveItem } from '../sell/live-item.ts'
 import { auditItems } from './audit-sale.ts'
 import { farView } from './gate-view.ts'
@@ -27,7 +26,8 @@ async function unseen() {
   await stage.reserve(item, epoch, 'ann')
   const sale = (await ledger.sales.find(id))!
   const outbox: Pick<Outbox, 'status'> = { status: async items => ({ items: [], away: items }) }
-  return { sale, item, parts: { orders: ledger.orders, view: farView(stage.gate, outbox), clock: systemClock } }
+  const { orders, reconciliation } = ledger
+  return { sale, item, parts: { orders, reconciliation, view: farView(stage.gate, outbox), clock: systemClock } }
 }
 
 describe('an outbox that can not be seen is not an empty one', () => {
@@ -73,7 +73,6 @@ describe('an outbox that can not be seen is not an empty one', () => {
       ...parts,
       gate: stage.gate,
       books: stage.books,
-      reconciling: createReconciling(ledger.database),
       payments: ledger.payments,
       onPaid() {},
       onRefundDue() {},

@@ -18,7 +18,7 @@ import type { Sale } from '../../domain/sale.ts'
 import type { GateBooks } from '../../gate/books.ts'
 import type { Gate, Holding } from '../../gate/gate.ts'
 import type { Orders } from '../../ledger/orders.ts'
-import type { Reconciling, Report } from '../../ledger/reconciling.ts'
+import type { Reconciliation, Report } from '../../ledger/reconciliation.ts'
 import type { CaptureParts } from '../money/take-capture.ts'
 import type { LiveItem, Registry } from '../sell/live-item.ts'
 import { type AuditLine, type AuditParts, auditItems, isExplained } from './audit-sale.ts'
@@ -27,7 +27,7 @@ export interface ReconcileParts extends AuditParts, CaptureParts {
   readonly gate: Gate
   readonly books: GateBooks
   readonly orders: Orders
-  readonly reconciling: Reconciling
+  readonly reconciliation: Reconciliation
   readonly registry: Registry
   readonly clock: Clock
   readonly log: Log
@@ -145,7 +145,7 @@ async function compareBooks(parts: ReconcileParts, liveItem: LiveItem): Promise<
   const inGate = new Map<OrderId, Holding>()
   for await (const page of parts.books.holdings(item, liveItem.epoch))
     for (const one of page) if (one.live) inGate.set(one.order, one)
-  const { live, releasing } = await parts.reconciling.held(item)
+  const { live, releasing } = await parts.reconciliation.held(item)
   const unexplained = [...inGate.values()].filter(
     ({ order }) => !live.has(order) && !releasing.has(order) && !parts.underWay(item, order),
   )
@@ -196,14 +196,14 @@ async function reconcilePayments(
   differences: Difference[],
   repairs: Difference[],
 ): Promise<void> {
-  for (const amiss of await parts.reconciling.paymentsAmiss(sale.id)) {
+  for (const amiss of await parts.reconciliation.paymentsAmiss(sale.id)) {
     if (amiss.kind === 'paid_uncaptured') {
       differences.push({ kind: amiss.kind, order: amiss.order })
       continue
     }
     differences.push({ kind: amiss.kind, order: amiss.order, payment: amiss.payment })
     await faultPoint('reconcile.found')
-    const outcome = await parts.reconciling.decideCapture(amiss.payment)
+    const outcome = await parts.payments.decideCapture(amiss.payment)
     if (outcome === undefined) continue
     if (outcome === 'late') parts.onRefundDue()
     else parts.onPaid(amiss.order, amiss.item)

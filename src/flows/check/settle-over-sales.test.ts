@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
 import { systemClock } from '../../base/clock.ts'
-import { createReconciling } from '../../ledger/postgres/reconciling.ts'
 import { createForgetSales } from '../keep/forget-sales.ts'
 import { createSaleSettler, placedFar } from './settle-over-sales.ts'
 
@@ -25,16 +24,16 @@ async function openItem() {
   const { sale, item } = await stage.fresh({ units: 10 })
   const keeper = stage.keeper()
   const { epoch } = await keeper.untilDoor(item, 'gate')
-  const reconciling = createReconciling(ledger.database)
+  const { reconciliation } = ledger
   const forget = createForgetSales({
     gate: stage.gate,
     outbox: stage.outbox,
-    orders: ledger.orders,
+    rights: ledger.rights,
     sales: {
       ...ledger.sales,
       list: async options => (await ledger.sales.list(options)).filter(({ id }) => id === sale),
     },
-    reconciling,
+    reconciliation,
     keeper,
     log: quiet,
     maySell: () => true,
@@ -52,9 +51,9 @@ async function openItem() {
   const settler = createSaleSettler({
     sales: ledger.sales,
     // Sales of other tests are over too.
-    reconciling: {
-      ...reconciling,
-      toSettle: async () => (await reconciling.toSettle(1_000)).filter(id => id === sale),
+    reconciliation: {
+      ...reconciliation,
+      toSettle: async () => (await reconciliation.toSettle(1_000)).filter(id => id === sale),
     },
     reconcile: async () => ({ differences: [], repairs: [] }),
     allPlaced: placedFar(stage.gate, stage.outbox),
@@ -84,7 +83,7 @@ async function openItem() {
     },
     told,
     finals: async () =>
-      (await reconciling.reports(sale, 20)).filter(report => report.final).map(({ summary }) => summary),
+      (await reconciliation.reports(sale, 20)).filter(report => report.final).map(({ summary }) => summary),
   }
 }
 
@@ -108,7 +107,7 @@ describe('a final report that came too early, by a clock that was wrong,', () =>
     expect(await shop.finals()).toEqual([])
     await buyAndCancel(shop, 'ann')
     await shop.ends('-2 hours')
-    expect((await ledger.sales.unsettledItems(1_000)).map(({ id }) => id)).toContain(shop.item)
+    expect((await ledger.reconciliation.unsettledItems(1_000)).map(({ id }) => id)).toContain(shop.item)
     await shop.settle()
     expect(await shop.finals()).toMatchObject([{ results: [{ cancelledOrders: 1 }] }])
     await shop.settle()

@@ -11,12 +11,12 @@ import type { SaleId } from '../../domain/ids.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { Outbox } from '../../gate/outbox.ts'
-import type { Reconciling, Report } from '../../ledger/reconciling.ts'
+import type { Reconciliation, Report } from '../../ledger/reconciliation.ts'
 import type { Sales } from '../../ledger/sales.ts'
 
 export interface SettleOverSalesParts {
   readonly sales: Sales
-  readonly reconciling: Reconciling
+  readonly reconciliation: Reconciliation
   readonly reconcile: (sale: Sale) => Promise<Report>
   /** Is every reservation of the sale in the ledger? False also while nobody can tell. */
   readonly allPlaced: (sale: Sale) => Promise<boolean>
@@ -32,14 +32,14 @@ const LATE_MS = 300_000
 const FOLLOWED_MS = 3_660_000
 
 export function createSaleSettler(parts: SettleOverSalesParts): { round(): Promise<void> } {
-  const { sales, reconciling, clock, log } = parts
+  const { sales, reconciliation, clock, log } = parts
   /** Since when a sale has been waited for, and whether that was told. */
   const waiting = new Map<SaleId, { readonly sinceMs: number; told: boolean }>()
 
   async function settle(sale: Sale): Promise<void> {
     const report = await parts.reconcile(sale)
-    const results = await reconciling.results(sale.id)
-    await reconciling.save(sale.id, true, report, { results })
+    const results = await reconciliation.results(sale.id)
+    await reconciliation.save(sale.id, true, report, { results })
     log.info({ sale: sale.id, differences: report.differences.length, results }, 'the sale is over and settled')
   }
 
@@ -54,9 +54,9 @@ export function createSaleSettler(parts: SettleOverSalesParts): { round(): Promi
 
   return {
     async round() {
-      for (const sale of await reconciling.reopen())
+      for (const sale of await reconciliation.reopen())
         log.warn({ sale }, 'the sale has a final report and is not over: there will be another at its end')
-      const over = await reconciling.toSettle(SALES_MAX)
+      const over = await reconciliation.toSettle(SALES_MAX)
       for (const id of waiting.keys()) if (!over.includes(id)) waiting.delete(id)
       for (const id of over) {
         const sale = await sales.find(id)

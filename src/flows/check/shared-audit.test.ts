@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { GateStatus } from '../../gate/gate.ts'
-import type { ItemAudit, Orders } from '../../ledger/orders.ts'
+import type { ItemAudit } from '../../ledger/reconciliation.ts'
 import type { LiveItem } from '../sell/live-item.ts'
 import { isExplained } from './audit-sale.ts'
 import { type ReconcileParts, reconcileSale } from './reconcile.ts'
@@ -49,14 +49,14 @@ function openBooks(inRush: boolean) {
   }
   const parts = {
     clock,
-    orders: {
+    reconciliation: {
       async audit() {
         books.audits += 1
         ms += books.tookMs
         if (books.away) throw new Fault('ledger_away', 'away', { retryable: true })
         return SALE.items.map(({ id }) => row(id))
       },
-    } as Pick<Orders, 'audit'> as Orders,
+    },
     view: {
       status: async (items: readonly string[]) => new Map(items.map(item => [item, look(item)])),
       unplacedUnits: async (items: readonly string[]) => new Map(items.map(item => [item, 0])),
@@ -160,8 +160,8 @@ test('what was wrong at a look that caught it at rest stays wrong, however much 
 test('a reconciliation of a hundred items in a rush counts the orders once, not once and more for each item', async () => {
   const { books, parts, sale } = openBooks(true)
   const registry = new Map(sale.items.map(item => [item.id, { item, sale, current: true, epoch: 1 } as LiveItem]))
-  const reconciling = { paymentsAmiss: async () => [] }
-  const report = await reconcileSale({ ...parts, registry, reconciling } as unknown as ReconcileParts, sale)
+  const reconciliation = { ...parts.reconciliation, paymentsAmiss: async () => [] }
+  const report = await reconcileSale({ ...parts, registry, reconciliation } as unknown as ReconcileParts, sale)
   expect(report).toEqual({ differences: [], repairs: [] })
   expect(books.audits).toBe(1)
 })

@@ -38,10 +38,10 @@ export function createSharedAudit(parts: AuditParts): SharedAudit {
   /** How long the ledger last took to count a sale once, however often it was looked at. */
   const tookMs = new Map<SaleId, number>()
 
-  const orders: AuditParts['orders'] = {
+  const reconciliation: AuditParts['reconciliation'] = {
     async audit(sale) {
       const fromMs = clock.elapsed()
-      const counted = await parts.orders.audit(sale)
+      const counted = await parts.reconciliation.audit(sale)
       tookMs.set(sale, clock.elapsed() - fromMs)
       return counted
     },
@@ -58,7 +58,7 @@ export function createSharedAudit(parts: AuditParts): SharedAudit {
   }
 
   async function begin(sale: Sale, beganMs: number): Promise<Audit> {
-    return { lines: await auditItems({ ...parts, orders }, sale, isExplained), beganMs }
+    return { lines: await auditItems({ ...parts, reconciliation }, sale, isExplained), beganMs }
   }
 
   return (sale, rest) => {

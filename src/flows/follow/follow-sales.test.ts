@@ -168,7 +168,7 @@ describe('who is told what while nobody sells', () => {
     const epoch = await cluster.raiseEpoch(item)
     await edge.round()
     expect(standing(edge.far, edge.liveItem(item))?.kind).toBe('busy')
-    await ledger.orders.setDoor(item, epoch, 'shut')
+    await ledger.rights.setDoor(item, epoch, 'shut')
     await ledger.sql(
       "UPDATE sales SET opens_at = now() + interval '10 minutes', warm_before_ms = 1800000 WHERE id = $1",
       [sale],

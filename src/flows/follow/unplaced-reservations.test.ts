@@ -26,14 +26,15 @@ async function promised(asked: (parts: Parameters<typeof changeStock>[0], item: 
   const unplaced = createUnplacedReservations({
     outbox: stage.outbox,
     nodes: stage.nodes,
-    sales: ledger.sales,
+    rights: ledger.rights,
+    reconciliation: ledger.reconciliation,
     registry: new Map([[item, undefined as never]]),
   })
   const parts = { gate: stage.gate, stock: ledger.stock, clock: systemClock, unplaced }
   await asked(parts, item)
   stage.server.away = true
   await node.lapse()
-  await ledger.orders.setDoor(item, await ledger.orders.raiseEpoch(item), 'shut')
+  await ledger.rights.setDoor(item, await ledger.rights.raiseEpoch(item), 'shut')
   return { sale, item, parts, unplaced }
 }
 
@@ -58,7 +59,7 @@ describe('behind a door that was shut with promises on the gate’s disk alone',
     const { sale, item, parts } = await promised(async () => {})
     expect(await changeStock(parts, { ...fewer(item), delta: 2, key: `more-${item}` })).toMatchObject({ kind: 'done' })
     expect(await changeStock(parts, fewer(item))).toEqual({ kind: 'busy' })
-    expect(await ledger.orders.openLedgerDoor(item, 'olga')).toBe(true)
+    expect(await ledger.rights.openLedgerDoor(item, 'olga')).toBe(true)
     expect(await changeStock(parts, fewer(item))).toMatchObject({ kind: 'done', change: { taken: -5 } })
     expect(await ledger.units(sale)).toMatchObject({ units: 7, available: 7 })
   })
@@ -72,6 +73,6 @@ test('where nobody can tell, something may be on its way; many who ask at once a
   stage.server.away = false
   await stage.worker('w', item).work()
   expect(await unplaced.maybe(item)).toBe(true)
-  await stage.nodes.settle(await ledger.sales.now())
+  await stage.nodes.settle(await ledger.rights.now())
   expect(await unplaced.maybe(item)).toBe(false)
 })

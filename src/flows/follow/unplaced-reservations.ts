@@ -12,7 +12,8 @@ import type { Registry } from '../sell/live-item.ts'
 export interface UnplacedReservationsParts {
   readonly outbox: DrainedParts['outbox'] & OrphanedEntriesParts['outbox']
   readonly nodes: DrainedParts['nodes']
-  readonly sales: DrainedParts['sales'] & OrphanedEntriesParts['sales']
+  readonly rights: DrainedParts['rights']
+  readonly reconciliation: OrphanedEntriesParts['reconciliation']
   readonly registry: Pick<Registry, 'has'>
 }
 
@@ -39,7 +40,7 @@ export function createUnplacedReservations(parts: UnplacedReservationsParts): Un
       return answer
     },
     async promised(item) {
-      const [right] = await parts.sales.rights([item])
+      const [right] = await parts.rights.read([item])
       if (right === undefined || right.door !== 'shut' || right.epoch === 0) return false
       const { waiting, lapsed } = await parts.nodes.unconfirmed(item, right.epoch)
       if (waiting + lapsed === 0) return false

@@ -11,12 +11,12 @@ import type { Log } from '../../base/log.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Outbox } from '../../gate/outbox.ts'
 import type { Nodes } from '../../ledger/nodes.ts'
-import type { Sales } from '../../ledger/sales.ts'
+import type { Rights } from '../../ledger/rights.ts'
 
 export interface DrainedParts {
   readonly outbox: Pick<Outbox, 'depth'>
   readonly nodes: Pick<Nodes, 'unconfirmed'>
-  readonly sales: Pick<Sales, 'rights'>
+  readonly rights: Pick<Rights, 'read'>
 }
 
 interface DrainParts extends DrainedParts {
@@ -44,7 +44,7 @@ export async function drain(
   let saidMs = startedMs
   for (let pauseMs = LOOK_EVERY_MS; ; pauseMs = Math.min(pauseMs * 1.25, LOOK_EVERY_MS_MAX)) {
     if (!parts.mayGoOn()) return undefined
-    const [right] = await parts.sales.rights([item])
+    const [right] = await parts.rights.read([item])
     if (right?.epoch !== epoch) return undefined
 
     const { waiting, lapsed } = await parts.nodes.unconfirmed(item, epoch)
@@ -75,7 +75,7 @@ export async function drain(
  * while a process is gone without a word. The outbox is looked into last: whoever has confirmed writes nothing into it any more.
  */
 export async function isDrained(parts: DrainedParts, item: ItemId): Promise<boolean> {
-  const [right] = await parts.sales.rights([item])
+  const [right] = await parts.rights.read([item])
   if (right === undefined || right.door === 'gate') return false
   const { waiting, lapsed } = await parts.nodes.unconfirmed(item, right.epoch)
   return waiting + lapsed === 0 && (await entriesOf(parts, item)) === 0

@@ -13,8 +13,8 @@ import type { Sale } from '../../domain/sale.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { Outbox } from '../../gate/outbox.ts'
 import type { Shards } from '../../gate/shards.ts'
-import type { Orders } from '../../ledger/orders.ts'
-import type { Reconciling } from '../../ledger/reconciling.ts'
+import type { Reconciliation } from '../../ledger/reconciliation.ts'
+import type { Rights } from '../../ledger/rights.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import type { GateController } from './gate-controller.ts'
 import { learnRow } from './learn-shards.ts'
@@ -23,9 +23,9 @@ import { isOver } from './plan-item.ts'
 interface ForgetSalesParts {
   readonly gate: Pick<Gate, 'fence'>
   readonly outbox: Pick<Outbox, 'depth' | 'forget'>
-  readonly orders: Pick<Orders, 'audit' | 'raiseEpoch' | 'setDoor'>
-  readonly sales: Pick<Sales, 'list' | 'now' | 'find'>
-  readonly reconciling: Pick<Reconciling, 'reports'>
+  readonly rights: Pick<Rights, 'raiseEpoch' | 'setDoor' | 'now'>
+  readonly sales: Pick<Sales, 'list' | 'find'>
+  readonly reconciliation: Pick<Reconciliation, 'reports' | 'audit'>
   readonly keeper: Pick<GateController, 'alone'>
   /** Undefined: the gate has one place for every item. */
   readonly shards?: Pick<Shards, 'learn' | 'forget'>
@@ -43,12 +43,12 @@ const SALES_MAX = 1_000
 const REPORTS_MAX = 20
 
 export function createForgetSales(parts: ForgetSalesParts): ForgetSales {
-  const { gate, outbox, orders, sales, log, maySell } = parts
+  const { gate, outbox, rights, sales, log, maySell } = parts
   const forgotten = new Set<ItemId>()
 
   async function round(): Promise<void> {
     if (!maySell()) return
-    const nowMs = await sales.now()
+    const nowMs = await rights.now()
     const known = new Set<ItemId>()
     for (const sale of await sales.list({ drafts: false, limit: SALES_MAX })) {
       // A sale that is not over after all, by a clock that was set right, is in the gate again.
@@ -62,9 +62,9 @@ export function createForgetSales(parts: ForgetSalesParts): ForgetSales {
 
   /** The final report is there, has lain for a while, and nothing has moved since. */
   async function settled(sale: Sale, nowMs: number): Promise<boolean> {
-    const final = (await parts.reconciling.reports(sale.id, REPORTS_MAX)).find(report => report.final)
+    const final = (await parts.reconciliation.reports(sale.id, REPORTS_MAX)).find(report => report.final)
     if (final === undefined || nowMs - final.atMs < parts.afterMs) return false
-    for (const line of await orders.audit(sale.id))
+    for (const line of await parts.reconciliation.audit(sale.id))
       if (line.releases > 0 || line.gone > 0 || line.pending > 0) return false
     return true
   }
@@ -83,14 +83,14 @@ export function createForgetSales(parts: ForgetSalesParts): ForgetSales {
       if (await outbox.forget(item.id)) forgotten.add(item.id)
       return
     }
-    const epoch = await orders.raiseEpoch(item.id)
+    const epoch = await rights.raiseEpoch(item.id)
     const fenced = await gate.fence(item.id, epoch)
     if (fenced.status !== 'done' || !maySell()) return
     const now = await sales.find(sale.id)
-    if (now === undefined || now.state === 'draft' || !isOver(now, await sales.now())) return
+    if (now === undefined || now.state === 'draft' || !isOver(now, await rights.now())) return
     // Behind the fence nothing can come any more; what came before it is waited for: forgetting is refused.
     if (!(await outbox.forget(item.id))) return
-    if (!(await orders.setDoor(item.id, epoch, 'shut'))) return
+    if (!(await rights.setDoor(item.id, epoch, 'shut'))) return
     forgotten.add(item.id)
     log.info({ sale: sale.id, item: item.id }, 'the sale is over and settled; its place in the gate is removed')
   }

@@ -69,7 +69,7 @@ async function open(wish: Parameters<KeeperStage['fresh']>[0] = {}) {
     },
     async audit() {
       const found = await ledger.sales.find(sale)
-      const parts = { orders: ledger.orders, view: farView(gate, outbox), clock: systemClock }
+      const parts = { reconciliation: ledger.reconciliation, view: farView(gate, outbox), clock: systemClock }
       return (await auditItems(parts, found!))[0]
     },
   }

@@ -87,19 +87,19 @@ describe('E2: an edge that was started with a longer fence than the keeper', () 
   }
   /** A keeper, and how long it waited from when its bump was committed until it turned the door. */
   const timed = () => {
-    const { orders } = ledger
+    const { rights } = ledger
     const at = { raisedMs: Number.NaN, setMs: Number.NaN }
-    const raiseEpoch: typeof orders.raiseEpoch = async id => {
-      const epoch = await orders.raiseEpoch(id)
+    const raiseEpoch: typeof rights.raiseEpoch = async id => {
+      const epoch = await rights.raiseEpoch(id)
       at.raisedMs = systemClock.elapsed()
       return epoch
     }
-    const setDoor: typeof orders.setDoor = (...words) => {
+    const setDoor: typeof rights.setDoor = (...words) => {
       at.setMs = systemClock.elapsed()
-      return orders.setDoor(...words)
+      return rights.setDoor(...words)
     }
     return {
-      keeper: stage.keeper({ orders: { ...orders, raiseEpoch, setDoor } }),
+      keeper: stage.keeper({ rights: { ...rights, raiseEpoch, setDoor } }),
       waitedMs: () => at.setMs - at.raisedMs,
     }
   }
@@ -190,16 +190,16 @@ describe('E3: two keepers that both believe they may', () => {
     await stage.keeper().untilDoor(item, 'gate')
     stage.restartEmpty()
     const asleep = Promise.withResolvers<void>()
-    const { orders } = ledger
+    const { rights } = ledger
     const turned: ('about to' | boolean)[] = []
-    const setDoor: typeof orders.setDoor = async (...words) => {
+    const setDoor: typeof rights.setDoor = async (...words) => {
       turned.push('about to')
       await asleep.promise
-      const done = await orders.setDoor(...words)
+      const done = await rights.setDoor(...words)
       turned.push(done)
       return done
     }
-    const slow = stage.keeper({ orders: { ...orders, setDoor } })
+    const slow = stage.keeper({ rights: { ...rights, setDoor } })
     await slow.round()
     await until('it is about to turn', () => turned.length > 0)
     const next = await stage.keeper().untilDoor(item, 'gate')
@@ -249,7 +249,7 @@ describe('E4: drained', () => {
     const keeper = stage.keeper()
     const { epoch } = await keeper.untilDoor(item, 'gate')
     await stage.reserve(item, epoch, 'ann', 3)
-    await ledger.orders.raiseEpoch(item)
+    await ledger.rights.raiseEpoch(item)
     await keeper.round()
     await until('it is past the fence', () => stage.calls.filter(call => call === `fence ${epoch + 2}`).length === 2)
     expect((await stage.rights(item)).door).toBe('draining')
@@ -266,7 +266,7 @@ describe('E4: drained', () => {
     const keeper = stage.keeper({ drainMsMax: 50 })
     const { epoch } = await keeper.untilDoor(item, 'gate')
     await stage.reserve(item, epoch, 'ann')
-    await ledger.orders.raiseEpoch(item)
+    await ledger.rights.raiseEpoch(item)
     await until('it gave up twice', async () => {
       await keeper.round()
       return keeper.lines.filter(line => /outbox does not drain/.test(line.message)).length >= 2
@@ -319,7 +319,7 @@ test('one item whose rebuild waits does not hold up another', async () => {
   const keeper = stage.keeper()
   const { epoch } = await keeper.untilDoor(item, 'gate')
   await stage.reserve(item, epoch, 'ann')
-  await ledger.orders.raiseEpoch(item)
+  await ledger.rights.raiseEpoch(item)
   await keeper.round()
   const { item: other } = await ledger.openItem()
   await ledger.sql("UPDATE items SET epoch = 0, gate_epoch = 0, door = 'shut' WHERE id = $1", [other])

@@ -21,7 +21,7 @@ import type { Gate } from '../../gate/gate.ts'
 import type { Outbox } from '../../gate/outbox.ts'
 import type { Shards } from '../../gate/shards.ts'
 import type { Nodes } from '../../ledger/nodes.ts'
-import type { Orders } from '../../ledger/orders.ts'
+import type { Rights } from '../../ledger/rights.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import { drain } from './drain.ts'
 import { createGateHealth } from './gate-health.ts'
@@ -36,7 +36,7 @@ export interface GateControllerParts {
   readonly outbox: Pick<Outbox, 'depth'>
   /** Undefined: the gate has one place for every item. */
   readonly shards?: Pick<Shards, 'learn'>
-  readonly orders: Orders
+  readonly rights: Rights
   readonly sales: Sales
   readonly nodes: Pick<Nodes, 'unconfirmed' | 'longestFenceMs' | 'leaseEnds' | 'settle'>
   readonly clock: Clock
@@ -79,7 +79,7 @@ export function createGateController(parts: GateControllerParts): GateController
   /** Items to be brought together: when the last lease ended of those that stood as that was first seen. */
   const scattered = new Map<ItemId, number>()
   let reaches = createGateHealth(gate, clock)
-  const tell = createStateSync(gate, sales, item => parts.orders.raiseEpoch(item))
+  const tell = createStateSync(gate, sales, item => parts.rights.raiseEpoch(item))
   const heavy = createSemaphore(HEAVY_AT_ONCE_MAX)
   let bug: { readonly error: unknown } | undefined
   let settledMs = Number.NEGATIVE_INFINITY
@@ -183,7 +183,7 @@ export function createGateController(parts: GateControllerParts): GateController
       epoch = await rebuildGate(
         {
           ...parts,
-          orders: { ...parts.orders, snapshot: (...words) => heavy.run(() => parts.orders.snapshot(...words)) },
+          rights: { ...parts.rights, snapshot: (...words) => heavy.run(() => parts.rights.snapshot(...words)) },
           far: {
             mayGoOn: maySell,
             longestFenceMs,

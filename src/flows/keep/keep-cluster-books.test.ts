@@ -5,7 +5,6 @@ import { createBatcher } from '../../base/batcher.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import type { Ask } from '../../gate/gate.ts'
-import { createReconciling } from '../../ledger/postgres/reconciling.ts'
 import { auditItems } from '../check/audit-sale.ts'
 import { farView } from '../check/gate-view.ts'
 import { type ReconcileParts, reconcileSale } from '../check/reconcile.ts'
@@ -48,6 +47,7 @@ async function reserve(item: string, epoch: number, buyer: string) {
 
 const auditParts = () => ({
   orders: ledger.orders,
+  reconciliation: ledger.reconciliation,
   view: farView(stage.gate, stage.outbox),
   clock: systemClock,
 })
@@ -80,7 +80,6 @@ async function reconcileParts(sale: string): Promise<ReconcileParts & { readonly
     ...auditParts(),
     gate: stage.gate,
     books: stage.books,
-    reconciling: createReconciling(ledger.database),
     payments: ledger.payments,
     onPaid() {},
     onRefundDue() {},
@@ -90,7 +89,7 @@ async function reconcileParts(sale: string): Promise<ReconcileParts & { readonly
     underWay: () => false,
     async rebuild(item) {
       rebuilt.push(item)
-      await ledger.orders.raiseEpoch(item)
+      await ledger.rights.raiseEpoch(item)
       return 'rebuilding'
     },
     onDifferences() {},
@@ -127,7 +126,7 @@ describe('the audit of a gate elsewhere', () => {
     stage.server.away = false
     stage.entries.clear()
     // A gate that came back and still shows the item does not sell behind these doors.
-    await ledger.orders.setDoor(item, epoch, 'ledger')
+    await ledger.rights.setDoor(item, epoch, 'ledger')
     expect(await auditItems(auditParts(), sale)).toMatchObject([{ gate: undefined, door: 'ledger', consistent: true }])
   })
 })
@@ -247,10 +246,10 @@ describe('a sale that is over', () => {
     const order = await reserve(made.item, made.epoch, 'ann')
     await ledger.sales.move(made.sale.id, ['ready'], 'over', 'olga', 'sale.end')
     await made.keeper.round()
-    const reconciling = createReconciling(ledger.database)
+    const { reconciliation } = ledger
     const { round: settle } = createSaleSettler({
       sales: ledger.sales,
-      reconciling: { ...reconciling, toSettle: async () => [made.sale.id] },
+      reconciliation: { ...reconciliation, toSettle: async () => [made.sale.id] },
       reconcile: async sale => reconcileSale(await reconcileParts(sale.id), sale),
       allPlaced: placedFar(stage.gate, stage.outbox),
       alarm() {},
@@ -260,18 +259,18 @@ describe('a sale that is over', () => {
     const forget = createForgetSales({
       gate: stage.gate,
       outbox: stage.outbox,
-      orders: ledger.orders,
+      rights: ledger.rights,
       sales: {
         ...ledger.sales,
         list: async options => (await ledger.sales.list(options)).filter(({ id }) => id === made.sale.id),
       },
-      reconciling,
+      reconciliation,
       keeper: made.keeper,
       log: quiet,
       maySell: () => made.keeper.right.held,
       afterMs: 0,
     })
-    const reports = async () => (await reconciling.reports(made.sale.id, 5)).filter(report => report.final)
+    const reports = async () => (await reconciliation.reports(made.sale.id, 5)).filter(report => report.final)
     return { ...made, worker, order, settle, forget, reports }
   }
 
@@ -343,12 +342,12 @@ describe('a sale that is over', () => {
         },
       },
       outbox: stage.outbox,
-      orders: ledger.orders,
+      rights: ledger.rights,
       sales: {
         ...ledger.sales,
         list: async options => (await ledger.sales.list(options)).filter(({ id }) => id === sale.id),
       },
-      reconciling: createReconciling(ledger.database),
+      reconciliation: ledger.reconciliation,
       keeper,
       log: quiet,
       maySell: () => true,
@@ -375,7 +374,7 @@ describe('an operator on any edge', () => {
     const { sale, item, epoch } = await openItem()
     stage.server.away = true
     expect(await syncState()(sale.id, false)).toBe(false)
-    await ledger.orders.setDoor(item, epoch, 'ledger')
+    await ledger.rights.setDoor(item, epoch, 'ledger')
     expect(await syncState()(sale.id, false)).toBe(true)
   })
 
@@ -387,10 +386,10 @@ describe('an operator on any edge', () => {
 
   test('opens the ledger door of an item that was shut, and of no other', async () => {
     const { sale, item, epoch } = await openItem()
-    const parts = { orders: ledger.orders, sales: ledger.sales, changed() {} }
+    const parts = { rights: ledger.rights, sales: ledger.sales, changed() {} }
     expect(await openLedgerDoor(parts, sale.id, item, 'olga')).toMatchObject({ kind: 'not_possible' })
     expect(await openLedgerDoor(parts, sale.id, '7', 'olga')).toEqual({ kind: 'missing' })
-    await ledger.orders.setDoor(item, epoch, 'shut')
+    await ledger.rights.setDoor(item, epoch, 'shut')
     expect(await openLedgerDoor(parts, sale.id, item, 'olga')).toMatchObject({ kind: 'done' })
     expect(await stage.rights(item)).toEqual({ item, epoch, door: 'ledger' })
     expect(await openLedgerDoor(parts, sale.id, item, 'olga')).toMatchObject({ kind: 'done' })

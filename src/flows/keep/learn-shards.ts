@@ -6,6 +6,7 @@
 import type { Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Shards } from '../../gate/shards.ts'
+import type { Reconciliation } from '../../ledger/reconciliation.ts'
 import type { Sales } from '../../ledger/sales.ts'
 
 type Row = Pick<Item, 'id' | 'shards' | 'gateEpoch' | 'gateShards'>
@@ -28,8 +29,17 @@ export function learningSales(sales: Sales, shards: Pick<Shards, 'learn'>): Sale
       learnAll(followed.sales)
       return followed
     },
+  }
+}
+
+/** The same for items that are followed no more. */
+export function learningItems(
+  reconciliation: Pick<Reconciliation, 'unsettledItems'>,
+  shards: Pick<Shards, 'learn'>,
+): Pick<Reconciliation, 'unsettledItems'> {
+  return {
     async unsettledItems(max) {
-      const items = await sales.unsettledItems(max)
+      const items = await reconciliation.unsettledItems(max)
       for (const item of items) learnRow(shards, item)
       return items
     },

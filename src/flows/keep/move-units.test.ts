@@ -66,9 +66,9 @@ function openPlaces(item: string, epoch: number, lefts: readonly number[]) {
 /** An item spread in the ledger, its places, and keepers whose calls may go wrong. */
 async function stage(lefts: readonly number[] = [UNITS, 0, 0, 0]) {
   const { sale, item } = await ledger.openItem({ units: UNITS, shards: SHARDS })
-  const epoch = await ledger.orders.raiseEpoch(item)
-  await ledger.orders.snapshot(item, epoch, async () => {}, { together: false, begun() {} })
-  await ledger.orders.setDoor(item, epoch, 'gate')
+  const epoch = await ledger.rights.raiseEpoch(item)
+  await ledger.rights.snapshot(item, epoch, async () => {}, { together: false, begun() {} })
+  await ledger.rights.setDoor(item, epoch, 'gate')
   const found = (await ledger.sales.find(sale))!
   const registry = new Map([
     [item, { sale: found, item: found.items[0]!, epoch, door: 'gate', current: true } as LiveItem],
@@ -134,7 +134,7 @@ async function stage(lefts: readonly number[] = [UNITS, 0, 0, 0]) {
         status: async () => new Map([[item, gate.status()]]),
         unplacedUnits: async () => new Map([[item, 0]]),
       }
-      return auditItems({ orders: ledger.orders, view, clock: systemClock }, found)
+      return auditItems({ reconciliation: ledger.reconciliation, view, clock: systemClock }, found)
     },
     open: async () => (await journal.open()).find(move => move.item === item),
     rows: () => ledger.sql('SELECT no, state, wanted, taken FROM shard_moves WHERE item = $1 ORDER BY no', [item]),
@@ -274,11 +274,11 @@ test('a move whose epoch is over is void: nothing is given to a gate that was bu
   it.waits(1)
   await it.round(step => (step === 'give' ? 'lost' : undefined))
   expect(await it.open()).toMatchObject({ taken: 25, current: true })
-  const next = await ledger.orders.raiseEpoch(it.item)
+  const next = await ledger.rights.raiseEpoch(it.item)
   await it.round()
   expect(await it.rows()).toEqual([{ no: 1, state: 'void', wanted: 25, taken: 25 }])
-  await ledger.orders.snapshot(it.item, next, async () => {}, { together: false, begun() {} })
-  await ledger.orders.setDoor(it.item, next, 'gate')
+  await ledger.rights.snapshot(it.item, next, async () => {}, { together: false, begun() {} })
+  await ledger.rights.setDoor(it.item, next, 'gate')
   it.gate.moving.epoch = next
   for (const place of it.gate.places) Object.assign(place, { left: 25, moveNo: 0, moved: 0 })
   await it.round()

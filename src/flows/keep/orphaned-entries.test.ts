@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
-import { createReconciling } from '../../ledger/postgres/reconciling.ts'
 import { orphanedEntries } from './orphaned-entries.ts'
 
 let ledger: TestLedger
@@ -22,7 +21,7 @@ async function longOver(door: 'gate' | 'shut') {
   const { sale, item } = await stage.fresh()
   const { epoch } = await stage.keeper().untilDoor(item, 'gate')
   const order = await stage.reserve(item, epoch, 'ann')
-  if (door === 'shut') await ledger.orders.setDoor(item, await ledger.orders.raiseEpoch(item), 'shut')
+  if (door === 'shut') await ledger.rights.setDoor(item, await ledger.rights.raiseEpoch(item), 'shut')
   const ends = (ago: string) =>
     ledger.sql(
       `UPDATE sales SET opens_at = now() - interval '3 hours', closes_at = now() - $2::interval WHERE id = $1`,
@@ -34,7 +33,7 @@ async function longOver(door: 'gate' | 'shut') {
     item,
     order,
     ends,
-    found: async () => (await orphanedEntries({ ...stage, sales: ledger.sales })).includes(item),
+    found: async () => (await orphanedEntries({ ...stage, reconciliation: ledger.reconciliation })).includes(item),
   }
 }
 
@@ -64,7 +63,7 @@ test('where nothing waits nobody is sent, and of a settled sale nobody asks', as
     `INSERT INTO reconciliations (sale, final, differences, repairs) SELECT id, true, '[]', '[]' FROM sales WHERE id <> $1 ON CONFLICT DO NOTHING`,
     [sale],
   )
-  await createReconciling(ledger.database).save(sale, true, { differences: [], repairs: [] }, undefined)
+  await ledger.reconciliation.save(sale, true, { differences: [], repairs: [] }, undefined)
   expect(await found()).toBe(false)
   expect(stage.calls).toEqual(['depth'])
 })

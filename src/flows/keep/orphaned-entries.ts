@@ -6,18 +6,18 @@
 
 import type { ItemId } from '../../domain/ids.ts'
 import type { Outbox } from '../../gate/outbox.ts'
-import type { Sales } from '../../ledger/sales.ts'
+import type { Reconciliation } from '../../ledger/reconciliation.ts'
 
 export interface OrphanedEntriesParts {
-  readonly sales: Pick<Sales, 'unsettledItems'>
+  readonly reconciliation: Pick<Reconciliation, 'unsettledItems'>
   readonly outbox: Pick<Outbox, 'status'>
 }
 
 const ITEMS_MAX = 1_000
 
 /** Items with something to place. */
-export async function orphanedEntries({ sales, outbox }: OrphanedEntriesParts): Promise<readonly ItemId[]> {
-  const unsettled = await sales.unsettledItems(ITEMS_MAX)
+export async function orphanedEntries({ reconciliation, outbox }: OrphanedEntriesParts): Promise<readonly ItemId[]> {
+  const unsettled = await reconciliation.unsettledItems(ITEMS_MAX)
   if (unsettled.length === 0) return []
   const { items } = await outbox.status(unsettled.map(({ id }) => id))
   return items.filter(({ entries }) => entries > 0).map(({ item }) => item)
@@ -25,10 +25,10 @@ export async function orphanedEntries({ sales, outbox }: OrphanedEntriesParts): 
 
 /** Whether any item that `counts` has something to place, or a gate that can't say so. */
 export async function mayBeOrphaned(
-  { sales, outbox }: OrphanedEntriesParts,
+  { reconciliation, outbox }: OrphanedEntriesParts,
   counts: (item: ItemId) => boolean,
 ): Promise<boolean> {
-  const unsettled = (await sales.unsettledItems(ITEMS_MAX)).map(({ id }) => id).filter(counts)
+  const unsettled = (await reconciliation.unsettledItems(ITEMS_MAX)).map(({ id }) => id).filter(counts)
   if (unsettled.length === 0) return false
   const { items, away } = await outbox.status(unsettled)
   return away.length > 0 || items.some(({ entries }) => entries > 0)

@@ -21,7 +21,7 @@ import { faultPoint } from '../../base/fault-points.ts'
 import type { Log } from '../../base/log.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Done, Gate, Terms } from '../../gate/gate.ts'
-import type { Orders } from '../../ledger/orders.ts'
+import type { Rights } from '../../ledger/rights.ts'
 
 /** What a gate outside the process needs beside the steps. */
 interface FarRebuild {
@@ -41,7 +41,7 @@ interface FarRebuild {
 
 interface RebuildParts {
   readonly gate: Gate
-  readonly orders: Orders
+  readonly rights: Rights
   readonly clock: Clock
   readonly log: Log
   /** 0 behind an in-process gate: there the acknowledgement is itself the commit that checks the epoch under the item lock. */
@@ -56,8 +56,8 @@ const TRY_AGAIN_MS = 200
 
 /** The epoch that now sells, or undefined when somebody else has taken over meanwhile, or the gate could not be opened. */
 export async function rebuildGate(parts: RebuildParts, item: ItemId): Promise<Epoch | undefined> {
-  const { gate, orders, fenceMs, far } = parts
-  const epoch = await orders.raiseEpoch(item)
+  const { gate, rights, fenceMs, far } = parts
+  const epoch = await rights.raiseEpoch(item)
   await faultPoint('rebuild.bumped')
 
   const sold = epoch > 1
@@ -79,7 +79,7 @@ export async function rebuildGate(parts: RebuildParts, item: ItemId): Promise<Ep
 
   await far?.beforeOpening(item, epoch)
   if (far?.mayGoOn() === false) return undefined
-  const turned = await orders.setDoor(item, epoch, 'gate')
+  const turned = await rights.setDoor(item, epoch, 'gate')
   await faultPoint('door.turned')
   return turned ? epoch : undefined
 }
@@ -104,12 +104,12 @@ async function emptied(parts: RebuildParts, item: ItemId, epoch: Epoch, sold: bo
 
 async function loaded(parts: RebuildParts, item: ItemId, epoch: Epoch): Promise<Terms | undefined> {
   let all = true
-  const onPage: Parameters<Orders['snapshot']>[2] = async page => {
+  const onPage: Parameters<Rights['snapshot']>[2] = async page => {
     if (all) all = (await parts.gate.load(item, epoch, page)).status === 'done'
     await faultPoint('rebuild.loaded')
   }
   const spread = parts.far?.spread
-  const terms = await parts.orders.snapshot(
+  const terms = await parts.rights.snapshot(
     item,
     epoch,
     onPage,
@@ -117,8 +117,8 @@ async function loaded(parts: RebuildParts, item: ItemId, epoch: Epoch): Promise<
   )
   await faultPoint('rebuild.snapshot')
   if (terms === undefined || !all) return undefined
-  const { available, gateShards, placesUnknown, ...rest } = terms
-  if (placesUnknown && spread?.together === false)
+  const { available, gateShards, shardsUnknown, ...rest } = terms
+  if (shardsUnknown && spread?.together === false)
     parts.log.warn(
       { item, epoch },
       'a process of an older version runs: the gate is built in one place until the next rebuild',

@@ -95,7 +95,7 @@ describe('E10: the gate is away', () => {
     for (let i = 0; i < 3; i++) await keeper.round()
     expect((await stage.rights(item)).door).toBe('shut')
 
-    expect(await ledger.orders.openLedgerDoor(item, 'olga')).toBe(true)
+    expect(await ledger.rights.openLedgerDoor(item, 'olga')).toBe(true)
     for (let i = 0; i < 3; i++) await keeper.round()
     await keeper.idle()
     expect(await stage.rights(item)).toEqual({ item, epoch, door: 'ledger' })
@@ -109,7 +109,7 @@ describe('E10: the gate is away', () => {
   test('a door that a dead keeper left draining is opened too', async () => {
     const { item } = await stage.fresh()
     await stage.keeper().untilDoor(item, 'gate')
-    await ledger.orders.raiseEpoch(item)
+    await ledger.rights.raiseEpoch(item)
     stage.server.away = true
     await stage.keeper().untilDoor(item, 'ledger')
   })

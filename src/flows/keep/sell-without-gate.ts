@@ -14,12 +14,12 @@ import type { Meters } from '../../base/meters.ts'
 import type { Epoch, ItemId, SaleId } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import { type Sale, saleState } from '../../domain/sale.ts'
-import type { Orders } from '../../ledger/orders.ts'
+import type { Rights } from '../../ledger/rights.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import { FENCE_MARGIN_MS } from './rebuild-gate.ts'
 
 interface OpenDoorParts {
-  readonly orders: Pick<Orders, 'raiseEpoch' | 'setDoor'>
+  readonly rights: Pick<Rights, 'raiseEpoch' | 'setDoor'>
   readonly clock: Clock
   readonly log: Log
   readonly meters: Pick<Meters, 'count'>
@@ -33,7 +33,7 @@ interface OpenDoorParts {
 
 /** The door that is open now, or undefined when somebody else has taken over meanwhile. */
 export async function openWithoutGate(parts: OpenDoorParts, item: Item): Promise<Door | undefined> {
-  const epoch = await parts.orders.raiseEpoch(item.id)
+  const epoch = await parts.rights.raiseEpoch(item.id)
   await faultPoint('rebuild.bumped')
   let lapsed = 0
   // Epoch 0 was never sold: there is nobody to wait for.
@@ -47,7 +47,7 @@ export async function openWithoutGate(parts: OpenDoorParts, item: Item): Promise
   if (!parts.mayGoOn()) return undefined
 
   const door = doorFor(item, lapsed)
-  if (!(await parts.orders.setDoor(item.id, epoch, door))) return undefined
+  if (!(await parts.rights.setDoor(item.id, epoch, door))) return undefined
   await faultPoint('door.turned')
   if (item.homeDoor === 'gate' && lapsed > 0) {
     parts.meters.count('alarms', 'door_shut')
@@ -68,8 +68,8 @@ function doorFor(item: Item, lapsed: number): Door {
 }
 
 export interface OpenLedgerDoorParts {
-  readonly orders: Pick<Orders, 'openLedgerDoor'>
-  readonly sales: Pick<Sales, 'find' | 'now'>
+  readonly rights: Pick<Rights, 'openLedgerDoor' | 'now'>
+  readonly sales: Pick<Sales, 'find'>
   readonly changed: () => void
 }
 
@@ -89,10 +89,10 @@ export async function openLedgerDoor(
   const sale = await parts.sales.find(id)
   const found = sale?.items.find(one => one.id === item)
   if (sale === undefined || found === undefined) return { kind: 'missing' }
-  const state = saleState(sale, await parts.sales.now(), undefined)
+  const state = saleState(sale, await parts.rights.now(), undefined)
   if (state === 'draft' || state === 'over') return { kind: 'not_possible', why: `the sale is ${state}` }
   if (found.epoch === 0) return { kind: 'not_possible', why: 'the item was never on sale' }
-  if (!(await parts.orders.openLedgerDoor(item, by)))
+  if (!(await parts.rights.openLedgerDoor(item, by)))
     return { kind: 'not_possible', why: `its door is "${found.door}", only a door that is shut can be opened` }
   parts.changed()
   const after = await parts.sales.find(id)

@@ -16,7 +16,7 @@ import type { Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Ask, Gate } from '../../gate/gate.ts'
 import type { LocalView } from '../../gate/local-view.ts'
-import type { Orders } from '../../ledger/orders.ts'
+import type { Rights } from '../../ledger/rights.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import { type DecideParts, decideBatch, placeUnsettled } from '../sell/decide-batch.ts'
 import type { Decision, LiveItem, Registry } from '../sell/live-item.ts'
@@ -26,7 +26,7 @@ import { windowStateOf } from './sync-state.ts'
 export interface WarmParts {
   readonly gate: Gate
   readonly near: LocalView
-  readonly orders: Orders
+  readonly rights: Rights
   readonly sales: Sales
   readonly clock: Clock
   readonly log: Log
@@ -113,7 +113,7 @@ export async function keepOnSale(parts: WarmParts): Promise<void> {
 
 /** E2 for an in-process gate: an epoch that the ledger no longer shows as ours is not sold under. */
 async function withdrawTaken(parts: WarmParts): Promise<void> {
-  const rights = await parts.sales.rights([...parts.registry.keys()])
+  const rights = await parts.rights.read([...parts.registry.keys()])
   for (const { item, epoch } of rights) {
     const liveItem = parts.registry.get(item)
     if (liveItem?.current && liveItem.epoch !== epoch) withdraw(parts, liveItem)
@@ -123,7 +123,7 @@ async function withdrawTaken(parts: WarmParts): Promise<void> {
 /** The window is judged by the gate's clock; the ledger's is the one everybody shares. More than a second apart, nothing is sold. */
 async function compareClocks(parts: WarmParts): Promise<boolean> {
   const beforeMs = parts.near.nowMs()
-  const ledgerMs = await parts.sales.now()
+  const ledgerMs = await parts.rights.now()
   const afterMs = parts.near.nowMs()
   const skewed = ledgerMs < beforeMs - SKEW_MS_MAX || ledgerMs > afterMs + SKEW_MS_MAX
   for (const liveItem of parts.registry.values()) {
@@ -206,7 +206,7 @@ async function retire(parts: WarmParts, liveItem: LiveItem): Promise<void> {
   if (parts.near.nowMs() - liveItem.sale.closesAtMs < KEEP_AFTER_MS) return
   liveItem.current = false
   // Nobody sells it any more: what still comes back stays in the ledger.
-  await parts.orders.setDoor(liveItem.item.id, liveItem.epoch, 'shut')
+  await parts.rights.setDoor(liveItem.item.id, liveItem.epoch, 'shut')
   parts.registry.delete(liveItem.item.id)
   parts.near.drop(liveItem.item.id)
 }

@@ -6,7 +6,7 @@
 import type { ItemId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Money } from '../../domain/money.ts'
-import type { FieldChange } from '../../ledger/editing.ts'
+import type { FieldChange } from '../../ledger/sales.ts'
 import { itemChanges } from './field-changes.ts'
 
 /** Of an item that is there. Undefined: leave it as it is; null: without one from now on. */

@@ -13,8 +13,7 @@ import type { IdMaker } from '../../base/snowflake.ts'
 import type { ItemId, SaleId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sale, SaleRule, StoredSaleState } from '../../domain/sale.ts'
-import type { Editing, FieldChange, SaleWrite } from '../../ledger/editing.ts'
-import type { Sales } from '../../ledger/sales.ts'
+import type { FieldChange, Sales, SaleWrite } from '../../ledger/sales.ts'
 import type { SyncState } from '../keep/sync-state.ts'
 import { amended, amendPublished, type FieldFault, type ItemEdit, itemFault, type Refused } from './amend-item.ts'
 import type { NewSale } from './create-sale.ts'
@@ -46,7 +45,6 @@ type DeleteSaleOutcome =
   | { readonly kind: 'not_possible'; readonly state: StoredSaleState }
 
 export interface EditSaleParts {
-  readonly editing: Editing
   readonly sales: Sales
   readonly ids: Pick<IdMaker, 'next'>
   readonly syncState: SyncState
@@ -59,7 +57,7 @@ const WARM_MARGIN_MS = 1_000
 const DECIDED = { kind: 'decided' } as const
 
 export async function editSale(parts: EditSaleParts, id: SaleId, edit: SaleEdit, by: string): Promise<EditSaleOutcome> {
-  const decided = await parts.editing.edit<Refused | typeof DECIDED>(id, by, (sale, nowMs) => {
+  const decided = await parts.sales.edit<Refused | typeof DECIDED>(id, by, (sale, nowMs) => {
     const decision = sale.state === 'draft' ? editDraft(sale, edit, parts.ids) : editPublished(sale, edit, nowMs)
     if ('kind' in decision) return { result: decision }
     return { ...(decision.changes.length > 0 && { write: decision }), result: DECIDED }
@@ -74,7 +72,7 @@ export async function editSale(parts: EditSaleParts, id: SaleId, edit: SaleEdit,
 }
 
 export async function deleteSale(parts: EditSaleParts, id: SaleId, by: string): Promise<DeleteSaleOutcome> {
-  const removed = await parts.editing.remove(id, by)
+  const removed = await parts.sales.remove(id, by)
   parts.changed()
   if (removed) return { kind: 'done' }
   const sale = await parts.sales.find(id)

@@ -3,7 +3,7 @@
 import { toRfc3339 } from '../../base/clock.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
-import type { FieldChange } from '../../ledger/editing.ts'
+import type { FieldChange } from '../../ledger/sales.ts'
 
 export function itemChanges(from: Item, to: Item, prefix: string): FieldChange[] {
   return compare(prefix, [

@@ -19,14 +19,14 @@ import type { Order } from '../../domain/order.ts'
 import type { Gate, Release } from '../../gate/gate.ts'
 import type { OutboxEntry, QueuedAsk } from '../../gate/outbox.ts'
 import { itemOf, type ShardId } from '../../gate/shard-ids.ts'
-import type { DeadLetter, DeadLetters } from '../../ledger/dead-letters.ts'
+import type { DeadLetter, Journal } from '../../ledger/journal.ts'
 import type { Orders, Placing } from '../../ledger/orders.ts'
 
 export interface PlaceEntriesParts {
   readonly orders: Pick<Orders, 'place' | 'refuse'>
   /** By place: what was refused goes back to where it was taken. */
   readonly gate: Pick<Gate, 'release'>
-  readonly deadLetters: Pick<DeadLetters, 'write'>
+  readonly journal: Pick<Journal, 'writeDeadLetter'>
   readonly clock: Clock
   readonly log: Log
   readonly meters: Meters
@@ -219,7 +219,7 @@ async function write(parts: PlaceEntriesParts, letter: DeadLetter): Promise<void
   const { raw, ...about } = letter
   parts.alarm('dead_letter', about)
   try {
-    await parts.deadLetters.write(letter)
+    await parts.journal.writeDeadLetter(letter)
   } catch (error) {
     if (error instanceof Fault) throw error
     throw new Fault('dead_letter_unwritten', `a dead letter can not be written: ${wordsOf(error)}`, {

@@ -57,7 +57,7 @@ describe('a worker on an item in several places', () => {
     const worker = stage.worker('w', item, { items: () => places })
     await worker.work()
     expect(worker.alarms).toEqual(places.map(() => 'dead_letter'))
-    const letters = (await stage.deadLetters.list(100)).filter(letter => letter.item === item)
+    const letters = (await stage.journal.deadLetters(100)).filter(letter => letter.item === item)
     expect(letters.map(({ raw }) => raw).toSorted()).toEqual(places.map(place => `of ${place}`))
   })
 

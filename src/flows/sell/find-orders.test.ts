@@ -54,7 +54,8 @@ async function edge(saleId: string, change: (item: Item) => Item = item => item)
     gate: stage.gate,
     outbox: stage.outbox,
     nodes: stage.nodes,
-    sales: ledger.sales,
+    rights: ledger.rights,
+    reconciliation: ledger.reconciliation,
     near: { knows: () => true },
     registry,
     acknowledged: createAcknowledgedReservations(10),
@@ -87,7 +88,7 @@ describe('an order that nobody has, on an edge that has heard of nobody', () => 
     const node = await stage.holdingNode('another edge')
     await node.confirm(item, epoch)
     const order = await stage.reserve(item, epoch, 'ann')
-    const bumped = await ledger.orders.raiseEpoch(item)
+    const bumped = await ledger.rights.raiseEpoch(item)
     await stage.gate.fence(item, bumped)
     const find = await edge(sale)
     expect([await find(order), await find(ledger.id())]).toEqual(['busy', 'busy'])
@@ -106,33 +107,33 @@ describe('an order that nobody has, on an edge that has heard of nobody', () => 
   test('may be there as long as a process is gone without a word', async () => {
     const { sale, item } = await openItem()
     const node = await stage.holdingNode('another edge')
-    await stage.gate.fence(item, await ledger.orders.raiseEpoch(item))
+    await stage.gate.fence(item, await ledger.rights.raiseEpoch(item))
     await node.lapse()
     const find = await edge(sale)
     expect(await find(ledger.id())).toBe('busy')
-    await stage.nodes.settle(await ledger.sales.now())
+    await stage.nodes.settle(await ledger.rights.now())
     expect(await find(ledger.id())).toBe('missing')
   })
 
   test('may be there behind the ledger’s door, if an operator opened it while somebody’s last word was missing', async () => {
     const { sale, item } = await openItem()
     const node = await stage.holdingNode('another edge')
-    const bumped = await ledger.orders.raiseEpoch(item)
+    const bumped = await ledger.rights.raiseEpoch(item)
     await node.lapse()
-    await ledger.orders.setDoor(item, bumped, 'shut')
-    expect(await ledger.orders.openLedgerDoor(item, 'olga')).toBe(true)
+    await ledger.rights.setDoor(item, bumped, 'shut')
+    expect(await ledger.rights.openLedgerDoor(item, 'olga')).toBe(true)
     const find = await edge(sale)
     expect(await find(ledger.id())).toBe('busy')
-    await stage.nodes.settle(await ledger.sales.now())
+    await stage.nodes.settle(await ledger.rights.now())
     expect(await find(ledger.id())).toBe('missing')
   })
 
   test('is missing when its sale was forgotten by the gate', async () => {
     const { sale, item } = await openItem()
-    const bumped = await ledger.orders.raiseEpoch(item)
+    const bumped = await ledger.rights.raiseEpoch(item)
     await stage.gate.fence(item, bumped)
     expect(await stage.outbox.forget(item)).toBe(true)
-    await ledger.orders.setDoor(item, bumped, 'shut')
+    await ledger.rights.setDoor(item, bumped, 'shut')
     expect(await (await edge(sale))(ledger.id())).toBe('missing')
   })
 
@@ -191,8 +192,8 @@ test('an item of which all is known does not speak for one of which nobody can t
             return { status: 'unknown' }
           },
         },
-        sales: {
-          async rights() {
+        rights: {
+          async read() {
             await answered.promise
             await systemClock.sleep(1)
             return [{ door: 'ledger', epoch: 2 }]

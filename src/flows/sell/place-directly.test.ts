@@ -21,7 +21,7 @@ describe("behind the ledger's door", () => {
     const cluster = openCluster(ledger)
     const { item, sale } = await cluster.openItem({ units })
     const epoch = await cluster.raiseEpoch(item)
-    await ledger.orders.setDoor(item, epoch, 'ledger')
+    await ledger.rights.setDoor(item, epoch, 'ledger')
     const edge = cluster.edge()
     await edge.round()
     return { cluster, item, sale, epoch, edge }
@@ -50,7 +50,7 @@ describe("behind the ledger's door", () => {
   test('a ledger that does not answer is busy; asking again finds what it committed', async () => {
     const cluster = openCluster(ledger)
     const { item } = await cluster.openItem()
-    await ledger.orders.setDoor(item, await cluster.raiseEpoch(item), 'ledger')
+    await ledger.rights.setDoor(item, await cluster.raiseEpoch(item), 'ledger')
     const trouble = { on: true }
     const edge = cluster.edge({
       orders: real => ({

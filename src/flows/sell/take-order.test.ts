@@ -322,7 +322,7 @@ describe("a buyer's own orders", () => {
 test("behind the ledger's door a ticket carries the attempt that the ledger's rows call for", async () => {
   const { cluster, item, sale, edge } = await openEdge()
   const epoch = await cluster.raiseEpoch(item)
-  await ledger.orders.setDoor(item, epoch, 'ledger')
+  await ledger.rights.setDoor(item, epoch, 'ledger')
   await edge.round()
   const parts = { gate: cluster.gate, near: edge.far, orders: ledger.orders }
   const give = async () => giveTicket(parts, (await ledger.sales.find(sale))!, edge.liveItem(item), 'ann')
@@ -341,7 +341,7 @@ test("behind the ledger's door a ticket carries the attempt that the ledger's ro
 test("behind the ledger's door a crowd that asks again is looked up in one statement", async () => {
   const cluster = openCluster(ledger)
   const { item } = await cluster.openItem({ units: 5 })
-  await ledger.orders.setDoor(item, await cluster.raiseEpoch(item), 'ledger')
+  await ledger.rights.setDoor(item, await cluster.raiseEpoch(item), 'ledger')
   const batches: number[] = []
   const edge = cluster.edge({
     orders: real => ({

@@ -38,9 +38,6 @@ export function createClosings(database: Database): Closings {
     async releaseIdle() {
       await database.run('release_idle', [])
     },
-    async shutIdle(liveItem) {
-      return (await database.run('shut_idle_items', [liveItem])).map(row => text(row, 'id'))
-    },
   }
 }
 

@@ -44,7 +44,7 @@ async function another() {
   const beside = await ledger.database.connect()
   const { host, port, user, database } = beside
   await beside.end()
-  const fixture = join(import.meta.dirname, 'sole-seller.fixture.ts')
+  const fixture = join(import.meta.dirname, 'leader-lock.fixture.ts')
   const child = spawn(process.execPath, [fixture, JSON.stringify({ host, port, user, database })], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -1,18 +1,17 @@
 /**
- * The sole-seller right as a session-level advisory lock on a connection of its own. Keepers of a cluster share it with the sole seller:
- * one of them all acts at a time.
+ * The leader lock: the right to act alone on this ledger, as the sole process with its gate in memory or as the keeper of a cluster. A
+ * session-level advisory lock on a connection of its own. One process holds it; another waits, and follows within seconds when the first ends,
+ * is stopped, or is cut off.
  *
- * The connection is asked every second whether it lives, and the right is believed in for so long after a question that was answered,
- * counted from when it was asked. The server waits longer than that for the next question, and then ends the session: who fell silent
- * (stopped, or cut off) loses the right to the next one within seconds, and has stopped believing in it before. What it began before it
- * fell silent is not undone by this: that is what epochs are for.
+ * The holder queries its connection every second and believes in the lock for BELIEVED_MS after it sent a query that was answered. The server
+ * waits longer than that for the next query and then ends the session: a process that is stopped or cut off stops believing in the lock before
+ * another can have it. What it began before is not undone by this: the items' epochs fence that.
  *
- * States: waiting → holding → lost (the connection died or fell silent) → waiting …; giving back ends it.
+ * States: waiting → holding → lost (the connection died or stopped answering) → waiting …; giving back ends it.
  */
 
 import type pg from 'pg'
 import type { Clock } from '../../base/clock.ts'
-import type { LeaderLock } from '../leader-lock.ts'
 import type { Database } from './database.ts'
 
 /** Differs from the migration lock; one per database is enough. */
@@ -23,6 +22,16 @@ const SILENT_MS_MAX = 2_000
 const BELIEVED_MS = 3_000
 /** Far enough beyond BELIEVED_MS that a server whose clock runs fast is still the later one. */
 const SERVER_WAITS_MS = 8_000
+
+interface LeaderLock {
+  /** Resolves with true when this process holds the lock, with false when `signal` aborts. `onWait` is called once if another process has it. */
+  acquire(signal: AbortSignal, onWait: () => void): Promise<boolean>
+  /** Confirmed less than BELIEVED_MS ago by the monotonic clock: false for a process that wakes after its successor has started. */
+  holds(): boolean
+  /** Called when the lock was lost without being given back. */
+  onLost(listener: () => void): void
+  giveBack(): Promise<void>
+}
 
 export function createLeaderLock(database: Database, clock: Clock): LeaderLock {
   /** Open, and not (yet) the holder. */

@@ -8,6 +8,7 @@ import type { Database, Row } from './database.ts'
 import { migrate } from './migrate.ts'
 import { createNodes } from './nodes.ts'
 import { createOrders } from './orders.ts'
+import { createRights } from './rights.ts'
 
 const MIGRATIONS = join(import.meta.dirname, '..', 'migrations')
 const NAMES = readdirSync(MIGRATIONS).sort()
@@ -252,7 +253,7 @@ RETURNING until_ms`
         'pending',
         'pending',
       ])
-      await orders.setDoor('2', 4, 'ledger')
+      await createRights(database).setDoor('2', 4, 'ledger')
       const direct = { order: '13', buyer: 'cyd', attempt: 1, quantity: 1, reservedAtMs: NOW_MS }
       expect(await orders.placeDirectly('2', 4, [direct])).toMatchObject({ status: 'ok', available: 2 })
     } finally {

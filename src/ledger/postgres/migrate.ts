@@ -18,7 +18,7 @@ import { Fault } from '../../base/fault.ts'
 import type { Database } from './database.ts'
 import { toFault } from './faults.ts'
 
-/** Any fixed number will do; it only has to differ from the other advisory locks (sole-seller.ts). */
+/** Any fixed number will do; it only has to differ from the other advisory locks (leader-lock.ts). */
 const MIGRATION_LOCK = 7_283_001
 
 /** Shorter than PostgreSQL waits before it looks for a deadlock (1 s) and ends whom it finds: it is always the migration that gives way. */

@@ -12,13 +12,13 @@ afterAll(() => ledger.stop())
 
 /** As a keeper of a cluster rebuilds it. */
 async function rebuild(item: string, together = false) {
-  const epoch = await ledger.orders.raiseEpoch(item)
+  const epoch = await ledger.rights.raiseEpoch(item)
   const seen: number[] = []
-  const terms = await ledger.orders.snapshot(item, epoch, async () => void seen.push(-1), {
+  const terms = await ledger.rights.snapshot(item, epoch, async () => void seen.push(-1), {
     together,
     begun: gateShards => void seen.push(gateShards),
   })
-  await ledger.orders.setDoor(item, epoch, 'gate')
+  await ledger.rights.setDoor(item, epoch, 'gate')
   return { epoch, terms, seen }
 }
 
@@ -34,7 +34,7 @@ describe('in how many places the gate is built', () => {
     await ledger.stock.ask({ item, delta: 1, reason: 'test', by: 'test', key: undefined })
     const { epoch, terms, seen } = await rebuild(item)
     expect(seen).toEqual([8, -1])
-    expect(terms).toMatchObject({ available: 64, gateShards: 8, placesUnknown: false })
+    expect(terms).toMatchObject({ available: 64, gateShards: 8, shardsUnknown: false })
     expect(await itemOf(sale)).toMatchObject({ shards: 8, gateShards: 8, gateEpoch: epoch })
     const { sales } = await ledger.sales.followed()
     expect(sales.flatMap(one => one.items).find(one => one.id === item)).toMatchObject({ gateShards: 8 })
@@ -58,12 +58,12 @@ describe('in how many places the gate is built', () => {
 
   test('is not written by a keeper whose epoch is over', async () => {
     const { sale, item } = await ledger.openItem({ units: 64, shards: 8 })
-    const mine = await ledger.orders.raiseEpoch(item)
+    const mine = await ledger.rights.raiseEpoch(item)
     await rebuild(item, true)
     const begun = () => {
       throw new Error('a gate was begun')
     }
-    expect(await ledger.orders.snapshot(item, mine, async () => {}, { together: false, begun })).toBeUndefined()
+    expect(await ledger.rights.snapshot(item, mine, async () => {}, { together: false, begun })).toBeUndefined()
     expect(await itemOf(sale)).toMatchObject({ gateShards: 1 })
   })
 
@@ -74,7 +74,7 @@ describe('in how many places the gate is built', () => {
     expect((await rebuild(item)).seen).toEqual([8])
     // An older version takes the same id over: it writes its name, and nothing of places.
     await ledger.sql(`UPDATE nodes SET holder = 'of-an-older-version' WHERE id = $1`, [node])
-    expect((await rebuild(item)).terms).toMatchObject({ gateShards: 1, placesUnknown: true })
+    expect((await rebuild(item)).terms).toMatchObject({ gateShards: 1, shardsUnknown: true })
     await ledger.sql(`UPDATE nodes SET lease_until = clock_timestamp() - interval '30 seconds' WHERE id = $1`, [node])
     expect((await rebuild(item)).seen).toEqual([1])
     await ledger.sql(`UPDATE nodes SET lease_until = clock_timestamp() - interval '2 minutes' WHERE id = $1`, [node])
@@ -140,7 +140,7 @@ describe('the journal of moves', () => {
     expect(await moves.ask(item, epoch - 1, { from: 0, to: 1, wanted: 1 })).toBeUndefined()
     expect(await moves.ask(item, epoch, { from: 0, to: 4, wanted: 1 })).toBeUndefined()
     expect(await moves.ask(item, epoch, { from: 0, to: 1, wanted: 1 })).toBe(1)
-    const next = await ledger.orders.raiseEpoch(item)
+    const next = await ledger.rights.raiseEpoch(item)
     expect(await openOf(item)).toMatchObject({ epoch, current: false })
     await moves.end(item, 1, 'void')
     expect(await moves.ask(item, epoch, { from: 0, to: 1, wanted: 1 })).toBeUndefined()
@@ -149,7 +149,7 @@ describe('the journal of moves', () => {
 
   test('shows in the audit what may be between two places, of the gate that sells', async () => {
     const { sale, item, epoch, moves } = await spread()
-    const moving = async () => (await ledger.orders.audit(sale))[0]?.moving
+    const moving = async () => (await ledger.reconciliation.audit(sale))[0]?.moving
     expect(await moving()).toBe(0)
     await moves.ask(item, epoch, { from: 0, to: 1, wanted: 5 })
     expect(await moving()).toBe(5)

@@ -158,7 +158,7 @@ describe('E10: who died unconfirmed is remembered', () => {
     await nodes.lease('alive', NOW_MS, 'holding')
     await ledger.sql("UPDATE nodes SET lease_until = clock_timestamp() - interval '1 minute' WHERE id = $1", [old.node])
     await lapse(late.node)
-    const nowMs = await ledger.sales.now()
+    const nowMs = await ledger.rights.now()
     await nodes.settle(nowMs - 30_000)
     expect(await nodes.unconfirmed('77', 1)).toEqual({ waiting: 1, lapsed: 1 })
     await nodes.settle(nowMs + 3_600_000)
@@ -211,7 +211,7 @@ test('a process that would sell alone sees who of a cluster is alive, and who we
   await nodes.giveBack(worker.node, 'worker', NOW_MS)
   await lapse(edge.node)
   expect(await nodes.holding()).toEqual({ live: 0, unsettled: 1 })
-  await nodes.settle((await ledger.sales.now()) + 1_000)
+  await nodes.settle((await ledger.rights.now()) + 1_000)
   expect(await nodes.holding()).toEqual({ live: 0, unsettled: 0 })
 })
 

@@ -210,40 +210,40 @@ describe('refusing what can not be placed for a reason of its own', () => {
 describe('the epoch', () => {
   test('E3: of two keepers, whoever bumped last is the only one who can read, open or shut', async () => {
     const { item, epoch } = await ledger.openItem()
-    const [mine, theirs] = [await ledger.orders.raiseEpoch(item), await ledger.orders.raiseEpoch(item)]
+    const [mine, theirs] = [await ledger.rights.raiseEpoch(item), await ledger.rights.raiseEpoch(item)]
     expect([mine, theirs]).toEqual([epoch + 1, epoch + 2])
-    expect(await ledger.orders.snapshot(item, mine, async () => {})).toBeUndefined()
+    expect(await ledger.rights.snapshot(item, mine, async () => {})).toBeUndefined()
     for (const door of ['gate', 'ledger', 'shut', 'draining'] as const)
-      expect(await ledger.orders.setDoor(item, mine, door)).toBe(false)
-    expect(await ledger.sales.rights([item])).toEqual([{ item, epoch: theirs, door: 'draining' }])
+      expect(await ledger.rights.setDoor(item, mine, door)).toBe(false)
+    expect(await ledger.rights.read([item])).toEqual([{ item, epoch: theirs, door: 'draining' }])
     // The one who was first has not moved gate_epoch: entries of the last gate are still placed.
     expect(verdicts(await ledger.orders.place(item, epoch, true, [ledger.ask('ann')]))).toEqual(['placed'])
-    expect(await ledger.orders.snapshot(item, theirs, async () => {})).toMatchObject({ available: 9 })
-    expect(await ledger.orders.setDoor(item, theirs, 'gate')).toBe(true)
-    expect(await ledger.orders.setDoor(item, mine, 'shut')).toBe(false)
+    expect(await ledger.rights.snapshot(item, theirs, async () => {})).toMatchObject({ available: 9 })
+    expect(await ledger.rights.setDoor(item, theirs, 'gate')).toBe(true)
+    expect(await ledger.rights.setDoor(item, mine, 'shut')).toBe(false)
   })
 
   test('E3: many keepers bump at once: each gets an epoch of its own, and the highest stands', async () => {
     const { item, epoch } = await ledger.openItem()
-    const epochs = await Promise.all(Array.from({ length: 8 }, () => ledger.orders.raiseEpoch(item)))
+    const epochs = await Promise.all(Array.from({ length: 8 }, () => ledger.rights.raiseEpoch(item)))
     expect(epochs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 8 }, (_, i) => epoch + 1 + i))
-    const turned = await Promise.all(epochs.map(one => ledger.orders.setDoor(item, one, 'gate')))
+    const turned = await Promise.all(epochs.map(one => ledger.rights.setDoor(item, one, 'gate')))
     expect(epochs.filter((_, i) => turned[i])).toEqual([epoch + 8])
   })
 
   test('a keeper that is stopped in the middle of its snapshot does not keep the item for ever', async () => {
     const { item, epoch } = await ledger.openItem()
     await ledger.orders.place(item, epoch, false, [ledger.ask('ann')])
-    const next = await ledger.orders.raiseEpoch(item)
+    const next = await ledger.rights.raiseEpoch(item)
     const asleep = Promise.withResolvers<void>()
     const woken = Promise.withResolvers<void>()
-    const reading = ledger.orders.snapshot(item, next, () => {
+    const reading = ledger.rights.snapshot(item, next, () => {
       asleep.resolve()
       return woken.promise
     })
     await asleep.promise
     // Waits for the item's lock until the ledger has ended the silent one.
-    expect(await ledger.orders.raiseEpoch(item)).toBe(next + 1)
+    expect(await ledger.rights.raiseEpoch(item)).toBe(next + 1)
     woken.resolve()
     await expect(reading).rejects.toMatchObject({ code: 'ledger_away' })
     expect(verdicts(await ledger.orders.place(item, epoch, true, [ledger.ask('ben')])), 'gate_epoch').toEqual([
@@ -254,13 +254,13 @@ describe('the epoch', () => {
   test('E10: an operator opens the ledger door of a shut item, under its epoch, and of no other', async () => {
     const { sale, item, epoch } = await ledger.openItem()
     for (const door of ['gate', 'draining'] as const) {
-      await ledger.orders.setDoor(item, epoch, door)
-      expect(await ledger.orders.openLedgerDoor(item, 'op')).toBe(false)
+      await ledger.rights.setDoor(item, epoch, door)
+      expect(await ledger.rights.openLedgerDoor(item, 'op')).toBe(false)
     }
-    await ledger.orders.setDoor(item, epoch, 'shut')
-    expect(await ledger.orders.openLedgerDoor(item, 'op')).toBe(true)
-    expect(await ledger.orders.openLedgerDoor(item, 'op'), 'again, after a lost answer').toBe(true)
-    expect(await ledger.sales.rights([item])).toEqual([{ item, epoch, door: 'ledger' }])
+    await ledger.rights.setDoor(item, epoch, 'shut')
+    expect(await ledger.rights.openLedgerDoor(item, 'op')).toBe(true)
+    expect(await ledger.rights.openLedgerDoor(item, 'op'), 'again, after a lost answer').toBe(true)
+    expect(await ledger.rights.read([item])).toEqual([{ item, epoch, door: 'ledger' }])
     expect(await ledger.sql("SELECT by, item::text FROM audit_log WHERE action = 'item.open_ledger_door'")).toEqual([
       { by: 'op', item },
     ])
@@ -270,14 +270,14 @@ describe('the epoch', () => {
 
   test('bump shuts out whoever turns or reads under an older one (E3, E9)', async () => {
     const { item, epoch } = await ledger.openItem()
-    const next = await ledger.orders.raiseEpoch(item)
+    const next = await ledger.rights.raiseEpoch(item)
     expect(next).toBe(epoch + 1)
-    expect(await ledger.sales.rights([item])).toEqual([{ item, epoch: next, door: 'draining' }])
-    expect(await ledger.orders.setDoor(item, epoch, 'gate')).toBe(false)
-    expect(await ledger.orders.snapshot(item, epoch, async () => {})).toBeUndefined()
+    expect(await ledger.rights.read([item])).toEqual([{ item, epoch: next, door: 'draining' }])
+    expect(await ledger.rights.setDoor(item, epoch, 'gate')).toBe(false)
+    expect(await ledger.rights.snapshot(item, epoch, async () => {})).toBeUndefined()
     // Until the new gate is built, the old one's entries are still placed.
     expect(verdicts(await ledger.orders.place(item, epoch, false, [ledger.ask('ann')]))).toEqual(['placed'])
-    expect(await ledger.orders.snapshot(item, next, async () => {})).toMatchObject({ available: 9, held: 1, buyers: 1 })
+    expect(await ledger.rights.snapshot(item, next, async () => {})).toMatchObject({ available: 9, held: 1, buyers: 1 })
     expect(await ledger.orders.place(item, epoch, false, [ledger.ask('ben')])).toEqual({ status: 'stale' })
   })
 
@@ -286,10 +286,10 @@ describe('the epoch', () => {
     const asks = [ledger.ask('ann', 2), ledger.ask('ben'), ledger.ask('cyd')]
     await ledger.orders.place(item, epoch, false, asks)
     await ledger.closings.close(item, [asks[1]?.order ?? ''], 'cancelled')
-    const next = await ledger.orders.raiseEpoch(item)
+    const next = await ledger.rights.raiseEpoch(item)
     let placing: Promise<PlaceReply> | undefined
     const seen: [string, boolean][] = []
-    const terms = await ledger.orders.snapshot(item, next, async page => {
+    const terms = await ledger.rights.snapshot(item, next, async page => {
       placing = ledger.orders.place(item, epoch, false, [ledger.ask('dan')])
       for (const { buyer, live } of page) seen.push([buyer, live])
       // The other transaction waits for the item's lock until this one has committed.

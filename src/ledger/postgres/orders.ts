@@ -1,15 +1,13 @@
-/** Orders in PostgreSQL. Each verb is one statement of `ledger/sql`, except the snapshot, which is one transaction. */
+/** Orders in PostgreSQL. */
 
 import { assert } from '../../base/assert.ts'
 import { isBuyerId, isId } from '../../domain/ids.ts'
-import { shardsFor } from '../../domain/shards.ts'
 import type { Orders } from '../orders.ts'
 import type { Database } from './database.ts'
 import { arrayOf, askArrays, toDirectReply } from './place-replies.ts'
 import { placeTogether } from './place-together.ts'
-import { number, text, time, toOrder } from './rows.ts'
+import { toOrder } from './rows.ts'
 
-const SNAPSHOT_PAGE = 5_000
 const INT_MAX = 2 ** 31 - 1
 
 export function createOrders(database: Database): Orders {
@@ -37,69 +35,6 @@ export function createOrders(database: Database): Orders {
       return row === undefined ? undefined : toOrder(row)
     },
 
-    async raiseEpoch(item) {
-      const [row] = await database.run('raise_epoch', [item])
-      assert(row !== undefined, `item ${item} is not in the ledger`)
-      return number(row, 'epoch')
-    },
-
-    async setDoor(item, epoch, door) {
-      return (await database.run('set_door', [item, epoch, door])).length === 1
-    },
-
-    async openLedgerDoor(item, by) {
-      return (await database.run('open_ledger_door', [item, by])).length === 1
-    },
-
-    snapshot: (item, epoch, onPage, spreading) =>
-      database.transaction(async run => {
-        const [terms] = await run('snapshot_terms', [item, epoch])
-        if (terms === undefined) return undefined
-        const available = number(terms, 'available')
-        const shards = number(terms, 'shards')
-        const placesUnknown = terms.places_known !== true
-        const together = spreading === undefined || spreading.together || placesUnknown
-        const gateShards = together ? 1 : shardsFor(available, shards)
-        await run('spread_item', [item, gateShards])
-        spreading?.begun(gateShards)
-        let after = '0'
-        let held = 0
-        const buyers = new Set<string>()
-        for (;;) {
-          const rows = await run('snapshot_page', [item, after, SNAPSHOT_PAGE])
-          const page = rows.map(row => ({
-            order: text(row, 'id'),
-            buyer: text(row, 'buyer'),
-            attempt: number(row, 'attempt'),
-            quantity: number(row, 'quantity'),
-            live: row.live === true,
-            reservedAtMs: time(row, 'reserved_at'),
-          }))
-          for (const holding of page) {
-            buyers.add(holding.buyer)
-            if (holding.live) held += holding.quantity
-          }
-          if (page.length > 0) await onPage(page)
-          const last = page.at(-1)
-          if (last === undefined || page.length < SNAPSHOT_PAGE) break
-          after = last.order
-        }
-        const state = text(terms, 'state')
-        return {
-          available,
-          held,
-          buyers: buyers.size,
-          attemptsMax: number(terms, 'attempts_max'),
-          changeNo: number(terms, 'change_no'),
-          opensAtMs: time(terms, 'opens_at'),
-          closesAtMs: time(terms, 'closes_at'),
-          stateNo: number(terms, 'word_no'),
-          state: state === 'ready' ? 'open' : state === 'paused' ? 'paused' : 'over',
-          gateShards,
-          placesUnknown,
-        }
-      }),
-
     async find(ids) {
       return (await database.run('find_orders', [ids])).map(toOrder)
     },
@@ -122,23 +57,6 @@ export function createOrders(database: Database): Orders {
       return (await database.run('orders_of_sale', [sale, state ?? null, buyer ?? null, after ?? null, limit])).map(
         toOrder,
       )
-    },
-    async audit(sale) {
-      return (await database.run('audit', [sale])).map(row => ({
-        item: text(row, 'item'),
-        units: number(row, 'units'),
-        available: number(row, 'available'),
-        pending: number(row, 'pending'),
-        paid: number(row, 'paid'),
-        closed: number(row, 'closed'),
-        releases: number(row, 'releases'),
-        gone: number(row, 'gone'),
-        moving: number(row, 'moving'),
-        oldestReleaseMs: row.oldest_release_ms === null ? undefined : number(row, 'oldest_release_ms'),
-        door: text(row, 'door') as 'gate',
-        epoch: number(row, 'epoch'),
-        gateEpoch: number(row, 'gate_epoch'),
-      }))
     },
   }
 }

@@ -150,11 +150,11 @@ describe('closing', () => {
       (await ledger.closings.releases(1_000, 1_000))
         .filter(release => release.item === one.item)
         .map(release => release.epoch)
-    await ledger.orders.raiseEpoch(one.item)
+    await ledger.rights.raiseEpoch(one.item)
     expect(await mine()).toEqual([])
     const epoch = await ledger.rebuild(one.item)
     expect(await mine()).toEqual([epoch])
-    await ledger.orders.setDoor(one.item, epoch, 'shut')
+    await ledger.rights.setDoor(one.item, epoch, 'shut')
     await ledger.closings.releaseIdle()
     expect(await ledger.units(one.sale)).toMatchObject({ available: 10, releases: 0 })
   })
@@ -176,7 +176,7 @@ describe('an operator refunds', () => {
         paid: 0,
         releases: restock ? 2 : 0,
       })
-      const [line] = await ledger.orders.audit(sale)
+      const [line] = await ledger.reconciliation.audit(sale)
       expect(line?.gone).toBe(restock ? 0 : 2)
       expect([await stateOf(order), await paymentOf(order)]).toEqual(['refunded', ['refund_due operator']])
       expect(await capture(payment), 'its capture told again').toBe('same')

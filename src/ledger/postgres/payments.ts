@@ -28,6 +28,10 @@ export function createPayments(database: Database): Payments {
         item: optionalText(row, 'item'),
       }
     },
+    async decideCapture(payment) {
+      const [row] = await database.run('decide_capture', [payment])
+      return row === undefined ? undefined : (text(row, 'outcome') as 'paid' | 'late')
+    },
     async claim(max) {
       const rows = await database.run('claim_payments', [max])
       return rows.map(row => ({ ...toPayment(row), wanted: row.wanted === true }))
@@ -37,6 +41,10 @@ export function createPayments(database: Database): Payments {
     },
     async recordCallback(provider, event, ref, outcome) {
       await database.run('record_callback', [provider, event, ref, outcome])
+    },
+    async refundsWaiting(tries) {
+      const [row] = await database.run('refunds_waiting', [tries])
+      return row === undefined ? 0 : number(row, 'count')
     },
   }
 }

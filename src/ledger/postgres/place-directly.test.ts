@@ -18,7 +18,7 @@ const rowsOf = (item: string) =>
 /** An item behind the door `ledger`. */
 async function behindLedgerDoor(wish: ItemWish = {}) {
   const made = await ledger.openItem(wish)
-  await ledger.orders.setDoor(made.item, made.epoch, 'ledger')
+  await ledger.rights.setDoor(made.item, made.epoch, 'ledger')
   return made
 }
 
@@ -120,14 +120,14 @@ describe('E5: door and epoch are judged under the item lock', () => {
   test('every other door and every other epoch is stale, and nothing is written', async () => {
     const { sale, item, epoch } = await behindLedgerDoor()
     for (const door of ['gate', 'draining', 'shut'] as const) {
-      await ledger.orders.setDoor(item, epoch, door)
+      await ledger.rights.setDoor(item, epoch, door)
       expect(await direct(item, epoch, ledger.ask('ann'))).toEqual({ status: 'stale' })
     }
-    await ledger.orders.setDoor(item, epoch, 'ledger')
+    await ledger.rights.setDoor(item, epoch, 'ledger')
     for (const other of [epoch - 1, epoch + 1])
       expect(await direct(item, other, ledger.ask('ann'))).toEqual({ status: 'stale' })
-    const next = await ledger.orders.raiseEpoch(item)
-    await ledger.orders.setDoor(item, next, 'ledger')
+    const next = await ledger.rights.raiseEpoch(item)
+    await ledger.rights.setDoor(item, next, 'ledger')
     expect(await direct(item, epoch, ledger.ask('ann'))).toEqual({ status: 'stale' })
     expect(verdicts(await direct(item, next, ledger.ask('ann')))).toEqual(['placed'])
     expect(await ledger.units(sale)).toMatchObject({ available: 9, pending: 1 })
@@ -167,8 +167,8 @@ describe('E5: door and epoch are judged under the item lock', () => {
 
   test('what was acknowledged at the gate before still gets its row, beside what the ledger sells', async () => {
     const { sale, item, epoch } = await ledger.openItem({ units: 2 })
-    const next = await ledger.orders.raiseEpoch(item)
-    await ledger.orders.setDoor(item, next, 'ledger')
+    const next = await ledger.rights.raiseEpoch(item)
+    await ledger.rights.setDoor(item, next, 'ledger')
     expect(verdicts(await direct(item, next, ledger.ask('ann')))).toEqual(['placed'])
     const reply = await ledger.orders.place(item, epoch, true, [
       ledger.ask('ben'),
@@ -238,8 +238,8 @@ test('eight callers at once, with duplicates, closings and turns of the door: ne
   const step = async () => {
     const what = random.next()
     if (what < 0.06) {
-      current = await ledger.orders.raiseEpoch(item)
-      await ledger.orders.setDoor(item, current, 'ledger')
+      current = await ledger.rights.raiseEpoch(item)
+      await ledger.rights.setDoor(item, current, 'ledger')
     } else if (what < 0.35) {
       const some = placed.slice(below(placed.length + 1)).slice(0, 5)
       await ledger.closings.close(item, some, 'cancelled')

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Database } from './database.ts'
-import { createEditing } from './editing.ts'
 import { createSales } from './sales.ts'
 
 let ledger: TestLedger
@@ -15,18 +14,18 @@ const followed = async () => (await ledger.sales.followed()).sales.map(sale => s
 const set = (sale: string, change: string) => ledger.sql(`UPDATE sales SET ${change} WHERE id = $1`, [sale])
 
 test('a ledger without sales still tells its time', async () => {
-  const before = await ledger.sales.now()
+  const before = await ledger.rights.now()
   const { nowMs, sales } = await ledger.sales.followed()
   expect(sales).toEqual([])
   expect(nowMs).toBeGreaterThanOrEqual(before)
-  expect(nowMs).toBeLessThanOrEqual(await ledger.sales.now())
+  expect(nowMs).toBeLessThanOrEqual(await ledger.rights.now())
 })
 
 test('E2: sales are followed from their warm-up until an hour after their end, whatever their state, with door and epoch', async () => {
   const { sale, item, epoch } = await ledger.openItem()
   expect(await followed()).toEqual([sale])
   expect((await ledger.sales.followed()).sales).toEqual([(await ledger.sales.find(sale))!])
-  await ledger.orders.raiseEpoch(item)
+  await ledger.rights.raiseEpoch(item)
   expect((await ledger.sales.followed()).sales[0]?.items).toMatchObject([
     { id: item, door: 'draining', epoch: epoch + 1 },
   ])
@@ -55,7 +54,7 @@ test('every new word for the gate has a higher number, also in a snapshot; what 
   const { sale, item, epoch } = await ledger.openItem()
   const stateNo = async () => (await ledger.sales.find(sale))!.stateNo
   const edit = (change: Partial<Sale>) =>
-    createEditing(ledger.database).edit(sale, 'olga', found => ({
+    ledger.sales.edit(sale, 'olga', found => ({
       write: { sale: { ...found, ...change }, items: new Set(), changes: [] },
       result: undefined,
     }))
@@ -69,7 +68,7 @@ test('every new word for the gate has a higher number, also in a snapshot; what 
   await edit({ closesAtMs: closesAtMs + 1 })
   expect(await stateNo()).toBe(first + 3)
   await ledger.sales.move(sale, ['paused'], 'ready', 'olga', 'sale.resume')
-  expect(await ledger.orders.snapshot(item, epoch, async () => {})).toMatchObject({ stateNo: first + 4, state: 'open' })
+  expect(await ledger.rights.snapshot(item, epoch, async () => {})).toMatchObject({ stateNo: first + 4, state: 'open' })
 })
 
 test('E2: what a standby shows is not believed', async () => {

@@ -2,11 +2,10 @@
 
 import { assert } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
-import type { Door } from '../../domain/item.ts'
-import type { Sales } from '../sales.ts'
+import type { Item } from '../../domain/item.ts'
+import type { Sales, SaleWrite } from '../sales.ts'
 import type { Database } from './database.ts'
-import { itemColumns } from './item-columns.ts'
-import { number, text, time, toSales } from './rows.ts'
+import { time, toSales } from './rows.ts'
 
 export function createSales(database: Database): Sales {
   return {
@@ -40,31 +39,68 @@ export function createSales(database: Database): Sales {
         throw new Fault('ledger_standby', 'the ledger reached is a standby, not the primary', { retryable: true })
       return { nowMs: time(row, 'now'), sales: toSales(rows.filter(one => one.sale_id !== null)) }
     },
-    async unsettledItems(max) {
-      return (await database.run('unsettled_items', [max])).map(row => ({
-        id: text(row, 'id'),
-        shards: number(row, 'shards'),
-        gateEpoch: number(row, 'gate_epoch'),
-        gateShards: number(row, 'gate_shards'),
-      }))
-    },
     async move(id, from, to, by, action) {
       return (await database.run('move_sale', [id, from, to, by, action])).length === 1
     },
     async warmNow(id, by) {
       await database.run('warm_sale_now', [id, by])
     },
-    async rights(items) {
-      return (await database.run('item_rights', [items])).map(row => ({
-        item: text(row, 'id'),
-        epoch: number(row, 'epoch'),
-        door: text(row, 'door') as Door,
-      }))
+    edit(id, by, decide) {
+      return database.transaction(async run => {
+        if ((await run('lock_sale', [id])).length === 0) return undefined
+        // Read after the lock is ours: what was true while we waited for it does not count.
+        const [sale] = toSales(await run('find_sale', [id]))
+        const [clock] = await run('now', [])
+        assert(sale !== undefined && clock !== undefined, `sale ${id} is locked and can't be read`)
+        const { write, result } = decide(sale, time(clock, 'now'))
+        if (write === undefined) return result
+        assert(write.sale.id === id, `the edit of sale ${id} came back as ${write.sale.id}`)
+        assert(write.items !== 'replaced' || sale.state === 'draft', `sale ${id} is no draft, its items stay`)
+        if (write.items === 'replaced') await run('clear_draft', [id])
+        await run('edit_sale', valuesOf(write, by))
+        return result
+      })
     },
-    async now() {
-      const [row] = await database.run('now', [])
-      assert(row !== undefined, 'the ledger has no clock')
-      return time(row, 'now')
+    async remove(id, by) {
+      return (await database.run('delete_sale', [id, by])).length === 1
     },
+  }
+}
+
+function valuesOf({ sale, items, changes }: SaleWrite, by: string): unknown[] {
+  const written = sale.items
+    .map((item, position) => ({ item, position }))
+    .filter(({ item }) => items === 'replaced' || items.has(item.id))
+  return [
+    sale.id,
+    sale.name,
+    sale.opensAtMs,
+    sale.closesAtMs,
+    sale.warmBeforeMs,
+    sale.rule,
+    JSON.stringify(written.map(({ item, position }) => itemColumns(item, position))),
+    by,
+    JSON.stringify({ changes }),
+  ]
+}
+
+/** An item as the columns that `create_sale` and `edit_sale` write, in JSON: ids as strings. */
+function itemColumns(item: Item, position: number): Record<string, unknown> {
+  return {
+    id: item.id,
+    position,
+    sku: item.sku ?? null,
+    name: item.name,
+    image: item.image ?? null,
+    price_minor: item.price.amount,
+    list_price_minor: item.listPrice?.amount ?? null,
+    currency: item.price.currency,
+    units: item.units,
+    quantity_max: item.quantityMax,
+    attempts_max: item.attemptsMax,
+    pay_within_ms: item.payWithinMs,
+    when_gate_down: item.whenGateDown,
+    home_door: item.homeDoor,
+    shards: item.shards,
   }
 }

@@ -1,16 +1,24 @@
-/** The sandbox provider's payments in PostgreSQL. */
+/**
+ * The sandbox provider's payments, shared by several processes: texts under a ref, moved by compare-and-set. No order and no payment of the
+ * ledger depends on them, and what the texts say is not read here. Payment declares the contract (`SharedRows`), app wires it.
+ */
 
-import type { SandboxPayments } from '../sandbox-payments.ts'
 import type { Database } from './database.ts'
 import { number, text } from './rows.ts'
 
-export function createSandboxPayments(database: Database): SandboxPayments {
+interface SharedRow {
+  readonly text: string
+  readonly madeAtMs: number
+  readonly over: boolean
+}
+
+export function createSandboxPayments(database: Database) {
   return {
-    async read(ref) {
+    async read(ref: string) {
       const [row] = await database.run('read_sandbox_payment', [ref])
       return row === undefined ? undefined : text(row, 'body')
     },
-    async replace(ref, before, { text: body, madeAtMs, over }) {
+    async replace(ref: string, before: string | undefined, { text: body, madeAtMs, over }: SharedRow) {
       const rows =
         before === undefined
           ? await database.run('add_sandbox_payment', [ref, body, madeAtMs, over])
@@ -21,7 +29,7 @@ export function createSandboxPayments(database: Database): SandboxPayments {
       const [row] = await database.run('count_sandbox_payments', [])
       return row === undefined ? 0 : number(row, 'count')
     },
-    async forget(madeBeforeMs, most) {
+    async forget(madeBeforeMs: number, most: number) {
       return (await database.run('forget_sandbox_payments', [madeBeforeMs, most])).length
     },
   }

@@ -42,15 +42,15 @@ test('what an older gate gave up is void: the change is not applied, and the new
   expect(await openOf(item)).toEqual([{ no: 1, delta: -3, state: 'asked', epoch: next, door: 'gate' }])
   expect(await ledger.stock.settle(item, 1, next, -3)).toBe(true)
   expect(await ledger.units(sale)).toMatchObject({ units: 7, available: 7 })
-  const after = await ledger.orders.raiseEpoch(item)
-  expect(await ledger.orders.snapshot(item, after, async () => {})).toMatchObject({ available: 7, changeNo: 1 })
+  const after = await ledger.rights.raiseEpoch(item)
+  expect(await ledger.rights.snapshot(item, after, async () => {})).toMatchObject({ available: 7, changeNo: 1 })
 })
 
 test('a decrease that nobody can give up any more, because the item was shut meanwhile, still takes what is there', async () => {
   const { sale, item } = await ledger.openItem()
   await ledger.stock.ask(wish(item, -3))
   await ledger.sql('UPDATE sales SET closes_at = clock_timestamp() WHERE id = $1', [sale])
-  expect(await ledger.closings.shutIdle([])).toContain(item)
+  expect(await ledger.rights.shutIdle([])).toContain(item)
   const [open] = await ledger.stock.open(item)
   expect(open).toMatchObject({ no: 1, door: 'shut' })
   expect(await ledger.stock.settle(item, 1, open?.epoch ?? 0, 0)).toBe(true)
@@ -66,7 +66,7 @@ test('one change at a time, the same key is the same change, and none while the 
   expect([...new Set(asked.map(one => one.no))]).toEqual([1])
   expect(await ledger.stock.ask(wish(item, -1))).toEqual({ outcome: 'pending', no: 1 })
   await ledger.stock.settle(item, 1, epoch, 5)
-  await ledger.orders.raiseEpoch(item)
+  await ledger.rights.raiseEpoch(item)
   expect(await ledger.stock.ask(wish(item, -1))).toEqual({ outcome: 'moving', no: undefined })
   expect(await ledger.stock.ask(wish(item, 5, key))).toEqual({ outcome: 'same', no: 1 })
   expect(await ledger.units(sale)).toMatchObject({ units: 15, available: 15 })
@@ -76,7 +76,7 @@ test('one change at a time, the same key is the same change, and none while the 
 test('where no gate sells it, a change is done at once and takes what is there; too many are refused', async () => {
   const { sale, item, epoch } = await ledger.openItem()
   await ledger.orders.place(item, epoch, false, [ledger.ask('ann', 4)])
-  await ledger.orders.setDoor(item, epoch, 'shut')
+  await ledger.rights.setDoor(item, epoch, 'shut')
   expect(await ledger.stock.ask(wish(item, -8))).toEqual({ outcome: 'done', no: 1 })
   expect(await ledger.stock.find(item, 1)).toMatchObject({ taken: -6, state: 'done' })
   expect(await ledger.stock.ask(wish(item, 3))).toEqual({ outcome: 'done', no: 2 })
@@ -87,8 +87,8 @@ test('where no gate sells it, a change is done at once and takes what is there; 
 test('behind the ledger door a change is done at once, also one that a gate was asked for before, and what is sold goes by it', async () => {
   const { sale, item, epoch } = await ledger.openItem()
   expect(await ledger.stock.ask(wish(item, -3))).toEqual({ outcome: 'asked', no: 1 })
-  const next = await ledger.orders.raiseEpoch(item)
-  await ledger.orders.setDoor(item, next, 'ledger')
+  const next = await ledger.rights.raiseEpoch(item)
+  await ledger.rights.setDoor(item, next, 'ledger')
   expect(await openOf(item)).toEqual([{ no: 1, delta: -3, state: 'asked', epoch, door: 'ledger' }])
   expect(await ledger.stock.settle(item, 1, epoch, 0)).toBe(true)
   expect(await ledger.units(sale)).toMatchObject({ units: 7, available: 7 })
@@ -106,7 +106,7 @@ test('behind the ledger door a change is done at once, also one that a gate was 
 
 test('releases of an item that the ledger sells need no gate: the units are for sale with the commit, the rows are forgotten', async () => {
   const { sale, item, epoch } = await ledger.openItem({ units: 1 })
-  await ledger.orders.setDoor(item, epoch, 'ledger')
+  await ledger.rights.setDoor(item, epoch, 'ledger')
   const ann = ledger.ask('ann')
   await ledger.orders.placeDirectly(item, epoch, [ann])
   await ledger.closings.close(item, [ann.order], 'cancelled')
@@ -121,7 +121,7 @@ test('E8: while an item is rebuilt its releases wait, and are told under the epo
   const { item, epoch } = await ledger.openItem()
   const ann = ledger.ask('ann')
   await ledger.orders.place(item, epoch, true, [ann])
-  const next = await ledger.orders.raiseEpoch(item)
+  const next = await ledger.rights.raiseEpoch(item)
   await ledger.closings.close(item, [ann.order], 'cancelled')
   const mine = async () => (await ledger.closings.releases(100, 100)).filter(release => release.item === item)
   expect(await mine()).toEqual([])
@@ -129,8 +129,8 @@ test('E8: while an item is rebuilt its releases wait, and are told under the epo
   expect(await ledger.sql('SELECT order_id::text FROM releases WHERE item = $1', [item])).toEqual([
     { order_id: ann.order },
   ])
-  await ledger.orders.snapshot(item, next, async () => {})
-  await ledger.orders.setDoor(item, next, 'gate')
+  await ledger.rights.snapshot(item, next, async () => {})
+  await ledger.rights.setDoor(item, next, 'gate')
   expect(await mine()).toMatchObject([{ order: ann.order, epoch: next }])
 })
 
@@ -138,7 +138,7 @@ test('a door that nobody keeps is shut after the sale, also of an item that was 
   const { sale, item, epoch } = await ledger.openItem()
   await ledger.sql("UPDATE items SET home_door = 'ledger' WHERE id = $1", [item])
   await ledger.sql('UPDATE sales SET closes_at = clock_timestamp() WHERE id = $1', [sale])
-  expect(await ledger.closings.shutIdle([item])).not.toContain(item)
-  expect(await ledger.closings.shutIdle([])).toContain(item)
-  expect(await ledger.sales.rights([item])).toEqual([{ item, epoch: epoch + 1, door: 'shut' }])
+  expect(await ledger.rights.shutIdle([item])).not.toContain(item)
+  expect(await ledger.rights.shutIdle([])).toContain(item)
+  expect(await ledger.rights.read([item])).toEqual([{ item, epoch: epoch + 1, door: 'shut' }])
 })

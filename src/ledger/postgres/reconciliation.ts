@@ -1,14 +1,32 @@
-/** Reconciliation's reads and reports in PostgreSQL. */
+/** Audits and reconciliation in PostgreSQL. */
 
 import type { OrderId } from '../../domain/ids.ts'
-import type { Reconciling, Report } from '../reconciling.ts'
+import type { Door } from '../../domain/item.ts'
+import type { Reconciliation, Report } from '../reconciliation.ts'
 import type { Database } from './database.ts'
 import { number, text, time } from './rows.ts'
 
 const PAGE = 10_000
 
-export function createReconciling(database: Database): Reconciling {
+export function createReconciliation(database: Database): Reconciliation {
   return {
+    async audit(sale) {
+      return (await database.run('audit', [sale])).map(row => ({
+        item: text(row, 'item'),
+        units: number(row, 'units'),
+        available: number(row, 'available'),
+        pending: number(row, 'pending'),
+        paid: number(row, 'paid'),
+        closed: number(row, 'closed'),
+        releases: number(row, 'releases'),
+        gone: number(row, 'gone'),
+        moving: number(row, 'moving'),
+        oldestReleaseMs: row.oldest_release_ms === null ? undefined : number(row, 'oldest_release_ms'),
+        door: text(row, 'door') as Door,
+        epoch: number(row, 'epoch'),
+        gateEpoch: number(row, 'gate_epoch'),
+      }))
+    },
     async held(item) {
       const live = new Set<OrderId>()
       for (let after = '0'; ; ) {
@@ -33,10 +51,6 @@ export function createReconciling(database: Database): Reconciling {
             },
       )
     },
-    async decideCapture(payment) {
-      const [row] = await database.run('decide_capture', [payment])
-      return row === undefined ? undefined : (text(row, 'outcome') as 'paid' | 'late')
-    },
     async save(sale, final, { differences, repairs }, summary) {
       const json = [
         JSON.stringify(differences),
@@ -59,6 +73,14 @@ export function createReconciling(database: Database): Reconciling {
     },
     async toSettle(max) {
       return (await database.run('sales_to_settle', [max])).map(row => text(row, 'id'))
+    },
+    async unsettledItems(max) {
+      return (await database.run('unsettled_items', [max])).map(row => ({
+        id: text(row, 'id'),
+        shards: number(row, 'shards'),
+        gateEpoch: number(row, 'gate_epoch'),
+        gateShards: number(row, 'gate_shards'),
+      }))
     },
     async results(sale) {
       return (await database.run('sale_results', [sale])).map(row => ({

@@ -1,0 +1,59 @@
+/**
+ * What is written once and never changed: what operators did, the keys under which they repeat a call safely, and outbox entries that could
+ * not be placed (dead letters).
+ */
+
+import type { Epoch, ItemId, OrderId, SaleId } from '../domain/ids.ts'
+
+export interface LogLine {
+  readonly id: string
+  readonly atMs: number
+  readonly by: string
+  readonly action: string
+  readonly sale: SaleId | undefined
+  readonly item: ItemId | undefined
+  readonly order: OrderId | undefined
+  readonly details: unknown
+}
+
+interface LogEntry {
+  readonly by: string
+  readonly action: string
+  readonly sale?: SaleId | undefined
+  readonly item?: ItemId | undefined
+  readonly order?: OrderId | undefined
+  readonly details?: Readonly<Record<string, unknown>>
+}
+
+interface LogQuery {
+  readonly after: string
+  readonly sale?: SaleId
+  readonly order?: OrderId
+  readonly limit: number
+}
+
+export interface DeadLetter {
+  readonly item: ItemId
+  readonly epoch: Epoch
+  /** The outbox entry it came from. */
+  readonly entry: string
+  /** Undefined: the entry could not be parsed. */
+  readonly order: OrderId | undefined
+  readonly raw: string
+  readonly why: string
+}
+
+export interface Journal {
+  write(entry: LogEntry): Promise<void>
+  read(query: LogQuery): Promise<readonly LogLine[]>
+  /** The subject made under this key the first time, and the hash of the body it came with. */
+  rememberKey(
+    call: string,
+    key: string,
+    bodyHash: string,
+    subject: string,
+  ): Promise<{ readonly bodyHash: string; readonly subject: string }>
+  /** Written before the entry is taken out of the outbox. The same entry and order again changes nothing. */
+  writeDeadLetter(letter: DeadLetter): Promise<void>
+  deadLetters(max: number): Promise<readonly (DeadLetter & { readonly atMs: number })[]>
+}

@@ -1,0 +1,72 @@
+/**
+ * The item's rights: its epoch and its door say who may sell it. The epoch is a fencing token: it only goes up, and what was reserved under
+ * another epoch than the one of the item's gate is not placed (E5). Every write here compares the epoch first, except the two that need none:
+ * raising it, and an operator's decision.
+ */
+
+import type { BuyerId, Epoch, ItemId, OrderId } from '../domain/ids.ts'
+import type { Door } from '../domain/item.ts'
+
+interface ItemRights {
+  readonly item: ItemId
+  readonly epoch: Epoch
+  readonly door: Door
+}
+
+/** What the gate is built from, read under one item lock (E9). */
+interface SnapshotTerms {
+  readonly available: number
+  readonly held: number
+  readonly buyers: number
+  readonly attemptsMax: number
+  readonly changeNo: number
+  readonly opensAtMs: number
+  readonly closesAtMs: number
+  readonly stateNo: number
+  readonly state: 'open' | 'paused' | 'over'
+  /** The gate is to be built in so many shards. */
+  readonly gateShards: number
+  /** A process of an older version lives, which does not read an item's shards: the gate gets one. */
+  readonly shardsUnknown: boolean
+}
+
+/** For a gate that can divide an item into shards. */
+interface Spreading {
+  /** One shard, however many units there are. */
+  readonly together: boolean
+  /** Called under the lock, before the first page, with the number of shards. */
+  readonly begun: (gateShards: number) => void
+}
+
+interface SnapshotHolding {
+  readonly order: OrderId
+  readonly buyer: BuyerId
+  readonly attempt: number
+  readonly quantity: number
+  readonly live: boolean
+  readonly reservedAtMs: number
+}
+
+export interface Rights {
+  read(items: readonly ItemId[]): Promise<readonly ItemRights[]>
+  /** Takes the item for a new epoch and sets its door to `draining` in the same UPDATE (E3). */
+  raiseEpoch(item: ItemId): Promise<Epoch>
+  /** Compare-and-set on the epoch. False: the epoch was raised meanwhile. */
+  setDoor(item: ItemId, epoch: Epoch, door: Door): Promise<boolean>
+  /** An operator's decision (E10): from `shut` to `ledger`, under the epoch it has. True also if the door is `ledger` already. */
+  openLedgerDoor(item: ItemId, by: string): Promise<boolean>
+  /** Shuts the doors of items that no process sells any more, without those named. Only the holder of the leader lock may call it. */
+  shutIdle(liveItems: readonly ItemId[]): Promise<readonly ItemId[]>
+  /**
+   * Reads what the gate needs under one item lock and makes `epoch` the one whose entries are placed (E5, E9). Undefined: the item has
+   * another epoch. Without `spreading` the gate has one shard.
+   */
+  snapshot(
+    item: ItemId,
+    epoch: Epoch,
+    onPage: (page: readonly SnapshotHolding[]) => Promise<void>,
+    spreading?: Spreading,
+  ): Promise<SnapshotTerms | undefined>
+  /** The ledger's clock, unix ms. */
+  now(): Promise<number>
+}
