@@ -15,7 +15,7 @@ import { isId } from '../domain/ids.ts'
 import type { TakeOrderOutcome } from '../domain/outcomes.ts'
 import { EARLY_WAIT_MS, type LiveItem, type Registry, standing } from '../flows/sell/live-item.ts'
 import { refuseNow, repeatOrder, type TakeOrderParts, takeOrder } from '../flows/sell/take-order.ts'
-import { ORDER_TAKEN } from '../wire/calls/buyer-calls.ts'
+import { buyerCalls } from '../wire/calls/buyer-calls.ts'
 import { wireOrder } from './answers.ts'
 import { bearerIn, bearerOf, bearerStart, readBody } from './http/exchange.ts'
 import { plainProblem, problem, rateLimitedProblem } from './http/problem-response.ts'
@@ -109,7 +109,7 @@ export function createOrderRoute(parts: OrderRouteParts) {
   }
 
   async function readAndTake(request: Request, liveItem: LiveItem, claims: TicketClaims): Promise<Response> {
-    const { quantity } = await readBody(request, ORDER_TAKEN.body.schema).catch((error: unknown) => {
+    const { quantity } = await readBody(request, buyerCalls.takeOrder.body.schema).catch((error: unknown) => {
       meters.count('order_asks', 'body_invalid')
       throw error
     })

@@ -35,7 +35,7 @@ const itemAnswer = z
     price: moneyAnswer,
     listPrice: moneyAnswer.optional(),
     units: count.meta({ description: 'Put on sale.' }),
-    left: count.meta({ description: 'Still to be had.' }),
+    left: count.meta({ description: 'Units that can still be ordered.' }),
     quantityMax: z.int().min(1).max(QUANTITY_MAX).meta({ description: 'Per order.' }),
     attemptsMax: z.int().min(1).meta({ description: 'Orders per buyer, one live at a time.' }),
     payWithinSeconds: z.number().min(0),
@@ -44,7 +44,7 @@ const itemAnswer = z
       .min(2)
       .max(SHARDS_MAX)
       .optional()
-      .meta({ description: 'Over so many places of the gate its units may be spread; missing: one.' }),
+      .meta({ description: 'The number of shards its units may be spread over; missing: one.' }),
   })
   .meta({ id: 'Item' })
 
@@ -63,11 +63,13 @@ export const saleAnswer = z
   })
   .meta({ id: 'Sale' })
 
-/** Where and how an item is sold when parts fail is the shop's own business. */
+/** With what only operators see. */
 const operatorItemAnswer = itemAnswer
   .extend({
-    whenGateDown: z.enum(['ledger', 'shut']).meta({ description: 'Who sells it while the gate is away.' }),
-    door: z.enum(['gate', 'ledger']).meta({ description: 'Which door it lives behind when all is well.' }),
+    whenGateDown: z
+      .enum(['ledger', 'shut'])
+      .meta({ description: 'Who sells the item while Redis is away: the ledger, or nobody (shut).' }),
+    door: z.enum(['gate', 'ledger']).meta({ description: 'Who sells the item normally: the gate, or the ledger.' }),
   })
   .meta({ id: 'OperatorItem' })
 
@@ -113,7 +115,7 @@ const eventAnswer = z.object({ at: time, what: z.string(), by: z.string().option
 
 export const wholeOrderAnswer = orderAnswer
   .extend({ payments: z.array(paymentAnswer), history: z.array(eventAnswer) })
-  .meta({ id: 'WholeOrder', description: 'An order with its payments and what happened to it, oldest first.' })
+  .meta({ id: 'WholeOrder', description: 'An order with its payments and its history, oldest first.' })
 
 const next = id.nullable().meta({ description: 'The cursor for `after`; null at the end.' })
 export const salesAnswer = z.object({ sales: z.array(saleAnswer) })
@@ -140,11 +142,11 @@ const auditAnswer = z
     gate: z
       .object({ left: z.int(), held: count })
       .nullable()
-      .meta({ description: 'Null while the gate does not have the item.' }),
+      .meta({ description: 'Null while the item is not loaded in the gate.' }),
     outbox: count,
     releases: count,
     moving: count.meta({
-      description: 'Taken from one place of a gate with several and not given to another yet: left in neither.',
+      description: 'Units taken from one shard and not yet given to another: counted in neither.',
     }),
     door: z.enum(['gate', 'draining', 'ledger', 'shut']),
     epoch: count,
@@ -167,7 +169,7 @@ export const stockChangeAnswer = z
     no: z.int().min(1),
     delta: z.int(),
     taken: z.int(),
-    shortfall: count.meta({ description: 'How many of a decrease could not be taken: they are sold.' }),
+    shortfall: count.meta({ description: 'How many units of a decrease could not be taken because they are sold.' }),
     reason: z.string(),
     by: z.string(),
     at: time,
@@ -200,22 +202,25 @@ export const problemAnswer = z
     status: z.int(),
     detail: z.string(),
     code: z.string(),
-    field: z.string().optional().meta({ description: 'What of the request does not fit; empty: all of it.' }),
+    field: z
+      .string()
+      .optional()
+      .meta({ description: 'The field that does not fit; empty: the body or query as a whole.' }),
     left: count.optional(),
     opensAt: time.optional(),
     quantityMax: z.int().min(1).optional(),
     requestId: z.string().optional(),
     state: z.string().optional(),
   })
-  .meta({ id: 'Problem', description: 'RFC 9457. `code` is stable; the words are for people.' })
+  .meta({ id: 'Problem', description: 'RFC 9457. `code` is stable; the texts are for people.' })
 
 export const demoAnswer = z
   .object({
     crowd: z
       .enum(['off', 'offered', 'running', 'done'])
-      .meta({ description: '`off`: there is no demo sale here, or nobody could sign in as a guest.' }),
+      .meta({ description: '`off`: there is no demo sale here, or guests can not sign in.' }),
     sale: plainId.optional().meta({ description: 'The demo sale; absent when off.' }),
-    buyers: z.int().min(1).meta({ description: 'How many come at one press.' }),
+    buyers: z.int().min(1).meta({ description: 'How many simulated buyers one request starts.' }),
   })
   .meta({ id: 'Demo' })
 
@@ -229,7 +234,7 @@ const troubleAnswer = z
     sale: plainId.optional(),
     item: plainId.optional(),
     count: count.optional(),
-    words: z.string().optional().meta({ description: "The checker's own words." }),
+    words: z.string().optional().meta({ description: 'What the check found.' }),
   })
   .meta({ id: 'Trouble' })
 
@@ -251,7 +256,7 @@ export const watchAnswer = z
     ),
     funnel: z
       .object({ since: plainTime, ...funnelCounts })
-      .meta({ description: 'Of this process since it started, over all its sales.' }),
+      .meta({ description: 'Counted by this process since it started, over all its sales.' }),
     recent: z
       .array(
         z.object({
@@ -262,7 +267,10 @@ export const watchAnswer = z
           line: count,
         }),
       )
-      .meta({ description: 'One sample a second, at most five minutes back; of this process, operators left out.' }),
+      .meta({
+        description:
+          'One sample a second, at most five minutes back; of this process, without the requests of operators.',
+      }),
     reconciled: z.object({ at: plainTime, differences: count, repairs: count }).nullable(),
     trouble: z.array(troubleAnswer),
   })

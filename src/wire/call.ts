@@ -1,7 +1,6 @@
 /**
- * A call, described: where it is, who may make it, what it takes, what it answers. Everything said to others about a call is made from
- * this (`openapi.ts`, `docs-page.ts`, the tests' checks), and the routes take their method, path and schemas from it: there is no second
- * place that could say otherwise. Knows nothing of handlers.
+ * A call of the API, described: its address, who may make it, what it takes and what it answers. The routes take method, path and schemas
+ * from it, and the API's description and the tests' checks are made from it, so nothing else can contradict it. Knows nothing of handlers.
  */
 
 import type { z } from 'zod'
@@ -21,26 +20,51 @@ export interface Answer {
   readonly example?: unknown
 }
 
-export interface Call {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** Segments in braces are parameters: `/api/sales/{sale}`. */
-  readonly path: string
-  readonly group: 'Buyers' | 'Operators' | 'Operations' | 'Sandbox'
-  readonly summary: string
+interface Details {
   /** What the summary leaves open. */
   readonly more?: string
-  readonly who: Who
   readonly query?: z.ZodObject
-  /** Request headers it looks at, apart from those that say who is asking. */
+  /** Request headers it reads, apart from those that say who is asking. */
   readonly takes?: readonly string[]
   /** What a JSON body must be; without one the call ignores bodies. An empty body counts as `{}`. */
   readonly body?: { readonly schema: z.ZodType; readonly example: unknown }
   readonly answers: Readonly<Record<number, Answer>>
   /** Refusals of its own; `problemsOf` adds those that come with its form. */
-  readonly problems: readonly ProblemCode[]
+  readonly problems?: readonly ProblemCode[]
   /** Served by the server itself, not by a route. */
   readonly apart?: true
 }
+
+export interface Call extends Details {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Segments in braces are parameters: `/api/sales/{sale}`. */
+  readonly path: string
+  readonly group: 'Buyers' | 'Operators' | 'Operations' | 'Sandbox'
+  readonly summary: string
+  readonly who: Who
+}
+
+/** To describe the calls of one group that the same people may make. */
+export function callsFor(group: Call['group'], who: Who) {
+  const by =
+    (method: Call['method']) =>
+    <D extends Details>(path: string, summary: string, details: D) => ({
+      ...details,
+      group,
+      who,
+      method,
+      path,
+      summary,
+    })
+  return { get: by('GET'), post: by('POST'), patch: by('PATCH'), delete: by('DELETE') }
+}
+
+/** An answer with a JSON body. */
+export function json(what: string, body: z.ZodType, example?: unknown, headers?: readonly string[]): Answer {
+  return { what, body, ...(example !== undefined && { example }), ...(headers !== undefined && { headers }) }
+}
+
+export const NO_STORE = ['cache-control']
 
 /** Every code this call can answer with. */
 export function problemsOf(call: Call): readonly ProblemCode[] {

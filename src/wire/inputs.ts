@@ -55,8 +55,8 @@ export const itemInput = z
       .default(1)
       .meta({
         description:
-          'Over so many places of the gate the units are spread, for an item that one Redis can not carry. First come, first served then ' +
-          'holds within each place. Without a cluster, and with fewer than 8 units a place, there is one place all the same.',
+          'Spreads the units over so many shards of the gate, for an item that one Redis can not carry. First come, first served then ' +
+          'holds within each shard. Without a cluster, and with fewer than 8 units per shard, one shard is used.',
       }),
   })
   .refine(item => item.listPrice === undefined || item.listPrice.currency === item.price.currency, {
@@ -65,7 +65,7 @@ export const itemInput = z
   })
   .refine(item => Number.isSafeInteger(item.price.amount * item.units), {
     path: ['units'],
-    message: 'is too many at this price: what all of them come to must be an exact number',
+    message: 'is too many at this price: the value of all units must be an exact number',
   })
 
 export const saleInput = z
@@ -117,6 +117,8 @@ export const stockInput = z.strictObject({
   reason: label(NAME_LENGTH_MAX),
 })
 
+export const doorInput = z.strictObject({ door: z.literal('ledger') })
+
 export const refundInput = z.strictObject({ restock: z.boolean().default(false) })
 
 export const paymentInput = z.strictObject({
@@ -129,13 +131,13 @@ export const sessionInput = z.strictObject({
     .string()
     .refine(isBuyerId, 'must have 1 to 128 characters, none of them a control character, no blanks around')
     .optional()
-    .meta({ description: 'A name is made up when there is none.', minLength: 1, maxLength: 128 }),
+    .meta({ description: 'Without one the server makes up a name.', minLength: 1, maxLength: 128 }),
 })
 
-/** A challenge's answer belongs here when there are challenges. */
+/** `challenge` is reserved for the answer to a challenge. */
 export const ticketInput = z.looseObject({ challenge: z.unknown().optional() })
 
-/** Only the type is judged here: what is out of range has a code of its own, and depends on the item. */
+/** Only the type is checked here: a quantity out of the item's range is `quantity_invalid`. */
 export const orderInput = z.strictObject({
   quantity: z.number().default(1).meta({ type: 'integer', minimum: 1, maximum: QUANTITY_MAX }),
 })
@@ -165,8 +167,16 @@ export const ordersQuery = pageQuery(100, 1000).extend({
   state: z
     .enum(['reserved', 'pending', 'paid', 'closed'])
     .optional()
-    .meta({ description: '`reserved`: told to buyers by the edge that is asked, and not placed yet.' }),
+    .meta({ description: '`reserved`: acknowledged by the edge that is asked, and not placed yet.' }),
   buyer: z.string().refine(isBuyerId, 'is not a buyer id').optional(),
+})
+
+export const watchQuery = z.object({
+  after: z.iso
+    .datetime()
+    .transform(text => Date.parse(text))
+    .optional()
+    .meta({ type: 'string', format: 'date-time', description: 'Only samples after this `at`.' }),
 })
 
 export const signInInput = z.strictObject({ token: z.string().min(1).max(1024) })

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { examineRedis } from '../../src/app/compose-redis.ts'
-import { LIVEZ, READYZ } from '../../src/wire/calls/operations-calls.ts'
+import { operationsCalls } from '../../src/wire/calls/operations-calls.ts'
 import { freePort } from '../harness/free-port.ts'
 import { Playground } from '../harness/playground.ts'
 import { commandAt } from '../harness/redis.ts'
@@ -107,8 +107,8 @@ test('the image listens where its health check and its probes ask', async () => 
   const ready = (services['edge-a']?.healthcheck?.test ?? []).slice(1).map(word => filledIn(word, {}))
   // The very commands, against a server that answers there and nowhere else.
   for (const [command, path] of [
-    [check, LIVEZ.path],
-    [ready, READYZ.path],
+    [check, operationsCalls.alive.path],
+    [ready, operationsCalls.ready.path],
   ] as const) {
     expect(command[0]).toBe('bun')
     let [status, asked] = [200, '']

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError } from '../../src/app/config.ts'
-import { LIVEZ, READYZ } from '../../src/wire/calls/operations-calls.ts'
+import { operationsCalls } from '../../src/wire/calls/operations-calls.ts'
 import { equalKeys, readYaml } from '../harness/yaml.ts'
 import { commandIsKnown, configFrom, DEPLOY, ROLES, ROOT, SECRET, stopSecondsMax } from './shipped.ts'
 
@@ -110,9 +110,9 @@ test('probes ask where the code answers: alive to be left alone, ready to get tr
       { name: 'http', containerPort: config.port },
       { name: 'metrics', containerPort: config.metricsPort as number },
     ])
-    expect(startupProbe.httpGet).toEqual({ path: LIVEZ.path, port: 'http' })
-    expect(livenessProbe.httpGet).toEqual({ path: LIVEZ.path, port: 'http' })
-    expect(readinessProbe.httpGet).toEqual({ path: READYZ.path, port: 'http' })
+    expect(startupProbe.httpGet).toEqual({ path: operationsCalls.alive.path, port: 'http' })
+    expect(livenessProbe.httpGet).toEqual({ path: operationsCalls.alive.path, port: 'http' })
+    expect(readinessProbe.httpGet).toEqual({ path: operationsCalls.ready.path, port: 'http' })
     const { annotations } = one('Deployment', `stampede-${role}`).spec.template.metadata
     expect(annotations['prometheus.io/port']).toBe(String(config.metricsPort))
   }

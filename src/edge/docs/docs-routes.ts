@@ -2,7 +2,7 @@
 
 import type { Call } from '../../wire/call.ts'
 import { ALL_CALLS } from '../../wire/calls/all-calls.ts'
-import { DOCS, DOCS_ERRORS, OPENAPI } from '../../wire/calls/operations-calls.ts'
+import { operationsCalls } from '../../wire/calls/operations-calls.ts'
 import { jsonWithEtag, type Route, route, withEtag } from '../http/exchange.ts'
 import { pageHeaders } from '../http/security-headers.ts'
 import { docsPage, errorsPage, STYLE } from './docs-page.ts'
@@ -15,16 +15,18 @@ export function docsRoutes(others: readonly Route[], sells: boolean): readonly R
   const errors = errorsPage()
   const headers = pageHeaders(STYLE)
   return [
-    route(OPENAPI, ({ request }) => jsonWithEtag(request, document)),
-    route(DOCS, ({ request }) => withEtag(request, api, headers)),
-    route(DOCS_ERRORS, ({ request }) => withEtag(request, errors, headers)),
+    route(operationsCalls.openapi, ({ request }) => jsonWithEtag(request, document)),
+    route(operationsCalls.docs, ({ request }) => withEtag(request, api, headers)),
+    route(operationsCalls.docsErrors, ({ request }) => withEtag(request, errors, headers)),
   ]
 }
 
 /** Routes of the API that nobody has described stand there as such: better a gap that is seen than one that is not. */
 function callsOf(routes: readonly Route[], sells: boolean): readonly Call[] {
   const named = ({ method, path }: Pick<Call, 'method' | 'path'>) => `${method} ${path}`
-  const there = new Set([...routes, OPENAPI, DOCS, DOCS_ERRORS].map(named))
+  const there = new Set(
+    [...routes, operationsCalls.openapi, operationsCalls.docs, operationsCalls.docsErrors].map(named),
+  )
   const known = new Set(ALL_CALLS.map(named))
   const unknown = routes.filter(one => one.path.startsWith('/api/') && !known.has(named(one)))
   return [

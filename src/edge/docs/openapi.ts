@@ -1,6 +1,6 @@
 /**
- * The API's description as an OpenAPI 3.1 document, made from the calls and from the very schemas that check what comes in and type what
- * goes out. Pure. Does not know which of the calls a server has: it is told.
+ * The API's description as an OpenAPI 3.1 document, made from the calls of `wire/` and from the schemas that check requests and type
+ * answers. Pure. Describes the calls it is given: a server need not have all of them.
  */
 
 import { z } from 'zod'
@@ -30,9 +30,25 @@ export interface Operation {
   readonly responses: Readonly<Record<string, Json>>
 }
 
-/** Of the API, not of the program: it changes when a client would have to. */
-const API_VERSION = '1.0.0'
-const PROBLEM_TYPE = 'application/problem+json'
+/** Describes a schema, and moves its named parts to the document's components. */
+type Describe = (schema: z.ZodType) => Json
+
+const INFO = {
+  title: 'Stampede',
+  // Of the API, not of the program: it changes when a client would have to.
+  version: '1.0.0',
+  description:
+    'A flash-sale engine. JSON in UTF-8, ids are strings, times are RFC 3339 in UTC with milliseconds, money is in minor units. ' +
+    'Errors are problem+json (RFC 9457) with a stable code; /docs/errors explains each. Unknown addresses answer 404, wrong methods ' +
+    '405 with Allow, bodies over 16 KiB 413.',
+  license: { name: 'MIT', identifier: 'MIT' },
+}
+const SECURITY_SCHEMES = {
+  buyer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Signed by the shop; sub is the buyer.' },
+  session: { type: 'apiKey', in: 'cookie', name: 'stampede_session' },
+  ticket: { type: 'http', scheme: 'bearer', description: 'What …/ticket returned.' },
+  operator: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN, or one of ADMIN_TOKENS.' },
+}
 const SECURITY: Readonly<Record<Call['who'], readonly Json[]>> = {
   anyone: [],
   buyer: [{ buyer: [] }, { session: [] }],
@@ -40,19 +56,19 @@ const SECURITY: Readonly<Record<Call['who'], readonly Json[]>> = {
   operator: [{ operator: [] }],
   provider: [],
 }
-const HEADER_SAYS: Readonly<Record<string, string>> = {
-  etag: 'Send it as If-None-Match to hear only of changes.',
-  location: 'Where the thing is.',
+const RESPONSE_HEADERS: Readonly<Record<string, string>> = {
+  etag: 'Send it as If-None-Match to get the body only after a change.',
+  location: 'The address of the sale, order or page.',
   'set-cookie': 'The session cookie.',
-  'cache-control': 'Not to be kept.',
+  'cache-control': 'no-store: do not cache.',
   'retry-after': 'Seconds to wait.',
   ratelimit: 'What is left of the limit, and when there is more.',
   'ratelimit-policy': 'The limit that was met.',
   allow: 'The methods this address takes.',
   'www-authenticate': 'Bearer.',
 }
-const TAKES_SAY: Readonly<Record<string, string>> = {
-  'Idempotency-Key': 'The same key again leads to the same thing; with another body it is refused.',
+const REQUEST_HEADERS: Readonly<Record<string, string>> = {
+  'Idempotency-Key': 'The same key with the same body has no second effect; with another body it is refused.',
   'If-None-Match': 'The ETag of an earlier answer.',
   Accept: 'text/csv for CSV.',
   Upgrade: 'websocket',
@@ -60,82 +76,56 @@ const TAKES_SAY: Readonly<Record<string, string>> = {
 
 export function describeCalls(calls: readonly Call[]): OpenApi {
   const schemas: Record<string, Json> = {}
-  const shape = (schema: z.ZodType) => hoist(schema, schemas)
   const paths: Record<string, Record<string, Operation>> = {}
   for (const call of calls) {
     const path = paths[call.path] ?? {}
-    path[call.method.toLowerCase()] = operationOf(call, shape)
+    path[call.method.toLowerCase()] = operationOf(call, schema => hoist(schema, schemas))
     paths[call.path] = path
   }
   return {
     openapi: '3.1.0',
-    info: {
-      title: 'Stampede',
-      version: API_VERSION,
-      description:
-        'A flash-sale engine. JSON in UTF-8, ids are strings, times are RFC 3339 in UTC with milliseconds, money is in minor units. ' +
-        'Errors are problem+json (RFC 9457) with a stable code; /docs/errors explains each. Unknown addresses answer 404, wrong methods ' +
-        '405 with Allow, bodies over 16 KiB 413.',
-      license: { name: 'MIT', identifier: 'MIT' },
-    },
+    info: INFO,
     servers: [{ url: '/' }],
     tags: ['Buyers', 'Operators', 'Operations', 'Sandbox'].map(name => ({ name })),
     paths,
-    components: {
-      schemas,
-      securitySchemes: {
-        buyer: {
-          type: 'http',
-          scheme: 'bearer',
-          bearerFormat: 'JWT',
-          description: 'Signed by the shop; sub is the buyer.',
-        },
-        session: { type: 'apiKey', in: 'cookie', name: 'stampede_session' },
-        ticket: { type: 'http', scheme: 'bearer', description: 'What …/ticket returned.' },
-        operator: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN, or one of ADMIN_TOKENS.' },
-      },
-    },
+    components: { schemas, securitySchemes: SECURITY_SCHEMES },
   }
 }
 
-type Shape = (schema: z.ZodType) => Json
-
-function operationOf(call: Call, shape: Shape): Operation {
-  const responses: Record<string, Json> = {}
-  for (const [status, answer] of Object.entries(call.answers)) responses[status] = answerOf(answer, shape)
-  for (const [status, codes] of byStatus(problemsOf(call))) {
-    // A status may be an answer of its own and a problem too: readiness is told with 503.
-    const also = responses[status]
-    const problem = problemResponse(codes, shape)
-    responses[status] =
-      also === undefined
-        ? problem
-        : { ...problem, ...also, content: { ...(also.content as Json), ...(problem.content as Json) } }
-  }
+function operationOf(call: Call, describe: Describe): Operation {
   return {
     tags: [call.group],
     operationId: operationIdOf(call),
     summary: call.summary,
     ...(call.more !== undefined && { description: call.more }),
     security: SECURITY[call.who],
-    parameters: parametersOf(call, shape),
-    ...(call.body !== undefined && {
-      requestBody: {
-        required: !call.body.schema.safeParse({}).success,
-        content: { 'application/json': { schema: shape(call.body.schema), example: call.body.example } },
-      },
-    }),
-    responses,
+    ...withResponses(call, describe),
   }
 }
 
-function answerOf(answer: Answer, shape: Shape): Json {
+/** Schemas are described in the order answers, problems, parameters, body: the components stand in the order they are met. */
+function withResponses(call: Call, describe: Describe): Pick<Operation, 'parameters' | 'requestBody' | 'responses'> {
+  const responses: Record<string, Json> = {}
+  for (const [status, answer] of Object.entries(call.answers)) responses[status] = answerOf(answer, describe)
+  for (const [status, codes] of byStatus(problemsOf(call))) {
+    // A status may belong to an answer and to a problem: readiness answers 503 itself.
+    const answer = responses[status]
+    const problem = problemOf(codes, describe)
+    const content = { ...(answer?.content as Json | undefined), ...(problem.content as Json) }
+    responses[status] = answer === undefined ? problem : { ...problem, ...answer, content }
+  }
+  const parameters = parametersOf(call, describe)
+  if (call.body === undefined) return { parameters, responses }
+  const { schema, example } = call.body
+  const content = { 'application/json': { schema: describe(schema), example } }
+  return { parameters, requestBody: { required: !schema.safeParse({}).success, content }, responses }
+}
+
+function answerOf(answer: Answer, describe: Describe): Json {
   const content: Record<string, Json> = {}
   if (answer.body !== undefined) {
-    content['application/json'] = {
-      schema: shape(answer.body),
-      ...(answer.example !== undefined && { example: answer.example }),
-    }
+    const example = answer.example !== undefined && { example: answer.example }
+    content['application/json'] = { schema: describe(answer.body), ...example }
   }
   for (const type of answer.texts ?? []) content[type] = { schema: { type: 'string' } }
   return {
@@ -145,54 +135,44 @@ function answerOf(answer: Answer, shape: Shape): Json {
   }
 }
 
-function problemResponse(codes: readonly ProblemCode[], shape: Shape): Json {
+function problemOf(codes: readonly ProblemCode[], describe: Describe): Json {
   const examples = Object.fromEntries(codes.map(code => [code, { value: problemBody(code, PROBLEMS[code].title) }]))
-  const schema = { allOf: [shape(problemAnswer), { properties: { code: { enum: codes } } }] }
+  const schema = { allOf: [describe(problemAnswer), { properties: { code: { enum: codes } } }] }
   const headers = [...new Set(codes.flatMap(code => PROBLEMS[code].headers ?? []))]
   return {
     description: codes.map(code => `\`${code}\`: ${PROBLEMS[code].title}`).join('. '),
     ...(headers.length > 0 && { headers: headersOf(headers) }),
-    content: { [PROBLEM_TYPE]: { schema, examples } },
+    content: { 'application/problem+json': { schema, examples } },
   }
 }
 
 function headersOf(names: readonly string[]): Json {
-  return Object.fromEntries(
-    names.map(name => [name, { description: HEADER_SAYS[name] ?? name, schema: { type: 'string' } }]),
-  )
+  const schema = { type: 'string' }
+  return Object.fromEntries(names.map(name => [name, { description: RESPONSE_HEADERS[name] ?? name, schema }]))
 }
 
 function byStatus(codes: readonly ProblemCode[]): Map<string, ProblemCode[]> {
-  const found = new Map<string, ProblemCode[]>()
-  for (const code of codes) {
-    const status = String(PROBLEMS[code].status)
-    found.set(status, [...(found.get(status) ?? []), code])
-  }
-  return found
+  return Map.groupBy(codes, code => String(PROBLEMS[code].status))
 }
 
-function parametersOf(call: Call, shape: Shape): readonly Json[] {
-  const inPath = Array.from(call.path.matchAll(/\{(\w+)\}/g), ([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: ['sale', 'item', 'id'].includes(name ?? '') ? { $ref: '#/components/schemas/Id' } : { type: 'string' },
-  }))
-  const query = call.query === undefined ? {} : shape(call.query)
+function parametersOf(call: Call, describe: Describe): readonly Json[] {
+  const parameter = (name: string, where: 'path' | 'query' | 'header', required: boolean, more: Json) => {
+    return { name, in: where, required, ...more }
+  }
+  const inPath = Array.from(call.path.matchAll(/\{(\w+)\}/g), ([, name = '']) => {
+    const isId = ['sale', 'item', 'id'].includes(name)
+    return parameter(name, 'path', true, {
+      schema: isId ? { $ref: '#/components/schemas/Id' } : { type: 'string' },
+    })
+  })
+  const query = call.query === undefined ? {} : describe(call.query)
   const required = (query.required ?? []) as readonly string[]
-  const inQuery = Object.entries((query.properties ?? {}) as Record<string, Json>).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: required.includes(name),
-    schema,
-  }))
-  const inHeader = (call.takes ?? []).map(name => ({
-    name,
-    in: 'header',
-    required: false,
-    description: TAKES_SAY[name] ?? name,
-    schema: { type: 'string' },
-  }))
+  const inQuery = Object.entries((query.properties ?? {}) as Json).map(([name, schema]) =>
+    parameter(name, 'query', required.includes(name), { schema }),
+  )
+  const inHeader = (call.takes ?? []).map(name =>
+    parameter(name, 'header', false, { description: REQUEST_HEADERS[name] ?? name, schema: { type: 'string' } }),
+  )
   return [...inPath, ...inQuery, ...inHeader]
 }
 
@@ -202,26 +182,22 @@ function operationIdOf(call: Call): string {
   return call.method.toLowerCase() + words.map(word => word[0]?.toUpperCase() + word.slice(1)).join('')
 }
 
-/** The schema with its named parts moved to the document's components. */
 function hoist(schema: z.ZodType, components: Record<string, Json>): Json {
-  const { $schema, $defs, ...root } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Record<
-    string,
-    unknown
-  >
-  for (const [name, part] of Object.entries(($defs ?? {}) as Record<string, Json>))
-    components[name] = moved(part) as Json
+  const made = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json
+  const { $schema, $defs, ...root } = made
+  for (const [name, part] of Object.entries(($defs ?? {}) as Json)) components[name] = moved(part) as Json
   return moved(root) as Json
 }
 
+/** The same value without undefined members, its references pointing to the document's components. */
 function moved(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(moved)
   if (value === null || typeof value !== 'object') return value
+  const entries = Object.entries(value).filter(([, child]) => child !== undefined)
   return Object.fromEntries(
-    Object.entries(value)
-      .filter(([, child]) => child !== undefined)
-      .map(([key, child]) => [
-        key,
-        key === '$ref' && typeof child === 'string' ? child.replace('#/$defs/', '#/components/schemas/') : moved(child),
-      ]),
+    entries.map(([key, child]) => [
+      key,
+      key === '$ref' && typeof child === 'string' ? child.replace('#/$defs/', '#/components/schemas/') : moved(child),
+    ]),
   )
 }

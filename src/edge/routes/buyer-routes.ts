@@ -15,7 +15,7 @@ import type { Registry } from '../../flows/sell/live-item.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { LocalView } from '../../gate/local-view.ts'
 import type { Orders } from '../../ledger/orders.ts'
-import { OWN_ORDER, OWN_ORDERS, SALE_SHOWN, SALES, SESSION, TICKET_GIVEN, TIME } from '../../wire/calls/buyer-calls.ts'
+import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
 import { type LeftOf, wireOrder, wireSale } from '../answers.ts'
 import {
   bearerOf,
@@ -54,13 +54,13 @@ export function buyerRoutes(parts: BuyerRouteParts): readonly Route[] {
   const leftOf: LeftOf = item => parts.near.statusNow(item)?.left
 
   return [
-    route(TIME, () => time()),
-    route(SALES, sales),
-    route(SALE_SHOWN, sale),
-    route(SESSION, session),
-    route(TICKET_GIVEN, ticket),
-    route(OWN_ORDERS, ownOrders),
-    route(OWN_ORDER, ownOrder),
+    route(buyerCalls.time, () => time()),
+    route(buyerCalls.sales, sales),
+    route(buyerCalls.sale, sale),
+    route(buyerCalls.signIn, session),
+    route(buyerCalls.ticket, ticket),
+    route(buyerCalls.ownOrders, ownOrders),
+    route(buyerCalls.ownOrder, ownOrder),
   ]
 
   function time(): Response {
@@ -90,7 +90,7 @@ export function buyerRoutes(parts: BuyerRouteParts): readonly Route[] {
     if (parts.buyers.issueGuest === undefined) throw new ProblemError('unauthenticated')
     const { buyer = `guest-${Buffer.from(parts.random.bytes(9)).toString('base64url')}` } = await readBody(
       request,
-      SESSION.body.schema,
+      buyerCalls.signIn.body.schema,
     )
     const guest = await parts.buyers.issueGuest(buyer, SESSION_MS)
     return json({ token: guest, buyer }, 200, { 'set-cookie': cookie(guest), 'cache-control': 'no-store' })
@@ -124,7 +124,7 @@ export function buyerRoutes(parts: BuyerRouteParts): readonly Route[] {
     const buyer = await parts.identity.buyer(exchange.request)
     const tooOften = await parts.limits.admitBuyer(buyer, itemId)
     if (tooOften !== undefined) return ['rate_limited', rateLimitedProblem(tooOften)]
-    await readBody(exchange.request, TICKET_GIVEN.body.schema)
+    await readBody(exchange.request, buyerCalls.ticket.body.schema)
     const outcome = await giveTicket(parts, found, parts.registry.get(itemId), buyer)
     switch (outcome.kind) {
       case 'given': {
@@ -151,7 +151,7 @@ export function buyerRoutes(parts: BuyerRouteParts): readonly Route[] {
 
   async function ownOrders(exchange: Exchange): Promise<Response> {
     const buyer = await parts.identity.buyer(exchange.request)
-    const { after, limit } = readQuery(exchange, OWN_ORDERS.query)
+    const { after, limit } = readQuery(exchange, buyerCalls.ownOrders.query)
     const { shown, next } = pageOf(await ordersOfBuyer(parts, buyer, after || undefined, toRead(limit)), limit)
     return json({ orders: shown.map(wireOrder), next }, 200, { 'cache-control': 'no-store' })
   }

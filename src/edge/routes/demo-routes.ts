@@ -1,7 +1,7 @@
 /** The demo's crowd, for the page that offers it. Where there is no demo, looking says so and letting it loose is not found. */
 
 import type { DemoAnswer } from '../../wire/answers.ts'
-import { CROWD_BROUGHT, DEMO } from '../../wire/calls/demo-calls.ts'
+import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
 import { type Exchange, json, type Route, route } from '../http/exchange.ts'
 import { ProblemError } from '../http/problem-response.ts'
 
@@ -15,7 +15,10 @@ interface DemoRouteParts {
 const UNCACHED = { 'cache-control': 'no-store' }
 
 export function demoRoutes(parts: DemoRouteParts): readonly Route[] {
-  return [route(DEMO, async () => json(await parts.look(), 200, UNCACHED)), route(CROWD_BROUGHT, bring)]
+  return [
+    route(buyerCalls.demo, async () => json(await parts.look(), 200, UNCACHED)),
+    route(buyerCalls.bringCrowd, bring),
+  ]
 
   async function bring({ request }: Exchange): Promise<Response> {
     // Nobody has to sign in for this, so a page of any other site could press the button unseen.

@@ -1,6 +1,6 @@
 /** For whoever watches over the process: is it alive, may it take traffic? */
 
-import { LIVEZ, READYZ } from '../../wire/calls/operations-calls.ts'
+import { operationsCalls } from '../../wire/calls/operations-calls.ts'
 import { json, type Route, route } from '../http/exchange.ts'
 
 /** Why traffic should go elsewhere; empty when it may come. */
@@ -9,8 +9,8 @@ export type Readiness = () => readonly string[]
 export function healthRoutes(readiness: Readiness): readonly Route[] {
   const uncached = { 'cache-control': 'no-store' }
   return [
-    route(LIVEZ, () => json({ status: 'alive' }, 200, uncached)),
-    route(READYZ, () => {
+    route(operationsCalls.alive, () => json({ status: 'alive' }, 200, uncached)),
+    route(operationsCalls.ready, () => {
       const missing = readiness()
       const ready = missing.length === 0
       return json({ status: ready ? 'ready' : 'unready', missing }, ready ? 200 : 503, uncached)

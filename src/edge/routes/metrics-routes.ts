@@ -1,6 +1,7 @@
 /** What Prometheus reads, for operators. On a port of its own it needs no token: see `startMetricsServer`. */
 
-import type { Route } from '../http/exchange.ts'
+import { operationsCalls } from '../../wire/calls/operations-calls.ts'
+import { type Route, route } from '../http/exchange.ts'
 import type { Identity } from '../identity.ts'
 
 /** The text, and what it calls itself. */
@@ -11,14 +12,10 @@ export interface Scrape {
 
 export function metricsRoutes(scrape: Scrape, identity: Pick<Identity, 'operator'>): readonly Route[] {
   return [
-    {
-      method: 'GET',
-      path: '/metrics',
-      handle({ request }) {
-        identity.operator(request)
-        return scrapeResponse(scrape)
-      },
-    },
+    route(operationsCalls.metrics, ({ request }) => {
+      identity.operator(request)
+      return scrapeResponse(scrape)
+    }),
   ]
 }
 

@@ -3,9 +3,9 @@
 import { unreachable } from '../../base/assert.ts'
 import { deleteSale, type EditSaleParts, editSale } from '../../flows/operate/edit-sale.ts'
 import type { LocalView } from '../../gate/local-view.ts'
-import { saleEdit } from '../../wire/inputs.ts'
+import { operatorCalls } from '../../wire/calls/operator-calls.ts'
 import { wireOperatorSale } from '../answers.ts'
-import { type Exchange, idParam, json, type Route, readBody } from '../http/exchange.ts'
+import { type Exchange, idParam, json, type Route, readBody, route } from '../http/exchange.ts'
 import { ProblemError } from '../http/problem-response.ts'
 import type { Identity } from '../identity.ts'
 import { toEdit } from './sale-input.ts'
@@ -17,14 +17,11 @@ interface OperatorEditParts {
 }
 
 export function operatorEditRoutes(parts: OperatorEditParts): readonly Route[] {
-  return [
-    { method: 'PATCH', path: '/api/admin/sales/{sale}', handle: edit },
-    { method: 'DELETE', path: '/api/admin/sales/{sale}', handle: remove },
-  ]
+  return [route(operatorCalls.editSale, edit), route(operatorCalls.deleteSale, remove)]
 
   async function edit(exchange: Exchange): Promise<Response> {
     const by = parts.identity.operator(exchange.request)
-    const wish = toEdit(await readBody(exchange.request, saleEdit))
+    const wish = toEdit(await readBody(exchange.request, operatorCalls.editSale.body.schema))
     const outcome = await editSale(parts.edit, idParam(exchange, 'sale'), wish, by)
     switch (outcome.kind) {
       case 'done': {

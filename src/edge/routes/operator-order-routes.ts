@@ -12,13 +12,7 @@ import type { OrderQuery, Orders } from '../../ledger/orders.ts'
 import type { Payments } from '../../ledger/payments.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import type { LogLineAnswer, WholeOrderAnswer } from '../../wire/answers.ts'
-import {
-  ANY_ORDER,
-  ANY_ORDER_CANCELLED,
-  LOG_READ,
-  ORDER_REFUNDED,
-  SALE_ORDERS,
-} from '../../wire/calls/operator-calls.ts'
+import { operatorCalls } from '../../wire/calls/operator-calls.ts'
 import { wireOrder, wirePayment } from '../answers.ts'
 import { csvOfOrders, prefersCsv } from '../http/csv.ts'
 import { type Exchange, idParam, json, type Route, readBody, readQuery, route } from '../http/exchange.ts'
@@ -45,18 +39,18 @@ const isAfter = (one: OrderId, other: OrderId) => BigInt(one) > BigInt(other)
 
 export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[] {
   return [
-    route(SALE_ORDERS, list),
-    route(ANY_ORDER, show),
-    route(ANY_ORDER_CANCELLED, cancel),
-    route(ORDER_REFUNDED, refund),
-    route(LOG_READ, log),
+    route(operatorCalls.orders, list),
+    route(operatorCalls.order, show),
+    route(operatorCalls.cancelOrder, cancel),
+    route(operatorCalls.refundOrder, refund),
+    route(operatorCalls.log, log),
   ]
 
   async function list(exchange: Exchange): Promise<Response> {
     parts.identity.operator(exchange.request)
     const sale = await parts.sales.find(idParam(exchange, 'sale'))
     if (sale === undefined) throw new ProblemError('not_found', 'There is no such sale.')
-    const { state, buyer, after, limit } = readQuery(exchange, SALE_ORDERS.query)
+    const { state, buyer, after, limit } = readQuery(exchange, operatorCalls.orders.query)
     const query = { sale: sale.id, ...(buyer !== undefined && { buyer }), ...(after && { after }) }
     const read = async (limit: number, after = query.after): Promise<readonly (Order | Reservation)[]> => {
       const page = { ...query, limit, ...(after !== undefined && { after }) }
@@ -128,7 +122,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
   async function refund(exchange: Exchange): Promise<Response> {
     const by = parts.identity.operator(exchange.request)
     const order = await findPlaced(idParam(exchange, 'id'))
-    const { restock } = await readBody(exchange.request, ORDER_REFUNDED.body.schema)
+    const { restock } = await readBody(exchange.request, operatorCalls.refundOrder.body.schema)
     const outcome = await refundOrder(parts.refund, order, restock, by)
     if (outcome === 'not_paid') throw new ProblemError('order_not_paid')
     return json(await wireWhole(await find(order.id)))
@@ -136,7 +130,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
 
   async function log(exchange: Exchange): Promise<Response> {
     parts.identity.operator(exchange.request)
-    const { after, limit } = readQuery(exchange, LOG_READ.query)
+    const { after, limit } = readQuery(exchange, operatorCalls.log.query)
     const { shown, next } = pageOf(await parts.journal.read({ after: after || '0', limit: toRead(limit) }), limit)
     return json({ log: shown.map(wireLine), next })
   }

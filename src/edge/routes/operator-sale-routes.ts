@@ -15,17 +15,7 @@ import type { Journal } from '../../ledger/journal.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import type { StockChange } from '../../ledger/stock.ts'
 import type { StockChangeAnswer } from '../../wire/answers.ts'
-import {
-  ALL_SALES,
-  ANY_SALE,
-  AUDIT_READ,
-  DOOR_OPENED,
-  RECONCILED,
-  REPORTS,
-  SALE_CREATED,
-  STOCK_CHANGED,
-  saleMoved,
-} from '../../wire/calls/operator-calls.ts'
+import { operatorCalls } from '../../wire/calls/operator-calls.ts'
 import { wireAudit, wireOperatorSale } from '../answers.ts'
 import { type Exchange, idParam, json, type Route, readBody, route } from '../http/exchange.ts'
 import { keyedSubject } from '../http/idempotency.ts'
@@ -46,25 +36,21 @@ interface OperatorSaleParts {
   readonly door: OpenLedgerDoorParts
 }
 
+const MOVES: readonly SaleMove[] = ['publish', 'warm', 'pause', 'resume', 'end']
 const SALES_MAX = 1000
 const REPORTS_MAX = 20
 
 export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
-  const move = (name: SaleMove) => route(saleMoved(name), exchange => run(exchange, name))
   return [
-    route(SALE_CREATED, create),
-    route(ALL_SALES, list),
-    route(ANY_SALE, async exchange => json(wire(await find(exchange)))),
-    move('publish'),
-    move('warm'),
-    move('pause'),
-    move('resume'),
-    move('end'),
-    route(STOCK_CHANGED, stock),
-    route(DOOR_OPENED, door),
-    route(AUDIT_READ, audit),
-    route(RECONCILED, reconcile),
-    route(REPORTS, reports),
+    route(operatorCalls.createSale, create),
+    route(operatorCalls.sales, list),
+    route(operatorCalls.sale, async exchange => json(wire(await find(exchange)))),
+    ...MOVES.map(name => route(operatorCalls[name], exchange => run(exchange, name))),
+    route(operatorCalls.changeStock, stock),
+    route(operatorCalls.openDoor, door),
+    route(operatorCalls.audit, audit),
+    route(operatorCalls.reconcile, reconcile),
+    route(operatorCalls.reports, reports),
   ]
 
   function wire(sale: Sale) {
@@ -73,7 +59,7 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
 
   async function create({ request }: Exchange): Promise<Response> {
     const by = parts.identity.operator(request)
-    const wish = await readBody(request, SALE_CREATED.body.schema)
+    const wish = await readBody(request, operatorCalls.createSale.body.schema)
     const id = await keyedSubject(parts, 'sales', request, wish)
     const sale = await createSale(parts, toNewSale(wish), id, by)
     return json(wire(sale), 201, { location: `/api/admin/sales/${sale.id}` })
@@ -116,7 +102,7 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
     const item = idParam(exchange, 'item')
     if (!sale.items.some(one => one.id === item))
       throw new ProblemError('not_found', 'There is no such item in this sale.')
-    const { delta, reason } = await readBody(exchange.request, STOCK_CHANGED.body.schema)
+    const { delta, reason } = await readBody(exchange.request, operatorCalls.changeStock.body.schema)
     // Without a key of the operator's own it has one of ours: a statement that is tried again must not add a second time.
     const key = await keyedSubject(parts, `stock/${item}`, exchange.request, { delta, reason })
     const outcome = await changeStock(parts.change, { item, delta, reason, by, key })
@@ -144,7 +130,7 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
 
   async function door(exchange: Exchange): Promise<Response> {
     const by = parts.identity.operator(exchange.request)
-    await readBody(exchange.request, DOOR_OPENED.body.schema)
+    await readBody(exchange.request, operatorCalls.openDoor.body.schema)
     const outcome = await openLedgerDoor(parts.door, idParam(exchange, 'sale'), idParam(exchange, 'item'), by)
     switch (outcome.kind) {
       case 'done':

@@ -8,7 +8,7 @@ import type { RateLimits } from '../../admission/rate-limits.ts'
 import { toRfc3339 } from '../../base/clock.ts'
 import type { LocalView } from '../../gate/local-view.ts'
 import type { TroubleAnswer, WatchAnswer } from '../../wire/answers.ts'
-import { SALE_WATCHED, TROUBLE_READ } from '../../wire/calls/monitor-calls.ts'
+import { operatorCalls } from '../../wire/calls/operator-calls.ts'
 import { signInInput } from '../../wire/inputs.ts'
 import { wireAudit, wireOperatorSale } from '../answers.ts'
 import { type Exchange, idParam, json, type Route, readBody, readQuery, route } from '../http/exchange.ts'
@@ -51,8 +51,8 @@ export function opsRoutes(parts: OpsParts): readonly Route[] {
     { method: 'GET', path: '/ops/session', handle: who },
     { method: 'POST', path: '/ops/session', handle: signIn },
     { method: 'DELETE', path: '/ops/session', handle: signOut },
-    route(SALE_WATCHED, watch),
-    route(TROUBLE_READ, trouble),
+    route(operatorCalls.watch, watch),
+    route(operatorCalls.trouble, trouble),
   ]
 
   /** Nobody is an answer too. */
@@ -78,7 +78,7 @@ export function opsRoutes(parts: OpsParts): readonly Route[] {
 
   async function watch(exchange: Exchange): Promise<Response> {
     identity.operator(exchange.request)
-    const { after = 0 } = readQuery(exchange, SALE_WATCHED.query)
+    const { after = 0 } = readQuery(exchange, operatorCalls.watch.query)
     const seen = await monitor.watch(idParam(exchange, 'sale'), after)
     if (seen === undefined) throw new ProblemError('not_found', 'There is no such sale.')
     return json(wireWatch(parts.near, seen), 200, UNCACHED)

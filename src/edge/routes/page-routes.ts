@@ -4,7 +4,8 @@
  */
 
 import type { BuyerId } from '../../domain/ids.ts'
-import { type Exchange, json, type Route } from '../http/exchange.ts'
+import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
+import { type Exchange, json, type Route, route } from '../http/exchange.ts'
 import { ProblemError, plainProblem } from '../http/problem-response.ts'
 import type { Identity } from '../identity.ts'
 import { ASSETS_PATH, type PageFile, type Pages } from '../pages.ts'
@@ -25,7 +26,7 @@ export function pageRoutes({ pages, identity, guests }: PageRouteParts): readonl
     { method: 'GET', path: '/orders', handle: page },
     { method: 'GET', path: '/orders/{id}', handle: page },
     { method: 'GET', path: `${ASSETS_PATH}{file}`, handle: asset },
-    { method: 'GET', path: '/api/session', handle: session },
+    route(buyerCalls.session, session),
   ]
 
   function asset({ request, params }: Exchange): Response {

@@ -8,7 +8,7 @@ import { type PayParts, startPayment, takeCallback } from '../../flows/money/pay
 import { type FindOrdersParts, findOrder } from '../../flows/sell/find-orders.ts'
 import type { PaymentProvider } from '../../payment/payment.ts'
 import { checkReturnUrl } from '../../payment/return-url.ts'
-import { CALLBACK, ORDER_CANCELLED, PAYMENT_STARTED } from '../../wire/calls/buyer-calls.ts'
+import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
 import { wireOrder } from '../answers.ts'
 import { type Exchange, idParam, json, type Route, readBody, readBytes, route } from '../http/exchange.ts'
 import { ProblemError, plainProblem, problem } from '../http/problem-response.ts'
@@ -26,7 +26,11 @@ interface PaymentRouteParts extends Pick<FindOrdersParts, 'reserved'> {
 }
 
 export function paymentRoutes(parts: PaymentRouteParts): readonly Route[] {
-  return [route(ORDER_CANCELLED, cancel), route(PAYMENT_STARTED, pay), route(CALLBACK, callback)]
+  return [
+    route(buyerCalls.cancelOrder, cancel),
+    route(buyerCalls.startPayment, pay),
+    route(buyerCalls.callback, callback),
+  ]
 
   async function cancel(exchange: Exchange): Promise<Response> {
     const id = idParam(exchange, 'id')
@@ -44,7 +48,7 @@ export function paymentRoutes(parts: PaymentRouteParts): readonly Route[] {
   async function pay(exchange: Exchange): Promise<Response> {
     const id = idParam(exchange, 'id')
     const buyer = await parts.identity.buyer(exchange.request)
-    const wish = await readBody(exchange.request, PAYMENT_STARTED.body.schema)
+    const wish = await readBody(exchange.request, buyerCalls.startPayment.body.schema)
     const provider = parts.providers.get(wish.provider ?? [...parts.providers.keys()][0] ?? '')
     if (provider === undefined) {
       throw new ProblemError(

@@ -1,6 +1,7 @@
 /** The sandbox's pay page, where buyers of a test sale approve or decline. What it shows and does is the sandbox's own business. */
 
-import type { Exchange, Route } from '../http/exchange.ts'
+import { operationsCalls } from '../../wire/calls/operations-calls.ts'
+import { type Exchange, type Route, route } from '../http/exchange.ts'
 
 type Handle = (request: {
   readonly method: string
@@ -21,10 +22,6 @@ export function sandboxRoutes(handle: Handle): readonly Route[] {
     })
     return new Response(body, { status, headers: { ...headers } })
   }
-  return [
-    { method: 'GET', path: '/sandbox/pay/{token}', handle: page },
-    { method: 'POST', path: '/sandbox/pay/{token}/approve', handle: page },
-    { method: 'POST', path: '/sandbox/pay/{token}/decline', handle: page },
-    { method: 'POST', path: '/sandbox/pay/{token}/hide', handle: page },
-  ]
+  const { payPage, approve, decline, hide } = operationsCalls
+  return [payPage, approve, decline, hide].map(call => route(call, page))
 }

@@ -1,6 +1,7 @@
-/** What buyers call, and payment providers. */
+/** The calls of buyers and payment providers, and the demo's crowd: simulated buyers that anybody may send to the demo sale. */
 
 import {
+  demoAnswer,
   orderAnswer,
   ordersAnswer,
   paymentStartedAnswer,
@@ -11,246 +12,147 @@ import {
   timeAnswer,
   whoAnswer,
 } from '../answers.ts'
-import type { Call } from '../call.ts'
+import { type Call, callsFor, json, NO_STORE } from '../call.ts'
 import { orderInput, pageQuery, paymentInput, sessionInput, ticketInput } from '../inputs.ts'
 import { ORDER, SALE, TICKET } from './examples.ts'
 
-const buyers = { group: 'Buyers' } as const
-const NO_STORE = ['cache-control']
+const anyone = callsFor('Buyers', 'anyone')
+const buyer = callsFor('Buyers', 'buyer')
+const NOT_CHANGED = { what: 'Not changed since that ETag.', headers: ['etag'] }
+const DEMO = { sale: SALE.id, buyers: 2000 }
 
-export const TIME = {
-  ...buyers,
-  method: 'GET',
-  path: '/api/time',
-  summary: 'The time by which sales open',
-  who: 'anyone',
-  answers: {
-    200: {
-      what: 'The clock of the gate. Countdowns should run by it.',
-      body: timeAnswer,
-      headers: NO_STORE,
-      example: { now: '2026-11-13T09:59:58.500Z', unixMs: 1794563998500 },
+export const buyerCalls = {
+  time: anyone.get('/api/time', 'The time by which sales open', {
+    answers: {
+      200: json(
+        'The clock of the gate. Countdowns should run by it.',
+        timeAnswer,
+        { now: '2026-11-13T09:59:58.500Z', unixMs: 1794563998500 },
+        NO_STORE,
+      ),
     },
-  },
-  problems: [],
-} satisfies Call
-
-export const SALES = {
-  ...buyers,
-  method: 'GET',
-  path: '/api/sales',
-  summary: 'All sales that are published',
-  who: 'anyone',
-  takes: ['If-None-Match'],
-  answers: {
-    200: { what: 'The sales.', body: salesAnswer, headers: ['etag'], example: { sales: [SALE] } },
-    304: { what: 'As you know it.', headers: ['etag'] },
-  },
-  problems: [],
-} satisfies Call
-
-export const SALE_SHOWN = {
-  ...buyers,
-  method: 'GET',
-  path: '/api/sales/{sale}',
-  summary: 'One sale with its items',
-  who: 'anyone',
-  takes: ['If-None-Match'],
-  answers: {
-    200: { what: 'The sale.', body: saleAnswer, headers: ['etag'], example: SALE },
-    304: { what: 'As you know it.', headers: ['etag'] },
-  },
-  problems: [],
-} satisfies Call
-
-export const SESSION = {
-  ...buyers,
-  method: 'POST',
-  path: '/api/session',
-  summary: 'Sign in a browser page, or a guest',
-  more:
-    "With the shop's token as bearer: a cookie for the page. Without one, where guests are let in: a guest token. " +
-    'The cookie is HttpOnly and SameSite=Lax, and Secure when PUBLIC_URL is https.',
-  who: 'anyone',
-  body: { schema: sessionInput, example: { buyer: 'ada' } },
-  answers: {
-    200: {
-      what: 'A guest: the token, also as a cookie.',
-      body: sessionAnswer,
-      headers: ['set-cookie', ...NO_STORE],
-      example: { token: 'eyJhbGciOiJIUzI1NiJ9.…', buyer: 'ada' },
+  }),
+  sales: anyone.get('/api/sales', 'All sales that are published', {
+    takes: ['If-None-Match'],
+    answers: { 200: json('The sales.', salesAnswer, { sales: [SALE] }, ['etag']), 304: NOT_CHANGED },
+  }),
+  sale: anyone.get('/api/sales/{sale}', 'One sale with its items', {
+    takes: ['If-None-Match'],
+    answers: { 200: json('The sale.', saleAnswer, SALE, ['etag']), 304: NOT_CHANGED },
+  }),
+  signIn: anyone.post('/api/session', 'Sign in a browser page, or a guest', {
+    more:
+      "With the shop's token as bearer: a cookie for the page. Without one, where guests are allowed: a guest token. " +
+      'The cookie is HttpOnly and SameSite=Lax, and Secure when PUBLIC_URL is https.',
+    body: { schema: sessionInput, example: { buyer: 'ada' } },
+    answers: {
+      200: json(
+        'A guest: the token, also as a cookie.',
+        sessionAnswer,
+        { token: 'eyJhbGciOiJIUzI1NiJ9.…', buyer: 'ada' },
+        ['set-cookie', ...NO_STORE],
+      ),
+      204: { what: "The shop's token is in the cookie.", headers: ['set-cookie'] },
     },
-    204: { what: "The shop's token is in the cookie.", headers: ['set-cookie'] },
-  },
-  problems: ['unauthenticated'],
-} satisfies Call
-
-/** Asked by the page, which can't see its own cookie. */
-const SESSION_READ = {
-  ...buyers,
-  method: 'GET',
-  path: '/api/session',
-  summary: 'Who is signed in here?',
-  who: 'anyone',
-  answers: {
-    200: {
-      what: 'The buyer, or null; and whether guests are let in.',
-      body: whoAnswer,
-      headers: NO_STORE,
-      example: { buyer: 'ada', guests: false },
+    problems: ['unauthenticated'],
+  }),
+  /** For the page, which can't read its own cookie. */
+  session: anyone.get('/api/session', 'Who is signed in here?', {
+    answers: {
+      200: json(
+        'The buyer, or null; and whether guests are allowed.',
+        whoAnswer,
+        { buyer: 'ada', guests: false },
+        NO_STORE,
+      ),
     },
-  },
-  problems: [],
-} satisfies Call
-
-export const TICKET_GIVEN = {
-  ...buyers,
-  method: 'POST',
-  path: '/api/sales/{sale}/items/{item}/ticket',
-  summary: 'A ticket: the right to try',
-  more:
-    'From the warm-up on, also when the item is sold out (units return). With a live order the ticket carries its attempt, ' +
-    'after a closed one the next.',
-  who: 'buyer',
-  body: { schema: ticketInput, example: {} },
-  answers: { 201: { what: 'The ticket.', body: ticketAnswer, headers: NO_STORE, example: TICKET } },
-  problems: ['sale_not_open', 'attempts_used', 'sale_over', 'rate_limited'],
-} satisfies Call
-
-export const ORDER_TAKEN = {
-  ...buyers,
-  method: 'POST',
-  path: '/api/sales/{sale}/items/{item}/orders',
-  summary: 'Order',
-  more:
-    'The ticket is the bearer. What wins, first to last: unknown sale or item; this buyer and attempt have an order already (200, whatever ' +
-    'else is true); window, pause, sold out; rate limits; ticket; body. Asking again with the same ticket never orders twice.',
-  who: 'ticket',
-  body: { schema: orderInput, example: { quantity: 1 } },
-  answers: {
-    200: { what: 'The order that stood already.', body: orderAnswer, headers: ['location'], example: ORDER },
-    201: { what: 'Placed: the order is committed.', body: orderAnswer, headers: ['location'], example: ORDER },
-    202: {
-      what: 'Reserved: it will be placed, or refused explicitly. Never when embedded.',
-      body: orderAnswer,
-      headers: ['location'],
-      example: { ...ORDER, state: 'reserved', placedAt: undefined, payBy: undefined },
+  }),
+  ticket: buyer.post('/api/sales/{sale}/items/{item}/ticket', 'A ticket: the right to try', {
+    more:
+      'From the warm-up on, also when the item is sold out (units return). With a live order the ticket carries its attempt, ' +
+      'after a closed one the next.',
+    body: { schema: ticketInput, example: {} },
+    answers: { 201: json('The ticket.', ticketAnswer, TICKET, NO_STORE) },
+    problems: ['sale_not_open', 'attempts_used', 'sale_over', 'rate_limited'],
+  }),
+  takeOrder: callsFor('Buyers', 'ticket').post('/api/sales/{sale}/items/{item}/orders', 'Order', {
+    more:
+      'The ticket is the bearer. What wins, first to last: unknown sale or item; this buyer and attempt have an order already (200, whatever ' +
+      'else is true); window, pause, sold out; rate limits; ticket; body. Asking again with the same ticket never orders twice.',
+    body: { schema: orderInput, example: { quantity: 1 } },
+    answers: {
+      200: json('The order that exists already.', orderAnswer, ORDER, ['location']),
+      201: json('Placed: the order is committed.', orderAnswer, ORDER, ['location']),
+      202: json(
+        'Reserved: it will be placed, or refused explicitly. In a cluster only.',
+        orderAnswer,
+        { ...ORDER, state: 'reserved', placedAt: undefined, payBy: undefined },
+        ['location'],
+      ),
     },
-  },
-  problems: [
-    'ticket_invalid',
-    'sold_out',
-    'not_enough',
-    'sale_not_open',
-    'sale_paused',
-    'attempts_used',
-    'sale_over',
-    'quantity_invalid',
-    'rate_limited',
-  ],
-  apart: true,
-} satisfies Call
-
-export const OWN_ORDERS = {
-  ...buyers,
-  method: 'GET',
-  path: '/api/orders',
-  summary: "The buyer's orders, newest first",
-  who: 'buyer',
-  query: pageQuery(50, 100),
-  answers: {
-    200: {
-      what: 'A page of orders.',
-      body: ordersAnswer,
-      headers: NO_STORE,
-      example: { orders: [ORDER], next: null },
+    problems: [
+      'ticket_invalid',
+      'sold_out',
+      'not_enough',
+      'sale_not_open',
+      'sale_paused',
+      'attempts_used',
+      'sale_over',
+      'quantity_invalid',
+      'rate_limited',
+    ],
+    apart: true,
+  }),
+  ownOrders: buyer.get('/api/orders', "The buyer's orders, newest first", {
+    query: pageQuery(50, 100),
+    answers: { 200: json('A page of orders.', ordersAnswer, { orders: [ORDER], next: null }, NO_STORE) },
+  }),
+  ownOrder: buyer.get('/api/orders/{id}', "One of the buyer's orders", {
+    answers: { 200: json('The order.', orderAnswer, ORDER, NO_STORE) },
+  }),
+  cancelOrder: buyer.post('/api/orders/{id}/cancel', 'Cancel an order that is not paid', {
+    answers: {
+      200: json('The order, closed. Again: the same.', orderAnswer, {
+        ...ORDER,
+        state: 'closed',
+        reason: 'cancelled',
+        closedAt: '2026-11-13T10:01:00.000Z',
+      }),
     },
-  },
-  problems: [],
-} satisfies Call
-
-export const OWN_ORDER = {
-  ...buyers,
-  method: 'GET',
-  path: '/api/orders/{id}',
-  summary: "One of the buyer's orders",
-  who: 'buyer',
-  answers: { 200: { what: 'The order.', body: orderAnswer, headers: NO_STORE, example: ORDER } },
-  problems: [],
-} satisfies Call
-
-export const ORDER_CANCELLED = {
-  ...buyers,
-  method: 'POST',
-  path: '/api/orders/{id}/cancel',
-  summary: 'Cancel an order that is not paid',
-  who: 'buyer',
-  answers: {
-    200: {
-      what: 'The order, closed. Again: the same.',
-      body: orderAnswer,
-      example: { ...ORDER, state: 'closed', reason: 'cancelled', closedAt: '2026-11-13T10:01:00.000Z' },
+    problems: ['order_paid', 'not_placed'],
+  }),
+  startPayment: buyer.post('/api/orders/{id}/payment', 'Start to pay', {
+    more: 'Send the buyer to payUrl. Asking again continues the same payment.',
+    body: { schema: paymentInput, example: { returnUrl: 'https://shop.example/thanks' } },
+    answers: {
+      201: json('Where to pay.', paymentStartedAnswer, {
+        payment: '4711001337000200',
+        provider: 'sandbox',
+        payUrl: 'https://sale.example/sandbox/pay/…',
+      }),
     },
-  },
-  problems: ['order_paid', 'not_placed'],
-} satisfies Call
-
-export const PAYMENT_STARTED = {
-  ...buyers,
-  method: 'POST',
-  path: '/api/orders/{id}/payment',
-  summary: 'Start to pay',
-  more: 'Send the buyer to payUrl. Asking again continues the same payment.',
-  who: 'buyer',
-  body: { schema: paymentInput, example: { returnUrl: 'https://shop.example/thanks' } },
-  answers: {
-    201: {
-      what: 'Where to pay.',
-      body: paymentStartedAnswer,
-      example: { payment: '4711001337000200', provider: 'sandbox', payUrl: 'https://sale.example/sandbox/pay/…' },
-    },
-  },
-  problems: ['order_closed', 'order_paid', 'not_placed'],
-} satisfies Call
-
-export const CALLBACK = {
-  ...buyers,
-  method: 'POST',
-  path: '/api/payments/{provider}/callback',
-  summary: 'A payment provider reports',
-  more: 'Signed by the provider, in its own form. Idempotent.',
-  who: 'provider',
-  answers: { 200: { what: 'What the provider expects.', texts: ['text/plain', 'application/json'] } },
-  problems: ['signature_invalid', 'body_invalid', 'body_too_large'],
-} satisfies Call
-
-const LIVE = {
-  ...buyers,
-  method: 'GET',
-  path: '/api/live',
-  summary: 'WebSocket: what changes, as it changes',
-  more:
-    'Bearer or cookie. Messages: {"type":"order","order"} for the buyer\'s own orders, {"type":"stock","sale","item","left"} ' +
-    '(coalesced), {"type":"sale","sale"}. After a reconnect the current state comes first.',
-  who: 'buyer',
-  takes: ['Upgrade'],
-  answers: { 101: { what: 'Switched to WebSocket.' } },
-  problems: ['body_invalid'],
-  apart: true,
-} satisfies Call
-
-export const BUYER_CALLS: readonly Call[] = [
-  TIME,
-  SALES,
-  SALE_SHOWN,
-  SESSION,
-  SESSION_READ,
-  TICKET_GIVEN,
-  ORDER_TAKEN,
-  OWN_ORDERS,
-  OWN_ORDER,
-  ORDER_CANCELLED,
-  PAYMENT_STARTED,
-  CALLBACK,
-  LIVE,
-]
+    problems: ['order_closed', 'order_paid', 'not_placed'],
+  }),
+  callback: callsFor('Buyers', 'provider').post('/api/payments/{provider}/callback', 'A payment provider reports', {
+    more: 'Signed by the provider, in its own form. Idempotent.',
+    answers: { 200: { what: 'What the provider expects.', texts: ['text/plain', 'application/json'] } },
+    problems: ['signature_invalid', 'body_invalid', 'body_too_large'],
+  }),
+  live: buyer.get('/api/live', 'WebSocket: what changes, as it changes', {
+    more:
+      'Bearer or cookie. Messages: {"type":"order","order"} for the buyer\'s own orders, {"type":"stock","sale","item","left"} ' +
+      '(coalesced), {"type":"sale","sale"}. After a reconnect the current state comes first.',
+    takes: ['Upgrade'],
+    answers: { 101: { what: 'Switched to WebSocket.' } },
+    problems: ['body_invalid'],
+    apart: true,
+  }),
+  demo: anyone.get('/api/demo', 'Is there a demo sale, and what is its crowd doing?', {
+    answers: { 200: json('What the crowd is doing.', demoAnswer, { ...DEMO, crowd: 'offered' }, NO_STORE) },
+  }),
+  bringCrowd: anyone.post('/api/demo/crowd', 'Send simulated buyers to the demo sale', {
+    more: 'Before the opening they get their tickets and wait for it. While they are running, asking again changes nothing.',
+    answers: { 202: json('The buyers have started.', demoAnswer, { ...DEMO, crowd: 'running' }, NO_STORE) },
+    problems: ['not_found'],
+  }),
+} satisfies Record<string, Call>

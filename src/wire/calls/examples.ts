@@ -1,4 +1,4 @@
-/** Things as they look in the API's description. Each fits its schema; a test sees to it. */
+/** The examples in the API's description. A test checks each against its schema. */
 
 export const SALE = {
   id: '4711001337000001',
@@ -90,4 +90,36 @@ export const AUDIT = {
   epoch: 1,
   consistent: true,
   violations: [],
+}
+
+export const AT = '2026-11-13T10:05:00.000Z'
+
+export const STOCK_CHANGE = {
+  no: 1,
+  delta: 100,
+  taken: 0,
+  shortfall: 0,
+  reason: 'a second pallet',
+  by: 'admin',
+  at: AT,
+}
+
+export const LOG_LINE = {
+  id: '7',
+  at: '2026-11-13T09:00:00.000Z',
+  by: 'admin',
+  action: 'sale.publish',
+  sale: SALE.id,
+  details: {},
+}
+
+export const WATCH = {
+  at: AT,
+  sale: OPERATOR_SALE,
+  audit: [AUDIT],
+  items: [],
+  funnel: { since: AT, asked: 0, limited: 0, soldOut: 0, refused: 0, reserved: 0, placed: 0, paid: 0 },
+  recent: [{ at: AT, requestsPerSecond: 4100.5, p50Ms: 0.4, p99Ms: 3.8, line: 12 }],
+  reconciled: { at: AT, differences: 0, repairs: 0 },
+  trouble: [],
 }

@@ -1,127 +1,63 @@
-/** What is called by whoever runs the server or reads about it; and the sandbox's pay page. */
+/** The calls of those who run the server or read about its API; and the sandbox's pay page. */
 
 import { z } from 'zod'
 import { liveAnswer, readyAnswer, sandboxAnswer, sandboxHiddenAnswer } from '../answers.ts'
-import type { Call } from '../call.ts'
+import { type Call, callsFor, json } from '../call.ts'
 
-const operations = { group: 'Operations', who: 'anyone', method: 'GET', problems: [] } as const
-
-export const LIVEZ = {
-  ...operations,
-  path: '/livez',
-  summary: 'Is the process alive?',
-  answers: { 200: { what: 'It is.', body: liveAnswer, example: { status: 'alive' } } },
-} satisfies Call
-
-export const READYZ = {
-  ...operations,
-  path: '/readyz',
-  summary: 'May it take traffic?',
-  answers: {
-    200: { what: 'It may.', body: readyAnswer, example: { status: 'ready', missing: [] } },
-    503: {
-      what: 'Traffic should go elsewhere, and why.',
-      body: readyAnswer,
-      example: { status: 'unready', missing: ['stopping'] },
-    },
-  },
-} satisfies Call
-
-const METRICS = {
-  ...operations,
-  who: 'operator',
-  path: '/metrics',
-  summary: 'Prometheus metrics',
-  more: 'Open, without a token, on a port of its own when METRICS_PORT is set.',
-  answers: { 200: { what: 'The metrics.', texts: ['text/plain', 'application/openmetrics-text'] } },
-} satisfies Call
-
-export const OPENAPI = {
-  ...operations,
-  path: '/openapi.json',
-  summary: 'This description',
-  takes: ['If-None-Match'],
-  answers: {
-    200: { what: 'OpenAPI 3.1.', body: z.looseObject({ openapi: z.string() }), headers: ['etag'] },
-    304: { what: 'As you know it.', headers: ['etag'] },
-  },
-} satisfies Call
-
-export const DOCS = {
-  ...operations,
-  path: '/docs',
-  summary: 'This description, for people',
-  answers: { 200: { what: 'A page.', texts: ['text/html'] } },
-} satisfies Call
-
-export const DOCS_ERRORS = {
-  ...operations,
-  path: '/docs/errors',
-  summary: 'Every problem code: what it means, what to do',
-  answers: { 200: { what: 'A page.', texts: ['text/html'] } },
-} satisfies Call
-
-const sandbox = { group: 'Sandbox', who: 'anyone' } as const
-const page = ['text/html']
-const missing = { 404: { what: 'For browsers: a page that says so.', texts: page } }
-const decided = {
-  ...missing,
-  409: { what: 'For browsers: the page, as it was decided before.', texts: page },
-  200: { what: 'Decided.', body: sandboxAnswer, texts: page, example: { state: 'captured' } },
+const anyone = callsFor('Operations', 'anyone')
+const sandbox = callsFor('Sandbox', 'anyone')
+const PAGE = ['text/html']
+const A_PAGE = { 200: { what: 'A page.', texts: PAGE } }
+const MISSING = { 404: { what: 'For browsers: a page that says so.', texts: PAGE } }
+const DECIDED = {
+  ...MISSING,
+  409: { what: 'For browsers: the page, as it was decided before.', texts: PAGE },
+  200: { ...json('Decided.', sandboxAnswer, { state: 'captured' }), texts: PAGE },
   303: { what: 'For browsers: back to the shop.', headers: ['location'] },
 }
 
-const SANDBOX_PAGE = {
-  ...sandbox,
-  method: 'GET',
-  path: '/sandbox/pay/{token}',
-  summary: 'The pay page',
-  answers: {
-    200: { what: 'The page, or the state.', body: sandboxAnswer, texts: page, example: { state: 'open' } },
-    ...missing,
-  },
-  problems: [],
-} satisfies Call
-
-const SANDBOX_APPROVED = {
-  ...sandbox,
-  method: 'POST',
-  path: '/sandbox/pay/{token}/approve',
-  summary: 'The buyer pays',
-  query: z.object({ mode: z.string().optional().meta({ description: 'Makes the callback go wrong, for tests.' }) }),
-  answers: decided,
-  problems: ['payment_settled'],
-} satisfies Call
-
-const SANDBOX_DECLINED = {
-  ...sandbox,
-  method: 'POST',
-  path: '/sandbox/pay/{token}/decline',
-  summary: 'The buyer does not pay',
-  query: z.object({ mode: z.string().optional() }),
-  answers: decided,
-  problems: ['payment_settled'],
-} satisfies Call
-
-const SANDBOX_HIDDEN = {
-  ...sandbox,
-  method: 'POST',
-  path: '/sandbox/pay/{token}/hide',
-  summary: 'For tests: the house does not answer about this payment for so long',
-  query: z.object({ ms: z.string().meta({ type: 'integer', minimum: 0, maximum: 600_000 }) }),
-  answers: { 200: { what: 'Hidden.', body: sandboxHiddenAnswer, example: { hiddenMs: 1000 } }, ...missing },
-  problems: [],
-} satisfies Call
-
-export const OPERATIONS_CALLS: readonly Call[] = [
-  LIVEZ,
-  READYZ,
-  METRICS,
-  OPENAPI,
-  DOCS,
-  DOCS_ERRORS,
-  SANDBOX_PAGE,
-  SANDBOX_APPROVED,
-  SANDBOX_DECLINED,
-  SANDBOX_HIDDEN,
-]
+export const operationsCalls = {
+  alive: anyone.get('/livez', 'Is the process alive?', {
+    answers: { 200: json('It is.', liveAnswer, { status: 'alive' }) },
+  }),
+  ready: anyone.get('/readyz', 'May it take traffic?', {
+    answers: {
+      200: json('It may.', readyAnswer, { status: 'ready', missing: [] }),
+      503: json('Traffic should go elsewhere, and why.', readyAnswer, { status: 'unready', missing: ['stopping'] }),
+    },
+  }),
+  metrics: callsFor('Operations', 'operator').get('/metrics', 'Prometheus metrics', {
+    more: 'Open, without a token, on a port of its own when METRICS_PORT is set.',
+    answers: { 200: { what: 'The metrics.', texts: ['text/plain', 'application/openmetrics-text'] } },
+  }),
+  openapi: anyone.get('/openapi.json', 'This description', {
+    takes: ['If-None-Match'],
+    answers: {
+      200: json('OpenAPI 3.1.', z.looseObject({ openapi: z.string() }), undefined, ['etag']),
+      304: { what: 'Not changed since that ETag.', headers: ['etag'] },
+    },
+  }),
+  docs: anyone.get('/docs', 'This description, for people', { answers: A_PAGE }),
+  docsErrors: anyone.get('/docs/errors', 'Every problem code: what it means, what to do', { answers: A_PAGE }),
+  payPage: sandbox.get('/sandbox/pay/{token}', 'The pay page', {
+    answers: { 200: { ...json('The page, or the state.', sandboxAnswer, { state: 'open' }), texts: PAGE }, ...MISSING },
+  }),
+  approve: sandbox.post('/sandbox/pay/{token}/approve', 'The buyer pays', {
+    query: z.object({ mode: z.string().optional().meta({ description: 'Makes the callback go wrong, for tests.' }) }),
+    answers: DECIDED,
+    problems: ['payment_settled'],
+  }),
+  decline: sandbox.post('/sandbox/pay/{token}/decline', 'The buyer does not pay', {
+    query: z.object({ mode: z.string().optional() }),
+    answers: DECIDED,
+    problems: ['payment_settled'],
+  }),
+  hide: sandbox.post(
+    '/sandbox/pay/{token}/hide',
+    'For tests: the sandbox does not answer about this payment for a time',
+    {
+      query: z.object({ ms: z.string().meta({ type: 'integer', minimum: 0, maximum: 600_000 }) }),
+      answers: { 200: json('Hidden.', sandboxHiddenAnswer, { hiddenMs: 1000 }), ...MISSING },
+    },
+  ),
+} satisfies Record<string, Call>
