@@ -12,7 +12,7 @@ export interface ChangeWish {
   readonly key: string | undefined
 }
 
-/** What became of asking; see migrations/0007_change_stock.sql. */
+/** `functions/ask_change.sql` says what each outcome means. */
 export interface AskedChange {
   readonly outcome: 'asked' | 'applied' | 'done' | 'pending' | 'moving' | 'same' | 'no_item' | 'too_many'
   readonly no: number | undefined

@@ -46,6 +46,8 @@ export const headersOfScripts: Rule = {
     ),
     tree('src/ledger/sql/set_door.sql', '-- set_door: opens an item\n-- In  item\n-- Out  a row\nUPDATE'),
     tree('src/ledger/sql/set_door.sql', '-- set_door: opens an item\n-- In  item\nUPDATE\n-- Out  a row\n-- Keeps  E3'),
+    tree('src/ledger/functions/place.sql', 'CREATE OR REPLACE FUNCTION place'),
+    tree('src/ledger/functions/place.sql', '-- place: decides a batch\n-- In  item\n-- Out  a row\n\nCREATE'),
     tree(
       'src/gate/redis/scripts/reserve.lua',
       '-- reserve: decides a batch\n-- KEYS  gate\n-- Keeps  all of it\nreturn 1',
@@ -53,6 +55,10 @@ export const headersOfScripts: Rule = {
   ],
   keeps: [
     tree('src/ledger/sql/set_door.sql', '-- set_door: opens an item\n-- In  item\n-- Out  a row\n-- Keeps  E3\nUPDATE'),
+    tree(
+      'src/ledger/functions/place.sql',
+      '-- place: decides a batch\n-- In  item\n-- Out  a row\n-- Keeps  E5\n-- Locks  items\n\nCREATE',
+    ),
     tree(
       'src/ledger/migrations/0001_tables.sql',
       '-- tables: all the tables\n-- In  nothing\n-- Out  tables\n-- Keeps  checks\n\nCREATE',

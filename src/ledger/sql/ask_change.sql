@@ -1,4 +1,4 @@
--- ask_change: one call of the function of the same name (migrations/0007_change_stock.sql), and its line in the log.
+-- ask_change: calls the function of the same name, functions/ask_change.sql, and its log line.
 -- In      item, delta, reason, by, key or null
 -- Out     one row: outcome, no, taken, epoch, delta
 -- Keeps   what the function keeps

@@ -1,7 +1,7 @@
--- ask_move: the first step of a move: it is written down before any piece leaves its place.
+-- ask_move: the first step of a move between shards: it is written down before any unit leaves its shard.
 -- In      item, epoch, from, to, wanted, how many ended moves of the item to keep
--- Out     one row: no; none if another move is under way, or the gate of this epoch does not sell the item (any more)
--- Keeps   numbers go up by one; asked again after a lost answer it finds its own row in the way, and asks for nothing
+-- Out     one row: no; none if another move is open, or the gate of this epoch does not sell the item
+-- Keeps   numbers go up by one; a repeat after a lost answer finds its own open row, and writes nothing
 WITH selling AS (
   SELECT id FROM items
   WHERE id = $1 AND epoch = $2 AND gate_epoch = $2 AND door = 'gate' AND gate_shards > greatest($3::int, $4::int)

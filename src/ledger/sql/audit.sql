@@ -1,7 +1,7 @@
--- audit: pieces by state for every item of a sale, read in one statement.
+-- audit: units by state for every item of a sale, read in one statement.
 -- In      sale
--- Out     item, units, available, pending, paid, closed, releases (pieces coming back), gone (pieces written off that the gate still
---         holds), moving (pieces that may be on their way between two places of the gate), door, epoch, gate_epoch, oldest_release_ms
+-- Out     item, units, available, pending, paid, closed, releases (units coming back), gone (units written off that the gate still
+--         holds), moving (units that may be between two shards), door, epoch, gate_epoch, oldest_release_ms
 -- Keeps   one statement is one snapshot: the figures belong together
 SELECT i.id AS item, i.units, i.available, i.door, i.epoch, i.gate_epoch,
        coalesce(o.pending, 0)::int AS pending, coalesce(o.paid, 0)::int AS paid, coalesce(o.closed, 0)::int AS closed,

@@ -1,4 +1,4 @@
--- capture: one call of the function of the same name (migrations/0005_capture.sql).
+-- capture: calls the function of the same name, functions/capture.sql.
 -- In      provider, reference, amount, currency, when (unix ms)
 -- Out     one row: outcome, order_id, item
 -- Keeps   what the function keeps

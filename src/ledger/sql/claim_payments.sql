@@ -1,8 +1,8 @@
--- claim_payments: payments to ask the provider about (started) or to give back (refund_due), whose time has come.
+-- claim_payments: payments to ask the provider about (started) or to give back (refund_due), that are due.
 -- In      limit
--- Out     payment rows, each put off until its next try, and whether the order still waits to be paid (wanted)
--- Keeps   two keepers never claim the same at once; waits double up to a minute, so one that lies further ahead was left there by a
---         clock that went back, and its time has come
+-- Out     payment rows, each postponed to its next try, and whether the order is still pending (wanted)
+-- Keeps   two keepers never claim the same payment at once; waits double up to a minute, so a next try further ahead was written under a clock
+--         that has gone back since, and is due
 UPDATE payments SET tries = tries + 1, next_try_at = clock_timestamp() + least(60, power(2, least(tries, 6))) * interval '1 second'
 WHERE id IN (
   SELECT id FROM payments

@@ -1,4 +1,4 @@
--- clear_draft: a draft loses its items, to get others in the same transaction.
+-- clear_draft: deletes a draft's items; edit_sale writes others in the same transaction.
 -- In      sale
 -- Out     nothing
 -- Keeps   only drafts: an item that was once on sale is never deleted

@@ -1,6 +1,6 @@
--- close_orders: one call of the function of the same name (migrations/0004_close_orders.sql).
+-- close_orders: calls the function of the same name, functions/close_orders.sql.
 -- In      item, array of order ids, reason
--- Out     the orders closed by this very call
+-- Out     the orders closed by this call
 -- Keeps   what the function keeps
 SELECT o.id, i.sale, o.item, o.buyer, o.attempt, o.quantity, o.price_minor, o.currency, o.state, o.reason, o.superseded_by, o.epoch,
        o.reserved_at, o.placed_at, o.pay_by, o.paid_at, o.closed_at, o.version

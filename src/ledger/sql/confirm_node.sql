@@ -1,7 +1,7 @@
--- confirm_node: "I have seen these epochs of these items, and hold nothing older of them".
+-- confirm_node: a process has seen these epochs of these items, and holds nothing older of them.
 -- In      id, holder, array of items, parallel array of epochs
--- Out     one row if it was written or stood already; none if the lease was lost or has lapsed
--- Keeps   E4: only the holder of a lease that stands speaks for it; a confirmation never goes back
+-- Out     one row if it is confirmed, by this call or before; none if the lease was lost or has lapsed
+-- Keeps   E4: only the holder of a valid lease confirms for it; a confirmation never goes back
 WITH me AS (SELECT id, holder FROM nodes WHERE id = $1 AND holder = $2 AND lease_until > clock_timestamp()),
 written AS (
   INSERT INTO node_items (node, holder, item, epoch)

@@ -1,4 +1,4 @@
--- count_sandbox_payments: how many the sandbox keeps.
+-- count_sandbox_payments: how many payments the sandbox keeps.
 -- In      nothing
 -- Out     one row: count
 -- Keeps   a plain read

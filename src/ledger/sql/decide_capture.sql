@@ -1,6 +1,6 @@
--- decide_capture: captured money whose order is not paid pays it now, or is marked to go back when the order is closed.
+-- decide_capture: captured money whose order is not paid pays it now, or becomes refund_due if the order is closed.
 -- In      payment
--- Out     one row: outcome (paid | late); none if the payment is not captured any more or its order was moved at this very moment
+-- Out     one row: outcome (paid | late); none if the payment is no longer captured, or its order was moved meanwhile
 -- Keeps   promise 6: one compare-and-set on the order decides; the payment never leaves `captured` for anything but `refund_due`
 WITH p AS (SELECT id, order_id, item FROM payments WHERE id = $1 AND state = 'captured'),
 paid AS (

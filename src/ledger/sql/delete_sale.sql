@@ -1,7 +1,7 @@
--- delete_sale: a draft is gone, with its items, and a line in the log says so.
+-- delete_sale: deletes a draft with its items, and writes it to the log.
 -- In      sale, by
--- Out     one row if it was deleted, none if it is no draft or not there
--- Keeps   what was once published stays for ever
+-- Out     one row if it was deleted, none if it is not a draft or does not exist
+-- Keeps   a sale that was published is never deleted
 WITH gone AS (DELETE FROM sales WHERE id = $1 AND state = 'draft' RETURNING id, name),
 logged AS (
   INSERT INTO audit_log (by, action, sale, details)

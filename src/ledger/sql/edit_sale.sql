@@ -1,8 +1,8 @@
--- edit_sale: a sale as it is to be from now on, items that are new or changed, and the line in the log.
+-- edit_sale: writes a sale's new values, the items that are new or changed, and the log line.
 -- In      sale: id, name, opens_at (ms), closes_at (ms), warm_before_ms, rule; items: a JSON array, ids as strings; by, details (JSON)
 -- Out     nothing
--- Keeps   decided under lock_sale; of an item that is there only words, pay_within and when_gate_down change: never its price, units or epoch;
---         another window is a new word for the gate, and has a new number
+-- Keeps   decided under lock_sale; of an existing item only texts, pay_within and when_gate_down change: never its price, units or epoch;
+--         another window gets a new word_no, so that the gate takes it over
 WITH edited AS (
   UPDATE sales SET name = $2, opens_at = to_timestamp($3::bigint / 1000.0), closes_at = to_timestamp($4::bigint / 1000.0),
                    warm_before_ms = $5, rule = $6,

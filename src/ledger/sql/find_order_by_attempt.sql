@@ -1,4 +1,4 @@
--- find_order_by_attempt: the order this buyer's attempt led to, if any. A refusal is not one.
+-- find_order_by_attempt: the order of this buyer's attempt, if any, refusals left out.
 -- In      item, buyer, attempt
 -- Out     one order row or none
 -- Keeps   a plain read; unique by the index orders_attempt

@@ -1,4 +1,4 @@
--- find_orders_by_attempt: the orders that these attempts led to. Refusals are none.
+-- find_orders_by_attempt: the orders of these attempts, refusals left out.
 -- In      three parallel arrays: items, buyers, attempts
 -- Out     order rows, in no particular order
 -- Keeps   a plain read; each unique by the index orders_attempt

@@ -1,4 +1,4 @@
--- find_payment: a payment by the reference its provider knows it by.
+-- find_payment: a payment by its provider's reference.
 -- In      provider, reference
 -- Out     one payment row or none
 -- Keeps   a plain read

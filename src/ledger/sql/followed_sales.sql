@@ -1,6 +1,5 @@
--- followed_sales: what every process of a cluster keeps an eye on: sales whose warm-up has begun, until an hour after their end; and later
---                 again for as long as a gate has to be told something: an order may run out, or be refunded, long after its sale, and
---                 the gate it goes back to may have been lost since.
+-- followed_sales: the sales that every process of a cluster follows: from their warm-up until an hour after their end, and later while a
+--                 release or a stock change is open: an order may expire or be refunded long after its sale, when its gate has been lost.
 -- In      nothing
 -- Out     a row per item, each with the sale's columns, this clock (now) and whether this is a standby; one row without a sale if there is none
 -- Keeps   one statement is one moment: doors, epochs and the clock belong together (E2)

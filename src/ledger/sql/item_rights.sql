@@ -1,4 +1,4 @@
--- item_rights: who may sell these items now.
+-- item_rights: epoch and door of these items.
 -- In      array of item ids
 -- Out     id, epoch, door
 -- Keeps   a plain read of the primary

@@ -1,10 +1,10 @@
--- lease_node: a node id that nobody holds, the lowest but for those passed over.
--- In      holder, the holder's wall clock (unix ms), lease length (ms), how many free ids to pass over, kind (holding | plain),
---         for how long it acknowledges after its last read of an epoch (ms). Whoever asks so knows of places (places_holder)
+-- lease_node: leases the lowest free node id, after skipping some.
+-- In      holder, the holder's wall clock (unix ms), lease length (ms), how many free ids to skip, kind (holding | plain), for how long
+--         it acknowledges after its last read of an epoch (ms). A process that calls this knows of shards (places_holder)
 -- Out     one row: id, from_ms (the previous holder's bound), until_ms (the new bound); none if all 1024 are held
--- Keeps   two callers never get the same id: the second waits on the row, sees the lease and is given nothing (it asks again);
+-- Keeps   two callers never get the same id: the second waits on the row, sees the lease and gets no row (it tries again);
 --         the new bound lies beyond the old one; E10: a holding process that lapsed unsettled keeps its row while any other id is free;
---         E4: what earlier holders confirmed is forgotten; asked again after a lost answer, the row leased before is given up
+--         E4: confirmations of earlier holders are deleted; a repeat after a lost answer gives up the row leased before
 WITH free AS (
   SELECT n.no AS id, coalesce(nodes.until_ms, 0) AS from_ms, coalesce(nodes.kind = 'holding' AND NOT nodes.settled, false) AS owing
   FROM generate_series(0, 1023) AS n (no) LEFT JOIN nodes ON nodes.id = n.no

@@ -1,4 +1,4 @@
--- live_orders: what the ledger says is held of an item, for comparison with the gate's books.
+-- live_orders: ids of an item's live orders, for comparison with the gate's holdings.
 -- In      item, after (order id), limit
 -- Out     id
 -- Keeps   a plain read

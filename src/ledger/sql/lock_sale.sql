@@ -1,5 +1,5 @@
--- lock_sale: nobody else moves, edits or deletes this sale until the transaction ends.
+-- lock_sale: locks a sale until the transaction ends: no other transaction moves, edits or deletes it.
 -- In      sale
 -- Out     one row if there is such a sale
--- Keeps   the sale first, its items after it: whoever locks both does it in this order
+-- Keeps   the sale is locked before its items, everywhere
 SELECT id FROM sales WHERE id = $1 FOR UPDATE

@@ -1,8 +1,8 @@
--- move_payment: started → void, started → refund_due (money that does not fit), refund_due → refunded, by compare-and-set.
---               Captures that fit go through the function capture.
+-- move_payment: started → void, started → refund_due (a wrong amount), refund_due → refunded, by compare-and-set.
+--               Other captures go through the function capture.
 -- In      payment, from, to, why or null
 -- Out     one row if it moved
--- Keeps   a move that no longer fits does nothing
+-- Keeps   a payment in another state is not touched
 UPDATE payments SET state = $3, why = coalesce($4, why), refunded_at = CASE WHEN $3 = 'refunded' THEN clock_timestamp() ELSE refunded_at END
 WHERE id = $1 AND state = $2
 RETURNING id

@@ -1,4 +1,4 @@
--- open_ledger_door: an operator decides that the ledger sells an item whose door is shut, and a line in the log says so.
+-- open_ledger_door: an operator decides that the ledger sells an item whose door is shut, and it is written to the log.
 -- In      item, by
 -- Out     one row if the ledger sells it, by this call or already; none if the door is neither shut nor `ledger`
 -- Keeps   E10: only from `shut`, by compare-and-set, under the epoch it was shut with

@@ -1,4 +1,4 @@
--- payments_amiss: money and orders of a sale that do not fit together.
+-- payments_amiss: payments and orders of a sale that contradict each other.
 -- In      sale
 -- Out     kind (captured_unpaid: captured money whose order is not paid; paid_uncaptured: a paid order without captured money), the
 --         payment's id or null, order_id, item

@@ -1,4 +1,4 @@
--- place_directly: one call of the function of the same name (migrations/0008_many_machines.sql), which holds the whole decision.
+-- place_directly: calls the function of the same name, functions/place_directly.sql.
 -- In      item, epoch, then five parallel arrays: ids, buyers, attempts, quantities, reserved at (unix ms)
 -- Out     one row: status, sale, price_minor, currency, placed_at, pay_by, available, odd
 -- Keeps   what the function keeps; one statement is one transaction and one round trip

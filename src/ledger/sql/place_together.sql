@@ -1,4 +1,4 @@
--- place_together: one call of the function of the same name (migrations/0011_place_together.sql).
+-- place_together: calls the function of the same name, functions/place_together.sql.
 -- In      items (each once), epochs, acknowledged; then six parallel arrays over all asks: whose (nth item, from 1), and as place takes them
 -- Out     one row per item: nth, status (also locked), sale, price_minor, currency, placed_at, pay_by, available, odd
 -- Keeps   what the function keeps; one statement is one transaction and one round trip

@@ -1,4 +1,4 @@
--- read_log: the log from a line on.
+-- read_log: the log after a line, oldest first.
 -- In      after (line id), sale or null, order or null, limit
 -- Out     id, at, by, action, sale, item, order_id, details
 -- Keeps   a plain read

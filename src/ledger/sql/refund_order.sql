@@ -1,7 +1,7 @@
--- refund_order: one call of the function of the same name (migrations/0006_refund_order.sql), and its line in the log.
+-- refund_order: calls the function of the same name, functions/refund_order.sql, and its log line.
 -- In      order, item, restock, by
 -- Out     one row: outcome
--- Keeps   what the function keeps; the log has what was done, and only that
+-- Keeps   what the function keeps; only a refund is logged
 WITH done AS (SELECT refund_order($1, $2, $3) AS outcome),
 logged AS (
   INSERT INTO audit_log (by, action, sale, item, order_id, details)

@@ -1,5 +1,5 @@
--- refunds_waiting: money that is to go back and has not gone, although it was tried before.
--- In      tries that are nothing unusual
+-- refunds_waiting: counts refunds that were tried more often than usual and have not gone through.
+-- In      tries that are usual
 -- Out     count
--- Keeps   a plain read, by the index of what is still to do
+-- Keeps   a plain read, by the index of open payments
 SELECT count(*)::int AS count FROM payments WHERE state = 'refund_due' AND tries > $1

@@ -1,7 +1,7 @@
--- releases: what still has to reach a gate, each with the epoch it must be told under (E8); of every item its oldest first, and of all items alike.
+-- releases: release rows that a gate has not done, each with the epoch to release under (E8); the oldest of every item before more of any.
 -- In      limit, limit of one item
 -- Out     order_id, item, buyer, attempt, outcome, epoch
--- Keeps   a plain read; epoch and row are read together; an item that has more than its share leaves room for the others
+-- Keeps   a plain read; epoch and row are read together; an item with many rows leaves room for the others
 WITH RECURSIVE waiting (item) AS (
   -- From item to item by the index, however many rows each has: to group them would be to read them all.
   (SELECT r.item FROM releases r ORDER BY r.item, r.order_id LIMIT 1)

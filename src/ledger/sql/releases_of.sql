@@ -1,4 +1,4 @@
--- releases_of: what of these orders still has to reach a gate, each with the epoch it must be told under (E8).
+-- releases_of: release rows of these orders that a gate has not done, each with the epoch to release under (E8).
 -- In      array of order ids
 -- Out     order_id, item, buyer, attempt, outcome, epoch
 -- Keeps   a plain read; epoch and row are read together

@@ -1,4 +1,4 @@
--- sale_results: what a sale came to, per item.
+-- sale_results: orders, units and revenue of each item of a sale.
 -- In      sale
 -- Out     item, orders, pieces_paid, buyers_paid, revenue_minor, currency, refunded_orders, unpaid_orders, cancelled_orders, refused_orders
 -- Keeps   one statement is one snapshot

@@ -1,7 +1,7 @@
--- sales_to_settle: sales that are over and quiet, and have no final report yet.
+-- sales_to_settle: sales that are over and at rest, and have no final report yet.
 -- In      limit
 -- Out     id
--- Keeps   quiet: nothing pending, nothing to release, no stock change and no payment under way
+-- Keeps   at rest: no pending order, no release row, no open stock change, no open payment
 SELECT s.id FROM sales s
 WHERE s.state <> 'draft' AND (s.state = 'over' OR s.closes_at <= clock_timestamp())
   AND NOT EXISTS (SELECT 1 FROM reconciliations r WHERE r.sale = s.id AND r.final)

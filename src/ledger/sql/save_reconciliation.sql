@@ -1,4 +1,4 @@
--- save_reconciliation: a report, kept for operators.
+-- save_reconciliation: keeps a report for operators.
 -- In      sale, final, differences (JSON), repairs (JSON), summary (JSON or null)
 -- Out     nothing
 -- Keeps   one final report per sale

@@ -1,4 +1,4 @@
--- settle_change: one call of the function of the same name (migrations/0007_change_stock.sql).
+-- settle_change: calls the function of the same name, functions/settle_change.sql.
 -- In      item, number, epoch, taken
 -- Out     one row: settled
 -- Keeps   what the function keeps

@@ -1,8 +1,8 @@
--- shut_idle_items: items whose door says "gate" although no gate in this (sole) process has them and their sale is over.
--- In      array of item ids that are on sale here
+-- shut_idle_items: shuts items whose door is `gate` although this process, which alone sells, does not have them and their sale is over.
+-- In      array of item ids that are live here
 -- Out     id of each item shut
--- Keeps   the epoch goes up with it: whoever sold before is fenced. Only for the holder of the sole-seller right whose gate is in its own
---         process: the items of a cluster are on sale elsewhere, and its keepers never call this
+-- Keeps   the epoch is raised in the same UPDATE: an earlier seller is fenced. Only for the holder of the leader lock whose gate is in its own
+--         process: the items of a cluster are on sale in other processes, and its keepers never call this
 UPDATE items i SET door = 'shut', epoch = epoch + 1
 FROM sales s
 WHERE s.id = i.sale AND i.door IN ('gate', 'draining') AND NOT i.id = ANY ($1::bigint[])

@@ -1,8 +1,8 @@
--- snapshot_terms: first statement of a snapshot; locks the item until the transaction ends.
+-- snapshot_terms: the first statement of a snapshot; locks the item until the transaction ends.
 -- In      item, epoch
--- Out     one row: available, attempts_max, change_no, shards, the sale's window, state and word_no, and whether every process knows of places
---         (those whose lease lapsed a moment ago count: they may come back); none if the epoch is not ours any more
--- Keeps   E5, E9: from this commit on, entries of this epoch are the ones that are placed; nothing is placed while we read
+-- Out     one row: available, attempts_max, change_no, shards, the sale's window, state and word_no, and whether every process knows of shards
+--         (places_known; those whose lease lapsed a moment ago count: they may come back); none if the item has another epoch
+-- Keeps   E5, E9: from this commit on, entries of this epoch are the ones that are placed; nothing is placed during the snapshot
 UPDATE items i SET gate_epoch = epoch
 FROM sales s
 WHERE i.id = $1 AND i.epoch = $2 AND s.id = i.sale

@@ -1,6 +1,6 @@
--- start_payment: the row of a payment, before the provider hears of it: money we know nothing of can never arrive.
+-- start_payment: writes a payment's row before the provider gets the payment: no money arrives without a row.
 -- In      payment id (also the reference), order, provider
--- Out     one payment row: the new one, or the one that is open already; none if the order is not pending
+-- Out     one payment row: the new one, or the one that is open; none if the order is not pending
 -- Keeps   one open payment per order and provider
 INSERT INTO payments (id, order_id, item, provider, ref, amount_minor, currency, state, next_try_at)
 SELECT $1::bigint, o.id, o.item, $3, $1::bigint::text, o.price_minor * o.quantity, o.currency, 'started', clock_timestamp() + interval '3 seconds'

@@ -1,7 +1,7 @@
 -- unconfirmed_nodes: holding processes that have not confirmed an epoch of an item.
 -- In      item, epoch
--- Out     one row: waiting (their lease stands), lapsed (it does not, and nobody has said that they left nothing behind)
--- Keeps   E4, E10: judged by one clock reading, so that nobody falls between the two; a confirmation counts for the holder who made it
+-- Out     one row: waiting (their lease is valid), lapsed (it lapsed, and reservations they acknowledged may not be in the ledger)
+-- Keeps   E4, E10: judged by one clock reading, so that each process counts once; a confirmation counts for the holder that made it
 SELECT count(*) FILTER (WHERE n.lease_until > statement_timestamp())::int AS waiting,
        count(*) FILTER (WHERE n.lease_until <= statement_timestamp() AND NOT n.settled)::int AS lapsed
 FROM nodes n

@@ -1,5 +1,5 @@
--- unsettled_items: what nobody follows any more and is not settled: items once behind a gate whose sale ended more than an hour ago. Behind
---                  whatever door: one was shut because the gate was away with what it had promised (E10).
+-- unsettled_items: items that had a gate, whose sale ended over an hour ago and has no final report. Whatever their door: one may have been
+--                  shut because the gate was away with acknowledged reservations (E10).
 -- In      limit
 -- Out     id, shards, gate_epoch, gate_shards
 -- Keeps   a plain read

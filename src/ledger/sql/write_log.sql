@@ -1,4 +1,4 @@
--- write_log: who did what.
+-- write_log: a line of the operators' log.
 -- In      by, action, sale or null, item or null, order or null, details (JSON)
 -- Out     nothing
 -- Keeps   lines are only added
