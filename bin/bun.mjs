@@ -1,9 +1,9 @@
 /**
  * Finds the Bun binary that npm installed and runs a file with it, passing arguments, signals and the exit code through.
  *
- * npm leaves the binary in one of two places. Where install scripts ran, they moved it out of the platform's package into
+ * npm leaves the binary in one of two folders. Where install scripts ran, they moved it out of the platform's package into
  * `bun/bin/bun.exe` (that name on every platform). Where none ran, it still lies in the platform's package, and `bun.exe` is a
- * short text that only says so. Both are looked at; a file too small to be the binary is not taken for it.
+ * short text that only says so. Both are tried; a file too small to be the binary is skipped.
  */
 import { spawn } from 'node:child_process'
 import { statSync } from 'node:fs'
@@ -51,11 +51,11 @@ function packageFolder(name) {
 }
 
 function findBun() {
-  const places = [
+  const candidates = [
     ['bun', 'bun.exe'],
     ...platformPackages().map(name => [name, process.platform === 'win32' ? 'bun.exe' : 'bun']),
   ]
-  for (const [name, file] of places) {
+  for (const [name, file] of candidates) {
     const folder = packageFolder(name)
     if (folder === undefined) continue
     const path = join(folder, 'bin', file)
@@ -74,7 +74,7 @@ export function runWithBun(args) {
   }
   const child = spawn(bun, args, { stdio: 'inherit', env: { ...ALLOCATOR, ...process.env } })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    // Ctrl-C in a terminal reaches the child by itself; sent again, it would look like an impatient second one.
+    // Ctrl-C in a terminal reaches the child by itself; sent again, the child would take it for a second Ctrl-C.
     process.on(signal, () => (signal === 'SIGINT' && process.stdin.isTTY) || child.kill(signal))
   }
   child.on('error', error => {

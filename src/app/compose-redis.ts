@@ -1,4 +1,4 @@
-/** Redis' adapters, as far as they do not belong to the gate itself: the connection, and what its servers are held to (E11). */
+/** The connection to Redis, and the check that its servers keep what REDIS_DURABILITY says (E11). */
 
 import { systemClock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
@@ -6,34 +6,28 @@ import type { Log } from '../base/log.ts'
 import { openRedis, type Primary, type RedisConnection } from '../base/redis/connection.ts'
 import { Link } from '../base/redis/link.ts'
 import { type Address, parseRedisUrl } from '../base/redis/redis-url.ts'
-import { openSentinels } from '../base/redis/sentinels.ts'
-import {
-  otherKind,
-  problemsOf,
-  type RedisFacts,
-  readFacts,
-  type Stated,
-  tooFewReplicas,
-} from '../gate/redis/durability.ts'
+import { otherKind, problemsOf, readFacts, type Stated, tooFewReplicas } from '../gate/redis/durability.ts'
 import { type Config, ConfigError } from './config.ts'
 
-type RedisConfig = NonNullable<Config['redis']>
+export type RedisConfig = NonNullable<Config['redis']>
 
-/** How long a start waits for a Redis that is away: then it goes on without, behind the ledger's door. */
-const CONNECT_MS_MAX = 5_000
-const LOOK_EVERY_MS = 50
-const LOOK_AGAIN_MS = 500
-const CALL_MS_MAX = 2_000
+/** How long a start waits for a Redis that is away. Then it goes on without: the ledger can sell. */
+export const CONNECT_MS_MAX = 5_000
+export const CALL_MS_MAX = 2_000
+const POLL_MS = 50
+const CHECK_EVERY_MS = 500
+
+export function connectTo({ url, durability, replicas }: RedisConfig, log: Log): RedisConnection {
+  return openRedis({ url, clock: systemClock, log, durability, replicas })
+}
 
 /**
- * Is every primary set as REDIS_DURABILITY says (E11)? One that is set otherwise throws: the start goes no further. One that is not there is
- * looked at when it is, because the ledger can sell without it; what is wrong then is told to `onWrong`, and the process ends. One that is
- * followed by too few replicas is named, and looked at again until they are there: nothing can be promised on it before, and after a
- * failover that is how the heir begins.
- *
- * Once all of them were as they must be, whoever comes later (after a failover, a restart, as a new node) is looked at too, before anything
- * can have been built there: it takes longer to rebuild an item. What is wrong with it does not end a process in mid-sale: that
- * server is not used until it is mended, and the ledger sells what it would have sold.
+ * Checks every primary against REDIS_DURABILITY, at the start and for as long as the process runs.
+ * - Wrong settings throw: the process does not start.
+ * - A Redis that is away is checked when it is back. Wrong settings then end the process, through `onWrong`.
+ * - Too few replicas are logged and awaited: such a primary acknowledges nothing yet, and after a failover every new primary begins so.
+ * - Once every primary was right, a new one (failover, restart, new node) is checked before an item can have been rebuilt on it. Wrong
+ *   settings then do not end a process in the middle of a sale: that server is not used until they are corrected, and the ledger sells.
  */
 export async function watchDurability(
   redis: RedisConfig,
@@ -43,192 +37,134 @@ export async function watchDurability(
   onWrong: (error: unknown) => void,
   connectMsMax = CONNECT_MS_MAX,
 ): Promise<void> {
-  const stated = statedBy(redis)
-  /** What was looked at and found to be as it must be: the connection it was seen on. */
-  const good = new Map<string, number>()
-  /** What was said of the others. */
-  const held = new Map<string, string>()
+  const watch = new DurabilityWatch(redis, connection, log)
+  await watch.start(connectMsMax)
+  void watch.run(signal).catch(onWrong)
+}
 
-  await untilConnected(connection, connectMsMax)
-  let whole = false
-  try {
-    const problems = await lookAtAll()
-    if (problems.length > 0) throw new ConfigError(problems.join('; '))
-    // What only waits for a replica is set as it must be: a server that is set wrong later ends no process.
-    whole = connection.connected() && connection.primaries().every(one => isGood(one) || held.has(one.name))
-    if (!connection.connected()) await sayWhyAway()
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error
-    await sayWhyAway()
-    log.warn({ code: error.code, err: error }, 'Redis is not there yet; starting without it')
+class DurabilityWatch {
+  readonly #redis: RedisConfig
+  readonly #connection: RedisConnection
+  readonly #log: Log
+  /** The connection on which each primary was last found right. */
+  readonly #right = new Map<string, number>()
+  /** What was last logged about a primary that is not. */
+  readonly #logged = new Map<string, string>()
+  /** Every primary has been right once: from now on nothing ends the process. */
+  #complete = false
+
+  constructor(redis: RedisConfig, connection: RedisConnection, log: Log) {
+    this.#redis = redis
+    this.#connection = connection
+    this.#log = log
   }
-  void goOnLooking()
 
-  async function lookAtAll(): Promise<readonly string[]> {
-    const problems: string[] = []
-    const primaries = connection.primaries()
-    for (const primary of primaries) {
-      const { name, connection: seen } = primary
-      const facts = await readFacts(primary)
-      const found = problemsOf(facts, stated)
-      if (found.length === 0) good.set(name, seen)
-      const few = tooFewReplicas(facts, stated)
-      if (found.some(problem => problem !== few)) problems.push(...named(primaries, primary, found))
-      else if (few !== undefined) {
-        log.warn({ redis: name, problems: few }, 'nothing is promised on this Redis until enough replicas follow it')
-        held.set(name, few)
-      }
+  async start(connectMsMax: number): Promise<void> {
+    const connection = this.#connection
+    await waitUntil(() => connection.connected(), connectMsMax)
+    try {
+      await this.#checkFirst()
+      // A primary that only lacks a replica has the right settings.
+      this.#complete =
+        connection.connected() && connection.primaries().every(one => this.#isRight(one) || this.#logged.has(one.name))
+      if (!connection.connected()) await this.#refuseOtherKind()
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      await this.#refuseOtherKind()
+      this.#log.warn({ code: error.code, err: error }, 'Redis is away; starting without it')
     }
-    // Nobody is known: the next call says what is wrong.
-    if (primaries.length === 0) await connection.command(['PING'])
-    return problems
   }
 
-  /** A server that answers, but is not what the address says, is no server that is away. */
-  async function sayWhyAway(): Promise<void> {
-    const other = await wrongKind(redis, log)
-    if (other !== undefined) throw new ConfigError(other)
-  }
-
-  async function goOnLooking(): Promise<void> {
+  async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await systemClock.sleep(LOOK_AGAIN_MS, signal)
-      const primaries = connection.primaries()
+      await systemClock.sleep(CHECK_EVERY_MS, signal)
+      const primaries = this.#connection.primaries()
       for (const primary of primaries) {
         try {
-          await lookAgain(primary, primaries)
+          await this.#checkAgain(primary, primaries)
         } catch (error) {
-          if (!(error instanceof Fault)) return onWrong(error)
+          if (!(error instanceof Fault)) throw error
         }
       }
-      whole ||= connection.connected() && primaries.every(isGood)
-      for (const name of good.keys()) if (!primaries.some(one => one.name === name)) good.delete(name)
+      this.#complete ||= this.#connection.connected() && primaries.every(one => this.#isRight(one))
+      for (const name of this.#right.keys()) if (!primaries.some(one => one.name === name)) this.#right.delete(name)
     }
   }
 
-  async function lookAgain(primary: Primary, primaries: readonly Primary[]): Promise<void> {
-    const { name, connection: seen } = primary
-    if (!primary.isUp() || isGood(primary)) return
-    const facts = await readFacts(primary)
-    if (isComingBack(facts)) return
-    const problems = problemsOf(facts, stated)
-    const told = named(primaries, primary, problems).join('; ')
-    if (problems.length > 0 && !whole) throw new ConfigError(told)
-    if (problems.length > 0) {
-      if (held.get(name) !== told)
-        log.error({ redis: name, problems: told }, 'this Redis is not used until it is mended')
-      held.set(name, told)
-      return primary.hold(told)
-    }
-    if (held.delete(name)) log.info({ redis: name }, 'this Redis is as it must be')
-    primary.hold(undefined)
-    good.set(name, seen)
-  }
-
-  function isGood({ name, connection: seen }: Primary): boolean {
-    return good.get(name) === seen
-  }
-
-  /** Its replicas follow after it, or it is still one itself: nothing can be promised before, and nothing is set wrong. */
-  function isComingBack(facts: RedisFacts): boolean {
-    return facts.role === 'slave' || tooFewReplicas(facts, stated) !== undefined
-  }
-}
-
-/** What the doctor asks of a Redis: what each primary says of itself, what is wrong with it, and what time it is there. */
-export interface RedisExamination {
-  /** Those that answer. */
-  readonly primaries: readonly {
-    readonly name: string
-    readonly facts: RedisFacts
-    readonly problems: readonly string[]
-    /** Its clock, unix ms. */
-    nowMs(): Promise<number>
-  }[]
-  /** Those that don't, while others do: of several, one may be dead. */
-  readonly away: readonly { readonly name: string; readonly fault: Fault }[]
-  /** Of all of them. */
-  readonly problems: readonly string[]
-  /** Of a cluster: what one of its nodes says of it. */
-  readonly cluster: { readonly ok: boolean; readonly slotsCovered: number; readonly primaries: number } | undefined
-  /** Of sentinels: could they fail over, in their own words? */
-  readonly quorum: { readonly reached: boolean; readonly words: string } | undefined
-}
-
-export async function examineRedis<T>(
-  redis: RedisConfig,
-  log: Log,
-  look: (examination: RedisExamination) => Promise<T>,
-): Promise<T> {
-  const stated = statedBy(redis)
-  const connection = connectTo(redis, log)
-  try {
-    await untilConnected(connection, CONNECT_MS_MAX)
-    if (!connection.connected()) {
-      const other = await wrongKind(redis, log)
-      if (other !== undefined) throw new Fault('redis_other_kind', other)
-    }
-    const known = connection.primaries()
-    if (known.length === 0) await connection.command(['PING'])
-    const primaries: RedisExamination['primaries'][number][] = []
-    const away: RedisExamination['away'][number][] = []
+  async #checkFirst(): Promise<void> {
+    const stated = statedBy(this.#redis)
     const problems: string[] = []
-    for (const primary of known) {
-      const examined = await examine(primary, stated).catch(faultOf)
-      if (examined instanceof Fault) away.push({ name: primary.name, fault: examined })
-      else primaries.push(examined)
-      const found = examined instanceof Fault ? [examined.message] : examined.problems
-      problems.push(...named(known, primary, found))
+    const primaries = this.#connection.primaries()
+    for (const primary of primaries) {
+      const { name, connection } = primary
+      const facts = await readFacts(primary)
+      const found = problemsOf(facts, stated)
+      const tooFew = tooFewReplicas(facts, stated)
+      if (found.length === 0) this.#right.set(name, connection)
+      else if (found.some(problem => problem !== tooFew)) problems.push(...named(primaries, name, found))
+      else if (tooFew !== undefined) {
+        this.#log.warn({ redis: name, problems: tooFew }, 'Redis server acknowledges nothing: it has too few replicas')
+        this.#logged.set(name, tooFew)
+      }
     }
-    if (primaries.length === 0 && away[0] !== undefined) throw away[0].fault
-    const cluster = stated.kind === 'cluster' ? await readCluster(connection) : undefined
-    const quorum = stated.kind === 'sentinel' ? await readQuorum(redis, log) : undefined
-    return await look({ primaries, away, problems, cluster, quorum })
-  } finally {
-    await connection.close()
+    // No primary is known: this call throws the reason.
+    if (primaries.length === 0) await this.#connection.command(['PING'])
+    if (problems.length > 0) throw new ConfigError(problems.join('; '))
+  }
+
+  async #checkAgain(primary: Primary, primaries: readonly Primary[]): Promise<void> {
+    const stated = statedBy(this.#redis)
+    const { name, connection } = primary
+    if (!primary.isUp() || this.#isRight(primary)) return
+    const facts = await readFacts(primary)
+    // Still a replica itself, or its replicas follow later: it acknowledges nothing before, and nothing is wrong.
+    if (facts.role === 'slave' || tooFewReplicas(facts, stated) !== undefined) return
+    const problems = named(primaries, name, problemsOf(facts, stated)).join('; ')
+    if (problems === '') {
+      if (this.#logged.delete(name)) this.#log.info({ redis: name }, 'Redis server keeps REDIS_DURABILITY now; in use')
+      primary.hold(undefined)
+      this.#right.set(name, connection)
+      return
+    }
+    if (!this.#complete) throw new ConfigError(problems)
+    if (this.#logged.get(name) !== problems)
+      this.#log.error({ redis: name, problems }, 'Redis server not used until its settings are corrected')
+    this.#logged.set(name, problems)
+    primary.hold(problems)
+  }
+
+  #isRight({ name, connection }: Primary): boolean {
+    return this.#right.get(name) === connection
+  }
+
+  async #refuseOtherKind(): Promise<void> {
+    const line = await findOtherKind(this.#redis, this.#log)
+    if (line !== undefined) throw new ConfigError(line)
   }
 }
 
-async function examine(primary: Primary, stated: Stated): Promise<RedisExamination['primaries'][number]> {
-  const facts = await readFacts(primary)
-  const nowMs = async () => {
-    const [seconds, micros] = (await primary.command(['TIME'])) as readonly [string, string]
-    return Number(seconds) * 1_000 + Number(micros) / 1_000
-  }
-  return { name: primary.name, facts, problems: problemsOf(facts, stated), nowMs }
-}
-
-function faultOf(error: unknown): Fault {
-  if (error instanceof Fault) return error
-  throw error
-}
-
-export function connectTo({ url, durability, replicas }: RedisConfig, log: Log): RedisConnection {
-  return openRedis({ url, clock: systemClock, log, durability, replicas })
-}
-
-function statedBy({ url, durability, replicas, unverified }: RedisConfig): Stated {
+export function statedBy({ url, durability, replicas, unverified }: RedisConfig): Stated {
   return { kind: parseRedisUrl(url).kind, durability, replicas, unverified }
 }
 
-/** Of several, each line says which one. */
-function named(all: readonly Primary[], { name }: Primary, problems: readonly string[]): readonly string[] {
+/** With several primaries, each line begins with the one it is about. */
+function named(all: readonly Primary[], name: string, problems: readonly string[]): readonly string[] {
   return all.length === 1 ? problems : problems.map(problem => `${name}: ${problem}`)
 }
 
-/** Or until it has taken too long: then the next call says what is wrong. */
-async function untilConnected(connection: RedisConnection, limitMs: number): Promise<void> {
-  const lateMs = systemClock.elapsed() + limitMs
-  while (!connection.connected() && systemClock.elapsed() < lateMs) await systemClock.sleep(LOOK_EVERY_MS)
+/** Or until the time is up. */
+export async function waitUntil(isMet: () => boolean | Promise<boolean>, msMax: number): Promise<void> {
+  const deadlineMs = systemClock.elapsed() + msMax
+  while (!(await isMet()) && systemClock.elapsed() < deadlineMs) await systemClock.sleep(POLL_MS)
 }
 
-/** What to write instead, if the first server that answers is of another kind than the address says. */
-async function wrongKind({ url }: RedisConfig, log: Log): Promise<string | undefined> {
-  const place = parseRedisUrl(url)
-  if (place.kind === 'single') return undefined
-  for (const address of place.kind === 'sentinel' ? place.sentinels : place.seeds) {
+/** Does the address lead to a server of another kind than it says? Then the line that says what to write instead. */
+export async function findOtherKind({ url }: RedisConfig, log: Log): Promise<string | undefined> {
+  const target = parseRedisUrl(url)
+  if (target.kind === 'single') return undefined
+  for (const address of target.kind === 'sentinel' ? target.sentinels : target.seeds) {
     const mode = await modeOf(address, log)
-    if (mode !== undefined) return otherKind(place.kind, mode)
+    if (mode !== undefined) return otherKind(target.kind, mode)
   }
   return undefined
 }
@@ -243,8 +179,7 @@ async function modeOf(address: Address, log: Log): Promise<string | undefined> {
     name: 'kind',
   })
   try {
-    const lateMs = systemClock.elapsed() + CALL_MS_MAX
-    while (!link.isUp() && systemClock.elapsed() < lateMs) await systemClock.sleep(LOOK_EVERY_MS)
+    await waitUntil(() => link.isUp(), CALL_MS_MAX)
     const [info] = await link.send('INFO', [['INFO', 'server']])
     return /redis_mode:(\w+)/.exec(String(info))?.[1]
   } catch (error) {
@@ -252,31 +187,5 @@ async function modeOf(address: Address, log: Log): Promise<string | undefined> {
     throw error
   } finally {
     await link.close()
-  }
-}
-
-async function readCluster(connection: RedisConnection): Promise<RedisExamination['cluster']> {
-  const info = String(await connection.command(['CLUSTER', 'INFO']))
-  const of = (field: string) => new RegExp(`^${field}:(\\w+)`, 'm').exec(info)?.[1] ?? ''
-  return {
-    ok: of('cluster_state') === 'ok',
-    slotsCovered: Number(of('cluster_slots_ok')),
-    primaries: Number(of('cluster_size')),
-  }
-}
-
-async function readQuorum({ url }: RedisConfig, log: Log): Promise<RedisExamination['quorum']> {
-  const place = parseRedisUrl(url)
-  if (place.kind !== 'sentinel') return undefined
-  const sentinels = openSentinels(place, { clock: systemClock, log, timeoutMs: CALL_MS_MAX })
-  try {
-    const lateMs = systemClock.elapsed() + CALL_MS_MAX
-    for (;;) {
-      const quorum = await sentinels.quorum()
-      if (quorum !== undefined || systemClock.elapsed() > lateMs) return quorum
-      await systemClock.sleep(LOOK_EVERY_MS)
-    }
-  } finally {
-    await sentinels.close()
   }
 }

@@ -1,4 +1,4 @@
-/** The sandbox provider's adapters: a payment house that lives in this process, alone or as one door of a house that a cluster shares. */
+/** The sandbox payment provider: in this process alone, or in every process of a cluster on payments that all of them share. */
 
 import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
@@ -15,8 +15,8 @@ import type { Config } from './config.ts'
 import { derivedSecret, keepSecret } from './secrets.ts'
 
 /**
- * It calls back over real HTTP: to this very server, or, in a cluster that says how the world reaches it, to whichever edge is behind
- * that address. `shared`: where all processes of a cluster see the same payments; without it they are in this data folder.
+ * It calls back over real HTTP: to this server, or, in a cluster, to any edge behind PUBLIC_URL. `shared`: the payments that all processes of
+ * a cluster see; without it they are in the data folder.
  */
 export async function openSandbox(
   config: Config,
@@ -26,29 +26,21 @@ export async function openSandbox(
   shared?: SharedRows,
 ) {
   const clock = systemClock
-  const keys = createHouseKeys(secretOf(config))
+  // In a cluster every edge must know a pay page and a callback's signature that another edge made.
+  const secret =
+    config.redis !== undefined && config.ticketKeys !== undefined
+      ? derivedSecret(config.ticketKeys, 'sandbox')
+      : keepSecret(config.dataDir, 'sandbox-secret', systemRandom).value
+  const keys = createHouseKeys(secret)
   const books =
     shared === undefined
       ? await openOwnBooks({ store: createFileStore(join(config.dataDir, 'sandbox-payments.jsonl'), log), clock })
       : createSharedBooks({ rows: shared, clock })
-  const house = openSandboxHouse({
-    books,
-    keys,
-    clock,
-    random: systemRandom,
-    log,
-    callbackUrl: () => `${shared === undefined ? url() : publicUrl()}/api/payments/sandbox/callback`,
-  })
+  const callbackUrl = () => `${shared === undefined ? url() : publicUrl()}/api/payments/sandbox/callback`
+  const house = openSandboxHouse({ books, keys, clock, random: systemRandom, log, callbackUrl })
   return {
     provider: createSandboxProvider({ house, keys, clock, publicUrl }),
     handle: (request: Parameters<typeof handleSandbox>[2]) => handleSandbox(house, keys, request),
     stop: () => house.stop(),
   }
-}
-
-/** A pay page made by one edge must be known at every other, and so must a callback's signature. */
-function secretOf(config: Config): string {
-  return config.redis !== undefined && config.ticketKeys !== undefined
-    ? derivedSecret(config.ticketKeys, 'sandbox')
-    : keepSecret(config.dataDir, 'sandbox-secret', systemRandom).value
 }

@@ -1,7 +1,6 @@
 /**
- * "Bring the crowd": lets simulated buyers loose on the demo sale. They are a process of their own, so that the server is not busy
- * playing its own buyers, and they come over HTTP like everybody else: nothing is made easier for them.
- * One crowd at a time, bounded in time; it ends with this process, however this process ends (its standard input closes).
+ * "Bring the crowd": simulated buyers for the demo sale. They are a process of their own, so that the server is not busy playing its own buyers,
+ * and they come over HTTP like all buyers. One crowd at a time, bounded in time; it ends with this process, however that ends (its standard input closes).
  *
  * States, per demo sale: offered → running → done → running …; a crowd that fails is offered again. Not kept over a restart.
  */
@@ -14,7 +13,6 @@ import type { Log } from '../base/log.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { SaleId } from '../domain/ids.ts'
 import type { Sale } from '../domain/sale.ts'
-import type { Route } from '../edge/http/exchange.ts'
 import { demoRoutes } from '../edge/routes/demo-routes.ts'
 import type { DemoAnswer } from '../wire/answers.ts'
 import type { Config } from './config.ts'
@@ -39,26 +37,20 @@ interface DemoCrowdParts {
   readonly trusts: (request: Request) => boolean
 }
 
-interface DemoCrowd {
-  readonly routes: readonly Route[]
-  /** Resolves when nothing of it is left. */
-  stop(): Promise<void>
-}
-
 const BUYERS = 2_000
 const CROWD_MS_MAX = 90_000
-/** An opening further away is nothing to wait for: the crowd would have to go home before it has bought. */
+/** A sale that opens later than this gets no crowd: its time would be over before it has bought. */
 const OPENING_MS_MAX = 60_000
 const MAIN = join(import.meta.dirname, '../main.ts')
-const SAID_MAX = 2_000
+const STDERR_LENGTH_MAX = 2_000
 
-export function createDemoCrowd(config: Pick<Config, 'demo' | 'guestSignIn'>, parts: DemoCrowdParts): DemoCrowd {
+export function createDemoCrowd(config: Pick<Config, 'demo' | 'guestSignIn'>, parts: DemoCrowdParts) {
   const { catalog, clock, log, url, trusts } = parts
   const stopping = new AbortController()
   let running: Promise<void> | undefined
   let done: SaleId | undefined
 
-  /** The one that a first start makes (flows/operate/demo-sale.ts), while it can be bought from. The crowd can only come as guests. */
+  /** The demo sale (flows/operate/demo-sale.ts), while it can be bought from. The crowd can only come as guests. */
   async function findSale(): Promise<Sale | undefined> {
     if (!config.demo || !config.guestSignIn || stopping.signal.aborted) return undefined
     const nowMs = clock.now()
@@ -75,56 +67,58 @@ export function createDemoCrowd(config: Pick<Config, 'demo' | 'guestSignIn'>, pa
     return { crowd, sale: sale.id, buyers: BUYERS }
   }
 
-  /** Never rejects: a crowd that fails is a line in the log, and nothing else. */
-  async function play(task: CrowdTask): Promise<void> {
-    const child = spawn(process.execPath, [MAIN, CROWD_COMMAND], { stdio: ['pipe', 'ignore', 'pipe'] })
-    let said = ''
-    child.stderr.on('data', (chunk: Buffer) => {
-      said = (said + chunk.toString('utf8')).slice(-SAID_MAX)
-    })
-    child.stdin.on('error', () => {})
-    child.stdin.write(`${JSON.stringify(task)}\n`)
-    const ended = new Promise<void>(end => {
-      void childEnd(child).then(() => end())
-      child.once('error', error => {
-        said = error.message
-        end()
-      })
-    })
-    const enough = new AbortController()
-    const stop = () => enough.abort()
-    stopping.signal.addEventListener('abort', stop)
-    await Promise.race([ended, clock.sleep(CROWD_MS_MAX, enough.signal)])
-    enough.abort()
-    stopping.signal.removeEventListener('abort', stop)
-    // It holds nothing that would have to be put away.
-    child.kill('SIGKILL')
-    await ended
-    if (child.exitCode === 0) done = task.sale
-    else if (!stopping.signal.aborted) log.warn({ sale: task.sale, why: said.trim() }, 'the demo crowd did not finish')
-  }
-
   async function bring(): Promise<DemoAnswer | undefined> {
     const sale = await findSale()
     const item = sale?.items[0]
     if (sale === undefined || item === undefined) return undefined
     if (running === undefined && !stopping.signal.aborted) {
-      log.info({ sale: sale.id, buyers: BUYERS }, 'bringing the demo crowd')
-      const task = { url: url(), sale: sale.id, item: item.id, opensAtMs: sale.opensAtMs, buyers: BUYERS }
-      running = play(task).finally(() => {
-        running = undefined
-      })
+      log.info({ sale: sale.id, buyers: BUYERS }, 'demo crowd started')
+      running = play({ url: url(), sale: sale.id, item: item.id, opensAtMs: sale.opensAtMs, buyers: BUYERS })
     }
     return describe(sale)
   }
 
+  /** Never rejects: a crowd that fails is only logged. */
+  async function play(task: CrowdTask): Promise<void> {
+    const failure = await runCrowd(task, clock, stopping.signal)
+    running = undefined
+    if (failure === undefined) done = task.sale
+    else if (!stopping.signal.aborted) log.warn({ sale: task.sale, why: failure }, 'demo crowd failed')
+  }
+
   return {
     routes: demoRoutes({ look: async () => describe(await findSale()), bring, trusts }),
+    /** Resolves when the crowd's process has ended. */
     async stop() {
       stopping.abort()
       await running
     },
   }
+}
+
+/** The crowd's process, from start to end; killed when its time is up. Answers what it wrote to stderr, if it failed. */
+async function runCrowd(task: CrowdTask, clock: Clock, signal: AbortSignal): Promise<string | undefined> {
+  const child = spawn(process.execPath, [MAIN, CROWD_COMMAND], { stdio: ['pipe', 'ignore', 'pipe'] })
+  let stderr = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr = (stderr + chunk.toString('utf8')).slice(-STDERR_LENGTH_MAX)
+  })
+  child.stdin.on('error', () => {})
+  child.stdin.write(`${JSON.stringify(task)}\n`)
+  const ended = new Promise<void>(end => {
+    void childEnd(child).then(() => end())
+    child.once('error', error => {
+      stderr = error.message
+      end()
+    })
+  })
+  const timer = new AbortController()
+  await Promise.race([ended, clock.sleep(CROWD_MS_MAX, AbortSignal.any([signal, timer.signal]))])
+  timer.abort()
+  // It holds nothing that has to be given back.
+  child.kill('SIGKILL')
+  await ended
+  return child.exitCode === 0 ? undefined : stderr.trim()
 }
 
 function isDemo(sale: Sale): boolean {

@@ -26,19 +26,20 @@ describe('a data folder that can not keep a secret is one clear line:', () => {
   const keep = (dataDir: string) => () => keepSecret(dataDir, 'ticket-key', systemRandom)
   const refused = (words: string) => expect.objectContaining({ name: 'Fault', message: expect.stringContaining(words) })
 
-  test('it can not be made or written', () => {
+  test('the folder can not be made or written', () => {
     const file = join(folder, 'file')
     writeFileSync(file, '')
     expect(keep(file)).toThrow(refused(`DATA_DIR: ${file} can't keep the secrets`))
     expect(keep(join(file, 'data'))).toThrow(refused('DATA_DIR: '))
   })
 
-  test('what is there is no secret', () => {
+  test('the file holds no secret; once it is removed, one is made and kept', () => {
     writeFileSync(join(folder, 'ticket-key'), 'hunter2\n')
     expect(keep(folder)).toThrow(refused(`${join(folder, 'ticket-key')} holds no secret`))
     expect(keep(folder)).not.toThrow(/hunter2/)
     rmSync(join(folder, 'ticket-key'))
-    expect(keep(folder)().made).toBe(true)
-    expect(keep(folder)().made).toBe(false)
+    const made = keep(folder)()
+    expect(keep(folder)()).toEqual(made)
+    expect(made.value).toMatch(/^[A-Za-z0-9_-]{43}$/)
   })
 })

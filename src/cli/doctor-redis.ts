@@ -4,8 +4,8 @@
  * every slot is somebody's, of sentinels whether they could agree on a failover.
  */
 
+import { examineRedis, type RedisExamination } from '../app/compose-doctor.ts'
 import { openLedger } from '../app/compose-ledger.ts'
-import { examineRedis, type RedisExamination } from '../app/compose-redis.ts'
 import type { Config } from '../app/config.ts'
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'

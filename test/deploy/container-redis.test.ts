@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { examineRedis } from '../../src/app/compose-redis.ts'
+import { examineRedis } from '../../src/app/compose-doctor.ts'
 import { operationsCalls } from '../../src/wire/calls/operations-calls.ts'
 import { freePort } from '../harness/free-port.ts'
 import { Playground } from '../harness/playground.ts'
@@ -247,7 +247,9 @@ test('Redis, started as the compose file starts it, is what REDIS_DURABILITY ask
     REDIS_URL: (environment.REDIS_URL ?? '').replace('@redis:6379', `@127.0.0.1:${port}`),
   })
   const silent = { debug() {}, info() {}, warn() {}, error() {} }
-  const problems = await examineRedis(redis as NonNullable<typeof redis>, silent, async found => found.problems)
+  const problems = await examineRedis(redis as NonNullable<typeof redis>, silent, async found =>
+    found.primaries.flatMap(primary => primary.problems),
+  )
   expect(problems).toEqual([])
   expect(existsSync(join(dir, 'appendonlydir'))).toBe(true)
 })
