@@ -26,7 +26,7 @@ const SETTINGS = [
 type Setting = (typeof SETTINGS)[number]
 
 /** What the server says of itself. */
-export interface RedisFacts {
+interface RedisFacts {
   readonly version: string
   readonly role: string
   readonly mode: string
