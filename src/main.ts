@@ -36,11 +36,11 @@ addRehearse(program)
 addDemoCrowd(program)
 addCompletion(program)
 
-try {
-  await program.parseAsync(process.argv)
-  process.exit(0)
-} catch (error) {
-  const { line, exitCode } = explain(error)
-  process.stderr.write(`stampede: ${line}\n`)
-  process.exit(exitCode)
-}
+program.parseAsync(process.argv).then(
+  () => process.exit(0),
+  (error: unknown) => {
+    const { line, exitCode } = explain(error)
+    process.stderr.write(`stampede: ${line}\n`)
+    process.exit(exitCode)
+  },
+)

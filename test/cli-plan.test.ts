@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { QUEUE_MAX } from '../src/app/selling.ts'
+import { PROGRAM } from './harness/program.ts'
 
 /** Processes are started one after the other, by the dozen: on a busy machine that takes its time, and is no fault. */
 setDefaultTimeout(180_000)
@@ -11,7 +12,7 @@ const ROOT = resolve(import.meta.dirname, '..')
 
 /** With nothing in the environment: a plan is for a machine that is not there yet. */
 function plan(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['src/main.ts', 'doctor', '--plan', ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, 'doctor', '--plan', ...args], {
     cwd: ROOT,
     encoding: 'utf8',
     env: { PATH: process.env.PATH, PORT: 'a setting that no server would start with' },

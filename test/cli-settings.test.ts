@@ -6,11 +6,11 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import pg from 'pg'
-import { systemClock } from '../src/base/clock.ts'
-import { startEmbeddedServer } from '../src/ledger/embedded/server.ts'
 import { CuttingProxy } from './harness/cutting-proxy.ts'
 import { type HeardOut, listenTo } from './harness/heard-out.ts'
 import { Playground } from './harness/playground.ts'
+import { startPostgres } from './harness/postgres.ts'
+import { PROGRAM } from './harness/program.ts'
 
 /** Processes are started one after the other, by the dozen: on a busy machine that takes its time, and is no fault. */
 setDefaultTimeout(300_000)
@@ -26,11 +26,9 @@ let owner: string
 let sql: pg.Client
 
 beforeAll(async () => {
-  const postgres = await startEmbeddedServer({ dataDir: playground.dataDir(), clock: systemClock, log: () => {} })
-  playground.onUndo(() => postgres.stop())
-  const { host, port, user } = postgres.connection
-  owner = user
-  const proxy = await CuttingProxy.start(join(host, `.s.PGSQL.${port}`))
+  const postgres = await startPostgres(playground)
+  owner = postgres.connection.user
+  const proxy = await CuttingProxy.start(postgres.socket)
   playground.onUndo(() => proxy.stop())
   ledgerPort = proxy.port()
   sql = new pg.Client(postgres.connection)
@@ -41,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => playground.undo())
 
 function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<HeardOut> {
-  const child = spawn(process.execPath, ['src/main.ts', ...args], {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd: ROOT,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir, LOG_LEVEL: 'error', PORT: '0', ...env },
   })

@@ -9,6 +9,7 @@ import { join, resolve } from 'node:path'
 import { SignJWT } from 'jose'
 import { type HeardOut, listenTo } from './harness/heard-out.ts'
 import { Playground } from './harness/playground.ts'
+import { PROGRAM } from './harness/program.ts'
 import { Shop } from './harness/shop.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET, Stampede } from './harness/stampede.ts'
 import { until } from './harness/until.ts'
@@ -33,7 +34,7 @@ afterAll(() => playground.undo())
 
 /** The command in a process of its own, with nothing in the environment but what is given. */
 function run(args: readonly string[], env: Readonly<Record<string, string>> = {}, input = ''): Promise<HeardOut> {
-  const child = spawn(process.execPath, ['src/main.ts', ...args], {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd: ROOT,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: join(scratch, 'nothing'), ...env },
   })

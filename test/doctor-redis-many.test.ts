@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
-import { systemClock } from '../src/base/clock.ts'
-import { startEmbeddedServer } from '../src/ledger/embedded/server.ts'
 import { Playground } from './harness/playground.ts'
+import { startPostgres } from './harness/postgres.ts'
+import { PROGRAM } from './harness/program.ts'
 import type { RedisServer } from './harness/redis.ts'
 import { RedisCluster } from './harness/redis-cluster.ts'
 import { WatchedRedis } from './harness/redis-sentinel.ts'
@@ -16,10 +16,7 @@ afterAll(() => house.undo())
 
 let databaseUrl = ''
 beforeAll(async () => {
-  const postgres = await startEmbeddedServer({ dataDir: house.dataDir(), clock: systemClock, log: () => {} })
-  house.onUndo(() => postgres.stop())
-  const { host, port, user, database } = postgres.connection
-  databaseUrl = `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
+  databaseUrl = (await startPostgres(house)).url()
 }, 60_000)
 
 interface Finding {
@@ -30,7 +27,7 @@ interface Finding {
 }
 
 function doctor(redisUrl: string) {
-  const { stdout, stderr } = spawnSync(process.execPath, ['src/main.ts', 'doctor', '--json'], {
+  const { stdout, stderr } = spawnSync(process.execPath, [PROGRAM, 'doctor', '--json'], {
     cwd: ROOT,
     encoding: 'utf8',
     timeout: 60_000,

@@ -2,9 +2,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import pg from 'pg'
-import { systemClock } from '../src/base/clock.ts'
-import { startEmbeddedServer } from '../src/ledger/embedded/server.ts'
 import { Playground } from './harness/playground.ts'
+import { startPostgres } from './harness/postgres.ts'
+import { PROGRAM } from './harness/program.ts'
 import { startRedis, startReplica } from './harness/redis.ts'
 import { until } from './harness/until.ts'
 
@@ -16,10 +16,7 @@ afterAll(() => house.undo())
 
 let databaseUrl = ''
 beforeAll(async () => {
-  const postgres = await startEmbeddedServer({ dataDir: house.dataDir(), clock: systemClock, log: () => {} })
-  house.onUndo(() => postgres.stop())
-  const { host, port, user, database } = postgres.connection
-  databaseUrl = `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
+  databaseUrl = (await startPostgres(house)).url()
 })
 
 interface Report {
@@ -28,7 +25,7 @@ interface Report {
 }
 
 function doctor(redisUrl: string, env: Readonly<Record<string, string>> = {}) {
-  const { stdout, stderr } = spawnSync(process.execPath, ['src/main.ts', 'doctor', '--json'], {
+  const { stdout, stderr } = spawnSync(process.execPath, [PROGRAM, 'doctor', '--json'], {
     cwd: ROOT,
     encoding: 'utf8',
     timeout: 60_000,

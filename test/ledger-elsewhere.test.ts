@@ -1,13 +1,12 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { join } from 'node:path'
 import pg from 'pg'
 import { systemClock } from '../src/base/clock.ts'
-import { startEmbeddedServer } from '../src/ledger/embedded/server.ts'
 import { atMost, meanwhile, persist } from './harness/crowd.ts'
 import { type Cut, CuttingProxy } from './harness/cutting-proxy.ts'
 import { gatherFacts } from './harness/facts.ts'
 import { freePort } from './harness/free-port.ts'
 import { Playground } from './harness/playground.ts'
+import { startPostgres } from './harness/postgres.ts'
 import { Shop } from './harness/shop.ts'
 import { Site } from './harness/site.ts'
 import { Stampede } from './harness/stampede.ts'
@@ -30,13 +29,11 @@ interface Road {
 
 /** A PostgreSQL that is not the server's own. Each call of what it returns is another road to it, which can be cut by itself. */
 async function startLedger(): Promise<() => Promise<Road>> {
-  const postgres = await startEmbeddedServer({ dataDir: playground.dataDir(), clock: systemClock, log: () => {} })
-  playground.onUndo(() => postgres.stop())
-  const { host, port, user, database } = postgres.connection
+  const postgres = await startPostgres(playground)
   return async () => {
-    const proxy = await CuttingProxy.start(join(host, `.s.PGSQL.${port}`))
+    const proxy = await CuttingProxy.start(postgres.socket)
     playground.onUndo(() => proxy.stop())
-    return { proxy, env: { DATABASE_URL: `postgres://${user}@127.0.0.1:${proxy.port()}/${database}`, TICKET_KEYS } }
+    return { proxy, env: { DATABASE_URL: postgres.url(proxy.port()), TICKET_KEYS } }
   }
 }
 

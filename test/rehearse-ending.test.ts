@@ -10,13 +10,13 @@ import { join, resolve } from 'node:path'
 import type { Rehearsal } from '../src/rehearsal/result.ts'
 import { type HeardOut, listenTo } from './harness/heard-out.ts'
 import { Playground } from './harness/playground.ts'
+import { PROGRAM } from './harness/program.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET, Stampede } from './harness/stampede.ts'
 import { until, within } from './harness/until.ts'
 
 setDefaultTimeout(120_000)
 
 const ROOT = resolve(import.meta.dirname, '..')
-const MAIN = join(ROOT, 'src/main.ts')
 const COMMAND = join(ROOT, 'bin/stampede.mjs')
 const FEW = ['--buyers', '40', '--units', '10', '--connections', '20', '--mix', 'pay=0,cancel=0,bots=0']
 const LONG = ['--buyers', '500', '--units', '100', '--within', '60s']
@@ -43,7 +43,7 @@ interface Begun {
   readonly err: () => string
 }
 
-function begin(args: readonly string[], [program, file] = [process.execPath, MAIN], detached = false): Begun {
+function begin(args: readonly string[], [program, file] = [process.execPath, PROGRAM], detached = false): Begun {
   const child = spawn(program!, [file!, 'rehearse', ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: folder },

@@ -5,16 +5,16 @@ import { spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Rehearsal } from '../src/rehearsal/result.ts'
 import { freePort } from './harness/free-port.ts'
 import { type HeardOut, listenTo } from './harness/heard-out.ts'
 import { Playground } from './harness/playground.ts'
+import { PROGRAM } from './harness/program.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET, Stampede } from './harness/stampede.ts'
 
 setDefaultTimeout(120_000)
 
-const MAIN = resolve(import.meta.dirname, '../src/main.ts')
 const BAD_GATEWAY = 'HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\n<html>'
 let playground: Playground
 let folder: string
@@ -28,7 +28,7 @@ beforeEach(() => {
 afterEach(() => playground.undo())
 
 async function run(args: readonly string[]): Promise<HeardOut & { last: string }> {
-  const child = spawn(process.execPath, [MAIN, 'rehearse', ...args], {
+  const child = spawn(process.execPath, [PROGRAM, 'rehearse', ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: folder },
     stdio: ['ignore', 'pipe', 'pipe'],

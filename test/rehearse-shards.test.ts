@@ -4,14 +4,14 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Rehearsal } from '../src/rehearsal/result.ts'
 import { type HeardOut, listenTo } from './harness/heard-out.ts'
 import { Playground } from './harness/playground.ts'
+import { PROGRAM } from './harness/program.ts'
 
 setDefaultTimeout(120_000)
 
-const MAIN = resolve(import.meta.dirname, '../src/main.ts')
 const CROWD = ['--buyers', '200', '--units', '100', '--connections', '50']
 let playground: Playground
 let folder: string
@@ -25,7 +25,7 @@ beforeEach(() => {
 afterEach(() => playground.undo())
 
 function run(args: readonly string[]): Promise<HeardOut> {
-  const child = spawn(process.execPath, [MAIN, 'rehearse', ...args], {
+  const child = spawn(process.execPath, [PROGRAM, 'rehearse', ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: folder },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -2,11 +2,11 @@ import { afterEach, expect, test } from 'bun:test'
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { listenTo } from './harness/heard-out.ts'
 import { Playground } from './harness/playground.ts'
+import { PROGRAM } from './harness/program.ts'
 
-const MAIN = resolve(import.meta.dirname, '../src/main.ts')
 const playground = new Playground()
 afterEach(() => playground.undo())
 
@@ -14,7 +14,7 @@ afterEach(() => playground.undo())
 async function rehearse(...args: string[]) {
   const folder = mkdtempSync(join(tmpdir(), 'stampede-test-rehearse-'))
   playground.onUndo(() => rmSync(folder, { recursive: true, force: true }))
-  const child = spawn(process.execPath, [MAIN, 'rehearse', '--json', ...args], {
+  const child = spawn(process.execPath, [PROGRAM, 'rehearse', '--json', ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: process.env.HOME },
     stdio: ['ignore', 'pipe', 'pipe'],

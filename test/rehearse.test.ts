@@ -16,17 +16,17 @@ import {
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Rehearsal } from '../src/rehearsal/result.ts'
 import { listenTo } from './harness/heard-out.ts'
 import { Playground } from './harness/playground.ts'
+import { PROGRAM } from './harness/program.ts'
 import { Shop } from './harness/shop.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET, Stampede } from './harness/stampede.ts'
 import { until } from './harness/until.ts'
 
 setDefaultTimeout(120_000)
 
-const MAIN = resolve(import.meta.dirname, '../src/main.ts')
 const LIMITS_ON = { RATE_PER_ADDRESS: '100/1s', RATE_PER_BUYER: '5/1s' }
 /** A PostgreSQL is made first, and tickets for everybody. */
 const BEGUN_MS_MAX = 60_000
@@ -54,7 +54,7 @@ interface Ran {
 
 function begin(args: readonly string[], before = ''): { child: ChildProcess; ran: Promise<Ran>; err: () => string } {
   const command = `${before} exec "$0" "$@"`
-  const child = spawn('/bin/sh', ['-c', command, process.execPath, MAIN, 'rehearse', ...args], {
+  const child = spawn('/bin/sh', ['-c', command, process.execPath, PROGRAM, 'rehearse', ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: folder },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,10 +1,10 @@
 /**
  * `npm test`: every check there is, in stages, cheapest first. One failing stage does not hide the next; any failure makes the
  * exit code 1. The last line is `N passed, N failed`: tests as Bun's report counts them, every other stage as one.
- * Test files run in lanes side by side, each in a Bun of its own, because most of what they do is wait; what a file said is printed when
- * it is through.
+ * Test files run in lanes side by side, each in a Bun of its own, because most of what they do is wait; a file's output is printed when
+ * it has ended. The longest begin first (`slow-files.ts`), so that the lanes end together; the run ends with the 20 that took longest.
  *
- * What failed is said once more before the last lines: whoever reads only the end of a long run still learns which test it was.
+ * What failed is printed again before the last lines, for those who read only the end of a long run.
  *
  * What can't be counted has failed: no report, a test file the report does not name (it did not load, or holds no test), an exit
  * code that contradicts the report, a stage past its limit, a process left running that still holds the stage's output.
@@ -16,10 +16,14 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { join, relative, resolve, sep } from 'node:path'
+import { MADE_DATA_VARIABLE, makeData } from './harness/made-data.ts'
+import { compileProgram, PROGRAM_VARIABLE } from './harness/program.ts'
 import { type Counts, countReport } from './junit-report.ts'
+import { makeScratch } from './scratch.ts'
 import { ensureServers } from './servers.ts'
+import { SLOW_FILES } from './slow-files.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const TIDY = 'test/tidy.test.ts'
@@ -31,9 +35,11 @@ const STAGE_LONG_MS_MAX = 2 * 60 * 60_000
 /** How long output may stay open after a stage's process has ended before something else must be holding it. */
 const OUTPUT_OPEN_MS_MAX = 5_000
 
-/** How much of a failed file's output is said again. */
+/** How much of a failed file's output is printed again. */
 const AGAIN_LINES_MAX = 150
 const LINES_BEFORE = 60
+
+const SLOWEST_SHOWN = 20
 
 interface Stage {
   readonly name: string
@@ -45,8 +51,12 @@ const LANES = Math.min(2, availableParallelism())
 
 const color = process.stdout.isTTY === true
 const running = new Set<ChildProcess>()
-/** What failed, in the words it failed with. */
+/** What every command of the run finds in its environment beside our own. */
+const given: Record<string, string> = color ? { FORCE_COLOR: '1' } : {}
+/** What failed, with the output it failed with. */
 const failures: string[] = []
+/** How long each test file took. */
+const times: { readonly file: string; readonly ms: number }[] = []
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`)
@@ -65,8 +75,11 @@ function command(
   hear: (chunk: Buffer) => void = print,
 ): Promise<string | undefined> {
   return new Promise(done => {
-    const env = { ...process.env, ...(color ? { FORCE_COLOR: '1' } : {}) }
-    const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(process.execPath, args, {
+      cwd: ROOT,
+      env: { ...process.env, ...given },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     const output = outputOf(child.pid)
     running.add(child)
     let why: string | undefined
@@ -107,7 +120,7 @@ function outputOf(pid: number | undefined): ReadonlySet<string> {
   return new Set([1, 2].flatMap(fd => linkOf(`/proc/${pid}/fd/${fd}`) ?? []))
 }
 
-/** Bun 1.4.4 now and then does not notice that a pipe has ended: only who really has one open holds it. */
+/** Bun 1.4.4 now and then does not notice that a pipe has ended: only a process that has one open holds it. */
 function isHeld(output: ReadonlySet<string>): boolean {
   if (!existsSync('/proc')) return false
   return readdirSync('/proc', { withFileTypes: true }).some(
@@ -137,7 +150,7 @@ function check(name: string, args: readonly string[]): Stage {
   }
 }
 
-/** A stage of test files. One alone is heard as it goes. */
+/** A stage of test files. The output of a single file is printed as it comes. */
 function tests(name: string, files: readonly string[], limitMs: number): Stage {
   return {
     name,
@@ -149,7 +162,9 @@ function tests(name: string, files: readonly string[], limitMs: number): Stage {
         for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
           const heard: Buffer[] = []
           const hear = files.length === 1 ? print : (chunk: Buffer) => void heard.push(chunk)
-          const counts = await testFile(name, file, Math.max(1, lateMs - performance.now()), hear)
+          const fromMs = performance.now()
+          const counts = await testFile(name, file, Math.max(1, lateMs - fromMs), hear)
+          times.push({ file, ms: performance.now() - fromMs })
           process.stdout.write(Buffer.concat(heard))
           if (counts.complaint !== undefined) say(counts.complaint)
           if (counts.failed > 0) failures.push(again(file, Buffer.concat(heard).toString(), counts.complaint))
@@ -165,7 +180,7 @@ function tests(name: string, files: readonly string[], limitMs: number): Stage {
   }
 }
 
-/** What a file said from a little before its first failure; the end of it where no test failed by name (it did not load, or was ended). */
+/** A file's output from a little before its first failure; its end where no test failed by name (it did not load, or was ended). */
 function again(file: string, heard: string, complaint: string | undefined): string {
   const lines = heard.trimEnd().split('\n')
   const first = lines.findIndex(line => line.includes('(fail)'))
@@ -180,7 +195,7 @@ async function testFile(
   limitMs: number,
   hear: (chunk: Buffer) => void,
 ): Promise<Counts & { complaint: string | undefined }> {
-  const folder = mkdtempSync(join(tmpdir(), 'stampede-test-report-'))
+  const folder = mkdtempSync(join(scratch, 'report-'))
   const report = join(folder, 'junit.xml')
   try {
     const options = [`--timeout=${TEST_MS_MAX}`, '--reporter=junit', `--reporter-outfile=${report}`]
@@ -216,8 +231,14 @@ function testFiles(): string[] {
   }
   const there = new Set(readdirSync(ROOT))
   for (const folder of TEST_FOLDERS) if (there.has(folder)) walk(join(ROOT, folder))
-  // Long ones first: the lanes then end together.
-  return found.sort().toSorted((a, b) => Number(a.startsWith('src/')) - Number(b.startsWith('src/')))
+  return found.sort().toSorted((a, b) => rankOf(a) - rankOf(b))
+}
+
+/** The known slow ones by their time; then those that start processes of their own; last the units beside the code. */
+function rankOf(file: string): number {
+  const place = SLOW_FILES.indexOf(file)
+  if (place >= 0) return place
+  return SLOW_FILES.length + (file.startsWith('src/') ? 1 : 0)
 }
 
 const isLong = (file: string) => file.endsWith('.long.test.ts')
@@ -228,6 +249,9 @@ function chosen(files: readonly string[], wanted: readonly string[], long: boole
     starts.some(start => file === start || (file.startsWith(start) && (long || !isLong(file)))),
   )
 }
+
+const scratch = makeScratch()
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }))
 
 async function main(args: readonly string[]): Promise<void> {
   const unknown = args.filter(arg => arg.startsWith('-') && arg !== '--long')
@@ -253,7 +277,10 @@ async function main(args: readonly string[]): Promise<void> {
         ]
   stages.push(tests('tests', files, limitMs))
 
-  // What is missing fails the run by itself, and the rest is still run: the tests that need it then say so one by one.
+  given.TMPDIR = scratch
+  given[MADE_DATA_VARIABLE] = await makeData(scratch)
+  given[PROGRAM_VARIABLE] = await compileProgram(scratch)
+  // A missing server fails the run by itself. The rest is still run: the tests that need it then fail one by one.
   const results: (Counts & { name: string; ms: number })[] = []
   try {
     if (files.some(file => /^test\/(page|ops)\//.test(file))) ensureServers(['chromium', 'fonts-noto-cjk'], say)
@@ -273,6 +300,9 @@ async function main(args: readonly string[]): Promise<void> {
 
   if (failures.length > 0) say(heading('what failed, once more'))
   for (const failure of failures) say(failure)
+  const slowest = times.toSorted((a, b) => b.ms - a.ms).slice(0, SLOWEST_SHOWN)
+  if (times.length > 1) say(heading(`the ${slowest.length} slowest of ${times.length} test files`))
+  if (times.length > 1) for (const { file, ms } of slowest) say(`${(ms / 1000).toFixed(1).padStart(7)} s  ${file}`)
   say(heading('stages'))
   for (const { name, ms, passed, failed } of results) {
     const verdict = failed > 0 ? 'FAILED' : 'ok'

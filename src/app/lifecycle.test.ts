@@ -1,10 +1,9 @@
 import { afterEach, expect, test } from 'bun:test'
-import { join } from 'node:path'
 import { Playground } from '../../test/harness/playground.ts'
+import { startPostgres } from '../../test/harness/postgres.ts'
 import { Relay } from '../../test/harness/relay.ts'
 import { ADMIN_TOKEN, Stampede } from '../../test/harness/stampede.ts'
 import { systemClock } from '../base/clock.ts'
-import { startEmbeddedServer } from '../ledger/embedded/server.ts'
 
 const DRAIN_SECONDS = 8
 /** For the process itself to end, on a slow machine. Less than DRAIN_SECONDS: what waits twice is not allowed. */
@@ -13,14 +12,12 @@ const playground = new Playground()
 afterEach(() => playground.undo())
 
 test('a stop takes DRAIN_SECONDS and no more, although a request never ends and the ledger never answers', async () => {
-  const postgres = await startEmbeddedServer({ dataDir: playground.dataDir(), clock: systemClock, log: () => {} })
-  playground.onUndo(() => postgres.stop())
-  const { host, port, user, database } = postgres.connection
-  const road = await Relay.start(playground, { path: join(host, `.s.PGSQL.${port}`) })
+  const postgres = await startPostgres(playground)
+  const road = await Relay.start(playground, { path: postgres.socket })
   const server = await Stampede.start(playground, {
     dataDir: playground.dataDir(),
     env: {
-      DATABASE_URL: `postgres://${user}@127.0.0.1:${road.port()}/${database}`,
+      DATABASE_URL: postgres.url(road.port()),
       TICKET_KEYS: `k:${'x'.repeat(32)}`,
       DRAIN_SECONDS: String(DRAIN_SECONDS),
     },

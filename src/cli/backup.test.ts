@@ -1,10 +1,10 @@
-import { afterAll, afterEach, beforeEach, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
+import { afterEach, beforeEach, expect, setDefaultTimeout, spyOn, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
 import { backupEmbedded } from '../ledger/embedded/backup.ts'
 import { restoreEmbedded } from '../ledger/embedded/backup-restore.ts'
-import { query, removeMade, TestPlace } from '../ledger/embedded/test-place.fixture.ts'
+import { query, TestPlace } from '../ledger/embedded/test-place.fixture.ts'
 import { addBackup } from './backup.ts'
 import { explain } from './explain.ts'
 import { addRestore } from './restore.ts'
@@ -16,7 +16,6 @@ beforeEach(() => {
   place = new TestPlace()
 })
 afterEach(() => place.undo())
-afterAll(removeMade)
 
 /** The commands as `main.ts` has them, in this process. */
 async function run(args: readonly string[], env: Readonly<Record<string, string>>) {

@@ -7,6 +7,7 @@ import { type Cluster, readClusterFile } from '../../src/rehearsal/fault/cluster
 import type { Rehearsal } from '../../src/rehearsal/result.ts'
 import { listenTo } from '../harness/heard-out.ts'
 import type { Playground } from '../harness/playground.ts'
+import { PROGRAM } from '../harness/program.ts'
 import { until, within } from '../harness/until.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -40,7 +41,7 @@ export async function startCluster(playground: Playground, data: string, options
     /** Green, or the test has failed. */
     async rehearse({ buyers, units, shards, fault }: Wish): Promise<Rehearsal> {
       const rehearsal = run(playground, [
-        'src/main.ts',
+        PROGRAM,
         'rehearse',
         ...['--cluster', file, ...(fault === undefined ? [] : ['--fault', fault])],
         ...['--buyers', String(buyers), '--units', String(units), '--within', '1s'],

@@ -4,11 +4,9 @@
  * PostgreSQL, which can be taken away from it alone. Nothing of it is left when the playground is undone.
  */
 
-import { join } from 'node:path'
-import { systemClock } from '../../src/base/clock.ts'
-import { startEmbeddedServer } from '../../src/ledger/embedded/server.ts'
 import { freePort } from './free-port.ts'
 import type { Playground } from './playground.ts'
+import { startPostgres } from './postgres.ts'
 import { killPostgres } from './postgres-process.ts'
 import { type RedisServer, startRedis } from './redis.ts'
 import { type Destination, Relay } from './relay.ts'
@@ -129,20 +127,11 @@ export class Cluster {
 
   static async start(playground: Playground, options: ClusterOptions = {}): Promise<Cluster> {
     const { edges = 2, workers = 1, keepers = 1, alls = 0, roads = false, fenceMs = FENCE_MS } = options
-    const ledgerDir = playground.dataDir()
-    const postgres = await startEmbeddedServer({
-      dataDir: ledgerDir,
-      clock: systemClock,
-      log: () => {},
-      maxConnections: CONNECTIONS_MAX,
-    })
-    playground.onUndo(() => postgres.stop())
+    const postgres = await startPostgres(playground, { maxConnections: CONNECTIONS_MAX })
     const redis =
       options.redisUrl === undefined
         ? await startRedis(playground, options.redis === undefined ? {} : { config: options.redis })
         : undefined
-    const { host, port, user, database } = postgres.connection
-    const socket = join(host, `.s.PGSQL.${port}`)
     const road = (to: Destination) => Relay.start(playground, to)
 
     const members: Member[] = []
@@ -156,15 +145,12 @@ export class Cluster {
     for (const [role, count] of counts) {
       for (let i = 0; i < count; i++) {
         const redisRoad = roads && redis !== undefined ? await road({ port: redis.port }) : undefined
-        const postgresRoad = roads ? await road({ path: socket }) : undefined
-        const via = (await options.postgresVia?.[role]?.(socket)) ?? postgresRoad?.port()
+        const postgresRoad = roads ? await road({ path: postgres.socket }) : undefined
+        const via = (await options.postgresVia?.[role]?.(postgres.socket)) ?? postgresRoad?.port()
         const listen = options.fixedPorts === true && role === 'edge' ? await freePort() : 0
         const env = {
           PORT: String(listen),
-          DATABASE_URL:
-            via === undefined
-              ? `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
-              : `postgres://${user}@127.0.0.1:${via}/${database}`,
+          DATABASE_URL: postgres.url(via),
           REDIS_URL: options.redisUrl ?? `redis://127.0.0.1:${redisRoad?.port() ?? redis?.port}/0`,
           TICKET_KEYS,
           FENCE_MS: String(fenceMs),
@@ -175,7 +161,7 @@ export class Cluster {
       }
     }
     await Promise.all(members.map(member => member.ready()))
-    return new Cluster(redis, members, ledgerDir)
+    return new Cluster(redis, members, postgres.dataDir)
   }
 
   /** The one that was started with it. */

@@ -20,6 +20,7 @@ import { createRights } from '../../src/ledger/postgres/rights.ts'
 import { createSales } from '../../src/ledger/postgres/sales.ts'
 import { createStock } from '../../src/ledger/postgres/stock.ts'
 import { CuttingProxy } from './cutting-proxy.ts'
+import { copyMadeData } from './made-data.ts'
 
 export const PRICE = { amount: 1_000, currency: 'CNY' }
 
@@ -42,7 +43,9 @@ export type TestLedger = Awaited<ReturnType<typeof startTestLedger>>
 export async function startTestLedger() {
   const folder = mkdtempSync(join(tmpdir(), 'stampede-ledger-'))
   chmodSync(folder, 0o755)
-  const server = await startEmbeddedServer({ dataDir: join(folder, 'data'), clock: systemClock, log: () => {} })
+  const dataDir = join(folder, 'data')
+  await copyMadeData(dataDir)
+  const server = await startEmbeddedServer({ dataDir, clock: systemClock, log: () => {} })
   const connect = (database?: string): Database =>
     createDatabase({
       connection: { ...server.connection, ...(database !== undefined && { database }) },

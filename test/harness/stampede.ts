@@ -4,9 +4,13 @@
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { childEnd } from '../../src/base/child-end.ts'
+import { copyMadeData } from './made-data.ts'
 import type { Playground } from './playground.ts'
+import { PROGRAM } from './program.ts'
 import { within } from './until.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -46,7 +50,7 @@ export class Stampede {
     this.#child = child
     const ready = Promise.withResolvers<string>()
     this.#ready = ready.promise
-    // Whoever starts it without waiting for it to be ready must not hear of it as an unhandled rejection.
+    // A test that does not wait for it must not fail by an unhandled rejection.
     this.#ready.catch(() => {})
     const hear = (chunk: Buffer) => {
       this.#output += chunk.toString('utf8')
@@ -69,12 +73,13 @@ export class Stampede {
 
   /** Starts the process without waiting for anything. */
   static spawn(playground: Playground, options: StampedeOptions): Stampede {
-    const child = spawn(process.execPath, ['src/main.ts', 'serve'], {
+    const child = spawn(process.execPath, [PROGRAM, 'serve'], {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         PATH: process.env.PATH,
         HOME: process.env.HOME,
+        TMPDIR: tmpdir(),
         HOST: '127.0.0.1',
         PORT: '0',
         DATA_DIR: options.dataDir,
@@ -93,8 +98,9 @@ export class Stampede {
     return server
   }
 
-  /** Starts it and returns when it takes traffic. */
+  /** Starts it and returns when it takes traffic. A new data folder gets its database as a copy: `spawn` alone lets the server make it. */
   static async start(playground: Playground, options: StampedeOptions): Promise<Stampede> {
+    if (options.env?.DATABASE_URL === undefined && !existsSync(options.dataDir)) await copyMadeData(options.dataDir)
     const server = Stampede.spawn(playground, options)
     await server.ready()
     return server

@@ -1,15 +1,14 @@
 /** What fails outside is a fault and never a bug: a process does not end because of it. */
 
 import { afterEach, expect, test } from 'bun:test'
-import { join } from 'node:path'
 import { connectTo, watchDurability } from '../../src/app/compose-redis.ts'
 import { readConfig } from '../../src/app/config.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { Fault } from '../../src/base/fault.ts'
 import { systemRandom } from '../../src/base/random.ts'
-import { startEmbeddedServer } from '../../src/ledger/embedded/server.ts'
 import { createDatabase } from '../../src/ledger/postgres/database.ts'
 import { Playground } from '../harness/playground.ts'
+import { startPostgres } from '../harness/postgres.ts'
 import { startRedis, startReplica } from '../harness/redis.ts'
 import { Relay } from '../harness/relay.ts'
 import { until } from '../harness/until.ts'
@@ -18,11 +17,10 @@ const playground = new Playground()
 afterEach(() => playground.undo())
 
 test('a keeper that slept in the middle of a snapshot finds its session ended: it starts over, it does not end', async () => {
-  const postgres = await startEmbeddedServer({ dataDir: playground.dataDir(), clock: systemClock, log: () => {} })
-  playground.onUndo(() => postgres.stop())
-  const { host, port, user, database: name } = postgres.connection
+  const postgres = await startPostgres(playground)
+  const { user, database: name } = postgres.connection
   // Over a network the last word of the server is read; over a socket of this machine the writing fails before.
-  const road = await Relay.start(playground, { path: join(host, `.s.PGSQL.${port}`) })
+  const road = await Relay.start(playground, { path: postgres.socket })
   const database = createDatabase({
     connection: { host: '127.0.0.1', port: road.port(), user, database: name },
     poolMax: 2,

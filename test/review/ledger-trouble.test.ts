@@ -1,11 +1,9 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { join } from 'node:path'
-import { systemClock } from '../../src/base/clock.ts'
-import { startEmbeddedServer } from '../../src/ledger/embedded/server.ts'
 import { CuttingProxy } from '../harness/cutting-proxy.ts'
 import { sql } from '../harness/money-books.ts'
 import { MoneyStage } from '../harness/money-stage.ts'
 import { Playground } from '../harness/playground.ts'
+import { startPostgres } from '../harness/postgres.ts'
 import { Shop } from '../harness/shop.ts'
 import { ADMIN_TOKEN, Stampede } from '../harness/stampede.ts'
 import { until } from '../harness/until.ts'
@@ -38,15 +36,13 @@ describe('a ledger whose disk is full', () => {
 
 describe('a stock change without an Idempotency-Key', () => {
   test('happens once, also when the ledger answer to it is lost', async () => {
-    const postgres = await startEmbeddedServer({ dataDir: playground.dataDir(), clock: systemClock, log: () => {} })
-    playground.onUndo(() => postgres.stop())
-    const { host, port, user, database } = postgres.connection
-    const proxy = await CuttingProxy.start(join(host, `.s.PGSQL.${port}`))
+    const postgres = await startPostgres(playground)
+    const proxy = await CuttingProxy.start(postgres.socket)
     playground.onUndo(() => proxy.stop())
     const server = await Stampede.start(playground, {
       dataDir: playground.dataDir(),
       env: {
-        DATABASE_URL: `postgres://${user}@127.0.0.1:${proxy.port()}/${database}`,
+        DATABASE_URL: postgres.url(proxy.port()),
         TICKET_KEYS: 'test:ticket-key-of-the-tests-only-0123456789',
       },
     })

@@ -1,10 +1,8 @@
 import { afterEach, expect, test } from 'bun:test'
 import { createConnection, createServer, type Socket } from 'node:net'
-import { join } from 'node:path'
-import { systemClock } from '../../src/base/clock.ts'
-import { startEmbeddedServer } from '../../src/ledger/embedded/server.ts'
 import { persist } from '../harness/crowd.ts'
 import { Playground } from '../harness/playground.ts'
+import { startPostgres } from '../harness/postgres.ts'
 import { Shop } from '../harness/shop.ts'
 import { Stampede } from '../harness/stampede.ts'
 import { until } from '../harness/until.ts'
@@ -41,13 +39,11 @@ async function silentRoad(socketPath: string) {
 }
 
 test('a process whose connection with the right has silently died leaves the items to the one that has it now', async () => {
-  const postgres = await startEmbeddedServer({ dataDir: playground.dataDir(), clock: systemClock, log: () => {} })
-  playground.onUndo(() => postgres.stop())
-  const { host, port, user, database } = postgres.connection
+  const postgres = await startPostgres(playground)
   const start = async () => {
-    const road = await silentRoad(join(host, `.s.PGSQL.${port}`))
+    const road = await silentRoad(postgres.socket)
     const env = {
-      DATABASE_URL: `postgres://${user}@127.0.0.1:${road.port}/${database}`,
+      DATABASE_URL: postgres.url(road.port),
       TICKET_KEYS: 'test:ticket-key-of-the-tests-only-0123456789',
     }
     return { road, server: Stampede.spawn(playground, { dataDir: playground.dataDir(), env }) }

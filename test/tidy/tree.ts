@@ -42,7 +42,7 @@ export function isSuite(path: string): boolean {
   return /\.contract\.ts$|^src\/[^/]+\/contract\//.test(path)
 }
 
-/** What runs in production, contract suites included: they live by the rules of the code they describe. */
+/** What runs in production, contract suites included: they live by the rules of the code they describe. Fixtures are the tests' own. */
 export function isShipped(file: File): boolean {
-  return file.path.startsWith('src/') && isTypeScript(file) && !isTest(file.path)
+  return file.path.startsWith('src/') && isTypeScript(file) && !isTest(file.path) && !file.path.endsWith('.fixture.ts')
 }

@@ -5,7 +5,7 @@ import type { Sale } from '../../domain/sale.ts'
 import { createSale } from '../../flows/operate/create-sale.ts'
 import { runSale } from '../../flows/operate/run-sale.ts'
 import { createMemoryGate } from '../../gate/memory/memory-gate.ts'
-import { removeMade, TestPlace } from '../../ledger/embedded/test-place.fixture.ts'
+import { TestPlace } from '../../ledger/embedded/test-place.fixture.ts'
 import type { LogLine } from '../../ledger/journal.ts'
 import { createDatabase, type Database } from '../../ledger/postgres/database.ts'
 import { createJournal } from '../../ledger/postgres/journal.ts'
@@ -46,7 +46,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await database?.close()
   await place.undo()
-  await removeMade()
 })
 
 const patch = (sale: Sale, body: unknown) => rig.call('PATCH', sale.id, body)

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import {
   appendFileSync,
   chmodSync,
@@ -21,7 +21,7 @@ import { Fault } from '../../base/fault.ts'
 import { runsAsRoot } from './account.ts'
 import { backupEmbedded } from './backup.ts'
 import { restoreEmbedded } from './backup-restore.ts'
-import { connect, isGone, query, removeMade, TestPlace, until } from './test-place.fixture.ts'
+import { connect, isGone, query, TestPlace, until } from './test-place.fixture.ts'
 
 setDefaultTimeout(240_000)
 
@@ -35,7 +35,6 @@ afterEach(async () => {
   await playground.undo()
   await place.undo()
 })
-afterAll(removeMade)
 
 const quiet = { clock: systemClock, log: () => {}, onProgress: () => {} }
 const backup = (dataDir: string, to: string) => backupEmbedded({ ...quiet, dataDir, to })

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import {
   existsSync,
   lstatSync,
@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path'
 import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { runsAsRoot } from './account.ts'
-import { isGone, NOBODY, query, removeMade, TestPlace } from './test-place.fixture.ts'
+import { isGone, NOBODY, query, TestPlace } from './test-place.fixture.ts'
 
 setDefaultTimeout(120_000)
 
@@ -25,7 +25,6 @@ beforeEach(() => {
   place = new TestPlace()
 })
 afterEach(() => place.undo())
-afterAll(removeMade)
 
 async function refusalOf(act: Promise<unknown>): Promise<Fault> {
   const error = await act.then(

@@ -1,18 +1,8 @@
-import { afterAll, afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  connect,
-  endOf,
-  isGone,
-  procField,
-  query,
-  removeMade,
-  type ServerProcess,
-  TestPlace,
-  until,
-} from './test-place.fixture.ts'
+import { connect, endOf, isGone, procField, query, type ServerProcess, TestPlace, until } from './test-place.fixture.ts'
 
 setDefaultTimeout(120_000)
 
@@ -27,7 +17,6 @@ beforeEach(() => {
   place = new TestPlace()
 })
 afterEach(() => place.undo())
-afterAll(removeMade)
 
 /** One table with two committed rows, one row that is never committed, and one statement that never ends. */
 async function startBusyProcess(dataDir: string): Promise<ServerProcess & { backend: number }> {

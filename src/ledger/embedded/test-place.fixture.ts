@@ -3,9 +3,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chmodSync, lstatSync, mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, relative, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Client } from 'pg'
+import { copyMadeData } from '../../../test/harness/made-data.ts'
 import { systemClock } from '../../base/clock.ts'
 import type { Connection } from './postmaster.ts'
 import { blockedAt } from './reachability.ts'
@@ -38,11 +39,10 @@ export class TestPlace {
     return dataDir
   }
 
-  /** A data folder whose database is made already: a copy of one that the first caller makes. */
+  /** A data folder whose database is made already. */
   async madeDataDir(): Promise<string> {
-    made ??= makeOnce()
     const dataDir = this.dataDirIn(this.folder())
-    execFileSync('cp', ['-a', await made, dataDir])
+    await copyMadeData(dataDir)
     return dataDir
   }
 
@@ -105,25 +105,6 @@ export class TestPlace {
     if (!/^\/var\/lib\/stampede\/data-[0-9a-f]+$/.test(folder)) throw new Error(`not removing ${folder}`)
     rmSync(folder, { recursive: true, force: true })
   }
-}
-
-let made: Promise<string> | undefined
-
-async function makeOnce(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'stampede-embedded-made-'))
-  chmodSync(folder, 0o755)
-  const dataDir = join(folder, 'data')
-  const server = await startEmbeddedServer({ dataDir, clock: systemClock, log: () => {} })
-  await server.stop()
-  // What a test reads in the log is then its own.
-  rmSync(join(dataDir, 'postgres.log'))
-  return dataDir
-}
-
-/** For the end of a test file that used `madeDataDir`. */
-export async function removeMade(): Promise<void> {
-  if (made !== undefined) rmSync(dirname(await made), { recursive: true, force: true })
-  made = undefined
 }
 
 export interface ServerProcess {

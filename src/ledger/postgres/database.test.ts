@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type AddressInfo, createServer } from 'node:net'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
+import { systemRandom } from '../../base/random.ts'
+import { createDatabase } from './database.ts'
 
 let ledger: TestLedger
 beforeAll(async () => {
@@ -26,3 +30,24 @@ test('whoever comes when the ledger has been closed hears of a fault at once, no
   ).toEqual(late.map(() => ['stopping', true]))
   await database.close()
 })
+
+test('a server that accepts a connection and says nothing is a ledger that does not answer, not a wrong address', async () => {
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  await new Promise(resolve => silent.once('listening', resolve))
+  const { port } = silent.address() as AddressInfo
+  const connection = { host: '127.0.0.1', port, user: 'stampede', database: 'stampede' }
+  const database = createDatabase({
+    connection,
+    poolMax: 1,
+    clock: systemClock,
+    random: systemRandom,
+    onError: () => {},
+  })
+  try {
+    const fault = await database.connect().catch((error: unknown) => error)
+    expect(fault).toMatchObject({ code: 'ledger_away', retryable: true, outcomeUnknown: false })
+  } finally {
+    await database.close()
+    silent.close()
+  }
+}, 20_000)

@@ -50,7 +50,8 @@ const RETRYABLE: Readonly<Record<string, Kind>> = {
 
 /** `pg` reports these without a code. */
 const MESSAGES: readonly (readonly [RegExp, Kind])[] = [
-  [/timeout exceeded when trying to connect/i, NOT_REACHED],
+  // The pool's text, and a single client's.
+  [/timeout exceeded when trying to connect|^timeout expired$/i, NOT_REACHED],
   [
     /connection terminated|connection ended|not queryable|client has encountered a connection error|client was closed/i,
     AWAY,

@@ -15,6 +15,8 @@ import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
 import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
+import { systemRandom } from '../../base/random.ts'
+import { retry } from '../../base/retry.ts'
 import type { Database } from './database.ts'
 import { toFault } from './faults.ts'
 
@@ -32,6 +34,9 @@ const TRY_MS = 60_000
 const TURN_MS = 300_000
 const ASK_AGAIN_MS = 100
 const END_MS_MAX = 2_000
+/** A server that is busy at this moment is asked again, as every statement is; a process must not end because of it. */
+const CONNECT = { tries: 3, baseMs: 200, maxMs: 1_000 }
+const isPassing = (error: unknown) => error instanceof Fault && error.retryable
 /** lock_not_available, deadlock_detected. */
 const IN_THE_WAY = new Set(['55P03', '40P01'])
 /** query_canceled: by the time limit that every statement has here, or by an operator. */
@@ -59,7 +64,7 @@ interface Migration {
 export async function migrate(database: Database, folder?: string, limits: Limits = {}): Promise<readonly string[]> {
   const { tryMs = TRY_MS } = limits
   const migrations = readMigrations(folder ?? fileURLToPath(new URL('../migrations', import.meta.url)))
-  const client = await database.connect()
+  const client = await retry(systemClock, systemRandom, CONNECT, () => database.connect(), isPassing)
   try {
     await takeTurn(client, limits)
     await client.query(

@@ -1,0 +1,44 @@
+/**
+ * Data folders in which PostgreSQL's database is made already: copies of one that is made once. Making it takes `initdb` a second and
+ * more of a core, copying it a few milliseconds, and most tests begin with an empty ledger and not with the first start of a machine.
+ * `npm test` makes the first one for the whole run and names it in the environment; a file that is run by itself makes its own.
+ */
+
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { systemClock } from '../../src/base/clock.ts'
+import { startEmbeddedServer } from '../../src/ledger/embedded/server.ts'
+
+/** The data folder that a run has made for its files. */
+export const MADE_DATA_VARIABLE = 'STAMPEDE_TEST_DATA'
+
+let own: Promise<string> | undefined
+
+/** Makes `dataDir`, which must not be there, with an empty database in it. */
+export async function copyMadeData(dataDir: string): Promise<void> {
+  const made = process.env[MADE_DATA_VARIABLE] ?? (await ownData())
+  mkdirSync(dirname(dataDir), { recursive: true })
+  execFileSync('cp', ['-a', made, dataDir])
+}
+
+/** Starts PostgreSQL on an empty folder once, and stops it. */
+export async function makeData(folder: string): Promise<string> {
+  const dataDir = join(folder, 'made-data')
+  const server = await startEmbeddedServer({ dataDir, clock: systemClock, log: () => {} })
+  await server.stop()
+  // A test that reads the log reads its own lines only.
+  rmSync(join(dataDir, 'postgres.log'))
+  return dataDir
+}
+
+function ownData(): Promise<string> {
+  if (own === undefined) {
+    const folder = mkdtempSync(join(tmpdir(), 'stampede-made-data-'))
+    chmodSync(folder, 0o755)
+    process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+    own = makeData(folder)
+  }
+  return own
+}

@@ -1,0 +1,38 @@
+/** A PostgreSQL of the test's own, for processes that have their ledger elsewhere. It ends with the playground. */
+
+import { join } from 'node:path'
+import { systemClock } from '../../src/base/clock.ts'
+import { startEmbeddedServer } from '../../src/ledger/embedded/server.ts'
+import { copyMadeData } from './made-data.ts'
+import type { Playground } from './playground.ts'
+
+type Connection = Awaited<ReturnType<typeof startEmbeddedServer>>['connection']
+
+interface TestPostgres {
+  readonly connection: Connection
+  readonly dataDir: string
+  /** The socket it listens on: what a proxy or a relay leads to. */
+  readonly socket: string
+  /** `DATABASE_URL` over the socket, or over the port of a proxy before it. */
+  url(port?: number): string
+}
+
+export async function startPostgres(
+  playground: Playground,
+  options: { maxConnections?: number } = {},
+): Promise<TestPostgres> {
+  const dataDir = playground.dataDir()
+  await copyMadeData(dataDir)
+  const server = await startEmbeddedServer({ dataDir, clock: systemClock, log: () => {}, ...options })
+  playground.onUndo(() => server.stop())
+  const { host, port, user, database } = server.connection
+  return {
+    connection: server.connection,
+    dataDir,
+    socket: join(host, `.s.PGSQL.${port}`),
+    url: via =>
+      via === undefined
+        ? `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
+        : `postgres://${user}@127.0.0.1:${via}/${database}`,
+  }
+}
