@@ -11,8 +11,8 @@ import { openRedis } from '../../src/base/redis/connection.ts'
 import type { Ask } from '../../src/gate/gate.ts'
 import { createRedisGate } from '../../src/gate/redis/redis-gate.ts'
 import { shardOf } from '../../src/gate/shard-ids.ts'
-import { createShardedGate } from '../../src/gate/sharded/sharded-gate.ts'
-import { createShards } from '../../src/gate/shards.ts'
+import { createShardCounts } from '../../src/gate/sharded/shard-counts.ts'
+import { ShardedGate } from '../../src/gate/sharded/sharded-gate.ts'
 import { Playground } from '../../test/harness/playground.ts'
 import { RedisCluster } from '../../test/harness/redis-cluster.ts'
 import { until } from '../../test/harness/until.ts'
@@ -48,16 +48,16 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
     const connection = openRedis({ url: cluster.url, clock: systemClock, log, durability: 'replica', replicas: 1 })
     playground.onUndo(() => connection.close())
     await until('a connection to the cluster', () => connection.connected())
-    const shards = createShards()
-    const place = createRedisGate({ connection, outboxEntriesMax: OUTBOX_MAX })
-    const gate = createShardedGate({ gate: place, shards, clock: stage.clock })
+    const counts = createShardCounts()
+    const shardGate = createRedisGate({ connection, outboxEntriesMax: OUTBOX_MAX })
+    const gate = new ShardedGate({ gate: shardGate, counts, clock: stage.clock })
     const violations = new Set<string>()
     let items = 0
 
-    async function open(places: number): Promise<string> {
+    async function open(shards: number): Promise<string> {
       items += 1
       const item = String(items)
-      shards.learn(item, { shards: places, epoch: EPOCH, gateShards: places })
+      counts.learn(item, { shards, epoch: EPOCH, gateShards: shards })
       const { nowMs } = await gate.status([item])
       const window = { state: 'open', opensAtMs: nowMs - HOUR_MS, closesAtMs: nowMs + HOUR_MS } as const
       const terms = { left: UNITS, held: 0, buyers: 0, attemptsMax: 1, changeNo: 0, stateNo: 0, ...window }
@@ -71,15 +71,15 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
       return 'answers' in reply ? reply.answers.map(({ code }) => code === 'reserved') : asks.map(() => false)
     }
 
-    const contestant = (name: string, places: number): Contestant => ({
+    const contestant = (name: string, shards: number): Contestant => ({
       name,
       serverPid: pids[0]!,
       besidePids: pids.slice(1),
       async prepare(forMs) {
-        const item = await open(places)
+        const item = await open(shards)
         const underWay = 2 * BATCH_MAX
         const lines = Array.from(
-          { length: places },
+          { length: shards },
           (): Batcher<Ask, boolean> =>
             createBatcher({
               batchMax: BATCH_MAX,
@@ -90,7 +90,7 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
         )
         const ask = async () => {
           const fresh = freshAsk()
-          return (await lines[shardOf(fresh.buyer, places)]!.join(fresh)) === true
+          return (await lines[shardOf(fresh.buyer, shards)]!.join(fresh)) === true
         }
         return async () => {
           const result = await runAsks({ underWay, forMs, clock: stage.clock, ask })

@@ -21,7 +21,6 @@ import { shareMessages } from '../flows/follow/share-messages.ts'
 import { createUnplacedReservations } from '../flows/follow/unplaced-reservations.ts'
 import { createForgetSales } from '../flows/keep/forget-sales.ts'
 import { createGateController, type GateControllerParts } from '../flows/keep/gate-controller.ts'
-import { learningItems, learningSales } from '../flows/keep/learn-shards.ts'
 import { orphanedEntries } from '../flows/keep/orphaned-entries.ts'
 import { syncStateFar } from '../flows/keep/sync-state.ts'
 import { demoSale } from '../flows/operate/demo-sale.ts'
@@ -35,11 +34,13 @@ import type { Channel } from '../gate/channel.ts'
 import { createRedisChannel } from '../gate/redis/redis-channel.ts'
 import { createRedisGate } from '../gate/redis/redis-gate.ts'
 import { createRedisOutbox } from '../gate/redis/redis-outbox.ts'
-import { createShardedGate } from '../gate/sharded/sharded-gate.ts'
+import { moveUnits } from '../gate/sharded/move-units.ts'
+import { createShardCounts } from '../gate/sharded/shard-counts.ts'
+import { ShardedGate } from '../gate/sharded/sharded-gate.ts'
 import { createShardedOutbox } from '../gate/sharded/sharded-outbox.ts'
-import { createShards } from '../gate/shards.ts'
 import type { OutboxBacklog } from '../telemetry/gauges.ts'
 import { connectTo, watchDurability } from './compose-redis.ts'
+import { learnFromSales, learnFromSnapshots, learnFromUnsettled, soldAtGate } from './compose-shards.ts'
 import type { Config } from './config.ts'
 import { BATCH_MAX, type GateSide, QUEUE_MAX, type Selling, type SellingParts } from './selling.ts'
 
@@ -67,13 +68,14 @@ export function openFar(
   { config, log, clock, random, catalog }: Pick<SellingParts, 'config' | 'log' | 'clock' | 'random' | 'catalog'>,
 ) {
   const connection = connectTo(redis, log)
-  const shards = createShards()
-  const places = createRedisGate({ connection, clockOffsetMs: () => faultPointMs('gate.clock') })
-  const gate = createShardedGate({ gate: places, shards, clock })
-  const outbox = createShardedOutbox({ outbox: createRedisOutbox({ connection }), shards })
+  const counts = createShardCounts()
+  const shardGate = createRedisGate({ connection, clockOffsetMs: () => faultPointMs('gate.clock') })
+  const gate = new ShardedGate({ gate: shardGate, counts, clock })
+  const outbox = createShardedOutbox({ outbox: createRedisOutbox({ connection }), gate: shardGate, counts })
   const far = createGateCache({
     clock,
     hash: createKeyedHash(random),
+    books: shardGate,
     freshMs: Math.min(config.fenceMs, LOOK_FRESH_MS),
   })
   const acknowledged = createAcknowledgedReservations(ACKNOWLEDGED_MAX)
@@ -113,9 +115,8 @@ export function openFar(
       return { seen: depths.length > 0 || away.length === 0 ? seen : undefined, itemsAway: away.length }
     },
     connection,
-    shards,
-    /** The gate as its places are, for whoever works on one of them. */
-    places,
+    counts,
+    shardGate,
     outbox,
     far,
     acknowledged,
@@ -131,11 +132,12 @@ export function openFar(
 
 export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide): Selling {
   const { config, log, clock, random, registry, ledger, node, rounds, watching, signal } = parts
-  const { orders, rights, nodes, leader, reconciliation } = ledger
-  const { gate, far, outbox, shards, acknowledged, waiters, connection } = side
-  const sales = learningSales(ledger.sales, shards)
-  const unsettled = learningItems(reconciliation, shards)
-  const unplaced = createUnplacedReservations({ outbox, nodes, rights, reconciliation: unsettled, registry })
+  const { orders, nodes, leader } = ledger
+  const { gate, shardGate, far, outbox, counts, acknowledged, waiters, connection } = side
+  const sales = learnFromSales(ledger.sales, counts)
+  const rights = learnFromSnapshots(ledger.rights, counts)
+  const reconciliation = learnFromUnsettled(ledger.reconciliation, counts)
+  const unplaced = createUnplacedReservations({ outbox, nodes, rights, reconciliation, registry })
   const { meters, messages, alarm } = watching
   const { fenceMs } = config
   const isEdge = config.roles.includes('edge')
@@ -143,7 +145,6 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
   const isKeeper = config.roles.includes('keeper')
   let placer: OrderPlacer | undefined
   let behind: readonly ItemId[] = []
-  const placesOf = (item: ItemId) => shards.all(item) ?? []
   const broken = Promise.withResolvers<never>()
   broken.promise.catch(() => {})
 
@@ -153,9 +154,8 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
   const following = createFollowing({
     sales,
     gate,
-    books: gate,
     far,
-    shards,
+    lanes: (item, epoch) => gate.lanes(item, epoch),
     registry,
     clock,
     log,
@@ -193,7 +193,6 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
   const keep: GateControllerParts = {
     gate,
     outbox,
-    shards,
     rights,
     sales,
     nodes,
@@ -233,7 +232,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
       outbox,
       nodes,
       rights,
-      reconciliation: unsettled,
+      reconciliation,
     },
     reconcile: {
       underWay: () => false,
@@ -256,7 +255,6 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
       if (isWorker) {
         placer = placeOrders({
           orders,
-          gate: side.places,
           journal: ledger.journal,
           outbox,
           channel: side.channel(),
@@ -266,12 +264,12 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
           meters,
           alarm,
           worker: node.holder,
-          items: () => [...registry.keys(), ...behind].flatMap(placesOf),
+          items: () => [...registry.keys(), ...behind],
         })
         rounds.startPlacing(placer)
         // Whoever was away for longer than sales are followed may still have reservations of theirs.
         rounds.also('left-behind', ORPHANED_EVERY_MS, async () => {
-          behind = await orphanedEntries({ reconciliation: unsettled, outbox })
+          behind = await orphanedEntries({ reconciliation, outbox })
         })
       }
       if (isEdge) {
@@ -288,18 +286,27 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
           sales,
           reconciliation,
           keeper,
-          shards,
           log,
           maySell,
           afterMs: FORGET_AFTER_MS,
         })
+        const move = () =>
+          moveUnits({
+            gate,
+            shardGate,
+            counts,
+            journal: ledger.moves,
+            items: () => soldAtGate(registry),
+            log,
+            mayMove: maySell,
+          })
         rounds.startKeeping({
           ...work,
           others: [],
           maySell,
           gates: keeper,
           forget,
-          move: { gate, moves: ledger.moves, registry, log, maySell },
+          move,
           sales,
           allPlaced: placedFar(gate, outbox),
         })

@@ -15,7 +15,6 @@ import type { Sale } from '../domain/sale.ts'
 import { type ReconcileParts, reconcileSale } from '../flows/check/reconcile.ts'
 import { createSaleSettler, type SettleOverSalesParts } from '../flows/check/settle-over-sales.ts'
 import type { GateController } from '../flows/keep/gate-controller.ts'
-import { type MoveUnitsParts, moveUnits } from '../flows/keep/move-units.ts'
 import { keepOnSale, type WarmParts } from '../flows/keep/warm-sale.ts'
 import { type CloseParts, createOrderCloser } from '../flows/money/close-orders.ts'
 import { type ReleaseParts, releaseUnits } from '../flows/money/release-units.ts'
@@ -46,7 +45,8 @@ interface RoundsWork extends KeeperWork {
 interface ClusterKeeperWork extends KeeperWork {
   readonly gates: Pick<GateController, 'round'>
   readonly forget: { round(): Promise<void> }
-  readonly move: MoveUnitsParts
+  /** Moves units between the shards of an item. */
+  readonly move: () => Promise<void>
   readonly sales: Sales
   /** Is every reservation of the sale in the ledger? */
   readonly allPlaced: (sale: Sale) => Promise<boolean>
@@ -162,7 +162,7 @@ export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; s
         if (maySell()) await settleChanges(work.change, undefined)
       })
       loop('moves', MOVE_EVERY_MS, async () => {
-        if (maySell()) await moveUnits(work.move)
+        if (maySell()) await work.move()
       })
       loop('forget', FORGET_EVERY_MS, () => work.forget.round())
       startCommon(work, work.sales, work.allPlaced)

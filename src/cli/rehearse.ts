@@ -12,7 +12,7 @@ import { Fault } from '../base/fault.ts'
 import { systemRandom } from '../base/random.ts'
 import { slotOf } from '../base/redis/slots.ts'
 import { shardsFor } from '../domain/shards.ts'
-import { placesOf } from '../gate/shard-ids.ts'
+import { shardIdsOf } from '../gate/shard-ids.ts'
 import { type Cluster, readClusterFile } from '../rehearsal/fault/cluster-file.ts'
 import type { FaultPlan } from '../rehearsal/fault/mid-run-fault.ts'
 import { chooseVictim, FAULTS, killVictim } from '../rehearsal/fault/victim.ts'
@@ -173,7 +173,7 @@ function readFault(options: RehearseOptions): FaultPlan | undefined {
   const path = options.cluster ?? CLUSTER_FILE
   // Better to say so before the first buyer than in the middle.
   orUsage('--fault', () => chooseVictim(path, role))
-  const places = (item: string) => placesOf(item, shardsFor(options.units, options.shards))
+  const places = (item: string) => shardIdsOf(item, shardsFor(options.units, options.shards))
   return { role, strike: item => killVictim(path, role, places(item).map(slotOf)) }
 }
 

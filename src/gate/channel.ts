@@ -1,19 +1,19 @@
 /**
- * What processes say to each other in passing: a reservation was taken, orders changed, a sale changed. Nothing is kept and nothing is
- * promised: whoever did not listen, or lost the connection for a moment, reads the truth where it stands. `onGap` tells that this
- * happened. Messages from outside this project's processes are dropped unread.
+ * Messages between processes: a reservation was taken, orders changed, a sale changed. At most once: a process that was not connected does
+ * not get them later, is told so by `onGap`, and reads the ledger or the gate instead. Messages of another shape are dropped.
  */
 
-import type { BuyerId, Epoch, SaleId } from '../domain/ids.ts'
+import type { BuyerId, Epoch, ItemId, SaleId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
-import type { ShardId } from './shard-ids.ts'
+import type { Partition } from './outbox.ts'
 
 export type ChannelMessage =
   /** Written by `Gate.reserve` itself, in the same act. */
   | {
       readonly kind: 'reserved'
-      /** The place: the item itself, or one of several. Version and left are its own. */
-      readonly item: ShardId
+      readonly item: ItemId
+      /** Where the entry was written. Version and left are those of this part of the item. */
+      readonly partition: Partition
       readonly epoch: Epoch
       readonly version: number
       readonly left: number

@@ -4,13 +4,13 @@
  * `unknown`. Does not know orders, payments or HTTP. Rules E1–E9 of the protocol are kept here; `gate.contract.ts` is the suite
  * that every adapter passes.
  *
- * States of an item's place in the gate: absent → loading(epoch) → active(epoch) → fenced(epoch' > epoch) → loading(epoch') …
+ * States of an item at the gate: absent → loading(epoch) → active(epoch) → fenced(epoch' > epoch) → loading(epoch') …
  * Until activated, everything but fence, load and activate answers `stale` (E8). Fence and activate only go up (E3).
- * An epoch below the highest one seen has no say, with one exception: the active one goes on selling while a higher one is only
+ * An epoch below the highest one seen is `stale`, with one exception: the active one goes on selling while a higher one is only
  * loading, until that one is fenced or activated.
  *
- * The window is judged by the gate's clock, `opensAtMs` ≤ now < `closesAtMs`; a little back that clock is outwaited (`step-back.ts`).
- * What a batch is told, first to last: `over` (the operator's word, or past the end) → `early` → `paused` → `ok`.
+ * The window is judged by the gate's clock, `opensAtMs` ≤ now < `closesAtMs`; a clock that steps back a little counts as standing still
+ * (`step-back.ts`). The status of a batch is the first that is true of: `over` (by an operator, or past the end), `early`, `paused`, `ok`.
  * A malformed argument (a quantity of 0, a page that contradicts itself) is a bug of the caller: the call throws, nothing changes.
  */
 
@@ -27,13 +27,10 @@ export interface Ask {
   readonly askedAtMs: number
 }
 
-/** `open` obeys the window; `paused` and `over` are an operator's word and stand above it. */
+/** `open` obeys the window; `paused` and `over` were set by an operator and override it. */
 export type GateState = 'open' | 'paused' | 'over'
 
-/**
- * What an operator's last move has made of the sale. The ledger numbers them, upwards: whoever tells the gate may have been overtaken on
- * the way, and a lower number never undoes a higher one.
- */
+/** The sale's state and window. The ledger numbers their changes, upwards: a stale number is ignored. */
 export interface WindowState {
   readonly stateNo: number
   readonly state: GateState
@@ -55,26 +52,28 @@ export interface GateStatus extends WindowState {
   /** Buyers with any reservation, live or closed. */
   readonly buyers: number
   readonly changeNo: number
-  /** Of an item in several places: each of them. Everything above is their sum; the strictest state and window; the lowest numbers. */
-  readonly places?: readonly ShardStatus[]
-  /** Its places do not say the same of their word or changeNo: somebody was stopped in the middle of telling them. */
+  /** Only of an item with several shards: each of them. Everything above is their sum; the strictest state and window; the lowest numbers. */
+  readonly shards?: readonly ShardStatus[]
+  /** The item's shards differ in state, window or changeNo: a change was interrupted before it reached all of them. */
   readonly uneven?: boolean
-  /** Units taken from one place and not given to another yet: neither left nor held. */
+  /** Units taken from one shard and not given to another yet: neither left nor held. */
   readonly moving?: number
+  /** Too few units are left for so many shards: most buyers would wait for units of other shards. */
+  readonly scattered?: boolean
 }
 
-/** One of an item's places. What is wanted there changes without a new version; everything else does not. */
+/** One of an item's shards. `waitedMs` and `wants` change without a new version; everything else does not. */
 export interface ShardStatus {
-  readonly place: ShardId
+  readonly shard: ShardId
   readonly version: number
   readonly left: number
   readonly held: number
   readonly buyers: number
-  /** How long ago (by the gate's clock) somebody was last refused `wants` units here. Undefined: nobody was refused in this epoch. */
+  /** How long ago (by the gate's clock) a buyer was last refused `wants` units here. Undefined: none was refused in this epoch. */
   readonly waitedMs: number | undefined
-  /** The fewest units that somebody was refused lately, and may come back for; 0 when nobody was. */
+  /** The fewest units that a buyer was refused lately, and may come back for; 0: none was. */
   readonly wants: number
-  /** The highest move this place has taken part in; 0: none in this epoch. */
+  /** The highest move this shard has taken part in; 0: none in this epoch. */
   readonly moveNo: number
   /** What that move brought (> 0) or took (< 0). */
   readonly moved: number
@@ -99,9 +98,9 @@ export interface GateStatusReply {
  *             nothing is taken
  * same_closed this buyer's attempt was used and its order is closed; its order id is given back, nothing is taken
  * not_enough  fewer left than asked for (`left` of the reply says how many when this batch was done)
- * wait        too few units in this buyer's place, enough of them elsewhere, as far as is known: ask again, they will be moved
+ * wait        too few units in this buyer's shard, enough in others, as far as is known: ask again, they will be moved
  * attempts_used  the attempt is beyond attemptsMax
- * foreign     the order id is already recorded for another buyer or attempt of this item. Nothing is taken: one id never stands for
+ * id_conflict the order id is already recorded for another buyer or attempt of this item. Nothing is taken: one id never stands for
  *             two reservations. Two edges make the same ids: alarm, and let the buyer ask again under a new one
  * not_now     no reservation of this buyer, and the batch's status (early, over, paused) forbids a new one
  */
@@ -132,8 +131,8 @@ export type ReserveReply =
       readonly version: number
       readonly left: number
       readonly answers: readonly AskAnswer[]
-      /** Where it was decided, if the item has several places and all asks are of this one; `version` and `left` above are the item's. */
-      readonly place?: { readonly id: ShardId; readonly version: number; readonly left: number }
+      /** For the gate cache: where it was decided, if the item has several shards and all asks are of one; `version` and `left` above are the item's. */
+      readonly shard?: { readonly id: ShardId; readonly version: number; readonly left: number }
     }
   /** This epoch may not sell here (E1). `epoch` is the highest the gate has seen, for the log. */
   | { readonly status: 'stale'; readonly epoch: Epoch }
@@ -196,6 +195,13 @@ export interface Terms extends WindowState {
   readonly changeNo: number
 }
 
+/** How an item's asks are queued: asks of one lane are decided by the same stock, and lanes do not wait for each other. */
+export interface Lanes {
+  readonly count: number
+  /** From 0 on; a buyer is always in the same one. */
+  laneOf(buyer: BuyerId): number
+}
+
 export interface Gate {
   status(items: readonly ItemId[]): Promise<GateStatusReply>
   /** Decides a batch in arrival order. Same buyer and attempt, same answer, for as long as the epoch lasts. */
@@ -209,8 +215,8 @@ export interface Gate {
   find(item: ItemId, buyer: BuyerId, toShow?: boolean): Promise<FindReply>
   /** Stock change number `no` (numbers have no gaps). The same number again answers what it answered before. */
   change(item: ItemId, epoch: Epoch, no: number, delta: number): Promise<ChangeReply>
-  /** Done: this word stands, or one with a higher number, which it did not undo. The same number again is taken as it is told. */
-  set(item: ItemId, epoch: Epoch, word: WindowState): Promise<Done>
+  /** Done: this state is set, or one with a higher number was set before. The same number again is set again. */
+  set(item: ItemId, epoch: Epoch, state: WindowState): Promise<Done>
   /** From now on everything under a lower epoch is `stale` (E3). */
   fence(item: ItemId, epoch: Epoch): Promise<Done>
   /** A page of the snapshot, for an epoch not yet active (then it is `stale`). The same page twice is the same as once. */

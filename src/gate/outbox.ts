@@ -3,14 +3,20 @@
  * writes it, in the very act that takes the units. An entry is one batch of one item under one epoch; it is deleted after the ledger's
  * commit and never before.
  *
- * One worker at a time has an item: `take` gives it a short lease with the oldest entries, and renews it. When the lease lapses, the next
- * worker gets the same entries again. A worker that slept through its lease may still place what it took: placing is idempotent.
+ * An item's outbox has one or more partitions, which are drained independently of each other. One worker at a time has a partition: `take`
+ * gives it a short lease with the oldest entries, and renews it. When the lease lapses, the next worker gets the same entries again. A
+ * worker that slept through its lease may still place what it took: placing is idempotent.
  * Nothing here asks for the epoch or the server's identity (E1): what was acknowledged on this disk must reach the ledger, and the ledger
- * judges which entries may be placed (E5). A server that does not answer is a Fault; nothing is lost by asking again. Only `look` goes on
- * without it: who decides whether anything waits asks for the `depth`, which is whole or not there.
+ * judges which entries may be placed (E5). A server that does not answer is a Fault; nothing is lost by asking again. Only `status` goes on
+ * without it; a decision that needs an empty outbox uses `depth`, which is complete or throws.
  */
 
 import type { BuyerId, Epoch, ItemId, OrderId } from '../domain/ids.ts'
+import type { Done, Release } from './gate.ts'
+
+declare const partition: unique symbol
+/** One independently drained part of an item's outbox. Opaque: only the gate makes and reads one. */
+export type Partition = string & { readonly [partition]: true }
 
 export interface QueuedAsk {
   readonly order: OrderId
@@ -21,9 +27,10 @@ export interface QueuedAsk {
 }
 
 export interface OutboxEntry {
+  /** Unique among the entries of an item and epoch. */
   readonly id: string
   readonly epoch: Epoch
-  /** Undefined: the entry can't be read. It is kept until somebody has written it down elsewhere. */
+  /** Undefined: the entry can't be read. It is kept until its raw text is stored elsewhere. */
   readonly asks: readonly QueuedAsk[] | undefined
   /** As it stands in the outbox, for a dead letter. */
   readonly raw: string
@@ -31,7 +38,7 @@ export interface OutboxEntry {
 
 export type TakeReply =
   | { readonly status: 'ok'; readonly entries: readonly OutboxEntry[] }
-  /** Another worker has the item. */
+  /** Another worker has the partition. */
   | { readonly status: 'held' }
 
 export interface OutboxDepth {
@@ -45,20 +52,25 @@ export interface OutboxDepth {
 export interface OutboxStatus {
   /** What could be seen. */
   readonly items: readonly OutboxDepth[]
-  /** Of these nothing is known, or not all: then they stand above too, and there may be more. */
+  /** Items of which nothing is known, or not all: then they are in `items` too, and may have more. */
   readonly away: readonly ItemId[]
 }
 
 export interface Outbox {
+  /** Of each item every partition that any of its epochs may have written. An item that the gate knows nothing of has none. */
+  partitions(items: Iterable<ItemId>): readonly Partition[]
+  itemOf(partition: Partition): ItemId
   /** The oldest entries of the lowest epoch that has any: at least one if there is one, together at most `asksMax` reservations if more than one. */
-  take(item: ItemId, worker: string, asksMax: number): Promise<TakeReply>
+  take(partition: Partition, worker: string, asksMax: number): Promise<TakeReply>
   /** Deletes entries whose reservations the ledger has committed. Unknown ids change nothing. */
-  done(item: ItemId, epoch: Epoch, ids: readonly string[]): Promise<void>
-  /** Lets go of the item, for whoever is next; nothing if another has it. */
-  give(item: ItemId, worker: string): Promise<void>
+  done(partition: Partition, epoch: Epoch, ids: readonly string[]): Promise<void>
+  /** `Gate.release` for reservations of this partition that the ledger refused. */
+  release(partition: Partition, epoch: Epoch, releases: readonly Release[]): Promise<Done>
+  /** Ends this worker's lease, for the next one; nothing if another worker has it. */
+  give(partition: Partition, worker: string): Promise<void>
   /** Over all epochs of each item; a Fault when that can't be told of all of them. */
   depth(items: readonly ItemId[]): Promise<readonly OutboxDepth[]>
-  /** The same for whoever only watches: as much as answers. Never a Fault. */
+  /** The same, only of the servers that answer. Never a Fault. */
   status(items: readonly ItemId[]): Promise<OutboxStatus>
   /** Removes everything of an item whose sale is over and settled. Refused (false) while anything waits in its outbox. */
   forget(item: ItemId): Promise<boolean>

@@ -38,10 +38,10 @@ export class ReferenceGate {
   fenced = 0
   active: ReferenceEpoch | undefined
   loading: { epoch: number; attempts: Holding[] } | undefined
-  readonly #placesOf: (epoch: number) => number
+  readonly #shardIdsOf: (epoch: number) => number
 
-  constructor(placesOf: (epoch: number) => number = () => 1) {
-    this.#placesOf = placesOf
+  constructor(shardIdsOf: (epoch: number) => number = () => 1) {
+    this.#shardIdsOf = shardIdsOf
   }
 
   /** Up to two seconds back are outwaited; a clock that goes back further was wrong before. */
@@ -197,7 +197,7 @@ export class ReferenceGate {
     const attempts = this.loading?.epoch === epoch ? this.loading.attempts : []
     assert(heldOf(attempts) === terms.held && buyersOf(attempts) === terms.buyers, 'the snapshot does not add up')
     const { stateNo, state, opensAtMs, closesAtMs } = terms
-    const lefts = spread(terms.left, this.#placesOf(epoch))
+    const lefts = spread(terms.left, this.#shardIdsOf(epoch))
     const word = { stateNo, state, opensAtMs, closesAtMs }
     this.active = { epoch, terms, lefts, moving: 0, word, attempts: [...attempts], taken: [], gone: 0 }
     this.loading = undefined

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { SHARDS_MAX } from '../domain/item.ts'
-import { isShardId, itemOf, placeOf, placesOf, shardOf } from './shard-ids.ts'
-import { createShards } from './shards.ts'
+import { isShardId, itemOf, shardIdFor, shardIdsOf, shardOf } from './shard-ids.ts'
+import { createShardCounts } from './sharded/shard-counts.ts'
 
 describe('where a buyer goes', () => {
   // Written down once. A change here sends buyers of a running sale to places that do not know them.
@@ -16,8 +16,8 @@ describe('where a buyer goes', () => {
     ['x'.repeat(128), 0, 0, 40],
   ])('%p is the same for all versions', (buyer, of2, of8, of64) => {
     expect([shardOf(buyer, 2), shardOf(buyer, 8), shardOf(buyer, 64)]).toEqual([of2, of8, of64])
-    expect(placeOf('7', 8, buyer)).toBe(`7#${of8}`)
-    expect(placeOf('7', 1, buyer)).toBe('7')
+    expect(shardIdFor('7', 8, buyer)).toBe(`7#${of8}`)
+    expect(shardIdFor('7', 1, buyer)).toBe('7')
   })
 
   for (const [what, name] of [
@@ -42,10 +42,10 @@ describe('where a buyer goes', () => {
 
 describe('the names of places', () => {
   test('one place is named like the item, several are numbered, and the item can be told from each', () => {
-    expect(placesOf('7', 1)).toEqual(['7'])
-    expect(placesOf('7', 3)).toEqual(['7#0', '7#1', '7#2'])
-    expect([...placesOf('7', 1), ...placesOf('7', SHARDS_MAX)].every(place => itemOf(place) === '7')).toBe(true)
-    for (const shards of [0, -1, 1.5, SHARDS_MAX + 1]) expect(() => placesOf('7', shards)).toThrow()
+    expect(shardIdsOf('7', 1)).toEqual(['7'])
+    expect(shardIdsOf('7', 3)).toEqual(['7#0', '7#1', '7#2'])
+    expect([...shardIdsOf('7', 1), ...shardIdsOf('7', SHARDS_MAX)].every(place => itemOf(place) === '7')).toBe(true)
+    for (const shards of [0, -1, 1.5, SHARDS_MAX + 1]) expect(() => shardIdsOf('7', shards)).toThrow()
   })
 
   test('only what can be a place is taken for one', () => {
@@ -72,33 +72,33 @@ describe('the names of places', () => {
 
 describe('how many places an item has', () => {
   test('is known of the epochs that were read, and of no other', () => {
-    const shards = createShards()
-    expect([shards.of('7', 1), shards.all('7'), shards.lately('7')]).toEqual([undefined, undefined, undefined])
+    const shards = createShardCounts()
+    expect([shards.of('7', 1), shards.all('7'), shards.recent('7')]).toEqual([undefined, undefined, undefined])
     shards.learn('7', { shards: 3, epoch: 4, gateShards: 3 })
     shards.learn('7', { shards: 3, epoch: 5, gateShards: 1 })
     shards.learn('7', { shards: 3, epoch: 4, gateShards: 3 })
     expect([3, 4, 5, 6].map(epoch => shards.of('7', epoch))).toEqual([undefined, 3, 1, undefined])
-    expect(shards.lately('7')).toEqual([1, 3])
+    expect(shards.recent('7')).toEqual([1, 3])
     expect(shards.all('7')).toEqual(['7', '7#0', '7#1', '7#2'])
     shards.forget('7')
     expect([shards.of('7', 5), shards.all('7')]).toEqual([undefined, undefined])
   })
 
   test('an item with one shard has one place, whatever the epoch', () => {
-    const shards = createShards()
+    const shards = createShardCounts()
     shards.learn('7', { shards: 1, epoch: 2, gateShards: 1 })
-    expect([shards.of('7', 1), shards.of('7', 99), shards.all('7'), shards.lately('7')]).toEqual([1, 1, ['7'], [1]])
+    expect([shards.of('7', 1), shards.of('7', 99), shards.all('7'), shards.recent('7')]).toEqual([1, 1, ['7'], [1]])
   })
 
   test('epochs that were not read lately are forgotten, those that are read again and again are not', () => {
-    const shards = createShards()
+    const shards = createShardCounts()
     for (const epoch of [1, 2, 3, 1, 9, 4, 1, 5]) shards.learn('7', { shards: 2, epoch, gateShards: 2 })
     const known = [1, 2, 3, 4, 5, 9].map(epoch => shards.of('7', epoch))
     expect(known).toEqual([2, undefined, undefined, 2, 2, 2])
   })
 
   test('two numbers of places under one epoch, or one in between, are a bug', () => {
-    const shards = createShards()
+    const shards = createShardCounts()
     shards.learn('7', { shards: 4, epoch: 1, gateShards: 4 })
     expect(() => shards.learn('7', { shards: 4, epoch: 1, gateShards: 1 })).toThrow()
     expect(() => shards.learn('7', { shards: 4, epoch: 2, gateShards: 2 })).toThrow()

@@ -1,10 +1,10 @@
 /**
- * Places: where the units of an item are at the gate. An item with one shard has one place, named like the item. With n > 1 shards it
- * has n, named `item#0` … `item#n-1`, and each buyer meets one of them, always the same.
+ * The names of shards, and which of them a buyer belongs to. An item with one shard keeps its units under its own id; with n > 1 shards
+ * it has `item#0` … `item#n-1`, and each buyer belongs to one of them.
  *
- * The hash is part of the protocol: all processes of all versions must send a buyer to the same place, or one buyer has two. It may never
- * change; `shard-ids.test.ts` holds it to vectors. Strangers who choose their names may crowd into one place: they wait for its units to be
- * moved there, and win nothing by it.
+ * The hash is part of the protocol: all processes of all versions must send a buyer to the same shard, or one buyer would hold two
+ * reservations. It may never change; `shard-ids.test.ts` compares it with fixed vectors. Buyers who choose names that hash to one shard
+ * only wait until units are moved there.
  */
 
 import { assert } from '../base/assert.ts'
@@ -13,36 +13,32 @@ import { SHARDS_MAX } from '../domain/item.ts'
 
 export type ShardId = string
 
-/** Where this buyer's asks go, if the item has so many places. */
-export function placeOf(item: ItemId, shards: number, buyer: BuyerId): ShardId {
+export function shardIdFor(item: ItemId, shards: number, buyer: BuyerId): ShardId {
   return shards === 1 ? item : `${item}#${shardOf(buyer, shards)}`
 }
 
-/** In their order: the first of several is number 0. */
-export function placesOf(item: ItemId, shards: number): readonly ShardId[] {
-  assert(Number.isSafeInteger(shards) && shards >= 1 && shards <= SHARDS_MAX, `item ${item} in ${shards} places`)
+/** In the order of their numbers, from 0. */
+export function shardIdsOf(item: ItemId, shards: number): readonly ShardId[] {
+  assert(Number.isSafeInteger(shards) && shards >= 1 && shards <= SHARDS_MAX, `item ${item} with ${shards} shards`)
   return shards === 1 ? [item] : Array.from({ length: shards }, (_, i) => `${item}#${i}`)
 }
 
-export function itemOf(place: ShardId): ItemId {
-  const end = place.indexOf('#')
-  return end === -1 ? place : place.slice(0, end)
+export function itemOf(shard: ShardId): ItemId {
+  const end = shard.indexOf('#')
+  return end === -1 ? shard : shard.slice(0, end)
 }
 
 /** Is it one of several, by its name? */
-export function isShard(place: ShardId): boolean {
-  return place.includes('#')
+export function isOneOfSeveral(shard: ShardId): boolean {
+  return shard.includes('#')
 }
 
-/** What a place looks like when it comes from outside: an item's id, alone or with the number of a shard. */
+/** For text from outside: an item's id, alone or with the number of a shard. */
 export function isShardId(text: string): boolean {
   const end = text.indexOf('#')
   if (end === -1) return isId(text)
-  return (
-    isId(text.slice(0, end)) &&
-    /^(0|[1-9][0-9]?)$/.test(text.slice(end + 1)) &&
-    Number(text.slice(end + 1)) < SHARDS_MAX
-  )
+  const number = text.slice(end + 1)
+  return isId(text.slice(0, end)) && /^(0|[1-9][0-9]?)$/.test(number) && Number(number) < SHARDS_MAX
 }
 
 /** FNV-1a over the UTF-16 units, low byte first, then mixed: its own last bits follow the last character too closely. */

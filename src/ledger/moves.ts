@@ -6,7 +6,7 @@
 
 import type { Epoch, ItemId } from '../domain/ids.ts'
 
-export interface OpenMove {
+interface OpenMove {
   readonly item: ItemId
   readonly no: number
   readonly epoch: Epoch

@@ -26,16 +26,8 @@ interface SnapshotTerms {
   readonly state: 'open' | 'paused' | 'over'
   /** The gate is to be built in so many shards. */
   readonly gateShards: number
-  /** A process of an older version lives, which does not read an item's shards: the gate gets one. */
-  readonly shardsUnknown: boolean
-}
-
-/** For a gate that can divide an item into shards. */
-interface Spreading {
-  /** One shard, however many units there are. */
-  readonly together: boolean
-  /** Called under the lock, before the first page, with the number of shards. */
-  readonly begun: (gateShards: number) => void
+  /** One shard, though more were wanted: a process of an older version lives, which does not read an item's shards. */
+  readonly olderVersions: boolean
 }
 
 interface SnapshotHolding {
@@ -59,13 +51,16 @@ export interface Rights {
   shutIdle(liveItems: readonly ItemId[]): Promise<readonly ItemId[]>
   /**
    * Reads what the gate needs under one item lock and makes `epoch` the one whose entries are placed (E5, E9). Undefined: the item has
-   * another epoch. Without `spreading` the gate has one shard.
+   * another epoch.
+   * @param compact one shard, however many units there are
+   * @param begun called under the lock, before the first page; without it the gate has one shard
    */
   snapshot(
     item: ItemId,
     epoch: Epoch,
     onPage: (page: readonly SnapshotHolding[]) => Promise<void>,
-    spreading?: Spreading,
+    compact?: boolean,
+    begun?: (counts: { readonly shards: number; readonly gateShards: number }) => void,
   ): Promise<SnapshotTerms | undefined>
   /** The ledger's clock, unix ms. */
   now(): Promise<number>

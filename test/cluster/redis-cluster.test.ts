@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import { slotOf } from '../../src/base/redis/slots.ts'
-import { placesOf } from '../../src/gate/shard-ids.ts'
+import { shardIdsOf } from '../../src/gate/shard-ids.ts'
 import { Cluster } from '../harness/cluster.ts'
 import { meanwhile } from '../harness/crowd.ts'
 import { Playground } from '../harness/playground.ts'
@@ -55,7 +55,7 @@ test('Redis Cluster: an item in eight places, and the slot of one of them moves 
   const cluster = await Cluster.start(playground, { edges: 2, workers: 1, keepers: 1, redisUrl: redis.url, env: ENV })
   const ledger = await placesLedger(playground, cluster)
   const stage = await Stage.set(cluster, { units: UNITS, buyers: BUYERS, shards: SHARDS })
-  const places = placesOf(stage.item, SHARDS)
+  const places = shardIdsOf(stage.item, SHARDS)
   expect(await ledger.places(), 'places at the opening').toBe(SHARDS)
   const buying = meanwhile(stage.everybodyBuys())
   await within('a tenth of it sold', SOON_MS, stage.shop.placed(UNITS / 10))
@@ -85,7 +85,7 @@ test('Redis Cluster: the primary of a place dies while units are on their way to
   const stage = await Stage.set(cluster, { units: UNITS / 2 - 10, buyers: names.length, names, shards: SHARDS })
   const buying = meanwhile(stage.everybodyBuys())
   await until('units between two places', async () => (await ledger.moves())[0]?.state === 'taken', SOON_MS)
-  const slot = slotOf(placesOf(stage.item, SHARDS)[3]!)
+  const slot = slotOf(shardIdsOf(stage.item, SHARDS)[3]!)
   const first = await redis.ownerOf(slot)
   await first.kill()
   expect((await ledger.moves())[0]).toMatchObject({ to_shard: 3, state: 'taken' })

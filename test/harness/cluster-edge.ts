@@ -31,6 +31,7 @@ import type { Channel, ChannelMessage } from '../../src/gate/channel.ts'
 import { createFaultyGate } from '../../src/gate/faulty-gate.ts'
 import type { Gate } from '../../src/gate/gate.ts'
 import { createMemoryGate } from '../../src/gate/memory/memory-gate.ts'
+import type { Partition } from '../../src/gate/outbox.ts'
 import type { Nodes } from '../../src/ledger/nodes.ts'
 import type { Orders } from '../../src/ledger/orders.ts'
 import type { Sales } from '../../src/ledger/sales.ts'
@@ -89,7 +90,8 @@ export function openCluster(ledger: TestLedger) {
       if (reply.status !== 'ok' || wire.cut) return reply
       const buyers = asks.filter((_, i) => reply.answers[i]?.code === 'reserved').map(ask => ask.buyer)
       const { version, left } = reply
-      for (const listener of listeners) listener({ kind: 'reserved', item, epoch, version, left, buyers })
+      for (const listener of listeners)
+        listener({ kind: 'reserved', item, partition: item as Partition, epoch, version, left, buyers })
       return reply
     },
   }
@@ -164,7 +166,7 @@ export function openCluster(ledger: TestLedger) {
       }
       const sales = wish.sales?.(realSales) ?? realSales
       const registry: Registry = new Map()
-      const far = createGateCache({ clock, hash: createKeyedHash(systemRandom), freshMs: 3_000 })
+      const far = createGateCache({ clock, hash: createKeyedHash(systemRandom), books: gate, freshMs: 3_000 })
       const acknowledged = createAcknowledgedReservations(wish.acknowledgedMax ?? 1_000)
       const waiters = createPlacementWaiters(clock, wish.placedWaitMs ?? 0)
       const local = createMessages()
@@ -223,7 +225,6 @@ export function openCluster(ledger: TestLedger) {
       const following = createFollowing({
         sales,
         gate: at,
-        books: gate,
         far,
         registry,
         clock,

@@ -3,17 +3,21 @@
  * without its memory), an outbox that only its `reserve` writes, and nodes with leases. Rounds come when the test makes them.
  */
 
+import { learnFromSnapshots } from '../../src/app/compose-shards.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { Fault } from '../../src/base/fault.ts'
 import type { Log } from '../../src/base/log.ts'
 import { noMeters } from '../../src/base/meters.ts'
 import { systemRandom } from '../../src/base/random.ts'
+import { shardsFor } from '../../src/domain/shards.ts'
 import { createGateController } from '../../src/flows/keep/gate-controller.ts'
 import { placeOrders } from '../../src/flows/place/place-orders.ts'
 import type { ChannelMessage } from '../../src/gate/channel.ts'
 import type { Ask, Gate } from '../../src/gate/gate.ts'
 import { createMemoryGate } from '../../src/gate/memory/memory-gate.ts'
-import type { Outbox, OutboxEntry, QueuedAsk } from '../../src/gate/outbox.ts'
+import type { Outbox, OutboxEntry, Partition, QueuedAsk } from '../../src/gate/outbox.ts'
+import { itemOf } from '../../src/gate/shard-ids.ts'
+import type { ShardOutbox } from '../../src/gate/sharded/shard-gate.ts'
 import { createJournal } from '../../src/ledger/postgres/journal.ts'
 import { createNodes } from '../../src/ledger/postgres/nodes.ts'
 import type { TestLedger } from './money-ledger.ts'
@@ -112,7 +116,10 @@ export function openKeeperStage(ledger: TestLedger) {
     return `${entryNo}-0`
   }
 
-  const outbox: Outbox = {
+  const outbox: Outbox & ShardOutbox = {
+    partitions: items => [...items] as Partition[],
+    itemOf,
+    release: (item, epoch, releases) => gate.release(item, epoch, releases),
     async take(item, worker, asksMax) {
       reach('take')
       const holder = leases.get(item)
@@ -208,6 +215,30 @@ export function openKeeperStage(ledger: TestLedger) {
       return { sale, item }
     },
 
+    /** Parts of a keeper whose gate spreads an item over so many shards as the ledger says, and shows when few units are left for them. */
+    sharded() {
+      const learned: (readonly [epoch: number, gateShards: number])[] = []
+      let count = 1
+      const rights = learnFromSnapshots(ledger.rights, {
+        learn(_, { epoch, gateShards }) {
+          learned.push([epoch, gateShards])
+          count = gateShards
+        },
+        forget() {},
+      })
+      const spread: Gate = {
+        ...gate,
+        async status(items) {
+          const reply = await gate.status(items)
+          return {
+            ...reply,
+            items: reply.items.map(one => ({ ...one, scattered: shardsFor(one.left, count) < count })),
+          }
+        },
+      }
+      return { learned, parts: { gate: spread, rights } }
+    },
+
     /** One unit, or more, taken by a buyer who has none. */
     async reserve(item: string, epoch: number, buyer: string, quantity = 1): Promise<string> {
       const one = ask(buyer, quantity)
@@ -276,7 +307,6 @@ export function openKeeperStage(ledger: TestLedger) {
       const alarms: string[] = []
       const placer = placeOrders({
         outbox,
-        gate,
         orders: ledger.orders,
         journal,
         channel: {

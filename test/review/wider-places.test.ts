@@ -1,15 +1,15 @@
 /** One item in several places, and what becomes of it and of its neighbours when one of its places is not like the others. */
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
+import { learnFromSales, learnFromSnapshots } from '../../src/app/compose-shards.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { connect } from '../../src/base/redis/connection.fixture.ts'
-import { learningSales } from '../../src/flows/keep/learn-shards.ts'
 import { createRedisGate } from '../../src/gate/redis/redis-gate.ts'
 import { createRedisOutbox } from '../../src/gate/redis/redis-outbox.ts'
-import type { ShardGate } from '../../src/gate/shard-gate.ts'
-import { createShardedGate } from '../../src/gate/sharded/sharded-gate.ts'
+import { createShardCounts } from '../../src/gate/sharded/shard-counts.ts'
+import type { ShardGate } from '../../src/gate/sharded/shard-gate.ts'
+import { ShardedGate } from '../../src/gate/sharded/sharded-gate.ts'
 import { createShardedOutbox } from '../../src/gate/sharded/sharded-outbox.ts'
-import { createShards } from '../../src/gate/shards.ts'
 import { type KeeperStage, openKeeperStage } from '../harness/cluster-keeper.ts'
 import { startTestLedger, type TestLedger } from '../harness/money-ledger.ts'
 import { Playground } from '../harness/playground.ts'
@@ -42,21 +42,21 @@ async function open() {
   const { item: neighbour } = await ledger.openItem()
   await ledger.sql("UPDATE items SET epoch = 0, gate_epoch = 0, door = 'shut' WHERE id = $1", [neighbour])
   const connection = await connect(playground, redis.url, { timeoutMs: 10_000 })
-  const places = createRedisGate({ connection })
+  const shardGate = createRedisGate({ connection })
   const lost = new Set<string>()
   const some: Pick<ShardGate, 'activate'> = {
     activate: async (place, ...words) =>
-      lost.delete(place) ? { status: 'unknown' } : places.activate(place, ...words),
+      lost.delete(place) ? { status: 'unknown' } : shardGate.activate(place, ...words),
   }
-  const shards = createShards()
-  const gate = createShardedGate({ gate: overlaid(places, some), shards, clock: systemClock })
-  const outbox = createShardedOutbox({ outbox: createRedisOutbox({ connection }), shards })
-  const sales = learningSales(ledger.sales, shards)
+  const counts = createShardCounts()
+  const gate = new ShardedGate({ gate: overlaid(shardGate, some), counts, clock: systemClock })
+  const outbox = createShardedOutbox({ outbox: createRedisOutbox({ connection }), gate: shardGate, counts })
+  const sales = learnFromSales(ledger.sales, counts)
   const doors = new Set<string>()
   const name = (one: string) => (one === item ? 'item' : 'neighbour')
   // What the keeper itself does to a door is written down as it does it: between two looks a door may be shut and open again.
   const rights: typeof ledger.rights = {
-    ...ledger.rights,
+    ...learnFromSnapshots(ledger.rights, counts),
     async raiseEpoch(one) {
       const epoch = await ledger.rights.raiseEpoch(one)
       doors.add(`${name(one)} draining`)
@@ -69,7 +69,7 @@ async function open() {
     },
   }
   // A gate that is away for a moment, because the machine stands still, is not down yet.
-  const keeper = stage.keeper({ gate, outbox, shards, sales, rights, fenceMs: 100, gateDownMs: 5_000 })
+  const keeper = stage.keeper({ gate, outbox, sales, rights, fenceMs: 100, gateDownMs: 5_000 })
   opened.push({
     async stop() {
       keeper.right.held = false
@@ -138,7 +138,7 @@ test('one place of several is lost: the item is built anew, and the ledger need 
 
 test('few units are not brought together while a process may have died: only when all have renewed their leases, or lapsed', async () => {
   const { item } = await stage.fresh({ units: 16, shards: 2 })
-  const keeper = stage.keeper({ shards: createShards() })
+  const keeper = stage.keeper(stage.sharded().parts)
   const { epoch } = await keeper.untilDoor(item, 'gate')
   const living = await stage.nodes.lease('living', systemClock.now(), 'holding')
   const dead = await stage.holdingNode('dead')

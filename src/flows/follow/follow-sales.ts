@@ -18,14 +18,11 @@ import { createBatcher } from '../../base/batcher.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Log } from '../../base/log.ts'
-import type { ItemId } from '../../domain/ids.ts'
+import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
-import type { GateBooks } from '../../gate/books.ts'
-import type { Ask, Gate, GateStatus, GateStatusReply } from '../../gate/gate.ts'
+import type { Ask, Gate, GateStatus, GateStatusReply, Lanes } from '../../gate/gate.ts'
 import type { GateCache } from '../../gate/gate-cache.ts'
-import { itemOf, type ShardId } from '../../gate/shard-ids.ts'
-import type { Shards } from '../../gate/shards.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import { windowStateOf } from '../keep/sync-state.ts'
 import { BUSY, type Decision, type Followed, isFollowed, type LiveItem, type Registry } from '../sell/live-item.ts'
@@ -36,10 +33,9 @@ import { type ConfirmParts, createConfirming } from './confirm-epochs.ts'
 interface FollowParts {
   readonly sales: Pick<Sales, 'followed'>
   readonly gate: Pick<Gate, 'status'>
-  readonly books: GateBooks
   readonly far: GateCache
-  /** What was learned of an item is forgotten with it. Undefined: the gate has one place for every item. */
-  readonly shards?: Pick<Shards, 'forget'>
+  /** How the gate's asks of an item are queued. Undefined: in one queue. */
+  readonly lanes?: (item: ItemId, epoch: Epoch) => Lanes
   readonly registry: Registry
   readonly clock: Clock
   readonly log: Log
@@ -84,8 +80,6 @@ export function createFollowing(parts: FollowParts): Following {
   let lookSentAtMs = Number.NEGATIVE_INFINITY
   let reading = 0
   let looking = 0
-  let incompleteBefore: ReadonlySet<ShardId> = new Set()
-  let reloading: Promise<void> | undefined
   let skewTold = false
   /** A bug in something that nobody waited for: the next round throws it, and the process ends. */
   let bug: { readonly error: unknown } | undefined
@@ -205,7 +199,7 @@ export function createFollowing(parts: FollowParts): Following {
       atGate: 0,
       staleAtMs: undefined,
       version: 1,
-      line: createQueues(door === 'gate' ? item.gateShards : 1, parts.queueMax, queueMax =>
+      line: createQueues(door === 'gate' ? parts.lanes?.(item.id, item.epoch) : undefined, parts.queueMax, queueMax =>
         createBatcher<Ask, Decision>({
           batchMax: parts.batchMax,
           queueMax,
@@ -229,7 +223,6 @@ export function createFollowing(parts: FollowParts): Following {
     if (isFollowed(liveItem)) confirming.replaced(liveItem)
     registry.delete(liveItem.item.id)
     far.drop(liveItem.item.id)
-    parts.shards?.forget(liveItem.item.id)
   }
 
   /** The window is judged by the gate's clock; more than a second off the ledger's, nothing behind that door is sold. */
@@ -242,19 +235,9 @@ export function createFollowing(parts: FollowParts): Following {
     skewTold = skewed
   }
 
-  /** One filter at a time, and only if it was incomplete a round ago too: messages on their way mend most of them. */
-  function reloadFilters(): void {
-    const incomplete = far.incomplete().filter(place => registry.get(itemOf(place))?.door === 'gate')
-    const place = reloading === undefined ? incomplete.find(one => incompleteBefore.has(one)) : undefined
-    incompleteBefore = new Set(incomplete)
-    if (place === undefined) return
-    const { epoch } = registry.get(itemOf(place))!
-    reloading = unattended(
-      'reloading who has an order',
-      far.reload(place, epoch, buyersOf(parts.books, place, epoch)),
-    ).then(() => {
-      reloading = undefined
-    })
+  function gateEpochOf(item: ItemId): Epoch | undefined {
+    const liveItem = registry.get(item)
+    return liveItem?.door === 'gate' ? liveItem.epoch : undefined
   }
 
   /** A fault is logged and left to the next round; a bug is kept for it. Never rejects. */
@@ -286,7 +269,7 @@ export function createFollowing(parts: FollowParts): Following {
       if ([...registry.values()].some(one => one.door === 'gate' && !unlooked.has(one.item.id)))
         await atMost(GATE_WAIT_MS, unattended('looking at the gate', lookAtGate()))
       compareClocks()
-      reloadFilters()
+      void unattended('reloading a buyer filter', far.reloadFilters(gateEpochOf))
       await confirming.round(unattended, atMost)
       if (bug !== undefined) throw bug.error
     },
@@ -313,8 +296,4 @@ function ledgerLook({ item, sale, epoch, version }: Followed): GateStatus {
     ...windowStateOf(sale),
     changeNo: item.changeNo,
   }
-}
-
-async function* buyersOf(books: GateBooks, place: ShardId, epoch: number): AsyncGenerator<readonly string[]> {
-  for await (const page of books.holdings(place, epoch)) yield page.map(one => one.buyer)
 }

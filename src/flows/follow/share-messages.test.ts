@@ -3,6 +3,7 @@ import type { Log } from '../../base/log.ts'
 import type { Order } from '../../domain/order.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { ChannelMessage } from '../../gate/channel.ts'
+import type { Partition } from '../../gate/outbox.ts'
 import { createMessages } from './messages.ts'
 import { shareMessages } from './share-messages.ts'
 
@@ -55,8 +56,8 @@ function openProcess() {
       },
     },
     far: {
-      reserved: (item, epoch, version, left, buyers) =>
-        void heard.push(`reserved ${item} ${epoch}.${version} ${left} ${buyers}`),
+      reserved: (of, { epoch, version, left }, buyers) =>
+        void heard.push(`reserved ${of} ${epoch}.${version} ${left} ${buyers}`),
       missed: () => void heard.push('missed'),
     },
     catalog: { invalidate: () => void heard.push('invalidate'), find: async id => ({ id }) as Sale },
@@ -103,7 +104,8 @@ describe('news between processes', () => {
     const here = openProcess()
     here.hear({ kind: 'orders', orders: [order('1', 1)] })
     expect(here.heard).toEqual(['settled 1', 'placed 1'])
-    here.hear({ kind: 'reserved', item: '71', epoch: 3, version: 8, left: 4, buyers: ['ann', 'bob'] })
+    const partition = '71' as Partition
+    here.hear({ kind: 'reserved', item: '71', partition, epoch: 3, version: 8, left: 4, buyers: ['ann', 'bob'] })
     expect(here.heard.at(-1)).toBe('reserved 71 3.8 4 ann,bob')
   })
 

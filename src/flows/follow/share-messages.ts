@@ -72,7 +72,7 @@ export function shareMessages(parts: ShareMessagesParts): Messages {
   channel.listen(message => {
     switch (message.kind) {
       case 'reserved':
-        parts.far.reserved(message.item, message.epoch, message.version, message.left, message.buyers)
+        parts.far.reserved(message.partition, message, message.buyers)
         break
       case 'orders':
         for (const order of message.orders) {

@@ -7,17 +7,14 @@
 
 import { Fault } from '../../base/fault.ts'
 import type { Log } from '../../base/log.ts'
-import type { ItemId } from '../../domain/ids.ts'
-import type { Item } from '../../domain/item.ts'
+import type { ItemId, SaleId } from '../../domain/ids.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { Outbox } from '../../gate/outbox.ts'
-import type { Shards } from '../../gate/shards.ts'
 import type { Reconciliation } from '../../ledger/reconciliation.ts'
 import type { Rights } from '../../ledger/rights.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import type { GateController } from './gate-controller.ts'
-import { learnRow } from './learn-shards.ts'
 import { isOver } from './plan-item.ts'
 
 interface ForgetSalesParts {
@@ -27,8 +24,6 @@ interface ForgetSalesParts {
   readonly sales: Pick<Sales, 'list' | 'find'>
   readonly reconciliation: Pick<Reconciliation, 'reports' | 'audit'>
   readonly keeper: Pick<GateController, 'alone'>
-  /** Undefined: the gate has one place for every item. */
-  readonly shards?: Pick<Shards, 'learn' | 'forget'>
   readonly log: Log
   readonly maySell: () => boolean
   /** Somebody may still ask for the order of a moment ago; the gate answers that cheaper than the ledger. */
@@ -55,7 +50,7 @@ export function createForgetSales(parts: ForgetSalesParts): ForgetSales {
       if (isOver(sale, nowMs)) for (const item of sale.items) known.add(item.id)
       const left = sale.items.filter(item => item.epoch > 0 && item.homeDoor === 'gate' && !forgotten.has(item.id))
       if (left.length > 0 && isOver(sale, nowMs) && maySell() && (await settled(sale, nowMs)))
-        for (const item of left) await parts.keeper.alone(item.id, () => forgetEverywhere(sale, item))
+        for (const item of left) await parts.keeper.alone(item.id, () => forget(sale.id, item.id))
     }
     for (const id of forgotten) if (!known.has(id)) forgotten.delete(id)
   }
@@ -69,30 +64,25 @@ export function createForgetSales(parts: ForgetSalesParts): ForgetSales {
     return true
   }
 
-  /** Nobody follows it any more, so how many places it has is read here, and kept for as long as it takes. */
-  async function forgetEverywhere(sale: Sale, item: Item): Promise<void> {
-    if (parts.shards !== undefined) learnRow(parts.shards, item)
-    await forget(sale, item)
-    if (forgotten.has(item.id)) parts.shards?.forget(item.id)
-  }
-
-  async function forget(sale: Sale, item: Item): Promise<void> {
-    if (!(await isEmpty(item.id))) return
+  async function forget(sale: SaleId, id: ItemId): Promise<void> {
+    // Read again: the list may be old by now.
+    const item = (await sales.find(sale))?.items.find(one => one.id === id)
+    if (item === undefined || !(await isEmpty(id))) return
     if (item.door === 'shut') {
       // Nobody sells it, and nobody will: at most its keys are left.
-      if (await outbox.forget(item.id)) forgotten.add(item.id)
+      if (await outbox.forget(id)) forgotten.add(id)
       return
     }
-    const epoch = await rights.raiseEpoch(item.id)
-    const fenced = await gate.fence(item.id, epoch)
+    const epoch = await rights.raiseEpoch(id)
+    const fenced = await gate.fence(id, epoch)
     if (fenced.status !== 'done' || !maySell()) return
-    const now = await sales.find(sale.id)
+    const now = await sales.find(sale)
     if (now === undefined || now.state === 'draft' || !isOver(now, await rights.now())) return
     // Behind the fence nothing can come any more; what came before it is waited for: forgetting is refused.
-    if (!(await outbox.forget(item.id))) return
-    if (!(await rights.setDoor(item.id, epoch, 'shut'))) return
-    forgotten.add(item.id)
-    log.info({ sale: sale.id, item: item.id }, 'the sale is over and settled; its place in the gate is removed')
+    if (!(await outbox.forget(id))) return
+    if (!(await rights.setDoor(id, epoch, 'shut'))) return
+    forgotten.add(id)
+    log.info({ sale, item: id }, 'item removed from the gate: its sale is over and settled')
   }
 
   async function isEmpty(item: ItemId): Promise<boolean> {

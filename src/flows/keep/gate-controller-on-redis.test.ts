@@ -8,6 +8,8 @@ import { systemClock } from '../../base/clock.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
 import { createRedisGate } from '../../gate/redis/redis-gate.ts'
 import { createRedisOutbox } from '../../gate/redis/redis-outbox.ts'
+import { createShardCounts } from '../../gate/sharded/shard-counts.ts'
+import { createShardedOutbox } from '../../gate/sharded/sharded-outbox.ts'
 import { auditItems } from '../check/audit-sale.ts'
 import { farView } from '../check/gate-view.ts'
 
@@ -34,9 +36,11 @@ async function open(wish: Parameters<KeeperStage['fresh']>[0] = {}) {
   const { sale, item } = await stage.fresh(wish)
   const connection = await connect(playground, redis.url, { timeoutMs: 5_000 })
   const gate = createRedisGate({ connection })
-  const outbox = createRedisOutbox({ connection })
+  const counts = createShardCounts()
+  counts.learn(item, { shards: 1, epoch: 0, gateShards: 1 })
+  const outbox = createShardedOutbox({ outbox: createRedisOutbox({ connection }), gate, counts })
   const keeper = stage.keeper({ gate, outbox, fenceMs: 100, gateDownMs: 300 })
-  const worker = stage.worker(`worker of ${item}`, item, { gate, outbox })
+  const worker = stage.worker(`worker of ${item}`, item, { outbox })
   opened.push({
     async stop() {
       keeper.right.held = false

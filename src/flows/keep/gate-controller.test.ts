@@ -4,7 +4,6 @@ import { startTestLedger, type TestLedger } from '../../../test/harness/money-le
 import { until } from '../../../test/harness/until.ts'
 import { systemClock } from '../../base/clock.ts'
 import { armFaultPoints } from '../../base/fault-points.ts'
-import type { Shards } from '../../gate/shards.ts'
 
 let ledger: TestLedger
 let stage: KeeperStage
@@ -332,18 +331,11 @@ test('one item whose rebuild waits does not hold up another', async () => {
 
 describe('an item in several places', () => {
   const gateShardsOf = async (sale: string) => (await ledger.sales.find(sale))?.items[0]?.gateShards
-  const collect = () => {
-    const learned: (readonly [epoch: number, gateShards: number])[] = []
-    const shards = {
-      learn: (_: string, one: Parameters<Shards['learn']>[1]) => void learned.push([one.epoch, one.gateShards]),
-    }
-    return { learned, shards }
-  }
 
   test('is built in as many as it should have, and the gate knows before anything is loaded', async () => {
     const { sale, item } = await stage.fresh({ units: 16, shards: 2 })
-    const { learned, shards } = collect()
-    const keeper = stage.keeper({ shards })
+    const { learned, parts } = stage.sharded()
+    const keeper = stage.keeper(parts)
     await keeper.untilDoor(item, 'gate')
     expect(learned).toEqual([[1, 2]])
     expect(await gateShardsOf(sale)).toBe(2)
@@ -351,8 +343,8 @@ describe('an item in several places', () => {
 
   test('is brought into one place when few units are left, though some come back meanwhile; and only once', async () => {
     const { sale, item } = await stage.fresh({ units: 16, shards: 2 })
-    const { learned, shards } = collect()
-    const keeper = stage.keeper({ shards })
+    const { learned, parts } = stage.sharded()
+    const keeper = stage.keeper(parts)
     await keeper.untilDoor(item, 'gate')
     const order = await stage.reserve(item, 1, 'ann')
     await stage.worker('worker', item).work()
@@ -373,7 +365,7 @@ describe('an item in several places', () => {
 
   test('stays where it is as long as there are enough, and when the sale is over', async () => {
     const { sale, item } = await stage.fresh({ units: 17, shards: 2 })
-    const keeper = stage.keeper({ shards: collect().shards })
+    const keeper = stage.keeper(stage.sharded().parts)
     await keeper.untilDoor(item, 'gate')
     await stage.reserve(item, 1, 'ann')
     await stage.worker('worker', item).work()
@@ -392,7 +384,7 @@ describe('an item in several places', () => {
     const { sale, item } = await stage.fresh({ units: 16, shards: 2 })
     await stage.holdingNode('older')
     await ledger.sql("UPDATE nodes SET places_holder = ''")
-    const keeper = stage.keeper({ shards: collect().shards })
+    const keeper = stage.keeper(stage.sharded().parts)
     await keeper.untilDoor(item, 'gate')
     expect(await gateShardsOf(sale)).toBe(1)
     expect(keeper.lines.some(line => line.level === 'warn' && /older version/.test(line.message))).toBe(true)

@@ -19,7 +19,6 @@ import type { Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { Outbox } from '../../gate/outbox.ts'
-import type { Shards } from '../../gate/shards.ts'
 import type { Nodes } from '../../ledger/nodes.ts'
 import type { Rights } from '../../ledger/rights.ts'
 import type { Sales } from '../../ledger/sales.ts'
@@ -34,8 +33,6 @@ import { shows, windowStateOf } from './sync-state.ts'
 export interface GateControllerParts {
   readonly gate: Gate
   readonly outbox: Pick<Outbox, 'depth'>
-  /** Undefined: the gate has one place for every item. */
-  readonly shards?: Pick<Shards, 'learn'>
   readonly rights: Rights
   readonly sales: Sales
   readonly nodes: Pick<Nodes, 'unconfirmed' | 'longestFenceMs' | 'leaseEnds' | 'settle'>
@@ -110,8 +107,8 @@ export function createGateController(parts: GateControllerParts): GateController
       }
       const seen = reach.of(item.id)
       const judged = planItem(sale, item, nowMs, seen, parts.gateDownMs)
-      if (judged !== 'collapse') scattered.delete(item.id)
-      const judgement = judged === 'collapse' && !(await allLive(item.id)) ? 'tell' : judged
+      if (judged !== 'compact') scattered.delete(item.id)
+      const judgement = judged === 'compact' && !(await allLive(item.id)) ? 'tell' : judged
       const kept = judgement === 'tell' || (judgement === 'rest' && isOver(sale, nowMs))
       if (item.homeDoor === 'gate' && !(kept && seen.kind === 'there')) whole = false
       switch (judgement) {
@@ -123,7 +120,7 @@ export function createGateController(parts: GateControllerParts): GateController
         case 'rebuild':
           due.push(() => begin(item.id, () => rebuild(sale, item, false)))
           break
-        case 'collapse':
+        case 'compact':
           due.push(() => begin(item.id, () => rebuild(sale, item, true)))
           break
         case 'without_gate':
@@ -172,10 +169,10 @@ export function createGateController(parts: GateControllerParts): GateController
     }
   }
 
-  /** `together`: in one place, however many units have come back when it is built. */
-  async function rebuild(sale: Sale, item: Item, together: boolean): Promise<void> {
+  async function rebuild(sale: Sale, item: Item, compact: boolean): Promise<void> {
     const startedMs = clock.elapsed()
-    if (together) log.info({ item: item.id, shards: item.shards }, 'few units are left; bringing them into one place')
+    if (compact)
+      log.info({ item: item.id, shards: item.shards }, 'few units left: the gate is built anew with one shard')
     meters.count('rebuilds', 'begun')
     meters.count('door_turns', 'draining')
     let epoch: Epoch | undefined
@@ -188,7 +185,7 @@ export function createGateController(parts: GateControllerParts): GateController
             mayGoOn: maySell,
             longestFenceMs,
             drain: async (id, own) => (await drainItem(id, own, true)) !== undefined,
-            spread: spreadOf(item, together),
+            compact,
             beforeOpening: (_, own) => beforeOpening(sale, item, own),
           },
         },
@@ -205,12 +202,6 @@ export function createGateController(parts: GateControllerParts): GateController
     meters.time('rebuild', tookMs)
     meters.count('door_turns', 'gate')
     log.info({ sale: sale.id, item: item.id, epoch, tookMs: Math.round(tookMs) }, 'item on sale')
-  }
-
-  function spreadOf({ id, shards }: Item, together: boolean) {
-    if (parts.shards === undefined || shards === 1) return undefined
-    const { learn } = parts.shards
-    return { together, built: (epoch: Epoch, gateShards: number) => learn(id, { shards, epoch, gateShards }) }
   }
 
   /** Warm, and as the ledger has it now: the snapshot may be older than an operator's last word. */

@@ -5,7 +5,6 @@
 
 import type { Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
-import { shardsFor } from '../../domain/shards.ts'
 import type { GateStatus } from '../../gate/gate.ts'
 
 /** How the item's gate has been answering. */
@@ -18,11 +17,11 @@ export type GateHealth =
  * rest           nothing to do, or nothing that can be done now
  * tell           the gate sells it and must be told what the ledger says of the sale, if it does not show that already
  * rebuild        the gate must be built anew from the ledger
- * collapse       the same, in one place: too few units are left for the places it has
+ * compact        the same, as compact as possible: too few units are left for how the gate has spread them
  * without_gate   E10: the gate is away for too long
  * behind_ledger  it lives behind the ledger, and is not there yet
  */
-type ItemPlan = 'rest' | 'tell' | 'rebuild' | 'collapse' | 'without_gate' | 'behind_ledger'
+type ItemPlan = 'rest' | 'tell' | 'rebuild' | 'compact' | 'without_gate' | 'behind_ledger'
 
 /** A gate that has just come back may go again: as long as somebody else sells, it is not trusted at once. */
 const BACK_MS = 1_000
@@ -47,7 +46,7 @@ export function planItem(sale: Sale, item: Item, nowMs: number, reach: GateHealt
   switch (door) {
     case 'gate':
       if (reach.look?.epoch !== item.epoch) return 'rebuild'
-      return !over && isScattered(item, reach.look) ? 'collapse' : 'tell'
+      return !over && reach.look.scattered === true ? 'compact' : 'tell'
     case 'draining':
       return 'rebuild'
     case 'ledger':
@@ -55,9 +54,4 @@ export function planItem(sale: Sale, item: Item, nowMs: number, reach: GateHealt
     case 'shut':
       return item.epoch === 0 || reach.forMs >= BACK_MS ? 'rebuild' : 'rest'
   }
-}
-
-/** Units that are on their way from one place to another are still to be sold. */
-function isScattered({ shards, gateShards }: Item, { left, moving = 0 }: GateStatus): boolean {
-  return gateShards > 1 && shardsFor(left + moving, shards) === 1
 }

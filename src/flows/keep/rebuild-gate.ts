@@ -4,8 +4,7 @@
  *   1 bump       the epoch goes up and the door is draining, in one update (E3): from here no older epoch is opened again
  *   2 fence      the gate calls every older epoch stale; wait the longest fence, so that no edge still trusts an older epoch (E2, E3)
  *   3 drain      with a gate elsewhere: what was acknowledged under older epochs reaches the ledger (E4)
- *   4 snapshot   under the item lock: available, live orders, every attempt's outcome; gate_epoch = ours (E5, E9), and in how many places
- *                the gate is built; loaded page by page
+ *   4 snapshot   under the item lock: available, live orders, every attempt's outcome; gate_epoch = ours (E5, E9); loaded page by page
  *   5 activate   only if no higher epoch was seen; then the gate must show what was loaded, or it is not opened
  *   6 turn       door = gate, only if the epoch is still ours
  *
@@ -31,10 +30,8 @@ interface FarRebuild {
   readonly longestFenceMs: () => Promise<number>
   /** E4. False: not ours any more, or it takes too long. */
   readonly drain: (item: ItemId, epoch: Epoch) => Promise<boolean>
-  /** Undefined: the gate has one place for the item. `built` is told in how many it is built, before the first page is loaded. */
-  readonly spread?:
-    | { readonly together: boolean; readonly built: (epoch: Epoch, gateShards: number) => void }
-    | undefined
+  /** Few units are left: the gate does not spread them, however many come back until it is built. */
+  readonly compact: boolean
   /** Between activation and opening: what must be ready, and what the ledger has said meanwhile. */
   readonly beforeOpening: (item: ItemId, epoch: Epoch) => Promise<void>
 }
@@ -108,21 +105,12 @@ async function loaded(parts: RebuildParts, item: ItemId, epoch: Epoch): Promise<
     if (all) all = (await parts.gate.load(item, epoch, page)).status === 'done'
     await faultPoint('rebuild.loaded')
   }
-  const spread = parts.far?.spread
-  const terms = await parts.rights.snapshot(
-    item,
-    epoch,
-    onPage,
-    spread && { together: spread.together, begun: gateShards => spread.built(epoch, gateShards) },
-  )
+  const terms = await parts.rights.snapshot(item, epoch, onPage, parts.far?.compact ?? true)
   await faultPoint('rebuild.snapshot')
   if (terms === undefined || !all) return undefined
-  const { available, gateShards, shardsUnknown, ...rest } = terms
-  if (shardsUnknown && spread?.together === false)
-    parts.log.warn(
-      { item, epoch },
-      'a process of an older version runs: the gate is built in one place until the next rebuild',
-    )
+  const { available, gateShards, olderVersions, ...rest } = terms
+  if (olderVersions)
+    parts.log.warn({ item, epoch }, 'a process of an older version runs: the gate has one shard until the next rebuild')
   return { ...rest, left: available }
 }
 

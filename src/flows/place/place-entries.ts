@@ -16,16 +16,14 @@ import type { Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'
 import { BUYER_LENGTH_MAX, type Epoch, type ItemId, isId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'
-import type { Gate, Release } from '../../gate/gate.ts'
-import type { OutboxEntry, QueuedAsk } from '../../gate/outbox.ts'
-import { itemOf, type ShardId } from '../../gate/shard-ids.ts'
+import type { Release } from '../../gate/gate.ts'
+import type { Outbox, OutboxEntry, Partition, QueuedAsk } from '../../gate/outbox.ts'
 import type { DeadLetter, Journal } from '../../ledger/journal.ts'
 import type { Orders, Placing } from '../../ledger/orders.ts'
 
 export interface PlaceEntriesParts {
   readonly orders: Pick<Orders, 'place' | 'refuse'>
-  /** By place: what was refused goes back to where it was taken. */
-  readonly gate: Pick<Gate, 'release'>
+  readonly outbox: Pick<Outbox, 'itemOf' | 'release'>
   readonly journal: Pick<Journal, 'writeDeadLetter'>
   readonly clock: Clock
   readonly log: Log
@@ -48,15 +46,13 @@ const TRY_AGAIN_MS = 50
 /** The orders as they stand in the ledger now. Throws a fault when the entries must stay. */
 export async function placeEntries(
   parts: PlaceEntriesParts,
-  place: ShardId,
+  partition: Partition,
   epoch: Epoch,
   entries: readonly OutboxEntry[],
 ): Promise<readonly Order[]> {
-  const item = itemOf(place)
+  const item = parts.outbox.itemOf(partition)
   const queue: Queued[] = []
-  for (const one of entries) {
-    // Two places may give their entries the same id: a letter must say whose it is, or it is taken for the other's.
-    const entry = place === item ? one : { ...one, id: `${place} ${one.id}` }
+  for (const entry of entries) {
     if (entry.asks === undefined) await buryEntry(parts, item, entry)
     else for (const ask of entry.asks) queue.push({ ask, entry })
   }
@@ -67,7 +63,7 @@ export async function placeEntries(
   const placings = await placeTogether(parts, item, epoch, queue)
   if (placings === undefined) await placeOneByOne(parts, item, epoch, queue, orders, releases)
   else for (const [i, placing] of placings.entries()) await settle(parts, item, queue[i]!, placing, orders, releases)
-  await release(parts, place, epoch, releases)
+  await release(parts, partition, epoch, releases)
   return orders
 }
 
@@ -232,15 +228,17 @@ async function write(parts: PlaceEntriesParts, letter: DeadLetter): Promise<void
 /** Done again it does nothing again; stale means that this gate is gone, and the next one is built from the ledger. */
 async function release(
   parts: PlaceEntriesParts,
-  place: ShardId,
+  partition: Partition,
   epoch: Epoch,
   releases: readonly Release[],
 ): Promise<void> {
   const fit = releases.filter(isFit)
   if (fit.length === 0) return
-  const done = await parts.gate.release(place, epoch, fit)
+  const done = await parts.outbox.release(partition, epoch, fit)
   if (done.status === 'unknown')
-    throw new Fault('gate_away', `place ${place}: refused units may not be back in the gate`, { retryable: true })
+    throw new Fault('gate_away', `partition ${partition}: refused units may not be back in the gate`, {
+      retryable: true,
+    })
 }
 
 function releaseOf({ order, buyer, attempt }: QueuedAsk): Release {

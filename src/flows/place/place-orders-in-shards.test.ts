@@ -3,8 +3,11 @@ import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
 import { until } from '../../../test/harness/until.ts'
 import { systemClock } from '../../base/clock.ts'
-import type { QueuedAsk } from '../../gate/outbox.ts'
-import { placesOf } from '../../gate/shard-ids.ts'
+import type { Gate } from '../../gate/gate.ts'
+import type { Outbox, QueuedAsk } from '../../gate/outbox.ts'
+import { shardIdsOf } from '../../gate/shard-ids.ts'
+import { createShardCounts } from '../../gate/sharded/shard-counts.ts'
+import { createShardedOutbox } from '../../gate/sharded/sharded-outbox.ts'
 
 let ledger: TestLedger
 let stage: KeeperStage
@@ -13,6 +16,13 @@ beforeAll(async () => {
   stage = openKeeperStage(ledger)
 }, 120_000)
 afterAll(() => ledger.stop())
+
+/** Over the four shards of the item, and the one it may have had before. */
+function outboxOf(item: string, gate: Pick<Gate, 'release'> = stage.gate): Outbox {
+  const counts = createShardCounts()
+  counts.learn(item, { shards: 4, epoch: 1, gateShards: 4 })
+  return createShardedOutbox({ outbox: stage.outbox, gate, counts })
+}
 
 const ask = (buyer: string): QueuedAsk => ({
   order: ledger.id(),
@@ -26,19 +36,15 @@ describe('a worker on an item in several places', () => {
   test('places what waits in each of them as orders of the item, and gives refused units back to where they were taken', async () => {
     const { sale, item, epoch } = await ledger.openItem({ units: 3, shards: 4 })
     const released: string[] = []
-    const gate = {
-      ...stage.gate,
-      async release(
-        place: string,
-        ...words: Parameters<typeof stage.gate.release> extends [string, ...infer R] ? R : never
-      ) {
-        for (const { buyer } of words[1]) released.push(`${place} ${buyer}`)
-        return { status: 'done' as const }
+    const gate: Pick<Gate, 'release'> = {
+      async release(shard, _, releases) {
+        for (const { buyer } of releases) released.push(`${shard} ${buyer}`)
+        return { status: 'done' }
       },
     }
-    const places = [item, ...placesOf(item, 4)]
+    const places = [item, ...shardIdsOf(item, 4)]
     for (const [i, place] of places.entries()) stage.put(place, epoch, [ask(`buyer-${i}`)])
-    const worker = stage.worker('w', item, { gate, items: () => places })
+    const worker = stage.worker('w', item, { outbox: outboxOf(item, gate) })
     await worker.work()
     await worker.idle()
     const orders = await ledger.orders.list({ sale, limit: 10 })
@@ -51,10 +57,10 @@ describe('a worker on an item in several places', () => {
 
   test('writes a letter for every entry that it can’t read, also when two places have given theirs the same id', async () => {
     const { item, epoch } = await ledger.openItem({ units: 3, shards: 4 })
-    const places = placesOf(item, 4)
+    const places = shardIdsOf(item, 4)
     for (const place of places)
       stage.entries.set(place, [{ id: '1700000000000-0', epoch, asks: undefined, raw: `of ${place}` }])
-    const worker = stage.worker('w', item, { items: () => places })
+    const worker = stage.worker('w', item, { outbox: outboxOf(item) })
     await worker.work()
     expect(worker.alarms).toEqual(places.map(() => 'dead_letter'))
     const letters = (await stage.journal.deadLetters(100)).filter(letter => letter.item === item)
@@ -63,12 +69,12 @@ describe('a worker on an item in several places', () => {
 
   test('leaves no place waiting for as long as others have something again and again', async () => {
     const { item, epoch } = await ledger.openItem({ units: 100, shards: 4 })
-    const places = placesOf(item, 4)
+    const places = shardIdsOf(item, 4)
     const placed: string[] = []
     let more = 40
     const { orders } = ledger
     const worker = stage.worker('w', item, {
-      items: () => places,
+      outbox: outboxOf(item),
       orders: {
         ...orders,
         place(...words) {
@@ -90,14 +96,14 @@ describe('a worker on an item in several places', () => {
 
   test('has few of its places at the ledger at once, and says of the item what it holds of any of them', async () => {
     const { item, epoch } = await ledger.openItem({ units: 10, shards: 4 })
-    const places = placesOf(item, 4)
+    const places = shardIdsOf(item, 4)
     for (const [i, place] of places.entries()) stage.put(place, epoch, [ask(`buyer-${i}`)])
     const hold = Promise.withResolvers<void>()
     let atOnce = 0
     let most = 0
     const { orders } = ledger
     const worker = stage.worker('w', item, {
-      items: () => places,
+      outbox: outboxOf(item),
       orders: {
         ...orders,
         async place(...words) {

@@ -65,7 +65,8 @@ describe('placing from the outbox', () => {
     const worker = stage.worker('w', item)
     await worker.work()
     await reserve(item, epoch, ['ann'])
-    stage.hear({ kind: 'reserved', item, epoch, version: 2, left: 9, buyers: ['ann'] })
+    const [partition] = stage.outbox.partitions([item])
+    stage.hear({ kind: 'reserved', item, partition: partition!, epoch, version: 2, left: 9, buyers: ['ann'] })
     await worker.idle()
     expect(await depthOf(item)).toBe(0)
   })
@@ -181,9 +182,10 @@ describe('what the ledger refuses', () => {
     await reserve(item, epoch, ['ann'])
     let lost = true
     const worker = stage.worker('w', item, {
-      gate: {
+      outbox: {
+        ...stage.outbox,
         async release(...args) {
-          if (!lost) return stage.gate.release(...args)
+          if (!lost) return stage.outbox.release(...args)
           lost = false
           return { status: 'unknown' }
         },

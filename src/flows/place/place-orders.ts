@@ -1,6 +1,6 @@
 /**
  * The worker: what waits in the outbox becomes order rows, in the order it was taken, place by place. Places go side by side, a bounded
- * number at once and few of one item, because the ledger takes an item's batches one after the other; within a place one batch follows the other
+ * number at once and few of one item, because the ledger takes an item's batches one after the other; within a partition one batch follows the other
  * at once for as long as there is one, unless others wait for their turn; and none waits to be full.
  *
  *   1 take    the oldest entries, under a short lease. Dies: the lease lapses, another worker gets the same ones
@@ -20,24 +20,23 @@ import type { Log } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Channel } from '../../gate/channel.ts'
-import type { Outbox } from '../../gate/outbox.ts'
-import { itemOf, type ShardId } from '../../gate/shard-ids.ts'
+import type { Outbox, Partition } from '../../gate/outbox.ts'
 import { type PlaceEntriesParts, placeEntries } from './place-entries.ts'
 
 interface PlaceOrdersParts extends PlaceEntriesParts {
-  readonly outbox: Pick<Outbox, 'take' | 'done' | 'give'>
+  readonly outbox: Omit<Outbox, 'depth' | 'status' | 'forget'>
   readonly channel: Pick<Channel, 'say' | 'listen'>
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
   /** This worker's name for its leases: nobody else's. */
   readonly worker: string
-  /** To look after now: of each item every place that any of its epochs may have had. */
-  readonly items: () => Iterable<ShardId>
+  /** To look after now. */
+  readonly items: () => Iterable<ItemId>
 }
 
 export interface OrderPlacer {
-  /** Looks into the outbox of every place, and does not wait. Throws what placing met that is no fault. */
+  /** Looks into the outbox of every item, and does not wait. Throws what placing met that is no fault. */
   round(): Promise<void>
   /** E4: may this process hold something of the item that was reserved under an epoch below this one? */
   holdsOlder(item: ItemId, epoch: Epoch): boolean
@@ -48,9 +47,9 @@ export interface OrderPlacer {
 }
 
 const ASKS_MAX = 500
-const PLACES_AT_ONCE_MAX = 8
+const PARTITIONS_AT_ONCE_MAX = 8
 /** While one batch of an item is in the ledger the next is fetched; a third would only wait, with a connection of its own. */
-const PLACES_OF_ITEM_MAX = 2
+const PARTITIONS_OF_ITEM_MAX = 2
 const PAUSE_MS = 50
 const PAUSE_MS_MAX = 1_000
 
@@ -68,44 +67,45 @@ interface Trouble {
 
 export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
   const { outbox, clock, log, worker } = parts
-  const working = new Map<ShardId, Work>()
+  const working = new Map<Partition, Work>()
   const tasks = new Set<Promise<void>>()
   /** In the order they were woken; bounded by the places there are. */
-  const waiting = new Set<ShardId>()
-  const troubles = new Map<ShardId, Trouble>()
-  const leased = new Set<ShardId>()
+  const waiting = new Set<Partition>()
+  const troubles = new Map<Partition, Trouble>()
+  const leased = new Set<Partition>()
   /** Another worker had it when it was last asked for: the rounds ask again, not every message. */
-  const others = new Set<ShardId>()
-  let followed = new Set<ShardId>()
+  const others = new Set<Partition>()
+  let followed = new Set<Partition>()
   let stopping = false
   let bug: { readonly error: unknown } | undefined
 
   parts.channel.listen(message => {
     // Only what this process follows: the channel is not asked to be right.
-    if (message.kind === 'reserved' && followed.has(message.item) && !others.has(message.item)) wake(message.item)
+    if (message.kind === 'reserved' && followed.has(message.partition) && !others.has(message.partition))
+      wake(message.partition)
   })
 
-  function wake(place: ShardId): void {
+  function wake(partition: Partition): void {
     if (stopping || bug !== undefined) return
-    const busy = working.get(place)
+    const busy = working.get(partition)
     if (busy !== undefined) busy.again = true
-    else if ((troubles.get(place)?.untilMs ?? 0) <= clock.elapsed()) {
-      waiting.add(place)
+    else if ((troubles.get(partition)?.untilMs ?? 0) <= clock.elapsed()) {
+      waiting.add(partition)
       next()
     }
   }
 
   function next(): void {
-    for (const place of waiting) {
-      if (working.size >= PLACES_AT_ONCE_MAX) return
-      if (workingOf(itemOf(place)).length >= PLACES_OF_ITEM_MAX) continue
-      waiting.delete(place)
+    for (const partition of waiting) {
+      if (working.size >= PARTITIONS_AT_ONCE_MAX) return
+      if (workingOf(outbox.itemOf(partition)).length >= PARTITIONS_OF_ITEM_MAX) continue
+      waiting.delete(partition)
       const work: Work = { holds: 'nothing', again: false }
-      working.set(place, work)
-      const task = run(place, work).finally(() => {
-        working.delete(place)
+      working.set(partition, work)
+      const task = run(partition, work).finally(() => {
+        working.delete(partition)
         tasks.delete(task)
-        if (work.again) wake(place)
+        if (work.again) wake(partition)
         next()
       })
       tasks.add(task)
@@ -113,49 +113,49 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
   }
 
   function workingOf(item: ItemId): readonly Work[] {
-    return [...working].filter(([place]) => itemOf(place) === item).map(([, work]) => work)
+    return [...working].filter(([partition]) => outbox.itemOf(partition) === item).map(([, work]) => work)
   }
 
-  async function run(place: ShardId, work: Work): Promise<void> {
+  async function run(partition: Partition, work: Work): Promise<void> {
     try {
-      while (!stopping && (await placeSome(place, work))) {
-        troubles.delete(place)
+      while (!stopping && (await placeSome(partition, work))) {
+        troubles.delete(partition)
         if (waiting.size === 0) continue
-        // Others wait for a turn: it goes on behind them, or a place that never runs dry would keep them waiting until it is sold out.
+        // Others wait for a turn: it goes on behind them, or a partition that never runs dry would keep them waiting until it is sold out.
         work.again = true
         break
       }
-      troubles.delete(place)
+      troubles.delete(partition)
     } catch (error) {
       if (!(error instanceof Fault)) {
         bug ??= { error }
         return
       }
-      const failures = (troubles.get(place)?.failures ?? 0) + 1
+      const failures = (troubles.get(partition)?.failures ?? 0) + 1
       const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (failures - 1)) * (0.5 + parts.random.next() / 2)
-      troubles.set(place, { failures, untilMs: clock.elapsed() + pauseMs })
+      troubles.set(partition, { failures, untilMs: clock.elapsed() + pauseMs })
       work.again = false
       // One line when it begins, and ever fewer while it lasts: a hundred places may be in the same trouble.
       if (Number.isInteger(Math.log2(failures)))
-        log.warn({ place, failures, code: error.code, err: error }, 'reservations stay in the outbox; trying again')
+        log.warn({ partition, failures, code: error.code, err: error }, 'reservations stay in the outbox; trying again')
     } finally {
       work.holds = 'nothing'
     }
   }
 
   /** False: there was nothing, or another worker has it. */
-  async function placeSome(place: ShardId, work: Work): Promise<boolean> {
+  async function placeSome(partition: Partition, work: Work): Promise<boolean> {
     work.holds = 'unknown'
     work.again = false
-    const taken = await outbox.take(place, worker, ASKS_MAX)
+    const taken = await outbox.take(partition, worker, ASKS_MAX)
     if (taken.status === 'held') {
-      leased.delete(place)
-      others.add(place)
+      leased.delete(partition)
+      others.add(partition)
       work.again = false
       return false
     }
-    leased.add(place)
-    others.delete(place)
+    leased.add(partition)
+    others.delete(partition)
     const { entries } = taken
     if (entries.length === 0) {
       work.holds = 'nothing'
@@ -165,9 +165,9 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
     await faultPoint('outbox.take')
     // Each epoch by itself: the ledger judges them apart (E5).
     for (const [epoch, some] of Map.groupBy(entries, entry => entry.epoch)) {
-      const orders = await placeEntries(parts, place, epoch, some)
+      const orders = await placeEntries(parts, partition, epoch, some)
       await outbox.done(
-        place,
+        partition,
         epoch,
         some.map(entry => entry.id),
       )
@@ -184,10 +184,10 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
   return {
     async round() {
       if (bug !== undefined) throw bug.error
-      followed = new Set(parts.items())
-      for (const place of troubles.keys()) if (!followed.has(place)) troubles.delete(place)
-      for (const place of others) if (!followed.has(place)) others.delete(place)
-      for (const place of followed) wake(place)
+      followed = new Set(outbox.partitions(parts.items()))
+      for (const partition of troubles.keys()) if (!followed.has(partition)) troubles.delete(partition)
+      for (const partition of others) if (!followed.has(partition)) others.delete(partition)
+      for (const partition of followed) wake(partition)
     },
     holdsOlder(item, epoch) {
       return workingOf(item).some(({ holds }) => holds === 'unknown' || (holds !== 'nothing' && holds < epoch))
@@ -196,9 +196,9 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
       stopping = true
       waiting.clear()
       await idle()
-      for (const place of leased) {
+      for (const partition of leased) {
         // Best effort: a lease that is not given back lapses.
-        await outbox.give(place, worker).catch((error: unknown) => {
+        await outbox.give(partition, worker).catch((error: unknown) => {
           if (!(error instanceof Fault)) throw error
         })
       }

@@ -105,7 +105,8 @@ function decide(
   liveItem.version += 1
   const decisions = asks.map((ask, i) => one(ask, placings[i]!))
   const buyers = asks.filter((_, i) => placings[i]!.verdict === 'placed').map(ask => ask.buyer)
-  parts.far.reserved(liveItem.item.id, liveItem.epoch, liveItem.version, available, buyers)
+  const { epoch, version } = liveItem
+  parts.far.reserved(liveItem.item.id, { epoch, version, left: available }, buyers)
   return decisions
 
   function one(ask: Ask, placing: DirectPlacing): Decision {

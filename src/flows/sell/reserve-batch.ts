@@ -115,8 +115,7 @@ function decide(parts: ReserveParts, liveItem: Followed, asks: readonly Ask[], r
   const buyers: BuyerId[] = []
   const lookAtMs = parts.clock.elapsed() + LOOK_FOR_IT_AFTER_MS
   const decisions = asks.map((ask, i) => one(ask, reply.answers[i]!))
-  const { id, version, left } = reply.place ?? { id: liveItem.item.id, version: reply.version, left: reply.left }
-  parts.far.reserved(id, reply.epoch, version, left, buyers)
+  parts.far.reserved(liveItem.item.id, reply, buyers)
   return decisions
 
   function one(ask: Ask, answer: AskAnswer): Decision {

@@ -1,9 +1,7 @@
 import { describe, test } from 'bun:test'
-import { createKeyedHash } from '../../admission/rate/keyed-hash.ts'
 import { type Random, seededRandom, systemRandom } from '../../base/random.ts'
-import { placesOf, shardOf } from '../shard-ids.ts'
-import { FRESH_MS, handClock, ITEM, look, placeLook } from './gate-cache.fixture.ts'
-import { createGateCache } from './gate-cache.ts'
+import { shardIdsOf, shardOf } from '../shard-ids.ts'
+import { ITEM, openCache, shardStatus, status } from './gate-cache.fixture.ts'
 
 interface Counted {
   readonly version: number
@@ -18,9 +16,10 @@ class Scene {
   readonly #random: Random
   readonly #refusals: boolean
   readonly #shards: number
-  #places: readonly string[]
-  readonly #clock = handClock()
-  readonly #far = createGateCache({ clock: this.#clock, hash: createKeyedHash(systemRandom), freshMs: FRESH_MS })
+  #ids: readonly string[]
+  readonly #opened = openCache({}, (shard, epoch) => this.#pages(shard, epoch))
+  readonly #clock = this.#opened.clock
+  readonly #cache = this.#opened.cache
   #epoch = 1
   /** Of each place. */
   #versions: number[]
@@ -33,19 +32,19 @@ class Scene {
   #reload: Promise<void> | undefined
   #nextPage: (() => void) | undefined
   /** Whom the newest look that has arrived counted, in each place of its epoch. */
-  #counted = { epoch: 0, places: [] as Counted[] }
+  #counted = { epoch: 0, shards: [] as Counted[] }
   readonly #heard = new Set<string>()
 
   constructor(random: Random, refusals: boolean, shards: number) {
     this.#random = random
     this.#refusals = refusals
     this.#shards = shards
-    this.#places = placesOf(ITEM, shards)
-    this.#versions = this.#places.map(() => 0)
+    this.#ids = shardIdsOf(ITEM, shards)
+    this.#versions = this.#ids.map(() => 0)
   }
 
   #shardOf(buyer: string): number {
-    return shardOf(buyer, this.#places.length)
+    return shardOf(buyer, this.#ids.length)
   }
 
   /** Of the gate's buyers, those of this place. */
@@ -61,7 +60,7 @@ class Scene {
     const chance = this.#below(100)
     if (chance < 30) this.#reserve()
     else if (chance < 50) this.#deliver()
-    else if (chance < 62) this.#look()
+    else if (chance < 62) this.#askStatus()
     else if (chance < 78) this.#arrive()
     else if (chance < 80) this.#break()
     else if (chance < 84) this.#mend()
@@ -92,13 +91,13 @@ class Scene {
     this.#clock.go(1)
     this.#statusNow()
     const buyers = this.#gate.size
-    const shown = this.#far.statusNow(ITEM)
+    const shown = this.#cache.statusNow(ITEM)
     if (shown?.buyers !== buyers) throw new Error(`${buyers} buyers, ${shown?.buyers} are shown`)
-    if (this.#far.knows(ITEM, 'nobody')) throw new Error('yes to a stranger when all is quiet')
+    if (this.#cache.knows(ITEM, 'nobody')) throw new Error('yes to a stranger when all is quiet')
   }
 
   #statusNow(): void {
-    this.#look()
+    this.#askStatus()
     this.#arrive()
     this.check()
   }
@@ -113,11 +112,11 @@ class Scene {
   check(): void {
     // With refusals, one that was refused may stand in for one whose message is underway; not for longer than that.
     if (this.#refusals && (this.#channel.length > 0 || this.#broken)) return
-    for (const buyer of this.#counted.places.flatMap(place => [...place.buyers])) {
-      if (this.#gate.has(buyer) && !this.#far.knows(ITEM, buyer)) throw new Error(`no to ${buyer}, who was counted`)
+    for (const buyer of this.#counted.shards.flatMap(shard => [...shard.buyers])) {
+      if (this.#gate.has(buyer) && !this.#cache.knows(ITEM, buyer)) throw new Error(`no to ${buyer}, who was counted`)
     }
     for (const buyer of this.#heard) {
-      if (this.#gate.has(buyer) && !this.#far.knows(ITEM, buyer)) throw new Error(`no to ${buyer}, who was heard of`)
+      if (this.#gate.has(buyer) && !this.#cache.knows(ITEM, buyer)) throw new Error(`no to ${buyer}, who was heard of`)
     }
   }
 
@@ -132,10 +131,10 @@ class Scene {
   #taken(shard: number, buyers: readonly string[]): void {
     this.#versions[shard]! += 1
     for (const buyer of buyers) this.#gate.add(buyer)
-    const [place, epoch, version] = [this.#places[shard]!, this.#epoch, this.#versions[shard]!]
+    const [id, epoch, version] = [this.#ids[shard]!, this.#epoch, this.#versions[shard]!]
     const tell = () => {
       for (const buyer of buyers) this.#heard.add(buyer)
-      this.#far.reserved(place, epoch, version, 1, buyers)
+      this.#cache.reserved(id, { epoch, version, left: 1 }, buyers)
     }
     if (!this.#broken) this.#channel.push(tell)
     // Ours: the reply comes on another way.
@@ -146,28 +145,26 @@ class Scene {
     this.#channel.shift()?.()
   }
 
-  #look(): void {
+  #askStatus(): void {
     const askedAtMs = this.#clock.elapsed()
     this.#clock.go(this.#below(3))
-    const places = this.#places.map((place, shard) => ({
-      place,
-      version: this.#versions[shard]!,
-      buyers: this.#buyersIn(shard),
-    }))
+    const shards = this.#ids.map((shard, i) => ({ shard, version: this.#versions[i]!, buyers: this.#buyersIn(i) }))
     const sum = {
       epoch: this.#epoch,
       version: this.#versions.reduce((one, other) => one + other),
       buyers: this.#gate.size,
     }
-    const taken = look(
-      places.length === 1 ? sum : { ...sum, places: places.map(one => placeLook({ ...one, buyers: one.buyers.size })) },
+    const taken = status(
+      shards.length === 1
+        ? sum
+        : { ...sum, shards: shards.map(one => shardStatus({ ...one, buyers: one.buyers.size })) },
     )
     this.#underway.push(() => {
-      if (taken.epoch > this.#counted.epoch) this.#counted = { epoch: taken.epoch, places: [...places] }
+      if (taken.epoch > this.#counted.epoch) this.#counted = { epoch: taken.epoch, shards: [...shards] }
       else if (taken.epoch === this.#counted.epoch)
-        for (const [i, one] of places.entries())
-          if (one.version >= this.#counted.places[i]!.version) this.#counted.places[i] = one
-      this.#far.seen(taken, askedAtMs)
+        for (const [i, one] of shards.entries())
+          if (one.version >= this.#counted.shards[i]!.version) this.#counted.shards[i] = one
+      this.#cache.seen(taken, askedAtMs)
     })
   }
 
@@ -185,7 +182,7 @@ class Scene {
     if (!this.#broken) return
     this.#broken = false
     this.#clock.go(1)
-    this.#far.missed()
+    this.#cache.missed()
   }
 
   #refuse(): void {
@@ -199,27 +196,27 @@ class Scene {
 
   #nextEpoch(): void {
     this.#epoch += 1 + (this.#below(4) === 0 ? 1 : 0)
-    this.#places = placesOf(ITEM, this.#below(3) === 0 ? 1 : this.#shards)
-    this.#versions = this.#places.map(() => 0)
+    this.#ids = shardIdsOf(ITEM, this.#below(3) === 0 ? 1 : this.#shards)
+    this.#versions = this.#ids.map(() => 0)
     this.#gate = new Set(this.#gate)
   }
 
-  #startReload(): void {
-    const place = this.#far.incomplete().find(one => this.#places.includes(one))
-    if (place === undefined) return
-    const scene = this
-    const epoch = this.#epoch
-    async function* pages() {
-      // Like a scan: whoever was there when it began is shown, whoever came since may be.
-      const all = [...scene.#buyersIn(scene.#places.indexOf(place!))]
-      for (let from = 0; from < all.length; from += 5) {
-        yield all.slice(from, from + 5)
-        await new Promise<void>(next => {
-          scene.#nextPage = next
-        })
-      }
+  /** Like a scan: buyers who were there when it began are shown, buyers who came since may be. */
+  async *#pages(id: string, epoch: number) {
+    if (epoch !== this.#epoch) throw new Error(`epoch ${epoch} is read, ${this.#epoch} sells`)
+    const all = [...this.#buyersIn(this.#ids.indexOf(id))]
+    for (let from = 0; from < all.length; from += 5) {
+      yield all.slice(from, from + 5)
+      await new Promise<void>(next => {
+        this.#nextPage = next
+      })
     }
-    this.#reload = this.#far.reload(place, epoch, pages()).then(() => {
+  }
+
+  /** Two rounds: the first notes what is incomplete, the second reads one filter again. */
+  #startReload(): void {
+    const epochOf = () => this.#epoch
+    this.#reload = Promise.all([this.#cache.reloadFilters(epochOf), this.#cache.reloadFilters(epochOf)]).then(() => {
       this.#reload = undefined
       this.#nextPage = undefined
     })

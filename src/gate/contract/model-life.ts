@@ -10,10 +10,11 @@
 import { deepStrictEqual } from 'node:assert/strict'
 import { Bug } from '../../base/assert.ts'
 import type { Epoch, OrderId } from '../../domain/ids.ts'
+import { shardsFor } from '../../domain/shards.ts'
 import { createFaultyGate, type GateMishap } from '../faulty-gate.ts'
 import type { Ask, Gate, GateStatus, Holding, Terms, WindowState } from '../gate.ts'
 import { buyersOf, heldOf, leftIn, ReferenceGate } from '../reference-gate.ts'
-import { placeOf, shardOf } from '../shard-ids.ts'
+import { shardIdFor, shardOf } from '../shard-ids.ts'
 import { ModelMoves } from './model-moves.ts'
 import { BUYERS, type Call, type Planned } from './model-steps.ts'
 import type { ModelSubject } from './model-subject.ts'
@@ -26,7 +27,7 @@ export class ModelLife {
   /** What must be in the outbox: orders by place and epoch, in their order. */
   readonly queued = new Map<string, OrderId[]>()
   readonly #subject: ModelSubject
-  readonly #placesOf = new Map<Epoch, number>()
+  readonly #shardsOf = new Map<Epoch, number>()
   readonly #model: ReferenceGate
   /** Every attempt that ever was, so that old ones can come back. */
   readonly #past: Holding[] = []
@@ -41,7 +42,7 @@ export class ModelLife {
   constructor(subject: ModelSubject) {
     this.#subject = subject
     this.#faulty = createFaultyGate(subject.gate, () => this.#mishap)
-    this.#model = new ReferenceGate(epoch => this.#places(epoch))
+    this.#model = new ReferenceGate(epoch => this.#countOf(epoch))
     this.#moves = new ModelMoves(subject, this.#model)
     this.#clockMs = subject.clock === 'stands' ? subject.nowMs : 1_000 * HOUR_MS
     this.#model.nowMs = this.#clockMs
@@ -102,17 +103,17 @@ export class ModelLife {
     this.#model.clockShows(this.#clockMs)
   }
 
-  #places(epoch: Epoch): number {
-    const count = this.#placesOf.get(epoch) ?? this.#subject.several?.count ?? 1
-    this.#placesOf.set(epoch, count)
+  #countOf(epoch: Epoch): number {
+    const count = this.#shardsOf.get(epoch) ?? this.#subject.several?.count ?? 1
+    this.#shardsOf.set(epoch, count)
     return count
   }
 
   /** As a keeper does before it loads, and a follower for what sells. */
   #learn(epoch: Epoch): void {
-    this.#subject.several?.learn(epoch, this.#places(epoch))
+    this.#subject.several?.learn(epoch, this.#countOf(epoch))
     if (this.#model.active)
-      this.#subject.several?.learn(this.#model.active.epoch, this.#places(this.#model.active.epoch))
+      this.#subject.several?.learn(this.#model.active.epoch, this.#countOf(this.#model.active.epoch))
   }
 
   async #rebuild(pages: number, few: boolean): Promise<void> {
@@ -121,7 +122,7 @@ export class ModelLife {
     const now = model.active
     const attempts = now?.attempts ?? []
     const epoch = model.seen + 1
-    if (few && !this.#placesOf.has(epoch)) this.#placesOf.set(epoch, 1)
+    if (few && !this.#shardsOf.has(epoch)) this.#shardsOf.set(epoch, 1)
     const left = now === undefined ? 6 : leftIn(now) + now.moving
     const terms = this.#terms(left, attempts, now === undefined ? 0 : now.terms.changeNo + now.taken.length)
     const fence = (gate: Gate) => gate.fence(item, epoch)
@@ -271,7 +272,7 @@ export class ModelLife {
     for (const [i, answer] of answers.entries()) {
       const { buyer } = asks[i]!
       if (answer.code === 'reserved') {
-        const key = `${placeOf(item, this.#places(epoch), buyer)} ${epoch}`
+        const key = `${shardIdFor(item, this.#countOf(epoch), buyer)} ${epoch}`
         this.queued.set(key, [...(this.queued.get(key) ?? []), answer.order])
       }
       if (!this.#runs || (answer.code !== 'reserved' && answer.code !== 'same')) continue
@@ -291,9 +292,9 @@ export class ModelLife {
     if (typeof reply !== 'object') return reply
     const {
       version: _,
-      place: __,
+      shard: __,
       ...rest
-    } = reply as { version?: number; place?: unknown; status?: string; epoch?: number }
+    } = reply as { version?: number; shard?: unknown; status?: string; epoch?: number }
     if (this.#subject.several !== undefined && rest.status === 'stale') delete rest.epoch
     return rest
   }
@@ -313,7 +314,7 @@ export class ModelLife {
     if (now === undefined || look === undefined) return
 
     const { lefts, moving, word, attempts, terms, taken, gone } = now
-    const { version: _, places, uneven = false, moving: underWay = 0, ...shown } = look
+    const { version: _, shards, uneven = false, moving: underWay = 0, scattered = false, ...shown } = look
     deepStrictEqual(shown, {
       item,
       epoch: now.epoch,
@@ -324,8 +325,13 @@ export class ModelLife {
       changeNo: terms.changeNo + taken.length,
     })
     deepStrictEqual(
-      { lefts: places?.map(place => place.left) ?? [look.left], underWay, uneven },
-      { lefts, underWay: moving, uneven: false },
+      { lefts: shards?.map(shard => shard.left) ?? [look.left], underWay, uneven, scattered },
+      {
+        lefts,
+        underWay: moving,
+        uneven: false,
+        scattered: shardsFor(leftIn(now) + moving, lefts.length) < lefts.length,
+      },
     )
     this.#checkVersion(look)
 
@@ -353,8 +359,8 @@ export class ModelLife {
     const last = this.#lastLook
     this.#lastLook = look
     if (last?.epoch !== look.epoch) return
-    const comparable = ({ places, ...rest }: GateStatus) =>
-      JSON.stringify({ ...rest, version: 0, places: places?.map(({ left, moveNo }) => ({ left, moveNo })) })
+    const comparable = ({ shards, ...rest }: GateStatus) =>
+      JSON.stringify({ ...rest, version: 0, shards: shards?.map(({ left, moveNo }) => ({ left, moveNo })) })
     if (comparable(look) !== comparable(last))
       deepStrictEqual(look.version > last.version, true, 'something changed under the same version')
   }

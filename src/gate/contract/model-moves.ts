@@ -1,5 +1,5 @@
 /**
- * Moves between the places of a living item, one after the other: taken from one place, given to another, now and then twice, and stopped
+ * Moves between the shards of a living item, one after the other: taken from one shard, given to another, now and then twice, and stopped
  * in between; then the next step goes on with the same move. A new epoch makes an open one void.
  */
 
@@ -46,8 +46,8 @@ export class ModelMoves {
     return 'given'
   }
 
-  async #half(place: number, no: number, delta: number, right: object): Promise<void> {
+  async #half(shard: number, no: number, delta: number, right: object): Promise<void> {
     const { item, several } = this.#subject
-    deepStrictEqual(await several!.mover.move(`${item}#${place}`, this.#epoch, no, delta), right)
+    deepStrictEqual(await several!.shardGate.move(`${item}#${shard}`, this.#epoch, no, delta), right)
   }
 }

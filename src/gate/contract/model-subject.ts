@@ -3,17 +3,17 @@
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Gate } from '../gate.ts'
 import type { LocalView } from '../local-view.ts'
-import type { Mover } from '../mover.ts'
+import type { ShardGate } from '../sharded/shard-gate.ts'
 
 export interface ModelSubject {
   readonly item: ItemId
   readonly gate: Gate
-  /** Where the units can be in several places. */
+  /** A gate with several shards. */
   readonly several?: {
     readonly count: number
-    readonly mover: Mover
-    /** The epoch has so many places: before anything is asked of it. */
-    learn(epoch: Epoch, places: number): void
+    readonly shardGate: Pick<ShardGate, 'move'>
+    /** The epoch has so many shards: called before anything is asked of it. */
+    learn(epoch: Epoch, shards: number): void
   }
   /** Stands until it is moved; or it runs, and is moved by hours. */
   readonly clock: 'stands' | 'runs'

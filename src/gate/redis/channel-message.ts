@@ -7,7 +7,8 @@
 import { type BuyerId, isBuyerId, isId } from '../../domain/ids.ts'
 import type { CloseReason, Order, OrderState } from '../../domain/order.ts'
 import type { ChannelMessage } from '../channel.ts'
-import { isShardId } from '../shard-ids.ts'
+import type { Partition } from '../outbox.ts'
+import { isShardId, itemOf } from '../shard-ids.ts'
 
 export const ORDERS_PER_MESSAGE = 200
 /** A batch at the gate has far fewer. */
@@ -35,10 +36,11 @@ export function readMessage(
 function messageOf(fields: Fields): ChannelMessage | undefined {
   switch (fields.kind) {
     case 'reserved': {
-      const { item, epoch, version, left, buyers } = fields
-      if (!isPlaceText(item) || !isCount(epoch) || !isCount(version) || !isCount(left)) return undefined
+      const { item: partition, epoch, version, left, buyers } = fields
+      if (!isPartition(partition) || !isCount(epoch) || !isCount(version) || !isCount(left)) return undefined
       if (!Array.isArray(buyers) || buyers.length > BUYERS_MAX || !buyers.every(isBuyerText)) return undefined
-      return { kind: 'reserved', item, epoch, version, left, buyers: buyers as readonly BuyerId[] }
+      const item = itemOf(partition)
+      return { kind: 'reserved', item, partition, epoch, version, left, buyers: buyers as readonly BuyerId[] }
     }
     case 'orders': {
       const { orders } = fields
@@ -104,7 +106,7 @@ function isIdText(value: unknown): value is string {
   return typeof value === 'string' && isId(value)
 }
 
-function isPlaceText(value: unknown): value is string {
+function isPartition(value: unknown): value is Partition {
   return typeof value === 'string' && isShardId(value)
 }
 

@@ -6,6 +6,7 @@ import { COUNTED, type Meters, noMeters } from '../../base/meters.ts'
 import { connect, hearingLog } from '../../base/redis/connection.fixture.ts'
 import type { Order } from '../../domain/order.ts'
 import type { ChannelMessage } from '../channel.ts'
+import type { Partition } from '../outbox.ts'
 import { createRedisChannel } from './redis-channel.ts'
 import { ask, ITEM, openItem } from './redis-gate.fixture.ts'
 
@@ -108,14 +109,24 @@ describe('what is said is heard', () => {
     expect(reply).toMatchObject({ status: 'ok', left: 8 })
     await until('the message', () => a.heard.length === 1)
     const version = 'version' in reply ? reply.version : -1
-    expect(a.heard).toStrictEqual([{ kind: 'reserved', item: ITEM, epoch: 1, version, left: 8, buyers }])
+    expect(a.heard).toStrictEqual([
+      { kind: 'reserved', item: ITEM, partition: ITEM as Partition, epoch: 1, version, left: 8, buyers },
+    ])
 
-    // One of several places tells of itself.
-    const place = `${ITEM}#63`
-    await gate.activate(place, 1, terms)
-    await gate.reserve(place, 1, [ask('otto')])
+    // One of several shards tells of itself.
+    const partition = `${ITEM}#63` as Partition
+    await gate.activate(partition, 1, terms)
+    await gate.reserve(partition, 1, [ask('otto')])
     await until('the message', () => a.heard.length === 2)
-    expect(a.heard[1]).toStrictEqual({ kind: 'reserved', item: place, epoch: 1, version: 2, left: 9, buyers: ['otto'] })
+    expect(a.heard[1]).toStrictEqual({
+      kind: 'reserved',
+      item: ITEM,
+      partition,
+      epoch: 1,
+      version: 2,
+      left: 9,
+      buyers: ['otto'],
+    })
     expect(a.lost.unreadable).toBe(0)
   })
 })
@@ -182,7 +193,7 @@ test('what is not ours is dropped and counted, and a broken reservation is a gap
   for (const text of [...strange, ...broken]) await redis.command('PUBLISH', 'stampede:0:news', text)
   await redis.command('PUBLISH', 'stampede:0:news', JSON.stringify({ ...good, more: 'of a later version' }))
   await until('the good one', () => a.heard.length > 0)
-  expect(a.heard as unknown[]).toStrictEqual([good])
+  expect(a.heard as unknown[]).toEqual([{ ...good, partition: '1' }])
   expect(a.lost.unreadable).toBe(strange.length + broken.length)
   expect(a.gaps.told).toBe(1 + broken.length)
   // Said once, without what a stranger wrote.

@@ -4,7 +4,7 @@ import { type AddressInfo, createConnection, createServer, type Socket } from 'n
 import { assert } from '../../base/assert.ts'
 import { type ConnectOptions, connect, type Undo } from '../../base/redis/connection.fixture.ts'
 import type { Ask, AskCode, Gate, ReserveReply, Terms } from '../gate.ts'
-import type { Outbox } from '../outbox.ts'
+import type { ShardOutbox } from '../sharded/shard-gate.ts'
 import { createRedisGate } from './redis-gate.ts'
 
 export const ITEM = '4711'
@@ -42,20 +42,20 @@ export function codes(reply: ReserveReply): readonly AskCode[] | string {
   return 'answers' in reply ? reply.answers.map(answer => answer.code) : reply.status
 }
 
-/** Everything that waits in these places, as a worker takes it: orders by place and epoch, in their order. */
-export async function emptied(outbox: Outbox, places: readonly string[]): Promise<Map<string, string[]>> {
+/** Everything that waits in these shards, as a worker takes it: orders by shard and epoch, in their order. */
+export async function emptied(outbox: ShardOutbox, shards: readonly string[]): Promise<Map<string, string[]>> {
   const waited = new Map<string, string[]>()
-  for (const place of places) {
+  for (const shard of shards) {
     for (;;) {
-      const taken = await outbox.take(place, 'w', 7)
+      const taken = await outbox.take(shard, 'w', 7)
       assert(taken.status === 'ok', `take answered ${taken.status}`)
       const [first] = taken.entries
       if (first === undefined) break
-      const key = `${place} ${first.epoch}`
+      const key = `${shard} ${first.epoch}`
       const orders = taken.entries.flatMap(entry => entry.asks?.map(ask => ask.order) ?? ['unreadable'])
       waited.set(key, [...(waited.get(key) ?? []), ...orders])
       const ids = taken.entries.map(entry => entry.id)
-      await outbox.done(place, first.epoch, ids)
+      await outbox.done(shard, first.epoch, ids)
     }
   }
   return waited

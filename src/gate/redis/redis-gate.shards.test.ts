@@ -29,14 +29,14 @@ async function setUp(left = 10, { stands = false } = {}) {
   const terms = await openTerms(gate, { left })
   expect(await gate.activate(PLACE, 1, terms)).toEqual(done)
   const look = async (place = PLACE) => (await gate.status([place])).items[0]!
-  const shown = async () => (await look()).places![0]!
+  const shown = async () => (await look()).shards![0]!
   return { server, connection, clock, gate, terms, look, shown }
 }
 
 describe('what is wanted in one of several places', () => {
   test('is noted when somebody is refused for want of units, and shown without a new version', async () => {
     const { gate, shown, clock } = await setUp(2)
-    expect(await shown()).toMatchObject({ place: PLACE, left: 2, waitedMs: undefined, wants: 0, moveNo: 0, moved: 0 })
+    expect(await shown()).toMatchObject({ shard: PLACE, left: 2, waitedMs: undefined, wants: 0, moveNo: 0, moved: 0 })
     const reply = await gate.reserve(PLACE, 1, [ask('a', { quantity: 3 }), ask('b'), ask('c', { quantity: 9 })])
     expect(codes(reply)).toEqual(['not_enough', 'reserved', 'not_enough'])
     const before = await shown()
@@ -98,7 +98,7 @@ describe('what is wanted in one of several places', () => {
     await gate.activate(ITEM, 1, { ...terms, left: 0 })
     expect(codes(await gate.reserve(ITEM, 1, [ask('a')]))).toEqual(['not_enough'])
     expect(await server.command('HMGET', `{${ITEM}}:gate`, 'waited', 'wants')).toEqual([null, null])
-    expect((await gate.status([ITEM])).items[0]!.places).toBeUndefined()
+    expect((await gate.status([ITEM])).items[0]!.shards).toBeUndefined()
     expect(codes(await gate.reserve(PLACE, 1, [ask('a', { attempt: 4 })]))).toEqual(['attempts_used'])
     await gate.set(PLACE, 1, { ...terms, state: 'paused' })
     expect(codes(await gate.reserve(PLACE, 1, [ask('b', { quantity: 9 })]))).toEqual(['not_now'])

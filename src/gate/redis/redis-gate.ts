@@ -41,9 +41,8 @@ import {
   type Terms,
   type WindowState,
 } from '../gate.ts'
-import type { MoveReply } from '../mover.ts'
-import type { LoadedReply, ShardGate } from '../shard-gate.ts'
 import type { ShardId } from '../shard-ids.ts'
+import type { LoadedReply, MoveReply, ShardGate } from '../sharded/shard-gate.ts'
 import { outwaitStepBack } from '../step-back.ts'
 import { listOf, statusOf, textOf, wholeOf } from './codes.ts'
 import { buyersKey, gateKey, messageChannel, ordersKey, outboxesKey, outboxKey } from './keys.ts'

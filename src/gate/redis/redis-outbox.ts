@@ -12,7 +12,8 @@ import { Fault } from '../../base/fault.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
 import { BUYER_LENGTH_MAX, type Epoch, type ItemId, isId } from '../../domain/ids.ts'
 import { checkEpoch, checkItem } from '../arguments.ts'
-import type { Outbox, OutboxDepth, OutboxEntry, OutboxStatus, QueuedAsk, TakeReply } from '../outbox.ts'
+import type { OutboxDepth, OutboxEntry, OutboxStatus, QueuedAsk, TakeReply } from '../outbox.ts'
+import type { ShardOutbox } from '../sharded/shard-gate.ts'
 import { listOf, statusOf, textOf, wholeOf } from './codes.ts'
 import { gateKey, outboxesKey, outboxKey, workerKey } from './keys.ts'
 import { readScript } from './scripts.ts'
@@ -20,7 +21,7 @@ import { readScript } from './scripts.ts'
 const LEASE_MS = 2_000
 const DONE_AT_ONCE = 1_000
 
-export function createRedisOutbox(parts: { readonly connection: RedisConnection }): Outbox {
+export function createRedisOutbox(parts: { readonly connection: RedisConnection }): ShardOutbox {
   const { connection } = parts
   const scripts = {
     take: readScript('take', 'always'),

@@ -3,8 +3,7 @@
 import { assert } from '../../base/assert.ts'
 import type { BuyerId, ItemId } from '../../domain/ids.ts'
 import type { Ask, AskAnswer, ChangeReply, Done, GateState, GateStatus, Holding, ReserveReply } from '../gate.ts'
-import type { MoveReply } from '../mover.ts'
-import type { LoadedReply } from '../shard-gate.ts'
+import type { LoadedReply, MoveReply } from '../sharded/shard-gate.ts'
 import { STEP_BACK_MS_MAX } from '../step-back.ts'
 import { askCodeOf, listOf, statusOf, textOf, wholeOf } from './codes.ts'
 
@@ -114,7 +113,7 @@ export function lookFrom(item: ItemId, reply: unknown, nowMs: number): GateStatu
   const noted = waited !== 0 && waited - nowMs <= STEP_BACK_MS_MAX
   const waitedMs = noted ? Math.max(0, nowMs - waited) : undefined
   const shown = { version: look.version, left: look.left, held: look.held, buyers: look.buyers }
-  return { ...look, places: [{ place: item, ...shown, waitedMs, wants, moveNo, moved }] }
+  return { ...look, shards: [{ shard: item, ...shown, waitedMs, wants, moveNo, moved }] }
 }
 
 /** A buyer's field: `attempt,order,quantity,live,reservedAtMs;` for each attempt. By attempt number. */

@@ -1,4 +1,4 @@
-/** What several places answered to the parts of one batch, as one answer to the batch. */
+/** The replies of several shards to the parts of one batch, as one reply to the batch. */
 
 import { assert } from '../../base/assert.ts'
 import type { AskAnswer, ReserveReply } from '../gate.ts'
@@ -9,9 +9,9 @@ export type Decided = Extract<ReserveReply, { readonly answers: unknown }>
 const STRICTNESS: Readonly<Record<Decided['status'], number>> = { ok: 0, paused: 1, early: 2, over: 3 }
 
 /**
- * As soon as one place may have taken something that nobody can be told, nobody knows: `unknown`. Version and left are the strictest
- * place's own, and of no use when there are several.
- * @param shardOfAsk whose answer comes from which place
+ * `unknown` as soon as one shard may have taken units that no answer can name. Version and left are the strictest shard's own, and mean
+ * nothing for several.
+ * @param shardOfAsk the shard that answers each ask; empty for an empty batch
  */
 export function mergeReplies(
   replies: readonly { readonly shard: number; readonly reply: ReserveReply }[],
@@ -21,7 +21,7 @@ export function mergeReplies(
   if (all.some(reply => reply.status === 'unknown')) return { status: 'unknown' }
   const decided = all.filter((reply): reply is Decided => 'answers' in reply)
   const stale = all.filter(reply => reply.status === 'stale')
-  // Who asks for nothing has nothing taken: then a place that is stale speaks for all, because the epoch does not sell without it.
+  // An empty batch takes nothing: then one stale shard makes it stale, because the epoch does not sell without it.
   const taken = shardOfAsk.length > 0 && decided.length > 0
   if (taken && decided.length < all.length) return { status: 'unknown' }
   if (decided.length < all.length)
@@ -36,7 +36,7 @@ export function mergeReplies(
   )
   const answers = shardOfAsk.map((shard): AskAnswer => {
     const answer = next.get(shard)?.next()
-    assert(answer?.done === false, `place ${shard} gave too few answers`)
+    assert(answer?.done === false, `shard ${shard} gave too few answers`)
     return answer.value
   })
   return { ...strictest, answers }

@@ -2,15 +2,16 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { Playground } from '../../../test/harness/playground.ts'
 import { startRedis } from '../../../test/harness/redis.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
+import type { GateBooks } from '../books.ts'
 import { handClock } from '../cache/gate-cache.fixture.ts'
 import type { Done, Holding, Terms } from '../gate.ts'
 import { ask, codes, ITEM, openTerms } from '../redis/redis-gate.fixture.ts'
 import { createRedisGate } from '../redis/redis-gate.ts'
 import { createRedisOutbox } from '../redis/redis-outbox.ts'
-import type { ShardGate } from '../shard-gate.ts'
-import { placesOf, type ShardId, shardOf } from '../shard-ids.ts'
-import { createShards } from '../shards.ts'
-import { createShardedGate } from './sharded-gate.ts'
+import { type ShardId, shardIdsOf, shardOf } from '../shard-ids.ts'
+import { createShardCounts } from './shard-counts.ts'
+import type { ShardGate } from './shard-gate.ts'
+import { ShardedGate } from './sharded-gate.ts'
 import { createShardedOutbox } from './sharded-outbox.ts'
 
 const SHARDS = 3
@@ -52,26 +53,26 @@ function losing(gate: ShardGate, lost: Lost): ShardGate {
 async function setUp(terms: Partial<Terms> = {}, options: { outboxEntriesMax?: number } = {}) {
   const server = await startRedis(playground, { config: ['appendonly no'] })
   const connection = await connect(playground, server.url)
-  const places = createRedisGate({ connection, ...options })
-  const shards = createShards()
+  const shardGate = createRedisGate({ connection, ...options })
+  const counts = createShardCounts()
   const clock = handClock()
   let lost: Lost = () => false
-  const gate = createShardedGate({
-    gate: losing(places, (verb, place) => lost(verb, place)),
-    shards,
+  const gate = new ShardedGate({
+    gate: losing(shardGate, (verb, shard) => lost(verb, shard)),
+    counts,
     clock,
     freshMs: FRESH_MS,
   })
-  const outbox = createShardedOutbox({ outbox: createRedisOutbox({ connection }), shards })
-  const all = await openTerms(places, { left: 9, ...terms })
-  shards.learn(ITEM, { shards: SHARDS, epoch: 1, gateShards: SHARDS })
+  const outbox = createShardedOutbox({ outbox: createRedisOutbox({ connection }), gate: shardGate, counts })
+  const all = await openTerms(shardGate, { left: 9, ...terms })
+  counts.learn(ITEM, { shards: SHARDS, epoch: 1, gateShards: SHARDS })
   if (terms.held === undefined) expect(await gate.activate(ITEM, 1, all)).toEqual(done)
   const look = async () => (await gate.status([ITEM])).items[0]
-  const lefts = async () => (await look())?.places?.map(place => place.left)
+  const lefts = async () => (await look())?.shards?.map(shard => shard.left)
   const lose = (next: Lost) => {
     lost = next
   }
-  return { server, connection, places, gate, shards, clock, outbox, terms: all, look, lefts, lose }
+  return { server, connection, shardGate, gate, counts, clock, outbox, terms: all, look, lefts, lose }
 }
 
 describe('who waits and who is refused', () => {
@@ -82,7 +83,7 @@ describe('who waits and who is refused', () => {
     const late = ask(buyerOf(0, 'b'))
     const reply = await gate.reserve(ITEM, 1, [late, ask(buyerOf(0, 'c'), { quantity: 3 })])
     expect(codes(reply)).toEqual(['wait', 'not_enough'])
-    expect(reply).toMatchObject({ left: 2, place: { id: `${ITEM}#0`, left: 0 } })
+    expect(reply).toMatchObject({ left: 2, shard: { id: `${ITEM}#0`, left: 0 } })
     for (const shard of [1, 2]) await gate.reserve(ITEM, 1, [ask(buyerOf(shard))])
     expect(await lefts()).toEqual([0, 0, 0])
     expect(codes(await gate.reserve(ITEM, 1, [late]))).toEqual(['not_enough'])
@@ -101,28 +102,28 @@ describe('who waits and who is refused', () => {
   })
 
   test('units between two places are waited for, and are shown as moving until they are given', async () => {
-    const { gate, look } = await setUp({ left: 1 })
+    const { gate, shardGate, look } = await setUp({ left: 1 })
     const asks = [ask(buyerOf(2))]
-    expect(await gate.move(`${ITEM}#0`, 1, 1, -1)).toEqual({ status: 'done', taken: -1 })
+    expect(await shardGate.move(`${ITEM}#0`, 1, 1, -1)).toEqual({ status: 'done', taken: -1 })
     expect(await look()).toMatchObject({ left: 0, held: 0, moving: 1 })
     const waits = await gate.reserve(ITEM, 1, asks)
     expect(codes(waits)).toEqual(['wait'])
     expect(waits).toMatchObject({ left: 1 })
-    expect(await gate.move(`${ITEM}#2`, 1, 1, 1)).toEqual({ status: 'done', taken: 1 })
+    expect(await shardGate.move(`${ITEM}#2`, 1, 1, 1)).toEqual({ status: 'done', taken: 1 })
     expect(await look()).toMatchObject({ left: 1, moving: 0 })
     expect(codes(await gate.reserve(ITEM, 1, asks))).toEqual(['reserved'])
     expect(await look()).toMatchObject({ left: 0, held: 1, moving: 0 })
   })
 
   test('nobody is refused by a place that was emptied by a move: whoever asks there first waits for the units too', async () => {
-    const { gate, look } = await setUp({ left: 3 })
+    const { gate, shardGate, look } = await setUp({ left: 3 })
     for (const shard of [1, 2]) await gate.reserve(ITEM, 1, [ask(buyerOf(shard))])
     await look()
-    expect(await gate.move(`${ITEM}#0`, 1, 1, -1)).toEqual({ status: 'done', taken: -1 })
+    expect(await shardGate.move(`${ITEM}#0`, 1, 1, -1)).toEqual({ status: 'done', taken: -1 })
     const asks = [ask(buyerOf(0))]
     expect(codes(await gate.reserve(ITEM, 1, asks))).toEqual(['wait'])
     expect(codes(await gate.reserve(ITEM, 1, [ask(buyerOf(1, 'x'))]))).toEqual(['wait'])
-    expect(await gate.move(`${ITEM}#1`, 1, 1, 1)).toEqual({ status: 'done', taken: 1 })
+    expect(await shardGate.move(`${ITEM}#1`, 1, 1, 1)).toEqual({ status: 'done', taken: 1 })
     expect(codes(await gate.reserve(ITEM, 1, [ask(buyerOf(1, 'x'))]))).toEqual(['reserved'])
     await look()
     expect(codes(await gate.reserve(ITEM, 1, asks))).toEqual(['not_enough'])
@@ -137,13 +138,13 @@ describe('one item', () => {
     const mixed = await gate.reserve(ITEM, 1, asks)
     expect(codes(mixed)).toEqual(['reserved', 'reserved', 'not_enough', 'reserved', 'not_enough'])
     expect(mixed).toMatchObject({ left: 0 })
-    expect(mixed).not.toHaveProperty('place')
+    expect(mixed).not.toHaveProperty('shard')
     expect('answers' in mixed && mixed.answers.map(answer => answer.order)).toEqual(asks.map(one => one.order))
     const one = await gate.reserve(ITEM, 1, [asks[0]!])
     const now = (await look())!
     expect(one).toMatchObject({
       version: now.version,
-      place: { id: `${ITEM}#2`, version: now.places![2]!.version, left: 0 },
+      shard: { id: `${ITEM}#2`, version: now.shards![2]!.version, left: 0 },
     })
   })
 
@@ -158,20 +159,17 @@ describe('one item', () => {
   })
 
   test('a buyer is in one place and no other, and is found, released and shown there', async () => {
-    const { gate, server, look } = await setUp()
+    const { gate, shardGate, server, look } = await setUp()
     const first = ask(buyerOf(1))
     await gate.reserve(ITEM, 1, [first])
     const books = ((await server.command('KEYS', '*:buyers')) as string[]).sort()
     expect(books).toEqual([`{${ITEM}#1}:1:buyers`])
     expect(await gate.find(ITEM, first.buyer)).toMatchObject({ status: 'ok', holdings: [{ order: first.order }] })
-    const pages = async (place: string) => {
-      const all: Holding[] = []
-      for await (const page of gate.holdings(place, 1)) all.push(...page)
-      return all.map(one => one.order)
-    }
-    expect(await pages(ITEM)).toEqual([first.order])
-    expect(await pages(`${ITEM}#1`)).toEqual([first.order])
-    expect(await pages(`${ITEM}#0`)).toEqual([])
+    const ordersIn = async (books: GateBooks, id: string) =>
+      (await Array.fromAsync(books.holdings(id, 1))).flat().map(one => one.order)
+    expect(await ordersIn(gate, ITEM)).toEqual([first.order])
+    expect(await ordersIn(shardGate, `${ITEM}#1`)).toEqual([first.order])
+    expect(await ordersIn(shardGate, `${ITEM}#0`)).toEqual([])
     expect(await gate.release(ITEM, 1, [{ ...first, outcome: 'closed' }])).toEqual(done)
     expect(await look()).toMatchObject({ left: 9, held: 0, buyers: 1 })
   })
@@ -279,18 +277,18 @@ describe('told by halves', () => {
 
 describe('another number of places', () => {
   test('the next epoch may have one: all places of the old one are stopped, and everybody keeps what they had', async () => {
-    const { gate, shards, outbox, terms, look, server } = await setUp({ left: 6 })
+    const { gate, counts, outbox, terms, look, server } = await setUp({ left: 6 })
     const asks = [0, 1, 2].map(shard => ask(buyerOf(shard)))
     await gate.reserve(ITEM, 1, asks)
     const book = (await Array.fromAsync(gate.holdings(ITEM, 1))).flat()
-    shards.learn(ITEM, { shards: SHARDS, epoch: 2, gateShards: 1 })
+    counts.learn(ITEM, { shards: SHARDS, epoch: 2, gateShards: 1 })
     expect(await gate.load(ITEM, 2, book)).toEqual(done)
     // The old one sells on while the new one loads, and not a moment longer than until it is active.
     expect(await look()).toMatchObject({ epoch: 1, left: 3 })
     expect(await gate.activate(ITEM, 2, { ...terms, left: 3, held: 3, buyers: 3 })).toEqual(done)
     for (const one of asks) expect((await gate.reserve(ITEM, 1, [one])).status).toBe('stale')
     expect(await look()).toMatchObject({ epoch: 2, left: 3, held: 3, buyers: 3 })
-    expect(await look()).not.toHaveProperty('places')
+    expect(await look()).not.toHaveProperty('shards')
     expect(codes(await gate.reserve(ITEM, 2, asks))).toEqual(['same', 'same', 'same'])
     expect(codes(await gate.reserve(ITEM, 2, [ask(buyerOf(0, 'late'), { quantity: 3 })]))).toEqual(['reserved'])
     for (const { buyer, order } of asks)
@@ -298,12 +296,15 @@ describe('another number of places', () => {
 
     // What was taken in the old places is still to be placed, and nothing is forgotten before.
     expect(await outbox.depth([ITEM])).toMatchObject([{ item: ITEM, entries: 4, units: 6 }])
-    expect(await outbox.depth([`${ITEM}#1`])).toMatchObject([{ entries: 1, units: 1 }])
     expect(await outbox.forget(ITEM)).toBe(false)
-    for (const place of [ITEM, ...placesOf(ITEM, SHARDS)]) {
-      const taken = await outbox.take(place, 'w', 10)
+    const partitions = outbox.partitions([ITEM])
+    expect(partitions.map(String)).toEqual([ITEM, ...shardIdsOf(ITEM, SHARDS)])
+    for (const partition of partitions) {
+      expect(outbox.itemOf(partition)).toBe(ITEM)
+      const taken = await outbox.take(partition, 'w', 10)
       const entries = taken.status === 'ok' ? taken.entries : []
-      for (const { id, epoch } of entries) await outbox.done(place, epoch, [id])
+      expect(entries.map(({ asks }) => asks?.length)).toEqual([1])
+      for (const { id, epoch } of entries) await outbox.done(partition, epoch, [id])
     }
     expect(await outbox.depth([ITEM])).toEqual([{ item: ITEM, entries: 0, units: 0, oldestMs: undefined }])
     expect(await outbox.forget(ITEM)).toBe(true)
@@ -311,10 +312,10 @@ describe('another number of places', () => {
   })
 
   test('a lower epoch has no say while a higher one is loading into other places: the one that sells goes on', async () => {
-    const { gate, shards, terms, look } = await setUp()
-    shards.learn(ITEM, { shards: SHARDS, epoch: 2, gateShards: 1 })
+    const { gate, counts, terms, look } = await setUp()
+    counts.learn(ITEM, { shards: SHARDS, epoch: 2, gateShards: 1 })
     expect(await gate.activate(ITEM, 2, terms)).toEqual(done)
-    shards.learn(ITEM, { shards: SHARDS, epoch: 4, gateShards: SHARDS })
+    counts.learn(ITEM, { shards: SHARDS, epoch: 4, gateShards: SHARDS })
     expect(await gate.load(ITEM, 4, [])).toEqual(done)
     expect(await gate.fence(ITEM, 3)).toEqual(stale)
     expect(await look()).toMatchObject({ epoch: 2 })
@@ -330,9 +331,9 @@ describe('another number of places', () => {
   })
 
   test('a fence stops every place that any epoch may have had', async () => {
-    const { gate, places } = await setUp()
+    const { gate, shardGate } = await setUp()
     expect(await gate.fence(ITEM, 5)).toEqual(done)
-    for (const place of [ITEM, ...placesOf(ITEM, SHARDS)]) expect(await places.fence(place, 4)).toEqual(stale)
+    for (const place of [ITEM, ...shardIdsOf(ITEM, SHARDS)]) expect(await shardGate.fence(place, 4)).toEqual(stale)
   })
 })
 

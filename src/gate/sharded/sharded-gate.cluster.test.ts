@@ -9,10 +9,10 @@ import { gateContract } from '../gate.contract.ts'
 import { ask, codes, ITEM, openTerms } from '../redis/redis-gate.fixture.ts'
 import { createRedisGate } from '../redis/redis-gate.ts'
 import { createRedisOutbox } from '../redis/redis-outbox.ts'
-import { placeOf, placesOf } from '../shard-ids.ts'
-import { createShards } from '../shards.ts'
+import { shardIdFor, shardIdsOf } from '../shard-ids.ts'
+import { createShardCounts } from './shard-counts.ts'
 import { createSettlingGate, together } from './sharded-gate.fixture.ts'
-import { createShardedGate } from './sharded-gate.ts'
+import { ShardedGate } from './sharded-gate.ts'
 import { createShardedOutbox } from './sharded-outbox.ts'
 
 const SHARDS = 4
@@ -45,14 +45,15 @@ gateContract('sharded gate on a cluster', async () => {
 describe('sharded gate on a cluster', () => {
   test('the places of one item are on all servers; one that does not answer takes its places away, and the others sell on', async () => {
     const connection = await connect(house, cluster.url, { ...replica, timeoutMs: 6_000 })
-    const shards = createShards()
-    shards.learn(ITEM, { shards: MANY, epoch: 1, gateShards: MANY })
-    const gate = createShardedGate({ gate: createRedisGate({ connection }), shards, clock: systemClock })
-    const outbox = createShardedOutbox({ outbox: createRedisOutbox({ connection }), shards })
+    const counts = createShardCounts()
+    counts.learn(ITEM, { shards: MANY, epoch: 1, gateShards: MANY })
+    const shardGate = createRedisGate({ connection })
+    const gate = new ShardedGate({ gate: shardGate, counts, clock: systemClock })
+    const outbox = createShardedOutbox({ outbox: createRedisOutbox({ connection }), gate: shardGate, counts })
     expect(await gate.activate(ITEM, 1, await openTerms(gate, { left: 100 * MANY }))).toEqual({ status: 'done' })
 
     const owners = new Map<string, number>()
-    for (const place of placesOf(ITEM, MANY)) owners.set(place, (await cluster.ownerOf(slotOf(place))).port)
+    for (const place of shardIdsOf(ITEM, MANY)) owners.set(place, (await cluster.ownerOf(slotOf(place))).port)
     expect(new Set(owners.values()).size).toBe(3)
     const buyers = Array.from({ length: 100 }, (_, i) => `buyer${i}`)
     const asks = buyers.map(buyer => ask(buyer))
@@ -62,8 +63,8 @@ describe('sharded gate on a cluster', () => {
     expect(away).toEqual([])
     expect(await outbox.depth([ITEM])).toMatchObject([{ units: 100 }])
 
-    const silent = await cluster.ownerOf(slotOf(placesOf(ITEM, MANY)[0]!))
-    const isThere = (buyer: string) => owners.get(placeOf(ITEM, MANY, buyer)) !== silent.port
+    const silent = await cluster.ownerOf(slotOf(shardIdsOf(ITEM, MANY)[0]!))
+    const isThere = (buyer: string) => owners.get(shardIdFor(ITEM, MANY, buyer)) !== silent.port
     process.kill(silent.pid, 'SIGSTOP')
     try {
       const [there, gone] = [asks.filter(one => isThere(one.buyer)), asks.filter(one => !isThere(one.buyer))]
@@ -92,9 +93,10 @@ describe('sharded gate on a cluster', () => {
   test('a place whose slot has moved to another server sells nothing there (E1), and the item is built anew', async () => {
     const item = '815'
     const connection = await connect(house, cluster.url, replica)
-    const shards = createShards()
-    shards.learn(item, { shards: MANY, epoch: 1, gateShards: MANY })
-    const gate = createShardedGate({ gate: createRedisGate({ connection }), shards, clock: systemClock })
+    const counts = createShardCounts()
+    counts.learn(item, { shards: MANY, epoch: 1, gateShards: MANY })
+    const shardGate = createRedisGate({ connection })
+    const gate = new ShardedGate({ gate: shardGate, counts, clock: systemClock })
     const terms = await openTerms(gate, { left: 50 * MANY })
     expect(await gate.activate(item, 1, terms)).toEqual({ status: 'done' })
     const asks = Array.from({ length: 40 }, (_, i) => ask(`buyer${i}`))
@@ -102,11 +104,11 @@ describe('sharded gate on a cluster', () => {
     const book = (await Array.fromAsync(gate.holdings(item, 1))).flat()
     expect(book).toHaveLength(40)
 
-    const moved = placeOf(item, MANY, asks[0]!.buyer)
+    const moved = shardIdFor(item, MANY, asks[0]!.buyer)
     await cluster.moveSlot(slotOf(moved), await cluster.anotherThan(slotOf(moved)))
     expect((await gate.reserve(item, 1, [asks[0]!])).status).toBe('stale')
     expect((await gate.status([item])).items).toEqual([])
-    shards.learn(item, { shards: MANY, epoch: 2, gateShards: MANY })
+    counts.learn(item, { shards: MANY, epoch: 2, gateShards: MANY })
     expect(await gate.fence(item, 2)).toEqual({ status: 'done' })
     expect(await gate.load(item, 2, book)).toEqual({ status: 'done' })
     const left = 50 * MANY - 40

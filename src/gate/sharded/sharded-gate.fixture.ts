@@ -6,13 +6,12 @@
 import { assert } from '../../base/assert.ts'
 import { systemClock } from '../../base/clock.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
-import { planMove } from '../../domain/plan-move.ts'
 import type { AskAnswer, Gate, ReserveReply } from '../gate.ts'
-import type { Mover } from '../mover.ts'
-import type { ShardGate } from '../shard-gate.ts'
 import { shardOf } from '../shard-ids.ts'
-import { createShards, type Shards } from '../shards.ts'
-import { createShardedGate } from './sharded-gate.ts'
+import { planMove } from './plan-move.ts'
+import { createShardCounts, type ShardCounts } from './shard-counts.ts'
+import type { ShardGate } from './shard-gate.ts'
+import { ShardedGate } from './sharded-gate.ts'
 
 /** As long as a place is believed to want what it was asked for. */
 const WANTED_MS = 2_000
@@ -24,11 +23,11 @@ interface Journal {
 }
 
 /** One move or the rest of one. False: none is needed. */
-async function moveOnce(gate: Gate & Mover, item: ItemId, epoch: Epoch, journal: Journal): Promise<boolean> {
+async function moveOnce(gate: Gate, shards: ShardGate, item: ItemId, epoch: Epoch, journal: Journal): Promise<boolean> {
   if (journal.open === undefined) {
     const [look] = (await gate.status([item])).items
-    if (look?.epoch !== epoch || look.places === undefined) return false
-    const wanted = look.places.map(({ left, wants, waitedMs }) => ({
+    if (look?.epoch !== epoch || look.shards === undefined) return false
+    const wanted = look.shards.map(({ left, wants, waitedMs }) => ({
       left,
       wants: waitedMs !== undefined && waitedMs < WANTED_MS ? wants : 0,
     }))
@@ -39,24 +38,24 @@ async function moveOnce(gate: Gate & Mover, item: ItemId, epoch: Epoch, journal:
   }
   const { open, no } = journal
   if (open.taken === undefined) {
-    const took = await gate.move(`${item}#${open.from}`, epoch, no, -open.units)
+    const took = await shards.move(`${item}#${open.from}`, epoch, no, -open.units)
     assert(took.status === 'done', `taking answered ${took.status}`)
     open.taken = -took.taken
   }
-  const gave = await gate.move(`${item}#${open.to}`, epoch, no, open.taken)
+  const gave = await shards.move(`${item}#${open.to}`, epoch, no, open.taken)
   assert(gave.status === 'done', `giving answered ${gave.status}`)
   journal.open = undefined
   return true
 }
 
-export function createSettlingGate(gate: ShardGate, count: number): Gate & { readonly shards: Shards } {
-  const shards = createShards()
-  const sharded = createShardedGate({ gate, shards, clock: systemClock })
+export function createSettlingGate(gate: ShardGate, count: number): Gate & { readonly counts: ShardCounts } {
+  const counts = createShardCounts()
+  const sharded = new ShardedGate({ gate, counts, clock: systemClock })
   const journals = new Map<string, Journal>()
   let moving: Promise<unknown> = Promise.resolve()
 
   const learn = (item: ItemId, epoch: Epoch) =>
-    shards.learn(item, { shards: count, epoch, gateShards: epoch === 0 ? 1 : count })
+    counts.learn(item, { shards: count, epoch, gateShards: epoch === 0 ? 1 : count })
 
   /** One after the other: whoever has the units moved is the next to ask. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -69,17 +68,20 @@ export function createSettlingGate(gate: ShardGate, count: number): Gate & { rea
     const key = `${item} ${epoch}`
     const journal = journals.get(key) ?? { no: 0, open: undefined }
     journals.set(key, journal)
-    while (await moveOnce(sharded, item, epoch, journal));
+    while (await moveOnce(sharded, gate, item, epoch, journal));
     await sharded.status([item])
     return sharded.reserve(item, epoch, asks)
   }
 
   return {
     ...bound(sharded),
-    shards,
+    counts,
     async status(items) {
       const reply = await sharded.status(items)
-      return { ...reply, items: reply.items.map(({ places: _, uneven: __, moving: ___, ...look }) => look) }
+      return {
+        ...reply,
+        items: reply.items.map(({ shards: _, uneven: __, moving: ___, scattered: ____, ...one }) => one),
+      }
     },
     async reserve(item, epoch, asks) {
       await sharded.status([item])
@@ -89,7 +91,7 @@ export function createSettlingGate(gate: ShardGate, count: number): Gate & { rea
       const lateMs = systemClock.elapsed() + SETTLED_MS_MAX
       for (;;) {
         const waiting = asks.flatMap((_, i) => (answers[i]?.code === 'wait' ? [i] : []))
-        const { place: _, ...rest } = reply
+        const { shard: _, ...rest } = reply
         if (waiting.length === 0) return { ...rest, answers }
         assert(systemClock.elapsed() < lateMs, `${waiting.length} asks still wait`)
         const again = waiting.map(i => asks[i]!)

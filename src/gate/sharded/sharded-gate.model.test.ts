@@ -9,15 +9,15 @@ import { gateModel } from '../gate-model.contract.ts'
 import { emptied } from '../redis/redis-gate.fixture.ts'
 import { createRedisGate } from '../redis/redis-gate.ts'
 import { createRedisOutbox } from '../redis/redis-outbox.ts'
-import { createShards } from '../shards.ts'
-import { createShardedGate } from './sharded-gate.ts'
+import { createShardCounts } from './shard-counts.ts'
+import { ShardedGate } from './sharded-gate.ts'
 import { createShardedOutbox } from './sharded-outbox.ts'
 
 const SHARDS = 3
 
 const playground = new Playground()
 afterAll(() => playground.undo())
-const shards = createShards()
+const counts = createShardCounts()
 let connection: RedisConnection | undefined
 
 gateModel('sharded gate', {
@@ -28,21 +28,22 @@ gateModel('sharded gate', {
   async begin(life) {
     connection ??= await connect(playground, (await startRedis(playground, { config: ['appendonly no'] })).url)
     let offsetMs = 0
-    const places = createRedisGate({ connection, clockOffsetMs: () => offsetMs })
-    const gate = createShardedGate({ gate: places, shards, clock: systemClock, freshMs: Number.POSITIVE_INFINITY })
+    const shardGate = createRedisGate({ connection, clockOffsetMs: () => offsetMs })
+    const gate = new ShardedGate({ gate: shardGate, counts, clock: systemClock, freshMs: Number.POSITIVE_INFINITY })
     const { nowMs } = await gate.status([])
     const item = String(life)
-    const learn = (epoch: number, gateShards: number) => shards.learn(item, { shards: SHARDS, epoch, gateShards })
+    const learn = (epoch: number, gateShards: number) => counts.learn(item, { shards: SHARDS, epoch, gateShards })
     const moveClock = (ms: number) => {
       offsetMs += ms
     }
-    return { item, gate, several: { count: SHARDS, mover: gate, learn }, clock: 'runs', nowMs, moveClock }
+    return { item, gate, several: { count: SHARDS, shardGate, learn }, clock: 'runs', nowMs, moveClock }
   },
   async end({ item }, { queued }) {
-    const outbox = createShardedOutbox({ outbox: createRedisOutbox({ connection: connection! }), shards })
-    expect(await emptied(outbox, shards.all(item)!)).toEqual(queued)
-    expect(await outbox.forget(item)).toBe(true)
-    shards.forget(item)
+    const outbox = createRedisOutbox({ connection: connection! })
+    expect(await emptied(outbox, counts.all(item)!)).toEqual(queued)
+    const gate = createRedisGate({ connection: connection! })
+    expect(await createShardedOutbox({ outbox, gate, counts }).forget(item)).toBe(true)
+    expect(counts.all(item)).toBeUndefined()
     expect(await connection!.command(['KEYS', `{${item}[#}]*`])).toEqual([])
   },
 })

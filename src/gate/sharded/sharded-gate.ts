@@ -1,13 +1,13 @@
 /**
- * One item in several places: the gate's contract over a gate that knows places. A buyer meets one place, always the same (`shard-ids.ts`), so
- * whatever is promised to one buyer is kept there; what is promised of the item is what its places keep together. How many places an
- * epoch has is read in the ledger (`shards.ts`): what is not known is `stale` and asked again, never guessed. An item with one place is passed
- * straight through.
+ * The gate of items that may have several shards, over a gate that knows single shards. A buyer belongs to one shard (`shard-ids.ts`),
+ * so every promise to one buyer is kept there; what is promised of the item is what its shards keep together. How many shards an epoch
+ * has is read in the ledger (`shard-counts.ts`): where that is not known the answer is `stale`. An item with one shard goes straight to the
+ * gate below.
  *
- * Guarantees: no unit is in two places, no buyer at two; first come, first served in each place; "not enough" only when there are not
- * enough in all of them together, as far as this process knows, and it knows of each within `freshMs`: otherwise `wait`.
- * One order id stands for one reservation in each place; over several the ledger is the judge. A page that contradicts itself leaves no trace
- * in the place where it does. Does not move units by itself: a place that is short of them says so in its looks.
+ * Guarantees: no unit is in two shards, no buyer at two; first come, first served in each shard; "not enough" only when there are not
+ * enough in all of them together, as far as this process knows, and its figures are younger than `freshMs`: otherwise `wait`.
+ * One order id stands for one reservation in each shard; over several shards the ledger decides. A page that contradicts itself changes
+ * nothing in the shard where it does. Does not move units by itself (`move-units.ts`): a shard that is short of them says so in its status.
  */
 
 import { assert } from '../../base/assert.ts'
@@ -25,22 +25,22 @@ import type {
   GateStatus,
   GateStatusReply,
   Holding,
+  Lanes,
   Release,
   ReserveReply,
   Terms,
   WindowState,
 } from '../gate.ts'
-import type { MoveReply, Mover } from '../mover.ts'
-import type { ShardGate } from '../shard-gate.ts'
-import { isShard, itemOf, placeOf, placesOf, type ShardId, shardOf } from '../shard-ids.ts'
-import type { Shards } from '../shards.ts'
+import { itemOf, type ShardId, shardIdFor, shardIdsOf, shardOf } from '../shard-ids.ts'
 import { KnownStock } from './known-stock.ts'
 import { type Decided, mergeReplies } from './merge-replies.ts'
-import { sumLooks } from './sum-statuses.ts'
+import type { ShardCounts } from './shard-counts.ts'
+import type { ShardGate } from './shard-gate.ts'
+import { sumStatuses } from './sum-statuses.ts'
 
-/** Units that come back must be on sale again within two seconds: so long nobody is refused by what was known before. */
+/** Units that come back must be on sale again within two seconds: older figures refuse no buyer. */
 const FRESH_MS = 1_500
-/** Far beyond what an item may have, and no sum of places loses a digit. */
+/** Far beyond what an item may have, and no sum of shards loses a digit. */
 const DELTA_MAX = 2 ** 52
 
 const DONE: Done = Object.freeze({ status: 'done' })
@@ -49,38 +49,40 @@ const UNKNOWN: { readonly status: 'unknown' } = Object.freeze({ status: 'unknown
 
 interface ShardedGateParts {
   readonly gate: ShardGate
-  readonly shards: Pick<Shards, 'of' | 'lately' | 'all'>
+  readonly counts: Pick<ShardCounts, 'of' | 'recent' | 'all'>
   readonly clock: Clock
   readonly freshMs?: number
 }
 
-export function createShardedGate(parts: ShardedGateParts): Gate & GateBooks & Mover {
-  return new ShardedGate(parts)
-}
-
-class ShardedGate implements Gate, GateBooks, Mover {
+export class ShardedGate implements Gate, GateBooks {
   readonly #gate: ShardGate
-  readonly #shards: ShardedGateParts['shards']
+  readonly #counts: ShardedGateParts['counts']
   readonly #clock: Clock
   readonly #known: KnownStock
 
-  constructor({ gate, shards, clock, freshMs = FRESH_MS }: ShardedGateParts) {
+  constructor({ gate, counts, clock, freshMs = FRESH_MS }: ShardedGateParts) {
     this.#gate = gate
-    this.#shards = shards
+    this.#counts = counts
     this.#clock = clock
-    this.#known = new KnownStock(freshMs, item => shards.all(item) !== undefined)
+    this.#known = new KnownStock(freshMs, item => counts.all(item) !== undefined)
+  }
+
+  /** One for each shard; one if their number is not known. */
+  lanes(item: ItemId, epoch: Epoch): Lanes {
+    const count = this.#counts.of(item, epoch) ?? 1
+    return { count, laneOf: buyer => shardOf(buyer, count) }
   }
 
   async status(items: readonly ItemId[]): Promise<GateStatusReply> {
-    const places = items.flatMap(item => this.#lately(item).flatMap(count => placesOf(item, count)))
+    const asked = items.flatMap(item => this.#recent(item).flatMap(count => shardIdsOf(item, count)))
     const askedAtMs = this.#clock.elapsed()
-    const reply = await this.#gate.status(places)
-    const looks = new Map(reply.items.map(look => [look.item, look]))
+    const reply = await this.#gate.status(asked)
+    const statuses = new Map(reply.items.map(status => [status.item, status]))
     const shown: GateStatus[] = []
     for (const item of items) {
-      const look = this.#itemFrom(item, looks)
-      if (look?.places !== undefined) this.#known.looked(item, look.epoch, look.places, askedAtMs)
-      if (look !== undefined) shown.push(look)
+      const status = this.#statusFrom(item, statuses)
+      if (status?.shards !== undefined) this.#known.seen(item, status.epoch, status.shards, askedAtMs)
+      if (status !== undefined) shown.push(status)
     }
     if (reply.away === undefined) return { ...reply, items: shown }
     const silent = new Set(reply.away.map(itemOf))
@@ -88,35 +90,35 @@ class ShardedGate implements Gate, GateBooks, Mover {
     return { ...reply, items: shown, away: items.filter(item => silent.has(item)) }
   }
 
-  /** Only when all places of an epoch are active under it. */
-  #itemFrom(item: ItemId, looks: ReadonlyMap<ShardId, GateStatus>): GateStatus | undefined {
-    for (const count of this.#lately(item)) {
+  /** Only when all shards of an epoch are active under it. */
+  #statusFrom(item: ItemId, statuses: ReadonlyMap<ShardId, GateStatus>): GateStatus | undefined {
+    for (const count of this.#recent(item)) {
       if (count === 1) {
-        const look = looks.get(item)
-        if (look !== undefined && this.#shards.of(item, look.epoch) === 1) return look
+        const status = statuses.get(item)
+        if (status !== undefined && this.#counts.of(item, status.epoch) === 1) return status
         continue
       }
-      const each = placesOf(item, count).map(place => looks.get(place))
+      const each = shardIdsOf(item, count).map(shard => statuses.get(shard))
       const epoch = each[0]?.epoch
-      if (epoch === undefined || this.#shards.of(item, epoch) !== count) continue
-      const active = each.filter(look => look?.epoch === epoch) as GateStatus[]
-      if (active.length === count) return sumLooks(item, active)
+      if (epoch === undefined || this.#counts.of(item, epoch) !== count) continue
+      const active = each.filter(status => status?.epoch === epoch) as GateStatus[]
+      if (active.length === count) return sumStatuses(item, active)
     }
     return undefined
   }
 
-  #lately(item: ItemId): readonly number[] {
-    return this.#shards.lately(item) ?? []
+  #recent(item: ItemId): readonly number[] {
+    return this.#counts.recent(item) ?? []
   }
 
   async reserve(item: ItemId, epoch: Epoch, asks: readonly Ask[]): Promise<ReserveReply> {
-    const count = this.#shards.of(item, epoch)
+    const count = this.#counts.of(item, epoch)
     if (count === undefined) return this.#notKnown(item, epoch, asks)
     if (count === 1) return this.#gate.reserve(item, epoch, asks)
 
     asks.forEach(checkAsk)
     const shardOfAsk = asks.map(ask => shardOf(ask.buyer, count))
-    // Nobody's batch is judged by all: it tells of the item as a whole.
+    // An empty batch goes to every shard: its answer is about the item as a whole.
     const shards = asks.length === 0 ? Array.from({ length: count }, (_, i) => i) : [...new Set(shardOfAsk)]
     const replies = await Promise.all(
       shards.map(async shard => {
@@ -137,21 +139,21 @@ class ShardedGate implements Gate, GateBooks, Mover {
     const [only] = replies
     if (shards.length > 1 || only === undefined || asks.length === 0) return decided
     const { version, left } = merged
-    return { ...decided, place: { id: `${item}#${only.shard}`, version, left } }
+    return { ...decided, shard: { id: `${item}#${only.shard}`, version, left } }
   }
 
-  /** Whoever asks for nothing asks whether it would be answered: that must not be said for places that were not asked. */
+  /** Without a shard count only an empty batch is answered, and only after every shard was asked: it asks whether the gate answers at all. */
   async #notKnown(item: ItemId, epoch: Epoch, asks: readonly Ask[]): Promise<ReserveReply> {
-    const all = asks.length > 0 ? undefined : this.#shards.all(item)
+    const all = asks.length > 0 ? undefined : this.#counts.all(item)
     if (all === undefined) return { status: 'stale', epoch }
-    const replies = await Promise.all(all.map(place => this.#gate.reserve(place, epoch, [])))
+    const replies = await Promise.all(all.map(shard => this.#gate.reserve(shard, epoch, [])))
     return mergeReplies(
       replies.map((reply, shard) => ({ shard, reply })),
       [],
     )
   }
 
-  /** What a place can't say: how much there is in all, and who is to wait for it. */
+  /** What a single shard can't say: how much is left in all, and which asks must wait for a move. */
   #ofAll(item: ItemId, epoch: Epoch, merged: Decided): Decided {
     const { version, left, fresh } = this.#known.total(item, epoch, this.#clock.elapsed())
     const short = merged.answers.some(answer => answer.code === 'not_enough')
@@ -165,35 +167,35 @@ class ShardedGate implements Gate, GateBooks, Mover {
   }
 
   async release(item: ItemId, epoch: Epoch, releases: readonly Release[]): Promise<Done> {
-    const count = this.#shards.of(item, epoch)
+    const count = this.#counts.of(item, epoch)
     if (count === undefined) return STALE
     if (count === 1) return this.#gate.release(item, epoch, releases)
     releases.forEach(checkRelease)
-    const byPlace = Map.groupBy(releases, one => placeOf(item, count, one.buyer))
-    const places = releases.length === 0 ? placesOf(item, count) : [...byPlace.keys()]
-    return together(places, place => this.#gate.release(place, epoch, byPlace.get(place) ?? []))
+    const byShard = Map.groupBy(releases, one => shardIdFor(item, count, one.buyer))
+    const shards = releases.length === 0 ? shardIdsOf(item, count) : [...byShard.keys()]
+    return inAll(shards, shard => this.#gate.release(shard, epoch, byShard.get(shard) ?? []))
   }
 
   async find(item: ItemId, buyer: BuyerId, toShow?: boolean): Promise<FindReply> {
     let reply: FindReply = STALE
-    for (const count of this.#lately(item)) {
-      reply = await this.#gate.find(placeOf(item, count, buyer), buyer, toShow)
+    for (const count of this.#recent(item)) {
+      reply = await this.#gate.find(shardIdFor(item, count, buyer), buyer, toShow)
       if (reply.status !== 'stale') break
     }
     return reply
   }
 
-  /** One place after the other. A single place can be named too. */
-  async *holdings(item: ItemId | ShardId, epoch: Epoch): AsyncGenerator<readonly Holding[]> {
-    const count = isShard(item) ? 1 : this.#shards.of(item, epoch)
+  /** One shard after the other. */
+  async *holdings(item: ItemId, epoch: Epoch): AsyncGenerator<readonly Holding[]> {
+    const count = this.#counts.of(item, epoch)
     if (count === undefined) return
     if (count === 1) {
       yield* this.#gate.holdings(item, epoch)
       return
     }
-    // A place that is not active any more has no pages, like an empty one: looked at before and after, the two are told apart.
+    // A shard that is not active any more has no pages, like an empty one: the status before and after tells the two apart.
     if (!(await this.#isActive(item, epoch))) return
-    for (const place of placesOf(item, count)) yield* this.#gate.holdings(place, epoch)
+    for (const shard of shardIdsOf(item, count)) yield* this.#gate.holdings(shard, epoch)
     if (!(await this.#isActive(item, epoch)))
       throw new Fault('gate_stale', `item ${item}, epoch ${epoch}: not active any more`, { retryable: true })
   }
@@ -201,105 +203,101 @@ class ShardedGate implements Gate, GateBooks, Mover {
   async #isActive(item: ItemId, epoch: Epoch): Promise<boolean> {
     const { items, away } = await this.status([item])
     if (away !== undefined && away.length > 0)
-      throw new Fault('gate_away', `item ${item}: not all of its places answer`, { retryable: true })
+      throw new Fault('gate_away', `item ${item}: not all of its shards answer`, { retryable: true })
     return items[0]?.epoch === epoch
   }
 
   /**
-   * Every place has every number. More units are spread evenly; fewer are taken from the first place, what it lacks from the next, and so
+   * Every shard gets every number. More units are spread evenly; fewer are taken from the first shard, what it lacks from the next, and so
    * on: each remembers what it gave up, so the same number again adds up to the same.
    */
   async change(item: ItemId, epoch: Epoch, no: number, delta: number): Promise<ChangeReply> {
-    const count = this.#shards.of(item, epoch)
+    const count = this.#counts.of(item, epoch)
     if (count === undefined) return STALE
     if (count === 1) return this.#gate.change(item, epoch, no, delta)
     checkChange(no, delta)
     assert(Math.abs(delta) <= DELTA_MAX, `stock change by ${delta}`)
     let taken = 0
-    for (const [i, place] of placesOf(item, count).entries()) {
-      const reply = await this.#gate.change(place, epoch, no, delta > 0 ? share(delta, count, i) : delta - taken)
-      // The first places are never behind the others, so its word is true of all.
+    for (const [i, shard] of shardIdsOf(item, count).entries()) {
+      const reply = await this.#gate.change(shard, epoch, no, delta > 0 ? share(delta, count, i) : delta - taken)
+      // No shard is behind the ones after it, so its answer is true of all.
       if (reply.status !== 'done') return reply
       taken += reply.taken
     }
     return { status: 'done', taken }
   }
 
-  async set(item: ItemId, epoch: Epoch, word: WindowState): Promise<Done> {
-    const count = this.#shards.of(item, epoch)
+  async set(item: ItemId, epoch: Epoch, state: WindowState): Promise<Done> {
+    const count = this.#counts.of(item, epoch)
     if (count === undefined) return STALE
-    return together(placesOf(item, count), place => this.#gate.set(place, epoch, word))
+    return inAll(shardIdsOf(item, count), shard => this.#gate.set(shard, epoch, state))
   }
 
-  /** Every place that any epoch may have had. */
+  /** Every shard that any epoch may have had. */
   async fence(item: ItemId, epoch: Epoch): Promise<Done> {
-    const all = this.#shards.all(item)
-    return all === undefined ? UNKNOWN : together(all, place => this.#gate.fence(place, epoch))
+    const all = this.#counts.all(item)
+    return all === undefined ? UNKNOWN : inAll(all, shard => this.#gate.fence(shard, epoch))
   }
 
-  /** Every place, also those that nobody of this page is in: they all see that this epoch is loading, and give a lower one no say (E3). */
+  /** Every shard, also those without a buyer of this page: all see that this epoch is loading, and a lower one is stale there (E3). */
   async load(item: ItemId, epoch: Epoch, holdings: readonly Holding[]): Promise<Done> {
-    const count = this.#shards.of(item, epoch)
-    const all = this.#shards.all(item)
+    const count = this.#counts.of(item, epoch)
+    const all = this.#counts.all(item)
     if (count === undefined || all === undefined) return STALE
     if (all.length === 1) return this.#gate.load(item, epoch, holdings)
     holdings.forEach(checkHolding)
-    const byPlace = Map.groupBy(holdings, one => placeOf(item, count, one.buyer))
-    return together(all, place => this.#gate.load(place, epoch, byPlace.get(place) ?? []))
+    const byShard = Map.groupBy(holdings, one => shardIdFor(item, count, one.buyer))
+    return inAll(all, shard => this.#gate.load(shard, epoch, byShard.get(shard) ?? []))
   }
 
-  /** Interrupted, it is gone on with: what is active stays as it is, and the rest gets the same share as before. */
+  /** May be interrupted and called again: shards that are active stay as they are, the others get the same share as before. */
   async activate(item: ItemId, epoch: Epoch, terms: Terms): Promise<Done> {
-    const count = this.#shards.of(item, epoch)
-    const all = this.#shards.all(item)
+    const count = this.#counts.of(item, epoch)
+    const all = this.#counts.all(item)
     if (count === undefined || all === undefined) return STALE
     if (all.length === 1) return this.#gate.activate(item, epoch, terms)
     checkTerms(terms)
-    const places = placesOf(item, count)
-    const loaded = await Promise.all(places.map(place => this.#gate.loaded(place, epoch)))
-    const sums = { held: 0, buyers: 0, places: 0 }
+    const shards = shardIdsOf(item, count)
+    const loaded = await Promise.all(shards.map(shard => this.#gate.loaded(shard, epoch)))
+    const sums = { held: 0, buyers: 0, shards: 0 }
     for (const one of loaded) {
       if (one.status === 'stale') return STALE
       if (one.status !== 'ok') continue
       sums.held += one.held
       sums.buyers += one.buyers
-      sums.places += 1
+      sums.shards += 1
     }
     if (loaded.some(one => one.status === 'unknown')) return UNKNOWN
-    if (sums.places === 0) return DONE
-    // With one of them active they were added up before.
-    if (sums.places === places.length)
+    if (sums.shards === 0) return DONE
+    // If one of them is active, the sums were compared before.
+    if (sums.shards === shards.length)
       assert(
         sums.held === terms.held && sums.buyers === terms.buyers,
         `item ${item}, epoch ${epoch}: ${sums.held} held by ${sums.buyers} buyers were loaded, the terms say ${terms.held} by ${terms.buyers}`,
       )
-    // E3: an activation is a fence, also for the places that this epoch has no use for.
-    const others = await together(
-      all.filter(place => !places.includes(place)),
-      place => this.#gate.fence(place, epoch),
+    // E3: an activation is a fence, also for the shards that this epoch does not use.
+    const others = await inAll(
+      all.filter(shard => !shards.includes(shard)),
+      shard => this.#gate.fence(shard, epoch),
     )
     if (others.status !== 'done') return others
-    return together(places, async (place, i) => {
+    return inAll(shards, async (shard, i) => {
       const one = loaded[i]
       if (one?.status !== 'ok') return DONE
       const { held, buyers } = one
-      return this.#gate.activate(place, epoch, { ...terms, held, buyers, left: share(terms.left, count, i) })
+      return this.#gate.activate(shard, epoch, { ...terms, held, buyers, left: share(terms.left, count, i) })
     })
   }
-
-  move(place: ShardId, epoch: Epoch, no: number, delta: number): Promise<MoveReply> {
-    return this.#gate.move(place, epoch, no, delta)
-  }
 }
 
-/** Evenly: the first get one more until it is used up. */
-function share(units: number, places: number, i: number): number {
-  return Math.floor(units / places) + (i < units % places ? 1 : 0)
+/** Evenly: the first ones get one more until it is used up. */
+function share(units: number, shards: number, i: number): number {
+  return Math.floor(units / shards) + (i < units % shards ? 1 : 0)
 }
 
-/** Done when all are; one that is stale speaks for all, because the epoch does not sell without it. */
-async function together(places: readonly ShardId[], call: (place: ShardId, i: number) => Promise<Done>): Promise<Done> {
-  const statuses = (await Promise.all(places.map(call))).map(reply => reply.status)
+/** Done when all are; stale when one is, because the epoch does not sell without it. */
+async function inAll(shards: readonly ShardId[], call: (shard: ShardId, i: number) => Promise<Done>): Promise<Done> {
+  const statuses = (await Promise.all(shards.map(call))).map(reply => reply.status)
   if (statuses.includes('stale')) return STALE
   return statuses.includes('unknown') ? UNKNOWN : DONE
 }

@@ -1,19 +1,20 @@
-/** The looks at an item's places, as one look at the item. */
+/** The statuses of an item's shards, as one status of the item. */
 
 import { assert } from '../../base/assert.ts'
 import type { ItemId } from '../../domain/ids.ts'
+import { shardsFor } from '../../domain/shards.ts'
 import type { GateState, GateStatus, ShardStatus } from '../gate.ts'
 
 const STRICTNESS: Readonly<Record<GateState, number>> = { open: 0, paused: 1, over: 2 }
 
-/** @param looks at every place of one epoch, each as a place of several */
-export function sumLooks(item: ItemId, looks: readonly GateStatus[]): GateStatus {
-  const [first, ...rest] = looks
-  assert(first !== undefined, `item ${item} without a place`)
+/** @param statuses of every shard of one epoch, each as one of several */
+export function sumStatuses(item: ItemId, statuses: readonly GateStatus[]): GateStatus {
+  const [first, ...rest] = statuses
+  assert(first !== undefined, `item ${item} without a shard`)
   let { version, left, held, buyers, stateNo, state, opensAtMs, closesAtMs, changeNo } = first
   let uneven = false
   for (const one of rest) {
-    assert(one.epoch === first.epoch, `item ${item}: a place under epoch ${first.epoch}, another under ${one.epoch}`)
+    assert(one.epoch === first.epoch, `item ${item}: a shard under epoch ${first.epoch}, another under ${one.epoch}`)
     version += one.version
     left += one.left
     held += one.held
@@ -26,34 +27,24 @@ export function sumLooks(item: ItemId, looks: readonly GateStatus[]): GateStatus
     uneven ||= one.state !== first.state || one.changeNo !== first.changeNo || one.stateNo !== first.stateNo
     uneven ||= one.opensAtMs !== first.opensAtMs || one.closesAtMs !== first.closesAtMs
   }
-  const places = looks.flatMap(look => look.places ?? [])
-  const word = { stateNo, state, opensAtMs, closesAtMs }
-  return {
-    item,
-    epoch: first.epoch,
-    version,
-    left,
-    held,
-    buyers,
-    ...word,
-    changeNo,
-    places,
-    uneven,
-    moving: movingIn(places),
-  }
+  const shards = statuses.flatMap(one => one.shards ?? [])
+  const moving = movingIn(shards)
+  const scattered = shardsFor(left + moving, statuses.length) < statuses.length
+  const sums = { version, left, held, buyers, changeNo }
+  return { item, epoch: first.epoch, ...sums, stateNo, state, opensAtMs, closesAtMs, shards, uneven, moving, scattered }
 }
 
 /**
- * Units between two places. One move is under way at a time, so it is the highest, and it is open as long as only the place that gave has
- * seen it. Places that were looked at a moment apart may show both halves though only one was there: then nothing is moving any more.
+ * Units between two shards. One move is under way at a time, so it is the one with the highest number, and it is open as long as only the
+ * shard that gave shows it. Statuses read a moment apart may show both halves: then nothing is moving any more.
  */
-export function movingIn(places: readonly Pick<ShardStatus, 'moveNo' | 'moved'>[]): number {
+export function movingIn(shards: readonly Pick<ShardStatus, 'moveNo' | 'moved'>[]): number {
   let last: Pick<ShardStatus, 'moveNo' | 'moved'> | undefined
   let halves = 0
-  for (const place of places) {
-    if (last !== undefined && place.moveNo < last.moveNo) continue
-    halves = last?.moveNo === place.moveNo ? halves + 1 : 1
-    last = place
+  for (const shard of shards) {
+    if (last !== undefined && shard.moveNo < last.moveNo) continue
+    halves = last?.moveNo === shard.moveNo ? halves + 1 : 1
+    last = shard
   }
   return last !== undefined && last.moveNo > 0 && halves === 1 && last.moved < 0 ? -last.moved : 0
 }

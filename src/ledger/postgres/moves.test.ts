@@ -11,13 +11,11 @@ beforeAll(async () => {
 afterAll(() => ledger.stop())
 
 /** As a keeper of a cluster rebuilds it. */
-async function rebuild(item: string, together = false) {
+async function rebuild(item: string, compact = false) {
   const epoch = await ledger.rights.raiseEpoch(item)
   const seen: number[] = []
-  const terms = await ledger.rights.snapshot(item, epoch, async () => void seen.push(-1), {
-    together,
-    begun: gateShards => void seen.push(gateShards),
-  })
+  const onPage = async () => void seen.push(-1)
+  const terms = await ledger.rights.snapshot(item, epoch, onPage, compact, counts => void seen.push(counts.gateShards))
   await ledger.rights.setDoor(item, epoch, 'gate')
   return { epoch, terms, seen }
 }
@@ -34,7 +32,7 @@ describe('in how many places the gate is built', () => {
     await ledger.stock.ask({ item, delta: 1, reason: 'test', by: 'test', key: undefined })
     const { epoch, terms, seen } = await rebuild(item)
     expect(seen).toEqual([8, -1])
-    expect(terms).toMatchObject({ available: 64, gateShards: 8, shardsUnknown: false })
+    expect(terms).toMatchObject({ available: 64, gateShards: 8, olderVersions: false })
     expect(await itemOf(sale)).toMatchObject({ shards: 8, gateShards: 8, gateEpoch: epoch })
     const { sales } = await ledger.sales.followed()
     expect(sales.flatMap(one => one.items).find(one => one.id === item)).toMatchObject({ gateShards: 8 })
@@ -63,7 +61,7 @@ describe('in how many places the gate is built', () => {
     const begun = () => {
       throw new Error('a gate was begun')
     }
-    expect(await ledger.rights.snapshot(item, mine, async () => {}, { together: false, begun })).toBeUndefined()
+    expect(await ledger.rights.snapshot(item, mine, async () => {}, false, begun)).toBeUndefined()
     expect(await itemOf(sale)).toMatchObject({ gateShards: 1 })
   })
 
@@ -74,7 +72,7 @@ describe('in how many places the gate is built', () => {
     expect((await rebuild(item)).seen).toEqual([8])
     // An older version takes the same id over: it writes its name, and nothing of places.
     await ledger.sql(`UPDATE nodes SET holder = 'of-an-older-version' WHERE id = $1`, [node])
-    expect((await rebuild(item)).terms).toMatchObject({ gateShards: 1, shardsUnknown: true })
+    expect((await rebuild(item)).terms).toMatchObject({ gateShards: 1, olderVersions: true })
     await ledger.sql(`UPDATE nodes SET lease_until = clock_timestamp() - interval '30 seconds' WHERE id = $1`, [node])
     expect((await rebuild(item)).seen).toEqual([1])
     await ledger.sql(`UPDATE nodes SET lease_until = clock_timestamp() - interval '2 minutes' WHERE id = $1`, [node])

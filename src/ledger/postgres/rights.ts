@@ -32,17 +32,17 @@ export function createRights(database: Database): Rights {
     async shutIdle(liveItems) {
       return (await database.run('shut_idle_items', [liveItems])).map(row => text(row, 'id'))
     },
-    snapshot: (item, epoch, onPage, spreading) =>
+    snapshot: (item, epoch, onPage, compact = false, begun) =>
       database.transaction(async run => {
         const [terms] = await run('snapshot_terms', [item, epoch])
         if (terms === undefined) return undefined
         const available = number(terms, 'available')
         const shards = number(terms, 'shards')
-        const shardsUnknown = terms.places_known !== true
-        const together = spreading === undefined || spreading.together || shardsUnknown
-        const gateShards = together ? 1 : shardsFor(available, shards)
+        const wanted = compact || begun === undefined ? 1 : shards
+        const olderVersions = wanted > 1 && terms.places_known !== true
+        const gateShards = olderVersions ? 1 : shardsFor(available, wanted)
         await run('spread_item', [item, gateShards])
-        spreading?.begun(gateShards)
+        begun?.({ shards, gateShards })
         let after = '0'
         let held = 0
         const buyers = new Set<string>()
@@ -77,7 +77,7 @@ export function createRights(database: Database): Rights {
           stateNo: number(terms, 'word_no'),
           state: state === 'ready' ? 'open' : state === 'paused' ? 'paused' : 'over',
           gateShards,
-          shardsUnknown,
+          olderVersions,
         }
       }),
     async now() {

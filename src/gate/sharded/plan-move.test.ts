@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { shardsFor } from '../../domain/shards.ts'
 import { planMove, type ShardStock } from './plan-move.ts'
-import { shardsFor } from './shards.ts'
 
 const place = fc.record({ left: fc.nat(60), wants: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 100 })) })
 const places = fc.array(place, { minLength: 2, maxLength: 64 })

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
-import { systemClock } from '../../base/clock.ts'
-import { Fault } from '../../base/fault.ts'
-import type { Log } from '../../base/log.ts'
-import type { ShardStatus } from '../../gate/gate.ts'
-import type { MoveReply, Mover } from '../../gate/mover.ts'
-import type { Moves } from '../../ledger/moves.ts'
-import { createMoves } from '../../ledger/postgres/moves.ts'
-import { auditItems } from '../check/audit-sale.ts'
-import type { GateView } from '../check/gate-view.ts'
-import type { LiveItem } from '../sell/live-item.ts'
-import { moveUnits } from './move-units.ts'
+import { startTestLedger, type TestLedger } from '../../test/harness/money-ledger.ts'
+import { systemClock } from '../base/clock.ts'
+import { Fault } from '../base/fault.ts'
+import type { Log } from '../base/log.ts'
+import { auditItems } from '../flows/check/audit-sale.ts'
+import type { GateView } from '../flows/check/gate-view.ts'
+import type { LiveItem } from '../flows/sell/live-item.ts'
+import type { ShardStatus } from '../gate/gate.ts'
+import { moveUnits } from '../gate/sharded/move-units.ts'
+import type { MoveReply, ShardGate } from '../gate/sharded/shard-gate.ts'
+import { createMoves } from '../ledger/postgres/moves.ts'
+import { soldAtGate } from './compose-shards.ts'
 
 const SHARDS = 4
 const UNITS = 100
@@ -27,38 +27,38 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => ledger.stop())
 
-/** Places that know units and numbers, and nothing else. */
-function openPlaces(item: string, epoch: number, lefts: readonly number[]) {
-  const places = lefts.map(left => ({ left, wants: 0, waitedMs: undefined as number | undefined, moveNo: 0, moved: 0 }))
-  const named = new Map(places.map((place, i) => [`${item}#${i}`, place]))
+/** Shards that know units and numbers, and nothing else. */
+function openShards(item: string, epoch: number, lefts: readonly number[]) {
+  const shards = lefts.map(left => ({ left, wants: 0, waitedMs: undefined as number | undefined, moveNo: 0, moved: 0 }))
+  const named = new Map(shards.map((shard, i) => [`${item}#${i}`, shard]))
   const moving = { epoch, away: false }
-  const mover: Mover = {
+  const mover: Pick<ShardGate, 'move'> = {
     async move(name, under, no, delta): Promise<MoveReply> {
-      const place = named.get(name)
-      if (place === undefined) throw new Error(`there is no place ${name}`)
+      const shard = named.get(name)
+      if (shard === undefined) throw new Error(`there is no shard ${name}`)
       if (under !== moving.epoch) return { status: 'stale' }
-      if (no < place.moveNo) return { status: 'past', moveNo: place.moveNo }
-      if (no > place.moveNo) {
-        place.moved = Math.max(delta, -place.left)
-        place.left += place.moved
-        place.moveNo = no
+      if (no < shard.moveNo) return { status: 'past', moveNo: shard.moveNo }
+      if (no > shard.moveNo) {
+        shard.moved = Math.max(delta, -shard.left)
+        shard.left += shard.moved
+        shard.moveNo = no
       }
-      return { status: 'done', taken: place.moved }
+      return { status: 'done', taken: shard.moved }
     },
   }
   return {
-    places,
+    shards,
     moving,
     mover,
-    left: () => places.reduce((sum, { left }) => sum + left, 0),
+    left: () => shards.reduce((sum, { left }) => sum + left, 0),
     status() {
       if (moving.away) throw new Fault('gate_away', 'the gate does not answer', { retryable: true })
-      const shown = places.map(
-        (place, i): ShardStatus => ({ place: `${item}#${i}`, version: 1, held: 0, buyers: 0, ...place }),
+      const shown = shards.map(
+        (shard, i): ShardStatus => ({ shard: `${item}#${i}`, version: 1, held: 0, buyers: 0, ...shard }),
       )
       const window = { state: 'open' as const, opensAtMs: 0, closesAtMs: 1, changeNo: 0, stateNo: 0 }
-      const sums = { version: 1, left: places.reduce((sum, { left }) => sum + left, 0), held: 0, buyers: 0 }
-      return { item, epoch: moving.epoch, ...sums, ...window, places: shown }
+      const sums = { version: 1, left: shards.reduce((sum, { left }) => sum + left, 0), held: 0, buyers: 0 }
+      return { item, epoch: moving.epoch, ...sums, ...window, shards: shown }
     },
   }
 }
@@ -67,13 +67,19 @@ function openPlaces(item: string, epoch: number, lefts: readonly number[]) {
 async function stage(lefts: readonly number[] = [UNITS, 0, 0, 0]) {
   const { sale, item } = await ledger.openItem({ units: UNITS, shards: SHARDS })
   const epoch = await ledger.rights.raiseEpoch(item)
-  await ledger.rights.snapshot(item, epoch, async () => {}, { together: false, begun() {} })
+  await ledger.rights.snapshot(
+    item,
+    epoch,
+    async () => {},
+    false,
+    () => {},
+  )
   await ledger.rights.setDoor(item, epoch, 'gate')
   const found = (await ledger.sales.find(sale))!
   const registry = new Map([
     [item, { sale: found, item: found.items[0]!, epoch, door: 'gate', current: true } as LiveItem],
   ])
-  const gate = openPlaces(item, epoch, lefts)
+  const gate = openShards(item, epoch, lefts)
   const journal = createMoves(ledger.database)
 
   async function happen<T>(mishap: Mishap | undefined, call: () => Promise<T>, lost: T): Promise<T> {
@@ -94,7 +100,7 @@ async function stage(lefts: readonly number[] = [UNITS, 0, 0, 0]) {
             throw new Fault('ledger_away', 'no answer', { retryable: true, outcomeUnknown: true })
           })
     }
-    const moves: Moves = {
+    const moves: Parameters<typeof moveUnits>[0]['journal'] = {
       // Of this item alone: other tests leave moves open.
       open: async () => (await journal.open()).filter(move => move.item === item),
       ask: (...words) => failing('ask', () => journal.ask(...words)),
@@ -102,18 +108,19 @@ async function stage(lefts: readonly number[] = [UNITS, 0, 0, 0]) {
       end: (...words) => failing('done', () => journal.end(...words)),
     }
     return moveUnits({
-      gate: {
-        status: async items => ({ nowMs: 0, items: items.includes(item) ? [gate.status()] : [] }),
-        move: (place, under, no, delta) => {
+      gate: { status: async items => ({ nowMs: 0, items: items.includes(item) ? [gate.status()] : [] }) },
+      shardGate: {
+        move: (shard, under, no, delta) => {
           const mishap = decide(delta < 0 ? 'take' : 'give')
           const lost = { status: mishap === 'stale' ? ('stale' as const) : ('unknown' as const) }
-          return happen<MoveReply>(mishap, () => gate.mover.move(place, under, no, delta), lost)
+          return happen<MoveReply>(mishap, () => gate.mover.move(shard, under, no, delta), lost)
         },
       },
-      moves,
-      registry,
+      counts: { of: () => SHARDS },
+      journal: moves,
+      items: () => soldAtGate(registry),
       log: silent,
-      maySell: () => true,
+      mayMove: () => true,
     }).catch((error: unknown) => {
       if (!(error instanceof Fault)) throw error
     })
@@ -127,7 +134,7 @@ async function stage(lefts: readonly number[] = [UNITS, 0, 0, 0]) {
     registry,
     round,
     waits(shard: number, wants = 1, waitedMs = 10) {
-      Object.assign(gate.places[shard]!, { wants, waitedMs })
+      Object.assign(gate.shards[shard]!, { wants, waitedMs })
     },
     audit() {
       const view: GateView = {
@@ -146,7 +153,7 @@ describe('units move to where somebody waits', () => {
     const it = await stage()
     it.waits(2)
     await it.round()
-    expect(it.gate.places.map(({ left }) => left)).toEqual([75, 0, 25, 0])
+    expect(it.gate.shards.map(({ left }) => left)).toEqual([75, 0, 25, 0])
     expect(await it.rows()).toEqual([{ no: 1, state: 'done', wanted: 25, taken: 25 }])
   })
 
@@ -158,21 +165,21 @@ describe('units move to where somebody waits', () => {
     expect(await it.rows()).toEqual([])
     for (const shard of [1, 2]) it.waits(shard, 25)
     await it.round()
-    expect(it.gate.places.map(({ left }) => left)).toEqual([35, 25, 25, 15])
+    expect(it.gate.shards.map(({ left }) => left)).toEqual([35, 25, 25, 15])
   })
 
   test('fewer where some were sold meanwhile, and none are made up', async () => {
     const it = await stage()
     it.waits(1)
     await it.round(step => {
-      if (step === 'ask') it.gate.places[0]!.left = 7
+      if (step === 'ask') it.gate.shards[0]!.left = 7
       return undefined
     })
-    expect(it.gate.places.map(({ left }) => left)).toEqual([0, 7, 0, 0])
+    expect(it.gate.shards.map(({ left }) => left)).toEqual([0, 7, 0, 0])
     const none = await stage()
     none.waits(1)
     await none.round(step => {
-      if (step === 'ask') none.gate.places[0]!.left = 0
+      if (step === 'ask') none.gate.shards[0]!.left = 0
       return undefined
     })
     expect(none.gate.left()).toBe(0)
@@ -188,7 +195,7 @@ describe('units move to where somebody waits', () => {
     away.registry.set(there.item, there.registry.get(there.item)!)
     await away.round()
     await there.round()
-    expect(there.gate.places[1]!.left).toBe(25)
+    expect(there.gate.shards[1]!.left).toBe(25)
     const shut = await stage()
     shut.waits(1)
     shut.registry.set(shut.item, { ...shut.registry.get(shut.item)!, door: 'draining' })
@@ -225,7 +232,7 @@ describe('a keeper that is stopped at any step leaves no unit twice, and the nex
       expect(between).toBeLessThanOrEqual(open?.taken ?? open?.wanted ?? 0)
       expect(await it.audit()).toMatchObject([{ consistent: true, moving: between, gate: { left: UNITS - between } }])
       await it.round()
-      expect(it.gate.places.map(({ left }) => left)).toEqual([75, 0, 0, 25])
+      expect(it.gate.shards.map(({ left }) => left)).toEqual([75, 0, 0, 25])
       expect(await it.rows()).toEqual([{ no: 1, state: 'done', wanted: 25, taken: 25 }])
     })
   }
@@ -250,7 +257,7 @@ test('keepers that all believe they act, and lose words at random: no unit is ev
         it.waits(shard, wants)
         await Promise.all([it.round(watch(one)), it.round(watch(other))])
       }
-      for (const place of it.gate.places) Object.assign(place, { wants: 0, waitedMs: undefined })
+      for (const shard of it.gate.shards) Object.assign(shard, { wants: 0, waitedMs: undefined })
       await it.round()
       expect(await it.open()).toBeUndefined()
       expect(it.gate.left()).toBe(UNITS)
@@ -263,9 +270,9 @@ test('units that no move explains are missing, and the audit says so', async () 
   const it = await stage()
   it.waits(3)
   await it.round(step => (step === 'give' ? 'lost' : undefined))
-  it.gate.places[0]!.left -= 1
+  it.gate.shards[0]!.left -= 1
   expect(await it.audit()).toMatchObject([{ consistent: false, moving: 25 }])
-  it.gate.places[0]!.left += 27
+  it.gate.shards[0]!.left += 27
   expect(await it.audit()).toMatchObject([{ consistent: false, moving: 0 }])
 })
 
@@ -277,10 +284,16 @@ test('a move whose epoch is over is void: nothing is given to a gate that was bu
   const next = await ledger.rights.raiseEpoch(it.item)
   await it.round()
   expect(await it.rows()).toEqual([{ no: 1, state: 'void', wanted: 25, taken: 25 }])
-  await ledger.rights.snapshot(it.item, next, async () => {}, { together: false, begun() {} })
+  await ledger.rights.snapshot(
+    it.item,
+    next,
+    async () => {},
+    false,
+    () => {},
+  )
   await ledger.rights.setDoor(it.item, next, 'gate')
   it.gate.moving.epoch = next
-  for (const place of it.gate.places) Object.assign(place, { left: 25, moveNo: 0, moved: 0 })
+  for (const shard of it.gate.shards) Object.assign(shard, { left: 25, moveNo: 0, moved: 0 })
   await it.round()
   expect(it.gate.left()).toBe(UNITS)
 })

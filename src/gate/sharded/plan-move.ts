@@ -1,17 +1,17 @@
 /**
- * Which units should move from one place of an item to another next. Pure: told what each place has and what is wanted there, it names one
- * move, or none. Whoever asks moves them, and asks again.
+ * Which units should move from one shard of an item to another next. Pure: from what each shard has and what is wanted there it plans one
+ * move, or none; after that move it is asked again.
  *
- * A place waits if it has fewer units than somebody asked it for just now. It is given up to an even share of all there are, at least what
- * is wanted if there is that much, from whoever can spare most. What a place was asked for lately and has, it keeps. When only places
+ * A shard waits if it has fewer units than a buyer asked it for just now. It is given up to an even share of all there are, at least what
+ * is wanted if there is that much, from the shard that can spare most. What a shard was asked for lately and has, it keeps. When only shards
  * that wait have anything to give, the one that lacks least is filled from those that lack most, if together they have enough: otherwise each
  * would keep too few for its own buyers, for ever. A wish for more than there is in all counts as a wish for an even share: it can't be met, and others can.
- * Guarantees: never more than the giving place has; repeated, it ends; it never undoes its own last step.
+ * Guarantees: never more than the giving shard has; repeated, it ends; it never undoes its own last step.
  */
 
 export interface ShardStock {
   readonly left: number
-  /** The fewest that somebody asked for here in vain just now; 0 when nobody did. */
+  /** The fewest units that a buyer was refused here just now; 0: none was. */
   readonly wants: number
 }
 
@@ -30,10 +30,10 @@ interface Standing {
   readonly lacks: number
 }
 
-export function planMove(places: readonly ShardStock[]): PlannedMove | undefined {
-  const total = places.reduce((sum, { left }) => sum + left, 0)
-  const share = Math.floor(total / places.length)
-  const standings = places.map(({ left, wants }, at): Standing => {
+export function planMove(shards: readonly ShardStock[]): PlannedMove | undefined {
+  const total = shards.reduce((sum, { left }) => sum + left, 0)
+  const share = Math.floor(total / shards.length)
+  const standings = shards.map(({ left, wants }, at): Standing => {
     const possible = wants <= total ? wants : Math.max(1, share)
     return { at, left, wants: possible, lacks: possible - left }
   })

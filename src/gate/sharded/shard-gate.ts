@@ -1,0 +1,44 @@
+/**
+ * A gate and an outbox as they are for one shard: the contracts of the whole, for each shard alone, and what `sharded/` needs beside them to
+ * make one item of several shards. The status of a shard that is one of several carries `shards`, with that one in it.
+ *
+ * Units move between two shards in two halves: taken from one, later given to the other. Moves are numbered by their journal, one after
+ * the other; a shard takes part in a number once, and repeats its answer when it is asked again. So a move that was interrupted at any
+ * step goes on under the same number, and no unit is there twice. Between the two halves the units are in the journal and nowhere else.
+ * With a new epoch every shard begins anew, and older moves are void.
+ */
+
+import type { Epoch } from '../../domain/ids.ts'
+import type { GateBooks } from '../books.ts'
+import type { Gate } from '../gate.ts'
+import type { Outbox, TakeReply } from '../outbox.ts'
+import type { ShardId } from '../shard-ids.ts'
+
+export type LoadedReply =
+  | { readonly status: 'ok'; readonly held: number; readonly buyers: number }
+  /** The epoch is active here already. */
+  | { readonly status: 'active' }
+  /** It can't be activated here any more. */
+  | { readonly status: 'stale' }
+  | { readonly status: 'unknown' }
+
+export type MoveReply =
+  /** Now or before. `taken` has the sign of its delta, and is nearer to 0 than asked when less was left. */
+  | { readonly status: 'done'; readonly taken: number }
+  /** The shard has taken part in a higher number since: what this one did is not known here any more. */
+  | { readonly status: 'past'; readonly moveNo: number }
+  | { readonly status: 'stale' }
+  | { readonly status: 'unknown' }
+
+export interface ShardGate extends Gate, GateBooks {
+  /** What the pages loaded under this epoch add up to. */
+  loaded(shard: ShardId, epoch: Epoch): Promise<LoadedReply>
+  /** @param no from 1 on; a shard does not see the numbers of moves between others */
+  move(shard: ShardId, epoch: Epoch, no: number, delta: number): Promise<MoveReply>
+}
+
+export interface ShardOutbox extends Pick<Outbox, 'depth' | 'status' | 'forget'> {
+  take(shard: ShardId, worker: string, asksMax: number): Promise<TakeReply>
+  done(shard: ShardId, epoch: Epoch, ids: readonly string[]): Promise<void>
+  give(shard: ShardId, worker: string): Promise<void>
+}
