@@ -12,7 +12,7 @@ import type { Order } from '../src/domain/order.ts'
 import type { Sale } from '../src/domain/sale.ts'
 import { createBrowsers } from '../src/edge/browsers.ts'
 import { plainProblem } from '../src/edge/http/problem-response.ts'
-import { createLive } from '../src/edge/live/live.ts'
+import { Live } from '../src/edge/live/live.ts'
 import { createLiveBuyer } from '../src/edge/live/live-buyer.ts'
 import { startServer } from '../src/edge/server.ts'
 import { createMessages } from '../src/flows/follow/messages.ts'
@@ -103,9 +103,9 @@ function openShop({ socketsMax }: { socketsMax?: number } = {}) {
   const buyers = createBuyerTokens({ clock, secret: SECRET })
   const { trusts } = createBrowsers({ corsOrigins: [LISTED_ORIGIN], publicUrl: undefined })
   const findBuyer = createLiveBuyer({ buyers, trusts })
-  const live = createLive({
+  const live = new Live({
     findBuyer,
-    orders,
+    ordersOfBuyer: (buyer, limit) => orders.ofBuyer(buyer, undefined, limit),
     registry,
     near,
     messages,

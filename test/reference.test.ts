@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { renderErrorsReference } from '../src/edge/docs/reference-errors.ts'
 import { PROBLEMS } from '../src/wire/problems.ts'
 import { renderConfigurationReference } from './reference/configuration.ts'
+import { renderErrorsReference } from './reference/errors.ts'
 import { PAGES } from './reference/pages.ts'
 
 /** Read off API.md by hand. */

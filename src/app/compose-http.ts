@@ -17,7 +17,7 @@ import { createBrowsers } from '../edge/browsers.ts'
 import { docsRoutes } from '../edge/docs/docs-routes.ts'
 import { plainProblem } from '../edge/http/problem-response.ts'
 import { createIdentity } from '../edge/identity.ts'
-import { createLive } from '../edge/live/live.ts'
+import { Live } from '../edge/live/live.ts'
 import { ROUND_EVERY_MS } from '../edge/live/live-board.ts'
 import { createLiveBuyer } from '../edge/live/live-buyer.ts'
 import { createOperations } from '../edge/ops/operations.ts'
@@ -62,7 +62,7 @@ interface Called {
 }
 
 const EARLY_WAITING_MAX = 20_000
-const LOOK_OUT_EVERY_MS = 1_000
+const MONITOR_EVERY_MS = 1_000
 
 export async function composeHttp(
   parts: SellingParts,
@@ -117,9 +117,8 @@ export async function composeHttp(
   })
   const identity = operations.identify(createIdentity(buyers, operators, browsers.trusts))
   const findBuyer = createLiveBuyer({ buyers, trusts: browsers.trusts })
-  const live = createLive({
+  const live = new Live({
     findBuyer,
-    orders,
     ordersOfBuyer: (buyer, limit) => ordersOfBuyer({ orders, reserved }, buyer, undefined, limit),
     registry,
     near,
@@ -206,7 +205,7 @@ export async function composeHttp(
     /** What must be done again and again where buyers and operators are served. */
     others: [
       ['live', ROUND_EVERY_MS, async () => live.round()],
-      ['watchtower', LOOK_OUT_EVERY_MS, operations.monitor.round],
+      ['monitor', MONITOR_EVERY_MS, () => operations.monitor.round()],
       ...(sharing === undefined ? [] : ([['limits', PRESENT_EVERY_MS, sharing.round]] as const)),
     ] satisfies KeeperWork['others'],
     serve() {

@@ -4,7 +4,8 @@ import { systemClock } from '../../base/clock.ts'
 import { noMeters } from '../../base/meters.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
 import { createMessages } from '../../flows/follow/messages.ts'
-import { createLive, type LiveState } from './live.ts'
+import { Live } from './live.ts'
+import type { LiveState } from './socket.ts'
 
 const facts = {
   sale: '7',
@@ -34,9 +35,8 @@ const pending = (id: string): Order => ({
 async function openSocket() {
   const messages = createMessages()
   const reads: PromiseWithResolvers<readonly (Order | Reservation)[]>[] = []
-  const live = createLive({
+  const live = new Live({
     findBuyer: async () => ({ buyer: 'ann', expiresAtMs: Number.POSITIVE_INFINITY, protocol: undefined }),
-    orders: { ofBuyer: async () => [] },
     ordersOfBuyer() {
       const read = Promise.withResolvers<readonly (Order | Reservation)[]>()
       reads.push(read)
@@ -75,18 +75,18 @@ test('a reservation is shown and told, and never again after the order it became
   messages.orderChanged(pending('1'))
   // Read before it was placed, answered afterwards.
   first.resolve([reservation('1'), reservation('2'), reservation('3')])
-  await until('the first state was shown', () => data.toldMeanwhile === undefined)
+  await until('the first state was shown', () => data.sentMeanwhile === undefined)
   expect(told).toEqual(['2 reserved', '1 pending', '3 reserved'])
 })
 
 test('what was missed is read anew, once for each socket however often it is said', async () => {
   const { messages, told, read, reads, data } = await openSocket()
   ;(await read(1)).resolve([])
-  await until('the first state was shown', () => data.toldMeanwhile === undefined)
+  await until('the first state was shown', () => data.sentMeanwhile === undefined)
   messages.missed()
   messages.missed()
   ;(await read(2)).resolve([pending('5')])
-  await until('it was shown again', () => data.toldMeanwhile === undefined)
+  await until('it was shown again', () => data.sentMeanwhile === undefined)
   expect(told).toEqual(['5 pending'])
   expect(reads).toHaveLength(2)
 })
@@ -95,12 +95,12 @@ test('once it says good-bye nothing more is read, neither for those who wait for
   const { live, messages, read, reads, data } = await openSocket()
   const first = await read(1)
   // Another socket of the same buyer waits behind the first read.
-  const waiting: LiveState = { ...data, toldMeanwhile: new Map() }
+  const waiting: LiveState = { ...data, sentMeanwhile: new Map() }
   const socket = { send: () => 1, subscribe() {}, close() {}, terminate() {}, getBufferedAmount: () => 0 }
   live.opened({ ...socket, data: waiting })
   live.drain()
   first.resolve([])
-  await until('nobody waits for orders', () => data.toldMeanwhile === undefined && waiting.toldMeanwhile === undefined)
+  await until('nobody waits for orders', () => data.sentMeanwhile === undefined && waiting.sentMeanwhile === undefined)
   messages.missed()
   expect(reads).toHaveLength(1)
 })

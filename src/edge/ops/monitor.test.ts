@@ -3,7 +3,7 @@ import { openCluster } from '../../../test/harness/cluster-edge.ts'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
 import { until } from '../../../test/harness/until.ts'
 import type { Clock } from '../../base/clock.ts'
-import { createMonitor } from './monitor.ts'
+import { Monitor } from './monitor.ts'
 
 let ledger: TestLedger
 beforeAll(async () => {
@@ -18,7 +18,7 @@ async function openMonitor() {
   const edge = cluster.edge()
   let ms = 0
   const clock: Clock = { ...cluster.clock, elapsed: () => ms }
-  const monitor = createMonitor({
+  const monitor = new Monitor({
     near: edge.far,
     registry: edge.registry,
     sales: ledger.sales,
@@ -87,7 +87,7 @@ test('a dear audit that is shown again is seen once, says how old it is, and cal
   // A pause between two looks is over at once; the patience with the ledger never ends.
   const pause = (forMs: number) => new Promise<void>(resolve => forMs < 1_000 && setImmediate(resolve))
   const clock: Clock = { now: () => ms, elapsed: () => ms, sleep: pause }
-  const monitor = createMonitor({
+  const monitor = new Monitor({
     near: { nowMs: () => ms },
     registry: new Map([['11', liveItem]]),
     sales: { find: async () => sale },
@@ -111,7 +111,7 @@ test('a dear audit that is shown again is seen once, says how old it is, and cal
     readiness: () => [],
     metrics: [],
     clock,
-  } as unknown as Parameters<typeof createMonitor>[0])
+  } as unknown as ConstructorParameters<typeof Monitor>[0])
 
   const first = await monitor.watch('1', 0)
   expect(first?.audit).toMatchObject([{ consistent: false }])

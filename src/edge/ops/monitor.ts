@@ -1,29 +1,28 @@
 /**
- * Watches over the process and its sales, and says what is wrong since when: once a second what costs nothing, every few seconds the audit
- * of every sale on the shelf, and at each look of an operator the audit of the sale looked at. Changes nothing and repairs nothing; what it
- * can't find out because the ledger is away is itself a finding.
+ * Watches the process and its sales, and says what is wrong since when: once a second what this process knows by itself, every few seconds
+ * the audit of every live sale, and at each request of an operator the audit of the sale asked for. Changes nothing and repairs nothing.
+ *
+ * States: ledger present → away (an audit or a request failed or took too long; sales are shown without an audit) → present (an audit of
+ * all sales succeeded).
  */
 
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
+import { createSharedTimeout } from '../../base/shared-timeout.ts'
 import type { SaleId } from '../../domain/ids.ts'
 import type { Sale } from '../../domain/sale.ts'
 import { type AuditLine, type AuditParts, isExplained } from '../../flows/check/audit-sale.ts'
 import { createSharedAudit } from '../../flows/check/shared-audit.ts'
-import {
-  type SaleLook,
-  sellingOf,
-  type WatchSaleParts,
-  watchRegistry,
-  watchSale,
-} from '../../flows/check/watch-sale.ts'
+import { type SaleLook, type WatchSaleParts, watchRegistry, watchSale } from '../../flows/check/watch-sale.ts'
+import type { LiveItem } from '../../flows/sell/live-item.ts'
 import type { LocalView } from '../../gate/local-view.ts'
 import type { Payments } from '../../ledger/payments.ts'
 import type { Reconciliation, Report } from '../../ledger/reconciliation.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
 import type { Readiness } from '../routes/health-routes.ts'
-import { createRecentFigures, type Funnel, type Sample } from './recent-figures.ts'
-import { createTroubleBoard, type Finding, type Trouble } from './trouble-board.ts'
+import { auditFindings, itemFindings, processFindings } from './findings.ts'
+import { type Funnel, RecentFigures, type Sample } from './recent-figures.ts'
+import { type Trouble, TroubleBoard } from './trouble-board.ts'
 
 export interface MonitorParts extends WatchSaleParts, AuditParts {
   readonly near: LocalView
@@ -47,189 +46,150 @@ export interface Watch extends SaleLook {
   readonly trouble: readonly Trouble[]
 }
 
-export interface Monitor {
-  /** Once a second. */
-  round(): Promise<void>
-  /** Reconciliation has run by itself. */
-  reconciled(sale: SaleId, report: Report): void
-  /** With the samples after a moment. Undefined: there is no such sale. */
-  watch(sale: SaleId, afterMs: number): Promise<Watch | undefined>
-  trouble(): readonly Trouble[]
-}
-
 const AUDIT_EVERY_MS = 5_000
-/** How long the ledger rests between audits, as a multiple of what the last one took: while nobody looks, and while somebody does. */
-const REST_UNSEEN = 50
-const REST_SEEN = 10
-const HICCUP_MS = 5_000
-/** A ledger that takes longer to answer a look is as good as away: whoever looks must hear of it. */
+/** The ledger rests between two audits of a sale, for a multiple of what the last one took: in the background, and for an operator. */
+const REST_IN_BACKGROUND = 50
+const REST_FOR_OPERATOR = 10
+/** A ledger that takes longer to answer counts as away. */
 const LEDGER_MS_MAX = 2_000
 /** Refunds are tried again with growing waits: so many tries are a quarter of a minute. */
 const REFUND_TRIES_MAX = 4
 const RECONCILED_MAX = 1000
 const PROCESS = 'process'
 
-export function createMonitor(parts: MonitorParts): Monitor {
-  const { clock, registry } = parts
-  const board = createTroubleBoard(clock)
-  const figures = createRecentFigures({ ...parts, line: () => sumOf(liveItem => liveItem.line.depth()) })
-  const reconciled = new Map<SaleId, Reconciled>()
-  const audit = createSharedAudit(parts)
-  /** The last audit of each sale that was judged. */
-  const audited = new Map<SaleId, readonly AuditLine[]>()
-  let auditedAtMs = Number.NEGATIVE_INFINITY
-  let refundsStuck = 0
-  let ledgerAway = false
+export class Monitor {
+  readonly #parts: MonitorParts
+  readonly #board: TroubleBoard
+  readonly #figures: RecentFigures
+  readonly #audit: ReturnType<typeof createSharedAudit>
+  readonly #within: ReturnType<typeof createSharedTimeout>
+  /** The last audit of each sale whose findings are on the board. */
+  readonly #judged = new Map<SaleId, readonly AuditLine[]>()
+  readonly #reconciled = new Map<SaleId, Reconciled>()
+  #auditedAtMs = Number.NEGATIVE_INFINITY
+  #refundsStuck = 0
+  #ledgerAway = false
 
-  function sumOf(figure: (liveItem: typeof registry extends Map<string, infer T> ? T : never) => number): number {
+  constructor(parts: MonitorParts) {
+    const { clock, metrics } = parts
+    this.#parts = parts
+    this.#board = new TroubleBoard(clock)
+    this.#figures = new RecentFigures({ clock, metrics, queued: () => this.#sumOf(({ line }) => line.depth()) })
+    this.#audit = createSharedAudit(parts)
+    this.#within = createSharedTimeout({ clock, ms: LEDGER_MS_MAX })
+  }
+
+  /** Once a second. */
+  async round(): Promise<void> {
+    const { clock, registry, near, readiness, metrics } = this.#parts
+    await this.#figures.sample()
+    if (clock.elapsed() - this.#auditedAtMs >= AUDIT_EVERY_MS) {
+      this.#auditedAtMs = clock.elapsed()
+      await this.#auditAll()
+    }
+    const seen = { missing: readiness(), ledgerAway: this.#ledgerAway, refundsStuck: this.#refundsStuck, metrics }
+    const found = [...(await processFindings(seen))]
+    for (const liveItem of registry.values()) found.push(...itemFindings(liveItem, near.nowMs()))
+    this.#board.see(PROCESS, found)
+  }
+
+  /** Reconciliation has run by itself. */
+  reconciled(sale: SaleId, { differences, repairs }: Report): void {
+    const known = this.#reconciled
+    known.delete(sale)
+    for (const oldest of known.keys()) if (known.size >= RECONCILED_MAX) known.delete(oldest)
+    known.set(sale, {
+      atMs: this.#parts.clock.now(),
+      differences: differences.length,
+      repairs: repairs.length,
+    })
+  }
+
+  /** With the samples after a moment. Undefined: there is no such sale. */
+  async watch(id: SaleId, afterMs: number): Promise<Watch | undefined> {
+    const seen = await this.#see(id)
+    if (seen === undefined) return undefined
+    if (seen.audit !== undefined) this.#judge(id, seen.audit)
+    return {
+      ...seen,
+      // Units that are moving do not make the books inconsistent.
+      audit: seen.audit?.map(line => ({ ...line, consistent: isExplained(line) })),
+      funnel: await this.#figures.funnel(this.#sumOf(({ unsettled }) => unsettled.size)),
+      recent: this.#figures.since(afterMs),
+      reconciled: seen.audit === undefined ? this.#reconciled.get(id) : await this.#inTime(this.#lastReconciled(id)),
+      trouble: this.trouble(),
+    }
+  }
+
+  trouble(): readonly Trouble[] {
+    return this.#board.list()
+  }
+
+  #sumOf(figure: (liveItem: LiveItem) => number): number {
     let sum = 0
-    for (const liveItem of registry.values()) sum += figure(liveItem)
+    for (const liveItem of this.#parts.registry.values()) sum += figure(liveItem)
     return sum
   }
 
-  async function round(): Promise<void> {
-    await figures.sample()
-    if (clock.elapsed() - auditedAtMs >= AUDIT_EVERY_MS) {
-      auditedAtMs = clock.elapsed()
-      await auditAll()
-    }
-    board.see(PROCESS, [...(await processFindings()), ...registryFindings()])
-  }
-
-  /** Sales that have left the shelf are forgotten. */
-  async function auditAll(): Promise<void> {
+  /** Forgets what was found about sales that are not live any more. */
+  async #auditAll(): Promise<void> {
     const sales = new Map<SaleId, Sale>()
-    for (const { sale } of registry.values()) sales.set(sale.id, sale)
+    for (const { sale } of this.#parts.registry.values()) sales.set(sale.id, sale)
     try {
-      refundsStuck = await soon(parts.payments.refundsWaiting(REFUND_TRIES_MAX))
-      for (const sale of sales.values()) note(sale.id, (await soon(audit(sale, REST_UNSEEN))).lines)
-      ledgerAway = false
+      this.#refundsStuck = await this.#inTime(this.#parts.payments.refundsWaiting(REFUND_TRIES_MAX))
+      for (const sale of sales.values())
+        this.#judge(sale.id, (await this.#inTime(this.#audit(sale, REST_IN_BACKGROUND))).lines)
+      this.#ledgerAway = false
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      ledgerAway = true
+      this.#ledgerAway = true
     }
-    for (const id of audited.keys()) if (!sales.has(id)) forget(id)
-  }
-
-  async function auditSeen(sale: Sale) {
-    const { lines, beganMs } = await audit(sale, REST_SEEN)
-    return { audit: lines, ageMs: clock.elapsed() - beganMs }
-  }
-
-  async function lookAt(id: SaleId): Promise<SaleLook | undefined> {
-    if (ledgerAway) return watchRegistry(parts, id) ?? soon(watchSale(parts, auditSeen, id))
-    try {
-      return await soon(watchSale(parts, auditSeen, id))
-    } catch (error) {
-      const known = watchRegistry(parts, id)
-      if (!(error instanceof Fault) || known === undefined) throw error
-      // Until the next round of audits has found it again.
-      ledgerAway = true
-      return known
+    for (const id of this.#judged.keys()) {
+      if (sales.has(id)) continue
+      this.#judged.delete(id)
+      this.#board.see(id, [])
     }
   }
 
-  /** What comes too late is heard by nobody. */
-  async function soon<T>(asked: Promise<T>): Promise<T> {
-    const done = new AbortController()
-    const late = clock.sleep(LEDGER_MS_MAX, done.signal).then(() => {
-      if (!done.signal.aborted)
-        throw new Fault('ledger_slow', 'the ledger does not answer in time', { retryable: true })
-      return asked
-    })
-    try {
-      return await Promise.race([asked, late])
-    } finally {
-      done.abort()
-    }
-  }
-
-  /** One audit that is shown twice was seen once. */
-  function note(sale: SaleId, lines: readonly AuditLine[]): void {
-    if (audited.get(sale) === lines) return
-    audited.set(sale, lines)
-    board.see(
+  /** The same audit shown twice counts as seen once. */
+  #judge(sale: SaleId, lines: readonly AuditLine[]): void {
+    if (this.#judged.get(sale) === lines) return
+    this.#judged.set(sale, lines)
+    this.#board.see(
       sale,
-      lines.flatMap(line => findingsOf(sale, line)),
+      lines.flatMap(line => auditFindings(sale, line)),
     )
   }
 
-  function forget(sale: SaleId): void {
-    audited.delete(sale)
-    board.see(sale, [])
-  }
-
-  async function processFindings(): Promise<readonly Finding[]> {
-    const missing = parts.readiness()
-    const found: Finding[] = missing.map(words => ({ code: 'unready', which: words, words }))
-    if (ledgerAway) found.push({ code: 'ledger_away' })
-    if (refundsStuck > 0) found.push({ code: 'refunds_stuck', count: refundsStuck })
-    const alarms = await parts.metrics.find(metric => metric.name === 'stampede_alarms_total')?.read()
-    for (const { labels, value } of alarms ?? [])
-      if (value > 0) found.push({ code: 'alarm', which: labels.kind ?? '', count: value })
-    return found
-  }
-
-  function* registryFindings(): Generator<Finding> {
-    const nowMs = parts.near.nowMs()
-    for (const liveItem of registry.values()) {
-      const where = { sale: liveItem.sale.id, item: liveItem.item.id, patienceMs: HICCUP_MS }
-      const ahead = !liveItem.retired && liveItem.sale.state !== 'over' && nowMs < liveItem.sale.closesAtMs
-      const open = ahead && nowMs >= liveItem.sale.opensAtMs
-      const selling = sellingOf(liveItem)
-      if (selling === 'skewed') yield { ...where, code: 'clock_skew' }
-      if (selling === 'shut' && ahead) yield { ...where, code: 'door_shut' }
-      if (selling === 'withdrawn' && open) yield { ...where, code: 'withdrawn' }
-      if (liveItem.unsettled.size > 0) yield { ...where, code: 'unsettled', count: liveItem.unsettled.size }
+  async #see(id: SaleId): Promise<SaleLook | undefined> {
+    const known = () => watchRegistry(this.#parts, id)
+    const read = () => this.#inTime(watchSale(this.#parts, sale => this.#auditFor(sale), id))
+    if (this.#ledgerAway) return known() ?? read()
+    try {
+      return await read()
+    } catch (error) {
+      const withoutAudit = known()
+      if (!(error instanceof Fault) || withoutAudit === undefined) throw error
+      this.#ledgerAway = true
+      return withoutAudit
     }
   }
 
-  async function lastReconciled(sale: SaleId): Promise<Reconciled | undefined> {
-    const own = reconciled.get(sale)
-    const [kept] = await parts.reconciliation.reports(sale, 1)
+  async #auditFor(sale: Sale): Promise<Pick<SaleLook, 'audit' | 'ageMs'>> {
+    const { lines, beganMs } = await this.#audit(sale, REST_FOR_OPERATOR)
+    return { audit: lines, ageMs: this.#parts.clock.elapsed() - beganMs }
+  }
+
+  async #lastReconciled(sale: SaleId): Promise<Reconciled | undefined> {
+    const own = this.#reconciled.get(sale)
+    const [kept] = await this.#parts.reconciliation.reports(sale, 1)
     if (kept === undefined || (own !== undefined && own.atMs >= kept.atMs)) return own
     return { atMs: kept.atMs, differences: kept.differences.length, repairs: kept.repairs.length }
   }
 
-  return {
-    round,
-    reconciled(sale, { differences, repairs }) {
-      reconciled.delete(sale)
-      for (const oldest of reconciled.keys()) if (reconciled.size >= RECONCILED_MAX) reconciled.delete(oldest)
-      reconciled.set(sale, { atMs: clock.now(), differences: differences.length, repairs: repairs.length })
-    },
-    async watch(id, afterMs) {
-      const look = await lookAt(id)
-      if (look === undefined) return undefined
-      if (look.audit !== undefined) note(id, look.audit)
-      return {
-        ...look,
-        // What is only moving is no reason to call the books wrong.
-        audit: look.audit?.map(line => ({ ...line, consistent: isExplained(line) })),
-        funnel: await figures.funnel(sumOf(liveItem => liveItem.unsettled.size)),
-        recent: figures.since(afterMs),
-        reconciled: look.audit === undefined ? reconciled.get(id) : await soon(lastReconciled(id)),
-        trouble: board.list(),
-      }
-    },
-    trouble: () => board.list(),
+  async #inTime<T>(asked: Promise<T>): Promise<T> {
+    const answer = await this.#within(asked.then(value => ({ value })))
+    if (answer === undefined) throw new Fault('ledger_slow', 'the ledger does not answer in time', { retryable: true })
+    return answer.value
   }
-}
-
-function findingsOf(sale: SaleId, line: AuditLine): readonly Finding[] {
-  const { item, violations } = line
-  if (violations.length > 0)
-    return violations.map(({ promise, message }) => ({
-      code: 'promise_broken',
-      which: `${promise}`,
-      sale,
-      item,
-      words: message,
-    }))
-  if (isExplained(line)) return []
-  const { units, available, pending, paid, gate, outbox, releases } = line
-  const words = line.addsUp
-    ? `gate ${gate?.left} left and ${gate?.held} held, ${outbox} + ${releases} on their way; ledger ${available} available, ${pending + paid} in orders`
-    : `${available} available + ${pending} pending + ${paid} paid is not ${units} units`
-  return [{ code: 'inconsistent', sale, item, words }]
 }

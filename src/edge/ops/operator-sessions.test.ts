@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { createOperators } from '../../admission/operator.ts'
 import type { Clock } from '../../base/clock.ts'
 import { systemRandom } from '../../base/random.ts'
-import { createOperatorSessions } from './operator-sessions.ts'
+import { OperatorSessions } from './operator-sessions.ts'
 
 const SESSION_MS = 12 * 3600 * 1000
 const TOKENS = [
@@ -18,7 +18,7 @@ function stage({ secure = false, secret = 'the secret of all edges', tokens = TO
   const clock: Clock = { now: () => ms, elapsed: () => ms, sleep: async () => {} }
   const trusts = (request: Request) => request.headers.get('origin') !== 'https://elsewhere.example'
   const operators = createOperators(tokens)
-  const sessions = createOperatorSessions({ secret, operators, clock, random: systemRandom, secure, trusts })
+  const sessions = new OperatorSessions({ secret, operators, clock, random: systemRandom, secure, trusts })
   return { sessions, pass }
 }
 

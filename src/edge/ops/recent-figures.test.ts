@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Clock } from '../../base/clock.ts'
 import { createMetrics } from '../../telemetry/metrics.ts'
-import { createRecentFigures } from './recent-figures.ts'
+import { RecentFigures } from './recent-figures.ts'
 
 function stage() {
   let ms = 0
@@ -19,7 +19,7 @@ function stage() {
     ready: () => true,
   }
   const { meters, list } = createMetrics(watched, clock)
-  const figures = createRecentFigures({ metrics: list, line: () => 7, clock })
+  const figures = new RecentFigures({ metrics: list, queued: () => 7, clock })
   const second = async () => {
     ms += 1000
     await figures.sample()
@@ -37,7 +37,7 @@ test('shows requests and latencies of one second by what was counted in it', asy
   await second()
   const [sample, ...more] = figures.since(0)
   expect(more).toEqual([])
-  expect(sample).toMatchObject({ atMs: 1_002_000, requestsPerSecond: 100, line: 7 })
+  expect(sample).toMatchObject({ atMs: 1_002_000, requestsPerSecond: 100, queued: 7 })
   expect(sample?.p50Ms).toBeGreaterThan(3)
   expect(sample?.p50Ms).toBeLessThan(5)
   expect(sample?.p99Ms).toBeGreaterThan(100)
@@ -63,7 +63,7 @@ test('does not watch the watchers, and says nothing of a second without requests
   for (let i = 0; i < 10; i++) meters.route('GET', '/api/admin/sales/{sale}/watch').answered(200, 900)
   await second()
   expect(figures.since(0)).toEqual([
-    { atMs: 1_002_000, requestsPerSecond: 0, p50Ms: undefined, p99Ms: undefined, line: 7 },
+    { atMs: 1_002_000, requestsPerSecond: 0, p50Ms: undefined, p99Ms: undefined, queued: 7 },
   ])
 })
 

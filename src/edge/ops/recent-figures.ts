@@ -1,12 +1,12 @@
 /**
- * The last minutes in figures, one sample a second: how many requests, how long they took, how long the line was. And the funnel, since the
- * process began. Made from the counters that the metrics show, by differences; costs nothing while nobody asks but one reading a second.
- * All of it is of this process, over all its sales: the counters know no sale. Requests of operators and probes are left out, so that
- * watching does not show up in what is watched.
+ * The last minutes in figures, one sample a second: requests, their latency, asks waiting in queues. And the funnel since the process
+ * began. Both are made from the counters that the metrics show, and count this process over all its sales: the counters know no sale.
+ * Requests of operators and probes are left out, so that watching does not show up in what is watched.
  */
 
 import type { Clock } from '../../base/clock.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
+import type { FunnelStep } from '../../wire/monitor-codes.ts'
 
 export interface Sample {
   readonly atMs: number
@@ -14,27 +14,10 @@ export interface Sample {
   /** Undefined in a second without requests. */
   readonly p50Ms: number | undefined
   readonly p99Ms: number | undefined
-  readonly line: number
+  readonly queued: number
 }
 
-export interface Funnel {
-  readonly sinceMs: number
-  readonly asked: number
-  readonly limited: number
-  readonly soldOut: number
-  /** Refused for another reason: too early, paused, over, a bad ticket, busy. */
-  readonly refused: number
-  readonly reserved: number
-  readonly placed: number
-  readonly paid: number
-}
-
-interface RecentFigures {
-  sample(): Promise<void>
-  /** Those after the moment given, oldest first. */
-  since(atMs: number): readonly Sample[]
-  funnel(unsettled: number): Promise<Funnel>
-}
+export type Funnel = Readonly<Record<FunnelStep, number>> & { readonly sinceMs: number }
 
 const SAMPLES_MAX = 300
 const NOT_WATCHED = /^\/(api\/admin|ops|assets|metrics|livez|readyz|docs|openapi)/
@@ -45,28 +28,80 @@ interface Answers {
   readonly within: ReadonlyMap<number, number>
 }
 
-export function createRecentFigures(parts: {
+interface RecentFiguresParts {
   readonly metrics: readonly PlainMetric[]
-  readonly line: () => number
+  readonly queued: () => number
   readonly clock: Clock
-}): RecentFigures {
-  const { clock, line } = parts
-  const sinceMs = clock.now()
-  const samples: Sample[] = []
-  let last: { readonly atMs: number; readonly answers: Answers } | undefined
+}
 
-  const read = async (name: string) => (await parts.metrics.find(metric => metric.name === name)?.read()) ?? []
+export class RecentFigures {
+  readonly #parts: RecentFiguresParts
+  readonly #sinceMs: number
+  readonly #samples: Sample[] = []
+  #last: { readonly atMs: number; readonly answers: Answers } | undefined
+
+  constructor(parts: RecentFiguresParts) {
+    this.#parts = parts
+    this.#sinceMs = parts.clock.now()
+  }
+
+  async sample(): Promise<void> {
+    const { clock, queued } = this.#parts
+    const now = { atMs: clock.elapsed(), answers: await this.#readAnswers() }
+    const last = this.#last
+    if (last !== undefined && now.atMs > last.atMs) {
+      const requests = Math.max(0, now.answers.count - last.answers.count)
+      this.#samples.push({
+        atMs: clock.now(),
+        requestsPerSecond: (requests * 1000) / (now.atMs - last.atMs),
+        p50Ms: quantile(0.5, last.answers, now.answers),
+        p99Ms: quantile(0.99, last.answers, now.answers),
+        queued: queued(),
+      })
+      if (this.#samples.length > SAMPLES_MAX) this.#samples.shift()
+    }
+    this.#last = now
+  }
+
+  /** Those after the moment given, oldest first. */
+  since(atMs: number): readonly Sample[] {
+    return this.#samples.filter(sample => sample.atMs > atMs)
+  }
+
+  async funnel(unsettled: number): Promise<Funnel> {
+    const asks = await this.#tally('stampede_order_asks_total', 'outcome')
+    const orders = await this.#tally('stampede_orders_total', 'became')
+    const asked = sumOf(asks, ...asks.keys())
+    const limited = sumOf(asks, 'rate_limited')
+    const soldOut = sumOf(asks, 'sold_out', 'not_enough')
+    const placed = sumOf(orders, 'placed')
+    return {
+      sinceMs: this.#sinceMs,
+      asked,
+      limited,
+      soldOut,
+      // For another reason: too early, paused, over, a bad ticket, busy.
+      refused: asked - limited - soldOut - sumOf(asks, 'placed', 'same', 'reserved'),
+      reserved: placed + sumOf(orders, 'refused') + unsettled,
+      placed,
+      paid: sumOf(orders, 'paid'),
+    }
+  }
+
+  async #read(name: string) {
+    return (await this.#parts.metrics.find(metric => metric.name === name)?.read()) ?? []
+  }
+
+  async #tally(name: string, label: string): Promise<ReadonlyMap<string, number>> {
+    return new Map((await this.#read(name)).map(({ labels, value }) => [labels[label] ?? '', value]))
+  }
 
   /** Of the cheapest refusals only some are timed: each class counts with its full number. */
-  async function readAnswers(): Promise<Answers> {
+  async #readAnswers(): Promise<Answers> {
     const counts = new Map<string, number>()
-    let count = 0
-    for (const { labels, value } of await read('stampede_http_requests_total')) {
-      if (NOT_WATCHED.test(labels.route ?? '')) continue
-      counts.set(keyOf(labels), value)
-      count += value
-    }
-    const timings = await read('stampede_http_request_seconds')
+    for (const { labels, value } of await this.#read('stampede_http_requests_total'))
+      if (!NOT_WATCHED.test(labels.route ?? '')) counts.set(keyOf(labels), value)
+    const timings = await this.#read('stampede_http_request_seconds')
     const weights = new Map<string, number>()
     for (const { metricName, labels, value } of timings)
       if (metricName?.endsWith('_count') && value > 0)
@@ -78,51 +113,12 @@ export function createRecentFigures(parts: {
       const boundMs = labels.le === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels.le) * 1000
       within.set(boundMs, (within.get(boundMs) ?? 0) + value * weight)
     }
-    return { count, within }
+    return { count: sumOf(counts, ...counts.keys()), within }
   }
+}
 
-  return {
-    async sample() {
-      const now = { atMs: clock.elapsed(), answers: await readAnswers() }
-      if (last !== undefined && now.atMs > last.atMs) {
-        const requests = Math.max(0, now.answers.count - last.answers.count)
-        samples.push({
-          atMs: clock.now(),
-          requestsPerSecond: (requests * 1000) / (now.atMs - last.atMs),
-          p50Ms: quantile(0.5, last.answers, now.answers),
-          p99Ms: quantile(0.99, last.answers, now.answers),
-          line: line(),
-        })
-        if (samples.length > SAMPLES_MAX) samples.shift()
-      }
-      last = now
-    },
-    since: atMs => samples.filter(sample => sample.atMs > atMs),
-    async funnel(unsettled) {
-      const asks = await tallyOf('stampede_order_asks_total', 'outcome')
-      const orders = await tallyOf('stampede_orders_total', 'became')
-      const asked = [...asks.values()].reduce((sum, count) => sum + count, 0)
-      const of = (tally: ReadonlyMap<string, number>, ...names: string[]) =>
-        names.reduce((sum, name) => sum + (tally.get(name) ?? 0), 0)
-      const limited = of(asks, 'rate_limited')
-      const soldOut = of(asks, 'sold_out', 'not_enough')
-      const placed = of(orders, 'placed')
-      return {
-        sinceMs,
-        asked,
-        limited,
-        soldOut,
-        refused: asked - limited - soldOut - of(asks, 'placed', 'same', 'reserved'),
-        reserved: placed + of(orders, 'refused') + unsettled,
-        placed,
-        paid: of(orders, 'paid'),
-      }
-    },
-  }
-
-  async function tallyOf(name: string, label: string): Promise<ReadonlyMap<string, number>> {
-    return new Map((await read(name)).map(({ labels, value }) => [labels[label] ?? '', value]))
-  }
+function sumOf(tally: ReadonlyMap<string, number>, ...names: readonly string[]): number {
+  return names.reduce((sum, name) => sum + (tally.get(name) ?? 0), 0)
 }
 
 function keyOf(labels: Readonly<Record<string, string>>): string {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Clock } from '../../base/clock.ts'
-import { createTroubleBoard } from './trouble-board.ts'
+import { TroubleBoard } from './trouble-board.ts'
 
 function stage() {
   let ms = 0
@@ -8,7 +8,7 @@ function stage() {
     ms += more
   }
   const clock: Clock = { now: () => 1_000_000 + ms, elapsed: () => ms, sleep: async () => {} }
-  return { board: createTroubleBoard(clock), pass }
+  return { board: new TroubleBoard(clock), pass }
 }
 
 test('calls nothing trouble that was seen only once, and keeps the beginning of what stays', () => {
@@ -34,7 +34,7 @@ test('forgets what is gone, and begins anew when it comes back', () => {
 
 test('waits as long as a hiccup may last', () => {
   const { board, pass } = stage()
-  const seen = () => board.see('a', [{ code: 'unsettled', count: 3, patienceMs: 5000 }])
+  const seen = () => board.see('a', [{ code: 'unsettled', count: 3, graceMs: 5000 }])
   seen()
   pass(4000)
   seen()

@@ -1,7 +1,7 @@
 /**
- * What is wrong, and since when. Findings come in rounds, one scope at a time (a sale, the process): what a round does not find any more is
- * gone, what it finds again keeps its beginning. Something is called trouble only when it was seen twice and has lasted as long as it takes
- * to be no hiccup. Holds at most what one round of each scope finds.
+ * What is wrong, and since when. Findings come in rounds, one scope at a time (a sale, the process): a round replaces what the last one
+ * of its scope found, and a finding that is found again keeps its beginning. A finding is trouble once it was seen twice and has lasted
+ * its grace time. Holds at most what one round of each scope finds.
  */
 
 import type { Clock } from '../../base/clock.ts'
@@ -14,20 +14,14 @@ export interface Finding {
   readonly sale?: string
   readonly item?: string
   readonly count?: number
-  /** The checker's own words. */
+  /** What the check found. */
   readonly words?: string
   /** How long it may last before it is trouble. */
-  readonly patienceMs?: number
+  readonly graceMs?: number
 }
 
-export interface Trouble extends Omit<Finding, 'patienceMs'> {
+export interface Trouble extends Omit<Finding, 'graceMs'> {
   readonly sinceMs: number
-}
-
-interface TroubleBoard {
-  see(scope: string, findings: readonly Finding[]): void
-  /** Worst first, then oldest first. */
-  list(): readonly Trouble[]
 }
 
 const SEEN_MIN = 2
@@ -51,35 +45,38 @@ interface Known {
   readonly seen: number
 }
 
-export function createTroubleBoard(clock: Clock): TroubleBoard {
-  const scopes = new Map<string, ReadonlyMap<string, Known>>()
-  return {
-    see(scope, findings) {
-      const before = scopes.get(scope)
-      const now = new Map<string, Known>()
-      for (const finding of findings) {
-        const key = [finding.code, finding.which, finding.sale, finding.item].join('/')
-        const known = before?.get(key)
-        now.set(key, {
-          finding,
-          sinceMs: known?.sinceMs ?? clock.now(),
-          fromMs: known?.fromMs ?? clock.elapsed(),
-          seen: (known?.seen ?? 0) + 1,
-        })
+export class TroubleBoard {
+  readonly #clock: Clock
+  readonly #scopes = new Map<string, ReadonlyMap<string, Known>>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Replaces what the last round of this scope found. */
+  see(scope: string, findings: readonly Finding[]): void {
+    const before = this.#scopes.get(scope)
+    const now = new Map<string, Known>()
+    for (const finding of findings) {
+      const key = [finding.code, finding.which, finding.sale, finding.item].join('/')
+      const first = { sinceMs: this.#clock.now(), fromMs: this.#clock.elapsed(), seen: 0 }
+      const known = before?.get(key) ?? first
+      now.set(key, { ...known, finding, seen: known.seen + 1 })
+    }
+    if (now.size === 0) this.#scopes.delete(scope)
+    else this.#scopes.set(scope, now)
+  }
+
+  /** Worst first, then oldest first. */
+  list(): readonly Trouble[] {
+    const found: Trouble[] = []
+    for (const scope of this.#scopes.values()) {
+      for (const { finding, sinceMs, fromMs, seen } of scope.values()) {
+        const { graceMs = 0, ...shown } = finding
+        if (seen >= SEEN_MIN && this.#clock.elapsed() - fromMs >= graceMs) found.push({ ...shown, sinceMs })
       }
-      if (now.size === 0) scopes.delete(scope)
-      else scopes.set(scope, now)
-    },
-    list() {
-      const found: Trouble[] = []
-      for (const known of scopes.values()) {
-        for (const { finding, sinceMs, fromMs, seen } of known.values()) {
-          const { patienceMs = 0, ...shown } = finding
-          if (seen >= SEEN_MIN && clock.elapsed() - fromMs >= patienceMs) found.push({ ...shown, sinceMs })
-        }
-      }
-      return found.sort((a, b) => rank(a) - rank(b) || a.sinceMs - b.sinceMs)
-    },
+    }
+    return found.sort((a, b) => rank(a) - rank(b) || a.sinceMs - b.sinceMs)
   }
 }
 

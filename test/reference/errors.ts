@@ -1,10 +1,10 @@
-/** `docs/reference/errors.md`, made from the catalogue of problems. A test compares the two, so the page can't fall behind. */
+/** `docs/reference/errors.md`, made from the catalogue of problems. */
 
-import { type Call, problemsOf } from '../../wire/call.ts'
-import { ALL_CALLS } from '../../wire/calls/all-calls.ts'
-import { PROBLEM_CODES, PROBLEMS, type ProblemCode } from '../../wire/problems.ts'
+import { type Call, problemsOf } from '../../src/wire/call.ts'
+import { ALL_CALLS } from '../../src/wire/calls/all-calls.ts'
+import { PROBLEM_CODES, PROBLEMS, type ProblemCode } from '../../src/wire/problems.ts'
 
-/** Anybody may meet these anywhere. */
+/** Every call can answer with these. */
 const EVERYWHERE: readonly ProblemCode[] = ['internal', 'busy', 'body_too_large', 'method_not_allowed', 'not_found']
 
 export function renderErrorsReference(): string {

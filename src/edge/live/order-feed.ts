@@ -1,0 +1,83 @@
+/**
+ * A buyer's own orders on the buyer's sockets: the latest when a socket opens, then each change as it is published. An order sent while
+ * the orders are being read is not sent again in an older version. After missed messages the orders are read again.
+ */
+
+import { assert } from '../../base/assert.ts'
+import { createBatcher } from '../../base/batcher.ts'
+import { Fault } from '../../base/fault.ts'
+import type { BuyerId } from '../../domain/ids.ts'
+import type { Order, Reservation } from '../../domain/order.ts'
+import { end, type LiveSocket, type LiveSockets, orderMessage, sendTo, TRY_AGAIN_LATER, versionOf } from './socket.ts'
+
+interface OrderFeedParts {
+  readonly sockets: LiveSockets
+  readonly socketsMax: number
+  /** A buyer's latest orders, with reservations that are not placed yet. */
+  readonly read: (buyer: BuyerId, limit: number) => Promise<readonly (Order | Reservation)[]>
+}
+
+const ORDERS_SHOWN_MAX = 20
+/** Orders of so many buyers are read at a time: after a restart all of them come back at once. */
+const READ_AT_ONCE_MAX = 8
+
+export class OrderFeed {
+  readonly #sockets: LiveSockets
+  readonly #reader
+  #closed = false
+
+  constructor({ sockets, socketsMax, read }: OrderFeedParts) {
+    this.#sockets = sockets
+    const readOne = (buyer: BuyerId) =>
+      this.#closed || sockets.of(buyer).length === 0 ? [] : read(buyer, ORDERS_SHOWN_MAX)
+    this.#reader = createBatcher<BuyerId, readonly (Order | Reservation)[]>({
+      batchMax: READ_AT_ONCE_MAX,
+      queueMax: socketsMax + 1,
+      run: buyers => Promise.all(buyers.map(readOne)),
+    })
+  }
+
+  /** Reads nothing more: the ledger is about to close. */
+  close(): void {
+    this.#closed = true
+  }
+
+  /** Oldest first, as they would have been sent. */
+  async show(socket: LiveSocket): Promise<void> {
+    const { data } = socket
+    try {
+      const orders = await this.#reader.join(data.buyer)
+      assert(orders !== undefined, 'more sockets wait for their orders than there can be')
+      if (data.closed) return
+      const oldestFirst = [...orders].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1))
+      for (const order of oldestFirst)
+        if (versionOf(order) > (data.sentMeanwhile?.get(order.id) ?? -1)) sendTo(socket, orderMessage(order))
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      // Half a state would be wrong: the client opens a new socket when the ledger answers.
+      if (!data.closed)
+        end(socket, TRY_AGAIN_LATER, 'unreadable', 'your orders can not be read now; come back in a moment')
+    } finally {
+      data.sentMeanwhile = undefined
+    }
+  }
+
+  publish(order: Order | Reservation): void {
+    const sockets = this.#sockets.of(order.buyer)
+    if (sockets.length === 0) return
+    const text = orderMessage(order)
+    for (const socket of sockets) {
+      socket.data.sentMeanwhile?.set(order.id, versionOf(order))
+      sendTo(socket, text)
+    }
+  }
+
+  /** Messages were missed: reads again for all sockets whose orders are not being read already. */
+  showAll(): void {
+    for (const socket of this.#sockets.all()) {
+      if (socket.data.sentMeanwhile !== undefined || socket.data.because !== undefined) continue
+      socket.data.sentMeanwhile = new Map()
+      void this.show(socket)
+    }
+  }
+}
