@@ -11,8 +11,8 @@ import type { Loop } from '../base/loop.ts'
 import type { Meters } from '../base/meters.ts'
 import { createSemaphore } from '../base/semaphore.ts'
 import type { ItemId } from '../domain/ids.ts'
-import { farView } from '../flows/check/gate-view.ts'
-import { placedFar } from '../flows/check/settle-over-sales.ts'
+import { outboxGateView } from '../flows/check/gate-view.ts'
+import { createPlacedCheck } from '../flows/check/settle-over-sales.ts'
 import { createAcknowledgedReservations, LOOK_FOR_IT_AFTER_MS } from '../flows/follow/acknowledged-reservations.ts'
 import { createFollowing, type Following } from '../flows/follow/follow-sales.ts'
 import { type HandOverParts, handOverAll, lookForAcknowledged } from '../flows/follow/hand-over.ts'
@@ -87,7 +87,7 @@ export function openFar(
     gate,
     near: far,
     books: gate,
-    view: farView(gate, outbox),
+    view: outboxGateView(gate, outbox),
     share(messages: Messages, meters: Meters): Messages {
       channel = createRedisChannel({ connection, log, meters })
       const onSaleChanged = () => follow?.kick()
@@ -308,7 +308,7 @@ export function sellFar(redis: RedisConfig, parts: SellingParts, side: FarSide):
           forget,
           move,
           sales,
-          allPlaced: placedFar(gate, outbox),
+          allPlaced: createPlacedCheck(gate, outbox),
         })
         const demo = async (acquired: boolean) => {
           if (!acquired || !config.demo) return

@@ -33,14 +33,11 @@ import { pageRoutes } from '../edge/routes/page-routes.ts'
 import { paymentRoutes } from '../edge/routes/payment-routes.ts'
 import { sandboxRoutes } from '../edge/routes/sandbox-routes.ts'
 import { startMetricsServer, startServer } from '../edge/server.ts'
-import type { ReconcileParts } from '../flows/check/reconcile.ts'
-import type { CloseParts } from '../flows/money/close-orders.ts'
-import type { PayParts } from '../flows/money/pay-order.ts'
-import type { RefundParts } from '../flows/money/refund-order.ts'
-import type { ChangeStockParts } from '../flows/operate/change-stock.ts'
+import type { CheckContext } from '../flows/check/check-context.ts'
+import type { MoneyContext } from '../flows/money/money-context.ts'
+import type { OperateContext } from '../flows/operate/operate-context.ts'
 import { ordersOfBuyer } from '../flows/sell/find-orders.ts'
 import { createOpening } from '../flows/sell/opening.ts'
-import type { PaymentProvider } from '../payment/payment.ts'
 import { createDemoCrowd } from './demo-crowd.ts'
 import type { KeeperWork } from './rounds.ts'
 import { derivedSecret, keepSecret } from './secrets.ts'
@@ -50,12 +47,9 @@ import type { GateSide, Selling, SellingParts } from './selling.ts'
 interface Called {
   readonly readiness: Readiness
   readonly finder: Batcher<OrderId, Order | undefined>
-  readonly close: CloseParts
-  readonly pay: PayParts
-  readonly change: ChangeStockParts
-  readonly refund: RefundParts
-  readonly reconcile: ReconcileParts
-  readonly providers: ReadonlyMap<string, PaymentProvider>
+  readonly money: MoneyContext
+  readonly operate: OperateContext
+  readonly check: CheckContext
   readonly sandbox: Parameters<typeof sandboxRoutes>[0] | undefined
   /** Where the edges of a cluster meet. */
   readonly redis: RedisConnection | undefined
@@ -73,8 +67,8 @@ export async function composeHttp(
   const { config, log, clock, random, ledger, registry, catalog, changed, node, watching } = parts
   const { orders, rights, sales, payments, journal, reconciliation } = ledger
   const { meters, messages } = watching
-  const { readiness, finder, close, pay, change, refund, reconcile, providers } = called
-  const { syncState, reserved } = selling
+  const { readiness, finder, money, operate, check } = called
+  const { reserved } = selling
   const { ids } = node
   let running: ReturnType<typeof startServer> | undefined
   let apart: ReturnType<typeof startMetricsServer> | undefined
@@ -100,9 +94,10 @@ export async function composeHttp(
   const operators = createOperators(kept === undefined ? config.adminTokens : [{ name: 'admin', token: kept.value }])
   const browsers = createBrowsers(config)
   const secureCookies = config.publicUrl?.startsWith('https:') ?? false
-  const audit = { reconciliation, view, clock }
   const operations = createOperations({
-    ...audit,
+    reconciliation,
+    view,
+    clock,
     near,
     registry,
     sales,
@@ -170,21 +165,17 @@ export async function composeHttp(
       addressOf,
       secureCookies,
     }),
-    ...paymentRoutes({ identity, close, pay, providers, describe, reserved, onForged: watching.forged }),
+    ...paymentRoutes({ identity, money, describe, reserved, onForged: watching.forged }),
     ...operatorSaleRoutes({
-      sales,
       journal,
-      ids,
       identity,
       near,
-      audit,
-      run: { sales, syncState, changed, messages, nowMs: () => near.nowMs() },
-      change,
-      reconcile,
+      operate,
+      check,
       door: { rights, sales, changed },
     }),
-    ...operatorEditRoutes({ identity, near, edit: { sales, ids, syncState, changed } }),
-    ...operatorOrderRoutes({ sales, orders, payments, journal, identity, close, refund, reserved }),
+    ...operatorEditRoutes({ identity, near, operate }),
+    ...operatorOrderRoutes({ sales, journal, identity, money, reserved }),
     ...(called.sandbox === undefined ? [] : sandboxRoutes(called.sandbox)),
     ...wellBeing,
     ...operations.routes({ page: pages.ops, identity, addressOf }),

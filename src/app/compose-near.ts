@@ -5,7 +5,7 @@ import { Fault } from '../base/fault.ts'
 import type { Loop } from '../base/loop.ts'
 import { createSharedTimeout } from '../base/shared-timeout.ts'
 import type { ItemId } from '../domain/ids.ts'
-import { nearView } from '../flows/check/gate-view.ts'
+import { processGateView } from '../flows/check/gate-view.ts'
 import { syncStateNear } from '../flows/keep/sync-state.ts'
 import { type WarmParts, withdraw } from '../flows/keep/warm-sale.ts'
 import { demoSale } from '../flows/operate/demo-sale.ts'
@@ -21,7 +21,7 @@ const LOOK_AGAIN_MS = 1_000
 
 export function openNear(clock: SellingParts['clock'], registry: Registry): GateSide {
   const gate = createMemoryGate({ clock })
-  return { gate, near: gate, books: gate, view: nearView(gate, registry) }
+  return { gate, near: gate, books: gate, view: processGateView(gate, registry) }
 }
 
 export function sellNear(parts: SellingParts, { gate, near }: GateSide): Selling {

@@ -12,13 +12,11 @@ import { createRedisSharedCache } from '../catalog/redis/redis-shared-cache.ts'
 import type { OrderId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
 import type { Readiness } from '../edge/routes/health-routes.ts'
-import type { ReconcileParts } from '../flows/check/reconcile.ts'
-import type { CloseParts } from '../flows/money/close-orders.ts'
-import type { PayParts } from '../flows/money/pay-order.ts'
-import type { RefundParts } from '../flows/money/refund-order.ts'
-import { type ReleaseParts, releaseAtOnce } from '../flows/money/release-units.ts'
-import { createAskProvider, type SettleParts } from '../flows/money/settle-payments.ts'
-import type { ChangeStockParts } from '../flows/operate/change-stock.ts'
+import type { CheckContext } from '../flows/check/check-context.ts'
+import type { MoneyContext, MoneyPorts } from '../flows/money/money-context.ts'
+import { releaseNow } from '../flows/money/release-units.ts'
+import { settleOrder } from '../flows/money/settle-payments.ts'
+import type { OperateContext } from '../flows/operate/operate-context.ts'
 import type { Registry } from '../flows/sell/live-item.ts'
 import type { PaymentProvider } from '../payment/payment.ts'
 import { openFar, sellFar } from './compose-far.ts'
@@ -147,73 +145,77 @@ async function wire(
   const providers = new Map<string, PaymentProvider>(
     sandbox === undefined ? [] : [[sandbox.provider.name, sandbox.provider]],
   )
-  const capture = {
-    payments,
-    onPaid: watching.paid,
-    onRefundDue: () => {
-      watching.refundDue()
-      rounds.kickPayments()
-    },
-    alarmPayment: watching.alarm,
-  }
-  const settle: SettleParts = { ...capture, providers, clock, log, onRefunded: watching.refundSent }
-  const release: ReleaseParts = { gate: side.gate, closings, clock, log, onReleased: watching.released }
-  const close: CloseParts = {
-    closings,
+  const moneyPorts: MoneyPorts = {
     orders,
+    payments,
+    closings,
+    providers,
+    gate: side.gate,
+    ids: node.ids,
     clock,
-    askProvider: createAskProvider(settle),
+    log,
+    onPaid: watching.paid,
     onClosed: closed => {
       rounds.kickReleases()
       watching.closed(closed)
     },
-    releaseAtOnce: closed => releaseAtOnce(release, closed),
+    onReleased: watching.released,
+    onRefundDue: () => {
+      watching.refundDue()
+      rounds.kickPayments()
+    },
+    onRefundSent: watching.refundSent,
+    onOrderRefunded: order => {
+      rounds.kickReleases()
+      watching.refunded(order)
+    },
+    alarm: watching.alarm,
   }
-  const pay: PayParts = { ...capture, orders, ids: node.ids, clock }
-  const change: ChangeStockParts = { gate: side.gate, stock: ledger.stock, clock, unplaced: selling.unplaced }
-  const refund: RefundParts = {
-    closings,
-    onRefundDue: capture.onRefundDue,
-    releaseAtOnce: close.releaseAtOnce,
-    onReleaseDue: rounds.kickReleases,
-    onChanged: watching.refunded,
+  const money: MoneyContext = {
+    ...moneyPorts,
+    settleOrder: order => settleOrder(moneyPorts, order),
+    releaseNow: closed => releaseNow(moneyPorts, closed),
   }
-  const reconcile: ReconcileParts = {
-    orders,
-    view: side.view,
-    clock,
-    ...capture,
+  const operate: OperateContext = {
+    sales,
+    stock: ledger.stock,
     gate: side.gate,
-    books: side.books,
+    ids: node.ids,
+    clock,
+    nowMs: () => side.near.nowMs(),
+    syncState: selling.syncState,
+    unplaced: selling.unplaced,
+    changed,
+    messages: watching.messages,
+  }
+  const check: CheckContext = {
+    ...money,
+    sales,
     reconciliation,
+    view: side.view,
+    books: side.books,
     registry,
-    log,
     ...selling.reconcile,
     onDifferences: watching.differences,
     onBroken: watching.broken,
+    alarm: watching.alarm,
   }
 
   const http = await composeHttp(parts, side, selling, {
     readiness,
     finder,
-    close,
-    pay,
-    change,
-    refund,
-    reconcile,
-    providers,
+    money,
+    operate,
+    check,
     sandbox: sandbox?.handle,
     redis: far?.connection,
   })
   const work = {
     maySell: () => ledger.leader.holds(),
-    change,
-    release,
-    settle,
-    close,
-    reconcile,
+    money,
+    operate,
+    check,
     onReconciled: http.onReconciled,
-    alarm: watching.alarm,
     others: http.others,
   }
   return {

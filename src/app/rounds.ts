@@ -12,14 +12,17 @@ import { Fault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
 import { type Loop, startLoop } from '../base/loop.ts'
 import type { Sale } from '../domain/sale.ts'
-import { type ReconcileParts, reconcileSale } from '../flows/check/reconcile.ts'
-import { createSaleSettler, type SettleOverSalesParts } from '../flows/check/settle-over-sales.ts'
+import type { CheckContext } from '../flows/check/check-context.ts'
+import { reconcileSale } from '../flows/check/reconcile.ts'
+import { createSaleSettler } from '../flows/check/settle-over-sales.ts'
 import type { GateController } from '../flows/keep/gate-controller.ts'
 import { keepOnSale, type WarmParts } from '../flows/keep/warm-sale.ts'
-import { type CloseParts, createOrderCloser } from '../flows/money/close-orders.ts'
-import { type ReleaseParts, releaseUnits } from '../flows/money/release-units.ts'
-import { type SettleParts, settlePayments } from '../flows/money/settle-payments.ts'
-import { type ChangeStockParts, settleChanges } from '../flows/operate/change-stock.ts'
+import { OrderCloser } from '../flows/money/close-orders.ts'
+import type { MoneyContext } from '../flows/money/money-context.ts'
+import { releaseUnits } from '../flows/money/release-units.ts'
+import { settlePayments } from '../flows/money/settle-payments.ts'
+import { settleChanges } from '../flows/operate/change-stock.ts'
+import type { OperateContext } from '../flows/operate/operate-context.ts'
 import type { OrderPlacer } from '../flows/place/place-orders.ts'
 import type { Report } from '../ledger/reconciliation.ts'
 import type { Sales } from '../ledger/sales.ts'
@@ -27,13 +30,10 @@ import type { Sales } from '../ledger/sales.ts'
 /** What whoever may sell does, wherever the gate is. */
 export interface KeeperWork {
   readonly maySell: () => boolean
-  readonly change: ChangeStockParts
-  readonly release: ReleaseParts
-  readonly settle: SettleParts
-  readonly close: CloseParts
-  readonly reconcile: ReconcileParts
+  readonly money: MoneyContext
+  readonly operate: OperateContext
+  readonly check: CheckContext
   readonly onReconciled: (sale: Sale, report: Report) => void
-  readonly alarm: SettleOverSalesParts['alarm']
   /** Rounds that others bring along: their name, how often, and what they do. */
   readonly others: readonly (readonly [name: string, everyMs: number, run: () => Promise<void>])[]
 }
@@ -78,7 +78,7 @@ export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; s
   }
 
   const startCommon = (work: KeeperWork, sales: Sales, allPlaced: ClusterKeeperWork['allPlaced']) => {
-    const { maySell, reconcile } = work
+    const { maySell, money, check } = work
     const whileSelling = (run: () => Promise<boolean>) => async () => {
       for (let i = 0; i < ROUNDS_ON_END_MAX && maySell() && !signal.aborted; i++) if (!(await run())) return
     }
@@ -86,31 +86,31 @@ export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; s
     releasing = loop(
       'release',
       RELEASE_EVERY_MS,
-      whileSelling(() => releaseUnits(work.release)),
+      whileSelling(() => releaseUnits(money)),
     )
     paying = loop(
       'payments',
       PAYMENTS_EVERY_MS,
-      whileSelling(() => settlePayments(work.settle)),
+      whileSelling(() => settlePayments(money)),
     )
-    const closer = createOrderCloser(work.close)
+    const closer = new OrderCloser(money)
     const asking = loop('ask-due', CLOSE_EVERY_MS, () => closer.ask(() => maySell() && !signal.aborted))
     loop(
       'close',
       CLOSE_EVERY_MS,
       whileSelling(async () => {
-        const { noted, more } = await closer.sweep()
-        if (noted > 0) asking.kick()
+        const { queued, more } = await closer.sweep()
+        if (queued > 0) asking.kick()
         return more
       }),
     )
     loop('reconcile', RECONCILE_EVERY_MS, async () => {
       if (!maySell()) return
-      const liveItem = new Map([...reconcile.registry.values()].map(({ sale }) => [sale.id, sale]))
+      const liveItem = new Map([...check.registry.values()].map(({ sale }) => [sale.id, sale]))
       let away: Fault | undefined
       for (const sale of liveItem.values()) {
         try {
-          work.onReconciled(sale, await reconcileSale(reconcile, sale))
+          work.onReconciled(sale, await reconcileSale(check, sale))
         } catch (error) {
           // The next sale's gate may be there.
           if (!(error instanceof Fault)) throw error
@@ -119,15 +119,7 @@ export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; s
       }
       if (away !== undefined) throw away
     })
-    const settler = createSaleSettler({
-      sales,
-      reconciliation: reconcile.reconciliation,
-      reconcile: sale => reconcileSale(reconcile, sale),
-      allPlaced,
-      alarm: work.alarm,
-      clock,
-      log,
-    })
+    const settler = createSaleSettler({ ...check, sales, reconcile: sale => reconcileSale(check, sale), allPlaced })
     loop('settle-over', SETTLE_EVERY_MS, async () => {
       if (maySell()) await settler.round()
     })
@@ -146,7 +138,7 @@ export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; s
       const { maySell, warm } = work
       keeper = loop('on-sale', KEEPER_EVERY_MS, async () => {
         await keepOnSale(warm)
-        if (maySell()) await settleChanges(work.change, undefined)
+        if (maySell()) await settleChanges(work.operate, undefined)
       })
       await keeper.round()
       // Behind a gate in the process nobody is told anything before the ledger has it.
@@ -159,7 +151,7 @@ export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; s
       const { maySell } = work
       keeper = loop('gates', KEEPER_EVERY_MS, () => work.gates.round())
       loop('changes', KEEPER_EVERY_MS, async () => {
-        if (maySell()) await settleChanges(work.change, undefined)
+        if (maySell()) await settleChanges(work.operate, undefined)
       })
       loop('moves', MOVE_EVERY_MS, async () => {
         if (maySell()) await work.move()

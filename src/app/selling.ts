@@ -9,8 +9,8 @@ import type { Meters } from '../base/meters.ts'
 import type { Random } from '../base/random.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Sale } from '../domain/sale.ts'
+import type { CheckContext } from '../flows/check/check-context.ts'
 import type { GateView } from '../flows/check/gate-view.ts'
-import type { ReconcileParts } from '../flows/check/reconcile.ts'
 import type { Messages } from '../flows/follow/messages.ts'
 import type { UnplacedReservations } from '../flows/follow/unplaced-reservations.ts'
 import type { SyncState } from '../flows/keep/sync-state.ts'
@@ -67,7 +67,7 @@ export interface Selling {
   readonly reserved: ReservedOrdersParts | undefined
   /** Undefined: nothing is ever promised outside the ledger. */
   readonly unplaced: UnplacedReservations | undefined
-  readonly reconcile: Pick<ReconcileParts, 'underWay' | 'rebuild'>
+  readonly reconcile: Pick<CheckContext, 'underWay' | 'rebuild'>
   /** What keeps this process from taking traffic. */
   missing(): readonly string[]
   /** Resolves when it takes traffic (true), or when `stopping` aborts first (false). */

@@ -65,14 +65,16 @@ async function openShop(units = 10) {
       random: systemRandom,
     })
     const addressOf = () => 'here'
-    const close = {
+    const money = {
       orders: ledger.orders,
       closings: ledger.closings,
+      payments: ledger.payments,
+      providers: new Map([['sandbox', {}]]),
       clock: systemClock,
-      askProvider: async () => false,
+      settleOrder: async () => false,
       onClosed() {},
-      releaseAtOnce: async () => {},
-    }
+      releaseNow: async () => {},
+    } as never
     const order = createOrderRoute({ registry: edge.registry, take: edge.take, tickets, catalog, limits, addressOf })
     const find = createRouter([
       ...buyerRoutes({
@@ -92,19 +94,14 @@ async function openShop(units = 10) {
       ...operatorOrderRoutes({
         ...edge.find,
         identity,
-        close,
-        orders: ledger.orders,
-        payments: ledger.payments,
+        money,
         journal: createJournal(ledger.database),
         sales: ledger.sales,
-        refund: {} as never,
       }),
       ...paymentRoutes({
         ...edge.find,
         identity,
-        close,
-        pay: { orders: ledger.orders } as never,
-        providers: new Map([['sandbox', {} as never]]),
+        money,
         describe: () => '',
         onForged() {},
       }),

@@ -4,8 +4,8 @@ import { Fault } from '../../src/base/fault.ts'
 import type { Log } from '../../src/base/log.ts'
 import { noMeters } from '../../src/base/meters.ts'
 import { createSharedTimeout } from '../../src/base/shared-timeout.ts'
-import { nearView } from '../../src/flows/check/gate-view.ts'
-import { type ReconcileParts, reconcileSale } from '../../src/flows/check/reconcile.ts'
+import { processGateView } from '../../src/flows/check/gate-view.ts'
+import { reconcileSale } from '../../src/flows/check/reconcile.ts'
 import { keepOnSale, type WarmParts, withdraw } from '../../src/flows/keep/warm-sale.ts'
 import { releaseUnits } from '../../src/flows/money/release-units.ts'
 import { type DecideParts, decideBatch, PLACE_WAIT_MS } from '../../src/flows/sell/decide-batch.ts'
@@ -17,6 +17,8 @@ import type { Orders } from '../../src/ledger/orders.ts'
 import type { Rights } from '../../src/ledger/rights.ts'
 import { type ItemWish, startTestLedger, type TestLedger } from '../harness/money-ledger.ts'
 import { until } from '../harness/until.ts'
+
+type ReconcileContext = Parameters<typeof reconcileSale>[0]
 
 let ledger: TestLedger
 beforeAll(async () => {
@@ -64,15 +66,14 @@ function openShop(
     prepare: async () => {},
   }
   const round = () => keepOnSale(warm)
-  const reconcile: ReconcileParts = {
+  const reconcile: ReconcileContext = {
     orders,
-    view: nearView(gate, registry),
+    view: processGateView(gate, registry),
     registry,
     clock,
     payments: ledger.payments,
     onPaid() {},
     onRefundDue() {},
-    alarmPayment() {},
     gate,
     books: gate,
     reconciliation: ledger.reconciliation,

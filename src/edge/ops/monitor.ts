@@ -11,9 +11,10 @@ import { Fault } from '../../base/fault.ts'
 import { createSharedTimeout } from '../../base/shared-timeout.ts'
 import type { SaleId } from '../../domain/ids.ts'
 import type { Sale } from '../../domain/sale.ts'
-import { type AuditLine, type AuditParts, isExplained } from '../../flows/check/audit-sale.ts'
+import { type AuditLine, isExplained } from '../../flows/check/audit-sale.ts'
+import type { AuditContext } from '../../flows/check/check-context.ts'
 import { createSharedAudit } from '../../flows/check/shared-audit.ts'
-import { type SaleLook, type WatchSaleParts, watchRegistry, watchSale } from '../../flows/check/watch-sale.ts'
+import { type WatchContext, type WatchedSale, watchRegistry, watchSale } from '../../flows/check/watch-sale.ts'
 import type { LiveItem } from '../../flows/sell/live-item.ts'
 import type { LocalView } from '../../gate/local-view.ts'
 import type { Payments } from '../../ledger/payments.ts'
@@ -24,7 +25,7 @@ import { auditFindings, itemFindings, processFindings } from './findings.ts'
 import { type Funnel, RecentFigures, type Sample } from './recent-figures.ts'
 import { type Trouble, TroubleBoard } from './trouble-board.ts'
 
-export interface MonitorParts extends WatchSaleParts, AuditParts {
+export interface MonitorParts extends WatchContext, AuditContext {
   readonly near: LocalView
   readonly payments: Pick<Payments, 'refundsWaiting'>
   readonly reconciliation: Pick<Reconciliation, 'reports' | 'audit'>
@@ -39,7 +40,7 @@ interface Reconciled {
   readonly repairs: number
 }
 
-export interface Watch extends SaleLook {
+export interface Watch extends WatchedSale {
   readonly funnel: Funnel
   readonly recent: readonly Sample[]
   readonly reconciled: Reconciled | undefined
@@ -161,7 +162,7 @@ export class Monitor {
     )
   }
 
-  async #see(id: SaleId): Promise<SaleLook | undefined> {
+  async #see(id: SaleId): Promise<WatchedSale | undefined> {
     const known = () => watchRegistry(this.#parts, id)
     const read = () => this.#inTime(watchSale(this.#parts, sale => this.#auditFor(sale), id))
     if (this.#ledgerAway) return known() ?? read()
@@ -175,7 +176,7 @@ export class Monitor {
     }
   }
 
-  async #auditFor(sale: Sale): Promise<Pick<SaleLook, 'audit' | 'ageMs'>> {
+  async #auditFor(sale: Sale): Promise<Pick<WatchedSale, 'audit' | 'ageMs'>> {
     const { lines, beganMs } = await this.#audit(sale, REST_FOR_OPERATOR)
     return { audit: lines, ageMs: this.#parts.clock.elapsed() - beganMs }
   }

@@ -124,14 +124,14 @@ function wireTrouble({ sinceMs, ...found }: Trouble): TroubleAnswer {
   return { ...found, since: toRfc3339(sinceMs) }
 }
 
-function wireWatch({ near }: Pick<MonitorParts, 'near'>, { sale, audit, standings, ...seen }: Watch): WatchAnswer {
+function wireWatch({ near }: Pick<MonitorParts, 'near'>, { sale, audit, items, ...seen }: Watch): WatchAnswer {
   const { sinceMs, ...funnel } = seen.funnel
   const { reconciled } = seen
   return {
     at: toRfc3339(Math.floor(near.nowMs() - seen.ageMs)),
     sale: wireOperatorSale(sale, near.nowMs(), item => near.statusNow(item)?.left),
     audit: audit?.map(wireAudit) ?? null,
-    items: standings,
+    items,
     funnel: { since: toRfc3339(sinceMs), ...funnel },
     recent: seen.recent.map(({ atMs, requestsPerSecond, p50Ms, p99Ms, queued }) => ({
       at: toRfc3339(atMs),

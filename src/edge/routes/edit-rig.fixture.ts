@@ -6,8 +6,6 @@ import { createSharedTimeout } from '../../base/shared-timeout.ts'
 import { createMessages } from '../../flows/follow/messages.ts'
 import { syncStateNear } from '../../flows/keep/sync-state.ts'
 import { keepOnSale, type WarmParts } from '../../flows/keep/warm-sale.ts'
-import type { EditSaleParts } from '../../flows/operate/edit-sale.ts'
-import type { RunSaleParts } from '../../flows/operate/run-sale.ts'
 import { PLACE_WAIT_MS } from '../../flows/sell/decide-batch.ts'
 import type { Registry } from '../../flows/sell/live-item.ts'
 import type { Gate } from '../../gate/gate.ts'
@@ -58,12 +56,12 @@ export function createEditRig({ clock, gate, sales, orders, rights }: EditRigPar
   }
   const keeper = { round: () => keepOnSale(warm) }
   const syncState = syncStateNear({ sales, keeper, near: gate, registry })
-  const run: RunSaleParts = { sales, syncState, nowMs: () => gate.nowMs(), changed() {}, messages }
+  const run = { sales, syncState, nowMs: () => gate.nowMs(), changed() {}, messages }
   let lastId = 0
   const ids = { next: () => String(++lastId) }
-  const edit: EditSaleParts = { ...run, ids }
+  const operate = { ...run, ids }
   const identity = { operator: () => 'olga', buyer: () => Promise.reject(new Error('no buyer here')) }
-  const find = createRouter(operatorEditRoutes({ identity, near: gate, edit }))
+  const find = createRouter(operatorEditRoutes({ identity, near: gate, operate }))
   return { gate, sales, orders, ids, run, call }
 
   async function call(method: 'PATCH' | 'DELETE', sale: string, body?: unknown): Promise<Answer> {

@@ -1,7 +1,8 @@
 /** Operators change a sale or take a draft back. What the fields may be is said by the schemas of `POST /sales`, and only there. */
 
 import { unreachable } from '../../base/assert.ts'
-import { deleteSale, type EditSaleParts, editSale } from '../../flows/operate/edit-sale.ts'
+import { deleteSale, editSale } from '../../flows/operate/edit-sale.ts'
+import type { OperateContext } from '../../flows/operate/operate-context.ts'
 import type { LocalView } from '../../gate/local-view.ts'
 import { operatorCalls } from '../../wire/calls/operator-calls.ts'
 import { wireOperatorSale } from '../answers.ts'
@@ -13,7 +14,7 @@ import { toEdit } from './sale-input.ts'
 interface OperatorEditParts {
   readonly identity: Identity
   readonly near: LocalView
-  readonly edit: EditSaleParts
+  readonly operate: Pick<OperateContext, 'sales' | 'ids' | 'syncState' | 'changed'>
 }
 
 export function operatorEditRoutes(parts: OperatorEditParts): readonly Route[] {
@@ -22,7 +23,7 @@ export function operatorEditRoutes(parts: OperatorEditParts): readonly Route[] {
   async function edit(exchange: Exchange): Promise<Response> {
     const by = parts.identity.operator(exchange.request)
     const wish = toEdit(await readBody(exchange.request, operatorCalls.editSale.body.schema))
-    const outcome = await editSale(parts.edit, idParam(exchange, 'sale'), wish, by)
+    const outcome = await editSale(parts.operate, idParam(exchange, 'sale'), wish, by)
     switch (outcome.kind) {
       case 'done': {
         const { near } = parts
@@ -45,7 +46,7 @@ export function operatorEditRoutes(parts: OperatorEditParts): readonly Route[] {
 
   async function remove(exchange: Exchange): Promise<Response> {
     const by = parts.identity.operator(exchange.request)
-    const outcome = await deleteSale(parts.edit, idParam(exchange, 'sale'), by)
+    const outcome = await deleteSale(parts.operate, idParam(exchange, 'sale'), by)
     switch (outcome.kind) {
       case 'done':
         return new Response(null, { status: 204 })

@@ -5,11 +5,11 @@ import type { OrderId } from '../../domain/ids.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { AcknowledgedReservations } from '../../flows/follow/acknowledged-reservations.ts'
-import { type CloseParts, cancelOrder } from '../../flows/money/close-orders.ts'
-import { type RefundParts, refundOrder } from '../../flows/money/refund-order.ts'
+import { cancelOrder } from '../../flows/money/close-orders.ts'
+import type { MoneyContext } from '../../flows/money/money-context.ts'
+import { refundOrder } from '../../flows/money/refund-order.ts'
 import type { Journal, LogLine } from '../../ledger/journal.ts'
-import type { OrderQuery, Orders } from '../../ledger/orders.ts'
-import type { Payments } from '../../ledger/payments.ts'
+import type { OrderQuery } from '../../ledger/orders.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import type { LogLineAnswer, WholeOrderAnswer } from '../../wire/answers.ts'
 import { operatorCalls } from '../../wire/calls/operator-calls.ts'
@@ -22,12 +22,9 @@ import type { Identity } from '../identity.ts'
 
 interface OperatorOrderParts {
   readonly sales: Sales
-  readonly orders: Orders
-  readonly payments: Payments
   readonly journal: Journal
   readonly identity: Identity
-  readonly close: CloseParts
-  readonly refund: RefundParts
+  readonly money: MoneyContext
   /** In a cluster: what this edge has told buyers and not seen in the ledger. Undefined behind a gate in the process. */
   readonly reserved?: { readonly acknowledged: Pick<AcknowledgedReservations, 'find' | 'olderThan'> } | undefined
 }
@@ -55,7 +52,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
     const read = async (limit: number, after = query.after): Promise<readonly (Order | Reservation)[]> => {
       const page = { ...query, limit, ...(after !== undefined && { after }) }
       if (state === 'reserved') return reservedOf(sale, page)
-      return parts.orders.list({ ...page, ...(state !== undefined && { state }) })
+      return parts.money.orders.list({ ...page, ...(state !== undefined && { state }) })
     }
     if (prefersCsv(exchange.request.headers.get('accept') ?? ''))
       return csvOfOrders(after => read(PAGE_MAX, after), sale.id)
@@ -82,7 +79,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
   async function find(id: string): Promise<Order | Reservation> {
     // Looked for before the ledger is read: what leaves this memory meanwhile is in the ledger then.
     const acknowledged = parts.reserved?.acknowledged.find(id)
-    const [order] = await parts.orders.find([id])
+    const [order] = await parts.money.orders.find([id])
     const found = order ?? acknowledged?.reservation
     if (found === undefined) throw new ProblemError('not_found', 'There is no such order.')
     return found
@@ -96,7 +93,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
   }
 
   async function wireWhole(order: Order | Reservation): Promise<WholeOrderAnswer> {
-    const payments = await parts.payments.ofOrders([order.id])
+    const payments = await parts.money.payments.ofOrders([order.id])
     const lines = await parts.journal.read({ after: '0', order: order.id, limit: PAGE_MAX })
     return { ...wireOrder(order), payments: payments.map(wirePayment), history: historyOf(order, lines) }
   }
@@ -104,7 +101,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
   async function cancel(exchange: Exchange): Promise<Response> {
     const by = parts.identity.operator(exchange.request)
     const before = await findPlaced(idParam(exchange, 'id'))
-    const outcome = await cancelOrder(parts.close, before.id, () => true)
+    const outcome = await cancelOrder(parts.money, before.id, () => true)
     if (outcome.kind === 'missing') throw new ProblemError('not_found', 'There is no such order.')
     if (outcome.kind === 'paid') throw new ProblemError('order_paid', 'The order is paid. Refund it instead.')
     if (before.state === 'pending') {
@@ -123,7 +120,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
     const by = parts.identity.operator(exchange.request)
     const order = await findPlaced(idParam(exchange, 'id'))
     const { restock } = await readBody(exchange.request, operatorCalls.refundOrder.body.schema)
-    const outcome = await refundOrder(parts.refund, order, restock, by)
+    const outcome = await refundOrder(parts.money, order, restock, by)
     if (outcome === 'not_paid') throw new ProblemError('order_not_paid')
     return json(await wireWhole(await find(order.id)))
   }

@@ -2,17 +2,17 @@
 
 import { unreachable } from '../../base/assert.ts'
 import { toRfc3339 } from '../../base/clock.ts'
-import type { IdMaker } from '../../base/snowflake.ts'
 import type { Sale } from '../../domain/sale.ts'
-import { type AuditParts, auditItems } from '../../flows/check/audit-sale.ts'
-import { type ReconcileParts, reconcileSale } from '../../flows/check/reconcile.ts'
+import { auditItems } from '../../flows/check/audit-sale.ts'
+import type { CheckContext } from '../../flows/check/check-context.ts'
+import { reconcileSale } from '../../flows/check/reconcile.ts'
 import { type OpenLedgerDoorParts, openLedgerDoor } from '../../flows/keep/sell-without-gate.ts'
-import { type ChangeStockParts, changeStock } from '../../flows/operate/change-stock.ts'
+import { changeStock } from '../../flows/operate/change-stock.ts'
 import { createSale } from '../../flows/operate/create-sale.ts'
-import { type RunSaleParts, runSale, type SaleMove } from '../../flows/operate/run-sale.ts'
+import type { OperateContext } from '../../flows/operate/operate-context.ts'
+import { runSale, type SaleMove } from '../../flows/operate/run-sale.ts'
 import type { LocalView } from '../../gate/local-view.ts'
 import type { Journal } from '../../ledger/journal.ts'
-import type { Sales } from '../../ledger/sales.ts'
 import type { StockChange } from '../../ledger/stock.ts'
 import type { StockChangeAnswer } from '../../wire/answers.ts'
 import { operatorCalls } from '../../wire/calls/operator-calls.ts'
@@ -24,15 +24,11 @@ import type { Identity } from '../identity.ts'
 import { toNewSale } from './sale-input.ts'
 
 interface OperatorSaleParts {
-  readonly sales: Sales
   readonly journal: Journal
-  readonly ids: Pick<IdMaker, 'next'>
   readonly identity: Identity
   readonly near: LocalView
-  readonly audit: AuditParts
-  readonly run: RunSaleParts
-  readonly change: ChangeStockParts
-  readonly reconcile: ReconcileParts
+  readonly operate: OperateContext
+  readonly check: CheckContext
   readonly door: OpenLedgerDoorParts
 }
 
@@ -41,6 +37,7 @@ const SALES_MAX = 1000
 const REPORTS_MAX = 20
 
 export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
+  const keyed = { journal: parts.journal, ids: parts.operate.ids }
   return [
     route(operatorCalls.createSale, create),
     route(operatorCalls.sales, list),
@@ -60,26 +57,26 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
   async function create({ request }: Exchange): Promise<Response> {
     const by = parts.identity.operator(request)
     const wish = await readBody(request, operatorCalls.createSale.body.schema)
-    const id = await keyedSubject(parts, 'sales', request, wish)
-    const sale = await createSale(parts, toNewSale(wish), id, by)
+    const id = await keyedSubject(keyed, 'sales', request, wish)
+    const sale = await createSale(parts.operate, toNewSale(wish), id, by)
     return json(wire(sale), 201, { location: `/api/admin/sales/${sale.id}` })
   }
 
   async function list({ request }: Exchange): Promise<Response> {
     parts.identity.operator(request)
-    return json({ sales: (await parts.sales.list({ drafts: true, limit: SALES_MAX })).map(wire) })
+    return json({ sales: (await parts.operate.sales.list({ drafts: true, limit: SALES_MAX })).map(wire) })
   }
 
   async function find(exchange: Exchange): Promise<Sale> {
     parts.identity.operator(exchange.request)
-    const sale = await parts.sales.find(idParam(exchange, 'sale'))
+    const sale = await parts.operate.sales.find(idParam(exchange, 'sale'))
     if (sale === undefined) throw new ProblemError('not_found', 'There is no such sale.')
     return sale
   }
 
   async function run(exchange: Exchange, name: SaleMove): Promise<Response> {
     const by = parts.identity.operator(exchange.request)
-    const outcome = await runSale(parts.run, idParam(exchange, 'sale'), name, by)
+    const outcome = await runSale(parts.operate, idParam(exchange, 'sale'), name, by)
     switch (outcome.kind) {
       case 'done':
         return json(wire(outcome.sale))
@@ -104,9 +101,9 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
       throw new ProblemError('not_found', 'There is no such item in this sale.')
     const { delta, reason } = await readBody(exchange.request, operatorCalls.changeStock.body.schema)
     // Without a key of the operator's own it has one of ours: a statement that is tried again must not add a second time.
-    const key = await keyedSubject(parts, `stock/${item}`, exchange.request, { delta, reason })
-    const outcome = await changeStock(parts.change, { item, delta, reason, by, key })
-    parts.run.changed()
+    const key = await keyedSubject(keyed, `stock/${item}`, exchange.request, { delta, reason })
+    const outcome = await changeStock(parts.operate, { item, delta, reason, by, key })
+    parts.operate.changed()
     switch (outcome.kind) {
       case 'done':
         return json(wireChange(outcome.change))
@@ -145,14 +142,14 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
   }
 
   async function audit(exchange: Exchange): Promise<Response> {
-    return json({ items: (await auditItems(parts.audit, await find(exchange))).map(wireAudit) })
+    return json({ items: (await auditItems(parts.check, await find(exchange))).map(wireAudit) })
   }
 
   async function reconcile(exchange: Exchange): Promise<Response> {
     const sale = await find(exchange)
     const by = parts.identity.operator(exchange.request)
-    const report = await reconcileSale(parts.reconcile, sale)
-    await parts.reconcile.reconciliation.save(sale.id, false, report, undefined)
+    const report = await reconcileSale(parts.check, sale)
+    await parts.check.reconciliation.save(sale.id, false, report, undefined)
     await parts.journal.write({
       by,
       action: 'sale.reconcile',
@@ -165,8 +162,8 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
   /** Kept reports; when the sale is over and settled, the final one with its results comes first. */
   async function reports(exchange: Exchange): Promise<Response> {
     const sale = await find(exchange)
-    const kept = await parts.reconcile.reconciliation.reports(sale.id, REPORTS_MAX)
-    const results = await parts.reconcile.reconciliation.results(sale.id)
+    const kept = await parts.check.reconciliation.reports(sale.id, REPORTS_MAX)
+    const results = await parts.check.reconciliation.results(sale.id)
     return json({ results, reports: kept.map(({ atMs, ...report }) => ({ at: toRfc3339(atMs), ...report })) })
   }
 }

@@ -3,10 +3,10 @@
 import { unreachable } from '../../base/assert.ts'
 import type { BuyerId, OrderId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'
-import { type CloseParts, cancelOrder } from '../../flows/money/close-orders.ts'
-import { type PayParts, startPayment, takeCallback } from '../../flows/money/pay-order.ts'
+import { cancelOrder } from '../../flows/money/close-orders.ts'
+import type { MoneyContext } from '../../flows/money/money-context.ts'
+import { recordCallback, startPayment } from '../../flows/money/pay-order.ts'
 import { type FindOrdersParts, findOrder } from '../../flows/sell/find-orders.ts'
-import type { PaymentProvider } from '../../payment/payment.ts'
 import { checkReturnUrl } from '../../payment/return-url.ts'
 import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
 import { wireOrder } from '../answers.ts'
@@ -17,10 +17,8 @@ import type { Identity } from '../identity.ts'
 
 interface PaymentRouteParts extends Pick<FindOrdersParts, 'reserved'> {
   readonly identity: Identity
-  readonly close: CloseParts
-  readonly pay: PayParts
+  readonly money: MoneyContext
   /** By name; the first one is what a buyer gets who names none. */
-  readonly providers: ReadonlyMap<string, PaymentProvider>
   readonly describe: (order: Order) => string
   readonly onForged: (provider: string) => void
 }
@@ -35,7 +33,7 @@ export function paymentRoutes(parts: PaymentRouteParts): readonly Route[] {
   async function cancel(exchange: Exchange): Promise<Response> {
     const id = idParam(exchange, 'id')
     const buyer = await parts.identity.buyer(exchange.request)
-    const outcome = await cancelOrder(parts.close, id, order => order.buyer === buyer)
+    const outcome = await cancelOrder(parts.money, id, order => order.buyer === buyer)
     if (outcome.kind === 'missing') return missing(id, buyer)
     if (outcome.kind === 'paid')
       throw new ProblemError(
@@ -49,11 +47,11 @@ export function paymentRoutes(parts: PaymentRouteParts): readonly Route[] {
     const id = idParam(exchange, 'id')
     const buyer = await parts.identity.buyer(exchange.request)
     const wish = await readBody(exchange.request, buyerCalls.startPayment.body.schema)
-    const provider = parts.providers.get(wish.provider ?? [...parts.providers.keys()][0] ?? '')
+    const provider = parts.money.providers.get(wish.provider ?? [...parts.money.providers.keys()][0] ?? '')
     if (provider === undefined) {
       throw new ProblemError(
         'body_invalid',
-        `"provider" is one of: ${[...parts.providers.keys()].join(', ') || 'none is configured'}.`,
+        `"provider" is one of: ${[...parts.money.providers.keys()].join(', ') || 'none is configured'}.`,
         { field: 'provider' },
       )
     }
@@ -62,7 +60,7 @@ export function paymentRoutes(parts: PaymentRouteParts): readonly Route[] {
         field: 'returnUrl',
       })
     }
-    const outcome = await startPayment(parts.pay, provider, {
+    const outcome = await startPayment(parts.money, provider, {
       order: id,
       buyer,
       returnUrl: wish.returnUrl,
@@ -90,21 +88,21 @@ export function paymentRoutes(parts: PaymentRouteParts): readonly Route[] {
   /** Not in the ledger: reserved and on its way there, or not this buyer's. */
   async function missing(id: OrderId, buyer: BuyerId): Promise<Response> {
     const { reserved } = parts
-    const found = reserved && (await findOrder({ orders: parts.close.orders, reserved }, id, buyer))
+    const found = reserved && (await findOrder({ orders: parts.money.orders, reserved }, id, buyer))
     if (found === undefined || found.kind === 'missing') throw new ProblemError('not_found', 'You have no such order.')
     if (found.kind === 'busy') return plainProblem('busy')
     throw new ProblemError('not_placed', 'The order is reserved and not placed yet. Ask again in a moment.')
   }
 
   async function callback(exchange: Exchange): Promise<Response> {
-    const provider = parts.providers.get(exchange.params.provider ?? '')
+    const provider = parts.money.providers.get(exchange.params.provider ?? '')
     if (provider === undefined) throw new ProblemError('not_found')
     const event = provider.verify(await readBytes(exchange.request), exchange.request.headers)
     if (event === undefined) {
       parts.onForged(provider.name)
       return problem('signature_invalid')
     }
-    await takeCallback(parts.pay, provider.name, event)
+    await recordCallback(parts.money, provider.name, event)
     return new Response(provider.acknowledgement.body, {
       headers: { 'content-type': provider.acknowledgement.contentType, ...UNRENDERED },
     })

@@ -1,24 +1,17 @@
 /**
- * Do the books agree? Ledger and gate of one sale side by side, and the promises that can be told from them.
- * Gate and ledger are read one after the other, so under load one look may catch a unit on its way: what disagrees is looked at again,
- * a few times, before it is called inconsistent.
+ * Compares ledger and gate of one sale, and checks the promises that can be told from them.
+ * Gate and ledger are read one after the other, so under load one read may catch a unit between them: what disagrees is read again, a few
+ * times, before it is called inconsistent.
  */
 
-import type { Clock } from '../../base/clock.ts'
 import type { ItemId } from '../../domain/ids.ts'
 import type { Door } from '../../domain/item.ts'
 import { checkPromises } from '../../domain/promises/check.ts'
 import type { Violation } from '../../domain/promises/violation.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { GateStatus } from '../../gate/gate.ts'
-import type { ItemAudit, Reconciliation } from '../../ledger/reconciliation.ts'
-import type { GateView } from './gate-view.ts'
-
-export interface AuditParts {
-  readonly reconciliation: Pick<Reconciliation, 'audit'>
-  readonly view: GateView
-  readonly clock: Clock
-}
+import type { ItemAudit } from '../../ledger/reconciliation.ts'
+import type { AuditContext } from './check-context.ts'
 
 export interface AuditLine {
   readonly item: ItemId
@@ -27,36 +20,36 @@ export interface AuditLine {
   readonly pending: number
   readonly paid: number
   readonly closed: number
-  /** Undefined while the gate does not have the item, is away, or does not sell it: then the ledger alone is judged. */
+  /** Undefined while the gate does not have the item, is unreachable, or does not sell it: then only the ledger is judged. */
   readonly gate: { readonly left: number; readonly held: number } | undefined
-  /** Taken at the gate, not in the ledger yet. */
+  /** Units reserved at the gate, not in the ledger yet. */
   readonly outbox: number
   readonly releases: number
-  /** Taken from one place of the gate and not given to another yet: left in neither. */
+  /** Units taken from one shard of the gate and not given to another yet: left in neither. */
   readonly moving: number
   readonly door: Door
   readonly epoch: number
   readonly consistent: boolean
-  /** `gate.left + outbox + releases + moving = available`, and what it holds is in live orders or on its way; or it does not have the item. */
+  /** `gate.left + outbox + releases + moving = available`, and held units are in live orders, in the outbox or in releases; or no gate. */
   readonly gateAgrees: boolean
-  /** The gate changed while the ledger was read, or has reservations under way: the two can't be compared at this moment. */
+  /** The gate changed while the ledger was read, or has unplaced reservations: the two can't be compared at this moment. */
   readonly changing: boolean
   /** `available + pending + paid = units`. */
   readonly addsUp: boolean
   readonly violations: readonly Violation[]
 }
 
-const LOOKS_MAX = 8
-const LOOK_AGAIN_MS = 15
+const READS_MAX = 8
+const READ_AGAIN_MS = 15
 
-/** What the gate shows of one item, and what is on its way from it. */
-interface Shown {
-  readonly look: GateStatus | undefined
+/** One item at the gate. `status` is undefined unless the unplaced units are known too: one is worth nothing without the other. */
+interface GateRead {
+  readonly status: GateStatus | undefined
   readonly unplacedUnits: number
 }
 
 /**
- * Nothing wrong but what changing explains: in a rush gate and ledger are never at rest for one look, and looking again
+ * Consistent, or inconsistent only because gate and ledger are changing: in a rush they are never at rest for one read, and another read
  * would only cost the ledger another count of all orders.
  */
 export function isExplained(line: AuditLine): boolean {
@@ -64,52 +57,51 @@ export function isExplained(line: AuditLine): boolean {
 }
 
 /**
- * @param enough what need not be looked at again. By default only what agrees: whoever asks wants a moment at which it did. What was once
- * not enough must agree, however much moves afterwards: a look that caught it at rest is not undone by one that did not.
+ * @param enough which lines need not be read again; by default consistent ones. A line that was once not enough must become consistent: a
+ * read that caught it at rest is not undone by a later one that did not.
  */
 export async function auditItems(
-  parts: AuditParts,
+  context: AuditContext,
   sale: Sale,
   enough: (line: AuditLine) => boolean = line => line.consistent,
 ): Promise<readonly AuditLine[]> {
   const suspects = new Map<ItemId, AuditLine>()
-  for (let look = 1; ; look++) {
-    const before = await show(parts, sale)
-    const audits = await parts.reconciliation.audit(sale.id)
-    const after = await show(parts, sale)
+  for (let read = 1; ; read++) {
+    const before = await readGate(context, sale)
+    const audits = await context.reconciliation.audit(sale.id)
+    const after = await readGate(context, sale)
     const lines = audits.map(audit => compare(sale, audit, before(audit.item), after(audit.item)))
     for (const line of lines) {
       if (line.consistent) suspects.delete(line.item)
       else if (!enough(line)) suspects.set(line.item, line)
     }
     if (lines.every(line => enough(line) && !suspects.has(line.item))) return lines
-    if (look === LOOKS_MAX) return lines.map(line => (enough(line) ? (suspects.get(line.item) ?? line) : line))
-    await parts.clock.sleep(LOOK_AGAIN_MS)
+    if (read === READS_MAX) return lines.map(line => (enough(line) ? (suspects.get(line.item) ?? line) : line))
+    await context.clock.sleep(READ_AGAIN_MS)
   }
 }
 
-async function show({ view }: AuditParts, sale: Sale): Promise<(item: ItemId) => Shown> {
+async function readGate({ view }: AuditContext, sale: Sale): Promise<(item: ItemId) => GateRead> {
   const items = sale.items.map(({ id }) => id)
-  const [looks, unplacedUnits] = await Promise.all([view.status(items), view.unplacedUnits(items)])
+  const [statuses, unplaced] = await Promise.all([view.status(items), view.unplacedUnits(items)])
   return item => {
-    const units = unplacedUnits.get(item)
-    // What the gate has is only worth comparing together with what is on its way from it.
-    return units === undefined ? { look: undefined, unplacedUnits: 0 } : { look: looks.get(item), unplacedUnits: units }
+    const units = unplaced.get(item)
+    return { status: units === undefined ? undefined : statuses.get(item), unplacedUnits: units ?? 0 }
   }
 }
 
-function compare(sale: Sale, audit: ItemAudit, before: Shown, after: Shown): AuditLine {
+function compare(sale: Sale, audit: ItemAudit, before: GateRead, after: GateRead): AuditLine {
   const { gateEpoch, oldestReleaseMs, gone, moving: movingMax, ...line } = audit
-  // Behind these doors no gate sells it, whatever one still shows.
-  const look = line.door === 'ledger' || line.door === 'shut' ? undefined : after.look
+  // With these doors no gate sells the item, whatever a gate still shows.
+  const status = line.door === 'ledger' || line.door === 'shut' ? undefined : after.status
+  const gate = status === undefined ? undefined : { left: status.left, held: status.held }
   const outbox = after.unplacedUnits
-  const gate = look === undefined ? undefined : { left: look.left, held: look.held }
-  const unplacedUnits = outbox + line.releases
-  // Whether a unit of a move that is under way has left its place, or has arrived, the ledger does not know yet.
-  const missing = gate === undefined ? 0 : line.available - gate.left - unplacedUnits
+  const between = outbox + line.releases
+  // For a move under way the ledger does not know yet whether its units have left their shard, or have arrived.
+  const missing = gate === undefined ? 0 : line.available - gate.left - between
   const moving = Math.min(Math.max(missing, 0), movingMax)
   const gateAgrees =
-    gate === undefined || (missing === moving && gate.held === line.pending + line.paid + unplacedUnits + gone)
+    gate === undefined || (missing === moving && gate.held === line.pending + line.paid + between + gone)
   const violations = checkPromises({
     quiet: false,
     items: [{ ...line, rule: sale.rule, gate, outbox, moving, oldestReleaseMs, changes: [] }],
@@ -120,21 +112,13 @@ function compare(sale: Sale, audit: ItemAudit, before: Shown, after: Shown): Aud
     refusals: { refusedAtEdge: 0, networkCalls: 0 },
   })
   const addsUp = line.available + line.pending + line.paid === line.units
-  return {
-    ...line,
-    gate,
-    outbox,
-    moving,
-    gateAgrees,
-    changing: !atRest(before, after),
-    addsUp,
-    violations,
-    consistent: addsUp && gateAgrees && gateEpoch <= line.epoch && violations.length === 0,
-  }
+  const consistent = addsUp && gateAgrees && gateEpoch <= line.epoch && violations.length === 0
+  const changing = !isAtRest(before, after)
+  return { ...line, gate, outbox, moving, gateAgrees, changing, addsUp, violations, consistent }
 }
 
-/** The gate did not change while the ledger was read, and nothing was under way from one to the other. */
-function atRest(before: Shown, after: Shown): boolean {
-  const version = before.look?.version
-  return version !== undefined && version === after.look?.version && before.unplacedUnits + after.unplacedUnits === 0
+/** The gate did not change while the ledger was read, and no reservation was unplaced. */
+function isAtRest(before: GateRead, after: GateRead): boolean {
+  const version = before.status?.version
+  return version !== undefined && version === after.status?.version && before.unplacedUnits + after.unplacedUnits === 0
 }

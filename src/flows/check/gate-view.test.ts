@@ -7,8 +7,10 @@ import type { Ask } from '../../gate/gate.ts'
 import type { Outbox } from '../../gate/outbox.ts'
 import type { Decision, LiveItem } from '../sell/live-item.ts'
 import { auditItems } from './audit-sale.ts'
-import { farView } from './gate-view.ts'
-import { type ReconcileParts, reconcileSale } from './reconcile.ts'
+import { outboxGateView } from './gate-view.ts'
+import { reconcileSale } from './reconcile.ts'
+
+type ReconcileContext = Parameters<typeof reconcileSale>[0]
 
 let ledger: TestLedger
 let stage: KeeperStage
@@ -27,7 +29,7 @@ async function unseen() {
   const sale = (await ledger.sales.find(id))!
   const outbox: Pick<Outbox, 'status'> = { status: async items => ({ items: [], away: items }) }
   const { orders, reconciliation } = ledger
-  return { sale, item, parts: { orders, reconciliation, view: farView(stage.gate, outbox), clock: systemClock } }
+  return { sale, item, parts: { orders, reconciliation, view: outboxGateView(stage.gate, outbox), clock: systemClock } }
 }
 
 describe('an outbox that can not be seen is not an empty one', () => {
@@ -43,7 +45,7 @@ describe('an outbox that can not be seen is not an empty one', () => {
         away: ['in part', 'unseen'],
       }),
     }
-    const seen = await farView(stage.gate, outbox).unplacedUnits(['whole', 'empty', 'in part', 'unseen'])
+    const seen = await outboxGateView(stage.gate, outbox).unplacedUnits(['whole', 'empty', 'in part', 'unseen'])
     expect([...seen]).toEqual([
       ['whole', 2],
       ['empty', 0],
@@ -69,14 +71,13 @@ describe('an outbox that can not be seen is not an empty one', () => {
       skewed: false,
       retired: false,
     }
-    const reconcile: ReconcileParts = {
+    const reconcile: ReconcileContext = {
       ...parts,
       gate: stage.gate,
       books: stage.books,
       payments: ledger.payments,
       onPaid() {},
       onRefundDue() {},
-      alarmPayment() {},
       registry: new Map([[item, liveItem]]),
       log: { debug() {}, info() {}, warn() {}, error() {} },
       underWay: () => false,

@@ -1,7 +1,7 @@
 /**
- * The gate's figures for whoever compares them with the ledger's: what it has, and what is on its way from it into the ledger.
- * Near (a gate in the process) both are read in the same instant; far they are read side by side, so a unit may be seen in both or in
- * neither: whoever compares looks again. A gate that is away shows nothing; that is not an error of whoever looks.
+ * The gate's figures, for comparison with the ledger's: the status of each item, and the units reserved at the gate that are not in the
+ * ledger yet. The view of a gate in the process reads both in the same instant. The view of a gate with an outbox reads them side by side,
+ * so a unit may be counted in both or in neither, and the caller reads again. An unreachable gate shows nothing, which is no error here.
  */
 
 import { Fault } from '../../base/fault.ts'
@@ -14,26 +14,26 @@ import type { Registry } from '../sell/live-item.ts'
 export interface GateView {
   /** Items that the gate has; others are missing. */
   status(items: readonly ItemId[]): Promise<ReadonlyMap<ItemId, GateStatus>>
-  /** Units taken at the gate, not in the ledger yet. Items of which that can't be told are missing: none is not the same as 0. */
+  /** Units reserved at the gate, not in the ledger yet. An item whose number is unknown is missing: unknown is not 0. */
   unplacedUnits(items: readonly ItemId[]): Promise<ReadonlyMap<ItemId, number>>
 }
 
-/** Nothing is awaited before the figures are read: two calls in one breath see the same instant. */
-export function nearView(near: Pick<LocalView, 'statusNow'>, registry: Registry): GateView {
+/** Nothing is awaited before the figures are read: two calls without an await in between see the same instant. */
+export function processGateView(gate: Pick<LocalView, 'statusNow'>, registry: Registry): GateView {
   return {
     async status(items) {
-      const looks = new Map<ItemId, GateStatus>()
+      const statuses = new Map<ItemId, GateStatus>()
       for (const item of items) {
-        const look = near.statusNow(item)
-        if (look !== undefined) looks.set(item, { ...look })
+        const status = gate.statusNow(item)
+        if (status !== undefined) statuses.set(item, { ...status })
       }
-      return looks
+      return statuses
     },
     async unplacedUnits(items) {
       const units = new Map<ItemId, number>()
       for (const item of items) {
         const liveItem = registry.get(item)
-        if (liveItem === undefined || near.statusNow(item) === undefined) continue
+        if (liveItem === undefined || gate.statusNow(item) === undefined) continue
         let sum = 0
         for (const { quantity } of liveItem.unsettled.values()) sum += quantity
         units.set(item, sum)
@@ -43,12 +43,12 @@ export function nearView(near: Pick<LocalView, 'statusNow'>, registry: Registry)
   }
 }
 
-export function farView(gate: Pick<Gate, 'status'>, outbox: Pick<Outbox, 'status'>): GateView {
+export function outboxGateView(gate: Pick<Gate, 'status'>, outbox: Pick<Outbox, 'status'>): GateView {
   return {
     async status(items) {
       try {
         const reply = await gate.status(items)
-        return new Map(reply.items.map(look => [look.item, look]))
+        return new Map(reply.items.map(status => [status.item, status]))
       } catch (error) {
         if (error instanceof Fault) return new Map()
         throw error

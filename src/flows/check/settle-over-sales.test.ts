@@ -3,7 +3,7 @@ import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
 import { systemClock } from '../../base/clock.ts'
 import { createForgetSales } from '../keep/forget-sales.ts'
-import { createSaleSettler, placedFar } from './settle-over-sales.ts'
+import { createPlacedCheck, createSaleSettler } from './settle-over-sales.ts'
 
 let ledger: TestLedger
 let stage: KeeperStage
@@ -56,7 +56,7 @@ async function openItem() {
       toSettle: async () => (await reconciliation.toSettle(1_000)).filter(id => id === sale),
     },
     reconcile: async () => ({ differences: [], repairs: [] }),
-    allPlaced: placedFar(stage.gate, stage.outbox),
+    allPlaced: createPlacedCheck(stage.gate, stage.outbox),
     alarm: (what, fields) => void alarms.push({ what, ...fields }),
     clock: { ...systemClock, elapsed: () => elapsedMs },
     log: quiet,

@@ -6,8 +6,10 @@ import type { GateStatus } from '../../gate/gate.ts'
 import type { ItemAudit } from '../../ledger/reconciliation.ts'
 import type { LiveItem } from '../sell/live-item.ts'
 import { isExplained } from './audit-sale.ts'
-import { type ReconcileParts, reconcileSale } from './reconcile.ts'
+import { reconcileSale } from './reconcile.ts'
 import { createSharedAudit } from './shared-audit.ts'
+
+type ReconcileContext = Parameters<typeof reconcileSale>[0]
 
 const ITEMS = 100
 const SALE = { id: '1', rule: 'first_come', items: Array.from({ length: ITEMS }, (_, i) => ({ id: `${i + 10}` })) }
@@ -161,7 +163,7 @@ test('a reconciliation of a hundred items in a rush counts the orders once, not 
   const { books, parts, sale } = openBooks(true)
   const registry = new Map(sale.items.map(item => [item.id, { item, sale, current: true, epoch: 1 } as LiveItem]))
   const reconciliation = { ...parts.reconciliation, paymentsAmiss: async () => [] }
-  const report = await reconcileSale({ ...parts, registry, reconciliation } as unknown as ReconcileParts, sale)
+  const report = await reconcileSale({ ...parts, registry, reconciliation } as unknown as ReconcileContext, sale)
   expect(report).toEqual({ differences: [], repairs: [] })
   expect(books.audits).toBe(1)
 })

@@ -1,6 +1,6 @@
 /**
- * One look at a sale for whoever watches it: the audit, and beside each item how it stands in this process. And the poorer look that
- * needs no ledger: when that is away, somebody surely looks.
+ * One sale as the operations page shows it: the audit, and the state of each item in this process. While the ledger is unreachable, the
+ * state alone.
  */
 
 import type { ItemId, SaleId } from '../../domain/ids.ts'
@@ -9,52 +9,52 @@ import type { Sales } from '../../ledger/sales.ts'
 import type { LiveItem, Registry } from '../sell/live-item.ts'
 import type { AuditLine } from './audit-sale.ts'
 
-export interface WatchSaleParts {
+export interface WatchContext {
   readonly registry: Registry
   readonly sales: Pick<Sales, 'find'>
 }
 
-interface ItemStanding {
+interface ItemState {
   readonly item: ItemId
-  /** Asks that wait before the gate. */
+  /** Asks in the queue before the gate. */
   readonly line: number
   /** Reservations that the ledger has not confirmed yet. */
   readonly unsettled: number
   /**
-   * selling: this process sells it; withdrawn: it did and is not sure any more; shut: nobody may, until the gate is back or an operator
-   * decides (E10); skewed: nobody knows what time it is; away: it does not.
+   * selling: this process sells the item. withdrawn: it did, and its right is uncertain. shut: no process may sell it until the gate is
+   * back or an operator decides (E10). skewed: the clocks disagree. away: this process does not have the item.
    */
   readonly selling: 'selling' | 'withdrawn' | 'shut' | 'skewed' | 'away'
 }
 
-export interface SaleLook {
+export interface WatchedSale {
   readonly sale: Sale
-  /** Undefined while the ledger is away. */
+  /** Undefined while the ledger is unreachable. */
   readonly audit: readonly AuditLine[] | undefined
-  /** How long ago the audit was made: one that costs the ledger much is shown again. */
+  /** An audit that costs the ledger much is shown again. */
   readonly ageMs: number
-  readonly standings: readonly ItemStanding[]
+  readonly items: readonly ItemState[]
 }
 
 /** Undefined: there is no such sale. */
 export async function watchSale(
-  parts: WatchSaleParts,
-  audit: (sale: Sale) => Promise<Pick<SaleLook, 'audit' | 'ageMs'>>,
+  context: WatchContext,
+  audit: (sale: Sale) => Promise<Pick<WatchedSale, 'audit' | 'ageMs'>>,
   id: SaleId,
-): Promise<SaleLook | undefined> {
-  const sale = await parts.sales.find(id)
+): Promise<WatchedSale | undefined> {
+  const sale = await context.sales.find(id)
   if (sale === undefined) return undefined
-  return { sale, ...(await audit(sale)), standings: standingsOf(parts, sale) }
+  return { sale, ...(await audit(sale)), items: statesOf(context, sale) }
 }
 
-/** What can be said without the ledger. Undefined: this process does not sell it. */
-export function watchRegistry(parts: WatchSaleParts, id: SaleId): SaleLook | undefined {
-  for (const { sale } of parts.registry.values())
-    if (sale.id === id) return { sale, audit: undefined, ageMs: 0, standings: standingsOf(parts, sale) }
+/** Without the ledger. Undefined: this process does not have the sale. */
+export function watchRegistry(context: WatchContext, id: SaleId): WatchedSale | undefined {
+  for (const { sale } of context.registry.values())
+    if (sale.id === id) return { sale, audit: undefined, ageMs: 0, items: statesOf(context, sale) }
   return undefined
 }
 
-function standingsOf({ registry }: WatchSaleParts, sale: Sale): readonly ItemStanding[] {
+function statesOf({ registry }: WatchContext, sale: Sale): readonly ItemState[] {
   return sale.items.map(({ id }) => {
     const liveItem = registry.get(id)
     return {
@@ -66,8 +66,8 @@ function standingsOf({ registry }: WatchSaleParts, sale: Sale): readonly ItemSta
   })
 }
 
-export function sellingOf(liveItem: LiveItem): Exclude<ItemStanding['selling'], 'away'> {
-  // An item that was never sold is behind a shut door too: it waits for its warm-up.
+export function sellingOf(liveItem: LiveItem): Exclude<ItemState['selling'], 'away'> {
+  // An item that was never on sale is behind a shut door too: it waits for its warm-up.
   if (!liveItem.current) return liveItem.door === 'shut' && liveItem.epoch > 0 ? 'shut' : 'withdrawn'
   return liveItem.skewed ? 'skewed' : 'selling'
 }

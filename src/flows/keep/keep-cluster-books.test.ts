@@ -6,13 +6,15 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import type { Ask } from '../../gate/gate.ts'
 import { auditItems } from '../check/audit-sale.ts'
-import { farView } from '../check/gate-view.ts'
-import { type ReconcileParts, reconcileSale } from '../check/reconcile.ts'
-import { createSaleSettler, placedFar } from '../check/settle-over-sales.ts'
+import { outboxGateView } from '../check/gate-view.ts'
+import { reconcileSale } from '../check/reconcile.ts'
+import { createPlacedCheck, createSaleSettler } from '../check/settle-over-sales.ts'
 import type { Decision, LiveItem, Registry } from '../sell/live-item.ts'
 import { createForgetSales } from './forget-sales.ts'
 import { openLedgerDoor } from './sell-without-gate.ts'
 import { syncStateFar } from './sync-state.ts'
+
+type ReconcileContext = Parameters<typeof reconcileSale>[0]
 
 let ledger: TestLedger
 let stage: KeeperStage
@@ -48,7 +50,7 @@ async function reserve(item: string, epoch: number, buyer: string) {
 const auditParts = () => ({
   orders: ledger.orders,
   reconciliation: ledger.reconciliation,
-  view: farView(stage.gate, stage.outbox),
+  view: outboxGateView(stage.gate, stage.outbox),
   clock: systemClock,
 })
 
@@ -74,7 +76,7 @@ async function registryOf(saleId: string): Promise<Registry> {
   return registry
 }
 
-async function reconcileParts(sale: string): Promise<ReconcileParts & { readonly rebuilt: string[] }> {
+async function reconcileParts(sale: string): Promise<ReconcileContext & { readonly rebuilt: string[] }> {
   const rebuilt: string[] = []
   return {
     ...auditParts(),
@@ -83,7 +85,6 @@ async function reconcileParts(sale: string): Promise<ReconcileParts & { readonly
     payments: ledger.payments,
     onPaid() {},
     onRefundDue() {},
-    alarmPayment() {},
     registry: await registryOf(sale),
     log: quiet,
     underWay: () => false,
@@ -251,7 +252,7 @@ describe('a sale that is over', () => {
       sales: ledger.sales,
       reconciliation: { ...reconciliation, toSettle: async () => [made.sale.id] },
       reconcile: async sale => reconcileSale(await reconcileParts(sale.id), sale),
-      allPlaced: placedFar(stage.gate, stage.outbox),
+      allPlaced: createPlacedCheck(stage.gate, stage.outbox),
       alarm() {},
       clock: systemClock,
       log: quiet,

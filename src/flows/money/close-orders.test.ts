@@ -4,7 +4,7 @@ import { until } from '../../../test/harness/until.ts'
 import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { OrderId } from '../../domain/ids.ts'
-import { type CloseParts, createOrderCloser } from './close-orders.ts'
+import { OrderCloser } from './close-orders.ts'
 
 const DUE = 100
 
@@ -37,27 +37,25 @@ async function dueOrders(silentOnes: number, { started } = { started: true }) {
   /** True: the money is there. */
   const answer = Promise.withResolvers<boolean>()
   const asked: OrderId[] = []
-  const parts: CloseParts = {
+  const context = {
     closings: ledger.closings,
-    orders: ledger.orders,
     clock: systemClock,
-    async askProvider(order) {
+    async settleOrder(order: OrderId) {
       asked.push(order)
       return silent.has(order) && (await answer.promise)
     },
     onClosed: () => {},
-    releaseAtOnce: async () => {},
   }
   const open = async () => (await ledger.units(on.sale)).pending
-  return { parts, open, asked, orders, silent, answer }
+  return { context, open, asked, orders, silent, answer }
 }
 
 const always = () => true
 
 test('a provider that is silent about some orders holds up nobody else', async () => {
-  const { parts, open, asked, silent, answer } = await dueOrders(10)
-  const closer = createOrderCloser(parts)
-  expect(await closer.sweep()).toEqual({ noted: DUE, more: false })
+  const { context, open, asked, silent, answer } = await dueOrders(10)
+  const closer = new OrderCloser(context)
+  expect(await closer.sweep()).toEqual({ queued: DUE, more: false })
   const swept = closer.ask(always)
   await until('all others are closed', async () => (await open()) === silent.size)
   answer.resolve(false)
@@ -67,20 +65,20 @@ test('a provider that is silent about some orders holds up nobody else', async (
 })
 
 test('not even if it is silent about more orders than have room; nobody is closed before the own answer, and who has paid is not', async () => {
-  const { parts, open, asked, silent, answer } = await dueOrders(50)
-  const closer = createOrderCloser(parts)
+  const { context, open, asked, silent, answer } = await dueOrders(50)
+  const closer = new OrderCloser(context)
   await closer.sweep()
   const swept = closer.ask(always)
   await until('all others are closed', async () => (await open()) === silent.size)
   await until('all are asked about', () => asked.length === DUE)
   // In hand already: nobody is asked about twice.
-  expect(await closer.sweep()).toEqual({ noted: 0, more: false })
+  expect(await closer.sweep()).toEqual({ queued: 0, more: false })
   answer.resolve(true)
   await swept
   expect(await open()).toBe(silent.size)
   expect(asked).toHaveLength(DUE)
   // Whose money is not in the ledger after all is due as before.
-  expect(await closer.sweep()).toEqual({ noted: silent.size, more: false })
+  expect(await closer.sweep()).toEqual({ queued: silent.size, more: false })
   silent.clear()
   await closer.ask(always)
   expect(await open()).toBe(0)
@@ -88,15 +86,15 @@ test('not even if it is silent about more orders than have room; nobody is close
 
 test('orders that nobody has to be asked about are closed whatever stands before them, and later ones are asked about beside the silent', async () => {
   const silent = await dueOrders(DUE)
-  const closer = createOrderCloser(silent.parts)
+  const closer = new OrderCloser(silent.context)
   await closer.sweep()
   const swept = closer.ask(always)
   await until('all of them are asked about', () => silent.asked.length === DUE)
   const unstarted = await dueOrders(1, { started: false })
-  expect(await closer.sweep()).toEqual({ noted: 0, more: false })
+  expect(await closer.sweep()).toEqual({ queued: 0, more: false })
   expect(await unstarted.open()).toBe(0)
   const later = await dueOrders(1)
-  expect(await closer.sweep()).toEqual({ noted: DUE, more: false })
+  expect(await closer.sweep()).toEqual({ queued: DUE, more: false })
   await until('the later ones are closed', async () => (await later.open()) === 0)
   expect(await silent.open()).toBe(DUE)
   silent.answer.resolve(false)
@@ -105,21 +103,21 @@ test('orders that nobody has to be asked about are closed whatever stands before
 })
 
 test('who may not go on asks about nobody more, and lets go of those who wait', async () => {
-  const { parts, open, asked, silent, answer } = await dueOrders(DUE)
-  const closer = createOrderCloser(parts)
+  const { context, open, asked, silent, answer } = await dueOrders(DUE)
+  const closer = new OrderCloser(context)
   await closer.sweep()
   const swept = closer.ask(() => asked.length < 10)
   answer.resolve(false)
   await swept
   expect(asked).toHaveLength(10)
   expect(await open()).toBe(silent.size - 10)
-  expect(await closer.sweep()).toEqual({ noted: silent.size - 10, more: false })
+  expect(await closer.sweep()).toEqual({ queued: silent.size - 10, more: false })
   await closer.ask(always)
   expect(await open()).toBe(0)
 })
 
 test('a ledger that goes away in mid-sweep ends it, once nobody is asking any more, and the next sweep closes the rest', async () => {
-  const { parts, open, answer } = await dueOrders(10)
+  const { context, open, answer } = await dueOrders(10)
   let closes = 0
   const away = new Fault('ledger_away', 'away', { retryable: true })
   const closings = {
@@ -131,7 +129,7 @@ test('a ledger that goes away in mid-sweep ends it, once nobody is asking any mo
     },
   }
   let ended = false
-  const closer = createOrderCloser({ ...parts, closings })
+  const closer = new OrderCloser({ ...context, closings })
   await closer.sweep()
   const swept = closer.ask(always).catch((error: unknown) => {
     ended = true

@@ -1,141 +1,131 @@
 /**
- * Orders that end unpaid: the deadline passed, or somebody cancelled. Payment and closing race through one compare-and-set in the
- * ledger; the loser is told. Where a payment was started, the provider is asked first: one try, one second. Money found there pays the
- * order; a provider out of reach does not keep the order open, and money that arrives later goes back.
+ * Orders that end unpaid: the deadline passed, or the buyer or an operator cancelled. Payment and closing race through one compare-and-set
+ * in the ledger; the loser is told. If a payment was started, its provider is asked first: one try, one second. Captured money pays the
+ * order. An unreachable provider does not keep the order open; money that arrives later is refunded.
  *
- * Nobody waits for a silent provider but the orders it is asked about. What is due is swept; whoever has to be asked about is noted and
- * passed over by the sweeps after. A few are asked about at a time, and whoever gets no answer in a moment makes room for the next, while
- * the asking goes on. No order is closed before its own asking has ended.
+ * A silent provider delays only the orders it is asked about. `sweep` closes due orders without a payment at once and queues the others;
+ * `ask` asks providers about the queued orders, `LANES` at a time. A lane moves on after `LANE_MS_MAX` while its question continues.
+ * No order is closed before its own question has ended.
  *
- * States of a due order that has to be asked about: noted → asked about → paid, or closed together with others. A fault on the way lets
- * go of it, and a later sweep finds it again. Bounded by what is noted, and by what is asked about at once.
+ * States of a queued order: waiting → asked → paid, or closed together with others. After a fault it is dropped, and a later sweep finds
+ * it again. Bounded by `QUEUED_MAX` and `ASKED_MAX`.
  */
 
-import type { Clock } from '../../base/clock.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import { createSharedTimeout } from '../../base/shared-timeout.ts'
 import type { OrderId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'
-import type { Closings, DueOrder } from '../../ledger/closings.ts'
-import type { Orders } from '../../ledger/orders.ts'
-import type { AskProvider } from './settle-payments.ts'
+import type { DueOrder } from '../../ledger/closings.ts'
+import type { MoneyContext } from './money-context.ts'
 
-export interface CloseParts {
-  readonly closings: Closings
-  readonly orders: Orders
-  readonly clock: Clock
-  readonly askProvider: AskProvider
-  /** Called after the commit: the units should reach the gate at once, and the buyer should hear of it. */
-  readonly onClosed: (orders: readonly Order[]) => void
-  /** The gate is told of these before anybody is answered; bounded, and never a failure. */
-  readonly releaseAtOnce: (orders: readonly OrderId[]) => Promise<void>
-}
-
-interface OrderCloser {
-  /** Closes those whom nobody has to be asked about, and notes the others. */
-  sweep(): Promise<{ readonly noted: number; readonly more: boolean }>
-  /** Asks about all that were noted, also meanwhile, until there are none or it may not go on. Who was noted is let go by a fault. */
-  ask(mayGoOn: () => boolean): Promise<void>
-}
+type SweepContext = Pick<MoneyContext, 'closings' | 'clock' | 'settleOrder' | 'onClosed'>
+type CancelContext = Pick<MoneyContext, 'orders' | 'closings' | 'settleOrder' | 'releaseNow' | 'onClosed'>
 
 const DUE_MAX = 500
-/** Beyond that, orders whose providers are silent stand in the way of others that are due later. */
-const NOTED_MAX = 5_000
-/** So many wait for an answer at a time, and each for so long before the next is asked about beside it: a provider hears no more than that. */
+/** Beyond this, orders of silent providers delay others that are due later. */
+const QUEUED_MAX = 5_000
 const LANES = 32
 const LANE_MS_MAX = 250
-/** With those whose lane has gone on. */
-const ASKED_AT_ONCE_MAX = 256
+/** Questions under way, including those whose lane has moved on. */
+const ASKED_MAX = 256
 
-export function createOrderCloser(parts: CloseParts): OrderCloser {
-  /** In hand: waiting, asked about, or being closed. */
-  const noted = new Set<OrderId>()
-  /** Not asked about yet, longest overdue first. */
-  let waiting: DueOrder[] = []
-  const timeout = createSharedTimeout({ clock: parts.clock, ms: LANE_MS_MAX })
+export class OrderCloser {
+  readonly #context: SweepContext
+  readonly #timeout: ReturnType<typeof createSharedTimeout>
+  /** Waiting, asked about, or being closed: later sweeps leave them out. */
+  readonly #queued = new Set<OrderId>()
+  /** Longest overdue first. */
+  #waiting: DueOrder[] = []
+  #asked = 0
+  /** Resolves when the next question has ended. */
+  #answered = Promise.withResolvers<void>()
+  #unpaid: DueOrder[] = []
+  #closing: Promise<void> | undefined
+  #failure: { readonly error: unknown } | undefined
 
-  return {
-    async sweep() {
-      const due = await parts.closings.due(DUE_MAX, [...noted])
-      const started = due.filter(order => order.paymentStarted).slice(0, NOTED_MAX - noted.size)
-      for (const { id } of started) noted.add(id)
-      waiting.push(...started)
-      const unpaid = due.filter(order => !order.paymentStarted)
-      await closeUnpaid(parts, unpaid)
-      const done = started.length + unpaid.length
-      return { noted: started.length, more: due.length === DUE_MAX && done > 0 }
-    },
+  constructor(context: SweepContext) {
+    this.#context = context
+    this.#timeout = createSharedTimeout({ clock: context.clock, ms: LANE_MS_MAX })
+  }
 
-    async ask(mayGoOn) {
-      let asked = 0
-      /** Resolves when the next of them is through. */
-      let through = Promise.withResolvers<void>()
-      let unpaid: DueOrder[] = []
-      let closing: Promise<void> | undefined
-      let failed: { readonly error: unknown } | undefined
-      const goOn = () => failed === undefined && mayGoOn()
+  /** Closes due orders without a payment, and queues the others for `ask`. */
+  async sweep(): Promise<{ readonly queued: number; readonly more: boolean }> {
+    const due = await this.#context.closings.due(DUE_MAX, [...this.#queued])
+    const started = due.filter(order => order.paymentStarted).slice(0, QUEUED_MAX - this.#queued.size)
+    for (const { id } of started) this.#queued.add(id)
+    this.#waiting.push(...started)
+    const unpaid = due.filter(order => !order.paymentStarted)
+    await closeUnpaid(this.#context, unpaid)
+    return { queued: started.length, more: due.length === DUE_MAX && started.length + unpaid.length > 0 }
+  }
 
-      /** Together with the others whose answers have come. */
-      async function closeAll(): Promise<void> {
-        try {
-          for (let some = unpaid; some.length > 0; some = unpaid) {
-            unpaid = []
-            await closeUnpaid(parts, some)
-          }
-        } finally {
-          closing = undefined
-        }
+  /**
+   * Asks about all queued orders, including those queued meanwhile, until none is left or `mayGoOn` says no. One call at a time. A fault of
+   * the ledger is thrown when the last question has ended.
+   */
+  async ask(mayGoOn: () => boolean): Promise<void> {
+    this.#failure = undefined
+    this.#unpaid = []
+    const goOn = () => this.#failure === undefined && mayGoOn()
+    do {
+      const lanes = Math.min(LANES, this.#waiting.length)
+      await Promise.all(Array.from({ length: lanes }, () => this.#runLane(goOn)))
+      // An order queued while the last questions are open does not wait for their answers.
+      if (this.#asked > 0) await this.#timeout(this.#answered.promise)
+    } while (this.#asked > 0 || (this.#waiting.length > 0 && goOn()))
+    for (const { id } of this.#waiting) this.#queued.delete(id)
+    this.#waiting = []
+    const failure = this.#failure as { readonly error: unknown } | undefined
+    if (failure !== undefined) throw failure.error
+  }
+
+  async #runLane(goOn: () => boolean): Promise<void> {
+    while (goOn()) {
+      const order = this.#waiting.shift()
+      if (order === undefined) return
+      await this.#timeout(this.#settle(order))
+      while (this.#asked >= ASKED_MAX) await this.#answered.promise
+    }
+  }
+
+  /** Never rejects: the first fault is kept for the end of `ask`. */
+  async #settle(order: DueOrder): Promise<void> {
+    this.#asked += 1
+    try {
+      if (!(await this.#context.settleOrder(order.id))) {
+        this.#unpaid.push(order)
+        this.#closing ??= this.#closeAll()
+        await this.#closing
       }
+    } catch (error) {
+      this.#failure ??= { error }
+    }
+    this.#queued.delete(order.id)
+    this.#asked -= 1
+    this.#answered.resolve()
+    this.#answered = Promise.withResolvers()
+  }
 
-      /** Never rejects: a ledger that is away ends the asking, once nobody is asked about any more. */
-      async function settle(order: DueOrder): Promise<void> {
-        asked += 1
-        try {
-          if (!(await parts.askProvider(order.id))) {
-            unpaid.push(order)
-            closing ??= closeAll()
-            await closing
-          }
-        } catch (error) {
-          failed ??= { error }
-        }
-        noted.delete(order.id)
-        asked -= 1
-        through.resolve()
-        through = Promise.withResolvers()
+  /** Closes all orders whose answers have come by then, in one statement per item. */
+  async #closeAll(): Promise<void> {
+    try {
+      for (let unpaid = this.#unpaid; unpaid.length > 0; unpaid = this.#unpaid) {
+        this.#unpaid = []
+        await closeUnpaid(this.#context, unpaid)
       }
-
-      async function lane(): Promise<void> {
-        while (goOn()) {
-          const order = waiting.shift()
-          if (order === undefined) return
-          await timeout(settle(order))
-          while (asked >= ASKED_AT_ONCE_MAX) await through.promise
-        }
-      }
-
-      do {
-        await Promise.all(Array.from({ length: Math.min(LANES, waiting.length) }, lane))
-        // Whoever is noted while the last ones are silent does not wait for them.
-        if (asked > 0) await timeout(through.promise)
-      } while (asked > 0 || (waiting.length > 0 && goOn()))
-      for (const { id } of waiting) noted.delete(id)
-      waiting = []
-      if (failed !== undefined) throw failed.error
-    },
+    } finally {
+      this.#closing = undefined
+    }
   }
 }
 
-async function closeUnpaid(parts: CloseParts, unpaid: readonly DueOrder[]): Promise<void> {
+async function closeUnpaid(context: SweepContext, unpaid: readonly DueOrder[]): Promise<void> {
   for (const [item, orders] of Map.groupBy(unpaid, order => order.item)) {
+    const ids = orders.map(order => order.id)
     await faultPoint('close.before')
-    const closed = await parts.closings.close(
-      item,
-      orders.map(order => order.id),
-      'unpaid',
-    )
+    const closed = await context.closings.close(item, ids, 'unpaid')
     await faultPoint('close.after')
-    if (closed.length > 0) parts.onClosed(closed)
+    if (closed.length > 0) context.onClosed(closed)
   }
 }
 
@@ -144,27 +134,27 @@ type CancelOutcome =
   | { readonly kind: 'paid' }
   | { readonly kind: 'missing' }
 
-/** The buyer's or the operator's cancel. Cancelling again answers the same; a closed order, however it was closed, stays as it is. */
+/** The buyer's or the operator's cancel. Cancelling again gives the same answer; a closed order keeps its reason. */
 export async function cancelOrder(
-  parts: CloseParts,
+  context: CancelContext,
   id: OrderId,
   mayCancel: (order: Order) => boolean,
 ): Promise<CancelOutcome> {
-  const [order] = await parts.orders.find([id])
+  const [order] = await context.orders.find([id])
   if (order === undefined || !mayCancel(order)) return { kind: 'missing' }
   if (order.state === 'pending') {
-    if (await parts.askProvider(id)) return { kind: 'paid' }
+    if (await context.settleOrder(id)) return { kind: 'paid' }
     await faultPoint('close.before')
-    const closed = await parts.closings.close(order.item, [id], 'cancelled')
+    const closed = await context.closings.close(order.item, [id], 'cancelled')
     await faultPoint('close.after')
     if (closed[0] !== undefined) {
-      await parts.releaseAtOnce([id])
-      parts.onClosed(closed)
+      await context.releaseNow([id])
+      context.onClosed(closed)
       return { kind: 'closed', order: closed[0] }
     }
   }
-  // Somebody else was faster, now or before.
-  const [after] = await parts.orders.find([id])
+  // The order was not pending, or another transaction paid or closed it first.
+  const [after] = await context.orders.find([id])
   if (after === undefined) return { kind: 'missing' }
   return after.state === 'closed' ? { kind: 'closed', order: after } : { kind: 'paid' }
 }

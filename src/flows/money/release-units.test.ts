@@ -4,7 +4,7 @@ import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Gate } from '../../gate/gate.ts'
 import { createMemoryGate } from '../../gate/memory/memory-gate.ts'
-import { type ReleaseParts, releaseUnits } from './release-units.ts'
+import { releaseUnits } from './release-units.ts'
 
 let ledger: TestLedger
 beforeAll(async () => {
@@ -33,15 +33,15 @@ async function left(item: string): Promise<number> {
   return (await ledger.sql('SELECT 1 FROM releases WHERE item = $1', [item])).length
 }
 
-function parts(release: (item: string) => Promise<typeof DONE>): ReleaseParts {
+function contextOf(release: (item: string) => Promise<typeof DONE>) {
   const gate: Gate = { ...createMemoryGate({ clock: systemClock }), release }
-  return { gate, closings: ledger.closings, clock: systemClock, log: { error() {} }, onReleased() {} }
+  return { gate, closings: ledger.closings, onReleased() {} }
 }
 
 test('an item whose gate is away, with more to release than a round takes, does not hold up the others', async () => {
   const [big, small] = await waiting(3_000, 3)
   let away = true
-  const shop = parts(async item => {
+  const shop = contextOf(async item => {
     if (away && item === big) throw new Fault('gate_away', 'the gate does not answer', { retryable: true })
     return DONE
   })
@@ -59,7 +59,7 @@ test('nor does one whose gate is silent', async () => {
   const answer = Promise.withResolvers<typeof DONE>()
   const told = Promise.withResolvers<void>()
   const round = releaseUnits(
-    parts(async item => {
+    contextOf(async item => {
       if (item === silent) return answer.promise
       if (item === other) told.resolve()
       return DONE
@@ -74,7 +74,7 @@ test('nor does one whose gate is silent', async () => {
 test('many items with much to release share a round', async () => {
   const items = await waiting(...Array.from({ length: 30 }, () => 400), 5)
   const asked = new Set<string>()
-  const shop = parts(async item => {
+  const shop = contextOf(async item => {
     asked.add(item)
     throw new Fault('gate_away', 'the gate does not answer', { retryable: true })
   })

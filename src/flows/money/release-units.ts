@@ -1,42 +1,36 @@
 /**
- * Units of closed orders go back on sale. The closing transaction wrote a release row; the gate is told under the epoch read together
- * with it; the row is deleted only when the gate has done it (E8). Dying in between repeats the release, which then does nothing.
+ * Units of closed orders go back on sale. The closing transaction wrote a release row; the gate releases under the epoch that is read
+ * together with the row; the row is deleted only when the gate has answered `done` (E8). A crash in between repeats the release, which
+ * then does nothing.
  */
 
-import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
-import type { Log } from '../../base/log.ts'
 import type { ItemId, OrderId } from '../../domain/ids.ts'
-import type { Gate } from '../../gate/gate.ts'
-import type { Closings, DueRelease } from '../../ledger/closings.ts'
+import type { DueRelease } from '../../ledger/closings.ts'
+import type { MoneyPorts } from './money-context.ts'
 
-export interface ReleaseParts {
-  readonly gate: Gate
-  readonly closings: Closings
-  readonly clock: Clock
-  readonly log: Pick<Log, 'error'>
-  readonly onReleased: (count: number) => void
-}
+type ReleaseContext = Pick<MoneyPorts, 'gate' | 'closings' | 'onReleased'>
 
 const RELEASES_MAX = 5_000
 const RELEASES_OF_ITEM_MAX = 500
 const ITEMS_AT_ONCE_MAX = 32
-
-/** How long whoever closed an order waits for its gate to know. */
-const AT_ONCE_MS_MAX = 500
+const NOW_MS_MAX = 500
 
 /**
- * These orders, before the answer that they are closed: whoever asks for a ticket right after it is given the next attempt, wherever they ask.
- * A gate or ledger that does not answer in time holds up nobody: the rounds do it, as they do everything else.
+ * Releases these orders before the caller answers that they are closed, so that a ticket asked for right after it is for the next attempt,
+ * on every edge. After `NOW_MS_MAX` the caller goes on, and the release loop does the rest.
  */
-export async function releaseAtOnce(parts: ReleaseParts, orders: readonly OrderId[]): Promise<void> {
+export async function releaseNow(
+  context: ReleaseContext & Pick<MoneyPorts, 'clock' | 'log'>,
+  orders: readonly OrderId[],
+): Promise<void> {
   const done = new AbortController()
-  const late = parts.clock.sleep(AT_ONCE_MS_MAX, done.signal)
-  const releasing = releaseOrders(parts, orders).catch((error: unknown) => {
-    // The order is closed, whatever becomes of this. A bug is shown; the rounds will meet it again.
+  const late = context.clock.sleep(NOW_MS_MAX, done.signal)
+  const releasing = releaseOrders(context, orders).catch((error: unknown) => {
+    // The orders are closed in any case. A bug is logged here, and the release loop will meet it again.
     if (!(error instanceof Fault))
-      parts.log.error({ orders, err: error }, 'closed orders could not be told to the gate')
+      context.log.error({ orders, err: error }, 'closed orders not released at the gate, the release loop repeats it')
   })
   try {
     await Promise.race([releasing, late])
@@ -45,49 +39,46 @@ export async function releaseAtOnce(parts: ReleaseParts, orders: readonly OrderI
   }
 }
 
-async function releaseOrders(parts: ReleaseParts, orders: readonly OrderId[]): Promise<void> {
-  const due = await parts.closings.releasesOf(orders)
-  for (const [item, releases] of Map.groupBy(due, release => release.item)) await releaseItem(parts, item, releases)
+async function releaseOrders(context: ReleaseContext, orders: readonly OrderId[]): Promise<void> {
+  const due = await context.closings.releasesOf(orders)
+  for (const [item, releases] of Map.groupBy(due, release => release.item)) await releaseItem(context, item, releases)
 }
 
 /**
- * What is due now, of every item its share. True when something may be left for the next round. One item whose gate is away does not hold up
- * the others.
+ * Releases what is due, up to a bound per item. True when something may be left for the next round. An item whose gate is unreachable does
+ * not hold up the others; its fault is thrown at the end.
  */
-export async function releaseUnits(parts: ReleaseParts): Promise<boolean> {
-  await parts.closings.releaseIdle()
-  const due = await parts.closings.releases(RELEASES_MAX, RELEASES_OF_ITEM_MAX)
+export async function releaseUnits(context: ReleaseContext): Promise<boolean> {
+  await context.closings.releaseIdle()
+  const due = await context.closings.releases(RELEASES_MAX, RELEASES_OF_ITEM_MAX)
   const items = [...Map.groupBy(due, release => release.item)]
   let more = due.length === RELEASES_MAX
-  let away: Fault | undefined
-  for (let i = 0; i < items.length; i += ITEMS_AT_ONCE_MAX)
-    await Promise.all(items.slice(i, i + ITEMS_AT_ONCE_MAX).map(([item, releases]) => release(item, releases)))
-  if (away !== undefined) throw away
-  return more
+  let unreachable: Fault | undefined
 
   async function release(item: ItemId, releases: readonly DueRelease[]): Promise<void> {
     try {
-      const done = await releaseItem(parts, item, releases)
+      const done = await releaseItem(context, item, releases)
       if (!done || releases.length === RELEASES_OF_ITEM_MAX) more = true
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      away = error
+      unreachable = error
     }
   }
+
+  for (let i = 0; i < items.length; i += ITEMS_AT_ONCE_MAX)
+    await Promise.all(items.slice(i, i + ITEMS_AT_ONCE_MAX).map(([item, releases]) => release(item, releases)))
+  if (unreachable !== undefined) throw unreachable
+  return more
 }
 
-async function releaseItem(parts: ReleaseParts, item: ItemId, releases: readonly DueRelease[]): Promise<boolean> {
-  const epoch = releases[0]!.epoch
+async function releaseItem(context: ReleaseContext, item: ItemId, due: readonly DueRelease[]): Promise<boolean> {
+  const releases = due.map(({ order, buyer, attempt, outcome }) => ({ order, buyer, attempt, outcome }))
   await faultPoint('release.before')
-  const done = await parts.gate.release(
-    item,
-    epoch,
-    releases.map(({ order, buyer, attempt, outcome }) => ({ order, buyer, attempt, outcome })),
-  )
-  // Stale: the item is being rebuilt; the next gate is built from the ledger, and then the row finds nothing to do.
+  const done = await context.gate.release(item, due[0]!.epoch, releases)
+  // Stale: the item is being rebuilt from the ledger; the row then finds nothing to release in the new gate.
   if (done.status !== 'done') return false
   await faultPoint('release.done')
-  const released = await parts.closings.released(releases.map(release => release.order))
-  if (released > 0) parts.onReleased(released)
+  const released = await context.closings.released(due.map(({ order }) => order))
+  if (released > 0) context.onReleased(released)
   return true
 }

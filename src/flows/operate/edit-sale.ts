@@ -1,11 +1,11 @@
 /**
- * An operator changes a sale. A draft is free: every field, and `items` is the whole list from now on, in which an item named by its id keeps
- * what is not said of it. Once published, only what breaks no word already given: names, words and pictures, the warm-up before it began, the
- * opening before it happened, the closing before it is over, and terms that only later orders see. One field that can't be changed refuses the
- * whole edit; nothing is changed then.
+ * An operator edits a sale. In a draft every field is free, and `items` is the whole new list; an item named by its id keeps the fields
+ * that are not given. In a published sale only what breaks no promise to a buyer: names, texts and pictures, the warm-up before it began,
+ * the opening before it happened, the closing before it is over, and terms for later orders. One field that can't be changed refuses the
+ * whole edit, and nothing is changed.
  *
- * Decided under the sale's lock by the ledger's clock. A field that already has the value asked for is no change, so a client may send back
- * what it read. The operator hears "done" when the gate has the new window.
+ * Decided under the sale's lock by the ledger's clock. A field that already has the given value is no change, so a client may send back
+ * what it read. The answer "done" follows when the gate has the new window.
  */
 
 import { assert } from '../../base/assert.ts'
@@ -13,11 +13,11 @@ import type { IdMaker } from '../../base/snowflake.ts'
 import type { ItemId, SaleId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sale, SaleRule, StoredSaleState } from '../../domain/sale.ts'
-import type { FieldChange, Sales, SaleWrite } from '../../ledger/sales.ts'
-import type { SyncState } from '../keep/sync-state.ts'
+import type { FieldChange, SaleWrite } from '../../ledger/sales.ts'
 import { amended, amendPublished, type FieldFault, type ItemEdit, itemFault, type Refused } from './amend-item.ts'
 import type { NewSale } from './create-sale.ts'
 import { itemChanges, saleChanges } from './field-changes.ts'
+import type { OperateContext } from './operate-context.ts'
 
 type NewItem = NewSale['items'][number]
 
@@ -27,7 +27,7 @@ export interface SaleEdit {
   readonly closesAtMs?: number | undefined
   readonly rule?: SaleRule | undefined
   readonly warmBeforeMs?: number | undefined
-  /** Each read both ways by whoever checked the input: as the change of an item that is there, and as a new one of a draft. */
+  /** The input, parsed both ways: as edits of existing items, and as new items of a draft. */
   readonly items?:
     | { readonly edits: readonly ItemEdit[]; readonly fresh: readonly (NewItem | FieldFault)[] }
     | undefined
@@ -36,7 +36,7 @@ export interface SaleEdit {
 type EditSaleOutcome =
   | { readonly kind: 'done'; readonly sale: Sale }
   | { readonly kind: 'missing' }
-  /** Written; the gate does not show it yet, the keeper goes on trying. */
+  /** Committed, but not in the gate yet; the keeper goes on trying. */
   | { readonly kind: 'busy' }
   | Refused
 
@@ -44,38 +44,33 @@ type DeleteSaleOutcome =
   | { readonly kind: 'done' | 'missing' }
   | { readonly kind: 'not_possible'; readonly state: StoredSaleState }
 
-export interface EditSaleParts {
-  readonly sales: Sales
-  readonly ids: Pick<IdMaker, 'next'>
-  readonly syncState: SyncState
-  readonly changed: () => void
-}
+type EditContext = Pick<OperateContext, 'sales' | 'ids' | 'syncState' | 'changed'>
 
-/** A warm-up that has begun stays begun when the opening moves away; a little more than needed, for the time that passes until it is written. */
+/** A warm-up that has begun stays begun when the opening is moved later. The margin covers the time until the commit. */
 const WARM_MARGIN_MS = 1_000
 
 const DECIDED = { kind: 'decided' } as const
 
-export async function editSale(parts: EditSaleParts, id: SaleId, edit: SaleEdit, by: string): Promise<EditSaleOutcome> {
-  const decided = await parts.sales.edit<Refused | typeof DECIDED>(id, by, (sale, nowMs) => {
-    const decision = sale.state === 'draft' ? editDraft(sale, edit, parts.ids) : editPublished(sale, edit, nowMs)
+export async function editSale(context: EditContext, id: SaleId, edit: SaleEdit, by: string): Promise<EditSaleOutcome> {
+  const decided = await context.sales.edit<Refused | typeof DECIDED>(id, by, (sale, nowMs) => {
+    const decision = sale.state === 'draft' ? editDraft(sale, edit, context.ids) : editPublished(sale, edit, nowMs)
     if ('kind' in decision) return { result: decision }
     return { ...(decision.changes.length > 0 && { write: decision }), result: DECIDED }
   })
   if (decided === undefined) return { kind: 'missing' }
   if (decided.kind !== 'decided') return decided
-  parts.changed()
-  const passed = await parts.syncState(id, false)
-  const sale = await parts.sales.find(id)
+  context.changed()
+  const synced = await context.syncState(id, false)
+  const sale = await context.sales.find(id)
   if (sale === undefined) return { kind: 'missing' }
-  return passed ? { kind: 'done', sale } : { kind: 'busy' }
+  return synced ? { kind: 'done', sale } : { kind: 'busy' }
 }
 
-export async function deleteSale(parts: EditSaleParts, id: SaleId, by: string): Promise<DeleteSaleOutcome> {
-  const removed = await parts.sales.remove(id, by)
-  parts.changed()
+export async function deleteSale(context: EditContext, id: SaleId, by: string): Promise<DeleteSaleOutcome> {
+  const removed = await context.sales.remove(id, by)
+  context.changed()
   if (removed) return { kind: 'done' }
-  const sale = await parts.sales.find(id)
+  const sale = await context.sales.find(id)
   return sale === undefined ? { kind: 'missing' } : { kind: 'not_possible', state: sale.state }
 }
 
@@ -87,7 +82,7 @@ function editDraft(sale: Sale, edit: SaleEdit, ids: Pick<IdMaker, 'next'>): Sale
   const changes = saleChanges(sale, next)
   if (items === undefined) return { sale: next, items: new Set(), changes }
   const { edits, fresh } = items
-  assert(fresh.length === edits.length, 'the items were read as two lists of different lengths')
+  assert(fresh.length === edits.length, 'the two parsed lists of items differ in length')
   const known = new Map(sale.items.map(item => [item.id, item]))
   const list: Item[] = []
   const ofItems: FieldChange[] = []
@@ -99,7 +94,7 @@ function editDraft(sale: Sale, edit: SaleEdit, ids: Pick<IdMaker, 'next'>): Sale
       continue
     }
     const was = known.get(wish.id)
-    // Each of the sale's own ids once: an item sent back keeps its id.
+    // Each id must be of this sale, and given once.
     if (was === undefined || !known.delete(wish.id))
       return { kind: 'invalid', field: `items.${i}.id`, why: 'is no item of this sale, or named twice' }
     const item = amended(was, wish)
@@ -114,7 +109,7 @@ function editDraft(sale: Sale, edit: SaleEdit, ids: Pick<IdMaker, 'next'>): Sale
   return { sale: { ...next, items: list }, items: 'replaced', changes }
 }
 
-/** Of an item that nobody has sold yet. */
+/** The initial state of an item that was never on sale. */
 function unopened(units: number) {
   return { available: units, door: 'shut', epoch: 0, gateEpoch: 0, gateShards: 1, changeNo: 0 } as const
 }
@@ -145,7 +140,7 @@ function editPublished(sale: Sale, edit: SaleEdit, nowMs: number): SaleWrite | R
   return { sale: { ...next, warmBeforeMs, items: list }, items: new Set(edited.keys()), changes }
 }
 
-/** What stands against the new times, rule and warm-up of a published sale. */
+/** Why a published sale can't have these times, rule and warm-up. */
 function windowFault(sale: Sale, next: Sale, nowMs: number): FieldFault | undefined {
   const over = sale.state === 'over' || nowMs >= sale.closesAtMs
   if (next.rule !== sale.rule) return { field: 'rule', why: 'is fixed once published' }
@@ -165,7 +160,7 @@ function windowFault(sale: Sale, next: Sale, nowMs: number): FieldFault | undefi
   return undefined
 }
 
-/** Without what was not given: a spread must not overwrite with undefined. */
+/** Leaves undefined fields out: a spread must not overwrite with undefined. */
 function given<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [K in keyof T]: Exclude<T[K], undefined>
