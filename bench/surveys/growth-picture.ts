@@ -32,10 +32,10 @@ function card(survey: SurveyResult): string {
     colour,
     points: survey.figures
       .filter(figure => figure.group === `${kind}, CPU`)
-      .map(figure => ({ n: Number(figure.at.replace(/[^0-9]/g, '')), value: figure.value })),
+      .map(figure => [Number(figure.at.replace(/[^0-9]/g, '')), figure.value] as const),
   }))
-  const sizes = series[0]?.points.map(point => point.n) ?? []
-  const most = Math.max(1, ...series.flatMap(({ points }) => points.map(point => point.value)))
+  const sizes = series[0]?.points.map(([n]) => n) ?? []
+  const most = Math.max(1, ...series.flatMap(({ points }) => points.map(([, value]) => value)))
   const [first = 1, last = 1] = [sizes[0], sizes.at(-1)]
   const picture = draw({
     title: survey.what,
@@ -50,15 +50,7 @@ function card(survey: SurveyResult): string {
     y: linearFromZero(most, TICKS_MAX, String),
     xName: survey.name.replace('growth over ', ''),
     yName: 'µs of CPU time',
-    layers: place =>
-      series
-        .map(({ colour, points }) =>
-          line(
-            colour,
-            points.map(({ n, value }) => [place.x(n), place.y(value)]),
-          ),
-        )
-        .join(''),
+    layers: scale => series.map(({ colour, points }) => line(scale, colour, points)),
   })
   return `<section class="card"><h2>${quote(survey.name)}</h2><p class="hint">${quote(survey.what)}</p>${picture}</section>`
 }

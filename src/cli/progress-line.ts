@@ -55,7 +55,7 @@ function describe(progress: Progress, rate: number): string {
   const bar = `${'█'.repeat(filled)}${'░'.repeat(BAR - filled)}`
   const head = `${phase.padEnd(10)} ${bar} ${show(done)}/${show(of)}`
   if (waitsFor !== undefined) return `${head}  waiting: ${waitsFor}`
-  if (phase !== 'stampede') return head
+  if (phase !== 'selling') return head
   return `${head}  ${show(rate)}/s  orders ${show(orders)}  refused ${show(refusals)}  later ${show(later)}  errors ${show(errors)}${reserved > 0 ? `  reserved ${show(reserved)}` : ''}`
 }
 

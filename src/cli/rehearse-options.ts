@@ -6,7 +6,7 @@ import { systemRandom } from '../base/random.ts'
 import { SHARDS_MAX } from '../domain/item.ts'
 import { DEFAULT_MIX, parseMix } from '../rehearsal/plan/mix.ts'
 import type { Shape } from '../rehearsal/plan/shape.ts'
-import type { RehearsalOptions } from '../rehearsal/rehearsal-options.ts'
+import type { RehearsalOptions } from '../rehearsal/result.ts'
 
 export interface RehearseOptions {
   readonly buyers?: number
@@ -40,7 +40,7 @@ const MINUTE_MS = 60_000
 /** The sale is open for two hours from the first planned opening; tickets for a large crowd and its retries need the rest. */
 const CLICKS_MS_MAX = 100 * MINUTE_MS
 
-export function readCrowd(options: RehearseOptions): Omit<RehearsalOptions, 'place' | 'kind' | 'fault'> {
+export function readCrowd(options: RehearseOptions): Omit<RehearsalOptions, 'server' | 'kind' | 'fault'> {
   const recorded = readReplay(options)
   const buyers = options.buyers ?? recorded?.offsetsMs.length ?? BUYERS
   between('--buyers', buyers, 1, BUYERS_MAX)

@@ -16,10 +16,10 @@ import { shardIdsOf } from '../gate/shard-ids.ts'
 import { type Cluster, readClusterFile } from '../rehearsal/fault/cluster-file.ts'
 import type { FaultPlan } from '../rehearsal/fault/mid-run-fault.ts'
 import { chooseVictim, FAULTS, killVictim } from '../rehearsal/fault/victim.ts'
+import { startThrowawayServer } from '../rehearsal/operator/throwaway-server.ts'
 import { DEFAULT_MIX } from '../rehearsal/plan/mix.ts'
 import { rehearse } from '../rehearsal/rehearse.ts'
 import type { Rehearsal } from '../rehearsal/result.ts'
-import { startThrowawayServer } from '../rehearsal/stage/throwaway-server.ts'
 import { keptToken } from './client.ts'
 import { createInterrupt } from './interrupt.ts'
 import { wholeNumber } from './number.ts'
@@ -81,26 +81,26 @@ async function run(options: RehearseOptions): Promise<void> {
   const cluster = readCluster(options)
   const line = createProgressLine(process.stderr, systemClock)
   const stopping = new AbortController()
-  let owed: string | undefined
+  let lastMessage: string | undefined
   // The throwaway server ends with us, however we end. A sale on another server does not.
   const leave = () => {
-    if (owed !== undefined) line.say(owed)
+    if (lastMessage !== undefined) line.say(lastMessage)
     process.exit(INTERRUPTED)
   }
   const interrupt = createInterrupt(systemClock, () => stopping.abort(), leave)
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, interrupt)
-  const { place, kind, stop } = await takePlace(options, cluster, stopping.signal, line.say)
+  const { server, kind, stop } = await findServer(options, cluster, stopping.signal, line.say)
   let result: Rehearsal
   try {
     line.say(
       `seed ${asked.seed}: ${asked.buyers.toLocaleString('en-GB')} buyers, ${asked.units.toLocaleString('en-GB')} units`,
     )
-    const owe = (text: string | undefined) => {
-      owed = text
+    const setLastMessage = (text: string | undefined) => {
+      lastMessage = text
     }
     result = await rehearse(
-      { ...asked, place, kind, ...(fault !== undefined && { fault }) },
-      { clock: systemClock, stop: stopping.signal, watch: line.show, say: line.say, owe },
+      { ...asked, server, kind, ...(fault !== undefined && { fault }) },
+      { clock: systemClock, stop: stopping.signal, watch: line.show, print: line.say, setLastMessage },
     )
   } finally {
     line.end()
@@ -128,8 +128,8 @@ async function tell(options: RehearseOptions, result: Rehearsal): Promise<void> 
   throw new Fault(green ? 'report_not_written' : 'rehearsal_red', [...why, where].join('; '))
 }
 
-/** Where it is played. `stop` leaves nothing of ours behind. */
-async function takePlace(
+/** The server of the rehearsal. `stop` removes everything that was started for it. */
+async function findServer(
   options: RehearseOptions,
   cluster: Cluster | undefined,
   stop: AbortSignal,
@@ -141,7 +141,7 @@ async function takePlace(
     const command = [process.execPath, resolve(process.argv[1] ?? ''), SERVER_COMMAND] as const
     const discardData = (dataDir: string) => discardDataDir(dataDir, systemClock)
     const server = await startThrowawayServer([...command], discardData, systemClock, systemRandom, stop)
-    return { place: server, kind: 'throwaway' as const, stop: () => server.stop() }
+    return { server, kind: 'throwaway' as const, stop: () => server.stop() }
   }
   const url = parseUrl(against)
   const environment = readCliEnvironment()
@@ -150,8 +150,8 @@ async function takePlace(
   if (token === undefined)
     throw new ConfigError('--against needs the operator token: pass --token, or set STAMPEDE_TOKEN')
   const buyerSecret = options.buyerSecret ?? cluster?.buyerSecret
-  const place = { url, token, ...(buyerSecret !== undefined && { buyerSecret }) }
-  return { place, kind: 'running' as const, stop: async () => {} }
+  const server = { url, token, ...(buyerSecret !== undefined && { buyerSecret }) }
+  return { server, kind: 'running' as const, stop: async () => {} }
 }
 
 /** What the cluster on this machine says of itself; undefined when none is meant. */
@@ -173,8 +173,8 @@ function readFault(options: RehearseOptions): FaultPlan | undefined {
   const path = options.cluster ?? CLUSTER_FILE
   // Better to say so before the first buyer than in the middle.
   orUsage('--fault', () => chooseVictim(path, role))
-  const places = (item: string) => shardIdsOf(item, shardsFor(options.units, options.shards))
-  return { role, strike: item => killVictim(path, role, places(item).map(slotOf)) }
+  const shards = (item: string) => shardIdsOf(item, shardsFor(options.units, options.shards))
+  return { role, kill: item => killVictim(path, role, shards(item).map(slotOf)) }
 }
 
 function orUsage<T>(option: string, fn: () => T): T {

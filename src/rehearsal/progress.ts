@@ -1,71 +1,59 @@
-/** What a rehearsal is doing right now, shown a few times a second to whoever watches. */
+/** What a rehearsal is doing, reported a few times a second. */
 
 import type { Clock } from '../base/clock.ts'
 import type { Buyers } from './crowd/buyers.ts'
 import type { Tally } from './crowd/tally.ts'
 
-export interface Progress {
-  readonly phase: 'connecting' | 'signing in' | 'tickets' | 'waiting' | 'stampede' | 'settling' | 'checking'
+interface Step {
+  readonly phase: 'connecting' | 'signing in' | 'tickets' | 'waiting' | 'selling' | 'settling' | 'checking'
   readonly done: number
   readonly of: number
-  readonly orders: number
-  readonly refusals: number
-  readonly later: number
-  readonly errors: number
-  /** Buyers whose order is on its way. */
-  readonly reserved: number
   /** What is waited for, if anything. */
   readonly waitsFor: string | undefined
 }
 
-const WATCH_MS = 100
+export interface Progress extends Step, Readonly<Record<'orders' | 'refusals' | 'later' | 'errors', number>> {
+  /** Buyers whose order is reserved and not placed yet. */
+  readonly reserved: number
+}
 
-/** What is shown; the numbers of the buyers are read anew each time. */
-export class Board {
+const REPORT_MS = 100
+
+export class ProgressBoard {
   readonly #tally: Tally
-  #at: Pick<Progress, 'phase' | 'done' | 'of' | 'waitsFor'> = {
-    phase: 'connecting',
-    done: 0,
-    of: 0,
-    waitsFor: undefined,
-  }
+  #step: Step = { phase: 'connecting', done: 0, of: 0, waitsFor: undefined }
   #buyers: Buyers | undefined
 
   constructor(tally: Tally) {
     this.#tally = tally
   }
 
-  show(phase: Progress['phase'], done: number, of: number, waitsFor?: string): void {
-    this.#at = { phase, done, of, waitsFor }
+  show(phase: Step['phase'], done: number, of: number, waitsFor?: string): void {
+    this.#step = { phase, done, of, waitsFor }
   }
 
-  /** The stampede is on: from here the buyers say how far it is. */
+  /** The sale opens: from here on the buyers' own counts are shown. */
   follow(buyers: Buyers, of: number): void {
     this.#buyers = buyers
-    this.show('stampede', 0, of)
+    this.show('selling', 0, of)
   }
 
-  /** What the books are waited for between two rounds; nothing: the crowd is out again. */
+  /** Between two rounds: what is waited for; undefined when the next round begins. */
   settle(waitsFor: string | undefined): void {
-    this.show(waitsFor === undefined ? 'stampede' : 'settling', this.#buyers?.settledCount ?? 0, this.#at.of, waitsFor)
+    this.show(waitsFor === undefined ? 'selling' : 'settling', this.#buyers?.settledCount ?? 0, this.#step.of, waitsFor)
   }
 
-  read(): Progress {
+  async report(clock: Clock, over: AbortSignal, watch: (progress: Progress) => void): Promise<void> {
+    while (!over.aborted) {
+      watch(this.#read())
+      await clock.sleep(REPORT_MS, over)
+    }
+  }
+
+  #read(): Progress {
     const { orders, refusals, later, errors } = this.#tally.totals
     const buyers = this.#buyers
-    const done = this.#at.phase === 'stampede' ? (buyers?.settledCount ?? 0) : this.#at.done
-    return { ...this.#at, done, orders, refusals, later, errors, reserved: buyers?.reservedCount ?? 0 }
-  }
-}
-
-export async function watchOver(
-  board: Board,
-  clock: Clock,
-  over: AbortSignal,
-  watch: (progress: Progress) => void,
-): Promise<void> {
-  while (!over.aborted) {
-    watch(board.read())
-    await clock.sleep(WATCH_MS, over)
+    const done = this.#step.phase === 'selling' ? (buyers?.settledCount ?? 0) : this.#step.done
+    return { ...this.#step, done, orders, refusals, later, errors, reserved: buyers?.reservedCount ?? 0 }
   }
 }

@@ -1,32 +1,28 @@
 /**
- * One rehearsal, from an empty stage to its verdict: a sale of its own, what is played on it (`play.ts`), its end, and what it came to.
- * What keeps it from beginning is a Fault. Leaves nothing open: however it ends, the sale is ended, or it is said that it is not. One on
- * a throwaway server goes with the server.
+ * One rehearsal: creates a sale of its own, runs it (`run.ts`), ends it and gives the verdict. What prevents the beginning is a Fault.
+ * However it ends, the sale is ended, or a message says that it is still open. On a throwaway server it disappears with the server.
  */
 
 import { availableParallelism, cpus } from 'node:os'
 import { type Clock, toRfc3339 } from '../base/clock.ts'
-import { checkOpenFiles } from './client/open-files.ts'
-import { targetOf } from './crowd/connections.ts'
+import { checkOpenFiles, targetOf } from './crowd/connections.ts'
 import { Tally } from './crowd/tally.ts'
-import { CALM, HURT, SPREAD } from './patience.ts'
-import { STIR_MS } from './plan/plan.ts'
-import { play } from './play.ts'
-import { Board, type Progress, watchOver } from './progress.ts'
-import type { RehearsalOptions } from './rehearsal-options.ts'
-import type { Rehearsal } from './result.ts'
-import { endSale, stillOpen } from './stage/ending.ts'
-import { createStage } from './stage/stage.ts'
-import { shardsNote } from './verdict/notes.ts'
-import { summarize } from './verdict/summary.ts'
+import { endSale, stillOpen } from './operator/end-sale.ts'
+import { Operator } from './operator/operator.ts'
+import { FIRST_CLICK_MS } from './plan/plan.ts'
+import { type Progress, ProgressBoard } from './progress.ts'
+import type { Rehearsal, RehearsalOptions } from './result.ts'
+import { Run, type RunResult } from './run.ts'
+import { NORMAL, SHARDED, WITH_FAULT } from './time-limits.ts'
+import { shardsNote, summarize } from './verdict/summary.ts'
 
 interface RehearseParts {
   readonly clock: Clock
   readonly stop: AbortSignal
   readonly watch: (progress: Progress) => void
-  readonly say: (line: string) => void
-  /** What whoever is cut off from here on must leave word of; nothing any more when undefined. */
-  readonly owe: (line: string | undefined) => void
+  readonly print: (line: string) => void
+  /** The message to print if this process is killed from here on, because the sale is open; undefined: none any more. */
+  readonly setLastMessage: (line: string | undefined) => void
 }
 
 const OPENING_MS_FIRST = 3_500
@@ -34,50 +30,51 @@ const TICKETS_PER_MS = 8
 const BOT_CONNECTIONS_MAX = 50
 
 export async function rehearse(options: RehearsalOptions, parts: RehearseParts): Promise<Rehearsal> {
-  const { clock, stop, say } = parts
-  const { place, buyers } = options
-  const bots = Math.min(BOT_CONNECTIONS_MAX, Math.ceil(buyers * options.mix.bots))
-  checkOpenFiles(options.connections + bots)
-  const patience = options.fault !== undefined ? HURT : options.shards > 1 ? SPREAD : CALM
-  const stage = createStage(place, clock, { stop })
-  const { serverMsAtZero } = await stage.meet()
-  const serverNow = () => clock.elapsed() + serverMsAtZero
-  const startedAt = toRfc3339(serverNow())
+  const { clock, stop, print } = parts
+  const { server, buyers, units, shards, connections, mix } = options
+  const bots = Math.min(BOT_CONNECTIONS_MAX, Math.ceil(buyers * mix.bots))
+  checkOpenFiles(connections + bots)
+  const limits = options.fault !== undefined ? WITH_FAULT : shards > 1 ? SHARDED : NORMAL
+  const operator = new Operator(server, clock, { stop })
+  const { serverMsAtZero } = await operator.connect()
+  const serverNowMs = clock.elapsed() + serverMsAtZero
   const notes = shardsNote(options)
-  for (const note of notes) say(note)
-  const { target, note } = targetOf(place.url)
+  for (const note of notes) print(note)
+  const { target, note } = targetOf(server.url)
   if (note !== undefined) notes.push(note)
-  const sale = await stage.create(
-    options.units,
-    options.shards,
-    serverNow() + OPENING_MS_FIRST + buyers / TICKETS_PER_MS,
-  )
-  const tally = new Tally(-STIR_MS)
-  const board = new Board(tally)
-  board.show('connecting', 0, options.connections)
+  const sale = await operator.create(units, shards, serverNowMs + OPENING_MS_FIRST + buyers / TICKETS_PER_MS)
+  const tally = new Tally(-FIRST_CLICK_MS)
+  const board = new ProgressBoard(tally)
+  board.show('connecting', 0, connections)
   const over = new AbortController()
-  void watchOver(board, clock, over.signal, parts.watch)
-  const lasting = options.kind === 'running'
-  if (lasting) parts.owe(stillOpen(place, sale.sale))
+  void board.report(clock, over.signal, parts.watch)
+  const keepsRunning = options.kind === 'running'
+  if (keepsRunning) parts.setLastMessage(stillOpen(server, sale.sale))
   let open: string | undefined
-  let played: Awaited<ReturnType<typeof play>>
+  let result: RunResult
   try {
-    await stage.publish(sale.sale)
-    const scene = { stage, sale, target, bots, serverMsAtZero }
-    played = await play(options, { clock, stop, say, board, tally, notes, patience, ...scene })
+    await operator.publish(sale.sale)
+    const scene = { operator, sale, target, bots, serverMsAtZero }
+    result = await new Run(options, { clock, stop, print, board, tally, notes, limits, ...scene }).play()
   } finally {
-    const ending = { place, clock, sale: sale.sale, patienceMs: patience.operatorMsMax, stop }
-    open = lasting ? await endSale(ending) : undefined
+    const ending = { server, clock, sale: sale.sale, retryMs: limits.operatorMsMax, stop }
+    open = keepsRunning ? await endSale(ending) : undefined
     over.abort()
-    parts.owe(undefined)
-    if (open !== undefined) say(open)
+    parts.setLastMessage(undefined)
+    if (open !== undefined) print(open)
   }
   if (open !== undefined) notes.push(open)
-  // Not finished: something of it is still there.
-  const partial = played.partial ?? open ?? null
-  return summarize({ options, startedAt, sale, tally, notes, ...played, partial, machine: machine() })
-}
-
-function machine(): string {
-  return `${availableParallelism()} cores, ${cpus()[0]?.model.trim() ?? 'unknown'}`
+  const machine = `${availableParallelism()} cores, ${cpus()[0]?.model.trim() ?? 'unknown'}`
+  const startedAt = toRfc3339(serverNowMs)
+  // A sale that is still open makes the result partial.
+  return summarize({
+    options,
+    startedAt,
+    sale,
+    tally,
+    notes,
+    ...result,
+    partial: result.partial ?? open ?? null,
+    machine,
+  })
 }

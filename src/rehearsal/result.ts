@@ -1,7 +1,26 @@
-/** What a rehearsal came to: what `--json` prints, and all that the report shows. Times are milliseconds from the opening. */
+/** What a rehearsal is asked for, and its result: what `--json` prints and the report shows. Times are milliseconds from the opening. */
 
 import type { Stream } from './crowd/tally.ts'
-import type { Struck } from './fault/mid-run-fault.ts'
+import type { FaultPlan, MidRunFault } from './fault/mid-run-fault.ts'
+import type { Server } from './operator/operator.ts'
+import type { Mix } from './plan/mix.ts'
+import type { Shape } from './plan/shape.ts'
+
+export interface RehearsalOptions {
+  readonly buyers: number
+  readonly units: number
+  /** How many shards of a cluster's gate the units are spread over. */
+  readonly shards: number
+  readonly shape: Shape
+  readonly mix: Mix
+  readonly seed: number
+  readonly connections: number
+  /** With the shop's secret the buyers' tokens are signed here; without it the buyers are guests. */
+  readonly server: Server & { readonly buyerSecret?: string }
+  readonly kind: Rehearsal['server']['kind']
+  /** A part of the cluster to kill in the middle of the run. */
+  readonly fault?: FaultPlan
+}
 
 export interface Latency {
   readonly count: number
@@ -17,45 +36,27 @@ export interface Latency {
 export interface Rehearsal {
   readonly verdict: 'green' | 'red'
   readonly sentence: string
-  /** What is wrong; empty when it is green. */
+  /** What is wrong; empty when the verdict is green. */
   readonly reasons: readonly string[]
-  /** Why it ended before its time. */
+  /** Why it ended early. */
   readonly partial: string | null
   readonly startedAt: string
   readonly seed: number
   readonly server: { readonly url: string; readonly kind: 'throwaway' | 'running' }
   readonly sale: { readonly id: string; readonly item: string; readonly name: string } | null
-  readonly settings: {
-    readonly buyers: number
-    readonly units: number
-    /** What the sale was created with. */
-    readonly shards: number
-    readonly shape: string
-    readonly mix: string
-    readonly connections: number
-    readonly machine: string
-  }
-  readonly buyers: {
-    readonly all: number
-    readonly answered: number
-    readonly withOrder: number
-    readonly refused: number
-    readonly unanswered: number
-  }
-  readonly books: {
-    readonly units: number
-    readonly sold: number
-    readonly available: number
-    readonly pending: number
-    readonly paid: number
-    readonly closed: number
-    readonly orderRows: number
-    readonly liveOrderRows: number
-    readonly consistent: boolean
-  } | null
+  readonly settings: Readonly<
+    Record<'buyers' | 'units' | 'shards' | 'connections', number> & Record<'shape' | 'mix' | 'machine', string>
+  >
+  readonly buyers: Readonly<Record<'all' | 'answered' | 'withOrder' | 'refused' | 'unanswered', number>>
+  /** The audit and the order rows at the end; null when they could not be read. */
+  readonly books:
+    | (Readonly<
+        Record<'units' | 'sold' | 'available' | 'pending' | 'paid' | 'closed' | 'orderRows' | 'liveOrderRows', number>
+      > & { readonly consistent: boolean })
+    | null
   /** Null when no part was to be killed. */
-  readonly fault: Struck | null
-  /** Kept is what was judged and not broken. `notJudged`: why nothing can be said; what was found broken is broken all the same. */
+  readonly fault: MidRunFault | null
+  /** `notJudged`: why the facts can't show the promise kept; a violation that was found counts all the same. */
   readonly promises: readonly {
     readonly no: number
     readonly name: string
@@ -63,14 +64,14 @@ export interface Rehearsal {
     readonly notJudged: string | null
   }[]
   readonly funnel: readonly { readonly name: string; readonly count: number }[]
-  /** Every answer by what it said. */
+  /** Number of answers, by what they said. */
   readonly answers: Readonly<Record<string, number>>
   readonly unexpected: Readonly<Record<string, number>>
   readonly requests: number
   readonly peakPerSecond: number
-  /** From the intended click to its answer. */
+  /** From the planned click to its answer. */
   readonly latency: Latency
-  /** From the buyer's first intended click to the answer that the order is committed. */
+  /** From the buyer's first planned click to the answer that the order is committed. */
   readonly clickToRow: Latency
   readonly lastAnswerMs: number
   readonly timeline: { readonly fromMs: number; readonly stepMs: number } & Readonly<Record<Stream, readonly number[]>>

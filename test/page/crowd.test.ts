@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { systemClock, toRfc3339 } from '../../src/base/clock.ts'
-import { createStage } from '../../src/rehearsal/stage/stage.ts'
+import { Operator } from '../../src/rehearsal/operator/operator.ts'
 import { gatherFacts } from '../../src/rehearsal/verdict/facts.ts'
 import { barriers, button, openBrowser } from '../harness/browser.ts'
 import { assertDescribed } from '../harness/described.ts'
@@ -155,8 +155,14 @@ test('one press brings 2,000 buyers: the units go before one’s eyes, here and 
   })
   expect([...visitor.complaints(), ...operator.complaints()]).toEqual([])
 
-  const stage = createStage({ url: demo.url(), token: ADMIN_TOKEN }, systemClock)
-  const { audit, orders, snapshot } = await gatherFacts(stage, systemClock, id, 1, [], true)
+  const { audit, orders, snapshot } = await gatherFacts({
+    operator: new Operator({ url: demo.url(), token: ADMIN_TOKEN }, systemClock),
+    clock: systemClock,
+    sale: id,
+    firstEpoch: 1,
+    told: [],
+    atRest: true,
+  })
   expect(audit).toMatchObject({ units: UNITS, consistent: true })
   assertPromises(snapshot, sinceMs)
   const buyers = new Set(orders.map(order => order.buyer))

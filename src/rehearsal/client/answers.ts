@@ -1,19 +1,18 @@
-/** What an answer says, in the words that the promises know. Reads as little of it as it must: a crowd is refused with the same bytes. */
+/** Reads an answer to an order request into the form that the promises check. Parses as little as possible: most answers are refusals. */
 
 import type { Told, ToldOrder } from '../../domain/promises/snapshot.ts'
 import { PROBLEMS, type ProblemCode } from '../../wire/problems.ts'
 import type { Answer } from './connection.ts'
 
-type ToldAnswer = Told['answer']
-/** An answer that the API does not know here, as it came. */
+/** An answer that the API does not define for this request. */
 interface Unexpected {
   readonly kind: 'unexpected'
   readonly what: string
 }
-export type Said = ToldAnswer | Unexpected
+export type OrderAnswer = Told['answer'] | Unexpected
 
 const CODE = Buffer.from('"code":"')
-type Refusal = Exclude<ToldAnswer['kind'], 'placed' | 'reserved' | 'same' | 'not_enough'>
+type Refusal = Exclude<Told['answer']['kind'], 'placed' | 'reserved' | 'same' | 'not_enough'>
 const REFUSALS: Readonly<Partial<Record<ProblemCode, Refusal>>> = {
   sold_out: 'sold_out',
   sale_not_open: 'early',
@@ -33,7 +32,7 @@ const WITH_ORDER: Readonly<Record<number, 'placed' | 'reserved' | 'same'>> = {
   200: 'same',
 }
 
-export function readOrderAnswer(answer: Answer): Said {
+export function readOrderAnswer(answer: Answer): OrderAnswer {
   const kind = WITH_ORDER[answer.status]
   if (kind !== undefined) {
     const order = readOrder(answer)
@@ -46,12 +45,12 @@ export function readOrderAnswer(answer: Answer): Said {
   return refusal === undefined ? unexpected(answer) : { kind: refusal }
 }
 
-/** Said by a proxy that lost the server behind it, or has none: whatever was asked for may have happened. */
+/** From a proxy that lost the server behind it: the request may have taken effect. */
 export function isFromProxy(answer: Answer): boolean {
   return FROM_PROXY.has(answer.status) && codeOf(answer) === ''
 }
 
-/** Undefined when it is none, or in a state that is not known here: a server of another version may have more of them. */
+/** Undefined when it is not an order, or its state is unknown here: a server of another version may have more states. */
 export function readOrder(answer: Answer): ToldOrder | undefined {
   const order = readJson(answer)
   if (typeof order?.id !== 'string' || typeof order.attempt !== 'number' || typeof order.quantity !== 'number')
@@ -60,7 +59,7 @@ export function readOrder(answer: Answer): ToldOrder | undefined {
   return isState(state) ? { id, attempt, quantity, state } : undefined
 }
 
-/** An answer that nobody expected, for people: its status, and its code or what is odd about it. */
+/** Status, and the problem's code or what is unexpected about the body. */
 export function describeAnswer(answer: Answer): string {
   return `${answer.status} ${codeOf(answer) || oddState(answer)}`.trim()
 }
@@ -74,7 +73,7 @@ export function readJson({ bytes, bodyAt }: Answer): Readonly<Record<string, unk
   }
 }
 
-/** The problem's code; empty where there is none. */
+/** The problem's code; empty when there is none. */
 export function codeOf({ bytes, bodyAt }: Answer): string {
   const at = bytes.indexOf(CODE, bodyAt)
   if (at < 0) return ''

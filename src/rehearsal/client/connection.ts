@@ -1,8 +1,7 @@
 /**
- * One keep-alive connection with one request outstanding: whole request bytes go in, status and body length come out. Reads as much
- * HTTP/1.1 as a server with a known answer needs (status line, content-length) and refuses the rest.
- * Does not pipeline (Bun closes a connection on which a second request comes before the first answer), reconnect or time out: whoever
- * waits for it gives it up.
+ * One keep-alive connection with at most one request outstanding: whole request bytes go in, status and body come out. Reads the part of
+ * HTTP/1.1 that our server uses (status line, content-length) and closes the connection on anything else.
+ * Does not pipeline (Bun closes a connection that gets a second request before the first answer), reconnect or time out.
  *
  * States: idle → waiting (request sent) → idle … → closed.
  */
@@ -17,12 +16,14 @@ export interface Target {
   readonly secure?: boolean
 }
 
-/** `body` is only made for a caller that asks for it: on the hot path it would be garbage. */
+/** The body is not copied out: on the hot path the copy would be garbage. */
 export interface Answer {
   readonly status: number
   readonly bytes: Buffer
   readonly bodyAt: number
 }
+
+type OnAnswer = (connection: Connection, answer: Answer) => void
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const LENGTH = Buffer.from('content-length: ')
@@ -31,22 +32,22 @@ const NO_BODY = new Set([204, 304])
 
 export class Connection {
   readonly #socket: Socket
-  readonly #onAnswer: (connection: Connection, answer: Answer) => void
+  readonly #onAnswer: OnAnswer
   #kept: Buffer | undefined
   #waiting = false
 
-  private constructor(socket: Socket, onAnswer: (connection: Connection, answer: Answer) => void) {
+  private constructor(socket: Socket, onAnswer: OnAnswer) {
     this.#socket = socket
     this.#onAnswer = onAnswer
   }
 
   /**
-   * `onEnd` is called once, whoever ended it. `from`: the local address to come from, out of 127/8 for a server on this machine.
-   * `giveUp` ends it while it is not open yet, with its reason.
+   * `onEnd` is called exactly once. `from`: the local address, out of 127/8 for a server on this machine. `giveUp` ends an opening that is
+   * still under way, with its reason.
    */
   static open(
     target: Target,
-    onAnswer: (connection: Connection, answer: Answer) => void,
+    onAnswer: OnAnswer,
     onEnd: (connection: Connection) => void,
     from?: string,
     giveUp?: AbortSignal,
@@ -94,11 +95,9 @@ export class Connection {
 
   #read(chunk: Buffer): void {
     const bytes = this.#kept === undefined ? chunk : Buffer.concat([this.#kept, chunk])
+    this.#kept = bytes
     const headEnd = bytes.indexOf(HEAD_END)
-    if (headEnd < 0) {
-      this.#kept = bytes
-      return
-    }
+    if (headEnd < 0) return
     const status = (bytes[9]! - 48) * 100 + (bytes[10]! - 48) * 10 + (bytes[11]! - 48)
     const bodyAt = headEnd + 4
     const length = NO_BODY.has(status) ? 0 : lengthIn(bytes, headEnd)
@@ -106,10 +105,7 @@ export class Connection {
       this.#socket.destroy(new Error(`an answer of status ${status} without content-length`))
       return
     }
-    if (bytes.length < bodyAt + length) {
-      this.#kept = bytes
-      return
-    }
+    if (bytes.length < bodyAt + length) return
     this.#kept = undefined
     this.#waiting = false
     this.#onAnswer(this, { status, bytes, bodyAt })

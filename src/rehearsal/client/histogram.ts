@@ -1,6 +1,6 @@
 /**
- * Latencies in buckets that grow with the value: exact below 128 µs, within 1.6% above, up to about half an hour. Adding costs a few
- * additions and no allocation, so that a hundred thousand a second can be counted without disturbing what is measured.
+ * Latencies in buckets that grow with the value: exact below 128 µs, within 1.6% above, up to about half an hour. Adding a value allocates
+ * nothing, so that counting a hundred thousand a second does not disturb the measurement.
  */
 
 const SUB_BITS = 6
@@ -34,7 +34,7 @@ export class Histogram {
     this.#maxMs = Math.max(this.#maxMs, other.#maxMs)
   }
 
-  /** The latency in ms that this share of all values (0 to 1) does not exceed, as the upper end of its bucket. */
+  /** The upper end, in ms, of the bucket that holds this share (0 to 1) of all values. */
   quantile(share: number): number {
     let missing = Math.ceil(this.#total * share)
     for (let i = 0; i < BUCKETS; i++) {

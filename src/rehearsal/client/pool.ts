@@ -1,19 +1,18 @@
 /**
- * Many keep-alive connections as one way to the server: whoever has something to send takes the connection that has been idle longest,
- * or waits in line for one. Each connection comes from an address of its own. One that breaks is opened again; what was on it is lost
- * and says so. One that is not open in time counts as refused. When nothing can be opened any more the pool is gone, and everything in
- * line is lost.
- * Does not ask again by itself, and never has two requests on one connection.
+ * Many keep-alive connections used as one. A request takes the connection that has been idle longest, or waits in a queue for one. A
+ * connection that breaks is opened again; the request on it is reported as lost. Opening has a time limit. When no connection can be
+ * opened any more the pool is `gone`, and every queued request is lost.
+ * Does not repeat requests, and never has two requests on one connection.
  *
- * States of a seat: opening → idle ⇄ busy → broken → opening …, or dead after too many refused tries.
+ * States of a seat (one connection and its address): opening → idle ⇄ busy → broken → opening …, or dead after too many failed tries.
  */
 
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { type Answer, Connection, type Target } from './connection.ts'
-import { Line } from './line.ts'
+import { Fifo } from './fifo.ts'
 
-/** One request and who wants to hear of it. Exactly one of `answered` and `lost` is called. */
+/** One request and its callbacks. Exactly one of `answered` and `lost` is called. */
 export interface Job {
   readonly bytes: Buffer
   /** Set when the bytes leave, on the clock's `elapsed`. */
@@ -26,11 +25,10 @@ interface PoolOptions {
   readonly target: Target
   readonly connections: number
   readonly clock: Clock
-  /** The address that a seat comes from; undefined where the system shall choose. */
+  /** The local address of a seat; undefined where the system chooses. */
   readonly addressOf: (seat: number) => string | undefined
-  /** How often a broken connection is opened again in vain before it is given up; eight times if nothing is said. */
   readonly reopenTriesMax?: number
-  /** Ends the opening; afterwards `close` does. */
+  /** Interrupts `open`; afterwards `close` ends the pool. */
   readonly stop?: AbortSignal
 }
 
@@ -40,9 +38,9 @@ interface Seat {
   job: Job | undefined
 }
 
-/** An answer that takes longer is none: the connection is given up, and nobody knows what happened. */
+/** The connection is closed when an answer takes longer; the request's outcome is then unknown. */
 export const ANSWER_MS_MAX = 20_000
-/** The system itself would wait for minutes. */
+/** The system's own limit is minutes. */
 const CONNECT_MS_MAX = 5_000
 const OPENING_AT_ONCE_MAX = 250
 const REOPEN_TRIES_MAX = 8
@@ -52,8 +50,8 @@ const REOPEN_WAIT_MS_MAX = 1_000
 export class Pool {
   readonly #options: PoolOptions
   readonly #seats: Seat[] = []
-  readonly #idle = new Line<Seat>()
-  readonly #waiting = new Line<Job>()
+  readonly #idle = new Fifo<Seat>()
+  readonly #waiting = new Fifo<Job>()
   readonly #closing = new AbortController()
   #dead = 0
 
@@ -61,22 +59,21 @@ export class Pool {
     this.#options = options
   }
 
-  /** All connections, or an error and none. */
+  /** Opens all connections, or throws and leaves none open. */
   static async open(options: PoolOptions): Promise<Pool> {
     const pool = new Pool(options)
-    const { stop } = options
+    const { stop, connections } = options
     const giveUp = () => pool.close()
     stop?.addEventListener('abort', giveUp)
     try {
-      for (let from = 0; from < options.connections; from += OPENING_AT_ONCE_MAX) {
+      for (let from = 0; from < connections; from += OPENING_AT_ONCE_MAX) {
         if (stop?.aborted) throw new Fault('interrupted', 'interrupted')
-        const numbers = Array.from(
-          { length: Math.min(OPENING_AT_ONCE_MAX, options.connections - from) },
-          (_, i) => from + i,
-        )
-        const tried = await Promise.allSettled(
-          numbers.map(no => pool.#take({ no, connection: undefined, job: undefined })),
-        )
+        const seats = Array.from({ length: Math.min(OPENING_AT_ONCE_MAX, connections - from) }, (_, i) => ({
+          no: from + i,
+          connection: undefined,
+          job: undefined,
+        }))
+        const tried = await Promise.allSettled(seats.map(seat => pool.#connect(seat)))
         const failed = tried.find(one => one.status === 'rejected')
         if (failed !== undefined) throw stop?.aborted ? new Fault('interrupted', 'interrupted') : failed.reason
       }
@@ -86,11 +83,11 @@ export class Pool {
     } finally {
       stop?.removeEventListener('abort', giveUp)
     }
-    void pool.#giveUpSlowOnes()
+    void pool.#closeSlowConnections()
     return pool
   }
 
-  /** Nothing can be sent any more: the server is gone. */
+  /** No connection can be opened any more. */
   get gone(): boolean {
     return this.#dead === this.#seats.length
   }
@@ -100,79 +97,77 @@ export class Pool {
   }
 
   send(job: Job): void {
-    if (this.gone || this.#closing.signal.aborted) {
-      job.lost(this.#options.clock.elapsed())
-      return
-    }
-    const seat = this.#idle.shift()
-    if (seat === undefined) this.#waiting.push(job)
-    else this.#put(seat, job)
+    const gone = this.gone || this.#closing.signal.aborted
+    const seat = gone ? undefined : this.#idle.shift()
+    if (gone) job.lost(this.#options.clock.elapsed())
+    else if (seat === undefined) this.#waiting.push(job)
+    else this.#start(seat, job)
   }
 
-  /** Everything unanswered is lost. */
+  /** Every unanswered request is lost. */
   close(): void {
     this.#closing.abort()
     this.#loseWaiting()
     for (const seat of this.#seats) seat.connection?.close()
   }
 
-  #put(seat: Seat, job: Job): void {
+  #start(seat: Seat, job: Job): void {
     seat.job = job
     job.sentMs = this.#options.clock.elapsed()
     seat.connection!.send(job.bytes)
   }
 
-  async #take(seat: Seat): Promise<void> {
-    const answered = (_: Connection, answer: Answer) => {
-      const job = seat.job
-      if (job === undefined) return
-      seat.job = undefined
-      // The next request leaves before this answer is looked at: the wire does not wait for our bookkeeping.
-      const next = this.#waiting.shift()
-      if (next === undefined) this.#idle.push(seat)
-      else this.#put(seat, next)
-      job.answered(answer, this.#options.clock.elapsed())
-    }
-    const ended = (connection: Connection) => {
-      if (seat.connection !== connection) return
-      seat.connection = undefined
-      this.#idle.remove(seat)
-      const job = seat.job
-      seat.job = undefined
-      job?.lost(this.#options.clock.elapsed())
-      if (!this.#closing.signal.aborted) void this.#reopen(seat)
-    }
-    const connection = await this.#connect(seat, answered, ended)
-    if (this.#closing.signal.aborted) return connection.close()
-    if (this.#seats[seat.no] === undefined) this.#seats[seat.no] = seat
-    seat.connection = connection
+  #startNext(seat: Seat): void {
     const next = this.#waiting.shift()
     if (next === undefined) this.#idle.push(seat)
-    else this.#put(seat, next)
+    else this.#start(seat, next)
   }
 
-  async #connect(
-    { no }: Seat,
-    answered: (connection: Connection, answer: Answer) => void,
-    ended: (connection: Connection) => void,
-  ): Promise<Connection> {
+  async #connect(seat: Seat): Promise<void> {
     const { clock, target, addressOf } = this.#options
     const late = new AbortController()
     const done = new AbortController()
-    void clock.sleep(CONNECT_MS_MAX, done.signal).then(() => done.signal.aborted || late.abort(tooLate()))
-    const giveUp = AbortSignal.any([late.signal, this.#closing.signal])
-    return Connection.open(target, answered, ended, addressOf(no), giveUp).finally(() => done.abort())
+    void clock.sleep(CONNECT_MS_MAX, done.signal).then(() => done.signal.aborted || late.abort(connectTimeout()))
+    const connection = await Connection.open(
+      target,
+      (_, answer) => this.#answered(seat, answer),
+      ended => this.#ended(seat, ended),
+      addressOf(seat.no),
+      AbortSignal.any([late.signal, this.#closing.signal]),
+    ).finally(() => done.abort())
+    if (this.#closing.signal.aborted) return connection.close()
+    this.#seats[seat.no] = seat
+    seat.connection = connection
+    this.#startNext(seat)
+  }
+
+  #answered(seat: Seat, answer: Answer): void {
+    const { job } = seat
+    if (job === undefined) return
+    seat.job = undefined
+    // The next request leaves before this answer is processed, so that our bookkeeping does not delay it.
+    this.#startNext(seat)
+    job.answered(answer, this.#options.clock.elapsed())
+  }
+
+  #ended(seat: Seat, connection: Connection): void {
+    if (seat.connection !== connection) return
+    seat.connection = undefined
+    this.#idle.remove(seat)
+    const { job } = seat
+    seat.job = undefined
+    job?.lost(this.#options.clock.elapsed())
+    if (!this.#closing.signal.aborted) void this.#reopen(seat)
   }
 
   async #reopen(seat: Seat): Promise<void> {
-    const triesMax = this.#options.reopenTriesMax ?? REOPEN_TRIES_MAX
-    for (let tries = 1; tries <= triesMax; tries++) {
+    const { clock, reopenTriesMax = REOPEN_TRIES_MAX } = this.#options
+    for (let tries = 1; tries <= reopenTriesMax; tries++) {
       if (this.#closing.signal.aborted) return
       try {
-        return await this.#take(seat)
+        return await this.#connect(seat)
       } catch {
-        const waitMs = Math.min(REOPEN_WAIT_MS_MAX, REOPEN_WAIT_MS * tries)
-        await this.#options.clock.sleep(waitMs, this.#closing.signal)
+        await clock.sleep(Math.min(REOPEN_WAIT_MS_MAX, REOPEN_WAIT_MS * tries), this.#closing.signal)
       }
     }
     this.#dead += 1
@@ -184,19 +179,17 @@ export class Pool {
       job.lost(this.#options.clock.elapsed())
   }
 
-  async #giveUpSlowOnes(): Promise<void> {
+  async #closeSlowConnections(): Promise<void> {
     const { clock } = this.#options
     while (!this.#closing.signal.aborted) {
       await clock.sleep(1_000, this.#closing.signal)
       const latestMs = clock.elapsed() - ANSWER_MS_MAX
-      for (const seat of this.#seats) {
-        if (seat.job !== undefined && seat.job.sentMs < latestMs) seat.connection?.close()
-      }
+      for (const { job, connection } of this.#seats) if (job !== undefined && job.sentMs < latestMs) connection?.close()
     }
   }
 }
 
-/** As the system would say it, only sooner. */
-function tooLate(): Error {
+/** The error that the system would give later. */
+function connectTimeout(): Error {
   return Object.assign(new Error(`no connection within ${CONNECT_MS_MAX / 1000} s`), { code: 'ETIMEDOUT' })
 }

@@ -1,114 +1,79 @@
 /**
- * The buyers: what each does with an answer, and how it ends for each.
+ * The buyers: what each does with an answer, and what each was told in the end.
  *
- * A buyer: clicks → told "later" or nothing at all → clicks again with the same ticket … → settled with an order or a refusal.
- * Told "reserved": looks until the order is placed or refused (`reserved.ts`); only that is a final answer.
- * With an order: pays, cancels or walks away (`fates.ts`). Refused: comes back if units do (`comeBack`).
+ * A buyer: clicks → told "later", or no answer → clicks again with the same ticket … → settled with an order or a refusal.
+ * Told "reserved": polls until the order is placed or refused (`reserved-orders.ts`); only that is a final answer.
+ * With an order: pays, cancels or abandons it (`checkout.ts`). Refused: comes back if units return (`comeBack`).
  *
- * Sends nothing and waits for nothing: what is to be asked, and when, is handed on to the crowd.
+ * Sends nothing and waits for nothing itself: the crowd does, through the context.
  */
 
-import type { Random } from '../../base/random.ts'
-import type { ToldOrder } from '../../domain/promises/snapshot.ts'
-import type { Said } from '../client/answers.ts'
-import type { Answer } from '../client/connection.ts'
-import type { Requests } from '../client/requests.ts'
-import type { Patience } from '../patience.ts'
-import type { Mix } from '../plan/mix.ts'
+import type { Told, ToldOrder } from '../../domain/promises/snapshot.ts'
+import type { OrderAnswer } from '../client/answers.ts'
 import { between, type Range } from '../plan/plan.ts'
+import { Checkout } from './checkout.ts'
 import type { Click } from './click.ts'
-import { createFates, type Fates } from './fates.ts'
-import { createReserved, type Reserved } from './reserved.ts'
-import { streamOf, type Tally } from './tally.ts'
+import type { CrowdContext } from './context.ts'
+import { ReservedOrders } from './reserved-orders.ts'
+import { STREAM_OF } from './tally.ts'
 import type { Waits } from './waits.ts'
 
-interface BuyersParts {
-  readonly random: Random
-  readonly mix: Mix
-  readonly patience: Patience
-  readonly requests: Requests
+interface BuyersParts extends Omit<CrowdContext, 'record'> {
   readonly names: readonly string[]
-  readonly tokens: readonly string[]
   readonly item: string
   /** The opening, on the clock's `elapsed`. */
   readonly openMs: number
-  readonly tally: Tally
   readonly waits: Waits
-  readonly nowMs: () => number
-  readonly send: (
-    bytes: Buffer,
-    answered: (answer: Answer, sentMs: number, nowMs: number) => void,
-    lost: () => void,
-  ) => void
-  readonly later: (afterMs: number, act: () => void) => void
   /** Plans another click. */
   readonly click: (kind: 'retry' | 'again', buyer: number, atMs: number) => void
 }
 
-/** What "Retry-After: 1" asks for, and a little, so that not all of them come at once. */
+/** What "Retry-After: 1" asks for, spread a little so that not all come at once. */
 const LATER_MS: Range = [1_000, 1_400]
 const LOST_MS: Range = [150, 600]
 const COME_BACK_MS: Range = [0, 200]
-/** Whoever hears nothing at all for so many clicks slows down. */
-const SOON_TRIES = 8
+/** A buyer without any answer to so many clicks slows down. */
+const FAST_TRIES = 8
 
 export class Buyers {
   readonly #parts: BuyersParts
-  readonly #fates: Fates
-  readonly #reserved: Reserved
+  readonly #reserved: ReservedOrders
   readonly #tries: Uint8Array
-  /** What each was told in the end. */
+  readonly checkout: Checkout
+  /** What each buyer was told in the end. */
   readonly settled: (string | undefined)[]
   readonly holders = new Map<number, ToldOrder>()
 
   constructor(parts: BuyersParts) {
-    const { random, mix, patience, requests, names, tokens, tally, nowMs, send, later } = parts
+    const { names, tally, nowMs } = parts
     this.#parts = parts
     this.#tries = new Uint8Array(names.length)
     this.settled = new Array(names.length)
-    const asking = {
-      random,
-      tally,
-      requests,
-      send,
-      later,
-      nowMs,
-      tell: (buyer: number, order: ToldOrder, sentMs: number, heardMs: number) =>
-        this.#tell(buyer, order.attempt, { kind: 'same', order }, sentMs, heardMs),
-      tokenOf: (buyer: number) => tokens[buyer]!,
-    }
-    this.#fates = createFates({ ...asking, mix, patience })
-    this.#reserved = createReserved({
-      ...asking,
-      settled: ({ buyer, clickedMs, again }, order) => {
-        if (order.state === 'closed') tally.count('reserved_refused')
-        this.#final(buyer, order, again, clickedMs, nowMs())
-      },
+    const record: CrowdContext['record'] = (buyer, order, sentMs, answeredMs) =>
+      this.#record(buyer, order.attempt, { kind: 'same', order }, sentMs, answeredMs)
+    this.checkout = new Checkout({ ...parts, record })
+    this.#reserved = new ReservedOrders({ ...parts, record }, ({ buyer, clickedMs, again }, order) => {
+      if (order.state === 'closed') tally.count('reserved_refused')
+      this.#settleOrder(buyer, order, again, clickedMs, nowMs())
     })
   }
 
-  get fates(): Fates {
-    return this.#fates
-  }
-
-  /** How many were told of an order, placed or on its way. */
+  /** Buyers who were told of an order, placed or reserved. */
   get toldCount(): number {
     return this.holders.size + this.#reserved.count
   }
 
-  /** How many wait for theirs to be placed. */
+  /** Buyers whose order is reserved and not placed yet. */
   get reservedCount(): number {
     return this.#reserved.count
   }
 
-  /** How many have a final answer. */
+  /** Buyers with a final answer. */
   get settledCount(): number {
-    let count = 0
-    for (const word of this.settled) if (word !== undefined) count += 1
-    return count
+    return this.settled.reduce((count, outcome) => count + (outcome === undefined ? 0 : 1), 0)
   }
 
-  /** Units have returned: some of those who went away empty-handed click once more. How many did. */
+  /** Units have returned: up to `most` of the refused buyers click once more. Returns how many do. */
   comeBack(most: number): number {
     const { random, waits, click } = this.#parts
     const nowMs = this.#parts.nowMs()
@@ -123,95 +88,91 @@ export class Buyers {
     return count
   }
 
-  /** What a click came to, and when, on the clock's `elapsed`. */
-  hear(click: Click, said: Said, nowElapsedMs: number): void {
+  /** The answer to a click, and when it came on the clock's `elapsed`. */
+  handle(click: Click, answer: OrderAnswer, nowElapsedMs: number): void {
     const { tally, waits, openMs } = this.#parts
     const nowMs = nowElapsedMs - openMs
-    if (said.kind !== 'unknown') waits.end(click, nowMs)
-    if (said.kind === 'unexpected' || said.kind === 'invalid') {
-      tally.surprise('what' in said ? said.what : 'a good ticket was refused')
+    if (answer.kind !== 'unknown') waits.end(click, nowMs)
+    if (answer.kind === 'unexpected' || answer.kind === 'invalid') {
+      tally.surprise('what' in answer ? answer.what : 'a valid ticket was refused')
       tally.add('errors', nowMs)
       this.#settle(click, 'unexpected', nowMs)
       return
     }
-    tally.count(said.kind)
-    tally.add(streamOf(said.kind), nowMs)
-    // What never left its line was asked of nobody.
-    this.#tell(click.buyer, 1, said, click.sentMs || nowElapsedMs, nowElapsedMs)
-    switch (said.kind) {
+    tally.count(answer.kind)
+    tally.add(STREAM_OF[answer.kind], nowMs)
+    // A click that never left the queue has no time of sending.
+    this.#record(click.buyer, 1, answer, click.sentMs || nowElapsedMs, nowElapsedMs)
+    switch (answer.kind) {
       case 'placed':
       case 'reserved':
       case 'same':
-        this.#hasOrder(click, said.order, nowMs)
+        this.#takeOrder(click, answer.order, nowMs)
         return
       case 'busy':
       case 'rate_limited':
-        this.#again(click, LATER_MS)
+        this.#clickAgain(click, LATER_MS)
         return
-      case 'unknown':
-        if (!this.#again(click, this.#tries[click.buyer]! < SOON_TRIES ? LOST_MS : LATER_MS)) waits.end(click, nowMs)
+      case 'unknown': {
+        const range = this.#tries[click.buyer]! < FAST_TRIES ? LOST_MS : LATER_MS
+        if (!this.#clickAgain(click, range)) waits.end(click, nowMs)
         return
+      }
       case 'early':
-        // Before the opening that was to be expected; after it, our clocks differ by a little.
-        if (click.kind !== 'early') this.#again(click, LOST_MS)
+        // Expected before the opening; after it, the two clocks differ a little.
+        if (click.kind !== 'early') this.#clickAgain(click, LOST_MS)
         return
       case 'not_enough':
         this.#settle(click, 'sold_out', nowMs)
         return
       default:
-        this.#settle(click, said.kind, nowMs)
+        this.#settle(click, answer.kind, nowMs)
     }
   }
 
-  #hasOrder(click: Click, order: ToldOrder, nowMs: number): void {
+  #takeOrder(click: Click, order: ToldOrder, nowMs: number): void {
     const { buyer, kind } = click
     const again = kind === 'again'
     const clickedMs = this.#parts.waits.firstMs(click)
     if (this.holders.has(buyer)) this.#settle(click, 'order', nowMs)
     else if (order.state === 'reserved') this.#reserved.wait({ buyer, order: order.id, clickedMs, again })
-    else this.#final(buyer, order, again, clickedMs, nowMs)
+    else this.#settleOrder(buyer, order, again, clickedMs, nowMs)
   }
 
-  /** The last word about an order that this buyer was told of for the first time. */
-  #final(buyer: number, order: ToldOrder, again: boolean, clickedMs: number, nowMs: number): void {
+  /** The final state of an order that this buyer had not held before. */
+  #settleOrder(buyer: number, order: ToldOrder, again: boolean, clickedMs: number, nowMs: number): void {
     if (this.holders.has(buyer)) return
     this.#reserved.drop(buyer)
-    const kind = again ? 'again' : 'retry'
-    // Nobody but its buyer closes an order here, and this one had no chance to: it was refused.
+    // Only its buyer cancels an order here, and this buyer did not know it yet: a closed order was refused.
     const refused = order.state === 'closed'
-    this.#settle({ kind, buyer }, refused ? 'refused' : 'order', nowMs)
+    this.#settle({ kind: again ? 'again' : 'retry', buyer }, refused ? 'refused' : 'order', nowMs)
     if (refused) return
     this.holders.set(buyer, order)
     this.#parts.tally.placed.add(nowMs - clickedMs)
-    this.#fates.decide(buyer, order, again)
+    this.checkout.decide(buyer, order, again)
   }
 
-  /** Whether the buyer will click again. */
-  #again({ kind, buyer }: Click, range: Range): boolean {
+  /** Returns whether the buyer will click again. */
+  #clickAgain({ kind, buyer }: Click, range: Range): boolean {
     if (kind === 'double' || kind === 'early' || this.settled[buyer] === 'order' || this.#reserved.has(buyer))
       return false
-    const { patience, random, nowMs, click } = this.#parts
+    const { limits, random, nowMs, click } = this.#parts
     this.#tries[buyer]! += 1
-    if (this.#tries[buyer]! > patience.clicksMax) return false
+    if (this.#tries[buyer]! > limits.clicksMax) return false
     click(kind === 'again' ? 'again' : 'retry', buyer, nowMs() + between(random, range))
     return true
   }
 
-  /** An order is the last word; a refusal only until a click of the same buyer brings one. */
-  #settle({ kind, buyer }: Pick<Click, 'kind' | 'buyer'>, word: string, nowMs: number): void {
+  /** An order is final; a refusal only until another click of the same buyer brings an order. */
+  #settle({ kind, buyer }: Pick<Click, 'kind' | 'buyer'>, outcome: string, nowMs: number): void {
     if (kind === 'early' || this.settled[buyer] === 'order') return
-    if (kind === 'double' && word !== 'order') return
-    this.settled[buyer] = word
-    if (kind !== 'again') this.#parts.tally.lastAnswerMs = Math.max(this.#parts.tally.lastAnswerMs, nowMs)
+    if (kind === 'double' && outcome !== 'order') return
+    this.settled[buyer] = outcome
+    const { tally } = this.#parts
+    if (kind !== 'again') tally.lastAnswerMs = Math.max(tally.lastAnswerMs, nowMs)
   }
 
-  #tell(
-    buyer: number,
-    attempt: number,
-    answer: Tally['told'][number]['answer'],
-    askedAtMs: number,
-    answeredAtMs: number,
-  ): void {
+  #record(buyer: number, attempt: number, answer: Told['answer'], askedAtMs: number, answeredAtMs: number): void {
     const { tally, names, item } = this.#parts
     tally.told.push({ buyer: names[buyer]!, item, attempt, quantity: 1, askedAtMs, answeredAtMs, answer })
   }

@@ -1,36 +1,34 @@
-/** One click on its way. A class and not a closure: a hundred thousand of them are made in a second. */
+/** One click under way. A class and not a closure: a hundred thousand of them are made in a second. */
 
 import type { Answer } from '../client/connection.ts'
 import type { Job } from '../client/pool.ts'
 import type { ClickKind } from '../plan/plan.ts'
 
-interface Listener {
-  /** What a click came to. `undefined`: there was no answer, anything may have happened. */
-  heard(click: Click, answer: Answer | undefined, nowElapsedMs: number): void
-}
+/** `undefined`: there was no answer; the outcome is unknown. */
+type OnOutcome = (click: Click, answer: Answer | undefined, nowElapsedMs: number) => void
 
 export class Click implements Job {
-  readonly #listener: Listener
   readonly kind: ClickKind
   readonly buyer: number
-  /** When it was meant to be made, from the opening. */
+  /** When it was planned, from the opening. */
   readonly atMs: number
   readonly bytes: Buffer
+  readonly #done: OnOutcome
   sentMs = 0
 
-  constructor(listener: Listener, kind: ClickKind, buyer: number, atMs: number, bytes: Buffer) {
-    this.#listener = listener
+  constructor(kind: ClickKind, buyer: number, atMs: number, bytes: Buffer, done: OnOutcome) {
     this.kind = kind
     this.buyer = buyer
     this.atMs = atMs
     this.bytes = bytes
+    this.#done = done
   }
 
   answered(answer: Answer, nowMs: number): void {
-    this.#listener.heard(this, answer, nowMs)
+    this.#done(this, answer, nowMs)
   }
 
   lost(nowMs: number): void {
-    this.#listener.heard(this, undefined, nowMs)
+    this.#done(this, undefined, nowMs)
   }
 }

@@ -5,8 +5,8 @@ import { seededRandom } from '../../base/random.ts'
 import type { Answer } from '../client/connection.ts'
 import { ANSWER_MS_MAX, type Job } from '../client/pool.ts'
 import { createRequests } from '../client/requests.ts'
-import { HURT, type Patience } from '../patience.ts'
 import { DEFAULT_MIX, type Mix } from '../plan/mix.ts'
+import { type TimeLimits, WITH_FAULT } from '../time-limits.ts'
 import { Crowd } from './crowd.ts'
 import { Tally } from './tally.ts'
 
@@ -38,7 +38,7 @@ const hangs: Said = { afterMs: ANSWER_MS_MAX, answer: undefined }
 const silent: Said = { afterMs: SILENT_MS, answer: undefined }
 
 /** A crowd before a made-up server. Time goes on only while they wait, a millisecond at a time; it opens at 1,000. */
-function play(arrivalsMs: readonly number[], server: Server, more: { mix?: Mix; patience?: Patience } = {}) {
+function play(arrivalsMs: readonly number[], server: Server, more: { mix?: Mix; limits?: TimeLimits } = {}) {
   let nowMs = 0
   const due: { atMs: number; hear: () => void }[] = []
   const clock: Clock = {
@@ -81,7 +81,7 @@ function play(arrivalsMs: readonly number[], server: Server, more: { mix?: Mix; 
     arrivalsMs: Float64Array.from(arrivalsMs),
     openMs,
     tally,
-    ...(more.patience !== undefined && { patience: more.patience }),
+    ...(more.limits !== undefined && { limits: more.limits }),
   })
   const stop = new AbortController()
   return { crowd, tally, stop, run: () => crowd.run(stop.signal), nowMs: () => nowMs - openMs }
@@ -204,7 +204,7 @@ test('neither giving up on one click after the other nor a pause between them ma
 })
 
 test('where a part is killed on purpose the silence may last as long as a recovery', async () => {
-  const { run, nowMs } = play([0], () => hangs, { patience: HURT })
+  const { run, nowMs } = play([0], () => hangs, { limits: WITH_FAULT })
   expect(await faultOf(run())).toBeInstanceOf(Fault)
   expect(nowMs()).toBeWithin(120_000, 121_000)
 })

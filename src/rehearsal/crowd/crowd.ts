@@ -1,26 +1,27 @@
 /**
- * The crowd at the door: clicks leave on schedule (`plan.ts`) whatever the server does (an open loop), and latency counts from the
- * intended moment (`waits.ts`), so a slow server can't hide behind a slow client. A server that falls silent is noticed here.
+ * The crowd: clicks leave on schedule (`plan.ts`), whether or not the server answers (an open loop), and latency counts from the planned
+ * moment (`waits.ts`), so a slow server can't hide behind a slow client. Detects a server that answers nothing at all.
  * What buyers do with the answers is in `buyers.ts`.
  */
 
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Random } from '../../base/random.ts'
-import { isFromProxy, readOrderAnswer, type Said } from '../client/answers.ts'
+import { isFromProxy, type OrderAnswer, readOrderAnswer } from '../client/answers.ts'
 import type { Answer } from '../client/connection.ts'
 import type { Histogram } from '../client/histogram.ts'
 import type { Pool } from '../client/pool.ts'
 import type { Requests } from '../client/requests.ts'
-import { CALM, type Patience } from '../patience.ts'
-import { Agenda } from '../plan/agenda.ts'
 import type { Mix } from '../plan/mix.ts'
 import { botRequests, type ClickKind, planSteps, type Step } from '../plan/plan.ts'
+import { Schedule } from '../plan/schedule.ts'
+import { NORMAL, type TimeLimits } from '../time-limits.ts'
 import { Buyers } from './buyers.ts'
 import { Click } from './click.ts'
+import type { Answered } from './context.ts'
 import type { Credentials } from './sign-in.ts'
 import { Silence } from './silence.ts'
-import { streamOf, type Tally } from './tally.ts'
+import { STREAM_OF, type Tally } from './tally.ts'
 import { Waits } from './waits.ts'
 
 interface CrowdParts {
@@ -37,60 +38,64 @@ interface CrowdParts {
   /** The opening, on the clock's `elapsed`. */
   readonly openMs: number
   readonly tally: Tally
-  readonly patience?: Patience
+  readonly limits?: TimeLimits
 }
 
 export class Crowd {
   readonly #parts: CrowdParts
-  readonly #patience: Patience
-  readonly #agenda: Agenda<Step>
+  readonly #limits: TimeLimits
+  readonly #schedule: Schedule<Step>
   readonly #orders: readonly Buffer[]
   readonly #bots: readonly Buffer[]
   readonly #waits: Waits
   readonly #silence = new Silence()
+  readonly #done = this.#handle.bind(this)
   readonly buyers: Buyers
   #endedMs = 0
 
   constructor(parts: CrowdParts) {
-    const { names, credentials, requests, item, mix, arrivalsMs, openMs, random, tally, patience = CALM } = parts
+    const { names, credentials, requests, mix, arrivalsMs, random, tally, limits = NORMAL } = parts
     const { tokens, tickets } = credentials
     this.#parts = parts
-    this.#patience = patience
+    this.#limits = limits
     this.#orders = tickets.map(ticket => requests.order(ticket))
-    this.#bots = parts.botPool === undefined ? [] : botRequests({ names, tickets, requests, mix })
+    this.#bots =
+      parts.botPool === undefined ? [] : botRequests(Math.ceil(names.length * mix.bots), names, tickets, requests)
     this.#waits = new Waits(arrivalsMs, tally.asked)
-    this.#agenda = new Agenda(planSteps({ random, mix, arrivalsMs, bots: this.#bots.length }))
+    this.#schedule = new Schedule(planSteps(random, mix, arrivalsMs, this.#bots.length))
     tally.tickets = tickets.length
-    const who = { random, mix, patience, requests, names, tokens, item, openMs, tally, waits: this.#waits }
     this.buyers = new Buyers({
-      ...who,
+      ...parts,
+      limits,
+      tokens,
+      waits: this.#waits,
       nowMs: () => this.#nowMs(),
       send: this.#send.bind(this),
-      later: (afterMs, act) => this.#agenda.add({ atMs: this.#nowMs() + afterMs, act, buyer: -1 }),
-      click: (act, buyer, atMs) => this.#agenda.add({ atMs, act, buyer }),
+      later: (afterMs, act) => this.#schedule.add({ atMs: this.#nowMs() + afterMs, act, buyer: -1 }),
+      click: (act, buyer, atMs) => this.#schedule.add({ atMs, act, buyer }),
     })
   }
 
-  /** Every order asked for by a person until the end of the run, also what was not answered by then. */
+  /** Every order request of a person until the end of the run, unanswered ones included. */
   latency(): Histogram {
     return this.#waits.until(this.#endedMs)
   }
 
-  /** Until everything planned is done and answered, the server is gone, or it is stopped. A server that falls silent is a Fault. */
+  /** Runs until every step is done and answered, the server is gone, or `stop`. A server that answers nothing is a Fault. */
   async run(stop: AbortSignal): Promise<void> {
     const { clock, pool } = this.#parts
-    while (!stop.aborted && !pool.gone && (this.#agenda.size > 0 || this.#silence.open > 0)) {
+    while (!stop.aborted && !pool.gone && (this.#schedule.size > 0 || this.#silence.open > 0)) {
       const nowMs = this.#nowMs()
-      for (let step = this.#agenda.take(nowMs); step !== undefined; step = this.#agenda.take(nowMs)) this.#do(step)
+      for (let step = this.#schedule.take(nowMs); step !== undefined; step = this.#schedule.take(nowMs)) this.#do(step)
       await clock.sleep(1)
       this.#endedMs = this.#nowMs()
-      // By the time before the wait: if we were stopped meanwhile (Ctrl-Z), what was answered has not been heard yet.
-      this.#giveUpSilent(nowMs)
+      // By the time before the sleep: if this process was suspended meanwhile (Ctrl-Z), arrived answers are not processed yet.
+      this.#checkSilence(nowMs)
     }
   }
 
-  #giveUpSilent(nowMs: number): void {
-    const { silenceMsMax } = this.#patience
+  #checkSilence(nowMs: number): void {
+    const { silenceMsMax } = this.#limits
     if (this.#silence.lastedMs(nowMs) <= silenceMsMax) return
     const seconds = Math.round(silenceMsMax / 1000)
     throw new Fault('server_silent', `the server has answered nothing for ${seconds} s, and buyers are waiting`)
@@ -98,7 +103,7 @@ export class Crowd {
 
   #do({ act, buyer, atMs }: Step): void {
     if (typeof act === 'function') act()
-    else if (act === 'time') this.#askTime()
+    else if (act === 'time') this.#readTime()
     else this.#click(act, buyer, atMs)
   }
 
@@ -108,32 +113,31 @@ export class Crowd {
     this.#silence.sent(this.#nowMs())
     tally.sent += 1
     const bot = kind === 'bot'
-    const click = new Click(this, kind, buyer, atMs, bot ? this.#bots[buyer]! : this.#orders[buyer]!)
+    const click = new Click(kind, buyer, atMs, bot ? this.#bots[buyer]! : this.#orders[buyer]!, this.#done)
     this.#waits.begin(click)
     if (bot) botPool?.send(click)
     else pool.send(click)
   }
 
-  /** What a click came to. `undefined`: there was no answer, anything may have happened. */
-  heard(click: Click, answer: Answer | undefined, nowElapsedMs: number): void {
+  #handle(click: Click, answer: Answer | undefined, nowElapsedMs: number): void {
     const nowMs = nowElapsedMs - this.#parts.openMs
     if (answer === undefined) this.#silence.lost(nowMs)
     else this.#silence.answered(nowMs)
-    const lost = answer === undefined || (this.#patience.proxyMayLose && isFromProxy(answer))
-    const said: Said = lost ? { kind: 'unknown' } : readOrderAnswer(answer)
-    if (click.kind === 'bot') this.#heardByBot(said, nowMs)
-    else this.buyers.hear(click, said, nowElapsedMs)
+    const lost = answer === undefined || (this.#limits.proxyMayLose && isFromProxy(answer))
+    const read: OrderAnswer = lost ? { kind: 'unknown' } : readOrderAnswer(answer)
+    if (click.kind === 'bot') this.#countBot(read, nowMs)
+    else this.buyers.handle(click, read, nowElapsedMs)
   }
 
-  #heardByBot(said: Said, nowMs: number): void {
+  #countBot(answer: OrderAnswer, nowMs: number): void {
     const { tally } = this.#parts
-    if ('order' in said) tally.surprise('an order for a bot without a valid ticket')
-    if (said.kind === 'unexpected') tally.surprise(said.what)
-    tally.count(`bot ${said.kind}`)
-    tally.add(said.kind === 'unexpected' || 'order' in said ? 'errors' : streamOf(said.kind), nowMs)
+    if ('order' in answer) tally.surprise('an order for a bot without a valid ticket')
+    if (answer.kind === 'unexpected') tally.surprise(answer.what)
+    tally.count(`bot ${answer.kind}`)
+    tally.add(answer.kind === 'unexpected' || 'order' in answer ? 'errors' : STREAM_OF[answer.kind], nowMs)
   }
 
-  #askTime(): void {
+  #readTime(): void {
     const { requests, tally } = this.#parts
     this.#send(
       requests.time(),
@@ -142,19 +146,20 @@ export class Crowd {
     )
   }
 
-  #send(bytes: Buffer, answered: (answer: Answer, sentMs: number, nowMs: number) => void, lost: () => void): void {
-    this.#silence.sent(this.#nowMs())
+  #send(bytes: Buffer, answered: Answered, lost: () => void): void {
+    const silence = this.#silence
+    const nowMs = () => this.#nowMs()
+    silence.sent(nowMs())
     this.#parts.tally.sent += 1
-    const crowd = this
     this.#parts.pool.send({
       bytes,
       sentMs: 0,
-      answered(answer, nowMs) {
-        crowd.#silence.answered(crowd.#nowMs())
-        answered(answer, this.sentMs, nowMs)
+      answered(answer, answeredMs) {
+        silence.answered(nowMs())
+        answered(answer, this.sentMs, answeredMs)
       },
       lost() {
-        crowd.#silence.lost(crowd.#nowMs())
+        silence.lost(nowMs())
         lost()
       },
     })

@@ -1,14 +1,13 @@
 /**
- * Before the opening everybody signs in and gets a ticket, over HTTP, as buyers do. Where the shop's secret is known the buyers' tokens
- * are signed here, as the shop would; otherwise they are guests. Being told to come later is no refusal: they come later, as often as they
- * are told to, as long as anybody gets anything.
+ * Before the opening every buyer signs in and gets a ticket, over HTTP. Where the shop's secret is known the buyers' tokens are signed
+ * here, as the shop would; otherwise the buyers are guests. "Later" is not a refusal: a buyer who is told to come later asks again, for as
+ * long as any buyer is given anything.
  */
 
 import { createHmac } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { codeOf, readJson } from '../client/answers.ts'
-import type { Answer } from '../client/connection.ts'
 import type { Job, Pool } from '../client/pool.ts'
 import type { Requests } from '../client/requests.ts'
 
@@ -17,14 +16,23 @@ export interface Credentials {
   readonly tickets: readonly string[]
 }
 
+type OnProgress = (done: number) => void
+
+interface SignInParts {
+  readonly pool: Pick<Pool, 'send' | 'gone'>
+  readonly requests: Requests
+  readonly clock: Clock
+  readonly stop: AbortSignal
+}
+
 const TOKEN_S = 4 * 3600
 const LATER_MS = 1_050
-/** So long nobody was given anything: then nobody will be. */
+/** When no buyer was given anything for so long, the server is considered gone. */
 const STUCK_MS_MAX = 60_000
-/** Of the server, or of a proxy that could not reach it in the crowd. Nothing is judged yet, and asking twice changes nothing. */
-const SOON: ReadonlySet<number> = new Set([429, 502, 503, 504])
+/** From the server, or from a proxy that could not reach it. Asking again has no second effect. */
+const RETRIED: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
-/** A JWT under HS256, as any shop's server would make it. */
+/** One JWT (HS256) for each buyer, as the shop's server would make it. */
 export function signBuyers(names: readonly string[], secret: string, nowMs: number): readonly string[] {
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const header = encode({ alg: 'HS256', typ: 'JWT' })
@@ -35,89 +43,74 @@ export function signBuyers(names: readonly string[], secret: string, nowMs: numb
   })
 }
 
-export async function signInGuests(
-  names: readonly string[],
-  pool: Pick<Pool, 'send' | 'gone'>,
-  requests: Requests,
-  clock: Clock,
-  stop: AbortSignal,
-  progress: (done: number) => void,
-): Promise<readonly string[]> {
-  const refused = new Map([
-    [401, 'guests are not let in there: pass the secret that the shop signs buyer tokens with, as --buyer-secret'],
-  ])
-  const bytes = (i: number) => requests.session(names[i]!)
-  return everyone({ count: names.length, bytes, field: 'token', refused, pool, clock, stop, progress })
-}
+export class SignIn {
+  readonly #parts: SignInParts
 
-export async function fetchTickets(
-  tokens: readonly string[],
-  pool: Pick<Pool, 'send' | 'gone'>,
-  requests: Requests,
-  clock: Clock,
-  stop: AbortSignal,
-  progress: (done: number) => void,
-): Promise<readonly string[]> {
-  const refused = new Map([[401, 'the server does not accept the buyers’ tokens: is --buyer-secret the right one?']])
-  const bytes = (i: number) => requests.ticket(tokens[i]!)
-  return everyone({ count: tokens.length, bytes, field: 'ticket', refused, pool, clock, stop, progress })
-}
-
-interface Everyone {
-  readonly count: number
-  readonly bytes: (i: number) => Buffer
-  /** Of the answer, what is wanted. */
-  readonly field: string
-  readonly refused: ReadonlyMap<number, string>
-  readonly pool: Pick<Pool, 'send' | 'gone'>
-  readonly clock: Clock
-  readonly stop: AbortSignal
-  readonly progress: (done: number) => void
-}
-
-/** One request for each, as fast as the connections carry them, and what each was given. */
-function everyone(all: Everyone): Promise<readonly string[]> {
-  const { count, pool, clock, stop, progress } = all
-  const given = new Array<string>(count)
-  const outcome = Promise.withResolvers<readonly string[]>()
-  let done = 0
-  let givenAtMs = clock.elapsed()
-  let settled = false
-  const fail = (code: string, message: string) => outcome.reject(new Fault(code, message))
-  const interrupted = () => fail('interrupted', 'interrupted while the buyers were getting their tickets')
-  if (stop.aborted) interrupted()
-  stop.addEventListener('abort', interrupted, { once: true })
-
-  const again = async (i: number) => {
-    if (settled) return
-    if (pool.gone || clock.elapsed() - givenAtMs > STUCK_MS_MAX)
-      return fail('server_away', 'the server went away while the buyers were getting their tickets')
-    await clock.sleep(LATER_MS)
-    if (!settled) pool.send(job(i))
+  constructor(parts: SignInParts) {
+    this.#parts = parts
   }
-  const job = (i: number): Job => ({
-    bytes: all.bytes(i),
-    sentMs: 0,
-    answered(answer: Answer) {
-      const value = answer.status < 300 ? readJson(answer)?.[all.field] : undefined
-      if (typeof value === 'string') {
-        given[i] = value
-        done += 1
-        givenAtMs = clock.elapsed()
-        progress(done)
-        if (done === count) outcome.resolve(given)
-      } else if (SOON.has(answer.status)) void again(i)
-      else
-        fail(
-          'refused',
-          all.refused.get(answer.status) ?? `the server refused a ${all.field} with ${answer.status} ${codeOf(answer)}`,
-        )
-    },
-    lost: () => void again(i),
-  })
-  for (let i = 0; i < count; i++) pool.send(job(i))
-  return outcome.promise.finally(() => {
-    settled = true
-    stop.removeEventListener('abort', interrupted)
-  })
+
+  /** A token for each name. */
+  guests(names: readonly string[], progress?: OnProgress): Promise<readonly string[]> {
+    const requests = names.map(name => this.#parts.requests.session(name))
+    const unauthorized =
+      'the server does not accept guests: pass the secret that the shop signs buyer tokens with, as --buyer-secret'
+    return this.#fetchAll('token', requests, unauthorized, progress)
+  }
+
+  /** A ticket for each token. */
+  tickets(tokens: readonly string[], progress?: OnProgress): Promise<readonly string[]> {
+    const requests = tokens.map(token => this.#parts.requests.ticket(token))
+    const unauthorized = 'the server does not accept the buyers’ tokens: is --buyer-secret the right one?'
+    return this.#fetchAll('ticket', requests, unauthorized, progress)
+  }
+
+  /** Sends all requests, as fast as the connections allow, and collects this field of each answer. */
+  #fetchAll(
+    field: 'token' | 'ticket',
+    requests: readonly Buffer[],
+    unauthorized: string,
+    progress: OnProgress = () => {},
+  ): Promise<readonly string[]> {
+    const { pool, clock, stop } = this.#parts
+    const found = new Array<string>(requests.length)
+    const outcome = Promise.withResolvers<readonly string[]>()
+    let done = 0
+    let lastFoundMs = clock.elapsed()
+    let settled = false
+    const fail = (code: string, message: string) => outcome.reject(new Fault(code, message))
+    const interrupted = () => fail('interrupted', 'interrupted while the buyers were getting their tickets')
+    if (stop.aborted) interrupted()
+    stop.addEventListener('abort', interrupted, { once: true })
+
+    const retry = async (i: number) => {
+      if (settled) return
+      if (pool.gone || clock.elapsed() - lastFoundMs > STUCK_MS_MAX)
+        return fail('server_away', 'the server went away while the buyers were getting their tickets')
+      await clock.sleep(LATER_MS)
+      if (!settled) pool.send(job(i))
+    }
+    const job = (i: number): Job => ({
+      bytes: requests[i]!,
+      sentMs: 0,
+      answered(answer) {
+        const { status } = answer
+        const value = status < 300 ? readJson(answer)?.[field] : undefined
+        if (typeof value === 'string') {
+          found[i] = value
+          lastFoundMs = clock.elapsed()
+          progress(++done)
+          if (done === requests.length) outcome.resolve(found)
+        } else if (RETRIED.has(status)) void retry(i)
+        else if (status === 401) fail('refused', unauthorized)
+        else fail('refused', `the server refused a ${field} with ${status} ${codeOf(answer)}`)
+      },
+      lost: () => void retry(i),
+    })
+    for (let i = 0; i < requests.length; i++) pool.send(job(i))
+    return outcome.promise.finally(() => {
+      settled = true
+      stop.removeEventListener('abort', interrupted)
+    })
+  }
 }

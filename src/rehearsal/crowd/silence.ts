@@ -1,18 +1,18 @@
 /**
- * Notices a server that answers nothing at all: frozen, or out of reach. Any answer to anybody ends the silence; giving up on one request
- * and sending the next does not. A time in which nobody asks is no silence. Knows nothing of clocks: whoever asks says what time it is.
+ * Detects a server that answers nothing at all: frozen or unreachable. Any answer ends the silence; giving up on one request and sending
+ * the next does not. A time without open requests is no silence. Has no clock: the caller passes the time.
  */
 
-/** Everybody who asks again does so sooner. */
+/** Longer than any pause between two tries of a buyer. */
 const PAUSE_MS = 5_000
 
 export class Silence {
   #open = 0
-  /** Of the last answer, or of the first request after a time without any; undefined while nobody waits. */
+  /** Time of the last answer, or of the first request after a pause; undefined while no request is open. */
   #sinceMs: number | undefined
   #lostMs = Number.NEGATIVE_INFINITY
 
-  /** How many requests are on their way. */
+  /** Requests without an answer. */
   get open(): number {
     return this.#open
   }
@@ -33,7 +33,7 @@ export class Silence {
     this.#lostMs = nowMs
   }
 
-  /** For how long those who wait have heard nothing. */
+  /** How long the open requests have been without any answer. */
   lastedMs(nowMs: number): number {
     return this.#open === 0 || this.#sinceMs === undefined ? 0 : nowMs - this.#sinceMs
   }

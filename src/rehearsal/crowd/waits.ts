@@ -1,10 +1,10 @@
 /**
  * How long buyers wait. Times are milliseconds from the opening.
  *
- * Latency: a wait begins with the intended click and ends with the next answer, whatever it says. A click without an answer (hung, broken)
+ * Latency: a wait begins with the planned click and ends with the next answer, whatever it says. A click without an answer (hung, broken)
  * waits on through its retries, so that a server does not look better for not answering. "Later" is an answer: the retry after it is a new
- * wait. A click that nobody repeats ends when it is given up, and who still waits when it is over has waited until then: at least so long.
- * From click to row: from a buyer's first click, retries included. Who was refused and comes back wants something new, and begins anew.
+ * wait. A click that is not retried ends when it is given up; a wait that is open at the end of the run counts with the time until then.
+ * From click to row: from a buyer's first click, retries included. A refused buyer who comes back begins anew.
  *
  * Clicks before the opening and bots are not counted.
  */
@@ -20,7 +20,7 @@ interface Clicked {
 
 export class Waits {
   readonly #asked: Histogram
-  /** Two for each buyer: the click and its retries, and the second click beside it. NaN while neither waits. */
+  /** Two for each buyer: the click with its retries, and the double click. NaN while there is no wait. */
   readonly #sinceMs: Float64Array
   readonly #firstMs: Float64Array
 
@@ -32,16 +32,14 @@ export class Waits {
   }
 
   begin(click: Clicked): void {
-    if (!isCounted(click)) return
-    const at = placeOf(click)
-    if (Number.isNaN(this.#sinceMs[at]!)) this.#sinceMs[at] = click.atMs
+    const at = indexOf(click)
+    if (at !== undefined && Number.isNaN(this.#sinceMs[at]!)) this.#sinceMs[at] = click.atMs
   }
 
-  /** There is an answer, or nobody asks for it any more. */
+  /** There is an answer, or the click is given up. */
   end(click: Clicked, nowMs: number): void {
-    if (!isCounted(click)) return
-    const at = placeOf(click)
-    if (Number.isNaN(this.#sinceMs[at]!)) return
+    const at = indexOf(click)
+    if (at === undefined || Number.isNaN(this.#sinceMs[at]!)) return
     this.#asked.add(nowMs - this.#sinceMs[at]!)
     this.#sinceMs[at] = Number.NaN
   }
@@ -50,12 +48,12 @@ export class Waits {
     this.#firstMs[buyer] = atMs
   }
 
-  /** Where the way to this click's row began. */
+  /** When the way to this click's row began. */
   firstMs({ buyer, atMs }: Clicked): number {
     return Math.min(atMs, this.#firstMs[buyer]!)
   }
 
-  /** Every wait, also those that have not ended by then. */
+  /** Every wait, including those that are open at `nowMs`. */
   until(nowMs: number): Histogram {
     const all = new Histogram()
     all.merge(this.#asked)
@@ -64,10 +62,8 @@ export class Waits {
   }
 }
 
-function isCounted({ kind }: Clicked): boolean {
-  return kind !== 'early' && kind !== 'bot'
-}
-
-function placeOf({ kind, buyer }: Clicked): number {
+/** Undefined for clicks that are not counted. */
+function indexOf({ kind, buyer }: Clicked): number | undefined {
+  if (kind === 'early' || kind === 'bot') return undefined
   return 2 * buyer + (kind === 'double' ? 1 : 0)
 }

@@ -1,6 +1,6 @@
 /**
- * The file in which a cluster on this machine says where it is, who may operate it and which processes it is made of. Its supervisor
- * writes it, and writes it again whenever a part was started again. What is wrong with it is a plain error for a person.
+ * The file that describes a cluster on this machine: its address, its secrets and its processes. The supervisor writes it, and rewrites it
+ * whenever it restarts a part. Errors are messages for the person at the command line.
  */
 
 import { readFileSync } from 'node:fs'
@@ -10,11 +10,11 @@ const partSchema = z
   .object({
     name: z.string().min(1).max(64),
     role: z.enum(['redis', 'postgres', 'nginx', 'edge', 'worker', 'keeper']),
-    // 0 and below address whole groups, 1 the whole machine.
+    // Pids of 0 and below address process groups, 1 is init.
     pid: z.int().min(2),
-    /** Clock ticks from boot to the start of the process: with the pid, its name. */
+    /** Clock ticks from boot to the start of the process: together with the pid it identifies the process. */
     startTicks: z.string().regex(/^[0-9]{1,20}$/),
-    /** Of a node of a Redis Cluster: first and last of the slots it serves; a replica serves none. */
+    /** Redis Cluster only: ranges of slots that this node serves; a replica serves none. */
     slots: z
       .array(z.tuple([z.int().min(0), z.int().min(0)]).readonly())
       .readonly()
@@ -52,7 +52,7 @@ export function readClusterFile(path: string): Cluster {
   }
   const parsed = clusterSchema.safeParse(value)
   if (parsed.success) return parsed.data
-  // Where, never what: there are secrets in it.
-  const where = parsed.error.issues[0]?.path.join('.') || 'the whole'
+  // The path only, never the value: the file contains secrets.
+  const where = parsed.error.issues[0]?.path.join('.') || 'the whole file'
   throw new Error(`${path} is not the file of a cluster: ${where} is missing or wrong`)
 }

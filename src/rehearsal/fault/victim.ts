@@ -1,21 +1,19 @@
 /**
- * Which process of a cluster is to die, and its death. A pid alone is not a name, the system hands it out again: a process is ended
- * only if it is the very one that the cluster's file speaks of. What is in the way is a plain error for a person.
- * Between the last look and the signal the process could still end by itself and its pid be given away: microseconds, and a pid comes
- * back only after all the others had their turn.
+ * Chooses a process of the cluster and kills it. The system reuses pids, so a process is killed only if its start time is the one in the
+ * cluster file. Between this check and the signal the process could end and its pid be reused: microseconds, and the system hands out all
+ * other pids first. Errors are messages for the person at the command line.
  */
 
 import { readFileSync } from 'node:fs'
 import { type ClusterPart, readClusterFile } from './cluster-file.ts'
 
-/** What may be made to die. */
 export const FAULTS = ['redis', 'worker', 'edge', 'keeper', 'postgres'] as const
 export type FaultRole = (typeof FAULTS)[number]
 
 interface Processes {
-  /** Of the process that runs under this pid; undefined when none does. */
+  /** Undefined when no process runs under this pid. */
   startTicksOf(pid: number): string | undefined
-  /** Signal 0 asks whether one may. */
+  /** Signal 0 only checks the permission. */
   signal(pid: number, signal: 0 | 'SIGKILL'): void
 }
 
@@ -23,7 +21,7 @@ const systemProcesses: Processes = {
   startTicksOf(pid) {
     try {
       const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      // The second field is the command in parentheses, and may itself hold spaces and parentheses: count from the last one.
+      // The second field is the command in parentheses and may contain spaces and parentheses: count from the last one.
       const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
       return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19]
     } catch {
@@ -34,8 +32,8 @@ const systemProcesses: Processes = {
 }
 
 /**
- * The first part of this role that runs: of several keepers the one that was started first most likely has the lock. Of a Redis Cluster the
- * node that serves most of `slots`, or at least some slot: a replica would not be missed.
+ * The first running part of this role: of several keepers, the one started first most likely holds the leader lock. Of a Redis Cluster, the
+ * node that serves most of `slots`, or at least some slot: a killed replica would change nothing.
  */
 export function chooseVictim(
   path: string,
@@ -68,8 +66,8 @@ export function killVictim(
 }
 
 function weight({ slots: served = [] }: ClusterPart, wanted: readonly number[]): number {
-  const has = (slot: number) => served.some(([from, to]) => slot >= from && slot <= to)
-  return (served.length > 0 ? 1 : 0) + wanted.filter(has).length
+  const serves = (slot: number) => served.some(([from, to]) => slot >= from && slot <= to)
+  return (served.length > 0 ? 1 : 0) + wanted.filter(serves).length
 }
 
 function send({ name, pid }: ClusterPart, signal: 0 | 'SIGKILL', processes: Processes): void {

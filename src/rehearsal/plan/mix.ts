@@ -1,22 +1,22 @@
-/** Who does what, as shares of all buyers (bots: so many more). A default that looks like a real crowd; each share can be changed. */
+/** What buyers do, as shares of all buyers (bots come on top). The default resembles a real crowd; each share can be changed. */
 
 export interface Mix {
-  /** Asks for the server's time before the opening, as the page's countdown does. */
+  /** Reads the server's time before the opening, as the page's countdown does. */
   readonly time: number
-  /** Clicks before it opens, is told so, and clicks again. */
+  /** Clicks before the opening, is refused, and clicks again. */
   readonly early: number
   /** Clicks a second time before or after the first answer. */
   readonly double: number
-  /** Of those who got an order: pays, cancels; the rest walks away. */
+  /** Of the buyers with an order: pay, cancel; the rest abandon it. */
   readonly pay: number
   readonly cancel: number
-  /** Comes without a ticket or with a forged one, several times, from few addresses. */
+  /** Click several times without a ticket or with a forged one, from few addresses. */
   readonly bots: number
 }
 
 export const DEFAULT_MIX: Mix = { time: 0.05, early: 0.05, double: 0.05, pay: 0.6, cancel: 0.05, bots: 0.01 }
 
-/** Reads `early=10,bots=0`: percent of all buyers. Throws a plain error that says what is wrong. */
+/** Reads `early=10,bots=0`: percent of all buyers. Throws an error that says what is wrong. */
 export function parseMix(text: string): Mix {
   const mix: Record<string, number> = { ...DEFAULT_MIX }
   for (const part of text.split(',')) {

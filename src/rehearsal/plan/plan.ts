@@ -1,13 +1,10 @@
-/**
- * What the crowd will do and when, drawn beforehand: it does not depend on what the server answers. The same chance is the same plan.
- * What they do with the answers is not planned here.
- */
+/** What the crowd does and when, drawn before the run: it does not depend on the server's answers. The same seed gives the same plan. */
 
 import type { Random } from '../../base/random.ts'
 import type { Requests } from '../client/requests.ts'
 import type { Mix } from './mix.ts'
 
-/** `again`: of one who was refused and has come back. */
+/** `again`: a refused buyer who has come back. */
 export type ClickKind = 'early' | 'first' | 'double' | 'retry' | 'again' | 'bot'
 
 export interface Step {
@@ -17,30 +14,16 @@ export interface Step {
   readonly buyer: number
 }
 
-interface PlanParts {
-  readonly random: Random
-  readonly mix: Mix
-  readonly arrivalsMs: Float64Array
-  readonly bots: number
-}
-
-interface BotParts {
-  readonly names: readonly string[]
-  readonly tickets: readonly string[]
-  readonly requests: Requests
-  readonly mix: Mix
-}
-
 export type Range = readonly [fromMs: number, toMs: number]
 
-/** How long before the opening the first of them stir. */
-export const STIR_MS = 2_000
-const TIME_MS: Range = [50, STIR_MS]
+/** How long before the opening the first requests leave. */
+export const FIRST_CLICK_MS = 2_000
+const TIME_MS: Range = [50, FIRST_CLICK_MS]
 const EARLY_MS: Range = [200, 1_900]
 const DOUBLE_MS: Range = [30, 400]
 const BOT_CLICKS = 5
 
-export function planSteps({ random, mix, arrivalsMs, bots }: PlanParts): Step[] {
+export function planSteps(random: Random, mix: Mix, arrivalsMs: Float64Array, bots: number): Step[] {
   const steps: Step[] = []
   for (let buyer = 0; buyer < arrivalsMs.length; buyer++) {
     const atMs = arrivalsMs[buyer]!
@@ -51,16 +34,21 @@ export function planSteps({ random, mix, arrivalsMs, bots }: PlanParts): Step[] 
   }
   for (let bot = 0; bot < bots; bot++) {
     for (let i = 0; i < BOT_CLICKS; i++) {
-      const near = arrivalsMs[Math.floor(random.next() * arrivalsMs.length)] ?? 0
-      steps.push({ atMs: near, act: 'bot', buyer: bot })
+      const atMs = arrivalsMs[Math.floor(random.next() * arrivalsMs.length)] ?? 0
+      steps.push({ atMs, act: 'bot', buyer: bot })
     }
   }
   return steps
 }
 
-/** Half of the bots have no ticket at all; the others took somebody's and wrote their own name on it. */
-export function botRequests({ names, tickets, requests, mix }: BotParts): readonly Buffer[] {
-  return Array.from({ length: Math.ceil(names.length * mix.bots) }, (_, bot) => {
+/** Half of the bots have no ticket; the others replaced the name in another buyer's ticket by their own. */
+export function botRequests(
+  count: number,
+  names: readonly string[],
+  tickets: readonly string[],
+  requests: Requests,
+): readonly Buffer[] {
+  return Array.from({ length: count }, (_, bot) => {
     if (bot % 2 === 0) return requests.order(undefined)
     return requests.order(tickets[bot % names.length]!.replace(names[bot % names.length]!, `bot-${bot}`))
   })

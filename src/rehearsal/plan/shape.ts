@@ -1,21 +1,18 @@
-/**
- * When buyers click, counted from the opening. The schedule is made beforehand and never waits for answers: a server that falls behind
- * finds the crowd where it would have been.
- */
+/** When buyers click, counted from the opening. Drawn before the run, so a slow server does not slow the crowd. */
 
 import type { Random } from '../../base/random.ts'
 
 export type Shape =
-  /** Everyone within this time, most of them at its beginning: half in the first quarter. */
+  /** All within this time, most at its beginning: half in the first quarter. */
   | { readonly kind: 'spike'; readonly withinMs: number }
-  /** Everyone within this time, more and more of them. */
+  /** All within this time, at a growing rate. */
   | { readonly kind: 'ramp'; readonly withinMs: number }
-  /** Independent of each other, so many a second on average. */
+  /** Independent of each other, at this average rate. */
   | { readonly kind: 'poisson'; readonly perSecond: number }
-  /** As it was once recorded. */
+  /** At recorded times. */
   | { readonly kind: 'replay'; readonly offsetsMs: readonly number[] }
 
-/** One moment per buyer, in no particular order. */
+/** One moment for each buyer, in no particular order. */
 export function arrivals(shape: Shape, buyers: number, random: Random): Float64Array {
   const at = new Float64Array(buyers)
   let lastMs = 0
@@ -39,7 +36,6 @@ export function arrivals(shape: Shape, buyers: number, random: Random): Float64A
   return at
 }
 
-/** For people. */
 export function describeShape(shape: Shape): string {
   switch (shape.kind) {
     case 'spike':

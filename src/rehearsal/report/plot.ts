@@ -1,14 +1,22 @@
-/** Small plots as SVG text: axes, areas, lines and steps. No script, no style of their own: classes are coloured by the page. */
+/** Small plots as SVG text: axes, areas, lines and steps. No script and no style: the page colours the classes. */
 
 interface Axis {
   readonly ticks: readonly number[]
-  /** Where a value lies, from 0 to 1. */
+  /** The position of a value, from 0 to 1. */
   at(value: number): number
   show(value: number): string
 }
 
+/** From values to coordinates of the picture. */
+interface Scale {
+  x(value: number): number
+  y(value: number): number
+  readonly bottom: number
+  readonly right: number
+}
+
 interface Plot {
-  /** For those who can't see it. */
+  /** For screen readers. */
   readonly title: string
   readonly width: number
   readonly height: number
@@ -16,26 +24,21 @@ interface Plot {
   readonly y: Axis
   readonly xName: string
   readonly yName: string
-  readonly layers: (place: Place) => string
+  readonly layers: (scale: Scale) => readonly string[]
 }
 
-/** From values to points of the picture. */
-interface Place {
-  x(value: number): number
-  y(value: number): number
-  readonly bottom: number
-  readonly right: number
-}
+/** In values, not in coordinates. */
+export type Points = readonly (readonly [x: number, y: number])[]
 
 const LEFT = 58
 const RIGHT = 14
 const TOP = 22
 const BOTTOM = 40
-/** As a share of the width. */
+/** The least distance of two ticks, as a share of the width. */
 const TICK_ROOM = 0.14
 /** A label nearer to the right edge than this would be cut off. */
 const LABEL_ROOM = 24
-/** The name of a marked moment needs so much. */
+/** Room for the name of a marked moment. */
 const MARK_ROOM = 120
 
 export function linear(min: number, max: number, ticksMax: number, show: (value: number) => string): Axis {
@@ -46,17 +49,17 @@ export function linear(min: number, max: number, ticksMax: number, show: (value:
   return { ticks, show, at: value => (value - min) / span }
 }
 
-/** Room above the highest value, up to the next tick. */
+/** From zero to the first tick at or above the highest value. */
 export function linearFromZero(max: number, ticksMax: number, show: (value: number) => string): Axis {
   const step = niceStep((max || 1) / ticksMax)
   return linear(0, Math.ceil((max || 1) / step) * step, ticksMax, show)
 }
 
-/** Stretched at the beginning, where everything happens: a quarter of the time takes half the width. */
+/** Stretched at the beginning, where most happens: the first quarter of the time takes half the width. */
 export function rooted(max: number, show: (value: number) => string): Axis {
   const ticks = [0, ...[1, 10, 100, 1_000, 10_000, 100_000].flatMap(ten => [ten, ten * 2.5, ten * 5])]
   const at = (value: number) => Math.sqrt(value / max)
-  // From the right, as long as there is room between them; zero has its place in any case.
+  // From the right, while there is room between them; zero is always shown.
   const shown: number[] = []
   for (const tick of ticks.filter(one => one <= max).reverse()) {
     const next = shown[0]
@@ -75,53 +78,56 @@ export function nines(most: number): Axis {
 
 export function draw(plot: Plot): string {
   const { width, height, x, y } = plot
-  const place: Place = {
-    x: value => round(LEFT + x.at(value) * (width - LEFT - RIGHT)),
-    y: value => round(height - BOTTOM - y.at(value) * (height - TOP - BOTTOM)),
-    bottom: height - BOTTOM,
-    right: width - RIGHT,
+  const [right, bottom] = [width - RIGHT, height - BOTTOM]
+  const scale: Scale = {
+    x: value => round(LEFT + x.at(value) * (right - LEFT)),
+    y: value => round(bottom - y.at(value) * (bottom - TOP)),
+    bottom,
+    right,
   }
   const rows = y.ticks.map(tick => {
-    const at = place.y(tick)
-    return `<path class="grid" d="M${LEFT} ${at}H${width - RIGHT}"/><text x="${LEFT - 8}" y="${at + 4}" text-anchor="end">${quote(y.show(tick))}</text>`
+    const at = scale.y(tick)
+    return `<path class="grid" d="M${LEFT} ${at}H${right}"/>${label(LEFT - 8, at + 4, 'end', y.show(tick))}`
   })
   const columns = x.ticks.map(tick => {
-    const at = place.x(tick)
-    return `<path class="tick" d="M${at} ${place.bottom}v5"/><text x="${at}" y="${place.bottom + 19}" text-anchor="${at > width - LABEL_ROOM ? 'end' : 'middle'}">${quote(x.show(tick))}</text>`
+    const at = scale.x(tick)
+    const anchor = at > width - LABEL_ROOM ? 'end' : 'middle'
+    return `<path class="tick" d="M${at} ${bottom}v5"/>${label(at, bottom + 19, anchor, x.show(tick))}`
   })
   return `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${quote(plot.title)}"><title>${quote(plot.title)}</title>
 ${rows.join('')}${columns.join('')}
-<text class="axis" x="${LEFT - 48}" y="12">${quote(plot.yName)}</text><text class="axis" x="${width - RIGHT}" y="${height - 4}" text-anchor="end">${quote(plot.xName)}</text>
-${plot.layers(place)}
-<path class="base" d="M${LEFT} ${place.bottom}H${width - RIGHT}"/></svg>`
+<text class="axis" x="${LEFT - 48}" y="12">${quote(plot.yName)}</text><text class="axis" x="${right}" y="${height - 4}" text-anchor="end">${quote(plot.xName)}</text>
+${plot.layers(scale).join('')}
+<path class="base" d="M${LEFT} ${bottom}H${right}"/></svg>`
 }
 
-export function line(kind: string, points: readonly (readonly [number, number])[]): string {
-  return points.length === 0 ? '' : `<path class="line ${kind}" d="M${points.map(([x, y]) => `${x} ${y}`).join('L')}"/>`
+export function line(scale: Scale, kind: string, points: Points): string {
+  return points.length === 0 ? '' : `<path class="line ${kind}" d="M${outline(scale, points)}"/>`
 }
 
-/** A moment, with its name beside it: the opening's to its left, any other's to its right for as long as there is room. */
-export function mark(kind: string, place: Place, value: number, name: string): string {
-  const x = place.x(value)
-  const left = kind === 'opening' || place.right - x < MARK_ROOM
-  const [at, anchor] = left ? [x - 6, 'end'] : [x + 6, 'start']
-  const y = kind === 'opening' ? 30 : 46
-  return `<g class="${kind}"><path d="M${x} 18V${place.bottom}"/><text x="${round(at)}" y="${y}" text-anchor="${anchor}">${quote(name)}</text></g>`
+/** Between these points and zero, or a lower row of points. */
+export function area(scale: Scale, kind: string, upper: Points, lower?: Points): string {
+  const [first, last] = [upper[0], upper.at(-1)]
+  if (first === undefined || last === undefined) return ''
+  const under =
+    lower ??
+    ([
+      [first[0], 0],
+      [last[0], 0],
+    ] as const)
+  return `<path class="area ${kind}" d="M${outline(scale, [...upper, ...under.toReversed()])}Z"/>`
 }
 
-/** Between the points and the lower edge, or another row of points. */
-export function area(
-  kind: string,
-  upper: readonly (readonly [number, number])[],
-  lower: readonly (readonly [number, number])[],
-): string {
-  if (upper.length === 0) return ''
-  const outline = [...upper, ...lower.toReversed()].map(([x, y]) => `${x} ${y}`)
-  return `<path class="area ${kind}" d="M${outline.join('L')}Z"/>`
+/** A moment with its name: the opening's to the left, any other's to the right where there is room. */
+export function mark(scale: Scale, kind: 'opening' | 'fault', value: number, name: string): string {
+  const x = scale.x(value)
+  const left = kind === 'opening' || scale.right - x < MARK_ROOM
+  const text = label(round(left ? x - 6 : x + 6), kind === 'opening' ? 30 : 46, left ? 'end' : 'start', name)
+  return `<g class="${kind}"><path d="M${x} 18V${scale.bottom}"/>${text}</g>`
 }
 
 /** A value holds until the next one. */
-export function steps(points: readonly (readonly [number, number])[]): (readonly [number, number])[] {
+export function steps(points: Points): Points {
   return points.flatMap(([x, y], i) => {
     const before = points[i - 1]
     return before === undefined ? [[x, y] as const] : [[x, before[1]] as const, [x, y] as const]
@@ -132,8 +138,12 @@ export function quote(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }
 
-export function whole(value: number): string {
-  return value.toLocaleString('en-GB')
+function outline(scale: Scale, points: Points): string {
+  return points.map(([x, y]) => `${scale.x(x)} ${scale.y(y)}`).join('L')
+}
+
+function label(x: number, y: number, anchor: 'start' | 'middle' | 'end', text: string): string {
+  return `<text x="${x}" y="${y}" text-anchor="${anchor}">${quote(text)}</text>`
 }
 
 function niceStep(atLeast: number): number {

@@ -16,7 +16,7 @@ function result(url: string, kind: Rehearsal['server']['kind'], more: Partial<Re
       mix: DEFAULT_MIX,
       seed: 1,
       connections: 256,
-      place: { url, token: 't' },
+      server: { url, token: 't' },
       kind,
     },
     startedAt: '2026-11-15T10:00:00.000Z',
@@ -24,7 +24,7 @@ function result(url: string, kind: Rehearsal['server']['kind'], more: Partial<Re
     opensAtMs: 0,
     tally: new Tally(0),
     crowd: undefined,
-    books: undefined,
+    facts: undefined,
     partial: 'interrupted',
     fault: null,
     notes: [],
@@ -49,7 +49,7 @@ test('where buyers came from and whether limits were on is said only as far as i
 
 test('what nobody knows is not shown as a number', () => {
   const html = renderReport(result('http://127.0.0.1:1', 'throwaway'))
-  for (const words of ['What was sold is not known.', 'Nobody was told of one.'])
+  for (const words of ['What was sold is not known.', 'No buyer was told of one.'])
     expect({ words, said: html.includes(words) }).toEqual({ words, said: true })
   for (const words of ['Never sold out', '0.0 ms', 'fetched beforehand'])
     expect({ words, said: html.includes(words) }).toEqual({ words, said: false })

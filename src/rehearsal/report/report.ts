@@ -1,18 +1,17 @@
 /**
- * One page that a person would show around: the verdict, the figures, the pictures, and what it was made with. Self-contained: no
- * script, no font, no address of anything else. Light and dark by the reader's own setting. Every figure comes from the result.
+ * The report as one HTML page: the verdict, the figures, the pictures and the settings. Self-contained: no script, no font, no external
+ * address. Light or dark by the reader's own setting. Every figure comes from the result.
  */
 
+import { targetOf } from '../crowd/connections.ts'
 import { describeFault } from '../fault/mid-run-fault.ts'
 import type { Rehearsal } from '../result.ts'
-import { showMs } from '../verdict/verdict.ts'
-import { madeWith } from './made-with.ts'
+import { showMs, whole } from '../verdict/verdict.ts'
 import { funnelPicture, latencyPicture, rowPicture, stockPicture, trafficPicture } from './pictures.ts'
-import { quote, whole } from './plot.ts'
+import { quote } from './plot.ts'
 import { STYLE } from './style.ts'
 
-/** Answers in a person's words. */
-const SAID: Readonly<Record<string, string>> = {
+const ANSWERS: Readonly<Record<string, string>> = {
   placed: 'order placed',
   reserved: 'reserved, to be placed in a moment',
   reserved_refused: 'refused after it was reserved',
@@ -28,10 +27,8 @@ const SAID: Readonly<Record<string, string>> = {
 }
 
 export function renderReport(result: Rehearsal): string {
-  const { verdict, partial } = result
-  const judged = result.promises.every(one => one.notJudged === null)
-  const kept = judged ? 'Every promise kept' : 'Every promise that could be judged was kept'
-  const word = partial !== null ? 'Not finished' : verdict === 'green' ? kept : 'A promise was not kept'
+  const { verdict } = result
+  const mark = verdict === 'green' ? '✓' : '✕'
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -45,70 +42,67 @@ export function renderReport(result: Rehearsal): string {
 <main>
 <header>
 <p class="kicker">Stampede rehearsal · ${quote(result.startedAt.slice(0, 16).replace('T', ' '))} UTC</p>
-<h1><span class="mark" aria-hidden="true">${verdict === 'green' ? '✓' : '✕'}</span>${word}</h1>
+<h1><span class="mark" aria-hidden="true">${mark}</span>${headline(result)}</h1>
 <p class="sentence" data-figure="sentence">${quote(capital(result.sentence))}.</p>
-${faultLine(result)}${reasons(result)}
+${faultLine(result)}${reasonList(result)}
 </header>
 ${figures(result)}
-<section class="card wide">
-<h2>Clicks and answers</h2>
-<p class="hint">Added up. The dashed line is how many had clicked, the area how many were answered; the gap is the line they stood in.</p>
-<ul class="legend"><li class="clicks">clicks</li><li class="orders">orders</li><li class="refusals">refusals</li><li class="later">asked to come later</li><li class="errors">errors</li></ul>
-${trafficPicture(result)}
-</section>
+${card(
+  'Clicks and answers',
+  'Added up. The dashed line counts clicks, the area counts answers; the gap between them is the queue.',
+  legend({
+    clicks: 'clicks',
+    orders: 'orders',
+    refusals: 'refusals',
+    later: 'asked to come later',
+    errors: 'errors',
+  }) + trafficPicture(result),
+  'card wide',
+)}
 <div class="pair">
-<section class="card">
-<h2>Stock</h2>
-<p class="hint">${soldOut(result)} A rise is a cancelled order coming back.</p>
-${stockPicture(result)}
-</section>
-<section class="card">
-<h2>From click to row</h2>
-<p class="hint">How long until an order was committed and its buyer knew. ${halfPlaced(result)}</p>
-${rowPicture(result)}
-</section>
-<section class="card">
-<h2>Latency</h2>
-<p class="hint">From the moment of the click, not from when the request got its turn. A click without an answer waits on.</p>
-<ul class="legend"><li class="refusals">every click</li><li class="orders">placed orders</li></ul>
-${latencyPicture(result)}
-</section>
-<section class="card">
-<h2>The funnel</h2>
-<p class="hint">Who got how far. Bars are logarithmic.</p>
-${funnelPicture(result)}
-</section>
+${card('Stock', `${soldOut(result)} The line rises when a cancelled order returns its units.`, stockPicture(result))}
+${card(
+  'From click to row',
+  `Time until an order was committed and its buyer was told. ${halfPlaced(result)}`,
+  rowPicture(result),
+)}
+${card(
+  'Latency',
+  'From the planned moment of the click, queueing included. A click without an answer keeps waiting.',
+  legend({ refusals: 'every click', orders: 'placed orders' }) + latencyPicture(result),
+)}
+${card('Funnel', 'How far buyers got. The bars are logarithmic.', funnelPicture(result))}
 </div>
 <div class="pair">
-<section class="card">
-<h2>Promises</h2>
-<p class="hint">Checked against what buyers were told, the audit, the orders and the payments.</p>
-${promises(result)}
-</section>
-<section class="card">
-<h2>What was said</h2>
-<p class="hint">Every answer to a click, by what it said.</p>
-${answers(result)}
-</section>
+${card(
+  'Promises',
+  'Checked against what buyers were told, the audit, the orders and the payments.',
+  table(result.promises.map(promiseRow)),
+)}
+${card('Answers', 'Every answer to a click, by what it said.', table(answerRows(result)))}
 </div>
-<section class="card wide">
-<h2>How it was made</h2>
-${madeWith(result)}
-</section>
+${card('Settings', undefined, table(settingRows(result), 'settings'), 'card wide')}
 </main>
 </body>
 </html>
 `
 }
 
-function reasons({ reasons: all }: Rehearsal): string {
-  if (all.length === 0) return ''
-  return `<ul class="reasons">${all.map(reason => `<li>${quote(reason)}</li>`).join('')}</ul>`
+function headline({ verdict, partial, promises }: Rehearsal): string {
+  if (partial !== null) return 'Not finished'
+  if (verdict === 'red') return 'A promise was not kept'
+  const judged = promises.every(one => one.notJudged === null)
+  return judged ? 'Every promise kept' : 'Every promise that could be judged was kept'
 }
 
 function faultLine({ fault }: Rehearsal): string {
   if (fault === null) return ''
   return `<p class="fault-line" data-figure="fault">${quote(capital(describeFault(fault)))}.</p>`
+}
+
+function reasonList({ reasons }: Rehearsal): string {
+  if (reasons.length === 0) return ''
+  return `<ul class="reasons">${reasons.map(reason => `<li>${quote(reason)}</li>`).join('')}</ul>`
 }
 
 /** By the ledger's own clock. */
@@ -119,15 +113,16 @@ function soldOut({ stock, books }: Rehearsal): string {
 }
 
 function halfPlaced({ clickToRow: { count, p50 } }: Rehearsal): string {
-  return count === 0 ? 'Nobody was told of one.' : `Half of them within ${showMs(p50)}.`
+  return count === 0 ? 'No buyer was told of one.' : `Half of them within ${showMs(p50)}.`
 }
 
 function figures(result: Rehearsal): string {
   const { books, buyers, latency } = result
-  const ms = (of: number, value: number) => (of === 0 ? 'unknown' : showMs(value))
+  const known = (value: number | undefined) => (value === undefined ? 'unknown' : whole(value))
+  const ms = (count: number, value: number) => (count === 0 ? 'unknown' : showMs(value))
   const cards: [name: string, key: string, value: string, note: string][] = [
-    ['sold', 'sold', books === null ? 'unknown' : whole(books.sold), `of ${whole(result.settings.units)} units`],
-    ['order rows', 'liveOrderRows', books === null ? 'unknown' : whole(books.liveOrderRows), rowsNote(books)],
+    ['sold', 'sold', known(books?.sold), `of ${whole(result.settings.units)} units`],
+    ['order rows', 'liveOrderRows', known(books?.liveOrderRows), rowsNote(books)],
     ['answered', 'answered', whole(buyers.answered), `of ${whole(buyers.all)} buyers`],
     ['p99', 'p99', ms(latency.count, latency.p99), `half within ${ms(latency.count, latency.p50)}`],
     ['last answer', 'lastAnswerMs', ms(buyers.answered, result.lastAnswerMs), 'after the opening'],
@@ -145,27 +140,57 @@ function rowsNote(books: Rehearsal['books']): string {
   return books.closed === 0 ? 'live in the ledger' : `live, and ${whole(books.orderRows - books.liveOrderRows)} closed`
 }
 
-function promises(result: Rehearsal): string {
-  const rows = result.promises.map(({ name, broken, notJudged }) => {
-    const state = broken > 0 ? 'broken' : notJudged === null ? 'kept' : 'unknown'
-    const word =
-      broken > 0
-        ? `broken ${broken === 1 ? 'once' : `${whole(broken)} times`}`
-        : notJudged === null
-          ? 'kept'
-          : `not judged: ${notJudged}`
-    return `<tr class="${state}"><th scope="row">${name}</th><td>${quote(word)}</td></tr>`
-  })
-  return `<table>${rows.join('')}</table>`
+type Row = readonly [name: string, value: string, kind?: string]
+
+function promiseRow({ name, broken, notJudged }: Rehearsal['promises'][number]): Row {
+  if (broken > 0) return [name, `broken ${broken === 1 ? 'once' : `${whole(broken)} times`}`, 'broken']
+  return notJudged === null ? [name, 'kept', 'kept'] : [name, `not judged: ${notJudged}`, 'unknown']
 }
 
-function answers(result: Rehearsal): string {
-  const all = [...Object.entries(result.answers), ...Object.entries(result.unexpected)]
-  const rows = all.map(
-    ([name, count]) =>
-      `<tr><th scope="row">${quote(SAID[name] ?? name.replaceAll('_', ' '))}</th><td>${whole(count)}</td></tr>`,
+function answerRows({ answers, unexpected }: Rehearsal): Row[] {
+  const all = [...Object.entries(answers), ...Object.entries(unexpected)]
+  return all.map(([name, count]) => [ANSWERS[name] ?? name.replaceAll('_', ' '), whole(count)])
+}
+
+/** States only what is known here: a running server may limit requests or not. */
+function settingRows({ settings, server, sale, seed, requests, fault, notes }: Rehearsal): Row[] {
+  const throwaway = server.kind === 'throwaway'
+  const shared = targetOf(server.url).note !== undefined
+  const addresses = shared ? 'all from one address' : 'each from an address of its own'
+  const limits = throwaway ? 'the server’s limits were on' : 'whether the server limits requests is not known here'
+  const started = 'started for this rehearsal, with its own PostgreSQL, on the same machine'
+  const rows: (Row | false)[] = [
+    ['crowd', `${whole(settings.buyers)} buyers, ${settings.shape}`],
+    ['mix', settings.mix],
+    settings.shards > 1 && ['shards', String(settings.shards)],
+    ['connections', `${whole(settings.connections)}, ${addresses}; ${limits}`],
+    ['requests', `${whole(requests)}, without those for tickets`],
+    ['server', throwaway ? started : server.url],
+    ['sale', sale === null ? 'none' : `${sale.name} (${sale.id})`],
+    fault !== null && ['fault', describeFault(fault)],
+    ['machine', settings.machine],
+    ['seed', String(seed)],
+    ...notes.map((note): Row => ['note', note]),
+  ]
+  return rows.filter(row => row !== false)
+}
+
+function card(title: string, hint: string | undefined, body: string, kind = 'card'): string {
+  const under = hint === undefined ? '' : `\n<p class="hint">${hint}</p>`
+  return `<section class="${kind}">\n<h2>${title}</h2>${under}\n${body}\n</section>`
+}
+
+function legend(kinds: Readonly<Record<string, string>>): string {
+  const items = Object.entries(kinds).map(([kind, name]) => `<li class="${kind}">${name}</li>`)
+  return `<ul class="legend">${items.join('')}</ul>`
+}
+
+function table(rows: readonly Row[], kind = ''): string {
+  const lines = rows.map(
+    ([name, value, state = '']) =>
+      `<tr class="${state}"><th scope="row">${quote(name)}</th><td>${quote(value)}</td></tr>`,
   )
-  return `<table>${rows.join('')}</table>`
+  return `<table class="${kind}">${lines.join('')}</table>`
 }
 
 function capital(text: string): string {

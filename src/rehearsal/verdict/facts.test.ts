@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test'
 import type { Clock } from '../../base/clock.ts'
 import { checkPromises } from '../../domain/promises/check.ts'
-import { CALM } from '../patience.ts'
-import type { Stage, WireAudit, WireOrder } from '../stage/stage.ts'
+import type { AuditAnswer } from '../../wire/answers.ts'
+import type { Operator, PlacedOrder } from '../operator/operator.ts'
 import { gatherFacts } from './facts.ts'
 import { Returns } from './returns.ts'
 
-const AUDIT: WireAudit = {
+const AUDIT: AuditAnswer = {
   item: '7',
   units: 1,
   available: 0,
@@ -22,7 +22,7 @@ const AUDIT: WireAudit = {
   consistent: true,
   violations: [],
 }
-const ORDER: WireOrder = {
+const ORDER: PlacedOrder = {
   id: '1',
   sale: '5',
   item: '7',
@@ -40,18 +40,18 @@ const ORDER: WireOrder = {
 const ONE_BACK = { units: 2, available: 1, releases: 1, gate: { left: 0, held: 2 } }
 
 interface Story {
-  readonly audit?: Partial<WireAudit>
-  /** What the last look shows, after the orders were read. */
-  readonly last?: Partial<WireAudit>
+  readonly audit?: Partial<AuditAnswer>
+  /** What the last audit shows, after the orders were read. */
+  readonly last?: Partial<AuditAnswer>
   /** How long a unit was seen on its way back. */
   readonly backMs?: number
-  readonly hurt?: boolean
+  readonly partKilled?: boolean
   readonly atRest?: boolean
   /** Stopped while the payments are read. */
   readonly stopped?: boolean
 }
 
-async function gather({ audit, last, backMs = 0, hurt = false, atRest = true, stopped = false }: Story) {
+async function gather({ audit, last, backMs = 0, partKilled = false, atRest = true, stopped = false }: Story) {
   let atMs = 0
   const clock: Clock = {
     now: () => atMs,
@@ -62,7 +62,7 @@ async function gather({ audit, last, backMs = 0, hurt = false, atRest = true, st
   }
   const stopping = new AbortController()
   let ordersRead = false
-  const stage = {
+  const operator = {
     audit: async () => ({ ...AUDIT, ...audit, ...(ordersRead && last) }),
     async orders() {
       ordersRead = true
@@ -73,14 +73,14 @@ async function gather({ audit, last, backMs = 0, hurt = false, atRest = true, st
       const read = enough?.aborted ? [] : ids
       return new Map(read.map(id => [id, [{ amount: ORDER.amount, state: 'captured' }]]))
     },
-  } as unknown as Stage
+  } as unknown as Operator
   const returns = new Returns()
-  returns.look({ releases: 1, door: 'gate' }, 0, 0)
-  returns.look({ releases: 1, door: 'gate' }, backMs, backMs)
-  const looking = { msMax: CALM.quietMsMax, watch: () => {}, stop: stopping.signal, returns, hurt }
-  const books = await gatherFacts(stage, clock, '1', 1, [], atRest, looking)
-  const broken = [...new Set(checkPromises(books.snapshot).map(({ promise }) => promise))]
-  return { broken, notJudged: [...books.notJudged.keys()] }
+  returns.observe({ releases: 1, door: 'gate' }, 0, 0)
+  returns.observe({ releases: 1, door: 'gate' }, backMs, backMs)
+  const run = { operator, clock, sale: '1', firstEpoch: 1, told: [], atRest }
+  const facts = await gatherFacts({ ...run, stop: stopping.signal, returns, partKilled })
+  const broken = [...new Set(checkPromises(facts.snapshot).map(({ promise }) => promise))]
+  return { broken, notJudged: [...facts.notJudged.keys()] }
 }
 
 test('with all the facts every promise is judged', async () => {
@@ -98,12 +98,12 @@ test('a unit that needs longer than promised is not called kept, and far longer 
 })
 
 test('what waits for a part that was killed on purpose is not held against anybody, unless it never comes', async () => {
-  expect(await gather({ backMs: 60_000, hurt: true })).toEqual({ broken: [], notJudged: [3] })
-  expect(await gather({ backMs: 60_000, hurt: true, audit: ONE_BACK })).toEqual({ broken: [3], notJudged: [] })
+  expect(await gather({ backMs: 60_000, partKilled: true })).toEqual({ broken: [], notJudged: [3] })
+  expect(await gather({ backMs: 60_000, partKilled: true, audit: ONE_BACK })).toEqual({ broken: [3], notJudged: [] })
 })
 
 test('a unit that has just come back is not held to what another one waited for', async () => {
-  expect(await gather({ backMs: 60_000, hurt: true, last: ONE_BACK })).toEqual({ broken: [], notJudged: [3] })
+  expect(await gather({ backMs: 60_000, partKilled: true, last: ONE_BACK })).toEqual({ broken: [], notJudged: [3] })
   expect(await gather({ backMs: 9_000, last: ONE_BACK })).toEqual({ broken: [], notJudged: [3] })
   expect(await gather({ last: ONE_BACK })).toEqual({ broken: [], notJudged: [] })
 })

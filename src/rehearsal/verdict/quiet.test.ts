@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test'
 import type { Clock } from '../../base/clock.ts'
-import type { Stage, WireAudit } from '../stage/stage.ts'
+import type { AuditAnswer } from '../../wire/answers.ts'
+import type { Operator } from '../operator/operator.ts'
 import { untilQuiet } from './quiet.ts'
 import { Returns } from './returns.ts'
 
-const AT_REST: WireAudit = {
+const AT_REST: AuditAnswer = {
   item: '7',
   units: 2,
   available: 0,
@@ -22,8 +23,8 @@ const AT_REST: WireAudit = {
 }
 
 /** Audits out of this list, the last one for ever; time goes on by what is slept. */
-async function wait(audits: readonly Partial<WireAudit>[], msMax: number, stopAtMs = Number.POSITIVE_INFINITY) {
-  let [atMs, looks] = [0, 0]
+async function wait(audits: readonly Partial<AuditAnswer>[], msMax: number, stopAtMs = Number.POSITIVE_INFINITY) {
+  let [atMs, audited] = [0, 0]
   const stopping = new AbortController()
   const clock: Clock = {
     now: () => atMs,
@@ -33,12 +34,12 @@ async function wait(audits: readonly Partial<WireAudit>[], msMax: number, stopAt
       if (atMs >= stopAtMs) stopping.abort()
     },
   }
-  const next = () => ({ ...AT_REST, ...audits[Math.min(looks++, audits.length - 1)] })
-  const stage = { audit: async () => next() } as unknown as Stage
+  const next = () => ({ ...AT_REST, ...audits[Math.min(audited++, audits.length - 1)] })
+  const operator = { audit: async () => next() } as unknown as Operator
   const heard: string[] = []
   const returns = new Returns()
   const watch = (waitsFor: string) => heard.push(waitsFor)
-  const audit = await untilQuiet(stage, clock, '1', { msMax, watch, stop: stopping.signal, returns })
+  const audit = await untilQuiet(operator, clock, '1', { msMax, watch, stop: stopping.signal, returns })
   return { audit, heard, atMs, returns }
 }
 
@@ -47,9 +48,9 @@ test('waits for outbox, releases, a rebuild and an audit that agrees, and says w
   const { audit, heard } = await wait(moving, 10_000)
   expect(audit).toEqual(AT_REST)
   expect(heard).toEqual([
-    '3 reserved and not placed yet, 2 on their way back',
+    '3 reserved and not placed yet, 2 units not back on sale yet',
     'the gate is being rebuilt',
-    'the books do not agree yet',
+    'stock of gate and ledger does not agree yet',
   ])
 })
 

@@ -1,52 +1,62 @@
 /**
- * Waits until nothing of a sale is on its way any more: the outbox is empty, what came back is on sale again, nobody is draining, and
- * the server's own audit agrees. Bounded, and given up when stopped: then the audit is what it is, and the verdict says so.
+ * Waits until a sale is at rest: the outbox is empty, returned units are on sale again, no gate is draining, and the server's own audit
+ * agrees. Bounded; after the limit, or when stopped, the last audit is returned as it is, and the verdict says so.
  */
 
 import type { Clock } from '../../base/clock.ts'
-import type { Stage, WireAudit } from '../stage/stage.ts'
+import type { AuditAnswer } from '../../wire/answers.ts'
+import type { Operator } from '../operator/operator.ts'
 import type { Returns } from './returns.ts'
 
-/** How long what is still on its way is waited for, who hears of it, and what ends it early. */
 export interface Waiting {
   readonly msMax: number
+  /** Called with what is waited for. */
   readonly watch: (waitsFor: string) => void
   readonly stop?: AbortSignal
-  /** Hears of every look. */
+  /** Observes every audit. */
   readonly returns: Returns
 }
 
-const LOOK_MS = 100
+const POLL_MS = 100
 
-export async function untilQuiet(stage: Stage, clock: Clock, sale: string, waiting: Waiting): Promise<WireAudit> {
+export async function untilQuiet(
+  operator: Operator,
+  clock: Clock,
+  sale: string,
+  waiting: Waiting,
+): Promise<AuditAnswer> {
   const { msMax, watch, stop, returns } = waiting
   const untilMs = clock.elapsed() + msMax
-  returns.lookAway()
+  returns.pause()
   for (;;) {
-    const audit = await look(stage, clock, sale, returns)
+    const audit = await readAudit(operator, clock, sale, returns)
     const waitsFor = stillMoving(audit)
     if (waitsFor === undefined || clock.elapsed() >= untilMs) return audit
     watch(waitsFor)
-    await clock.sleep(LOOK_MS, stop)
+    await clock.sleep(POLL_MS, stop)
     if (stop?.aborted) return audit
   }
 }
 
-/** The books as they are now; `returns` hears of it. */
-export async function look(stage: Stage, clock: Clock, sale: string, returns: Returns): Promise<WireAudit> {
+export async function readAudit(
+  operator: Operator,
+  clock: Clock,
+  sale: string,
+  returns: Returns,
+): Promise<AuditAnswer> {
   const askedMs = clock.elapsed()
-  const audit = await stage.audit(sale)
-  returns.look(audit, askedMs, clock.elapsed())
+  const audit = await operator.audit(sale)
+  returns.observe(audit, askedMs, clock.elapsed())
   return audit
 }
 
-/** What is not at rest, for people; undefined when all is. */
-function stillMoving({ outbox, releases, door, consistent }: WireAudit): string | undefined {
-  const ways = [
+/** What is not at rest, for the progress line; undefined when everything is. */
+function stillMoving({ outbox, releases, door, consistent }: AuditAnswer): string | undefined {
+  const moving = [
     outbox > 0 && `${outbox} reserved and not placed yet`,
-    releases > 0 && `${releases} on their way back`,
+    releases > 0 && `${releases} units not back on sale yet`,
     door === 'draining' && 'the gate is being rebuilt',
   ].filter(text => text !== false)
-  if (ways.length > 0) return ways.join(', ')
-  return consistent ? undefined : 'the books do not agree yet'
+  if (moving.length > 0) return moving.join(', ')
+  return consistent ? undefined : 'stock of gate and ledger does not agree yet'
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test'
 import { Returns } from './returns.ts'
 
-/** Looks a second apart, each answered after a tenth of one. */
+/** Audits a second apart, each answered after a tenth of one. */
 function seen(releases: readonly number[], door: 'gate' | 'draining' = 'gate'): Returns {
   const returns = new Returns()
-  for (const [i, count] of releases.entries()) returns.look({ releases: count, door }, i * 1_000, i * 1_000 + 100)
+  for (const [i, count] of releases.entries()) returns.observe({ releases: count, door }, i * 1_000, i * 1_000 + 100)
   return returns
 }
 
@@ -29,8 +29,8 @@ test('those still on their way are held to the time since when some always were,
 
 test('what happened while nobody looked is not counted', () => {
   const returns = seen([1, 1])
-  returns.lookAway()
-  returns.look({ releases: 1, door: 'gate' }, 60_000, 60_100)
+  returns.pause()
+  returns.observe({ releases: 1, door: 'gate' }, 60_000, 60_100)
   expect({ longestMs: returns.longestMs, openMs: returns.openMs }).toEqual({ longestMs: 900, openMs: 0 })
 })
 

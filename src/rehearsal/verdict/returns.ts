@@ -1,30 +1,30 @@
 /**
- * How long units that came back were seen waiting to be on sale again, over all looks at the books while nobody asked for anything.
- * Never more than it really was: from the answer that first showed some to the last question that still did. More of them than before
- * are new ones, and then nobody knows which of them is old: the count begins anew.
+ * How long returned units were seen waiting to be on sale again, over all audits that were read while no buyer asked for anything. A lower
+ * bound: from the answer that first showed some to the last request that still did. When there are more than before, some are new and it
+ * is unknown which are old, so the measurement begins anew.
  */
 
-import type { WireAudit } from '../stage/stage.ts'
+import type { AuditAnswer } from '../../wire/answers.ts'
 
-/** Promise 3, and the room that a machine gets which the crowd has just been over. */
+/** Promise 3, and the time allowed to a machine that has just been under the crowd's load. */
 export const BACK_MS_MAX = 2_000
 export const BACK_MS_ROOM = 5 * BACK_MS_MAX
 
 export class Returns {
   #sinceMs: number | undefined
-  /** Since when every look has shown some. */
+  /** Since when every audit has shown some. */
   #someSinceMs: number | undefined
   #before = 0
-  /** The longest that any was seen on its way. */
+  /** The longest time that a unit was seen waiting. */
   longestMs = 0
-  /** For how long there had always been some on their way, at the last look; 0 when it showed none. They may have been others. */
+  /** For how long every audit up to the last one had shown some, perhaps different ones; 0 when the last showed none. */
   openMs = 0
-  /** The gate was being rebuilt meanwhile: then they wait for it. */
+  /** The gate was being rebuilt meanwhile: units wait for it. */
   rebuilt = false
 
-  /** One look, and when it was asked for and answered, on the clock's `elapsed`. */
-  look({ releases, door }: Pick<WireAudit, 'releases' | 'door'>, askedMs: number, answeredMs: number): void {
-    if (releases === 0) this.lookAway()
+  /** One audit, and when it was requested and answered, on the clock's `elapsed`. */
+  observe({ releases, door }: Pick<AuditAnswer, 'releases' | 'door'>, askedMs: number, answeredMs: number): void {
+    if (releases === 0) this.pause()
     else if (this.#sinceMs === undefined || releases > this.#before) this.#sinceMs = answeredMs
     else this.longestMs = Math.max(this.longestMs, askedMs - this.#sinceMs)
     if (releases > 0) this.#someSinceMs ??= answeredMs
@@ -33,8 +33,8 @@ export class Returns {
     if (releases > 0 && door === 'draining') this.rebuilt = true
   }
 
-  /** From here nobody looks: what is seen next may be another one. */
-  lookAway(): void {
+  /** No audits are read for a while: units seen next may be different ones. */
+  pause(): void {
     this.#sinceMs = undefined
     this.#someSinceMs = undefined
   }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { Histogram } from '../client/histogram.ts'
 import { Tally } from '../crowd/tally.ts'
 import { DEFAULT_MIX } from '../plan/mix.ts'
-import type { RehearsalOptions } from '../rehearsal-options.ts'
+import type { RehearsalOptions } from '../result.ts'
 import { summarize } from './summary.ts'
 
 const OPTIONS: RehearsalOptions = {
@@ -13,7 +13,7 @@ const OPTIONS: RehearsalOptions = {
   mix: DEFAULT_MIX,
   seed: 1,
   connections: 10,
-  place: { url: 'http://127.0.0.1:1', token: 't' },
+  server: { url: 'http://127.0.0.1:1', token: 't' },
   kind: 'throwaway',
 }
 
@@ -25,7 +25,7 @@ function found(tally: Tally, crowd?: Parameters<typeof summarize>[0]['crowd']) {
     opensAtMs: 0,
     tally,
     crowd,
-    books: undefined,
+    facts: undefined,
     partial: 'interrupted',
     fault: null,
     notes: [],
@@ -45,7 +45,7 @@ test('latency is that of everybody, also of those who wait when it is over', () 
   tally.asked.add(5)
   const all = new Histogram()
   for (const ms of [5, 60_000]) all.add(ms)
-  const fates = { decide: () => {}, paid: 0, cancelled: 0, walkedAway: 0, canPay: true }
-  const { latency } = found(tally, { buyers: { settled: [], holders: new Map(), fates }, latency: () => all })
+  const checkout = { paid: 0, cancelled: 0 }
+  const { latency } = found(tally, { buyers: { settled: [], holders: new Map(), checkout }, latency: () => all })
   expect({ count: latency.count, p99: latency.p99 }).toEqual({ count: 2, p99: 60_000 })
 })

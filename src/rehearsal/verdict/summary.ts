@@ -1,123 +1,124 @@
-/** Puts what was counted and read into the result that is printed and drawn. Pure. */
+/** Makes the result, which is printed and drawn, from what was counted and read. Pure. */
 
+import { shardsFor } from '../../domain/shards.ts'
 import type { Histogram } from '../client/histogram.ts'
 import type { Buyers } from '../crowd/buyers.ts'
+import type { Checkout } from '../crowd/checkout.ts'
 import type { Tally } from '../crowd/tally.ts'
+import { type MidRunFault, NOT_REACHED } from '../fault/mid-run-fault.ts'
+import type { PlacedOrder, RehearsalSale } from '../operator/operator.ts'
 import { describeMix } from '../plan/mix.ts'
 import { describeShape } from '../plan/shape.ts'
-import type { RehearsalOptions } from '../rehearsal-options.ts'
-import type { Latency, Rehearsal } from '../result.ts'
-import type { WireOrder } from '../stage/stage.ts'
-import type { Books } from './facts.ts'
+import type { Latency, Rehearsal, RehearsalOptions } from '../result.ts'
+import type { Facts } from './facts.ts'
 import { judge } from './verdict.ts'
+
+interface CountedCrowd {
+  readonly buyers: Pick<Buyers, 'settled' | 'holders'> & { readonly checkout: Pick<Checkout, 'paid' | 'cancelled'> }
+  latency(): Histogram
+}
 
 interface Found {
   readonly options: RehearsalOptions
   readonly startedAt: string
-  readonly sale: { readonly sale: string; readonly item: string; readonly name: string }
+  readonly sale: Pick<RehearsalSale, 'sale' | 'item' | 'name'>
   readonly opensAtMs: number
   readonly tally: Tally
-  readonly crowd: { readonly buyers: Pick<Buyers, 'settled' | 'holders' | 'fates'>; latency(): Histogram } | undefined
-  readonly books: Books | undefined
+  readonly crowd: CountedCrowd | undefined
+  readonly facts: Facts | undefined
   readonly partial: string | null
-  readonly fault: Rehearsal['fault']
+  readonly fault: MidRunFault | null
   readonly notes: readonly string[]
   readonly machine: string
 }
 
-const NOT_STRUCK = 'the run ended before its moment came'
 const CURVE = [
   ...Array.from({ length: 45 }, (_, i) => i * 0.02),
   ...[0.9, 0.92, 0.94, 0.95, 0.96, 0.97, 0.98, 0.985, 0.99, 0.993, 0.995, 0.997, 0.999, 0.9995, 0.9999, 1],
 ]
 
 export function summarize(found: Found): Rehearsal {
-  const { options, tally, crowd, books, partial, fault } = found
-  const settled = crowd?.buyers.settled ?? []
-  const answered = settled.filter(word => word !== undefined).length
+  const { options, startedAt, sale, tally, crowd, facts, partial, fault, notes, machine } = found
+  const { units, shards, connections, seed } = options
+  const answered = crowd?.buyers.settled.filter(outcome => outcome !== undefined).length ?? 0
   const withOrder = crowd?.buyers.holders.size ?? 0
-  const buyers = {
-    all: options.buyers,
-    answered,
-    withOrder,
-    refused: answered - withOrder,
-    unanswered: options.buyers - answered,
-  }
+  const all = options.buyers
+  const buyers = { all, answered, withOrder, refused: answered - withOrder, unanswered: all - answered }
   const latency = latencyOf(crowd?.latency() ?? tally.asked)
   const unexpected = Object.fromEntries(tally.unexpected)
   const lastAnswerMs = round(tally.lastAnswerMs)
-  const missed = options.fault === undefined ? null : (fault?.missed ?? (fault === null ? NOT_STRUCK : null))
-  const evidence = { units: options.units, buyers, books, unexpected, partial, p99: latency.p99, lastAnswerMs }
-  const judged = judge({ ...evidence, missed })
+  const missed = options.fault === undefined ? null : fault === null ? NOT_REACHED : fault.missed
   const timeline = tally.timeline()
   return {
-    ...judged,
+    ...judge({ units, buyers, facts, unexpected, partial, p99: latency.p99, lastAnswerMs, missed }),
     partial,
-    startedAt: found.startedAt,
-    seed: options.seed,
-    server: { url: options.place.url, kind: options.kind },
-    sale: { id: found.sale.sale, item: found.sale.item, name: found.sale.name },
+    startedAt,
+    seed,
+    server: { url: options.server.url, kind: options.kind },
+    sale: { id: sale.sale, item: sale.item, name: sale.name },
     settings: {
-      buyers: options.buyers,
-      units: options.units,
-      shards: options.shards,
+      buyers: all,
+      units,
+      shards,
       shape: describeShape(options.shape),
       mix: describeMix(options.mix),
-      connections: options.connections,
-      machine: found.machine,
+      connections,
+      machine,
     },
     buyers,
-    books: books === undefined ? null : booksOf(books),
+    books: facts === undefined ? null : booksOf(facts),
     fault,
     funnel: [
       { name: 'got a ticket', count: tally.tickets },
       { name: 'were answered', count: answered },
       { name: 'got an order', count: withOrder },
-      { name: 'kept it', count: withOrder - (crowd?.buyers.fates.cancelled ?? 0) },
-      { name: 'paid', count: crowd?.buyers.fates.paid ?? 0 },
+      { name: 'kept it', count: withOrder - (crowd?.buyers.checkout.cancelled ?? 0) },
+      { name: 'paid', count: crowd?.buyers.checkout.paid ?? 0 },
     ],
     answers: Object.fromEntries([...tally.answers].sort((a, b) => b[1] - a[1])),
     unexpected,
     requests: tally.sent,
-    peakPerSecond: peak(timeline),
+    peakPerSecond: peakOf(timeline),
     latency,
     clickToRow: latencyOf(tally.placed),
     lastAnswerMs,
     timeline,
-    stock: books === undefined ? [] : stockOver(books.audit.units, books.orders, found.opensAtMs),
-    notes: found.notes,
+    stock: facts === undefined ? [] : stockOver(facts.audit.units, facts.orders, found.opensAtMs),
+    notes,
   }
 }
 
-function booksOf({ audit, orders }: Books): NonNullable<Rehearsal['books']> {
-  return {
-    units: audit.units,
-    sold: audit.pending + audit.paid,
-    available: audit.available,
-    pending: audit.pending,
-    paid: audit.paid,
-    closed: audit.closed,
-    orderRows: orders.length,
-    liveOrderRows: orders.filter(order => order.state !== 'closed').length,
-    consistent: audit.consistent,
-  }
+/** Says where shards have no effect, so that the rehearsal is not taken for a test of them. */
+export function shardsNote({ shards, units, kind }: Pick<RehearsalOptions, 'shards' | 'units' | 'kind'>): string[] {
+  if (shards === 1) return []
+  if (kind === 'throwaway') return [`${shards} shards change nothing here: one process has one shard for all units.`]
+  if (shardsFor(units, shards) === 1) return [`${shards} shards change nothing: ${units} units are too few for them.`]
+  return [`${shards} shards: a cluster spreads the units over them; a single process always has one.`]
+}
+
+export function reservedNote({ answers }: Tally): string[] {
+  const [reserved = 0, refused = 0] = [answers.get('reserved'), answers.get('reserved_refused')]
+  if (reserved === 0) return []
+  const outcome = refused === 0 ? 'none of them was refused afterwards' : `${refused} buyers were refused afterwards`
+  return [`${reserved} answers were "reserved": ${outcome}.`]
+}
+
+function booksOf({ audit, orders }: Facts): NonNullable<Rehearsal['books']> {
+  const { units, available, pending, paid, closed, consistent } = audit
+  const liveOrderRows = orders.filter(order => order.state !== 'closed').length
+  const sold = pending + paid
+  return { units, sold, available, pending, paid, closed, orderRows: orders.length, liveOrderRows, consistent }
 }
 
 function latencyOf(histogram: Histogram): Latency {
+  const { count } = histogram
   const at = (share: number) => round(histogram.quantile(share))
-  return {
-    count: histogram.count,
-    p50: at(0.5),
-    p90: at(0.9),
-    p99: at(0.99),
-    p999: at(0.999),
-    max: round(histogram.maxMs),
-    curve: histogram.count === 0 ? [] : CURVE.map(share => [share, at(share)] as const),
-  }
+  const curve = count === 0 ? [] : CURVE.map(share => [share, at(share)] as const)
+  return { count, p50: at(0.5), p90: at(0.9), p99: at(0.99), p999: at(0.999), max: round(histogram.maxMs), curve }
 }
 
 /** The most answers in any 200 ms, as a rate. */
-function peak({ stepMs, orders, refusals, later }: Rehearsal['timeline']): number {
+function peakOf({ stepMs, orders, refusals, later }: Rehearsal['timeline']): number {
   const steps = Math.round(200 / stepMs)
   const answers = orders.map((count, i) => count + (refusals[i] ?? 0) + (later[i] ?? 0))
   let most = 0
@@ -129,7 +130,7 @@ function peak({ stepMs, orders, refusals, later }: Rehearsal['timeline']): numbe
   return Math.round((most * 1000) / (steps * stepMs))
 }
 
-function stockOver(units: number, orders: readonly WireOrder[], opensAtMs: number): (readonly [number, number])[] {
+function stockOver(units: number, orders: readonly PlacedOrder[], opensAtMs: number): (readonly [number, number])[] {
   const moves: [number, number][] = []
   for (const order of orders) {
     if (order.reason === 'refused') continue

@@ -1,8 +1,8 @@
-/** First in, first out, without moving what is inside: taking from the front costs the same however long it is. */
+/** First in, first out. Taking from the front does not move the rest, so it costs the same at any length. */
 
 const SHRINK_AT = 4_096
 
-export class Line<T> {
+export class Fifo<T> {
   #items: (T | undefined)[] = []
   #from = 0
 
@@ -26,7 +26,7 @@ export class Line<T> {
     return item
   }
 
-  /** Seldom needed, so it may walk. */
+  /** Linear in the length; rarely needed. */
   remove(item: T): void {
     const at = this.#items.indexOf(item, this.#from)
     if (at >= 0) this.#items.splice(at, 1)

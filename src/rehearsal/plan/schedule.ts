@@ -1,16 +1,13 @@
-/**
- * What is to be done when: most of it known beforehand, some of it added while the rehearsal runs. Gives it out in the order of its
- * time, never early. Knows nothing of clocks: whoever asks says what time it is.
- */
+/** Steps in the order of their time, never early: most are known beforehand, some are added during the run. Has no clock of its own. */
 
 interface Due {
   readonly atMs: number
 }
 
-export class Agenda<T extends Due> {
+export class Schedule<T extends Due> {
   readonly #known: readonly T[]
   #next = 0
-  /** A heap: the earliest on top. */
+  /** A heap: the earliest is first. */
   readonly #added: T[] = []
 
   constructor(known: readonly T[]) {
@@ -32,7 +29,7 @@ export class Agenda<T extends Due> {
     }
   }
 
-  /** The earliest whose time has come, if any. */
+  /** The earliest step that is due. */
   take(nowMs: number): T | undefined {
     const known = this.#known[this.#next]
     const added = this.#added[0]

@@ -1,25 +1,22 @@
-/**
- * The opening waits for the buyers: while they get their tickets it is moved ahead of them, so that nobody misses it. However that
- * ends, the moving ends with it.
- */
+/** While the buyers get their tickets, the opening is kept in the future by moving it, so that no buyer misses it. */
 
 import type { Clock } from '../../base/clock.ts'
 
 interface Opening {
   readonly clock: Clock
-  /** When it is now, and when it opens, on the server's clock. */
+  /** The server's clock. */
   readonly serverNow: () => number
   readonly opensAtMs: number
-  /** It is never nearer than this. */
+  /** The opening is moved when it is nearer than this… */
   readonly nearMs: number
-  /** Puts it off to `nearMs` from now, and how much more. */
+  /** …to `nearMs + marginMs` from now. */
   readonly marginMs: number
   readonly move: (opensAtMs: number) => Promise<void>
 }
 
-const WATCH_MS = 100
+const CHECK_MS = 100
 
-/** Does `work` with the opening kept ahead. When it opens in the end: not sooner than `marginMs` and `leastMs` from now. */
+/** Runs `work` and returns its result with the final opening, which is at least `marginMs + leastMs` from now. */
 export async function keepAhead<T>(
   opening: Opening,
   leastMs: number,
@@ -36,17 +33,14 @@ export async function keepAhead<T>(
   const watch = async () => {
     while (!over.signal.aborted) {
       if (opensAtMs - serverNow() < nearMs) await postpone().catch(() => {})
-      await clock.sleep(WATCH_MS, over.signal)
+      await clock.sleep(CHECK_MS, over.signal)
     }
   }
   const watching = watch()
-  let done: T
-  try {
-    done = await work()
-  } finally {
+  const done = await work().finally(() => {
     over.abort()
-    await watching
-  }
+    return watching
+  })
   if (opensAtMs - serverNow() < marginMs + leastMs) await postpone()
   return { done, opensAtMs }
 }

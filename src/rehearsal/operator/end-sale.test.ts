@@ -2,12 +2,12 @@ import { afterEach, expect, test } from 'bun:test'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { systemClock } from '../../base/clock.ts'
-import { endSale } from './ending.ts'
+import { endSale } from './end-sale.ts'
 
-let server: Server | undefined
+let listening: Server | undefined
 afterEach(() => {
-  server?.closeAllConnections()
-  server?.close()
+  listening?.closeAllConnections()
+  listening?.close()
 })
 
 /** Answers the first asks for the end as it is told to, and then that it is done. */
@@ -19,13 +19,13 @@ async function ended(...first: readonly string[]) {
     const code = answers.shift()
     reply.writeHead(code === undefined ? 200 : 409).end(JSON.stringify({ code }))
   })
-  server = one
+  listening = one
   await new Promise<void>(done => one.listen(0, '127.0.0.1', done))
-  const place = { url: `http://127.0.0.1:${(one.address() as AddressInfo).port}`, token: 't' }
+  const server = { url: `http://127.0.0.1:${(one.address() as AddressInfo).port}`, token: 't' }
   // Pauses between two asks are short here; an answer, for which there are five seconds, may take its time.
   const sleep = (ms: number, signal?: AbortSignal) => systemClock.sleep(ms < 5_000 ? ms / 20 : ms, signal)
   const clock = { ...systemClock, sleep }
-  const open = await endSale({ place, clock, sale: '7', patienceMs: 0, stop: new AbortController().signal })
+  const open = await endSale({ server, clock, sale: '7', retryMs: 0, stop: new AbortController().signal })
   return { open, asked }
 }
 

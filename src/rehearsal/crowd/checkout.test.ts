@@ -2,10 +2,10 @@ import { expect, test } from 'bun:test'
 import { seededRandom } from '../../base/random.ts'
 import type { Answer } from '../client/connection.ts'
 import { createRequests } from '../client/requests.ts'
-import { CALM } from '../patience.ts'
-import { Agenda } from '../plan/agenda.ts'
 import { DEFAULT_MIX } from '../plan/mix.ts'
-import { createFates } from './fates.ts'
+import { Schedule } from '../plan/schedule.ts'
+import { NORMAL } from '../time-limits.ts'
+import { Checkout } from './checkout.ts'
 import { Tally } from './tally.ts'
 
 const answer = (status: number, body: object): Answer => ({
@@ -23,33 +23,33 @@ const order = (id: number, state = 'pending') => ({
 })
 
 /** Buyers who all want to pay, one after the other, and how the server answers the payment of each. */
-function play(payments: readonly Answer[], look: Answer = answer(200, order(0, 'paid'))) {
+function play(payments: readonly Answer[], shown: Answer = answer(200, order(0, 'paid'))) {
   let nowMs = 0
   let asked = 0
-  const agenda = new Agenda<{ atMs: number; act: () => void }>([])
+  const schedule = new Schedule<{ atMs: number; act: () => void }>([])
   const tally = new Tally(0)
-  const fates = createFates({
+  const checkout = new Checkout({
     mix: { ...DEFAULT_MIX, pay: 1, cancel: 0 },
-    patience: CALM,
+    limits: NORMAL,
     random: seededRandom(1),
     tally,
     requests: createRequests({ host: 'x', port: 1 }, '', { sale: '1', item: '2' }),
     send(bytes, answered) {
       const line = String(bytes).split(' HTTP')[0]!
       if (line.endsWith('/payment')) answered(payments[asked++]!, nowMs, nowMs)
-      else answered(line.startsWith('POST /pay/') ? answer(200, {}) : look, nowMs, nowMs)
+      else answered(line.startsWith('POST /pay/') ? answer(200, {}) : shown, nowMs, nowMs)
     },
-    later: (afterMs, act) => agenda.add({ atMs: nowMs + afterMs, act }),
+    later: (afterMs, act) => schedule.add({ atMs: nowMs + afterMs, act }),
     nowMs: () => nowMs,
-    tell: () => {},
-    tokenOf: () => 'token',
+    record: () => {},
+    tokens: payments.map(() => 'token'),
   })
   for (let buyer = 0; buyer < payments.length; buyer++) {
-    fates.decide(buyer, order(buyer), false)
+    checkout.decide(buyer, order(buyer), false)
     for (const untilMs = nowMs + 30_000; nowMs < untilMs; nowMs++)
-      for (let due = agenda.take(nowMs); due; due = agenda.take(nowMs)) due.act()
+      for (let due = schedule.take(nowMs); due; due = schedule.take(nowMs)) due.act()
   }
-  return { asked, paid: fates.paid, canPay: fates.canPay, surprises: [...tally.unexpected.keys()] }
+  return { asked, paid: checkout.paid, canPay: checkout.canPay, surprises: [...tally.unexpected.keys()] }
 }
 
 test('a server that does not know the sandbox is not asked again, and nobody is to blame', () => {
@@ -75,8 +75,8 @@ test('a sandbox that was there can not be unknown afterwards', () => {
   })
 })
 
-test('an order in an unknown state is not looked at for ever, and it is said why', () => {
+test('an order in an unknown state is not polled for ever, and the reason is recorded', () => {
   expect(play([started], answer(200, order(0, 'shipped'))).surprises).toEqual([
-    'look: 200 with an order in an unknown state: "shipped"',
+    'read order: 200 with an order in an unknown state: "shipped"',
   ])
 })

@@ -1,7 +1,7 @@
 /**
- * A server for this rehearsal only: a process of its own with its own PostgreSQL in a folder under the temporary one. It lives as long
- * as the pipe to it is open, so it ends with us however we end; it stands in a process group of its own, so a Ctrl-C is ours alone.
- * Stopped, nothing of it is left: no process, no folder.
+ * A server for one rehearsal: a child process with its own PostgreSQL in a temporary folder. It lives as long as the pipe to it is open,
+ * so it ends with this process, however that ends; it has its own process group, so Ctrl-C reaches only us.
+ * `stop` leaves nothing behind: no process, no folder.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -12,9 +12,9 @@ import { childEnd } from '../../base/child-end.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Random } from '../../base/random.ts'
-import type { Place } from './stage.ts'
+import type { Server } from './operator.ts'
 
-interface ThrowawayServer extends Place {
+interface ThrowawayServer extends Server {
   /** What the shop signs its buyers' tokens with. */
   readonly buyerSecret: string
   stop(): Promise<void>
@@ -23,10 +23,11 @@ interface ThrowawayServer extends Place {
 const READY = /stampede ready on (http:\/\/\S+)/
 const READY_MS_MAX = 60_000
 const STOP_MS_MAX = 20_000
+const OUTPUT_MAX = 10_000
 
 /**
- * `command`: what starts a server that reads its settings, and where to tidy up, from its standard input. `discardData`: takes its data
- * folder away, and what a server that was killed has left running on it.
+ * `command` starts a server that reads its settings, and its folder, from standard input. `discardData` removes its data folder and stops
+ * a PostgreSQL that a killed server has left running.
  */
 export async function startThrowawayServer(
   command: readonly [string, ...string[]],
@@ -36,7 +37,7 @@ export async function startThrowawayServer(
   stop: AbortSignal,
 ): Promise<ThrowawayServer> {
   const folder = mkdtempSync(join(tmpdir(), 'stampede-rehearsal-'))
-  // Root lends PostgreSQL another account, which must be able to pass through.
+  // As root, PostgreSQL runs under another account, which must be able to enter the folder.
   chmodSync(folder, 0o711)
   const secret = () => Buffer.from(random.bytes(24)).toString('base64url')
   const [token, buyerSecret] = [secret(), secret()]
@@ -76,27 +77,24 @@ export async function startThrowawayServer(
   }
 }
 
+/** The server's address, from its output. */
 async function ready(child: ChildProcess, ended: Promise<void>, clock: Clock, stop: AbortSignal): Promise<string> {
-  let said = ''
+  let output = ''
   const enough = new AbortController()
-  stop.addEventListener('abort', () => enough.abort(), { once: true })
   const url = new Promise<string>(found => {
-    const hear = (chunk: Buffer) => {
-      said = (said + chunk.toString('utf8')).slice(-10_000)
-      const match = READY.exec(said)
+    const read = (chunk: Buffer) => {
+      output = (output + chunk.toString('utf8')).slice(-OUTPUT_MAX)
+      const match = READY.exec(output)
       if (match !== null) found(match[1]!)
     }
-    child.stdout?.on('data', hear)
-    child.stderr?.on('data', hear)
+    child.stdout?.on('data', read)
+    child.stderr?.on('data', read)
   })
-  const found = await Promise.race([
-    url,
-    ended.then(() => undefined),
-    clock.sleep(READY_MS_MAX, enough.signal).then(() => undefined),
-  ])
+  const tooLate = clock.sleep(READY_MS_MAX, AbortSignal.any([enough.signal, stop]))
+  const found = await Promise.race([url, ended.then(() => undefined), tooLate.then(() => undefined)])
   enough.abort()
   if (found !== undefined) return found
   if (stop.aborted) throw new Fault('interrupted', 'interrupted before the rehearsal began')
-  const why = said.trim().split('\n').at(-1) ?? ''
+  const why = output.trim().split('\n').at(-1) ?? ''
   throw new Fault('server_not_started', `the throwaway server did not start${why === '' ? '' : `: ${why}`}`)
 }

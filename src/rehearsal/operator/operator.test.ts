@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'bun:test'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { systemClock } from '../../base/clock.ts'
-import { createStage } from './stage.ts'
+import { Operator } from './operator.ts'
 
 let server: Server | undefined
 afterEach(() => {
@@ -23,15 +23,15 @@ test('who is stopped waits neither for an answer nor to ask again', async () => 
   const asked = Promise.withResolvers<void>()
   const url = await listen(() => asked.resolve())
   const stopping = new AbortController()
-  const stage = createStage({ url, token: 't' }, systemClock, { patienceMs: 60_000, stop: stopping.signal })
-  const audit = stage.audit('1').catch(said)
+  const operator = new Operator({ url, token: 't' }, systemClock, { retryMs: 60_000, stop: stopping.signal })
+  const audit = operator.audit('1').catch(said)
   await asked.promise
   stopping.abort()
   expect(await audit).toBe('interrupted')
-  expect(await stage.audit('1').catch(said)).toBe('interrupted')
+  expect(await operator.audit('1').catch(said)).toBe('interrupted')
 })
 
-test('an answer that does not come is given up, and asked for again as long as there is patience', async () => {
+test('an answer that does not come is given up, and asked for again for as long as retries are allowed', async () => {
   let asked = 0
   const url = await listen(({ url: path }, reply) => {
     if (path?.includes('silent')) return
@@ -39,10 +39,10 @@ test('an answer that does not come is given up, and asked for again as long as t
     if (asked === 2) reply.writeHead(503).end('{}')
     if (asked >= 3) reply.end('{}')
   })
-  const stage = createStage({ url, token: 't' }, systemClock, { patienceMs: 30_000, answerMsMax: 200 })
-  await stage.end('1')
+  const operator = new Operator({ url, token: 't' }, systemClock, { retryMs: 30_000, answerMsMax: 200 })
+  await operator.end('1')
   expect(asked).toBeGreaterThanOrEqual(3)
-  const impatient = createStage({ url, token: 't' }, systemClock, { answerMsMax: 200 })
+  const impatient = new Operator({ url, token: 't' }, systemClock, { answerMsMax: 200 })
   expect(await impatient.end('silent').catch(said)).toContain('no server answers')
 })
 
@@ -53,17 +53,17 @@ test('payments are read until it is enough', async () => {
     reply.end('{"payments":[]}')
   })
   const orders = Array.from({ length: 1_000 }, (_, i) => String(i))
-  const read = await createStage({ url, token: 't' }, systemClock).payments(orders, enough.signal)
+  const read = await new Operator({ url, token: 't' }, systemClock).payments(orders, enough.signal)
   expect(read.size).toBeWithin(1, 100)
 })
 
-test('an operator who is asked to come later does, also without patience for a server that is away', async () => {
+test('an operator who is asked to come later does, also without retries for a server that is away', async () => {
   let asked = 0
   const url = await listen((_, reply) => {
     asked += 1
     reply.writeHead(asked < 3 ? 429 : 200).end('{}')
   })
   const clock = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 100, signal) }
-  await createStage({ url, token: 't' }, clock, { answerMsMax: 500_000 }).end('1')
+  await new Operator({ url, token: 't' }, clock, { answerMsMax: 500_000 }).end('1')
   expect(asked).toBe(3)
 })
