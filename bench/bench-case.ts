@@ -1,7 +1,7 @@
 /**
- * What a case is: a subject measured beside one or more references, in turns, round by round, and a check of what all of it left
- * behind. A case file says what is measured and why the reference is a fair one; how rounds are run and reported lives elsewhere.
- * What has no rounds (memory, growth) is a survey: figures beside the first of their own kind.
+ * A case measures a subject and one or more references in alternating rounds, and checks afterwards what they left in the tables. A case
+ * file says what is measured and why the reference is fair; `rounds.ts` runs the rounds, `report.ts` prints them.
+ * A survey has no rounds (memory, growth): its figures are compared with the first of their group.
  */
 
 import type { Clock } from '../src/base/clock.ts'
@@ -12,26 +12,26 @@ import type { Stampede } from './servers/stampede.ts'
 export interface Contestant {
   readonly name: string
   readonly serverPid: number
-  /** The server's work is done by its children: a master with a worker. */
+  /** The server's child processes do the work: a master with a worker. */
   readonly serverHasWorkers?: true
-  /** Other processes that serve it too. */
+  /** Other processes that do its work too. */
   readonly besidePids?: readonly number[]
   readonly postgresPid?: number
-  /** Everything that is not to be measured (tickets, request bytes) happens before `load` is returned. */
+  /** Work that is not measured (tickets, request bytes) is done before `load` is returned. */
   prepare(forMs: number): Promise<() => Promise<LoadResult>>
 }
 
 export interface Findings {
-  /** Sentences about what must not be; empty when all is well. A fast run that oversells is a failed run. */
+  /** What went wrong; empty when nothing did. A fast run that oversells is a failed run. */
   readonly violations: readonly string[]
-  /** Contestant → units sold beyond those there were, as its tables say afterwards. */
+  /** Contestant → units sold beyond its stock, by its tables afterwards. */
   readonly oversold?: ReadonlyMap<string, number>
 }
 
 export interface PreparedCase {
   readonly subject: Contestant
   readonly references: readonly Contestant[]
-  /** What was chosen or found on the way, for the report. */
+  /** Settings that were chosen or found, for the report. */
   readonly settings: Readonly<Record<string, unknown>>
   check(): Promise<Findings>
   close(): Promise<void>
@@ -48,9 +48,9 @@ export interface BenchCase {
   readonly what: string
   /** Reference → the ratios to it that the project aims at. */
   readonly aims: Readonly<Record<string, Aim>>
-  /** Programs that npm does not bring. */
+  /** Programs that npm does not install. */
   readonly needs?: readonly ('nginx' | 'redis-server')[]
-  /** Not part of what runs without arguments. */
+  /** Runs only when it is named, or with `--all`. */
   readonly onlyWhenNamed?: true
   prepare(stage: Stage): Promise<PreparedCase>
 }
@@ -61,7 +61,7 @@ export interface Stage {
   readonly stampede: Stampede
   readonly connections: number
   readonly roundMs: number
-  /** Only to see that everything runs: nothing is tried out beforehand, and the surveys stay small. */
+  /** Only shows that everything runs: no pool sizes are tried, and the surveys stay small. */
   readonly blink: boolean
 }
 
@@ -83,5 +83,5 @@ export interface SurveyResult {
 
 export interface Survey {
   readonly name: string
-  run(stage: Stage, say: (line: string) => void): Promise<SurveyResult>
+  run(stage: Stage, print: (line: string) => void): Promise<SurveyResult>
 }

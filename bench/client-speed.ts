@@ -1,6 +1,6 @@
 /**
- * Program: how fast the rehearsal's own client is, driving the least that Bun can do from one core. A load generator that is slower than
- * what it measures measures itself. Prints one line a round; `node bin/run.mjs bench/client-speed.ts [connections] [rounds]`.
+ * Program: measures the rehearsal's own client against the simplest Bun server, from one core. A load generator that is slower than the
+ * server measures itself. Prints one line per round; `node bin/run.mjs bench/client-speed.ts [connections] [rounds]`.
  */
 
 import { systemClock } from '../src/base/clock.ts'

@@ -1,13 +1,13 @@
 /**
- * `bench compare A B`: what B makes of A, figure by figure, for people or for machines. Above 1, B is higher. What only one of them has is left
- * out. The files come from outside: what is no report is refused in one line, before anything is compared.
+ * `bench compare A B`: the ratio B / A of every figure that both reports have, as a table or as JSON. Above 1, B is higher. The files are
+ * checked before anything is compared: a file that is not a report is refused with one line.
  */
 
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { columns } from './report.ts'
 
-/** What could not be measured (a round too short for the kernel's ticks) is null in the file, or missing. */
+/** A figure that could not be measured (a round too short for the kernel's ticks) is null or missing. */
 const figure = z.number().nullish()
 const spread = z.object({ median: figure }).nullish()
 const standing = z.object({
@@ -22,7 +22,7 @@ const standing = z.object({
   cpuRatio: spread,
 })
 const surveyed = z.object({ group: z.string(), at: z.string(), unit: z.string(), value: figure })
-/** Only what is compared: reports of other versions have more, or less. */
+/** Only what is compared: reports of other versions have more or fewer fields. */
 const report = z.object({
   commit: z.string(),
   cases: z.array(z.object({ name: z.string(), standings: z.array(standing) })),
@@ -103,6 +103,6 @@ async function readReport(path: string): Promise<Report> {
     throw refuse('it is not JSON')
   }
   const read = report.safeParse(found)
-  if (!read.success) throw refuse('its commit, cases and figures are not there')
+  if (!read.success) throw refuse('commit, cases or figures are missing')
   return read.data
 }

@@ -1,7 +1,7 @@
 /**
- * Which core runs what, and what it costs. The server and PostgreSQL get one core, the load the other, so that neither steals from the
- * other and runs can be compared. CPU time comes from the kernel's own books and hardly moves when the machine is shared, which
- * throughput does. Without Linux (or with a single core) nothing is pinned and no CPU time is known; the report says so.
+ * Pins processes to cores and reads their CPU time. The server and PostgreSQL get one core, the load the other, so that they do not compete
+ * and runs can be compared. CPU time is the kernel's own count; unlike throughput it hardly changes on a shared machine. Without Linux, or
+ * with a single core, nothing is pinned and no CPU time is known; the report says so.
  */
 
 import { spawnSync } from 'node:child_process'
@@ -21,28 +21,28 @@ export function pinLoad(): void {
   if (canPin) spawnSync('taskset', ['-a', '-c', '-p', LOAD_CORE, String(process.pid)])
 }
 
-/** The command line that starts a program on the server's core. What it starts in turn stays there too. */
+/** The command line that starts a program, with its children, on the server's core. */
 export function onServerCore(command: readonly string[]): readonly [string, ...string[]] {
   const [program, ...args] = canPin ? ['taskset', '-c', SERVER_CORE, ...command] : command
   return [program!, ...args]
 }
 
-/** Puts a program that runs already, with all its threads, on the server's core. */
+/** Moves a running program, with all its threads, to the server's core. */
 export function placeServer(pid: number): void {
   if (canPin) spawnSync('taskset', ['-a', '-c', '-p', SERVER_CORE, String(pid)])
 }
 
-/** Where PostgreSQL runs: beside the server, or wherever the scheduler likes. */
+/** Where PostgreSQL runs: on the server's core, or on any core. */
 export type Placement = 'server core' | 'any core'
 
-/** Moves PostgreSQL, with the backends it has; those to come follow it. */
+/** Moves PostgreSQL and its backends; backends that start later inherit it. */
 export function placePostgres(pid: number, where: Placement): void {
   if (!canPin) return
   const cores = where === 'server core' ? SERVER_CORE : `0-${availableParallelism() - 1}`
   for (const one of [pid, ...childrenOf(pid)]) spawnSync('taskset', ['-a', '-c', '-p', cores, String(one)])
 }
 
-/** CPU time of a process, with its children's when asked for, in µs. Undefined where the kernel does not say. */
+/** CPU time of a process, optionally with its children's, in µs. Undefined where the kernel does not provide it. */
 export function cpuMicros(pid: number, withChildren = false): number | undefined {
   const own = statOf(pid)
   if (own === undefined) return undefined
@@ -68,7 +68,7 @@ function statOf(pid: number): { parent: number; ticks: number; ticksOfTheDead: n
   } catch {
     return undefined
   }
-  // The name in brackets may hold anything; what counts begins after the last one.
+  // The name in parentheses may contain anything; the fields begin after the last one.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const field = (no: number) => Number(fields[no - 3])
   return { parent: field(4), ticks: field(14) + field(15), ticksOfTheDead: field(16) + field(17) }

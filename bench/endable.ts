@@ -1,4 +1,4 @@
-/** What runs for the bench, so that nothing is left of it when somebody interrupts it. Each is ended once, whoever asks first. */
+/** Everything that the bench has started, so that an interrupted bench leaves nothing running. Each is ended exactly once. */
 
 const running = new Set<() => Promise<void>>()
 let over = false
@@ -11,7 +11,7 @@ export function endable(stop: () => Promise<void>): () => Promise<void> {
     return ended
   }
   running.add(once)
-  // Begun while everything was being ended.
+  // Started while everything was being ended.
   if (over) void once()
   return once
 }

@@ -1,13 +1,13 @@
 /**
- * `npm run bench`: every figure a ratio against a reference in the same run. No arguments needed; under five minutes. With `--all` also
- * memory, growth and the gate in Redis, some minutes more.
+ * `npm run bench`: every figure is a ratio to a reference in the same run. Needs no arguments and less than five minutes. With `--all` also
+ * memory, growth and the gate in Redis, a few minutes more.
  *
  *     npm run bench -- [NAME] [--all] [--json] [--out FOLDER] [--rounds N] [--seconds S] [--connections N]
  *     npm run bench -- redis
  *     npm run bench -- compare A.json B.json [--json]
  *
- * Exit codes: 0, 1 when something failed or a promise was broken under load, 2 usage, 130 and the like when it was interrupted; then nothing is
- * left running. Speed never decides about it.
+ * Exit codes: 0; 1 when something failed or a promise was broken under load; 2 for wrong usage; 130 and the like when it was interrupted, and
+ * then nothing is left running. Speed never affects the exit code.
  */
 
 import { constants, tmpdir } from 'node:os'
@@ -35,7 +35,7 @@ import { growthOverItems } from './surveys/growth-over-items.ts'
 import { drawGrowth } from './surveys/growth-picture.ts'
 import { memory } from './surveys/memory.ts'
 
-/** Refusals first: the hundreds of thousands of orders that the other cases leave in the server's memory cost them about 2 µs each. */
+/** Refusals first: the hundreds of thousands of orders that the other cases leave in memory would cost each refusal about 2 µs. */
 const CASES: readonly BenchCase[] = [
   soldOut,
   soldOutWithoutTicket,
@@ -46,13 +46,13 @@ const CASES: readonly BenchCase[] = [
   redisPlaced,
   redisShards,
 ]
-/** The most crowded last. */
+/** The one with the most orders last. */
 const SURVEYS: readonly Survey[] = [memory, growthOverItems, growthOverBuyers]
 const WARM_UP_MS_MAX = 1_000
 /** Rounds shorter than this only show that everything runs. */
 const BLINK_S = 0.5
 
-interface Wishes {
+interface Options {
   readonly all: boolean
   readonly out: string
   readonly only?: string
@@ -62,15 +62,15 @@ interface Wishes {
   readonly json?: boolean
 }
 
-async function bench(wishes: Wishes): Promise<number> {
+async function bench(options: Options): Promise<number> {
   // For machines, standard output has the report and nothing else.
-  const say = wishes.json ? (line: string) => console.error(line) : (line: string) => console.log(line)
-  const { rounds, seconds, connections, only = '' } = wishes
-  const named = only !== '' || wishes.all
+  const print = options.json ? (line: string) => console.error(line) : (line: string) => console.log(line)
+  const { rounds, seconds, connections, only = '' } = options
+  const named = only !== '' || options.all
   const chosen = CASES.filter(one => one.name.includes(only) && (named || one.onlyWhenNamed !== true))
-  const surveyed = wishes.all ? SURVEYS.filter(one => one.name.includes(only)) : []
+  const surveyed = options.all ? SURVEYS.filter(one => one.name.includes(only)) : []
   if (chosen.length + surveyed.length === 0) throw new InvalidArgumentError(`no case has "${only}" in its name`)
-  ensureServers([...new Set(chosen.flatMap(one => one.needs ?? []))], say)
+  ensureServers([...new Set(chosen.flatMap(one => one.needs ?? []))], print)
   const beganAt = systemClock.elapsed()
   const at = new Date(systemClock.now()).toISOString()
   pinLoad()
@@ -78,7 +78,7 @@ async function bench(wishes: Wishes): Promise<number> {
   const surveys: SurveyResult[] = []
   const roundMs = seconds * 1000
   const plan = { rounds, roundMs, warmUpMs: Math.min(WARM_UP_MS_MAX, roundMs) }
-  // Each part has a server of its own: what one leaves behind in memory is not the other's cost.
+  // Each part has its own server: what one leaves in memory is not the cost of the next.
   const onStage = async (part: (stage: Stage) => Promise<void>) => {
     const stampede = await startStampede(() => systemClock.now())
     try {
@@ -89,13 +89,13 @@ async function bench(wishes: Wishes): Promise<number> {
   }
   if (chosen.length > 0)
     await onStage(async stage => {
-      for (const one of chosen) cases.push(await runCase(one, stage, plan, say))
+      for (const one of chosen) cases.push(await runCase(one, stage, plan, print))
     })
-  for (const one of surveyed) await onStage(async stage => void surveys.push(await one.run(stage, say)))
+  for (const one of surveyed) await onStage(async stage => void surveys.push(await one.run(stage, print)))
 
   const placement = canPin
-    ? 'servers on core 0, load on core 1, PostgreSQL where the case says'
-    : 'nothing pinned: it takes Linux, two cores and taskset'
+    ? 'servers on core 0, load on core 1, PostgreSQL on the core that the case names'
+    : 'nothing pinned: pinning needs Linux, two cores and taskset'
   const report = {
     at,
     commit: commitOf(fileURLToPath(new URL('..', import.meta.url))),
@@ -105,19 +105,20 @@ async function bench(wishes: Wishes): Promise<number> {
     surveys,
   }
   if (cases.length > 0) {
-    say(`\n${table(cases)}\n`)
-    say(
-      `${connections} connections where the case does not say, ${rounds} rounds of ${seconds} s; median [lowest–highest]; ${placement}.`,
+    print(`\n${table(cases)}\n`)
+    print(
+      `${connections} connections unless the case sets its own, ${rounds} rounds of ${seconds} s; median [lowest–highest]; ${placement}.`,
     )
   }
-  if (surveys.length > 0) say(`\n${surveyTable(surveys)}\n`)
-  for (const one of cases) if (Object.keys(one.settings).length > 0) say(`${one.name}: ${JSON.stringify(one.settings)}`)
+  if (surveys.length > 0) print(`\n${surveyTable(surveys)}\n`)
+  for (const one of cases)
+    if (Object.keys(one.settings).length > 0) print(`${one.name}: ${JSON.stringify(one.settings)}`)
   const failed = [...cases, ...surveys].flatMap(({ name, violations }) => violations.map(what => `${name}: ${what}`))
-  for (const what of failed) say(`FAILED ${what}`)
-  const path = await writeReport(report, wishes.out)
-  if (surveys.length > 0) say(await drawGrowth(surveys, path.replace(/\.json$/, '.html')))
-  say(`${path} (${Math.round((systemClock.elapsed() - beganAt) / 1000)} s)`)
-  if (wishes.json) console.log(JSON.stringify(report))
+  for (const what of failed) print(`FAILED ${what}`)
+  const path = await writeReport(report, options.out)
+  if (surveys.length > 0) print(await drawGrowth(surveys, path.replace(/\.json$/, '.html')))
+  print(`${path} (${Math.round((systemClock.elapsed() - beganAt) / 1000)} s)`)
+  if (options.json) console.log(JSON.stringify(report))
   return failed.length > 0 ? 1 : 0
 }
 
@@ -127,31 +128,31 @@ function amount(text: string): number {
   return value
 }
 
-/** Half a round would measure nothing. */
+/** A part of a round would measure nothing. */
 function count(text: string): number {
   if (!Number.isInteger(amount(text))) throw new InvalidArgumentError('It must be a whole number.')
   return Number(text)
 }
 
 const program = new Command('stampede bench')
-  .description('measure Stampede beside references, in the same run')
-  .option('--all', 'memory, growth and the gate in Redis too', false)
-  .option('--out <folder>', 'where the dated JSON goes', join(tmpdir(), 'stampede-bench'))
-  .argument('[name]', 'only cases whose name holds this')
-  .option('--only <name>', 'the same')
-  .option('--json', 'the report on standard output, for machines')
+  .description('measure Stampede and reference servers in the same run')
+  .option('--all', 'also measure memory, growth and the gate in Redis', false)
+  .option('--out <folder>', 'the folder of the dated JSON report', join(tmpdir(), 'stampede-bench'))
+  .argument('[name]', 'only cases whose name contains this')
+  .option('--only <name>', 'the same as the argument')
+  .option('--json', 'print the report as JSON on standard output')
   .option('--rounds <n>', 'rounds per case', count, 5)
   .option('--seconds <s>', 'length of a round in seconds', amount, 1)
-  .option('--connections <n>', 'connections of the load where the case does not say', count, 64)
+  .option('--connections <n>', 'connections of the load, unless the case sets its own', count, 64)
   .exitOverride(error => process.exit(error.exitCode === 0 ? 0 : 2))
-  .action(async (name: string | undefined, wishes: Wishes) => {
-    process.exitCode = await bench(name === undefined ? wishes : { ...wishes, only: name })
+  .action(async (name: string | undefined, options: Options) => {
+    process.exitCode = await bench(name === undefined ? options : { ...options, only: name })
   })
 program
   .command('compare <a> <b>')
-  .description('the figures of two runs side by side; with --json, for machines')
-  // --json is the whole bench's: it never arrives at a command of it.
-  .action(async (a: string, b: string) => console.log(await compare(a, b, program.opts<Wishes>().json === true)))
+  .description('compare the figures of two reports; with --json as JSON')
+  // --json is an option of the program: commander does not pass it to a subcommand.
+  .action(async (a: string, b: string) => console.log(await compare(a, b, program.opts<Options>().json === true)))
 
 let interrupted = false
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -167,7 +168,7 @@ try {
   await program.parseAsync(process.argv)
   if (!interrupted) process.exit()
 } catch (error) {
-  // What was taken away by the signal is missed by whoever was measuring it.
+  // Errors after the signal come from servers that are being stopped.
   if (interrupted) await new Promise(() => {})
   await endAll()
   process.stderr.write(`bench: ${error instanceof Error ? error.message : error}\n`)

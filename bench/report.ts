@@ -1,4 +1,4 @@
-/** The outcome of a run: tables for people, and one JSON file for machines. */
+/** The result of a run: tables on the terminal, and one JSON file. */
 
 import { execFileSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -26,7 +26,7 @@ export function describeMachine(): Record<string, unknown> {
   }
 }
 
-/** The commit that was measured; a tree with changes is no commit. */
+/** The measured commit; `working tree` when there are uncommitted changes. */
 export function commitOf(folder: string): string {
   const git = (...args: string[]) =>
     execFileSync('git', ['-C', folder, ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()

@@ -1,6 +1,6 @@
 /**
- * Runs a case: a warm-up, then rounds in which subject and references take turns, so that whatever else the machine does meets all of
- * them alike. Ratios are taken within a round; the median over the rounds is reported, with the lowest and highest beside it.
+ * Runs a case: a warm-up, then rounds in which subject and references alternate, so that other load on the machine affects all of them
+ * alike. Ratios are taken within a round; the median over the rounds is reported, with the lowest and highest.
  */
 
 import { Histogram } from '../src/rehearsal/client/histogram.ts'
@@ -54,17 +54,17 @@ export async function runCase(
   one: BenchCase,
   stage: Stage,
   plan: Rounds,
-  say: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<CaseResult> {
   const prepared = await one.prepare(stage)
   try {
-    return await runRounds(one, prepared, plan, say)
+    return await runRounds(one, prepared, plan, print)
   } finally {
     await prepared.close()
   }
 }
 
-async function runRounds(one: BenchCase, prepared: PreparedCase, plan: Rounds, say: (line: string) => void) {
+async function runRounds(one: BenchCase, prepared: PreparedCase, plan: Rounds, print: (line: string) => void) {
   const contestants = [prepared.subject, ...prepared.references]
   const samples = contestants.map(() => [] as Sample[])
   const latencies = contestants.map(() => new Histogram())
@@ -73,7 +73,7 @@ async function runRounds(one: BenchCase, prepared: PreparedCase, plan: Rounds, s
     for (const [i, contestant] of contestants.entries())
       samples[i]!.push(await measure(contestant, plan.roundMs, latencies[i]!))
     const figures = samples.map((list, i) => `${contestants[i]!.name} ${Math.round(list.at(-1)!.perSecond)}/s`)
-    say(`${one.name}, round ${round} of ${plan.rounds}: ${figures.join(', ')}`)
+    print(`${one.name}, round ${round} of ${plan.rounds}: ${figures.join(', ')}`)
   }
   const { violations, oversold } = await prepared.check()
   const [subject] = samples

@@ -1,6 +1,6 @@
 /**
- * `npm run cluster`: a whole small cluster on this machine, to look at, to rehearse against and to break. PostgreSQL, Redis (one, or a Redis
- * Cluster), edges, workers, keepers, nginx in front; what dies is started again, as a service manager would. Ctrl-C stops all of it and leaves the data.
+ * `npm run cluster`: a small cluster on this machine, to try out, to rehearse against and to break. PostgreSQL, Redis (one server, or a Redis
+ * Cluster), edges, workers, keepers, nginx in front. A part that dies is restarted, as a service manager would. Ctrl-C stops all; data stays.
  */
 
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -21,14 +21,14 @@ const USAGE =
 const REDIS_KINDS = ['one', 'cluster'] as const
 const COUNT_MAX = 16
 
-interface Wishes {
+interface Options {
   readonly port: number
   readonly counts: Readonly<Record<(typeof ROLES)[number], number>>
   readonly redis: (typeof REDIS_KINDS)[number]
   readonly data: string
 }
 
-function readWishes(): Wishes {
+function readOptions(): Options {
   const { values } = parseArgs({
     options: {
       port: { type: 'string', default: '8080' },
@@ -58,19 +58,19 @@ function readWishes(): Wishes {
 }
 
 async function main(): Promise<void> {
-  const wishes = readWishes()
-  const { data, counts } = wishes
-  const say = (line: string) => process.stdout.write(`${line}\n`)
-  ensureServers(['redis-server', 'nginx'], say)
+  const options = readOptions()
+  const { data, counts } = options
+  const print = (line: string) => process.stdout.write(`${line}\n`)
+  ensureServers(['redis-server', 'nginx'], print)
   mkdirSync(data, { recursive: true })
 
   const secret = () => Buffer.from(systemRandom.bytes(24)).toString('base64url')
   const [adminToken, buyerSecret, ticketSecret] = [secret(), secret(), secret()]
-  const port = wishes.port === 0 ? await freePort() : wishes.port
+  const port = options.port === 0 ? await freePort() : options.port
   const edgePorts = await Promise.all(Array.from({ length: counts.edge }, freePort))
   const url = `http://127.0.0.1:${port}`
 
-  say('starting PostgreSQL …')
+  print('starting PostgreSQL …')
   const postgres = await startPostgres(join(data, 'ledger'))
   const env = {
     DATABASE_URL: postgres.url,
@@ -80,18 +80,18 @@ async function main(): Promise<void> {
     GUEST_SIGN_IN: 'on',
     PAYMENT_PROVIDERS: 'sandbox',
     PUBLIC_URL: url,
-    // nginx, and nobody else on this machine: a rehearsal's buyers come from other addresses of 127/8.
+    // Only nginx: a rehearsal's buyers use other addresses of 127/8.
     TRUSTED_PROXIES: '127.0.0.1/32',
     LOG_LEVEL: 'warn',
   }
   const file = join(data, 'cluster.json')
-  const supervisor = new Supervisor(say, parts => writeClusterFile(file, { url, adminToken, buyerSecret }, parts))
+  const supervisor = new Supervisor(print, parts => writeClusterFile(file, { url, adminToken, buyerSecret }, parts))
   supervisor.watchAlso({ name: 'postgres', role: 'postgres', pid: () => postgres.pid() })
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
   try {
     const redis =
-      wishes.redis === 'one'
+      options.redis === 'one'
         ? await startRedis(supervisor, join(data, 'redis'))
         : await startRedisCluster(supervisor, join(data, 'redis-cluster'), stop.signal)
     for (const role of [...ROLES].reverse()) {
@@ -102,19 +102,19 @@ async function main(): Promise<void> {
         const own = { DEMO: demo, DATA_DIR: join(data, name), PORT: String(listen), ROLES: role }
         return stampedePart(name, role, { ...env, ...redis, ...own })
       })
-      // The first keeper brings the ledger's tables up to date; the others find it done.
+      // The first keeper migrates the ledger before the others start.
       for (const member of members) await supervisor.start(member)
     }
     await supervisor.start(nginxPart(writeNginxFiles(join(data, 'nginx'), port, edgePorts), port))
-    say('')
-    say(`the cluster is on ${url}      operations: ${url}/ops`)
-    say(`its parts, and the operator token, are in ${file}`)
-    say(
-      `rehearse against it:   npm run stampede -- rehearse --fault redis${wishes.redis === 'one' ? '' : ' --shards 8'}`,
+    print('')
+    print(`the cluster is ready on ${url}      operations page: ${url}/ops`)
+    print(`its processes and the operator token are listed in ${file}`)
+    print(
+      `rehearse against it:   npm run stampede -- rehearse --fault redis${options.redis === 'one' ? '' : ' --shards 8'}`,
     )
-    say('Ctrl-C stops it.')
+    print('Ctrl-C stops it.')
     await new Promise<void>(resolveStop => stop.signal.addEventListener('abort', () => resolveStop(), { once: true }))
-    say('stopping …')
+    print('stopping …')
   } finally {
     await supervisor.stop()
     await postgres.stop()
@@ -122,14 +122,14 @@ async function main(): Promise<void> {
   }
 }
 
-/** Every write on its disk before it is answered: what one Redis alone can promise. */
+/** Every write is on disk before its answer: the strongest durability of a single Redis. */
 async function startRedis(supervisor: Supervisor, dir: string) {
   const port = await freePort()
   await supervisor.start(redisPart('redis', dir, port, ['appendfsync always']))
   return { REDIS_URL: `redis://127.0.0.1:${port}/0` }
 }
 
-/** Whole or not at all: somebody may be reading it. */
+/** Atomic: another process may be reading the file. */
 function writeClusterFile(file: string, cluster: Readonly<Record<string, string>>, parts: readonly Part[]): void {
   const draft = `${file}.new`
   writeFileSync(draft, `${JSON.stringify({ ...cluster, parts }, null, 2)}\n`, { mode: 0o600 })

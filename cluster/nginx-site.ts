@@ -1,9 +1,9 @@
-/** nginx in front of the edges: buyers' connections kept open on both sides, the buyer's own address passed on, WebSockets let through. */
+/** nginx in front of the edges: keeps connections open on both sides, forwards the buyer's address, supports WebSockets. */
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Calls of buyers that have one effect however often they arrive. */
+/** Idempotent calls of buyers. */
 const REPEATABLE = '^/api/(sales/[0-9]+/items/[0-9]+/(ticket|orders)|orders/[0-9]+/(cancel|payment))$'
 
 export function writeNginxFiles(prefix: string, port: number, edgePorts: readonly number[]) {

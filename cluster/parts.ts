@@ -1,4 +1,4 @@
-/** How each part of the cluster is started, and how one sees that it is ready. */
+/** How each part of the cluster is started, and when it is ready. */
 
 import { mkdirSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -8,7 +8,7 @@ import type { PartPlan } from './supervisor.ts'
 const MAIN = resolve(import.meta.dirname, '../src/main.ts')
 const READY = /^stampede (ready|stands by) on /m
 
-/** Lines of a redis.conf, for every Redis there is. */
+/** Lines of redis.conf that every Redis server gets. */
 const REDIS_CONFIG = ['appendonly yes', 'save ""', 'maxmemory-policy noeviction', 'bind 127.0.0.1']
 
 export function redisPart(name: string, dir: string, port: number, config: readonly string[]): PartPlan {
@@ -54,11 +54,11 @@ export function nginxPart(files: { readonly prefix: string; readonly config: str
 function listens(port: number): Promise<boolean> {
   return new Promise(resolveListens => {
     const socket = connect(port, '127.0.0.1')
-    const tell = (yes: boolean) => {
+    const finish = (yes: boolean) => {
       socket.destroy()
       resolveListens(yes)
     }
-    socket.once('connect', () => tell(true))
-    socket.once('error', () => tell(false))
+    socket.once('connect', () => finish(true))
+    socket.once('error', () => finish(false))
   })
 }

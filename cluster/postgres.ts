@@ -1,4 +1,4 @@
-/** The cluster's PostgreSQL: the embedded one, in this process's care, with room for everybody's connections. */
+/** The cluster's PostgreSQL: the embedded one, started by this process, with connections for all parts. */
 
 import { systemClock } from '../src/base/clock.ts'
 import { startEmbeddedServer } from '../src/ledger/embedded/server.ts'

@@ -1,7 +1,7 @@
 /**
- * The cluster's Redis as a Redis Cluster: three primaries with a replica each, formed once; afterwards the nodes find each other again from
- * their own files, whatever ports they have this time. Who dies stays away for longer than the others need to replace it: what happens
- * then is what it is there for. Not for several machines: that is the shop's own, see docs/clustering.md.
+ * The cluster's Redis as a Redis Cluster: three primaries with one replica each, formed once; at later starts the nodes find each other by
+ * their own files, with new ports. A node that dies is restarted only after the others had time to replace it, so that a failover happens.
+ * All on one machine; for several machines see docs/clustering.md.
  */
 
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -15,17 +15,17 @@ import type { PartPlan, Supervisor } from './supervisor.ts'
 const NODES = 6
 const NODE_TIMEOUT_MS = 2_000
 const START_AGAIN_AFTER_MS = 5_000
-const LOOK_EVERY_MS = 250
-/** A replica that comes back is not kept waiting for others. */
+const POLL_MS = 250
+/** A replica that comes back is synchronised at once. */
 const CONFIG = ['repl-diskless-sync-delay 0', 'repl-ping-replica-period 1']
 
-/** Port of a node → first and last of the slots it has. */
+/** Port of a node → ranges of the slots it serves. */
 type Served = Map<number, (readonly [number, number])[]>
 
-/** Resolves with the settings of whoever uses it, when it is whole. */
+/** Resolves when the cluster is complete, with the settings for the processes that use it. */
 export async function startRedisCluster(supervisor: Supervisor, dir: string, stop: AbortSignal) {
   const formed = join(dir, 'formed')
-  // Half a cluster is none: who was stopped while forming one begins again.
+  // A cluster whose forming was interrupted is formed anew.
   if (!existsSync(formed)) rmSync(dir, { recursive: true, force: true })
   mkdirSync(dir, { recursive: true })
   const nodes: { readonly port: number; readonly busPort: number }[] = []
@@ -53,7 +53,7 @@ export async function startRedisCluster(supervisor: Supervisor, dir: string, sto
   }
 }
 
-/** Keeps in mind who serves what, as each node says of itself: a failover changes it. */
+/** Polls which slots each node serves: a failover changes it. */
 async function watchSlots(ports: readonly number[], served: Served, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
     for (const port of ports) {
@@ -63,6 +63,6 @@ async function watchSlots(ports: readonly number[], served: Served, stop: AbortS
         own.map(([from, to]) => [from, to]),
       )
     }
-    await systemClock.sleep(LOOK_EVERY_MS, stop)
+    await systemClock.sleep(POLL_MS, stop)
   }
 }

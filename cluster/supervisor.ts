@@ -1,6 +1,6 @@
 /**
- * Starts the parts of the cluster, starts again what dies, stops all of them in the reverse order. Each part is a process of its own whose
- * last words are kept for whoever wants to know why it died.
+ * Starts the parts of the cluster, restarts a part that dies, and stops all of them in reverse order. Each part is a child process; the end
+ * of its output is kept, to show why it died.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -14,17 +14,17 @@ export interface PartPlan {
   readonly role: PartRole
   readonly command: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Asked again and again with all that the part has printed. */
+  /** Polled with the part's output so far. */
   readonly ready: (output: string) => Promise<boolean>
-  /** How long it stays away when it has died; a second and a half where nothing else is said. */
+  /** The pause before a restart; 1.5 s by default. */
   readonly startAgainAfterMs?: number
-  /** Of a node of a Redis Cluster: what it serves at this moment, first and last slot. */
+  /** Redis Cluster only: the ranges of slots that this node serves now. */
   readonly slots?: () => readonly SlotRange[]
 }
 
 type SlotRange = readonly [from: number, to: number]
 
-/** As others may know it. A pid alone is not a name: with its start time it is. */
+/** A part as the cluster file lists it. A pid can be reused; together with the start time it identifies the process. */
 export interface Part {
   readonly name: string
   readonly role: PartRole
@@ -40,33 +40,33 @@ interface Running {
 }
 
 const READY_MS_MAX = 60_000
-const LOOK_EVERY_MS = 50
+const POLL_MS = 50
 const START_AGAIN_AFTER_MS = 1_500
 const STOP_MS_MAX = 15_000
 const OUTPUT_MAX = 20_000
 
 export class Supervisor {
-  readonly #say: (line: string) => void
+  readonly #print: (line: string) => void
   readonly #changed: (parts: readonly Part[]) => void
   readonly #running = new Map<string, Running>()
   readonly #others: { readonly name: string; readonly role: PartRole; readonly pid: () => number | undefined }[] = []
   #stopping = false
-  #told = ''
+  #reported = ''
 
-  constructor(say: (line: string) => void, changed: (parts: readonly Part[]) => void) {
-    this.#say = say
+  constructor(print: (line: string) => void, changed: (parts: readonly Part[]) => void) {
+    this.#print = print
     this.#changed = changed
     void this.#watch()
   }
 
-  /** A part that somebody else looks after, to be listed with the rest. */
+  /** A part that is not started here, to be listed with the others. */
   watchAlso(other: { readonly name: string; readonly role: PartRole; readonly pid: () => number | undefined }): void {
     this.#others.push(other)
   }
 
-  /** Resolves when it is ready. */
+  /** Resolves when the part is ready. */
   async start(plan: PartPlan): Promise<void> {
-    this.#say(`starting ${plan.name} …`)
+    this.#print(`starting ${plan.name} …`)
     const running = this.#spawn(plan)
     await this.#ready(running)
   }
@@ -91,11 +91,11 @@ export class Supervisor {
       env: { PATH: process.env.PATH, HOME: process.env.HOME, ...plan.env },
     })
     const running: Running = { plan, child, output: '' }
-    const hear = (chunk: Buffer) => {
+    const collect = (chunk: Buffer) => {
       running.output = (running.output + chunk.toString('utf8')).slice(-OUTPUT_MAX)
     }
-    child.stdout.on('data', hear)
-    child.stderr.on('data', hear)
+    child.stdout.on('data', collect)
+    child.stderr.on('data', collect)
     child.once('exit', (code, signal) => void this.#ended(running, signal ?? `code ${code}`))
     this.#running.set(plan.name, running)
     return running
@@ -108,32 +108,32 @@ export class Supervisor {
       if (this.#stopping) return
       const { exitCode, signalCode } = running.child
       if (exitCode !== null || signalCode !== null || systemClock.elapsed() - fromMs > READY_MS_MAX)
-        throw new Error(`${plan.name} did not become ready. Its last words:\n${running.output.slice(-2_000)}`)
-      await systemClock.sleep(LOOK_EVERY_MS)
+        throw new Error(`${plan.name} did not become ready. The end of its output:\n${running.output.slice(-2_000)}`)
+      await systemClock.sleep(POLL_MS)
     }
   }
 
   async #ended(running: Running, how: string): Promise<void> {
     const { plan } = running
     if (this.#stopping || this.#running.get(plan.name) !== running) return
-    this.#say(`${plan.name} ended (${how}); starting it again`)
+    this.#print(`${plan.name} ended (${how}); restarting it`)
     await systemClock.sleep(plan.startAgainAfterMs ?? START_AGAIN_AFTER_MS)
     if (this.#stopping) return
     const next = this.#spawn(plan)
     await this.#ready(next).then(
-      () => this.#say(`${plan.name} is back`),
-      (error: unknown) => this.#say(String(error)),
+      () => this.#print(`${plan.name} is ready again`),
+      (error: unknown) => this.#print(String(error)),
     )
   }
 
-  /** Tells who is there whenever that has changed. */
+  /** Reports the running parts whenever they have changed. */
   async #watch(): Promise<void> {
     while (!this.#stopping) {
       const parts = this.#parts()
       const text = JSON.stringify(parts)
-      if (text !== this.#told) this.#changed(parts)
-      this.#told = text
-      await systemClock.sleep(LOOK_EVERY_MS)
+      if (text !== this.#reported) this.#changed(parts)
+      this.#reported = text
+      await systemClock.sleep(POLL_MS)
     }
   }
 
@@ -148,7 +148,7 @@ export class Supervisor {
   }
 }
 
-/** Field 22 of its stat line, counted after the name, which may hold anything. */
+/** Field 22 of /proc/PID/stat, counted after the name, which may contain anything. */
 function startTicksOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

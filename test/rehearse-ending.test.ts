@@ -20,7 +20,7 @@ const ROOT = resolve(import.meta.dirname, '..')
 const COMMAND = join(ROOT, 'bin/stampede.mjs')
 const FEW = ['--buyers', '40', '--units', '10', '--connections', '20', '--mix', 'pay=0,cancel=0,bots=0']
 const LONG = ['--buyers', '500', '--units', '100', '--within', '60s']
-const STAMPEDE_IS_ON = /stampede .*orders [1-9]/
+const CROWD_IS_BUYING = /selling .*orders [1-9]/
 
 /** One server for all of them: each has a sale of its own. */
 const ground = new Playground()
@@ -113,7 +113,7 @@ test('the books can not be read: the sale is ended all the same', async () => {
   const { sale, against } = await start(laterAudits(503))
   const { code, out } = await run([...against, ...FEW, '--json'])
   expect(code).toBe(1)
-  expect((JSON.parse(out) as Rehearsal).reasons.join()).toContain('the books could not be read')
+  expect((JSON.parse(out) as Rehearsal).reasons.join()).toContain('the sale’s audit and orders could not be read')
   expect((await sale()).state).toBe('over')
 })
 
@@ -163,7 +163,7 @@ test('a second Ctrl-C ends it at once, and says which sale is still open', async
     return 'silence'
   })
   const { child, ran, err } = begin([...against, ...LONG, '--connections', '50'])
-  await until('the stampede is on', () => STAMPEDE_IS_ON.test(err()), 60_000)
+  await until('the crowd is buying', () => CROWD_IS_BUYING.test(err()), 60_000)
   child.kill('SIGINT')
   // An impatient one comes after a while; what comes at once is the same one again. A second after it has heard the first it asks for
   // the end of its sale, and there it waits for an answer.
@@ -179,7 +179,7 @@ test('a second Ctrl-C ends it at once, and says which sale is still open', async
 
 test('one Ctrl-C that arrives twice, from the terminal and from the launcher, is one', async () => {
   const { child, ran, err } = begin([...LONG, '--report', 'r.html'], ['node', COMMAND], true)
-  await until('the stampede is on', () => STAMPEDE_IS_ON.test(err()), 60_000)
+  await until('the crowd is buying', () => CROWD_IS_BUYING.test(err()), 60_000)
   process.kill(-child.pid!, 'SIGINT')
   const { code } = await ran
   expect({ code, last: err().trim().split('\n').at(-1) }).toEqual({

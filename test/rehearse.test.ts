@@ -250,7 +250,7 @@ test('a server that dies in mid-run: one line, exit code 1 and a partial report'
 
 test('Ctrl-C: one line, exit code 1, a partial report, and neither server nor PostgreSQL nor folder is left', async () => {
   const { child, ran, err } = begin(['--buyers', '500', '--units', '100', '--within', '60s', '--report', 'r.html'])
-  await until('the stampede is on', () => /stampede .*orders [1-9]/.test(err()), BEGUN_MS_MAX)
+  await until('the crowd is buying', () => /selling .*orders [1-9]/.test(err()), BEGUN_MS_MAX)
   const [own] = throwaways()
   expect(own).toBeDefined()
   expect(processesIn(own!).length).toBeGreaterThan(0)
@@ -266,7 +266,7 @@ test('Ctrl-C: one line, exit code 1, a partial report, and neither server nor Po
 
 test('the throwaway server is killed: a partial report, and its PostgreSQL does not stay', async () => {
   const { ran, err } = begin(['--buyers', '500', '--units', '100', '--within', '60s', '--report', 'r.html'])
-  await until('the stampede is on', () => /stampede .*orders [1-9]/.test(err()), BEGUN_MS_MAX)
+  await until('the crowd is buying', () => /selling .*orders [1-9]/.test(err()), BEGUN_MS_MAX)
   const [own] = throwaways()
   expect(own).toBeDefined()
   const server = readdirSync('/proc').find(pid => isIn(pid, join(folder, own!)))

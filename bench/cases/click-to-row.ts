@@ -1,12 +1,12 @@
 /**
- * From the click to the committed row: how long a buyer waits for `201`, in an open loop at a quarter, a half and three quarters of what
- * the server can place, beside the pessimistic endpoint at the same shares of what that can place. Latency counts from the intended moment
- * of the click; the answer only comes after the commit. PostgreSQL runs on the server's core: the load's core belongs to the clock.
+ * From the click to the committed row: how long a buyer waits for `201`, in an open loop at a quarter, a half and three quarters of the
+ * server's capacity, beside the pessimistic endpoint at the same shares of its own. Latency counts from the planned moment of the click;
+ * the answer comes after COMMIT. PostgreSQL runs on the server's core: the load's core is busy reading the clock.
  */
 
 import { seededRandom } from '../../src/base/random.ts'
 import type { BenchCase, Contestant, PreparedCase, Stage } from '../bench-case.ts'
-import { freshOrders, Heard } from '../client/buyers.ts'
+import { Acknowledged, freshOrders } from '../client/buyers.ts'
 import { runClosedLoop } from '../client/closed-loop.ts'
 import { runOpenLoop } from '../client/open-loop.ts'
 import { placePostgres } from '../cores.ts'
@@ -19,14 +19,14 @@ const UNITS = 10_000_000
 const CAPACITY_TRIES = 2
 const CAPACITY_MS = 700
 const CAPACITY_PER_SECOND_MAX = 50_000
-/** Enough that nobody waits for a connection. */
+/** Enough that no request waits for a connection. */
 const CONNECTIONS = 256
 const SEED = 20_261_115
 
 export const clickToRow: readonly BenchCase[] = [25, 50, 75].map(share => ({
   name: `click to row at ${share}%, PostgreSQL on the server core`,
   what: `open loop at ${share}% of what each can place: from the intended click to the answer after the commit`,
-  // At the same share of its own capacity the other has far less to do: a comparison, not an aim.
+  // At the same share of its own capacity the reference handles far fewer orders: a comparison, not an aim.
   aims: {},
   prepare: (stage: Stage) => prepare(stage, share / 100),
 }))
@@ -43,13 +43,13 @@ async function prepare(stage: Stage, share: number): Promise<PreparedCase> {
     known: poolSizesAt('server core', CONNECTIONS),
   })
   try {
-    const heard = { stampede: new Heard(), pessimistic: new Heard() }
+    const acknowledged = { stampede: new Acknowledged(), pessimistic: new Acknowledged() }
     const servers = { stampede, pessimistic: strategies.children.get('pessimistic')! }
     const capacity = { stampede: 0, pessimistic: 0 }
     for (const name of ['stampede', 'pessimistic'] as const)
-      capacity[name] = await capacityOf(stage, on, servers[name], name, heard[name])
+      capacity[name] = await capacityOf(stage, on, servers[name], name, acknowledged[name])
     const contestant = (name: 'stampede' | 'pessimistic') =>
-      clicksOf(stage, on, servers[name], name, capacity[name] * share, heard[name])
+      clicksOf(stage, on, servers[name], name, capacity[name] * share, acknowledged[name])
     return {
       subject: contestant('stampede'),
       references: [contestant('pessimistic')],
@@ -59,11 +59,11 @@ async function prepare(stage: Stage, share: number): Promise<PreparedCase> {
         capacity: { stampede: Math.round(capacity.stampede), pessimistic: Math.round(capacity.pessimistic) },
       },
       async check() {
-        const violations = [...heard.stampede.unexpected, ...heard.pessimistic.unexpected]
+        const violations = [...acknowledged.stampede.unexpected, ...acknowledged.pessimistic.unexpected]
         for (const name of ['stampede', 'pessimistic'] as const) {
           const { sold } = await strategies.soldBy(name, on)
-          if (sold !== heard[name].placed)
-            violations.push(`${name}: told ${heard[name].placed} buyers "placed", ${sold} rows`)
+          if (sold !== acknowledged[name].placed)
+            violations.push(`${name}: told ${acknowledged[name].placed} buyers "placed", ${sold} rows`)
         }
         return { violations }
       },
@@ -77,8 +77,8 @@ async function prepare(stage: Stage, share: number): Promise<PreparedCase> {
 
 type Server = Pick<Child, 'pid' | 'target'>
 
-/** Orders per second in a closed loop, the best of a few: shares of less than the whole would flatter the percentiles. */
-async function capacityOf(stage: Stage, on: ItemOnSale, { target }: Server, name: string, heard: Heard) {
+/** Orders per second in a closed loop, the best of a few: a capacity that is too low would flatter the percentiles. */
+async function capacityOf(stage: Stage, on: ItemOnSale, { target }: Server, name: string, acknowledged: Acknowledged) {
   const { clock, connections } = stage
   const forMs = Math.min(CAPACITY_MS, stage.roundMs)
   let best = 0
@@ -86,7 +86,7 @@ async function capacityOf(stage: Stage, on: ItemOnSale, { target }: Server, name
     const requests = freshOrders(stage, target, [on], Math.ceil((CAPACITY_PER_SECOND_MAX * forMs) / 1000))
     let i = 0
     const result = await runClosedLoop({ target, connections, forMs, clock, next: () => requests[i++] })
-    best = Math.max(best, heard.add(name, result).perSecond)
+    best = Math.max(best, acknowledged.add(name, result).perSecond)
   }
   return best
 }
@@ -97,7 +97,7 @@ function clicksOf(
   { pid, target }: Server,
   name: string,
   perSecond: number,
-  heard: Heard,
+  acknowledged: Acknowledged,
 ): Contestant {
   const random = seededRandom(SEED)
   return {
@@ -105,12 +105,12 @@ function clicksOf(
     serverPid: pid,
     postgresPid: stage.stampede.postgres.pid,
     async prepare(forMs) {
-      // A Poisson stream may bring more than its mean; this many more it does not.
+      // A Poisson stream may bring more than its mean, but not this many more.
       const requests = freshOrders(stage, target, [on], Math.ceil((perSecond * forMs * 1.3) / 1000) + 100)
       return async () => {
         let i = 0
         const next = () => requests[i++]
-        return heard.add(
+        return acknowledged.add(
           name,
           await runOpenLoop({ target, connections: CONNECTIONS, perSecond, forMs, clock: stage.clock, random, next }),
         )

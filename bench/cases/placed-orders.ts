@@ -1,12 +1,11 @@
 /**
- * The click that wins: orders answered `201` after the commit, each by another buyer with a ticket, never sold out; beside the three
- * textbook endpoints (`bench/servers/one-by-one.ts`) on the same PostgreSQL, in tables of the same shape. Afterwards everybody sells out an
- * item with few units to twice as many buyers, and all books are held against what buyers were told: whoever sold more than there was
- * has oversold, however fast it was.
+ * Placed orders: answered `201` after COMMIT, each by another buyer with a ticket, never sold out; beside the three textbook endpoints
+ * (`bench/servers/one-by-one.ts`) on the same PostgreSQL, in tables of the same shape. Afterwards each sells an item with few units to
+ * twice as many buyers, and all tables are compared with what the buyers were told: a contestant that oversells has failed.
  */
 
 import type { BenchCase, Contestant, Findings, PreparedCase, Stage } from '../bench-case.ts'
-import { buyersOf, freshOrders, Heard } from '../client/buyers.ts'
+import { Acknowledged, buyersOf, freshOrders } from '../client/buyers.ts'
 import { runClosedLoop } from '../client/closed-loop.ts'
 import { type Placement, placePostgres } from '../cores.ts'
 import type { Child } from '../servers/child.ts'
@@ -21,13 +20,13 @@ const TRY_MS = 300
 const WARM_MS = 2_400
 const TICKETS_PER_SECOND = { stampede: 50_000, strategy: 8_000 }
 const SOLD_OUT = 409
-/** The optimistic one gives up after three tries; its buyer has to ask again. */
+/** The optimistic endpoint gives up after three tries; its buyer has to ask again. */
 const BUSY = 503
 
-/** Which pool serves whom best depends on where PostgreSQL runs and how many ask; it is tried out once. */
+/** The best pool size depends on PostgreSQL's core and on the number of connections; it is searched once. */
 const poolSizes = new Map<string, Map<Strategy, number>>()
 
-/** What was found; empty before. */
+/** The sizes found; empty at first. */
 export function poolSizesAt(placement: Placement, connections: number): Map<Strategy, number> {
   const key = `${placement}, ${connections}`
   const known = poolSizes.get(key) ?? new Map()
@@ -35,7 +34,7 @@ export function poolSizesAt(placement: Placement, connections: number): Map<Stra
   return known
 }
 
-/** Everything but the load on one core shows what an order costs in all; on any core is nearer to how a machine is used. */
+/** With everything but the load on one core, the total cost of an order shows; PostgreSQL on any core is closer to real use. */
 export const placedOrders: readonly BenchCase[] = (['server core', 'any core'] as const).flatMap(placement =>
   [64, 256].map(connections => ({
     name: `placed, ${connections} connections, PostgreSQL on ${placement === 'any core' ? 'any core' : 'the server core'}`,
@@ -49,9 +48,9 @@ async function prepare(stage: Stage, placement: Placement, connections: number):
   const { stampede, clock } = stage
   placePostgres(stampede.postgres.pid, placement)
   const on = await stampede.openSale({ units: UNITS })
-  const heard = new Map<string, Heard>()
+  const acknowledged = new Map<string, Acknowledged>()
   const contestant = (name: Strategy | 'stampede', { pid, target }: Pick<Child, 'pid' | 'target'>): Contestant => {
-    if (!heard.has(name)) heard.set(name, new Heard())
+    if (!acknowledged.has(name)) acknowledged.set(name, new Acknowledged())
     return buyersOf({
       name,
       serverPid: pid,
@@ -61,7 +60,7 @@ async function prepare(stage: Stage, placement: Placement, connections: number):
       connections,
       items: [on],
       ticketsPerSecond: name === 'stampede' ? TICKETS_PER_SECOND.stampede : TICKETS_PER_SECOND.strategy,
-      heard: heard.get(name)!,
+      acknowledged: acknowledged.get(name)!,
       expected: name === 'optimistic' ? [BUSY] : [],
     })
   }
@@ -80,13 +79,13 @@ async function prepare(stage: Stage, placement: Placement, connections: number):
   })
   const { children, settings } = strategies
   const subject = contestant('stampede', stampede)
-  // The others ran for as long while their pools were tried: Bun goes on compiling for seconds what runs a few hundred times a second.
+  // The others ran for as long while their pool sizes were tried: Bun keeps compiling hot code for seconds.
   if (tried) await (await subject.prepare(WARM_MS))()
   return {
     subject,
     references: STRATEGIES.map(name => contestant(name, children.get(name)!)),
     settings,
-    check: () => check(stage, strategies, on, heard, connections),
+    check: () => check(stage, strategies, on, acknowledged, connections),
     close: strategies.stop,
   }
 }
@@ -95,14 +94,14 @@ async function check(
   { stampede, clock }: Stage,
   strategies: Strategies,
   on: ItemOnSale,
-  heard: ReadonlyMap<string, Heard>,
+  acknowledged: ReadonlyMap<string, Acknowledged>,
   connections: number,
 ): Promise<Findings> {
   const violations: string[] = []
   const oversold = new Map<string, number>()
   const last = await stampede.openSale({ units: SELL_OUT_UNITS })
   await strategies.offer(last)
-  for (const [name, { placed, unexpected }] of heard as ReadonlyMap<Strategy | 'stampede', Heard>) {
+  for (const [name, { placed, unexpected }] of acknowledged as ReadonlyMap<Strategy | 'stampede', Acknowledged>) {
     violations.push(...unexpected)
     const { units, available, sold } = await strategies.soldBy(name, on)
     if (sold !== placed) violations.push(`${name}: told ${placed} buyers "placed", ${sold} rows`)
@@ -110,7 +109,7 @@ async function check(
 
     const { target } = name === 'stampede' ? stampede : strategies.children.get(name)!
     const requests = freshOrders({ stampede, clock }, target, [last], 2 * SELL_OUT_UNITS)
-    const told = new Heard()
+    const told = new Acknowledged()
     let i = 0
     const result = await runClosedLoop({
       target,

@@ -1,12 +1,12 @@
 /**
- * The gate in Redis: reservations acknowledged per second, each on disk before it is told (`appendfsync always`), in batches as an edge
- * makes them: through the same line and the same gate, two batches' worth of asks under way, so that one is at the gate while the
- * next collects. Beside the same script with one ask per call, as many asks under way: once through the same gate (`one by one`), and
- * once as bytes written beforehand over plain sockets (`bare`), which leaves out whatever a client costs. All of them pipeline; `bare` may
- * do so over several connections, and the best of a few numbers is taken: Redis writes to its disk once for all that it has read at a
- * time, so a single connection might flatter us. Then the same with `appendfsync no`: what is left of it when nobody waits for a disk.
+ * The gate in Redis: reservations acknowledged per second, each on disk before the answer (`appendfsync always`), in batches as an edge
+ * makes them: through the same queue and gate, with two batches of asks under way, so that one is at the gate while the next collects.
+ * Beside the same script with one ask per call and as many asks under way: once through the same gate (`one by one`), and once as prepared
+ * bytes over plain sockets (`bare`), which leaves out the client's cost. All of them pipeline; `bare` may use several connections, and the
+ * best number is taken: Redis syncs once for everything it has read at a time, so a single connection might flatter us. Then the same
+ * with `appendfsync no`: the difference without waiting for a disk.
  *
- * Nothing places what is reserved: every round has an item of its own, and afterwards the gate's own count is held against what was told.
+ * Reservations are not placed: every round has its own item, and afterwards the gate's count is compared with what was acknowledged.
  */
 
 import { createBatcher } from '../../src/base/batcher.ts'
@@ -24,7 +24,7 @@ import { type Fsync, type Redis, startBenchRedis } from '../servers/redis.ts'
 const EPOCH = 1
 const UNITS = 100_000_000
 const HOUR_MS = 3_600_000
-/** Nobody empties the outbox here. */
+/** No worker empties the outbox here. */
 const OUTBOX_MAX = 1_000_000_000
 const BARE_CALLS_PER_SECOND = 100_000
 const CONNECTIONS_TRIED = [1, 8, 64]
@@ -68,13 +68,13 @@ async function prepare(stage: Stage, batchMax: number, fsync: Fsync): Promise<Pr
     })
     const { clock } = stage
     const inBatches = (item: string, forMs: number) => () => {
-      const line = createBatcher<Ask, boolean>({
+      const queue = createBatcher<Ask, boolean>({
         batchMax,
         queueMax: underWay,
         defer: nextTurn,
         run: asks => gate.reserve(item, asks),
       })
-      return runAsks({ underWay, forMs, clock, ask: async () => (await line.join(freshAsk())) === true })
+      return runAsks({ underWay, forMs, clock, ask: async () => (await queue.join(freshAsk())) === true })
     }
     const oneByOne = (item: string, forMs: number) => () =>
       runAsks({ underWay, forMs, clock, ask: async () => (await gate.reserve(item, [freshAsk()]))[0] === true })
@@ -112,7 +112,7 @@ function createGateOnSale({ connection }: Redis) {
   const channel = messageChannel(connection.database)
   let items = 0
   return {
-    /** What the last one has left behind is gone: no round pays for another's memory. */
+    /** Removes the last round's data: no round pays for another's memory. */
     async nextItem(): Promise<string> {
       items += 1
       const item = String(items)
@@ -122,7 +122,7 @@ function createGateOnSale({ connection }: Redis) {
       const terms = { left: UNITS, held: 0, buyers: 0, attemptsMax: 1, changeNo: 0, stateNo: 0, ...window }
       const { status } = await gate.activate(item, EPOCH, terms)
       if (status !== 'done') throw new Error(`the gate could not be opened: ${status}`)
-      // Bytes written beforehand can't hand the text in when it is missing.
+      // Prepared bytes can't load the script when it is missing.
       await connection.command(['SCRIPT', 'LOAD', script.text])
       return item
     },

@@ -1,12 +1,11 @@
 /**
- * What a gate outside the process costs in the end: orders placed per second by one process that is edge, worker and keeper at once, on
- * Redis with `appendfsync always`, beside the same process with the gate inside, both on the same PostgreSQL, each in a database of its
- * own; and beside an item of the cluster that lives behind the door `ledger`, which asks no gate. A buyer who is told "reserved" counts
- * as well: the row must be there when the outbox is empty, and all rows are counted then.
+ * The cost of a gate in Redis: orders placed per second by one process that is edge, worker and keeper, on Redis with `appendfsync always`;
+ * beside the same process with the gate in memory, both on the same PostgreSQL, each in its own database; and beside an item of the cluster
+ * with `door: ledger`, which uses no gate. A buyer who is told "reserved" counts too: all rows are counted when the outbox is empty.
  */
 
 import type { BenchCase, Contestant, PreparedCase, Stage } from '../bench-case.ts'
-import { ACKNOWLEDGED, buyersOf, Heard } from '../client/buyers.ts'
+import { ACKNOWLEDGED, Acknowledged, buyersOf } from '../client/buyers.ts'
 import { placePostgres } from '../cores.ts'
 import { startBenchRedis } from '../servers/redis.ts'
 import { type ItemOnSale, type Stampede, startStampede } from '../servers/stampede.ts'
@@ -38,18 +37,28 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
   try {
     cluster = await startStampede(() => clock.now(), { redisUrl: redis.url, postgres: stampede.postgres })
     const sides = [
-      { name: 'on redis', server: cluster, on: await cluster.openSale({ units: UNITS }), heard: new Heard() },
+      {
+        name: 'on redis',
+        server: cluster,
+        on: await cluster.openSale({ units: UNITS }),
+        acknowledged: new Acknowledged(),
+      },
       {
         name: 'behind the ledger',
         server: cluster,
         on: await cluster.openSale({ units: UNITS, door: 'ledger' }),
-        heard: new Heard(),
+        acknowledged: new Acknowledged(),
       },
-      { name: 'in the process', server: stampede, on: await stampede.openSale({ units: UNITS }), heard: new Heard() },
+      {
+        name: 'in the process',
+        server: stampede,
+        on: await stampede.openSale({ units: UNITS }),
+        acknowledged: new Acknowledged(),
+      },
     ]
-    for (const side of sides) side.heard.placed += await firstOrder(stage, side.server, side.on)
+    for (const side of sides) side.acknowledged.placed += await firstOrder(stage, side.server, side.on)
     const [subject, ...references] = sides.map(
-      ({ name, server, on, heard }): Contestant =>
+      ({ name, server, on, acknowledged }): Contestant =>
         buyersOf({
           name,
           serverPid: server.pid,
@@ -59,7 +68,7 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
           connections,
           items: [on],
           ticketsPerSecond: TICKETS_PER_SECOND,
-          heard,
+          acknowledged,
         }),
     )
     return {
@@ -68,10 +77,11 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
       settings: { redisFolder: redis.folder },
       async check() {
         const violations: string[] = []
-        for (const { name, server, on, heard } of sides) {
-          violations.push(...heard.unexpected)
+        for (const { name, server, on, acknowledged } of sides) {
+          violations.push(...acknowledged.unexpected)
           const pending = await pendingWhenQuiet(stage, server, on)
-          if (pending !== heard.placed) violations.push(`${name}: ${heard.placed} were acknowledged, ${pending} rows`)
+          if (pending !== acknowledged.placed)
+            violations.push(`${name}: ${acknowledged.placed} were acknowledged, ${pending} rows`)
         }
         return { violations }
       },
@@ -83,7 +93,7 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
   }
 }
 
-/** An edge of a cluster hears of a sale a moment after it was published: until then it says "busy". */
+/** An edge of a cluster learns of a sale a moment after it was published: until then it answers "busy". */
 async function firstOrder({ clock }: Stage, server: Stampede, on: ItemOnSale): Promise<1> {
   const claims = { ...on, buyer: 'the-first', attempt: 1, notBeforeMs: 0, expiresAtMs: clock.now() + HOUR_MS }
   const lateMs = clock.elapsed() + QUIET_MS_MAX
@@ -95,7 +105,7 @@ async function firstOrder({ clock }: Stage, server: Stampede, on: ItemOnSale): P
   }
 }
 
-/** Rows, once the books agree; those that are still on their way then are missing. */
+/** The number of rows, once the audit agrees; orders that are not placed by then are missing. */
 async function pendingWhenQuiet({ clock }: Stage, server: Stampede, on: ItemOnSale): Promise<number> {
   const lateMs = clock.elapsed() + QUIET_MS_MAX
   for (;;) {

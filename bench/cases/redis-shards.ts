@@ -1,8 +1,8 @@
 /**
- * One item over a Redis Cluster: reservations acknowledged per second, each on a replica before it is told (`WAIT 1`), with the item in nine
- * places over three primaries, beside the same item in one place of the same cluster. A line for each place, as at an edge, and as many
- * asks under way in all. All six servers share the server's core here, so this shows what spreading costs, and what it brings only on a
- * machine with a core for each primary. CPU time is that of all six.
+ * One item over a Redis Cluster: reservations acknowledged per second, each on a replica before the answer (`WAIT 1`), with the item in nine
+ * shards over three primaries, beside the same item in one shard of the same cluster. A queue for each shard, as in an edge, and the same
+ * number of asks under way in all. All six servers share the server's core here, so this shows the cost of sharding; its gain shows only on
+ * a machine with a core for each primary. CPU time is that of all six. (The names are those of earlier reports, so that runs compare.)
  */
 
 import { type Batcher, createBatcher } from '../../src/base/batcher.ts'
@@ -26,10 +26,10 @@ const UNITS = 90_000_000
 const HOUR_MS = 3_600_000
 const OUTBOX_MAX = 1_000_000_000
 const BATCH_MAX = 128
-const PLACES = 9
+const SHARDS = 9
 
 export const redisShards: BenchCase = {
-  name: `redis cluster, ${PLACES} places over 3 primaries`,
+  name: `redis cluster, ${SHARDS} places over 3 primaries`,
   what: 'reservations acknowledged by a gate that is spread over a Redis Cluster, beside one place of it',
   aims: {},
   needs: ['redis-server'],
@@ -78,7 +78,7 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
       async prepare(forMs) {
         const item = await open(shards)
         const underWay = 2 * BATCH_MAX
-        const lines = Array.from(
+        const queues = Array.from(
           { length: shards },
           (): Batcher<Ask, boolean> =>
             createBatcher({
@@ -90,7 +90,7 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
         )
         const ask = async () => {
           const fresh = freshAsk()
-          return (await lines[shardOf(fresh.buyer, shards)]!.join(fresh)) === true
+          return (await queues[shardOf(fresh.buyer, shards)]!.join(fresh)) === true
         }
         return async () => {
           const result = await runAsks({ underWay, forMs, clock: stage.clock, ask })
@@ -103,7 +103,7 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
       },
     })
     return {
-      subject: contestant(`${PLACES} places`, PLACES),
+      subject: contestant(`${SHARDS} places`, SHARDS),
       references: [contestant('one place', 1)],
       settings: { underWay: 2 * BATCH_MAX, servers: pids.length },
       check: async () => ({ violations: [...violations] }),

@@ -1,7 +1,7 @@
 /**
- * The whole way to a "no": address limit, ticket verified, buyer limit, line, gate. Every buyer comes with a genuine ticket for a second
- * attempt at an item that allows one: nobody knows that but the gate, so nothing on the way can be left out. Beside a bare constant of
- * the very same status, headers and body.
+ * A refusal by the gate, with every step before it: address limit, ticket verification, buyer limit, queue, gate. Every buyer has a valid
+ * ticket for a second attempt at an item that allows one: only the gate knows that, so no step can be skipped. Beside a constant answer of
+ * the same status, headers and body.
  */
 
 import type { BenchCase, PreparedCase, Stage } from '../bench-case.ts'
@@ -9,7 +9,7 @@ import { askersOf, freshOrders } from '../client/buyers.ts'
 import { startConstant } from '../servers/child.ts'
 
 const UNITS = 10
-/** So many that none of them comes near the limit per buyer. */
+/** So many that none reaches the limit per buyer. */
 const BUYERS = 60_000
 const REFUSED = 409
 

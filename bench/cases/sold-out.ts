@@ -1,7 +1,6 @@
 /**
- * The crowd that can't win: orders for an item that is sold out, beside a constant of the very same status, headers and body from the least that
- * Bun can do, and from nginx. Same client, same request bytes but for the port. With a valid ticket (each from another buyer who holds
- * nothing), and without any.
+ * Orders for an item that is sold out, beside a constant answer of the same status, headers and body from the simplest Bun server and from
+ * nginx. Same client, same request bytes except the port. With a valid ticket (each of another buyer without an order), and without one.
  */
 
 import type { BenchCase, PreparedCase, Stage } from '../bench-case.ts'

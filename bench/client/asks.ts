@@ -1,6 +1,6 @@
 /**
- * A crowd before a gate: so many asks under way at any time, each by a buyer who never came before, the next as soon as one is
- * acknowledged. Every ask that was made is waited for. What an ask goes through on its way is the caller's.
+ * Load on a gate: a fixed number of asks under way, each by a new buyer, and a new one as soon as one is answered. Waits for every ask
+ * that was sent. The caller decides how an ask reaches the gate.
  */
 
 import type { Clock } from '../../src/base/clock.ts'

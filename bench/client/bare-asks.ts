@@ -1,6 +1,6 @@
 /**
- * The same asks as fast as bytes can go: script calls written beforehand, one ask each, over plain sockets, their replies only counted.
- * What a client costs is taken out of the comparison: this is the most that one call per ask can get out of a server.
+ * The same asks without a client's cost: script calls prepared beforehand, one ask each, over plain sockets, their replies only counted.
+ * This is the most that one call per ask can get out of a server.
  */
 
 import { connect, type Socket } from 'node:net'
@@ -20,7 +20,7 @@ interface BareAsks {
   readonly next: () => string | undefined
 }
 
-/** Each reply is a list, and a list is the only thing in it that begins so; the code of a reserved ask is the only letter. */
+/** Each reply is one list, and no other byte in it is this one; the code of a reserved ask is the only letter. */
 const LIST = '*'.charCodeAt(0)
 const CODE_RESERVED = 'r'.charCodeAt(0)
 

@@ -1,6 +1,6 @@
 /**
- * Crowds for the bench. `buyersOf`: everybody orders once with a ticket of their own, and what they were told is counted, to be held
- * against the books afterwards. `askersOf`: the same requests again and again, for answers that change nothing.
+ * Crowds for the bench. `buyersOf`: each buyer orders once with its own ticket; acknowledged orders are counted, to be compared with the
+ * rows afterwards. `askersOf`: the same requests repeated, for answers without an effect.
  */
 
 import type { Clock } from '../../src/base/clock.ts'
@@ -10,16 +10,16 @@ import type { ItemOnSale, Stampede } from '../servers/stampede.ts'
 import { type LoadResult, runClosedLoop } from './closed-loop.ts'
 import { orderRequest } from './request-bytes.ts'
 
-/** Behind a gate outside the process a buyer may hear "reserved" first; a row follows. */
+/** With the gate in Redis a buyer may get "reserved" first; the row follows. */
 export const ACKNOWLEDGED: readonly number[] = [201, 202]
 const HOUR_MS = 3_600_000
 
-/** What a crowd heard, over all its rounds. */
-export class Heard {
+/** The orders that a crowd was told of, over all its rounds. */
+export class Acknowledged {
   placed = 0
   readonly unexpected = new Set<string>()
 
-  /** The result with its rate counted in orders. `expected`: other answers that are no mistake. */
+  /** The result with its rate counted in orders. `expected`: other statuses that are no error. */
   add(name: string, result: LoadResult, expected: readonly number[] = []): LoadResult {
     const placed = ACKNOWLEDGED.reduce((sum, status) => sum + (result.statuses.get(status) ?? 0), 0)
     this.placed += placed
@@ -33,7 +33,7 @@ export class Heard {
 
 let buyersSoFar = 0
 
-/** Order requests of buyers who never came before, spread over the items. */
+/** Order requests of new buyers, spread over the items. */
 export function freshOrders(
   { stampede, clock }: { readonly stampede: Stampede; readonly clock: Clock },
   target: Target,
@@ -58,14 +58,14 @@ interface BuyersOptions {
   readonly clock: Clock
   readonly connections: number
   readonly items: readonly ItemOnSale[]
-  /** Tickets made per second of a round; a round that uses them up ends early and is still right. */
+  /** Tickets prepared per second of a round; a round that uses them up ends early and is still valid. */
   readonly ticketsPerSecond: number
-  readonly heard: Heard
+  readonly acknowledged: Acknowledged
   readonly expected?: readonly number[]
 }
 
 export function buyersOf(options: BuyersOptions): Contestant {
-  const { name, serverPid, target, stampede, clock, connections, heard, expected } = options
+  const { name, serverPid, target, stampede, clock, connections, acknowledged, expected } = options
   return {
     name,
     serverPid,
@@ -75,7 +75,7 @@ export function buyersOf(options: BuyersOptions): Contestant {
       const requests = freshOrders(options, target, options.items, count)
       return async () => {
         let i = 0
-        return heard.add(
+        return acknowledged.add(
           name,
           await runClosedLoop({ target, connections, forMs, clock, next: () => requests[i++] }),
           expected,

@@ -1,7 +1,7 @@
 /**
- * Closed-loop load: N connections, each sending its next request as soon as the last one was answered, until the time is up or the
- * requests are used up. Every request that was sent is waited for, so counts on both sides can be compared to the last one.
- * Does not retry: a connection that breaks is counted and stays away.
+ * Closed-loop load: N connections, each sending its next request as soon as the last one was answered, until the time or the requests are
+ * used up. Waits for the answer to every request, so the counts of both sides can be compared exactly.
+ * Does not retry: a broken connection is counted and not reopened.
  */
 
 import type { Clock } from '../../src/base/clock.ts'
@@ -15,7 +15,7 @@ interface ClosedLoop {
   readonly clock: Clock
   /** The next request's bytes; undefined when there are no more. */
   readonly next: () => Buffer | undefined
-  /** With the moment at which it was asked for. */
+  /** With the moment of the request. */
   readonly onAnswer?: (answer: Answer, sentMs: number) => void
 }
 

@@ -1,7 +1,7 @@
 /**
- * Open-loop load: requests leave at moments drawn beforehand (a Poisson stream), whatever became of those before them, and latency counts
- * from the intended moment. A server that falls behind can't slow its own examiner down, so nothing is left out of the percentiles.
- * Spins on its core unless told to rest: a timer adds up to a millisecond of its own to every latency.
+ * Open-loop load: requests leave at moments drawn beforehand (a Poisson stream), whether or not earlier ones were answered, and latency
+ * counts from the planned moment. A slow server can't slow the load, so no wait is missing from the percentiles.
+ * Spins on its core unless `restMs` is given: a timer would add up to a millisecond to every latency.
  */
 
 import { type Clock, nextTurn } from '../../src/base/clock.ts'
@@ -13,21 +13,21 @@ import type { LoadResult } from './closed-loop.ts'
 
 interface OpenLoop {
   readonly target: Target
-  /** How many may be on their way at once; more wait in line, and their clock runs. */
+  /** How many may be under way at once; the others wait in a queue, and their latency counts. */
   readonly connections: number
   readonly perSecond: number
   readonly forMs: number
   readonly clock: Clock
   readonly random: Random
-  /** Sleeps so long between looks at the clock, for whoever wants the core more than the microseconds. */
+  /** Pause between two readings of the clock, where the core is needed for something else. */
   readonly restMs?: number
   /** The next request's bytes; undefined when there are no more. */
   readonly next: () => Buffer | undefined
-  readonly onAnswer?: (heard: HeardAnswer) => void
+  readonly onAnswer?: (acknowledged: TimedAnswer) => void
 }
 
-/** One answer, with the moments it was asked for and came. */
-interface HeardAnswer {
+/** One answer, with the moments of its request and its arrival. */
+interface TimedAnswer {
   readonly status: number
   readonly intendedMs: number
   readonly nowMs: number

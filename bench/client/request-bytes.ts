@@ -1,4 +1,4 @@
-/** The bytes of an order request, as a browser's fetch would send it but for the headers that nobody reads. */
+/** The bytes of an order request: what a browser's fetch would send, without headers that the server ignores. */
 
 import type { Target } from '../../src/rehearsal/client/connection.ts'
 

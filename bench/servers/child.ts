@@ -1,4 +1,4 @@
-/** A server in a process of its own, on the server's core: started, waited for, measured, stopped. */
+/** A server as a child process on the server's core. */
 
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -13,10 +13,10 @@ export interface Child {
   stop(): Promise<void>
 }
 
-/** What a constant server says to everything. */
+/** The answer of a constant server to every request. */
 export interface ConstantAnswer {
   readonly status: number
-  /** Beside those that every server makes itself: date, length. */
+  /** Besides those that every server adds: date, length. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
@@ -30,7 +30,7 @@ export async function startChild(
   env: Readonly<Record<string, string>>,
 ): Promise<Child> {
   const [program, ...rest] = onServerCore([process.execPath, fileURLToPath(new URL(file, import.meta.url)), ...args])
-  // Nothing of the caller's settings leaks in: a DATABASE_URL of theirs would be filled with the bench's orders.
+  // The caller's environment is not passed on: the bench would fill the database of its DATABASE_URL with orders.
   const child = spawn(program, rest, {
     env: { PATH: process.env.PATH ?? '', ...allocator(), ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -58,7 +58,7 @@ export async function startChild(
   }
 }
 
-/** What `bin/bun.mjs` tells every Bun: the server's and the constant's alike. */
+/** The allocator's setting of `bin/bun.mjs`, for every server alike. */
 function allocator(): Readonly<Record<string, string>> {
   const { MIMALLOC_PURGE_DELAY: delay } = process.env
   return delay === undefined ? {} : { MIMALLOC_PURGE_DELAY: delay }

@@ -1,4 +1,4 @@
-/** Program: the least that Bun can do. Answers every request with the same status, headers (as JSON) and body, given as arguments. */
+/** Program: the simplest Bun server. Answers every request with the same status, headers (as JSON) and body, given as arguments. */
 
 const [status, headers, body] = process.argv.slice(2)
 const init = { status: Number(status), headers: JSON.parse(headers!) }

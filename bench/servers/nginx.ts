@@ -1,6 +1,6 @@
 /**
- * nginx with one worker on the server's core, answering every request with the same status and body: what a web server written in C does
- * here. Lives in a folder of its own, writes no log of requests, and is ended by its own process id.
+ * nginx with one worker on the server's core, answering every request with the same status and body: a web server written in C as a
+ * reference. Has its own folder, writes no access log, and is stopped by its process id.
  */
 
 import { spawn } from 'node:child_process'
@@ -62,7 +62,7 @@ export async function startNginx(answer: ConstantAnswer): Promise<Child> {
 }
 
 function configuration(port: number, { status, headers, body }: ConstantAnswer): string {
-  // In nginx's strings a dollar sign begins a variable; the answers measured here have none.
+  // A dollar sign begins a variable in nginx's strings; the measured answers contain none.
   if (body.includes('$')) throw new Error('an answer with a dollar sign')
   const quote = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
   const { 'content-type': type = 'text/plain', ...others } = headers

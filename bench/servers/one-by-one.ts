@@ -1,6 +1,6 @@
 /**
- * Program: the textbook endpoints, the references for placed orders. One transaction per request, through a pool of the size given.
- * Same tickets, same tables and indexes, same answer as the real thing. Three ways to take a unit:
+ * Program: the textbook endpoints, references for placed orders. One transaction per request, through a pool of the given size.
+ * Same tickets, tables, indexes and answer as Stampede. Three ways to take a unit:
  *
  *     pessimistic  SELECT … FOR UPDATE, then UPDATE
  *     optimistic   SELECT, then UPDATE … WHERE version is still the one read; three tries, then "busy"
@@ -54,7 +54,7 @@ const INSERT = {
          RETURNING placed_at, pay_by`,
 }
 const TRIES = 3
-/** Every pool size that is tried writes into the same tables, with ids of its own. */
+/** Runs with different pool sizes write into the same tables, each with its own ids. */
 let lastId = BigInt(poolSize!) * 10n ** 15n
 
 async function pessimistic(client: pg.PoolClient, itemId: string): Promise<Taken> {

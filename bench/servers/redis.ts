@@ -1,6 +1,6 @@
 /**
- * A real Redis on the server's core, with its files in a folder of its own on a disk: `appendfsync always` costs nothing in memory.
- * Where the folder for temporary files is memory, another one is taken; if there is none, the report says so.
+ * A Redis on the server's core, with its files on a disk: in a memory file system `appendfsync always` would cost nothing.
+ * Where the temporary folder is in memory, another one is used; if there is none, the report says so.
  */
 
 import { spawnSync } from 'node:child_process'
@@ -21,13 +21,13 @@ export interface Redis {
   readonly pid: number
   readonly port: number
   readonly url: string
-  /** Where its files lie, and on what. */
+  /** The folder of its files, and its file system. */
   readonly folder: string
   readonly connection: RedisConnection
   stop(): Promise<void>
 }
 
-/** How Linux calls a file system that is memory. */
+/** Linux's names of file systems in memory. */
 const TMPFS = 0x01021994
 const FOLDERS = [tmpdir(), '/var/tmp', process.cwd()]
 

@@ -1,6 +1,6 @@
 /**
- * The real thing, as an operator would run it: `stampede serve` with its embedded PostgreSQL in a folder of its own; or the one process of
- * a very small cluster, with its gate in Redis, and a database of its own in the PostgreSQL of another.
+ * Stampede as an operator would run it: `stampede serve` with its embedded PostgreSQL; or a cluster of one process, with its gate in Redis
+ * and its own database in the PostgreSQL of another server.
  */
 
 import { chmod, mkdtemp, readFile } from 'node:fs/promises'
@@ -25,7 +25,7 @@ interface NewItem {
   readonly door?: 'ledger'
 }
 
-/** The part of an audit line that the bench holds against what its buyers were told. */
+/** The part of an item's audit that is compared with what the buyers were told. */
 interface Books {
   readonly units: number
   readonly available: number
@@ -42,17 +42,17 @@ export interface Stampede {
   readonly postgres: { readonly pid: number; readonly socketFolder: string }
   /** A sale with one item, open now and for the next hour. */
   openSale(item: NewItem): Promise<ItemOnSale>
-  /** A sale with so many items of a kind. */
+  /** A sale with several equal items. */
   openSaleOf(count: number, item: NewItem): Promise<readonly ItemOnSale[]>
   audit(on: ItemOnSale): Promise<Books>
-  /** One order request, and its answer without what differs from one to the next. */
+  /** The answer to one order request, without the headers that differ between answers. */
   ask(on: ItemOnSale, ticket: string): Promise<ConstantAnswer>
   stop(): Promise<void>
 }
 
 const ADMIN_TOKEN = 'only-for-the-bench-0123456789'
 const TICKET_KEYS = 'bench:a-secret-only-for-the-bench'
-/** Whoever needs buyers that are signed in signs their tokens with this. */
+/** Signs the tokens of signed-in buyers. */
 export const BUYER_JWT_SECRET = 'a-buyer-secret-only-for-the-bench-0123456789'
 const HOUR_MS = 3_600_000
 
@@ -63,7 +63,7 @@ interface Elsewhere {
 
 let databases = 0
 
-/** The address of a new, empty database. It goes with the PostgreSQL it is in. */
+/** The address of a new, empty database in this PostgreSQL. */
 async function makeDatabase(socketFolder: string): Promise<string> {
   const connection = connectionTo(socketFolder)
   const client = new pg.Client({ ...connection })
@@ -78,7 +78,7 @@ async function makeDatabase(socketFolder: string): Promise<string> {
 export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere): Promise<Stampede> {
   const databaseUrl = elsewhere && (await makeDatabase(elsewhere.postgres.socketFolder))
   const dataDir = await mkdtemp(join(tmpdir(), 'stampede-bench-data-'))
-  // Root lends PostgreSQL another account, which must be able to enter.
+  // As root, PostgreSQL runs under another account, which must be able to enter the folder.
   await chmod(dataDir, 0o711)
   const child = await startChild('../../src/main.ts', ['serve'], {
     PORT: '0',
@@ -88,7 +88,7 @@ export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere):
     DEMO: 'off',
     LOG_LEVEL: 'warn',
     BUYER_JWT_SECRET,
-    // On, as in a real sale, and never reached: every buyer comes from one address here.
+    // On, as in a real sale, but never reached: all buyers come from one address here.
     RATE_PER_ADDRESS: '100000000/1s',
     RATE_PER_BUYER: '5/1s',
     ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
@@ -138,7 +138,7 @@ export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere):
       openSaleOf,
       async audit(on) {
         const { items } = (await call('GET', `/sales/${on.sale}/audit`)) as { items: (Books & { item: string })[] }
-        return items.find(line => line.item === on.item)!
+        return items.find(audit => audit.item === on.item)!
       },
       async ask(on, ticket) {
         const { host, port } = child.target

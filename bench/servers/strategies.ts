@@ -1,6 +1,6 @@
 /**
- * The textbook endpoints (`one-by-one.ts`), ready to be measured: each with tables of its own, copied in shape from the ledger's in the
- * same PostgreSQL, and with the pool size that serves it best. A reference that is not at its best would be a strawman.
+ * The textbook endpoints (`one-by-one.ts`), ready to be measured: each with its own tables, copied from the shape of the ledger's in the
+ * same PostgreSQL, and with the pool size that is best for it. A reference that is not at its best would be unfair.
  */
 
 import pg from 'pg'
@@ -10,7 +10,7 @@ import type { ItemOnSale, Stampede } from './stampede.ts'
 
 export type Strategy = 'pessimistic' | 'optimistic' | 'guarded'
 
-/** What a contestant's tables say about an item. */
+/** An item's stock and orders in a contestant's tables. */
 interface Sold {
   readonly units: number
   readonly available: number
@@ -20,28 +20,28 @@ interface Sold {
 export interface Strategies {
   readonly children: ReadonlyMap<Strategy, Child>
   readonly settings: Readonly<Record<string, unknown>>
-  /** Puts an item of the ledger on sale for all of them. */
+  /** Copies an item of the ledger into the tables of all of them. */
   offer(on: ItemOnSale): Promise<void>
   /** `stampede` is read from the ledger's own tables. */
   soldBy(who: Strategy | 'stampede', on: ItemOnSale): Promise<Sold>
   stop(): Promise<void>
 }
 
-/** All of one strategy's at once, beside those chosen for the others and the server's own, stay within PostgreSQL's connections. */
+/** All pools of one strategy, the chosen pools of the others and the server's own stay within PostgreSQL's connections. */
 const POOL_SIZES = [1, 2, 4, 8]
-/** When nothing is to be tried. */
+/** When no sizes are tried. */
 const POOL_SIZE_USUAL = 2
 const TRY_PASSES = 2
-/** As many as the ledger's own. */
+/** As many as the ledger's own pool. */
 const PARTITIONS = 4
 
 interface Wishes {
   readonly stampede: Stampede
   readonly names: readonly Strategy[]
   readonly on: ItemOnSale
-  /** Placed orders per second for a short time; undefined: nothing is tried. */
+  /** Measures placed orders per second for a short time; undefined: no sizes are tried. */
   readonly rate: ((strategy: Strategy, child: Child) => Promise<number>) | undefined
-  /** Sizes found before: kept to where there are any, and filled where there are none. */
+  /** Sizes found before: used where present, added where missing. */
   readonly known?: Map<Strategy, number>
 }
 
@@ -106,7 +106,7 @@ export async function startStrategies({ stampede, names, on, rate, known = new M
   }
 }
 
-/** The version column is the optimistic one's; the others carry it unused, so that all rows are alike. */
+/** Only the optimistic endpoint uses the version column; the others have it too, so that all rows are alike. */
 async function makeTables(ledger: pg.Client, schema: Strategy): Promise<void> {
   await ledger.query(`
     DROP SCHEMA IF EXISTS ${schema} CASCADE;
@@ -120,7 +120,7 @@ async function makeTables(ledger: pg.Client, schema: Strategy): Promise<void> {
   }
 }
 
-/** All sizes take turns, twice, and the best try counts: a size must not lose because the machine was busy just then. */
+/** All sizes alternate, twice, and the best try counts: a size must not lose to other load on the machine. */
 async function bestPool(start: (poolSize: number) => Promise<Child>, rate: (child: Child) => Promise<number>) {
   const children = new Map<number, Child>()
   const tried: Record<number, number> = {}

@@ -1,4 +1,4 @@
-/** What requests cost, in CPU time, with everybody taking turns; and how big a process is. */
+/** The CPU time of requests, with alternating contestants; and the memory of a process. */
 
 import { readFileSync } from 'node:fs'
 import type { Contestant, Stage, SurveyFigure } from '../bench-case.ts'
@@ -7,8 +7,8 @@ import { measure, type Sample } from '../rounds.ts'
 const ROUNDS = 3
 
 /**
- * Server and PostgreSQL together, in µs per request, as the median of a few rounds, by contestant; and each one's over the constant's of
- * the same round, which takes out what the machine itself did meanwhile. One contestant is called `constant`.
+ * Server and PostgreSQL together, in µs per request, as the median of a few rounds, by contestant; and its ratio to the constant's in the
+ * same round, which removes the effect of other load on the machine. One contestant is called `constant`.
  */
 export async function costs(
   stage: Stage,
@@ -44,7 +44,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1]!
 }
 
-/** What the process keeps in memory now, in bytes. */
+/** The resident memory of the process, in bytes. */
 export function residentBytes(pid: number): number {
   const kb = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   return Number(kb) * 1024

@@ -1,10 +1,10 @@
 /**
- * What a request costs when 1,000, 10,000, 100,000 or a million buyers hold an order of the item: refusals by the gate, placed orders, and
- * how much memory each reservation takes on the way. CPU time per request, each beside that of a constant measured in between.
+ * The cost of a request when 1,000, 10,000, 100,000 or a million buyers hold an order of the item: refusals by the gate, placed orders, and
+ * the memory of each reservation. CPU time per request, each beside that of a constant measured in the same rounds.
  */
 
 import type { Survey, SurveyFigure } from '../bench-case.ts'
-import { askersOf, buyersOf, freshOrders, Heard } from '../client/buyers.ts'
+import { Acknowledged, askersOf, buyersOf, freshOrders } from '../client/buyers.ts'
 import { runClosedLoop } from '../client/closed-loop.ts'
 import { startConstant } from '../servers/child.ts'
 import { costs, residentBytes } from './cost.ts'
@@ -14,20 +14,20 @@ const LEVELS = [1_000, 10_000, 100_000, 1_000_000]
 const UNITS = 4_000_000
 const ASKERS = 60_000
 const TICKETS_PER_SECOND = 15_000
-/** Of the level, per round. */
+/** As a share of the level, per round. */
 const PLACED_SHARE = 2.5
-/** Tickets are made so many at a time: a million requests need not lie in memory. */
+/** Tickets are made in chunks: a million requests need not be in memory at once. */
 const CHUNK = 50_000
 const FILL_MS_MAX = 60_000
 const REFUSED = 409
 
 export const growthOverBuyers: Survey = {
   name: 'growth over buyers',
-  async run(stage, say) {
+  async run(stage, print) {
     const { stampede, clock, connections } = stage
     const on = await stampede.openSale({ units: UNITS, attemptsMax: 1 })
     const unexpected = new Set<string>()
-    const heard = new Heard()
+    const acknowledged = new Acknowledged()
     const constant = await startConstant({ status: REFUSED, headers: {}, body: '{"code":"attempts_used"}' })
     const figures: SurveyFigure[] = []
     const sizes: { buyers: number; bytes: number }[] = []
@@ -38,7 +38,7 @@ export const growthOverBuyers: Survey = {
       }
       const refused = asking('refused', stampede, ASKERS)
       const still = asking('constant', constant, 1_000)
-      // The rounds place orders themselves: few enough to stay well below the next level.
+      // The rounds place orders themselves, few enough to stay well below the next level.
       const placing = (level: number) =>
         buyersOf({
           ...stage,
@@ -47,18 +47,18 @@ export const growthOverBuyers: Survey = {
           target: stampede.target,
           items: [on],
           ticketsPerSecond: Math.min(TICKETS_PER_SECOND, (PLACED_SHARE * level * 1000) / stage.roundMs),
-          heard,
+          acknowledged,
         })
       for (const level of stage.blink ? [100, 1_000] : LEVELS) {
-        while (heard.placed < level) {
-          const requests = freshOrders(stage, stampede.target, [on], Math.min(CHUNK, level - heard.placed))
+        while (acknowledged.placed < level) {
+          const requests = freshOrders(stage, stampede.target, [on], Math.min(CHUNK, level - acknowledged.placed))
           let i = 0
           const next = () => requests[i++]
           const { target } = stampede
-          heard.add('filling', await runClosedLoop({ target, connections, forMs: FILL_MS_MAX, clock, next }))
-          if (heard.unexpected.size > 0) break
+          acknowledged.add('filling', await runClosedLoop({ target, connections, forMs: FILL_MS_MAX, clock, next }))
+          if (acknowledged.unexpected.size > 0) break
         }
-        sizes.push({ buyers: heard.placed, bytes: residentBytes(stampede.pid) })
+        sizes.push({ buyers: acknowledged.placed, bytes: residentBytes(stampede.pid) })
         figures.push(
           ...(await costs(
             stage,
@@ -66,11 +66,11 @@ export const growthOverBuyers: Survey = {
             `${level.toLocaleString('en-GB')} buyers`,
           )),
         )
-        say(`${this.name}: ${level} buyers measured, ${heard.placed} by now`)
+        print(`${this.name}: ${level} buyers measured, ${acknowledged.placed} by now`)
       }
       const books = await stampede.audit(on)
-      if (!books.consistent || books.pending !== heard.placed)
-        unexpected.add(`told ${heard.placed} buyers "placed", ${JSON.stringify(books)}`)
+      if (!books.consistent || books.pending !== acknowledged.placed)
+        unexpected.add(`told ${acknowledged.placed} buyers "placed", ${JSON.stringify(books)}`)
     } finally {
       await constant.stop()
     }
@@ -85,7 +85,7 @@ export const growthOverBuyers: Survey = {
       name: this.name,
       what: 'CPU time per request with 1,000 to 1,000,000 holders of one item, and over the constant of the same moment',
       figures: [...toTheFirst(figures), perReservation],
-      violations: [...unexpected, ...heard.unexpected],
+      violations: [...unexpected, ...acknowledged.unexpected],
     }
   },
 }

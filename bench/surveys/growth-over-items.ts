@@ -1,10 +1,10 @@
 /**
- * What a request costs when 1, 10 or 100 items are hot at once: the same crowd, spread over more items. Refusals by the gate, and placed
- * orders, which share their batches with fewer others then. CPU time per request, each beside that of a constant measured in between.
+ * The cost of a request when 1, 10 or 100 items are sold at once: the same load, spread over more items. Refusals by the gate, and placed
+ * orders, whose batches are then smaller. CPU time per request, each beside that of a constant measured in the same rounds.
  */
 
 import type { Contestant, Stage, Survey, SurveyFigure } from '../bench-case.ts'
-import { askersOf, buyersOf, freshOrders, Heard } from '../client/buyers.ts'
+import { Acknowledged, askersOf, buyersOf, freshOrders } from '../client/buyers.ts'
 import { startConstant } from '../servers/child.ts'
 import { costs } from './cost.ts'
 
@@ -16,10 +16,10 @@ const REFUSED = 409
 
 export const growthOverItems: Survey = {
   name: 'growth over items',
-  async run(stage, say) {
+  async run(stage, print) {
     const { stampede, clock, connections } = stage
     const unexpected = new Set<string>()
-    const heard = new Heard()
+    const acknowledged = new Acknowledged()
     const constant = await startConstant({ status: REFUSED, headers: {}, body: '{"code":"attempts_used"}' })
     const figures: SurveyFigure[] = []
     try {
@@ -36,12 +36,12 @@ export const growthOverItems: Survey = {
             target: stampede.target,
             items,
             ticketsPerSecond: TICKETS_PER_SECOND,
-            heard,
+            acknowledged,
           }),
           constant: asking('constant', constant, freshOrders(stage, constant.target, items, 1_000, 2)),
         }
         figures.push(...(await costs(stage, contestants, `${count} items`)))
-        say(`${this.name}: ${count} items measured`)
+        print(`${this.name}: ${count} items measured`)
       }
     } finally {
       await constant.stop()
@@ -50,12 +50,12 @@ export const growthOverItems: Survey = {
       name: this.name,
       what: 'CPU time per request with 1, 10 and 100 hot items, and over the constant of the same moment',
       figures: toTheFirst(figures),
-      violations: [...unexpected, ...heard.unexpected],
+      violations: [...unexpected, ...acknowledged.unexpected],
     }
   },
 }
 
-/** In groups, each figure beside the first of its group. */
+/** Figures in groups, each with its ratio to the first of its group. */
 export function toTheFirst(figures: readonly SurveyFigure[]): SurveyFigure[] {
   const groups = Map.groupBy(figures, figure => figure.group)
   return [...groups.values()].flatMap(group =>

@@ -1,4 +1,4 @@
-/** The growth of what a request costs, as one page that needs nothing else: a plot per survey, a line per kind of request. */
+/** The growth of a request's cost as one self-contained page: a plot per survey, a line per kind of request. */
 
 import { writeFile } from 'node:fs/promises'
 import { draw, line, linearFromZero, quote } from '../../src/rehearsal/report/plot.ts'
@@ -11,7 +11,7 @@ const HEIGHT = 300
 const KINDS = { placed: 'orders', refused: 'refusals', constant: 'clicks' } as const
 const TICKS_MAX = 5
 
-/** Writes the page and says where it is. */
+/** Writes the page and returns its path. */
 export async function drawGrowth(surveys: readonly SurveyResult[], path: string): Promise<string> {
   const cards = surveys.filter(one => one.name.startsWith('growth')).map(card)
   const legend = Object.entries(KINDS).map(([kind, colour]) => `<li class="${colour}">${kind}</li>`)
@@ -41,7 +41,7 @@ function card(survey: SurveyResult): string {
     title: survey.what,
     width: WIDTH,
     height: HEIGHT,
-    // By powers of ten, as the sizes were chosen.
+    // Logarithmic, because the sizes are powers of ten.
     x: {
       ticks: sizes,
       at: value => (last === first ? 0.5 : Math.log(value / first) / Math.log(last / first)),

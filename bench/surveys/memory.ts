@@ -1,6 +1,6 @@
 /**
- * What things weigh in the server's memory: an idle WebSocket, and a million refused requests, which should weigh nothing. (What a
- * reservation weighs is seen while `growth-over-buyers.ts` makes a million of them.) As the kernel counts it, before and after.
+ * Memory of the server: for an idle WebSocket, and for a million refused requests, which should take none. (`growth-over-buyers.ts` shows
+ * the memory of a reservation.) Resident memory as the kernel counts it, before and after.
  */
 
 import { SignJWT } from 'jose'
@@ -10,14 +10,14 @@ import { runClosedLoop } from '../client/closed-loop.ts'
 import { BUYER_JWT_SECRET } from '../servers/stampede.ts'
 import { residentBytes } from './cost.ts'
 
-/** Outside browsers a WebSocket may say who it is. */
+/** Outside browsers a WebSocket may send an authorization header. */
 type HeadedSocket = new (url: string, options: { headers: Record<string, string> }) => WebSocket
 
 const SOCKETS = 5_000
 const OPENING_AT_ONCE = 100
-/** As many before the first look: the rate limits' tables have a fixed size, and each of their pages is touched for the first time once. */
+/** As many before the first measurement: the rate limits' tables have a fixed size, and their pages must have been touched once. */
 const REFUSALS = 1_000_000
-/** Enough that nobody asks more often than the limit allows. */
+/** Enough that no buyer exceeds the rate limit. */
 const ASKERS = 60_000
 const REFUSALS_MS_MAX = 120_000
 const SETTLE_MS = 3_000
@@ -26,13 +26,13 @@ const MB = 1024 * 1024
 
 export const memory: Survey = {
   name: 'memory',
-  async run(stage, say) {
+  async run(stage, print) {
     const unexpected = new Set<string>()
     const figures: SurveyFigure[] = []
     figures.push(...(await ofRefusals(stage, unexpected)))
-    say(`${this.name}: refusals measured`)
+    print(`${this.name}: refusals measured`)
     figures.push(...(await ofSockets(stage, unexpected)))
-    say(`${this.name}: sockets measured`)
+    print(`${this.name}: sockets measured`)
     return { name: this.name, what: 'resident memory of the server', figures, violations: [...unexpected] }
   },
 }
@@ -42,7 +42,7 @@ async function settled({ stampede, clock, blink }: Stage): Promise<number> {
   return residentBytes(stampede.pid)
 }
 
-/** By the sold-out flag and by the gate, a million each, and another. */
+/** A million refusals by the sold-out flag and by the gate, and then another million. */
 async function ofRefusals(stage: Stage, unexpected: Set<string>): Promise<SurveyFigure[]> {
   const { stampede, clock, connections, blink } = stage
   const figures: SurveyFigure[] = []
@@ -80,7 +80,7 @@ async function ofRefusals(stage: Stage, unexpected: Set<string>): Promise<Survey
   return figures
 }
 
-/** Each by a buyer of its own, opened and left alone. */
+/** Each opened by its own buyer and left idle. */
 async function ofSockets(stage: Stage, unexpected: Set<string>): Promise<SurveyFigure[]> {
   const { stampede, blink } = stage
   const count = blink ? 50 : SOCKETS
