@@ -5,11 +5,13 @@ import { atMost, meanwhile, persist } from './harness/crowd.ts'
 import { type Cut, CuttingProxy } from './harness/cutting-proxy.ts'
 import { gatherFacts } from './harness/facts.ts'
 import { freePort } from './harness/free-port.ts'
+import { sql } from './harness/money-books.ts'
+import { MoneyStage } from './harness/money-stage.ts'
 import { Playground } from './harness/playground.ts'
 import { startPostgres } from './harness/postgres.ts'
 import { Shop } from './harness/shop.ts'
 import { Site } from './harness/site.ts'
-import { Stampede } from './harness/stampede.ts'
+import { ADMIN_TOKEN, Stampede } from './harness/stampede.ts'
 import { until, within } from './harness/until.ts'
 import { assertPromises } from './harness/verdict.ts'
 
@@ -222,3 +224,44 @@ test('a second process on the same data folder ends with one clear line, and the
     expect(lines).toEqual([expect.stringContaining('in use')])
   })
 }, 120_000)
+
+describe('a ledger whose disk is full', () => {
+  test('costs buyers a "busy", not the process: when there is room again, the same order is placed', async () => {
+    const stage = await MoneyStage.set(playground, { units: 10, payWithinSeconds: 900 })
+    const ticket = await stage.shop.ticket('ann', stage.sale.id, stage.item)
+    // The function's body decides whether there is room: dropping the trigger would take locks that others hold in another order.
+    const room = (says: string) =>
+      sql(
+        stage.dataDir,
+        `CREATE OR REPLACE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${says}; END $$`,
+      )
+    await room('RETURN NEW')
+    await sql(stage.dataDir, 'CREATE TRIGGER no_room BEFORE INSERT ON orders FOR EACH ROW EXECUTE FUNCTION no_room()')
+    await room("RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'")
+    expect((await stage.shop.order(ticket, 1)).answer.kind).toBe('busy')
+    await room('RETURN NEW')
+    const told = await until('the order', async () => {
+      const { answer } = await stage.shop.order(ticket, 1)
+      return 'order' in answer ? answer : undefined
+    })
+    expect(told.kind).toBe('same')
+  }, 60_000)
+})
+
+describe('a stock change without an Idempotency-Key', () => {
+  test('happens once, also when the ledger answer to it is lost', async () => {
+    const { proxy, env } = await (await startLedger())()
+    const server = await Stampede.start(playground, { dataDir: playground.dataDir(), env })
+    const shop = new Shop(() => server.url())
+    const sale = await shop.openSale(-1_000, [{ units: 10 }])
+    proxy.cut('ask_change', 0, ['reply'])
+    const answer = await fetch(`${server.url()}/api/admin/sales/${sale.id}/items/${sale.items[0]?.id}/stock`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ delta: 50, reason: 'more came in' }),
+    })
+    expect(proxy.made).toBe(1)
+    expect(answer.status).toBe(200)
+    expect((await shop.audit(sale.id))[0]?.units).toBe(60)
+  }, 60_000)
+})

@@ -1,9 +1,10 @@
 import { afterEach, expect, test } from 'bun:test'
 import { Playground } from '../../test/harness/playground.ts'
-import { startRedis } from '../../test/harness/redis.ts'
+import { startRedis, startReplica } from '../../test/harness/redis.ts'
 import { RedisCluster } from '../../test/harness/redis-cluster.ts'
 import { WatchedRedis } from '../../test/harness/redis-sentinel.ts'
 import { until } from '../../test/harness/until.ts'
+import { systemClock } from '../base/clock.ts'
 import { scriptsIn } from '../base/redis/script.ts'
 import { connectTo, watchDurability } from './compose-redis.ts'
 
@@ -126,3 +127,18 @@ test('an address of one kind that leads to a server of another says what to writ
     expect(refused).not.toContain('\n')
   }
 }, 120_000)
+
+test('E11: a Redis whose replicas follow a moment after it does not end the processes that started while it was away', async () => {
+  const primary = await startRedis(playground)
+  await primary.stop()
+  const { connection, wrong } = await start(primary.url, 100, 'replica')
+  await primary.start()
+  await until('a connection', () => connection.connected())
+  // Longer than it takes to check it twice.
+  expect(await Promise.race([wrong, systemClock.sleep(1_500).then(() => 'nothing')])).toBe('nothing')
+  await startReplica(playground, primary)
+  // With its replica it is held to its configuration, as it would have been at the start.
+  const heard = String(await wrong)
+  expect(heard).toContain('min-replicas-to-write')
+  expect(heard).not.toContain('follow the primary')
+}, 60_000)

@@ -22,6 +22,17 @@ test('every kind of Redis address is taken, and its passwords are not shown', ()
   }
 })
 
+test('no part of a password reaches the log, however the address is written', () => {
+  for (const [DATABASE_URL, REDIS_URL] of [
+    ['postgres://user:one@two/three@host/db', 'redis://:one@two@host:6379/0'],
+    ['postgres://user@host/db?sslmode=require&password=two', 'redis://host:6379/0'],
+  ] as const) {
+    const told = JSON.stringify(readConfig({ ...CLUSTER, DATABASE_URL, REDIS_URL }).shown)
+    expect(told).not.toMatch(/one|two|three/)
+    expect(told).toContain('host')
+  }
+})
+
 test('an address that is none is one line, without what may be a password', () => {
   for (const REDIS_URL of ['redis-sentinel://:secret@a:26379', 'tcp://:secret@a:1', 'redis-cluster://:secret@a:1/4'])
     expect(() => readConfig({ ...CLUSTER, REDIS_URL, REDIS_DURABILITY: 'replica' })).toThrow(/^REDIS_URL: [^\n]+$/)

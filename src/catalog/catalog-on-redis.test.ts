@@ -279,3 +279,65 @@ test('while the ledger is away a process that never read a sale has the copy tha
   expect(edge.reads).toEqual({ memory_miss: 2, redis_miss: 2, ledger_miss: 2 })
   await expect(edge.catalog.find('4713')).rejects.toThrow('the ledger does not answer')
 })
+
+/** Redis holds copies and nothing more: whatever is found there, buyers see the ledger's sale within a second. */
+const TAG = '{stampede:0:catalog}'
+
+for (const [what, put] of [
+  ['a copy', ['SET', `${TAG}:sale:${SALE}`, 'x']],
+  ['the list', ['RPUSH', `${TAG}:list`, 'x']],
+  ['the number of changes', ['HSET', `${TAG}:changes`, 'x', 'y']],
+  ['the number of changes, as a word', ['SET', `${TAG}:changes`, 'many']],
+  ['the number of changes, as the last there is', ['SET', `${TAG}:changes`, '9223372036854775807']],
+] as const) {
+  test(`something else where ${what} should be: sales are read and changed as before`, async () => {
+    const server = await startRedis(playground)
+    const ledger = countingLedger(makeSale(SALE))
+    const one = await openProcess(server, ledger, { clock: systemClock })
+    const two = await openProcess(server, ledger, { clock: systemClock })
+    await server.command('FLUSHALL')
+    await server.command(...put)
+    for (const { catalog } of [one, two]) {
+      expect((await catalog.find(SALE))?.name).toBe(`sale ${SALE}`)
+      expect(await catalog.list()).toHaveLength(1)
+    }
+    ledger.rows.set(SALE, makeSale(SALE, { name: 'renamed' }))
+    await one.layer.forgetAll()
+    await until('the change', async () => (await two.catalog.find(SALE))?.name === 'renamed')
+    // It does not stay in the way: what one reads, the other finds.
+    await until('shared again', async () => {
+      two.catalog.invalidate()
+      one.catalog.invalidate()
+      await one.catalog.find(SALE)
+      return (await two.layer.ask(SALE, 1)).kind === 'known'
+    })
+  })
+}
+
+test('a copy that arrives late keeps its age: a change whose message was lost is seen within a second', async () => {
+  const ledger = countingLedger(makeSale(SALE))
+  const time = { ms: 1_000 }
+  const clock: Clock = { ...systemClock, elapsed: () => time.ms }
+  let asks = 0
+  const layer: SharedCache = {
+    async ask() {
+      asks += 1
+      // What Redis had then, 400 ms old, takes as long to come as it may.
+      time.ms += 450
+      return { kind: 'known', sales: [...ledger.rows.values()], ageMs: 400 }
+    },
+    async put() {},
+    async returnLease() {},
+    async forgetAll() {},
+    onForgotten() {},
+  }
+  const { count } = countingReads()
+  const catalog = new Catalog({ source: ledger, clock, random: systemRandom, nowMs: systemClock.now, count })
+  catalog.share(layer)
+  // Read from the ledger when the clock stood at 600.
+  await catalog.find(SALE)
+  ledger.rows.set(SALE, makeSale(SALE, { name: 'renamed' }))
+  time.ms = 1_600 + 1
+  expect((await catalog.find(SALE))?.name).toBe('renamed')
+  expect(asks).toBe(2)
+})

@@ -6,7 +6,7 @@ import { meanwhile } from '../harness/crowd.ts'
 import { Playground } from '../harness/playground.ts'
 import { RedisCluster } from '../harness/redis-cluster.ts'
 import { until, within } from '../harness/until.ts'
-import { buyersOf, placesLedger } from './places-ledger.ts'
+import { buyersOf, shardLedger } from './shard-ledger.ts'
 import { Stage } from './stage.ts'
 
 const UNITS = 400
@@ -49,17 +49,17 @@ test('Redis Cluster: the primary of the item dies in mid-sale, later its slot mo
   await until('a third gate', async () => (await stage.soldAtTheGate(SOON_MS)) >= 3, SOON_MS)
 }, 240_000)
 
-test('Redis Cluster: an item in eight places, and the slot of one of them moves in mid-sale: nobody who was told has lost anything', async () => {
+test('Redis Cluster: an item in eight shards, and the slot of one of them moves in mid-sale: no answer is broken', async () => {
   const SHARDS = 8
   const redis = await RedisCluster.start(playground)
   const cluster = await Cluster.start(playground, { edges: 2, workers: 1, keepers: 1, redisUrl: redis.url, env: ENV })
-  const ledger = await placesLedger(playground, cluster)
+  const ledger = shardLedger(cluster)
   const stage = await Stage.set(cluster, { units: UNITS, buyers: BUYERS, shards: SHARDS })
-  const places = shardIdsOf(stage.item, SHARDS)
-  expect(await ledger.places(), 'places at the opening').toBe(SHARDS)
+  const shards = shardIdsOf(stage.item, SHARDS)
+  expect(await ledger.shards(), 'shards at the opening').toBe(SHARDS)
   const buying = meanwhile(stage.everybodyBuys())
   await within('a tenth of it sold', SOON_MS, stage.shop.placed(UNITS / 10))
-  const slot = slotOf(places[5]!)
+  const slot = slotOf(shards[5]!)
   const to = await redis.anotherThan(slot)
   await redis.moveSlot(slot, to)
   expect(await redis.ownerOf(slot)).toBe(to)
@@ -80,11 +80,11 @@ test('Redis Cluster: the primary of a place dies while units are on their way to
     // Long enough for a slow machine to notice, to find the primary and to kill it.
     faultPoints: { keeper: 'move.journalled=delay:12000' },
   })
-  const ledger = await placesLedger(playground, cluster)
+  const ledger = shardLedger(cluster)
   const names = buyersOf(3, SHARDS, UNITS / 2)
   const stage = await Stage.set(cluster, { units: UNITS / 2 - 10, buyers: names.length, names, shards: SHARDS })
   const buying = meanwhile(stage.everybodyBuys())
-  await until('units between two places', async () => (await ledger.moves())[0]?.state === 'taken', SOON_MS)
+  await until('units between two shards', async () => (await ledger.moves())[0]?.state === 'taken', SOON_MS)
   const slot = slotOf(shardIdsOf(stage.item, SHARDS)[3]!)
   const first = await redis.ownerOf(slot)
   await first.kill()

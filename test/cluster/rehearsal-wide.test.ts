@@ -24,7 +24,7 @@ test('an item in one place: its very primary is killed in the middle, and the re
   await cluster.stop()
 }, 480_000)
 
-test('an item in 8 places: green; and green with a primary killed, on nodes that were stopped and started again', async () => {
+test('an item in 8 shards: green; and green with a primary killed, on nodes that were stopped and started again', async () => {
   const data = playground.dataDir()
   const first = await startCluster(playground, data, WIDE)
   const calm = await first.rehearse({ buyers: 2_000, units: 400, shards: SHARDS })

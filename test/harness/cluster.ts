@@ -6,7 +6,7 @@
 
 import { freePort } from './free-port.ts'
 import type { Playground } from './playground.ts'
-import { startPostgres } from './postgres.ts'
+import { startPostgres, type TestPostgres } from './postgres.ts'
 import { killPostgres } from './postgres-process.ts'
 import { type RedisServer, startRedis } from './redis.ts'
 import { type Destination, Relay } from './relay.ts'
@@ -114,15 +114,15 @@ class Member {
 export class Cluster {
   readonly members: readonly Member[]
   readonly #redis: RedisServer | undefined
-  readonly #ledgerDir: string
-  #turn = 0
+  readonly #ledger: TestPostgres
+  #asked = 0
   #passedOver: Member | undefined
   #front: string | undefined
 
-  private constructor(redis: RedisServer | undefined, members: readonly Member[], ledgerDir: string) {
+  private constructor(redis: RedisServer | undefined, members: readonly Member[], ledger: TestPostgres) {
     this.#redis = redis
     this.members = members
-    this.#ledgerDir = ledgerDir
+    this.#ledger = ledger
   }
 
   static async start(playground: Playground, options: ClusterOptions = {}): Promise<Cluster> {
@@ -161,7 +161,7 @@ export class Cluster {
       }
     }
     await Promise.all(members.map(member => member.ready()))
-    return new Cluster(redis, members, postgres.dataDir)
+    return new Cluster(redis, members, postgres)
   }
 
   /** The one that was started with it. */
@@ -199,25 +199,30 @@ export class Cluster {
   url(): string {
     if (this.#front !== undefined) return this.#front
     const running = this.edges().filter(edge => edge.running() && edge !== this.#passedOver)
-    const edge = running[this.#turn++ % Math.max(1, running.length)] ?? this.edges()[0]
+    const edge = running[this.#asked++ % Math.max(1, running.length)] ?? this.edges()[0]
     if (edge === undefined) throw new Error('the cluster has no edge')
     return edge.server().url()
   }
 
   /** SIGKILL; it is started again by itself, after a moment. */
   killPostgres(): Promise<void> {
-    return killPostgres(this.#ledgerDir)
+    return killPostgres(this.#ledger.dataDir)
   }
 
-  /** Resolves when nothing is on its way any more: outbox empty, everything released, gate and ledger of one mind. */
+  /** A statement at the ledger, past every process: for what no call shows. */
+  sql(text: string): Promise<readonly Record<string, unknown>[]> {
+    return this.#ledger.sql(text)
+  }
+
+  /** Resolves when the outbox is empty, everything is released, and gate and ledger agree. */
   async quiet(shop: Shop, sale: ShopSale): Promise<void> {
     await until(
-      'a quiet sale whose books agree',
+      'an empty outbox, and a gate that agrees with the ledger',
       async () => {
-        const lines = await shop.audit(sale.id).catch(() => [])
+        const items = await shop.audit(sale.id).catch(() => [])
         return (
-          lines.length > 0 &&
-          lines.every(({ consistent, outbox, releases, gate, door }) => {
+          items.length > 0 &&
+          items.every(({ consistent, outbox, releases, gate, door }) => {
             const sells = door === 'ledger' || (door === 'gate' && gate !== null)
             return consistent && outbox === 0 && releases === 0 && sells
           })

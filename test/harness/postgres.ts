@@ -1,6 +1,7 @@
 /** A PostgreSQL of the test's own, for processes that have their ledger elsewhere. It ends with the playground. */
 
 import { join } from 'node:path'
+import pg from 'pg'
 import { systemClock } from '../../src/base/clock.ts'
 import { startEmbeddedServer } from '../../src/ledger/embedded/server.ts'
 import { copyMadeData } from './made-data.ts'
@@ -8,13 +9,15 @@ import type { Playground } from './playground.ts'
 
 type Connection = Awaited<ReturnType<typeof startEmbeddedServer>>['connection']
 
-interface TestPostgres {
+export interface TestPostgres {
   readonly connection: Connection
   readonly dataDir: string
   /** The socket it listens on: what a proxy or a relay leads to. */
   readonly socket: string
   /** `DATABASE_URL` over the socket, or over the port of a proxy before it. */
   url(port?: number): string
+  /** One statement, on a connection of its own. */
+  sql(text: string): Promise<readonly Record<string, unknown>[]>
 }
 
 export async function startPostgres(
@@ -26,6 +29,16 @@ export async function startPostgres(
   const server = await startEmbeddedServer({ dataDir, clock: systemClock, log: () => {}, ...options })
   playground.onUndo(() => server.stop())
   const { host, port, user, database } = server.connection
+  const sql = async (text: string) => {
+    const client = new pg.Client(server.connection)
+    client.on('error', () => {})
+    await client.connect()
+    try {
+      return (await client.query(text)).rows as readonly Record<string, unknown>[]
+    } finally {
+      await client.end()
+    }
+  }
   return {
     connection: server.connection,
     dataDir,
@@ -34,5 +47,6 @@ export async function startPostgres(
       via === undefined
         ? `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
         : `postgres://${user}@127.0.0.1:${via}/${database}`,
+    sql,
   }
 }

@@ -1,6 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { type AddressInfo, createServer } from 'node:net'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { Playground } from '../../../test/harness/playground.ts'
+import { startPostgres } from '../../../test/harness/postgres.ts'
+import { Relay } from '../../../test/harness/relay.ts'
 import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { systemRandom } from '../../base/random.ts'
@@ -11,6 +14,9 @@ beforeAll(async () => {
   ledger = await startTestLedger()
 }, 120_000)
 afterAll(() => ledger.stop())
+
+const playground = new Playground()
+afterEach(() => playground.undo())
 
 test('whoever comes when the ledger has been closed hears of a fault at once, not of a bug; closing twice is closing once', async () => {
   const database = ledger.connect()
@@ -51,3 +57,26 @@ test('a server that accepts a connection and says nothing is a ledger that does 
     silent.close()
   }
 }, 20_000)
+
+test('a process that slept in the middle of a transaction finds its session ended: a fault that passes, so a keeper starts over and does not end', async () => {
+  const postgres = await startPostgres(playground)
+  const { user, database: name } = postgres.connection
+  // Over a network the server's last message is read; over a socket of this machine the write fails before.
+  const road = await Relay.start(playground, { path: postgres.socket })
+  const database = createDatabase({
+    connection: { host: '127.0.0.1', port: road.port(), user, database: name },
+    poolMax: 2,
+    clock: systemClock,
+    random: systemRandom,
+    onError: () => {},
+  })
+  playground.onUndo(() => database.close())
+  const sleep = new Int32Array(new SharedArrayBuffer(4))
+  const snapshot = database.transaction(async run => {
+    await run('now', [])
+    // The whole process stands still for longer than the server waits for it.
+    Atomics.wait(sleep, 0, 0, 6_500)
+    await run('now', [])
+  })
+  expect(await snapshot.catch((error: unknown) => error)).toBeInstanceOf(Fault)
+}, 60_000)

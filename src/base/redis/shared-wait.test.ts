@@ -1,18 +1,18 @@
-/** E11 must not make items wait for each other: what one WAIT has seen on the replicas is there for all that was written before it. */
+/** E11 must not make items wait for each other: one WAIT confirms everything that was written before it. */
 
 import { afterEach, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { createServer, connect as open, type Socket } from 'node:net'
-import { systemClock } from '../../src/base/clock.ts'
-import { Fault } from '../../src/base/fault.ts'
-import { connect } from '../../src/base/redis/connection.fixture.ts'
-import { Playground } from '../harness/playground.ts'
-import { startRedis, startReplica } from '../harness/redis.ts'
-import { until } from '../harness/until.ts'
+import { Playground } from '../../../test/harness/playground.ts'
+import { startRedis, startReplica } from '../../../test/harness/redis.ts'
+import { until } from '../../../test/harness/until.ts'
+import { systemClock } from '../clock.ts'
+import { Fault } from '../fault.ts'
+import { connect } from './connection.fixture.ts'
 
 const ITEMS = 300
-/** One way: a replica in another town. */
-const FAR_MS = 5
+/** One way, to a replica in another town. */
+const WAY_MS = 5
 const SOON_MS = 30_000
 
 const text = "#!lua\nreturn redis.call('INCR', KEYS[1])"
@@ -21,8 +21,8 @@ const count = { name: 'count', text, digest: createHash('sha1').update(text).dig
 const playground = new Playground()
 afterEach(() => playground.undo())
 
-/** A road on which everything takes a while, and nothing is lost. */
-async function longRoad(to: number): Promise<number> {
+/** A proxy that delivers everything, a little later. */
+async function delayingProxy(to: number): Promise<number> {
   const sockets = new Set<Socket>()
   const server = createServer(from => {
     const there = open(to, '127.0.0.1')
@@ -31,7 +31,7 @@ async function longRoad(to: number): Promise<number> {
       [there, from],
     ] as const) {
       sockets.add(one)
-      one.on('data', chunk => void systemClock.sleep(FAR_MS).then(() => other.write(chunk)))
+      one.on('data', chunk => void systemClock.sleep(WAY_MS).then(() => other.write(chunk)))
       one.on('error', () => {})
       one.on('close', () => other.destroy())
     }
@@ -42,16 +42,16 @@ async function longRoad(to: number): Promise<number> {
     await new Promise<void>(resolve => server.close(() => resolve()))
   })
   const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no road')
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no address')
   return address.port
 }
 
 test('300 items on one server with a replica 10 ms away: all are answered, none waits for the replica 300 times', async () => {
   const primary = await startRedis(playground, { config: ['appendfsync everysec'] })
-  const far = await startRedis(playground, { config: ['appendfsync everysec'] })
-  await far.command('REPLICAOF', '127.0.0.1', String(await longRoad(primary.port)))
+  const distant = await startRedis(playground, { config: ['appendfsync everysec'] })
+  await distant.command('REPLICAOF', '127.0.0.1', String(await delayingProxy(primary.port)))
   await until('a replica', async () => (await primary.info('connected_slaves')) === '1', SOON_MS)
-  await until('it follows', async () => (await far.info('master_link_status')) === 'up', SOON_MS)
+  await until('it follows', async () => (await distant.info('master_link_status')) === 'up', SOON_MS)
   const patient = { timeoutMs: 20_000, durability: 'replica', replicas: 1 } as const
   const connection = await connect(playground, primary.url, patient)
   const begunMs = systemClock.elapsed()
@@ -64,9 +64,9 @@ test('300 items on one server with a replica 10 ms away: all are answered, none 
     expect(new Set(told.map(String))).toEqual(new Set([String(round)]))
   }
   const tookMs = systemClock.elapsed() - begunMs
-  console.log(`  3 × ${ITEMS} in ${Math.round(tookMs)} ms; one after the other it is ${3 * ITEMS * 2 * FAR_MS} ms`)
+  console.log(`  3 × ${ITEMS} in ${Math.round(tookMs)} ms; one after the other it is ${3 * ITEMS * 2 * WAY_MS} ms`)
   // Each on its own, 300 waits are three seconds and more, in each of the three rounds.
-  expect(tookMs).toBeLessThan((3 * ITEMS * 2 * FAR_MS) / 2)
+  expect(tookMs).toBeLessThan((3 * ITEMS * 2 * WAY_MS) / 2)
 }, 60_000)
 
 test('what is acknowledged is on the replica, however many share a WAIT, and whatever becomes of connection and replica', async () => {
@@ -93,7 +93,7 @@ test('what is acknowledged is on the replica, however many share a WAIT, and wha
   }
   await rounds(20)
   expect(done).toBeGreaterThan(0)
-  // From here on nothing reaches it: nothing is acknowledged, though every other word of the server comes as before.
+  // From here on no write reaches the replica: nothing is acknowledged, though the primary answers everything else as before.
   process.kill(replica.pid, 'SIGSTOP')
   const before = done
   await rounds(5)

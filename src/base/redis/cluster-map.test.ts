@@ -1,16 +1,16 @@
-/** Who has which key is asked of one node at a time. One that can't say, or was left behind, must not keep us from asking another. */
+/** The map of a Redis Cluster is read from one node at a time. A node that cannot answer, or that the others have left, must not stop the reading. */
 
 import { afterEach, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { systemClock } from '../../src/base/clock.ts'
-import { connect, hearingLog } from '../../src/base/redis/connection.fixture.ts'
-import { openRedis } from '../../src/base/redis/connection.ts'
-import { slotOf } from '../../src/base/redis/slots.ts'
-import { freePort } from '../harness/free-port.ts'
-import { Playground } from '../harness/playground.ts'
-import { startRedis } from '../harness/redis.ts'
-import { RedisCluster } from '../harness/redis-cluster.ts'
-import { until } from '../harness/until.ts'
+import { freePort } from '../../../test/harness/free-port.ts'
+import { Playground } from '../../../test/harness/playground.ts'
+import { startRedis } from '../../../test/harness/redis.ts'
+import { RedisCluster } from '../../../test/harness/redis-cluster.ts'
+import { until } from '../../../test/harness/until.ts'
+import { systemClock } from '../clock.ts'
+import { connect, hearingLog } from './connection.fixture.ts'
+import { openRedis } from './connection.ts'
+import { slotOf } from './slots.ts'
 
 const SOON_MS = 30_000
 const replica = { durability: 'replica', replicas: 1 } as const
@@ -57,17 +57,17 @@ test('a node that is still reading its files is not waited for: the others know 
   await slow.kill()
 }, 120_000)
 
-test('a node that the others have left behind is not believed for as long as it answers', async () => {
+test('a node that the others have forgotten is not believed, although it answers', async () => {
   // Every node calls the cluster down that does not see all of it.
   const cluster = await RedisCluster.start(playground, { config: ['cluster-require-full-coverage yes'] })
-  const key = '{left behind}'
-  const slot = slotOf('left behind')
+  const key = '{forgotten}'
+  const slot = slotOf('forgotten')
   const owner = await cluster.ownerOf(slot)
   const heir = await cluster.replicaOf(slot)
   // One address: it is this node that is asked, for as long as it answers.
   const connection = await connect(playground, `redis-cluster://127.0.0.1:${owner.port}`, replica)
   expect(Number(await connection.runDurably(count, [key], []))).toBe(1)
-  // It hears nobody any more, and a replica has taken over. Its own port answers as before.
+  // No other node talks to it any more, and a replica has taken over. Its own port answers as before.
   for (const node of cluster.nodes) {
     if (node === owner) continue
     await owner.command('CLUSTER', 'FORGET', String(await node.command('CLUSTER', 'MYID')))
@@ -77,7 +77,7 @@ test('a node that the others have left behind is not believed for as long as it 
   await heir.command('CONFIG', 'SET', 'min-replicas-to-write', '0')
   const begunMs = systemClock.elapsed()
   await until(
-    'its keys at the heir, and everybody else’s where they are',
+    'its keys at the replica that took over, and all others where they are',
     async () => {
       for (const one of [key, '{a}', '{b}', '{c}', '{d}', '{e}'])
         if (!(Number(await connection.run(count, [one], []).catch(() => 0)) > 0)) return false

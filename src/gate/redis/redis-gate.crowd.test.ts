@@ -1,16 +1,16 @@
-/** Attacks on "everything is bounded": what a crowd costs while nobody can be refused cheaply. */
+/** Promise 8: what a crowd costs the gate while none of it can be refused without asking Redis. */
 
 import { afterEach, expect, test } from 'bun:test'
-import { ask, codes, ITEM, openItem } from '../../src/gate/redis/redis-gate.fixture.ts'
-import { Playground } from '../harness/playground.ts'
-import { startRedis } from '../harness/redis.ts'
+import { Playground } from '../../../test/harness/playground.ts'
+import { startRedis } from '../../../test/harness/redis.ts'
+import { ask, codes, ITEM, openItem } from './redis-gate.fixture.ts'
 
 const CROWD = 9_000
 
 const playground = new Playground()
 afterEach(() => playground.undo())
 
-test('while everybody may have an order, a crowd that asks after it does not keep those who buy waiting', async () => {
+test('9,000 buyers who ask for their orders do not delay the buyers who reserve', async () => {
   const { gate } = await openItem(playground, (await startRedis(playground)).url)
   let answered = 0
   const crowd = Promise.all(
@@ -22,7 +22,7 @@ test('while everybody may have an order, a crowd that asks after it does not kee
   )
   expect(codes(await gate.reserve(ITEM, 1, [ask('somebody')]))).toEqual(['reserved'])
   expect(answered, 'questions that were answered before').toBeLessThan(CROWD / 10)
-  // Whoever was not answered is told to ask again, never that there is nothing.
+  // A buyer whose question was not answered is told to ask again, never that there is nothing.
   expect([...new Set(await crowd)].sort()).toEqual(['ok', 'unknown'])
   expect(await gate.find(ITEM, 'somebody')).toMatchObject({ status: 'ok', holdings: [{ buyer: 'somebody' }] })
 })

@@ -1,4 +1,4 @@
-/** Attacks through what is shared: one ledger under a cluster and a process that knows nothing of it, and a cluster that has no Redis. */
+/** One ledger shared by a cluster and a process without Redis; and items that a cluster sells straight into the ledger while it has no Redis. */
 
 import { afterEach, expect, test } from 'bun:test'
 import { Cluster } from '../harness/cluster.ts'
@@ -11,7 +11,7 @@ import { until } from '../harness/until.ts'
 const playground = new Playground()
 afterEach(() => playground.undo())
 
-test('a process without REDIS_URL on a cluster’s ledger does not take the items over: what was told "reserved" is kept', async () => {
+test('a process without REDIS_URL on a cluster’s ledger does not take the items over: every reservation that was answered with "reserved" becomes an order', async () => {
   const cluster = await Cluster.start(playground, { edges: 1, workers: 1, keepers: 1 })
   const shop = new Shop(() => cluster.url())
   const sale = await shop.openSale(-1_000, [{ units: 10 }])
@@ -42,7 +42,7 @@ test('a process without REDIS_URL on a cluster’s ledger does not take the item
   expect(placed.map(({ id, state }) => [id, state]).sort()).toEqual(reserved.sort().map(id => [id, 'pending']))
 }, 60_000)
 
-test('an item behind the ledger for good needs no Redis, from its opening to its final report', async () => {
+test('an item whose door is always the ledger needs no Redis, from its opening to its final report', async () => {
   const cluster = await Cluster.start(playground, { edges: 1, workers: 1, keepers: 1 })
   await cluster.redis.kill()
   const shop = new Shop(() => cluster.url())
@@ -54,7 +54,7 @@ test('an item behind the ledger for good needs no Redis, from its opening to its
     return 'order' in answer ? answer.order : undefined
   })
   const ben = await shop.ticket('ben', sale.id, item)
-  await until('sold out for everybody else', async () => (await shop.order(ben, 1)).answer.kind === 'sold_out')
+  await until('sold out for every other buyer', async () => (await shop.order(ben, 1)).answer.kind === 'sold_out')
   const away = () => Promise.reject(new Error('the edge is away'))
   expect((await persist(shop, ann, 1, away)).answer).toMatchObject({ kind: 'same', order: { id: order.id } })
   await shop.cancel(order.id)

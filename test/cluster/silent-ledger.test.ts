@@ -1,16 +1,16 @@
 import { afterEach, expect, test } from 'bun:test'
 import { systemClock } from '../../src/base/clock.ts'
-import { Stage } from '../cluster/stage.ts'
 import { Cluster } from '../harness/cluster.ts'
 import { meanwhile } from '../harness/crowd.ts'
 import { Playground } from '../harness/playground.ts'
 import { within } from '../harness/until.ts'
+import { Stage } from './stage.ts'
 
 const SOON_MS = 60_000
 const playground = new Playground()
 afterEach(() => playground.undo())
 
-test('PostgreSQL has fallen silent: SIGTERM still ends every part, in about the time it is given', async () => {
+test('PostgreSQL does not answer any more: SIGTERM still ends every process, in about the time it is given', async () => {
   const cluster = await Cluster.start(playground, {
     edges: 1,
     workers: 1,
