@@ -31,6 +31,7 @@ import { createPlacementWaiters } from '../flows/sell/placement-waiters.ts'
 import { reserveBatch } from '../flows/sell/reserve-batch.ts'
 import { createGateCache } from '../gate/cache/gate-cache.ts'
 import type { Channel } from '../gate/channel.ts'
+import { STATUS_FRESH_MS } from '../gate/gate.ts'
 import { createRedisChannel } from '../gate/redis/redis-channel.ts'
 import { createRedisGate } from '../gate/redis/redis-gate.ts'
 import { createRedisOutbox } from '../gate/redis/redis-outbox.ts'
@@ -52,8 +53,6 @@ const FINDER_QUEUE_MAX = 20_000
 /** So many batches are at the ledger at once, over all items behind its door. */
 const DIRECT_AT_ONCE_MAX = 8
 const FOLLOW_EVERY_MS = 250
-/** A "sold out" rests on a look that is no older: units that come back are on sale within two seconds, on every edge. */
-const LOOK_FRESH_MS = 1_500
 const LOOK_FOR_EVERY_MS = 1_000
 const ORPHANED_EVERY_MS = 10_000
 const LEDGER_SILENT_MS_MAX = 5_000
@@ -76,7 +75,7 @@ export function openFar(
     clock,
     hash: createKeyedHash(random),
     books: shardGate,
-    freshMs: Math.min(config.fenceMs, LOOK_FRESH_MS),
+    freshMs: Math.min(config.fenceMs, STATUS_FRESH_MS),
   })
   const acknowledged = createAcknowledgedReservations(ACKNOWLEDGED_MAX)
   const waiters = createPlacementWaiters(clock, config.placedWaitMs)

@@ -1,4 +1,4 @@
-/** What a gate outside the process is asked, judged before anything is sent: a bug is never half done. Scripts judge once more before their first write. */
+/** The arguments of every gate, checked before anything changes or is sent: a bug of the caller leaves no trace. Scripts check them once more. */
 
 import { assert } from '../base/assert.ts'
 import { BUYER_LENGTH_MAX, type BuyerId, type Epoch, type ItemId, isId, type OrderId } from '../domain/ids.ts'
@@ -66,7 +66,7 @@ export function checkTerms(terms: Terms): void {
 }
 
 export function checkWindowState({ stateNo, state, opensAtMs, closesAtMs }: WindowState): void {
-  assert(isCount(stateNo), `word number ${stateNo}`)
+  assert(isCount(stateNo), `state number ${stateNo}`)
   assert(state === 'open' || state === 'paused' || state === 'over', `an item that is "${state}"`)
   const window = Number.isSafeInteger(opensAtMs) && Number.isSafeInteger(closesAtMs) && opensAtMs < closesAtMs
   assert(window, `a window from ${opensAtMs} to ${closesAtMs}`)

@@ -1,5 +1,5 @@
 /**
- * The same random lives for every gate, against one model (`contract/model-life.ts`, `reference-gate.ts`): `gateModel('memory gate', …)` in the
+ * The same random lives for every gate, against one model (`contract/model-life.ts`, `contract/reference-gate.ts`): `gateModel('memory gate', …)` in the
  * adapter's own test file. A failure prints its seed: `SEED=…` walks the same way again.
  */
 

@@ -168,6 +168,9 @@ export type ChangeReply =
   | { readonly status: 'stale' }
   | { readonly status: 'unknown' }
 
+/** Units that come back must be on sale again within two seconds, in every process: no buyer is refused by an older status. */
+export const STATUS_FRESH_MS = 1_500
+
 /** How many of the latest stock changes can be asked again with the same answer. */
 export const CHANGES_REMEMBERED = 64
 

@@ -4,7 +4,7 @@ import { startTestLedger, type TestLedger } from '../../../test/harness/money-le
 import { until } from '../../../test/harness/until.ts'
 import { nextTurn } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
-import { createFaultyGate } from '../../gate/faulty-gate.ts'
+import { createFaultyGate } from '../../gate/contract/faulty-gate.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import { standing } from '../sell/live-item.ts'
 import { takeOrder } from '../sell/take-order.ts'

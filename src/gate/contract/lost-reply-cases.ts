@@ -2,8 +2,8 @@
 
 import { expect, test } from 'bun:test'
 import { seededRandom } from '../../base/random.ts'
-import { createFaultyGate, type GateMishap, type GateVerb } from '../faulty-gate.ts'
 import type { Ask, Gate } from '../gate.ts'
+import { createFaultyGate, type GateMishap, type GateVerb } from './faulty-gate.ts'
 import { type Bench, decided, held, ItemOnSale } from './item-on-sale.ts'
 
 export function lostReplyCases(bench: Bench): void {

@@ -11,13 +11,13 @@ import { deepStrictEqual } from 'node:assert/strict'
 import { Bug } from '../../base/assert.ts'
 import type { Epoch, OrderId } from '../../domain/ids.ts'
 import { shardsFor } from '../../domain/shards.ts'
-import { createFaultyGate, type GateMishap } from '../faulty-gate.ts'
 import type { Ask, Gate, GateStatus, Holding, Terms, WindowState } from '../gate.ts'
-import { buyersOf, heldOf, leftIn, ReferenceGate } from '../reference-gate.ts'
 import { shardIdFor, shardOf } from '../shard-ids.ts'
+import { createFaultyGate, type GateMishap } from './faulty-gate.ts'
 import { ModelMoves } from './model-moves.ts'
 import { BUYERS, type Call, type Planned } from './model-steps.ts'
 import type { ModelSubject } from './model-subject.ts'
+import { buyersOf, heldOf, leftIn, ReferenceGate } from './reference-gate.ts'
 
 const HOUR_MS = 3_600_000
 const ATTEMPTS_MAX = 3

@@ -4,9 +4,9 @@
  */
 
 import { deepStrictEqual } from 'node:assert/strict'
-import type { ReferenceGate } from '../reference-gate.ts'
 import type { Move } from './model-steps.ts'
 import type { ModelSubject } from './model-subject.ts'
+import type { ReferenceGate } from './reference-gate.ts'
 
 export class ModelMoves {
   readonly #subject: ModelSubject

@@ -1,8 +1,8 @@
 /** Random lives of one item: what may happen to a gate, in any order. Whoever lives it turns each step into a call that fits its moment. */
 
 import fc from 'fast-check'
-import type { GateMishap } from '../faulty-gate.ts'
 import type { GateState, Release } from '../gate.ts'
+import type { GateMishap } from './faulty-gate.ts'
 
 export const BUYERS = ['a', 'b', 'c:1', 'd', '🐎']
 

@@ -6,7 +6,7 @@
 
 import { assert } from '../../base/assert.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
-import { checkWindowState } from '../arguments.ts'
+import { checkAsk, checkChange, checkRelease, checkWindowState } from '../arguments.ts'
 import {
   type Ask,
   type AskAnswer,
@@ -20,7 +20,7 @@ import {
   type Terms,
   type WindowState,
 } from '../gate.ts'
-import { type Attempt, type Book, checkAttempt } from './book.ts'
+import type { Attempt, Book } from './book.ts'
 
 type Status = 'ok' | 'early' | 'over' | 'paused'
 type Wish = Pick<Ask, 'buyer' | 'attempt' | 'quantity'>
@@ -85,13 +85,7 @@ export class ActiveEpoch {
   }
 
   release(releases: readonly Release[]): void {
-    for (const { order, buyer, attempt, outcome } of releases) {
-      checkAttempt(order, buyer, attempt)
-      assert(
-        outcome === 'closed' || outcome === 'refused' || outcome === 'gone',
-        `release of order ${order} as "${outcome}"`,
-      )
-    }
+    for (const one of releases) checkRelease(one)
     let changed = false
     for (const { order, buyer, attempt, outcome } of releases) {
       const live = this.#book.live(buyer, attempt, order)
@@ -105,8 +99,8 @@ export class ActiveEpoch {
   }
 
   change(no: number, delta: number): ChangeReply {
-    assert(Number.isSafeInteger(no) && no >= 1, `stock change number ${no}`)
-    assert(Number.isSafeInteger(delta) && Number.isSafeInteger(this.#look.left + delta), `stock change by ${delta}`)
+    checkChange(no, delta)
+    assert(Number.isSafeInteger(this.#look.left + delta), `stock change by ${delta}`)
     const look = this.#look
     if (no > look.changeNo + 1) return { status: 'gap', changeNo: look.changeNo }
     if (no <= look.changeNo) {
@@ -172,9 +166,4 @@ function answer(code: AskCode, standing: Attempt): AskAnswer {
 
 function refusal(code: AskCode, ask: Ask): AskAnswer {
   return { code, order: ask.order, quantity: ask.quantity, reservedAtMs: 0 }
-}
-
-function checkAsk(ask: Ask): void {
-  checkAttempt(ask.order, ask.buyer, ask.attempt)
-  if (!(Number.isSafeInteger(ask.quantity) && ask.quantity >= 1)) assert(false, `an ask for ${ask.quantity} units`)
 }

@@ -8,7 +8,8 @@
 
 import { assert } from '../../base/assert.ts'
 import { WideMap } from '../../base/wide-map.ts'
-import { BUYER_LENGTH_MAX, type BuyerId, isId, type OrderId } from '../../domain/ids.ts'
+import type { BuyerId, OrderId } from '../../domain/ids.ts'
+import { checkHolding } from '../arguments.ts'
 import type { Holding } from '../gate.ts'
 
 export interface Attempt {
@@ -138,18 +139,4 @@ export class Book {
 
 function attemptOf({ order, attempt, quantity, live, reservedAtMs }: Holding): Attempt {
   return { order, attempt, quantity, live, reservedAtMs }
-}
-
-function checkHolding(holding: Holding): void {
-  checkAttempt(holding.order, holding.buyer, holding.attempt)
-  assert(Number.isSafeInteger(holding.quantity) && holding.quantity >= 1, `quantity ${holding.quantity} is loaded`)
-  assert(typeof holding.live === 'boolean', `order ${holding.order} is loaded neither live nor closed`)
-  assert(Number.isSafeInteger(holding.reservedAtMs), `order ${holding.order} was reserved at ${holding.reservedAtMs}`)
-}
-
-/** The three that name a reservation, wherever they come in. */
-export function checkAttempt(order: OrderId, buyer: BuyerId, attempt: number): void {
-  if (!isId(order)) assert(false, `"${order}" is not an order id`)
-  if (!(buyer.length >= 1 && buyer.length <= BUYER_LENGTH_MAX)) assert(false, `a buyer id of length ${buyer.length}`)
-  if (!(Number.isSafeInteger(attempt) && attempt >= 1)) assert(false, `attempt ${attempt}`)
 }

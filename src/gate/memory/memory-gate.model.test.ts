@@ -1,9 +1,9 @@
-import { systemRandom } from '../../base/random.ts'
 import { gateModel } from '../gate-model.contract.ts'
+import { MODEL_SEED } from '../gate-model.fixture.ts'
 import { createMemoryGate } from './memory-gate.ts'
 
 gateModel('memory gate', {
-  seed: Number(process.env.SEED ?? Math.floor(systemRandom.next() * 2 ** 31)),
+  seed: MODEL_SEED,
   lives: 6_000,
   stepsMax: 60,
   async begin() {

@@ -14,7 +14,7 @@
 import { assert } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
-import { checkTerms } from '../arguments.ts'
+import { checkEpoch, checkTerms } from '../arguments.ts'
 import type { GateBooks } from '../books.ts'
 import type {
   Ask,
@@ -132,7 +132,7 @@ class MemoryGate implements Gate, LocalView, GateBooks {
   }
 
   async fence(item: ItemId, epoch: Epoch): Promise<Done> {
-    checkEpoch(item, epoch)
+    checkEpoch(item, epoch, 1)
     const place = this.#place(item)
     if (epoch < place.seen) return STALE
     if (place.loading !== undefined && place.loading.epoch < epoch) place.loading = undefined
@@ -142,7 +142,7 @@ class MemoryGate implements Gate, LocalView, GateBooks {
   }
 
   async load(item: ItemId, epoch: Epoch, holdings: readonly Holding[]): Promise<Done> {
-    checkEpoch(item, epoch)
+    checkEpoch(item, epoch, 1)
     const place = this.#place(item)
     if (epoch < place.seen || place.active?.look.epoch === epoch) return STALE
     const book = place.loading?.epoch === epoch ? place.loading.book : new Book()
@@ -153,7 +153,7 @@ class MemoryGate implements Gate, LocalView, GateBooks {
   }
 
   async activate(item: ItemId, epoch: Epoch, terms: Terms): Promise<Done> {
-    checkEpoch(item, epoch)
+    checkEpoch(item, epoch, 1)
     checkTerms(terms)
     const place = this.#place(item)
     if (this.#selling(item, epoch) !== undefined) return DONE
@@ -185,9 +185,4 @@ class MemoryGate implements Gate, LocalView, GateBooks {
     }
     return place
   }
-}
-
-function checkEpoch(item: ItemId, epoch: Epoch): void {
-  assert(item.length >= 1, 'an item without an id')
-  assert(Number.isSafeInteger(epoch) && epoch >= 1, `epoch ${epoch} of item ${item}`)
 }

@@ -1,51 +1,30 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { Playground } from '../../../test/harness/playground.ts'
-import { RedisCluster } from '../../../test/harness/redis-cluster.ts'
+import { describe, expect, test } from 'bun:test'
 import { until } from '../../../test/harness/until.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
 import { slotOf } from '../../base/redis/slots.ts'
-import { gateContract } from '../gate.contract.ts'
 import { ask, codes, openTerms } from './redis-gate.fixture.ts'
 import { createRedisGate } from './redis-gate.ts'
 import { createRedisOutbox } from './redis-outbox.ts'
+import { clusterForAll, REPLICA, redisContract } from './redis-suites.fixture.ts'
 
 const SOON_MS = 60_000
-/** Half of it is the replicas': patient, on a machine that does other things too. */
-const replica = { durability: 'replica', replicas: 1, timeoutMs: 20_000 } as const
+const { playground, cluster } = clusterForAll()
 
-const house = new Playground()
-let cluster: RedisCluster
-beforeAll(async () => {
-  // A server is stopped for as long as several calls wait for it, and nobody is to take over meanwhile.
-  cluster = await RedisCluster.start(house, { nodeTimeoutMs: 120_000 })
-}, 120_000)
-afterAll(() => house.undo())
-
-gateContract('redis gate on a cluster', async () => {
-  const own = new Playground()
-  const gate = createRedisGate({ connection: await connect(own, cluster.url, replica) })
-  return {
-    gate,
-    reach: async nowMs => {
-      await until(`the gate's clock at ${nowMs}`, async () => (await gate.status([])).nowMs >= nowMs)
-    },
-    close: () => own.undo(),
-  }
-})
+redisContract('redis gate on a cluster', { url: () => cluster().url, ...REPLICA })
 
 describe('redis gate on a cluster', () => {
   /** Items, as many as there are primaries, each on another. */
   async function spread(from: number): Promise<readonly string[]> {
     const items = new Map<number, string>()
     for (let i = from; items.size < 3; i++) {
-      const { port } = await cluster.ownerOf(slotOf(String(i)))
+      const { port } = await cluster().ownerOf(slotOf(String(i)))
       if (!items.has(port)) items.set(port, String(i))
     }
     return [...items.values()]
   }
 
   async function openItem(items: readonly string[]) {
-    const connection = await connect(house, cluster.url, { ...replica, timeoutMs: 6_000 })
+    const connection = await connect(playground, cluster().url, { ...REPLICA, timeoutMs: 6_000 })
     const gate = createRedisGate({ connection })
     const terms = await openTerms(gate)
     for (const item of items) expect(await gate.activate(item, 1, terms)).toEqual({ status: 'done' })
@@ -72,7 +51,7 @@ describe('redis gate on a cluster', () => {
   test('a server that does not answer takes away its own items and nobody else’s', async () => {
     const items = await spread(2_000)
     const { gate, outbox, connection } = await openItem(items)
-    const silent = await cluster.ownerOf(slotOf(items[0]!))
+    const silent = await cluster().ownerOf(slotOf(items[0]!))
     process.kill(silent.pid, 'SIGSTOP')
     try {
       expect(await gate.reserve(items[0]!, 1, [ask('a')])).toEqual({ status: 'unknown' })
@@ -111,8 +90,8 @@ describe('redis gate on a cluster', () => {
     const slot = slotOf(item!)
     const { gate, outbox } = await openItem([item!])
     expect(codes(await gate.reserve(item!, 1, [ask('a')]))).toEqual(['reserved'])
-    const to = await cluster.anotherThan(slot)
-    const from = await cluster.beginMove(slot, to)
+    const to = await cluster().anotherThan(slot)
+    const from = await cluster().beginMove(slot, to)
     // Nothing has left yet.
     expect(codes(await gate.reserve(item!, 1, [ask('b')]))).toEqual(['reserved'])
     await from.command('MIGRATE', '127.0.0.1', String(to.port), `{${item}}:1:outbox`, '0', '5000')
@@ -120,9 +99,9 @@ describe('redis gate on a cluster', () => {
     expect(await gate.reserve(item!, 1, [ask('c')])).toEqual({ status: 'busy' })
     expect(await gate.load(item!, 2, [])).toEqual({ status: 'unknown' })
     await expect(outbox.depth([item!])).rejects.toMatchObject({ name: 'Fault' })
-    while ((await cluster.carry(slot, from, to)) > 0);
+    while ((await cluster().carry(slot, from, to)) > 0);
     expect(await gate.reserve(item!, 1, [ask('c')])).toEqual({ status: 'busy' })
-    await cluster.endMove(slot, from, to)
+    await cluster().endMove(slot, from, to)
 
     expect((await gate.reserve(item!, 1, [ask('c')])).status).toBe('stale')
     expect((await gate.status([item!])).items).toEqual([])
@@ -133,7 +112,7 @@ describe('redis gate on a cluster', () => {
     expect(codes(await gate.reserve(item!, 3, [ask('c')]))).toEqual(['reserved'])
 
     // And back: the first server has what it had long ago, if anything, and does not sell it.
-    await cluster.moveSlot(slot, from)
+    await cluster().moveSlot(slot, from)
     expect((await gate.reserve(item!, 3, [ask('d')])).status).toBe('stale')
   })
 })

@@ -3,23 +3,12 @@ import { Playground } from '../../../test/harness/playground.ts'
 import { caughtUp, promote, startRedis, startReplica } from '../../../test/harness/redis.ts'
 import { until } from '../../../test/harness/until.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
-import { gateContract } from '../gate.contract.ts'
 import { ask, codes, deafRoad, HOUR_MS, ITEM, openItem, openTerms } from './redis-gate.fixture.ts'
 import { createRedisGate } from './redis-gate.ts'
+import { redisContract } from './redis-suites.fixture.ts'
 import { readScript } from './scripts.ts'
 
-gateContract('redis gate', async () => {
-  const own = new Playground()
-  const { url } = await startRedis(own)
-  const gate = createRedisGate({ connection: await connect(own, url) })
-  return {
-    gate,
-    reach: async nowMs => {
-      await until(`the gate's clock at ${nowMs}`, async () => (await gate.status([])).nowMs >= nowMs)
-    },
-    close: () => own.undo(),
-  }
-})
+redisContract('redis gate')
 
 describe('redis gate', () => {
   const playground = new Playground()

@@ -2,11 +2,9 @@
 
 import { assert } from '../../base/assert.ts'
 import type { AskAnswer, ReserveReply } from '../gate.ts'
+import { STRICTNESS } from './sum-statuses.ts'
 
 export type Decided = Extract<ReserveReply, { readonly answers: unknown }>
-
-/** How much the window forbids. */
-const STRICTNESS: Readonly<Record<Decided['status'], number>> = { ok: 0, paused: 1, early: 2, over: 3 }
 
 /**
  * `unknown` as soon as one shard may have taken units that no answer can name. Version and left are the strictest shard's own, and mean

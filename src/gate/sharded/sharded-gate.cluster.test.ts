@@ -1,50 +1,27 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { Playground } from '../../../test/harness/playground.ts'
-import { RedisCluster } from '../../../test/harness/redis-cluster.ts'
+import { describe, expect, test } from 'bun:test'
 import { until } from '../../../test/harness/until.ts'
 import { systemClock } from '../../base/clock.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
 import { slotOf } from '../../base/redis/slots.ts'
-import { gateContract } from '../gate.contract.ts'
 import { ask, codes, ITEM, openTerms } from '../redis/redis-gate.fixture.ts'
 import { createRedisGate } from '../redis/redis-gate.ts'
 import { createRedisOutbox } from '../redis/redis-outbox.ts'
+import { clusterForAll, REPLICA, redisContract } from '../redis/redis-suites.fixture.ts'
 import { shardIdFor, shardIdsOf } from '../shard-ids.ts'
 import { createShardCounts } from './shard-counts.ts'
-import { createSettlingGate, together } from './sharded-gate.fixture.ts'
 import { ShardedGate } from './sharded-gate.ts'
 import { createShardedOutbox } from './sharded-outbox.ts'
 
 const SHARDS = 4
 const MANY = 16
 const SOON_MS = 60_000
-/** Half of it is the replicas': patient, on a machine that does other things too. */
-const replica = { durability: 'replica', replicas: 1, timeoutMs: 20_000 } as const
+const { playground, cluster } = clusterForAll()
 
-const house = new Playground()
-let cluster: RedisCluster
-beforeAll(async () => {
-  // A server is stopped for as long as several calls wait for it, and nobody is to take over meanwhile.
-  cluster = await RedisCluster.start(house, { nodeTimeoutMs: 120_000 })
-}, 120_000)
-afterAll(() => house.undo())
-
-gateContract('sharded gate on a cluster', async () => {
-  const own = new Playground()
-  const gate = createSettlingGate(createRedisGate({ connection: await connect(own, cluster.url, replica) }), SHARDS)
-  return {
-    gate,
-    reach: async nowMs => {
-      await until(`the gate's clock at ${nowMs}`, async () => (await gate.status([])).nowMs >= nowMs)
-    },
-    together: (_, buyers) => together(buyers, SHARDS),
-    close: () => own.undo(),
-  }
-})
+redisContract('sharded gate on a cluster', { shards: SHARDS, url: () => cluster().url, ...REPLICA })
 
 describe('sharded gate on a cluster', () => {
   test('the places of one item are on all servers; one that does not answer takes its places away, and the others sell on', async () => {
-    const connection = await connect(house, cluster.url, { ...replica, timeoutMs: 6_000 })
+    const connection = await connect(playground, cluster().url, { ...REPLICA, timeoutMs: 6_000 })
     const counts = createShardCounts()
     counts.learn(ITEM, { shards: MANY, epoch: 1, gateShards: MANY })
     const shardGate = createRedisGate({ connection })
@@ -53,7 +30,7 @@ describe('sharded gate on a cluster', () => {
     expect(await gate.activate(ITEM, 1, await openTerms(gate, { left: 100 * MANY }))).toEqual({ status: 'done' })
 
     const owners = new Map<string, number>()
-    for (const place of shardIdsOf(ITEM, MANY)) owners.set(place, (await cluster.ownerOf(slotOf(place))).port)
+    for (const place of shardIdsOf(ITEM, MANY)) owners.set(place, (await cluster().ownerOf(slotOf(place))).port)
     expect(new Set(owners.values()).size).toBe(3)
     const buyers = Array.from({ length: 100 }, (_, i) => `buyer${i}`)
     const asks = buyers.map(buyer => ask(buyer))
@@ -63,7 +40,7 @@ describe('sharded gate on a cluster', () => {
     expect(away).toEqual([])
     expect(await outbox.depth([ITEM])).toMatchObject([{ units: 100 }])
 
-    const silent = await cluster.ownerOf(slotOf(shardIdsOf(ITEM, MANY)[0]!))
+    const silent = await cluster().ownerOf(slotOf(shardIdsOf(ITEM, MANY)[0]!))
     const isThere = (buyer: string) => owners.get(shardIdFor(ITEM, MANY, buyer)) !== silent.port
     process.kill(silent.pid, 'SIGSTOP')
     try {
@@ -92,7 +69,7 @@ describe('sharded gate on a cluster', () => {
 
   test('a place whose slot has moved to another server sells nothing there (E1), and the item is built anew', async () => {
     const item = '815'
-    const connection = await connect(house, cluster.url, replica)
+    const connection = await connect(playground, cluster().url, REPLICA)
     const counts = createShardCounts()
     counts.learn(item, { shards: MANY, epoch: 1, gateShards: MANY })
     const shardGate = createRedisGate({ connection })
@@ -105,7 +82,7 @@ describe('sharded gate on a cluster', () => {
     expect(book).toHaveLength(40)
 
     const moved = shardIdFor(item, MANY, asks[0]!.buyer)
-    await cluster.moveSlot(slotOf(moved), await cluster.anotherThan(slotOf(moved)))
+    await cluster().moveSlot(slotOf(moved), await cluster().anotherThan(slotOf(moved)))
     expect((await gate.reserve(item, 1, [asks[0]!])).status).toBe('stale')
     expect((await gate.status([item])).items).toEqual([])
     counts.learn(item, { shards: MANY, epoch: 2, gateShards: MANY })

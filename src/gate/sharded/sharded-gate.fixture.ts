@@ -5,53 +5,48 @@
 
 import { assert } from '../../base/assert.ts'
 import { systemClock } from '../../base/clock.ts'
+import type { Log } from '../../base/log.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
 import type { AskAnswer, Gate, ReserveReply } from '../gate.ts'
 import { shardOf } from '../shard-ids.ts'
-import { planMove } from './plan-move.ts'
+import { moveUnits } from './move-units.ts'
 import { createShardCounts, type ShardCounts } from './shard-counts.ts'
 import type { ShardGate } from './shard-gate.ts'
 import { ShardedGate } from './sharded-gate.ts'
 
-/** As long as a place is believed to want what it was asked for. */
-const WANTED_MS = 2_000
 const SETTLED_MS_MAX = 20_000
+const silent: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
-interface Journal {
-  no: number
-  open: { readonly from: number; readonly to: number; readonly units: number; taken: number | undefined } | undefined
-}
+type MoveParts = Parameters<typeof moveUnits>[0]
+type OpenMove = Awaited<ReturnType<MoveParts['journal']['open']>>[number]
 
-/** One move or the rest of one. False: none is needed. */
-async function moveOnce(gate: Gate, shards: ShardGate, item: ItemId, epoch: Epoch, journal: Journal): Promise<boolean> {
-  if (journal.open === undefined) {
-    const [look] = (await gate.status([item])).items
-    if (look?.epoch !== epoch || look.shards === undefined) return false
-    const wanted = look.shards.map(({ left, wants, waitedMs }) => ({
-      left,
-      wants: waitedMs !== undefined && waitedMs < WANTED_MS ? wants : 0,
-    }))
-    const plan = planMove(wanted)
-    if (plan === undefined) return false
-    journal.no += 1
-    journal.open = { ...plan, taken: undefined }
+/** The journal of moves, in memory; `asked` counts them. */
+function memoryJournal() {
+  let asked = 0
+  let open: OpenMove[] = []
+  const isIt = (item: ItemId, no: number) => (one: OpenMove) => one.item === item && one.no === no
+  const journal: MoveParts['journal'] = {
+    open: async () => open,
+    async ask(item, epoch, move) {
+      asked += 1
+      open.push({ item, no: asked, epoch, ...move, taken: undefined, current: true })
+      return asked
+    },
+    async taken(item, no, taken) {
+      open = open.map(one => (isIt(item, no)(one) ? { ...one, taken } : one))
+      return true
+    },
+    async end(item, no) {
+      open = open.filter(one => !isIt(item, no)(one))
+    },
   }
-  const { open, no } = journal
-  if (open.taken === undefined) {
-    const took = await shards.move(`${item}#${open.from}`, epoch, no, -open.units)
-    assert(took.status === 'done', `taking answered ${took.status}`)
-    open.taken = -took.taken
-  }
-  const gave = await shards.move(`${item}#${open.to}`, epoch, no, open.taken)
-  assert(gave.status === 'done', `giving answered ${gave.status}`)
-  journal.open = undefined
-  return true
+  return { journal, asked: () => asked }
 }
 
 export function createSettlingGate(gate: ShardGate, count: number): Gate & { readonly counts: ShardCounts } {
   const counts = createShardCounts()
   const sharded = new ShardedGate({ gate, counts, clock: systemClock })
-  const journals = new Map<string, Journal>()
+  const { journal, asked } = memoryJournal()
   let moving: Promise<unknown> = Promise.resolve()
 
   const learn = (item: ItemId, epoch: Epoch) =>
@@ -65,10 +60,12 @@ export function createSettlingGate(gate: ShardGate, count: number): Gate & { rea
   }
 
   async function settle(item: ItemId, epoch: Epoch, asks: Parameters<Gate['reserve']>[2]): Promise<ReserveReply> {
-    const key = `${item} ${epoch}`
-    const journal = journals.get(key) ?? { no: 0, open: undefined }
-    journals.set(key, journal)
-    while (await moveOnce(sharded, gate, item, epoch, journal));
+    const parts = { gate: sharded, shardGate: gate, counts, journal, log: silent, mayMove: () => true }
+    let before: number
+    do {
+      before = asked()
+      await moveUnits({ ...parts, items: () => [{ item, epoch }] })
+    } while (asked() > before)
     await sharded.status([item])
     return sharded.reserve(item, epoch, asks)
   }

@@ -16,20 +16,21 @@ import { Fault } from '../../base/fault.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
 import { checkAsk, checkChange, checkHolding, checkRelease, checkTerms } from '../arguments.ts'
 import type { GateBooks } from '../books.ts'
-import type {
-  Ask,
-  ChangeReply,
-  Done,
-  FindReply,
-  Gate,
-  GateStatus,
-  GateStatusReply,
-  Holding,
-  Lanes,
-  Release,
-  ReserveReply,
-  Terms,
-  WindowState,
+import {
+  type Ask,
+  type ChangeReply,
+  type Done,
+  type FindReply,
+  type Gate,
+  type GateStatus,
+  type GateStatusReply,
+  type Holding,
+  type Lanes,
+  type Release,
+  type ReserveReply,
+  STATUS_FRESH_MS,
+  type Terms,
+  type WindowState,
 } from '../gate.ts'
 import { itemOf, type ShardId, shardIdFor, shardIdsOf, shardOf } from '../shard-ids.ts'
 import { KnownStock } from './known-stock.ts'
@@ -38,8 +39,6 @@ import type { ShardCounts } from './shard-counts.ts'
 import type { ShardGate } from './shard-gate.ts'
 import { sumStatuses } from './sum-statuses.ts'
 
-/** Units that come back must be on sale again within two seconds: older figures refuse no buyer. */
-const FRESH_MS = 1_500
 /** Far beyond what an item may have, and no sum of shards loses a digit. */
 const DELTA_MAX = 2 ** 52
 
@@ -60,7 +59,7 @@ export class ShardedGate implements Gate, GateBooks {
   readonly #clock: Clock
   readonly #known: KnownStock
 
-  constructor({ gate, counts, clock, freshMs = FRESH_MS }: ShardedGateParts) {
+  constructor({ gate, counts, clock, freshMs = STATUS_FRESH_MS }: ShardedGateParts) {
     this.#gate = gate
     this.#counts = counts
     this.#clock = clock

@@ -3,9 +3,10 @@
 import { assert } from '../../base/assert.ts'
 import type { ItemId } from '../../domain/ids.ts'
 import { shardsFor } from '../../domain/shards.ts'
-import type { GateState, GateStatus, ShardStatus } from '../gate.ts'
+import type { GateStatus, ShardStatus } from '../gate.ts'
 
-const STRICTNESS: Readonly<Record<GateState, number>> = { open: 0, paused: 1, over: 2 }
+/** How much a state, or the status of a batch, forbids. */
+export const STRICTNESS = { open: 0, ok: 0, paused: 1, early: 2, over: 3 } as const
 
 /** @param statuses of every shard of one epoch, each as one of several */
 export function sumStatuses(item: ItemId, statuses: readonly GateStatus[]): GateStatus {

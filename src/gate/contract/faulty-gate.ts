@@ -5,9 +5,9 @@
  * Does not delay or reorder calls, and never makes up a reservation.
  */
 
-import { assert } from '../base/assert.ts'
-import type { Epoch, ItemId } from '../domain/ids.ts'
-import type { Gate } from './gate.ts'
+import { assert } from '../../base/assert.ts'
+import type { Epoch, ItemId } from '../../domain/ids.ts'
+import type { Gate } from '../gate.ts'
 
 /**
  * stale         the gate is not the one it was (E1); it never saw the call

@@ -4,7 +4,7 @@
  * An epoch may have several places: each has its own units and its own buyers, and what one lacks another may have.
  */
 
-import { assert } from '../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import {
   type Ask,
   type AskCode,
@@ -14,8 +14,8 @@ import {
   type Release,
   type Terms,
   type WindowState,
-} from './gate.ts'
-import { shardOf } from './shard-ids.ts'
+} from '../gate.ts'
+import { shardOf } from '../shard-ids.ts'
 
 interface ReferenceEpoch {
   epoch: number
