@@ -48,7 +48,7 @@ test('a Redis that is away does not stop the start, and is checked when it is ba
 })
 
 /** Any script: only whether it may run matters. */
-const look = scriptsIn(new URL('../gate/redis/scripts/', import.meta.url))('status', 'reads')
+const status = scriptsIn(new URL('../gate/redis/scripts/', import.meta.url))('status', 'reads')
 
 test('E11: every primary of a cluster is checked at the start', async () => {
   const cluster = await RedisCluster.start(playground)
@@ -67,13 +67,13 @@ test('E11: a server that takes over and is set wrong is not used until it is cor
   for (const server of watched.servers)
     if (server !== first) await server.command('CONFIG', 'SET', 'min-replicas-to-write', '0')
   const { connection, wrong } = await start(watched.url, undefined, 'replica')
-  await connection.run(look, [], [0])
+  await connection.run(status, [], [0])
   // Refused for as long as it takes no replica for a good one.
   const begins = () => watched.sentinels[0]!.command('SENTINEL', 'FAILOVER', watched.name).catch(() => undefined)
   await until('a failover that begins', begins, 60_000)
   const heir = await watched.failedOver(first)
   const refusal = () =>
-    connection.run(look, [], [0]).then(
+    connection.run(status, [], [0]).then(
       () => 'none',
       (error: unknown) => String(error),
     )
