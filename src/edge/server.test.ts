@@ -195,7 +195,7 @@ test('a client that hangs up in the middle of its body is nobody’s error', asy
   expect(errors).toEqual([])
 })
 
-test('an address where nobody can listen is one clear line that names the setting', async () => {
+test('an address on which the server can not listen is one clear line that names the setting', async () => {
   const log: Log = { debug() {}, info() {}, warn() {}, error() {} }
   const parts = { routes: [], order: () => plainProblem('sold_out'), log, random: systemRandom }
   const start = (host: string, port: number) => startServer({ ...parts, host, port })
@@ -211,7 +211,7 @@ test('an address where nobody can listen is one clear line that names the settin
   const { port: ours } = serve()
   expect(() => start('127.0.0.1', ours)).toThrow(refused(`PORT: ${ours} is in use`))
   for (const host of ['nowhere.invalid', '127.0.0.1:80', 'a b'])
-    expect(() => start(host, 0)).toThrow(refused(`HOST: ${host} is not the address`))
-  expect(() => start('203.0.113.7', 0)).toThrow(refused('HOST: 203.0.113.7 is not the address'))
+    expect(() => start(host, 0)).toThrow(refused(`HOST: ${host} is not an address`))
+  expect(() => start('203.0.113.7', 0)).toThrow(refused('HOST: 203.0.113.7 is not an address'))
   other.close()
 })

@@ -19,7 +19,7 @@ interface AccessLine {
   readonly ms: number | undefined
 }
 
-export interface AccessLog {
+interface AccessLog {
   /** True if the refusal that comes next is sampled: it must then be passed to `write`. */
   refusalDue(): boolean
   /** The same for any other answer. */

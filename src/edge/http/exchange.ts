@@ -11,7 +11,7 @@ import { faultOfJson } from './json-text.ts'
 import { ProblemError } from './problem-response.ts'
 import { UNRENDERED } from './security-headers.ts'
 
-const BODY_BYTES_MAX = 16 * 1024
+export const BODY_BYTES_MAX = 16 * 1024
 const BEARER = 'Bearer '
 const BEARER_LOWER = BEARER.toLowerCase()
 const SPACE = 0x20
@@ -136,10 +136,13 @@ async function readText(request: Request): Promise<string> {
   }
 }
 
+export function declaredBytes(request: Request): number {
+  return Number(request.headers.get('content-length') ?? 0)
+}
+
 /** Reads no further than the bound, whatever the headers say. */
 export async function readBytes(request: Request): Promise<Uint8Array> {
-  const declared = Number(request.headers.get('content-length') ?? 0)
-  if (declared > BODY_BYTES_MAX) throw new ProblemError('body_too_large')
+  if (declaredBytes(request) > BODY_BYTES_MAX) throw new ProblemError('body_too_large')
   if (request.body === null) return new Uint8Array()
   const chunks: Uint8Array[] = []
   let size = 0

@@ -36,8 +36,6 @@ interface Admitted {
   readonly headers: Record<string, string>
 }
 
-export const LIVE_PATH = '/api/live'
-
 const SOCKETS_MAX = 10_000
 const SOCKETS_PER_BUYER_MAX = 8
 /** A few messages are tolerated: some clients send "ping" as a text. */
