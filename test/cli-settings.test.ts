@@ -95,7 +95,12 @@ test('a PostgreSQL that does not let us in stops whoever needs it', async () => 
     [ledgerUrl(owner, 'nowhere'), 'database "nowhere" does not exist'],
     [ledgerUrl('poor', 'other'), 'permission denied'],
   ] as const) {
-    await expectLine(['serve'], { ...KEYS, DATABASE_URL: url }, 1, `DATABASE_URL: no way into PostgreSQL: ${words}`)
+    await expectLine(
+      ['serve'],
+      { ...KEYS, DATABASE_URL: url },
+      1,
+      `DATABASE_URL: PostgreSQL refuses the connection: ${words}`,
+    )
     await expectLine(['migrate'], { DATABASE_URL: url }, 1, 'DATABASE_URL: ')
     // Who may come in and only look is let in to look.
     if (url.includes('poor')) continue

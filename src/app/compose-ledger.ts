@@ -1,4 +1,4 @@
-/** The ledger's adapters: PostgreSQL, embedded or another's, and what is done with an embedded one from the command line. */
+/** The ledger's adapters: PostgreSQL, embedded or given by DATABASE_URL, and the command line's backup and restore of an embedded one. */
 
 import { systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -20,19 +20,18 @@ import { createSandboxPayments } from '../ledger/postgres/sandbox-payments.ts'
 import { createStock } from '../ledger/postgres/stock.ts'
 import type { Config } from './config.ts'
 
-export { backupEmbedded } from '../ledger/embedded/backup.ts'
-export { restoreEmbedded } from '../ledger/embedded/backup-restore.ts'
+export { backupEmbedded } from '../ledger/embedded/backup/backup.ts'
+export { restoreEmbedded } from '../ledger/embedded/backup/restore.ts'
 
 const POOL_MAX = 20
-/** Of each process of a cluster: there are many of them, and one PostgreSQL. */
+/** Smaller in a cluster: many processes share one PostgreSQL. */
 const CLUSTER_POOL_MAX = 10
-/** Short, because a rebuild waits for the lease of a process that has died (E4). */
+/** Short, because a rebuild waits for the lease of a dead process (E4). */
 const CLUSTER_LEASE_MS = 10_000
 const CLOSE_MS_MAX = 2_000
-/** Enough to say goodbye on connections that nobody uses. */
+/** Enough to close idle connections. */
 const CLOSE_MS_MIN = 100
 
-/** PostgreSQL, ours or another's. */
 export async function openLedger(config: Config, log: Log) {
   const server =
     config.databaseUrl === undefined
@@ -49,21 +48,21 @@ export async function openLedger(config: Config, log: Log) {
     clock: systemClock,
     random: systemRandom,
     onError: error => {
-      if (!closing) log.warn({ err: error }, 'a connection to the ledger broke')
+      if (!closing) log.warn({ err: error }, 'connection to the ledger broken')
     },
   })
   return {
     database,
-    /** The names of the migrations that were missing and are applied now. */
+    /** The names of the migrations that this call applied. */
     migrate: (signal?: AbortSignal) =>
       migrate(database, undefined, {
         signal,
-        onWaiting: () => log.info({}, 'another process brings the database up to date; waiting for it'),
+        onWaiting: () => log.info({}, 'another process migrates the database; waiting for it'),
       }),
-    /** `waitMs`: how long connections that are in use are waited for. */
+    /** `waitMs`: how long to wait for connections in use. */
     async close(waitMs = CLOSE_MS_MAX) {
       closing = true
-      // A server that has fallen silent does not say goodbye either.
+      // A server that does not answer would keep this waiting.
       const limitMs = Math.min(Math.max(waitMs, CLOSE_MS_MIN), CLOSE_MS_MAX)
       await Promise.race([database.close().catch(() => {}), systemClock.sleep(limitMs)])
       await server?.stop()

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, spyOn, test } from 'b
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
-import { backupEmbedded } from '../ledger/embedded/backup.ts'
-import { restoreEmbedded } from '../ledger/embedded/backup-restore.ts'
+import { backupEmbedded } from '../ledger/embedded/backup/backup.ts'
+import { restoreEmbedded } from '../ledger/embedded/backup/restore.ts'
 import { query, TestPlace } from '../ledger/embedded/test-place.fixture.ts'
 import { addBackup } from './backup.ts'
 import { explain } from './explain.ts'
@@ -52,7 +52,7 @@ test('backup and restore say in one line what they did, or why not', async () =>
   expect([made.code, made.err]).toEqual([0, ''])
   expect(made.out).toMatch(/^backup of the stopped ledger in \S+backup: \d+ files, [\d.]+ MB, [\d.]+ s\n$/)
   const again = await run(['backup', '--to', to], { DATA_DIR: dataDir })
-  expect([again.code, again.out, again.line]).toEqual([1, '', expect.stringContaining('is there already')])
+  expect([again.code, again.out, again.line]).toEqual([1, '', expect.stringContaining('exists already')])
 
   const elsewhere = place.dataDirIn(place.folder())
   const restored = await run(['restore', '--from', to, '--json'], { DATA_DIR: elsewhere })

@@ -1,4 +1,4 @@
-/** Orders that end without being paid, paid ones that are taken back, and the units that must reach the gate again. */
+/** Closes orders that are not paid, refunds paid ones, and lists the units that the gate must release (E8). */
 
 import type { BuyerId, Epoch, ItemId, OrderId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
@@ -6,11 +6,11 @@ import type { Order } from '../domain/order.ts'
 export interface DueOrder {
   readonly id: OrderId
   readonly item: ItemId
-  /** A payment was started: the provider is asked before the order is closed. */
+  /** A payment was started: query the provider before closing the order. */
   readonly paymentStarted: boolean
 }
 
-/** A release row, with the epoch it must be told to the gate under (E8). */
+/** A release that the gate has not done, with the epoch to release under (E8). */
 export interface DueRelease {
   readonly order: OrderId
   readonly item: ItemId
@@ -22,9 +22,9 @@ export interface DueRelease {
 }
 
 export interface Closings {
-  /** Pending orders whose `pay_by` has passed by the ledger's clock, longest overdue first; without those in hand. */
-  due(max: number, inHand: readonly OrderId[]): Promise<readonly DueOrder[]>
-  /** Those that were still pending (and due, when `unpaid`) are closed, and their units available again. Returns these, and only these. */
+  /** Pending orders whose `pay_by` has passed by the ledger's clock, longest overdue first, without those named. */
+  due(max: number, without: readonly OrderId[]): Promise<readonly DueOrder[]>
+  /** Closes those still pending (and due, when `unpaid`) and makes their units available. Returns the orders closed by this call. */
   close(item: ItemId, orders: readonly OrderId[], reason: 'unpaid' | 'cancelled'): Promise<readonly Order[]>
   refund(
     order: OrderId,
@@ -32,12 +32,12 @@ export interface Closings {
     restock: boolean,
     by: string,
   ): Promise<'refunded' | 'same' | 'not_paid' | 'unknown'>
-  /** Of one item at most so many, and the oldest of each before more of any. */
+  /** At most `itemMax` of one item, and the oldest of every item before more of any. */
   releases(max: number, itemMax: number): Promise<readonly DueRelease[]>
   /** Of these orders only. */
   releasesOf(orders: readonly OrderId[]): Promise<readonly DueRelease[]>
-  /** How many of them were still to be released: two may have told the gate. */
+  /** Removes them after the gate has done them. Returns how many this call removed: two processes may have released at the gate. */
   released(orders: readonly OrderId[]): Promise<number>
-  /** Forgets release rows of items that no gate holds. */
+  /** Removes releases of items that no gate holds. */
   releaseIdle(): Promise<void>
 }

@@ -1,7 +1,7 @@
 /**
- * The journal of moves between the places of an item. A move is written down before any unit leaves its place, again when it is known how
- * many have, and once more when they have arrived: whoever dies in between leaves a row that says what is still to be done. One move of
- * an item is under way at a time; numbers go up.
+ * The journal of moves between the shards of an item. A move is written before any unit leaves its shard, again with the number of units that
+ * left, and once more when they have arrived: a process that dies in between leaves a row that says what is to be done. One move of an item is
+ * open at a time; numbers go up.
  */
 
 import type { Epoch, ItemId } from '../domain/ids.ts'
@@ -14,22 +14,22 @@ interface OpenMove {
   readonly from: number
   readonly to: number
   readonly wanted: number
-  /** Undefined: not journalled yet. They may have left their place all the same. */
+  /** Undefined: not journalled yet. Units may have left their shard all the same. */
   readonly taken: number | undefined
-  /** The gate it began in still sells the item. False: it never will again, so there is nothing to finish. */
+  /** The gate it began in still sells the item. False: that gate never sells again, so there is nothing to finish. */
   readonly current: boolean
 }
 
 export interface Moves {
   /** Over all items. */
   open(): Promise<readonly OpenMove[]>
-  /** Its number. Undefined: another is under way, or this epoch's gate does not sell the item; nothing was written. */
+  /** Its number. Undefined: another move is open, or this epoch's gate does not sell the item; nothing was written. */
   ask(
     item: ItemId,
     epoch: Epoch,
     move: { readonly from: number; readonly to: number; readonly wanted: number },
   ): Promise<number | undefined>
-  /** False: somebody else has ended the move meanwhile, or has journalled something else. */
+  /** False: the move was ended meanwhile, or another figure was journalled. */
   taken(item: ItemId, no: number, taken: number): Promise<boolean>
   end(item: ItemId, no: number, how: 'done' | 'void'): Promise<void>
 }

@@ -1,27 +1,30 @@
-/** Node ids, leased in the ledger: two processes never make ids under the same number in the same millisecond. */
+/**
+ * Node ids, leased in the ledger: two processes never make ids under the same number in the same millisecond. A lease also says what its process
+ * may hold outside the ledger, and which epochs it has confirmed (E4).
+ */
 
 import type { Epoch, ItemId } from '../domain/ids.ts'
 
 interface NodeLease {
   readonly node: number
-  /** Make no id in a millisecond up to this one: the previous holder may have. */
+  /** Make no id in a millisecond up to this one: the previous holder may have made some. */
   readonly fromMs: number
-  /** Make no id in a millisecond beyond this one: a later holder may. */
+  /** Make no id in a millisecond beyond this one: a later holder may make some. */
   readonly untilMs: number
 }
 
-/** A process that may hold what is not in the ledger yet (an edge or a worker of a cluster), or one that never does. */
+/** `holding`: may hold reservations that are not in the ledger yet (an edge or a worker of a cluster). `plain`: never does. */
 export type NodeKind = 'holding' | 'plain'
 
 export interface Nodes {
-  /** `nowMs` is the caller's wall clock, which its ids are made from; `fenceMs` for how long it acknowledges after reading an epoch (E2). */
+  /** `nowMs`: the caller's wall clock, which its ids are made from. `fenceMs`: for how long it acknowledges after reading an epoch (E2). */
   lease(holder: string, nowMs: number, kind: NodeKind, fenceMs?: number): Promise<NodeLease>
   /**
-   * Undefined: the lease lapsed and somebody else holds the id. One that lapsed and was not handed on stands again. Cuts the leases of others
-   * that a clock which was ahead has made longer than any lease is.
+   * Undefined: the lease lapsed and another process holds the id. One that lapsed and was not leased again is valid again. Also shortens
+   * leases of other processes that end too late because a clock was ahead.
    */
   renew(node: number, holder: string, nowMs: number): Promise<number | undefined>
-  /** Only for a process that holds nothing which is not in the ledger: it is settled. Whoever can't say so lets the lease lapse. */
+  /** Only for a process that holds nothing outside the ledger: it is settled. Any other lets its lease lapse. */
   giveBack(node: number, holder: string, lastMs: number): Promise<void>
   /** E4: this process has seen these epochs and holds nothing older of these items. False: the lease was lost. */
   confirm(
@@ -30,16 +33,16 @@ export interface Nodes {
     seen: readonly { readonly item: ItemId; readonly epoch: Epoch }[],
   ): Promise<boolean>
   /**
-   * E4, E10: holding processes that have not confirmed this epoch of the item. `waiting` have a lease; `lapsed` had one, did not give it
-   * back, and are not settled: what they acknowledged last may not be in the ledger.
+   * E4, E10: holding processes that have not confirmed this epoch of the item. `waiting` have a lease; the lease of `lapsed` ones ended
+   * unsettled: what they acknowledged last may not be in the ledger.
    */
   unconfirmed(item: ItemId, epoch: Epoch): Promise<{ readonly waiting: number; readonly lapsed: number }>
-  /** E2, E3: so long somebody may still acknowledge under an epoch that was bumped before this is asked. */
+  /** E2, E3: for so long a process may still acknowledge under an epoch that was raised before this call. */
   longestFenceMs(): Promise<number>
-  /** Of holding processes that live: when the first of their leases ends, and the last (unix ms, by the ledger's clock). */
+  /** When the first and the last lease of live holding processes ends (unix ms, by the ledger's clock). */
   leaseEnds(): Promise<{ readonly firstMs: number; readonly lastMs: number } | undefined>
-  /** Holding processes: `live` have a lease; `unsettled` had one, and what they acknowledged last may not be in the ledger. */
+  /** Holding processes: `live` have a lease; the lease of `unsettled` ones lapsed, and what they acknowledged last may not be in the ledger. */
   holding(): Promise<{ readonly live: number; readonly unsettled: number }>
-  /** Lapsed processes whose lease ended before this moment (by the ledger's clock) left nothing behind: everything they reserved is in the ledger. */
+  /** Marks processes whose lease lapsed before this moment (by the ledger's clock) as settled: all they reserved is in the ledger. */
   settle(beforeMs: number): Promise<void>
 }

@@ -1,12 +1,12 @@
 /**
- * Orders in the ledger, as the flows need them. The ledger is the truth: what it has committed is sold, and nothing else is.
- * Every verb is idempotent by order id. A fault with `outcomeUnknown` means: it may have been committed; ask again with the same ids.
+ * Orders in the ledger. The ledger is the truth: what it has committed is sold, and nothing else is.
+ * Every verb is idempotent by order id. A fault with `outcomeUnknown` means: it may have been committed; repeat it with the same ids.
  */
 
 import type { BuyerId, Epoch, ItemId, OrderId, SaleId } from '../domain/ids.ts'
 import type { Order, OrderState } from '../domain/order.ts'
 
-/** A reservation on its way into the ledger. */
+/** A reservation to be placed. */
 export interface PlaceAsk {
   readonly order: OrderId
   readonly buyer: BuyerId
@@ -16,15 +16,13 @@ export interface PlaceAsk {
 }
 
 /**
- * placed   the order row is committed, now
- * same     it was committed before, under this very id
- * refused  a row closed/refused is committed instead (too few available, another order stands)
- * foreign  the id belongs to another buyer's order: nothing was written. A bug or an attack; alarm
+ * placed       the order row is committed, now
+ * same         it was committed before, under this id
+ * refused      a row closed/refused is committed instead (too few available, or another order of the buyer exists)
+ * id_conflict  the id belongs to another buyer's order: nothing was written. A bug or an attack; alarm
  */
 export type Placing =
-  | { readonly verdict: 'placed'; readonly order: Order }
-  | { readonly verdict: 'same'; readonly order: Order }
-  | { readonly verdict: 'refused'; readonly order: Order }
+  | { readonly verdict: 'placed' | 'same' | 'refused'; readonly order: Order }
   | { readonly verdict: 'id_conflict' }
 
 export type PlaceReply =
@@ -32,17 +30,15 @@ export type PlaceReply =
   /** Another epoch owns the item (E5). Nothing was written. */
   | { readonly status: 'stale' }
 
-/** What became of an ask that went straight to the ledger, behind the `ledger` door. Only `placed` writes a row. */
+/**
+ * An ask that went straight to the ledger, behind the `ledger` door. Only `placed` writes a row.
+ * same         this id, this attempt, or another live order of this buyer exists
+ * id_conflict  the id belongs to another buyer's order
+ * not_now      no order of this buyer exists, and the window or the operator forbids a new one
+ */
 export type DirectPlacing =
-  | { readonly verdict: 'placed'; readonly order: Order }
-  /** This id, this attempt, or another live order of this buyer stands already. */
-  | { readonly verdict: 'same'; readonly order: Order }
-  | { readonly verdict: 'not_enough' }
-  | { readonly verdict: 'attempts_used' }
-  /** The id belongs to another buyer's order. */
-  | { readonly verdict: 'id_conflict' }
-  /** No order of this buyer, and the window or the operator forbids a new one. */
-  | { readonly verdict: 'not_now' }
+  | { readonly verdict: 'placed' | 'same'; readonly order: Order }
+  | { readonly verdict: 'not_enough' | 'attempts_used' | 'id_conflict' | 'not_now' }
 
 /** The window is judged by the ledger's clock, under the item lock. */
 export type DirectReply =
@@ -75,13 +71,13 @@ export interface Orders {
   /** Straight into the ledger, decided in arrival order: only while the door is `ledger` and the epoch is this one (E5, E10). */
   placeDirectly(item: ItemId, epoch: Epoch, asks: readonly PlaceAsk[]): Promise<DirectReply>
   /**
-   * A reservation that can't be placed for a reason of its own: its order is born closed/refused. The same id again changes nothing, and
-   * an order that stands under it is given back as it is. Undefined: the id is another buyer's, or no row can hold it.
+   * A reservation that can't be placed for a reason of its own becomes an order that is closed/refused. The same id again changes nothing:
+   * the existing order is returned. Undefined: the id is another buyer's, or no row can hold it.
    */
   refuse(item: ItemId, epoch: Epoch, ask: PlaceAsk): Promise<Order | undefined>
   find(ids: readonly OrderId[]): Promise<readonly Order[]>
   findByAttempt(item: ItemId, buyer: BuyerId, attempt: number): Promise<Order | undefined>
-  /** The same for many at once, in no particular order; those that led to nothing are missing. */
+  /** The same for many at once, in no particular order; attempts without an order are missing. */
   findByAttempts(keys: readonly AttemptKey[]): Promise<readonly Order[]>
   ofBuyer(buyer: BuyerId, after: OrderId | undefined, limit: number): Promise<readonly Order[]>
   list(query: OrderQuery): Promise<readonly Order[]>

@@ -1,23 +1,23 @@
-/** Payments in the ledger. A row is there before the provider hears of the payment; captures are decided by one compare-and-set. */
+/** Payments in the ledger. A row is written before the provider gets the payment; captures are decided by one compare-and-set. */
 
 import type { ItemId, OrderId } from '../domain/ids.ts'
 import type { Money } from '../domain/money.ts'
 import type { Payment, PaymentState } from '../domain/payment.ts'
 
 /**
- * paid     the order is paid by this very capture      same     this payment was captured before
- * late     the order was closed: the money goes back   second   another payment was first: the money goes back
- * wrong_amount  not what was asked for: refused, alarm  unknown  there is no such payment
+ * paid          the order is paid by this capture       same     this payment was captured before
+ * late          the order was closed: refund            second   another payment was first: refund
+ * wrong_amount  not the amount asked for: alarm         unknown  there is no such payment
  */
 export type CaptureOutcome = 'paid' | 'same' | 'late' | 'second' | 'wrong_amount' | 'unknown'
 
 interface ClaimedPayment extends Payment {
-  /** The order still waits to be paid. If not, nobody should be able to pay it any more. */
+  /** The order is pending. If not, the payment should be cancelled. */
   readonly wanted: boolean
 }
 
 export interface Payments {
-  /** The open payment of this order with this provider, made now if there was none. Undefined: the order is not pending. */
+  /** The open payment of this order with this provider, made if there is none. Undefined: the order is not pending. */
   start(id: string, order: OrderId, provider: string): Promise<Payment | undefined>
   find(provider: string, ref: string): Promise<Payment | undefined>
   ofOrders(orders: readonly OrderId[]): Promise<readonly Payment[]>
@@ -31,9 +31,9 @@ export interface Payments {
     readonly order: OrderId | undefined
     readonly item: ItemId | undefined
   }>
-  /** Captured money whose order is not paid pays it, or is to go back. Undefined: it was decided meanwhile. */
+  /** Captured money whose order is not paid pays it, or becomes due for refund. Undefined: it was decided meanwhile. */
   decideCapture(payment: string): Promise<'paid' | 'late' | undefined>
-  /** Open payments to ask about and refunds to send, whose time has come; each is put off until its next try. */
+  /** Payments to query and refunds to send that are due; each is postponed to its next try. */
   claim(max: number): Promise<readonly ClaimedPayment[]>
   move(id: string, from: PaymentState, to: PaymentState, why?: string): Promise<boolean>
   recordCallback(provider: string, event: string, ref: string, outcome: string): Promise<void>

@@ -1,4 +1,4 @@
-/** Stock changes, numbered per item, one under way at a time. Increases are in the ledger first, decreases leave the gate first. */
+/** Stock changes, numbered per item, one open at a time. Increases reach the ledger first, decreases leave the gate first. */
 
 import type { Epoch, ItemId } from '../domain/ids.ts'
 import type { Door } from '../domain/item.ts'
@@ -18,7 +18,7 @@ export interface AskedChange {
   readonly no: number | undefined
 }
 
-/** A change that gate and ledger do not agree on yet. */
+/** A change that the gate or the ledger has not done yet. */
 export interface OpenChange {
   readonly item: ItemId
   readonly no: number
@@ -31,7 +31,7 @@ export interface OpenChange {
 export interface StockChange {
   readonly no: number
   readonly delta: number
-  /** Undefined while the gate has not given its units up yet. */
+  /** Undefined until the gate has given its units up. */
   readonly taken: number | undefined
   readonly state: 'asked' | 'applied' | 'done'
   readonly reason: string
@@ -41,7 +41,7 @@ export interface StockChange {
 
 export interface Stock {
   ask(wish: ChangeWish): Promise<AskedChange>
-  /** False: the gate that gave the units up was rebuilt meanwhile; it must be asked again. */
+  /** False: the gate that gave the units up was rebuilt meanwhile; it must do the change again. */
   settle(item: ItemId, no: number, epoch: Epoch, taken: number): Promise<boolean>
   open(item: ItemId | undefined): Promise<readonly OpenChange[]>
   find(item: ItemId, no: number): Promise<StockChange | undefined>

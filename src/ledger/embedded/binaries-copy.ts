@@ -1,7 +1,7 @@
 /**
  * A copy of the PostgreSQL programs that any account can run: `/var/lib/stampede/postgres-<version>-<hash>`, or the same under the
- * temporary folder where that can't be written. Made under another name and renamed when complete, so a copy is there or not there;
- * used by every later start. A folder of that name which somebody else could have written is refused: we would run what is in it.
+ * temporary folder where that can't be written. Made under another name and renamed when complete, so a copy is whole or absent; every later
+ * start uses it. A folder of that name that another user could have written is refused: its programs would be run.
  * Old copies are not removed: another Stampede on the machine may be running from them.
  */
 
@@ -21,31 +21,31 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Fault } from '../../base/fault.ts'
-import type { Random } from '../../base/random.ts'
-import type { Account } from './account.ts'
-import type { Binaries } from './binaries-found.ts'
+import { systemRandom } from '../../base/random.ts'
+import { type Account, blockedAt, makeSharedHome } from './account.ts'
 import { errnoOf, messageOf } from './errno.ts'
-import { blockedAt } from './reachability.ts'
-import { makeSharedHome } from './shared-home.ts'
 
-/** Returns the folder of a complete copy. `finish` is called on a new one before anybody can see it. */
-export function copyBinaries(
-  binaries: Binaries,
-  account: Account | undefined,
-  random: Random,
-  finish: (copy: string) => void,
-): string {
+/** PostgreSQL's programs as installed. */
+export interface Binaries {
+  /** The folder that holds `native/`. */
+  readonly packageFolder: string
+  /** As in package.json, e.g. `18.4.0`. */
+  readonly version: string
+}
+
+/** Returns the folder of a complete copy. `finish` is called on a new copy before it gets its final name. */
+export function copyBinaries(binaries: Binaries, account: Account | undefined, finish: (copy: string) => void): string {
   const program = readFileSync(join(binaries.packageFolder, 'native', 'bin', 'postgres'))
   const hash = createHash('sha256').update(program).digest('hex').slice(0, 12)
   let refused: unknown
   const name = `postgres-${binaries.version}-${hash}`
-  const places = [() => join(makeSharedHome(), name), () => join(tmpdir(), `stampede-${name}-${process.getuid?.()}`)]
-  for (const place of places) {
+  const folders = [() => join(makeSharedHome(), name), () => join(tmpdir(), `stampede-${name}-${process.getuid?.()}`)]
+  for (const folder of folders) {
     try {
-      const copy = place()
+      const copy = folder()
       const blocked = account && blockedAt(dirname(copy), account)
       if (blocked !== undefined) throw new Error(`"${account?.name}" can't enter ${blocked}`)
-      return copyInto(copy, binaries, random, finish)
+      return copyInto(copy, binaries, finish)
     } catch (error) {
       refused = error
     }
@@ -57,9 +57,9 @@ export function copyBinaries(
   )
 }
 
-function copyInto(copy: string, binaries: Binaries, random: Random, finish: (copy: string) => void): string {
-  if (isThere(copy)) return copy
-  const unfinished = `${copy}.new-${Buffer.from(random.bytes(6)).toString('hex')}`
+function copyInto(copy: string, binaries: Binaries, finish: (copy: string) => void): string {
+  if (exists(copy)) return copy
+  const unfinished = `${copy}.new-${Buffer.from(systemRandom.bytes(6)).toString('hex')}`
   try {
     mkdirSync(unfinished, { mode: 0o755 })
     chmodSync(unfinished, 0o755)
@@ -68,14 +68,14 @@ function copyInto(copy: string, binaries: Binaries, random: Random, finish: (cop
     renameSync(unfinished, copy)
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true })
-    // Two starters copied at once, and the other one was faster.
+    // Another process made the same copy at the same time.
     if (errnoOf(error) !== 'ENOTEMPTY' && errnoOf(error) !== 'EEXIST') throw error
-    if (!isThere(copy)) throw error
+    if (!exists(copy)) throw error
   }
   return copy
 }
 
-function isThere(copy: string): boolean {
+function exists(copy: string): boolean {
   let stat: ReturnType<typeof lstatSync>
   try {
     stat = lstatSync(copy)
@@ -88,7 +88,7 @@ function isThere(copy: string): boolean {
   return true
 }
 
-/** Modes are set, not copied: an install under a strict umask is the very reason to be here. */
+/** Modes are set, not copied: an install under a strict umask is the reason for the copy. */
 function copyTree(from: string, to: string): void {
   mkdirSync(to)
   chmodSync(to, 0o755)

@@ -6,13 +6,12 @@ import { dirname, join } from 'node:path'
 import { systemRandom } from '../../base/random.ts'
 import { runsAsRoot } from './account.ts'
 import { findBinaries, type Programs, usableBinaries } from './binaries.ts'
-import type { Binaries } from './binaries-found.ts'
+import type { Binaries } from './binaries-copy.ts'
 import { NOBODY, TestPlace } from './test-place.fixture.ts'
 
 setDefaultTimeout(120_000)
 
 const nobody = { name: 'nobody', ...NOBODY }
-const random = systemRandom
 
 let place: TestPlace
 let copies: string[] = []
@@ -31,7 +30,7 @@ function installWithoutScripts(folder: string): Binaries {
     recursive: true,
     filter: path => !lstatSync(path).isSymbolicLink() && !path.endsWith('.a'),
   })
-  return { packageFolder: folder, version: `18.0.0-test${Buffer.from(random.bytes(6)).toString('hex')}` }
+  return { packageFolder: folder, version: `18.0.0-test${Buffer.from(systemRandom.bytes(6)).toString('hex')}` }
 }
 
 /** What the programs say when run, and remembers a copy for removal. */
@@ -49,7 +48,7 @@ function rememberCopy(programs: Programs, from: Binaries): string {
 
 test('finds the programs of this platform, with their version', () => {
   const binaries = findBinaries()
-  expect(run(usableBinaries(binaries, undefined, random), binaries)).toStartWith(
+  expect(run(usableBinaries(binaries, undefined), binaries)).toStartWith(
     `postgres (PostgreSQL) ${binaries.version.split('.')[0]}`,
   )
 })
@@ -62,7 +61,7 @@ test('runs where the package was installed without its scripts', () => {
     major: '',
   }
   expect(run(programs, binaries)).toContain('error while loading shared libraries')
-  expect(usableBinaries(binaries, undefined, random).postgres).toBe(programs.postgres)
+  expect(usableBinaries(binaries, undefined).postgres).toBe(programs.postgres)
   expect(run(programs, binaries)).toStartWith('postgres (PostgreSQL)')
 })
 
@@ -71,8 +70,7 @@ test.if(runsAsRoot())('runs where the package has no links and can not be writte
   const binaries = installWithoutScripts(place.folder())
   const script = `
     const { usableBinaries } = await import(${JSON.stringify(place.reachable(join(import.meta.dirname, 'binaries.ts')))})
-    const { systemRandom } = await import(${JSON.stringify(place.reachable(join(import.meta.dirname, '../../base/random.ts')))})
-    console.log(JSON.stringify(usableBinaries(${JSON.stringify(binaries)}, undefined, systemRandom)))`
+    console.log(JSON.stringify(usableBinaries(${JSON.stringify(binaries)}, undefined)))`
   const said = spawnSync(place.reachable(process.execPath), ['-e', script], { encoding: 'utf8', cwd: '/', ...NOBODY })
   const programs: Programs = JSON.parse(said.stdout)
   expect(rememberCopy(programs, binaries)).toStartWith(tmpdir())
@@ -85,18 +83,18 @@ test.if(runsAsRoot())(
   'as root: copies the programs out of a closed folder once, where only root can change them',
   () => {
     const binaries = installWithoutScripts(place.folder(0o700))
-    const programs = usableBinaries(binaries, nobody, random)
+    const programs = usableBinaries(binaries, nobody)
     expect(run(programs, binaries, NOBODY)).toStartWith('postgres (PostgreSQL)')
     const copy = rememberCopy(programs, binaries)
     expect(copy).toStartWith('/var/lib/stampede/postgres-18.0.0-test')
     expect([statSync(copy).uid, statSync(copy).mode & 0o777]).toEqual([0, 0o755])
     const made = statSync(programs.postgres).ino
-    expect(usableBinaries(binaries, nobody, random)).toEqual(programs)
+    expect(usableBinaries(binaries, nobody)).toEqual(programs)
     expect(statSync(programs.postgres).ino).toBe(made)
 
     // Anybody could have put another program there: not run.
     chmodSync(copy, 0o777)
-    expect(rememberCopy(usableBinaries(binaries, nobody, random), binaries)).toStartWith(tmpdir())
+    expect(rememberCopy(usableBinaries(binaries, nobody), binaries)).toStartWith(tmpdir())
   },
 )
 
@@ -104,7 +102,7 @@ test.if(runsAsRoot())(
 test.if(runsAsRoot())('as root: copies the programs when they were installed for root alone', () => {
   const binaries = installWithoutScripts(place.folder())
   chmodSync(join(binaries.packageFolder, 'native', 'bin', 'postgres'), 0o700)
-  const programs = usableBinaries(binaries, nobody, random)
+  const programs = usableBinaries(binaries, nobody)
   expect(run(programs, binaries, NOBODY)).toStartWith('postgres (PostgreSQL)')
   expect(rememberCopy(programs, binaries)).not.toBe(binaries.packageFolder)
 })

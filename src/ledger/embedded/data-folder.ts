@@ -1,9 +1,9 @@
 /**
- * The folders on disk: the data folder the operator named, and in it `postgres`, which is complete or not there at all. It is made
- * as `postgres.new-…` and renamed when PostgreSQL has written and synced everything; what a crash left of an earlier try is removed.
+ * The folders on disk: the data folder the operator named, and in it `postgres`, which is complete or absent. It is made as
+ * `postgres.new-…` and renamed when PostgreSQL has written and synced everything; what a crash left of an earlier try is removed.
  *
  * Where the account that PostgreSQL runs under can't enter the data folder (root's own, say), `postgres` is a link to a folder
- * under /var/lib/stampede. Data that exists is never moved, emptied or upgraded: what does not fit is a Fault that says what to do.
+ * under /var/lib/stampede. Existing data is never moved, emptied or upgraded: data that does not fit is a Fault that says what to do.
  */
 
 import {
@@ -27,17 +27,15 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
-import type { Random } from '../../base/random.ts'
-import { type Account, runsAsRoot } from './account.ts'
+import { systemRandom } from '../../base/random.ts'
+import { type Account, blockedAt, makeSharedHome, runsAsRoot } from './account.ts'
 import type { Programs } from './binaries.ts'
 import { errnoOf, messageOf } from './errno.ts'
 import { runInitdb } from './initdb.ts'
-import { blockedAt } from './reachability.ts'
-import { makeSharedHome } from './shared-home.ts'
 
 export type Log = (level: 'info' | 'warn' | 'error', message: string) => void
 
-interface ExistingData {
+export interface ExistingData {
   /** With links resolved: the path PostgreSQL is started with, and found by. */
   readonly path: string
   readonly ownerUid: number
@@ -47,20 +45,20 @@ interface ExistingData {
 const UNFINISHED = 'postgres.new-'
 const OUTSIDE = 'data-'
 
-/** Makes the data folder when it is not there, no more open than needed, and returns its real path. */
+/** Makes the data folder if it does not exist, no more open than needed, and returns its real path. */
 export function makeDataDir(dataDir: string): string {
   const wanted = resolve(dataDir)
-  // Root's PostgreSQL runs under another account, which has to pass through but need not look around.
+  // Root's PostgreSQL runs under another account, which has to pass through and need not list it.
   const mode = runsAsRoot() ? 0o711 : 0o700
   const outermost = mkdirSync(wanted, { recursive: true, mode })
   if (outermost !== undefined) {
-    // mkdir obeys the umask; and every folder on the way that we made is ours to open.
+    // mkdir obeys the umask, so the mode is set again on every folder made here.
     for (let at = wanted; at.length >= outermost.length; at = dirname(at)) chmodSync(at, mode)
   }
   return realpathSync(wanted)
 }
 
-/** What lies in `<dataDir>/postgres`, or nothing when PostgreSQL was never started here. */
+/** The data in `<dataDir>/postgres`, or undefined when PostgreSQL was never started here. */
 export function findData(dataDir: string): ExistingData | undefined {
   const path = join(dataDir, 'postgres')
   try {
@@ -85,7 +83,7 @@ export function findData(dataDir: string): ExistingData | undefined {
   }
 }
 
-/** Makes sure that the account may use data that is there already. */
+/** Makes sure that the account may use existing data. */
 export function adoptData(data: ExistingData, programs: Programs, account: Account | undefined, log: Log): void {
   if (data.major !== programs.major)
     throw new Fault(
@@ -101,37 +99,43 @@ export function adoptData(data: ExistingData, programs: Programs, account: Accou
     )
   if (data.ownerUid === account.uid) return
   log('warn', `${data.path} belongs to an account that can't run PostgreSQL; giving it to "${account.name}"`)
-  chownTree(data.path, account)
+  giveTree(data.path, account)
 }
 
 /** Makes new data and returns its real path. */
 export async function makeData(
   dataDir: string,
-  parts: { programs: Programs; account: Account | undefined; clock: Clock; random: Random; log: Log },
+  { programs, account, clock, log }: { programs: Programs; account: Account | undefined; clock: Clock; log: Log },
 ): Promise<string> {
-  removeUnfinished(dataDir, parts.log)
-  const unfinished = join(dataDir, `${UNFINISHED}${hex(parts.random)}`)
+  removeUnfinished(dataDir, log)
+  const unfinished = makeUnfinished(dataDir, account, log)
+  if (account) chownSync(unfinished, account.uid, account.gid)
+  await runInitdb(realpathSync(unfinished), programs, account, clock)
   const finished = join(dataDir, 'postgres')
-  const blocked = parts.account && blockedAt(dataDir, parts.account)
-  if (blocked !== undefined) {
-    const outside = join(homeOutside(dataDir), `${OUTSIDE}${hex(parts.random)}`)
-    // The link first: should we die now, it tells the next start what to remove.
-    symlinkSync(outside, unfinished)
-    mkdirSync(outside, { mode: 0o700 })
-    parts.log(
-      'warn',
-      `PostgreSQL runs as "${parts.account?.name}", which can't enter ${blocked}: the data lives in ${outside}, and ${finished} points there`,
-    )
-  } else {
-    mkdirSync(unfinished, { mode: 0o700 })
-  }
-  if (parts.account) chownSync(unfinished, parts.account.uid, parts.account.gid)
-  await runInitdb(realpathSync(unfinished), parts.programs, parts.account, parts.clock)
   renameSync(unfinished, finished)
-  // The program that a killed process had started may have gone on for a moment, in the folder that was removed above.
-  removeUnfinished(dataDir, parts.log)
+  // The initdb of a killed process may have gone on for a moment, in the folder that was removed above.
+  removeUnfinished(dataDir, log)
   syncFolder(dataDir)
   return realpathSync(finished)
+}
+
+/** The folder to fill and then rename to `postgres`; a link to one outside where the account can't enter the data folder. */
+export function makeUnfinished(dataDir: string, account: Account | undefined, log: Log): string {
+  const unfinished = join(dataDir, `${UNFINISHED}${hex()}`)
+  const blocked = account && blockedAt(dataDir, account)
+  if (blocked === undefined) {
+    mkdirSync(unfinished, { mode: 0o700 })
+    return unfinished
+  }
+  const outside = join(homeOutside(dataDir), `${OUTSIDE}${hex()}`)
+  // The link first: if this process dies now, the link tells the next start what to remove.
+  symlinkSync(outside, unfinished)
+  mkdirSync(outside, { mode: 0o700 })
+  log(
+    'warn',
+    `PostgreSQL runs as "${account?.name}", which can't enter ${blocked}: the data lives in ${outside}, and ${join(dataDir, 'postgres')} points there`,
+  )
+  return unfinished
 }
 
 function homeOutside(dataDir: string): string {
@@ -140,15 +144,19 @@ function homeOutside(dataDir: string): string {
   } catch (cause) {
     throw new Fault(
       'embedded_data',
-      `PostgreSQL's account can't enter ${dataDir} and there is no other place for the data: ${messageOf(cause)}; set DATA_DIR to a folder that all may enter`,
+      `PostgreSQL's account can't enter ${dataDir} and there is no other folder for the data: ${messageOf(cause)}; set DATA_DIR to a folder that all may enter`,
       { cause },
     )
   }
 }
 
-function removeUnfinished(dataDir: string, log: Log): void {
-  for (const name of readdirSync(dataDir)) {
-    if (!name.startsWith(UNFINISHED)) continue
+export function isUnfinished(name: string): boolean {
+  return name.startsWith(UNFINISHED)
+}
+
+/** Removes what earlier tries left, also outside the data folder. */
+export function removeUnfinished(dataDir: string, log: Log): void {
+  for (const name of readdirSync(dataDir).filter(isUnfinished)) {
     const unfinished = join(dataDir, name)
     try {
       if (lstatSync(unfinished).isSymbolicLink()) {
@@ -164,10 +172,10 @@ function removeUnfinished(dataDir: string, log: Log): void {
 }
 
 /** The folder itself comes last: until its owner is right, the next start does it all again. */
-function chownTree(folder: string, account: Account): void {
+export function giveTree(folder: string, account: Account): void {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
-    if (entry.isDirectory()) chownTree(path, account)
+    if (entry.isDirectory()) giveTree(path, account)
     else lchownSync(path, account.uid, account.gid)
   }
   lchownSync(folder, account.uid, account.gid)
@@ -182,6 +190,6 @@ function syncFolder(folder: string): void {
   }
 }
 
-function hex(random: Random): string {
-  return Buffer.from(random.bytes(6)).toString('hex')
+function hex(): string {
+  return Buffer.from(systemRandom.bytes(6)).toString('hex')
 }

@@ -2,13 +2,12 @@
 
 import { createInterface } from 'node:readline'
 import { Fault } from '../../base/fault.ts'
-import { systemRandom } from '../../base/random.ts'
 import { lockFolder } from './folder-lock.ts'
 
 console.log('ready')
 for await (const folder of createInterface({ input: process.stdin })) {
   try {
-    lockFolder(folder, systemRandom)
+    lockFolder(folder)
     console.log('won')
   } catch (error) {
     console.log(error instanceof Fault ? error.code : String(error))

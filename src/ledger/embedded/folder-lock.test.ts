@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Fault } from '../../base/fault.ts'
-import { systemRandom } from '../../base/random.ts'
 import { lockFolder } from './folder-lock.ts'
 import { identityOfThisProcess } from './process-identity.ts'
 
@@ -40,36 +39,33 @@ function deadPid(): number {
 
 test('refuses a folder that is held, names the holder, and gives it once it is let go', () => {
   const folder = newFolder()
-  const lock = lockFolder(folder, systemRandom)
-  const refusal = refusalOf(() => lockFolder(folder, systemRandom))
+  const lock = lockFolder(folder)
+  const refusal = refusalOf(() => lockFolder(folder))
   expect(refusal.code).toBe('embedded_folder_in_use')
   expect(refusal.message).toContain(`pid ${process.pid}`)
   expect(refusal.message).not.toContain('\n')
   lock.release()
   lock.release()
-  lockFolder(folder, systemRandom).release()
+  lockFolder(folder).release()
   expect(readdirSync(folder)).toEqual(['stampede.2.pid'])
 })
 
 test('does not take a recycled pid for the holder: start time and boot decide', () => {
   const me = identityOfThisProcess()
   expect(me.startTicks).toMatch(/^\d+$/)
-  expect(refusalOf(() => lockFolder(newFolder(JSON.stringify(me)), systemRandom)).code).toBe('embedded_folder_in_use')
+  expect(refusalOf(() => lockFolder(newFolder(JSON.stringify(me)))).code).toBe('embedded_folder_in_use')
   for (const stale of [
     { ...me, startTicks: String(Number(me.startTicks) - 1) },
     { ...me, bootId: 'another-boot' },
     { ...me, pid: deadPid() },
   ])
-    lockFolder(newFolder(JSON.stringify(stale)), systemRandom).release()
-  for (const torn of ['', '{"pid":', '{"pid":-1,"startTicks":"","bootId":""}'])
-    lockFolder(newFolder(torn), systemRandom).release()
+    lockFolder(newFolder(JSON.stringify(stale))).release()
+  for (const torn of ['', '{"pid":', '{"pid":-1,"startTicks":"","bootId":""}']) lockFolder(newFolder(torn)).release()
 })
 
 test('in doubt about the start time, a running pid is the holder', () => {
   const unsure = { pid: process.pid, startTicks: '', bootId: '' }
-  expect(refusalOf(() => lockFolder(newFolder(JSON.stringify(unsure)), systemRandom)).code).toBe(
-    'embedded_folder_in_use',
-  )
+  expect(refusalOf(() => lockFolder(newFolder(JSON.stringify(unsure)))).code).toBe('embedded_folder_in_use')
 })
 
 test('of many processes that find a stale lock at once, exactly one gets the folder', async () => {

@@ -1,35 +1,35 @@
 /**
- * One Stampede process per data folder. Exactly one of any number of starters gets the folder, also when they find the lock of a
- * process that was killed; a process that dies needs no cleaning up after it.
+ * One Stampede process per data folder. Of processes that start at once exactly one gets the folder, also when they find the lock of a
+ * process that was killed; a dead process's lock needs no cleaning up.
  *
- * The lock is a row of numbered files, `stampede.1.pid`, `stampede.2.pid` …; the highest number is the lock, its content says who.
- *   free   no file, or the highest is empty (let go) or names a process that is gone
+ * The lock is a series of numbered files, `stampede.1.pid`, `stampede.2.pid` …; the highest number is the lock, its content names the holder.
+ *   free   no file, or the highest is empty (released) or names a process that is gone
  *   held   the highest names a running process
- * Taking it means making the next number, exclusively and with its content complete (a hard link to a finished file). A stale lock
- * is thus never removed to be taken: removing "the" lock by name could hit the one that a faster starter has just made.
- * Whoever finds a higher number after making its own was too slow, and looks again. Only the holder tidies up lower numbers.
+ * A process takes it by making the next number, exclusively and with its content complete (a hard link to a finished file). A stale lock is
+ * never removed to be taken: removing the lock by name could hit the one that a faster process has just made.
+ * A process that finds a higher number after making its own tries again. Only the holder removes lower numbers.
  */
 
 import { linkSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Fault } from '../../base/fault.ts'
-import type { Random } from '../../base/random.ts'
+import { systemRandom } from '../../base/random.ts'
 import { errnoOf } from './errno.ts'
 import { identityOfThisProcess, isStillRunning, type ProcessIdentity } from './process-identity.ts'
 
 interface FolderLock {
-  /** Lets the folder go. Idempotent. */
+  /** Idempotent. */
   release(): void
 }
 
 const LOCK_NAME = /^stampede\.(\d{1,15})\.pid$/
 const CANDIDATE_NAME = /^stampede\.pid\.[0-9a-f]+$/
-/** Each lost round means that another starter won one, or that a holder tidied up; a few are plenty. */
+/** Each lost round means that another process won it, or that a holder removed a file; a few are enough. */
 const ROUNDS_MAX = 100
 
 /** Takes the folder for this process, or throws a Fault that names the process which has it. */
-export function lockFolder(folder: string, random: Random): FolderLock {
-  const candidate = join(folder, `stampede.pid.${Buffer.from(random.bytes(8)).toString('hex')}`)
+export function lockFolder(folder: string): FolderLock {
+  const candidate = join(folder, `stampede.pid.${Buffer.from(systemRandom.bytes(8)).toString('hex')}`)
   try {
     for (let round = 0; round < ROUNDS_MAX; round++) {
       const highest = highestLock(folder)
@@ -43,8 +43,8 @@ export function lockFolder(folder: string, random: Random): FolderLock {
         rmSync(lockPath(folder, mine), { force: true })
         continue
       }
-      tidyUp(folder, mine)
-      return { release: () => letGo(lockPath(folder, mine)) }
+      removeOlder(folder, mine)
+      return { release: () => releaseAt(lockPath(folder, mine)) }
     }
   } finally {
     rmSync(candidate, { force: true })
@@ -63,6 +63,11 @@ function inUse(folder: string, holder: ProcessIdentity): Fault {
   )
 }
 
+/** A lock, or what a process needs while it takes one. */
+export function isLockFile(name: string): boolean {
+  return LOCK_NAME.test(name) || CANDIDATE_NAME.test(name)
+}
+
 function lockPath(folder: string, number: number): string {
   return join(folder, `stampede.${number}.pid`)
 }
@@ -71,7 +76,7 @@ function highestLock(folder: string): number {
   return readdirSync(folder).reduce((highest, name) => Math.max(highest, Number(LOCK_NAME.exec(name)?.[1] ?? 0)), 0)
 }
 
-/** Nobody when the lock was let go, was tidied up meanwhile, or holds nothing that makes sense (a torn write after a power cut). */
+/** Undefined when the lock was released, was removed meanwhile, or can't be parsed (a torn write after a power cut). */
 function readHolder(path: string): ProcessIdentity | undefined {
   let text: string
   try {
@@ -95,21 +100,21 @@ function linkExclusively(from: string, to: string): boolean {
     linkSync(from, to)
     return true
   } catch (error) {
-    // EEXIST: another starter was faster. ENOENT: a holder tidied our candidate away.
+    // EEXIST: another process was faster. ENOENT: a holder removed our candidate.
     if (errnoOf(error) === 'EEXIST' || errnoOf(error) === 'ENOENT') return false
     throw error
   }
 }
 
-function tidyUp(folder: string, mine: number): void {
+function removeOlder(folder: string, mine: number): void {
   for (const name of readdirSync(folder)) {
     const number = Number(LOCK_NAME.exec(name)?.[1] ?? mine)
     if (number < mine || CANDIDATE_NAME.test(name)) rmSync(join(folder, name), { force: true })
   }
 }
 
-/** Emptied, not removed: a number that was once given must not be given again to a starter that looked long ago. */
-function letGo(path: string): void {
+/** Emptied, not removed: a number must not be given again to a process that read the folder long ago. */
+function releaseAt(path: string): void {
   try {
     truncateSync(path, 0)
   } catch (error) {

@@ -11,11 +11,11 @@ import { messageOf } from './errno.ts'
 /** The owner of everything in the database. Not a system account. */
 export const DATABASE_USER = 'stampede'
 
-/** PostgreSQL reads dozens of variables; it gets these and no others. */
+/** The whole environment of PostgreSQL's programs: they read dozens of variables. */
 export const PROGRAM_ENV = { LC_ALL: 'C', PATH: '/usr/bin:/bin' } as const
 
 const INITDB_MS_MAX = 120_000
-const WORDS_CHARS_MAX = 4_000
+const STDERR_CHARS_MAX = 4_000
 
 export async function runInitdb(
   folder: string,
@@ -25,7 +25,7 @@ export async function runInitdb(
 ): Promise<void> {
   const child = spawn(
     programs.initdb,
-    // Trust, because whoever can open the socket's folder (mode 0700) is us, and there is no other way in.
+    // Trust: only this account can open the socket's folder (mode 0700), and there is no TCP port.
     ['-D', folder, '-U', DATABASE_USER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-instructions'],
     {
       cwd: '/',
@@ -34,15 +34,15 @@ export async function runInitdb(
       ...(account && { uid: account.uid, gid: account.gid }),
     },
   )
-  let words = ''
+  let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    words = (words + chunk).slice(-WORDS_CHARS_MAX)
+    stderr = (stderr + chunk).slice(-STDERR_CHARS_MAX)
   })
   const done = new AbortController()
   const ended = new Promise<string | undefined>(resolve => {
     child.on('error', error => resolve(messageOf(error)))
     void childEnd(child).then(({ code, signal }) =>
-      resolve(code === 0 ? undefined : lastLine(words) || `ended with ${signal ?? code}`),
+      resolve(code === 0 ? undefined : lastLine(stderr) || `ended with ${signal ?? code}`),
     )
   })
   const late = clock.sleep(INITDB_MS_MAX, done.signal).then(() => `not done after ${INITDB_MS_MAX / 1000} s`)

@@ -1,9 +1,9 @@
 /**
- * Ends the PostgreSQL of an earlier process that was killed, or what a killed PostgreSQL left behind, so that a new one can start
- * on the same data. Only called by the holder of the folder's lock: whatever runs on this data then has no owner.
- * Loses nothing that was committed: each step down from the orderly stop costs the next start a recovery, and no more.
+ * Ends the PostgreSQL of an earlier process that was killed, or what a killed PostgreSQL left behind, so that a new one can start on the same
+ * data. Only the holder of the folder's lock calls it: a PostgreSQL on this data then has no owner.
+ * Nothing committed is lost: each step down from the orderly stop costs the next start a recovery, and no more.
  *
- * Processes are known by their command line, which anybody may read: their folder and program are hidden from root in a container.
+ * Processes are recognised by their command line, which any user may read: folder and program are hidden from root in a container.
  * The main process shows `-D <folder>`, the others the cluster's name, a hash of that folder.
  */
 
@@ -35,7 +35,7 @@ export function clusterNameOf(dataFolder: string): string {
   return `stampede-${createHash('sha256').update(dataFolder).digest('hex').slice(0, 16)}`
 }
 
-/** After this, nothing runs on the data and no file of an earlier run is in the way. */
+/** Afterwards no process runs on the data, and no file of an earlier run prevents a start. */
 export async function clearLeftover(dataFolder: string, socketFolder: string, clock: Clock, log: Log): Promise<void> {
   const postmaster = readPostmasterPid(dataFolder)
   if (postmaster !== undefined && processesOn(dataFolder).includes(postmaster)) {
@@ -44,14 +44,14 @@ export async function clearLeftover(dataFolder: string, socketFolder: string, cl
   }
   await endOrphans(dataFolder, clock, log)
 
-  // A pid that now belongs to somebody else (or to a zombie) would keep PostgreSQL from starting. Where it is a PostgreSQL, on
-  // whatever data, the judgement is left to PostgreSQL.
+  // A pid that now belongs to another program (or to a zombie) would keep PostgreSQL from starting. If it is a PostgreSQL, on
+  // whatever data, PostgreSQL decides.
   if (postmaster !== undefined && !(isRunning(postmaster) && isPostgres(postmaster)))
     rmSync(join(dataFolder, 'postmaster.pid'), { force: true })
   for (const path of [socketPath(socketFolder), `${socketPath(socketFolder)}.lock`]) rmSync(path, { force: true })
 }
 
-/** From the orderly stop to the last resort, until `isGone`. A stopped process (SIGSTOP) is woken to hear the signal. */
+/** From the orderly stop to the last resort, until `isGone`. A stopped process (SIGSTOP) is woken to receive the signal. */
 export async function endPostmaster(pid: number, isGone: () => boolean, clock: Clock): Promise<void> {
   for (const [signal, waitMs] of STEPS) {
     if (isGone()) return
@@ -64,10 +64,7 @@ export async function endPostmaster(pid: number, isGone: () => boolean, clock: C
   })
 }
 
-/**
- * Ends the server processes that outlived their main process. Most notice by themselves; one in the middle of a long computation
- * does not, and would hold the shared memory, without which no new PostgreSQL starts.
- */
+/** Ends server processes that outlived their main process: one in a long computation holds the shared memory that a new PostgreSQL needs. */
 export async function endOrphans(dataFolder: string, clock: Clock, log: Log): Promise<void> {
   let orphans = processesOn(dataFolder)
   if (orphans.length === 0) return
@@ -108,7 +105,7 @@ function readPostmasterPid(dataFolder: string): number | undefined {
 function processesOn(dataFolder: string): number[] {
   const title = `postgres: ${clusterNameOf(dataFolder)}: `
   if (!existsSync('/proc/self/cmdline')) {
-    // Here the arguments come joined by spaces, so the match is on the text.
+    // ps joins the arguments by spaces, so the match is on the text.
     return listWithPs()
       .filter(({ command }) => command.includes(`/postgres -D ${dataFolder} -c `) || command.startsWith(title))
       .map(({ pid }) => pid)
@@ -130,7 +127,7 @@ function isPostgres(pid: number): boolean {
   return basename(program) === 'postgres' || program.startsWith('postgres: ')
 }
 
-/** Nothing for a process that is gone or a zombie. */
+/** Empty for a process that is gone or a zombie. */
 function argumentsOf(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')

@@ -1,7 +1,6 @@
 /**
- * One run of the PostgreSQL server, from spawn to exit. In a process group of its own, so that a Ctrl-C in the terminal reaches
- * Stampede alone and PostgreSQL lives until the last answer is given. Writes its words to a file and not to a pipe: it must not
- * stumble when we die before it.
+ * One run of the PostgreSQL server, from spawn to exit. In a process group of its own, so that a Ctrl-C in the terminal reaches Stampede alone
+ * and PostgreSQL lives until the last answer is given. It logs to a file and not to a pipe, which would break when Stampede dies first.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
@@ -22,8 +21,8 @@ export interface Postmaster {
   /** Resolves with how it ended, e.g. `SIGKILL` or `code 1`. Never rejects. */
   readonly ended: Promise<string>
   hasEnded(): boolean
-  /** What it complained about last in this run, one line. */
-  lastWords(): string
+  /** The last error it logged in this run, one line. */
+  lastError(): string
 }
 
 export interface PostmasterOptions {
@@ -45,7 +44,7 @@ export interface Connection {
 const DATABASE = 'stampede'
 
 const LOG_BYTES_MAX = 10 << 20
-const ASK_EVERY_MS = 10
+const RETRY_EVERY_MS = 10
 const CONNECT_MS_MAX = 2_000
 /** Recovery after a crash replays at most `max_wal_size`, which a slow disk does in minutes. */
 const READY_MS_MAX = 300_000
@@ -74,18 +73,18 @@ export function spawnPostmaster(options: PostmasterOptions): Postmaster {
   }
   let how: string | undefined
   const ended = new Promise<string>(resolve => {
-    const end = (words: string) => {
-      how ??= words
+    const end = (ended: string) => {
+      how ??= ended
       resolve(how)
     }
     child.on('error', error => end(messageOf(error)))
     child.on('exit', (code, signal) => end(signal ?? `code ${code}`))
   })
-  // Whether Stampede goes on is decided elsewhere; a forgotten stop must not keep the process from ending.
+  // A forgotten stop must not keep Stampede's process from ending.
   child.unref()
   if (child.pid === undefined)
     throw new Fault('embedded_start', `${options.programs.postgres} can't be run on this system`, { retryable: false })
-  return { pid: child.pid, ended, hasEnded: () => how !== undefined, lastWords: () => lastWords(logPath, logStart) }
+  return { pid: child.pid, ended, hasEnded: () => how !== undefined, lastError: () => lastError(logPath, logStart) }
 }
 
 function settings({ socketFolder, dataFolder, maxConnections }: PostmasterOptions): string[] {
@@ -99,7 +98,7 @@ function settings({ socketFolder, dataFolder, maxConnections }: PostmasterOption
     cluster_name: clusterNameOf(dataFolder),
     timezone: 'UTC',
 
-    // An answered order is on disk. These three are the promise, whatever postgresql.conf says.
+    // An answered order is on disk: these three override postgresql.conf.
     fsync: 'on',
     synchronous_commit: 'on',
     full_page_writes: 'on',
@@ -110,7 +109,7 @@ function settings({ socketFolder, dataFolder, maxConnections }: PostmasterOption
     min_wal_size: '256MB',
     max_wal_size: '1GB',
     checkpoint_timeout: '15min',
-    // Statements are short and cached: compiling them, or spreading a report over the cores the sale needs, only costs.
+    // Statements are short and cached: compiling them, or running a report on the cores the sale needs, only costs.
     jit: 'off',
     max_parallel_workers_per_gather: 0,
     io_method: 'sync',
@@ -129,7 +128,7 @@ export function connectionTo(socketFolder: string, database = DATABASE): Connect
   return { host: socketFolder, port: SOCKET_PORT, user: DATABASE_USER, database }
 }
 
-/** Returns when the database answers; makes it when it is not there yet. Throws when the server ends, or `signal` aborts. */
+/** Returns when the database answers; creates it if it does not exist. Throws when the server ends, or `signal` aborts. */
 export async function waitUntilReady(
   postmaster: Postmaster,
   socketFolder: string,
@@ -139,42 +138,40 @@ export async function waitUntilReady(
   const until = clock.elapsed() + READY_MS_MAX
   let refused: unknown
   while (clock.elapsed() < until && !signal.aborted) {
-    if (postmaster.hasEnded()) throw endedEarly(await postmaster.ended, postmaster.lastWords())
+    if (postmaster.hasEnded()) throw endedEarly(await postmaster.ended, postmaster.lastError())
     try {
-      await ask(connectionTo(socketFolder), 'SELECT 1')
+      await query(connectionTo(socketFolder), 'SELECT 1')
       return
     } catch (error) {
       refused = error
       const code = error instanceof DatabaseError ? error.code : undefined
       if (code === TOO_MANY_CONNECTIONS) return
       if (code === NO_SUCH_DATABASE) {
-        await ask(connectionTo(socketFolder, 'postgres'), `CREATE DATABASE ${DATABASE}`)
+        await query(connectionTo(socketFolder, 'postgres'), `CREATE DATABASE ${DATABASE}`)
         continue
       }
-      // Waiting helps when there is no socket yet, when it recovers or when it has just died; not with any other word of its own.
+      // Waiting helps while there is no socket yet, while it recovers, or when it has just died; not with any other error.
       if (code !== undefined && !code.startsWith(NOT_NOW_CLASS)) throw error
-      await Promise.race([postmaster.ended, clock.sleep(ASK_EVERY_MS, signal)])
+      await Promise.race([postmaster.ended, clock.sleep(RETRY_EVERY_MS, signal)])
     }
   }
-  const why = signal.aborted ? 'it was told to stop' : `after ${READY_MS_MAX / 1000} s: ${messageOf(refused)}`
+  const why = signal.aborted ? 'Stampede was stopped' : `after ${READY_MS_MAX / 1000} s: ${messageOf(refused)}`
   throw new Fault('embedded_start', `PostgreSQL did not get ready, ${why}`, { cause: refused })
 }
 
-function endedEarly(how: string, words: string): Fault {
-  // Somebody still holds the shared memory or the folder; that passes.
-  const retryable = /still in use|already exists|another postmaster/i.test(words)
+function endedEarly(how: string, error: string): Fault {
+  // Another process still holds the shared memory or the folder; that passes.
+  const retryable = /still in use|already exists|another postmaster/i.test(error)
   return new Fault(
     'embedded_start',
-    `PostgreSQL ended while starting (${how}): ${words || 'it left no word in postgres.log'}`,
-    {
-      retryable,
-    },
+    `PostgreSQL ended while starting (${how}): ${error || 'postgres.log has no error'}`,
+    { retryable },
   )
 }
 
-async function ask(connection: Connection, statement: string): Promise<void> {
+async function query(connection: Connection, statement: string): Promise<void> {
   const client = new Client({ ...connection, ssl: false, connectionTimeoutMillis: CONNECT_MS_MAX })
-  // A server that dies under an idle client says so by an event; the statement's own failure is all that matters here.
+  // A server that dies under an idle client emits an error event; only the statement's own failure matters here.
   client.on('error', () => {})
   try {
     await client.connect()
@@ -192,7 +189,7 @@ function rotate(logPath: string): void {
   }
 }
 
-function lastWords(logPath: string, logStart: number): string {
+function lastError(logPath: string, logStart: number): string {
   try {
     const lines = readFileSync(logPath).subarray(logStart).toString('utf8').trim().split('\n')
     const line = lines.findLast(one => /\b(FATAL|PANIC|ERROR):/.test(one)) ?? lines.at(-1) ?? ''

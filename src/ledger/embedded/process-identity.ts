@@ -1,10 +1,9 @@
 /**
- * Which process is meant: a pid alone is not a name, the system hands it out again. With `/proc` a process is known by pid, start
- * time and boot; without it (macOS) by pid alone, and a recycled pid is then taken for the old process: the safe side, since the
- * caller refuses instead of sharing a folder.
+ * The identity of a process: the system reuses pids. With `/proc` a process is identified by pid, start time and boot; without it (macOS) by
+ * pid alone, and a reused pid counts as the old process: safe, because the caller then refuses the folder.
  *
- * A zombie counts as gone: it holds nothing any more, and under a pid 1 that reaps no children it would stay for ever.
- * Does not see into other containers or machines: a folder shared between them is not protected by anything here.
+ * A zombie counts as gone: it holds nothing, and under a pid 1 that reaps no children it would stay for ever.
+ * Does not see other containers or machines: a folder shared between them is not protected.
  */
 
 import { readFileSync } from 'node:fs'
@@ -13,9 +12,9 @@ import { errnoOf } from './errno.ts'
 
 export interface ProcessIdentity {
   readonly pid: number
-  /** Clock ticks from boot to the start of the process; empty where the system doesn't tell. */
+  /** Clock ticks from boot to the start of the process; empty where the system has no such figure. */
   readonly startTicks: string
-  /** Empty where the system doesn't tell. */
+  /** Empty where the system has none. */
   readonly bootId: string
 }
 
@@ -23,7 +22,7 @@ export function identityOfThisProcess(): ProcessIdentity {
   return { pid: process.pid, startTicks: readStat(process.pid)?.startTicks ?? '', bootId: readBootId() }
 }
 
-/** Whether this very process, not another one under the same pid, still runs. In doubt: yes. */
+/** Whether this process, not another one under the same pid, still runs. Unknown counts as yes. */
 export function isStillRunning(identity: ProcessIdentity): boolean {
   const bootId = readBootId()
   if (identity.bootId !== '' && bootId !== '' && identity.bootId !== bootId) return false
@@ -39,14 +38,14 @@ export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)
   } catch (error) {
-    // EPERM: there is one, of another user.
+    // EPERM: it runs, under another user.
     if (errnoOf(error) !== 'EPERM') return false
   }
   const state = readStat(pid)?.state
   return state !== 'Z' && state !== 'X'
 }
 
-/** Sends a signal; a process that is already gone is what the sender wanted. */
+/** Sends a signal; a process that is already gone is no error. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   assert(Number.isSafeInteger(pid) && pid > 1, `${pid} is not a pid to send ${signal} to`)
   try {
@@ -57,7 +56,7 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
 }
 
 function readStat(pid: number): { readonly state: string; readonly startTicks: string } | undefined {
-  const text = readOrNothing(`/proc/${pid}/stat`)
+  const text = readOrEmpty(`/proc/${pid}/stat`)
   if (text === '') return undefined
   // The second field is the command in parentheses, and may itself hold spaces and parentheses: count from the last one.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
@@ -66,10 +65,10 @@ function readStat(pid: number): { readonly state: string; readonly startTicks: s
 }
 
 function readBootId(): string {
-  return readOrNothing('/proc/sys/kernel/random/boot_id').trim()
+  return readOrEmpty('/proc/sys/kernel/random/boot_id').trim()
 }
 
-function readOrNothing(path: string): string {
+function readOrEmpty(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {

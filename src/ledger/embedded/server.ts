@@ -1,16 +1,15 @@
 /**
  * The embedded PostgreSQL: started with Stampede, supervised while it runs, stopped with it. One per data folder, reached through a
- * socket in a closed folder; no TCP port is opened and nothing needs to be installed.
+ * socket in a private folder; no TCP port is opened and nothing needs to be installed.
  *
- * States: starting → running ⇄ restarting (PostgreSQL died while we live) → stopped.
+ * States: starting → running ⇄ restarting (PostgreSQL died while Stampede lives) → stopped.
  * While restarting, the socket is the same and connections fail: the callers' pools keep trying. Nothing committed is lost.
- * After `stop` nothing is started any more. Does not know tables, pools or what the database is used for.
+ * After `stop` nothing is started. Does not know tables, pools or what the database is used for.
  */
 
 import { rmdirSync } from 'node:fs'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
-import { systemRandom } from '../../base/random.ts'
 import { accountFor } from './account.ts'
 import { findBinaries, usableBinaries } from './binaries.ts'
 import { adoptData, findData, type Log, makeData, makeDataDir } from './data-folder.ts'
@@ -30,9 +29,9 @@ import { makeSocketFolder } from './socket-folder.ts'
 interface EmbeddedServer {
   /** For `pg`: a unix-socket directory as host, no TCP port is opened. */
   readonly connection: Connection
-  /** PostgreSQL's main process now; nothing while it is being started again. */
+  /** PostgreSQL's main process; undefined while it is being restarted. */
   pid(): number | undefined
-  /** Stops PostgreSQL, orderly if it can be done in time, and lets the folder go. Idempotent. */
+  /** Stops PostgreSQL, orderly if that succeeds in time, and releases the folder. Idempotent. */
   stop(): Promise<void>
 }
 
@@ -47,7 +46,7 @@ const CONNECTIONS_MAX = 60
 const START_MS_MAX = 30_000
 const PAUSE_MS_MIN = 100
 const PAUSE_MS_MAX = 5_000
-/** A server that ran this long was healthy: the next death starts the back-off anew. */
+/** A server that ran this long was healthy: the next death resets the back-off. */
 const HEALTHY_MS = 10_000
 
 /** Starts PostgreSQL on the folder's data, making it on first start. Throws a Fault with one line for the operator. */
@@ -57,7 +56,7 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
   let release = () => {}
   try {
     const dataDir = makeDataDir(options.dataDir)
-    release = lockFolder(dataDir, systemRandom).release
+    release = lockFolder(dataDir).release
     const parts = await prepare(dataDir, options)
     const server = new Supervisor(parts, options, release)
     await server.start(clock.elapsed() + START_MS_MAX)
@@ -80,9 +79,9 @@ async function prepare(
 ): Promise<PostmasterOptions> {
   const data = findData(dataDir)
   const account = accountFor(data?.ownerUid)
-  const programs = usableBinaries(findBinaries(), account, systemRandom)
+  const programs = usableBinaries(findBinaries(), account)
   if (data) adoptData(data, programs, account, log)
-  const dataFolder = data?.path ?? (await makeData(dataDir, { programs, account, clock, random: systemRandom, log }))
+  const dataFolder = data?.path ?? (await makeData(dataDir, { programs, account, clock, log }))
   const socketFolder = makeSocketFolder(dataDir, account)
   return { dataDir, dataFolder, socketFolder, programs, account, maxConnections: maxConnections ?? CONNECTIONS_MAX }
 }
@@ -115,7 +114,7 @@ class Supervisor implements EmbeddedServer {
     return this.#stopped
   }
 
-  /** The first start: only what passes by itself is tried again, and not for long. */
+  /** The first start: only retryable faults are tried again, and not for long. */
   async start(until: number): Promise<void> {
     for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = longer(pauseMs)) {
       try {
@@ -143,7 +142,7 @@ class Supervisor implements EmbeddedServer {
     return postmaster
   }
 
-  /** Never rejects: a server that can't be started again is reported and tried again for as long as we live. */
+  /** Never rejects: a failed restart is logged and tried again until `stop`. */
   async #supervise(first: Postmaster): Promise<void> {
     const stopping = this.#stopping.signal
     let running = first
@@ -175,7 +174,7 @@ class Supervisor implements EmbeddedServer {
     this.#stopping.abort()
     try {
       await this.#endCurrent()
-      // A restart under way gives up; one that succeeded in this very moment is ended here.
+      // A restart under way gives up; one that succeeded meanwhile is ended here.
       await this.#supervising
       await this.#endCurrent()
       await endOrphans(this.#parts.dataFolder, this.#clock, this.#log)
@@ -199,6 +198,6 @@ function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder)
   } catch {
-    // Tidiness only: the next start uses it again.
+    // Left over: the next start uses it again.
   }
 }

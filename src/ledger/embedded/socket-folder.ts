@@ -1,6 +1,6 @@
 /**
- * The folder of PostgreSQL's socket. Its mode, 0700 for the account that PostgreSQL runs under, is what keeps others out: the
- * database itself trusts whoever can open the socket. The same data folder always gets the same place, so that pools reconnect.
+ * The folder of PostgreSQL's socket. Its mode, 0700 for the account that PostgreSQL runs under, keeps others out: the database itself trusts
+ * every process that can open the socket. A data folder always gets the same socket folder, so that pools reconnect.
  */
 
 import { createHash } from 'node:crypto'
@@ -8,9 +8,8 @@ import { chmodSync, chownSync, lstatSync, mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Fault } from '../../base/fault.ts'
-import type { Account } from './account.ts'
+import { type Account, blockedAt } from './account.ts'
 import { errnoOf } from './errno.ts'
-import { blockedAt } from './reachability.ts'
 
 /** Part of the socket's file name; nothing listens on this TCP port. */
 export const SOCKET_PORT = 5432
@@ -29,31 +28,31 @@ export function makeSocketFolder(dataDir: string, account: Account | undefined):
     !(account && blockedAt(parent, account) !== undefined)
 
   const inside = join(dataDir, 'socket')
-  if (usable(inside, dataDir)) return makePrivate(inside, account, 'ours')
+  if (usable(inside, dataDir)) return makePrivate(inside, account, 'own')
 
   const name = `stampede-${createHash('sha256').update(dataDir).digest('hex').slice(0, 16)}`
   for (const parent of [tmpdir(), '/tmp']) {
     const folder = join(parent, name)
-    if (usable(folder, parent)) return makePrivate(folder, account, 'everybodys')
+    if (usable(folder, parent)) return makePrivate(folder, account, 'shared')
   }
   throw new Fault(
     'embedded_socket',
-    `there is no place for PostgreSQL's socket: the path of ${inside} is too long or closed, and so is ${tmpdir()}; set DATA_DIR to a shorter path`,
+    `there is no folder for PostgreSQL's socket: the path of ${inside} is too long or closed, and so is ${tmpdir()}; set DATA_DIR to a shorter path`,
   )
 }
 
-/** In a folder where everybody may write, one that is there already may be a trap, and is used only when it is our own. */
-function makePrivate(folder: string, account: Account | undefined, parent: 'ours' | 'everybodys'): string {
+/** In a parent where all may write, an existing folder is used only if this user or the account owns it: another's may be a trap. */
+function makePrivate(folder: string, account: Account | undefined, parent: 'own' | 'shared'): string {
   try {
     mkdirSync(folder, { mode: 0o700 })
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error
     const stat = lstatSync(folder)
     const own = stat.isDirectory() && (stat.uid === process.getuid?.() || stat.uid === account?.uid)
-    if (parent === 'everybodys' && !own)
+    if (parent === 'shared' && !own)
       throw new Fault(
         'embedded_socket',
-        `${folder}, the place for PostgreSQL's socket, belongs to another user; remove it`,
+        `${folder}, the folder for PostgreSQL's socket, belongs to another user; remove it`,
       )
   }
   chmodSync(folder, 0o700)

@@ -8,8 +8,8 @@ import { createInterface } from 'node:readline'
 import { Client } from 'pg'
 import { copyMadeData } from '../../../test/harness/made-data.ts'
 import { systemClock } from '../../base/clock.ts'
+import { blockedAt } from './account.ts'
 import type { Connection } from './postmaster.ts'
-import { blockedAt } from './reachability.ts'
 import { startEmbeddedServer } from './server.ts'
 
 const ROOT = resolve(import.meta.dirname, '../../..')

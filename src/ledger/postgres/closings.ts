@@ -4,12 +4,12 @@ import { assert } from '../../base/assert.ts'
 import { mayMove } from '../../domain/order.ts'
 import type { Closings, DueRelease } from '../closings.ts'
 import type { Database, Row } from './database.ts'
-import { number, text, toOrder } from './rows.ts'
+import { number, only, text, toOrder } from './rows.ts'
 
 export function createClosings(database: Database): Closings {
   return {
-    async due(max, inHand) {
-      return (await database.run('due_orders', [max, inHand])).map(row => ({
+    async due(max, without) {
+      return (await database.run('due_orders', [max, without])).map(row => ({
         id: text(row, 'id'),
         item: text(row, 'item'),
         paymentStarted: row.started === true,
@@ -22,8 +22,7 @@ export function createClosings(database: Database): Closings {
       return closed
     },
     async refund(order, item, restock, by) {
-      const [row] = await database.run('refund_order', [order, item, restock, by])
-      assert(row !== undefined, 'refund_order answered no row')
+      const row = only(await database.run('refund_order', [order, item, restock, by]))
       return text(row, 'outcome') as 'refunded' | 'same' | 'not_paid' | 'unknown'
     },
     async releases(max, itemMax) {

@@ -1,9 +1,9 @@
 /**
  * The connection to PostgreSQL: a bounded pool, prepared statements out of `ledger/sql`, and faults with bounded retries.
- * Isolation is READ COMMITTED on purpose: every decision is taken under the item's row lock, and a stricter level would only add
- * aborts to retry. All statements that come through `run` are idempotent, so a retry after an unknown outcome is safe.
+ * Isolation is READ COMMITTED: every decision is taken under the item's row lock, and a stricter level would only add aborts to retry.
+ * All statements that come through `run` are idempotent, so a retry after an unknown outcome is safe.
  *
- * States: open → closed. What is under way then is answered; whatever comes later (a retry too) hears the fault `stopping` at once.
+ * States: open → closed. Statements under way are answered; every later one (a retry too) gets the fault `stopping` at once.
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
@@ -25,11 +25,11 @@ interface Queryable {
 }
 
 export interface Database {
-  /** One statement of `ledger/sql`, by file name. Tried again, at most three times, when the ledger was away or collided. */
+  /** One statement of `ledger/sql`, by file name. At most three tries, when the ledger was away or the statement collided. */
   run(name: string, values: unknown[]): Promise<Row[]>
   /** Several statements on one connection between BEGIN and COMMIT. Not retried here. */
   transaction<T>(work: (run: (name: string, values: unknown[]) => Promise<Row[]>) => Promise<T>): Promise<T>
-  /** A connection of one's own, outside the pool (advisory locks, migrations). */
+  /** A connection outside the pool (advisory locks, migrations). */
   connect(): Promise<pg.Client>
   /** Opens connections before they are needed. */
   warm(count: number): Promise<void>
@@ -47,8 +47,8 @@ interface DatabaseOptions {
 
 const RETRY = { tries: 3, baseMs: 20, maxMs: 200 }
 /**
- * A process that was stopped in mid-transaction, or before it has read its answer, must not keep an item's lock: the server ends its
- * session. Shorter than the time others wait for that lock, so that they go on and do not give up.
+ * The server ends the session of a process that was stopped in a transaction, or before it has read its answer: it must not keep an item's
+ * lock. Shorter than others wait for that lock, so that they go on and do not give up.
  */
 const ABANDONED_MS = 6_000
 
@@ -77,7 +77,10 @@ export function createDatabase(options: DatabaseOptions): Database {
   let closed: Promise<void> | undefined
 
   const usePool = () => {
-    if (closed !== undefined) throw new Fault('stopping', 'the ledger is closed here', { retryable: true })
+    if (closed !== undefined)
+      throw new Fault('stopping', 'this process is stopping and has closed its connections to the ledger', {
+        retryable: true,
+      })
     return pool
   }
   const execute = async (on: Queryable, name: string, values: unknown[]) => {
@@ -106,7 +109,7 @@ export function createDatabase(options: DatabaseOptions): Database {
           throw toFault(error)
         })
       let broken: Error | undefined
-      // A client that is checked out reports its connection's death here; without a listener that would end the process.
+      // A broken connection of a checked-out client is reported here; without a listener it would end the process.
       const onError = (error: Error) => {
         broken = error
       }
@@ -121,7 +124,7 @@ export function createDatabase(options: DatabaseOptions): Database {
         throw toFault(error)
       } finally {
         client.removeListener('error', onError)
-        // A connection that failed in mid-transaction is thrown away: the server rolls back.
+        // A connection that failed in a transaction is closed: the server rolls back.
         client.release(broken)
       }
     },

@@ -1,14 +1,11 @@
-/**
- * The journal in PostgreSQL. What it can't hold of a dead letter is replaced or cut off: the rest is kept.
- */
+/** The journal in PostgreSQL. What it can't hold of a dead letter is replaced or cut off: the rest is kept. */
 
-import { assert } from '../../base/assert.ts'
 import type { Journal } from '../journal.ts'
 import type { Database } from './database.ts'
-import { number, optionalText, text, time } from './rows.ts'
+import { number, only, optionalText, text, time } from './rows.ts'
 
 const RAW_LENGTH_MAX = 262_144
-const WORDS_LENGTH_MAX = 2_000
+const TEXT_LENGTH_MAX = 2_000
 
 export function createJournal(database: Database): Journal {
   return {
@@ -35,18 +32,17 @@ export function createJournal(database: Database): Journal {
       }))
     },
     async rememberKey(call, key, bodyHash, subject) {
-      const [row] = await database.run('remember_key', [call, key, bodyHash, subject])
-      assert(row !== undefined, 'remember_key answered no row')
+      const row = only(await database.run('remember_key', [call, key, bodyHash, subject]))
       return { bodyHash: text(row, 'body_hash'), subject: text(row, 'subject') }
     },
     async writeDeadLetter({ item, epoch, entry, order, raw, why }) {
       await database.run('write_dead_letter', [
         item,
         epoch,
-        storable(entry, WORDS_LENGTH_MAX),
-        storable(order ?? '', WORDS_LENGTH_MAX),
+        storable(entry, TEXT_LENGTH_MAX),
+        storable(order ?? '', TEXT_LENGTH_MAX),
         storable(raw, RAW_LENGTH_MAX),
-        storable(why, WORDS_LENGTH_MAX),
+        storable(why, TEXT_LENGTH_MAX),
       ])
     },
     async deadLetters(max) {

@@ -16,11 +16,11 @@ import type { Database } from './database.ts'
 
 /** Differs from the migration lock; one per database is enough. */
 const LEADER_LOCK = 7_283_002
-const ASK_AGAIN_MS = 200
+const POLL_MS = 200
 const CONFIRM_EVERY_MS = 1_000
 const SILENT_MS_MAX = 2_000
 const BELIEVED_MS = 3_000
-/** Far enough beyond BELIEVED_MS that a server whose clock runs fast is still the later one. */
+/** Far enough beyond BELIEVED_MS for a server whose clock runs fast. */
 const SERVER_WAITS_MS = 8_000
 
 interface LeaderLock {
@@ -34,7 +34,7 @@ interface LeaderLock {
 }
 
 export function createLeaderLock(database: Database, clock: Clock): LeaderLock {
-  /** Open, and not (yet) the holder. */
+  /** A connection that is open and does not hold the lock. */
   let candidate: pg.Client | undefined
   let holder: pg.Client | undefined
   let confirmedMs = 0
@@ -44,13 +44,13 @@ export function createLeaderLock(database: Database, clock: Clock): LeaderLock {
     if (candidate === dead) candidate = undefined
     const held = holder === dead
     if (held) holder = undefined
-    // Not waited for: a connection that fell silent may take long to end, and the loss is known now.
+    // Not awaited: a connection that does not answer may take long to end, and the loss is known now.
     void dead.end().catch(() => {})
     if (held) listener()
   }
 
-  /** Undefined: no answer in time, or none but an error. The connection is dropped then. */
-  async function ask(client: pg.Client, text: string, values: unknown[] = []) {
+  /** Undefined: no answer in time, or an error. The connection is dropped then. */
+  async function query(client: pg.Client, text: string, values: unknown[] = []) {
     const answered = new AbortController()
     const rows = await Promise.race([
       client.query<Record<string, unknown>>(text, values).then(
@@ -74,28 +74,28 @@ export function createLeaderLock(database: Database, clock: Clock): LeaderLock {
     opened.on('error', () => drop(opened))
     opened.on('end', () => drop(opened))
     candidate = opened
-    return (await ask(opened, `SET idle_session_timeout = ${SERVER_WAITS_MS}`)) === undefined ? undefined : opened
+    return (await query(opened, `SET idle_session_timeout = ${SERVER_WAITS_MS}`)) === undefined ? undefined : opened
   }
 
   async function confirm(held: pg.Client): Promise<void> {
     while (holder === held) {
       await clock.sleep(CONFIRM_EVERY_MS)
       if (holder !== held) return
-      const askedMs = clock.elapsed()
-      if ((await ask(held, 'SELECT 1')) !== undefined) confirmedMs = askedMs
+      const sentMs = clock.elapsed()
+      if ((await query(held, 'SELECT 1')) !== undefined) confirmedMs = sentMs
     }
   }
 
   async function tryOnce(): Promise<'held' | 'taken' | 'away'> {
     const client = candidate ?? (await open())
     if (client === undefined) return 'away'
-    const askedMs = clock.elapsed()
-    const rows = await ask(client, 'SELECT pg_try_advisory_lock($1) AS got', [LEADER_LOCK])
+    const sentMs = clock.elapsed()
+    const rows = await query(client, 'SELECT pg_try_advisory_lock($1) AS got', [LEADER_LOCK])
     if (rows === undefined || candidate !== client) return 'away'
     if (rows[0]?.got !== true) return 'taken'
     candidate = undefined
     holder = client
-    confirmedMs = askedMs
+    confirmedMs = sentMs
     void confirm(client)
     return 'held'
   }
@@ -118,7 +118,7 @@ export function createLeaderLock(database: Database, clock: Clock): LeaderLock {
           told = true
           onWait()
         }
-        await clock.sleep(ASK_AGAIN_MS, signal)
+        await clock.sleep(POLL_MS, signal)
       }
       await giveBack()
       return false

@@ -112,10 +112,10 @@ describe('a start while another process is at it', () => {
 
   test('says who it waited for when its turn never comes', async () => {
     const { database, other } = await busy('late')
-    await expect(migrate(database, undefined, { turnMs: 0 })).rejects.toMatchObject({
+    await expect(migrate(database, undefined, { waitMs: 0 })).rejects.toMatchObject({
       name: 'Fault',
       code: 'migration_elsewhere',
-      message: expect.stringMatching(/another process is bringing the database up to date.*pg_locks/),
+      message: expect.stringMatching(/another process is migrating the database.*pg_locks/),
     })
     await other.end()
     expect(await migrate(database)).toEqual(NAMES)

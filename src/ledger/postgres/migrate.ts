@@ -1,11 +1,11 @@
 /**
  * Forward-only migrations: `migrations/NNNN_name.sql`, each in a transaction of its own, under one advisory lock, with checksums.
  * Guarantees: two processes starting together apply each once; a file that was changed after it was applied stops the start, and so
- * does a database that is newer than the code. Deliberately no way back: a restore is.
+ * does a database that is newer than the code. No migration is undone: restore a backup instead.
  *
- * In mid-sale others read and write the same tables. A migration never makes them wait for long, nor does it end one of them by a
- * deadlock: it waits for a lock for a moment only, gives way, and begins again. Who starts meanwhile asks for its turn again and again,
- * for longer than any statement may take, and then says what it waited for. A ledger that goes away in the middle is a fault.
+ * Other processes read and write the same tables during a sale. A migration never makes them wait for long, nor ends one of them by a deadlock:
+ * it waits briefly for a lock, gives up, and begins again. A process that starts meanwhile polls the advisory lock, for longer than any statement
+ * may take, and then fails with what it waited for. A ledger that goes away in a migration is a fault.
  */
 
 import { createHash } from 'node:crypto'
@@ -20,36 +20,36 @@ import { retry } from '../../base/retry.ts'
 import type { Database } from './database.ts'
 import { toFault } from './faults.ts'
 
-/** Any fixed number will do; it only has to differ from the other advisory locks (leader-lock.ts). */
+/** Any fixed number that differs from the other advisory locks (leader-lock.ts). */
 const MIGRATION_LOCK = 7_283_001
 
-/** Shorter than PostgreSQL waits before it looks for a deadlock (1 s) and ends whom it finds: it is always the migration that gives way. */
+/** Shorter than PostgreSQL waits before it looks for a deadlock (1 s) and ends a transaction: it is always the migration that gives up. */
 const LOCK_WAIT_MS = 500
-const GIVE_WAY_MS = 200
-/** Shorter than this side waits for an answer: then it is the server who says that it took too long. */
+const LOCK_RETRY_MS = 200
+/** Shorter than the client's timeout, so that the server reports that it took too long. */
 const STATEMENT_MS = 50_000
-/** Long enough for a backup's slowest table, short enough that who starts a server at night is told what it waits for. */
+/** Long enough for a backup's slowest table, short enough that an operator who starts a server learns what it waits for. */
 const TRY_MS = 60_000
-/** Another process may have several migrations before it, and give way for each of them. */
-const TURN_MS = 300_000
-const ASK_AGAIN_MS = 100
+/** Another process may have several migrations to apply, and retry each of them. */
+const WAIT_MS = 300_000
+const POLL_MS = 100
 const END_MS_MAX = 2_000
 /** A server that is busy at this moment is asked again, as every statement is; a process must not end because of it. */
 const CONNECT = { tries: 3, baseMs: 200, maxMs: 1_000 }
 const isPassing = (error: unknown) => error instanceof Fault && error.retryable
 /** lock_not_available, deadlock_detected. */
-const IN_THE_WAY = new Set(['55P03', '40P01'])
+const LOCKED = new Set(['55P03', '40P01'])
 /** query_canceled: by the time limit that every statement has here, or by an operator. */
 const CANCELED = '57014'
 
 interface Limits {
-  /** How long a migration goes on trying while others hold what it needs. */
+  /** How long a migration is retried while others hold the locks it needs. */
   readonly tryMs?: number
-  /** How long to wait for another process that is at it. */
-  readonly turnMs?: number
-  /** Whoever waits stops waiting. */
+  /** How long to wait for another process that is migrating. */
+  readonly waitMs?: number
+  /** Ends the wait. */
   readonly signal?: AbortSignal | undefined
-  /** Once, when another process is at it. */
+  /** Called once, when another process is migrating. */
   readonly onWaiting?: () => void
 }
 
@@ -66,7 +66,7 @@ export async function migrate(database: Database, folder?: string, limits: Limit
   const migrations = readMigrations(folder ?? fileURLToPath(new URL('../migrations', import.meta.url)))
   const client = await retry(systemClock, systemRandom, CONNECT, () => database.connect(), isPassing)
   try {
-    await takeTurn(client, limits)
+    await lock(client, limits)
     await client.query(
       'CREATE TABLE IF NOT EXISTS migrations (no int PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp())',
     )
@@ -79,28 +79,28 @@ export async function migrate(database: Database, folder?: string, limits: Limit
   } catch (error) {
     throw toFault(error)
   } finally {
-    // A server that has ended the session, or has fallen silent, does not say goodbye either.
+    // A server that has ended the session, or does not answer, does not answer this either.
     await Promise.race([client.end().catch(() => {}), systemClock.sleep(END_MS_MAX)])
   }
 }
 
-/** The lock is the session's: it is given back when the connection ends, however it ends. Asked for, never waited for: no statement may take so long. */
-async function takeTurn(client: pg.Client, { turnMs = TURN_MS, signal, onWaiting }: Limits): Promise<void> {
-  const lateMs = systemClock.elapsed() + turnMs
-  for (let asked = 0; ; asked++) {
+/** The lock belongs to the session: it is released when the connection ends. Polled, not waited for: no statement may take so long. */
+async function lock(client: pg.Client, { waitMs = WAIT_MS, signal, onWaiting }: Limits): Promise<void> {
+  const lateMs = systemClock.elapsed() + waitMs
+  for (let tries = 0; ; tries++) {
     const { rows } = await client.query<{ ours: boolean }>('SELECT pg_try_advisory_lock($1) AS ours', [MIGRATION_LOCK])
     if (rows[0]?.ours === true) return
-    if (signal?.aborted) throw new Fault('stopped', 'stopped while another process brings the database up to date')
-    if (systemClock.elapsed() >= lateMs) throw elsewhere(turnMs)
-    if (asked === 0) onWaiting?.()
-    await systemClock.sleep(ASK_AGAIN_MS, signal)
+    if (signal?.aborted) throw new Fault('stopped', 'stopped while another process migrates the database')
+    if (systemClock.elapsed() >= lateMs) throw elsewhere(waitMs)
+    if (tries === 0) onWaiting?.()
+    await systemClock.sleep(POLL_MS, signal)
   }
 }
 
-function elsewhere(turnMs: number): Fault {
+function elsewhere(waitMs: number): Fault {
   return new Fault(
     'migration_elsewhere',
-    `another process is bringing the database up to date, and was not done after ${Math.round(turnMs / 1_000)} s: start again when it is. Who it is: SELECT pid, state, xact_start, query FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE locktype = 'advisory' AND objid = ${MIGRATION_LOCK}`,
+    `another process is migrating the database, and was not done after ${Math.round(waitMs / 1_000)} s: start again when it is. Find it with: SELECT pid, state, xact_start, query FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE locktype = 'advisory' AND objid = ${MIGRATION_LOCK}`,
     { retryable: true },
   )
 }
@@ -136,21 +136,21 @@ async function applyInTime(client: pg.Client, migration: Migration, lateMs: numb
     } catch (error) {
       const { code = '' } = error as { code?: string }
       if (code === CANCELED) throw canceled(migration, error)
-      if (!IN_THE_WAY.has(code)) throw error
-      if (systemClock.elapsed() >= lateMs) throw inTheWay(migration)
+      if (!LOCKED.has(code)) throw error
+      if (systemClock.elapsed() >= lateMs) throw locked(migration)
     }
-    await systemClock.sleep(GIVE_WAY_MS)
+    await systemClock.sleep(LOCK_RETRY_MS)
   }
 }
 
-function inTheWay(migration: Migration): Fault {
+function locked(migration: Migration): Fault {
   return new Fault(
     'migration_in_the_way',
-    `migration ${migration.name} could not get at its tables, because other connections never let go of them: nothing was changed, and what runs goes on running. Look for long transactions (SELECT pid, xact_start, query FROM pg_stat_activity ORDER BY xact_start), end what should not be there, and start again`,
+    `migration ${migration.name} could not lock its tables, because other connections hold them: nothing was changed, and running processes are not affected. Look for long transactions (SELECT pid, xact_start, query FROM pg_stat_activity ORDER BY xact_start), end what should not be there, and start again`,
   )
 }
 
-/** The ledger is not away, as it would be called elsewhere: it has answered that this migration was ended. */
+/** Not `ledger_away`, as elsewhere: the server answered that this migration was ended. */
 function canceled(migration: Migration, cause: unknown): Fault {
   return new Fault(
     'migration_canceled',

@@ -1,10 +1,10 @@
-/** The journal of moves in PostgreSQL. */
+/** The journal of moves between shards in PostgreSQL. */
 
 import type { Moves } from '../moves.ts'
 import type { Database } from './database.ts'
 import { number, text } from './rows.ts'
 
-/** Of each item: for whoever wants to know what happened. */
+/** Of each item, for operators to read. */
 const ENDED_KEPT_MAX = 1_000
 
 export function createMoves(database: Database): Moves {

@@ -1,21 +1,20 @@
 /** Node ids in PostgreSQL. */
 
 import { createHash } from 'node:crypto'
-import { assert } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Nodes } from '../nodes.ts'
 import type { Database } from './database.ts'
-import { number } from './rows.ts'
+import { number, only } from './rows.ts'
 
-/** Long enough to outlast a hiccup of the ledger, short enough that a thousand restarts a minute still find a free number. */
+/** Long enough to outlast a short absence of the ledger, short enough that a thousand restarts a minute still find a free id. */
 const LEASE_MS = 30_000
 const TRIES_MAX = 20
 
 /**
- * The lowest free id first, and at every second try. In between each holder looks at a place of its own, over more and more ids: a whole
- * cluster that starts at once must not fight for the same one.
+ * The lowest free id first, and at every second try. In between each holder skips a number of its own, over more and more ids: a cluster
+ * that starts at once must not compete for the same one.
  */
-function placesPassed(holder: string, tries: number): number {
+function idsSkipped(holder: string, tries: number): number {
   if (tries % 2 === 0) return 0
   const own = createHash('sha256').update(`${holder} ${tries}`).digest().readUInt32BE()
   return own % Math.min(512, 4 ** tries)
@@ -25,7 +24,7 @@ export function createNodes(database: Database, { leaseMs = LEASE_MS }: { readon
   return {
     async lease(holder, nowMs, kind, fenceMs = 0) {
       for (let i = 0; i < TRIES_MAX; i += 1) {
-        const [row] = await database.run('lease_node', [holder, nowMs, leaseMs, placesPassed(holder, i), kind, fenceMs])
+        const [row] = await database.run('lease_node', [holder, nowMs, leaseMs, idsSkipped(holder, i), kind, fenceMs])
         if (row !== undefined)
           return { node: number(row, 'id'), fromMs: number(row, 'from_ms'), untilMs: number(row, 'until_ms') }
       }
@@ -36,7 +35,7 @@ export function createNodes(database: Database, { leaseMs = LEASE_MS }: { readon
     },
     async renew(node, holder, nowMs) {
       const [row] = await database.run('renew_node', [node, holder, nowMs, leaseMs])
-      // Whoever lives does it for those who died: nobody else comes by so often.
+      // A live process does it for dead ones: renewals are frequent.
       await database.run('cut_leases', [leaseMs])
       return row === undefined ? undefined : number(row, 'until_ms')
     },
@@ -53,13 +52,11 @@ export function createNodes(database: Database, { leaseMs = LEASE_MS }: { readon
       return rows.length === 1
     },
     async unconfirmed(item, epoch) {
-      const [row] = await database.run('unconfirmed_nodes', [item, epoch])
-      assert(row !== undefined, 'unconfirmed_nodes answered no row')
+      const row = only(await database.run('unconfirmed_nodes', [item, epoch]))
       return { waiting: number(row, 'waiting'), lapsed: number(row, 'lapsed') }
     },
     async longestFenceMs() {
-      const [row] = await database.run('longest_fence', [])
-      assert(row !== undefined, 'longest_fence answered no row')
+      const row = only(await database.run('longest_fence', []))
       return number(row, 'ms')
     },
     async leaseEnds() {
@@ -68,8 +65,7 @@ export function createNodes(database: Database, { leaseMs = LEASE_MS }: { readon
       return { firstMs: number(row, 'first_ms'), lastMs: number(row, 'last_ms') }
     },
     async holding() {
-      const [row] = await database.run('holding_nodes', [])
-      assert(row !== undefined, 'holding_nodes answered no row')
+      const row = only(await database.run('holding_nodes', []))
       return { live: number(row, 'live'), unsettled: number(row, 'unsettled') }
     },
     async settle(beforeMs) {

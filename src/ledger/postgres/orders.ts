@@ -1,12 +1,11 @@
 /** Orders in PostgreSQL. */
 
-import { assert } from '../../base/assert.ts'
 import { isBuyerId, isId } from '../../domain/ids.ts'
 import type { Orders } from '../orders.ts'
 import type { Database } from './database.ts'
 import { arrayOf, askArrays, toDirectReply } from './place-replies.ts'
 import { placeTogether } from './place-together.ts'
-import { toOrder } from './rows.ts'
+import { only, toOrder } from './rows.ts'
 
 const INT_MAX = 2 ** 31 - 1
 
@@ -15,13 +14,12 @@ export function createOrders(database: Database): Orders {
     place: placeTogether(database),
 
     async placeDirectly(item, epoch, asks) {
-      const [row] = await database.run('place_directly', [item, epoch, ...askArrays(asks)])
-      assert(row !== undefined, 'place_directly answered no row')
+      const row = only(await database.run('place_directly', [item, epoch, ...askArrays(asks)]))
       return toDirectReply(row, item, epoch, asks)
     },
 
     async refuse(item, epoch, { order, buyer, attempt, quantity, reservedAtMs }) {
-      // Whatever is wrong with it must not be wrong with its refusal too: what no row can hold has none.
+      // Its faults must not prevent its refusal: figures are brought into range, and ids that no row can hold get no row.
       if (!isId(order) || !isBuyerId(buyer)) return undefined
       const [row] = await database.run('refuse_order', [
         item,
@@ -61,7 +59,7 @@ export function createOrders(database: Database): Orders {
   }
 }
 
-/** The nearest whole number in the range; the lowest for what is no number at all. */
+/** The nearest whole number in the range; the lowest for NaN and infinity. */
 function within(value: number, least: number, most: number): number {
   return Number.isFinite(value) ? Math.min(most, Math.max(least, Math.trunc(value))) : least
 }

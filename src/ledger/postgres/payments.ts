@@ -1,10 +1,9 @@
 /** Payments in PostgreSQL. */
 
-import { assert } from '../../base/assert.ts'
 import type { Payment, PaymentState } from '../../domain/payment.ts'
 import type { CaptureOutcome, Payments } from '../payments.ts'
 import type { Database, Row } from './database.ts'
-import { number, optionalText, optionalTime, text, time } from './rows.ts'
+import { number, only, optionalText, optionalTime, text, time } from './rows.ts'
 
 export function createPayments(database: Database): Payments {
   return {
@@ -20,8 +19,7 @@ export function createPayments(database: Database): Payments {
       return (await database.run('payments_of_orders', [orders])).map(toPayment)
     },
     async capture(provider, ref, amount, atMs) {
-      const [row] = await database.run('capture', [provider, ref, amount.amount, amount.currency, Math.trunc(atMs)])
-      assert(row !== undefined, 'capture answered no row')
+      const row = only(await database.run('capture', [provider, ref, amount.amount, amount.currency, Math.trunc(atMs)]))
       return {
         outcome: text(row, 'outcome') as CaptureOutcome,
         order: optionalText(row, 'order_id'),

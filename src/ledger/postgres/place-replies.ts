@@ -1,6 +1,6 @@
 /**
- * What `place` and `place_directly` take and answer. Most of a batch is simply placed and shares its times and price; only the odd ones
- * come back as rows.
+ * Parameters and answers of `place` and `place_directly`. Most orders of a batch are simply placed and share times and price; only the others
+ * come back as rows (`odd`).
  */
 
 import { assert } from '../../base/assert.ts'
@@ -21,7 +21,7 @@ export function askArrays(asks: readonly PlaceAsk[]): unknown[] {
   ]
 }
 
-/** PostgreSQL's array literal for ids and numbers, which need no quoting: the driver would quote every one. */
+/** PostgreSQL's array literal for ids and numbers, without the quotes that the driver would add to each. */
 export function arrayOf(values: readonly (string | number)[]): string {
   return `{${values.join(',')}}`
 }
@@ -35,8 +35,8 @@ export function toPlaceReply(row: Row, item: ItemId, epoch: Epoch, asks: readonl
     const odd = batch.odd(i)
     if (odd === undefined) return { verdict: 'placed', order: batch.placed(ask) }
     if (odd.verdict === 'foreign') return { verdict: 'id_conflict' }
-    const order = batch.standing(odd, ask)
-    assert(order.id === ask.order, `asked for order ${ask.order}, was given ${order.id}`)
+    const order = batch.existing(odd, ask)
+    assert(order.id === ask.order, `order ${order.id} answers the ask ${ask.order}`)
     return { verdict: odd.verdict, order }
   })
   return { status: 'ok', available: batch.available, placings }
@@ -53,7 +53,7 @@ export function toDirectReply(row: Row, item: ItemId, epoch: Epoch, asks: readon
       assert(status === 'ok', `order ${ask.order} was placed although it is ${status}`)
       return { verdict: 'placed', order: batch.placed(ask) }
     }
-    if (odd.verdict === 'same') return { verdict: 'same', order: batch.standing(odd, ask) }
+    if (odd.verdict === 'same') return { verdict: 'same', order: batch.existing(odd, ask) }
     return { verdict: odd.verdict === 'foreign' ? 'id_conflict' : odd.verdict }
   })
   return { status, available: batch.available, placings }
@@ -75,10 +75,10 @@ function readBatch<V>(row: Row, item: ItemId, epoch: Epoch) {
   return {
     available: number(row, 'available'),
     odd: (i: number) => (odd.size === 0 ? undefined : odd.get(i)),
-    standing(oddity: Oddity<V>, ask: PlaceAsk): Order {
+    existing(oddity: Oddity<V>, ask: PlaceAsk): Order {
       assert(oddity.order !== undefined, 'an odd placing without its order')
       const order = toOrder({ ...oddity.order, item, sale })
-      assert(order.buyer === ask.buyer, `asked for order ${ask.order}, was given another buyer's ${order.id}`)
+      assert(order.buyer === ask.buyer, `another buyer's order ${order.id} answers the ask ${ask.order}`)
       return order
     },
     placed: (ask: PlaceAsk): Order => ({

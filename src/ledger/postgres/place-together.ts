@@ -1,12 +1,12 @@
 /**
- * `place` for many items at once. A batch goes to PostgreSQL alone while hardly anything else is on its way; beyond that, batches of
- * different items gather while one call is under way and go together in the next: with a hundred hot items every batch is small, and a
- * transaction for each would cost ten times as much per order. No timers: who finds the way free does not wait.
+ * `place` for many items at once. A batch goes to PostgreSQL alone while at most one other does; beyond that, batches of different items
+ * wait while one call is under way and go together in the next: with a hundred hot items every batch is small, and a transaction for each would
+ * cost ten times as much per order. No timers: a batch that finds no call under way does not wait.
  *
- * Guarantees: each batch is answered as `place` would have answered it. A call for many never waits for an item's lock; an item that
- * another transaction has is placed alone, so it holds up nobody. What the ledger can't even look at fails alone. A fault (away, or
- * nobody knows) is told to all of the call: each asks again with the same ids.
- * A call that takes far too long (its connection hangs) does not stop the others: the next who come start another.
+ * Guarantees: each batch is answered as `place` would have answered it. A call for many never waits for an item's lock: an item that another
+ * transaction has locked is placed alone, and delays no other item. A batch that PostgreSQL rejects fails alone. A fault (away, or outcome
+ * unknown) rejects all batches of the call: each is repeated with the same ids.
+ * A call that takes far too long (its connection hangs) does not stop the others: later batches start another call.
  * Bounded: one call for many at a time, a few when some hang, each with a bounded number of items and asks.
  */
 
@@ -17,7 +17,7 @@ import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Orders, PlaceAsk, PlaceReply } from '../orders.ts'
 import type { Database } from './database.ts'
 import { arrayOf, askArrays, toPlaceReply } from './place-replies.ts'
-import { number, text } from './rows.ts'
+import { number, only, text } from './rows.ts'
 
 interface Batch {
   readonly item: ItemId
@@ -29,12 +29,12 @@ interface Batch {
 
 const ALONE_MAX = 1
 /**
- * Whoever was answered may be back in a moment: so many turns of the event loop the next call waits for them, or until it is full enough.
- * Otherwise two halves of the items take turns, and each pays for a call of its own.
+ * Items that were just answered often have a next batch at once: the next call waits so many ticks of the event loop for them, or until it is
+ * full enough. Otherwise two halves of the items alternate, each at the price of a call.
  */
-const TURNS_MAX = 8
+const TICKS_MAX = 8
 const FULL_ENOUGH = 64
-/** Longer than a call for many ever takes, and far shorter than a hanging connection is waited for. */
+/** Longer than any call for many takes, and far shorter than the timeout of a hanging connection. */
 const HANGS_MS = 500
 const CALLS_MAX = 4
 const ITEMS_MAX = 256
@@ -54,19 +54,18 @@ export function placeTogether(database: Pick<Database, 'run'>, clock: Clock = sy
   ): Promise<PlaceReply> {
     alone += 1
     try {
-      const [row] = await database.run('place', [item, epoch, acknowledged, ...askArrays(asks)])
-      assert(row !== undefined, 'place answered no row')
+      const row = only(await database.run('place', [item, epoch, acknowledged, ...askArrays(asks)]))
       return toPlaceReply(row, item, epoch, asks)
     } finally {
       alone -= 1
     }
   }
 
-  function leave({ item, epoch, acknowledged, asks, placed }: Batch): void {
+  function placeApart({ item, epoch, acknowledged, asks, placed }: Batch): void {
     placeAlone(item, epoch, acknowledged, asks).then(placed.resolve, placed.reject)
   }
 
-  /** As many as one call may hold, oldest first; of each item one. */
+  /** As many as one call may hold, oldest first; one per item. */
   function gather(): Batch[] {
     const some: Batch[] = []
     const items = new Set<ItemId>()
@@ -74,7 +73,7 @@ export function placeTogether(database: Pick<Database, 'run'>, clock: Clock = sy
     waiting = waiting.filter(batch => {
       const fits = some.length === 0 || (some.length < ITEMS_MAX && asks + batch.asks.length <= ASKS_MAX)
       const later = !fits || items.has(batch.item)
-      // Also when it has to wait: what came after it of the same item must not be placed before it.
+      // Also when it has to wait: later batches of the same item must not be placed before it.
       items.add(batch.item)
       if (later) return true
       some.push(batch)
@@ -90,7 +89,7 @@ export function placeTogether(database: Pick<Database, 'run'>, clock: Clock = sy
       calledMs = clock.elapsed()
       await placeAll(some)
       const all = Math.min(FULL_ENOUGH, asksOf(waiting) + asksOf(some))
-      for (let turns = 0; turns < TURNS_MAX && asksOf(waiting) < all; turns++) await new Promise<void>(nextTurn)
+      for (let ticks = 0; ticks < TICKS_MAX && asksOf(waiting) < all; ticks++) await new Promise<void>(nextTurn)
     }
     calls -= 1
   }
@@ -107,14 +106,14 @@ export function placeTogether(database: Pick<Database, 'run'>, clock: Clock = sy
       assert(rows.length === batches.length, `${batches.length} batches placed together, ${rows.length} answered`)
       for (const row of rows) {
         const batch = batches[number(row, 'nth') - 1]!
-        if (text(row, 'status') === 'locked') leave(batch)
+        if (text(row, 'status') === 'locked') placeApart(batch)
         else batch.placed.resolve(toPlaceReply(row, batch.item, batch.epoch, batch.asks))
       }
     } catch (error) {
-      // Not the ledger's absence: one of them is to blame, and alone it shows which.
+      // If it is not a fault, one batch is the cause: placed alone, each gets its own answer.
       for (const batch of batches) {
         if (error instanceof Fault) batch.placed.reject(error)
-        else leave(batch)
+        else placeApart(batch)
       }
     }
   }

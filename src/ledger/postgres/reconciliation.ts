@@ -88,7 +88,7 @@ export function createReconciliation(database: Database): Reconciliation {
         orders: number(row, 'orders'),
         unitsPaid: number(row, 'pieces_paid'),
         buyersPaid: number(row, 'buyers_paid'),
-        // A sum over a whole sale may be more than a number holds exactly; that must not end the process.
+        // A sum over a whole sale may exceed what a number holds exactly; that must not end the process.
         revenue: { amount: Number(text(row, 'revenue_minor')), currency: text(row, 'currency') },
         refundedOrders: number(row, 'refunded_orders'),
         unpaidOrders: number(row, 'unpaid_orders'),

@@ -5,7 +5,7 @@ import type { Door } from '../../domain/item.ts'
 import { shardsFor } from '../../domain/shards.ts'
 import type { Rights } from '../rights.ts'
 import type { Database } from './database.ts'
-import { number, text, time } from './rows.ts'
+import { number, only, text, time } from './rows.ts'
 
 const SNAPSHOT_PAGE = 5_000
 
@@ -81,8 +81,7 @@ export function createRights(database: Database): Rights {
         }
       }),
     async now() {
-      const [row] = await database.run('now', [])
-      assert(row !== undefined, 'the ledger has no clock')
+      const row = only(await database.run('now', []))
       return time(row, 'now')
     },
   }

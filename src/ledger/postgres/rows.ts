@@ -1,10 +1,17 @@
-/** Rows into domain objects, in one place, each column checked as it comes in. */
+/** Rows into domain objects, each column checked as it is read. */
 
 import { assert } from '../../base/assert.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import type { CloseReason, Order, OrderState } from '../../domain/order.ts'
 import type { Sale, SaleRule, StoredSaleState } from '../../domain/sale.ts'
 import type { Row } from './database.ts'
+
+/** Of a statement that always answers one row. */
+export function only(rows: readonly Row[]): Row {
+  const [row] = rows
+  assert(row !== undefined && rows.length === 1, `${rows.length} rows instead of one`)
+  return row
+}
 
 export function text(row: Row, column: string): string {
   const value = row[column]

@@ -34,7 +34,7 @@ export function createSales(database: Database): Sales {
       const rows = await database.run('followed_sales', [])
       const [row] = rows
       assert(row !== undefined, 'the ledger has no clock')
-      // E2: what a standby shows may be old.
+      // E2: a standby may show old rows.
       if (row.standby === true)
         throw new Fault('ledger_standby', 'the ledger reached is a standby, not the primary', { retryable: true })
       return { nowMs: time(row, 'now'), sales: toSales(rows.filter(one => one.sale_id !== null)) }
@@ -48,14 +48,17 @@ export function createSales(database: Database): Sales {
     edit(id, by, decide) {
       return database.transaction(async run => {
         if ((await run('lock_sale', [id])).length === 0) return undefined
-        // Read after the lock is ours: what was true while we waited for it does not count.
+        // Read after the lock was granted: the sale may have changed while this waited for it.
         const [sale] = toSales(await run('find_sale', [id]))
         const [clock] = await run('now', [])
-        assert(sale !== undefined && clock !== undefined, `sale ${id} is locked and can't be read`)
+        assert(sale !== undefined && clock !== undefined, `sale ${id} is locked and can't be found`)
         const { write, result } = decide(sale, time(clock, 'now'))
         if (write === undefined) return result
         assert(write.sale.id === id, `the edit of sale ${id} came back as ${write.sale.id}`)
-        assert(write.items !== 'replaced' || sale.state === 'draft', `sale ${id} is no draft, its items stay`)
+        assert(
+          write.items !== 'replaced' || sale.state === 'draft',
+          `sale ${id} is not a draft: its items can't be replaced`,
+        )
         if (write.items === 'replaced') await run('clear_draft', [id])
         await run('edit_sale', valuesOf(write, by))
         return result

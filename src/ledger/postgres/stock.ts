@@ -1,16 +1,14 @@
 /** Stock changes in PostgreSQL. */
 
-import { assert } from '../../base/assert.ts'
 import type { Door } from '../../domain/item.ts'
 import type { AskedChange, OpenChange, Stock, StockChange } from '../stock.ts'
 import type { Database } from './database.ts'
-import { number, text, time } from './rows.ts'
+import { number, only, text, time } from './rows.ts'
 
 export function createStock(database: Database): Stock {
   return {
     async ask({ item, delta, reason, by, key }) {
-      const [row] = await database.run('ask_change', [item, delta, reason, by, key ?? null])
-      assert(row !== undefined, 'ask_change answered no row')
+      const row = only(await database.run('ask_change', [item, delta, reason, by, key ?? null]))
       return {
         outcome: text(row, 'outcome') as AskedChange['outcome'],
         no: row.no === null ? undefined : number(row, 'no'),

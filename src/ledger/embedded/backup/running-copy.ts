@@ -1,18 +1,20 @@
 /**
- * The data of a PostgreSQL that goes on working, copied so that it starts as of one moment: PostgreSQL is told that a backup begins, the
- * files are copied as they change, and the write-ahead log of the meantime is copied after them; replaying it makes them whole.
+ * Copies the data of a running PostgreSQL so that the copy starts as of one moment: `pg_backup_start`, then the files as they change, then
+ * `pg_backup_stop` and the write-ahead log written meanwhile; replaying it makes the files consistent.
  *
- * Guarantees: everything committed before the call is in the copy, and what is committed meanwhile up to the moment of the return's
- * `pg_backup_stop`. A replication slot of this session keeps PostgreSQL from recycling log files that are still needed; it is gone
- * with the session, and so is the backup mode, also when this process is killed.
+ * Guarantees: the copy holds everything committed before the call, and what is committed up to `pg_backup_stop`. A replication slot of this
+ * session keeps PostgreSQL from recycling log files that are still needed; slot and backup mode end with the session, also when this
+ * process is killed.
  */
 
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client } from 'pg'
-import { assert } from '../../base/assert.ts'
-import { Fault } from '../../base/fault.ts'
+import { assert } from '../../../base/assert.ts'
+import { Fault } from '../../../base/fault.ts'
+import { errnoOf, messageOf } from '../errno.ts'
+import { type Connection, connectionTo } from '../postmaster.ts'
 import {
   copyFiles,
   type FoundFile,
@@ -23,19 +25,17 @@ import {
   syncFolders,
   type Tree,
   writeWhole,
-} from './backup-files.ts'
-import { errnoOf, messageOf } from './errno.ts'
-import { type Connection, connectionTo } from './postmaster.ts'
+} from './file-copy.ts'
 
 const CONNECT_MS_MAX = 5_000
 const CONTROL = 'global/pg_control'
 const CONTROL_READS_MAX = 100
 
-/** PostgreSQL makes these anew at every start, or must not find those of another run. The folders themselves it wants to see. */
+/** PostgreSQL makes these files at every start, or must not find those of another run. The folders themselves are needed. */
 const EMPTIED = /^(pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\//
 const LEFT_OUT =
   /(^|\/)(pgsql_tmp[^/]*|pg_internal\.init[^/]*)$|^(postmaster\.(pid|opts)|backup_label(\.old)?|tablespace_map(\.old)?|[^/]*\.tmp)$/
-/** Of the emptied ones, those PostgreSQL expects. */
+/** Folders in the emptied ones that PostgreSQL expects. */
 const WAL_FOLDERS = /^pg_wal\/(archive_status|summaries)$/
 
 export interface CopiedData {
@@ -46,7 +46,7 @@ export interface CopiedData {
 /** Copies the data in `dataFolder` into `to`, an empty folder. */
 export async function copyRunning(dataFolder: string, to: string, onProgress: OnProgress): Promise<CopiedData> {
   const client = new Client({
-    ...whereItListens(dataFolder),
+    ...connectionOf(dataFolder),
     application_name: 'stampede backup',
     connectionTimeoutMillis: CONNECT_MS_MAX,
   })
@@ -58,10 +58,10 @@ export async function copyRunning(dataFolder: string, to: string, onProgress: On
     await client.connect()
     return await copyBeside(client, dataFolder, to, onProgress)
   } catch (error) {
-    // The system's own words (a full disk) say more than a connection that went down with it.
+    // An error of the system (a full disk) says more than the connection that broke with it.
     if (error instanceof Fault || (errnoOf(error) !== undefined && lost === undefined && 'syscall' in Object(error)))
       throw error
-    throw new Fault('backup_failed', `PostgreSQL did not go along with the backup: ${messageOf(error)}`, {
+    throw new Fault('backup_failed', `PostgreSQL refused or ended the backup: ${messageOf(error)}`, {
       retryable: true,
       cause: error,
     })
@@ -82,7 +82,7 @@ async function copyBeside(client: Client, dataFolder: string, to: string, onProg
   await makeFolders(to, tree.folders)
   const plain = tree.files.filter(file => file.path !== CONTROL)
   const files = [...(await copyFiles(dataFolder, to, plain, onProgress))]
-  // Last, as PostgreSQL's own tool does: a newer one than the files fits, an older one might not.
+  // Last, as PostgreSQL's own tool does: it may be newer than the files, never older.
   files.push(await writeWhole(to, CONTROL, await readControl(dataFolder)))
 
   const { rows } = await client.query<{ lsn: string; labelfile: string; spcmapfile: string }>(
@@ -97,8 +97,8 @@ async function copyBeside(client: Client, dataFolder: string, to: string, onProg
   return { folders: tree.folders, files }
 }
 
-/** Where the PostgreSQL that runs on this data can be reached: it says so in its pid file. */
-function whereItListens(dataFolder: string): Connection {
+/** The socket of the PostgreSQL that runs on this data, from its pid file. */
+function connectionOf(dataFolder: string): Connection {
   let lines: string[]
   try {
     lines = readFileSync(join(dataFolder, 'postmaster.pid'), 'utf8').split('\n')
@@ -126,7 +126,7 @@ function refuseTablespaces(tree: Tree): void {
     )
 }
 
-/** PostgreSQL rewrites it in one go; read until twice the same, no half of one is taken. */
+/** Read until two reads are equal: PostgreSQL may be rewriting it. */
 async function readControl(dataFolder: string): Promise<Uint8Array> {
   let before = await readFile(join(dataFolder, CONTROL))
   for (let i = 0; i < CONTROL_READS_MAX; i++) {
@@ -137,7 +137,7 @@ async function readControl(dataFolder: string): Promise<Uint8Array> {
   throw new Fault('backup_failed', `${CONTROL} changes faster than it can be read`, { retryable: true })
 }
 
-/** The log from where the replay begins to where the backup ended. Each file must be there, whole. */
+/** The log from where the replay begins to where the backup ended. Each file must exist, whole. */
 async function copyWal(
   client: Client,
   dataFolder: string,

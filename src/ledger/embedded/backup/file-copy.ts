@@ -1,15 +1,14 @@
 /**
- * Trees of files, listed and copied for backups. A copy is closed to others, on disk (fsync), and comes with the SHA-256 of the very
- * bytes that were written. Files that vanish between the list and the copy are left out: PostgreSQL removes and replaces its own at any
- * time, and its write-ahead log knows. A link is refused: what it points to would not be in the copy.
- * Bounded: a few files at a time, a megabyte of each.
+ * Trees of files, listed and copied for backups. A copy is private, on disk (fsync), and comes with the SHA-256 of the bytes written.
+ * Files that vanish between the list and the copy are left out: PostgreSQL removes and replaces its own at any time, and its write-ahead log
+ * covers it. A link is refused: its target would not be in the copy. Bounded: a few files at a time, a megabyte of each.
  */
 
 import { createHash } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Fault } from '../../base/fault.ts'
-import { errnoOf } from './errno.ts'
+import { Fault } from '../../../base/fault.ts'
+import { errnoOf } from '../errno.ts'
 
 export interface FoundFile {
   /** Below the root, with forward slashes. */
@@ -39,7 +38,7 @@ export type OnProgress = (progress: Progress) => void
 const CHUNK_BYTES = 1 << 20
 const FILES_AT_ONCE = 4
 
-/** Everything below `root` that `wanted` does not turn away; a folder turned away is not entered. */
+/** Everything below `root` that is `wanted`; a folder that is not is not entered. */
 export async function listTree(root: string, wanted: (path: string) => boolean): Promise<Tree> {
   const folders: string[] = []
   const files: FoundFile[] = []
@@ -66,7 +65,7 @@ export async function makeFolders(root: string, folders: readonly string[]): Pro
   for (const folder of folders) await mkdir(join(root, folder), { mode: 0o700 })
 }
 
-/** Copies the files into folders that are there already; returns what was copied, in the order of the list. */
+/** Copies the files into existing folders; returns what was copied, in the order of the list. */
 export async function copyFiles(
   from: string,
   to: string,
@@ -77,7 +76,7 @@ export async function copyFiles(
   return copied.filter(file => file !== undefined)
 }
 
-/** Reads the files and says what they are. One that is gone is left out. */
+/** Size and hash of the files. A file that is gone is left out. */
 export async function hashFiles(
   root: string,
   files: readonly FoundFile[],
@@ -108,7 +107,7 @@ export async function writeWhole(root: string, path: string, content: string | U
   return { path, bytes: bytes.byteLength, sha256: createHash('sha256').update(bytes).digest('hex') }
 }
 
-/** The names in these folders are on disk too. */
+/** Puts the names in these folders, and in the root, on disk too. */
 export async function syncFolders(root: string, folders: readonly string[]): Promise<void> {
   for (const folder of [...folders, '']) {
     const handle = await open(join(root, folder), 'r')
@@ -180,7 +179,7 @@ async function eachFile<T>(
       throw error
     }),
   )
-  // All of them, also after a failure: whoever cleans up must not meet a late writer.
+  // All of them, also after a failure: no worker may still write when the caller cleans up.
   for (const settled of await Promise.allSettled(workers)) if (settled.status === 'rejected') throw settled.reason
   return results
 }

@@ -12,16 +12,16 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { atMost } from '../../../test/harness/crowd.ts'
-import { Playground } from '../../../test/harness/playground.ts'
-import { Shop, type Ticket } from '../../../test/harness/shop.ts'
-import { Stampede } from '../../../test/harness/stampede.ts'
-import { systemClock } from '../../base/clock.ts'
-import { Fault } from '../../base/fault.ts'
-import { runsAsRoot } from './account.ts'
+import { atMost } from '../../../../test/harness/crowd.ts'
+import { Playground } from '../../../../test/harness/playground.ts'
+import { Shop, type Ticket } from '../../../../test/harness/shop.ts'
+import { Stampede } from '../../../../test/harness/stampede.ts'
+import { systemClock } from '../../../base/clock.ts'
+import { Fault } from '../../../base/fault.ts'
+import { runsAsRoot } from '../account.ts'
+import { connect, isGone, query, TestPlace, until } from '../test-place.fixture.ts'
 import { backupEmbedded } from './backup.ts'
-import { restoreEmbedded } from './backup-restore.ts'
-import { connect, isGone, query, TestPlace, until } from './test-place.fixture.ts'
+import { restoreEmbedded } from './restore.ts'
 
 setDefaultTimeout(240_000)
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { blockedAt, mayReadAndRun } from './reachability.ts'
+import { blockedAt, mayReadAndRun } from './account.ts'
 
 let root = ''
 beforeAll(() => {

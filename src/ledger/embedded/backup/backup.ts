@@ -1,19 +1,23 @@
 /**
- * A backup of an embedded ledger: one folder with PostgreSQL's data, the secrets kept beside it, and a manifest. Taken beside a server at
- * work, or of a folder that nobody uses; which of the two is found out by trying to lock the folder.
+ * A backup of an embedded ledger: one folder with PostgreSQL's data, the secrets kept beside it, and a manifest. Taken beside a running
+ * server, or of a data folder that no process uses: if the folder can be locked, no server has it.
  *
- * Guarantees: the folder appears whole or not at all (made as `FOLDER.partial`, synced, renamed). Nothing that is there is overwritten;
- * only the remains of an earlier try are removed. All of it is readable by its owner only, for it holds secrets.
+ * Guarantees: the backup appears whole or not at all (made as `FOLDER.partial`, synced, renamed). Nothing is overwritten; only the remains of an
+ * earlier try are removed. All of it is readable by its owner only, because it holds secrets.
  * Does not copy PostgreSQL's log, and does not keep or rotate old backups.
  */
 
 import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
-import type { Clock } from '../../base/clock.ts'
-import { toRfc3339 } from '../../base/clock.ts'
-import { Fault } from '../../base/fault.ts'
-import { systemRandom } from '../../base/random.ts'
-import { accountFor } from './account.ts'
+import type { Clock } from '../../../base/clock.ts'
+import { toRfc3339 } from '../../../base/clock.ts'
+import { Fault } from '../../../base/fault.ts'
+import { accountFor } from '../account.ts'
+import { type ExistingData, findData, type Log } from '../data-folder.ts'
+import { errnoOf, messageOf } from '../errno.ts'
+import { isLockFile, lockFolder } from '../folder-lock.ts'
+import { clearLeftover } from '../leftover.ts'
+import { makeSocketFolder } from '../socket-folder.ts'
 import {
   copyFiles,
   type HashedFile,
@@ -22,14 +26,9 @@ import {
   type OnProgress,
   syncFolders,
   writeWhole,
-} from './backup-files.ts'
-import { KEPT_FILES, MANIFEST, type Manifest, manifestText } from './backup-manifest.ts'
-import { type CopiedData, copyRunning } from './backup-running.ts'
-import { findData, type Log } from './data-folder.ts'
-import { errnoOf, messageOf } from './errno.ts'
-import { lockFolder } from './folder-lock.ts'
-import { clearLeftover } from './leftover.ts'
-import { makeSocketFolder } from './socket-folder.ts'
+} from './file-copy.ts'
+import { KEPT_FILES, MANIFEST, type Manifest, manifestText } from './manifest.ts'
+import { type CopiedData, copyRunning } from './running-copy.ts'
 
 interface BackupOptions {
   readonly dataDir: string
@@ -47,9 +46,7 @@ interface BackupReport {
   readonly tookMs: number
 }
 
-type Data = NonNullable<ReturnType<typeof findData>>
-
-/** Of a folder at rest. Who holds the data now, and which temporary files lay about, is of no use to the next. */
+/** Not copied from a stopped server: temporary files, and the pid file of its last run. */
 const LEFT_OUT = /(^|\/)pgsql_tmp[^/]*$|^postmaster\.(pid|opts)$|^pg_stat_tmp\//
 
 /** Throws a Fault with one line for the operator; then there is no backup, and no remains of one. */
@@ -67,7 +64,7 @@ export async function backupEmbedded(options: BackupOptions): Promise<BackupRepo
       const text = manifestText({ postgres: data.major, takenAt: toRfc3339(options.clock.now()), of, folders, files })
       await writeWhole(partial, MANIFEST, text)
       unlock()
-      removeLocks(partial)
+      clear(partial, isLockFile)
       await syncFolders(partial, [])
       renameSync(partial, folder)
       await syncFolders(dirname(folder), [])
@@ -83,7 +80,7 @@ export async function backupEmbedded(options: BackupOptions): Promise<BackupRepo
   }
 }
 
-async function copyAll(options: BackupOptions, dataDir: string, data: Data, partial: string) {
+async function copyAll(options: BackupOptions, dataDir: string, data: ExistingData, partial: string) {
   const inside = join(partial, 'postgres')
   mkdirSync(inside, { mode: 0o700 })
   const lock = tryLock(dataDir)
@@ -93,7 +90,12 @@ async function copyAll(options: BackupOptions, dataDir: string, data: Data, part
         ? await copyRunning(data.path, inside, options.onProgress)
         : await copyStopped(options, dataDir, data, inside)
     // After the ledger: a payment that the ledger names is then among them.
-    const kept = await copyFiles(dataDir, partial, KEPT_FILES.map(toPlain), () => {})
+    const kept = await copyFiles(
+      dataDir,
+      partial,
+      KEPT_FILES.map(path => ({ path, bytes: 0 })),
+      () => {},
+    )
     const files: HashedFile[] = [...kept, ...copied.files.map(file => ({ ...file, path: `postgres/${file.path}` }))]
     const folders = ['postgres', ...copied.folders.map(folder => `postgres/${folder}`)]
     return { of: lock === undefined ? ('running' as const) : ('stopped' as const), files, folders }
@@ -102,8 +104,13 @@ async function copyAll(options: BackupOptions, dataDir: string, data: Data, part
   }
 }
 
-/** The folder is locked by us: nobody starts, and what an earlier process left running is ended as the next start would end it. */
-async function copyStopped(options: BackupOptions, dataDir: string, data: Data, to: string): Promise<CopiedData> {
+/** This process holds the folder's lock: what an earlier process left running is ended as the next start would end it. */
+async function copyStopped(
+  options: BackupOptions,
+  dataDir: string,
+  data: ExistingData,
+  to: string,
+): Promise<CopiedData> {
   const socketFolder = makeSocketFolder(dataDir, accountFor(data.ownerUid))
   await clearLeftover(data.path, socketFolder, options.clock, options.log)
   const tree = await listTree(data.path, path => !LEFT_OUT.test(path))
@@ -113,31 +120,31 @@ async function copyStopped(options: BackupOptions, dataDir: string, data: Data, 
   return { folders: tree.folders, files }
 }
 
-/** Nothing when a server has the folder. */
+/** Undefined when a server has the folder. */
 function tryLock(dataDir: string): ReturnType<typeof lockFolder> | undefined {
   try {
-    return lockFolder(dataDir, systemRandom)
+    return lockFolder(dataDir)
   } catch (error) {
     if (error instanceof Fault && error.code === 'embedded_folder_in_use') return undefined
     throw error
   }
 }
 
-function makePartial(to: string, data: Data): { readonly folder: string; readonly partial: string } {
+function makePartial(to: string, data: ExistingData): { readonly folder: string; readonly partial: string } {
   const wanted = resolve(to)
   mkdirSync(dirname(wanted), { recursive: true })
   const folder = join(realpathSync(dirname(wanted)), basename(wanted))
   if (`${folder}${sep}`.startsWith(`${data.path}${sep}`))
     throw new Fault('backup_place', `${folder} lies inside the data that is to be backed up; choose another folder`)
   if (existsSync(folder))
-    throw new Fault('backup_exists', `${folder} is there already; choose another folder, or remove it`)
+    throw new Fault('backup_exists', `${folder} exists already; choose another folder, or remove it`)
   const partial = `${folder}.partial`
   try {
     mkdirSync(partial, { mode: 0o700 })
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error
     const ours = new Set<string>(['postgres', MANIFEST, ...KEPT_FILES])
-    const strange = readdirSync(partial).find(name => !ours.has(name) && !isLock(name))
+    const strange = readdirSync(partial).find(name => !ours.has(name) && !isLockFile(name))
     if (strange !== undefined)
       throw new Fault(
         'backup_exists',
@@ -147,28 +154,19 @@ function makePartial(to: string, data: Data): { readonly folder: string; readonl
   return { folder, partial }
 }
 
-/** Two backups to the same place at once: one of them goes on. What a dead one left is removed. */
+/** Of two backups to the same folder at once one goes on. What a dead one left is removed. */
 function lockPartial(partial: string): () => void {
   let lock: ReturnType<typeof lockFolder>
   try {
-    lock = lockFolder(partial, systemRandom)
+    lock = lockFolder(partial)
   } catch (error) {
     if (!(error instanceof Fault) || error.code !== 'embedded_folder_in_use') throw error
     throw new Fault('backup_exists', `another backup is being written to ${partial}`, { cause: error })
   }
-  for (const name of readdirSync(partial)) if (!isLock(name)) rmSync(join(partial, name), { recursive: true })
+  clear(partial, name => !isLockFile(name))
   return () => lock.release()
 }
 
-function removeLocks(partial: string): void {
-  for (const name of readdirSync(partial)) if (isLock(name)) rmSync(join(partial, name), { force: true })
-}
-
-/** As folder-lock.ts names them. */
-function isLock(name: string): boolean {
-  return /^stampede\.(\d+\.pid|pid\.[0-9a-f]+)$/.test(name)
-}
-
-function toPlain(path: string) {
-  return { path, bytes: 0 }
+function clear(folder: string, which: (name: string) => boolean): void {
+  for (const name of readdirSync(folder).filter(which)) rmSync(join(folder, name), { recursive: true, force: true })
 }

@@ -1,21 +1,21 @@
 /**
- * `manifest.json` of a backup: what it holds, file by file with its SHA-256, and what made it. Written last, so a backup with a manifest
- * is complete. `verifyBackup` believes nothing else: every file must be there, as it was written, and no other.
- * Guards against damage, not against somebody who rewrites files and manifest alike.
+ * `manifest.json` of a backup: its files, each with its SHA-256, and the versions that made it. Written last, so a backup with a manifest is
+ * complete. `verifyBackup` requires every listed file, unchanged, and no other.
+ * Guards against damage, not against an attacker who rewrites files and manifest.
  */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
-import { Fault } from '../../base/fault.ts'
-import { hashFiles, listTree, type OnProgress } from './backup-files.ts'
-import { errnoOf } from './errno.ts'
+import { Fault } from '../../../base/fault.ts'
+import { errnoOf } from '../errno.ts'
+import { hashFiles, listTree, type OnProgress } from './file-copy.ts'
 
 export const MANIFEST = 'manifest.json'
 const FORMAT = 1
 
-/** What lies in a data folder beside `postgres` and must outlive it: keys that were given out, and the sandbox's payments. */
+/** Files of a data folder beside `postgres` that belong to a backup: secrets in use, and the sandbox's payments. */
 export const KEPT_FILES = [
   'ticket-key',
   'guest-secret',
@@ -29,7 +29,7 @@ const schema = z.object({
   stampede: z.string(),
   postgres: z.string(),
   takenAt: z.string(),
-  /** running: taken beside a server at work, consistent at `takenAt`; stopped: the folder as it lay. */
+  /** running: taken beside a running server, consistent at `takenAt`; stopped: no server had the folder. */
   of: z.enum(['running', 'stopped']),
   folders: z.array(z.string()),
   files: z.array(z.object({ path: z.string(), bytes: z.int().min(0), sha256: z.string().length(64) })),
@@ -41,7 +41,7 @@ export function manifestText(manifest: Omit<Manifest, 'format' | 'stampede'>): s
   return `${JSON.stringify({ format: FORMAT, stampede: stampedeVersion(), ...manifest }, undefined, 1)}\n`
 }
 
-/** The manifest, when every file is what it says. Otherwise a Fault that names the first that is not. */
+/** The manifest, if every file is as listed. Otherwise a Fault that names the first that is not. */
 export async function verifyBackup(folder: string, onProgress: OnProgress): Promise<Manifest> {
   const manifest = readManifest(folder)
   const tree = await listTree(folder, path => path !== MANIFEST)
@@ -95,6 +95,6 @@ function damaged(folder: string, how: string): Fault {
 }
 
 function stampedeVersion(): string {
-  const path = fileURLToPath(new URL('../../../package.json', import.meta.url))
+  const path = fileURLToPath(new URL('../../../../package.json', import.meta.url))
   return String(JSON.parse(readFileSync(path, 'utf8')).version)
 }
