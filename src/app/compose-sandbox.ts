@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
-import { createFileStore } from '../payment/sandbox/file-store.ts'
-import { createHouseKeys } from '../payment/sandbox/house-keys.ts'
-import { openOwnBooks } from '../payment/sandbox/own-books.ts'
-import { openSandboxHouse } from '../payment/sandbox/sandbox-house.ts'
+import { FileStore } from '../payment/sandbox/file-store.ts'
+import { openLocalRepository } from '../payment/sandbox/local-repository.ts'
+import { Sandbox } from '../payment/sandbox/sandbox.ts'
 import { handleSandbox } from '../payment/sandbox/sandbox-http.ts'
+import { createSandboxKeys } from '../payment/sandbox/sandbox-keys.ts'
 import { createSandboxProvider } from '../payment/sandbox/sandbox-provider.ts'
-import { createSharedBooks, type SharedRows } from '../payment/sandbox/shared-books.ts'
+import { createSharedRepository, type SharedRows } from '../payment/sandbox/shared-repository.ts'
 import type { Config } from './config.ts'
 import { derivedSecret, keepSecret } from './secrets.ts'
 
@@ -31,16 +31,16 @@ export async function openSandbox(
     config.redis !== undefined && config.ticketKeys !== undefined
       ? derivedSecret(config.ticketKeys, 'sandbox')
       : keepSecret(config.dataDir, 'sandbox-secret', systemRandom).value
-  const keys = createHouseKeys(secret)
-  const books =
+  const keys = createSandboxKeys(secret)
+  const payments =
     shared === undefined
-      ? await openOwnBooks({ store: createFileStore(join(config.dataDir, 'sandbox-payments.jsonl'), log), clock })
-      : createSharedBooks({ rows: shared, clock })
+      ? await openLocalRepository({ store: new FileStore(join(config.dataDir, 'sandbox-payments.jsonl'), log), clock })
+      : createSharedRepository({ rows: shared, clock })
   const callbackUrl = () => `${shared === undefined ? url() : publicUrl()}/api/payments/sandbox/callback`
-  const house = openSandboxHouse({ books, keys, clock, random: systemRandom, log, callbackUrl })
+  const sandbox = new Sandbox({ payments, keys, clock, random: systemRandom, log, callbackUrl })
   return {
-    provider: createSandboxProvider({ house, keys, clock, publicUrl }),
-    handle: (request: Parameters<typeof handleSandbox>[2]) => handleSandbox(house, keys, request),
-    stop: () => house.stop(),
+    provider: createSandboxProvider({ sandbox, keys, clock, publicUrl }),
+    handle: (request: Parameters<typeof handleSandbox>[2]) => handleSandbox(sandbox, keys, request),
+    stop: () => sandbox.stop(),
   }
 }

@@ -15,3 +15,7 @@ export function times(price: Money, quantity: number): Money {
   assert(Number.isSafeInteger(amount) && amount >= 0, `${price.amount} × ${quantity} is not an exact amount`)
   return { amount, currency: price.currency }
 }
+
+export function isSameMoney(a: Money, b: Money): boolean {
+  return a.amount === b.amount && a.currency === b.currency
+}

@@ -5,7 +5,7 @@
 
 import type { ItemId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
-import type { Money } from '../../domain/money.ts'
+import { isSameMoney, type Money } from '../../domain/money.ts'
 import type { FieldChange } from '../../ledger/sales.ts'
 import { itemChanges } from './field-changes.ts'
 
@@ -45,7 +45,7 @@ export function amendPublished(
   const fixed = ['units', 'quantityMax', 'attemptsMax', 'shards'] as const
   const moved =
     fixed.find(field => wish[field] !== undefined && wish[field] !== item[field]) ??
-    (wish.price !== undefined && !sameMoney(wish.price, item.price) ? 'price' : undefined) ??
+    (wish.price !== undefined && !isSameMoney(wish.price, item.price) ? 'price' : undefined) ??
     (wish.homeDoor !== undefined && wish.homeDoor !== item.homeDoor ? 'door' : undefined)
   if (moved !== undefined) {
     const why = moved === 'units' ? 'are changed through the stock call once published' : 'is fixed once published'
@@ -86,8 +86,4 @@ export function itemFault(was: Item, { price, listPrice, units }: Item, prefix: 
       why: 'is too many at this price: what all of them come to must be an exact number',
     }
   return undefined
-}
-
-function sameMoney(a: Money, b: Money): boolean {
-  return a.amount === b.amount && a.currency === b.currency
 }

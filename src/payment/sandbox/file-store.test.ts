@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Log } from '../../base/log.ts'
 import { seededRandom, systemRandom } from '../../base/random.ts'
-import { createFileStore } from './file-store.ts'
-import { openReferenceShop } from './reference-shop.ts'
-import { createReferenceStore } from './reference-store.ts'
+import { FileStore } from './file-store.ts'
+import { createMemoryStore } from './memory-store.fixture.ts'
 import type { SandboxPayment } from './sandbox-payment.ts'
+import { openSandboxShop } from './sandbox-shop.fixture.ts'
 
 const folders: string[] = []
 afterEach(() => {
@@ -22,7 +22,7 @@ function place() {
   const warned: string[] = []
   const write = (_fields: unknown, message: string) => void warned.push(message)
   const log: Log = { debug: write, info: write, warn: write, error: write }
-  return { path, warned, log, open: () => createFileStore(path, log), lines: () => linesOf(path) }
+  return { path, warned, log, open: () => new FileStore(path, log), lines: () => linesOf(path) }
 }
 
 const linesOf = (path: string) => readFileSync(path, 'utf8').split('\n').slice(0, -1)
@@ -35,10 +35,10 @@ const payment = (ref: string, more: Partial<SandboxPayment> = {}): SandboxPaymen
   ...more,
 })
 
-describe('a house that dies', () => {
+describe('a sandbox that dies', () => {
   test('knows after the restart what it had answered before: open, captured, void, refunded and half refunded', async () => {
     const { path, log } = place()
-    const before = await openReferenceShop({ store: createFileStore(path, log) })
+    const before = await openSandboxShop({ store: new FileStore(path, log) })
     const returnUrl = 'https://shop.example/back'
     const urls = await Promise.all(['1', '2', '3', '4', '5'].map(ref => before.start(ref, { returnUrl })))
     await before.post(`${urls[1]}/approve?mode=lost`)
@@ -52,10 +52,10 @@ describe('a house that dies', () => {
     expect(told.map(one => one.state)).toEqual(['open', 'captured', 'void', 'refunded', 'captured', 'void', 'unknown'])
 
     // Not stopped: the next one finds what a killed process leaves.
-    const after = await openReferenceShop({ store: createFileStore(path, log) })
+    const after = await openSandboxShop({ store: new FileStore(path, log) })
     expect(await Promise.all(['1', '2', '3', '4', '5', '6', '7'].map(ref => after.query(ref)))).toEqual(told)
     expect(await after.start('1', { returnUrl })).toBe(urls[0]!)
-    expect((await after.house.find('1'))?.asked?.returnUrl).toBe(returnUrl)
+    expect((await after.sandbox.find('1'))?.asked?.returnUrl).toBe(returnUrl)
     expect((await after.post(`${urls[0]}/approve`)).body).toBe('{"state":"captured"}')
     expect((await after.post(`${urls[2]}/approve`)).status).toBe(409)
     expect(await after.refund('2')).toEqual({ state: 'refunded' })
@@ -82,7 +82,7 @@ describe('a house that dies', () => {
       await store.close()
       expect(linesOf(path).map(line => JSON.parse(line).ref)).toEqual(['1', '3'])
     }
-    expect(new Set(warned)).toEqual(new Set(['the last line of the sandbox payments is torn; it was never answered']))
+    expect(new Set(warned)).toEqual(new Set(['sandbox store: torn last line dropped, it was never confirmed']))
     expect(warned.length).toBe(both.length - wholeBytes - 1)
   })
 })
@@ -142,7 +142,7 @@ describe('the file', () => {
     console.log(`seed ${seed}`)
     const random = seededRandom(seed)
     const { path, open } = place()
-    const reference = createReferenceStore()
+    const reference = createMemoryStore()
     const byRef = (payments: readonly SandboxPayment[]) => new Map(payments.map(one => [one.ref, one]))
     for (let life = 0; life < 6; life++) {
       const store = open()

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { openReferenceShop, type ReferenceShop } from './reference-shop.ts'
+import { openSandboxShop, type SandboxShop } from './sandbox-shop.fixture.ts'
 
 const BROWSER = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8', acceptLanguage: 'en-GB,en;q=0.9' }
 const CHINESE = { ...BROWSER, acceptLanguage: 'zh-CN,zh;q=0.9,en;q=0.8' }
 const MACHINE = { accept: 'application/json' }
 
-let shop: ReferenceShop
+let shop: SandboxShop
 let made = 0
 beforeAll(async () => {
-  shop = await openReferenceShop()
+  shop = await openSandboxShop()
 })
 afterAll(() => shop.close())
 
-const begin = (more: Parameters<ReferenceShop['start']>[1] = {}) => shop.start(String(++made), more)
+const begin = (more: Parameters<SandboxShop['start']>[1] = {}) => shop.start(String(++made), more)
 
 describe('the pay page', () => {
   test('shows amount, purpose and deadline, and two forms that work without a script', async () => {

@@ -1,25 +1,25 @@
 /**
- * The sandbox's pay pages over HTTP, without a server of their own: a request in, an answer out. Whoever knows a payUrl may pay.
+ * The sandbox's pay pages over HTTP, without a server of their own: a request in, an answer out. A payUrl is a secret: knowing it suffices.
  *
  *   GET  payUrl                     the page
  *   POST payUrl/approve[?mode=…]    the buyer pays; `mode` (see `sandbox-payment.ts`) makes the callback go wrong
- *   POST payUrl/decline             the buyer does not
+ *   POST payUrl/decline             the buyer declines
  *   POST payUrl/hide?ms=MS          for tests: the engine gets no answer about this payment for so long
  *
- * Browsers (an Accept with text/html) get pages, and are sent on to where they came from; everybody else gets JSON: `{"state":…}` or
- * a problem (RFC 9457). Deciding again as before answers as before; deciding otherwise is refused.
+ * Browsers (an Accept with text/html) get pages, and are redirected to their returnUrl; other clients get JSON: `{"state":…}` or a
+ * problem (RFC 9457). The same decision again gets the same answer; another decision is refused.
  */
 
 import { Fault } from '../../base/fault.ts'
-import type { HouseKeys } from './house-keys.ts'
-import type { SandboxHouse } from './sandbox-house.ts'
+import type { Sandbox } from './sandbox.ts'
+import type { SandboxKeys } from './sandbox-keys.ts'
 import { contentSecurityPolicy, type Language, languageOf, renderMissing, renderPayment } from './sandbox-page.ts'
 import { parseMode, parseWaitMs, type SandboxPayment } from './sandbox-payment.ts'
 import { PAY_PATH } from './sandbox-provider.ts'
 
 interface SandboxRequest {
   readonly method: string
-  /** From `/sandbox/pay/` on, as it came. */
+  /** Begins with `/sandbox/pay/`. */
   readonly path: string
   readonly query: URLSearchParams
   readonly accept: string | undefined
@@ -32,7 +32,7 @@ interface SandboxAnswer {
   readonly body: string
 }
 
-/** The address is a secret: it must not be kept by caches nor told to other sites. */
+/** The address is a secret: caches must not keep it, and other sites must not learn it. */
 const HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-content-type-options': 'nosniff' }
 
 const TITLES = {
@@ -44,8 +44,8 @@ const TITLES = {
 } as const
 
 export async function handleSandbox(
-  house: SandboxHouse,
-  keys: HouseKeys,
+  sandbox: Sandbox,
+  keys: SandboxKeys,
   request: SandboxRequest,
 ): Promise<SandboxAnswer> {
   const [token = '', action, ...more] = request.path.slice(PAY_PATH.length).split('/')
@@ -56,20 +56,24 @@ export async function handleSandbox(
     html: /\btext\/html\b/i.test(request.accept ?? ''),
   }
   try {
-    // Nobody looks before a decision: the house answers what came of it, and what lies between would only be a gap for others.
+    // Not read before the decision: another request could decide in between.
     const decides = request.method === 'POST' && (action === 'approve' || action === 'decline')
-    if (ref !== undefined && decides) return await decide(house, ref, action, request.query, view)
+    if (ref !== undefined && decides) return await decide(sandbox, ref, action, request.query, view)
 
-    const payment = ref === undefined ? undefined : await house.find(ref)
+    const payment = ref === undefined ? undefined : await sandbox.find(ref)
     if (ref === undefined || payment === undefined) return missing(view)
 
     if (action === undefined) {
-      if (request.method !== 'GET' && request.method !== 'HEAD') return wrongMethod('GET, HEAD')
-      return view.html || acceptsAnything(request.accept) ? htmlPage(payment, view) : stateOf(payment)
+      if (request.method !== 'GET' && request.method !== 'HEAD')
+        return problem('method_not_allowed', undefined, { allow: 'GET, HEAD' })
+      return view.html || acceptsAnything(request.accept) ? htmlPage(payment, view) : json({ state: payment.state })
     }
     if (action !== 'approve' && action !== 'decline' && action !== 'hide') return missing(view)
-    if (request.method !== 'POST') return wrongMethod('POST')
-    return hide(house, ref, request.query)
+    if (request.method !== 'POST') return problem('method_not_allowed', undefined, { allow: 'POST' })
+    const ms = parseWaitMs(request.query.get('ms'))
+    if (ms === undefined) return problem('body_invalid', '"ms" is a whole number from 0 to 600000.')
+    sandbox.hide(ref, ms)
+    return json({ hiddenMs: ms })
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     return problem('busy', 'It is not sure whether this was done. Ask again: nothing happens twice.', {
@@ -85,7 +89,7 @@ interface View {
 }
 
 async function decide(
-  house: SandboxHouse,
+  sandbox: Sandbox,
   ref: string,
   action: 'approve' | 'decline',
   query: URLSearchParams,
@@ -93,7 +97,7 @@ async function decide(
 ): Promise<SandboxAnswer> {
   const mode = parseMode(query.get('mode') ?? 'plain')
   if (mode === undefined) return problem('body_invalid', '"mode" is not one that the sandbox knows.')
-  const payment = await (action === 'approve' ? house.approve(ref, mode) : house.decline(ref))
+  const payment = await (action === 'approve' ? sandbox.approve(ref, mode) : sandbox.decline(ref))
   if (payment === undefined) return missing(view)
 
   const refused = payment.state !== (action === 'approve' ? 'captured' : 'void')
@@ -102,15 +106,8 @@ async function decide(
     if (back !== undefined) return { status: 303, headers: { ...HEADERS, location: back }, body: '' }
     return htmlPage(payment, view, refused ? 409 : 200)
   }
-  if (!refused) return stateOf(payment)
+  if (!refused) return json({ state: payment.state })
   return problem('payment_settled', `The payment is ${payment.state}.`, {}, { state: payment.state })
-}
-
-function hide(house: SandboxHouse, ref: string, query: URLSearchParams): SandboxAnswer {
-  const ms = parseWaitMs(query.get('ms'))
-  if (ms === undefined) return problem('body_invalid', '"ms" is a whole number from 0 to 600000.')
-  house.hide(ref, ms)
-  return json(200, { hiddenMs: ms })
 }
 
 function htmlPage(payment: SandboxPayment, view: View, status = 200): SandboxAnswer {
@@ -134,16 +131,8 @@ function html(status: number, body: string, returnUrl: string | undefined): Sand
   }
 }
 
-function stateOf(payment: SandboxPayment): SandboxAnswer {
-  return json(200, { state: payment.state })
-}
-
-function json(status: number, body: unknown): SandboxAnswer {
-  return { status, headers: { ...HEADERS, 'content-type': 'application/json' }, body: JSON.stringify(body) }
-}
-
-function wrongMethod(allow: string): SandboxAnswer {
-  return problem('method_not_allowed', undefined, { allow })
+function json(body: unknown): SandboxAnswer {
+  return { status: 200, headers: { ...HEADERS, 'content-type': 'application/json' }, body: JSON.stringify(body) }
 }
 
 function problem(
@@ -161,7 +150,7 @@ function problem(
   }
 }
 
-/** Somebody who only looks: no wish at all, or any kind will do. */
+/** No Accept header, or one that takes anything. */
 function acceptsAnything(accept: string | undefined): boolean {
   return accept === undefined || accept === '' || accept.startsWith('*/*')
 }

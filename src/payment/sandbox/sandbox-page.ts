@@ -1,6 +1,6 @@
 /**
- * The pages of the sandbox: one to pay on, one that says what came of it. Plain HTML without a script, fit for a phone, in English or
- * Chinese. Every value that goes in is escaped. What it may load and where it may lead is said in its content security policy.
+ * The sandbox's pages: one to pay on, one with the result. Plain HTML without scripts, fit for a phone, in English or Chinese. Every
+ * value is escaped, and a content security policy limits what a page may load and where its forms may lead.
  */
 
 import { createHash } from 'node:crypto'
@@ -61,27 +61,27 @@ button,a.back{background:#1f2937;color:#f9fafb}}
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 
 /**
- * Browsers hold the redirect after a form against `form-action` too, so the shop's own site is named there.
- * `returnUrl` has passed `checkReturnUrl`: its origin is made of letters that may stand in a header.
+ * Browsers apply `form-action` to the redirect after a form too, so it names the shop's site.
+ * `returnUrl` has passed `checkReturnUrl`: its origin has only characters that a header may hold.
  */
 export function contentSecurityPolicy(returnUrl: string | undefined): string {
   const shop = returnUrl === undefined || returnUrl.startsWith('/') ? '' : ` ${new URL(returnUrl).origin}`
   return `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action 'self'${shop}; base-uri 'none'; frame-ancestors 'none'`
 }
 
-/** The better liked of the two in `Accept-Language`, of two liked alike the first; English when neither is named. */
+/** The preferred one of the two in `Accept-Language`, the first of equals; English when neither is named. */
 export function languageOf(acceptLanguage: string | undefined): Language {
   let best: { language: Language; q: number } = { language: 'en', q: 0 }
   for (const part of (acceptLanguage ?? '').slice(0, ACCEPT_LENGTH_MAX).split(',')) {
     const [, name, q] = /^\s*(en|zh)(?:-[a-z0-9-]+)?\s*(?:;\s*q=([0-9.]+))?\s*$/i.exec(part) ?? []
     if (name === undefined) continue
-    const liking = q === undefined ? 1 : Number(q) || 0
-    if (liking > best.q) best = { language: name.toLowerCase() as Language, q: liking }
+    const weight = q === undefined ? 1 : Number(q) || 0
+    if (weight > best.q) best = { language: name.toLowerCase() as Language, q: weight }
   }
   return best.language
 }
 
-/** The page at payUrl: to decide on while the payment is open, afterwards what came of it. `token` is the last part of its path. */
+/** The page at payUrl: two buttons while the payment is open, then its result. `token` is the last part of its path. */
 export function renderPayment(payment: SandboxPayment, token: string, language: Language): string {
   const words = WORDS[language]
   const { asked } = payment
@@ -90,7 +90,7 @@ export function renderPayment(payment: SandboxPayment, token: string, language: 
     : ''
   if (payment.state === 'open') {
     const payBy = toRfc3339(payment.asked!.payByMs)
-    // Relative, so that it also holds behind a proxy that serves the site below a path.
+    // Relative: a proxy may serve the site below a path.
     const form = (action: 'approve' | 'decline') =>
       `<form method="post" action="${escapeHtml(`${token}/${action}`)}"><button class="${action}">${words[action]}</button></form>`
     const deadline = `<p class="note">${words.payBy} <time datetime="${payBy}">${payBy.slice(0, 19).replace('T', ' ')} UTC</time></p>`
@@ -127,14 +127,8 @@ function formatMoney({ amount, currency }: Money, locale: string): string {
   return format.format(amount / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2))
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
+const ENTITIES: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' }
 
 function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, character => ENTITIES[character]!)
+  return text.replace(/[&<>"']/g, character => `&${ENTITIES[character]};`)
 }

@@ -1,6 +1,6 @@
 /**
- * A payment as the sandbox house keeps it, and the ways in which a test may ask it to misbehave.
- * States: open → captured → refunded, open → void; a payment cancelled before it was started is born void, without an amount.
+ * A payment of the sandbox, and the modes in which a test makes it misbehave.
+ * States: open → captured → refunded, open → void; a payment cancelled before its start is created void, without an amount.
  */
 
 import { z } from 'zod'
@@ -14,7 +14,7 @@ const msSchema = z.int().min(0)
 
 const REF = /^[A-Za-z0-9_-]{1,64}$/
 
-/** Read back from the store, so everything is checked again. */
+/** Checked again whenever it is read from the store. */
 export const sandboxPaymentSchema = z
   .object({
     ref: z.string().regex(REF),
@@ -25,7 +25,7 @@ export const sandboxPaymentSchema = z
       .optional(),
     madeAtMs: msSchema,
     captured: z.object({ amount: moneySchema, atMs: msSchema }).readonly().optional(),
-    /** pending: asked for once, given back when asked again. */
+    /** pending: requested once, refunded at the next request. */
     refund: z
       .object({ key: z.string().max(200), state: z.enum(['pending', 'refunded']) })
       .readonly()
@@ -38,7 +38,7 @@ export const sandboxPaymentSchema = z
 
 export type SandboxPayment = z.infer<typeof sandboxPaymentSchema>
 
-/** What a callback says, as it goes over the wire. */
+/** The body of a callback. */
 export const callbackEventSchema = z
   .object({
     eventId: z.string().min(1).max(100),
@@ -57,29 +57,17 @@ export function isRef(text: string): boolean {
  * plain           one callback, repeated until it is acknowledged
  * lost            none                                        double    two at the same time
  * late            one, after `ms`                             forged    one with a signature that does not fit, not repeated
- * wrong_amount    the callback names one minor unit more than was captured; a query tells the truth
- * wrong_currency  the callback names another currency; a query tells the truth
- * short           one minor unit less than asked for is really captured: callback and query agree
+ * wrong_amount    the callback names one minor unit more than was captured; a query answers the right amount
+ * wrong_currency  the callback names another currency; a query answers the right one
+ * short           one minor unit less than asked for is captured: callback and query agree
  * slow_refund     a plain capture whose refund is pending at first
  */
-export type Mode =
-  | {
-      readonly kind:
-        | 'plain'
-        | 'lost'
-        | 'double'
-        | 'forged'
-        | 'wrong_amount'
-        | 'wrong_currency'
-        | 'short'
-        | 'slow_refund'
-    }
-  | { readonly kind: 'late'; readonly ms: number }
+export type Mode = { readonly kind: (typeof MODES)[number] } | { readonly kind: 'late'; readonly ms: number }
 
 const MODES = ['plain', 'lost', 'double', 'forged', 'wrong_amount', 'wrong_currency', 'short', 'slow_refund'] as const
 const WAIT_MS_MAX = 600_000
 
-/** A wait in milliseconds as it comes from outside; undefined when it is none, or longer than ten minutes. */
+/** Milliseconds from outside; undefined if they are malformed or more than ten minutes. */
 export function parseWaitMs(text: string | null | undefined): number | undefined {
   if (!/^[0-9]{1,6}$/.test(text ?? '')) return undefined
   return Number(text) <= WAIT_MS_MAX ? Number(text) : undefined

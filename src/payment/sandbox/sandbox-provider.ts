@@ -1,6 +1,6 @@
 /**
- * The sandbox as the engine sees it: what stands between a provider's contract and the house next door. Behaves as if there were a
- * network in between: an answer that does not come while the signal lasts is a fault with an unknown outcome.
+ * The sandbox behind the contract of a payment provider. Behaves as if there were a network in between: no answer before the signal
+ * aborts is a fault with an unknown outcome.
  */
 
 import { assert } from '../../base/assert.ts'
@@ -8,36 +8,35 @@ import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { CallbackEvent, PaymentProvider } from '../payment.ts'
 import { ACKNOWLEDGEMENT } from './callback-sender.ts'
-import { type HouseKeys, SIGNATURE_HEADER } from './house-keys.ts'
-import type { SandboxHouse } from './sandbox-house.ts'
+import type { Sandbox } from './sandbox.ts'
+import { type SandboxKeys, SIGNATURE_HEADER } from './sandbox-keys.ts'
 import { callbackEventSchema } from './sandbox-payment.ts'
 
-/** Where the pay pages are, below the public address. */
+/** Below the public address. */
 export const PAY_PATH = '/sandbox/pay/'
 
 const CALLBACK_BYTES_MAX = 16 * 1024
 
 interface SandboxProviderOptions {
-  readonly house: SandboxHouse
-  readonly keys: HouseKeys
+  readonly sandbox: Sandbox
+  readonly keys: SandboxKeys
   readonly clock: Clock
-  /** Without a slash at the end. Asked at every start: the port may be known only after the process has started. */
+  /** Without a trailing slash. Read at every start: the port may be known only after the process has started. */
   readonly publicUrl: () => string
 }
 
-export function createSandboxProvider({ house, keys, clock, publicUrl }: SandboxProviderOptions): PaymentProvider {
-  /** The way there may be blocked, and the way back may take too long. */
-  async function ask<T>(ref: string, signal: AbortSignal, fn: () => Promise<T>): Promise<T> {
-    const hiddenMs = house.hiddenMs(ref)
+export function createSandboxProvider({ sandbox, keys, clock, publicUrl }: SandboxProviderOptions): PaymentProvider {
+  async function call<T>(ref: string, signal: AbortSignal, fn: () => Promise<T>): Promise<T> {
+    const hiddenMs = sandbox.hiddenMs(ref)
     if (hiddenMs > 0) await clock.sleep(hiddenMs, signal)
     if (signal.aborted) throw unreachable(ref)
-    const { promise: tooLate, reject } = Promise.withResolvers<never>()
-    const giveUp = () => reject(unreachable(ref))
-    signal.addEventListener('abort', giveUp, { once: true })
+    const { promise: aborted, reject } = Promise.withResolvers<never>()
+    const onAbort = () => reject(unreachable(ref))
+    signal.addEventListener('abort', onAbort, { once: true })
     try {
-      return await Promise.race([fn(), tooLate])
+      return await Promise.race([fn(), aborted])
     } finally {
-      signal.removeEventListener('abort', giveUp)
+      signal.removeEventListener('abort', onAbort)
     }
   }
 
@@ -46,14 +45,14 @@ export function createSandboxProvider({ house, keys, clock, publicUrl }: Sandbox
     acknowledgement: ACKNOWLEDGEMENT,
 
     start: (request, signal) =>
-      ask(request.ref, signal, async () => {
-        await house.start(request)
+      call(request.ref, signal, async () => {
+        await sandbox.start(request)
         return { payUrl: `${publicUrl()}${PAY_PATH}${keys.tokenOf(request.ref)}` }
       }),
 
     query: (ref, signal) =>
-      ask(ref, signal, async () => {
-        const payment = await house.find(ref)
+      call(ref, signal, async () => {
+        const payment = await sandbox.find(ref)
         if (payment === undefined) return { state: 'unknown' }
         if (payment.state === 'open' || payment.state === 'void') return { state: payment.state }
         const { amount, atMs } = payment.captured!
@@ -61,15 +60,15 @@ export function createSandboxProvider({ house, keys, clock, publicUrl }: Sandbox
       }),
 
     cancel: (ref, signal) =>
-      ask(ref, signal, async () => {
-        const { state } = await house.cancel(ref)
-        assert(state !== 'open', 'a payment is open after it was cancelled')
+      call(ref, signal, async () => {
+        const { state } = await sandbox.cancel(ref)
+        assert(state !== 'open', 'a cancelled payment is still open')
         return { state }
       }),
 
     refund: (ref, key, signal) =>
-      ask(ref, signal, async () => {
-        const state = (await house.refund(ref, key))?.state
+      call(ref, signal, async () => {
+        const state = (await sandbox.refund(ref, key))?.state
         if (state === 'refunded') return { state }
         return { state: state === 'captured' ? 'pending' : 'not_captured' }
       }),

@@ -1,10 +1,10 @@
-/** A store in memory: what the one on disk is compared with, and enough for tests that restart nothing. Can be told to fail or to hang. */
+/** A store in memory: the reference for the one on disk, and enough for tests without restarts. Can be made to fail or to hang. */
 
 import { Fault } from '../../base/fault.ts'
+import type { SandboxStore } from './local-repository.ts'
 import type { SandboxPayment } from './sandbox-payment.ts'
-import type { SandboxStore } from './sandbox-store.ts'
 
-export function createReferenceStore(): SandboxStore & {
+export function createMemoryStore(): SandboxStore & {
   readonly failing: { now: boolean; hanging?: Promise<void> }
 } {
   const kept = new Map<string, SandboxPayment>()

@@ -3,12 +3,12 @@ import { until } from '../../../test/harness/until.ts'
 import { Fault } from '../../base/fault.ts'
 import { seededRandom, systemRandom } from '../../base/random.ts'
 import { paymentContract } from '../payment.contract.ts'
-import { openReferenceShop, type ReferenceShop } from './reference-shop.ts'
-import { createReferenceStore } from './reference-store.ts'
+import { createMemoryStore } from './memory-store.fixture.ts'
+import { openSandboxShop, type SandboxShop } from './sandbox-shop.fixture.ts'
 
-let houses = 0
+let shops = 0
 paymentContract('sandbox', async () => {
-  const shop = await openReferenceShop({ secret: `the secret of house ${++houses}` })
+  const shop = await openSandboxShop({ secret: `the secret of shop ${++shops}` })
   return {
     provider: shop.provider,
     now: shop.clock.now,
@@ -21,34 +21,34 @@ paymentContract('sandbox', async () => {
       )
     },
     givenBack: async ref => {
-      const payment = await shop.house.find(ref)
+      const payment = await shop.sandbox.find(ref)
       return payment?.refund?.state === 'refunded' ? payment.captured!.amount.amount : 0
     },
-    cutOff: async ref => shop.house.hide(ref, 60_000),
-    reconnect: async ref => shop.house.hide(ref, 0),
+    cutOff: async ref => shop.sandbox.hide(ref, 60_000),
+    reconnect: async ref => shop.sandbox.hide(ref, 0),
     shiftClock: shop.shiftClock,
     close: shop.close,
   }
 })
 
 describe('the sandbox', () => {
-  const shops: ReferenceShop[] = []
+  const shops: SandboxShop[] = []
   afterEach(async () => {
     for (const shop of shops.splice(0)) await shop.close()
   })
-  async function open(options: Parameters<typeof openReferenceShop>[0] = {}): Promise<ReferenceShop> {
-    const shop = await openReferenceShop(options)
+  async function open(options: Parameters<typeof openSandboxShop>[0] = {}): Promise<SandboxShop> {
+    const shop = await openSandboxShop(options)
     shops.push(shop)
     return shop
   }
-  const arrived = (shop: ReferenceShop, count: number) =>
+  const arrived = (shop: SandboxShop, count: number) =>
     until(`${count} callbacks`, () => shop.listener.deliveries.length >= count)
   /** A second payment, paid and told: whatever the first one was going to send before has been sent. */
-  async function quiet(shop: ReferenceShop): Promise<void> {
+  async function quiet(shop: SandboxShop): Promise<void> {
     const before = shop.listener.deliveries.length
     await shop.post(`${await shop.start('quiet')}/approve`)
     await until('the callback of another payment', () => shop.listener.deliveries.length > before)
-    await shop.house.stop()
+    await shop.sandbox.stop()
   }
 
   describe('tells of a capture', () => {
@@ -157,7 +157,7 @@ describe('the sandbox', () => {
       const shop = await open()
       shop.listener.answerWith({ status: 500, body: '' })
       await shop.post(`${await shop.start('1')}/approve`)
-      await until('giving up', () => shop.logged.includes('a sandbox callback was given up'))
+      await until('giving up', () => shop.logged.includes('sandbox callback dropped: not acknowledged'))
       expect(shop.listener.deliveries.length).toBe(5)
       expect(await shop.query('1')).toMatchObject({ state: 'captured' })
     })
@@ -168,7 +168,7 @@ describe('the sandbox', () => {
       await shop.post(`${await shop.start('1')}/approve`)
       await shop.post(`${await shop.start('2')}/approve?mode=late:600000`)
       await arrived(shop, 1)
-      await shop.house.stop()
+      await shop.sandbox.stop()
       expect(shop.listener.deliveries.length).toBe(1)
     })
   })
@@ -271,19 +271,19 @@ describe('the sandbox', () => {
       shop.listener.hold()
       for (const ref of ['1', '2', '3']) await shop.post(`${await shop.start(ref)}/approve`)
       await arrived(shop, 2)
-      expect(shop.logged).toEqual(['too many sandbox callbacks on their way; one was given up'])
+      expect(shop.logged).toEqual(['sandbox callback dropped: too many are pending'])
       expect(await shop.query('3')).toMatchObject({ state: 'captured' })
     })
 
     test('cuts a description that is too long, between characters', async () => {
       const shop = await open()
       await shop.start('1', { description: '🎟'.repeat(300) })
-      expect((await shop.house.find('1'))?.asked?.description).toBe('🎟'.repeat(200))
+      expect((await shop.sandbox.find('1'))?.asked?.description).toBe('🎟'.repeat(200))
     })
   })
 
   test('that takes too long is a fault while it works on, and asked again tells what came of it', async () => {
-    const store = createReferenceStore()
+    const store = createMemoryStore()
     const shop = await open({ store })
     const payUrl = await shop.start('1')
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -317,7 +317,7 @@ describe('the sandbox', () => {
   })
 
   test('whose store fails takes no money, tells nobody, and takes it when asked again', async () => {
-    const store = createReferenceStore()
+    const store = createMemoryStore()
     const shop = await open({ store })
     const payUrl = await shop.start('1')
     store.failing.now = true

@@ -5,8 +5,8 @@ import { Fault } from '../../base/fault.ts'
 import { seededRandom, systemRandom } from '../../base/random.ts'
 import { createSandboxPayments } from '../../ledger/postgres/sandbox-payments.ts'
 import { paymentContract } from '../payment.contract.ts'
-import { openReferenceShop, type ReferenceShop } from './reference-shop.ts'
-import type { SharedRows } from './shared-books.ts'
+import { openSandboxShop, type SandboxShop } from './sandbox-shop.fixture.ts'
+import type { SharedRows } from './shared-repository.ts'
 
 let ledger: TestLedger
 beforeAll(async () => {
@@ -14,13 +14,13 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => ledger.stop())
 
-let houses = 0
-paymentContract('sandbox whose books are shared', async () => {
-  // A house with a key of its own has rows of its own too; the second door of the same house stands beside the first.
-  const secret = `the secret of house ${++houses}`
+let shops = 0
+paymentContract('sandbox with a shared repository', async () => {
+  // A sandbox with its own key has its own rows; edge and keeper are two processes of the same sandbox.
+  const secret = `the secret of shop ${++shops}`
   const shared = createSandboxPayments(ledger.database)
-  const edge = await openReferenceShop({ secret, shared })
-  const keeper = await openReferenceShop({ secret, shared })
+  const edge = await openSandboxShop({ secret, shared })
+  const keeper = await openSandboxShop({ secret, shared })
   return {
     // Whatever the engine asks, it asks through another process than the one that the buyer stands before.
     provider: keeper.provider,
@@ -34,11 +34,11 @@ paymentContract('sandbox whose books are shared', async () => {
       )
     },
     givenBack: async ref => {
-      const payment = await edge.house.find(ref)
+      const payment = await edge.sandbox.find(ref)
       return payment?.refund?.state === 'refunded' ? payment.captured!.amount.amount : 0
     },
-    cutOff: async ref => keeper.house.hide(ref, 60_000),
-    reconnect: async ref => keeper.house.hide(ref, 0),
+    cutOff: async ref => keeper.sandbox.hide(ref, 60_000),
+    reconnect: async ref => keeper.sandbox.hide(ref, 0),
     shiftClock: keeper.shiftClock,
     close: async () => {
       await edge.close()
@@ -47,11 +47,11 @@ paymentContract('sandbox whose books are shared', async () => {
   }
 })
 
-describe('two houses over the same books', () => {
-  let [edge, keeper]: ReferenceShop[] = []
-  let shops: ReferenceShop[] = []
-  const open = async (more: Parameters<typeof openReferenceShop>[0] = {}) => {
-    const shop = await openReferenceShop({ shared: createSandboxPayments(ledger.database), ...more })
+describe('two sandboxes over the same rows', () => {
+  let [edge, keeper]: SandboxShop[] = []
+  let shops: SandboxShop[] = []
+  const open = async (more: Parameters<typeof openSandboxShop>[0] = {}) => {
+    const shop = await openSandboxShop({ shared: createSandboxPayments(ledger.database), ...more })
     shops.push(shop)
     return shop
   }
@@ -99,11 +99,10 @@ describe('two houses over the same books', () => {
       const ref = String(n + 1)
       const payUrl = await edge!.start(ref)
       const moves = [
-        (at: ReferenceShop) => at.post(`${payUrl}/approve?mode=lost`).then(({ status }) => ({ paid: status === 200 })),
-        (at: ReferenceShop) => at.post(`${payUrl}/decline`).then(({ status }) => ({ voided: status === 200 })),
-        (at: ReferenceShop) =>
-          at.cancel(ref).then(({ state }) => ({ voided: state === 'void', paid: state !== 'void' })),
-        (at: ReferenceShop) => at.refund(ref).then(({ state }) => ({ paid: state === 'refunded' })),
+        (at: SandboxShop) => at.post(`${payUrl}/approve?mode=lost`).then(({ status }) => ({ paid: status === 200 })),
+        (at: SandboxShop) => at.post(`${payUrl}/decline`).then(({ status }) => ({ voided: status === 200 })),
+        (at: SandboxShop) => at.cancel(ref).then(({ state }) => ({ voided: state === 'void', paid: state !== 'void' })),
+        (at: SandboxShop) => at.refund(ref).then(({ state }) => ({ paid: state === 'refunded' })),
       ]
       const told: { paid?: boolean; voided?: boolean }[] = await Promise.all(
         Array.from({ length: 4 }, () => pick(moves)(pick([edge!, keeper!]))),
@@ -142,7 +141,7 @@ describe('two houses over the same books', () => {
     expect(await shop.refund('1')).toEqual({ state: 'refunded' })
   })
 
-  test('books out of reach are a house that does not answer, never a state', async () => {
+  test('unreachable rows are a provider that does not answer, never a state', async () => {
     const away = () => Promise.reject(new Fault('ledger_away', 'the ledger is away', { retryable: true }))
     const shop = await open({ shared: { read: away, replace: away, count: away, forget: away } })
     const unreachable = { code: 'payment_unreachable', retryable: true, outcomeUnknown: true }

@@ -1,9 +1,9 @@
 /**
- * What proves that something is the sandbox house's own: the signature of a callback, and the part of a pay page's address that nobody
- * can guess. Both are HMAC-SHA256 under keys of their own, derived from one secret; both are compared in constant time.
+ * Signs the sandbox's callbacks and makes the unguessable part of its pay pages' addresses: HMAC-SHA256 under two keys derived from one
+ * secret, compared in constant time.
  *
- * A callback carries `stampede-signature: t=SECONDS,v1=HEX`, over the time, a dot and the raw body. It is good for five minutes either
- * side of `t`, so one that was recorded can't be played back for ever.
+ * A callback carries `stampede-signature: t=SECONDS,v1=HEX`, over the time, a dot and the raw body. It is valid for five minutes before and
+ * after `t`, so that a recorded one can't be replayed later.
  */
 
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
@@ -15,8 +15,8 @@ const TOLERANCE_MS = 5 * 60_000
 const SECRET_LENGTH_MIN = 16
 const TOKEN_MAC_LENGTH = 32
 
-export interface HouseKeys {
-  /** The header's value. */
+export interface SandboxKeys {
+  /** The value of the signature header. */
   sign(rawBody: Uint8Array, nowMs: number): string
   isGenuine(rawBody: Uint8Array, signature: string, nowMs: number): boolean
   /** The last part of a pay page's path: `REF-MAC`. */
@@ -25,8 +25,8 @@ export interface HouseKeys {
   refOf(token: string): string | undefined
 }
 
-export function createHouseKeys(secret: string): HouseKeys {
-  assert(secret.length >= SECRET_LENGTH_MIN, `the sandbox's secret has less than ${SECRET_LENGTH_MIN} characters`)
+export function createSandboxKeys(secret: string): SandboxKeys {
+  assert(secret.length >= SECRET_LENGTH_MIN, `the sandbox's secret has fewer than ${SECRET_LENGTH_MIN} characters`)
   const derive = (purpose: string) => createSecretKey(createHmac('sha256', secret).update(purpose).digest())
   const signing = derive('sandbox callback')
   const naming = derive('sandbox pay page')

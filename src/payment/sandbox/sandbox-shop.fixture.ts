@@ -1,6 +1,6 @@
 /**
- * For tests: a sandbox with everything around it that a running process would have: a listener that its callbacks reach over HTTP, a
- * clock that can be shifted, a buyer at the pay page. Seeded, on ports of its own, and gone after `close`.
+ * A sandbox with everything around it that a running process has: a listener for its callbacks over HTTP, a clock that can be shifted, a
+ * buyer at the pay page. Seeded, on its own ports, and gone after `close`.
  */
 
 import { assert } from '../../base/assert.ts'
@@ -10,14 +10,13 @@ import { seededRandom } from '../../base/random.ts'
 import { listenForCallbacks } from '../contract/callback-listener.ts'
 import type { PaymentRequest } from '../payment.ts'
 import { ACKNOWLEDGEMENT } from './callback-sender.ts'
-import { createHouseKeys } from './house-keys.ts'
-import { openOwnBooks } from './own-books.ts'
-import { createReferenceStore } from './reference-store.ts'
-import { openSandboxHouse } from './sandbox-house.ts'
+import { openLocalRepository, type SandboxStore } from './local-repository.ts'
+import { createMemoryStore } from './memory-store.fixture.ts'
+import { Sandbox } from './sandbox.ts'
 import { handleSandbox } from './sandbox-http.ts'
+import { createSandboxKeys } from './sandbox-keys.ts'
 import { createSandboxProvider } from './sandbox-provider.ts'
-import type { SandboxStore } from './sandbox-store.ts'
-import { createSharedBooks, type SharedRows } from './shared-books.ts'
+import { createSharedRepository, type SharedRows } from './shared-repository.ts'
 
 interface ShopOptions {
   readonly secret?: string
@@ -28,21 +27,22 @@ interface ShopOptions {
   readonly pendingMax?: number
 }
 
-export async function openReferenceShop(options: ShopOptions = {}) {
-  const { secret = 'a secret for tests only', store = createReferenceStore(), shared, paymentsMax, ...limits } = options
+export async function openSandboxShop(options: ShopOptions = {}) {
+  const { secret = 'a secret for tests only', store = createMemoryStore(), shared, paymentsMax, ...limits } = options
   const listener = await listenForCallbacks(ACKNOWLEDGEMENT)
   let shiftMs = 0
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + shiftMs }
   const logged: string[] = []
   const write = (_fields: unknown, message: string) => void logged.push(message)
   const log: Log = { debug: write, info: write, warn: write, error: write }
-  const keys = createHouseKeys(secret)
+  const keys = createSandboxKeys(secret)
   const bound = paymentsMax === undefined ? {} : { paymentsMax }
-  const house = openSandboxHouse({
-    books:
-      shared === undefined
-        ? await openOwnBooks({ store, clock, ...bound })
-        : createSharedBooks({ rows: shared, clock, ...bound }),
+  const payments =
+    shared === undefined
+      ? await openLocalRepository({ store, clock, ...bound })
+      : createSharedRepository({ rows: shared, clock, ...bound })
+  const sandbox = new Sandbox({
+    payments,
     keys,
     clock,
     log,
@@ -51,18 +51,18 @@ export async function openReferenceShop(options: ShopOptions = {}) {
     retryBaseMs: 2,
     ...limits,
   })
-  const provider = createSandboxProvider({ house, keys, clock, publicUrl: () => 'http://shop.example' })
+  const provider = createSandboxProvider({ sandbox, keys, clock, publicUrl: () => 'http://shop.example' })
   const never = new AbortController().signal
 
   /** A request to the pay page's address, or below it. */
   const ask = (method: string, url: string, headers: { accept?: string; acceptLanguage?: string } = {}) => {
     const { pathname, searchParams } = new URL(url)
     const { accept, acceptLanguage } = headers
-    return handleSandbox(house, keys, { method, path: pathname, query: searchParams, accept, acceptLanguage })
+    return handleSandbox(sandbox, keys, { method, path: pathname, query: searchParams, accept, acceptLanguage })
   }
 
   return {
-    house,
+    sandbox,
     keys,
     clock,
     log,
@@ -91,10 +91,10 @@ export async function openReferenceShop(options: ShopOptions = {}) {
     },
     async close() {
       listener.letGo()
-      await house.stop()
+      await sandbox.stop()
       await listener.close()
     },
   }
 }
 
-export type ReferenceShop = Awaited<ReturnType<typeof openReferenceShop>>
+export type SandboxShop = Awaited<ReturnType<typeof openSandboxShop>>

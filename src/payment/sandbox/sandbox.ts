@@ -1,0 +1,150 @@
+/**
+ * The sandbox: a payment provider for trying things out. No money moves. It runs in the same process, but keeps its own payments, which
+ * survive a crash (`payment-repository.ts`), and sends signed callbacks over real HTTP. With a shared repository, the sandboxes of several
+ * processes act as one.
+ *
+ * Guarantees: updates of one payment happen one after the other, and each is saved before it is seen. A payment is captured at most once,
+ * refunded at most once, and never after it was void. Buyers change it by `approve` and `decline`, the engine by `start`, `cancel` and
+ * `refund`. Callbacks report what the engine did not do itself: captured, declined, and a refund that was pending before. The process that
+ * made the change sends them, and they are lost with it.
+ *
+ * Captures after `payByMs` on purpose: the engine must be able to refund late money. When the repository is full, `start` is a fault.
+ */
+
+import { assert } from '../../base/assert.ts'
+import { Fault } from '../../base/fault.ts'
+import { isSameMoney, type Money } from '../../domain/money.ts'
+import type { CallbackKind, PaymentRequest } from '../payment.ts'
+import { checkReturnUrl } from '../return-url.ts'
+import { type CallbackSenderOptions, createCallbackSender } from './callback-sender.ts'
+import type { PaymentRepository } from './payment-repository.ts'
+import { isRef, type Mode, type SandboxPayment } from './sandbox-payment.ts'
+
+const DESCRIPTION_LENGTH_MAX = 200
+const CALLBACKS_MAX = 10_000
+const RETRY_BASE_MS = 500
+const HIDDEN_MAX = 10_000
+
+interface SandboxOptions extends Omit<CallbackSenderOptions, 'pendingMax' | 'retryBaseMs'> {
+  readonly payments: PaymentRepository
+  readonly pendingMax?: number
+  readonly retryBaseMs?: number
+}
+
+type Found = SandboxPayment | undefined
+
+export class Sandbox {
+  readonly #payments: PaymentRepository
+  readonly #clock: SandboxOptions['clock']
+  readonly #sender: ReturnType<typeof createCallbackSender>
+  readonly #hiddenUntilMs = new Map<string, number>()
+
+  constructor(options: SandboxOptions) {
+    this.#payments = options.payments
+    this.#clock = options.clock
+    this.#sender = createCallbackSender({ pendingMax: CALLBACKS_MAX, retryBaseMs: RETRY_BASE_MS, ...options })
+  }
+
+  find(ref: string): Promise<Found> {
+    return this.#payments.find(ref)
+  }
+
+  /** The same ref again changes nothing; with another amount it is a fault. */
+  async start(request: PaymentRequest): Promise<void> {
+    const { ref, amount } = request
+    assert(isRef(ref), 'a payment was started with an invalid ref')
+    await this.#payments.update(ref, found => {
+      if (found !== undefined) {
+        if (found.asked !== undefined && !isSameMoney(found.asked.amount, amount))
+          throw new Fault('payment_refused', `payment ${ref} was started before, with another amount`)
+        return undefined
+      }
+      const description = Array.from(request.description).slice(0, DESCRIPTION_LENGTH_MAX).join('')
+      const returnUrl = checkReturnUrl(request.returnUrl)
+      const asked = { amount, description, returnUrl, payByMs: Math.floor(request.payByMs) }
+      return { ref, state: 'open', asked, madeAtMs: this.#clock.now() }
+    })
+  }
+
+  /** The buyer pays. Returns the payment as it is afterwards: captured, or the state that made it impossible. */
+  async approve(ref: string, mode: Mode): Promise<Found> {
+    const { after, changed } = await this.#payments.update(ref, found => {
+      if (found?.state !== 'open') return undefined
+      const captured = { amount: capturedAmount(found.asked!.amount, mode), atMs: this.#clock.now() }
+      return { ...found, state: 'captured', captured, slowRefund: mode.kind === 'slow_refund' }
+    })
+    if (changed) this.#callBack(after!, 'captured', mode)
+    return after
+  }
+
+  async decline(ref: string): Promise<Found> {
+    const { after, changed } = await this.#payments.update(ref, found =>
+      found?.state === 'open' ? { ...found, state: 'void' } : undefined,
+    )
+    if (changed) this.#callBack(after!, 'void')
+    return after
+  }
+
+  async cancel(ref: string): Promise<SandboxPayment> {
+    assert(isRef(ref), 'a payment was cancelled with an invalid ref')
+    const { after } = await this.#payments.update(ref, found => {
+      if (found === undefined) return { ref, state: 'void', madeAtMs: this.#clock.now() }
+      return found.state === 'open' ? { ...found, state: 'void' } : undefined
+    })
+    return after!
+  }
+
+  async refund(ref: string, key: string): Promise<Found> {
+    const { before, after, changed } = await this.#payments.update(ref, found => {
+      if (found?.state !== 'captured') return undefined
+      if (found.slowRefund && found.refund === undefined) return { ...found, refund: { key, state: 'pending' } }
+      return { ...found, state: 'refunded', refund: { key: found.refund?.key ?? key, state: 'refunded' } }
+    })
+    if (changed && before?.refund !== undefined) this.#callBack(after!, 'refunded')
+    return after
+  }
+
+  /** For tests: this process's sandbox does not answer the engine about this payment for so long. Pay pages work as before. */
+  hide(ref: string, ms: number): void {
+    this.#hiddenUntilMs.delete(ref)
+    const oldest = this.#hiddenUntilMs.size >= HIDDEN_MAX ? this.#hiddenUntilMs.keys().next().value : undefined
+    if (oldest !== undefined) this.#hiddenUntilMs.delete(oldest)
+    this.#hiddenUntilMs.set(ref, this.#clock.elapsed() + ms)
+  }
+
+  /** How much longer the payment is hidden from the engine. */
+  hiddenMs(ref: string): number {
+    const leftMs = (this.#hiddenUntilMs.get(ref) ?? 0) - this.#clock.elapsed()
+    if (leftMs <= 0) this.#hiddenUntilMs.delete(ref)
+    return Math.max(0, leftMs)
+  }
+
+  /** Drops pending callbacks and closes the repository. */
+  async stop(): Promise<void> {
+    await this.#sender.stop()
+    await this.#payments.close()
+  }
+
+  #callBack(payment: SandboxPayment, kind: CallbackKind, mode: Mode = { kind: 'plain' }): void {
+    const event = {
+      eventId: `${payment.ref}.${kind}`,
+      ref: payment.ref,
+      kind,
+      amount: reportedAmount(payment.captured?.amount ?? payment.asked!.amount, mode),
+      atMs: kind === 'captured' ? payment.captured!.atMs : this.#clock.now(),
+    }
+    if (mode.kind === 'lost') return
+    this.#sender.send(event, { delayMs: mode.kind === 'late' ? mode.ms : 0, forged: mode.kind === 'forged' })
+    if (mode.kind === 'double') this.#sender.send(event)
+  }
+}
+
+function capturedAmount(asked: Money, mode: Mode): Money {
+  return mode.kind === 'short' ? { ...asked, amount: Math.max(0, asked.amount - 1) } : asked
+}
+
+function reportedAmount(captured: Money, mode: Mode): Money {
+  if (mode.kind === 'wrong_amount') return { ...captured, amount: captured.amount + 1 }
+  if (mode.kind === 'wrong_currency') return { ...captured, currency: captured.currency === 'USD' ? 'EUR' : 'USD' }
+  return captured
+}
