@@ -17,7 +17,6 @@ import { createLiveBuyer } from '../src/edge/live/live-buyer.ts'
 import { startServer } from '../src/edge/server.ts'
 import { createMessages } from '../src/flows/follow/messages.ts'
 import type { LiveItem, Registry } from '../src/flows/sell/live-item.ts'
-import type { GateStatus } from '../src/gate/gate.ts'
 import { atMost } from './harness/crowd.ts'
 import { Playground } from './harness/playground.ts'
 import { Shop } from './harness/shop.ts'
@@ -77,12 +76,7 @@ function openShop({ socketsMax }: { socketsMax?: number } = {}) {
   }
   const shown = { left: 100 }
   const registry: Registry = new Map([['71', { sale, item, current: true } as LiveItem]])
-  const near = {
-    nowMs: () => clock.now(),
-    statusNow: () => ({ left: shown.left }) as GateStatus,
-    knows: () => false,
-    drop: () => {},
-  }
+  const stock = { nowMs: () => clock.now(), leftOf: () => shown.left }
   const stored: Order[] = []
   const reading = { held: undefined as Promise<void> | undefined }
   const orders = {
@@ -107,7 +101,7 @@ function openShop({ socketsMax }: { socketsMax?: number } = {}) {
     findBuyer,
     ordersOfBuyer: (buyer, limit) => orders.ofBuyer(buyer, undefined, limit),
     registry,
-    near,
+    stock,
     messages,
     clock,
     meters,

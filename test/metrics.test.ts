@@ -27,21 +27,19 @@ afterEach(() => playground.undo())
 function measure() {
   const ledger = { away: false }
   const units = { available: 90, left: 88, held: 2, pending: 4, paid: 6, releasing: 1, oldestReleaseMs: 1_500 }
-  const metrics = createMetrics(
-    {
-      units: async () => {
-        if (ledger.away) throw new Fault('ledger_away', 'away', { retryable: true })
-        return units
-      },
-      itemsOnSale: () => 1,
-      queueDepth: () => 12,
-      unsettled: () => 3,
-      pool: () => ({ total: 20, idle: 19, waiting: 0 }),
-      sockets: () => 5,
-      ready: () => true,
+  const metrics = createMetrics(systemClock)
+  metrics.watch({
+    units: async () => {
+      if (ledger.away) throw new Fault('ledger_away', 'away', { retryable: true })
+      return units
     },
-    systemClock,
-  )
+    itemsOnSale: () => 1,
+    queueDepth: () => 12,
+    unsettled: () => 3,
+    pool: () => ({ total: 20, idle: 19, waiting: 0 }),
+    sockets: () => 5,
+    ready: () => true,
+  })
   return { metrics, ledger }
 }
 

@@ -9,9 +9,7 @@ import { createRedisSharedCounts } from '../admission/redis/redis-shared-counts.
 import { createRemoteKeys } from '../admission/remote-keys.ts'
 import { createSharedRateLimits } from '../admission/shared-rate-limits.ts'
 import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
-import type { Batcher } from '../base/batcher.ts'
 import type { RedisConnection } from '../base/redis/connection.ts'
-import type { OrderId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
 import { createBrowsers } from '../edge/browsers.ts'
 import { docsRoutes } from '../edge/docs/docs-routes.ts'
@@ -37,16 +35,18 @@ import type { CheckContext } from '../flows/check/check-context.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
 import type { OperateContext } from '../flows/operate/operate-context.ts'
 import { ordersOfBuyer } from '../flows/sell/find-orders.ts'
-import { createOpening } from '../flows/sell/opening.ts'
+import { createStockView } from '../flows/sell/live-item.ts'
+import { type createMetrics, METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
 import { createDemoCrowd } from './demo-crowd.ts'
 import type { KeeperWork } from './rounds.ts'
 import { derivedSecret, keepSecret } from './secrets.ts'
-import type { GateSide, Selling, SellingParts } from './selling.ts'
+import type { GateSide, ProcessParts, Selling } from './selling.ts'
 
-/** The flows that calls lead to. */
-interface Called {
+interface HttpParts {
   readonly readiness: Readiness
-  readonly finder: Batcher<OrderId, Order | undefined>
+  readonly metrics: ReturnType<typeof createMetrics>
+  /** Set when the server listens. */
+  readonly address: { url: string }
   readonly money: MoneyContext
   readonly operate: OperateContext
   readonly check: CheckContext
@@ -55,24 +55,21 @@ interface Called {
   readonly redis: RedisConnection | undefined
 }
 
-const EARLY_WAITING_MAX = 20_000
 const MONITOR_EVERY_MS = 1_000
 
 export async function composeHttp(
-  parts: SellingParts,
-  { gate, near, view }: GateSide,
+  parts: ProcessParts,
+  { acknowledged, unplaced, view }: GateSide,
   selling: Selling,
-  called: Called,
+  { readiness, metrics, address, money, operate, check, sandbox, redis }: HttpParts,
 ) {
-  const { config, log, clock, random, ledger, registry, catalog, changed, node, watching } = parts
+  const { config, log, clock, random, meters, messages, ledger, registry, catalog, watching } = parts
   const { orders, rights, sales, payments, journal, reconciliation } = ledger
-  const { meters, messages } = watching
-  const { readiness, finder, money, operate, check } = called
-  const { reserved } = selling
-  const { ids } = node
+  const stock = createStockView(registry, view)
+  const find = { orders, registry, acknowledged, unplaced, clock }
   let running: ReturnType<typeof startServer> | undefined
   let apart: ReturnType<typeof startMetricsServer> | undefined
-  const url = () => running?.url ?? ''
+  const url = () => address.url
 
   /** One process keeps what nobody configured; those of a cluster must agree on it. */
   const secret = (name: string) =>
@@ -96,14 +93,14 @@ export async function composeHttp(
   const secureCookies = config.publicUrl?.startsWith('https:') ?? false
   const operations = createOperations({
     reconciliation,
-    view,
+    view: check.view,
     clock,
-    near,
+    stock,
     registry,
     sales,
     payments,
     readiness,
-    metrics: watching.metrics,
+    metrics: metrics.list,
     operators,
     sessionSecret: secret('ops-session'),
     random,
@@ -114,26 +111,15 @@ export async function composeHttp(
   const findBuyer = createLiveBuyer({ buyers, trusts: browsers.trusts })
   const live = new Live({
     findBuyer,
-    ordersOfBuyer: (buyer, limit) => ordersOfBuyer({ orders, reserved }, buyer, undefined, limit),
+    ordersOfBuyer: (buyer, limit) => ordersOfBuyer(find, buyer, undefined, limit),
     registry,
-    near,
+    stock,
     messages,
     clock,
     meters,
   })
-  const take = {
-    gate,
-    near,
-    orders,
-    ids,
-    clock,
-    meters,
-    opening: createOpening(clock, EARLY_WAITING_MAX),
-    finder,
-    ...selling.take,
-  }
   const isEdge = config.roles.includes('edge')
-  const sharing = isEdge ? composeSharing(parts, called.redis) : undefined
+  const sharing = isEdge ? composeSharing(parts, redis) : undefined
   const limitsOf = (what: string, rates: typeof config.rates) =>
     sharing === undefined
       ? createRateLimits({ ...rates, clock, random })
@@ -147,15 +133,14 @@ export async function composeHttp(
   const demoCrowd = createDemoCrowd(config, { catalog, clock, log, url, trusts: browsers.trusts })
   const pages = await loadPages()
 
-  const wellBeing = [...healthRoutes(readiness), ...metricsRoutes(watching.scrape, identity)]
+  const scrape = { contentType: METRICS_CONTENT_TYPE, render: metrics.render }
+  const wellBeing = [...healthRoutes(readiness), ...metricsRoutes(scrape, identity)]
   const whole = () => [
     ...buyerRoutes({
-      gate,
-      near,
+      stock,
       registry,
       catalog,
-      orders,
-      reserved,
+      find,
       tickets,
       buyers,
       identity,
@@ -165,18 +150,18 @@ export async function composeHttp(
       addressOf,
       secureCookies,
     }),
-    ...paymentRoutes({ identity, money, describe, reserved, onForged: watching.forged }),
+    ...paymentRoutes({ identity, money, describe, find, onForged: watching.forged }),
     ...operatorSaleRoutes({
       journal,
       identity,
-      near,
+      stock,
       operate,
       check,
-      door: { rights, sales, changed },
+      door: { rights, sales, changed: operate.changed },
     }),
-    ...operatorEditRoutes({ identity, near, operate }),
-    ...operatorOrderRoutes({ sales, journal, identity, money, reserved }),
-    ...(called.sandbox === undefined ? [] : sandboxRoutes(called.sandbox)),
+    ...operatorEditRoutes({ identity, stock, operate }),
+    ...operatorOrderRoutes({ sales, journal, identity, money, acknowledged }),
+    ...(sandbox === undefined ? [] : sandboxRoutes(sandbox)),
     ...wellBeing,
     ...operations.routes({ page: pages.ops, identity, addressOf }),
     ...demoCrowd.routes,
@@ -184,7 +169,7 @@ export async function composeHttp(
   ]
   const routes = isEdge ? whole() : wellBeing
   const order = isEdge
-    ? createOrderRoute({ registry, take, tickets, catalog, limits, addressOf })
+    ? createOrderRoute({ registry, sell: selling.context, tickets, catalog, limits, addressOf })
     : () => plainProblem('not_found')
 
   return {
@@ -215,9 +200,9 @@ export async function composeHttp(
         meters,
         ...(isEdge && { live }),
       })
-      if (metricsPort !== undefined)
-        apart = startMetricsServer({ host, port: metricsPort, scrape: watching.scrape, log })
+      if (metricsPort !== undefined) apart = startMetricsServer({ host, port: metricsPort, scrape, log })
       running = server
+      address.url = server.url
       return server
     },
     async close() {
@@ -229,8 +214,8 @@ export async function composeHttp(
 }
 
 /** With whom limits are shared; undefined where each process counts for itself. */
-function composeSharing({ config, clock, random, log, watching }: SellingParts, redis: RedisConnection | undefined) {
+function composeSharing({ config, clock, random, log, meters }: ProcessParts, redis: RedisConnection | undefined) {
   if (config.rateSharing === undefined || redis === undefined) return undefined
   const counts = createRedisSharedCounts({ connection: redis, random })
-  return createSharing({ counts, clock, log, meters: watching.meters, edgesAssumed: config.rateSharing.edgesAssumed })
+  return createSharing({ counts, clock, log, meters, edgesAssumed: config.rateSharing.edgesAssumed })
 }

@@ -1,38 +1,51 @@
 /**
- * Puts the parts together. One process with the gate in it, or one of a cluster: `compose-near.ts` and `compose-far.ts` know the
- * difference, nobody else does. Money, time and operators are the same for both, and so is what is served over HTTP.
+ * One process: ledger, gate, what is on sale, the flows, HTTP. Read once from top to bottom: nothing is used before it exists. The only place
+ * that knows whether the gate is in this process (`compose-local.ts`) or in Redis (`compose-shared.ts`).
  */
 
-import { createBatcher } from '../base/batcher.ts'
 import { nextTurn, systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
 import { Catalog } from '../catalog/catalog.ts'
 import { createRedisSharedCache } from '../catalog/redis/redis-shared-cache.ts'
-import type { OrderId } from '../domain/ids.ts'
-import type { Order } from '../domain/order.ts'
 import type { Readiness } from '../edge/routes/health-routes.ts'
-import type { CheckContext } from '../flows/check/check-context.ts'
-import type { MoneyContext, MoneyPorts } from '../flows/money/money-context.ts'
-import { releaseNow } from '../flows/money/release-units.ts'
-import { settleOrder } from '../flows/money/settle-payments.ts'
-import type { OperateContext } from '../flows/operate/operate-context.ts'
-import type { Registry } from '../flows/sell/live-item.ts'
+import { countUnits } from '../flows/check/count-units.ts'
+import { createGateView } from '../flows/check/gate-view.ts'
+import { createPlacedCheck } from '../flows/check/settle-over-sales.ts'
+import { createMessages } from '../flows/follow/messages.ts'
+import type { LiveItem, Registry } from '../flows/sell/live-item.ts'
+import { createOrderFinder } from '../flows/sell/order-finder.ts'
 import type { PaymentProvider } from '../payment/payment.ts'
-import { openFar, sellFar } from './compose-far.ts'
+import { watchEventLoop } from '../telemetry/gauges.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
 import { composeHttp } from './compose-http.ts'
 import { type LedgerParts, ledgerParts, type OpenLedger } from './compose-ledger.ts'
-import { openNear, sellNear } from './compose-near.ts'
+import { openLocalGate, runAlone } from './compose-local.ts'
 import { openSandbox } from './compose-sandbox.ts'
+import {
+  backlogOf,
+  confirmInCluster,
+  createWorker,
+  openSharedGate,
+  runInCluster,
+  shareWithCluster,
+} from './compose-shared.ts'
 import type { Config } from './config.ts'
+import { createCheck, createMoney, createOperate } from './money.ts'
 import { holdNode } from './node-lease.ts'
-import { createRounds } from './rounds.ts'
-import { BATCH_MAX, type SellingParts, type StartWords } from './selling.ts'
+import { createRounds, type KeeperWork } from './rounds.ts'
+import { BATCH_MAX, createSelling, type ProcessParts } from './selling.ts'
+import type { StartReport } from './start.ts'
 import { createWatching } from './watching.ts'
 
 const WARM_CONNECTIONS = 8
 const FINDER_QUEUE_MAX = 20_000
 const CLUSTER_RENEW_EVERY_MS = 2_000
+
+/** Where this process answers, known when it listens. */
+class ServerAddress {
+  url = ''
+}
 
 /** Everything a running process has, wired. Nothing is on sale before it is started. */
 export async function compose(
@@ -60,7 +73,7 @@ export async function compose(
   try {
     return await wire(config, log, database, ledger, node, signal, readiness)
   } catch (error) {
-    // Whoever rebuilds waits for every lease (E4): a process that never came to life must not leave one, again with every try.
+    // A rebuild waits for every lease (E4): a process that failed to start must not leave one, again with every try.
     await node.giveBack()
     throw error
   }
@@ -71,166 +84,119 @@ async function wire(
   log: Log,
   database: OpenLedger['database'],
   ledger: LedgerParts,
-  node: SellingParts['node'],
+  node: ProcessParts['node'],
   signal: AbortSignal,
   readiness: Readiness,
 ) {
   const clock = systemClock
   const random = systemRandom
-  const { orders, sales, closings, payments, reconciliation } = ledger
   const registry: Registry = new Map()
+  const metrics = createMetrics(clock)
+  const { meters } = metrics
+  const rounds = createRounds({ clock, log, signal })
+
+  const shared = config.redis && openSharedGate(config.redis, { config, log, clock, random, meters, ledger, registry })
+  const side = shared ?? openLocalGate(clock, ledger)
+  const gateView = createGateView(side.gate, side.outbox, registry)
   const catalog = new Catalog({
-    source: sales,
+    source: ledger.sales,
     clock,
     random,
-    nowMs: () => side.near.nowMs(),
+    nowMs: () => side.view.nowMs(),
     count: which => meters.count('catalog_reads', which),
   })
-  const changed = () => catalog.changed()
-  const rounds = createRounds({ clock, log, signal })
-  const far = config.redis === undefined ? undefined : openFar(config.redis, { config, log, clock, random, catalog })
-  const side = far ?? openNear(clock, registry)
-  if (far !== undefined) catalog.share(createRedisSharedCache(far.connection, random))
-
-  const finder = createBatcher<OrderId, Order | undefined>({
+  if (shared !== undefined) catalog.share(createRedisSharedCache(shared.connection, random))
+  const own = createMessages()
+  const messages = shared === undefined ? own : shareWithCluster(shared, { messages: own, catalog, rounds, log })
+  const finder = createOrderFinder(ledger.orders, {
     batchMax: BATCH_MAX,
     queueMax: FINDER_QUEUE_MAX,
     defer: nextTurn,
-    async run(ids) {
-      meters.size('finder_batch', ids.length)
-      const found = new Map((await orders.find(ids)).map(order => [order.id, order]))
-      return ids.map(id => found.get(id))
-    },
+    onBatch: size => meters.size('finder_batch', size),
   })
-  const watching = createWatching(
-    {
-      registry,
-      view: side.view,
-      reconciliation,
-      pool: () => database.stats(),
-      sockets: () => http.live.count(),
-      ready: () => readiness().length === 0,
-      findOrder: id => finder.join(id),
-      share: far?.share,
-      outbox: far && (() => far.waiting([...registry.keys()])),
-      clock,
-      log,
-    },
-    signal,
-  )
-  const { meters } = watching
-
+  const watching = createWatching({ meters, messages, finder, log })
   const prepare = async () => void (await Promise.all([database.warm(WARM_CONNECTIONS), catalog.warm()]))
-  const parts: SellingParts = {
+  const parts: ProcessParts = {
     config,
     log,
     clock,
     random,
+    meters,
+    messages,
     ledger,
     registry,
     catalog,
-    changed,
     node,
+    finder,
     rounds,
     watching,
     prepare,
     signal,
   }
-  const selling = far === undefined ? sellNear(parts, side) : sellFar(config.redis!, parts, far)
 
-  const publicUrl = () => config.publicUrl ?? http.url()
+  const worker = shared && createWorker(parts, shared)
+  const selling = createSelling(parts, side, shared && worker && confirmInCluster(parts, shared, worker))
+  const runner =
+    shared === undefined || worker === undefined
+      ? runAlone(parts, selling)
+      : runInCluster(config.redis!, parts, shared, selling, worker)
+
+  const address = new ServerAddress()
+  const publicUrl = () => config.publicUrl ?? address.url
   const sandbox = config.paymentProviders.includes('sandbox')
-    ? await openSandbox(config, log, () => http.url(), publicUrl, far && ledger.sandboxPayments)
+    ? await openSandbox(config, log, () => address.url, publicUrl, shared && ledger.sandboxPayments)
     : undefined
   const providers = new Map<string, PaymentProvider>(
     sandbox === undefined ? [] : [[sandbox.provider.name, sandbox.provider]],
   )
-  const moneyPorts: MoneyPorts = {
-    orders,
-    payments,
-    closings,
-    providers,
-    gate: side.gate,
-    ids: node.ids,
-    clock,
-    log,
-    onPaid: watching.paid,
-    onClosed: closed => {
-      rounds.kickReleases()
-      watching.closed(closed)
-    },
-    onReleased: watching.released,
-    onRefundDue: () => {
-      watching.refundDue()
-      rounds.kickPayments()
-    },
-    onRefundSent: watching.refundSent,
-    onOrderRefunded: order => {
-      rounds.kickReleases()
-      watching.refunded(order)
-    },
-    alarm: watching.alarm,
-  }
-  const money: MoneyContext = {
-    ...moneyPorts,
-    settleOrder: order => settleOrder(moneyPorts, order),
-    releaseNow: closed => releaseNow(moneyPorts, closed),
-  }
-  const operate: OperateContext = {
-    sales,
-    stock: ledger.stock,
-    gate: side.gate,
-    ids: node.ids,
-    clock,
-    nowMs: () => side.near.nowMs(),
-    syncState: selling.syncState,
-    unplaced: selling.unplaced,
-    changed,
-    messages: watching.messages,
-  }
-  const check: CheckContext = {
-    ...money,
-    sales,
-    reconciliation,
-    view: side.view,
-    books: side.books,
-    registry,
-    ...selling.reconcile,
-    onDifferences: watching.differences,
-    onBroken: watching.broken,
-    alarm: watching.alarm,
-  }
-
+  const money = createMoney(parts, side, providers)
+  const operate = createOperate(parts, side, selling)
+  const check = createCheck(parts, side, money, gateView, runner.rebuild)
   const http = await composeHttp(parts, side, selling, {
     readiness,
-    finder,
+    metrics,
+    address,
     money,
     operate,
     check,
     sandbox: sandbox?.handle,
-    redis: far?.connection,
+    redis: shared?.connection,
   })
-  const work = {
-    maySell: () => ledger.leader.holds(),
+
+  const sumOver = (figure: (live: LiveItem) => number) =>
+    [...registry.values()].reduce((sum, one) => sum + figure(one), 0)
+  metrics.watch({
+    units: () => countUnits({ registry, view: gateView, reconciliation: ledger.reconciliation }),
+    itemsOnSale: () => registry.size,
+    queueDepth: () => sumOver(live => live.queue.depth()),
+    unsettled: () => sumOver(live => live.unsettled.size),
+    pool: () => database.stats(),
+    sockets: () => http.live.count(),
+    ready: () => readiness().length === 0,
+    ...(shared !== undefined && { outbox: () => backlogOf(shared, registry) }),
+  })
+  const eventLoopWatched = watchEventLoop(clock, meters, signal)
+  const work: KeeperWork = {
     money,
     operate,
     check,
     onReconciled: http.onReconciled,
+    allPlaced: createPlacedCheck(side.gate, side.outbox),
     others: http.others,
   }
   return {
     node,
     loops: rounds.loops,
     adminTokenPath: http.adminTokenPath,
-    missing: selling.missing,
+    missing: runner.missing,
     serve: http.serve,
-    start: (words: StartWords, stopping: AbortSignal) => selling.start(work, words, stopping),
-    ended: selling.ended,
+    start: (report: StartReport, stopping: AbortSignal) => runner.start(work, report, stopping),
+    ended: runner.ended,
     async close() {
       await http.close()
-      await watching.stopped
+      await eventLoopWatched
       await sandbox?.stop()
-      await selling.stop()
+      await runner.stop()
     },
   }
 }

@@ -1,10 +1,7 @@
 /**
- * The work that a process does again and again behind the buyers' backs: keep items on sale, close what is not paid, give units back,
- * settle payments, reconcile, push news. Each is a loop of its own; all of them only act while this process may sell.
- * Whoever makes work for a loop kicks it; before the loops have started a kick is not needed, because their first round sees everything.
- *
- * Three ways to begin: `start` for a gate in the process, `startKeeping` for the keeper of a cluster, `startPlacing` for its worker. The
- * loops of a keeper that stands by run too, and do nothing.
+ * The work that a process does again and again behind the buyers' backs. Each is a loop of its own, known by its name: code that makes work for a
+ * loop kicks it by that name; before the loop has started a kick is not needed, because its first round sees everything.
+ * What the leader does (`startKeeping`) runs in every keeper, and does nothing while another process leads.
  */
 
 import type { Clock } from '../base/clock.ts'
@@ -16,152 +13,149 @@ import type { CheckContext } from '../flows/check/check-context.ts'
 import { reconcileSale } from '../flows/check/reconcile.ts'
 import { createSaleSettler } from '../flows/check/settle-over-sales.ts'
 import type { GateController } from '../flows/keep/gate-controller.ts'
-import { keepOnSale, type WarmParts } from '../flows/keep/warm-sale.ts'
 import { OrderCloser } from '../flows/money/close-orders.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
 import { releaseUnits } from '../flows/money/release-units.ts'
 import { settlePayments } from '../flows/money/settle-payments.ts'
 import { settleChanges } from '../flows/operate/change-stock.ts'
 import type { OperateContext } from '../flows/operate/operate-context.ts'
-import type { OrderPlacer } from '../flows/place/place-orders.ts'
 import type { Report } from '../ledger/reconciliation.ts'
-import type { Sales } from '../ledger/sales.ts'
 
-/** What whoever may sell does, wherever the gate is. */
+/** How often a round begins, at least. */
+const EVERY_MS = {
+  follow: 250,
+  gates: 250,
+  changes: 250,
+  close: 200,
+  'ask-due': 200,
+  release: 200,
+  payments: 500,
+  reconcile: 30_000,
+  'settle-over': 2_000,
+  forget: 10_000,
+  place: 200,
+  orphaned: 10_000,
+  'look-for': 1_000,
+  /** A buyer who is to wait asks again after a second: the units should be there by then. */
+  moves: 200,
+} as const
+
+type LoopName = keyof typeof EVERY_MS
+
+/** What the leader does, wherever the gate is. */
 export interface KeeperWork {
-  readonly maySell: () => boolean
   readonly money: MoneyContext
   readonly operate: OperateContext
   readonly check: CheckContext
   readonly onReconciled: (sale: Sale, report: Report) => void
-  /** Rounds that others bring along: their name, how often, and what they do. */
+  /** Is every reservation of the sale in the ledger? */
+  readonly allPlaced: (sale: Sale) => Promise<boolean>
+  /** Rounds that other parts bring along: their name, how often, and what they do. */
   readonly others: readonly (readonly [name: string, everyMs: number, run: () => Promise<void>])[]
 }
 
-interface RoundsWork extends KeeperWork {
-  readonly warm: WarmParts
-}
-
-interface ClusterKeeperWork extends KeeperWork {
+interface LeaderWork extends KeeperWork {
+  readonly maySell: () => boolean
   readonly gates: Pick<GateController, 'round'>
-  readonly forget: { round(): Promise<void> }
-  /** Moves units between the shards of an item. */
-  readonly move: () => Promise<void>
-  readonly sales: Sales
-  /** Is every reservation of the sale in the ledger? */
-  readonly allPlaced: (sale: Sale) => Promise<boolean>
 }
 
-const KEEPER_EVERY_MS = 250
-const CLOSE_EVERY_MS = 200
-const RELEASE_EVERY_MS = 200
-const PAYMENTS_EVERY_MS = 500
-const RECONCILE_EVERY_MS = 30_000
-const SETTLE_EVERY_MS = 2_000
-const FORGET_EVERY_MS = 10_000
-const PLACE_EVERY_MS = 200
-/** A buyer who is to wait asks again after a second: the units should be there by then. */
-const MOVE_EVERY_MS = 200
 /** Rounds that found all they could take follow at once, at most so many. */
 const ROUNDS_ON_END_MAX = 20
 
+export type Rounds = ReturnType<typeof createRounds>
+
 export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; signal: AbortSignal }) {
   const loops: Loop[] = []
-  let keeper: Loop | undefined
-  let releasing: Loop | undefined
-  let paying: Loop | undefined
+  const byName = new Map<LoopName, Loop>()
 
-  const loop = (name: string, everyMs: number, run: () => Promise<void>) => {
+  function also(name: string, everyMs: number, run: () => Promise<void>): Loop {
     const started = startLoop({ name, everyMs, clock, log, signal, run })
     loops.push(started)
     return started
   }
 
-  const startCommon = (work: KeeperWork, sales: Sales, allPlaced: ClusterKeeperWork['allPlaced']) => {
-    const { maySell, money, check } = work
-    const whileSelling = (run: () => Promise<boolean>) => async () => {
+  function loop(name: LoopName, run: () => Promise<void>): Loop {
+    const started = also(name, EVERY_MS[name], run)
+    byName.set(name, started)
+    return started
+  }
+
+  function startKeeping(work: LeaderWork): void {
+    const { maySell, money, operate, check } = work
+    const leading = (run: () => Promise<unknown>) => async () => {
+      if (maySell()) await run()
+    }
+    /** Again at once for as long as there is more. */
+    const leadingOn = (run: () => Promise<boolean>) => async () => {
       for (let i = 0; i < ROUNDS_ON_END_MAX && maySell() && !signal.aborted; i++) if (!(await run())) return
     }
-    for (const other of work.others) loop(...other)
-    releasing = loop(
-      'release',
-      RELEASE_EVERY_MS,
-      whileSelling(() => releaseUnits(money)),
+    loop('gates', () => work.gates.round())
+    loop(
+      'changes',
+      leading(() => settleChanges(operate, undefined)),
     )
-    paying = loop(
+    for (const other of work.others) also(...other)
+    loop(
+      'release',
+      leadingOn(() => releaseUnits(money)),
+    )
+    loop(
       'payments',
-      PAYMENTS_EVERY_MS,
-      whileSelling(() => settlePayments(money)),
+      leadingOn(() => settlePayments(money)),
     )
     const closer = new OrderCloser(money)
-    const asking = loop('ask-due', CLOSE_EVERY_MS, () => closer.ask(() => maySell() && !signal.aborted))
+    loop('ask-due', () => closer.ask(() => maySell() && !signal.aborted))
     loop(
       'close',
-      CLOSE_EVERY_MS,
-      whileSelling(async () => {
+      leadingOn(async () => {
         const { queued, more } = await closer.sweep()
-        if (queued > 0) asking.kick()
+        if (queued > 0) byName.get('ask-due')?.kick()
         return more
       }),
     )
-    loop('reconcile', RECONCILE_EVERY_MS, async () => {
-      if (!maySell()) return
-      const liveItem = new Map([...check.registry.values()].map(({ sale }) => [sale.id, sale]))
-      let away: Fault | undefined
-      for (const sale of liveItem.values()) {
-        try {
-          work.onReconciled(sale, await reconcileSale(check, sale))
-        } catch (error) {
-          // The next sale's gate may be there.
-          if (!(error instanceof Fault)) throw error
-          away = error
-        }
-      }
-      if (away !== undefined) throw away
+    loop(
+      'reconcile',
+      leading(() => reconcileLive(work)),
+    )
+    const settler = createSaleSettler({
+      ...check,
+      reconcile: sale => reconcileSale(check, sale),
+      allPlaced: work.allPlaced,
     })
-    const settler = createSaleSettler({ ...check, sales, reconcile: sale => reconcileSale(check, sale), allPlaced })
-    loop('settle-over', SETTLE_EVERY_MS, async () => {
-      if (maySell()) await settler.round()
-    })
+    loop(
+      'settle-over',
+      leading(() => settler.round()),
+    )
   }
 
   return {
     loops,
-    keeper: { round: () => keeper?.round() ?? Promise.resolve() },
-    /** A loop of somebody else's making. */
-    also: loop,
-    kickReleases: () => releasing?.kick(),
-    kickPayments: () => paying?.kick(),
-
-    /** Begins with a whole round of the keeper: what is due is on sale when this resolves. Only for the holder of the sole-seller right. */
-    async start(work: RoundsWork): Promise<Loop> {
-      const { maySell, warm } = work
-      keeper = loop('on-sale', KEEPER_EVERY_MS, async () => {
-        await keepOnSale(warm)
-        if (maySell()) await settleChanges(work.operate, undefined)
-      })
-      await keeper.round()
-      // Behind a gate in the process nobody is told anything before the ledger has it.
-      startCommon(work, warm.sales, async () => true)
-      return keeper
+    loop,
+    also,
+    startKeeping,
+    kick: (name: LoopName) => byName.get(name)?.kick(),
+    /** A whole round that begins after this call, if the loop runs. A fault is left to the next round. */
+    async roundOf(name: LoopName): Promise<void> {
+      try {
+        await byName.get(name)?.round()
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error
+      }
     },
-
-    /** The keeper of a cluster, whether it acts now or stands by. */
-    startKeeping(work: ClusterKeeperWork): Loop {
-      const { maySell } = work
-      keeper = loop('gates', KEEPER_EVERY_MS, () => work.gates.round())
-      loop('changes', KEEPER_EVERY_MS, async () => {
-        if (maySell()) await settleChanges(work.operate, undefined)
-      })
-      loop('moves', MOVE_EVERY_MS, async () => {
-        if (maySell()) await work.move()
-      })
-      loop('forget', FORGET_EVERY_MS, () => work.forget.round())
-      startCommon(work, work.sales, work.allPlaced)
-      return keeper
-    },
-
-    /** The worker of a cluster: messages wake it, and this looks for what no message told of. */
-    startPlacing: (placer: Pick<OrderPlacer, 'round'>): Loop => loop('place', PLACE_EVERY_MS, () => placer.round()),
   }
+}
+
+/** Every sale with a live item. A gate that is away does not keep the others from being reconciled. */
+async function reconcileLive({ check, onReconciled }: KeeperWork): Promise<void> {
+  const sales = new Map([...check.registry.values()].map(({ sale }) => [sale.id, sale]))
+  let away: Fault | undefined
+  for (const sale of sales.values()) {
+    try {
+      onReconciled(sale, await reconcileSale(check, sale))
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      away = error
+    }
+  }
+  if (away !== undefined) throw away
 }

@@ -1,84 +1,194 @@
 /**
- * What differs between a process that has the gate to itself and one of a cluster, as the rest of the composition sees it: where the gate
- * is, what taking an order needs beyond it, and how the process begins, knows that it is ready, and ends.
+ * Selling, put together once for both ways to run: the sellers, the follow loop and the gate controller. Where the gate is, and what follows from
+ * that, is in the `GateSide` that it is given (`compose-local.ts`, `compose-shared.ts`).
  */
 
-import type { Clock } from '../base/clock.ts'
+import { createBatcher } from '../base/batcher.ts'
+import { type Clock, nextTurn } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Meters } from '../base/meters.ts'
 import type { Random } from '../base/random.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import type { ItemId } from '../domain/ids.ts'
+import type { Door, Item } from '../domain/item.ts'
 import type { Sale } from '../domain/sale.ts'
-import type { CheckContext } from '../flows/check/check-context.ts'
-import type { GateView } from '../flows/check/gate-view.ts'
+import type { AcknowledgedReservations } from '../flows/follow/acknowledged-reservations.ts'
+import { type ConfirmParts, createConfirming } from '../flows/follow/confirm-epochs.ts'
+import { Following } from '../flows/follow/follow-sales.ts'
 import type { Messages } from '../flows/follow/messages.ts'
 import type { UnplacedReservations } from '../flows/follow/unplaced-reservations.ts'
-import type { SyncState } from '../flows/keep/sync-state.ts'
-import type { ReservedOrdersParts } from '../flows/sell/find-orders.ts'
-import type { Registry } from '../flows/sell/live-item.ts'
-import type { TakeOrderParts } from '../flows/sell/take-order.ts'
+import { withdrawItem } from '../flows/follow/withdraw-item.ts'
+import { GateController } from '../flows/keep/gate-controller.ts'
+import { createSyncState } from '../flows/keep/sync-state.ts'
+import { LiveItem, type Registry } from '../flows/sell/live-item.ts'
+import { createOpening } from '../flows/sell/opening.ts'
+import type { OrderFinder } from '../flows/sell/order-finder.ts'
+import type { PlacementWaiters } from '../flows/sell/placement-waiters.ts'
+import { createQueues } from '../flows/sell/queues.ts'
+import type { SellContext } from '../flows/sell/sell-context.ts'
+import type { Decision, Seller } from '../flows/sell/seller.ts'
 import type { GateBooks } from '../gate/books.ts'
-import type { Gate } from '../gate/gate.ts'
+import type { Ask, Gate, Lanes } from '../gate/gate.ts'
+import type { GateCache } from '../gate/gate-cache.ts'
 import type { LocalView } from '../gate/local-view.ts'
+import type { Outbox } from '../gate/outbox.ts'
 import type { LedgerParts } from './compose-ledger.ts'
 import type { Config } from './config.ts'
 import type { holdNode } from './node-lease.ts'
-import type { createRounds, KeeperWork } from './rounds.ts'
-import type { createWatching } from './watching.ts'
+import type { Rounds } from './rounds.ts'
+import type { Watching } from './watching.ts'
 
-/** Where the gate is. */
+/** Where the gate is, and everything that follows from it. */
 export interface GateSide {
   readonly gate: Gate
-  readonly near: LocalView
   readonly books: GateBooks
-  readonly view: GateView
-  /** Messages as the flows of this process tell them; in a cluster the others hear them too. */
-  readonly share?: (messages: Messages, meters: Meters) => Messages
+  readonly view: LocalView
+  readonly cache: Pick<GateCache, 'seen' | 'clockSeen' | 'drop' | 'reloadFilters'>
+  readonly outbox: Pick<Outbox, 'depth' | 'status'>
+  readonly acknowledged: AcknowledgedReservations
+  readonly waiters: PlacementWaiters
+  readonly unplaced: UnplacedReservations
+  /** The ledger as this side reads and writes it. */
+  readonly sales: LedgerParts['sales']
+  readonly rights: LedgerParts['rights']
+  readonly nodes: LedgerParts['nodes']
+  /** How the gate's asks of an item are queued. Undefined: in one queue. */
+  readonly lanes: (item: Item) => Lanes | undefined
+  readonly homeDoorOf: (item: Item) => Door
+  readonly shutIdle: (followed: readonly ItemId[]) => Promise<unknown>
+  /** How long a rebuild waits at least for edges that trust an older epoch. */
+  readonly rebuildFenceMs: number
+  /** The sellers of live items, by their door. */
+  readonly sellers: (context: SellContext) => (live: LiveItem) => Seller
+  /** May this process have current live items at all? */
+  readonly maySell: () => boolean
 }
 
-/** What every way to sell is made of. */
-export interface SellingParts {
+/** What every part of a process is made of. */
+export interface ProcessParts {
   readonly config: Config
   readonly log: Log
   readonly clock: Clock
   readonly random: Random
+  readonly meters: Meters
+  readonly messages: Messages
   readonly ledger: LedgerParts
   readonly registry: Registry
   readonly catalog: Catalog
-  readonly changed: () => void
   readonly node: Awaited<ReturnType<typeof holdNode>>
-  readonly rounds: ReturnType<typeof createRounds>
-  readonly watching: ReturnType<typeof createWatching>
+  readonly finder: OrderFinder
+  readonly rounds: Rounds
+  readonly watching: Watching
   /** Opens connections and reads the catalog before the crowd needs them. */
   readonly prepare: () => Promise<void>
   readonly signal: AbortSignal
-}
-
-/** Said on the way. */
-export interface StartWords {
-  /** Others do what this process would do; `why` ends the sentence. */
-  standby(why: string): void
-  demo(sale: Sale): void
-}
-
-export interface Selling {
-  readonly syncState: SyncState
-  readonly take: Pick<TakeOrderParts, 'attempts' | 'reserved'>
-  readonly reserved: ReservedOrdersParts | undefined
-  /** Undefined: nothing is ever promised outside the ledger. */
-  readonly unplaced: UnplacedReservations | undefined
-  readonly reconcile: Pick<CheckContext, 'underWay' | 'rebuild'>
-  /** What keeps this process from taking traffic. */
-  missing(): readonly string[]
-  /** Resolves when it takes traffic (true), or when `stopping` aborts first (false). */
-  start(work: KeeperWork, words: StartWords, stopping: AbortSignal): Promise<boolean>
-  /** Resolves or rejects when something has ended that the process can't be without. */
-  ended(): Promise<unknown>
-  /** After the last answer: everything that is held goes where it belongs. */
-  stop(): Promise<void>
 }
 
 /** So many are decided together. */
 export const BATCH_MAX = 500
 /** So many wait before the gate, per item. */
 export const QUEUE_MAX = 20_000
+const EARLY_WAITING_MAX = 20_000
+/** E10. */
+const GATE_DOWN_MS = 3_000
+const DRAIN_MS_MAX = 60_000
+
+export type Selling = ReturnType<typeof createSelling>
+
+export function createSelling(parts: ProcessParts, side: GateSide, confirm: ConfirmParts | undefined) {
+  const { config, clock, log, meters, messages, ledger, registry, rounds, watching } = parts
+  const { gate, view, acknowledged, waiters, unplaced, sales } = side
+  const { alarm } = watching
+  const maySell = () => ledger.leader.holds() && !parts.signal.aborted
+  const confirming = createConfirming(confirm, { registry, clock })
+  const withdraw = (live: LiveItem) => withdrawItem({ confirming, clock, log }, live)
+
+  const context: SellContext = {
+    gate,
+    view,
+    orders: ledger.orders,
+    finder: parts.finder,
+    acknowledged,
+    waiters,
+    unplaced,
+    messages,
+    opening: createOpening(clock, EARLY_WAITING_MAX),
+    ids: parts.node.ids,
+    clock,
+    log,
+    meters,
+    fenceMs: config.fenceMs,
+    onStale: withdraw,
+    alarm,
+  }
+
+  const makeSeller = side.sellers(context)
+
+  function makeLiveItem(sale: Sale, item: Item, skewed: boolean, seenAtMs: number): LiveItem {
+    const { epoch, door } = item
+    const current = (door === 'gate' || door === 'ledger') && side.maySell()
+    const makeQueue = (sell: Seller['sell']) =>
+      createQueues(door === 'gate' ? side.lanes(item) : undefined, QUEUE_MAX, queueMax =>
+        createBatcher<Ask, Decision>({ batchMax: BATCH_MAX, queueMax, defer: nextTurn, run: sell }),
+      )
+    return new LiveItem({ sale, item, epoch, door, current, skewed, seenAtMs }, makeSeller, makeQueue)
+  }
+
+  const following = new Following({
+    sales,
+    gate,
+    cache: side.cache,
+    registry,
+    clock,
+    log,
+    alarm,
+    makeLiveItem,
+    confirming,
+    maySell: side.maySell,
+    // Seen in the ledger: the process that changed it has published it.
+    changed: () => parts.catalog.invalidate(),
+  })
+
+  const controller = new GateController({
+    gate,
+    outbox: side.outbox,
+    rights: side.rights,
+    sales,
+    nodes: side.nodes,
+    clock,
+    log,
+    meters,
+    maySell,
+    prepare: parts.prepare,
+    homeDoorOf: side.homeDoorOf,
+    shutIdle: side.shutIdle,
+    onDoorSet: () => rounds.kick('follow'),
+    fenceMs: side.rebuildFenceMs,
+    gateDownMs: GATE_DOWN_MS,
+    drainMsMax: DRAIN_MS_MAX,
+  })
+
+  const sync = createSyncState({
+    sales,
+    gate,
+    clock,
+    wake() {
+      rounds.kick('gates')
+      rounds.kick('follow')
+    },
+  })
+
+  return {
+    context,
+    following,
+    controller,
+    maySell,
+    withdraw,
+    /** Answers when the gate has the sale as the ledger has it, and this process follows it. */
+    async syncState(...words: Parameters<typeof sync>): Promise<boolean> {
+      const synced = await sync(...words)
+      await rounds.roundOf('follow')
+      return synced
+    },
+  }
+}

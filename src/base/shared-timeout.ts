@@ -10,7 +10,7 @@
 import type { Clock } from './clock.ts'
 
 /** What the call came to, or undefined when that takes too long. Rejects as the call does, while it is waited for. */
-export type Patience = <T>(call: Promise<T>) => Promise<T | undefined>
+export type SharedTimeout = <T>(call: Promise<T>) => Promise<T | undefined>
 
 interface Waiting {
   readonly untilMs: number
@@ -18,7 +18,7 @@ interface Waiting {
   giveUp: (() => void) | undefined
 }
 
-export function createSharedTimeout({ clock, ms }: { readonly clock: Clock; readonly ms: number }): Patience {
+export function createSharedTimeout({ clock, ms }: { readonly clock: Clock; readonly ms: number }): SharedTimeout {
   /** Oldest first: everybody is given the same time. */
   let line: Waiting[] = []
   let unanswered = 0

@@ -6,11 +6,16 @@ import { nextTurn, systemClock } from '../base/clock.ts'
 import { type Counted, type CountFamily, noMeters } from '../base/meters.ts'
 import { systemRandom } from '../base/random.ts'
 import { createSharedTimeout } from '../base/shared-timeout.ts'
+import type { Item } from '../domain/item.ts'
 import type { Order } from '../domain/order.ts'
-import { decideBatch, PLACE_WAIT_MS } from '../flows/sell/decide-batch.ts'
-import type { Decision, LiveItem } from '../flows/sell/live-item.ts'
+import type { Sale } from '../domain/sale.ts'
+import { createAcknowledgedReservations } from '../flows/follow/acknowledged-reservations.ts'
+import { NOTHING_UNPLACED } from '../flows/follow/unplaced-reservations.ts'
+import { LiveItem } from '../flows/sell/live-item.ts'
+import { type LocalGateContext, LocalGateSeller, PLACE_WAIT_MS } from '../flows/sell/local-gate-seller.ts'
 import { createOpening } from '../flows/sell/opening.ts'
-import type { TakeOrderParts } from '../flows/sell/take-order.ts'
+import { createPlacementWaiters } from '../flows/sell/placement-waiters.ts'
+import type { Decision } from '../flows/sell/seller.ts'
 import type { Ask } from '../gate/gate.ts'
 import type { LocalView } from '../gate/local-view.ts'
 import { createMemoryGate } from '../gate/memory/memory-gate.ts'
@@ -70,10 +75,7 @@ async function openShop(near: 'refuses' | 'asks') {
       })
       return { status: 'ok', available: 0, placings }
     },
-    async findByAttempt(_item, buyer, attempt) {
-      return [...rows.values()].find(one => one.buyer === buyer && one.attempt === attempt)
-    },
-  } as Pick<Orders, 'place' | 'findByAttempt'> as Orders
+  } as Pick<Orders, 'place'> as Orders
   const counted: string[] = []
   const meters = {
     ...noMeters,
@@ -81,49 +83,40 @@ async function openShop(near: 'refuses' | 'asks') {
       if (family === 'order_asks') counted.push(which)
     },
   }
-  const decide = { gate, orders, clock, meters, log: { debug() {}, info() {}, warn() {}, error() {} } }
-  const timeout = createSharedTimeout({ clock, ms: PLACE_WAIT_MS })
-  const parts = { ...decide, timeout, messages: { orderChanged() {} }, onStale() {}, alarm() {} }
-  const liveItem = {
-    sale: { id: SALE, state: 'ready', opensAtMs, closesAtMs },
-    item: { id: ITEM, quantityMax: 3 },
-    epoch: 1,
-    unsettled: new Map(),
-    placing: 0,
-    current: true,
-    skewed: false,
-    retired: false,
-    line: createBatcher<Ask, Decision>({
-      batchMax: 100,
-      queueMax: 100,
-      defer: nextTurn,
-      run: asks => decideBatch(parts, liveItem, asks),
-    }),
-  } as unknown as LiveItem
-  const seen: LocalView =
-    near === 'refuses'
-      ? gate
-      : {
-          nowMs: () => gate.nowMs(),
-          statusNow: item => gate.statusNow(item),
-          knows: (item, buyer) => gate.knows(item, buyer),
-          drop: item => gate.drop(item),
-        }
   let ids = 100
-  const take: TakeOrderParts = {
+  const sell: LocalGateContext = {
     gate,
-    near: seen,
+    view: near === 'refuses' ? gate : { ...viewOf(gate), refusal: () => undefined },
     orders,
+    finder: {
+      byId: async id => rows.get(id),
+      ofBuyer: async (_item, buyer) => [...rows.values()].filter(one => one.buyer === buyer),
+    },
+    acknowledged: createAcknowledgedReservations(0),
+    waiters: createPlacementWaiters(clock, 0),
+    unplaced: NOTHING_UNPLACED,
+    messages: { orderChanged() {}, orderReserved() {} },
+    opening: createOpening(clock, 10),
     ids: { next: () => String(++ids) },
     clock,
+    log: { debug() {}, info() {}, warn() {}, error() {} },
     meters,
-    opening: createOpening(clock, 10),
-    finder: createBatcher({ batchMax: 10, queueMax: 10, run: async wanted => wanted.map(id => rows.get(id)) }),
+    fenceMs: 5_000,
+    timeout: createSharedTimeout({ clock, ms: PLACE_WAIT_MS }),
+    onStale() {},
+    alarm() {},
   }
+  const sale = { id: SALE, state: 'ready', opensAtMs, closesAtMs } as Sale
+  const item = { id: ITEM, quantityMax: 3 } as Item
+  const liveItem = new LiveItem(
+    { sale, item, epoch: 1, door: 'gate', current: true, skewed: false, seenAtMs: clock.elapsed() },
+    live => new LocalGateSeller(sell, live),
+    run => createBatcher<Ask, Decision>({ batchMax: 100, queueMax: 100, defer: nextTurn, run }),
+  )
   const none = { perAddress: undefined, perBuyer: undefined, perItem: undefined, total: undefined }
   const route = createOrderRoute({
     registry: new Map([[ITEM, liveItem]]),
-    take,
+    sell,
     tickets,
     catalog: undefined as never,
     limits: createRateLimits({ ...none, clock, random: systemRandom }),
@@ -138,6 +131,16 @@ async function openShop(near: 'refuses' | 'asks') {
     return route(new Request(`http://here/${SALE}`, { method: 'POST', headers, ...body }), SALE, ITEM)
   }
   return { gate, liveItem, ledger, counted, set, ask }
+}
+
+/** The gate as it is seen without asking it, but for the verb that refuses at once. */
+function viewOf(gate: LocalView): LocalView {
+  return {
+    nowMs: () => gate.nowMs(),
+    statusNow: item => gate.statusNow(item),
+    knows: (item, buyer) => gate.knows(item, buyer),
+    drop: item => gate.drop(item),
+  }
 }
 
 type Shop = Awaited<ReturnType<typeof openShop>>
@@ -197,7 +200,7 @@ describe('a refusal that is known at once', () => {
     const first = shop.ask('nobody', 1, 1)
     await Promise.resolve()
     await Promise.resolve()
-    expect(shop.liveItem.line.depth()).toBe(1)
+    expect(shop.liveItem.queue.depth()).toBe(1)
     const second = shop.ask('nobody', 3, 1)
     expect(second).toBeInstanceOf(Promise)
     const [placed, same] = await Promise.all([shown(first), shown(second)])

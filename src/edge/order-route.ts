@@ -13,8 +13,11 @@ import type { Counted } from '../base/meters.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import { isId } from '../domain/ids.ts'
 import type { TakeOrderOutcome } from '../domain/outcomes.ts'
-import { EARLY_WAIT_MS, type LiveItem, type Registry, standing } from '../flows/sell/live-item.ts'
-import { refuseNow, repeatOrder, type TakeOrderParts, takeOrder } from '../flows/sell/take-order.ts'
+import { EARLY_WAIT_MS, type LiveItem, type Registry } from '../flows/sell/live-item.ts'
+import { repeatOrder } from '../flows/sell/repeat-order.ts'
+import type { SellContext } from '../flows/sell/sell-context.ts'
+import { standingClosed } from '../flows/sell/seller.ts'
+import { takeOrder } from '../flows/sell/take-order.ts'
 import { buyerCalls } from '../wire/calls/buyer-calls.ts'
 import { wireOrder } from './answers.ts'
 import { bearerIn, bearerOf, bearerStart, readBody } from './http/exchange.ts'
@@ -23,7 +26,7 @@ import { UNRENDERED } from './http/security-headers.ts'
 
 interface OrderRouteParts {
   readonly registry: Registry
-  readonly take: TakeOrderParts
+  readonly sell: SellContext
   readonly tickets: TicketOffice
   readonly catalog: Catalog
   readonly limits: RateLimits
@@ -32,8 +35,8 @@ interface OrderRouteParts {
 }
 
 export function createOrderRoute(parts: OrderRouteParts) {
-  const { registry, take, tickets, limits } = parts
-  const { meters } = take
+  const { registry, sell, tickets, limits } = parts
+  const { meters, view } = sell
 
   function counted(outcome: Counted['order_asks'][number], answer: Response): Response {
     meters.count('order_asks', outcome)
@@ -46,91 +49,86 @@ export function createOrderRoute(parts: OrderRouteParts) {
 
   /** Answers at once where it can: the crowd that can't win costs no promise. */
   return function order(request: Request, sale: string, item: string): Response | Promise<Response> {
-    const liveItem = registry.get(item)
-    if (liveItem === undefined || liveItem.sale.id !== sale) return orderElsewhere(request, sale, item)
+    const live = registry.get(item)
+    if (live === undefined || live.sale.id !== sale) return orderElsewhere(request, sale, item)
 
     const header = request.headers.get('authorization')
     const ticket = header === null ? undefined : bearerIn(header)
-    if (header === null || ticket === undefined) return orderAnew(request, liveItem, undefined)
+    if (header === null || ticket === undefined) return orderAnew(request, live, undefined)
     // Looked for in the header itself: as long as nobody looks into the ticket, it is not copied out of it.
     const at = bearerStart(header)
     const buyer = at > 0 ? tickets.peekBuyer(header, at) : tickets.peekBuyer(ticket)
-    if (buyer !== undefined && take.near.knows(liveItem.item.id, buyer)) return orderOfHolder(request, liveItem, ticket)
-    return orderAnew(request, liveItem, ticket)
+    if (buyer !== undefined && live.seller.knows(buyer)) return orderOfHolder(request, live, ticket)
+    return orderAnew(request, live, ticket)
   }
 
   /** Somebody with an order of this item, by the ticket's own word: who it really is decides whether it is shown. */
-  async function orderOfHolder(request: Request, liveItem: LiveItem, ticket: string): Promise<Response> {
-    const claims = claimsFor(tickets.verify(ticket), liveItem.sale.id, liveItem.item.id)
+  async function orderOfHolder(request: Request, live: LiveItem, ticket: string): Promise<Response> {
+    const claims = claimsFor(tickets.verify(ticket), live.sale.id, live.item.id)
     if (claims !== undefined) {
-      const repeated = await repeatOrder(take, liveItem, liveItem.item.id, claims.buyer, claims.attempt)
+      const repeated = await repeatOrder(sell, live, live.item.id, claims.buyer, claims.attempt)
       if (repeated !== undefined) return toResponse(repeated)
     }
-    return orderAnew(request, liveItem, ticket)
+    return orderAnew(request, live, ticket)
   }
 
-  function orderAnew(request: Request, liveItem: LiveItem, ticket: string | undefined): Response | Promise<Response> {
-    const refused = standing(take.near, liveItem)
-    if (refused !== undefined && !(refused.kind === 'early' && refused.opensAtMs - take.near.nowMs() <= EARLY_WAIT_MS))
+  function orderAnew(request: Request, live: LiveItem, ticket: string | undefined): Response | Promise<Response> {
+    const refused = live.seller.standing()
+    if (refused !== undefined && !(refused.kind === 'early' && refused.opensAtMs - view.nowMs() <= EARLY_WAIT_MS))
       return toResponse(refused)
 
     const limited = limits.admitAddress(parts.addressOf(request))
-    if (!(limited instanceof Promise)) return orderFrom(request, liveItem, ticket, limited)
-    return limited.then(late => orderFrom(request, liveItem, ticket, late))
+    if (!(limited instanceof Promise)) return orderFrom(request, live, ticket, limited)
+    return limited.then(late => orderFrom(request, live, ticket, late))
   }
 
   /** The address has been judged. */
   function orderFrom(
     request: Request,
-    liveItem: LiveItem,
+    live: LiveItem,
     ticket: string | undefined,
     limited: RateLimited | undefined,
   ): Response | Promise<Response> {
     if (limited !== undefined) return counted('rate_limited', rateLimitedProblem(limited))
-    const claims =
-      ticket === undefined ? undefined : claimsFor(tickets.verify(ticket), liveItem.sale.id, liveItem.item.id)
-    if (claims === undefined || take.near.nowMs() >= claims.expiresAtMs)
+    const claims = ticket === undefined ? undefined : claimsFor(tickets.verify(ticket), live.sale.id, live.item.id)
+    if (claims === undefined || view.nowMs() >= claims.expiresAtMs)
       return counted('ticket_invalid', plainProblem('ticket_invalid'))
     // Only a ticket that is good says who it is, so the buyer's limit comes after it.
-    const tooOften = limits.admitBuyer(claims.buyer, liveItem.item.id)
-    if (!(tooOften instanceof Promise)) return orderOf(request, liveItem, claims, tooOften)
-    return tooOften.then(late => orderOf(request, liveItem, claims, late))
+    const tooOften = limits.admitBuyer(claims.buyer, live.item.id)
+    if (!(tooOften instanceof Promise)) return orderOf(request, live, claims, tooOften)
+    return tooOften.then(late => orderOf(request, live, claims, late))
   }
 
   /** The buyer has been judged. */
   function orderOf(
     request: Request,
-    liveItem: LiveItem,
+    live: LiveItem,
     claims: TicketClaims,
     tooOften: RateLimited | undefined,
   ): Response | Promise<Response> {
     if (tooOften !== undefined) return counted('rate_limited', rateLimitedProblem(tooOften))
-    return bodyless(request) ? takeIt(liveItem, claims, 1) : readAndTake(request, liveItem, claims)
+    return bodyless(request) ? takeIt(live, claims, 1) : readAndTake(request, live, claims)
   }
 
-  async function readAndTake(request: Request, liveItem: LiveItem, claims: TicketClaims): Promise<Response> {
+  async function readAndTake(request: Request, live: LiveItem, claims: TicketClaims): Promise<Response> {
     const { quantity } = await readBody(request, buyerCalls.takeOrder.body.schema).catch((error: unknown) => {
       meters.count('order_asks', 'body_invalid')
       throw error
     })
-    if (!Number.isInteger(quantity) || quantity < 1 || quantity > liveItem.item.quantityMax) {
+    if (!Number.isInteger(quantity) || quantity < 1 || quantity > live.item.quantityMax) {
       meters.count('order_asks', 'quantity_invalid')
       return problem('quantity_invalid', {
-        detail: `Between 1 and ${liveItem.item.quantityMax} can be ordered at a time.`,
-        more: { field: 'quantity', quantityMax: liveItem.item.quantityMax },
+        detail: `Between 1 and ${live.item.quantityMax} can be ordered at a time.`,
+        more: { field: 'quantity', quantityMax: live.item.quantityMax },
       })
     }
-    return takeIt(liveItem, claims, quantity)
+    return takeIt(live, claims, quantity)
   }
 
-  function takeIt(
-    liveItem: LiveItem,
-    { buyer, attempt }: TicketClaims,
-    quantity: number,
-  ): Response | Promise<Response> {
+  function takeIt(live: LiveItem, { buyer, attempt }: TicketClaims, quantity: number): Response | Promise<Response> {
     const click = { buyer, attempt, quantity }
-    const refused = refuseNow(take, liveItem, click)
-    return refused === undefined ? takeOrder(take, liveItem, click).then(toResponse) : toResponse(refused)
+    const refused = live.seller.refusal(click)
+    return refused === undefined ? takeOrder(sell, live, click).then(toResponse) : toResponse(refused)
   }
 
   /** Not in this process's gate: unknown, not warmed yet, or long over. A valid ticket still finds its order. */
@@ -142,13 +140,10 @@ export function createOrderRoute(parts: OrderRouteParts) {
     const ticket = bearerOf(request)
     const claims = ticket === undefined ? undefined : claimsFor(tickets.verify(ticket), saleId, itemId)
     if (claims !== undefined) {
-      const repeated = await repeatOrder(take, undefined, itemId, claims.buyer, claims.attempt)
+      const repeated = await repeatOrder(sell, undefined, itemId, claims.buyer, claims.attempt)
       if (repeated !== undefined) return toResponse(repeated)
     }
-    const nowMs = take.near.nowMs()
-    if (sale.state === 'over' || nowMs >= sale.closesAtMs) return toResponse({ kind: 'over' })
-    if (nowMs < sale.opensAtMs) return toResponse({ kind: 'early', opensAtMs: sale.opensAtMs })
-    return toResponse({ kind: sale.state === 'paused' ? 'paused' : 'busy' })
+    return toResponse(standingClosed(sale, view.nowMs()))
   }
 }
 

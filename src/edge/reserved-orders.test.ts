@@ -5,9 +5,10 @@ import { until } from '../../test/harness/until.ts'
 import { createRateLimits } from '../admission/rate-limits.ts'
 import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import { systemClock } from '../base/clock.ts'
+import { noMeters } from '../base/meters.ts'
 import { systemRandom } from '../base/random.ts'
 import { Catalog } from '../catalog/catalog.ts'
-import { standing } from '../flows/sell/live-item.ts'
+import { createStockView } from '../flows/sell/live-item.ts'
 import { createFaultyGate, type GateMishap } from '../gate/contract/faulty-gate.ts'
 import { createJournal } from '../ledger/postgres/journal.ts'
 import { ProblemError } from './http/problem-response.ts'
@@ -75,12 +76,12 @@ async function openShop(units = 10) {
       onClosed() {},
       releaseNow: async () => {},
     } as never
-    const order = createOrderRoute({ registry: edge.registry, take: edge.take, tickets, catalog, limits, addressOf })
+    const order = createOrderRoute({ registry: edge.registry, sell: edge.context, tickets, catalog, limits, addressOf })
     const find = createRouter([
       ...buyerRoutes({
-        ...edge.take,
-        ...edge.find,
-        orders: ledger.orders,
+        find: edge.find,
+        stock: createStockView(edge.registry, edge.cache),
+        meters: noMeters,
         registry: edge.registry,
         catalog,
         tickets,
@@ -92,14 +93,14 @@ async function openShop(units = 10) {
         buyers: { verify: async () => undefined } as never,
       }),
       ...operatorOrderRoutes({
-        ...edge.find,
+        acknowledged: edge.acknowledged,
         identity,
         money,
         journal: createJournal(ledger.database),
         sales: ledger.sales,
       }),
       ...paymentRoutes({
-        ...edge.find,
+        find: edge.find,
         identity,
         money,
         describe: () => '',
@@ -244,7 +245,7 @@ describe('an order that is reserved and not placed yet', () => {
     const there = await openEdge(0)
     const soldOut = async () => {
       await there.edge.round()
-      return standing(there.edge.far, there.edge.registry.get(item)!)?.kind === 'sold_out'
+      return there.edge.registry.get(item)!.seller.standing()?.kind === 'sold_out'
     }
     await until('the edge knows that nothing is left', soldOut)
     expect((await there.order('ann')).body).toMatchObject({ id, state: 'reserved' })

@@ -50,13 +50,6 @@ export type DirectReply =
   /** The door is not `ledger`, or the epoch is another (E5). Nothing was written. */
   | { readonly status: 'stale' }
 
-/** One attempt of one buyer. */
-export interface AttemptKey {
-  readonly item: ItemId
-  readonly buyer: BuyerId
-  readonly attempt: number
-}
-
 export interface OrderQuery {
   readonly sale: SaleId
   readonly state?: OrderState
@@ -76,9 +69,8 @@ export interface Orders {
    */
   refuse(item: ItemId, epoch: Epoch, ask: PlaceAsk): Promise<Order | undefined>
   find(ids: readonly OrderId[]): Promise<readonly Order[]>
-  findByAttempt(item: ItemId, buyer: BuyerId, attempt: number): Promise<Order | undefined>
-  /** The same for many at once, in no particular order; attempts without an order are missing. */
-  findByAttempts(keys: readonly AttemptKey[]): Promise<readonly Order[]>
+  /** Every order of these buyers and items, refusals aside, in no particular order. */
+  ofBuyers(keys: readonly { readonly item: ItemId; readonly buyer: BuyerId }[]): Promise<readonly Order[]>
   ofBuyer(buyer: BuyerId, after: OrderId | undefined, limit: number): Promise<readonly Order[]>
   list(query: OrderQuery): Promise<readonly Order[]>
 }

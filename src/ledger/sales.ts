@@ -23,8 +23,6 @@ export interface Sales {
   find(id: SaleId): Promise<Sale | undefined>
   /** Newest opening first. */
   list(options: { readonly drafts: boolean; readonly limit: number }): Promise<readonly Sale[]>
-  /** Sales that a gate must know now: not a draft, warm-up begun, not over. By the ledger's clock. */
-  warmDue(): Promise<readonly Sale[]>
   /**
    * Sales that a process of a cluster follows: not a draft, warm-up begun, ended less than an hour ago, or later while its gate has a
    * release or a stock change to do. Read from the primary (E2).

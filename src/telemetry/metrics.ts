@@ -24,6 +24,8 @@ interface Metrics {
   readonly meters: Meters
   /** For the reference page. */
   readonly list: readonly PlainMetric[]
+  /** Gauges that are read when they are asked for. Once, when all they read exists. */
+  watch(sources: GaugeSources): void
   render(): Promise<string>
 }
 
@@ -81,7 +83,7 @@ const BATCHES: Readonly<Record<Sized, readonly [name: string, help: string]>> = 
 const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const
 const ROUTE_LABELS = { method: 'HTTP method', route: 'template of the route, or "other"', status: CLASSES }
 
-export function createMetrics(sources: GaugeSources, clock: Clock): Metrics {
+export function createMetrics(clock: Clock): Metrics {
   const tallies = Object.fromEntries(
     Object.entries(COUNTED).map(([family, values]) => [family, Object.fromEntries(values.map(which => [which, 0]))]),
   ) as Record<CountFamily, Record<string, number>>
@@ -127,11 +129,20 @@ export function createMetrics(sources: GaugeSources, clock: Clock): Metrics {
       labels: ROUTE_LABELS,
       read: () => routes.flatMap(route => route.timings('stampede_http_request_seconds')),
     },
-    ...createGauges(sources, clock),
   ]
   const registry = new Registry()
   for (const metric of list) register(registry, metric)
-  return { meters, list, render: () => registry.metrics() }
+  return {
+    meters,
+    list,
+    watch(sources) {
+      for (const metric of createGauges(sources, clock)) {
+        list.push(metric)
+        register(registry, metric)
+      }
+    },
+    render: () => registry.metrics(),
+  }
 }
 
 /** The answers of one route, by class of status. */

@@ -5,18 +5,16 @@ import { createMetrics } from './metrics.ts'
 import { LATENCY_MS, WAITS_MS } from './plain-metric.ts'
 
 export function renderMetricsReference(): string {
-  const { list } = createMetrics(
-    {
-      units: () => Promise.reject(new Error('the reference page shows no values')),
-      itemsOnSale: () => 0,
-      queueDepth: () => 0,
-      unsettled: () => 0,
-      pool: () => ({ total: 0, idle: 0, waiting: 0 }),
-      sockets: () => 0,
-      ready: () => true,
-    },
-    systemClock,
-  )
+  const { list, watch } = createMetrics(systemClock)
+  watch({
+    units: () => Promise.reject(new Error('the reference page shows no values')),
+    itemsOnSale: () => 0,
+    queueDepth: () => 0,
+    unsettled: () => 0,
+    pool: () => ({ total: 0, idle: 0, waiting: 0 }),
+    sockets: () => 0,
+    ready: () => true,
+  })
   return [
     '# Metrics',
     '',

@@ -10,21 +10,23 @@ import type { Log } from '../../src/base/log.ts'
 import { noMeters } from '../../src/base/meters.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { createSemaphore } from '../../src/base/semaphore.ts'
-import type { OrderId } from '../../src/domain/ids.ts'
 import type { Order, Reservation } from '../../src/domain/order.ts'
 import { createAcknowledgedReservations } from '../../src/flows/follow/acknowledged-reservations.ts'
-import { createFollowing } from '../../src/flows/follow/follow-sales.ts'
+import { createConfirming } from '../../src/flows/follow/confirm-epochs.ts'
+import { Following } from '../../src/flows/follow/follow-sales.ts'
 import type { HandOverParts } from '../../src/flows/follow/hand-over.ts'
 import { createMessages } from '../../src/flows/follow/messages.ts'
 import { shareMessages } from '../../src/flows/follow/share-messages.ts'
 import { createUnplacedReservations } from '../../src/flows/follow/unplaced-reservations.ts'
-import { createAttemptFinder } from '../../src/flows/sell/find-attempts.ts'
-import type { Followed, Registry } from '../../src/flows/sell/live-item.ts'
+import { withdrawItem } from '../../src/flows/follow/withdraw-item.ts'
+import { ClosedSeller } from '../../src/flows/sell/closed-seller.ts'
+import type { FindOrdersContext } from '../../src/flows/sell/find-orders.ts'
+import { type LedgerSellContext, LedgerSeller } from '../../src/flows/sell/ledger-seller.ts'
+import { LiveItem, type Registry } from '../../src/flows/sell/live-item.ts'
 import { createOpening } from '../../src/flows/sell/opening.ts'
-import { placeDirectly } from '../../src/flows/sell/place-directly.ts'
+import { createOrderFinder } from '../../src/flows/sell/order-finder.ts'
 import { createPlacementWaiters } from '../../src/flows/sell/placement-waiters.ts'
-import { reserveBatch } from '../../src/flows/sell/reserve-batch.ts'
-import type { TakeOrderParts } from '../../src/flows/sell/take-order.ts'
+import { type SharedGateContext, SharedGateSeller } from '../../src/flows/sell/shared-gate-seller.ts'
 import type { GateBooks } from '../../src/gate/books.ts'
 import { createGateCache } from '../../src/gate/cache/gate-cache.ts'
 import type { Channel, ChannelMessage } from '../../src/gate/channel.ts'
@@ -166,7 +168,7 @@ export function openCluster(ledger: TestLedger) {
       }
       const sales = wish.sales?.(realSales) ?? realSales
       const registry: Registry = new Map()
-      const far = createGateCache({ clock, hash: createKeyedHash(systemRandom), books: gate, freshMs: 3_000 })
+      const cache = createGateCache({ clock, hash: createKeyedHash(systemRandom), books: memory, freshMs: 3_000 })
       const acknowledged = createAcknowledgedReservations(wish.acknowledgedMax ?? 1_000)
       const waiters = createPlacementWaiters(clock, wish.placedWaitMs ?? 0)
       const local = createMessages()
@@ -181,7 +183,7 @@ export function openCluster(ledger: TestLedger) {
       const messages = shareMessages({
         messages: local,
         channel,
-        far,
+        cache,
         catalog,
         acknowledged,
         waiters,
@@ -192,28 +194,6 @@ export function openCluster(ledger: TestLedger) {
       const alarms: string[] = []
       const alarm = (what: string) => void alarms.push(what)
       const handOver: HandOverParts = { orders, acknowledged, waiters, messages, log: quiet, meters: noMeters, alarm }
-      const reserve: Parameters<typeof reserveBatch>[0] = {
-        gate: at,
-        far,
-        acknowledged,
-        waiters,
-        clock,
-        log: quiet,
-        meters: noMeters,
-        fenceMs: FENCE_MS,
-        onStale: liveItem => following.stale(liveItem),
-        alarm,
-      }
-      const direct = {
-        orders,
-        far,
-        messages,
-        semaphore: createSemaphore(8),
-        clock,
-        log: quiet,
-        meters: noMeters,
-        alarm,
-      }
       const confirmed: { item: string; epoch: number }[] = []
       const nodes: Pick<Nodes, 'confirm'> = {
         async confirm(_node, _holder, seen) {
@@ -222,34 +202,13 @@ export function openCluster(ledger: TestLedger) {
         },
       }
       const lease = { node: 1, holder: 'edge' }
-      const following = createFollowing({
-        sales,
-        gate: at,
-        far,
-        registry,
-        clock,
-        log: quiet,
-        alarm,
-        sell: {
-          reserve: (liveItem, asks) => reserveBatch(reserve, liveItem, asks),
-          place: (liveItem, asks) => placeDirectly({ ...direct, onStale: one => following.stale(one) }, liveItem, asks),
-        },
-        confirm: { nodes, lease: () => lease, handOver, holdsOlder: wish.holdsOlder ?? (() => false) },
-        changed() {},
-        batchMax: 500,
-        queueMax: 20_000,
-        defer: nextTurn,
-      })
-      const finder = createBatcher<OrderId, Order | undefined>({
-        batchMax: 500,
-        queueMax: 1_000,
-        async run(ids) {
-          const found = new Map((await orders.find(ids)).map(order => [order.id, order]))
-          return ids.map(id => found.get(id))
-        },
-      })
-      /** There is no outbox to look into: what the gate holds may be in no ledger yet. */
-      const undrained = {
+      const confirming = createConfirming(
+        { nodes, lease: () => lease, handOver, holdsOlder: wish.holdsOlder ?? (() => false) },
+        { registry, clock },
+      )
+      const withdraw = (live: LiveItem) => withdrawItem({ confirming, clock, log: quiet }, live)
+      /** There is no outbox to read: what the gate holds may be in no ledger yet. */
+      const unplaced = createUnplacedReservations({
         outbox: {
           depth: async (items: readonly string[]) => items.map(item => ({ item, ...UNKNOWN_DEPTH })),
           // The sales of other tests, which have left nothing behind.
@@ -258,30 +217,68 @@ export function openCluster(ledger: TestLedger) {
         nodes: { unconfirmed: async () => ({ waiting: 0, lapsed: 0 }) },
         rights: ledger.rights,
         reconciliation: ledger.reconciliation,
-      }
-      const unplaced = createUnplacedReservations({ ...undrained, registry })
-      const take: TakeOrderParts = {
+        registry,
+      })
+      const context: SharedGateContext & LedgerSellContext = {
         gate: at,
-        near: far,
+        view: cache,
+        cache,
         orders,
+        finder: createOrderFinder(orders, { batchMax: 500, queueMax: 1_000, defer: nextTurn }),
+        acknowledged,
+        waiters,
+        unplaced,
+        messages,
+        opening: createOpening(clock, 10),
         ids: { next: ledger.id },
         clock,
+        log: quiet,
         meters: noMeters,
-        opening: createOpening(clock, 10),
-        finder,
-        attempts: createAttemptFinder(orders, { batchMax: 500, queueMax: 1_000, defer: nextTurn }),
-        reserved: { waiters, acknowledged, messages, fenceMs: FENCE_MS, unplaced },
+        fenceMs: FENCE_MS,
+        semaphore: createSemaphore(8),
+        freshMs: 3_000,
+        onStale: withdraw,
+        alarm,
       }
-      const holders = { gate: at, near: far, registry, acknowledged, clock, fenceMs: FENCE_MS, ...undrained }
-      const find = { orders, reserved: holders }
+      const makeSeller = (live: LiveItem) => {
+        if (live.door === 'gate') return new SharedGateSeller(context, live)
+        return live.door === 'ledger' ? new LedgerSeller(context, live) : new ClosedSeller(context, live)
+      }
+      const following = new Following({
+        sales,
+        gate: at,
+        cache,
+        registry,
+        clock,
+        log: quiet,
+        alarm,
+        makeLiveItem: (sale, item, skewed, seenAtMs) =>
+          new LiveItem(
+            {
+              sale,
+              item,
+              epoch: item.epoch,
+              door: item.door,
+              current: item.door === 'gate' || item.door === 'ledger',
+              skewed,
+              seenAtMs,
+            },
+            makeSeller,
+            run => createBatcher({ batchMax: 500, queueMax: 20_000, defer: nextTurn, run }),
+          ),
+        confirming,
+        maySell: () => true,
+        changed() {},
+      })
+      const find: FindOrdersContext = { orders, registry, acknowledged, unplaced, clock }
       const liveItem = (item: string) => {
-        const liveItem = registry.get(item)
-        if (liveItem === undefined) throw new Error(`item ${item} is not followed`)
-        return liveItem as Followed
+        const live = registry.get(item)
+        if (live === undefined) throw new Error(`item ${item} is not followed`)
+        return live
       }
       return {
         registry,
-        far,
+        cache,
         acknowledged,
         waiters,
         following,
@@ -293,9 +290,9 @@ export function openCluster(ledger: TestLedger) {
             await until('the ledger has answered', () => unanswered === 0)
           }
         },
-        reserve,
+        withdraw,
         handOver,
-        take,
+        context,
         find,
         messages,
         told,

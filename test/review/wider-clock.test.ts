@@ -5,7 +5,6 @@ import { systemClock } from '../../src/base/clock.ts'
 import { Fault } from '../../src/base/fault.ts'
 import { connect } from '../../src/base/redis/connection.fixture.ts'
 import { createClockComparison } from '../../src/flows/follow/clock-comparison.ts'
-import { standing } from '../../src/flows/sell/live-item.ts'
 import { takeOrder } from '../../src/flows/sell/take-order.ts'
 import { createFaultyGate } from '../../src/gate/contract/faulty-gate.ts'
 import { createRedisGate } from '../../src/gate/redis/redis-gate.ts'
@@ -76,11 +75,11 @@ test('an edge that saw the wrong clock calls nothing over by it: set right, it s
     }),
   })
   await edge.round()
-  expect(standing(edge.far, edge.liveItem(item))?.kind).toBe('busy')
+  expect(edge.liveItem(item).seller.standing()?.kind).toBe('busy')
   off.ms = 0
   await edge.round()
-  expect(standing(edge.far, edge.liveItem(item))).toBeUndefined()
-  expect((await takeOrder(edge.take, edge.liveItem(item), { buyer: 'ann', attempt: 1, quantity: 1 })).kind).toBe(
+  expect(edge.liveItem(item).seller.standing()).toBeUndefined()
+  expect((await takeOrder(edge.context, edge.liveItem(item), { buyer: 'ann', attempt: 1, quantity: 1 })).kind).toBe(
     'reserved',
   )
 }, 60_000)
@@ -111,12 +110,12 @@ test('an edge that has learned a wrong clock while the ledger was silent sells w
   // So long that nobody knows of the ledger's clock any more.
   cluster.clock.jump(6_000)
   await edge.round()
-  expect(standing(edge.far, edge.liveItem(item))?.kind).toBe('over')
+  expect(edge.liveItem(item).seller.standing()?.kind).toBe('over')
   silent.on = false
   off.ms = 0
   await edge.round()
-  expect(standing(edge.far, edge.liveItem(item))).toBeUndefined()
-  expect((await takeOrder(edge.take, edge.liveItem(item), { buyer: 'ann', attempt: 1, quantity: 1 })).kind).toBe(
+  expect(edge.liveItem(item).seller.standing()).toBeUndefined()
+  expect((await takeOrder(edge.context, edge.liveItem(item), { buyer: 'ann', attempt: 1, quantity: 1 })).kind).toBe(
     'reserved',
   )
 }, 60_000)

@@ -10,14 +10,13 @@
 import type { Clock } from '../../base/clock.ts'
 import type { ItemId, SaleId } from '../../domain/ids.ts'
 import { type Sale, saleState } from '../../domain/sale.ts'
-import type { Registry } from '../../flows/sell/live-item.ts'
-import type { LocalView } from '../../gate/local-view.ts'
+import type { Registry, StockView } from '../../flows/sell/live-item.ts'
 import type { LiveMessage } from '../../wire/answers.ts'
 import { wireSale } from '../answers.ts'
 
 interface LiveBoardParts {
   readonly registry: Registry
-  readonly near: LocalView
+  readonly stock: StockView
   readonly clock: Clock
   /** To every socket. */
   readonly publish: (text: string) => void
@@ -101,18 +100,18 @@ export class LiveBoard {
   }
 
   #leftOf(item: ItemId): number | undefined {
-    return this.#parts.near.statusNow(item)?.left
+    return this.#parts.stock.leftOf(item)
   }
 
   #saleMessage(sale: Sale): LiveMessage {
-    return { type: 'sale', sale: wireSale(sale, this.#parts.near.nowMs(), item => this.#leftOf(item)) }
+    return { type: 'sale', sale: wireSale(sale, this.#parts.stock.nowMs(), item => this.#leftOf(item)) }
   }
 
   /** What is left is published as stock, so only the state that follows from it counts here. */
   #saleKey(sale: Sale): string {
     const left = sale.items.reduce((sum, item) => sum + (this.#leftOf(item.id) ?? item.available), 0)
     const units = sale.items.map(item => item.units).join()
-    const state = saleState(sale, this.#parts.near.nowMs(), left)
+    const state = saleState(sale, this.#parts.stock.nowMs(), left)
     return [state, sale.name, sale.opensAtMs, sale.closesAtMs, units].join('|')
   }
 }

@@ -43,7 +43,7 @@ async function openSocket() {
       return read.promise
     },
     registry: new Map(),
-    near: { nowMs: () => systemClock.now(), statusNow: () => undefined, knows: () => false, drop() {} },
+    stock: { nowMs: () => systemClock.now(), leftOf: () => undefined },
     messages,
     clock: systemClock,
     meters: noMeters,

@@ -10,8 +10,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Counted, Meters } from '../../base/meters.ts'
 import type { Messages } from '../../flows/follow/messages.ts'
-import type { Registry } from '../../flows/sell/live-item.ts'
-import type { LocalView } from '../../gate/local-view.ts'
+import type { Registry, StockView } from '../../flows/sell/live-item.ts'
 import { plainProblem, problem } from '../http/problem-response.ts'
 import { LiveBoard } from './live-board.ts'
 import type { createLiveBuyer } from './live-buyer.ts'
@@ -23,7 +22,7 @@ interface LiveParts {
   /** A buyer's latest orders, with reservations that are not placed yet. */
   readonly ordersOfBuyer: ConstructorParameters<typeof OrderFeed>[0]['read']
   readonly registry: Registry
-  readonly near: LocalView
+  readonly stock: StockView
   readonly messages: Pick<Messages, 'listen'>
   readonly clock: Clock
   readonly meters: Meters

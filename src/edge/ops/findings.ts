@@ -26,11 +26,11 @@ export async function processFindings(seen: {
 }
 
 export function itemFindings(liveItem: LiveItem, nowMs: number): readonly Finding[] {
-  const { sale, item, retired, unsettled } = liveItem
+  const { sale, item, unsettled } = liveItem
   const found: Finding[] = []
   const add = (code: Finding['code'], more?: Partial<Finding>) =>
     found.push({ sale: sale.id, item: item.id, graceMs: GRACE_MS, code, ...more })
-  const notOver = !retired && sale.state !== 'over' && nowMs < sale.closesAtMs
+  const notOver = sale.state !== 'over' && nowMs < sale.closesAtMs
   const selling = sellingOf(liveItem)
   if (selling === 'skewed') add('clock_skew')
   if (selling === 'shut' && notOver) add('door_shut')

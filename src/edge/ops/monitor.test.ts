@@ -3,6 +3,7 @@ import { openCluster } from '../../../test/harness/cluster-edge.ts'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
 import { until } from '../../../test/harness/until.ts'
 import type { Clock } from '../../base/clock.ts'
+import { createStockView } from '../../flows/sell/live-item.ts'
 import { Monitor } from './monitor.ts'
 
 let ledger: TestLedger
@@ -19,7 +20,7 @@ async function openMonitor() {
   let ms = 0
   const clock: Clock = { ...cluster.clock, elapsed: () => ms }
   const monitor = new Monitor({
-    near: edge.far,
+    stock: createStockView(edge.registry, edge.cache),
     registry: edge.registry,
     sales: ledger.sales,
     view: { status: async () => new Map(), unplacedUnits: async () => new Map() },
@@ -82,13 +83,13 @@ test('a dear audit that is shown again is seen once, says how old it is, and cal
     current: true,
     skewed: false,
     unsettled: new Map(),
-    line: { depth: () => 0 },
+    queue: { depth: () => 0 },
   }
   // A pause between two looks is over at once; the patience with the ledger never ends.
   const pause = (forMs: number) => new Promise<void>(resolve => forMs < 1_000 && setImmediate(resolve))
   const clock: Clock = { now: () => ms, elapsed: () => ms, sleep: pause }
   const monitor = new Monitor({
-    near: { nowMs: () => ms },
+    stock: { nowMs: () => ms, leftOf: () => undefined },
     registry: new Map([['11', liveItem]]),
     sales: { find: async () => sale },
     reconciliation: {

@@ -15,8 +15,7 @@ import { type AuditLine, isExplained } from '../../flows/check/audit-sale.ts'
 import type { AuditContext } from '../../flows/check/check-context.ts'
 import { createSharedAudit } from '../../flows/check/shared-audit.ts'
 import { type WatchContext, type WatchedSale, watchRegistry, watchSale } from '../../flows/check/watch-sale.ts'
-import type { LiveItem } from '../../flows/sell/live-item.ts'
-import type { LocalView } from '../../gate/local-view.ts'
+import type { LiveItem, StockView } from '../../flows/sell/live-item.ts'
 import type { Payments } from '../../ledger/payments.ts'
 import type { Reconciliation, Report } from '../../ledger/reconciliation.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
@@ -26,7 +25,7 @@ import { type Funnel, RecentFigures, type Sample } from './recent-figures.ts'
 import { type Trouble, TroubleBoard } from './trouble-board.ts'
 
 export interface MonitorParts extends WatchContext, AuditContext {
-  readonly near: LocalView
+  readonly stock: StockView
   readonly payments: Pick<Payments, 'refundsWaiting'>
   readonly reconciliation: Pick<Reconciliation, 'reports' | 'audit'>
   readonly readiness: Readiness
@@ -75,14 +74,14 @@ export class Monitor {
     const { clock, metrics } = parts
     this.#parts = parts
     this.#board = new TroubleBoard(clock)
-    this.#figures = new RecentFigures({ clock, metrics, queued: () => this.#sumOf(({ line }) => line.depth()) })
+    this.#figures = new RecentFigures({ clock, metrics, queued: () => this.#sumOf(({ queue }) => queue.depth()) })
     this.#audit = createSharedAudit(parts)
     this.#within = createSharedTimeout({ clock, ms: LEDGER_MS_MAX })
   }
 
   /** Once a second. */
   async round(): Promise<void> {
-    const { clock, registry, near, readiness, metrics } = this.#parts
+    const { clock, registry, stock, readiness, metrics } = this.#parts
     await this.#figures.sample()
     if (clock.elapsed() - this.#auditedAtMs >= AUDIT_EVERY_MS) {
       this.#auditedAtMs = clock.elapsed()
@@ -90,7 +89,7 @@ export class Monitor {
     }
     const seen = { missing: readiness(), ledgerAway: this.#ledgerAway, refundsStuck: this.#refundsStuck, metrics }
     const found = [...(await processFindings(seen))]
-    for (const liveItem of registry.values()) found.push(...itemFindings(liveItem, near.nowMs()))
+    for (const liveItem of registry.values()) found.push(...itemFindings(liveItem, stock.nowMs()))
     this.#board.see(PROCESS, found)
   }
 

@@ -124,12 +124,12 @@ function wireTrouble({ sinceMs, ...found }: Trouble): TroubleAnswer {
   return { ...found, since: toRfc3339(sinceMs) }
 }
 
-function wireWatch({ near }: Pick<MonitorParts, 'near'>, { sale, audit, items, ...seen }: Watch): WatchAnswer {
+function wireWatch({ stock }: Pick<MonitorParts, 'stock'>, { sale, audit, items, ...seen }: Watch): WatchAnswer {
   const { sinceMs, ...funnel } = seen.funnel
   const { reconciled } = seen
   return {
-    at: toRfc3339(Math.floor(near.nowMs() - seen.ageMs)),
-    sale: wireOperatorSale(sale, near.nowMs(), item => near.statusNow(item)?.left),
+    at: toRfc3339(Math.floor(stock.nowMs() - seen.ageMs)),
+    sale: wireOperatorSale(sale, stock.nowMs(), item => stock.leftOf(item)),
     audit: audit?.map(wireAudit) ?? null,
     items,
     funnel: { since: toRfc3339(sinceMs), ...funnel },

@@ -18,7 +18,8 @@ function stage() {
     sockets: zero,
     ready: () => true,
   }
-  const { meters, list } = createMetrics(watched, clock)
+  const { meters, list, watch } = createMetrics(clock)
+  watch(watched)
   const figures = new RecentFigures({ metrics: list, queued: () => 7, clock })
   const second = async () => {
     ms += 1000

@@ -9,12 +9,9 @@ import { toRfc3339 } from '../../base/clock.ts'
 import type { Counted, Meters } from '../../base/meters.ts'
 import type { Random } from '../../base/random.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
-import { type FindOrdersParts, findOrder, ordersOfBuyer } from '../../flows/sell/find-orders.ts'
+import { type FindOrdersContext, findOrder, ordersOfBuyer } from '../../flows/sell/find-orders.ts'
 import { giveTicket } from '../../flows/sell/give-ticket.ts'
-import type { Registry } from '../../flows/sell/live-item.ts'
-import type { Gate } from '../../gate/gate.ts'
-import type { LocalView } from '../../gate/local-view.ts'
-import type { Orders } from '../../ledger/orders.ts'
+import type { Registry, StockView } from '../../flows/sell/live-item.ts'
 import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
 import { type LeftOf, wireOrder, wireSale } from '../answers.ts'
 import {
@@ -32,12 +29,11 @@ import { pageOf, toRead } from '../http/paging.ts'
 import { ProblemError, plainProblem, problem, rateLimitedProblem } from '../http/problem-response.ts'
 import type { Identity } from '../identity.ts'
 
-interface BuyerRouteParts extends FindOrdersParts {
-  readonly gate: Gate
-  readonly near: LocalView
+interface BuyerRouteParts {
+  readonly find: FindOrdersContext
+  readonly stock: StockView
   readonly registry: Registry
   readonly catalog: Catalog
-  readonly orders: Orders
   readonly tickets: TicketOffice
   readonly buyers: BuyerTokens
   readonly identity: Identity
@@ -51,7 +47,7 @@ interface BuyerRouteParts extends FindOrdersParts {
 const SESSION_MS = 12 * 3600 * 1000
 
 export function buyerRoutes(parts: BuyerRouteParts): readonly Route[] {
-  const leftOf: LeftOf = item => parts.near.statusNow(item)?.left
+  const leftOf: LeftOf = item => parts.stock.leftOf(item)
 
   return [
     route(buyerCalls.time, () => time()),
@@ -64,12 +60,12 @@ export function buyerRoutes(parts: BuyerRouteParts): readonly Route[] {
   ]
 
   function time(): Response {
-    const unixMs = parts.near.nowMs()
+    const unixMs = parts.stock.nowMs()
     return json({ now: toRfc3339(unixMs), unixMs }, 200, { 'cache-control': 'no-store' })
   }
 
   async function sales({ request }: Exchange): Promise<Response> {
-    const nowMs = parts.near.nowMs()
+    const nowMs = parts.stock.nowMs()
     const list = await parts.catalog.list()
     return jsonWithEtag(request, { sales: list.map(one => wireSale(one, nowMs, leftOf)) })
   }
@@ -77,7 +73,7 @@ export function buyerRoutes(parts: BuyerRouteParts): readonly Route[] {
   async function sale(exchange: Exchange): Promise<Response> {
     const found = await parts.catalog.find(idParam(exchange, 'sale'))
     if (found === undefined) throw new ProblemError('not_found', 'There is no such sale.')
-    return jsonWithEtag(exchange.request, wireSale(found, parts.near.nowMs(), leftOf))
+    return jsonWithEtag(exchange.request, wireSale(found, parts.stock.nowMs(), leftOf))
   }
 
   /** With a shop's token: a cookie for the page. Without one: a guest, where guests are let in. */
@@ -125,7 +121,7 @@ export function buyerRoutes(parts: BuyerRouteParts): readonly Route[] {
     const tooOften = await parts.limits.admitBuyer(buyer, itemId)
     if (tooOften !== undefined) return ['rate_limited', rateLimitedProblem(tooOften)]
     await readBody(exchange.request, buyerCalls.ticket.body.schema)
-    const outcome = await giveTicket(parts, found, parts.registry.get(itemId), buyer)
+    const outcome = await giveTicket(found, parts.registry.get(itemId), buyer, parts.stock.nowMs())
     switch (outcome.kind) {
       case 'given': {
         const { attempt, notBeforeMs, expiresAtMs } = outcome.terms
@@ -152,14 +148,14 @@ export function buyerRoutes(parts: BuyerRouteParts): readonly Route[] {
   async function ownOrders(exchange: Exchange): Promise<Response> {
     const buyer = await parts.identity.buyer(exchange.request)
     const { after, limit } = readQuery(exchange, buyerCalls.ownOrders.query)
-    const { shown, next } = pageOf(await ordersOfBuyer(parts, buyer, after || undefined, toRead(limit)), limit)
+    const { shown, next } = pageOf(await ordersOfBuyer(parts.find, buyer, after || undefined, toRead(limit)), limit)
     return json({ orders: shown.map(wireOrder), next }, 200, { 'cache-control': 'no-store' })
   }
 
   async function ownOrder(exchange: Exchange): Promise<Response> {
     const id = idParam(exchange, 'id')
     const buyer = await parts.identity.buyer(exchange.request)
-    const outcome = await findOrder(parts, id, buyer)
+    const outcome = await findOrder(parts.find, id, buyer)
     switch (outcome.kind) {
       case 'found':
         return json(wireOrder(outcome.order), 200, { 'cache-control': 'no-store' })

@@ -4,15 +4,11 @@ import { systemRandom } from '../../base/random.ts'
 import type { Sale } from '../../domain/sale.ts'
 import { createSale } from '../../flows/operate/create-sale.ts'
 import { runSale } from '../../flows/operate/run-sale.ts'
-import { createMemoryGate } from '../../gate/memory/memory-gate.ts'
 import { TestPlace } from '../../ledger/embedded/test-place.fixture.ts'
 import type { LogLine } from '../../ledger/journal.ts'
 import { createDatabase, type Database } from '../../ledger/postgres/database.ts'
 import { createJournal } from '../../ledger/postgres/journal.ts'
 import { migrate } from '../../ledger/postgres/migrate.ts'
-import { createOrders } from '../../ledger/postgres/orders.ts'
-import { createRights } from '../../ledger/postgres/rights.ts'
-import { createSales } from '../../ledger/postgres/sales.ts'
 import { saleInput } from '../../wire/inputs.ts'
 import { createEditRig, type EditRig } from './edit-rig.fixture.ts'
 import { toNewSale } from './sale-input.ts'
@@ -35,13 +31,7 @@ beforeAll(async () => {
     onError: () => {},
   })
   await migrate(database)
-  rig = createEditRig({
-    clock,
-    gate: createMemoryGate({ clock }),
-    sales: createSales(database),
-    orders: createOrders(database),
-    rights: createRights(database),
-  })
+  rig = createEditRig(database)
 })
 afterAll(async () => {
   await database?.close()
@@ -195,7 +185,7 @@ test('an edited draft is published and sold as it was edited', async () => {
   await patch(sale, { opensAt: inFuture(-1_000), items })
   await runSale(rig.run, sale.id, 'publish', 'olga')
   const [item] = (await stored(sale)).items
-  expect(rig.gate.statusNow(item!.id)).toMatchObject({ left: 3, state: 'open' })
+  expect(rig.view.statusNow(item!.id)).toMatchObject({ left: 3, state: 'open' })
 })
 
 test('a draft refuses what no sale may be', async () => {
@@ -220,7 +210,7 @@ test('a draft refuses what no sale may be', async () => {
 test('a published sale changes its words, and the terms of later orders only', async () => {
   const sale = await open()
   const [one, two] = sale.items
-  const { epoch } = rig.gate.statusNow(one!.id)!
+  const { epoch } = rig.view.statusNow(one!.id)!
   const placeOne = (id: string, buyer: string) =>
     rig.orders.place(one!.id, epoch, false, [{ order: id, buyer, attempt: 1, quantity: 1, reservedAtMs: clock.now() }])
   await placeOne('9001', 'early')
@@ -255,16 +245,16 @@ test('the gate has the new window before the operator hears "done"', async () =>
   const closesAt = clock.now() + 3 * MINUTE_MS
   expect((await patch(sale, { opensAt: toRfc3339(opensAt), closesAt: toRfc3339(closesAt) })).status).toBe(200)
   for (const item of sale.items)
-    expect(rig.gate.statusNow(item.id)).toMatchObject({ opensAtMs: opensAt, closesAtMs: closesAt })
+    expect(rig.view.statusNow(item.id)).toMatchObject({ opensAtMs: opensAt, closesAtMs: closesAt })
 })
 
 test('an opening moved far away keeps a warm sale warm, and ending it still reaches the gate', async () => {
   const sale = await published({ warmBeforeSeconds: 1200 })
   const later = { opensAt: inFuture(600 * MINUTE_MS), closesAt: inFuture(700 * MINUTE_MS) }
   expect((await patch(sale, later)).status).toBe(200)
-  expect((await rig.sales.warmDue()).map(one => one.id)).toContain(sale.id)
+  expect((await rig.sales.followed()).sales.map(one => one.id)).toContain(sale.id)
   await runSale(rig.run, sale.id, 'end', 'olga')
-  expect(rig.gate.statusNow(sale.items[0]!.id)).toMatchObject({ state: 'over' })
+  expect(rig.view.statusNow(sale.items[0]!.id)).toMatchObject({ state: 'over' })
 })
 
 test('a sale whose window has passed is not warmed any more, and the operator is told so at once', async () => {

@@ -3,7 +3,7 @@
 import { unreachable } from '../../base/assert.ts'
 import { deleteSale, editSale } from '../../flows/operate/edit-sale.ts'
 import type { OperateContext } from '../../flows/operate/operate-context.ts'
-import type { LocalView } from '../../gate/local-view.ts'
+import type { StockView } from '../../flows/sell/live-item.ts'
 import { operatorCalls } from '../../wire/calls/operator-calls.ts'
 import { wireOperatorSale } from '../answers.ts'
 import { type Exchange, idParam, json, type Route, readBody, route } from '../http/exchange.ts'
@@ -13,7 +13,7 @@ import { toEdit } from './sale-input.ts'
 
 interface OperatorEditParts {
   readonly identity: Identity
-  readonly near: LocalView
+  readonly stock: StockView
   readonly operate: Pick<OperateContext, 'sales' | 'ids' | 'syncState' | 'changed'>
 }
 
@@ -26,8 +26,8 @@ export function operatorEditRoutes(parts: OperatorEditParts): readonly Route[] {
     const outcome = await editSale(parts.operate, idParam(exchange, 'sale'), wish, by)
     switch (outcome.kind) {
       case 'done': {
-        const { near } = parts
-        return json(wireOperatorSale(outcome.sale, near.nowMs(), item => near.statusNow(item)?.left))
+        const { stock } = parts
+        return json(wireOperatorSale(outcome.sale, stock.nowMs(), item => stock.leftOf(item)))
       }
       case 'missing':
         throw new ProblemError('not_found', 'There is no such sale.')

@@ -25,8 +25,8 @@ interface OperatorOrderParts {
   readonly journal: Journal
   readonly identity: Identity
   readonly money: MoneyContext
-  /** In a cluster: what this edge has told buyers and not seen in the ledger. Undefined behind a gate in the process. */
-  readonly reserved?: { readonly acknowledged: Pick<AcknowledgedReservations, 'find' | 'olderThan'> } | undefined
+  /** What this edge has told buyers and not seen in the ledger. */
+  readonly acknowledged: Pick<AcknowledgedReservations, 'find' | 'olderThan'>
 }
 
 const PAGE_MAX = 1000
@@ -63,7 +63,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
   /** Of what is only reserved this edge knows what it has acknowledged itself; in the order in which the ledger lists. */
   function reservedOf(sale: Sale, { buyer, after, limit }: OrderQuery): readonly Reservation[] {
     return sale.items
-      .flatMap(item => parts.reserved?.acknowledged.olderThan(item.id, EVERY_EPOCH) ?? [])
+      .flatMap(item => parts.acknowledged.olderThan(item.id, EVERY_EPOCH))
       .flatMap(({ reservations }) => reservations)
       .filter(one => (buyer === undefined || one.buyer === buyer) && (after === undefined || isAfter(one.id, after)))
       .sort((one, other) => (isAfter(one.id, other.id) ? 1 : -1))
@@ -78,7 +78,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
   /** Of what is only reserved an operator sees what this edge has acknowledged; other edges know others. */
   async function find(id: string): Promise<Order | Reservation> {
     // Looked for before the ledger is read: what leaves this memory meanwhile is in the ledger then.
-    const acknowledged = parts.reserved?.acknowledged.find(id)
+    const acknowledged = parts.acknowledged.find(id)
     const [order] = await parts.money.orders.find([id])
     const found = order ?? acknowledged?.reservation
     if (found === undefined) throw new ProblemError('not_found', 'There is no such order.')

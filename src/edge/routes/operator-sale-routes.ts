@@ -11,7 +11,7 @@ import { changeStock } from '../../flows/operate/change-stock.ts'
 import { createSale } from '../../flows/operate/create-sale.ts'
 import type { OperateContext } from '../../flows/operate/operate-context.ts'
 import { runSale, type SaleMove } from '../../flows/operate/run-sale.ts'
-import type { LocalView } from '../../gate/local-view.ts'
+import type { StockView } from '../../flows/sell/live-item.ts'
 import type { Journal } from '../../ledger/journal.ts'
 import type { StockChange } from '../../ledger/stock.ts'
 import type { StockChangeAnswer } from '../../wire/answers.ts'
@@ -26,7 +26,7 @@ import { toNewSale } from './sale-input.ts'
 interface OperatorSaleParts {
   readonly journal: Journal
   readonly identity: Identity
-  readonly near: LocalView
+  readonly stock: StockView
   readonly operate: OperateContext
   readonly check: CheckContext
   readonly door: OpenLedgerDoorParts
@@ -51,7 +51,7 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
   ]
 
   function wire(sale: Sale) {
-    return wireOperatorSale(sale, parts.near.nowMs(), item => parts.near.statusNow(item)?.left)
+    return wireOperatorSale(sale, parts.stock.nowMs(), item => parts.stock.leftOf(item))
   }
 
   async function create({ request }: Exchange): Promise<Response> {

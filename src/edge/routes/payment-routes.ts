@@ -6,7 +6,7 @@ import type { Order } from '../../domain/order.ts'
 import { cancelOrder } from '../../flows/money/close-orders.ts'
 import type { MoneyContext } from '../../flows/money/money-context.ts'
 import { recordCallback, startPayment } from '../../flows/money/pay-order.ts'
-import { type FindOrdersParts, findOrder } from '../../flows/sell/find-orders.ts'
+import { type FindOrdersContext, findOrder } from '../../flows/sell/find-orders.ts'
 import { checkReturnUrl } from '../../payment/return-url.ts'
 import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
 import { wireOrder } from '../answers.ts'
@@ -15,7 +15,8 @@ import { ProblemError, plainProblem, problem } from '../http/problem-response.ts
 import { UNRENDERED } from '../http/security-headers.ts'
 import type { Identity } from '../identity.ts'
 
-interface PaymentRouteParts extends Pick<FindOrdersParts, 'reserved'> {
+interface PaymentRouteParts {
+  readonly find: FindOrdersContext
   readonly identity: Identity
   readonly money: MoneyContext
   /** By name; the first one is what a buyer gets who names none. */
@@ -87,9 +88,8 @@ export function paymentRoutes(parts: PaymentRouteParts): readonly Route[] {
 
   /** Not in the ledger: reserved and on its way there, or not this buyer's. */
   async function missing(id: OrderId, buyer: BuyerId): Promise<Response> {
-    const { reserved } = parts
-    const found = reserved && (await findOrder({ orders: parts.money.orders, reserved }, id, buyer))
-    if (found === undefined || found.kind === 'missing') throw new ProblemError('not_found', 'You have no such order.')
+    const found = await findOrder(parts.find, id, buyer)
+    if (found.kind === 'missing') throw new ProblemError('not_found', 'You have no such order.')
     if (found.kind === 'busy') return plainProblem('busy')
     throw new ProblemError('not_placed', 'The order is reserved and not placed yet. Ask again in a moment.')
   }

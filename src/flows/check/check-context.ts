@@ -1,6 +1,6 @@
 /** What the checking flows share, composed once in `app/compose.ts`. A flow takes only the members it uses. */
 
-import type { ItemId, OrderId } from '../../domain/ids.ts'
+import type { ItemId } from '../../domain/ids.ts'
 import type { Violation } from '../../domain/promises/violation.ts'
 import type { GateBooks } from '../../gate/books.ts'
 import type { Reconciliation } from '../../ledger/reconciliation.ts'
@@ -16,8 +16,6 @@ export interface CheckContext
   readonly view: GateView
   readonly books: GateBooks
   readonly registry: Registry
-  /** Is this process placing this reservation right now? */
-  readonly underWay: (item: ItemId, order: OrderId) => boolean
   /** Takes the item off sale and rebuilds its gate from the ledger. `rebuilding`: the rebuild has begun and ends later. */
   readonly rebuild: (item: ItemId) => Promise<'rebuilt' | 'rebuilding'>
   readonly onDifferences: (differences: number, repairs: number) => void

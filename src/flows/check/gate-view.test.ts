@@ -1,13 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { bareLiveItem } from '../../../test/harness/bare-live-item.ts'
 import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
-import { createBatcher } from '../../base/batcher.ts'
 import { systemClock } from '../../base/clock.ts'
-import type { Ask } from '../../gate/gate.ts'
 import type { Outbox } from '../../gate/outbox.ts'
-import type { Decision, LiveItem } from '../sell/live-item.ts'
 import { auditItems } from './audit-sale.ts'
-import { outboxGateView } from './gate-view.ts'
+import { createGateView } from './gate-view.ts'
 import { reconcileSale } from './reconcile.ts'
 
 type ReconcileContext = Parameters<typeof reconcileSale>[0]
@@ -29,7 +27,11 @@ async function unseen() {
   const sale = (await ledger.sales.find(id))!
   const outbox: Pick<Outbox, 'status'> = { status: async items => ({ items: [], away: items }) }
   const { orders, reconciliation } = ledger
-  return { sale, item, parts: { orders, reconciliation, view: outboxGateView(stage.gate, outbox), clock: systemClock } }
+  return {
+    sale,
+    item,
+    parts: { orders, reconciliation, view: createGateView(stage.gate, outbox, new Map()), clock: systemClock },
+  }
 }
 
 describe('an outbox that can not be seen is not an empty one', () => {
@@ -45,7 +47,12 @@ describe('an outbox that can not be seen is not an empty one', () => {
         away: ['in part', 'unseen'],
       }),
     }
-    const seen = await outboxGateView(stage.gate, outbox).unplacedUnits(['whole', 'empty', 'in part', 'unseen'])
+    const seen = await createGateView(stage.gate, outbox, new Map()).unplacedUnits([
+      'whole',
+      'empty',
+      'in part',
+      'unseen',
+    ])
     expect([...seen]).toEqual([
       ['whole', 2],
       ['empty', 0],
@@ -60,17 +67,7 @@ describe('an outbox that can not be seen is not an empty one', () => {
   test('the reconciliation touches nothing', async () => {
     const { sale, item, parts } = await unseen()
     const rebuilt: string[] = []
-    const liveItem: LiveItem = {
-      sale,
-      item: sale.items[0]!,
-      epoch: sale.items[0]!.epoch,
-      line: createBatcher<Ask, Decision>({ batchMax: 1, queueMax: 1, run: async () => [] }),
-      unsettled: new Map(),
-      placing: 0,
-      current: true,
-      skewed: false,
-      retired: false,
-    }
+    const liveItem = bareLiveItem(sale, sale.items[0]!)
     const reconcile: ReconcileContext = {
       ...parts,
       gate: stage.gate,
@@ -80,7 +77,6 @@ describe('an outbox that can not be seen is not an empty one', () => {
       onRefundDue() {},
       registry: new Map([[item, liveItem]]),
       log: { debug() {}, info() {}, warn() {}, error() {} },
-      underWay: () => false,
       async rebuild(id) {
         rebuilt.push(id)
         return 'rebuilding'

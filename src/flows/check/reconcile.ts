@@ -120,7 +120,7 @@ async function compareHoldings(context: ReconcileContext, liveItem: LiveItem): P
     for (const holding of page) if (holding.live) atGate.set(holding.order, holding)
   const { live, releasing } = await context.reconciliation.held(item)
   const unexplained = [...atGate.values()].filter(
-    ({ order }) => !live.has(order) && !releasing.has(order) && !context.underWay(item, order),
+    ({ order }) => !live.has(order) && !releasing.has(order) && !liveItem.unsettled.has(order),
   )
   const rows = new Map((await context.orders.find(unexplained.map(one => one.order))).map(order => [order.id, order]))
   const closed = unexplained.filter(({ order }) => rows.get(order)?.state === 'closed')

@@ -59,7 +59,7 @@ function statesOf({ registry }: WatchContext, sale: Sale): readonly ItemState[] 
     const liveItem = registry.get(id)
     return {
       item: id,
-      line: liveItem?.line.depth() ?? 0,
+      line: liveItem?.queue.depth() ?? 0,
       unsettled: liveItem?.unsettled.size ?? 0,
       selling: liveItem === undefined ? 'away' : sellingOf(liveItem),
     }

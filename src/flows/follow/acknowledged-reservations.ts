@@ -6,10 +6,8 @@
  * Left by being seen in the ledger: a worker's message, a look into the ledger, or the hand-over itself.
  */
 
-import type { Clock } from '../../base/clock.ts'
 import type { BuyerId, Epoch, ItemId, OrderId } from '../../domain/ids.ts'
 import type { Reservation } from '../../domain/order.ts'
-import { isFollowed, type LiveItem, mayAcknowledge } from '../sell/live-item.ts'
 
 /** What is acknowledged and not heard of by then is looked for in the ledger. */
 export const LOOK_FOR_IT_AFTER_MS = 2_000
@@ -115,30 +113,4 @@ export function createAcknowledgedReservations(max: number): AcknowledgedReserva
     },
     size: () => byOrder.size,
   }
-}
-
-export interface AcknowledgeParts {
-  readonly acknowledged: AcknowledgedReservations
-  readonly clock: Clock
-  readonly fenceMs: number
-}
-
-/**
- * A reservation that stood already may be shown to its buyer: within the fence (E2), and remembered like a new one (E6). Within the fence
- * the gate that holds it can't be under another epoch than the entry's: the next is activated only after every fence has lapsed (E3).
- * False: not now. Decides and remembers in one turn.
- */
-export function acknowledge(
-  parts: AcknowledgeParts,
-  liveItem: LiveItem | undefined,
-  reservation: Reservation,
-): boolean {
-  const { acknowledged, clock, fenceMs } = parts
-  const nowMs = clock.elapsed()
-  if (!isFollowed(liveItem) || !mayAcknowledge(liveItem, nowMs, fenceMs)) return false
-  if (acknowledged.find(reservation.id) !== undefined) return true
-  if (!acknowledged.book(1)) return false
-  acknowledged.remember(liveItem.epoch, reservation, nowMs + LOOK_FOR_IT_AFTER_MS)
-  acknowledged.unbook(1)
-  return true
 }

@@ -10,7 +10,7 @@ import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Nodes } from '../../ledger/nodes.ts'
-import { type Followed, isFollowed, type Registry } from '../sell/live-item.ts'
+import type { LiveItem, Registry } from '../sell/live-item.ts'
 import { type HandOverParts, handOver } from './hand-over.ts'
 
 export interface ConfirmParts {
@@ -26,11 +26,11 @@ export interface ConfirmParts {
 type Unattended = (what: string, work: Promise<unknown>) => Promise<void>
 type AtMost = (ms: number, work: Promise<void>) => Promise<void>
 
-interface Confirming {
+export interface Confirming {
   /** This entry is not on the shelf any more; its batches may still be at the gate. */
-  replaced(liveItem: Followed): void
+  replaced(live: LiveItem): void
   /** What was acknowledged under this entry's own epoch too: the gate has forgotten it, as far as can be told. */
-  handOverNow(liveItem: Followed): void
+  handOverNow(live: LiveItem): void
   round(unattended: Unattended, atMost: AtMost): Promise<void>
 }
 
@@ -43,7 +43,7 @@ export function createConfirming(
   { registry, clock }: { readonly registry: Registry; readonly clock: Clock },
 ): Confirming {
   /** Replaced while batches of theirs were at the gate. */
-  const leaving = new Set<Followed>()
+  const leaving = new Set<LiveItem>()
   /** The gate has called this epoch stale: hand over up to and including it. */
   const forgotten = new Map<ItemId, Epoch>()
   let confirmed = new Map<ItemId, Epoch>()
@@ -74,10 +74,10 @@ export function createConfirming(
     const as = `${node} ${holder}`
     if (as !== confirmedAs || clock.elapsed() - confirmedAtMs > AGAIN_AFTER_MS) confirmed = new Map()
     const seen: { readonly item: ItemId; readonly epoch: Epoch }[] = []
-    for (const liveItem of registry.values()) {
-      const { epoch } = liveItem
-      const item = liveItem.item.id
-      if (!isFollowed(liveItem) || confirmed.get(item) === epoch) continue
+    for (const live of registry.values()) {
+      const { epoch } = live
+      const item = live.item.id
+      if (confirmed.get(item) === epoch) continue
       if (by?.acknowledged.holdsOlder(item, epoch) || holdsOlder(item, epoch) || isLeaving(item, epoch)) continue
       seen.push({ item, epoch })
     }
@@ -99,11 +99,10 @@ export function createConfirming(
   }
 
   return {
-    replaced(liveItem) {
-      if (liveItem.atGate > 0) leaving.add(liveItem)
+    replaced(live) {
+      if (live.atGate > 0) leaving.add(live)
     },
-    handOverNow: liveItem =>
-      void forgotten.set(liveItem.item.id, Math.max(liveItem.epoch, forgotten.get(liveItem.item.id) ?? 0)),
+    handOverNow: live => void forgotten.set(live.item.id, Math.max(live.epoch, forgotten.get(live.item.id) ?? 0)),
     async round(unattended, atMost) {
       for (const one of leaving) if (one.atGate === 0) leaving.delete(one)
       if (parts === undefined) return

@@ -6,7 +6,6 @@ import { nextTurn } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { createFaultyGate } from '../../gate/contract/faulty-gate.ts'
 import type { Sales } from '../../ledger/sales.ts'
-import { standing } from '../sell/live-item.ts'
 import { takeOrder } from '../sell/take-order.ts'
 
 let ledger: TestLedger
@@ -26,18 +25,18 @@ describe('E2: only what the ledger showed within the fence is acknowledged', () 
     const trouble = { on: false }
     const edge = cluster.edge({ sales: real => ({ followed: () => (trouble.on ? away() : real.followed()) }) })
     await edge.round()
-    expect((await takeOrder(edge.take, edge.liveItem(item), click('ann'))).kind).toBe('reserved')
+    expect((await takeOrder(edge.context, edge.liveItem(item), click('ann'))).kind).toBe('reserved')
     trouble.on = true
     cluster.clock.jump(FENCE_MS + 1)
     await edge.round()
     expect(edge.following.ledgerSilentMs()).toBeGreaterThan(FENCE_MS)
     // The look is fresh: it is the fence alone that says no.
-    expect(standing(edge.far, edge.liveItem(item))).toBeUndefined()
-    expect((await takeOrder(edge.take, edge.liveItem(item), click('bob'))).kind).toBe('busy')
+    expect(edge.liveItem(item).seller.standing()).toBeUndefined()
+    expect((await takeOrder(edge.context, edge.liveItem(item), click('bob'))).kind).toBe('busy')
     expect(await cluster.gate.find(item, 'bob')).toMatchObject({ holdings: [] })
     trouble.on = false
     await edge.round()
-    expect((await takeOrder(edge.take, edge.liveItem(item), click('bob'))).kind).toBe('reserved')
+    expect((await takeOrder(edge.context, edge.liveItem(item), click('bob'))).kind).toBe('reserved')
   })
 
   test('a reply that comes after the fence has lapsed is not passed on, nor remembered as acknowledged', async () => {
@@ -54,7 +53,7 @@ describe('E2: only what the ledger showed within the fence is acknowledged', () 
       }),
     })
     await edge.round()
-    expect((await takeOrder(edge.take, edge.liveItem(item), click('ann'))).kind).toBe('busy')
+    expect((await takeOrder(edge.context, edge.liveItem(item), click('ann'))).kind).toBe('busy')
     expect(edge.acknowledged.size()).toBe(0)
     expect(edge.waiters.expected()).toBe(0)
     // The units stay held, and asking again finds them.
@@ -81,8 +80,8 @@ describe('E2: only what the ledger showed within the fence is acknowledged', () 
     // A fresh look, so that only the fence is in the way.
     reading.away = true
     await edge.round()
-    expect(standing(edge.far, edge.liveItem(item))).toBeUndefined()
-    expect((await takeOrder(edge.take, edge.liveItem(item), click('ann'))).kind).toBe('busy')
+    expect(edge.liveItem(item).seller.standing()).toBeUndefined()
+    expect((await takeOrder(edge.context, edge.liveItem(item), click('ann'))).kind).toBe('busy')
   })
 
   test('a reply under an epoch that the ledger has meanwhile called over is not passed on', async () => {
@@ -101,7 +100,7 @@ describe('E2: only what the ledger showed within the fence is acknowledged', () 
     })
     await edge.round()
     const old = edge.liveItem(item)
-    expect((await takeOrder(edge.take, old, click('ann'))).kind).toBe('busy')
+    expect((await takeOrder(edge.context, old, click('ann'))).kind).toBe('busy')
     expect(old.current).toBe(false)
     expect(edge.acknowledged.size()).toBe(0)
   })
@@ -144,7 +143,7 @@ describe('the two halves of a round', () => {
     late.resolve(draining)
     await new Promise<void>(nextTurn)
     expect(edge.liveItem(item)).toMatchObject({ epoch: next, door: 'gate', current: true })
-    expect(edge.far.statusNow(item)?.left).toBe(9)
+    expect(edge.cache.statusNow(item)?.left).toBe(9)
   })
 
   test('items that the ledger does not list any more are dropped', async () => {
@@ -167,20 +166,20 @@ describe('who is told what while nobody sells', () => {
     const edge = cluster.edge()
     const epoch = await cluster.raiseEpoch(item)
     await edge.round()
-    expect(standing(edge.far, edge.liveItem(item))?.kind).toBe('busy')
+    expect(edge.liveItem(item).seller.standing()?.kind).toBe('busy')
     await ledger.rights.setDoor(item, epoch, 'shut')
     await ledger.sql(
       "UPDATE sales SET opens_at = now() + interval '10 minutes', warm_before_ms = 1800000 WHERE id = $1",
       [sale],
     )
     await edge.round()
-    expect(standing(edge.far, edge.liveItem(item))?.kind).toBe('early')
+    expect(edge.liveItem(item).seller.standing()?.kind).toBe('early')
     await ledger.sql(
       "UPDATE sales SET opens_at = now() - interval '10 minutes', closes_at = now() - interval '5 minutes' WHERE id = $1",
       [sale],
     )
     await edge.round()
-    expect(standing(edge.far, edge.liveItem(item))?.kind).toBe('over')
+    expect(edge.liveItem(item).seller.standing()?.kind).toBe('over')
   })
 
   test("a gate's clock more than a second off the ledger's fences the item, and it is alarmed once", async () => {
@@ -199,8 +198,8 @@ describe('who is told what while nobody sells', () => {
     })
     for (let i = 0; i < 3; i++) await edge.round()
     expect(edge.alarms).toEqual(['gate_clock_skew'])
-    expect(standing(edge.far, edge.liveItem(item))?.kind).toBe('busy')
-    expect((await takeOrder(edge.take, edge.liveItem(item), click('ann'))).kind).toBe('busy')
+    expect(edge.liveItem(item).seller.standing()?.kind).toBe('busy')
+    expect((await takeOrder(edge.context, edge.liveItem(item), click('ann'))).kind).toBe('busy')
     ahead.ms = 500
     await edge.round()
     expect(edge.liveItem(item).skewed).toBe(false)
@@ -215,11 +214,11 @@ describe('the filter of who has an order', () => {
     const edge = cluster.edge()
     // One round and no more: when the machine is slow the edge's own goes again, and the second of them may reload already.
     await edge.following.round()
-    expect(edge.far.knows(item, 'stranger')).toBe(true)
+    expect(edge.cache.knows(item, 'stranger')).toBe(true)
     await until('the filter is whole', async () => {
       await edge.round()
-      return !edge.far.knows(item, 'stranger')
+      return !edge.cache.knows(item, 'stranger')
     })
-    expect(edge.far.knows(item, 'ann')).toBe(true)
+    expect(edge.cache.knows(item, 'ann')).toBe(true)
   })
 })

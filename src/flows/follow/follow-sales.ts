@@ -1,67 +1,44 @@
 /**
- * What a process of a cluster knows of the items on sale, kept fresh: epoch and door from the ledger's primary, stock and window from the
- * gate. One round every 250 ms, in every process. It feeds the shelf, the far gate and the fence (E2: counted from when the read of the
- * ledger was sent; nothing read from the gate renews it).
+ * What a process knows of the items on sale, kept fresh: epoch and door from the ledger's primary, stock and window from the gate. One
+ * round every 250 ms. It feeds the registry, the gate cache and the fence (E2: counted from when the read of the ledger was sent; nothing
+ * read from the gate renews it).
  *
  * The two halves of a round do not wait for each other beyond their bounds: a gate that does not answer leaves the fence alone, and a
  * ledger that does not answer lets it lapse. An answer that comes late still counts, unless a later one was there before it.
  *
- * When the ledger shows another epoch or door, the entry on the shelf is replaced in the same turn, so that nothing is acknowledged under
+ * When the ledger shows another epoch or door, the entry of the registry is replaced in the same turn, so that nothing is acknowledged under
  * the old one any more. What was acknowledged under it is handed over (E6); then, when none of its batches is at the gate any more, the
  * process confirms: "seen this epoch, nothing older held" (E4).
- *
- * States of a followed item: unseen → (door gate | ledger) current ⇄ stale (the gate said so; until a later look shows it active again)
- *   → replaced (another epoch or door) … → gone (the ledger does not list it any more).
  */
 
-import { createBatcher } from '../../base/batcher.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Log } from '../../base/log.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
-import type { Ask, Gate, GateStatus, GateStatusReply, Lanes } from '../../gate/gate.ts'
+import type { Gate, GateStatusReply } from '../../gate/gate.ts'
 import type { GateCache } from '../../gate/gate-cache.ts'
 import type { Sales } from '../../ledger/sales.ts'
-import { windowStateOf } from '../keep/sync-state.ts'
-import { BUSY, type Decision, type Followed, isFollowed, type LiveItem, type Registry } from '../sell/live-item.ts'
-import { createQueues } from '../sell/queues.ts'
+import type { LiveItem, Registry } from '../sell/live-item.ts'
 import { createClockComparison } from './clock-comparison.ts'
-import { type ConfirmParts, createConfirming } from './confirm-epochs.ts'
+import type { Confirming } from './confirm-epochs.ts'
 
-interface FollowParts {
+interface FollowContext {
   readonly sales: Pick<Sales, 'followed'>
   readonly gate: Pick<Gate, 'status'>
-  readonly far: GateCache
-  /** How the gate's asks of an item are queued. Undefined: in one queue. */
-  readonly lanes?: (item: ItemId, epoch: Epoch) => Lanes
+  readonly cache: Pick<GateCache, 'seen' | 'clockSeen' | 'drop' | 'reloadFilters'>
   readonly registry: Registry
   readonly clock: Clock
   readonly log: Log
   readonly alarm: (what: 'gate_clock_skew', fields: Readonly<Record<string, unknown>>) => void
-  /** What the lines of items behind the gate's door and behind the ledger's run. Undefined: this process takes no orders. */
-  readonly sell:
-    | {
-        readonly reserve: (liveItem: Followed, asks: readonly Ask[]) => Promise<readonly Decision[]>
-        readonly place: (liveItem: Followed, asks: readonly Ask[]) => Promise<readonly Decision[]>
-      }
-    | undefined
-  /** Undefined: this process never holds what is not in the ledger. */
-  readonly confirm: ConfirmParts | undefined
-  /** An item was seen for the first time, or its sale has changed: whatever is known of sales elsewhere is old. */
+  /** An entry for what the ledger shows, with the seller of its door. */
+  readonly makeLiveItem: (sale: Sale, item: Item, skewed: boolean, seenAtMs: number) => LiveItem
+  readonly confirming: Confirming
+  /** May this process sell at all? Without it no entry is current. */
+  readonly maySell: () => boolean
+  /** An item was seen for the first time, or its sale has changed: what is known of sales elsewhere is old. */
   readonly changed: () => void
-  readonly batchMax: number
-  readonly queueMax: number
-  readonly defer: (fn: () => void) => void
-}
-
-export interface Following {
-  round(): Promise<void>
-  /** The gate said `stale` under this entry's epoch: nothing is acknowledged under it until a look shows it again, and it is handed over. */
-  stale(liveItem: Followed): void
-  /** How long ago the last read was sent that the ledger has answered. A round itself does not fail when the ledger does. */
-  ledgerSilentMs(): number
 }
 
 /** A round goes on without an answer after so long. */
@@ -69,231 +46,203 @@ const LEDGER_WAIT_MS = 1_000
 const GATE_WAIT_MS = 500
 /** So many reads may be under way when none is answered: one hanging connection does not let the fence lapse. */
 const READS_MAX = 3
-/** Looks older than this are not the gate's clock any more. */
+/** Statuses older than this are not the gate's clock any more. */
 const CLOCK_FRESH_MS = 2_000
 
-export function createFollowing(parts: FollowParts): Following {
-  const { clock, registry, far, log } = parts
-  const clocks = createClockComparison()
-  const confirming = createConfirming(parts.confirm, parts)
-  let readSentAtMs = Number.NEGATIVE_INFINITY
-  let lookSentAtMs = Number.NEGATIVE_INFINITY
-  let reading = 0
-  let looking = 0
-  let skewTold = false
-  /** A bug in something that nobody waited for: the next round throws it, and the process ends. */
-  let bug: { readonly error: unknown } | undefined
+export class Following {
+  readonly #context: FollowContext
+  readonly #clocks = createClockComparison()
+  /** When the newest answered read of each half was sent, and how many are under way. */
+  #ledgerSentAtMs = Number.NEGATIVE_INFINITY
+  #gateSentAtMs = Number.NEGATIVE_INFINITY
+  #ledgerReads = 0
+  #gateReads = 0
+  #skewReported = false
+  /** A bug in work that no caller awaits: the next round throws it, and the process ends. */
+  #bug: { readonly error: unknown } | undefined
 
-  async function readLedger(): Promise<void> {
-    if (reading >= READS_MAX) return
-    reading += 1
+  constructor(context: FollowContext) {
+    this.#context = context
+  }
+
+  async round(): Promise<void> {
+    const { confirming } = this.#context
+    const read = new Set(this.#behindGate())
+    const ledger = this.#unattended('reading the ledger', this.#readLedger())
+    const gate = this.#unattended('reading the gate', this.#readGate())
+    await this.#atMost(LEDGER_WAIT_MS, ledger)
+    await this.#atMost(GATE_WAIT_MS, gate)
+    // What has come behind the gate's door just now is read in the same round.
+    if (this.#behindGate().some(item => !read.has(item)))
+      await this.#atMost(GATE_WAIT_MS, this.#unattended('reading the gate', this.#readGate()))
+    this.#compareClocks()
+    void this.#unattended(
+      'reloading a buyer filter',
+      this.#context.cache.reloadFilters(item => this.#gateEpochOf(item)),
+    )
+    await this.#atMost(LEDGER_WAIT_MS, this.#settle())
+    await confirming.round(
+      (what, work) => this.#unattended(what, work),
+      (ms, work) => this.#atMost(ms, work),
+    )
+    if (this.#bug !== undefined) throw this.#bug.error
+  }
+
+  /** How long ago the last read was sent that the ledger has answered. A round itself does not fail when the ledger does. */
+  ledgerSilentMs(): number {
+    return this.#context.clock.elapsed() - this.#ledgerSentAtMs
+  }
+
+  async #readLedger(): Promise<void> {
+    if (this.#ledgerReads >= READS_MAX) return
+    const { clock, cache, sales } = this.#context
+    this.#ledgerReads += 1
     const sentAtMs = clock.elapsed()
     try {
-      const { nowMs, sales } = await parts.sales.followed()
-      if (sentAtMs < readSentAtMs) return
-      readSentAtMs = sentAtMs
-      clocks.ledger(nowMs, sentAtMs, clock.elapsed())
-      if (clocks.gateSilentMs(clock.elapsed()) > CLOCK_FRESH_MS) far.clockSeen(nowMs, sentAtMs, clock.elapsed())
-      show(sales, sentAtMs)
+      const { nowMs, sales: followed } = await sales.followed()
+      if (sentAtMs < this.#ledgerSentAtMs) return
+      this.#ledgerSentAtMs = sentAtMs
+      this.#clocks.ledger(nowMs, sentAtMs, clock.elapsed())
+      if (this.#clocks.gateSilentMs(clock.elapsed()) > CLOCK_FRESH_MS) cache.clockSeen(nowMs, sentAtMs, clock.elapsed())
+      this.#show(followed, sentAtMs)
     } finally {
-      reading -= 1
+      this.#ledgerReads -= 1
     }
   }
 
-  async function lookAtGate(): Promise<void> {
-    const items = [...registry.values()].filter(one => one.door === 'gate').map(one => one.item.id)
-    if (items.length === 0 || looking >= READS_MAX) return
-    looking += 1
+  async #readGate(): Promise<void> {
+    const items = this.#behindGate()
+    if (items.length === 0 || this.#gateReads >= READS_MAX) return
+    const { clock, gate } = this.#context
+    this.#gateReads += 1
     const sentAtMs = clock.elapsed()
     try {
-      const reply = await parts.gate.status(items)
-      if (sentAtMs >= lookSentAtMs) takeLooks(reply, sentAtMs)
+      const reply = await gate.status(items)
+      if (sentAtMs >= this.#gateSentAtMs) this.#takeStatuses(reply, sentAtMs)
     } finally {
-      looking -= 1
+      this.#gateReads -= 1
     }
   }
 
-  function takeLooks(reply: GateStatusReply, sentAtMs: number): void {
-    lookSentAtMs = sentAtMs
+  #behindGate(): readonly ItemId[] {
+    return [...this.#context.registry.values()].filter(live => live.door === 'gate').map(live => live.item.id)
+  }
+
+  #takeStatuses(reply: GateStatusReply, sentAtMs: number): void {
+    const { clock, cache, registry } = this.#context
+    this.#gateSentAtMs = sentAtMs
     const answeredAtMs = clock.elapsed()
     const { clockMs = reply.nowMs, behindMs } = reply
-    clocks.gate(clockMs, sentAtMs, answeredAtMs, behindMs)
-    compareClocks()
-    // A wrong clock is not learned: buyers would be sent away by it. While the ledger is silent nobody can tell.
-    if (clocks.skewedMs(answeredAtMs) === undefined) far.clockSeen(clockMs, sentAtMs, answeredAtMs)
-    for (const look of reply.items) {
-      far.seen(look, sentAtMs)
-      const liveItem = registry.get(look.item)
+    this.#clocks.gate(clockMs, sentAtMs, answeredAtMs, behindMs)
+    this.#compareClocks()
+    // A wrong clock is not learned: buyers would be refused by it. While the ledger is silent it can't be told.
+    if (this.#clocks.skewedMs(answeredAtMs) === undefined) cache.clockSeen(clockMs, sentAtMs, answeredAtMs)
+    for (const status of reply.items) {
+      cache.seen(status, sentAtMs)
+      const live = registry.get(status.item)
       // It is the gate that the epoch was built on after all: a reply of another had reached us.
-      if (
-        isFollowed(liveItem) &&
-        liveItem.epoch === look.epoch &&
-        liveItem.staleAtMs !== undefined &&
-        sentAtMs > liveItem.staleAtMs
-      ) {
-        sellAgain(liveItem)
-      }
+      if (live !== undefined && live.epoch === status.epoch) this.#sellAgain(live, sentAtMs)
     }
   }
 
-  function sellAgain(liveItem: Followed): void {
-    liveItem.staleAtMs = undefined
-    liveItem.current = true
+  /** A read that was sent after the entry was called stale shows it active. */
+  #sellAgain(live: LiveItem, sentAtMs: number): void {
+    if (live.staleAtMs === undefined || sentAtMs <= live.staleAtMs || !this.#context.maySell()) return
+    live.staleAtMs = undefined
+    live.current = true
   }
 
-  /** In one turn: what the ledger shows is what the shelf has. */
-  function show(sales: readonly Sale[], sentAtMs: number): void {
+  /** In one turn: what the ledger shows is what the registry has. */
+  #show(sales: readonly Sale[], sentAtMs: number): void {
+    const { registry } = this.#context
     const listed = new Set<ItemId>()
     for (const sale of sales) {
       for (const item of sale.items) {
         listed.add(item.id)
-        showItem(sale, item, sentAtMs)
+        this.#showItem(sale, item, sentAtMs)
       }
     }
-    for (const liveItem of registry.values()) if (!listed.has(liveItem.item.id)) drop(liveItem)
+    for (const live of registry.values()) if (!listed.has(live.item.id)) this.#drop(live)
   }
 
-  function showItem(sale: Sale, item: Item, sentAtMs: number): void {
-    const there = registry.get(item.id)
-    if (isFollowed(there) && there.epoch === item.epoch && there.door === item.door) {
-      if (there.sale.state !== sale.state) parts.changed()
-      there.sale = sale
-      there.item = item
-      there.seenAtMs = sentAtMs
-      if (there.door === 'ledger' && there.staleAtMs !== undefined && sentAtMs > there.staleAtMs) sellAgain(there)
-      lookInLedger(there, sentAtMs)
+  #showItem(sale: Sale, item: Item, sentAtMs: number): void {
+    const { registry, confirming, changed, log, clock } = this.#context
+    const known = registry.get(item.id)
+    if (known?.epoch === item.epoch && known.door === item.door) {
+      if (known.sale.state !== sale.state) changed()
+      known.sale = sale
+      known.item = item
+      known.seenAtMs = sentAtMs
+      if (known.door === 'ledger') this.#sellAgain(known, sentAtMs)
       return
     }
-    if (there !== undefined && there.epoch > item.epoch) {
+    if (known !== undefined && known.epoch > item.epoch) {
       log.error(
-        { item: item.id, seen: there.epoch, shown: item.epoch },
-        'the ledger shows an epoch that is over; not believed',
+        { item: item.id, seen: known.epoch, shown: item.epoch },
+        'the ledger shows an older epoch than before: ignored. Was it restored from a backup while this process ran?',
       )
       return
     }
-    if (isFollowed(there)) {
-      there.current = false
-      confirming.replaced(there)
+    if (known !== undefined) {
+      known.current = false
+      confirming.replaced(known)
     }
-    const liveItem = follow(sale, item, sentAtMs)
-    registry.set(item.id, liveItem)
-    lookInLedger(liveItem, sentAtMs)
-    parts.changed()
+    const skewed = item.door === 'gate' && this.#clocks.skewedMs(clock.elapsed()) !== undefined
+    registry.set(item.id, this.#context.makeLiveItem(sale, item, skewed, sentAtMs))
+    changed()
     log.info({ sale: sale.id, item: item.id, epoch: item.epoch, door: item.door }, 'item followed')
   }
 
-  function follow(sale: Sale, item: Item, sentAtMs: number): Followed {
-    const { door } = item
-    const run = door === 'gate' ? parts.sell?.reserve : door === 'ledger' ? parts.sell?.place : undefined
-    const liveItem: Followed = {
-      sale,
-      item,
-      epoch: item.epoch,
-      door,
-      current: door === 'gate' || door === 'ledger',
-      skewed: door === 'gate' && clocks.skewedMs(clock.elapsed()) !== undefined,
-      retired: false,
-      unsettled: new Map(),
-      placing: 0,
-      seenAtMs: sentAtMs,
-      atGate: 0,
-      staleAtMs: undefined,
-      version: 1,
-      line: createQueues(door === 'gate' ? parts.lanes?.(item.id, item.epoch) : undefined, parts.queueMax, queueMax =>
-        createBatcher<Ask, Decision>({
-          batchMax: parts.batchMax,
-          queueMax,
-          defer: parts.defer,
-          run: async asks => (run === undefined ? asks.map(() => BUSY) : run(liveItem, asks)),
-        }),
-      ),
-    }
-    return liveItem
+  /** What a seller holds without an answer of the ledger is placed again. */
+  async #settle(): Promise<void> {
+    const unsettled = [...this.#context.registry.values()].filter(live => live.unsettled.size > 0)
+    await Promise.all(unsettled.map(live => this.#unattended('placing again', live.seller.settle())))
   }
 
-  /** Behind the ledger's door nobody else has a look: this one is made from the row. */
-  function lookInLedger(liveItem: Followed, sentAtMs: number): void {
-    if (liveItem.door !== 'ledger') return
-    liveItem.version += 1
-    far.seen(ledgerLook(liveItem), sentAtMs)
-  }
-
-  function drop(liveItem: LiveItem): void {
-    liveItem.current = false
-    if (isFollowed(liveItem)) confirming.replaced(liveItem)
-    registry.delete(liveItem.item.id)
-    far.drop(liveItem.item.id)
+  #drop(live: LiveItem): void {
+    const { registry, cache, confirming } = this.#context
+    const item = live.item.id
+    live.current = false
+    confirming.replaced(live)
+    registry.delete(item)
+    cache.drop(item)
   }
 
   /** The window is judged by the gate's clock; more than a second off the ledger's, nothing behind that door is sold. */
-  function compareClocks(): void {
-    const aheadMs = clocks.skewedMs(clock.elapsed())
+  #compareClocks(): void {
+    const { registry, clock, alarm, log } = this.#context
+    const aheadMs = this.#clocks.skewedMs(clock.elapsed())
     const skewed = aheadMs !== undefined
-    for (const liveItem of registry.values()) if (liveItem.door === 'gate') liveItem.skewed = skewed
-    if (skewed && !skewTold) parts.alarm('gate_clock_skew', { aheadMs })
-    if (!skewed && skewTold) log.info({}, "the gate's clock and the ledger's agree again")
-    skewTold = skewed
+    for (const live of registry.values()) if (live.door === 'gate') live.skewed = skewed
+    if (skewed && !this.#skewReported) alarm('gate_clock_skew', { aheadMs })
+    if (!skewed && this.#skewReported) log.info({}, "the gate's clock and the ledger's agree again")
+    this.#skewReported = skewed
   }
 
-  function gateEpochOf(item: ItemId): Epoch | undefined {
-    const liveItem = registry.get(item)
-    return liveItem?.door === 'gate' ? liveItem.epoch : undefined
+  /** Undefined: another door sells the item. */
+  #gateEpochOf(item: ItemId): Epoch | undefined {
+    const live = this.#context.registry.get(item)
+    return live?.door === 'gate' ? live.epoch : undefined
   }
 
   /** A fault is logged and left to the next round; a bug is kept for it. Never rejects. */
-  function unattended(what: string, work: Promise<unknown>): Promise<void> {
+  #unattended(what: string, work: Promise<unknown>): Promise<void> {
     return work.then(
       () => {},
       (error: unknown) => {
         if (error instanceof Fault)
-          log.warn({ what, code: error.code, err: error }, 'failed; the next round tries again')
-        else bug ??= { error }
+          this.#context.log.warn(
+            { what, code: error.code, err: error },
+            'follow step failed; the next round tries again',
+          )
+        else this.#bug ??= { error }
       },
     )
   }
 
-  async function atMost(ms: number, work: Promise<void>): Promise<void> {
+  async #atMost(ms: number, work: Promise<void>): Promise<void> {
     const done = new AbortController()
-    await Promise.race([work, clock.sleep(ms, done.signal)])
+    await Promise.race([work, this.#context.clock.sleep(ms, done.signal)])
     done.abort()
-  }
-
-  return {
-    async round() {
-      const unlooked = new Set([...registry.values()].filter(one => one.door === 'gate').map(one => one.item.id))
-      const ledger = unattended('reading the ledger', readLedger())
-      const gate = unattended('looking at the gate', lookAtGate())
-      await atMost(LEDGER_WAIT_MS, ledger)
-      await atMost(GATE_WAIT_MS, gate)
-      // What has come behind the gate's door just now is looked at in the same round.
-      if ([...registry.values()].some(one => one.door === 'gate' && !unlooked.has(one.item.id)))
-        await atMost(GATE_WAIT_MS, unattended('looking at the gate', lookAtGate()))
-      compareClocks()
-      void unattended('reloading a buyer filter', far.reloadFilters(gateEpochOf))
-      await confirming.round(unattended, atMost)
-      if (bug !== undefined) throw bug.error
-    },
-    ledgerSilentMs: () => clock.elapsed() - readSentAtMs,
-    stale(liveItem) {
-      if (!liveItem.current) return
-      liveItem.current = false
-      liveItem.staleAtMs = clock.elapsed()
-      confirming.handOverNow(liveItem)
-      log.warn({ item: liveItem.item.id, epoch: liveItem.epoch }, 'this epoch may not sell here any more')
-    },
-  }
-}
-
-function ledgerLook({ item, sale, epoch, version }: Followed): GateStatus {
-  return {
-    item: item.id,
-    epoch,
-    version,
-    left: item.available,
-    held: item.units - item.available,
-    // Nobody counts buyers here: no filter can be called complete, so everybody is asked about.
-    buyers: Number.MAX_SAFE_INTEGER,
-    ...windowStateOf(sale),
-    changeNo: item.changeNo,
   }
 }

@@ -39,7 +39,7 @@ describe('E6: what was acknowledged reaches the ledger by the hand of this edge'
     const { item, epoch } = await cluster.openItem()
     const edge = cluster.edge()
     await edge.round()
-    const outcome = await takeOrder(edge.take, edge.liveItem(item), click('ann'))
+    const outcome = await takeOrder(edge.context, edge.liveItem(item), click('ann'))
     expect(outcome.kind).toBe('reserved')
     expect(await rowsOf(item)).toEqual([])
     expect(edge.confirmed).toEqual([{ item, epoch }])
@@ -60,15 +60,15 @@ describe('E6: what was acknowledged reaches the ledger by the hand of this edge'
       gate: real => createFaultyGate(real, verb => (verb === 'reserve' ? mishap.now : undefined)),
     })
     await edge.round()
-    await takeOrder(edge.take, edge.liveItem(item), click('ann'))
+    await takeOrder(edge.context, edge.liveItem(item), click('ann'))
     mishap.now = 'stale'
-    expect((await takeOrder(edge.take, edge.liveItem(item), click('bob'))).kind).toBe('busy')
+    expect((await takeOrder(edge.context, edge.liveItem(item), click('bob'))).kind).toBe('busy')
     expect(edge.liveItem(item).current).toBe(false)
     mishap.now = undefined
     await handsOver(edge)
     expect(await rowsOf(item)).toMatchObject([{ buyer: 'ann', state: 'pending' }])
     // It was the right gate after all: a later look shows the epoch active.
-    expect((await takeOrder(edge.take, edge.liveItem(item), click('bob'))).kind).toBe('reserved')
+    expect((await takeOrder(edge.context, edge.liveItem(item), click('bob'))).kind).toBe('reserved')
   })
 
   test('`same` alike: an edge that only repeated what another reserved hands it over too', async () => {
@@ -78,8 +78,8 @@ describe('E6: what was acknowledged reaches the ledger by the hand of this edge'
     const second = cluster.edge()
     await first.round()
     await second.round()
-    expect((await takeOrder(first.take, first.liveItem(item), click('ann'))).kind).toBe('reserved')
-    const again = await takeOrder(second.take, second.liveItem(item), { ...click('ann'), attempt: 2 })
+    expect((await takeOrder(first.context, first.liveItem(item), click('ann'))).kind).toBe('reserved')
+    const again = await takeOrder(second.context, second.liveItem(item), { ...click('ann'), attempt: 2 })
     expect(again).toMatchObject({ kind: 'same_reserved', reservation: { buyer: 'ann', attempt: 1 } })
     // The first edge dies, and the gate with it; only the second has told anybody.
     await cluster.raiseEpoch(item)
@@ -95,7 +95,7 @@ describe('E6: what was acknowledged reaches the ledger by the hand of this edge'
       orders: real => ({ ...real, place: (...call) => (trouble.on ? away() : real.place(...call)) }),
     })
     await edge.round()
-    await takeOrder(edge.take, edge.liveItem(item), click('ann'))
+    await takeOrder(edge.context, edge.liveItem(item), click('ann'))
     const next = await cluster.raiseEpoch(item)
     trouble.on = true
     await edge.round()
@@ -111,7 +111,7 @@ describe('E6: what was acknowledged reaches the ledger by the hand of this edge'
     const { item } = await cluster.openItem({ units: 1 })
     const edge = cluster.edge()
     await edge.round()
-    await takeOrder(edge.take, edge.liveItem(item), click('ann'))
+    await takeOrder(edge.context, edge.liveItem(item), click('ann'))
     // The edge slept through a whole rebuild: its word is of an epoch that nobody places any more.
     const next = await cluster.raiseEpoch(item)
     await cluster.activate(item, next)
@@ -130,7 +130,7 @@ describe('E6: what was acknowledged reaches the ledger by the hand of this edge'
     const lookAt = (ms: number) =>
       lookForAcknowledged({ ...edge.handOver, clock: { elapsed: () => ms }, lookAgainAfterMs: LOOK_FOR_IT_AFTER_MS })
     const beforeMs = cluster.clock.elapsed()
-    await takeOrder(edge.take, edge.liveItem(item), click('ann'))
+    await takeOrder(edge.context, edge.liveItem(item), click('ann'))
     const afterMs = cluster.clock.elapsed()
     cluster.wire.cut = true
     await cluster.work(item, epoch)
@@ -157,7 +157,7 @@ describe('E4: "seen, nothing older held" is said when it is true', () => {
       }),
     })
     await edge.round()
-    const asked = takeOrder(edge.take, edge.liveItem(item), click('ann'))
+    const asked = takeOrder(edge.context, edge.liveItem(item), click('ann'))
     await until('the batch is at the gate', () => edge.liveItem(item).atGate === 1)
     const next = await cluster.raiseEpoch(item)
     await edge.round()

@@ -55,7 +55,7 @@ function openProcess() {
         gap = listener
       },
     },
-    far: {
+    cache: {
       reserved: (of, { epoch, version, left }, buyers) =>
         void heard.push(`reserved ${of} ${epoch}.${version} ${left} ${buyers}`),
       missed: () => void heard.push('missed'),

@@ -19,7 +19,7 @@ interface ShareMessagesParts {
   /** Of this process. */
   readonly messages: Messages
   readonly channel: Channel
-  readonly far: Pick<GateCache, 'reserved' | 'missed'>
+  readonly cache: Pick<GateCache, 'reserved' | 'missed'>
   readonly catalog: Pick<Catalog, 'invalidate' | 'find'>
   /** What this process has acknowledged and its clicks wait for; a worker or a keeper has none. */
   readonly acknowledged: Pick<AcknowledgedReservations, 'settled'>
@@ -72,7 +72,7 @@ export function shareMessages(parts: ShareMessagesParts): Messages {
   channel.listen(message => {
     switch (message.kind) {
       case 'reserved':
-        parts.far.reserved(message.partition, message, message.buyers)
+        parts.cache.reserved(message.partition, message, message.buyers)
         break
       case 'orders':
         for (const order of message.orders) {
@@ -88,7 +88,7 @@ export function shareMessages(parts: ShareMessagesParts): Messages {
     }
   })
   channel.onGap(() => {
-    parts.far.missed()
+    parts.cache.missed()
     catalog.invalidate()
     messages.missed()
   })

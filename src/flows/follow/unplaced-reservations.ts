@@ -1,15 +1,15 @@
 /**
- * What was promised of an item and may not be in the ledger yet, for whoever is about to say "no" or to take units away. Where nobody can
- * tell, it may be. Many who ask at once are one question.
+ * May acknowledged reservations of an item be unplaced? Asked before a buyer is told "no", and before units are taken away. Unknown counts as
+ * yes. Concurrent questions about one item are one question.
  */
 
 import { Fault } from '../../base/fault.ts'
-import type { ItemId } from '../../domain/ids.ts'
+import type { Epoch, ItemId } from '../../domain/ids.ts'
 import { type DrainedParts, entriesOf, isDrained } from '../keep/drain.ts'
 import { mayBeOrphaned, type OrphanedEntriesParts } from '../keep/orphaned-entries.ts'
 import type { Registry } from '../sell/live-item.ts'
 
-export interface UnplacedReservationsParts {
+interface UnplacedReservationsParts {
   readonly outbox: DrainedParts['outbox'] & OrphanedEntriesParts['outbox']
   readonly nodes: DrainedParts['nodes']
   readonly rights: DrainedParts['rights']
@@ -18,38 +18,57 @@ export interface UnplacedReservationsParts {
 }
 
 export interface UnplacedReservations {
-  /** Of an item that is followed or not, whose gate did not answer. */
+  /** Of an item whose gate did not answer, live here or not. */
   maybe(item: ItemId): Promise<boolean>
-  /** Behind a door that was shut because a process went without a word (E10): the units belong to whom it told last. */
+  /** In the outbox of an item of a sale that is not followed any more. */
+  orphaned(counts: (item: ItemId) => boolean): Promise<boolean>
+  /** Did a process lapse without confirming this epoch of the item (E10)? */
+  unconfirmed(item: ItemId, epoch: Epoch): Promise<boolean>
+  /** Behind a door that was shut because a process lapsed without a word (E10): the units belong to the buyers it told last. */
   promised(item: ItemId): Promise<boolean>
 }
+
+/** Where every buyer is answered after the ledger's commit. */
+export const NOTHING_UNPLACED: UnplacedReservations = Object.freeze({
+  maybe: async () => false,
+  orphaned: async () => false,
+  unconfirmed: async () => false,
+  promised: async () => false,
+})
 
 export function createUnplacedReservations(parts: UnplacedReservationsParts): UnplacedReservations {
   const asked = new Map<ItemId, Promise<boolean>>()
 
-  async function look(item: ItemId): Promise<boolean> {
-    return parts.registry.has(item) ? !(await isDrained(parts, item)) : mayBeOrphaned(parts, one => one === item)
+  function read(item: ItemId): Promise<boolean> {
+    return orYes(async () =>
+      parts.registry.has(item) ? !(await isDrained(parts, item)) : mayBeOrphaned(parts, one => one === item),
+    )
   }
 
   return {
     maybe(item) {
       const known = asked.get(item)
       if (known !== undefined) return known
-      const answer = look(item).finally(() => asked.delete(item))
+      const answer = read(item).finally(() => asked.delete(item))
       asked.set(item, answer)
       return answer
     },
+    orphaned: counts => mayBeOrphaned(parts, counts),
+    unconfirmed: async (item, epoch) => (await parts.nodes.unconfirmed(item, epoch)).lapsed > 0,
     async promised(item) {
       const [right] = await parts.rights.read([item])
       if (right === undefined || right.door !== 'shut' || right.epoch === 0) return false
       const { waiting, lapsed } = await parts.nodes.unconfirmed(item, right.epoch)
-      if (waiting + lapsed === 0) return false
-      try {
-        return (await entriesOf(parts, item)) > 0
-      } catch (error) {
-        if (error instanceof Fault) return true
-        throw error
-      }
+      return waiting + lapsed > 0 && orYes(async () => (await entriesOf(parts, item)) > 0)
     },
+  }
+}
+
+async function orYes(question: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await question()
+  } catch (error) {
+    if (error instanceof Fault) return true
+    throw error
   }
 }

@@ -3,7 +3,8 @@
  * "seen this epoch, nothing older held", or its lease has lapsed, and the outbox is empty. Without the gate there is no outbox to look
  * into, and the caller is told how many lapsed without a word (E10).
  *
- * Only ever for one's own epoch: when the ledger shows another, the waiting ends (E3). Bounded; who gives up starts over with a bump.
+ * Only ever for one's own epoch: when the ledger shows another, the waiting ends (E3). Bounded; a drain that gives up is started over under
+ * a new epoch.
  */
 
 import type { Clock } from '../../base/clock.ts'

@@ -11,7 +11,7 @@ import { createRedisOutbox } from '../../gate/redis/redis-outbox.ts'
 import { createShardCounts } from '../../gate/sharded/shard-counts.ts'
 import { createShardedOutbox } from '../../gate/sharded/sharded-outbox.ts'
 import { auditItems } from '../check/audit-sale.ts'
-import { outboxGateView } from '../check/gate-view.ts'
+import { createGateView } from '../check/gate-view.ts'
 
 let ledger: TestLedger
 let stage: KeeperStage
@@ -73,7 +73,11 @@ async function open(wish: Parameters<KeeperStage['fresh']>[0] = {}) {
     },
     async audit() {
       const found = await ledger.sales.find(sale)
-      const parts = { reconciliation: ledger.reconciliation, view: outboxGateView(gate, outbox), clock: systemClock }
+      const parts = {
+        reconciliation: ledger.reconciliation,
+        view: createGateView(gate, outbox, new Map()),
+        clock: systemClock,
+      }
       return (await auditItems(parts, found!))[0]
     },
   }

@@ -24,7 +24,7 @@ async function reached({ reply, full = [] }: Wish) {
       return full.includes(item) ? { status: 'busy' } : { status: 'stale', epoch: 1 }
     },
   }
-  const reach = await createGateHealth(gate, systemClock).look(items)
+  const reach = await createGateHealth(gate, systemClock).read(items)
   return { kinds: items.map(({ id }) => reach.of(id).kind), nowMs: reach.nowMs, asked }
 }
 

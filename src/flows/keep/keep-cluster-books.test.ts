@@ -1,18 +1,17 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { bareLiveItem } from '../../../test/harness/bare-live-item.ts'
 import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
-import { createBatcher } from '../../base/batcher.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
-import type { Ask } from '../../gate/gate.ts'
 import { auditItems } from '../check/audit-sale.ts'
-import { outboxGateView } from '../check/gate-view.ts'
+import { createGateView } from '../check/gate-view.ts'
 import { reconcileSale } from '../check/reconcile.ts'
 import { createPlacedCheck, createSaleSettler } from '../check/settle-over-sales.ts'
-import type { Decision, LiveItem, Registry } from '../sell/live-item.ts'
+import type { Registry } from '../sell/live-item.ts'
 import { createForgetSales } from './forget-sales.ts'
 import { openLedgerDoor } from './sell-without-gate.ts'
-import { syncStateFar } from './sync-state.ts'
+import { createSyncState } from './sync-state.ts'
 
 type ReconcileContext = Parameters<typeof reconcileSale>[0]
 
@@ -50,7 +49,7 @@ async function reserve(item: string, epoch: number, buyer: string) {
 const auditParts = () => ({
   orders: ledger.orders,
   reconciliation: ledger.reconciliation,
-  view: outboxGateView(stage.gate, stage.outbox),
+  view: createGateView(stage.gate, stage.outbox, new Map()),
   clock: systemClock,
 })
 
@@ -59,19 +58,7 @@ async function registryOf(saleId: string): Promise<Registry> {
   const sale = await ledger.sales.find(saleId)
   const registry: Registry = new Map()
   for (const item of sale?.items ?? []) {
-    const line = createBatcher<Ask, Decision>({ batchMax: 1, queueMax: 1, run: async () => [] })
-    const entry: LiveItem = {
-      sale: sale!,
-      item,
-      epoch: item.epoch,
-      line,
-      unsettled: new Map(),
-      placing: 0,
-      current: true,
-      skewed: false,
-      retired: false,
-    }
-    registry.set(item.id, entry)
+    registry.set(item.id, Object.assign(bareLiveItem(sale!, item), { current: true }))
   }
   return registry
 }
@@ -87,7 +74,6 @@ async function reconcileParts(sale: string): Promise<ReconcileContext & { readon
     onRefundDue() {},
     registry: await registryOf(sale),
     log: quiet,
-    underWay: () => false,
     async rebuild(item) {
       rebuilt.push(item)
       await ledger.rights.raiseEpoch(item)
@@ -361,7 +347,8 @@ describe('a sale that is over', () => {
 })
 
 describe('an operator on any edge', () => {
-  const syncState = (clock: Clock = systemClock) => syncStateFar({ sales: ledger.sales, gate: stage.gate, clock })
+  const syncState = (clock: Clock = systemClock) =>
+    createSyncState({ sales: ledger.sales, gate: stage.gate, clock, wake() {} })
 
   test('hears "done" of a pause when the gate shows it', async () => {
     const { sale, item } = await openItem()

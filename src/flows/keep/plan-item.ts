@@ -1,29 +1,29 @@
 /**
- * What a keeper has to do about one item of a cluster, judged from what the ledger and the gate show. Pure: reads nothing, remembers
- * nothing. Only says what is to be begun; whoever begins it takes a new epoch first, so a judgement that came too late does no harm.
+ * What the controller has to do about one item, planned from what the ledger and the gate show. Pure: reads nothing, remembers nothing. It
+ * only says what is to be begun; the task that begins it takes a new epoch first, so a plan that came too late does no harm.
  */
 
-import type { Item } from '../../domain/item.ts'
+import type { Door, Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { GateStatus } from '../../gate/gate.ts'
 
 /** How the item's gate has been answering. */
 export type GateHealth =
   /** For so long now. */
-  | { readonly kind: 'there'; readonly forMs: number; readonly look: GateStatus | undefined }
+  | { readonly kind: 'there'; readonly forMs: number; readonly status: GateStatus | undefined }
   | { readonly kind: 'away'; readonly forMs: number }
 
 /**
  * rest           nothing to do, or nothing that can be done now
- * tell           the gate sells it and must be told what the ledger says of the sale, if it does not show that already
+ * sync           the gate sells it; it must show what the ledger says of the sale
  * rebuild        the gate must be built anew from the ledger
  * compact        the same, as compact as possible: too few units are left for how the gate has spread them
  * without_gate   E10: the gate is away for too long
- * behind_ledger  it lives behind the ledger, and is not there yet
+ * behind_ledger  its home is behind the ledger's door, and it is not there yet
  */
-type ItemPlan = 'rest' | 'tell' | 'rebuild' | 'compact' | 'without_gate' | 'behind_ledger'
+type ItemPlan = 'rest' | 'sync' | 'rebuild' | 'compact' | 'without_gate' | 'behind_ledger'
 
-/** A gate that has just come back may go again: as long as somebody else sells, it is not trusted at once. */
+/** A gate that has just come back may go again: as long as another door sells, it is not trusted at once. */
 const BACK_MS = 1_000
 
 /** By the ledger's clock. */
@@ -31,27 +31,34 @@ export function isOver(sale: Sale, nowMs: number): boolean {
   return sale.state === 'over' || nowMs >= sale.closesAtMs
 }
 
-export function planItem(sale: Sale, item: Item, nowMs: number, reach: GateHealth, gateDownMs: number): ItemPlan {
+export function planItem(
+  sale: Sale,
+  item: Item,
+  home: Door,
+  nowMs: number,
+  health: GateHealth,
+  gateDownMs: number,
+): ItemPlan {
   const over = isOver(sale, nowMs)
   const { door } = item
   const sold = door === 'gate' || door === 'draining'
-  // What is over is not put on sale any more; but a gate that still has it is looked after until the sale is settled.
+  // What is over is not put on sale any more; but a gate that still has it is kept until the sale is settled.
   if (over && (!sold || item.epoch === 0)) return 'rest'
-  if (item.homeDoor === 'ledger') return door === 'ledger' || over ? 'rest' : 'behind_ledger'
+  if (home === 'ledger') return door === 'ledger' || over ? 'rest' : 'behind_ledger'
 
-  if (reach.kind === 'away') {
+  if (health.kind === 'away') {
     const waits = sold || item.epoch === 0
-    return waits && reach.forMs >= gateDownMs ? 'without_gate' : 'rest'
+    return waits && health.forMs >= gateDownMs ? 'without_gate' : 'rest'
   }
   switch (door) {
     case 'gate':
-      if (reach.look?.epoch !== item.epoch) return 'rebuild'
-      return !over && reach.look.scattered === true ? 'compact' : 'tell'
+      if (health.status?.epoch !== item.epoch) return 'rebuild'
+      return !over && health.status.scattered === true ? 'compact' : 'sync'
     case 'draining':
       return 'rebuild'
     case 'ledger':
-      return reach.forMs >= BACK_MS ? 'rebuild' : 'rest'
+      return health.forMs >= BACK_MS ? 'rebuild' : 'rest'
     case 'shut':
-      return item.epoch === 0 || reach.forMs >= BACK_MS ? 'rebuild' : 'rest'
+      return item.epoch === 0 || health.forMs >= BACK_MS ? 'rebuild' : 'rest'
   }
 }

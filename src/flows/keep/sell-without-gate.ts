@@ -1,9 +1,9 @@
 /**
- * An item is sold without a gate: by the ledger itself, or by nobody. Because the gate is away (E10), or because the item lives behind the
- * ledger for good. Steps: bump (E3), wait the longest fence (E2), drain without the outbox (E4), turn. Dying after any of them leaves a door that
- * is draining; the next keeper bumps again.
+ * An item is sold without a gate: by the ledger itself, or not at all. Because the gate is away (E10), or because the item's home is behind the
+ * ledger's door. Steps: raise the epoch (E3), wait the longest fence (E2), drain without the outbox (E4), set the door. Dying after any of
+ * them leaves a door that is draining; the next round raises the epoch again.
  *
- * If a process lapsed without a word while the gate is away, what it acknowledged last may live on the gate's disk alone: then the door is
+ * If a process lapsed without a word while the gate is away, what it acknowledged last may be on the gate's disk alone: then the door is
  * shut, until the gate is back or an operator decides (`openLedgerDoor`).
  */
 
@@ -18,27 +18,26 @@ import type { Rights } from '../../ledger/rights.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import { FENCE_MARGIN_MS } from './rebuild-gate.ts'
 
-interface OpenDoorParts {
+interface WithoutGateContext {
   readonly rights: Pick<Rights, 'raiseEpoch' | 'setDoor'>
   readonly clock: Clock
   readonly log: Log
   readonly meters: Pick<Meters, 'count'>
-  readonly fenceMs: number
-  /** E2: so long edges may go on acknowledging under what they read before the bump, whatever this process is configured with. */
-  readonly longestFenceMs: () => Promise<number>
+  /** E2, E3. */
+  readonly fenceWaitMs: () => Promise<number>
   readonly mayGoOn: () => boolean
   /** E4 without the outbox. Undefined: not ours any more, or it takes too long. */
   readonly drain: (item: ItemId, epoch: Epoch) => Promise<{ readonly lapsed: number } | undefined>
 }
 
-/** The door that is open now, or undefined when somebody else has taken over meanwhile. */
-export async function openWithoutGate(parts: OpenDoorParts, item: Item): Promise<Door | undefined> {
+/** The door that is set now, or undefined when another process has taken over meanwhile. */
+export async function sellWithoutGate(parts: WithoutGateContext, item: Item, home: Door): Promise<Door | undefined> {
   const epoch = await parts.rights.raiseEpoch(item.id)
   await faultPoint('rebuild.bumped')
   let lapsed = 0
-  // Epoch 0 was never sold: there is nobody to wait for.
+  // An item whose epoch was 0 was never sold: there is no process to wait for.
   if (epoch > 1) {
-    await parts.clock.sleep(Math.max(parts.fenceMs, await parts.longestFenceMs()) + FENCE_MARGIN_MS)
+    await parts.clock.sleep((await parts.fenceWaitMs()) + FENCE_MARGIN_MS)
     const drained = await parts.drain(item.id, epoch)
     if (drained === undefined) return undefined
     lapsed = drained.lapsed
@@ -46,25 +45,20 @@ export async function openWithoutGate(parts: OpenDoorParts, item: Item): Promise
   await faultPoint('rebuild.drained')
   if (!parts.mayGoOn()) return undefined
 
-  const door = doorFor(item, lapsed)
+  // An item whose home is the ledger was never behind a gate: nothing was ever acknowledged outside the ledger.
+  const door = home === 'ledger' ? 'ledger' : lapsed > 0 ? 'shut' : item.whenGateDown
   if (!(await parts.rights.setDoor(item.id, epoch, door))) return undefined
   await faultPoint('door.turned')
-  if (item.homeDoor === 'gate' && lapsed > 0) {
+  if (home === 'gate' && lapsed > 0) {
     parts.meters.count('alarms', 'door_shut')
     parts.log.error(
       { alarm: 'door_shut', item: item.id, epoch, lapsed },
       'the gate is away, and a process that sold this item is gone without a word: what it told buyers last may be on the gate’s disk alone. ' +
-        'Nobody sells the item until the gate is back. Bring it back with its data; or, if that is lost, open the ledger door ' +
+        'The item is not sold until the gate is back. Bring it back with its data; or, if that is lost, open the ledger door ' +
         '(POST /api/admin/sales/{sale}/items/{item}/door), which may turn such a reservation into a refusal',
     )
   } else parts.log.warn({ item: item.id, epoch, door }, 'the item is sold without a gate')
   return door
-}
-
-function doorFor(item: Item, lapsed: number): Door {
-  // Never behind a gate: nothing was ever acknowledged outside the ledger.
-  if (item.homeDoor === 'ledger') return 'ledger'
-  return lapsed > 0 ? 'shut' : item.whenGateDown
 }
 
 export interface OpenLedgerDoorParts {

@@ -1,109 +1,144 @@
 /**
- * What the ledger says of a sale (its state, its window) reaches the gate, and whoever asked hears so when every place of the sale in the
- * gate shows it. Items that nobody sells have nothing to show; when the sale is to be warm they are not ready.
+ * What the ledger says of a sale (its state, its window) reaches the gate. The ledger moves first, always, and numbers its states: the gate ignores
+ * a lower number than the one it has, so a stale state never undoes a later one.
  *
- * The ledger moves first, always, and numbers its words: a gate that was told something else meanwhile is told again by whoever looks next,
- * and one that was told a later word keeps it. So it is not enough that the gate shows the right state: before anybody is answered it must
- * have this very word, or one that was overtaken on its way could still undo it.
+ * `sync` is the operator's: it writes the state to the gate and answers when every shard of the sale shows this very number. `repeat` is
+ * the controller's, for a process that died between ledger and gate. Beside processes of a version that does not number states the number
+ * alone is not enough: so a difference is checked against a fresh read of the ledger; one that would let more buyers in only counts when two
+ * rounds in a row have seen it; and after writing the ledger is read once more. `over` is never taken back.
  */
 
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
-import type { Loop } from '../../base/loop.ts'
-import type { SaleId } from '../../domain/ids.ts'
+import type { ItemId, SaleId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
-import type { Gate, GateStatus, WindowState } from '../../gate/gate.ts'
-import type { LocalView } from '../../gate/local-view.ts'
+import type { Gate, GateState, GateStatus, WindowState } from '../../gate/gate.ts'
 import type { Sales } from '../../ledger/sales.ts'
-import type { Registry } from '../sell/live-item.ts'
+
+interface SyncStateContext {
+  readonly sales: Pick<Sales, 'find'>
+  readonly gate: Pick<Gate, 'status' | 'set'>
+  readonly clock: Clock
+  /** The process has something new to follow or to build. */
+  readonly wake: () => void
+}
 
 /** True: the gate has the sale as the ledger has it. `warm`: every item must be there to be sold. */
 export type SyncState = (sale: SaleId, warm: boolean) => Promise<boolean>
 
-/** What the gate is told of a sale; the window does the rest. */
+const SYNC_MS_MAX = 3_000
+const READ_AGAIN_MS = 50
+const WRITES_MAX = 3
+const STRICTNESS: Readonly<Record<GateState, number>> = { open: 0, paused: 1, over: 2 }
+
+/** The state as the gate has it; the window does the rest. */
 export function windowStateOf({ state, stateNo, opensAtMs, closesAtMs }: Omit<Sale, 'items'>): WindowState {
   return { stateNo, state: state === 'ready' ? 'open' : state === 'paused' ? 'paused' : 'over', opensAtMs, closesAtMs }
 }
 
-export function shows(look: GateStatus, sale: Sale): boolean {
+/** It is not enough that the state is the right one: it must have this very number, or an older one under way could still undo it. */
+export function shows(status: GateStatus, sale: Sale): boolean {
   const { stateNo, state, opensAtMs, closesAtMs } = windowStateOf(sale)
-  const told = look.stateNo === stateNo && look.state === state && look.uneven !== true
-  return told && look.opensAtMs === opensAtMs && look.closesAtMs === closesAtMs
+  const same = status.stateNo === stateNo && status.state === state && status.uneven !== true
+  return same && status.opensAtMs === opensAtMs && status.closesAtMs === closesAtMs
 }
 
-/** With a gate in the process: the keeper's next round does it. */
-export function syncStateNear(parts: {
-  readonly sales: Pick<Sales, 'find'>
-  readonly keeper: Pick<Loop, 'round'>
-  readonly near: Pick<LocalView, 'statusNow'>
-  readonly registry: Registry
-}): SyncState {
+/** Items that no process sells have nothing to show; when the sale is to be warm they are not ready. */
+export function createSyncState({ sales, gate, clock, wake }: SyncStateContext): SyncState {
   return async (id, warm) => {
-    await parts.keeper.round()
-    const sale = await parts.sales.find(id)
-    if (sale === undefined) return true
-    return sale.items.every(item => {
-      const look = parts.registry.get(item.id)?.current ? parts.near.statusNow(item.id) : undefined
-      if (look === undefined) return !warm
-      return sale.state === 'over' || shows(look, sale)
-    })
-  }
-}
-
-const PASS_ON_MS_MAX = 3_000
-const LOOK_AGAIN_MS = 50
-
-/** With a gate elsewhere: whoever moved the sale tells the gate itself; the keeper does the same if that dies on the way. */
-export function syncStateFar(parts: {
-  readonly sales: Pick<Sales, 'find'>
-  readonly gate: Pick<Gate, 'status' | 'set'>
-  readonly clock: Clock
-}): SyncState {
-  const { sales, gate, clock } = parts
-  return async (id, warm) => {
-    const untilMs = clock.elapsed() + PASS_ON_MS_MAX
+    const untilMs = clock.elapsed() + SYNC_MS_MAX
     for (;;) {
       const sale = await sales.find(id)
-      if (sale === undefined) return true
-      if (await passedOn(sale, warm)) return true
+      if (sale === undefined || (await synced(sale, warm))) return true
       if (clock.elapsed() >= untilMs) return false
-      await clock.sleep(LOOK_AGAIN_MS)
+      wake()
+      await clock.sleep(READ_AGAIN_MS)
     }
   }
 
-  /** One try: whatever does not show it is told, and looked at again. */
-  async function passedOn(sale: Sale, warm: boolean): Promise<boolean> {
-    const before = await looks(sale)
+  /** One try: an item that does not show the state is written, and read again by the next try. */
+  async function synced(sale: Sale, warm: boolean): Promise<boolean> {
+    const statuses = await statusesOf(sale)
     let all = true
     for (const item of sale.items) {
-      // Behind these doors the ledger judges, or nobody sells: neither asks a gate.
+      // Behind these doors the ledger judges, or nothing is sold: neither asks a gate.
       if (item.door === 'ledger' || (item.door === 'shut' && !warm)) continue
-      const look = before?.get(item.id)
-      if (item.door !== 'gate' || look?.epoch !== item.epoch) all = false
-      else if (!shows(look, sale)) {
-        all = false
-        await tell(item, sale)
-      }
+      const status = statuses.get(item.id)
+      if (item.door === 'gate' && status?.epoch === item.epoch && shows(status, sale)) continue
+      all = false
+      if (item.door === 'gate' && status?.epoch === item.epoch)
+        await orUndefined(() => gate.set(item.id, item.epoch, windowStateOf(sale)))
     }
     return all
   }
 
-  async function tell(item: Item, sale: Sale): Promise<void> {
-    try {
-      await gate.set(item.id, item.epoch, windowStateOf(sale))
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error
+  async function statusesOf(sale: Sale): Promise<ReadonlyMap<ItemId, GateStatus>> {
+    const reply = await orUndefined(() => gate.status(sale.items.map(item => item.id)))
+    return new Map(reply?.items.map(status => [status.item, status]))
+  }
+}
+
+interface StateRepeater {
+  /** Faults are left to the next round. */
+  repeat(sale: Sale, item: Item, status: GateStatus): Promise<void>
+}
+
+export function createStateRepeater(
+  gate: Pick<Gate, 'set'>,
+  sales: Pick<Sales, 'find'>,
+  /** The item is built anew under the next epoch. */
+  rebuild: (item: ItemId) => Promise<unknown>,
+): StateRepeater {
+  /** What was missing at the last round. */
+  const missing = new Map<ItemId, string>()
+
+  async function write(id: SaleId, item: Item, status: GateStatus, seenBefore: string | undefined): Promise<void> {
+    let shown = status
+    for (let i = 0; i < WRITES_MAX; i++) {
+      const sale = await sales.find(id)
+      if (sale === undefined || shows(shown, sale) || isOver(status, sale)) return
+      const state = windowStateOf(sale)
+      const twice = seenBefore === nameOf(sale, item)
+      // Read after the status: only a ledger that has lost its last moves is behind, and then no state of it would be taken.
+      if (i === 0 && shown.stateNo > state.stateNo) {
+        if (twice) await rebuild(item.id)
+        return
+      }
+      const stricter = STRICTNESS[state.state] > STRICTNESS[shown.state]
+      if (i === 0 && !stricter && !twice) return
+      const done = await gate.set(item.id, item.epoch, state)
+      if (done.status !== 'done') return
+      shown = { ...shown, ...state, uneven: false }
     }
   }
 
-  async function looks(sale: Sale): Promise<ReadonlyMap<string, GateStatus> | undefined> {
-    try {
-      const reply = await gate.status(sale.items.map(item => item.id))
-      return new Map(reply.items.map(look => [look.item, look]))
-    } catch (error) {
-      if (error instanceof Fault) return undefined
-      throw error
-    }
+  return {
+    async repeat(sale, item, status) {
+      const seenBefore = missing.get(item.id)
+      missing.delete(item.id)
+      if (shows(status, sale)) return
+      missing.set(item.id, nameOf(sale, item))
+      await orUndefined(() => write(sale.id, item, status, seenBefore))
+    },
+  }
+}
+
+/** Nothing is left to be written, unless some shards have not heard of the end. */
+function isOver(status: GateStatus, sale: Sale): boolean {
+  return status.state === 'over' && !(status.uneven === true && windowStateOf(sale).state === 'over')
+}
+
+function nameOf(sale: Sale, item: Item): string {
+  const { stateNo, state, opensAtMs, closesAtMs } = windowStateOf(sale)
+  return `${item.epoch} ${stateNo} ${state} ${opensAtMs} ${closesAtMs}`
+}
+
+async function orUndefined<T>(call: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await call()
+  } catch (error) {
+    if (error instanceof Fault) return undefined
+    throw error
   }
 }

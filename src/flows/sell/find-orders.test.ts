@@ -1,14 +1,18 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { bareLiveItem } from '../../../test/harness/bare-live-item.ts'
 import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
-import { createBatcher } from '../../base/batcher.ts'
 import { systemClock } from '../../base/clock.ts'
 import { createIdMaker } from '../../base/snowflake.ts'
 import type { Item } from '../../domain/item.ts'
-import type { Ask } from '../../gate/gate.ts'
 import { createAcknowledgedReservations } from '../follow/acknowledged-reservations.ts'
+import { createUnplacedReservations } from '../follow/unplaced-reservations.ts'
+import { ClosedSeller } from './closed-seller.ts'
 import { findOrder } from './find-orders.ts'
-import type { Decision, Followed, Registry } from './live-item.ts'
+import { type LedgerSellContext, LedgerSeller } from './ledger-seller.ts'
+import type { LiveItem, Registry } from './live-item.ts'
+import type { Seller } from './seller.ts'
+import { type SharedGateContext, SharedGateSeller } from './shared-gate-seller.ts'
 
 let ledger: TestLedger
 let stage: KeeperStage
@@ -30,39 +34,26 @@ const ids = createIdMaker({ clock: systemClock, node: 1, fromMs: 0, untilMs: sys
 async function edge(saleId: string, change: (item: Item) => Item = item => item) {
   const sale = (await ledger.sales.find(saleId))!
   const registry: Registry = new Map()
-  for (const one of sale.items) {
-    const item = change(one)
-    const liveItem: Followed = {
-      sale,
-      item,
-      epoch: item.epoch,
-      door: item.door,
-      line: createBatcher<Ask, Decision>({ batchMax: 1, queueMax: 1, run: async () => [] }),
-      unsettled: new Map(),
-      placing: 0,
-      current: item.door === 'gate',
-      skewed: false,
-      retired: false,
-      seenAtMs: systemClock.elapsed(),
-      atGate: 0,
-      staleAtMs: undefined,
-      version: 1,
-    }
-    registry.set(item.id, liveItem)
-  }
-  const reserved = {
+  const acknowledged = createAcknowledgedReservations(10)
+  const unplaced = createUnplacedReservations({ ...stage, ...ledger, registry })
+  const context = {
     gate: stage.gate,
-    outbox: stage.outbox,
-    nodes: stage.nodes,
-    rights: ledger.rights,
-    reconciliation: ledger.reconciliation,
-    near: { knows: () => true },
-    registry,
-    acknowledged: createAcknowledgedReservations(10),
+    view: { knows: () => true, nowMs: () => systemClock.now(), statusNow: () => undefined },
+    acknowledged,
+    unplaced,
     clock: systemClock,
     fenceMs: 60_000,
+  } as unknown as SharedGateContext & LedgerSellContext
+  const makeSeller = (live: LiveItem): Seller => {
+    if (live.door === 'gate') return new SharedGateSeller(context, live)
+    return live.door === 'ledger' ? new LedgerSeller(context, live) : new ClosedSeller(context, live)
   }
-  return async (id: string, buyer = 'ann') => (await findOrder({ orders: ledger.orders, reserved }, id, buyer)).kind
+  for (const one of sale.items) {
+    const item = change(one)
+    registry.set(item.id, bareLiveItem(sale, item, makeSeller))
+  }
+  const find = { orders: ledger.orders, registry, acknowledged, unplaced, clock: systemClock }
+  return async (id: string, buyer = 'ann') => (await findOrder(find, id, buyer)).kind
 }
 
 async function openItem() {
@@ -175,33 +166,31 @@ describe('an order that nobody has, on an edge that has heard of nobody', () => 
 test('an item of which all is known does not speak for one of which nobody can tell', async () => {
   const [known, silent] = [ledger.id(), ledger.id()]
   const answered = Promise.withResolvers<void>()
-  const liveItem = (id: string) => ({ door: 'gate', item: { id, gateEpoch: 1 } })
+  const live = (id: string) => ({
+    door: 'gate',
+    item: { id, gateEpoch: 1 },
+    seller: {
+      knows: () => true,
+      async find() {
+        // Says that it can't tell while the other is still being read.
+        if (id === silent) queueMicrotask(() => answered.resolve())
+        return 'unknown'
+      },
+      async outstanding() {
+        if (id === silent) return true
+        await answered.promise
+        await systemClock.sleep(1)
+        return false
+      },
+    },
+  })
   const found = findOrder(
     {
       orders: { find: async () => [] },
-      reserved: {
-        acknowledged: { find: () => undefined },
-        near: { knows: () => true },
-        clock: systemClock,
-        registry: new Map([known, silent].map(id => [id, liveItem(id)])),
-        gate: {
-          async find(item: string) {
-            if (item === known) return { status: 'stale' }
-            // Says that it can't tell while the other is still being looked into.
-            queueMicrotask(() => answered.resolve())
-            return { status: 'unknown' }
-          },
-        },
-        rights: {
-          async read() {
-            await answered.promise
-            await systemClock.sleep(1)
-            return [{ door: 'ledger', epoch: 2 }]
-          },
-        },
-        nodes: { unconfirmed: async () => ({ waiting: 0, lapsed: 0 }) },
-        outbox: { depth: async () => [] },
-      },
+      acknowledged: { find: () => undefined },
+      unplaced: { orphaned: async () => false },
+      clock: systemClock,
+      registry: new Map([known, silent].map(id => [id, live(id)])),
     } as unknown as Parameters<typeof findOrder>[0],
     ledger.id(),
     'ann',

@@ -1,36 +1,21 @@
 /**
- * A buyer's own orders, readable at once from any edge: what is in the ledger, and beside it what is reserved at the gate and on its way.
- * The ledger is read after the gate and wins, so nobody is shown an older state than was told before: what the gate calls held may have
- * been placed, paid or closed since. Who is shown a reservation was told of it, so it is acknowledged like any other (E2, E6).
- * Where no gate can answer, an order may be there that nobody sees; unless its id can't be one of that item, or everything that was ever
- * reserved of the item is in the ledger.
- *
- * Behind a gate in the process there is nothing beside the ledger: nobody is told of a reservation there.
+ * A buyer's own orders, readable at once from any edge: what is in the ledger, and beside it what is reserved at a gate and on its way there.
+ * The ledger is read after the gates and wins, so no older state is shown than was told before: what a gate calls held may have been
+ * placed, paid or closed since. A buyer who is shown a reservation was told of it, so it is acknowledged like any other (E2, E6).
+ * Where a gate can't answer there may be an order that can't be seen; unless its id can't be one of that item, or every reservation of the
+ * item is in the ledger.
  */
 
-import { Fault } from '../../base/fault.ts'
 import { madeAtMs } from '../../base/snowflake.ts'
-import type { BuyerId, Epoch, ItemId, OrderId } from '../../domain/ids.ts'
-import type { Item } from '../../domain/item.ts'
+import type { BuyerId, ItemId, OrderId } from '../../domain/ids.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
-import type { Gate } from '../../gate/gate.ts'
-import type { LocalView } from '../../gate/local-view.ts'
 import type { Orders } from '../../ledger/orders.ts'
-import { type AcknowledgeParts, acknowledge } from '../follow/acknowledged-reservations.ts'
-import type { UnplacedReservationsParts } from '../follow/unplaced-reservations.ts'
-import { isDrained } from '../keep/drain.ts'
-import { mayBeOrphaned } from '../keep/orphaned-entries.ts'
-import { type LiveItem, type Registry, toReservation } from './live-item.ts'
+import type { LiveItem, Registry } from './live-item.ts'
+import type { SellContext } from './sell-context.ts'
+import { toReservation } from './seller.ts'
 
-export interface FindOrdersParts {
+export interface FindOrdersContext extends Pick<SellContext, 'acknowledged' | 'unplaced' | 'clock'> {
   readonly orders: Pick<Orders, 'find' | 'ofBuyer'>
-  /** Undefined: the gate is in the process. */
-  readonly reserved?: ReservedOrdersParts | undefined
-}
-
-export interface ReservedOrdersParts extends AcknowledgeParts, UnplacedReservationsParts {
-  readonly gate: Pick<Gate, 'find'>
-  readonly near: Pick<LocalView, 'knows'>
   readonly registry: Registry
 }
 
@@ -40,28 +25,36 @@ type FindOrderOutcome =
   /** It may be held by a gate that does not answer. */
   | { readonly kind: 'busy' }
 
+/** Shown only after the seller that it was read from has acknowledged it. */
+interface Found {
+  readonly reservation: Reservation
+  readonly live: LiveItem | undefined
+}
+
 /** So many items are asked about at a time. */
 const ITEMS_AT_ONCE_MAX = 32
 /** No clock of ours is off by so much. */
 const CLOCKS_APART_MS_MAX = 86_400_000
 
 /** One order, if it is this buyer's: another's is not there, for all this buyer can tell. */
-export async function findOrder(parts: FindOrdersParts, id: OrderId, buyer: BuyerId): Promise<FindOrderOutcome> {
+export async function findOrder(context: FindOrdersContext, id: OrderId, buyer: BuyerId): Promise<FindOrderOutcome> {
   const first = await inLedger()
-  if (first !== undefined || parts.reserved === undefined) return first ?? { kind: 'missing' }
-  const known = parts.reserved.acknowledged.find(id)?.reservation
-  const { held, whole } =
-    known === undefined ? await reservationsOf(parts.reserved, buyer, id) : { held: [known], whole: true }
-  const reservation = held.find(one => one.id === id && one.buyer === buyer)
-  const elsewhere = reservation === undefined && (!whole || (await behind(parts.reserved, id)))
+  if (first !== undefined) return first
+  const told = context.acknowledged.find(id)?.reservation
+  const { found, whole } =
+    told === undefined
+      ? await reservationsOf(context, buyer, id)
+      : { found: [{ reservation: told, live: undefined }], whole: true }
+  const mine = found.find(({ reservation }) => reservation.id === id && reservation.buyer === buyer)
+  const elsewhere = mine === undefined && (!whole || (await mayBeOrphaned(context, id)))
   // What was on its way when it was first looked for may have arrived.
   const since = await inLedger()
   if (since !== undefined) return since
-  if (reservation === undefined) return { kind: elsewhere ? 'busy' : 'missing' }
-  return showable(parts.reserved, reservation) ? { kind: 'found', order: reservation } : { kind: 'busy' }
+  if (mine === undefined) return { kind: elsewhere ? 'busy' : 'missing' }
+  return isShowable(context, mine) ? { kind: 'found', order: mine.reservation } : { kind: 'busy' }
 
   async function inLedger(): Promise<FindOrderOutcome | undefined> {
-    const [order] = await parts.orders.find([id])
+    const [order] = await context.orders.find([id])
     if (order === undefined) return undefined
     return order.buyer === buyer ? { kind: 'found', order } : { kind: 'missing' }
   }
@@ -69,92 +62,66 @@ export async function findOrder(parts: FindOrdersParts, id: OrderId, buyer: Buye
 
 /** A page, newest first. What a gate holds that does not answer is missing from it. */
 export async function ordersOfBuyer(
-  parts: FindOrdersParts,
+  context: FindOrdersContext,
   buyer: BuyerId,
   after: OrderId | undefined,
   limit: number,
 ): Promise<readonly (Order | Reservation)[]> {
-  if (parts.reserved === undefined) return parts.orders.ofBuyer(buyer, after, limit)
-  const { held } = await reservationsOf(parts.reserved, buyer, undefined)
-  const mine = new Map([...parts.reserved.acknowledged.ofBuyer(buyer), ...held].map(one => [one.id, one]))
-  const placed = await parts.orders.ofBuyer(buyer, after, limit)
+  const { found } = await reservationsOf(context, buyer, undefined)
+  const told = context.acknowledged.ofBuyer(buyer).map(reservation => ({ reservation, live: undefined }))
+  const mine = new Map<OrderId, Found>([...told, ...found].map(one => [one.reservation.id, one]))
+  const placed = await context.orders.ofBuyer(buyer, after, limit)
   for (const { id } of placed) mine.delete(id)
   // Of a full page only what is newer than its end belongs to it: the rest may well be in the ledger, on another page.
   const end = placed.length < limit ? 0n : BigInt(placed.at(-1)?.id ?? 0)
   const reserved = [...mine.values()].filter(one => {
-    const id = BigInt(one.id)
-    return id > end && (after === undefined || id < BigInt(after)) && showable(parts.reserved!, one)
+    const id = BigInt(one.reservation.id)
+    return id > end && (after === undefined || id < BigInt(after)) && isShowable(context, one)
   })
   if (reserved.length === 0) return placed
-  return [...placed, ...reserved].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? 1 : -1)).slice(0, limit)
+  const all = [...placed, ...reserved.map(one => one.reservation)]
+  return all.sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? 1 : -1)).slice(0, limit)
 }
 
 /** What this process has told already may be told again; anything else is acknowledged by being shown. */
-function showable(parts: ReservedOrdersParts, reservation: Reservation): boolean {
-  return (
-    parts.acknowledged.find(reservation.id) !== undefined ||
-    acknowledge(parts, parts.registry.get(reservation.item), reservation)
-  )
+function isShowable({ acknowledged }: FindOrdersContext, { reservation, live }: Found): boolean {
+  return acknowledged.find(reservation.id) !== undefined || (live?.seller.acknowledge(reservation) ?? false)
 }
 
 /**
- * What the gate holds for this buyer, of the items whose filter does not rule it out. Not whole: of an item that this order can be of it may
- * hold more, and nobody can tell.
+ * What the gates hold for this buyer, of the items whose filter does not rule it out. Not whole: of an item that this order can be of there
+ * may be more, and it can't be told.
  */
 async function reservationsOf(
-  parts: ReservedOrdersParts,
+  { registry, clock }: FindOrdersContext,
   buyer: BuyerId,
   id: OrderId | undefined,
-): Promise<{ readonly held: readonly Reservation[]; readonly whole: boolean }> {
-  const { gate, near, registry, clock } = parts
+): Promise<{ readonly found: readonly Found[]; readonly whole: boolean }> {
   // Where no gate was ever built, everything is in the ledger.
-  const asked = [...registry.values()].filter(
-    ({ door, item }) => item.gateEpoch > 0 && (door === 'ledger' || near.knows(item.id, buyer)),
-  )
-  const held: Reservation[] = []
+  const asked = [...registry.values()].filter(({ item, seller }) => item.gateEpoch > 0 && seller.knows(buyer))
+  const found: Found[] = []
   let whole = true
   for (let i = 0; i < asked.length; i += ITEMS_AT_ONCE_MAX)
-    await Promise.all(asked.slice(i, i + ITEMS_AT_ONCE_MAX).map(look))
-  return { held, whole }
+    await Promise.all(asked.slice(i, i + ITEMS_AT_ONCE_MAX).map(ask))
+  return { found, whole }
 
-  async function look({ sale, item, door, epoch }: LiveItem): Promise<void> {
-    if (door === 'ledger') {
-      if (await promisedBefore(item, epoch)) whole = false
+  async function ask(live: LiveItem): Promise<void> {
+    // Behind the ledger's door every order is in the ledger already.
+    const held = live.door === 'ledger' ? 'unknown' : await live.seller.find(buyer, true)
+    if (held === 'unknown') {
+      if (!whole || (id !== undefined && !mayBeOf(live.item.id, id, clock.now()))) return
+      // Others are asked meanwhile: one that can tell does not answer for them.
+      if (id !== undefined && (await live.seller.outstanding())) whole = false
       return
     }
-    const found = await gate.find(item.id, buyer, true).catch((error: unknown) => {
-      if (error instanceof Fault) return { status: 'unknown' as const }
-      throw error
-    })
-    if (found.status !== 'ok') {
-      if (!whole || (id !== undefined && !mayBeOf(item.id, id, clock.now()))) return
-      const none = id !== undefined && found.status === 'stale' && (await drained(item.id))
-      // Others are looked at meanwhile: one that can tell does not answer for them.
-      if (!none) whole = false
-      return
-    }
-    for (const one of found.holdings) if (one.live) held.push(toReservation(sale, item, one))
-  }
-
-  /** Behind the ledger's door everything is in the ledger, unless an operator opened it while somebody's last word was missing (E10). */
-  async function promisedBefore(item: Item, epoch: Epoch): Promise<boolean> {
-    if (!whole || id === undefined || item.homeDoor === 'ledger' || !mayBeOf(item.id, id, clock.now())) return false
-    return (await parts.nodes.unconfirmed(item.id, epoch)).lapsed > 0
-  }
-
-  async function drained(item: ItemId): Promise<boolean> {
-    try {
-      return await isDrained(parts, item)
-    } catch (error) {
-      if (error instanceof Fault) return false
-      throw error
-    }
+    for (const one of held.held)
+      if (one.live) found.push({ reservation: toReservation(live.sale, live.item, one), live })
   }
 }
 
-/** Whether it may be of a sale that is not followed any more, and still on its way. */
-function behind(parts: ReservedOrdersParts, id: OrderId): Promise<boolean> {
-  return mayBeOrphaned(parts, item => !parts.registry.has(item) && mayBeOf(item, id, parts.clock.now()))
+/** May it be of a sale that is not followed any more, and still wait in an outbox? */
+function mayBeOrphaned({ unplaced, registry, clock }: FindOrdersContext, id: OrderId): Promise<boolean> {
+  return unplaced.orphaned(item => !registry.has(item) && mayBeOf(item, id, clock.now()))
 }
 
 /** An order's id is made after its item's, and not in the future. */

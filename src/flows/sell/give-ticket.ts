@@ -3,11 +3,8 @@
  * With a live order the ticket carries that order's attempt, so that asking again finds it; after a closed one the next attempt.
  */
 
-import type { BuyerId, OrderId } from '../../domain/ids.ts'
+import type { BuyerId } from '../../domain/ids.ts'
 import type { Sale } from '../../domain/sale.ts'
-import type { Gate } from '../../gate/gate.ts'
-import type { LocalView } from '../../gate/local-view.ts'
-import type { Orders } from '../../ledger/orders.ts'
 import type { LiveItem } from './live-item.ts'
 
 interface TicketTerms {
@@ -23,57 +20,22 @@ type GiveTicketOutcome =
   | { readonly kind: 'over' }
   | { readonly kind: 'busy' }
 
-interface GiveTicketParts {
-  readonly gate: Gate
-  readonly near: LocalView
-  readonly orders: Pick<Orders, 'list'>
-}
-
-const PAGE = 100
-
+/** @param nowMs by the gate's clock */
 export async function giveTicket(
-  parts: GiveTicketParts,
   sale: Sale,
-  liveItem: LiveItem | undefined,
+  live: LiveItem | undefined,
   buyer: BuyerId,
+  nowMs: number,
 ): Promise<GiveTicketOutcome> {
-  if (sale.state === 'over' || parts.near.nowMs() >= sale.closesAtMs) return { kind: 'over' }
-  if (liveItem === undefined) {
-    const warm = parts.near.nowMs() >= sale.opensAtMs - sale.warmBeforeMs
+  if (sale.state === 'over' || nowMs >= sale.closesAtMs) return { kind: 'over' }
+  if (live === undefined) {
+    const warm = nowMs >= sale.opensAtMs - sale.warmBeforeMs
     return warm ? { kind: 'busy' } : { kind: 'early', opensAtMs: sale.opensAtMs }
   }
-  const made = await attemptsOf(parts, liveItem, buyer)
-  if (made === undefined) return { kind: 'busy' }
-  const live = made.find(one => one.live)
-  const attempt = live?.attempt ?? 1 + made.reduce((last, one) => Math.max(last, one.attempt), 0)
-  if (attempt > liveItem.item.attemptsMax) return { kind: 'attempts_used' }
+  const found = await live.seller.find(buyer)
+  if (found === 'unknown') return { kind: 'busy' }
+  const { held } = found
+  const attempt = held.find(one => one.live)?.attempt ?? 1 + held.reduce((last, one) => Math.max(last, one.attempt), 0)
+  if (attempt > live.item.attemptsMax) return { kind: 'attempts_used' }
   return { kind: 'given', terms: { attempt, notBeforeMs: sale.opensAtMs, expiresAtMs: sale.closesAtMs } }
-}
-
-/** By the gate's books, or behind the ledger's door by the ledger's. Undefined: they can't be read now. */
-async function attemptsOf(
-  parts: GiveTicketParts,
-  liveItem: LiveItem,
-  buyer: BuyerId,
-): Promise<readonly { readonly attempt: number; readonly live: boolean }[] | undefined> {
-  const item = liveItem.item.id
-  if (liveItem.door !== 'ledger') {
-    const found = await parts.gate.find(item, buyer)
-    return found.status === 'ok' ? found.holdings : undefined
-  }
-  const made: { readonly attempt: number; readonly live: boolean }[] = []
-  for (let after: OrderId | undefined; ; ) {
-    const page = await parts.orders.list({
-      sale: liveItem.sale.id,
-      buyer,
-      limit: PAGE,
-      ...(after !== undefined && { after }),
-    })
-    // A refused order is no attempt.
-    for (const order of page)
-      if (order.item === item && order.reason !== 'refused')
-        made.push({ attempt: order.attempt, live: order.state !== 'closed' })
-    if (page.length < PAGE) return made
-    after = page.at(-1)!.id
-  }
 }

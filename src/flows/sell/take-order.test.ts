@@ -2,14 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type EdgeWish, FENCE_MS, openCluster } from '../../../test/harness/cluster-edge.ts'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
 import { until } from '../../../test/harness/until.ts'
+import { systemClock } from '../../base/clock.ts'
 import { createFaultyGate, type GateMishap, type GateVerb } from '../../gate/contract/faulty-gate.ts'
 import type { Gate } from '../../gate/gate.ts'
 import { handOverAll } from '../follow/hand-over.ts'
 import { windowStateOf } from '../keep/sync-state.ts'
 import { findOrder, ordersOfBuyer } from './find-orders.ts'
 import { giveTicket } from './give-ticket.ts'
-import { standing } from './live-item.ts'
-import { repeatOrder, takeOrder } from './take-order.ts'
+import { repeatOrder } from './repeat-order.ts'
+import { takeOrder } from './take-order.ts'
 
 let ledger: TestLedger
 beforeAll(async () => {
@@ -28,7 +29,7 @@ async function openEdge(wish: EdgeWish = {}, item: Parameters<TestLedger['openIt
     cluster,
     ...liveItem,
     edge,
-    take: (buyer: string, attempt = 1) => takeOrder(edge.take, edge.liveItem(liveItem.item), click(buyer, attempt)),
+    take: (buyer: string, attempt = 1) => takeOrder(edge.context, edge.liveItem(liveItem.item), click(buyer, attempt)),
   }
 }
 
@@ -49,7 +50,7 @@ describe('one click behind a gate elsewhere', () => {
 
     const hurried = cluster.edge({ placedWaitMs: 0 })
     await hurried.round()
-    const outcome = await takeOrder(hurried.take, hurried.liveItem(item), click('bob'))
+    const outcome = await takeOrder(hurried.context, hurried.liveItem(item), click('bob'))
     expect(outcome).toMatchObject({ kind: 'reserved', reservation: { buyer: 'bob', attempt: 1, state: 'reserved' } })
     expect(hurried.acknowledged.size()).toBe(1)
     expect(hurried.waiters.expected()).toBe(0)
@@ -72,7 +73,7 @@ describe('one click behind a gate elsewhere', () => {
       }),
     })
     await edge.round()
-    expect((await takeOrder(edge.take, edge.liveItem(item), click('ann'))).kind).toBe('placed')
+    expect((await takeOrder(edge.context, edge.liveItem(item), click('ann'))).kind).toBe('placed')
   })
 
   test('a refusal that comes in time is sold out, and the order that stands when there is one', async () => {
@@ -101,7 +102,9 @@ describe('one click behind a gate elsewhere', () => {
     mishap.now = 'busy'
     expect((await take('bob')).kind).toBe('busy')
     mishap.now = undefined
-    expect(await repeatOrder(edge.take, edge.liveItem(item), item, 'ann', 1)).toMatchObject({ kind: 'same_reserved' })
+    expect(await repeatOrder(edge.context, edge.liveItem(item), item, 'ann', 1)).toMatchObject({
+      kind: 'same_reserved',
+    })
     expect(edge.acknowledged.size()).toBe(1)
   })
 
@@ -155,12 +158,12 @@ describe('asking again', () => {
     const first = await take('ann')
     if (first.kind !== 'reserved') throw new Error(first.kind)
     const { id } = first.reservation
-    const again = () => repeatOrder(other.take, other.liveItem(item), item, 'ann', 1)
+    const again = () => repeatOrder(other.context, other.liveItem(item), item, 'ann', 1)
     expect(await again()).toMatchObject({ kind: 'same_reserved', reservation: { id, attempt: 1, quantity: 1 } })
     expect(other.acknowledged.find(id)?.epoch).toBe(epoch)
     await cluster.work(item, epoch)
     expect(await again()).toMatchObject({ kind: 'same', order: { id, state: 'pending' } })
-    expect(await repeatOrder(other.take, other.liveItem(item), item, 'stranger', 1)).toBeUndefined()
+    expect(await repeatOrder(other.context, other.liveItem(item), item, 'stranger', 1)).toBeUndefined()
   })
 
   test('an order that was placed between the two looks is never shown as reserved', async () => {
@@ -180,7 +183,7 @@ describe('asking again', () => {
       }),
     })
     await edge.round()
-    expect(await repeatOrder(edge.take, edge.liveItem(item), item, 'ann', 1)).toMatchObject({ kind: 'same' })
+    expect(await repeatOrder(edge.context, edge.liveItem(item), item, 'ann', 1)).toMatchObject({ kind: 'same' })
     expect(finds).toBe(2)
   })
 
@@ -190,7 +193,7 @@ describe('asking again', () => {
     const edge = cluster.edge()
     await edge.round()
     cluster.clock.jump(FENCE_MS + 1)
-    expect(await repeatOrder(edge.take, edge.liveItem(item), item, 'ann', 1)).toEqual({ kind: 'busy' })
+    expect(await repeatOrder(edge.context, edge.liveItem(item), item, 'ann', 1)).toEqual({ kind: 'busy' })
     expect(edge.acknowledged.size()).toBe(0)
   })
 
@@ -211,7 +214,7 @@ describe('asking again', () => {
       }),
     })
     await edge.round()
-    expect(await repeatOrder(edge.take, edge.liveItem(item), item, 'ann', 1)).toEqual({ kind: 'busy' })
+    expect(await repeatOrder(edge.context, edge.liveItem(item), item, 'ann', 1)).toEqual({ kind: 'busy' })
     expect(finds).toBe(2)
     expect(await findOrder(edge.find, ask.order, 'ann')).toEqual({ kind: 'busy' })
     expect((await ordersOfBuyer(edge.find, 'ann', undefined, 100)).map(one => one.id)).not.toContain(ask.order)
@@ -224,10 +227,10 @@ describe('asking again', () => {
       gate: real => createFaultyGate(real, verb => (verb === mute.verb ? 'unknown' : undefined)),
     })
     mute.verb = 'find'
-    expect(await repeatOrder(edge.take, edge.liveItem(item), item, 'ann', 1)).toEqual({ kind: 'busy' })
+    expect(await repeatOrder(edge.context, edge.liveItem(item), item, 'ann', 1)).toEqual({ kind: 'busy' })
     // Not followed: a sale long over, of which nothing is left behind. The ledger alone decides.
     edge.registry.delete(item)
-    expect(await repeatOrder(edge.take, undefined, item, 'ann', 1)).toBeUndefined()
+    expect(await repeatOrder(edge.context, undefined, item, 'ann', 1)).toBeUndefined()
   })
 
   test('nor is anybody told that it is over who may have been told "reserved"', async () => {
@@ -245,9 +248,9 @@ describe('asking again', () => {
     })
     for (const one of [edge, other]) {
       await one.round()
-      expect(standing(one.far, one.liveItem(item))?.kind).toBe('over')
+      expect(one.liveItem(item).seller.standing()?.kind).toBe('over')
     }
-    const repeated = (one: typeof edge) => repeatOrder(one.take, one.liveItem(item), item, 'ann', 1)
+    const repeated = (one: typeof edge) => repeatOrder(one.context, one.liveItem(item), item, 'ann', 1)
     expect(await repeated(edge)).toMatchObject({ kind: 'same_reserved', reservation: { buyer: 'ann' } })
     expect(await repeated(other)).toEqual({ kind: 'busy' })
   })
@@ -324,15 +327,14 @@ test("behind the ledger's door a ticket carries the attempt that the ledger's ro
   const epoch = await cluster.raiseEpoch(item)
   await ledger.rights.setDoor(item, epoch, 'ledger')
   await edge.round()
-  const parts = { gate: cluster.gate, near: edge.far, orders: ledger.orders }
-  const give = async () => giveTicket(parts, (await ledger.sales.find(sale))!, edge.liveItem(item), 'ann')
+  const give = async () => giveTicket((await ledger.sales.find(sale))!, edge.liveItem(item), 'ann', systemClock.now())
   expect(await give()).toMatchObject({ terms: { attempt: 1 } })
-  const placed = await takeOrder(edge.take, edge.liveItem(item), click('ann'))
+  const placed = await takeOrder(edge.context, edge.liveItem(item), click('ann'))
   if (placed.kind !== 'placed') throw new Error(placed.kind)
   expect(await give()).toMatchObject({ terms: { attempt: 1 } })
   await ledger.closings.close(item, [placed.order.id], 'cancelled')
   expect(await give()).toMatchObject({ terms: { attempt: 2 } })
-  expect(await repeatOrder(edge.take, edge.liveItem(item), item, 'ann', 1)).toMatchObject({
+  expect(await repeatOrder(edge.context, edge.liveItem(item), item, 'ann', 1)).toMatchObject({
     kind: 'same',
     order: { state: 'closed' },
   })
@@ -346,16 +348,16 @@ test("behind the ledger's door a crowd that asks again is looked up in one state
   const edge = cluster.edge({
     orders: real => ({
       ...real,
-      findByAttempts(keys) {
+      ofBuyers(keys) {
         batches.push(keys.length)
-        return real.findByAttempts(keys)
+        return real.ofBuyers(keys)
       },
     }),
   })
   await edge.round()
   const buyers = ['a', 'b b', 'c', 'd', 'e', 'f']
-  for (const buyer of buyers) await takeOrder(edge.take, edge.liveItem(item), click(buyer))
-  const asked = buyers.map(buyer => repeatOrder(edge.take, edge.liveItem(item), item, buyer, 1))
+  for (const buyer of buyers) await takeOrder(edge.context, edge.liveItem(item), click(buyer))
+  const asked = buyers.map(buyer => repeatOrder(edge.context, edge.liveItem(item), item, buyer, 1))
   const answers = await Promise.all(asked)
   expect(answers.map(one => one?.kind)).toEqual(['same', 'same', 'same', 'same', 'same', undefined])
   expect(answers.map(one => (one?.kind === 'same' ? one.order.buyer : 'f'))).toEqual(buyers)

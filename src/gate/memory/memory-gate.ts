@@ -48,7 +48,7 @@ const HOLDINGS_PAGE = 1_000
 const DONE: Done = Object.freeze({ status: 'done' })
 const STALE: { readonly status: 'stale' } = Object.freeze({ status: 'stale' })
 
-export function createMemoryGate(parts: { readonly clock: Clock }): Gate & LocalView & GateBooks {
+export function createMemoryGate(parts: { readonly clock: Clock }): Gate & Required<LocalView> & GateBooks {
   return new MemoryGate(parts.clock)
 }
 

@@ -88,7 +88,7 @@ describe('placing', () => {
     const first = ledger.ask('ann')
     await ledger.orders.place(item, epoch, false, [first])
     expect(verdicts(await ledger.orders.place(item, epoch, false, [ledger.ask('ben')]))).toEqual(['refused'])
-    expect(await ledger.orders.findByAttempt(item, 'ben', 1)).toBeUndefined()
+    expect(await ledger.orders.ofBuyers([{ item, buyer: 'ben' }])).toEqual([])
     await ledger.closings.close(item, [first.order], 'cancelled')
     expect(verdicts(await ledger.orders.place(item, epoch, false, [ledger.ask('ben')]))).toEqual(['placed'])
   })

@@ -36,17 +36,9 @@ export function createOrders(database: Database): Orders {
     async find(ids) {
       return (await database.run('find_orders', [ids])).map(toOrder)
     },
-    async findByAttempt(item, buyer, attempt) {
-      const [row] = await database.run('find_order_by_attempt', [item, buyer, attempt])
-      return row === undefined ? undefined : toOrder(row)
-    },
-    async findByAttempts(keys) {
-      const rows = await database.run('find_orders_by_attempt', [
-        arrayOf(keys.map(key => key.item)),
-        keys.map(key => key.buyer),
-        arrayOf(keys.map(key => key.attempt)),
-      ])
-      return rows.map(toOrder)
+    async ofBuyers(keys) {
+      const params = [arrayOf(keys.map(key => key.item)), keys.map(key => key.buyer)]
+      return (await database.run('orders_of_buyers', params)).map(toOrder)
     },
     async ofBuyer(buyer, after, limit) {
       return (await database.run('orders_of_buyer', [buyer, after ?? null, limit])).map(toOrder)

@@ -27,9 +27,6 @@ export function createSales(database: Database): Sales {
     async list({ drafts, limit }) {
       return toSales(await database.run('list_sales', [drafts, limit]))
     },
-    async warmDue() {
-      return toSales(await database.run('warm_due_sales', []))
-    },
     async followed() {
       const rows = await database.run('followed_sales', [])
       const [row] = rows

@@ -3,7 +3,7 @@ import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
 import { until } from '../../../test/harness/until.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
-import { syncStateFar, windowStateOf } from './sync-state.ts'
+import { createSyncState, windowStateOf } from './sync-state.ts'
 
 let ledger: TestLedger
 let stage: KeeperStage
@@ -73,7 +73,7 @@ describe('what the ledger says of a sale', () => {
     const { sales } = ledger
     const { gate } = stage
     const { epoch } = await stage.keeper().untilDoor(item, 'gate')
-    const syncState = syncStateFar({ sales, gate, clock: patient })
+    const syncState = createSyncState({ sales, gate, clock: patient, wake() {} })
     await sales.move(sale, ['ready'], 'paused', 'olga', 'sale.pause')
     expect(await syncState(sale, false)).toBe(true)
     // Whoever resumed it died before the gate heard of it: that is for the keeper to tell.

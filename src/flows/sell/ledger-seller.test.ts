@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { openCluster } from '../../../test/harness/cluster-edge.ts'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
 import { Fault } from '../../base/fault.ts'
-import { standing } from './live-item.ts'
 import { takeOrder } from './take-order.ts'
 
 let ledger: TestLedger
@@ -31,18 +30,18 @@ describe("behind the ledger's door", () => {
     const { item, sale, edge } = await ledgerDoor(3)
     const liveItem = edge.liveItem(item)
     const outcomes = await Promise.all(
-      ['a', 'b', 'c', 'd', 'a'].map(buyer => takeOrder(edge.take, liveItem, click(buyer))),
+      ['a', 'b', 'c', 'd', 'a'].map(buyer => takeOrder(edge.context, liveItem, click(buyer))),
     )
     expect(outcomes.map(one => one.kind)).toEqual(['placed', 'placed', 'placed', 'sold_out', 'same'])
     expect(await ledger.units(sale)).toMatchObject({ available: 0, pending: 3 })
-    expect(standing(edge.far, liveItem)?.kind).toBe('sold_out')
+    expect(liveItem.seller.standing()?.kind).toBe('sold_out')
     expect(edge.told.length).toBe(3)
   })
 
   test('a door that was turned meanwhile is busy, and nothing is written', async () => {
     const { cluster, item, edge } = await ledgerDoor(3)
     await cluster.raiseEpoch(item)
-    expect((await takeOrder(edge.take, edge.liveItem(item), click('ann'))).kind).toBe('busy')
+    expect((await takeOrder(edge.context, edge.liveItem(item), click('ann'))).kind).toBe('busy')
     expect(edge.liveItem(item).current).toBe(false)
     expect(await rowsOf(item)).toEqual([])
   })
@@ -62,9 +61,9 @@ describe("behind the ledger's door", () => {
       }),
     })
     await edge.round()
-    expect((await takeOrder(edge.take, edge.liveItem(item), click('ann'))).kind).toBe('busy')
+    expect((await takeOrder(edge.context, edge.liveItem(item), click('ann'))).kind).toBe('busy')
     trouble.on = false
-    expect((await takeOrder(edge.take, edge.liveItem(item), click('ann'))).kind).toBe('same')
+    expect((await takeOrder(edge.context, edge.liveItem(item), click('ann'))).kind).toBe('same')
     expect(await rowsOf(item)).toHaveLength(1)
   })
 })

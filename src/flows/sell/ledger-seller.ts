@@ -1,0 +1,165 @@
+/**
+ * Sells straight into the ledger, behind the `ledger` door: decided and placed in one transaction, door and epoch checked under the item
+ * lock (E5, E10). For small sales without a gate, and for all while the gate is away.
+ *
+ * A semaphore bounds the batches at the ledger over all items. A ledger that does not answer in time is busy for the buyers, and its call
+ * keeps its permit until it has ended: what it committed is found by asking again.
+ */
+
+import { assert } from '../../base/assert.ts'
+import { Fault } from '../../base/fault.ts'
+import { faultPoint } from '../../base/fault-points.ts'
+import type { Semaphore } from '../../base/semaphore.ts'
+import type { BuyerId } from '../../domain/ids.ts'
+import type { Refusal } from '../../domain/outcomes.ts'
+import type { Ask } from '../../gate/gate.ts'
+import type { DirectPlacing, DirectReply } from '../../ledger/orders.ts'
+import { decisionOf } from './ask-gate.ts'
+import type { LiveItem } from './live-item.ts'
+import type { SellContext } from './sell-context.ts'
+import { BUSY, type Decision, type Holdings, type Seller, SOLD_OUT, standingClosed } from './seller.ts'
+
+export interface LedgerSellContext extends SellContext {
+  /** Shared by all items of the process. */
+  readonly semaphore: Semaphore
+  /** What was read longer ago is not shown: no buyer is refused by it. */
+  readonly freshMs: number
+}
+
+type Decided = Exclude<DirectReply, { readonly status: 'stale' }>
+
+/** How long a batch waits for its permit and for the ledger before its buyers are told to ask again. */
+const PLACE_WAIT_MS = 3_000
+
+export class LedgerSeller implements Seller {
+  readonly #context: LedgerSellContext
+  readonly #live: LiveItem
+  /** What the last batch left available, and when it was asked. The item's row may be newer. */
+  #available = { units: 0, atMs: Number.NEGATIVE_INFINITY }
+
+  constructor(context: LedgerSellContext, live: LiveItem) {
+    this.#context = context
+    this.#live = live
+  }
+
+  standing(): Refusal | undefined {
+    const { sale, current } = this.#live
+    const left = this.left()
+    const closed = standingClosed(sale, this.#context.view.nowMs())
+    if (left === undefined || !current || closed !== BUSY) return closed
+    return left === 0 ? SOLD_OUT : undefined
+  }
+
+  /** Nothing here counts buyers: each is looked up in the ledger. */
+  knows(): boolean {
+    return true
+  }
+
+  refusal(): undefined {
+    return undefined
+  }
+
+  left(): number | undefined {
+    const { freshMs, clock } = this.#context
+    const { item, seenAtMs } = this.#live
+    const newest = seenAtMs > this.#available.atMs ? { units: item.available, atMs: seenAtMs } : this.#available
+    return clock.elapsed() - newest.atMs <= freshMs ? newest.units : undefined
+  }
+
+  async find(buyer: BuyerId): Promise<Holdings> {
+    const { epoch, item } = this.#live
+    const orders = await this.#context.finder.ofBuyer(item.id, buyer)
+    const held = orders.map(row => ({ ...row, order: row.id, live: row.state !== 'closed', row }))
+    return { epoch, held }
+  }
+
+  /** Every order is in the ledger before its buyer is told. */
+  acknowledge(): boolean {
+    return false
+  }
+
+  /** Not behind this door, unless an operator opened it while a process had gone without a word (E10). */
+  async outstanding(): Promise<boolean> {
+    const { item, epoch } = this.#live
+    return item.homeDoor !== 'ledger' && this.#context.unplaced.unconfirmed(item.id, epoch)
+  }
+
+  async settle(): Promise<void> {}
+
+  async sell(asks: readonly Ask[]): Promise<readonly Decision[]> {
+    const { semaphore, clock } = this.#context
+    const answered = new AbortController()
+    let late = false
+    try {
+      return await Promise.race([
+        semaphore.run(async () => (late ? asks.map(() => BUSY) : this.#place(asks))),
+        clock.sleep(PLACE_WAIT_MS, answered.signal).then(() => {
+          late = true
+          return asks.map(() => BUSY)
+        }),
+      ])
+    } finally {
+      answered.abort()
+    }
+  }
+
+  /** Never rejects with a fault: the caller may have stopped waiting. */
+  async #place(asks: readonly Ask[]): Promise<readonly Decision[]> {
+    const { orders, view, clock, meters, log, onStale } = this.#context
+    const live = this.#live
+    const busy = () => asks.map(() => BUSY)
+    // The item may have been withdrawn while the batch waited.
+    if (!live.current) return busy()
+    try {
+      const before = faultPoint('place.before')
+      if (before) await before
+      const askedAtMs = clock.elapsed()
+      const reservedAtMs = view.nowMs()
+      const batch = asks.map(({ order, buyer, attempt, quantity }) => ({
+        order,
+        buyer,
+        attempt,
+        quantity,
+        reservedAtMs,
+      }))
+      const reply = await orders.placeDirectly(live.item.id, live.epoch, batch)
+      meters.time('ledger_place', clock.elapsed() - askedAtMs)
+      meters.size('order_batch', asks.length)
+      const after = faultPoint('place.after')
+      if (after) await after
+      if (reply.status !== 'stale') return this.#decide(asks, reply, askedAtMs)
+      onStale(live)
+      return busy()
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      log.warn(
+        { item: live.item.id, asks: asks.length, code: error.code, err: error },
+        'the ledger did not answer a batch; its buyers are told to ask again',
+      )
+      return busy()
+    }
+  }
+
+  #decide(asks: readonly Ask[], reply: Decided, askedAtMs: number): readonly Decision[] {
+    const { placings, available } = reply
+    assert(placings.length === asks.length, `the ledger gave ${placings.length} answers to ${asks.length} asks`)
+    this.#available = { units: available, atMs: askedAtMs }
+    return asks.map((ask, i) => this.#decideOne(ask, placings[i]!, reply))
+  }
+
+  #decideOne(ask: Ask, placing: DirectPlacing, { status, available }: Decided): Decision {
+    const context = this.#context
+    switch (placing.verdict) {
+      case 'placed':
+        assert(placing.order.buyer === ask.buyer, `order ${ask.order} was placed for another buyer`)
+        context.meters.count('orders', 'placed')
+        context.messages.orderChanged(placing.order)
+        return { kind: 'placed', order: placing.order }
+      case 'same':
+        assert(placing.order.buyer === ask.buyer, `order ${placing.order.id} is another buyer's`)
+        return { kind: 'same', order: placing.order }
+      default:
+        return decisionOf(context, this.#live, placing.verdict, { status, left: available, order: ask.order })
+    }
+  }
+}

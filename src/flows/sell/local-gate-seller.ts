@@ -1,0 +1,169 @@
+/**
+ * Sells through the gate in this process: reserve at the gate, place in the ledger, answer. There is no outbox: a buyer is answered only after
+ * the ledger's COMMIT, and is never told "reserved".
+ *
+ * From the moment the gate has taken units they are `unsettled`, until the ledger has answered for these very ids. A COMMIT without an
+ * answer, or a ledger that is away, settles nothing: buyers hear `busy` within `PLACE_WAIT_MS`, the units stay held, and `settle` places
+ * the same ids again, which has no second effect. Until then nothing new is sold, so an absent ledger costs every other buyer one quick
+ * answer. Nothing is released on a guess.
+ */
+
+import { assert, unreachable } from '../../base/assert.ts'
+import { Fault } from '../../base/fault.ts'
+import { faultPoint } from '../../base/fault-points.ts'
+import type { SharedTimeout } from '../../base/shared-timeout.ts'
+import type { OrderId } from '../../domain/ids.ts'
+import type { Refusal } from '../../domain/outcomes.ts'
+import type { Ask, AskAnswer, Release } from '../../gate/gate.ts'
+import type { LocalView } from '../../gate/local-view.ts'
+import type { PlaceAsk, Placing } from '../../ledger/orders.ts'
+import { askGate, type Decided, decisionOf } from './ask-gate.ts'
+import { GateSeller } from './gate-seller.ts'
+import type { SellContext } from './sell-context.ts'
+import { ATTEMPTS_USED, BUSY, type Decision, SOLD_OUT } from './seller.ts'
+
+export interface LocalGateContext extends SellContext {
+  readonly view: Required<LocalView>
+  /** Bounds a wait by `PLACE_WAIT_MS`; the work itself goes on. */
+  readonly timeout: SharedTimeout
+}
+
+/** How long a batch waits for the ledger before its buyers are told to ask again; the placing itself goes on. */
+export const PLACE_WAIT_MS = 3_000
+
+type Placings = ReadonlyMap<OrderId, Placing>
+
+export class LocalGateSeller extends GateSeller<LocalGateContext> {
+  /** Certain only while no ask waits and nothing is on its way into the ledger. */
+  refusal(ask: Pick<Ask, 'buyer' | 'attempt' | 'quantity'>): Refusal | undefined {
+    const { item, epoch, queue, unsettled, current, skewed } = this.live
+    if (!current || skewed || unsettled.size > 0 || queue.depth() > 0) return undefined
+    const refused = this.context.view.refusal(item.id, epoch, ask)
+    if (refused !== 'not_enough') return refused && ATTEMPTS_USED
+    const left = this.left()
+    return left === undefined || left === 0 ? undefined : { kind: 'not_enough', left }
+  }
+
+  async sell(asks: readonly Ask[]): Promise<readonly Decision[]> {
+    const { live, context } = this
+    if (!live.current || live.skewed || live.unsettled.size > 0) return asks.map(() => BUSY)
+    const reply = await askGate(context, live, asks, taken => this.#hold(asks, taken))
+    if (reply === undefined) return asks.map(() => BUSY)
+    const placed = live.unsettled.size === 0 ? undefined : await context.timeout(this.#placeUnsettled())
+    return asks.map((ask, i) => this.#decide(ask, reply.answers[i]!, reply, placed))
+  }
+
+  #hold(asks: readonly Ask[], { answers }: Decided): void {
+    for (let i = 0; i < asks.length; i++) {
+      const answer = answers[i]!
+      if (answer.code !== 'reserved') continue
+      const { order, buyer, attempt, quantity } = asks[i]!
+      this.live.unsettled.set(order, { order, buyer, attempt, quantity, reservedAtMs: answer.reservedAtMs })
+    }
+  }
+
+  /** Nothing outside the ledger is ever told. */
+  acknowledge(): boolean {
+    return false
+  }
+
+  async outstanding(): Promise<boolean> {
+    return false
+  }
+
+  /** Places again what the ledger has not answered for. */
+  override async settle(): Promise<void> {
+    const { current, unsettled, placing } = this.live
+    if (current && unsettled.size > 0 && placing === 0) await this.#placeUnsettled()
+  }
+
+  #decide(ask: Ask, answer: AskAnswer, { status, left }: Decided, placed: Placings | undefined): Decision {
+    if (answer.code === 'reserved') return toDecision(placed?.get(ask.order))
+    // Twice in one batch: the other's row may have been committed just now.
+    const settled = placed?.get(answer.order)?.verdict === 'placed'
+    if (answer.code === 'same' && !settled && this.live.unsettled.has(answer.order)) return BUSY
+    return decisionOf(this.context, this.live, answer.code, { status, left, order: answer.order })
+  }
+
+  /** All of it, oldest first. Undefined: the ledger did not answer, and all of it stays unsettled. */
+  async #placeUnsettled(): Promise<Placings | undefined> {
+    const { context, live } = this
+    const { clock, meters } = context
+    const asks = [...live.unsettled.values()]
+    live.placing += 1
+    try {
+      const before = faultPoint('place.before')
+      if (before) await before
+      const askedAtMs = clock.elapsed()
+      const reply = await context.orders.place(live.item.id, live.epoch, false, asks)
+      meters.time('ledger_place', clock.elapsed() - askedAtMs)
+      const after = faultPoint('place.after')
+      if (after) await after
+      if (reply.status === 'stale') {
+        context.onStale(live)
+        return undefined
+      }
+      assert(
+        reply.placings.length === asks.length,
+        `the ledger gave ${reply.placings.length} answers to ${asks.length} reservations`,
+      )
+      return await this.#settle(asks, reply.placings)
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      context.log.warn(
+        { item: live.item.id, unsettled: asks.length, code: error.code, err: error },
+        'the ledger did not answer; reservations stay held and are placed again',
+      )
+      return undefined
+    } finally {
+      live.placing -= 1
+    }
+  }
+
+  async #settle(asks: readonly PlaceAsk[], placings: readonly Placing[]): Promise<Placings> {
+    const { context, live } = this
+    const settled = new Map<OrderId, Placing>()
+    const releases: Release[] = []
+    for (let i = 0; i < asks.length; i++) {
+      const { order, buyer, attempt } = asks[i]!
+      const placing = placings[i]!
+      settled.set(order, placing)
+      if (placing.verdict === 'placed' || placing.verdict === 'refused') {
+        context.meters.count('orders', placing.verdict)
+        context.messages.orderChanged(placing.order)
+      }
+      if (isOrder(placing)) continue
+      // Gate and ledger disagree: the ledger is the truth, the units go back to the gate, and the alarm asks for a person.
+      releases.push({ order, buyer, attempt, outcome: 'refused' })
+      const what = placing.verdict === 'id_conflict' ? 'foreign_order_id' : 'ledger_refused'
+      context.alarm(what, { order, item: live.item.id })
+    }
+    if (releases.length > 0) {
+      const done = await context.gate.release(live.item.id, live.epoch, releases)
+      if (done.status === 'stale') context.onStale(live)
+    }
+    for (const ask of asks) live.unsettled.delete(ask.order)
+    return settled
+  }
+}
+
+/** The same again may be a refusal whose first answer was lost: a refusal it stays. */
+function isOrder(placing: Placing): boolean {
+  return placing.verdict === 'placed' || (placing.verdict === 'same' && placing.order.reason !== 'refused')
+}
+
+function toDecision(placing: Placing | undefined): Decision {
+  if (placing === undefined || placing.verdict === 'id_conflict') return BUSY
+  const { order } = placing
+  switch (placing.verdict) {
+    // The id was made by this very click: committed by an earlier try of the same batch is committed by this click.
+    case 'placed':
+    case 'same':
+      if (isOrder(placing)) return { kind: 'placed', order }
+      return toDecision({ verdict: 'refused', order })
+    case 'refused':
+      return order.supersededBy === undefined ? SOLD_OUT : { kind: 'existing', order: order.supersededBy }
+    default:
+      return unreachable(placing)
+  }
+}

@@ -1,9 +1,0 @@
--- find_orders_by_attempt: the orders of these attempts, refusals left out.
--- In      three parallel arrays: items, buyers, attempts
--- Out     order rows, in no particular order
--- Keeps   a plain read; each unique by the index orders_attempt
-SELECT o.id, i.sale, o.item, o.buyer, o.attempt, o.quantity, o.price_minor, o.currency, o.state, o.reason, o.superseded_by, o.epoch,
-       o.reserved_at, o.placed_at, o.pay_by, o.paid_at, o.closed_at, o.version
-FROM unnest($1::bigint[], $2::text[], $3::int[]) AS k (item, buyer, attempt)
-JOIN orders o ON o.item = k.item AND o.buyer = k.buyer AND o.attempt = k.attempt AND o.reason IS DISTINCT FROM 'refused'
-JOIN items i ON i.id = o.item
