@@ -1,5 +1,5 @@
 /**
- * A buyer with the manners of the page (`web/buyer/buying.ts`) and no browser: presses once, and asks again with the same ticket, with the
+ * A buyer with the manners of the page (`web/buyer/buy/buying.ts`) and no browser: presses once, and asks again with the same ticket, with the
  * page's own pauses, until the shop has said what became of it. What a person would see of it that is neither an order nor "sold out"
  * is written down. Each has an address of its own, which only the site of the tests believes.
  */
@@ -8,7 +8,7 @@ import { SignJWT } from 'jose'
 import { systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import type { Told } from '../../src/domain/promises/snapshot.ts'
-import { backOffMs } from '../../web/buyer/moments.ts'
+import { backOffMs } from '../../web/buyer/sync/moments.ts'
 import { assertDescribed } from '../harness/described.ts'
 import type { ShopSale } from '../harness/shop.ts'
 import { BUYER_JWT_SECRET } from '../harness/stampede.ts'

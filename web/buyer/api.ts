@@ -1,12 +1,12 @@
 /**
- * Calls to the server. Never throws for what the network or the server does: an answer, a refusal with its code, or `lost`, which says
- * nothing about whether the server has done it.
+ * Calls to the server. Never throws for a failure of the network or the server: returns an answer, a refusal with its code, or `lost`, when
+ * it is unknown whether the server has done it.
  */
 
 export interface Refused {
   readonly kind: 'refused'
   readonly status: number
-  /** Stable, as API.md lists them; `unknown` when something else than our server has answered. */
+  /** Stable, as API.md lists them; `unknown` when a proxy has answered instead of the server. */
   readonly code: string
   readonly retryAfterMs: number | undefined
   readonly body: Readonly<Record<string, unknown>>
@@ -44,18 +44,18 @@ export async function call<T>(method: 'GET' | 'POST', path: string, options: Cal
     return { kind: 'lost' }
   }
   if (response.ok) return { kind: 'ok', status: response.status, body: body as T }
-  const said = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+  const problem = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
   const retryAfterS = Number(response.headers.get('retry-after') ?? Number.NaN)
   return {
     kind: 'refused',
     status: response.status,
-    code: typeof said.code === 'string' ? said.code : 'unknown',
+    code: typeof problem.code === 'string' ? problem.code : 'unknown',
     retryAfterMs: Number.isFinite(retryAfterS) ? Math.max(0, retryAfterS * 1000) : undefined,
-    body: said,
+    body: problem,
   }
 }
 
-/** A read that the server could not answer is as good as none: a proxy may have spoken in place of servers that are all gone. */
+/** A read with a 5xx answer counts as lost: a proxy may have answered while all servers were down. */
 export async function getJson<T>(path: string): Promise<Reply<T>> {
   const reply = await call<T>('GET', path)
   return reply.kind === 'refused' && reply.status >= 500 ? { kind: 'lost' } : reply

@@ -1,7 +1,7 @@
-/** Money, times and durations for people, in their language. */
+/** Formats money, times and durations in the page's language. */
 
-import { serverNow } from './server-time.ts'
 import type { Money } from './shapes.ts'
+import { serverNow } from './sync/server-time.ts'
 import { formatLocale } from './words.ts'
 
 export function formatMoney({ amount, currency }: Money): string {

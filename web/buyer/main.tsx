@@ -1,46 +1,46 @@
-/** The buyer's page starts here: show it, learn the server's time and who is buying, go on with what was under way, and keep it true. */
+/** Starts the buyer page: shows it, reads the server's time and the session, resumes asks that were under way, and starts polling. */
 
 import { render } from 'preact'
-import { hearOtherTabs, resumeAsks } from './buying.ts'
-import { keepLive } from './live.ts'
-import { loadOrders } from './loading.ts'
-import { backFromPaying } from './paying.ts'
+import { followOtherTabs, resumeAsks } from './buy/buying.ts'
+import { backFromPaying } from './buy/paying.ts'
 import { followLinks } from './route.ts'
-import { measureServerTime } from './server-time.ts'
-import { findSession } from './session.ts'
 import { store } from './store.ts'
+import { keepLive } from './sync/live.ts'
+import { loadOrders } from './sync/loading.ts'
+import { pollNow, startPolling } from './sync/polling.ts'
+import { measureServerTime } from './sync/server-time.ts'
+import { findSession } from './sync/session.ts'
 import { App } from './views/app.tsx'
-import { lookAgain, startWatching } from './watching.ts'
 
 async function start(): Promise<void> {
   render(<App />, document.getElementById('page')!)
-  followLinks(lookAgain)
-  hearOtherTabs()
-  hearTheDevice()
+  followLinks(pollNow)
+  followOtherTabs()
+  followDevice()
   backFromPaying()
-  startWatching()
+  startPolling()
   keepLive()
   await Promise.all([measureServerTime(), findSession()])
   await loadOrders()
   store.changed()
-  lookAgain()
+  pollNow()
   await resumeAsks()
 }
 
-function hearTheDevice(): void {
+function followDevice(): void {
   const network = () => {
     store.online = navigator.onLine
     store.changed()
-    lookAgain()
+    pollNow()
   }
   window.addEventListener('online', network)
   window.addEventListener('offline', network)
   const back = () => {
     if (document.hidden) return
-    // It may have slept, and somebody may have signed in or out in another tab.
+    // The device may have slept, and the buyer may have signed in or out in another tab.
     void measureServerTime(3, true)
-    void findSession().then(lookAgain)
-    lookAgain()
+    void findSession().then(pollNow)
+    pollNow()
   }
   document.addEventListener('visibilitychange', back)
   window.addEventListener('pageshow', event => {

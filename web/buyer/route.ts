@@ -1,4 +1,4 @@
-/** Which of the page's addresses is shown. Links change it without a reload; back and forward work as everywhere. */
+/** Which of the page's addresses is shown. Links change it without a reload; back and forward work as usual. */
 
 import { store } from './store.ts'
 
@@ -7,15 +7,15 @@ export type Route =
   | { readonly kind: 'sale'; readonly sale: string }
   | { readonly kind: 'orders' }
   | { readonly kind: 'order'; readonly order: string }
-  | { readonly kind: 'nowhere' }
+  | { readonly kind: 'unknown' }
 
 export function currentRoute(path = location.pathname): Route {
   const [, first = '', second, more] = path.split('/')
-  if (more !== undefined) return { kind: 'nowhere' }
+  if (more !== undefined) return { kind: 'unknown' }
   if (first === '' && second === undefined) return { kind: 'home' }
   if (first === 's' && second) return { kind: 'sale', sale: second }
   if (first === 'orders') return second ? { kind: 'order', order: second } : { kind: 'orders' }
-  return { kind: 'nowhere' }
+  return { kind: 'unknown' }
 }
 
 export function followLinks(arrived: () => void): void {
@@ -36,7 +36,7 @@ export function followLinks(arrived: () => void): void {
       return
     const link = event.target instanceof Element ? event.target.closest('a') : null
     if (link === null || link.origin !== location.origin || link.target !== '' || link.hash !== '') return
-    if (currentRoute(link.pathname).kind === 'nowhere') return
+    if (currentRoute(link.pathname).kind === 'unknown') return
     event.preventDefault()
     if (link.pathname !== location.pathname) history.pushState(null, '', link.pathname)
     scrollTo(0, 0)

@@ -1,9 +1,9 @@
 /**
- * Everything the page knows, in one place. Whoever changes something calls `changed`; whoever shows something subscribes. An order only
- * moves forward here: news that is older than what is known is dropped, whichever way it came.
+ * The state of the page. Code that changes it calls `changed`; views subscribe. An order only moves forward: an older state is dropped,
+ * whether it was polled or pushed.
  */
 
-import type { Doing } from './button-state.ts'
+import type { Doing } from './buy/button-state.ts'
 import type { Order, Sale } from './shapes.ts'
 
 export type Session =
@@ -23,33 +23,33 @@ class Store {
   readonly sales = new Map<string, Sale>()
   /** Ids, as the server lists them; undefined until it has. */
   listed: readonly string[] | undefined
-  /** Sales and orders that are not there, or not this buyer's. */
+  /** Sales and orders that do not exist, or are not this buyer's. */
   readonly missing = new Set<string>()
   readonly orders = new Map<string, Order>()
   ordersLoaded = false
   /** The cursor for older orders; null at the end. */
   ordersNext: string | null = null
-  /** Orders whose payment was begun here, and when (monotonic): the answer may come a moment after the buyer. */
+  /** Orders whose payment was begun here, and when the buyer returned (monotonic): the result may arrive later. */
   readonly paying = new Map<string, number>()
-  /** When an item's stock, or a sale itself, was last heard of from elsewhere than a look at the sale (monotonic). */
-  readonly #heardMs = new Map<string, number>()
+  /** When an item's stock, or a sale, last changed by anything but a poll (monotonic). */
+  readonly #pushedMs = new Map<string, number>()
   readonly #doing = new Map<string, Doing>()
   readonly #ready = new Set<string>()
-  readonly #hear = new Set<() => void>()
-  #told = false
+  readonly #listeners = new Set<() => void>()
+  #scheduled = false
 
-  subscribe(hear: () => void): () => void {
-    this.#hear.add(hear)
-    return () => this.#hear.delete(hear)
+  subscribe(listen: () => void): () => void {
+    this.#listeners.add(listen)
+    return () => this.#listeners.delete(listen)
   }
 
-  /** Several changes in one turn are told once. */
+  /** Several changes in one turn notify the listeners once. */
   changed(): void {
-    if (this.#told) return
-    this.#told = true
+    if (this.#scheduled) return
+    this.#scheduled = true
     queueMicrotask(() => {
-      this.#told = false
-      for (const hear of this.#hear) hear()
+      this.#scheduled = false
+      for (const listen of this.#listeners) listen()
     })
   }
 
@@ -62,7 +62,7 @@ class Store {
     this.changed()
   }
 
-  /** A ticket for this item is at hand. */
+  /** There is a ticket for this item. */
   ready(item: string): boolean {
     return this.#ready.has(item)
   }
@@ -73,21 +73,21 @@ class Store {
     this.changed()
   }
 
-  /** As an answer to a look showed it, which was sent at that moment: what was heard since is newer, whichever came first. */
-  putLook(sale: Sale, sentMs: number): void {
+  /** The answer to a poll that was sent at `sentMs`: what was pushed since then is newer, whichever arrived first. */
+  putPolled(sale: Sale, sentMs: number): void {
     const known = this.sales.get(sale.id)
-    const heardSince = (id: string) => (this.#heardMs.get(id) ?? Number.NEGATIVE_INFINITY) >= sentMs
+    const pushedSince = (id: string) => (this.#pushedMs.get(id) ?? Number.NEGATIVE_INFINITY) >= sentMs
     const items = sale.items.map(item => {
-      const newer = heardSince(item.id) ? known?.items.find(one => one.id === item.id) : undefined
+      const newer = pushedSince(item.id) ? known?.items.find(one => one.id === item.id) : undefined
       return newer === undefined ? item : { ...item, left: newer.left }
     })
-    const state = heardSince(sale.id) && known !== undefined ? known.state : sale.state
+    const state = pushedSince(sale.id) && known !== undefined ? known.state : sale.state
     this.putSale({ ...sale, state, items })
   }
 
-  /** News of it. */
-  hearSale(sale: Sale): void {
-    for (const { id } of [sale, ...sale.items]) this.#heardMs.set(id, performance.now())
+  /** A message of the live connection. */
+  putPushed(sale: Sale): void {
+    for (const { id } of [sale, ...sale.items]) this.#pushedMs.set(id, performance.now())
     this.putSale(sale)
   }
 
@@ -100,7 +100,7 @@ class Store {
   putLeft(saleId: string, item: string, left: number): void {
     const sale = this.sales.get(saleId)
     if (sale === undefined) return
-    this.#heardMs.set(item, performance.now())
+    this.#pushedMs.set(item, performance.now())
     this.putSale({ ...sale, items: sale.items.map(one => (one.id === item ? { ...one, left } : one)) })
   }
 
@@ -125,7 +125,7 @@ class Store {
     return found
   }
 
-  /** Another buyer sits here now. */
+  /** Another buyer has signed in. */
   forgetBuyer(): void {
     this.orders.clear()
     this.ordersLoaded = false

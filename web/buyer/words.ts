@@ -11,14 +11,14 @@ const en = {
   myOrders: 'My orders',
   mainMenu: 'Main',
   loading: 'Loading…',
-  offlineBanner: 'You are offline. The page continues by itself when you are back online.',
+  offlineBanner: 'You are offline. The page continues when you are back online.',
   unreachableBanner: 'The shop can’t be reached right now. Trying again…',
 
   nowSelling: 'On sale now',
   comingUp: 'Coming up',
   pastSales: 'Past sales',
   nothingOn: 'Nothing is on sale right now',
-  nothingOnNote: 'New sales appear here by themselves.',
+  nothingOnNote: 'New sales appear here.',
   notFound: 'Page not found',
   notFoundNote: 'The address may be wrong, or the page no longer exists.',
   toSales: 'See all sales',
@@ -47,15 +47,15 @@ const en = {
   ticketReady: 'You’re ready: you have your ticket',
 
   before: 'Not open yet',
-  beforeNote: 'Keep this page open. The button unlocks when the countdown ends. It follows the shop’s clock.',
+  beforeNote: 'Keep this page open. The button unlocks at zero, by the shop’s clock.',
   opening: 'Get ready…',
   openingNote: 'The sale opens in a few seconds.',
   live: 'Buy now',
   liveNote: (minutes: string) => `Press once. After that you have ${minutes} to pay.`,
   sending: 'Sending…',
-  sendingNote: 'Please wait. There is no need to press again.',
-  sendingAgainNote: 'No answer yet, so we are asking again. You can’t get two orders this way.',
-  sendingOfflineNote: 'You are offline. We ask again as soon as you are back; you can’t get two orders this way.',
+  sendingNote: 'Please wait. No need to press again.',
+  sendingAgainNote: 'No answer yet, so we are asking again. You can’t get two orders.',
+  sendingOfflineNote: 'You are offline. We ask again as soon as you are back; you can’t get two orders.',
   reserved: 'Reserved for you',
   reservedNote: 'Your order is being placed. This takes a moment.',
   soldOut: 'Sold out',
@@ -75,7 +75,7 @@ const en = {
   attemptsUsedNote: 'You have used all your attempts for this item.',
   cooling: (seconds: string) => `One moment… ${seconds}`,
   coolingNotes: {
-    sold_out: 'It was sold out, but a unit has just returned. You can press again in a moment.',
+    sold_out: 'It was sold out, but a unit has just returned.',
     not_enough: 'Fewer are left than you asked for. The quantity was lowered.',
     sale_paused: 'The sale has resumed. You can press again in a moment.',
     other: 'That did not work. You can press again in a moment.',
@@ -136,8 +136,7 @@ const en = {
   crowdNotes: {
     offered: (buyers: string) => `This is a demo: start ${buyers} simulated buyers and watch the units sell.`,
     running: (buyers: string) => `${buyers} simulated buyers are buying at the same time as you.`,
-    done: (buyers: string) =>
-      `${buyers} simulated buyers were here. Each unit was sold once; the other buyers were refused.`,
+    done: (buyers: string) => `${buyers} simulated buyers were here. Each unit was sold once; the others were refused.`,
   },
   crowdOps: 'Operations page',
 }
@@ -218,7 +217,7 @@ const zh: Words = {
   attemptsUsedNote: '您对该商品的抢购次数已用完。',
   cooling: seconds => `请稍候… ${seconds}`,
   coolingNotes: {
-    sold_out: '刚才已抢光，现在又放出了一件，请稍候再按。',
+    sold_out: '刚才已抢光，现在又放出了一件。',
     not_enough: '剩余数量不足，已为您减少数量。',
     sale_paused: '抢购已恢复，请稍候再按。',
     other: '操作未成功，请稍候再按。',
@@ -274,12 +273,12 @@ const zh: Words = {
   crowdNotes: {
     offered: buyers => `这是演示：启动 ${buyers} 位模拟买家，看商品如何被抢光。`,
     running: buyers => `${buyers} 位模拟买家正和您同时抢购。`,
-    done: buyers => `${buyers} 位模拟买家已抢购完毕。每件只卖出一次，其余买家均被告知未抢到。`,
+    done: buyers => `${buyers} 位模拟买家已抢购完毕。每件只卖出一次，其余买家未抢到。`,
   },
   crowdOps: '运营页面',
 }
 
-/** The person's own way of writing times and numbers, where it belongs to the language shown: 24 hours in London, 12 in Boston. */
+/** The browser's regional variant of the language shown, for times and numbers: 24 hours in London, 12 in Boston. */
 export function formatLocale(): string {
   return navigator.languages.find(one => one.split('-')[0] === current) ?? words().locale
 }

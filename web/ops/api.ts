@@ -1,6 +1,6 @@
 /**
- * Calls to the server, under the session of whoever is signed in. Never throws for what the network or the server does: an answer, a
- * refusal in the server's own words, or `lost`, which says nothing about whether the server has done it.
+ * Calls to the server, under the operator's session. Never throws for a failure of the network or the server: returns an answer, a refusal
+ * with the server's text, or `lost`, when it is unknown whether the server has done it.
  */
 
 import { forget, store } from './store.ts'
@@ -9,9 +9,9 @@ interface Refused {
   readonly kind: 'refused'
   readonly status: number
   readonly code: string
-  /** For people. */
+  /** The server's text. */
   readonly detail: string
-  /** What of the request does not fit, as a path: `items.0.name`. */
+  /** The wrong field of the request, as a path: `items.0.name`. */
   readonly field: string | undefined
 }
 
@@ -22,7 +22,7 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 interface CallOptions {
   readonly body?: unknown
-  /** The same key again never does it twice. */
+  /** Idempotency key: the same key never does it twice. */
   readonly key?: string
   readonly accept?: string
 }
@@ -44,7 +44,7 @@ export async function call<T>(method: Method, path: string, options: CallOptions
 
 export const get = <T>(path: string): Promise<Reply<T>> => call<T>('GET', path)
 
-/** A file to keep. */
+/** Downloads a file. */
 export async function download(path: string, accept: string, name: string): Promise<Reply<void>> {
   const response = await send('GET', path, { accept })
   if (response === undefined) return { kind: 'lost' }
@@ -58,7 +58,7 @@ export async function download(path: string, accept: string, name: string): Prom
   return { kind: 'ok', body: undefined }
 }
 
-/** Unlike randomUUID it is there without HTTPS too. */
+/** Unlike randomUUID it also exists without HTTPS. */
 export function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('')
 }
@@ -69,7 +69,7 @@ async function send(method: Method, path: string, options: CallOptions): Promise
       method,
       headers: {
         accept: options.accept ?? 'application/json',
-        // No form and no page of another site can send this: the server asks for it before it changes anything.
+        // Forms and pages of other sites can't send this header: the server requires it for every change.
         'x-stampede-ops': '1',
         ...(options.body !== undefined && { 'content-type': 'application/json' }),
         ...(options.key !== undefined && { 'idempotency-key': options.key }),
@@ -77,10 +77,10 @@ async function send(method: Method, path: string, options: CallOptions): Promise
       ...(options.body !== undefined && { body: JSON.stringify(options.body) }),
       ...(options.accept === undefined && { signal: AbortSignal.timeout(ANSWER_MS_MAX) }),
     })
-    heard()
+    noteAnswer()
     return response
   } catch {
-    // One call that is lost while others are answered says nothing about the server.
+    // One lost call while others are answered does not mean that the server is unreachable.
     if (Date.now() - store.answeredAtMs > SILENT_MS_MAX) {
       store.unreachableSinceMs ??= store.answeredAtMs || Date.now()
       store.changed()
@@ -89,7 +89,7 @@ async function send(method: Method, path: string, options: CallOptions): Promise
   }
 }
 
-function heard(): void {
+function noteAnswer(): void {
   store.answeredAtMs = Date.now()
   if (store.unreachableSinceMs === undefined) return
   store.unreachableSinceMs = undefined
@@ -97,7 +97,7 @@ function heard(): void {
 }
 
 function refusedBy(response: Response, body: unknown): Refused {
-  const said = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+  const problem = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
   if (response.status === 401 && typeof store.operator === 'string') {
     forget()
     store.expired = true
@@ -106,8 +106,8 @@ function refusedBy(response: Response, body: unknown): Refused {
   return {
     kind: 'refused',
     status: response.status,
-    code: typeof said.code === 'string' ? said.code : 'unknown',
-    detail: typeof said.detail === 'string' ? said.detail : `HTTP ${response.status}`,
-    field: typeof said.field === 'string' ? said.field : undefined,
+    code: typeof problem.code === 'string' ? problem.code : 'unknown',
+    detail: typeof problem.detail === 'string' ? problem.detail : `HTTP ${response.status}`,
+    field: typeof problem.field === 'string' ? problem.field : undefined,
   }
 }

@@ -1,4 +1,4 @@
-/** Money, counts, times and ages for people, in their language; and back again what people type. */
+/** Formats money, counts, times and durations in the page's language, and parses what operators type. */
 
 import type { Money } from './shapes.ts'
 import { serverNow } from './store.ts'
@@ -20,7 +20,7 @@ export function toDecimal({ amount, currency }: Money): string {
   return digits === 0 ? text : `${text.slice(0, -digits)}.${text.slice(-digits)}`
 }
 
-/** Minor units; undefined where the text is no amount of this currency. */
+/** Minor units; undefined when the text is not an amount of this currency. */
 export function fromDecimal(text: string, currency: string): number | undefined {
   const match = /^(\d+)(?:[.,](\d+))?$/.exec(text.trim())
   const digits = digitsOf(currency)
@@ -46,7 +46,7 @@ export function formatFigure(value: number): string {
   return new Intl.NumberFormat(words().locale, { maximumFractionDigits: value < 10 ? 1 : 0 }).format(value)
 }
 
-/** With the day and the seconds: a log is read to the second. */
+/** With seconds, and with the day unless it is today. */
 export function formatTime(rfc3339: string): string {
   const at = new Date(rfc3339)
   const today = at.toDateString() === new Date(serverNow()).toDateString()
@@ -79,7 +79,7 @@ export function formatSpan(ms: number): string {
     .join(' ')
 }
 
-/** For an input of type datetime-local, in the time zone of whoever looks; seconds are kept. */
+/** For an input of type datetime-local, in the browser's time zone; seconds are kept. */
 export function toLocalInput(ms: number): string {
   const at = new Date(ms)
   const two = (value: number) => `${value}`.padStart(2, '0')
@@ -87,7 +87,7 @@ export function toLocalInput(ms: number): string {
   return `${day}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`
 }
 
-/** Undefined while it is not a whole date yet. */
+/** Undefined while the date is incomplete. */
 export function fromLocalInput(text: string): string | undefined {
   const ms = new Date(text).getTime()
   return Number.isFinite(ms) ? new Date(ms).toISOString() : undefined

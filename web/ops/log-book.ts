@@ -1,4 +1,4 @@
-/** The log as far as it was read: from its beginning, page by page, then whatever is new. Keeps the newest lines only. */
+/** Reads the log into the store: from its beginning, page by page, then new lines. Keeps the newest lines only. */
 
 import { get } from './api.ts'
 import type { LogLine } from './shapes.ts'
@@ -9,7 +9,7 @@ const LINES_MAX = 5000
 
 let reading: Promise<void> | undefined
 
-/** Whoever asks while it is being read hears of the next reading, so that what was just done is in it. */
+/** A call during a reading waits for the next one, so that an action just done is in it. */
 export async function readLog(): Promise<void> {
   await reading
   reading ??= readOn().finally(() => {

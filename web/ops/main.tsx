@@ -1,4 +1,4 @@
-/** The operations page starts here: who is signed in, what time it is at the server, and what is there to see. */
+/** Starts the operations page: shows it, and reads the session and the server's time. */
 
 import { render } from 'preact'
 import { get } from './api.ts'
@@ -21,7 +21,7 @@ async function findOperator(): Promise<void> {
       store.operator = reply.body.operator
       return store.changed()
     }
-    // No answer is not "nobody": whoever is signed in need not type a token because a proxy was restarted.
+    // No answer does not mean signed out: an operator must not have to sign in again because a proxy was restarted.
     store.operatorUnanswered = true
     store.changed()
     await new Promise(resolve => setTimeout(resolve, ASK_AGAIN_MS))

@@ -1,13 +1,13 @@
 /**
- * A refusal of the server for the eyes of people: without the field's path, which the place on the page says already, and in the page's
- * language where it is one of the common ones. What is not known here is shown as the server said it.
+ * The text of a refusal: without the field's path, because the text is shown at the field, and translated where it is a common one. Any other
+ * text is shown as the server sent it.
  */
 
 import { formatCount } from './format.ts'
 import type { Words } from './words/en.ts'
 import { words } from './words.ts'
 
-interface Said {
+interface Refusal {
   readonly code: string
   readonly detail: string
   readonly field: string | undefined
@@ -40,21 +40,21 @@ const CODES: Readonly<Record<string, Translate>> = {
   internal: text => text.internal,
 }
 
-/** What is wrong with a field, said next to it. */
-export function fieldWrong({ detail, field }: Said): string {
+/** What is wrong with a field, shown next to it. */
+export function fieldWrong({ detail, field }: Refusal): string {
   const text = words().refusals
-  const said = detail.replace(/^"[^"]*": /, '').replace(/\.$/, '')
-  // The server counts in minor units, people do not.
-  if (/\.(price|listPrice)(\.|$)/.test(`.${field}`) && said.startsWith('Too big')) return text.tooDear
+  const problem = detail.replace(/^"[^"]*": /, '').replace(/\.$/, '')
+  // The server's limit is in minor units, which operators do not type.
+  if (/\.(price|listPrice)(\.|$)/.test(`.${field}`) && problem.startsWith('Too big')) return text.tooDear
   for (const [rule, translate] of FIELD_RULES) {
-    const match = rule.exec(said)
+    const match = rule.exec(problem)
     if (match !== null) return translate(text, formatCount(Number(match[1] ?? 0)))
   }
-  return said
+  return problem
 }
 
-/** What is wrong with the whole of it. English says it in the server's own words, which tell more. */
-export function wholeWrong(said: Said): string {
+/** What is wrong with the whole request. In English it is the server's own text, which is more exact. */
+export function wholeWrong(refusal: Refusal): string {
   const { locale, refusals } = words()
-  return (locale === 'en' ? undefined : CODES[said.code]?.(refusals, '')) ?? said.detail
+  return (locale === 'en' ? undefined : CODES[refusal.code]?.(refusals, '')) ?? refusal.detail
 }

@@ -1,9 +1,9 @@
-/** Where one is, by the address bar; links inside the page are followed without loading it again. */
+/** The current route, from the address bar. Links inside the page change it without a reload. */
 
 import { store } from './store.ts'
 
 export type Route =
-  | { readonly kind: 'sales' | 'new' | 'log' | 'nowhere' }
+  | { readonly kind: 'sales' | 'new' | 'log' | 'unknown' }
   | { readonly kind: 'sale' | 'edit' | 'orders'; readonly sale: string }
   | { readonly kind: 'order'; readonly order: string }
 
@@ -12,9 +12,9 @@ export function currentRoute(): Route {
   if (first === '') return { kind: 'sales' }
   if ((first === 'new' || first === 'log') && second === '') return { kind: first }
   if (first === 'orders' && second !== '') return { kind: 'order', order: second }
-  if (first !== 'sales' || second === '') return { kind: 'nowhere' }
+  if (first !== 'sales' || second === '') return { kind: 'unknown' }
   if (third === '') return { kind: 'sale', sale: second }
-  return third === 'edit' || third === 'orders' ? { kind: third, sale: second } : { kind: 'nowhere' }
+  return third === 'edit' || third === 'orders' ? { kind: third, sale: second } : { kind: 'unknown' }
 }
 
 export function go(path: string): void {

@@ -16,7 +16,7 @@ export type {
 export { FUNNEL_STEPS, type FunnelStep } from '../../src/wire/monitor-codes.ts'
 
 export type SaleState = SaleAnswer['state']
-export type Standing = WatchAnswer['items'][number]
+export type LiveItem = WatchAnswer['items'][number]
 export type Sample = WatchAnswer['recent'][number]
 
 /** `unreachable` is found by the page itself: the server does not answer. */

@@ -1,9 +1,9 @@
-/** What the page knows, and who wants to hear when it changes. Everything here can be had again from the server. */
+/** The state of the page and its listeners. Everything here can be read again from the server. */
 
-import type { TypedSale } from './sale-form.ts'
 import type { LogLine, Sale, Trouble } from './shapes.ts'
+import type { TypedSale } from './views/sale-form/typed-sale.ts'
 
-/** What an action came to, in words: shown until it is sent away or followed by the next. */
+/** The result of an action: shown until it is dismissed or replaced by the next. */
 interface Note {
   readonly kind: 'done' | 'failed'
   readonly text: string
@@ -14,27 +14,27 @@ interface Typing {
   /** The draft's id; empty for a new sale. */
   readonly of: string
   readonly sale: TypedSale
-  /** Under which it is sent. */
+  /** Its idempotency key. */
   readonly key: string
 }
 
 const listeners = new Set<() => void>()
 
 export const store = {
-  /** Undefined: not asked yet; null: nobody is signed in. */
+  /** Undefined: not read yet; null: signed out. */
   operator: undefined as string | null | undefined,
-  /** It was asked, and nothing that makes sense came back yet. */
+  /** The session was requested, and there is no valid answer yet. */
   operatorUnanswered: false,
-  /** The session ended while somebody was at work. */
+  /** The session ended while the operator was working. */
   expired: false,
   sales: undefined as readonly Sale[] | undefined,
-  /** Undefined until the server has said so for the first time. */
+  /** Undefined until it was read for the first time. */
   trouble: undefined as readonly Trouble[] | undefined,
   /** When the server last answered, by this device's clock, and since when it does not. */
   answeredAtMs: 0,
   unreachableSinceMs: undefined as number | undefined,
   note: undefined as Note | undefined,
-  /** A sale on the form, not sent yet: it outlives the session of whoever types it. */
+  /** A sale on the form that was not sent yet: it survives the end of the session. */
   typing: undefined as Typing | undefined,
   log: [] as readonly LogLine[],
   logLoaded: false,
@@ -54,12 +54,12 @@ export function serverNow(): number {
   return Date.now() + store.offsetMs
 }
 
-export function tell(kind: Note['kind'], text: string): void {
+export function notify(kind: Note['kind'], text: string): void {
   store.note = { kind, text, atMs: serverNow() }
   store.changed()
 }
 
-/** Everything that belongs to whoever was signed in. */
+/** Clears everything that belongs to the signed-in operator. */
 export function forget(): void {
   store.operator = null
   store.sales = undefined

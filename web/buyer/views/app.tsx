@@ -1,13 +1,13 @@
-/** The frame of every page: where one is, what is wrong with the connection, and the voice for screen readers. */
+/** The frame of every page: navigation, the state of the connection, and announcements for screen readers. */
 
 import { useEffect, useRef } from 'preact/hooks'
 import { currentRoute, type Route } from '../route.ts'
-import { serverTimeKnown } from '../server-time.ts'
 import { store } from '../store.ts'
+import { serverTimeKnown } from '../sync/server-time.ts'
 import { switchLanguage, words } from '../words.ts'
 import { Empty, Loading } from './empty.tsx'
 import { HomeView } from './home-view.tsx'
-import { useSaid, useStore } from './hooks.ts'
+import { useAnnouncement, useStore } from './hooks.ts'
 import { OrdersView, OrderView } from './orders-view.tsx'
 import { SaleView } from './sale-view.tsx'
 
@@ -15,13 +15,13 @@ export function App() {
   useStore()
   const text = words()
   const route = currentRoute()
-  const place = JSON.stringify(route)
+  const routeKey = JSON.stringify(route)
   const title = titleOf(route)
   useEffect(() => {
     document.documentElement.lang = text.locale
     document.title = title
   }, [text.locale, title])
-  useFocusOn(place)
+  useFocusOn(routeKey)
   return (
     <>
       <a class="skip" href="#main">
@@ -53,27 +53,27 @@ export function App() {
         )}
       </div>
       <main id="main" tabIndex={-1}>
-        <View route={route} key={place} />
+        <View route={route} key={routeKey} />
       </main>
-      <Voice />
+      <Announcer />
     </>
   )
 }
 
 function View({ route }: { readonly route: Route }) {
   const text = words()
-  // Nothing that counts down is shown by the device's own clock, not for a moment.
-  if (!serverTimeKnown() && route.kind !== 'nowhere') return <Loading />
+  // No countdown is ever shown by the device's own clock.
+  if (!serverTimeKnown() && route.kind !== 'unknown') return <Loading />
   if (route.kind === 'home') return <HomeView />
   if (route.kind === 'orders') return <OrdersView />
   if (route.kind === 'order') return <OrderView id={route.order} />
   const sale = route.kind === 'sale' ? store.sales.get(route.sale) : undefined
   if (sale !== undefined) return <SaleView sale={sale} />
-  const gone = route.kind === 'nowhere' || store.missing.has(route.sale)
+  const gone = route.kind === 'unknown' || store.missing.has(route.sale)
   return gone ? <Empty title={text.notFound} note={text.notFoundNote} home /> : <Loading />
 }
 
-/** A name may be as long as it likes; a title may not. */
+/** Names may be of any length; titles may not. */
 const TITLE_LENGTH_MAX = 80
 
 function titleOf(route: Route): string {
@@ -83,27 +83,27 @@ function titleOf(route: Route): string {
       ? store.sales.get(route.sale)?.name
       : route.kind === 'home'
         ? undefined
-        : route.kind === 'nowhere'
+        : route.kind === 'unknown'
           ? text.notFound
           : text.myOrders
   return name === undefined ? 'Stampede' : `${name.slice(0, TITLE_LENGTH_MAX)} · Stampede`
 }
 
-/** After a change of place the focus goes to the new heading, as after a real page load; the first place keeps the browser's own. */
-function useFocusOn(place: string): void {
-  const shown = useRef(place)
+/** After a change of the route the focus moves to the new heading, as after a page load; not on the first route. */
+function useFocusOn(routeKey: string): void {
+  const shown = useRef(routeKey)
   useEffect(() => {
-    if (shown.current === place) return
-    shown.current = place
+    if (shown.current === routeKey) return
+    shown.current = routeKey
     const target = document.querySelector<HTMLElement>('main h1') ?? document.getElementById('main')
     target?.focus({ preventScroll: true })
-  }, [place])
+  }, [routeKey])
 }
 
-function Voice() {
+function Announcer() {
   return (
     <div class="unseen" role="status" aria-live="polite" data-voice>
-      {useSaid()}
+      {useAnnouncement()}
     </div>
   )
 }

@@ -1,15 +1,15 @@
 /**
- * The button, and what stands under it. It stays the same element in every state, so the keyboard never loses its place; what can't be
- * pressed says so (`aria-disabled`) instead of vanishing from under the finger.
+ * The button, and the note under it. It stays the same element in every state, so it keeps the keyboard focus; a button that can't be pressed
+ * has `aria-disabled` instead of disappearing.
  */
 
 import { useEffect, useId } from 'preact/hooks'
-import type { ButtonState, Doing } from '../button-state.ts'
+import type { ButtonState, Doing } from '../buy/button-state.ts'
 import { formatCount, spokenLeft } from '../format.ts'
 import type { Item } from '../shapes.ts'
 import { store } from '../store.ts'
 import { words } from '../words.ts'
-import { say, useLeft, usePrevious } from './hooks.ts'
+import { announce, useLeft, usePrevious } from './hooks.ts'
 
 interface Props {
   readonly item: Item
@@ -24,10 +24,10 @@ export function BuyButton({ item, state, doing, onPress }: Props) {
   const untilMs = state.kind === 'cooling' || state.kind === 'limited' ? state.untilMs : 0
   const seconds = formatCount(Math.ceil(useLeft(untilMs) / 1000))
   const { label, note } = textOf(state, doing, item, seconds)
-  // Only a change of state is worth saying, not every second of it.
+  // Announces a change of state, not every second of it.
   useEffect(() => {
     const spoken = spokenChange(before, state.kind, label, note)
-    if (spoken !== undefined) say(spoken)
+    if (spoken !== undefined) announce(spoken)
   }, [state.kind])
   const live = state.kind === 'live'
   return (
@@ -93,7 +93,7 @@ function textOf(state: ButtonState, doing: Doing, item: Item, seconds: string): 
   }
 }
 
-/** What a screen reader hears when the button changes by itself; undefined when there is nothing to say. */
+/** The announcement when the button changes by itself, if any. */
 function spokenChange(before: string | undefined, now: string, label: string, note: string): string | undefined {
   if (before === undefined || before === now) return undefined
   if (now === 'live') {

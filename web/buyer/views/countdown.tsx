@@ -1,9 +1,9 @@
-/** Time left: in large figures to the opening, on a line to the end. Sighted people see every second; screen readers hear the whole when they ask, and the last moments. */
+/** Time left: in large figures until the opening, in one line until the end. Screen readers announce only the last moments. */
 
 import { useEffect } from 'preact/hooks'
 import { formatLeft, formatTime, partsOf, spokenLeft, twoDigits } from '../format.ts'
 import { words } from '../words.ts'
-import { say, useLeft } from './hooks.ts'
+import { announce, useLeft } from './hooks.ts'
 
 const SPOKEN_AT_S = [60, 30, 10]
 
@@ -11,7 +11,7 @@ export function Countdown({ opensAt }: { readonly opensAt: string }) {
   const leftMs = useLeft(Date.parse(opensAt))
   const seconds = Math.ceil(leftMs / 1000)
   useEffect(() => {
-    if (SPOKEN_AT_S.includes(seconds)) say(words().saidSoon(spokenLeft(leftMs)))
+    if (SPOKEN_AT_S.includes(seconds)) announce(words().saidSoon(spokenLeft(leftMs)))
   }, [seconds])
   const parts = partsOf(leftMs)
   const text = words()
@@ -39,7 +39,7 @@ export function Countdown({ opensAt }: { readonly opensAt: string }) {
   )
 }
 
-/** The planned moment, which a paused sale may miss. */
+/** The planned opening, which a paused sale may miss. */
 export function OpensAt({ opensAt }: { readonly opensAt: string }) {
   return <p class="eyebrow">{words().opensAt(formatTime(opensAt))}</p>
 }

@@ -1,4 +1,4 @@
-/** Where there is nothing to show: yet, or at all. */
+/** Shown while something is loading, or when there is nothing. */
 
 import { words } from '../words.ts'
 

@@ -1,9 +1,9 @@
-/** The front page: the one sale that is on or coming up, or a choice where there are several, and those that are over. */
+/** The front page: the only current sale, or a list of several, and past sales. */
 
 import { formatMoney, formatTime } from '../format.ts'
-import { serverNow } from '../server-time.ts'
 import type { Sale } from '../shapes.ts'
 import { store } from '../store.ts'
+import { serverNow } from '../sync/server-time.ts'
 import { words } from '../words.ts'
 import { Empty, Loading } from './empty.tsx'
 import { useMoment } from './hooks.ts'
@@ -68,7 +68,7 @@ function Tile({ sale }: { readonly sale: Sale }) {
   const over = sale.state === 'over' || serverNow() >= Date.parse(sale.closesAt)
   const soldOut = sale.items.every(one => one.left <= 0)
   const opened = serverNow() >= Date.parse(sale.opensAt)
-  // A sale that was ended by hand does not say when; its closing time is not it.
+  // The end of a sale that was ended by hand is not known here; its closing time is another one.
   const when = over
     ? serverNow() >= Date.parse(sale.closesAt)
       ? text.endedAt(formatTime(sale.closesAt))

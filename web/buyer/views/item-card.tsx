@@ -1,16 +1,16 @@
-/** One item of a sale: what it is, what it costs, how many are left, and the way to get it. */
+/** One item of a sale: name, price, units left, and the button or the order. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { buttonState, type Facts, nextChangeMs } from '../button-state.ts'
-import { buy } from '../buying.ts'
+import { buttonState, type Facts, nextChangeMs } from '../buy/button-state.ts'
+import { buy } from '../buy/buying.ts'
 import { formatCount } from '../format.ts'
-import { serverNow } from '../server-time.ts'
 import type { Item, Sale } from '../shapes.ts'
 import { store } from '../store.ts'
+import { serverNow } from '../sync/server-time.ts'
 import { words } from '../words.ts'
 import { BuyButton } from './buy-button.tsx'
 import { ClosesIn, Countdown, OpensAt } from './countdown.tsx'
-import { say, useFocusHeir, useMoment, usePrevious } from './hooks.ts'
+import { announce, useFocusSuccessor, useMoment, usePrevious } from './hooks.ts'
 import { OrderPanel } from './order-panel.tsx'
 import { Picture } from './picture.tsx'
 import { Price, StockBar } from './price.tsx'
@@ -24,7 +24,7 @@ interface Props {
 
 export function ItemCard({ sale, item, only }: Props) {
   const text = words()
-  const [wish, setWish] = useState(1)
+  const [wanted, setWanted] = useState(1)
   const pressed = useRef(false)
   const card = useRef<HTMLElement>(null)
   const order = store.orderOf(item.id)
@@ -41,18 +41,18 @@ export function ItemCard({ sale, item, only }: Props) {
   useMoment(nextChangeMs(facts))
   const state = buttonState(facts)
   const opened = facts.nowMs >= Date.parse(sale.opensAt)
-  const standing = state.kind === 'placed' || state.kind === 'paid'
+  const hasOrder = state.kind === 'placed' || state.kind === 'paid'
   const choosable = Math.min(item.quantityMax, opened ? Math.max(1, item.left) : item.quantityMax)
-  const quantity = Math.min(wish, choosable)
+  const quantity = Math.min(wanted, choosable)
   const waiting = state.kind === 'before' || state.kind === 'opening'
   const closed =
     order?.state === 'closed' ? text.closedBefore(text.reasons[order.reason ?? ''] ?? text.states.closed) : ''
-  // An order that ended takes its panel with it, and the focus: both go on at the line that says what became of it.
+  // When an order closes, its panel disappears with the focus: the line about the closed order gets it.
   const before = usePrevious(order?.state)
   useEffect(() => {
-    if (closed !== '' && before !== undefined) say(closed)
+    if (closed !== '' && before !== undefined) announce(closed)
   }, [order?.state])
-  useFocusHeir(card, '.last-order')
+  useFocusSuccessor(card, '.last-order')
   const asked = state.kind === 'sending' || state.kind === 'reserved'
   const press = () => {
     pressed.current = true
@@ -68,14 +68,14 @@ export function ItemCard({ sale, item, only }: Props) {
           {item.name}
         </Heading>
         <Price item={item} />
-        {only && !standing && <Clock sale={sale} opened={opened} />}
-        {state.kind !== 'over' && !standing && <StockBar item={item} open={opened} />}
+        {only && !hasOrder && <Clock sale={sale} opened={opened} />}
+        {state.kind !== 'over' && !hasOrder && <StockBar item={item} open={opened} />}
         {order?.state === 'closed' && !waiting && (
           <p class="last-order" tabIndex={-1}>
             {closed} <a href={`/orders/${order.id}`}>{text.seeOrder}</a>
           </p>
         )}
-        {standing ? (
+        {hasOrder ? (
           <>
             <OrderPanel order={state.order} takesFocus={pressed.current} />
             <p class="see-order">
@@ -85,7 +85,7 @@ export function ItemCard({ sale, item, only }: Props) {
         ) : (
           <>
             {item.quantityMax > 1 && state.kind !== 'over' && (
-              <Quantity value={quantity} max={choosable} fixed={asked} onChange={setWish} />
+              <Quantity value={quantity} max={choosable} fixed={asked} onChange={setWanted} />
             )}
             <BuyButton item={item} state={state} doing={doing} onPress={press} />
             {waiting && store.ready(item.id) && (
@@ -105,8 +105,8 @@ export function ItemCard({ sale, item, only }: Props) {
 }
 
 /**
- * To the opening, then to the end when it is near enough to matter. Whoever has seen the countdown keeps its place when it is over: at
- * zero nothing below it moves, least of all the button under a waiting finger.
+ * Counts down to the opening, then to the end when it is near. A countdown that was shown keeps its space when it is over: at zero nothing
+ * below it moves, least of all the button under a waiting finger.
  */
 export function Clock({ sale, opened }: { readonly sale: Sale; readonly opened: boolean }) {
   const counted = useRef(false)
@@ -118,7 +118,7 @@ export function Clock({ sale, opened }: { readonly sale: Sale; readonly opened: 
 }
 
 function clockFace(sale: Sale, opened: boolean) {
-  // While it is paused nobody is told that it opens in so many seconds.
+  // A paused sale shows no countdown: it may not open on time.
   if (!opened)
     return sale.state === 'paused' ? <OpensAt opensAt={sale.opensAt} /> : <Countdown opensAt={sale.opensAt} />
   const closesAtMs = Date.parse(sale.closesAt)
@@ -131,7 +131,7 @@ const CLOSING_SHOWN_MS = 24 * 3600_000
 interface QuantityProps {
   readonly value: number
   readonly max: number
-  /** Asked for already: what is on its way can't be changed any more. */
+  /** The ask is under way: its quantity can't be changed any more. */
   readonly fixed: boolean
   readonly onChange: (value: number) => void
 }

@@ -1,19 +1,19 @@
-/** An order of one's own: pay it, cancel it, or read what became of it. The same on the sale's page and on the order's. */
+/** The buyer's order: pay it, cancel it, or see its result. Used on the sale's page and on the order's own page. */
 
 import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { cancel, type PayOutcome, pay } from '../buy/paying.ts'
 import { formatMoney } from '../format.ts'
-import { cancel, type PayOutcome, pay } from '../paying.ts'
 import type { Order } from '../shapes.ts'
 import { store } from '../store.ts'
-import { PAYING_FOR_MS } from '../watching.ts'
+import { PAYING_FOR_MS } from '../sync/polling.ts'
 import { words } from '../words.ts'
 import { TimeLeft } from './countdown.tsx'
-import { say, useFocusHeir, useLeft, usePrevious } from './hooks.ts'
+import { announce, useFocusSuccessor, useLeft, usePrevious } from './hooks.ts'
 
 interface Props {
   readonly order: Order
-  /** The button that made it had the focus and is gone: it goes on here. */
+  /** The button that made the order had the focus and is gone: the panel takes it. */
   readonly takesFocus: boolean
 }
 
@@ -24,13 +24,13 @@ export function OrderPanel({ order, takesFocus }: Props) {
   useEffect(() => {
     if (!takesFocus) return
     heading.current?.focus({ preventScroll: true })
-    // On a phone the button stood at the edge of the screen; the way to pay may begin below it.
+    // On a phone the button was at the edge of the screen; the panel may begin below it.
     panel.current?.scrollIntoView({ block: 'nearest' })
-    say(words().saidPlaced)
+    announce(words().saidPlaced)
   }, [takesFocus])
-  useFocusHeir(panel, 'h2')
+  useFocusSuccessor(panel, 'h2')
   useEffect(() => {
-    if (before !== undefined && before !== order.state) say(titleOf(order))
+    if (before !== undefined && before !== order.state) announce(titleOf(order))
   }, [order.state])
   return (
     <section
@@ -79,14 +79,14 @@ function Pending({ order, panel }: { readonly order: Order; readonly panel: RefO
   const checking = backAtMs !== undefined && performance.now() - backAtMs < PAYING_FOR_MS
   const notPaid = backAtMs !== undefined && !checking && !due
   useEffect(() => {
-    if (notPaid) say(words().notPaid)
+    if (notPaid) announce(words().notPaid)
   }, [notPaid])
   useEffect(() => {
-    if (due) say(words().payDue)
+    if (due) announce(words().payDue)
   }, [due])
-  useFocusHeir(panel, 'h2')
+  useFocusSuccessor(panel, 'h2')
 
-  // A page that the browser kept as it was, on the way back from the provider, must not go on showing "opening".
+  // A page restored by the browser after the visit to the provider must not still show "opening".
   useEffect(() => {
     const shown = () => setPaying(undefined)
     window.addEventListener('pageshow', shown)
@@ -100,7 +100,7 @@ function Pending({ order, panel }: { readonly order: Order; readonly panel: RefO
     setPaying('asking')
     const outcome = await pay(order)
     setPaying(outcome)
-    if (outcome === 'failed') say(words().payFailed)
+    if (outcome === 'failed') announce(words().payFailed)
   }
   return (
     <>
@@ -127,7 +127,7 @@ function Pending({ order, panel }: { readonly order: Order; readonly panel: RefO
   )
 }
 
-/** Asks once before it gives the unit away. */
+/** Asks for confirmation before it cancels. */
 function Cancel({ order }: { readonly order: Order }) {
   const text = words()
   const [step, setStep] = useState<'idle' | 'sure' | 'asking' | 'failed'>('idle')
@@ -148,7 +148,7 @@ function Cancel({ order }: { readonly order: Order }) {
     to('asking')
     if ((await cancel(order)) === 'failed') {
       to('failed')
-      say(words().cancelFailed)
+      announce(words().cancelFailed)
     }
   }
   if (step === 'idle' || step === 'failed') {

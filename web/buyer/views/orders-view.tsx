@@ -2,9 +2,9 @@
 
 import { useState } from 'preact/hooks'
 import { formatCount, formatMoney, formatTime } from '../format.ts'
-import { loadOrders } from '../loading.ts'
 import type { Order } from '../shapes.ts'
 import { store } from '../store.ts'
+import { loadOrders } from '../sync/loading.ts'
 import { words } from '../words.ts'
 import { TimeLeft } from './countdown.tsx'
 import { Empty, Loading } from './empty.tsx'

@@ -1,4 +1,4 @@
-/** A product's picture: the shop's own, or one drawn from the product's id, the same on every device, where there is none. */
+/** An item's picture: the shop's own, or else one drawn from the item's id, the same on every device. */
 
 import { useState } from 'preact/hooks'
 import type { Item } from '../shapes.ts'
@@ -8,7 +8,7 @@ const SIZE = 400
 export function Picture({ item }: { readonly item: Item }) {
   const [broken, setBroken] = useState<string>()
   const source = item.image
-  // The policy of the page takes pictures from here and over HTTPS only.
+  // The page's Content-Security-Policy allows pictures from this site and over HTTPS only.
   const usable = source !== undefined && source !== broken && /^(https:\/\/|\/(?!\/))/i.test(source)
   return (
     <div class="picture">
@@ -21,7 +21,7 @@ export function Picture({ item }: { readonly item: Item }) {
   )
 }
 
-/** Soft hills under a sun, and the name's first letter where no frame cuts it off. */
+/** Hills under a sun, and the first letter of the name where no frame cuts it off. */
 function Drawing({ seed, letter }: { readonly seed: string; readonly letter: string }) {
   const chance = sequence(seed)
   const hue = 6 + Math.floor(chance() * 4) * 6
@@ -52,7 +52,7 @@ function Drawing({ seed, letter }: { readonly seed: string; readonly letter: str
   )
 }
 
-/** What a person would call the first letter, also of a name that begins with a flag or an accent. */
+/** The first grapheme, also of a name that begins with a flag or an accent. */
 function firstLetter(name: string): string {
   for (const { segment } of new Intl.Segmenter().segment(name.trim().slice(0, 64))) return segment.toLocaleUpperCase()
   return ''

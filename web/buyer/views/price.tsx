@@ -1,4 +1,4 @@
-/** What it costs, what it cost before, and how many are left. */
+/** The price, the regular price, and the units left. */
 
 import { formatCount, formatMoney } from '../format.ts'
 import type { Item } from '../shapes.ts'

@@ -1,8 +1,8 @@
-/** A sale: with one item, that item large; with several, the sale's name and clock above a shelf of them. */
+/** A sale: its only item large, or its name and countdown above a grid of items. */
 
-import { serverNow } from '../server-time.ts'
+import { CrowdOffer } from '../demo/crowd-offer.tsx'
 import type { Sale } from '../shapes.ts'
-import { CrowdOffer } from './crowd-offer.tsx'
+import { serverNow } from '../sync/server-time.ts'
 import { useMoment } from './hooks.ts'
 import { Clock, ItemCard } from './item-card.tsx'
 
@@ -26,7 +26,7 @@ export function SaleView({ sale }: { readonly sale: Sale }) {
         </h1>
         <Clock sale={sale} opened={opened} />
       </div>
-      <div class="shelf">
+      <div class="items">
         {sale.items.map(item => (
           <ItemCard sale={sale} item={item} only={false} key={item.id} />
         ))}

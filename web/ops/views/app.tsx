@@ -1,4 +1,4 @@
-/** The frame: where one is, who is signed in, what is wrong, and what was just done. Nothing is shown to anybody who is not signed in. */
+/** The frame: navigation, sign-in, problems, and the result of the last action. Shows nothing before sign-in. */
 
 import { useEffect, useRef } from 'preact/hooks'
 import { get } from '../api.ts'
@@ -6,29 +6,29 @@ import { currentRoute, type Route } from '../route.ts'
 import type { Sale, Trouble } from '../shapes.ts'
 import { store } from '../store.ts'
 import { switchLanguage, words } from '../words.ts'
-import { useEvery, useStore } from './hooks.ts'
+import { useEvery, useStore } from './controls/hooks.ts'
+import { NoteLine } from './controls/note-line.tsx'
 import { LogView } from './log-view.tsx'
-import { NoteLine } from './note-line.tsx'
-import { OrderView } from './order-view.tsx'
-import { OrdersView } from './orders-view.tsx'
-import { SaleFormView } from './sale-form-view.tsx'
-import { SaleView } from './sale-view.tsx'
+import { OrderView } from './orders/order-view.tsx'
+import { OrdersView } from './orders/orders-view.tsx'
+import { SaleView } from './sale/sale-view.tsx'
+import { SaleFormView } from './sale-form/sale-form-view.tsx'
 import { SalesView } from './sales-view.tsx'
 import { SignIn, signOut } from './sign-in.tsx'
 import { TroublePanel } from './trouble-panel.tsx'
 
-const LOOK_EVERY_MS = 2_000
+const POLL_MS = 2_000
 
 export function App() {
   const { operator } = useStore()
   const text = words()
   const route = currentRoute()
-  const place = JSON.stringify(route)
+  const routeKey = JSON.stringify(route)
   useEffect(() => {
     document.documentElement.lang = text.locale
     document.title = `${text.title} · Stampede`
   }, [text.locale])
-  useFocusOn(place)
+  useFocusOn(routeKey)
   const inside = typeof operator === 'string'
   return (
     <>
@@ -70,7 +70,7 @@ export function App() {
         {operator === undefined ? (
           <p class="soft">{store.operatorUnanswered ? text.askingAgain : text.loading}</p>
         ) : inside ? (
-          <Inside route={route} place={place} />
+          <Inside route={route} routeKey={routeKey} />
         ) : (
           <SignIn />
         )}
@@ -79,15 +79,15 @@ export function App() {
   )
 }
 
-function Inside({ route, place }: { readonly route: Route; readonly place: string }) {
-  useEvery(LOOK_EVERY_MS, 'trouble', async () => {
+function Inside({ route, routeKey }: { readonly route: Route; readonly routeKey: string }) {
+  useEvery(POLL_MS, 'trouble', async () => {
     const reply = await get<{ trouble: readonly Trouble[] }>('/api/admin/trouble')
     if (reply.kind !== 'ok') return
     store.trouble = reply.body.trouble
     store.changed()
   })
-  // Apart: while the ledger is away this one waits, and the other knows why.
-  useEvery(LOOK_EVERY_MS, 'sales', async () => {
+  // Two polls: while the ledger does not answer, this one waits and the other shows why.
+  useEvery(POLL_MS, 'sales', async () => {
     const reply = await get<{ sales: readonly Sale[] }>('/api/admin/sales')
     if (reply.kind !== 'ok') return
     store.sales = reply.body.sales
@@ -97,7 +97,7 @@ function Inside({ route, place }: { readonly route: Route; readonly place: strin
     <>
       <TroublePanel />
       <NoteLine />
-      <View route={route} key={place} />
+      <View route={route} key={routeKey} />
     </>
   )
 }
@@ -118,7 +118,7 @@ function View({ route }: { readonly route: Route }) {
       return <OrdersView sale={route.sale} />
     case 'order':
       return <OrderView id={route.order} />
-    case 'nowhere':
+    case 'unknown':
       return <Nothing />
   }
 }
@@ -136,13 +136,13 @@ export function Nothing() {
   )
 }
 
-/** After a change of place the focus goes to the new heading, as after a real page load. */
-function useFocusOn(place: string): void {
-  const shown = useRef(place)
+/** After a change of the route the focus moves to the new heading, as after a page load. */
+function useFocusOn(routeKey: string): void {
+  const shown = useRef(routeKey)
   useEffect(() => {
-    if (shown.current === place) return
-    shown.current = place
+    if (shown.current === routeKey) return
+    shown.current = routeKey
     const target = document.querySelector<HTMLElement>('main h1') ?? document.getElementById('main')
     target?.focus({ preventScroll: true })
-  }, [place])
+  }, [routeKey])
 }

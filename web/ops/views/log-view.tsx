@@ -1,4 +1,4 @@
-/** Who did what, when: newest first. */
+/** The log of operators' actions, newest first. */
 
 import { useState } from 'preact/hooks'
 import { formatCount, formatTime } from '../format.ts'
@@ -6,15 +6,15 @@ import { readLog } from '../log-book.ts'
 import type { LogLine } from '../shapes.ts'
 import { store } from '../store.ts'
 import { words } from '../words.ts'
-import { useEvery } from './hooks.ts'
+import { useEvery } from './controls/hooks.ts'
 
-const LOOK_EVERY_MS = 2_000
+const POLL_MS = 2_000
 const SHOWN_MAX = 200
 
 export function LogView() {
   const text = words()
   const [all, setAll] = useState(false)
-  useEvery(LOOK_EVERY_MS, 'log', readLog)
+  useEvery(POLL_MS, 'log', readLog)
   const lines = store.log.toReversed()
   return (
     <>
@@ -37,7 +37,7 @@ export function LogView() {
 
 interface LogLinesProps {
   readonly lines: readonly LogLine[]
-  /** All of them are about one sale, which need not be named in each. */
+  /** The sale that all lines are about: it is not named in each. */
   readonly within?: string
 }
 
@@ -96,7 +96,7 @@ function About({ line, within }: { readonly line: LogLine; readonly within: stri
   )
 }
 
-/** `delta: 5, reason: more`; what is nested is shown as it is. */
+/** `delta: 5, reason: more`; nested values as JSON. */
 function describe(details: unknown): string {
   if (typeof details !== 'object' || details === null) return ''
   return Object.entries(details)

@@ -1,11 +1,11 @@
-/** All sales, those that matter now first. */
+/** All sales, running ones first. */
 
 import { useState } from 'preact/hooks'
 import { formatCount, formatSpan, formatTime } from '../format.ts'
 import type { Sale, SaleState } from '../shapes.ts'
 import { serverNow, store } from '../store.ts'
 import { words } from '../words.ts'
-import { SaleBadge } from './badge.tsx'
+import { SaleBadge } from './controls/badge.tsx'
 
 const SHOWN_MAX = 20
 
@@ -36,7 +36,7 @@ export function SalesView() {
   )
 }
 
-/** Paused before its opening, a sale is still to come. */
+/** A sale that is paused before its opening is listed as coming up. */
 function groupOf(sale: Sale): SaleState {
   return sale.state === 'paused' && isToOpen(sale) ? 'scheduled' : sale.state
 }
@@ -93,7 +93,7 @@ function when(sale: Sale): string {
   return [dated && formatTime(sale.opensAt), nextFor(sale)].filter(Boolean).join(' · ')
 }
 
-/** What comes next for it, by the server's clock. */
+/** Its next opening or end, by the server's clock. */
 export function nextFor(sale: Sale): string {
   const text = words()
   const opensInMs = Date.parse(sale.opensAt) - serverNow()

@@ -1,10 +1,10 @@
-/** The way in: the operator token, once. It goes to the server and is kept nowhere; a cookie that no script can read stands for it. */
+/** Sign-in with the operator token. The page does not keep it: the session is a cookie that scripts can't read. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from '../api.ts'
-import { forget, store, tell } from '../store.ts'
+import { forget, notify, store } from '../store.ts'
 import { words } from '../words.ts'
-import { Field } from './field.tsx'
+import { Field } from './controls/field.tsx'
 
 export function SignIn() {
   const text = words()
@@ -66,7 +66,7 @@ export function SignIn() {
 export async function signOut(): Promise<void> {
   const reply = await call('DELETE', '/ops/session')
   if (reply.kind !== 'ok' && !(reply.kind === 'refused' && reply.status === 401))
-    return tell('failed', words().signOutFailed)
+    return notify('failed', words().signOutFailed)
   store.expired = false
   store.typing = undefined
   forget()

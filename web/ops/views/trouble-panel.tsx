@@ -1,4 +1,4 @@
-/** At the top of every page, for 3 a.m.: what is wrong, since when, and what to press. */
+/** At the top of every page: what is wrong, since when, and what to do. */
 
 import { useState } from 'preact/hooks'
 import { formatCount, formatSpan, formatTime } from '../format.ts'
@@ -6,10 +6,10 @@ import type { Sale, Trouble } from '../shapes.ts'
 import { serverNow, store } from '../store.ts'
 import type { SaleAction } from '../words/en.ts'
 import { words } from '../words.ts'
-import { SaleActionDialog } from './sale-actions.tsx'
+import { SaleActionDialog } from './sale/sale-actions.tsx'
 
 const RED = new Set(['promise_broken', 'inconsistent'])
-const PRESS: Readonly<Partial<Record<Trouble['code'], readonly SaleAction[]>>> = {
+const ACTIONS: Readonly<Partial<Record<Trouble['code'], readonly SaleAction[]>>> = {
   promise_broken: ['pause', 'reconcile'],
   inconsistent: ['reconcile'],
   withdrawn: ['warm'],
@@ -18,7 +18,7 @@ const PRESS: Readonly<Partial<Record<Trouble['code'], readonly SaleAction[]>>> =
 
 export function TroublePanel() {
   const text = words()
-  const found = allTrouble()
+  const found = readTrouble()
   const red = found?.find(({ code }) => RED.has(code))
   if (found === undefined) return <p class="well-not-known soft">{text.looking}</p>
   if (found.length === 0) {
@@ -41,7 +41,7 @@ export function TroublePanel() {
       <ul>
         {found.map(trouble => (
           <li key={[trouble.code, trouble.which, trouble.sale, trouble.item].join('/')} data-trouble={trouble.code}>
-            <Line trouble={trouble} />
+            <TroubleEntry trouble={trouble} />
           </li>
         ))}
       </ul>
@@ -49,14 +49,14 @@ export function TroublePanel() {
   )
 }
 
-/** The server's findings, and the one only the page can make: that it hears nothing. */
-function allTrouble(): readonly Trouble[] | undefined {
+/** The server's findings, and the page's own: that the server does not answer. */
+function readTrouble(): readonly Trouble[] | undefined {
   const sinceMs = store.unreachableSinceMs
   if (sinceMs === undefined) return store.trouble
   return [{ code: 'unreachable', since: new Date(sinceMs + store.offsetMs).toISOString() }, ...(store.trouble ?? [])]
 }
 
-function Line({ trouble }: { readonly trouble: Trouble }) {
+function TroubleEntry({ trouble }: { readonly trouble: Trouble }) {
   const text = words()
   const [asked, setAsked] = useState<SaleAction>()
   const { title, advice } = text.trouble[trouble.code]
@@ -84,8 +84,8 @@ function Line({ trouble }: { readonly trouble: Trouble }) {
       </p>
       {sale !== undefined && (
         <p class="ways">
-          {(PRESS[trouble.code] ?? [])
-            .filter(action => fits(action, sale))
+          {(ACTIONS[trouble.code] ?? [])
+            .filter(action => isAllowed(action, sale))
             .map(action => (
               <button type="button" class="button" key={action} onClick={() => setAsked(action)}>
                 {text.actions[action].button}
@@ -100,7 +100,7 @@ function Line({ trouble }: { readonly trouble: Trouble }) {
   )
 }
 
-function fits(action: SaleAction, { state }: Sale): boolean {
+function isAllowed(action: SaleAction, { state }: Sale): boolean {
   if (action === 'pause') return state === 'open' || state === 'sold_out' || state === 'scheduled'
   return action !== 'warm' || (state !== 'draft' && state !== 'over')
 }

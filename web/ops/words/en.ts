@@ -38,8 +38,8 @@ export const en = {
   toSales: 'All sales',
   dismiss: 'Dismiss',
   cancel: 'Not now',
-  lost: 'The server did not answer. It may have done it all the same: check the log before you press again.',
-  lostSafe: 'The server did not answer. Press again: it will not be done twice.',
+  lost: 'No answer from the server. It may have been done: check the log before you press again.',
+  lostSafe: 'No answer from the server. Press again: it will not be done twice.',
 
   signIn: 'Sign in',
   signInNote:
@@ -48,13 +48,12 @@ export const en = {
   signingIn: 'Signing in…',
   signOut: 'Sign out',
   signedInAs: (name: string) => `Signed in as ${name}`,
-  wrongToken:
-    'This operator token is not valid. Check for missing characters; after ten tries you have to wait a minute.',
+  wrongToken: 'This token is not valid. Check for missing characters; after ten tries you have to wait a minute.',
   tooManyTries: 'Too many tries from this address. Wait a minute and try again.',
-  expired: 'Your session has ended. Sign in again to continue.',
+  expired: 'Your session has ended. Sign in again.',
   unreachableSignIn: 'The server can’t be reached. Try again in a moment.',
   askingAgain: 'The server does not answer. This page keeps trying…',
-  signOutFailed: 'You are still signed in: the server did not answer. Press “Sign out” again.',
+  signOutFailed: 'You are still signed in: no answer from the server. Press “Sign out” again.',
 
   states: {
     draft: 'Draft',
@@ -98,7 +97,7 @@ export const en = {
     inconsistent: {
       title: () => 'Gate and ledger do not agree',
       advice:
-        'Reconcile: it compares gate and ledger and repairs differences. If this happens again, pause the sale and read the reports.',
+        'Reconcile: differences are found and repaired. If this happens again, pause the sale and read the reports.',
     },
     ledger_away: {
       title: () => 'The ledger (PostgreSQL) does not answer',
@@ -106,8 +105,7 @@ export const en = {
     },
     unready: {
       title: () => 'This server is not ready for traffic',
-      advice:
-        'It retries by itself. Check the database, its network and this machine’s clock: “stampede doctor” checks all of them.',
+      advice: 'It retries by itself. Check the database, its network and this machine’s clock with “stampede doctor”.',
     },
     clock_skew: {
       title: () => 'This machine’s clock and the database’s differ',
@@ -224,7 +222,7 @@ export const en = {
 
   funnel: 'Funnel',
   funnelNote: (time: string) =>
-    `All sales of this server process since its start at ${time}. The units above are of this sale only.`,
+    `All sales of this process since its start at ${time}. The units above are this sale’s only.`,
   steps: {
     asked: 'Order requests',
     limited: 'Rate limited',
@@ -269,8 +267,8 @@ export const en = {
   saved: (name: string) => `The draft “${name}” is saved.`,
   saleName: 'Name of the sale',
   timeZone: (zone: string) => `Times in ${zone}`,
-  opensPast: 'This time is past: the sale opens as soon as you publish it.',
-  closesPast: 'This time is past: the sale would be over at once.',
+  opensPast: 'This is past: the sale opens as soon as you publish it.',
+  closesPast: 'This is past: the sale would be over at once.',
   warmBefore: 'Warm up before (seconds)',
   items: 'Items',
   item: (no: string) => `Item ${no}`,
@@ -278,7 +276,7 @@ export const en = {
   itemName: 'Name of the item',
   sku: 'SKU',
   image: 'Picture (address)',
-  imageInsecure: 'Buyers will not see it: the buyer page shows pictures from https addresses only.',
+  imageInsecure: 'Not shown to buyers: only pictures from https addresses are.',
   price: 'Price',
   listPrice: 'Regular price',
   currency: 'Currency',
@@ -313,12 +311,11 @@ export const en = {
     orderClosed: 'The order is closed.',
     saleOver: 'The sale is over.',
     tooOften: 'Too many requests. Wait a moment and press again.',
-    internal: 'The server had an internal error. Its log has the details.',
+    internal: 'Internal server error. The log has the details.',
   },
 
   stockTitle: (name: string) => `Change the stock of “${name}”`,
-  stockWhat:
-    'Units are added or removed at once. A decrease removes unsold units only and shows how many were missing.',
+  stockWhat: 'Units are added or removed at once. A decrease removes unsold units only.',
   delta: 'Change in units (−5 removes five)',
   reason: 'Reason, for the log',
   change: 'Change',

@@ -63,7 +63,7 @@ export const zh: Words = {
   trouble: {
     promise_broken: {
       title: which => `承诺 ${which} 被打破`,
-      advice: '先暂停活动，防止问题扩大，然后对账。如果问题仍在，请保留服务器日志并人工排查。',
+      advice: '先暂停活动以防问题扩大，再对账。如果问题仍在，请保留日志并人工排查。',
     },
     inconsistent: {
       title: () => '闸门与账本不一致',
@@ -282,7 +282,7 @@ export const zh: Words = {
   },
 
   stockTitle: name => `调整“${name}”的库存`,
-  stockWhat: '立即增加或减少上架数量。减少时只移除未售出的，并显示缺少多少。',
+  stockWhat: '立即增加或减少上架数量。减少时只移除未售出的。',
   delta: '数量变化（减少请加负号）',
   reason: '原因，写入日志',
   change: '调整',

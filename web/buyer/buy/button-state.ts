@@ -1,0 +1,65 @@
+/**
+ * What the button of an item shows. Pure: the same facts, the same button. The first that applies wins: an ask under way, a live order, what
+ * prevents all buyers, what prevents this buyer, then the button itself.
+ */
+
+import type { Item, Order, Sale } from '../shapes.ts'
+
+/** What this page is doing about an item right now. */
+export type Doing =
+  | { readonly kind: 'nothing' }
+  /** `tries` answers were lost so far; `elsewhere`: another tab is asking. */
+  | { readonly kind: 'sending'; readonly tries: number; readonly elsewhere: boolean }
+  | { readonly kind: 'cooling'; readonly untilMs: number; readonly why: string }
+  | { readonly kind: 'limited'; readonly untilMs: number }
+  | { readonly kind: 'attempts_used' }
+
+export type ButtonState =
+  | { readonly kind: 'before' | 'opening'; readonly opensAtMs: number }
+  | { readonly kind: 'live' | 'over' | 'offline' | 'signed_out' | 'attempts_used' | 'sold_out' }
+  /** A sale that is paused before its opening may still open as planned. */
+  | { readonly kind: 'paused'; readonly opened: boolean }
+  | { readonly kind: 'sending'; readonly tries: number; readonly offline: boolean }
+  | { readonly kind: 'reserved' | 'placed' | 'paid'; readonly order: Order }
+  | { readonly kind: 'cooling' | 'limited'; readonly untilMs: number }
+
+export interface Facts {
+  readonly sale: Sale
+  readonly item: Item
+  readonly order: Order | undefined
+  readonly doing: Doing
+  readonly nowMs: number
+  readonly online: boolean
+  readonly signedOut: boolean
+}
+
+/** How long before the opening the button says that it is near. */
+const OPENING_MS = 5_000
+
+export function buttonState(facts: Facts): ButtonState {
+  const { sale, item, order, doing, nowMs, online } = facts
+  if (doing.kind === 'sending') return { kind: 'sending', tries: doing.tries, offline: !online }
+  if (order?.state === 'reserved') return { kind: 'reserved', order }
+  if (order?.state === 'pending') return { kind: 'placed', order }
+  if (order?.state === 'paid') return { kind: 'paid', order }
+
+  if (sale.state === 'over' || nowMs >= Date.parse(sale.closesAt)) return { kind: 'over' }
+  if (facts.signedOut) return { kind: 'signed_out' }
+  if (!online) return { kind: 'offline' }
+  const opensAtMs = Date.parse(sale.opensAt)
+  if (sale.state === 'paused') return { kind: 'paused', opened: nowMs >= opensAtMs }
+  if (nowMs < opensAtMs) return { kind: opensAtMs - nowMs <= OPENING_MS ? 'opening' : 'before', opensAtMs }
+  if (doing.kind === 'attempts_used') return { kind: 'attempts_used' }
+  if (doing.kind === 'limited' && nowMs < doing.untilMs) return { kind: 'limited', untilMs: doing.untilMs }
+  if (item.left <= 0) return { kind: 'sold_out' }
+  if (doing.kind === 'cooling' && nowMs < doing.untilMs) return { kind: 'cooling', untilMs: doing.untilMs }
+  return { kind: 'live' }
+}
+
+/** The next moment at which the same facts may give another state. */
+export function nextChangeMs({ sale, doing, nowMs }: Facts): number {
+  const opensAtMs = Date.parse(sale.opensAt)
+  const moments = [opensAtMs - OPENING_MS, opensAtMs, Date.parse(sale.closesAt)]
+  if (doing.kind === 'cooling' || doing.kind === 'limited') moments.push(doing.untilMs)
+  return Math.min(...moments.filter(moment => moment > nowMs), Number.POSITIVE_INFINITY)
+}

@@ -1,0 +1,68 @@
+/** Paying and cancelling. Paying leads to the provider's page and back to the order's page. Both calls are idempotent. */
+
+import { call, type Reply } from '../api.ts'
+import type { Order } from '../shapes.ts'
+import { store } from '../store.ts'
+import { loadOrder, noteReply } from '../sync/loading.ts'
+import { backOffMs } from '../sync/moments.ts'
+import { publish, sleep } from './tabs.ts'
+
+export type PayOutcome = 'leaving' | 'settled' | 'failed'
+
+const TRIES_MAX = 4
+const PAYING = 'stampede.paying.'
+
+/** Opens the pay page, or returns why not. */
+export async function pay(order: Order): Promise<PayOutcome> {
+  const returnUrl = `${location.origin}/orders/${order.id}`
+  const reply = await callWithRetries<{ payUrl: string }>(`/api/orders/${order.id}/payment`, { returnUrl })
+  if (reply.kind === 'ok') {
+    const payUrl = URL.parse(reply.body.payUrl, location.href)
+    if (payUrl === null || !/^https?:$/.test(payUrl.protocol)) return 'failed'
+    rememberPaying(order.id)
+    location.assign(payUrl.href)
+    return 'leaving'
+  }
+  await loadOrder(order.id)
+  return reply.kind === 'refused' && /^order_/.test(reply.code) ? 'settled' : 'failed'
+}
+
+export async function cancel(order: Order): Promise<'settled' | 'failed'> {
+  const reply = await callWithRetries<Order>(`/api/orders/${order.id}/cancel`, undefined)
+  if (reply.kind === 'ok') {
+    store.putOrder(reply.body)
+    publish({ kind: 'order', order: reply.body })
+    return 'settled'
+  }
+  await loadOrder(order.id)
+  return reply.kind === 'refused' && reply.code === 'order_paid' ? 'settled' : 'failed'
+}
+
+/** Repeats the call while the failure is a passing one. */
+async function callWithRetries<T>(path: string, body: unknown): Promise<Reply<T>> {
+  for (let tries = 0; ; tries++) {
+    const reply = await call<T>('POST', path, body === undefined ? {} : { body })
+    noteReply(reply)
+    const passing = reply.kind === 'lost' || (reply.kind === 'refused' && ['busy', 'not_placed'].includes(reply.code))
+    if (!passing || tries + 1 >= TRIES_MAX) return reply
+    await sleep(backOffMs(tries, Math.random()))
+  }
+}
+
+/** Kept across the visit to the provider, so that the page polls more often afterwards. */
+function rememberPaying(order: string): void {
+  try {
+    sessionStorage.setItem(PAYING + order, '1')
+  } catch {}
+}
+
+/** The buyer has come back from the pay page: the payment's result may arrive a moment later. */
+export function backFromPaying(): void {
+  try {
+    for (const key of Object.keys(sessionStorage)) {
+      if (!key.startsWith(PAYING)) continue
+      store.paying.set(key.slice(PAYING.length), performance.now())
+      sessionStorage.removeItem(key)
+    }
+  } catch {}
+}

@@ -1,0 +1,53 @@
+/**
+ * The demo's crowd: is it offered, is it running? Polled only where the demo sale is shown, never on the page of a real sale; often while the
+ * crowd is running, rarely otherwise, and not at all while the tab is hidden.
+ */
+
+import { call, getJson } from '../api.ts'
+import type { Sale } from '../shapes.ts'
+import { aboutMs } from '../sync/moments.ts'
+
+export interface Demo {
+  readonly crowd: 'off' | 'offered' | 'running' | 'done'
+  readonly sale?: string
+  readonly buyers: number
+}
+
+const RUNNING_EVERY_MS = 1_000
+const EVERY_MS = 5_000
+/** The SKU of the server's demo item. */
+const DEMO_SKU = 'DEMO-1'
+
+export function mayBeDemo(sale: Sale): boolean {
+  return sale.items.some(item => item.sku === DEMO_SKU)
+}
+
+/** Reports the state until the returned function is called. */
+export function watchCrowd(found: (demo: Demo) => void): () => void {
+  let stopped = false
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const poll = async () => {
+    let everyMs = EVERY_MS
+    if (!document.hidden) {
+      const reply = await getJson<Demo>('/api/demo')
+      if (stopped) return
+      if (reply.kind === 'ok') {
+        found(reply.body)
+        if (reply.body.crowd === 'running') everyMs = RUNNING_EVERY_MS
+      }
+    }
+    timer = setTimeout(poll, aboutMs(everyMs, Math.random()))
+  }
+  void poll()
+  return () => {
+    stopped = true
+    clearTimeout(timer)
+  }
+}
+
+/** The new state, or undefined when there was no answer. */
+export async function bringCrowd(buyers: number): Promise<Demo | undefined> {
+  const reply = await call<Demo>('POST', '/api/demo/crowd')
+  if (reply.kind === 'ok') return reply.body
+  return reply.kind === 'refused' && reply.code === 'not_found' ? { crowd: 'off', buyers } : undefined
+}

@@ -1,0 +1,68 @@
+/** One labelled input, with its error and hint next to it. */
+
+import { useId } from 'preact/hooks'
+import { words } from '../../words.ts'
+
+interface FieldProps {
+  readonly label: string
+  readonly value: string
+  readonly onInput: (value: string) => void
+  readonly wrong?: string | undefined
+  readonly hint?: string | undefined
+  readonly kind?: 'text' | 'password' | 'datetime-local' | 'url' | 'search'
+  readonly numeric?: boolean
+  readonly optional?: boolean
+  readonly name: string
+  readonly wide?: boolean
+  readonly autoComplete?: string
+}
+
+export function Field(props: FieldProps) {
+  const {
+    label,
+    value,
+    onInput,
+    wrong,
+    hint,
+    kind = 'text',
+    numeric,
+    optional,
+    name,
+    wide,
+    autoComplete = 'off',
+  } = props
+  const id = useId()
+  const notes = [wrong !== undefined && `${id}-wrong`, hint !== undefined && `${id}-hint`].filter(Boolean).join(' ')
+  return (
+    <div class={wide ? 'field wide' : 'field'}>
+      <label for={id}>
+        {label}
+        {optional && <span class="optional"> ({words().optional})</span>}
+      </label>
+      <input
+        id={id}
+        name={name}
+        type={kind as 'text'}
+        value={value}
+        step={kind === 'datetime-local' ? 1 : undefined}
+        inputMode={numeric ? 'decimal' : 'text'}
+        dir={kind === 'text' && !numeric ? 'auto' : undefined}
+        autoComplete={autoComplete}
+        spellcheck={false}
+        aria-invalid={wrong !== undefined}
+        aria-describedby={notes === '' ? undefined : notes}
+        onInput={event => onInput(event.currentTarget.value)}
+      />
+      {wrong !== undefined && (
+        <p class="refused" id={`${id}-wrong`}>
+          {wrong}
+        </p>
+      )}
+      {hint !== undefined && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  )
+}

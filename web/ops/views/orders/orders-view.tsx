@@ -1,0 +1,187 @@
+/** A sale's orders: searched by buyer or number, filtered by state, page by page, and all as CSV. */
+
+import { useEffect, useState } from 'preact/hooks'
+import { download, get, type Unanswered } from '../../api.ts'
+import { formatCount, formatMoney, formatTime } from '../../format.ts'
+import { go } from '../../route.ts'
+import type { Order, Sale } from '../../shapes.ts'
+import { notify, store } from '../../store.ts'
+import { words } from '../../words.ts'
+import { OrderBadge } from '../controls/badge.tsx'
+import { Field } from '../controls/field.tsx'
+
+const PAGE = 50
+const STATES = ['pending', 'paid', 'closed'] as const
+
+interface Filter {
+  readonly buyer: string
+  readonly state: string
+  readonly after: string
+  readonly page: number
+}
+
+export function OrdersView({ sale }: { readonly sale: string }) {
+  const text = words()
+  const [typed, setTyped] = useState('')
+  const [filter, setFilter] = useState<Filter>({ buyer: '', state: '', after: '', page: 1 })
+  const [found, setFound] = useState<{ readonly orders: readonly Order[]; readonly next: string | null }>()
+  const [failed, setFailed] = useState<Unanswered>()
+  const query = (more: Readonly<Record<string, string>>) =>
+    new URLSearchParams(
+      Object.entries({ buyer: filter.buyer, state: filter.state, ...more }).filter(([, value]) => value !== ''),
+    )
+  useEffect(() => {
+    let current = true
+    void get<NonNullable<typeof found>>(
+      `/api/admin/sales/${sale}/orders?${query({ after: filter.after, limit: `${PAGE}` })}`,
+    ).then(reply => {
+      if (!current) return
+      if (reply.kind === 'ok') setFound(reply.body)
+      setFailed(reply.kind === 'ok' ? undefined : reply)
+    })
+    return () => {
+      current = false
+    }
+  }, [sale, filter])
+
+  const find = async () => {
+    const asked = typed.trim()
+    // A number may also be a buyer's name; it is an order number only if this sale has such an order.
+    if (/^[1-9][0-9]{5,18}$/.test(asked)) {
+      const reply = await get<Order>(`/api/admin/orders/${asked}`)
+      if (reply.kind === 'ok' && reply.body.sale === sale) return go(`/ops/orders/${asked}`)
+    }
+    setFilter(before => ({ ...before, buyer: asked, after: '', page: 1 }))
+  }
+  const csv = async () => {
+    const reply = await download(`/api/admin/sales/${sale}/orders?${query({})}`, 'text/csv', `orders-${sale}.csv`)
+    if (reply.kind === 'ok') notify('done', text.csvDone)
+    else notify('failed', reply.kind === 'lost' ? text.lost : reply.detail)
+  }
+  const known = store.sales?.find(one => one.id === sale)
+  const wrong = failed === undefined ? undefined : failed.kind === 'lost' ? text.lost : failed.detail
+  return (
+    <>
+      <p>
+        <a href={`/ops/sales/${sale}`}>← {text.openSale}</a>
+      </p>
+      <div class="title-row">
+        <h1 tabIndex={-1} dir="auto">
+          {text.ordersOf(known?.name ?? sale)}
+        </h1>
+        <button type="button" class="button" onClick={() => void csv()}>
+          {text.csv}
+        </button>
+      </div>
+      <form
+        class="search"
+        noValidate
+        onSubmit={event => {
+          event.preventDefault()
+          void find()
+        }}
+      >
+        <Field label={text.search} name="search" kind="search" value={typed} onInput={setTyped} wrong={wrong} />
+        <div class="field">
+          <label for="order-state">{text.state}</label>
+          <select
+            id="order-state"
+            value={filter.state}
+            onChange={event => {
+              const { value } = event.currentTarget
+              setFilter(before => ({ ...before, state: value, after: '', page: 1 }))
+            }}
+          >
+            <option value="">{text.anyState}</option>
+            {STATES.map(state => (
+              <option key={state} value={state}>
+                {text.orderStates[state]}
+              </option>
+            ))}
+          </select>
+        </div>
+        <button type="submit" class="button main">
+          {text.find}
+        </button>
+      </form>
+      {found === undefined && failed === undefined && <p class="soft">{text.loading}</p>}
+      {found?.orders.length === 0 && (
+        <section class="empty">
+          <h2>{text.noOrders}</h2>
+          <p>{text.noOrdersNote}</p>
+        </section>
+      )}
+      {found !== undefined && found.orders.length > 0 && (
+        <section class="card" aria-label={text.orders}>
+          <Rows orders={found.orders} sale={known} />
+          <p class="ways">
+            <span class="soft">{text.pageShown(formatCount(filter.page), formatCount(found.orders.length))}</span>
+            {filter.page > 1 && (
+              <button
+                type="button"
+                class="button"
+                onClick={() => setFilter(before => ({ ...before, after: '', page: 1 }))}
+              >
+                {text.firstPage}
+              </button>
+            )}
+            {found.next !== null && (
+              <button
+                type="button"
+                class="button"
+                onClick={() => setFilter(before => ({ ...before, after: found.next ?? '', page: before.page + 1 }))}
+              >
+                {text.nextPage}
+              </button>
+            )}
+          </p>
+        </section>
+      )}
+    </>
+  )
+}
+
+function Rows({ orders, sale }: { readonly orders: readonly Order[]; readonly sale: Sale | undefined }) {
+  const text = words()
+  const items = sale !== undefined && sale.items.length > 1 ? sale.items : undefined
+  return (
+    <table class="lines">
+      <thead>
+        <tr>
+          <th scope="col">{text.order}</th>
+          <th scope="col">{text.buyer}</th>
+          {items !== undefined && <th scope="col">{text.itemWord}</th>}
+          <th scope="col">{text.state}</th>
+          <th scope="col">{text.quantity}</th>
+          <th scope="col">{text.amount}</th>
+          <th scope="col">{text.ordered}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {orders.map(order => (
+          <tr key={order.id} data-order={order.id}>
+            <td>
+              <a href={`/ops/orders/${order.id}`}>{order.id}</a>
+            </td>
+            <td class="long" dir="auto">
+              {order.buyer}
+            </td>
+            {items !== undefined && (
+              <td class="long" dir="auto" data-of-item={order.item}>
+                {items.find(item => item.id === order.item)?.name ?? order.item}
+              </td>
+            )}
+            <td>
+              <OrderBadge order={order} />
+            </td>
+            <td>{formatCount(order.quantity)}</td>
+            <td>{formatMoney(order.amount)}</td>
+            <td>
+              <time dateTime={order.reservedAt}>{formatTime(order.reservedAt)}</time>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

@@ -1,0 +1,153 @@
+/**
+ * A sale as typed on the form: one text per field, under the server's field paths (`items.0.price`). Only values that can't be sent are
+ * refused here; the server validates the rest.
+ */
+
+import { fromDecimal, fromLocalInput, toDecimal, toLocalInput } from '../../format.ts'
+import type { Item, Sale } from '../../shapes.ts'
+import { words } from '../../words.ts'
+
+export interface TypedItem {
+  /** For the renderer only. */
+  readonly key: number
+  /** Of an existing item; empty for a new one. */
+  readonly id: string
+  readonly name: string
+  readonly sku: string
+  readonly image: string
+  readonly price: string
+  readonly listPrice: string
+  readonly currency: string
+  readonly units: string
+  readonly quantityMax: string
+  readonly attemptsMax: string
+  readonly payWithinSeconds: string
+}
+
+export interface TypedSale {
+  readonly name: string
+  readonly opensAt: string
+  readonly closesAt: string
+  readonly warmBeforeSeconds: string
+  readonly items: readonly TypedItem[]
+}
+
+/** Path of a field → what is wrong with it. */
+export type Wrongs = Readonly<Record<string, string>>
+
+const HOUR_MS = 3_600_000
+
+let lastKey = 0
+
+export function newItem(currency: string): TypedItem {
+  lastKey += 1
+  return {
+    key: lastKey,
+    id: '',
+    name: '',
+    sku: '',
+    image: '',
+    price: '',
+    listPrice: '',
+    currency,
+    units: '100',
+    quantityMax: '1',
+    attemptsMax: '3',
+    payWithinSeconds: '900',
+  }
+}
+
+/** Opens at the next full hour that is at least half an hour away. */
+export function newSale(nowMs: number): TypedSale {
+  const opensAtMs = Math.ceil((nowMs + HOUR_MS / 2) / HOUR_MS) * HOUR_MS
+  return {
+    name: '',
+    opensAt: toLocalInput(opensAtMs),
+    closesAt: toLocalInput(opensAtMs + HOUR_MS),
+    warmBeforeSeconds: '1800',
+    items: [newItem('CNY')],
+  }
+}
+
+export function typedOf(sale: Sale): TypedSale {
+  return {
+    name: sale.name,
+    opensAt: toLocalInput(Date.parse(sale.opensAt)),
+    closesAt: toLocalInput(Date.parse(sale.closesAt)),
+    warmBeforeSeconds: `${sale.warmBeforeSeconds}`,
+    items: sale.items.map(typedItemOf),
+  }
+}
+
+function typedItemOf(item: Item): TypedItem {
+  return {
+    ...newItem(item.price.currency),
+    id: item.id,
+    name: item.name,
+    sku: item.sku ?? '',
+    image: item.image ?? '',
+    price: toDecimal(item.price),
+    listPrice: item.listPrice === undefined ? '' : toDecimal(item.listPrice),
+    units: `${item.units}`,
+    quantityMax: `${item.quantityMax}`,
+    attemptsMax: `${item.attemptsMax}`,
+    payWithinSeconds: `${item.payWithinSeconds}`,
+  }
+}
+
+/** The body to send, or the fields that can't be sent. */
+export function bodyOf(typed: TypedSale): { readonly body: unknown } | { readonly wrongs: Wrongs } {
+  const text = words()
+  const wrongs: Record<string, string> = {}
+  const whole = (path: string, value: string) => {
+    if (/^-?\d{1,15}$/.test(value.trim())) return Number(value)
+    wrongs[path] = text.badNumber
+    return 0
+  }
+  const moment = (path: string, value: string) => {
+    const at = fromLocalInput(value)
+    if (at === undefined) wrongs[path] = text.badTime
+    return at ?? ''
+  }
+  const money = (path: string, value: string, currency: string) => {
+    const amount = fromDecimal(value, currency)
+    if (amount === undefined) wrongs[path] = text.badPrice
+    return { amount: amount ?? 0, currency }
+  }
+  const label = (path: string, value: string) => {
+    if (value.trim() === '') wrongs[path] = text.badName
+    return value
+  }
+  const body = {
+    name: label('name', typed.name),
+    opensAt: moment('opensAt', typed.opensAt),
+    closesAt: moment('closesAt', typed.closesAt),
+    warmBeforeSeconds: whole('warmBeforeSeconds', typed.warmBeforeSeconds),
+    items: typed.items.map((item, i) => {
+      const at = (field: string) => `items.${i}.${field}`
+      const currency = item.currency.trim()
+      // An omitted field keeps its value: an existing item loses a cleared field only by an explicit null.
+      const none = item.id === '' ? undefined : null
+      return {
+        ...(item.id !== '' && { id: item.id }),
+        name: label(at('name'), item.name),
+        sku: item.sku.trim() === '' ? none : item.sku,
+        image: item.image.trim() === '' ? none : item.image.trim(),
+        price: money(at('price'), item.price, currency),
+        listPrice: item.listPrice.trim() === '' ? none : money(at('listPrice'), item.listPrice, currency),
+        units: whole(at('units'), item.units),
+        quantityMax: whole(at('quantityMax'), item.quantityMax),
+        attemptsMax: whole(at('attemptsMax'), item.attemptsMax),
+        payWithinSeconds: whole(at('payWithinSeconds'), item.payWithinSeconds),
+      }
+    }),
+  }
+  return Object.keys(wrongs).length === 0 ? { body } : { wrongs }
+}
+
+/** The form field of a field of the body: the form has one field for a price's amount. */
+export function formFieldOf(field: string): string {
+  if (/^items\.\d+\.(price|listPrice)\.currency$/.test(field))
+    return field.replace(/(price|listPrice)\.currency$/, 'currency')
+  return field.replace(/^(items\.\d+\.(?:price|listPrice))\..*$/, '$1')
+}
