@@ -1,11 +1,10 @@
 /**
- * Who is the buyer? The shop says so in a JWT: HS256 under the secret it shares with us, or signed with one of the keys it publishes;
- * `sub` is the buyer. Guest tokens are JWTs that we sign ourselves, under another secret and a fixed issuer, so that none can pass for
- * another.
+ * Identifies the buyer by a JWT of the shop, `sub` being the buyer: HS256 under a secret shared with us, or signed with a key that the shop
+ * publishes. Guest tokens are JWTs that we sign ourselves, under another secret and a fixed issuer, so that none can pass for another kind.
  *
- * Guarantees: a bad token is `undefined`, never an exception (only keys that can't be fetched are a fault); each way of trusting has its
- * pinned algorithms, so a public key never serves as a secret; what is remembered is forgotten when the token expires or the shop's
- * published keys change. Does not revoke: a token counts until it expires. Tokens above 4 KiB (what a cookie can hold) are refused.
+ * Guarantees: a bad token is `undefined`, never an exception (only keys that can't be fetched are a fault); each kind has its pinned
+ * algorithms, so a public key never serves as a secret; a cached result ends when the token expires or the shop's published keys change.
+ * Does not revoke: a token is valid until it expires. Tokens above 4 KiB (what a cookie can hold) are refused.
  */
 
 import { webcrypto } from 'node:crypto'
@@ -25,23 +24,23 @@ import { REMOTE_ALGORITHMS, type RemoteKeys } from './remote-keys.ts'
 
 interface BuyerTokensOptions {
   readonly clock: Clock
-  /** What the shop signs with, when it shares a secret with us. */
+  /** The secret that the shop shares with us. */
   readonly secret?: string
-  /** What the shop signs with, when it publishes its keys. Both may be there: the token's algorithm says which one counts. */
+  /** The keys that the shop publishes. With both, the token's algorithm says which one counts. */
   readonly keys?: RemoteKeys
   readonly issuer?: string
   readonly audience?: string
-  /** What we sign guests with. Without it there are no guests. */
+  /** Signs guest tokens. Without it there are no guests. */
   readonly guestSecret?: string
 }
 
 export interface BuyerTokens {
   verify(token: string): Promise<BuyerId | undefined>
-  /** Missing when guests are not let in. */
+  /** Missing when guests are not allowed. */
   readonly issueGuest?: (buyer: BuyerId, ttlMs: number) => Promise<string>
 }
 
-/** One way of trusting a token: where its key comes from and what it must say. */
+/** One kind of token: its key and its required claims. */
 interface Trust {
   readonly algorithms: string[]
   readonly key: JWTVerifyGetKey
@@ -53,7 +52,7 @@ interface Remembered {
   readonly buyer: BuyerId
   /** Unix seconds, as in the token. */
   readonly expiresAtS: number
-  /** Of the shop's published keys, when it was verified. */
+  /** Version of the shop's published keys, when it was verified. */
   readonly keysVersion: number | undefined
 }
 
@@ -66,11 +65,11 @@ export function createBuyerTokens(options: BuyerTokensOptions): BuyerTokens {
   const { clock, secret, keys, issuer, audience, guestSecret } = options
   const guestKey = guestSecret === undefined ? undefined : hmacKey(guestSecret)
   const guest: Trust | undefined = guestKey && { algorithms: ['HS256'], key: guestKey, issuer: GUEST_ISSUER }
-  const said = { ...(issuer && { issuer }), ...(audience && { audience }) }
+  const claims = { ...(issuer && { issuer }), ...(audience && { audience }) }
   const shared: Trust | undefined =
-    secret === undefined ? undefined : { algorithms: ['HS256'], key: hmacKey(secret), ...said }
-  const published: Trust | undefined = keys && { algorithms: REMOTE_ALGORITHMS, key: keys.key, ...said }
-  // Before the opening everyone asks for a ticket with the same token again and again. In order of use, the oldest first.
+    secret === undefined ? undefined : { algorithms: ['HS256'], key: hmacKey(secret), ...claims }
+  const published: Trust | undefined = keys && { algorithms: REMOTE_ALGORITHMS, key: keys.key, ...claims }
+  // Before the opening, buyers ask for tickets with the same token again and again. Least recently used first.
   const remembered = new Map<string, Remembered>()
 
   async function verify(token: string): Promise<BuyerId | undefined> {
@@ -85,7 +84,7 @@ export function createBuyerTokens(options: BuyerTokensOptions): BuyerTokens {
         return known.buyer
       }
     }
-    // As it was before: should the keys change meanwhile, the token is looked at again.
+    // Read before the verification: if the keys change meanwhile, the token is verified again.
     const keysVersion = keys?.version()
     const payload = await read(token, nowS)
     const buyer = payload?.sub
@@ -98,7 +97,7 @@ export function createBuyerTokens(options: BuyerTokensOptions): BuyerTokens {
   async function read(token: string, nowS: number): Promise<JWTPayload | undefined> {
     if (token.length > TOKEN_LENGTH_MAX || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return undefined
     try {
-      // Unverified, and only to choose whom to believe: a guest's token is never tried with the shop's key, nor the other way round.
+      // Unverified, and only to choose the kind: a guest's token is never verified with the shop's key, nor the other way round.
       const byShop = decodeProtectedHeader(token).alg === 'HS256' ? shared : published
       const trust = decodeJwt(token).iss === GUEST_ISSUER ? guest : byShop
       if (trust === undefined) return undefined
@@ -119,18 +118,14 @@ export function createBuyerTokens(options: BuyerTokensOptions): BuyerTokens {
 
   function remember(token: string, entry: Remembered): void {
     remembered.set(token, entry)
-    if (remembered.size <= REMEMBERED_MAX) return
-    for (const oldest of remembered.keys()) {
-      remembered.delete(oldest)
-      return
-    }
+    if (remembered.size > REMEMBERED_MAX) remembered.delete(remembered.keys().next().value!)
   }
 
   if (guestKey === undefined) return { verify }
   return {
     verify,
     async issueGuest(buyer, ttlMs) {
-      assert(isBuyerId(buyer), 'a guest token was asked for with something that is no buyer')
+      assert(isBuyerId(buyer), 'a guest token needs a valid buyer')
       const nowS = Math.floor(clock.now() / 1000)
       return new SignJWT({ sub: buyer, iss: GUEST_ISSUER, iat: nowS, exp: nowS + Math.ceil(ttlMs / 1000) })
         .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
@@ -139,7 +134,7 @@ export function createBuyerTokens(options: BuyerTokensOptions): BuyerTokens {
   }
 }
 
-/** The same comparison as the verification's own, so that a remembered token ends in the same second as any other. */
+/** The comparison that the verification itself uses, so that a cached token expires in the same second. */
 function isPast(expiresAtS: number, nowS: number): boolean {
   return expiresAtS <= nowS - TOLERANCE_S
 }

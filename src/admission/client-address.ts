@@ -1,13 +1,12 @@
 /**
- * Who is asking, by address: the key under which a request counts against the limit per address.
+ * The client's address: the key under which a request counts against the limit per address.
  *
- * The connection's own address counts. Only when that is a trusted proxy does `X-Forwarded-For` say more, read from the right, where
- * our own proxies wrote: trusted proxies are passed over and the first other address is the client. A word that is no address ends the
- * reading and the last good address stands: what lies further left may be anybody's invention. From an untrusted peer the header is not
- * even looked at.
+ * It is the connection's address. Only if that is a trusted proxy, `X-Forwarded-For` is read, from the right, where our own proxies wrote:
+ * trusted proxies are skipped, and the first other address is the client. An entry that is no address ends the reading, and the last good
+ * address counts: entries further left may be forged. From an untrusted peer the header is not read at all.
  *
- * Guarantees: one key per IPv4 address, also when written as IPv6 (`::ffff:1.2.3.4`), and one per IPv6 /64, the least that one customer
- * gets; equal addresses in any spelling give equal keys. Work per request is bounded. Does not know ports, names or `Forwarded`.
+ * Guarantees: one key per IPv4 address, also when written as IPv6 (`::ffff:1.2.3.4`), and one per IPv6 /64, the smallest block that a
+ * customer gets; equal addresses in any spelling give equal keys. Work per request is bounded. Does not know ports, names or `Forwarded`.
  */
 
 interface ClientAddress {
@@ -15,20 +14,20 @@ interface ClientAddress {
   of(peer: string, forwardedFor: string | null): string
 }
 
-/** As eight groups of 16 bits; IPv4 in the last two, the way IPv6 embeds it. */
+/** Eight groups of 16 bits; IPv4 in the last two, as IPv6 embeds it. */
 interface Address {
   readonly isV4: boolean
   readonly groups: readonly number[]
 }
 
 interface Range extends Address {
-  /** How many of the 128 bits must agree. */
+  /** How many of the 128 bits must be equal. */
   readonly bits: number
 }
 
-/** More proxies than any honest chain has. */
+/** More proxies than any real chain has. */
 const HOPS_MAX = 32
-/** The longest address there is, with brackets, a port and some room for a zone. */
+/** The longest address, with brackets, a port and some room for a zone. */
 const ADDRESS_LENGTH_MAX = 80
 const IPV4_MAPPED = '::ffff:'
 const REMEMBERED_MAX = 4096
@@ -40,7 +39,7 @@ export function createClientAddress(trustedProxies: string): ClientAddress {
     .map(entry => entry.trim())
     .filter(entry => entry !== '')
     .map(parseRange)
-  /** IPv6 peers ask many times over one connection and are slow to take apart. */
+  /** IPv6 peers send many requests over one connection and are slow to parse. */
   const remembered = new Map<string, string>()
 
   function ofPeer(peer: string): string {
@@ -50,7 +49,7 @@ export function createClientAddress(trustedProxies: string): ClientAddress {
     let key = remembered.get(peer)
     if (key === undefined) {
       const address = parseAddress(peer)
-      // Whatever else the server calls its peer comes from the server, not from the client.
+      // Any other name of the peer comes from the server, not from the client.
       key = address === undefined ? peer : keyOf(address)
       if (remembered.size >= REMEMBERED_MAX) remembered.clear()
       remembered.set(peer, key)
@@ -59,7 +58,7 @@ export function createClientAddress(trustedProxies: string): ClientAddress {
   }
 
   function isTrusted(address: Address): boolean {
-    return trusted.some(range => lies(address, range))
+    return trusted.some(range => isWithin(address, range))
   }
 
   return {
@@ -72,7 +71,7 @@ export function createClientAddress(trustedProxies: string): ClientAddress {
         const comma = end === 0 ? -1 : forwardedFor.lastIndexOf(',', end - 1)
         const entry = forwardedFor.slice(comma + 1, end).trim()
         end = comma
-        // Empty elements of a list mean nothing (RFC 9110, 5.6.1).
+        // Empty elements of a list are ignored (RFC 9110, 5.6.1).
         if (entry === '') continue
         const hop = parseAddress(withoutPort(entry))
         if (hop === undefined) break
@@ -89,7 +88,7 @@ function keyOf({ isV4, groups }: Address): string {
   return `${groups[0]!.toString(16)}:${groups[1]!.toString(16)}:${groups[2]!.toString(16)}:${groups[3]!.toString(16)}::/64`
 }
 
-function lies(address: Address, range: Range): boolean {
+function isWithin(address: Address, range: Range): boolean {
   if (address.isV4 !== range.isV4) return false
   for (let at = 0; at * 16 < range.bits; at++) {
     const ignored = Math.max(0, at * 16 + 16 - range.bits)
@@ -110,7 +109,8 @@ function parseRange(entry: string): Range {
   if (!/^[0-9]{1,3}$/.test(length) || Number(length) > max)
     throw new Error(`"${entry}": the prefix length must lie between 0 and ${max}`)
   const bits = Number(length) + 128 - max
-  if (address.isV4 && bits < 96) throw new Error(`"${entry}" holds more than IPv4: write it as an IPv4 range`)
+  if (address.isV4 && bits < 96)
+    throw new Error(`"${entry}" contains more than IPv4 addresses: write it as an IPv4 range`)
   return { ...address, bits }
 }
 
@@ -134,7 +134,7 @@ function parseAddress(text: string): Address | undefined {
   return { isV4, groups }
 }
 
-/** The 32 bits, or -1. No leading zeros: some would read them as octal. */
+/** The 32 bits, or -1. No leading zeros: some parsers read them as octal. */
 function parseV4(text: string): number {
   let value = 0
   let part = -1
@@ -169,15 +169,15 @@ function parseV6(text: string): number[] | undefined {
 function parseGroups(text: string, mayEndInV4: boolean): number[] | undefined {
   if (text === '') return []
   const groups: number[] = []
-  const words = text.split(':')
-  for (const [at, word] of words.entries()) {
-    if (mayEndInV4 && at === words.length - 1 && word.includes('.')) {
-      const value = parseV4(word)
+  const parts = text.split(':')
+  for (const [at, part] of parts.entries()) {
+    if (mayEndInV4 && at === parts.length - 1 && part.includes('.')) {
+      const value = parseV4(part)
       if (value < 0) return undefined
       groups.push(value >>> 16, value & 0xffff)
     } else {
-      if (!/^[0-9a-fA-F]{1,4}$/.test(word)) return undefined
-      groups.push(Number.parseInt(word, 16))
+      if (!/^[0-9a-fA-F]{1,4}$/.test(part)) return undefined
+      groups.push(Number.parseInt(part, 16))
     }
   }
   return groups

@@ -1,6 +1,6 @@
 /**
- * Operators' tokens: who may change sales, and by which name it goes into the log. Both sides are hashed before they are compared, in
- * constant time and against every token, so that neither length nor place nor a first matching byte shows in the time it takes.
+ * Operators' tokens: who may change sales, and under which name the journal records it. A token is hashed and compared with every known
+ * hash in constant time, so that the time taken shows neither its length, nor its position, nor a first matching byte.
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto'
@@ -13,14 +13,14 @@ interface Operator {
 export interface Operators {
   /** The operator's name. */
   verify(token: string): string | undefined
-  /** Of every token that goes by this name: what is bound to one of them ends with the token. */
+  /** The hashes of all tokens with this name. A session bound to a token ends when its hash is gone. */
   hashesOf(name: string): readonly Uint8Array[]
 }
 
-/** Longer than any token worth typing; what is longer is not even hashed. */
+/** A longer token is not even hashed. */
 export const TOKEN_LENGTH_MAX = 1024
 
-/** Why nobody can be known by this name and token; undefined when somebody can. Never shows either. */
+/** Why this name or token is not allowed; undefined if both are. The text never shows either. */
 export function operatorProblem({ name, token }: Operator): string | undefined {
   if (!/^[\w.@-]{1,64}$/.test(name)) return 'the name must be 1 to 64 letters, digits, ., @, - or _'
   if (token === '' || token.length > TOKEN_LENGTH_MAX) return `the token must have 1 to ${TOKEN_LENGTH_MAX} characters`
@@ -30,12 +30,12 @@ export function operatorProblem({ name, token }: Operator): string | undefined {
 export function createOperators(operators: readonly Operator[]): Operators {
   const known: { readonly name: string; readonly hash: Buffer }[] = []
   for (const [index, operator] of operators.entries()) {
-    const place = `operator ${index + 1}`
+    const label = `operator ${index + 1}`
     const problem = operatorProblem(operator)
-    if (problem !== undefined) throw new Error(`${place}: ${problem}`)
+    if (problem !== undefined) throw new Error(`${label}: ${problem}`)
     const hash = hashOfToken(operator.token)
-    // One token under two names would make the log lie.
-    if (known.some(other => other.hash.equals(hash))) throw new Error(`${place} has the same token as another operator`)
+    // One token under two names would make the journal ambiguous.
+    if (known.some(other => other.hash.equals(hash))) throw new Error(`${label} has the same token as another operator`)
     known.push({ name: operator.name, hash })
   }
 

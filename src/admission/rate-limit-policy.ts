@@ -1,11 +1,11 @@
 /**
- * What a rate limit says: how it is written in the configuration, and how a refusal is told to the client, in the fields `RateLimit`
- * and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers-11) and `Retry-After`. Does not count; that is `rate-limits.ts`.
+ * A rate: how the configuration writes it, and how a refusal tells the client, in the headers `RateLimit` and `RateLimit-Policy`
+ * (draft-ietf-httpapi-ratelimit-headers-11) and `Retry-After`. Does not count; that is `rate-limits.ts`.
  */
 
 /**
- * At most `count` requests in any `windowMs`. With a `burst` it is a bucket instead: it holds so many, and `count` flow back into it over
- * `windowMs`, evenly; so at most `burst` at once, and `count + burst` in any window.
+ * At most `count` requests in any `windowMs`. With a `burst` it is a token bucket instead: it holds `burst` tokens, and `count` flow back
+ * over `windowMs`, evenly; so at most `burst` at once, and `count + burst` in any window.
  */
 export interface Rate {
   readonly count: number
@@ -16,12 +16,12 @@ export interface Rate {
 
 export type RatePolicy = 'per-address' | 'per-buyer' | 'per-item' | 'total'
 
-/** An outcome: nothing was counted, and asking again after `retryAfterS` seconds is worth it. */
+/** An outcome: nothing was counted, and a retry after `retryAfterS` seconds may be admitted. */
 export interface RateLimited {
   readonly kind: 'rate_limited'
   readonly policy: RatePolicy
   readonly limit: number
-  /** Whole seconds, rounded up: who keeps to it keeps to the real window too. */
+  /** Whole seconds, rounded up: a client that keeps to it keeps to the real window too. */
   readonly windowS: number
   /** Whole seconds, at least 1. */
   readonly retryAfterS: number
@@ -37,7 +37,7 @@ export function parseRate(text: string): Rate | undefined {
   const match = /^([0-9]{1,15})\/([0-9]{1,15})(ms|s|m|h)(?: burst ([0-9]{1,15}))?$/.exec(text)
   if (match === null)
     throw new Error(
-      `"${text}" is not a rate: write count/window like 100/1s (ms, s, m or h), if you like with a burst (100/1s burst 20), or off`,
+      `"${text}" is not a rate: write count/window like 100/1s (ms, s, m or h), optionally with a burst (100/1s burst 20), or off`,
     )
   const count = Number(match[1])
   const windowMs = Number(match[2]) * UNIT_MS[match[3] as keyof typeof UNIT_MS]
@@ -61,11 +61,7 @@ export function rateLimited(policy: RatePolicy, rate: Rate, waitMs: number): Rat
 }
 
 /** `t` and `Retry-After` name the same moment, as the draft asks. */
-export function rateLimitHeaders(refused: RateLimited): {
-  readonly 'retry-after': string
-  readonly ratelimit: string
-  readonly 'ratelimit-policy': string
-} {
+export function rateLimitHeaders(refused: RateLimited) {
   return {
     'retry-after': String(refused.retryAfterS),
     ratelimit: `"${refused.policy}";r=0;t=${refused.retryAfterS}`,

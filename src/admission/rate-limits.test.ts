@@ -148,7 +148,7 @@ describe('an attack from very many addresses', () => {
       `1,000,000 addresses: rss ${empty.rss.toFixed(1)} → ${full.rss.toFixed(1)} MB at once (${refusedAtOnce} refused) → ` +
         `${again.rss.toFixed(1)} MB after another million in turn; heap ${empty.heap.toFixed(1)} → ${full.heap.toFixed(1)} → ${again.heap.toFixed(1)} MB`,
     )
-    // 131,072 have seats and 8,192 shared places admit 100 each, of those that come to them: about 106 each.
+    // 131,072 have slots and 8,192 shared slots admit 100 each, of those that come to them: about 106 each.
     expect(refusedAtOnce).toBeLessThan(1_000_000 - 131_072 - 8192 * 95)
     expect(refusedInTurn).toBe(0)
     expect(full.rss - empty.rss).toBeLessThan(96)

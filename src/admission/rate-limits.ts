@@ -1,15 +1,14 @@
 /**
- * The rate limits: per address, per buyer, per item and in total, each exact to the request over a window that slides (what that means,
- * and what happens at the bounds, is in `rate/sliding-window.ts`), or out of a bucket (`rate/token-bucket.ts`).
+ * The rate limits: per address, per buyer, per item and in total, each exact to the request over a sliding window
+ * (`rate/sliding-window.ts`), or with a token bucket (`rate/token-bucket.ts`).
  *
- * Asked twice, because the address is known at once and the buyer only when the ticket has been verified: a forged ticket must not use
- * up somebody else's allowance. Each call judges first, in the order written, and counts only when all its limits have room: a refused
- * request uses up nothing. One that passes `admitAddress` and is refused by `admitBuyer` stays counted for its address and in total: its
- * ticket was verified, and that is the work those two protect.
+ * Two calls, because the address is known at once and the buyer only when the ticket has been verified: a forged ticket must not use up
+ * another buyer's allowance. Each call judges its limits in the order written, and counts only when all of them have room: a refused
+ * request uses up nothing. A request that passes `admitAddress` and is refused by `admitBuyer` stays counted for its address and in
+ * total: these two protect the verification of its ticket.
  *
- * Memory is fixed: about 26 MB for each of the two big tables when every seat and log entry has been used, untouched until then.
- * Counts on the monotonic clock; the wall clock may jump as it likes. Counts for this process alone: n edges would admit n times as many.
- * Those that hold over all edges are in `shared-rate-limits.ts`.
+ * Memory is fixed: about 26 MB for each of the two big tables when fully used, untouched until then. Uses the monotonic clock. Counts for
+ * this process only: n edges admit n times as many. `shared-rate-limits.ts` counts over all edges.
  */
 
 import type { Clock } from '../base/clock.ts'
@@ -18,13 +17,13 @@ import type { BuyerId, ItemId } from '../domain/ids.ts'
 import { createOwnCounts } from './rate/choose-counts.ts'
 import { type Rate, type RateLimited, type RatePolicy, rateLimited } from './rate-limit-policy.ts'
 
-/** Undefined when admitted. A promise only where somebody else has to be asked. */
+/** Undefined when admitted. A promise only where the shared counts must be asked. */
 export type Admission = RateLimited | undefined | Promise<RateLimited | undefined>
 
 export interface RateLimits {
   /** Address, then total. */
   admitAddress(address: string): Admission
-  /** Buyer, then item. The buyer must be proven, not just claimed. */
+  /** Buyer, then item. The buyer must be verified. */
   admitBuyer(buyer: BuyerId, item: ItemId): Admission
 }
 
@@ -33,16 +32,19 @@ interface OwnRateLimits extends RateLimits {
   admitBuyer(buyer: BuyerId, item: ItemId): RateLimited | undefined
 }
 
-interface RateLimitsOptions {
+export interface Rates {
   readonly perAddress: Rate | undefined
   readonly perBuyer: Rate | undefined
   readonly perItem: Rate | undefined
   readonly total: Rate | undefined
+}
+
+interface RateLimitsOptions extends Rates {
   readonly clock: Clock
   readonly random: Random
 }
 
-/** A crowd of 100,000 in the same second is what we are for: each of them has a seat. */
+/** A crowd of 100,000 in the same second is the case we are made for: each has a slot. */
 export const PEOPLE_MAX = 131_072
 export const ITEMS_MAX = 1024
 

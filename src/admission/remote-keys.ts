@@ -1,14 +1,15 @@
 /**
- * The shop's public keys, fetched from its JWKS address. Only public RSA (2048 bits and more), P-256 and Ed25519 keys are taken; whatever
- * else the set holds (secrets, private keys, keys for encryption) is passed over, so that nobody can make us trust a key of another kind.
+ * The shop's public keys, fetched from its JWKS address. Only public RSA (2048 bits and more), P-256 and Ed25519 keys are used; everything
+ * else in the set (secrets, private keys, keys for encryption) is ignored.
  *
- * States: none → fresh → aged → fresh …  Aged keys are fetched anew in the background and go on counting meanwhile, also when the
- * address does not answer. A key nobody knows fetches the set again, at most once per cool-down: made-up key ids cost nothing more.
+ * States: none → fresh → aged → fresh …  Aged keys are fetched again in the background and stay valid meanwhile, also when the address
+ * does not answer. An unknown key id fetches the set again, at most once per cool-down: made-up key ids cost no more.
  * Guarantees: one fetch at a time, bounded in time and size, no redirects. Does not know tokens.
  */
 
 import { createLocalJWKSet, errors, importJWK, type JWK, type JWTVerifyGetKey } from 'jose'
 import type { Clock } from '../base/clock.ts'
+import { withDeadline } from '../base/deadline.ts'
 import { Fault } from '../base/fault.ts'
 
 const ALGORITHM_OF: Readonly<Record<string, string>> = { RSA: 'RS256', EC: 'ES256', OKP: 'EdDSA' }
@@ -19,23 +20,22 @@ const BYTES_MAX = 256 * 1024
 const KEYS_MAX = 100
 const AGED_AFTER_MS = 10 * 60_000
 const COOL_DOWN_MS = 30_000
-/** After a failure the next try may come sooner: nobody can sign in meanwhile. */
+/** Shorter after a failure: without keys no buyer can sign in. */
 const COOL_DOWN_FAILED_MS = 1_000
 const RSA_MODULUS_BYTES_MIN = 256
 
 export interface RemoteKeys {
   /** For jose. Throws `JWKSNoMatchingKey` for a key that is not there, a retryable `Fault` when that can't be known. */
   readonly key: JWTVerifyGetKey
-  /** Changes whenever the set of keys does: what was verified before may have been verified with a key that is gone. */
+  /** Changes with the set of keys: a token verified before may have been verified with a key that is gone. */
   version(): number
-  /** Sees to it that aged keys are fetched anew; never waits. */
+  /** Fetches aged keys again in the background. */
   freshen(): void
 }
 
 interface RemoteKeysOptions {
   readonly url: string
   readonly clock: Clock
-  /** Hears of every fetch that failed. */
   readonly onFailed: (why: string) => void
 }
 
@@ -48,7 +48,7 @@ export function createRemoteKeys({ url, clock, onFailed }: RemoteKeysOptions): R
   let failed = false
   let underWay: Promise<void> | undefined
 
-  /** Never rejects: what went wrong shows in `failed`. */
+  /** Never rejects: an error sets `failed`. */
   function refetch(): Promise<void> {
     underWay ??= (async () => {
       triedAtMs = clock.elapsed()
@@ -92,37 +92,27 @@ export function createRemoteKeys({ url, clock, onFailed }: RemoteKeysOptions): R
   }
 }
 
-async function fetchSet(url: string, clock: Clock): Promise<unknown> {
-  const limit = new AbortController()
-  const done = new AbortController()
-  const late = clock.sleep(FETCH_MS_MAX, done.signal).then(() => {
-    if (!done.signal.aborted) limit.abort(new Error(`no answer within ${FETCH_MS_MAX} ms`))
-  })
-  try {
-    const response = await fetch(url, {
-      headers: { accept: 'application/jwk-set+json, application/json' },
-      redirect: 'error',
-      signal: limit.signal,
-    })
-    if (!response.ok) throw new Error(`the answer was ${response.status}`)
-    const chunks: Uint8Array[] = []
-    let size = 0
-    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-      size += chunk.byteLength
-      if (size > BYTES_MAX) throw new Error(`the answer has more than ${BYTES_MAX} bytes`)
-      chunks.push(chunk)
+function fetchSet(url: string, clock: Clock): Promise<unknown> {
+  return withDeadline(clock, FETCH_MS_MAX, async signal => {
+    const headers = { accept: 'application/jwk-set+json, application/json' }
+    try {
+      const response = await fetch(url, { headers, redirect: 'error', signal })
+      if (!response.ok) throw new Error(`the answer was ${response.status}`)
+      const chunks: Uint8Array[] = []
+      let size = 0
+      for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+        size += chunk.byteLength
+        if (size > BYTES_MAX) throw new Error(`the answer has more than ${BYTES_MAX} bytes`)
+        chunks.push(chunk)
+      }
+      return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+    } catch (error) {
+      throw signal.aborted ? new Error(`no answer within ${FETCH_MS_MAX} ms`) : error
     }
-    return JSON.parse(Buffer.concat(chunks).toString('utf8'))
-  } catch (error) {
-    limit.abort()
-    throw error
-  } finally {
-    done.abort()
-    await late
-  }
+  })
 }
 
-/** The keys we may trust, without anything they do not need. An answer that is no key set is an error; a strange key is not. */
+/** The keys that may be trusted. An answer that is no key set is an error; an unknown kind of key is not. */
 async function usable(set: unknown): Promise<JWK[]> {
   const listed = (set as { keys?: unknown } | null)?.keys
   if (!Array.isArray(listed)) throw new Error('the answer is not a key set')

@@ -1,21 +1,15 @@
 /**
- * The session cookie: how a browser page carries its buyer token. The value is the token itself, nothing is kept on the server.
- * Out of reach of scripts (HttpOnly) and not sent with other sites' posts (SameSite=Lax). Does not look into the token.
+ * The session cookie carries a browser's buyer token. The value is the token itself; the server keeps nothing. Scripts can't read it
+ * (HttpOnly), and other sites' POST requests do not send it (SameSite=Lax). Does not verify the token.
  */
 
 import { assert } from '../base/assert.ts'
 
 const NAME = 'stampede_session'
 
-interface SessionCookieOptions {
-  /** Only over HTTPS: on wherever the public address is HTTPS. */
-  readonly secure: boolean
-  readonly maxAgeS: number
-}
-
-/** The value of a `Set-Cookie` header. */
-export function sessionCookie(token: string, { secure, maxAgeS }: SessionCookieOptions): string {
-  assert(/^[A-Za-z0-9._-]+$/.test(token), 'a session cookie was asked for with something that is no token')
+/** The value of a `Set-Cookie` header. `secure`: only over HTTPS; on wherever the public address is HTTPS. */
+export function sessionCookie(token: string, { secure, maxAgeS }: { secure: boolean; maxAgeS: number }): string {
+  assert(/^[A-Za-z0-9._-]+$/.test(token), 'a session cookie needs a token')
   assert(Number.isSafeInteger(maxAgeS) && maxAgeS >= 0, `a session can't last ${maxAgeS} seconds`)
   return `${NAME}=${token}; Path=/; Max-Age=${maxAgeS}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
 }

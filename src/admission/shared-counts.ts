@@ -1,65 +1,64 @@
 /**
- * What all edges together have admitted, of the keys that need it: a place outside of them that counts, decides in one step, and tells
- * the others of a key that nobody has counted there before.
+ * What all edges together have admitted, of the keys that need it: counted outside of them and decided in one step.
  *
- * An edge that has *joined* a key has told what it admitted of it and admits nothing more without asking. For every edge that has not,
- * the part of the limit is kept back that it may admit without a word (`kept`). So counted + kept back is never less than what was
- * admitted, and never more for longer than it takes the others to join.
+ * An edge that has *joined* a key has reported what it admitted of it, and admits nothing more without a grant. For every edge that has
+ * not, the part of the limit is kept back that it may admit alone (`kept`). So counted + kept back is never less than what was admitted,
+ * and is more only until the others have joined.
  *
- * Knows keys as hashes and no clock of ours. Does not retry; what it can't tell it says (`undefined`).
+ * Sees keys only as hashes, and no clock of ours. Does not retry: an unknown outcome is `undefined`.
  */
 
-import type { Piece } from './rate/own-counts.ts'
+import type { Slice } from './rate/own-counts.ts'
 import type { Rate } from './rate-limit-policy.ts'
 
 export interface SharedCounts {
-  /** Decides each of these (other keys each), one answer each; undefined: it may have been counted, nobody knows. */
+  /** Decides each of these, all of different keys. Undefined: no answer; it may have been counted. */
   ask(asks: readonly SharedAsk[]): Promise<readonly (SharedAnswer | undefined)[]>
-  /** "I am here." For each lane the number of edges that said so lately, this one included; undefined where nobody answers. */
-  present(): Promise<readonly (number | undefined)[]>
-  /** "I am going." At best: whoever does not hear it notices a little later. */
+  /** Announces this edge. Per partition, how many edges announced themselves lately, this one included; undefined without an answer. */
+  announce(): Promise<readonly (number | undefined)[]>
+  /** Best effort: without it this edge is no longer counted a little later. */
   leave(): Promise<void>
-  /** Another edge counts this key from now on, or waits for us to join. */
-  onCall(listener: (limit: string, id: string) => void): void
+  /** Another edge counts this key from now on, or waits for this edge to join. */
+  onJoinRequest(listener: (limit: string, id: string) => void): void
 }
 
 export interface SharedAsk {
-  /** Of the limit, the same at every edge. */
+  /** Name of the limit, the same at every edge. */
   readonly limit: string
-  /** Of the key: 16 hexadecimal digits. */
+  /** Hash of the key: 16 hexadecimal digits. */
   readonly id: string
   readonly rate: Rate
-  /** How many may be admitted now. 0: only to join. */
+  /** How many should be granted. 0: only join. */
   readonly want: number
-  /** How many edges there are, and what is kept back for each that has not joined. */
+  /** How many edges there are, and how much is kept back for each that has not joined. */
   readonly edges: number
   readonly kept: number
-  /** What was admitted here without asking since it joined, because nobody could be asked. */
+  /** Admitted here without a grant since the join, while the shared counts were away. */
   readonly late: number
-  /** What still counts here of the key, for one that has not joined, as far as it knows. */
-  readonly joins: readonly Piece[] | undefined
+  /** What this edge has admitted of the key and still counts. Undefined: it has joined, as far as it knows. */
+  readonly joins: readonly Slice[] | undefined
 }
 
 export interface SharedAnswer {
   readonly granted: number
   /**
    * full    no more before `untilMs` from now
-   * waits   no more as long as others have not joined; they were called
+   * waits   no more until other edges have joined; they were asked to
    * join    nothing was counted: this edge has not joined
    */
   readonly rest: 'none' | 'full' | 'waits' | 'join'
   readonly untilMs: number
 }
 
-/** Keys are spread over so many lanes; one may be out of reach while others are not. */
-export const LANES = 16
+/** Keys are spread over partitions; one may be unreachable while others are not. */
+export const PARTITIONS = 16
 
-export function laneOf(id: string): number {
+export function partitionOf(id: string): number {
   return Number.parseInt(id.slice(-1), 16)
 }
 
-/** After so long beyond the limit's window an edge that did not ask has no longer joined, and what nobody asks about is forgotten. */
+/** This long after the limit's window, an edge that did not ask counts as not joined, and a key that no edge asked about is forgotten. */
 export const FORGET_MS = 2_000
 
-/** What one may use up at once. */
+/** The most that can be used at once. */
 export const capacityOf = ({ count, burst }: Rate): number => burst ?? count

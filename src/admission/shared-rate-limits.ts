@@ -1,9 +1,9 @@
 /**
- * The same limits as `rate-limits.ts`, counted over all edges together (what is exact and what is not: `rate/shared-limit.ts`). Most are
- * answered at once; who has to wait for an answer from outside gets a promise, and waits `HOLD_MS` at most for other edges to join.
+ * The limits of `rate-limits.ts`, counted over all edges together (`rate/shared-limit.ts` says what is exact). Most requests are decided at
+ * once; one that needs an answer of the shared counts gets a promise, and waits at most `HOLD_MS` for other edges to join.
  *
- * Nothing is taken before all limits of a call have room. The wider one is asked first (all, then an address; an item, then a buyer): what
- * it granted and the other one then refuses stays here and goes to the next.
+ * Nothing is counted before all limits of a call have room. The wider limit is asked first (total, then address; item, then buyer): what it
+ * granted stays here for the next request if the other limit refuses.
  */
 
 import { createHash } from 'node:crypto'
@@ -11,18 +11,14 @@ import type { Clock } from '../base/clock.ts'
 import type { Meters } from '../base/meters.ts'
 import type { Random } from '../base/random.ts'
 import { createKeyedHash } from './rate/keyed-hash.ts'
-import { createSharedLimit, type SharedLimit } from './rate/shared-limit.ts'
+import { SharedLimit } from './rate/shared-limit.ts'
 import type { Sharing } from './rate/sharing.ts'
 import type { Rate, RateLimited, RatePolicy } from './rate-limit-policy.ts'
-import { type Admission, ITEMS_MAX, PEOPLE_MAX, type RateLimits } from './rate-limits.ts'
+import { type Admission, ITEMS_MAX, PEOPLE_MAX, type RateLimits, type Rates } from './rate-limits.ts'
 
-interface SharedRateLimitsOptions {
+interface SharedRateLimitsOptions extends Rates {
   /** What is limited: in lower-case letters, the same at every edge. */
   readonly what: string
-  readonly perAddress: Rate | undefined
-  readonly perBuyer: Rate | undefined
-  readonly perItem: Rate | undefined
-  readonly total: Rate | undefined
   readonly sharing: Sharing
   /** The same at every edge: keys leave the process only as hashes under it. */
   readonly secret: string
@@ -36,67 +32,64 @@ interface Question {
   readonly id: string
 }
 
-/** After so long it is "no": those who were called do not answer. */
+/** After this the request is refused: other edges that should join do not answer. */
 const HOLD_MS = 500
 const ASK_AGAIN_MS = 1_000
+const NO_LIMITS: ReadonlySet<SharedLimit> = new Set()
 
 export function createSharedRateLimits(options: SharedRateLimitsOptions): RateLimits {
-  const { what, sharing, secret, clock, random, meters } = options
+  const { what, secret, clock } = options
   const digest = createHash('sha256').update(secret).digest()
   const hash = createKeyedHash({ next: () => 0, bytes: length => digest.subarray(0, length) })
 
-  function limit(policy: RatePolicy, rate: Rate | undefined, keysMax: number): SharedLimit | undefined {
-    if (rate === undefined) return undefined
-    const name = `${what}-${policy}`
-    return createSharedLimit({ name, policy, rate, keysMax, sharing, hash, clock, random, meters })
+  function limitOf(policy: RatePolicy, rate: Rate | undefined, keysMax: number): SharedLimit | undefined {
+    return rate && new SharedLimit({ ...options, name: `${what}-${policy}`, policy, rate, keysMax, hash })
   }
 
-  const perAddress = limit('per-address', options.perAddress, PEOPLE_MAX)
-  const perBuyer = limit('per-buyer', options.perBuyer, PEOPLE_MAX)
-  const perItem = limit('per-item', options.perItem, ITEMS_MAX)
-  const total = limit('total', options.total, 1)
+  const perAddress = limitOf('per-address', options.perAddress, PEOPLE_MAX)
+  const perBuyer = limitOf('per-buyer', options.perBuyer, PEOPLE_MAX)
+  const perItem = limitOf('per-item', options.perItem, ITEMS_MAX)
+  const total = limitOf('total', options.total, 1)
 
-  /** The first refusal, else the widest limit that must be asked, else nothing: then all were counted. */
+  /** The first refusal, else the widest limit that must be asked, else undefined: then all limits have counted the request. */
   function judge(questions: readonly Question[], alone: ReadonlySet<SharedLimit>): RateLimited | Question | undefined {
     const nowMs = clock.elapsed()
-    let asks: Question | undefined
+    let ask: Question | undefined
     for (const question of questions) {
-      const { limit: one, id } = question
-      const verdict = alone.has(one) ? one.judgeAlone(id, nowMs) : one.judge(id, nowMs)
-      if (verdict === 'ask') asks = question
+      const { limit, id } = question
+      const verdict = alone.has(limit) ? limit.judgeAlone(id, nowMs) : limit.judge(id, nowMs)
+      if (verdict === 'ask') ask = question
       else if (verdict !== undefined) return verdict
     }
-    if (asks === undefined) for (const { limit: one, id } of questions) one.take(id, nowMs)
-    return asks
+    if (ask === undefined) for (const { limit, id } of questions) limit.take(id, nowMs)
+    return ask
   }
 
   async function wait(questions: readonly Question[], first: Question): Promise<RateLimited | undefined> {
-    const lateMs = clock.elapsed() + HOLD_MS
+    const untilMs = clock.elapsed() + HOLD_MS
     const alone = new Set<SharedLimit>()
-    let asks = first
+    let next = first
     for (;;) {
-      const how = await asks.limit.ask(asks.id)
-      if (how === 'crowded') return asks.limit.refuse(ASK_AGAIN_MS)
-      if (how === 'alone') alone.add(asks.limit)
+      const how = await next.limit.ask(next.id)
+      if (how === 'crowded') return next.limit.refuse(ASK_AGAIN_MS)
+      if (how === 'alone') alone.add(next.limit)
       const verdict = judge(questions, alone)
       if (verdict === undefined || 'kind' in verdict) return verdict
-      if (clock.elapsed() >= lateMs) return verdict.limit.refuse(ASK_AGAIN_MS)
-      asks = verdict
+      if (clock.elapsed() >= untilMs) return verdict.limit.refuse(ASK_AGAIN_MS)
+      next = verdict
     }
   }
 
   function admit(...asked: readonly (Question | undefined)[]): Admission {
     const questions = asked.filter(one => one !== undefined)
-    const verdict = judge(questions, NOBODY)
+    const verdict = judge(questions, NO_LIMITS)
     return verdict === undefined || 'kind' in verdict ? verdict : wait(questions, verdict)
   }
 
-  const ask = (one: SharedLimit | undefined, key: string) => one && { limit: one, id: one.idOf(key) }
+  const ask = (limit: SharedLimit | undefined, key: string) => limit && { limit, id: limit.idOf(key) }
 
   return {
     admitAddress: address => admit(ask(perAddress, address), ask(total, '')),
     admitBuyer: (buyer, item) => admit(ask(perBuyer, buyer), ask(perItem, item)),
   }
 }
-
-const NOBODY: ReadonlySet<SharedLimit> = new Set()

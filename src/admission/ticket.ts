@@ -1,16 +1,15 @@
 /**
- * Tickets: the signed right to try. A ticket binds sale, item, buyer, attempt, not-before and expiry; whoever holds a key can check it
- * without asking anybody.
+ * Tickets: the signed right to try. A ticket binds sale, item, buyer, attempt, not-before and expiry; every edge with the key verifies it
+ * without I/O.
  *
  *     t1.ITEM.BUYER.SALE.ATTEMPT.NOTBEFORE.EXPIRES.KEYID.MAC
  *
  * Item and buyer come first and in plain text, so that the sold-out path reads them with two searches and no cryptography. A buyer of
- * letters, digits, `-` and `_` stands as it is; any other is `~` and its UTF-8 in base64url. No field can hold a dot, all characters may
- * stand unquoted in a header, and a ticket is at most 1 KiB long.
+ * letters, digits, `-` and `_` is written as it is; any other as `~` and its UTF-8 in base64url. No field can hold a dot, a header needs
+ * no quotes for any character, and a ticket is at most 1 KiB long.
  *
- * Guarantees: `verify` accepts exactly the strings that `issue` made. The HMAC-SHA256 covers every field as it is written, each with its
- * length in front, so none can slide into another; the MAC is compared as text and in constant time, so it has one spelling only.
- * Does not judge time: whether it is too early or too late is up to the caller, who knows by which clock.
+ * Guarantees: `verify` accepts exactly the strings that `issue` made. The HMAC-SHA256 covers every field as written, each with its length
+ * in front, so fields can't run into each other; the MAC is compared as text and in constant time. Does not judge times: the caller does.
  */
 
 import { createSecretKey, hash, type KeyObject } from 'node:crypto'
@@ -35,7 +34,7 @@ interface TicketKey {
 export interface TicketOffice {
   issue(claims: TicketClaims): string
   verify(ticket: string): TicketClaims | undefined
-  /** Whom the ticket names, true or not: only good for finding out whether it is worth verifying. @param at where it begins in the text */
+  /** The buyer named in the ticket, unverified: only to decide whether verifying is worth it. @param at where it begins in the text */
   peekBuyer(text: string, at?: number): BuyerId | undefined
 }
 
@@ -57,19 +56,19 @@ const PLAIN_MAX = 127
 const SECRET_BYTES_MIN = 16
 const PLAIN = /^[A-Za-z0-9_-]+$/
 
-/** Reads `id:secret,id2:secret2`. Errors say which key by its place: a mistyped id may well be a secret. */
+/** Reads `id:secret,id2:secret2`. Errors name a key by its position: a mistyped id may be a secret. */
 export function parseTicketKeys(text: string): readonly TicketKey[] {
   const ids: string[] = []
   return text.split(',').map((entry, index) => {
-    const place = `ticket key ${index + 1}`
+    const label = `ticket key ${index + 1}`
     const colon = entry.indexOf(':')
-    if (colon < 0) throw new Error(`${place} is not id:secret`)
+    if (colon < 0) throw new Error(`${label} is not id:secret`)
     const id = entry.slice(0, colon).trim()
     const secret = Buffer.from(entry.slice(colon + 1).trim(), 'utf8')
-    if (!/^[A-Za-z0-9_-]{1,16}$/.test(id)) throw new Error(`${place}: the id must be 1 to 16 letters, digits, - or _`)
+    if (!/^[A-Za-z0-9_-]{1,16}$/.test(id)) throw new Error(`${label}: the id must be 1 to 16 letters, digits, - or _`)
     if (secret.length < SECRET_BYTES_MIN)
-      throw new Error(`${place}: the secret is shorter than ${SECRET_BYTES_MIN} bytes`)
-    if (ids.includes(id)) throw new Error(`${place} has the same id as ticket key ${ids.indexOf(id) + 1}`)
+      throw new Error(`${label}: the secret is shorter than ${SECRET_BYTES_MIN} bytes`)
+    if (ids.includes(id)) throw new Error(`${label} has the same id as ticket key ${ids.indexOf(id) + 1}`)
     ids.push(id)
     return { id, secret: createSecretKey(secret) }
   })
@@ -83,7 +82,7 @@ export function createTicketOffice(keys: readonly TicketKey[]): TicketOffice {
   const ends = new Int32Array(FIELDS_SIGNED)
 
   function issue(claims: TicketClaims): string {
-    assert(areClaims(claims), 'a ticket was asked for with claims that no ticket may carry')
+    assert(areClaims(claims), 'a ticket was requested with invalid claims')
     const { item, buyer, sale, attempt, notBeforeMs, expiresAtMs } = claims
     const fields = `${PREFIX}${item}.${writeBuyer(buyer)}.${sale}.${attempt}.${notBeforeMs}.${expiresAtMs}.${newest!.id}`
     const known = findEnds(fields, fields.length, ends)
@@ -92,7 +91,7 @@ export function createTicketOffice(keys: readonly TicketKey[]): TicketOffice {
     return ticket
   }
 
-  /** Reads the fields where they stand: a list of them would be made and thrown away for every click. */
+  /** Reads the fields in place: a list of them would be allocated for every click. */
   function verify(ticket: string): TicketClaims | undefined {
     const macAt = ticket.length - MAC_LENGTH
     if (ticket.length > TICKET_LENGTH_MAX || ticket.charCodeAt(macAt - 1) !== DOT) return undefined
@@ -107,14 +106,14 @@ export function createTicketOffice(keys: readonly TicketKey[]): TicketOffice {
       notBeforeMs: Number(ticket.slice(ends[4]! + 1, ends[5])),
       expiresAtMs: Number(ticket.slice(ends[5]! + 1, ends[6])),
     }
-    // Ours, but perhaps from before the rules for claims were tightened.
+    // Signed by us, but perhaps by a version with looser rules for claims.
     return areClaims(claims) ? claims : undefined
   }
 
   return { issue, verify, peekBuyer }
 }
 
-/** Where each signed field is over. False when there are too few; with too many the last one holds a dot, and no key is called so. */
+/** Finds the end of each signed field. False when there are too few; with too many the key id holds a dot, and no key has such an id. */
 function findEnds(text: string, end: number, ends: Int32Array): boolean {
   let at = 0
   for (let field = 0; field < FIELDS_SIGNED - 1; field++) {
@@ -128,9 +127,9 @@ function findEnds(text: string, end: number, ends: Int32Array): boolean {
 }
 
 /**
- * HMAC-SHA256 (RFC 2104) over the fields as they are written, each with its length in front: `2:t1,19:…,`. As text, or undefined when
- * a character is not plain. Laid out byte by byte behind the padded key, then two one-shot hashes: strings put together for each ticket,
- * and an HMAC object, cost more than all of it.
+ * HMAC-SHA256 (RFC 2104) over the fields as written, each with its length in front: `2:t1,19:…,`. As text, or undefined when a character
+ * is not ASCII. Written byte by byte behind the padded key, then hashed by two one-shot calls: joining strings for each ticket, or an HMAC
+ * object, would cost more than all of it.
  */
 function createSigner(secret: KeyObject): (text: string, ends: Int32Array) => string | undefined {
   const exported = secret.export()
@@ -155,7 +154,7 @@ function createSigner(secret: KeyObject): (text: string, ends: Int32Array) => st
       inner[to++] = COLON
       for (; from < end; from++) {
         const code = text.charCodeAt(from)
-        // In one byte, a wide character would pass for the plain one in its low half.
+        // Truncated to one byte, a wide character would equal the ASCII one in its low half.
         if (code > PLAIN_MAX) return undefined
         inner[to++] = code
       }
@@ -167,7 +166,7 @@ function createSigner(secret: KeyObject): (text: string, ends: Int32Array) => st
   }
 }
 
-/** Looks at every character, however early one differs: how long it takes says nothing about where. */
+/** Constant time: compares every character, however early one differs. */
 function endsWith(ticket: string, at: number, mac: string): boolean {
   let difference = 0
   for (let i = 0; i < MAC_LENGTH; i++) difference |= ticket.charCodeAt(at + i) ^ mac.charCodeAt(i)

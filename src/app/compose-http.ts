@@ -3,7 +3,7 @@
 import { createBuyerTokens } from '../admission/buyer-token.ts'
 import { createClientAddress } from '../admission/client-address.ts'
 import { createOperators } from '../admission/operator.ts'
-import { createSharing, PRESENT_EVERY_MS } from '../admission/rate/sharing.ts'
+import { PRESENT_EVERY_MS, Sharing } from '../admission/rate/sharing.ts'
 import { createRateLimits } from '../admission/rate-limits.ts'
 import { createRedisSharedCounts } from '../admission/redis/redis-shared-counts.ts'
 import { createRemoteKeys } from '../admission/remote-keys.ts'
@@ -182,7 +182,7 @@ export async function composeHttp(
     others: [
       ['live', ROUND_EVERY_MS, async () => live.round()],
       ['monitor', MONITOR_EVERY_MS, () => operations.monitor.round()],
-      ...(sharing === undefined ? [] : ([['limits', PRESENT_EVERY_MS, sharing.round]] as const)),
+      ...(sharing === undefined ? [] : ([['limits', PRESENT_EVERY_MS, () => sharing.round()]] as const)),
     ] satisfies KeeperWork['others'],
     serve() {
       const all = [...routes, ...docsRoutes(routes, isEdge)]
@@ -217,5 +217,5 @@ export async function composeHttp(
 function composeSharing({ config, clock, random, log, meters }: ProcessParts, redis: RedisConnection | undefined) {
   if (config.rateSharing === undefined || redis === undefined) return undefined
   const counts = createRedisSharedCounts({ connection: redis, random })
-  return createSharing({ counts, clock, log, meters, edgesAssumed: config.rateSharing.edgesAssumed })
+  return new Sharing({ counts, clock, log, meters, edgesAssumed: config.rateSharing.edgesAssumed })
 }

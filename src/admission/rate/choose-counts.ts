@@ -1,4 +1,4 @@
-/** A rate is counted over a sliding window, or with a burst in a bucket: this chooses. */
+/** Counts a rate over a sliding window, or, if it has a burst, in a token bucket. */
 
 import type { Random } from '../../base/random.ts'
 import type { Rate } from '../rate-limit-policy.ts'
@@ -11,11 +11,11 @@ interface OwnCountsOptions {
   /** A power of two. */
   readonly keysMax: number
   readonly random: Random
-  /** Of a bucket: among how many processes what flows back is divided. One by default. */
+  /** For a bucket: how many processes divide what flows back. One by default. */
   readonly edges?: () => number
 }
 
-/** Of a sliding window: so many admissions are remembered one by one. */
+/** For a sliding window: how many admissions are remembered one by one. */
 const EXACT_MAX = 262_144
 
 export function createOwnCounts({ rate, keysMax, random, edges = () => 1 }: OwnCountsOptions): OwnCounts {

@@ -1,71 +1,77 @@
 /**
- * The keys of one limit that this edge counts together with the others: those of which it, or another, has admitted more than its part.
- * Bounded; a key that was not asked about for `keepMs` is forgotten. Where there is no place for one more, the newcomer gets none.
+ * The keys of one limit that this edge counts together with the others, because one of them has admitted more than its free part.
+ * Bounded: a key not asked about for `keepMs` is forgotten, and beyond `keysMax` no key is added.
  *
- * States of a key: cold (not in here) → asked → joined → … and cold again when it was forgotten. It stays in here for longer than the
- * other side takes it for joined, so that nothing is admitted without a word which nobody keeps back for it.
+ * States of a key: cold (not in here) → asked → joined, and cold again when it is forgotten. It stays here for longer than the shared
+ * counts regard this edge as joined, so that nothing is admitted freely for which no part is kept back.
  */
 
 export interface HotKey {
   readonly id: string
-  /** Granted and not used yet, good until then. */
+  /** Granted and not used yet, valid until `allowanceUntilMs`. */
   allowance: number
   allowanceUntilMs: number
-  /** Until then there is none to be had. */
+  /** Until then none is granted. */
   fullUntilMs: number
-  /** Others have not joined yet: asking again so much later is worth it. 0: nobody is waited for. */
-  waitsMs: number
-  /** How many wait for an answer. */
+  /** The pause before the next question while other edges have not joined yet; 0: all have. */
+  joinPauseMs: number
+  /** Requests that wait for an answer. */
   waiting: number
   joined: boolean
-  /** Admitted here without asking, and not told yet. */
+  /** Admitted here without a grant, and not reported yet. */
   late: number
   isRefilling: boolean
   touchedMs: number
 }
 
-interface HotKeys {
-  find(id: string, nowMs: number): HotKey | undefined
-  /** Undefined: there is no place. */
-  add(id: string, nowMs: number): HotKey | undefined
-  touch(key: HotKey, nowMs: number): void
-  all(nowMs: number): Iterable<HotKey>
-}
+export class HotKeys {
+  readonly #keysMax: number
+  readonly #keepMs: number
+  /** Least recently touched first. */
+  readonly #keys = new Map<string, HotKey>()
 
-export function createHotKeys(keysMax: number, keepMs: number): HotKeys {
-  /** Who was touched last stands last. */
-  const keys = new Map<string, HotKey>()
-  const isOld = (key: HotKey, nowMs: number) => nowMs - key.touchedMs > keepMs
-
-  function dropOld(nowMs: number): void {
-    for (const key of keys.values()) {
-      if (!isOld(key, nowMs)) return
-      keys.delete(key.id)
-    }
+  constructor(keysMax: number, keepMs: number) {
+    this.#keysMax = keysMax
+    this.#keepMs = keepMs
   }
 
-  return {
-    find(id, nowMs) {
-      const key = keys.get(id)
-      return key === undefined || isOld(key, nowMs) ? undefined : key
-    },
-    add(id, nowMs) {
-      dropOld(nowMs)
-      if (keys.size >= keysMax) return undefined
-      const fresh = { allowance: 0, allowanceUntilMs: 0, fullUntilMs: 0, waitsMs: 0, waiting: 0, late: 0 }
-      const key = { id, ...fresh, joined: false, isRefilling: false, touchedMs: nowMs }
-      keys.set(id, key)
-      return key
-    },
-    touch(key, nowMs) {
-      key.touchedMs = nowMs
-      if (keys.get(key.id) !== key) return
-      keys.delete(key.id)
-      keys.set(key.id, key)
-    },
-    all(nowMs) {
-      dropOld(nowMs)
-      return keys.values()
-    },
+  find(id: string, nowMs: number): HotKey | undefined {
+    const key = this.#keys.get(id)
+    return key === undefined || this.#isOld(key, nowMs) ? undefined : key
+  }
+
+  /** Undefined: there are too many. */
+  findOrAdd(id: string, nowMs: number): HotKey | undefined {
+    const found = this.find(id, nowMs)
+    if (found !== undefined) return found
+    this.#dropOld(nowMs)
+    if (this.#keys.size >= this.#keysMax) return undefined
+    const fresh = { allowance: 0, allowanceUntilMs: 0, fullUntilMs: 0, joinPauseMs: 0, waiting: 0, late: 0 }
+    const key = { id, ...fresh, joined: false, isRefilling: false, touchedMs: nowMs }
+    this.#keys.set(id, key)
+    return key
+  }
+
+  touch(key: HotKey, nowMs: number): void {
+    key.touchedMs = nowMs
+    if (this.#keys.get(key.id) !== key) return
+    this.#keys.delete(key.id)
+    this.#keys.set(key.id, key)
+  }
+
+  all(nowMs: number): Iterable<HotKey> {
+    this.#dropOld(nowMs)
+    return this.#keys.values()
+  }
+
+  #isOld(key: HotKey, nowMs: number): boolean {
+    return nowMs - key.touchedMs > this.#keepMs
+  }
+
+  #dropOld(nowMs: number): void {
+    for (const key of this.#keys.values()) {
+      if (!this.#isOld(key, nowMs)) return
+      this.#keys.delete(key.id)
+    }
   }
 }

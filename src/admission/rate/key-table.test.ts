@@ -15,15 +15,15 @@ describe('a key table', () => {
       const model = new Map<string, number>()
       for (const [adds, number] of story) {
         const key = `key ${number}`
-        const seat = table.find(key)
-        expect(seat).toBe(model.get(key) ?? -1)
-        if (adds && seat < 0 && !table.isFull) {
+        const slot = table.find(key)
+        expect(slot).toBe(model.get(key) ?? -1)
+        if (adds && slot < 0 && !table.isFull) {
           const given = table.add()
           expect([...model.values()]).not.toContain(given)
           expect(given).toBeLessThan(16)
           model.set(key, given)
-        } else if (!adds && seat >= 0) {
-          table.remove(seat)
+        } else if (!adds && slot >= 0) {
+          table.remove(slot)
           model.delete(key)
         }
         expect(table.isFull).toBe(model.size === 16)
@@ -49,13 +49,13 @@ describe('a key table', () => {
         // From the same seed, so with the same secret; so small that the search for one meets the other.
         const table = createKeyTable(1, seededRandom(5))
         table.find(one)
-        const seat = table.add()
-        expect([table.find(one), table.find(other)]).toEqual([seat, -1])
+        const slot = table.add()
+        expect([table.find(one), table.find(other)]).toEqual([slot, -1])
       }
     }
   })
 
-  test('will not seat one more than it has seats', () => {
+  test('adds no more keys than it has slots', () => {
     const table = createKeyTable(1, seededRandom(1))
     table.find('a')
     table.add()

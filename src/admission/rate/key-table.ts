@@ -1,7 +1,7 @@
 /**
- * Gives each of a bounded number of keys a seat, a small number under which arrays hold what is known of it. Keeps 64 bits of keyed hash
- * per key and never the key; two keys that met by chance (one in 2^64 pairs) would count as one.
- * Guarantees: memory is fixed at creation; a seat belongs to one key until it is given back. Does not decide who has to leave.
+ * Gives each of a bounded number of keys a slot: a small number, the index of arrays that hold the key's state. Keeps 64 bits of keyed
+ * hash per key and never the key; two keys with equal hashes (one in 2^64 pairs) would count as one.
+ * Guarantees: memory is fixed at creation; a slot belongs to one key until it is removed. Does not decide which key is removed.
  */
 
 import { assert } from '../../base/assert.ts'
@@ -9,72 +9,72 @@ import type { Random } from '../../base/random.ts'
 import { createKeyedHash } from './keyed-hash.ts'
 
 interface KeyTable {
-  /** The key's seat, or -1. */
+  /** The key's slot, or -1. */
   find(key: string): number
-  /** More of the hash of the key that was last looked for: its place among `count` (a power of two) shared ones. */
-  sharedPlace(count: number): number
+  /** For the key that `find` read last: its slot among `count` (a power of two) shared ones. */
+  sharedSlot(count: number): number
   readonly isFull: boolean
-  /** Seats the key that was last looked for and has none. */
+  /** Adds the key that `find` read last and did not find. */
   add(): number
-  remove(seat: number): void
+  remove(slot: number): void
 }
 
 export function createKeyTable(keysMax: number, random: Random): KeyTable {
   const hash = createKeyedHash(random)
-  // Never more than half full, so that searches stay short. Holds seat + 1; 0 is empty.
-  const places = new Uint32Array(2 ** Math.ceil(Math.log2(keysMax * 2)))
-  const mask = places.length - 1
+  // Open addressing, never more than half full, so that searches stay short. Holds slot + 1; 0 is empty.
+  const cells = new Uint32Array(2 ** Math.ceil(Math.log2(keysMax * 2)))
+  const mask = cells.length - 1
   const lows = new Uint32Array(keysMax)
   const highs = new Uint32Array(keysMax)
-  // Seats given back are taken first: what is never needed at once is never touched.
-  const returned = new Uint32Array(keysMax)
-  let returnedCount = 0
-  let opened = 0
+  // Removed slots are used again first, so that memory which is never needed is never touched.
+  const removed = new Uint32Array(keysMax)
+  let removedCount = 0
+  let used = 0
 
   return {
     find(key) {
       hash.read(key)
       const { low, high } = hash
-      for (let at = low & mask; places[at] !== 0; at = (at + 1) & mask) {
-        const seat = places[at]! - 1
-        if (lows[seat] === low && highs[seat] === high) return seat
+      for (let at = low & mask; cells[at] !== 0; at = (at + 1) & mask) {
+        const slot = cells[at]! - 1
+        if (lows[slot] === low && highs[slot] === high) return slot
       }
       return -1
     },
 
-    sharedPlace: count => hash.high & (count - 1),
+    sharedSlot: count => hash.high & (count - 1),
 
     get isFull() {
-      return returnedCount === 0 && opened === keysMax
+      return removedCount === 0 && used === keysMax
     },
 
     add() {
-      assert(returnedCount > 0 || opened < keysMax, 'a key was to be seated in a full table')
-      const seat = returnedCount > 0 ? returned[--returnedCount]! : opened++
-      lows[seat] = hash.low
-      highs[seat] = hash.high
+      assert(removedCount > 0 || used < keysMax, 'a key was added to a full table')
+      const slot = removedCount > 0 ? removed[--removedCount]! : used++
+      lows[slot] = hash.low
+      highs[slot] = hash.high
       let at = hash.low & mask
-      while (places[at] !== 0) at = (at + 1) & mask
-      places[at] = seat + 1
-      return seat
+      while (cells[at] !== 0) at = (at + 1) & mask
+      cells[at] = slot + 1
+      return slot
     },
 
-    remove(seat) {
-      let gap = lows[seat]! & mask
-      while (places[gap] !== seat + 1) {
-        assert(places[gap] !== 0, 'a seat was given back that nobody has')
+    remove(slot) {
+      let gap = lows[slot]! & mask
+      while (cells[gap] !== slot + 1) {
+        assert(cells[gap] !== 0, 'a slot was removed that no key has')
         gap = (gap + 1) & mask
       }
-      // Whoever was pushed past the gap moves up, so that no search ends before its key.
-      for (let at = (gap + 1) & mask; places[at] !== 0; at = (at + 1) & mask) {
-        const home = lows[places[at]! - 1]! & mask
+      // Entries that were pushed past the gap move up, so that no search ends before its key.
+      for (let at = (gap + 1) & mask; cells[at] !== 0; at = (at + 1) & mask) {
+        const home = lows[cells[at]! - 1]! & mask
         if (((at - home) & mask) >= ((at - gap) & mask)) {
-          places[gap] = places[at]!
+          cells[gap] = cells[at]!
           gap = at
         }
       }
-      places[gap] = 0
-      returned[returnedCount++] = seat
+      cells[gap] = 0
+      removed[removedCount++] = slot
     },
   }
 }

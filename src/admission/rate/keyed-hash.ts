@@ -1,7 +1,7 @@
 /**
- * A 64-bit hash of a string under a secret of this process: HalfSipHash-1-3, made for 32-bit arithmetic and for tables that strangers
- * fill. Who does not know the secret can't aim at a collision, so a table may keep the hash instead of the string.
- * Two halves in two fields instead of a pair: nothing is allocated. Not for signatures.
+ * A 64-bit hash of a string under a secret: HalfSipHash-1-3, made for 32-bit arithmetic and for hash tables of untrusted keys. Without
+ * the secret collisions can't be constructed, so a table may keep the hash instead of the string.
+ * Two fields instead of a pair: nothing is allocated. Not for signatures.
  */
 
 import type { Random } from '../../base/random.ts'
@@ -28,7 +28,7 @@ export function createKeyedHash(random: Random): KeyedHash {
       let v3 = 0x74656462 ^ key1
 
       const length = text.length
-      // Words of two UTF-16 units; then one of the odd unit and the length, so that no text is another's beginning; then the end.
+      // Words of two UTF-16 units; then one of the odd unit and the length, so that no text is a prefix of another; then the finalization.
       const last = (length >> 1) + 1
       for (let word = 0; word < last + 6; word++) {
         let m = 0

@@ -5,9 +5,9 @@ import { type Clock, nextTurn } from '../../base/clock.ts'
 import { type Meters, noMeters } from '../../base/meters.ts'
 import { seededRandom } from '../../base/random.ts'
 import { parseRate, type RateLimited } from '../rate-limit-policy.ts'
-import { ReferenceSharedCounts } from '../reference-shared-counts.ts'
+import { ReferenceSharedCounts } from '../shared-counts.fixture.ts'
 import { createSharedRateLimits } from '../shared-rate-limits.ts'
-import { createSharing, PRESENT_EVERY_MS } from './sharing.ts'
+import { PRESENT_EVERY_MS, Sharing } from './sharing.ts'
 
 interface Rates {
   readonly perAddress?: string
@@ -57,7 +57,7 @@ export async function manyEdges(
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   const rate = (text = 'off') => parseRate(text)
   const edges = Array.from({ length: count }, (_, n) => {
-    const sharing = createSharing({ counts: counts.edge(), clock, log, meters, edgesAssumed })
+    const sharing = new Sharing({ counts: counts.edge(), clock, log, meters, edgesAssumed })
     const limits = createSharedRateLimits({
       what: 'orders',
       perAddress: rate(rates.perAddress),
@@ -113,6 +113,6 @@ export async function manyEdges(
     await Promise.all(edges.map(({ sharing }) => sharing.round()))
     clock.ms += PRESENT_EVERY_MS
   }
-  assert(startMs < 6_000 || edges.every(({ sharing }) => sharing.edges() === count), 'the edges do not know each other')
+  assert(startMs < 6_000 || edges.every(({ sharing }) => sharing.edges === count), 'the edges do not know each other')
   return world
 }

@@ -1,21 +1,21 @@
 /**
- * What this process itself has admitted, per key, in fixed memory: the contract of `sliding-window.ts` and `token-bucket.ts`. Whoever asks
- * about a key may then count it, or learn how long it has to wait. Does not read a clock: times come from the caller, and never go back.
+ * What this process itself has admitted, per key, in fixed memory: the contract of `sliding-window.ts` and `token-bucket.ts`. `hasRoom`
+ * judges a key; `take`, `waitMs` and `recent` are about the key that was judged last. Times come from the caller, and never go back.
  */
 
 export interface OwnCounts {
-  /** May this key have one more? Counts nothing. `limit`: if it may have less than the rate says. */
+  /** May this key have one more? Counts nothing. `limit`: a lower limit than the rate's. */
   hasRoom(key: string, nowMs: number, limit?: number): boolean
-  /** Counts the request that `hasRoom` was just asked about, whatever the answer was. */
+  /** Counts one request, whatever `hasRoom` answered. */
   take(): void
-  /** How long the key that `hasRoom` just refused has to wait. */
+  /** How long a refused key has to wait. */
   waitMs(): number
-  /** What still counts of the key that `hasRoom` was just asked about: at most so many pieces, oldest first, none younger than it is. */
-  recent(piecesMax: number): readonly Piece[]
+  /** What still counts of the key, in at most so many slices, oldest first. */
+  recent(slicesMax: number): readonly Slice[]
 }
 
-/** Requests that count as one: they age with the youngest of them. */
-export interface Piece {
+/** Requests counted together: they age with the youngest of them. */
+export interface Slice {
   readonly ageMs: number
   readonly units: number
 }

@@ -171,7 +171,7 @@ describe('edges come and go', () => {
     const world = await manyEdges(4, { perAddress: '30/1h' })
     world.alive.delete(3)
     await world.go(7_000)
-    expect(world.edges[0]!.sharing.edges()).toBe(3)
+    expect(world.edges[0]!.sharing.edges).toBe(3)
     for (let n = 0; n < 60; n++) world.send(n % 3)
     await world.go(200)
     expect(world.admittedMs).toHaveLength(30)

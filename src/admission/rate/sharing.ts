@@ -1,45 +1,38 @@
 /**
- * What this edge has to do with the others, for all its limits: who is there, whether the place where they count together can be reached,
- * and the line of questions to it. One batch of questions is under way at a time; while it is, the next collects.
+ * This edge's link to the shared counts, for all its limits: how many edges there are, which partitions are reachable, and the queue of
+ * questions. One batch of questions is under way at a time; meanwhile the next collects.
  *
- * Guarantees: nobody waits longer than `ASK_MS_MAX` for an answer, and behind a lane that does not answer nobody waits at all: it is away
- * until the next word of presence gets through. The number of edges goes up at once and down only when it has stayed down, so that
- * a restart of that place, or a slow edge, does not hand out parts twice.
+ * Guarantees: no question waits longer than `ASK_MS_MAX`, and a partition that did not answer is not asked before the next successful
+ * announcement. The number of edges goes up at once and down only after it has stayed lower for `LOWER_AFTER_MS`, so that a restart of the
+ * shared counts, or a slow edge, does not hand out a part of a limit twice.
  *
- * States of a lane: away (at the start) → reached → away → …
+ * States of a partition: away (at the start) → reached → away → …
  */
 
 import { type Batcher, createBatcher } from '../../base/batcher.ts'
 import { type Clock, nextTurn } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'
-import { LANES, laneOf, type SharedAnswer, type SharedAsk, type SharedCounts } from '../shared-counts.ts'
+import { createSharedTimeout } from '../../base/shared-timeout.ts'
+import { PARTITIONS, partitionOf, type SharedAnswer, type SharedAsk, type SharedCounts } from '../shared-counts.ts'
+import type { HotKey } from './hot-keys.ts'
 
-/** A key that somebody asks about. */
-export interface Asking {
-  readonly id: string
-  /** What is to be asked, for so many who wait. */
-  compose(waiting: number, nowMs: number): SharedAsk
-  /** Undefined: nobody knows. */
-  settle(ask: SharedAsk, answer: SharedAnswer | undefined, nowMs: number): void
+/** A limit that is counted together with the other edges. */
+export interface Asker {
+  /** The question for `waiting` requests. */
+  compose(hot: HotKey, waiting: number, nowMs: number): SharedAsk
+  /** Undefined: no answer, the outcome is unknown. */
+  settle(hot: HotKey, ask: SharedAsk, answer: SharedAnswer | undefined, nowMs: number): void
+  /** Another edge counts this key from now on, or waits for this edge to join. */
+  join(id: string, nowMs: number): void
+  /** A partition that was away is reached again. */
+  reached(nowMs: number): void
 }
 
-export interface Sharing {
-  /** Resolves when it has been settled. `waiting`: how many need one. Undefined: the line is full. */
-  ask(asking: Asking, waiting: number): Promise<void> | undefined
-  isAway(id: string): boolean
-  /** As many as share the limits, this one included. */
-  edges(): number
-  /** Do the others know of this edge, so that its part is kept back for it? */
-  isKnown(nowMs: number): boolean
-  /** Since when everybody can be asked; not at all: since the end of time. */
-  backSinceMs(): number
-  onCall(limit: string, listener: (id: string) => void): void
-  /** A lane that was away is reached again. */
-  onBack(listener: (nowMs: number) => void): void
-  /** To be called every `PRESENT_EVERY_MS`. */
-  round(): Promise<void>
-  leave(): Promise<void>
+interface Question {
+  readonly asker: Asker
+  readonly hot: HotKey
+  readonly waiting: number
 }
 
 interface SharingOptions {
@@ -47,120 +40,129 @@ interface SharingOptions {
   readonly clock: Clock
   readonly log: Log
   readonly meters: Meters
-  /** How many there are, as long as they were not counted. */
+  /** The number of edges until they have been counted. */
   readonly edgesAssumed: number
 }
 
 export const PRESENT_EVERY_MS = 500
-/** Longer than it takes everybody to hear of a new edge. */
+/** Longer than it takes all edges to learn of a new one. */
 const KNOWN_AFTER_MS = 1_500
-/** Shorter than others take a silent one for present. */
+/** Shorter than the time after which a silent edge is no longer counted. */
 const KNOWN_FOR_MS = 2_000
 const LOWER_AFTER_MS = 3_000
-/** A server that is only slow is worth waiting for: without it every edge holds its part, which is less exact. */
+/** Long: a slow server is worth waiting for, because without it every edge holds its own part, which is less exact. */
 const ASK_MS_MAX = 1_000
 const BATCH_MAX = 500
 const QUEUE_MAX = 20_000
 
-export function createSharing({ counts, clock, log, meters, edgesAssumed }: SharingOptions): Sharing {
-  const isLaneAway: boolean[] = Array.from({ length: LANES }, () => true)
-  const listeners = new Map<string, (id: string) => void>()
-  const backListeners: ((nowMs: number) => void)[] = []
-  let edges = edgesAssumed
-  let lowerSinceMs: number | undefined
-  let backSinceMs = Number.POSITIVE_INFINITY
-  let presentMs = Number.NEGATIVE_INFINITY
-  let wasAway = false
+export class Sharing {
+  readonly #options: SharingOptions
+  readonly #timeout: ReturnType<typeof createSharedTimeout>
+  readonly #isAway: boolean[] = Array.from({ length: PARTITIONS }, () => true)
+  readonly #limits = new Map<string, Asker>()
+  readonly #queue: Batcher<Question, undefined>
+  /** How many edges share the limits, this one included. */
+  edges: number
+  /** Since when all partitions are reached; infinity while one is away. */
+  reachedSinceMs = Number.POSITIVE_INFINITY
+  #lowerSinceMs: number | undefined
+  #presentMs = Number.NEGATIVE_INFINITY
+  #warned = false
 
-  counts.onCall((limit, id) => listeners.get(limit)?.(id))
-
-  const line: Batcher<readonly [Asking, number], undefined> = createBatcher({
-    batchMax: BATCH_MAX,
-    queueMax: QUEUE_MAX,
-    defer: nextTurn,
-    async run(batch) {
-      const waiting = new Map<Asking, number>()
-      for (const [asking, count] of batch) waiting.set(asking, (waiting.get(asking) ?? 0) + count)
-      await askAll(waiting)
-      return batch.map(() => undefined)
-    },
-  })
-
-  async function askAll(waiting: ReadonlyMap<Asking, number>): Promise<void> {
-    const nowMs = clock.elapsed()
-    const all = [...waiting].map(([asking, count]) => ({ asking, ask: asking.compose(count, nowMs) }))
-    const near = all.filter(({ ask }) => !isLaneAway[laneOf(ask.id)])
-    const answers = new Map(near.length === 0 ? [] : await answersTo(near.map(({ ask }) => ask)))
-    meters.count('rate_questions', 'key', near.length)
-    for (const { ask } of near) if (answers.get(ask) === undefined) lose(laneOf(ask.id))
-    for (const { asking, ask } of all) asking.settle(ask, answers.get(ask), clock.elapsed())
+  constructor(options: SharingOptions) {
+    this.#options = options
+    this.edges = options.edgesAssumed
+    this.#timeout = createSharedTimeout({ clock: options.clock, ms: ASK_MS_MAX })
+    this.#queue = createBatcher({
+      batchMax: BATCH_MAX,
+      queueMax: QUEUE_MAX,
+      defer: nextTurn,
+      run: batch => this.#askAll(batch),
+    })
+    options.counts.onJoinRequest((limit, id) => this.#limits.get(limit)?.join(id, options.clock.elapsed()))
   }
 
-  async function answersTo(asks: readonly SharedAsk[]): Promise<[SharedAsk, SharedAnswer | undefined][]> {
-    const answered = new AbortController()
-    const late = clock.sleep(ASK_MS_MAX, answered.signal).then(() => [])
-    try {
-      const answers: readonly (SharedAnswer | undefined)[] = await Promise.race([counts.ask(asks), late])
-      return asks.map((ask, i) => [ask, answers[i]])
-    } finally {
-      answered.abort()
+  /** Resolves when the answer has been settled. `waiting`: how many requests need one. Undefined: the queue is full. */
+  ask(asker: Asker, hot: HotKey, waiting: number): Promise<undefined> | undefined {
+    return this.#queue.join({ asker, hot, waiting })
+  }
+
+  isAway(id: string): boolean {
+    return this.#isAway[partitionOf(id)] === true
+  }
+
+  /** Do the other edges know of this one, so that its part of a limit is kept back for it? */
+  isKnown(nowMs: number): boolean {
+    return nowMs - this.reachedSinceMs >= KNOWN_AFTER_MS && nowMs - this.#presentMs < KNOWN_FOR_MS
+  }
+
+  add(name: string, limit: Asker): void {
+    this.#limits.set(name, limit)
+  }
+
+  /** Announces this edge and counts the others. To be called every `PRESENT_EVERY_MS`. */
+  async round(): Promise<void> {
+    const { counts, clock, log } = this.#options
+    const sentMs = clock.elapsed()
+    const found = await counts.announce()
+    const anyAway = this.#isAway.includes(true)
+    let anyBack = false
+    for (const [partition, here] of found.entries()) {
+      if (here === undefined && !this.#isAway[partition]) this.#lose(partition)
+      if (here !== undefined && this.#isAway[partition]) anyBack = true
+      this.#isAway[partition] = here === undefined
     }
-  }
-
-  function lose(lane: number): void {
-    meters.count('rate_questions', 'failed')
-    isLaneAway[lane] = true
-    if (!wasAway) log.warn({ edges }, 'limits are not counted together: each edge holds its own part of them')
-    wasAway = true
-  }
-
-  function count(found: number, nowMs: number): void {
-    if (found >= edges) {
-      edges = found
-      lowerSinceMs = undefined
+    if (anyBack) for (const limit of this.#limits.values()) limit.reached(clock.elapsed())
+    if (this.#isAway.includes(true)) {
+      this.reachedSinceMs = Number.POSITIVE_INFINITY
       return
     }
-    lowerSinceMs ??= nowMs
-    if (nowMs - lowerSinceMs < LOWER_AFTER_MS) return
-    edges = found
-    lowerSinceMs = undefined
+    this.#presentMs = sentMs
+    if (anyAway) {
+      this.reachedSinceMs = clock.elapsed()
+      if (this.#warned) log.info({ edges: this.edges }, 'rate limits are counted together again')
+      this.#warned = false
+    }
+    this.#setEdges(Math.max(1, ...found.map(here => here ?? 0)), clock.elapsed())
   }
 
-  return {
-    ask(asking, waiting) {
-      return line.join([asking, waiting])
-    },
-    isAway: id => isLaneAway[laneOf(id)] === true,
-    edges: () => edges,
-    isKnown: nowMs => nowMs - backSinceMs >= KNOWN_AFTER_MS && nowMs - presentMs < KNOWN_FOR_MS,
-    backSinceMs: () => backSinceMs,
-    onCall: (limit, listener) => void listeners.set(limit, listener),
-    onBack: listener => void backListeners.push(listener),
+  leave(): Promise<void> {
+    return this.#options.counts.leave()
+  }
 
-    async round() {
-      const saidMs = clock.elapsed()
-      const found = await counts.present()
-      const anyAway = isLaneAway.includes(true)
-      let anyBack = false
-      for (const [lane, here] of found.entries()) {
-        if (here === undefined && !isLaneAway[lane]) lose(lane)
-        if (here !== undefined && isLaneAway[lane]) anyBack = true
-        isLaneAway[lane] = here === undefined
-      }
-      if (anyBack) for (const listener of backListeners) listener(clock.elapsed())
-      if (isLaneAway.includes(true)) {
-        backSinceMs = Number.POSITIVE_INFINITY
-        return
-      }
-      presentMs = saidMs
-      if (anyAway) {
-        backSinceMs = clock.elapsed()
-        if (wasAway) log.info({ edges }, 'limits are counted together again')
-        wasAway = false
-      }
-      count(Math.max(1, ...found.map(here => here ?? 0)), clock.elapsed())
-    },
+  /** Questions about the same key are asked once. */
+  async #askAll(batch: readonly Question[]): Promise<undefined[]> {
+    const { counts, clock, meters } = this.#options
+    const nowMs = clock.elapsed()
+    const byKey = [...Map.groupBy(batch, ({ hot }) => hot)].map(([hot, questions]) => {
+      const { asker } = questions[0]!
+      const waiting = questions.reduce((sum, question) => sum + question.waiting, 0)
+      return { asker, hot, ask: asker.compose(hot, waiting, nowMs) }
+    })
+    const asks = byKey.map(({ ask }) => ask).filter(ask => !this.isAway(ask.id))
+    const replies = asks.length === 0 ? [] : ((await this.#timeout(counts.ask(asks))) ?? [])
+    const answers = new Map(asks.map((ask, i) => [ask, replies[i]]))
+    meters.count('rate_questions', 'key', asks.length)
+    for (const ask of asks) if (answers.get(ask) === undefined) this.#lose(partitionOf(ask.id))
+    for (const { asker, hot, ask } of byKey) asker.settle(hot, ask, answers.get(ask), clock.elapsed())
+    return batch.map(() => undefined)
+  }
 
-    leave: () => counts.leave(),
+  #lose(partition: number): void {
+    const { log, meters } = this.#options
+    meters.count('rate_questions', 'failed')
+    this.#isAway[partition] = true
+    if (!this.#warned)
+      log.warn({ edges: this.edges }, 'rate limits are not counted together: each edge holds its own part of them')
+    this.#warned = true
+  }
+
+  #setEdges(found: number, nowMs: number): void {
+    if (found < this.edges) {
+      this.#lowerSinceMs ??= nowMs
+      if (nowMs - this.#lowerSinceMs < LOWER_AFTER_MS) return
+    }
+    this.edges = found
+    this.#lowerSinceMs = undefined
   }
 }

@@ -151,7 +151,7 @@ describe('a sliding window at its bounds', () => {
       for (let key = 0; key < 18; key++) expect(ask(limit, `${key}`, nowMs)).toBe(true)
   })
 
-  test('lets nobody who has a seat feel that strangers fill the table', () => {
+  test('keys with a slot are not affected by new keys that fill the table', () => {
     const limit = window(5, WINDOW_MS, { keysMax: 16, exactMax: 100_000 })
     const exact = reference({ count: 5, windowMs: WINDOW_MS })
     const chance = seededRandom(newSeed())
@@ -168,7 +168,7 @@ describe('a sliding window at its bounds', () => {
     expect(refusedStrangers).toBeGreaterThan(1000)
   })
 
-  test('gives newcomers to a full table the count to share, and their own again a window after seats come free', () => {
+  test('gives newcomers to a full table the count to share, and their own again a window after slots are free', () => {
     const limit = window(3, WINDOW_MS, { keysMax: 16 })
     for (let n = 0; n < 16; n++) expect(ask(limit, `seated ${n}`, 0)).toBe(true)
     expect(['x', 'y', 'z', 'v', 'x'].map(key => ask(limit, key, 500))).toEqual([true, true, true, false, false])
@@ -200,7 +200,7 @@ describe('a sliding window at its bounds', () => {
 })
 
 describe('what a sliding window tells of a key', () => {
-  test('is all that counts, oldest first, in as few pieces as asked for, none of them younger than what is in it', () => {
+  test('is all that counts, oldest first, in as few slices as asked for, none of them younger than what is in it', () => {
     const seed = newSeed()
     const bounds = fc.record({ keysMax: fc.constantFrom(1, 2, 32), exactMax: fc.constantFrom(1, 4, 10_000) })
     const property = fc.property(bounds, story(4), fc.integer({ min: 1, max: 6 }), (given, asks, piecesMax) => {

@@ -35,7 +35,7 @@ describe('a bucket', () => {
     }
   })
 
-  test('answers as the definition does in any story, with seats for everybody', () => {
+  test('answers as the definition does in any story, with slots for all keys', () => {
     const step = fc.tuple(fc.constantFrom(0, 0, 1, 10, 99, 100, 101, 500, 3_000), fc.constantFrom('a', 'b', 'c', 'd'))
     const terms = fc.record({ burst: fc.integer({ min: 1, max: 6 }), edges: fc.integer({ min: 1, max: 3 }) })
     const stories = fc.array(step, { maxLength: 200, size: 'max' })

@@ -1,17 +1,17 @@
 /**
- * A bucket per key, in fixed memory: it holds `burst`, each admission takes one, and `count` flow back over `windowMs`, evenly.
+ * A token bucket per key, in fixed memory: it holds `burst`, each admission takes one, and `count` flow back over `windowMs`, evenly.
  *
- * A full bucket has no state at all. A hand goes round the seats, a few at each look, and takes back those whose bucket is full again; so
- * nothing that matters is ever evicted, and strangers who come one after another leave nothing behind.
+ * A full bucket has no state at all. A cursor goes round the slots, a few at each call, and frees those whose bucket is full again; so
+ * nothing that matters is ever evicted, and keys that come one after another leave nothing behind.
  *
  * Guarantees:
  *  1. Always: in no interval of t ms are more than `burst + count × t / windowMs` requests of a key admitted. A refused one takes nothing.
- *  2. While there are seats, a key is refused only if less than one is left in its own bucket.
- *  3. While there are none, a new key takes from one of `keysMax / 16` buckets that it shares with the other new ones its hash brings
- *     there. One that gets a seat later begins there with what its shared bucket had used up.
+ *  2. While there are free slots, a key is refused only if less than one is left in its own bucket.
+ *  3. While there are none, a new key takes from one of `keysMax / 16` buckets that it shares with other new keys, by its hash. A key that
+ *     gets its own slot later begins there with what its shared bucket had used up.
  *
- * Where several processes divide a limit (`edges`), only that part of `count` flows back here which is this one's; what is told of the key
- * (`recent`) is what it would have used up of the whole limit, and of a part never more than what its holder may take without a word.
+ * Where several processes divide a limit (`edges`), only this one's part of `count` flows back here; what is reported of the key
+ * (`recent`) is what it would have used up of the whole limit, and of a part never more than its holder may take without a grant.
  */
 
 import { assert } from '../../base/assert.ts'
@@ -19,10 +19,10 @@ import type { Random } from '../../base/random.ts'
 import { createKeyTable } from './key-table.ts'
 import type { OwnCounts } from './own-counts.ts'
 
-const KEYS_PER_SHARED_PLACE = 16
-/** More than one: the hand must come round sooner than newcomers fill the table. */
-const SEATS_PER_LOOK = 4
-/** What flows back in many small parts must add up to one. */
+const KEYS_PER_SHARED_SLOT = 16
+/** More than one: the cursor must come round before new keys fill the table. */
+const SLOTS_PER_CALL = 4
+/** What flows back in many small parts must add up to a whole token. */
 const ROUNDING = 1e-9
 
 interface TokenBucketOptions {
@@ -32,7 +32,7 @@ interface TokenBucketOptions {
   /** A power of two. */
   readonly keysMax: number
   readonly random: Random
-  /** Among how many processes what flows back is divided. */
+  /** How many processes divide what flows back. */
   readonly edges: () => number
 }
 
@@ -41,70 +41,69 @@ export function createTokenBucket(options: TokenBucketOptions): OwnCounts {
   assert(Number.isInteger(Math.log2(keysMax)), 'the number of keys must be a power of two')
   const perMs = options.count / options.windowMs
   const keys = createKeyTable(keysMax, random)
-  const sharedMax = Math.max(1, keysMax / KEYS_PER_SHARED_PLACE)
-  /** The keys' own seats, then the shared buckets. What is used up, by what flows back to a part and to the whole. */
+  const sharedMax = Math.max(1, keysMax / KEYS_PER_SHARED_SLOT)
+  /** The keys' own slots, then the shared ones. What is used up, if a part of `count` flows back and if all of it does. */
   const partUsed = new Float64Array(keysMax + sharedMax)
   const wholeUsed = new Float64Array(keysMax + sharedMax)
   const atMs = new Float64Array(keysMax + sharedMax)
-  const isSeated = new Uint8Array(keysMax)
-  let hand = 0
+  const isUsed = new Uint8Array(keysMax)
+  let cursor = 0
 
-  // Whom `hasRoom` was asked about last.
+  // The key that `hasRoom` judged last.
   let nowMs = 0
-  let seat = -1
+  let own = -1
   let shared = 0
   let limit = burst
 
-  function flow(place: number): void {
-    const backMs = nowMs - atMs[place]!
-    partUsed[place] = Math.max(0, partUsed[place]! - (backMs * perMs) / edges())
-    wholeUsed[place] = Math.max(0, wholeUsed[place]! - backMs * perMs)
-    atMs[place] = nowMs
+  function flow(slot: number): void {
+    const backMs = nowMs - atMs[slot]!
+    partUsed[slot] = Math.max(0, partUsed[slot]! - (backMs * perMs) / edges())
+    wholeUsed[slot] = Math.max(0, wholeUsed[slot]! - backMs * perMs)
+    atMs[slot] = nowMs
   }
 
-  function goRound(): void {
-    for (let n = 0; n < SEATS_PER_LOOK; n++) {
-      hand = hand + 1 === keysMax ? 0 : hand + 1
-      if (isSeated[hand] === 0) continue
-      flow(hand)
-      if (partUsed[hand]! > 0) continue
-      keys.remove(hand)
-      isSeated[hand] = 0
+  function freeFull(): void {
+    for (let n = 0; n < SLOTS_PER_CALL; n++) {
+      cursor = cursor + 1 === keysMax ? 0 : cursor + 1
+      if (isUsed[cursor] === 0) continue
+      flow(cursor)
+      if (partUsed[cursor]! > 0) continue
+      keys.remove(cursor)
+      isUsed[cursor] = 0
     }
   }
 
-  /** Where the key's bucket is. */
-  function place(): number {
-    return seat < 0 ? shared : seat
+  function slotOfKey(): number {
+    return own < 0 ? shared : own
   }
 
   return {
     hasRoom(key, askedMs, limited = burst) {
       nowMs = askedMs
       limit = limited
-      goRound()
-      seat = keys.find(key)
-      shared = keysMax + keys.sharedPlace(sharedMax)
-      flow(place())
-      return partUsed[place()]! + 1 <= limit + ROUNDING
+      freeFull()
+      own = keys.find(key)
+      shared = keysMax + keys.sharedSlot(sharedMax)
+      flow(slotOfKey())
+      return partUsed[slotOfKey()]! + 1 <= limit + ROUNDING
     },
 
     take() {
-      if (seat < 0 && !keys.isFull) {
-        seat = keys.add()
-        isSeated[seat] = 1
-        partUsed[seat] = partUsed[shared]!
-        wholeUsed[seat] = wholeUsed[shared]!
-        atMs[seat] = nowMs
+      if (own < 0 && !keys.isFull) {
+        own = keys.add()
+        isUsed[own] = 1
+        partUsed[own] = partUsed[shared]!
+        wholeUsed[own] = wholeUsed[shared]!
+        atMs[own] = nowMs
       }
-      partUsed[place()] = Math.min(burst, partUsed[place()]! + 1)
-      wholeUsed[place()] = Math.min(burst, wholeUsed[place()]! + 1)
+      partUsed[slotOfKey()] = Math.min(burst, partUsed[slotOfKey()]! + 1)
+      wholeUsed[slotOfKey()] = Math.min(burst, wholeUsed[slotOfKey()]! + 1)
     },
 
-    waitMs: () => Math.max(0, ((partUsed[place()]! + 1 - limit) * edges()) / perMs),
+    waitMs: () => Math.max(0, ((partUsed[slotOfKey()]! + 1 - limit) * edges()) / perMs),
 
     recent() {
-      const units = Math.max(wholeUsed[place()]!, Math.min(partUsed[place()]!, limit))
+      const units = Math.max(wholeUsed[slotOfKey()]!, Math.min(partUsed[slotOfKey()]!, limit))
       return units > 0 ? [{ ageMs: 0, units }] : []
     },
   }

@@ -5,7 +5,7 @@ import { until } from '../../../test/harness/until.ts'
 import { seededRandom } from '../../base/random.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
 import { slotOf } from '../../base/redis/slots.ts'
-import { LANES, laneOf } from '../shared-counts.ts'
+import { PARTITIONS, partitionOf } from '../shared-counts.ts'
 import { createRedisSharedCounts } from './redis-shared-counts.ts'
 
 const SOON_MS = 60_000
@@ -24,7 +24,7 @@ test('a batch is decided by three primaries, every edge is called, and one that 
     }),
   )
   const called = new Set<string>()
-  two!.onCall((_, id) => called.add(id))
+  two!.onJoinRequest((_, id) => called.add(id))
   let probes = 1_000
   const isHeard = async () => {
     await one!.ask([asking(idOf(probes++))])
@@ -36,28 +36,28 @@ test('a batch is decided by three primaries, every edge is called, and one that 
   const answers = await one!.ask(ids.map(id => asking(id, 12)))
   expect(answers.map(answer => answer?.granted)).toEqual(ids.map(() => 6))
   await until('all of them', () => ids.every(id => called.has(id)), SOON_MS)
-  expect(await one!.present()).toEqual(Array.from({ length: LANES }, () => 1))
+  expect(await one!.announce()).toEqual(Array.from({ length: PARTITIONS }, () => 1))
   // Who is silent for three seconds is not counted any more: where that took longer, it says again that it is here.
   const bothHere = async () => {
-    const seen = await two!.present()
+    const seen = await two!.announce()
     if (seen.every(here => here === 2)) return true
-    await one!.present()
+    await one!.announce()
     return false
   }
   await until('both to be counted everywhere', bothHere, SOON_MS)
 
-  const tags = Array.from({ length: LANES }, (_, lane) => `rate:{${lane.toString(16)}}`)
+  const tags = Array.from({ length: PARTITIONS }, (_, partition) => `rate:{${partition.toString(16)}}`)
   const owners = await Promise.all(tags.map(tag => cluster.ownerOfKey(tag)))
   const victim = owners[0]!
-  const left = owners.flatMap((owner, lane) => (owner === victim ? [] : [lane]))
+  const left = owners.flatMap((owner, partition) => (owner === victim ? [] : [partition]))
   expect(left.length).toBeGreaterThan(0)
   // With its replica: nobody takes over.
   const replica = await cluster.replicaOf(slotOf(tags[0]!))
   await Promise.all([replica.kill(), victim.kill()])
-  const reached = (await one!.present()).flatMap((here, lane) => (here === undefined ? [] : [lane]))
+  const reached = (await one!.announce()).flatMap((here, partition) => (here === undefined ? [] : [partition]))
   expect(reached).toEqual(left)
   const again = await one!.ask(ids.map(id => asking(id, 1)))
-  expect(again.map(answer => answer !== undefined)).toEqual(ids.map(id => left.includes(laneOf(id))))
+  expect(again.map(answer => answer !== undefined)).toEqual(ids.map(id => left.includes(partitionOf(id))))
 }, 240_000)
 
 const idOf = (n: number) => n.toString(16).padStart(16, '0')

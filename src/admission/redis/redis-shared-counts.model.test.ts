@@ -5,9 +5,9 @@ import { startRedis } from '../../../test/harness/redis.ts'
 import { systemClock } from '../../base/clock.ts'
 import { seededRandom, systemRandom } from '../../base/random.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
-import type { Piece } from '../rate/own-counts.ts'
+import type { Slice } from '../rate/own-counts.ts'
 import type { Rate } from '../rate-limit-policy.ts'
-import { ReferenceSharedCounts } from '../reference-shared-counts.ts'
+import { ReferenceSharedCounts } from '../shared-counts.fixture.ts'
 import { capacityOf, FORGET_MS, type SharedAnswer, type SharedCounts } from '../shared-counts.ts'
 import { createRedisSharedCounts } from './redis-shared-counts.ts'
 
@@ -46,7 +46,7 @@ interface Step {
   readonly want: number
   readonly late: number
   readonly kept: number
-  readonly joins: readonly Piece[] | undefined
+  readonly joins: readonly Slice[] | undefined
 }
 
 const often = <T>(usual: fc.Arbitrary<T>, rare: fc.Arbitrary<T>) =>
@@ -56,7 +56,7 @@ const stepMs = often(
   fc.constantFrom(999, 1000, 1001, 2999, 3000, 3001),
 )
 const upTo = (max: number) => fc.integer({ min: 0, max })
-const piece = (unitsMax: number) => fc.record({ ageMs: upTo(1_200), units: fc.integer({ min: 1, max: unitsMax }) })
+const slice = (unitsMax: number) => fc.record({ ageMs: upTo(1_200), units: fc.integer({ min: 1, max: unitsMax }) })
 const story = (wantMax: number, lateMax: number, keptMax: number) =>
   fc.array(
     fc.record({
@@ -65,7 +65,7 @@ const story = (wantMax: number, lateMax: number, keptMax: number) =>
       want: upTo(wantMax),
       late: often(fc.constant(0), upTo(lateMax)),
       kept: often(fc.constant(0), upTo(keptMax)),
-      joins: often<readonly Piece[] | undefined>(fc.array(piece(2), { maxLength: 3 }), fc.constant(undefined)),
+      joins: often<readonly Slice[] | undefined>(fc.array(slice(2), { maxLength: 3 }), fc.constant(undefined)),
     }),
     { minLength: 1, maxLength: 60, size: 'max' },
   )

@@ -5,7 +5,7 @@ import { until } from '../../../test/harness/until.ts'
 import { seededRandom } from '../../base/random.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
 import { scriptsIn } from '../../base/redis/script.ts'
-import { LANES, type SharedAsk } from '../shared-counts.ts'
+import { PARTITIONS, type SharedAsk } from '../shared-counts.ts'
 import { createRedisSharedCounts } from './redis-shared-counts.ts'
 
 const playground = new Playground()
@@ -39,7 +39,7 @@ test('another edge is called when a key is new and when it is waited for, and ne
   const server = await startRedis(playground)
   const { edges } = await edgesOn(server, 2)
   const heard: string[] = []
-  for (const [n, edge] of edges.entries()) edge.onCall((limit, id) => heard.push(`${n} hears ${limit} ${id}`))
+  for (const [n, edge] of edges.entries()) edge.onJoinRequest((limit, id) => heard.push(`${n} hears ${limit} ${id}`))
   await until('both to listen', async () => {
     const [, count] = (await server.command('PUBSUB', 'NUMSUB', 'stampede:0:limits')) as unknown[]
     return Number(count) === 1
@@ -83,9 +83,9 @@ test('only hashes are kept, and nothing for ever', async () => {
   // One that takes as long as the window to be full again: a quick one would be gone before it is looked at.
   const slow = { ...BUCKET, count: 10 }
   await edges[0]!.ask([asking(), asking({ rate: slow, id: idOf(8) })])
-  await edges[0]!.present()
+  await edges[0]!.announce()
   const keys = (await server.command('KEYS', '*')) as string[]
-  expect(keys).toHaveLength(LANES + 2)
+  expect(keys).toHaveLength(PARTITIONS + 2)
   for (const key of keys) {
     expect(key).toMatch(/^rate:\{[0-9a-f]\}:(edges|orders-per-address:(window|bucket):[0-9a-f]{16})$/)
     const lifeMs = Number(await server.command('PTTL', key))
@@ -98,18 +98,18 @@ test('edges are counted while they say that they are here, and not when they lef
   const server = await startRedis(playground)
   const time = { nowMs: 1_800_000_000_000 }
   const { edges } = await edgesOn(server, 3, () => time.nowMs)
-  const lanes = (here: number) => Array.from({ length: LANES }, () => here)
-  expect(await edges[0]!.present()).toEqual(lanes(1))
-  expect(await edges[1]!.present()).toEqual(lanes(2))
+  const lanes = (here: number) => Array.from({ length: PARTITIONS }, () => here)
+  expect(await edges[0]!.announce()).toEqual(lanes(1))
+  expect(await edges[1]!.announce()).toEqual(lanes(2))
   time.nowMs += 2_000
-  expect(await edges[2]!.present()).toEqual(lanes(3))
+  expect(await edges[2]!.announce()).toEqual(lanes(3))
   await edges[2]!.leave()
-  expect(await edges[1]!.present()).toEqual(lanes(2))
+  expect(await edges[1]!.announce()).toEqual(lanes(2))
   time.nowMs += 1_000
-  expect(await edges[1]!.present()).toEqual(lanes(1))
+  expect(await edges[1]!.announce()).toEqual(lanes(1))
   // A clock that was set back: who spoke in the future is not here.
   time.nowMs -= 3_600_000
-  expect(await edges[0]!.present()).toEqual(lanes(1))
+  expect(await edges[0]!.announce()).toEqual(lanes(1))
 })
 
 test('a clock that is set back does not shut a key', async () => {
@@ -131,7 +131,7 @@ test('who is not answered knows it: Redis is away, and Redis is full', async () 
   expect(await edges[0]!.ask([asking(), asking({ rate: BUCKET })])).toEqual([undefined, undefined])
   await server.kill()
   expect(await edges[0]!.ask([asking()])).toEqual([undefined])
-  expect(await edges[0]!.present()).toEqual(Array.from({ length: LANES }, () => undefined))
+  expect(await edges[0]!.announce()).toEqual(Array.from({ length: PARTITIONS }, () => undefined))
   await edges[0]!.leave()
 })
 
@@ -149,9 +149,9 @@ test('what is not as it must be is refused before anything is written', async ()
     for (const args of wrong) await expect(connection.run(script, ['k'], args)).rejects.toMatchObject({ name: 'Bug' })
     await expect(connection.run(script, [], right)).rejects.toMatchObject({ name: 'Bug' })
   }
-  const present = read('present', 'grows')
+  const announce = read('announce', 'grows')
   for (const args of [[], ['0', 'ab', '0'], ['0', 'x y', '5'], ['-1', 'ab', '5'], ['0', 'ab', '5', '5']])
-    await expect(connection.run(present, ['k'], args)).rejects.toMatchObject({ name: 'Bug' })
+    await expect(connection.run(announce, ['k'], args)).rejects.toMatchObject({ name: 'Bug' })
   expect(await server.command('DBSIZE')).toBe(0)
   await connection.run(read('bucket', 'grows'), ['k'], right)
   expect(await server.command('DBSIZE')).toBe(1)

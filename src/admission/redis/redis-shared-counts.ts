@@ -1,10 +1,10 @@
 /**
- * The shared counts on Redis: each batch is one script call per algorithm, decided in one step by the server and by its clock
- * (`scripts/`). Where several servers share the keys, one call for each group of lanes that may be named together; a group whose server
- * does not answer is `undefined`, the others stand.
+ * The shared counts on Redis: each batch is one script call per algorithm, decided in one step by the server and by its clock (`scripts/`).
+ * On a Redis Cluster, one call for each group of partitions that may be named together; a group whose server does not answer is
+ * `undefined`, the others are decided.
  *
- * Every key has a lifetime, holds a hash and never an address or a name, and is about 200 to 500 bytes. Losing them costs exactness for
- * as long as it takes the edges to join again, and nothing else: nothing here is written durably on purpose.
+ * Every key expires, holds a hash and never an address or a name, and has about 200 to 500 bytes. Losing them costs exactness until the
+ * edges have joined again, and nothing else: on purpose nothing here is written durably.
  */
 
 import { assert } from '../../base/assert.ts'
@@ -12,27 +12,26 @@ import { Fault } from '../../base/fault.ts'
 import type { Random } from '../../base/random.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
 import { type Script, scriptsIn } from '../../base/redis/script.ts'
-import { LANES, laneOf, type SharedAnswer, type SharedAsk, type SharedCounts } from '../shared-counts.ts'
+import { PARTITIONS, partitionOf, type SharedAnswer, type SharedAsk, type SharedCounts } from '../shared-counts.ts'
 
 interface RedisSharedCountsOptions {
   readonly connection: Pick<RedisConnection, 'run' | 'command' | 'together' | 'subscribe' | 'database'>
   readonly random: Random
-  /** Of a simulation: unix ms. Without it the server's own clock counts. */
+  /** For simulations: unix ms. Without it the server's clock is used. */
   readonly nowMs?: () => number
 }
 
-/** Whoever was silent for so long is not counted as an edge. */
+/** An edge that was silent for so long is not counted. */
 const PRESENT_MS = 3_000
-/** What one script call may hold: the server does nothing else meanwhile. */
+/** Per script call: the server does nothing else meanwhile. */
 const KEYS_MAX = 256
 const RESTS = ['none', 'full', 'waits', 'join'] as const
-/** A bucket's units in a script. */
+/** Scripts count a bucket in thousandths. */
 const THOUSAND = 1_000
 
-const laneTag = (lane: number) => `rate:{${lane.toString(16)}}`
-const edgesKey = (lane: number) => `${laneTag(lane)}:edges`
+const tagOf = (partition: number) => `rate:{${partition.toString(16)}}`
 const keyOf = ({ limit, id, rate }: SharedAsk) =>
-  `${laneTag(laneOf(id))}:${limit}:${rate.burst === undefined ? 'window' : 'bucket'}:${id}`
+  `${tagOf(partitionOf(id))}:${limit}:${rate.burst === undefined ? 'window' : 'bucket'}:${id}`
 const KEY = /^rate:\{[0-9a-f]\}:([a-z-]{1,40}):(?:window|bucket):([0-9a-f]{16})$/
 
 export function createRedisSharedCounts({ connection, random, nowMs }: RedisSharedCountsOptions): SharedCounts {
@@ -42,32 +41,28 @@ export function createRedisSharedCounts({ connection, random, nowMs }: RedisShar
   const scripts = {
     window: readScript('window', 'grows'),
     bucket: readScript('bucket', 'grows'),
-    present: readScript('present', 'grows'),
+    announce: readScript('announce', 'grows'),
   }
-  const lanes = Array.from({ length: LANES }, (_, lane) => edgesKey(lane))
+  const edgeKeys = Array.from({ length: PARTITIONS }, (_, partition) => `${tagOf(partition)}:edges`)
   const now = () => String(nowMs?.() ?? 0)
 
-  /** One call for each group of keys, in slices; what a call answers to its keys is put down, `width` numbers each. */
-  async function runTogether(
+  /** Runs the script on all keys, in groups; `put` gets the `width` numbers that it answered for each key. Faults leave their keys out. */
+  async function runOn(
     script: Script,
     keys: readonly string[],
     argsOf: (group: readonly string[]) => readonly (string | number)[],
     put: (key: string, numbers: readonly number[]) => void,
     width: number,
   ): Promise<void> {
-    const groups = connection
-      .together(keys)
-      .flatMap(group => Array.from({ length: Math.ceil(group.length / KEYS_MAX) }, (_, n) => sliceOf(group, n)))
-    await Promise.all(
-      groups.map(async group => {
-        try {
-          const numbers = numbersOf(await connection.run(script, group, argsOf(group)), group.length * width)
-          for (const [i, key] of group.entries()) put(key, numbers.slice(i * width, (i + 1) * width))
-        } catch (error) {
-          if (!(error instanceof Fault)) throw error
-        }
-      }),
-    )
+    const run = async (group: readonly string[]) => {
+      try {
+        const numbers = numbersOf(await connection.run(script, group, argsOf(group)), group.length * width)
+        for (const [i, key] of group.entries()) put(key, numbers.slice(i * width, (i + 1) * width))
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error
+      }
+    }
+    await Promise.all(connection.together(keys).flatMap(slicesOf).map(run))
   }
 
   return {
@@ -75,56 +70,41 @@ export function createRedisSharedCounts({ connection, random, nowMs }: RedisShar
       const byKey = new Map(asks.map(ask => [keyOf(ask), ask]))
       assert(byKey.size === asks.length, 'a key was asked about twice in one batch')
       const answers = new Map<string, SharedAnswer>()
-      const put = (key: string, [granted = 0, rest = 0, untilMs = 0]: readonly number[]) => {
-        const ask = byKey.get(key)
-        const name = RESTS[rest]
-        assert(
-          ask !== undefined && name !== undefined && granted >= 0 && granted <= ask.want,
-          'granted what nobody asked',
-        )
-        answers.set(key, { granted, rest: name, untilMs })
+      const put = (key: string, [granted = 0, no = 0, untilMs = 0]: readonly number[]) => {
+        const rest = RESTS[no]
+        assert(rest !== undefined && granted >= 0 && granted <= byKey.get(key)!.want, 'more was granted than asked for')
+        answers.set(key, { granted, rest, untilMs })
       }
-      const argsOf = (group: readonly string[]) => [
-        now(),
-        edge,
-        channel,
-        ...group.flatMap(key => fields(byKey.get(key)!)),
-      ]
-      const keysOf = (isBucket: boolean) => [...byKey].filter(([, { rate }]) => (rate.burst !== undefined) === isBucket)
+      const argsOf = (group: readonly string[]) => {
+        const fields = group.flatMap(key => fieldsOf(byKey.get(key)!))
+        return [now(), edge, channel, ...fields]
+      }
+      const isBucket = (key: string) => byKey.get(key)!.rate.burst !== undefined
+      const keys = [...byKey.keys()]
+      const windowKeys = keys.filter(key => !isBucket(key))
+      const bucketKeys = keys.filter(isBucket)
       await Promise.all([
-        runTogether(
-          scripts.window,
-          keysOf(false).map(([key]) => key),
-          argsOf,
-          put,
-          3,
-        ),
-        runTogether(
-          scripts.bucket,
-          keysOf(true).map(([key]) => key),
-          argsOf,
-          put,
-          3,
-        ),
+        runOn(scripts.window, windowKeys, argsOf, put, 3),
+        runOn(scripts.bucket, bucketKeys, argsOf, put, 3),
       ])
       return asks.map(ask => answers.get(keyOf(ask)))
     },
 
-    async present() {
+    async announce() {
       const counts = new Map<string, number>()
       const put = (key: string, [count = 0]: readonly number[]) => void counts.set(key, count)
-      await runTogether(scripts.present, lanes, () => [now(), edge, PRESENT_MS], put, 1)
-      return lanes.map(key => counts.get(key))
+      await runOn(scripts.announce, edgeKeys, () => [now(), edge, PRESENT_MS], put, 1)
+      return edgeKeys.map(key => counts.get(key))
     },
 
     async leave() {
-      const gone = lanes.map(key => connection.command(['ZREM', key, edge], key))
+      const gone = edgeKeys.map(key => connection.command(['ZREM', key, edge], key))
       for (const { reason } of (await Promise.allSettled(gone)).filter(one => one.status === 'rejected'))
         if (!(reason instanceof Fault)) throw reason
     },
 
-    onCall(listener) {
-      const hear = (message: string) => {
+    onJoinRequest(listener) {
+      const onMessage = (message: string) => {
         const [by, ...keys] = message.split(' ')
         if (by === edge) return
         for (const key of keys.slice(0, KEYS_MAX)) {
@@ -132,25 +112,26 @@ export function createRedisSharedCounts({ connection, random, nowMs }: RedisShar
           if (limit !== undefined && id !== undefined) listener(limit, id)
         }
       }
-      // Whoever waits for us calls again, so a gap needs no mending. It stands or the connection is closed: it never rejects.
-      void connection.subscribe(channel, hear, () => {})
+      // An edge that waits repeats its request, so a gap needs no repair. Never rejects: it subscribes, or the connection is closed.
+      void connection.subscribe(channel, onMessage, () => {})
     },
   }
 }
 
-function sliceOf(group: readonly string[], n: number): readonly string[] {
-  return group.slice(n * KEYS_MAX, (n + 1) * KEYS_MAX)
+function slicesOf(group: readonly string[]): readonly (readonly string[])[] {
+  const count = Math.ceil(group.length / KEYS_MAX)
+  return Array.from({ length: count }, (_, n) => group.slice(n * KEYS_MAX, (n + 1) * KEYS_MAX))
 }
 
-function fields({ rate, edges, kept, want, late, joins }: SharedAsk): readonly number[] {
+function fieldsOf({ rate, edges, kept, want, late, joins }: SharedAsk): readonly number[] {
   const { count, windowMs, burst } = rate
   const unit = burst === undefined ? 1 : THOUSAND
-  const pieces = joins?.flatMap(({ ageMs, units }) => [Math.floor(ageMs), Math.ceil(units * unit)]) ?? []
-  return [count, windowMs, burst ?? 0, edges, kept, want, late, joins?.length ?? -1, ...pieces]
+  const slices = joins?.flatMap(({ ageMs, units }) => [Math.floor(ageMs), Math.ceil(units * unit)]) ?? []
+  return [count, windowMs, burst ?? 0, edges, kept, want, late, joins?.length ?? -1, ...slices]
 }
 
 function numbersOf(reply: unknown, count: number): readonly number[] {
-  assert(Array.isArray(reply) && reply.length === count, `a script answered ${JSON.stringify(reply)}`)
-  for (const number of reply) assert(Number.isSafeInteger(number), `a script answered ${JSON.stringify(reply)}`)
+  const isValid = Array.isArray(reply) && reply.length === count && reply.every(Number.isSafeInteger)
+  assert(isValid, `a script answered ${JSON.stringify(reply)}`)
   return reply as readonly number[]
 }

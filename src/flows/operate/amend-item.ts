@@ -1,32 +1,22 @@
 /**
- * One item of a sale is changed: what is not said of it stays. Of a published one only what breaks no word already given, and terms that
- * only later orders see.
+ * An operator edits one item of a sale: fields that are not given stay as they are. In a published sale only what breaks no promise to a
+ * buyer, and terms for later orders.
  */
 
-import type { ItemId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
-import { isSameMoney, type Money } from '../../domain/money.ts'
+import { isSameMoney } from '../../domain/money.ts'
 import type { FieldChange } from '../../ledger/sales.ts'
 import { itemChanges } from './field-changes.ts'
 
-/** Of an item that is there. Undefined: leave it as it is; null: without one from now on. */
-export interface ItemEdit {
-  readonly id?: ItemId | undefined
-  readonly name?: string | undefined
-  readonly sku?: string | null | undefined
-  readonly image?: string | null | undefined
-  readonly price?: Money | undefined
-  readonly listPrice?: Money | null | undefined
-  readonly units?: number | undefined
-  readonly quantityMax?: number | undefined
-  readonly attemptsMax?: number | undefined
-  readonly payWithinMs?: number | undefined
-  readonly whenGateDown?: 'ledger' | 'shut' | undefined
-  readonly homeDoor?: 'gate' | 'ledger' | undefined
-  readonly shards?: number | undefined
+type Fixed = 'name' | 'price' | 'units' | 'quantityMax' | 'attemptsMax' | 'payWithinMs' | 'whenGateDown' | 'homeDoor'
+type Removable = 'sku' | 'image' | 'listPrice'
+
+/** Of an existing item. Undefined: leave the field as it is; null: remove it. */
+export type ItemEdit = { readonly [K in 'id' | 'shards' | Fixed]?: Item[K] | undefined } & {
+  readonly [K in Removable]?: Item[K] | null
 }
 
-/** A field, and why it can't be so. */
+/** A field, and why it can't have this value. */
 export interface FieldFault {
   readonly field: string
   readonly why: string
@@ -34,7 +24,7 @@ export interface FieldFault {
 
 export type Refused =
   | ({ readonly kind: 'not_changeable' } & FieldFault)
-  /** Can't be so in any state. */
+  /** Invalid in any state of the sale. */
   | ({ readonly kind: 'invalid' } & FieldFault)
 
 export function amendPublished(
@@ -56,7 +46,7 @@ export function amendPublished(
   return fault === undefined ? { item: next, changes: itemChanges(item, next, prefix) } : { kind: 'invalid', ...fault }
 }
 
-/** What is not said stays; only `null` takes away. */
+/** Fields that are not given stay; only `null` removes one. */
 export function amended(item: Item, wish: ItemEdit): Item {
   return {
     ...item,
@@ -75,15 +65,11 @@ export function amended(item: Item, wish: ItemEdit): Item {
   }
 }
 
-/** What one field says of another: each may have been good alone, next to what stayed it need not be. */
+/** Rules between fields: a value that is valid alone may not fit a field that stayed. */
 export function itemFault(was: Item, { price, listPrice, units }: Item, prefix: string): FieldFault | undefined {
   if (listPrice !== undefined && listPrice.currency !== price.currency)
     return { field: `${prefix}listPrice`, why: 'must be in the currency of the price' }
   const moved = price.amount !== was.price.amount || units !== was.units
-  if (moved && !Number.isSafeInteger(price.amount * units))
-    return {
-      field: `${prefix}units`,
-      why: 'is too many at this price: what all of them come to must be an exact number',
-    }
-  return undefined
+  if (!moved || Number.isSafeInteger(price.amount * units)) return undefined
+  return { field: `${prefix}units`, why: 'is too many at this price: the value of all units must be an exact number' }
 }

@@ -1,38 +1,28 @@
-/** An operator's wish becomes a draft: ids are made, defaults are filled in by whoever checked the input. Nothing is on sale yet. */
+/** An operator creates a draft: ids are made here, defaults were filled in by the schema of the input. Nothing is on sale yet. */
 
-import type { IdMaker } from '../../base/snowflake.ts'
-import type { SaleId } from '../../domain/ids.ts'
+import type { ItemId, SaleId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
-import type { Sales } from '../../ledger/sales.ts'
+import type { OperateContext } from './operate-context.ts'
 
-type NewItem = Omit<Item, 'id' | 'sale' | 'available' | 'door' | 'epoch' | 'gateEpoch' | 'gateShards' | 'changeNo'>
+export type NewItem = Omit<Item, 'id' | 'sale' | 'available' | keyof typeof NEVER_ON_SALE>
 export type NewSale = Omit<Sale, 'id' | 'state' | 'stateNo' | 'items'> & { readonly items: readonly NewItem[] }
 
-/** The same id again gives the sale that was made under it. */
+const NEVER_ON_SALE = { door: 'shut', epoch: 0, gateEpoch: 0, gateShards: 1, changeNo: 0 } as const
+
+/** The same id again returns the sale that was created with it. */
 export async function createSale(
-  parts: { sales: Sales; ids: Pick<IdMaker, 'next'> },
+  { sales, ids }: Pick<OperateContext, 'sales' | 'ids'>,
   wish: NewSale,
   id: SaleId,
   by: string,
 ): Promise<Sale> {
-  const sale: Sale = {
-    ...wish,
-    id,
-    state: 'draft',
-    stateNo: 0,
-    items: wish.items.map(item => ({
-      ...item,
-      id: parts.ids.next(),
-      sale: id,
-      available: item.units,
-      door: 'shut',
-      epoch: 0,
-      gateEpoch: 0,
-      gateShards: 1,
-      changeNo: 0,
-    })),
-  }
-  await parts.sales.create(sale, by)
-  return (await parts.sales.find(id)) ?? sale
+  const items = wish.items.map(item => newItem(item, ids.next(), id))
+  const sale: Sale = { ...wish, id, state: 'draft', stateNo: 0, items }
+  await sales.create(sale, by)
+  return (await sales.find(id)) ?? sale
+}
+
+export function newItem(item: NewItem, id: ItemId, sale: SaleId): Item {
+  return { ...item, ...NEVER_ON_SALE, available: item.units, id, sale }
 }

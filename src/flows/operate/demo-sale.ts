@@ -1,22 +1,16 @@
-/** Something to look at on the first start: a sale that opens in half a minute, if nothing else is on sale. */
+/** The demo sale of a first start: it opens in half a minute, unless another sale is open or to come. */
 
-import type { Clock } from '../../base/clock.ts'
-import type { IdMaker } from '../../base/snowflake.ts'
 import type { Sale } from '../../domain/sale.ts'
-import type { Sales } from '../../ledger/sales.ts'
 import { createSale, type NewSale } from './create-sale.ts'
+import type { OperateContext } from './operate-context.ts'
 
 const OPENS_IN_MS = 30_000
 const LASTS_MS = 3_600_000
 
-/** The demo sale, published, or undefined when there is a sale to come or under way. */
-export async function demoSale(parts: {
-  sales: Sales
-  ids: Pick<IdMaker, 'next'>
-  clock: Clock
-}): Promise<Sale | undefined> {
-  const nowMs = parts.clock.now()
-  const others = await parts.sales.list({ drafts: false, limit: 100 })
+/** The published sale, or undefined when there is another one. */
+export async function demoSale(context: Pick<OperateContext, 'sales' | 'ids' | 'clock'>): Promise<Sale | undefined> {
+  const nowMs = context.clock.now()
+  const others = await context.sales.list({ drafts: false, limit: 100 })
   if (others.some(sale => sale.state !== 'over' && sale.closesAtMs > nowMs)) return undefined
   const opensAtMs = Math.ceil((nowMs + OPENS_IN_MS) / 1000) * 1000
   const wish: NewSale = {
@@ -42,7 +36,7 @@ export async function demoSale(parts: {
       },
     ],
   }
-  const sale = await createSale(parts, wish, parts.ids.next(), 'demo')
-  await parts.sales.move(sale.id, ['draft'], 'ready', 'demo', 'sale.publish')
+  const sale = await createSale(context, wish, context.ids.next(), 'demo')
+  await context.sales.move(sale.id, ['draft'], 'ready', 'demo', 'sale.publish')
   return sale
 }

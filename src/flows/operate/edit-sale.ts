@@ -15,11 +15,9 @@ import type { Item } from '../../domain/item.ts'
 import type { Sale, SaleRule, StoredSaleState } from '../../domain/sale.ts'
 import type { FieldChange, SaleWrite } from '../../ledger/sales.ts'
 import { amended, amendPublished, type FieldFault, type ItemEdit, itemFault, type Refused } from './amend-item.ts'
-import type { NewSale } from './create-sale.ts'
+import { type NewItem, newItem } from './create-sale.ts'
 import { itemChanges, saleChanges } from './field-changes.ts'
 import type { OperateContext } from './operate-context.ts'
-
-type NewItem = NewSale['items'][number]
 
 export interface SaleEdit {
   readonly name?: string | undefined
@@ -90,7 +88,7 @@ function editDraft(sale: Sale, edit: SaleEdit, ids: Pick<IdMaker, 'next'>): Sale
     if (wish.id === undefined) {
       const item = fresh[i]!
       if ('field' in item) return { kind: 'invalid', ...item }
-      list.push({ ...item, ...unopened(item.units), id: ids.next(), sale: sale.id })
+      list.push(newItem(item, ids.next(), sale.id))
       continue
     }
     const was = known.get(wish.id)
@@ -100,18 +98,13 @@ function editDraft(sale: Sale, edit: SaleEdit, ids: Pick<IdMaker, 'next'>): Sale
     const item = amended(was, wish)
     const fault = itemFault(was, item, `items.${i}.`)
     if (fault !== undefined) return { kind: 'invalid', ...fault }
-    list.push({ ...item, ...unopened(item.units) })
+    list.push(newItem(item, item.id, sale.id))
     ofItems.push(...itemChanges(was, item, `items.${i}.`))
   }
   const sameList = list.length === sale.items.length && list.every((item, i) => item.id === sale.items[i]!.id)
   if (!sameList) changes.push({ field: 'items', from: sale.items.length, to: list.length })
   changes.push(...ofItems)
   return { sale: { ...next, items: list }, items: 'replaced', changes }
-}
-
-/** The initial state of an item that was never on sale. */
-function unopened(units: number) {
-  return { available: units, door: 'shut', epoch: 0, gateEpoch: 0, gateShards: 1, changeNo: 0 } as const
 }
 
 function editPublished(sale: Sale, edit: SaleEdit, nowMs: number): SaleWrite | Refused {
@@ -133,9 +126,8 @@ function editPublished(sale: Sale, edit: SaleEdit, nowMs: number): SaleWrite | R
     changes.push(...decided.changes)
   }
   const warmBegun = nowMs >= sale.opensAtMs - sale.warmBeforeMs
-  const warmBeforeMs = warmBegun
-    ? Math.max(next.warmBeforeMs, next.opensAtMs - nowMs + WARM_MARGIN_MS)
-    : next.warmBeforeMs
+  const warmBeforeMin = warmBegun ? next.opensAtMs - nowMs + WARM_MARGIN_MS : 0
+  const warmBeforeMs = Math.max(next.warmBeforeMs, warmBeforeMin)
   const list = sale.items.map(item => edited.get(item.id) ?? item)
   return { sale: { ...next, warmBeforeMs, items: list }, items: new Set(edited.keys()), changes }
 }
@@ -161,8 +153,7 @@ function windowFault(sale: Sale, next: Sale, nowMs: number): FieldFault | undefi
 }
 
 /** Leaves undefined fields out: a spread must not overwrite with undefined. */
-function given<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>
-  }
+function given<T extends object>(fields: T) {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> }
 }

@@ -1,4 +1,4 @@
-/** What an edit changes, field by field in the words of the API, for the audit log: a field that already has the value asked for is no change. */
+/** The fields that an edit changes, by their names in the API, for the journal. A field that already has the given value is no change. */
 
 import { toRfc3339 } from '../../base/clock.ts'
 import type { Item } from '../../domain/item.ts'

@@ -1,22 +1,22 @@
 /**
- * The definition of the shared counts, by the plain road: every admission of every key one by one, in memory, for as many edges as are
- * asked for. To compare adapters with, and to play many edges in simulated time. Windows only; no lane is ever away by itself.
+ * A model of the shared counts: every admission of every key one by one, in memory, for any number of edges. Adapters are compared with
+ * it, and many edges run on it in simulated time. Windows only; all partitions are reachable, or none.
  */
 
 import type { Clock } from '../base/clock.ts'
-import { FORGET_MS, LANES, type SharedAnswer, type SharedAsk, type SharedCounts } from './shared-counts.ts'
+import { FORGET_MS, PARTITIONS, type SharedAnswer, type SharedAsk, type SharedCounts } from './shared-counts.ts'
 
 interface Counted {
   readonly joined: Map<number, number>
-  pieces: { readonly atMs: number; readonly units: number }[]
+  slices: { readonly atMs: number; readonly units: number }[]
 }
 
 const PRESENT_MS = 3_000
 
 export class ReferenceSharedCounts {
-  /** Nobody is answered. */
+  /** No question is answered. */
   away = false
-  /** Calls are not heard. */
+  /** Join requests are lost. */
   deaf = false
   /** How many batches were asked, and how many keys in them. */
   batches = 0
@@ -28,7 +28,7 @@ export class ReferenceSharedCounts {
   readonly #listeners = new Map<number, (limit: string, id: string) => void>()
   #edges = 0
 
-  /** @param latencyMs how long a question is on its way, there and back */
+  /** @param latencyMs of a question and its answer */
   constructor(clock: Clock, latencyMs = 0) {
     this.#clock = clock
     this.#latencyMs = latencyMs
@@ -44,19 +44,19 @@ export class ReferenceSharedCounts {
         if (this.#latencyMs > 0) await this.#clock.sleep(this.#latencyMs)
         return asks.map((_, i) => answers[i])
       },
-      present: async () => {
+      announce: async () => {
         const nowMs = this.#clock.elapsed()
-        if (this.away) return Array.from({ length: LANES }, () => undefined)
+        if (this.away) return Array.from({ length: PARTITIONS }, () => undefined)
         this.#present.set(edge, nowMs)
         const here = [...this.#present.values()].filter(atMs => nowMs - atMs < PRESENT_MS).length
-        return Array.from({ length: LANES }, () => here)
+        return Array.from({ length: PARTITIONS }, () => here)
       },
       leave: async () => void this.#present.delete(edge),
-      onCall: listener => void this.#listeners.set(edge, listener),
+      onJoinRequest: listener => void this.#listeners.set(edge, listener),
     }
   }
 
-  /** As a server that has lost its memory. */
+  /** Like a server that has lost its memory. */
   forget(): void {
     this.#keys.clear()
     this.#present.clear()
@@ -66,7 +66,7 @@ export class ReferenceSharedCounts {
     const nowMs = this.#clock.elapsed()
     const { windowMs, count } = ask.rate
     const name = `${ask.limit} ${ask.id}`
-    const key: Counted = this.#keys.get(name) ?? { joined: new Map(), pieces: [] }
+    const key: Counted = this.#keys.get(name) ?? { joined: new Map(), slices: [] }
     this.#keys.set(name, key)
     for (const [other, atMs] of key.joined) if (nowMs - atMs >= windowMs + FORGET_MS) key.joined.delete(other)
 
@@ -75,20 +75,20 @@ export class ReferenceSharedCounts {
     if (!hasJoined && ask.joins === undefined) return { granted: 0, rest: 'join', untilMs: 0 }
     key.joined.set(edge, nowMs)
     const told = hasJoined ? [{ ageMs: 0, units: ask.late }] : (ask.joins ?? [])
-    key.pieces.push(...told.map(({ ageMs, units }) => ({ atMs: nowMs - ageMs, units })))
-    key.pieces = key.pieces.filter(({ atMs, units }) => units > 0 && nowMs - atMs < windowMs)
+    key.slices.push(...told.map(({ ageMs, units }) => ({ atMs: nowMs - ageMs, units })))
+    key.slices = key.slices.filter(({ atMs, units }) => units > 0 && nowMs - atMs < windowMs)
 
-    const room = Math.max(0, count - key.pieces.reduce((sum, { units }) => sum + units, 0))
+    const room = Math.max(0, count - key.slices.reduce((sum, { units }) => sum + units, 0))
     const missing = Math.max(0, ask.edges - key.joined.size)
     const granted = Math.max(0, Math.min(ask.want, room - missing * ask.kept))
-    if (granted > 0) key.pieces.push({ atMs: nowMs, units: granted })
+    if (granted > 0) key.slices.push({ atMs: nowMs, units: granted })
     const rest = granted === ask.want ? 'none' : Math.min(ask.want, room) > granted ? 'waits' : 'full'
-    if (missing > 0 && (isNew || rest === 'waits')) this.#call(edge, ask)
-    const oldestMs = Math.min(nowMs, ...key.pieces.map(({ atMs }) => atMs))
+    if (missing > 0 && (isNew || rest === 'waits')) this.#requestJoin(edge, ask)
+    const oldestMs = Math.min(nowMs, ...key.slices.map(({ atMs }) => atMs))
     return { granted, rest, untilMs: Math.max(1, oldestMs + windowMs - nowMs) }
   }
 
-  #call(by: number, { limit, id }: SharedAsk): void {
+  #requestJoin(by: number, { limit, id }: SharedAsk): void {
     if (this.deaf) return
     for (const [edge, listener] of this.#listeners) if (edge !== by) listener(limit, id)
   }
