@@ -113,15 +113,15 @@ test('two runs are compared for machines too', () => {
 })
 
 test('what is no report of the bench is not compared, and one line says why', () => {
-  const place = folder()
+  const into = folder()
   const written = (name: string, text: string) => {
-    writeFileSync(join(place, name), text)
-    return join(place, name)
+    writeFileSync(join(into, name), text)
+    return join(into, name)
   }
   const good = written('good', '{"commit":"aaa","cases":[]}')
   for (const [path, why] of [
-    [join(place, 'missing'), 'it can not be read (ENOENT)'],
-    [place, 'it can not be read (EISDIR)'],
+    [join(into, 'missing'), 'it can not be read (ENOENT)'],
+    [into, 'it can not be read (EISDIR)'],
     [written('torn', '{"commit":"aaa","cas'), 'it is not JSON'],
     [written('null', 'null'), 'its commit, cases and figures are not there'],
     [written('other', '{"name":"stampede"}'), 'its commit, cases and figures are not there'],
@@ -146,32 +146,32 @@ test('what is no report of the bench is not compared, and one line says why', ()
 })
 
 test('interrupted, it leaves nothing running and nothing behind', async () => {
-  const place = folder()
-  chmodSync(place, 0o755)
-  const child = spawn(process.execPath, ['bench/main.ts', '--only', 'sold-out', '--rounds', '1000', '--out', place], {
+  const into = folder()
+  chmodSync(into, 0o755)
+  const child = spawn(process.execPath, ['bench/main.ts', '--only', 'sold-out', '--rounds', '1000', '--out', into], {
     cwd: ROOT,
-    env: { ...process.env, TMPDIR: place },
+    env: { ...process.env, TMPDIR: into },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   playground.onUndo(() => void child.kill('SIGKILL'))
   const heard = listenTo(child)
   await until('it measures', () => heard.out().includes('round 1 of'), 60_000)
-  expect(runningIn(place)).not.toEqual([])
+  expect(runningIn(into)).not.toEqual([])
   child.kill('SIGTERM')
   const { code, err } = await heard.ran
   expect({ code, err }).toEqual({ code: 143, err: 'bench: interrupted; nothing was written\n' })
-  expect(readdirSync(place)).toEqual([])
-  expect(runningIn(place)).toEqual([])
+  expect(readdirSync(into)).toEqual([])
+  expect(runningIn(into)).toEqual([])
 }, 180_000)
 
 /** Processes that were told of a folder, by their command line or environment. */
-function runningIn(place: string): string[] {
+function runningIn(into: string): string[] {
   return readdirSync('/proc').filter(pid => {
     try {
       return (
         /^[0-9]+$/.test(pid) &&
         Number(pid) !== process.pid &&
-        ['cmdline', 'environ'].some(file => readFileSync(join('/proc', pid, file), 'latin1').includes(place))
+        ['cmdline', 'environ'].some(file => readFileSync(join('/proc', pid, file), 'latin1').includes(into))
       )
     } catch {
       return false

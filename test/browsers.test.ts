@@ -46,10 +46,10 @@ const ask = (path: string, init: RequestInit = {}) => fetch(server.url() + path,
 
 describe('a page of a listed origin', () => {
   test('may ask first, at every address, and is told what it may do', async () => {
-    const place = `/api/sales/${sale.id}/items/${sale.items[0]!.id}`
+    const itemPath = `/api/sales/${sale.id}/items/${sale.items[0]!.id}`
     for (const path of [
-      `${place}/orders`,
-      `${place}/ticket`,
+      `${itemPath}/orders`,
+      `${itemPath}/ticket`,
       '/api/orders',
       '/api/session',
       '/api/admin/sales',

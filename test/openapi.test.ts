@@ -174,7 +174,7 @@ describe('a running server', () => {
     const sale = await shop.openSale(-1000, [{ units: 3, quantityMax: 2, attemptsMax: 2 }])
     const item = sale.items[0]!.id
     const ada = await as('ada')
-    const place = `/api/sales/${sale.id}/items/${item}`
+    const itemPath = `/api/sales/${sale.id}/items/${item}`
     expect((await ask('GET', '/api/time')).status).toBe(200)
     expect((await ask('GET', '/api/sales')).status).toBe(200)
     const { headers } = await ask('GET', `/api/sales/${sale.id}`)
@@ -185,15 +185,15 @@ describe('a running server', () => {
     const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
     expect((await ask('GET', '/api/orders', { cookie })).status).toBe(200)
 
-    const ticket = { authorization: `Bearer ${(await ask('POST', `${place}/ticket`, ada)).json.ticket}` }
-    expect((await ask('POST', `${place}/orders`, ticket, { quantity: 3 })).json.code).toBe('quantity_invalid')
-    const placed = await ask('POST', `${place}/orders`, ticket, { quantity: 2 })
+    const ticket = { authorization: `Bearer ${(await ask('POST', `${itemPath}/ticket`, ada)).json.ticket}` }
+    expect((await ask('POST', `${itemPath}/orders`, ticket, { quantity: 3 })).json.code).toBe('quantity_invalid')
+    const placed = await ask('POST', `${itemPath}/orders`, ticket, { quantity: 2 })
     expect(placed.status).toBe(201)
-    expect((await ask('POST', `${place}/orders`, ticket)).status).toBe(200)
-    const bob = { authorization: `Bearer ${(await ask('POST', `${place}/ticket`, await as('bob'))).json.ticket}` }
-    expect((await ask('POST', `${place}/orders`, bob, { quantity: 2 })).json.code).toBe('not_enough')
-    expect((await ask('POST', `${place}/orders`, bob)).status).toBe(201)
-    expect((await ask('POST', `${place}/orders`)).json.code).toBe('sold_out')
+    expect((await ask('POST', `${itemPath}/orders`, ticket)).status).toBe(200)
+    const bob = { authorization: `Bearer ${(await ask('POST', `${itemPath}/ticket`, await as('bob'))).json.ticket}` }
+    expect((await ask('POST', `${itemPath}/orders`, bob, { quantity: 2 })).json.code).toBe('not_enough')
+    expect((await ask('POST', `${itemPath}/orders`, bob)).status).toBe(201)
+    expect((await ask('POST', `${itemPath}/orders`)).json.code).toBe('sold_out')
 
     const order = `/api/orders/${placed.json.id}`
     expect((await ask('GET', order, ada)).status).toBe(200)
@@ -229,11 +229,11 @@ describe('a running server', () => {
     for (const move of ['pause', 'resume', 'warm', 'reconcile', 'publish'])
       expect((await ask('POST', `${admin}/sales/${sale.id}/${move}`, operator)).status).toBe(200)
     await ask('POST', `${admin}/sales/${sale.id}/pause`, operator)
-    expect((await ask('POST', `${place}/orders`)).json.code).toBe('sale_paused')
+    expect((await ask('POST', `${itemPath}/orders`)).json.code).toBe('sale_paused')
     expect((await ask('POST', `${admin}/sales/${sale.id}/end`, operator)).status).toBe(200)
-    expect((await ask('POST', `${place}/orders`)).json.code).toBe('sale_over')
-    expect((await ask('POST', `${place}/ticket`, ada)).json.code).toBe('sale_over')
-    expect((await ask('POST', `${place}/orders`, ticket)).status).toBe(200)
+    expect((await ask('POST', `${itemPath}/orders`)).json.code).toBe('sale_over')
+    expect((await ask('POST', `${itemPath}/ticket`, ada)).json.code).toBe('sale_over')
+    expect((await ask('POST', `${itemPath}/orders`, ticket)).status).toBe(200)
     expect((await ask('DELETE', `${admin}/sales/${sale.id}`, operator)).json.code).toBe('not_changeable')
     for (const path of ['/livez', '/readyz', '/docs', '/docs/errors']) expect((await ask('GET', path)).status).toBe(200)
     expect((await ask('GET', '/metrics', operator)).status).toBe(200)

@@ -44,7 +44,7 @@ type Crowd = ReturnType<typeof politeCrowd>
 
 const playground = new Playground()
 /** Everybody's, but those who hang up. */
-let place: { readonly server: Stampede; readonly shop: Shop; readonly sale: ShopSale; readonly begunMs: number }
+let stage: { readonly server: Stampede; readonly shop: Shop; readonly sale: ShopSale; readonly begunMs: number }
 /** Those who drip from the first moment on, to see how long they are borne. */
 let drips: readonly RawSocket[]
 let drippedFromMs = 0
@@ -54,7 +54,7 @@ beforeAll(async () => {
   const begunMs = systemClock.elapsed()
   const server = await Stampede.start(playground, { dataDir: playground.dataDir(), env: { GUEST_SIGN_IN: 'on' } })
   const shop = new Shop(() => server.url())
-  place = { server, shop, begunMs, sale: await shop.openSale(-1_000, [{ units: UNITS }]) }
+  stage = { server, shop, begunMs, sale: await shop.openSale(-1_000, [{ units: UNITS }]) }
   drips = await Promise.all(Array.from({ length: 10 }, () => RawSocket.open(playground, server.url())))
   drippedFromMs = systemClock.elapsed()
   for (const [n, socket] of drips.entries())
@@ -67,7 +67,7 @@ afterAll(async () => {
 
 describe('while others misbehave, polite buyers notice nothing, and nothing is left behind', () => {
   test('slow headers and slow bodies, a byte at a time; and whoever is only slow is served in the end', async () => {
-    const { server, shop, sale } = place
+    const { server, shop, sale } = stage
     const item = sale.items[0]!.id
     await besides('slow senders', 50, async crowd => {
       const order = async (n: number) => {
@@ -104,7 +104,7 @@ describe('while others misbehave, polite buyers notice nothing, and nothing is l
   }, 60_000)
 
   test(`${IDLE} idle connections and ${IDLE} idle WebSockets`, async () => {
-    const { server } = place
+    const { server } = stage
     const url = server.url()
     const tokens = await Promise.all(Array.from({ length: Math.ceil(IDLE / 8) }, (_, n) => tokenOf(`listener-${n}`)))
     await besides('idle connections', 100, async crowd => {
@@ -137,7 +137,7 @@ describe('while others misbehave, polite buyers notice nothing, and nothing is l
   }, 180_000)
 
   test('readers that never read: pages, lists, tables, asked for again and again, and WebSockets', async () => {
-    const { server, shop, sale } = place
+    const { server, shop, sale } = stage
     const url = server.url()
     // Its every pause and resumption is told to all sockets, with all hundred items.
     const items = Array.from({ length: 100 }, () => ({ units: 1 }))
@@ -236,7 +236,7 @@ describe('while others misbehave, polite buyers notice nothing, and nothing is l
   }, 60_000)
 
   test('whoever drips for ever is cut off when the idle time is over, and the promises hold after all of it', async () => {
-    const { server, shop, sale, begunMs } = place
+    const { server, shop, sale, begunMs } = stage
     const cutMs = Math.max(0, drippedFromMs + (IDLE_S_MAX + IDLE_SLACK_S) * 1_000 - systemClock.elapsed())
     await within('the end of the drips', cutMs, Promise.all(drips.map(socket => socket.closed)))
     assertPromises(await gatherFacts(shop, sale, server), begunMs)
@@ -253,7 +253,7 @@ function ticketsOf(shop: Shop, sale: ShopSale, name: string, count: number): Pro
 
 /** The rude ones do their worst while a polite crowd is in the shop; then everything is as before. */
 async function besides(what: string, moreMbMax: number, rude: (crowd: Crowd) => Promise<void>): Promise<void> {
-  const { server, shop, sale } = place
+  const { server, shop, sale } = stage
   const before = await sizeOf(server)
   const crowd = politeCrowd(server.url(), shop, sale, what.replaceAll(' ', '-'))
   try {

@@ -236,8 +236,8 @@ function testFiles(): string[] {
 
 /** The known slow ones by their time; then those that start processes of their own; last the units beside the code. */
 function rankOf(file: string): number {
-  const place = SLOW_FILES.indexOf(file)
-  if (place >= 0) return place
+  const known = SLOW_FILES.indexOf(file)
+  if (known >= 0) return known
   return SLOW_FILES.length + (file.startsWith('src/') ? 1 : 0)
 }
 

@@ -40,7 +40,7 @@ interface StormItem {
 }
 
 /** Where the storm breaks. */
-interface StormPlace {
+interface StormSite {
   url(): string
   /** A process to be measured. */
   server(): Stampede
@@ -92,7 +92,7 @@ function drawBuyers(seed: number, items: readonly StormItem[]): Buyer[] {
 }
 
 /** @param shards each item in so many places, and ten times the units, so that there is something to spread */
-export function stormCases(start: (playground: Playground) => Promise<StormPlace>, shards = 1): void {
+export function stormCases(start: (playground: Playground) => Promise<StormSite>, shards = 1): void {
   const playground = new Playground()
   afterEach(() => playground.undo())
   const spread = <T extends StormItem>(item: T) => (shards === 1 ? item : { ...item, shards, units: item.units * 10 })
@@ -105,8 +105,8 @@ export function stormCases(start: (playground: Playground) => Promise<StormPlace
       const seed = Math.floor(systemRandom.next() * 2 ** 32)
       console.log(`  seed ${seed}`)
       const begunMs = systemClock.elapsed()
-      const place = await start(playground)
-      const shop = new Shop(() => place.url())
+      const site = await start(playground)
+      const shop = new Shop(() => site.url())
       const announced = await shop.openSale(ANNOUNCED_IN_MS, items)
       const buyers = drawBuyers(seed, items)
 
@@ -119,7 +119,7 @@ export function stormCases(start: (playground: Playground) => Promise<StormPlace
         return { first, second }
       })
       const sale = { ...announced, opensAtMs: systemClock.now() + OPENS_IN_MS }
-      const till = new Till(() => place.url())
+      const till = new Till(() => site.url())
       const opensAt = toRfc3339(sale.opensAtMs)
       // A gate that could not be told in time is told again.
       await until('the opening is moved', () =>
@@ -153,8 +153,8 @@ export function stormCases(start: (playground: Playground) => Promise<StormPlace
       const again = await atMost(SOCKETS, buyers, (buyer, i) =>
         persist(shop, (tickets[i] as { first: Ticket }).first, buyer.clicks[0]?.quantity ?? 1, away),
       )
-      await place.quiet(shop, sale)
-      const facts = await gatherFacts(shop, sale, place.server())
+      await site.quiet(shop, sale)
+      const facts = await gatherFacts(shop, sale, site.server())
       assertPromises(facts, begunMs)
 
       const holders = new Map((facts.orders ?? []).map(order => [order.buyer, order.id]))
@@ -174,8 +174,8 @@ export function stormCases(start: (playground: Playground) => Promise<StormPlace
     'a steady crowd with quantities that do not fit any more: nobody is refused what a later one gets',
     async () => {
       const begunMs = systemClock.elapsed()
-      const place = await start(playground)
-      const shop = new Shop(() => place.url())
+      const site = await start(playground)
+      const shop = new Shop(() => site.url())
       const sale = await shop.openSale(-1_000, [
         { units: 301, quantityMax: 20, shards },
         { units: 3, quantityMax: 20 },
@@ -198,8 +198,8 @@ export function stormCases(start: (playground: Playground) => Promise<StormPlace
         const { answer } = await persist(shop, await shop.ticket(`late-${i}`, sale.id, scarce), quantity, away)
         late.push('order' in answer ? 'an order' : answer.kind)
       }
-      await place.quiet(shop, sale)
-      const facts = await gatherFacts(shop, sale, place.server())
+      await site.quiet(shop, sale)
+      const facts = await gatherFacts(shop, sale, site.server())
       assertPromises(facts, begunMs)
       expect(late).toEqual(['an order', 'not_enough', 'an order'])
       expect(

@@ -15,8 +15,9 @@ import * as scripts from './tidy/scripts.ts'
 import { sourceOf } from './tidy/source.ts'
 import * as texts from './tidy/texts.ts'
 import { readTree } from './tidy/tree.ts'
+import * as words from './tidy/words.ts'
 
-const rules: Rule[] = [rooms, effects, scripts, texts, figures, packages].flatMap(group => Object.values(group))
+const rules: Rule[] = [rooms, effects, scripts, texts, figures, packages, words].flatMap(group => Object.values(group))
 const files = readTree(resolve(import.meta.dirname, '..'))
 
 describe('the rule can fail and can pass:', () => {

@@ -18,7 +18,7 @@ const bytes = (...values: number[]) => Uint8Array.from(values)
 
 export function wrongRequests(scene: Scene): readonly WrongRequest[] {
   const { open, second, paused, later, over, draft, operator, adas, bobs } = scene
-  const place = `/api/sales/${open.id}/items/${open.item}`
+  const itemPath = `/api/sales/${open.id}/items/${open.item}`
   const ticket = `Bearer ${scene.ticket}`
   const eve = scene.buyer('eve')
   const all: WrongRequest[] = []
@@ -31,7 +31,7 @@ export function wrongRequests(scene: Scene): readonly WrongRequest[] {
 
   // Bodies of an order: types, sizes, encodings.
   const orders = (what: string, body: string | Uint8Array<ArrayBuffer>, expected = '400 body_invalid', field = '') =>
-    add(`order: ${what}`, expected, 'POST', `${place}/orders`, { ...post(ticket, body), field })
+    add(`order: ${what}`, expected, 'POST', `${itemPath}/orders`, { ...post(ticket, body), field })
   for (const text of ['{', '{]', 'null', 'true', '"x"', '3', '[]', '[{"quantity":1}]', 'quantity=1', '{"quantity":1}x'])
     orders(text, text)
   for (const text of ["{'quantity':1}", '{quantity:1}', '{"quantity":01}', '{"quantity":+1}', '{"quantity":NaN}'])
@@ -74,9 +74,9 @@ export function wrongRequests(scene: Scene): readonly WrongRequest[] {
   orders('a megabyte', ' '.repeat(1_000_000), '413 body_too_large')
 
   // Tickets: missing, forged, spliced, swapped, expired, somebody's token instead.
-  const tickets = (what: string, authorization: string, path = `${place}/orders`, expected = '401 ticket_invalid') =>
+  const tickets = (what: string, authorization: string, path = `${itemPath}/orders`, expected = '401 ticket_invalid') =>
     add(`ticket: ${what}`, expected, 'POST', path, { headers: { authorization } })
-  add('ticket: none', '401 ticket_invalid', 'POST', `${place}/orders`)
+  add('ticket: none', '401 ticket_invalid', 'POST', `${itemPath}/orders`)
   for (const text of ['', 'Bearer', 'Bearer ', 'Basic eDp5', 'Bearer x', 'Bearer .', 'Bearer ........', 'Bearer t1.'])
     tickets(`"${text}"`, text)
   tickets('bare, without Bearer', scene.ticket)
@@ -174,8 +174,8 @@ export function wrongRequests(scene: Scene): readonly WrongRequest[] {
     `/api/sales/${second.id}/items/${open.item}/ticket`,
     post(eve),
   )
-  add('ticket: bad JSON', '400 body_invalid', 'POST', `${place}/ticket`, post(eve, '{'))
-  add('ticket: a list', '400 body_invalid', 'POST', `${place}/ticket`, post(eve, '[]'))
+  add('ticket: bad JSON', '400 body_invalid', 'POST', `${itemPath}/ticket`, post(eve, '{'))
+  add('ticket: a list', '400 body_invalid', 'POST', `${itemPath}/ticket`, post(eve, '[]'))
   add('sale: a draft', '404 not_found', 'GET', `/api/sales/${draft.id}`)
 
   // JWTs: algorithm tricks, wrong claims, garbage.
@@ -411,7 +411,7 @@ export function wrongRequests(scene: Scene): readonly WrongRequest[] {
 
   // Methods and paths.
   for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'HEAD'])
-    add(`method: ${method} orders`, '405 method_not_allowed', method, `${place}/orders`)
+    add(`method: ${method} orders`, '405 method_not_allowed', method, `${itemPath}/orders`)
   for (const path of ['/api/time', '/api/sales', '/livez', '/openapi.json', '/docs'])
     for (const method of ['POST', 'DELETE', 'PUT'])
       add(`method: ${method} ${path}`, '405 method_not_allowed', method, path)
@@ -450,7 +450,7 @@ export function wrongRequests(scene: Scene): readonly WrongRequest[] {
     '/docs/../secret',
   ])
     add(`path: ${path}`, '404 not_found', 'GET', path)
-  for (const path of [`${place}/orders/`, `${place}/Orders`, `/api/sales/${open.id}/items/${open.item}//orders`])
+  for (const path of [`${itemPath}/orders/`, `${itemPath}/Orders`, `/api/sales/${open.id}/items/${open.item}//orders`])
     add(`path: POST ${path}`, '404 not_found', 'POST', path, post(ticket))
   return all
 }

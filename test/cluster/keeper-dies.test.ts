@@ -50,8 +50,8 @@ describe('the acting keeper dies in the middle of a rebuild; the other takes ove
       await dead.startAgain()
       await stage.judge(await within('everybody has an answer', SOON_MS, buying))
       // Behind an open door nobody has to start over.
-      const bumps = point === 'door.turned' ? 1 : 2
-      expect((await stage.shop.audit(stage.sale.id))[0]!.epoch).toBeGreaterThanOrEqual(before + bumps)
+      const raises = point === 'door.turned' ? 1 : 2
+      expect((await stage.shop.audit(stage.sale.id))[0]!.epoch).toBeGreaterThanOrEqual(before + raises)
     }, 240_000)
   }
 })

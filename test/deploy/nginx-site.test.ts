@@ -309,9 +309,9 @@ test('a body that is too large for nginx is refused in the words of an edge, wit
   const [a, b] = [await edge('a'), await edge('b')]
   const { url } = await siteBefore(a.port, b.port)
   const body = 'x'.repeat(64 * 1024 + 1)
-  const inPieces = () => new Blob([body]).stream()
+  const chunked = () => new Blob([body]).stream()
   for (const path of [ORDERS, '/api/admin/sales', '/api/payments/sandbox/callback'])
-    for (const sent of [body, inPieces()])
+    for (const sent of [body, chunked()])
       await saysAs(await fetch(`${url}${path}`, { method: 'POST', body: sent }), 'body_too_large')
   expect(a.heard.length + b.heard.length).toBe(0)
 })

@@ -23,7 +23,7 @@ export async function fuzz(playground: Playground, forMs: number, seed: number):
   const secret = new TextEncoder().encode(BUYER_JWT_SECRET)
   const known: Known = {
     ids: [],
-    places: [],
+    items: [],
     orders: [],
     buyers: await Promise.all(
       ['ada', 'bob', 'carol', 'dan'].map(
@@ -67,15 +67,15 @@ export async function fuzz(playground: Playground, forMs: number, seed: number):
     for (const [, id = ''] of text.matchAll(/"id":"([0-9]+)","sale"/g)) keep(known.orders, id)
     for (const [, token = ''] of text.matchAll(/\/sandbox\/pay\/([^"]+)"/g)) keep(known.tokens, token)
     const ticket = /^\{"ticket":"([^"]+)"/.exec(text)?.[1]
-    const place = known.places.find(one => path.includes(`/${one.sale}/items/${one.item}/`))
-    if (ticket !== undefined && place !== undefined) keep(place.tickets, `Bearer ${ticket}`)
+    const there = known.items.find(one => path.includes(`/${one.sale}/items/${one.item}/`))
+    if (ticket !== undefined && there !== undefined) keep(there.tickets, `Bearer ${ticket}`)
   }
 
   for (let round = 0; systemClock.elapsed() < until; round++) {
     // Fuzzing ends sales as easily as it orders: each round has one that is open, and what an earlier one is left with.
     const sale = await shop.openSale(-1000, [{ units: 20, quantityMax: 3, attemptsMax: 5 }])
-    known.places.unshift({ sale: sale.id, item: sale.items[0]?.id ?? '', tickets: [] })
-    known.places.splice(2)
+    known.items.unshift({ sale: sale.id, item: sale.items[0]?.id ?? '', tickets: [] })
+    known.items.splice(2)
     // A handful at a time, so that what was just learnt is used.
     for (let i = 0; i < HANDFULS && systemClock.elapsed() < until; i++) {
       const handful = fc.sample(requestsOf(document, known), { numRuns: AT_ONCE, seed: seed + round * HANDFULS + i })

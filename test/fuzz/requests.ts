@@ -17,7 +17,7 @@ export interface MadeRequest {
 export interface Known {
   readonly ids: string[]
   /** Where something is sold, with tickets for it: what belongs together is rarely found by chance. */
-  readonly places: { readonly sale: string; readonly item: string; readonly tickets: string[] }[]
+  readonly items: { readonly sale: string; readonly item: string; readonly tickets: string[] }[]
   readonly orders: string[]
   readonly buyers: readonly string[]
   readonly operator: string
@@ -103,11 +103,11 @@ export function requestsOf(document: OpenApi, known: Known): fc.Arbitrary<MadeRe
   )
 
   /** Who may call it, most of the time; then anybody. */
-  function bearer(operation: Operation, place: Known['places'][number]): fc.Arbitrary<string> {
-    const everybody = ['', known.operator, ...known.buyers, ...place.tickets]
+  function bearer(operation: Operation, item: Known['items'][number]): fc.Arbitrary<string> {
+    const everybody = ['', known.operator, ...known.buyers, ...item.tickets]
     const [who] = operation.security.flatMap(Object.keys)
     const right =
-      who === 'operator' ? [known.operator] : who === 'buyer' ? known.buyers : who === 'ticket' ? place.tickets : ['']
+      who === 'operator' ? [known.operator] : who === 'buyer' ? known.buyers : who === 'ticket' ? item.tickets : ['']
     return fc.oneof(
       { weight: 16, arbitrary: one(right.length > 0 ? right : everybody) },
       { weight: 3, arbitrary: one(everybody) },
@@ -115,8 +115,8 @@ export function requestsOf(document: OpenApi, known: Known): fc.Arbitrary<MadeRe
     )
   }
 
-  const place = fc.nat().map(n => known.places[n % known.places.length]!)
-  return fc.tuple(fc.constantFrom(...operations), place).chain(([{ method, path, operation }, here]) => {
+  const item = fc.nat().map(n => known.items[n % known.items.length]!)
+  return fc.tuple(fc.constantFrom(...operations), item).chain(([{ method, path, operation }, here]) => {
     const schema = (operation.requestBody?.content as Record<string, { schema: Json }> | undefined)?.[
       'application/json'
     ]?.schema
@@ -205,18 +205,18 @@ function encode(text: string): string {
 
 function bend(text: string | undefined, value: unknown, at: number): string | undefined {
   if (text === undefined) return undefined
-  const places: [object, string][] = []
+  const leaves: [object, string][] = []
   const root = JSON.parse(text) as unknown
   const walk = (node: unknown) => {
     if (node === null || typeof node !== 'object') return
     for (const key of Object.keys(node)) {
-      places.push([node, key])
+      leaves.push([node, key])
       walk((node as Record<string, unknown>)[key])
     }
   }
   walk(root)
-  const place = places[at % Math.max(places.length, 1)]
-  if (place === undefined) return JSON.stringify(value)
-  ;(place[0] as Record<string, unknown>)[place[1]] = value
+  const leaf = leaves[at % Math.max(leaves.length, 1)]
+  if (leaf === undefined) return JSON.stringify(value)
+  ;(leaf[0] as Record<string, unknown>)[leaf[1]] = value
   return JSON.stringify(root)
 }

@@ -328,8 +328,8 @@ test('seconds without requests are gaps in the latency, not slopes, and a second
         const has = (second: number) => {
           const x = Math.round((over.offsetLeft + (over.clientWidth * second) / 300) * scale)
           for (let y = 0; y < (over.offsetTop + over.clientHeight) * scale; y++)
-            for (const near of [x - 1, x, x + 1]) {
-              const [red = 0, green = 0, blue = 0, alpha = 0] = data.slice((y * width + near) * 4)
+            for (const column of [x - 1, x, x + 1]) {
+              const [red = 0, green = 0, blue = 0, alpha = 0] = data.slice((y * width + column) * 4)
               if (alpha > 200 && Math.max(red, green, blue) - Math.min(red, green, blue) > 90) return true
             }
           return false

@@ -20,12 +20,12 @@ interface Scene {
   readonly main?: boolean
   readonly options?: VisitorOptions
   /** The address to be at, signed in unless `out`. */
-  readonly path: (places: Places) => string
+  readonly path: (ids: ShopIds) => string
   readonly out?: boolean
   play?(page: Page, desk: OpsDesk): Promise<unknown>
 }
 
-interface Places {
+interface ShopIds {
   readonly draft: string
   readonly running: string
   readonly coming: string
@@ -48,15 +48,15 @@ const SCENES: readonly Scene[] = [
   {
     name: 'running',
     main: true,
-    path: places => `/ops/sales/${places.running}`,
+    path: ids => `/ops/sales/${ids.running}`,
     play: page => page.locator('.lines tbody tr').first().waitFor(),
   },
-  { name: 'coming', path: places => `/ops/sales/${places.coming}`, play: page => page.locator('.pieces').waitFor() },
-  { name: 'draft', path: places => `/ops/sales/${places.draft}`, play: page => page.locator('.pieces').waitFor() },
+  { name: 'coming', path: ids => `/ops/sales/${ids.coming}`, play: page => page.locator('.pieces').waitFor() },
+  { name: 'draft', path: ids => `/ops/sales/${ids.draft}`, play: page => page.locator('.pieces').waitFor() },
   {
     name: 'ask-end',
     main: true,
-    path: places => `/ops/sales/${places.running}`,
+    path: ids => `/ops/sales/${ids.running}`,
     play: async page => {
       await page.locator('[data-action=end]').click()
       await page.locator('dialog[open]').waitFor()
@@ -64,7 +64,7 @@ const SCENES: readonly Scene[] = [
   },
   {
     name: 'ask-stock-wrong',
-    path: places => `/ops/sales/${places.running}`,
+    path: ids => `/ops/sales/${ids.running}`,
     play: async page => {
       await page.locator('[data-action=stock]').first().click()
       await page.locator('dialog [name=delta]').fill('0')
@@ -75,7 +75,7 @@ const SCENES: readonly Scene[] = [
   },
   {
     name: 'paused',
-    path: places => `/ops/sales/${places.hard}`,
+    path: ids => `/ops/sales/${ids.hard}`,
     play: async page => {
       await confirm(page, 'pause')
       await page.locator('.badge-paused').waitFor()
@@ -93,22 +93,22 @@ const SCENES: readonly Scene[] = [
       await page.locator('.refused').first().waitFor()
     },
   },
-  { name: 'edit', path: places => `/ops/sales/${places.draft}/edit`, play: page => page.locator('fieldset').waitFor() },
+  { name: 'edit', path: ids => `/ops/sales/${ids.draft}/edit`, play: page => page.locator('fieldset').waitFor() },
   {
     name: 'orders',
     main: true,
-    path: places => `/ops/sales/${places.running}/orders`,
+    path: ids => `/ops/sales/${ids.running}/orders`,
     play: page => page.locator('[data-order]').first().waitFor(),
   },
   {
     name: 'order-paid',
     main: true,
-    path: places => `/ops/orders/${places.orders[0]}`,
+    path: ids => `/ops/orders/${ids.orders[0]}`,
     play: page => page.locator('.history li').first().waitFor(),
   },
   {
     name: 'ask-refund',
-    path: places => `/ops/orders/${places.orders[0]}`,
+    path: ids => `/ops/orders/${ids.orders[0]}`,
     play: async page => {
       await page.locator('[data-action=refund]').click()
       await page.locator('dialog[open]').waitFor()
@@ -119,7 +119,7 @@ const SCENES: readonly Scene[] = [
   {
     name: 'wrong',
     main: true,
-    path: places => `/ops/sales/${places.running}`,
+    path: ids => `/ops/sales/${ids.running}`,
     play: async page => {
       await page.locator('.pieces').first().waitFor()
       const trouble = troubles(page.url().split('/').at(-1) ?? '')
@@ -134,7 +134,7 @@ const SCENES: readonly Scene[] = [
   {
     name: 'unreachable',
     options: { cut: true },
-    path: places => `/ops/sales/${places.running}`,
+    path: ids => `/ops/sales/${ids.running}`,
     play: async page => {
       await page.locator('.pieces').first().waitFor()
       await page.context().setOffline(true)
@@ -162,7 +162,7 @@ const LOOKS: readonly { readonly name: string; readonly options: VisitorOptions;
 ]
 
 /** Sales of every kind, and buyers who were at one of them. */
-async function furnish({ shop }: OpsDesk): Promise<Places> {
+async function furnish({ shop }: OpsDesk): Promise<ShopIds> {
   const { till } = shop
   const teapot = { name: 'Hand-thrown teapot, celadon glaze', units: 100, listPrice: 299_900 }
   const draft = (await till.operator('POST', '/sales', {
@@ -220,13 +220,13 @@ async function main(args: readonly string[]): Promise<void> {
   const playground = new Playground()
   try {
     const desk = await openOpsDesk(playground)
-    const places = await furnish(desk)
+    const ids = await furnish(desk)
     for (const look of LOOKS) {
       for (const scene of SCENES) {
         const name = `ops-${scene.name}-${look.name}`
         if ((look.onlyMain && scene.main !== true) || !name.includes(only)) continue
         const options = { ...look.options, ...scene.options }
-        const path = scene.path(places)
+        const path = scene.path(ids)
         const person = scene.out === true ? await desk.visitor(options) : (await desk.operator(path, options)).person
         const page = person.context.pages()[0] ?? (await person.tab(path))
         await scene.play?.(page, desk)

@@ -17,7 +17,7 @@ import { signIn } from '../ops/ops-desk.ts'
 
 const OPENS_IN_MS = 6_000
 /** As far away as a crowd is still offered for it, and some room. */
-const FAR_MS = 50_000
+const LATER_MS = 50_000
 const PUT_OFF_MS = 1_800_000
 const UNITS = 100
 const TICKETS_GIVEN = 'stampede_ticket_asks_total{outcome="given"}'
@@ -103,7 +103,7 @@ test('a shop without the demo offers no crowd, and there is none to bring', asyn
 })
 
 test('the crowd ends with the server, however the server ends', async () => {
-  await opensIn(doomed, FAR_MS)
+  await opensIn(doomed, LATER_MS)
   expect(await ask(doomed, 'POST', '/api/demo/crowd')).toMatchObject({ status: 202, crowd: 'running' })
   const crowd = await until('the crowd', () => crowdsOf(doomed)[0])
   expect(isCrowd(crowd)).toBe(true)
@@ -115,7 +115,7 @@ test('the crowd ends with the server, however the server ends', async () => {
 
 test('one press brings 2,000 buyers: the units go before one’s eyes, here and on the operations page, each sold once', async () => {
   const sinceMs = systemClock.elapsed()
-  const id = await opensIn(demo, FAR_MS)
+  const id = await opensIn(demo, LATER_MS)
   await until('the offer', async () => (await ask(demo, 'GET', '/api/demo')).sale === id)
   const browser = await openBrowser(playground)
   const visitor = await browser.visitor(() => demo.url())

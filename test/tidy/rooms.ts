@@ -67,6 +67,26 @@ export const roomsKnown: Rule = {
   keeps: [tree('src/base/x.ts', '', 'src/main.ts', '', 'ARCHITECTURE.md', 'base/  assert, clock')],
 }
 
+/** Each tells one part of the story; ARCHITECTURE.md says which. */
+const FLOWS = ['sell', 'place', 'follow', 'keep', 'money', 'operate', 'check']
+
+export const flowsInFolders: Rule = {
+  name: 'every flow lies in one of the seven folders of src/flows',
+  remedy: `Put the file into the folder whose story it belongs to: ${FLOWS.join(', ')}. What two of them need lies in the lower one.`,
+  check(files) {
+    const flows = files.filter(file => file.path.startsWith('src/flows/'))
+    return flows
+      .filter(({ path }) => !FLOWS.some(folder => new RegExp(`^src/flows/${folder}/[^/]+$`).test(path)))
+      .map(({ path }) => `${path}: not in a folder of its own story`)
+  },
+  breaks: [
+    tree('src/flows/take-order.ts', ''),
+    tree('src/flows/shared/x.ts', ''),
+    tree('src/flows/sell/orders/take-order.ts', ''),
+  ],
+  keeps: [tree('src/flows/sell/take-order.ts', '', 'src/flows/sell/take-order.test.ts', '', 'src/gate/x.ts', '')],
+}
+
 export const importDirection: Rule = {
   name: 'imports point one way: base ← domain ← wire ← parts ← flows ← edge ← app ← cli ← main',
   remedy: 'Move what is needed down, or take it as an argument. See "Who may import whom" in ARCHITECTURE.md.',

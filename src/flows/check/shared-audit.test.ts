@@ -42,7 +42,7 @@ function openBooks(inRush: boolean) {
     epoch: 1,
     gateEpoch: 1,
   })
-  const look = (item: string): GateStatus => {
+  const statusOf = (item: string): GateStatus => {
     if (inRush) version += 1
     // In a rush the gate is always some units ahead of what was just counted.
     const [left, held] = inRush ? [5, 5] : [6, 4]
@@ -60,7 +60,7 @@ function openBooks(inRush: boolean) {
       },
     },
     view: {
-      status: async (items: readonly string[]) => new Map(items.map(item => [item, look(item)])),
+      status: async (items: readonly string[]) => new Map(items.map(item => [item, statusOf(item)])),
       unplacedUnits: async (items: readonly string[]) => new Map(items.map(item => [item, 0])),
     },
   }
@@ -142,15 +142,15 @@ test('in a rush, where gate and ledger are never at rest, the orders are counted
 
 test('what was wrong at a look that caught it at rest stays wrong, however much moves at the next', async () => {
   const { books, parts, sale } = openBooks(false)
-  let looks = 0
+  let reads = 0
   const item = SALE.items[0]!.id
   const view = {
     ...parts.view,
     async status(items: readonly string[]) {
-      looks += 1
+      reads += 1
       const seen = await parts.view.status(items)
       // One unit too few in the gate; at every audit but the second the gate stands still.
-      const moving = looks === 4 ? 1 : 0
+      const moving = reads === 4 ? 1 : 0
       return new Map([...seen].map(([id, one]) => [id, id === item ? { ...one, left: 5, version: moving } : one]))
     },
   }
