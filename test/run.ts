@@ -46,8 +46,8 @@ interface Stage {
   run(): Promise<Counts>
 }
 
-/** Two cores are enough for two: tests wait for conditions, and a machine that is busier than that makes them wait in vain. */
-const LANES = Math.min(2, availableParallelism())
+/** Three on two cores: a file waits for about half of its time. On more cores no more, because some tests load every core they find. */
+const LANES = Math.min(3, availableParallelism() + 1)
 
 const color = process.stdout.isTTY === true
 const running = new Set<ChildProcess>()

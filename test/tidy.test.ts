@@ -5,6 +5,7 @@
 
 import { describe, expect, test } from 'bun:test'
 import { resolve } from 'node:path'
+import { SLOW_FILES } from './slow-files.ts'
 import * as effects from './tidy/effects.ts'
 import { EXPORTS_EXCUSED } from './tidy/excuses.ts'
 import * as figures from './tidy/figures.ts'
@@ -37,6 +38,11 @@ describe('the project keeps it:', () => {
     expect(paths).toContain('package.json')
     expect(paths).toContain('src/base/clock.ts')
     expect(paths).toContain('.ci/run')
+  })
+
+  test('every slow file that is begun first is there', () => {
+    const paths = new Set(files.map(file => file.path))
+    expect(SLOW_FILES.filter(path => !paths.has(path))).toEqual([])
   })
 
   test('every excuse has something to excuse', () => {
