@@ -1,51 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { spawnSync } from 'node:child_process'
-import { resolve } from 'node:path'
+import { afterAll, expect, test } from 'bun:test'
+import { startDoctor } from './harness/doctor.ts'
 import { Playground } from './harness/playground.ts'
-import { startPostgres } from './harness/postgres.ts'
-import { PROGRAM } from './harness/program.ts'
 import type { RedisServer } from './harness/redis.ts'
 import { RedisCluster } from './harness/redis-cluster.ts'
 import { WatchedRedis } from './harness/redis-sentinel.ts'
 import { until } from './harness/until.ts'
 
-const ROOT = resolve(import.meta.dirname, '..')
 const SOON_MS = 60_000
-const house = new Playground()
-afterAll(() => house.undo())
+const { examine } = startDoctor()
+const playground = new Playground()
+afterAll(() => playground.undo())
 
-let databaseUrl = ''
-beforeAll(async () => {
-  databaseUrl = (await startPostgres(house)).url()
-}, 60_000)
-
-interface Finding {
-  readonly what: string
-  readonly state: string
-  readonly found: string
-  readonly advice?: string
-}
-
-function doctor(redisUrl: string) {
-  const { stdout, stderr } = spawnSync(process.execPath, [PROGRAM, 'doctor', '--json'], {
-    cwd: ROOT,
-    encoding: 'utf8',
-    timeout: 60_000,
-    env: {
-      PATH: process.env.PATH,
-      DATA_DIR: house.dataDir(),
-      DATABASE_URL: databaseUrl,
-      REDIS_URL: redisUrl,
-      REDIS_DURABILITY: 'replica',
-      ADMIN_TOKEN: 'admin-token-of-the-doctor-tests',
-      TICKET_KEYS: 'a:ticket-key-of-the-doctor-tests-0123',
-      BUYER_JWT_SECRET: 'buyer-secret-of-the-doctor-tests-0123',
-    },
-  })
-  if (stdout === '') throw new Error(stderr)
-  const { findings } = JSON.parse(stdout) as { findings: readonly Finding[] }
-  return (what: string) => findings.find(finding => finding.what === what)
-}
+const doctor = (redisUrl: string) => examine(redisUrl, { REDIS_DURABILITY: 'replica' }).of
 
 async function allSay(nodes: readonly RedisServer[], words: string): Promise<boolean> {
   const told = await Promise.all(nodes.map(node => node.command('CLUSTER', 'INFO')))
@@ -53,7 +19,7 @@ async function allSay(nodes: readonly RedisServer[], words: string): Promise<boo
 }
 
 test('of a Redis Cluster every primary is examined, and slots that nobody has are counted', async () => {
-  const cluster = await RedisCluster.start(house)
+  const cluster = await RedisCluster.start(playground)
   const [first, second, third] = cluster.nodes.map(({ port }) => `127.0.0.1:${port}`)
   const well = doctor(cluster.url)
   expect(well('Redis Cluster')).toMatchObject({ state: 'good', found: '16384 of 16384 slots on 3 primaries' })
@@ -76,7 +42,7 @@ test('of a Redis Cluster every primary is examined, and slots that nobody has ar
 }, 180_000)
 
 test('of a Redis Cluster with a dead primary the others are examined all the same, and it is the dead one that is named', async () => {
-  const cluster = await RedisCluster.start(house)
+  const cluster = await RedisCluster.start(playground)
   const [dead, second, third, heir, ...others] = cluster.nodes
   const living = [second!, third!, ...others]
   // Short for as long as it takes to notice: before and after, a busy machine must not make anybody else look dead.
@@ -106,7 +72,7 @@ test('of a Redis Cluster with a dead primary the others are examined all the sam
 }, 180_000)
 
 test('behind sentinels the primary is examined, and whether they could agree on another', async () => {
-  const watched = await WatchedRedis.start(house)
+  const watched = await WatchedRedis.start(playground)
   const well = doctor(watched.url)
   expect(well('Redis Sentinel')).toMatchObject({ state: 'good', found: expect.stringContaining('3 usable') })
   expect(well('Redis')?.found).toContain('a primary')

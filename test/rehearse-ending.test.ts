@@ -1,16 +1,13 @@
 /** How `stampede rehearse` ends, whatever is in the way: its sale does not stay open, its verdict is not lost, Ctrl-C is heard. */
 
-import { afterAll, afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Rehearsal } from '../src/rehearsal/result.ts'
-import { type HeardOut, listenTo } from './harness/heard-out.ts'
 import { Playground } from './harness/playground.ts'
-import { PROGRAM } from './harness/program.ts'
+import { rehearsing } from './harness/rehearsing.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET, Stampede } from './harness/stampede.ts'
 import { until, within } from './harness/until.ts'
 
@@ -25,36 +22,8 @@ const CROWD_IS_BUYING = /selling .*orders [1-9]/
 /** One server for all of them: each has a sale of its own. */
 const ground = new Playground()
 let server: Stampede | undefined
-let playground: Playground
-let folder: string
-
-beforeEach(() => {
-  playground = new Playground()
-  folder = mkdtempSync(join(tmpdir(), 'stampede-rehearse-ending-'))
-  chmodSync(folder, 0o711)
-  playground.onUndo(() => rmSync(folder, { recursive: true, force: true }))
-})
-afterEach(() => playground.undo())
+const { playground, folder, begin, run } = rehearsing()
 afterAll(() => ground.undo())
-
-interface Begun {
-  readonly child: ChildProcess
-  readonly ran: Promise<HeardOut>
-  readonly err: () => string
-}
-
-function begin(args: readonly string[], [program, file] = [process.execPath, PROGRAM], detached = false): Begun {
-  const child = spawn(program!, [file!, 'rehearse', ...args], {
-    cwd: folder,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: folder },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached,
-  })
-  playground.onUndo(() => void child.kill('SIGKILL'))
-  return { child, ...listenTo(child) }
-}
-
-const run = (args: readonly string[]) => begin(args).ran
 
 type Meddle = (method: string, path: string) => number | 'silence' | undefined
 
@@ -178,7 +147,7 @@ test('a second Ctrl-C ends it at once, and says which sale is still open', async
 })
 
 test('one Ctrl-C that arrives twice, from the terminal and from the launcher, is one', async () => {
-  const { child, ran, err } = begin([...LONG, '--report', 'r.html'], ['node', COMMAND], true)
+  const { child, ran, err } = begin([...LONG, '--report', 'r.html'], { command: ['node', COMMAND], detached: true })
   await until('the crowd is buying', () => CROWD_IS_BUYING.test(err()), 60_000)
   process.kill(-child.pid!, 'SIGINT')
   const { code } = await ran
@@ -186,11 +155,11 @@ test('one Ctrl-C that arrives twice, from the terminal and from the launcher, is
     code: 1,
     last: expect.stringContaining('interrupted'),
   })
-  expect(readFileSync(join(folder, 'r.html'), 'utf8')).toContain('Not finished')
+  expect(readFileSync(join(folder(), 'r.html'), 'utf8')).toContain('Not finished')
 })
 
 test('a report that can not be written is said before anything begins', async () => {
-  mkdirSync(join(folder, 'taken'))
+  mkdirSync(join(folder(), 'taken'))
   for (const [path, words] of [
     ['missing/r.html', '--report: there is no folder'],
     ['taken', '--report: taken is a folder'],
@@ -202,7 +171,7 @@ test('a report that can not be written is said before anything begins', async ()
 })
 
 test('a folder that goes away meanwhile costs the report and not the verdict', async () => {
-  const reports = join(folder, 'reports')
+  const reports = join(folder(), 'reports')
   mkdirSync(reports)
   // With the first look into the books, which comes before the first buyer: whoever looks from outside may be late.
   const { against } = await start((_, path) => {
@@ -220,15 +189,15 @@ test('a folder that goes away meanwhile costs the report and not the verdict', a
 
 // Only root's PostgreSQL runs under another account, which a private folder keeps out.
 test.if(process.getuid?.() === 0)('in a private folder, the data that had to lie elsewhere goes as well', async () => {
-  chmodSync(folder, 0o700)
+  chmodSync(folder(), 0o700)
   const { child, ran, err } = begin(LONG)
   await until('the buyers wait', () => /waiting|stampede .*orders/.test(err()), 60_000)
-  const [own] = readdirSync(folder).filter(name => name.startsWith('stampede-rehearsal-'))
-  const elsewhere = readlinkSync(join(folder, own!, 'data', 'postgres'))
+  const [own] = readdirSync(folder()).filter(name => name.startsWith('stampede-rehearsal-'))
+  const elsewhere = readlinkSync(join(folder(), own!, 'data', 'postgres'))
   expect(existsSync(join(elsewhere, 'PG_VERSION'))).toBe(true)
   child.kill('SIGINT')
   await ran
-  const left = { folder: existsSync(join(folder, own!)), elsewhere: existsSync(elsewhere) }
+  const left = { folder: existsSync(join(folder(), own!)), elsewhere: existsSync(elsewhere) }
   rmSync(elsewhere, { recursive: true, force: true })
   expect(left).toEqual({ folder: false, elsewhere: false })
 })

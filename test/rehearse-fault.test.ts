@@ -1,42 +1,18 @@
 /** `stampede rehearse` where orders are reserved first and placed later, and where a part is killed in the middle of the run. */
 
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
-import { spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Rehearsal } from '../src/rehearsal/result.ts'
 import { freePort } from './harness/free-port.ts'
-import { type HeardOut, listenTo } from './harness/heard-out.ts'
-import { Playground } from './harness/playground.ts'
-import { PROGRAM } from './harness/program.ts'
+import { rehearsing } from './harness/rehearsing.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET, Stampede } from './harness/stampede.ts'
 
 setDefaultTimeout(120_000)
 
 const BAD_GATEWAY = 'HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\n<html>'
-let playground: Playground
-let folder: string
-
-beforeEach(() => {
-  playground = new Playground()
-  folder = mkdtempSync(join(tmpdir(), 'stampede-rehearse-fault-'))
-  chmodSync(folder, 0o711)
-  playground.onUndo(() => rmSync(folder, { recursive: true, force: true }))
-})
-afterEach(() => playground.undo())
-
-async function run(args: readonly string[]): Promise<HeardOut & { last: string }> {
-  const child = spawn(process.execPath, [PROGRAM, 'rehearse', ...args], {
-    cwd: folder,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: folder },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  playground.onUndo(() => void child.kill('SIGKILL'))
-  const heard = await listenTo(child).ran
-  return { ...heard, last: heard.err.trim().split('\n').at(-1) ?? '' }
-}
+const { playground, folder, run } = rehearsing()
 
 /**
  * Stands before the server as nginx does: a request that meets no server, or loses it before the answer, is answered with a page of
@@ -78,7 +54,7 @@ const startTicksOf = (pid: number) => {
 }
 
 function writeClusterFile(url: string, server: Stampede): string {
-  const path = join(folder, 'cluster.json')
+  const path = join(folder(), 'cluster.json')
   const parts = [{ name: 'edge-1', role: 'edge', pid: server.pid, startTicks: startTicksOf(server.pid) }]
   writeFileSync(path, JSON.stringify({ url, adminToken: ADMIN_TOKEN, buyerSecret: BUYER_JWT_SECRET, parts }))
   return path
@@ -143,7 +119,7 @@ test('an edge is killed in the middle: everybody is answered in the end, and the
   expect(result).toMatchObject({ verdict: 'green', unexpected: {}, buyers: { answered: 1500, unanswered: 0 } })
   expect(result.books).toMatchObject({ sold: 400, available: 0, consistent: true })
   expect(err).toMatch(/^edge-1 was killed \d+\.\d\d s after the opening$/m)
-  const html = readFileSync(join(folder, 'r.html'), 'utf8')
+  const html = readFileSync(join(folder(), 'r.html'), 'utf8')
   expect(html).toContain('Edge-1 was killed')
   expect(html.match(/<g class="fault"><path [^>]*\/><text [^>]*>edge-1 killed</g)).toHaveLength(2)
 })
@@ -151,9 +127,9 @@ test('an edge is killed in the middle: everybody is answered in the end, and the
 test('every misuse of --fault is one clear line, and nothing is begun', async () => {
   const server = await Stampede.start(playground, { dataDir: playground.dataDir() })
   const file = writeClusterFile(server.url(), server)
-  const old = join(folder, 'old.json')
+  const old = join(folder(), 'old.json')
   writeFileSync(old, readFileSync(file, 'utf8').replace(/"startTicks":"\d+"/, '"startTicks":"1"'))
-  const torn = join(folder, 'torn.json')
+  const torn = join(folder(), 'torn.json')
   writeFileSync(torn, '{')
   const cases: [args: string[], words: string][] = [
     [['--fault', 'edge'], '--fault: there is no ./data/cluster/cluster.json: start a cluster'],

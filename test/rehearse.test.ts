@@ -1,26 +1,13 @@
 /** `stampede rehearse`, as a shop runs it: on its own, against a server, and with everything in the way that can be. */
 
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
-import { type ChildProcess, spawn } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Rehearsal } from '../src/rehearsal/result.ts'
-import { listenTo } from './harness/heard-out.ts'
-import { Playground } from './harness/playground.ts'
 import { PROGRAM } from './harness/program.ts'
+import { rehearsing } from './harness/rehearsing.ts'
 import { Shop } from './harness/shop.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET, Stampede } from './harness/stampede.ts'
 import { until } from './harness/until.ts'
@@ -32,43 +19,12 @@ const LIMITS_ON = { RATE_PER_ADDRESS: '100/1s', RATE_PER_BUYER: '5/1s' }
 const BEGUN_MS_MAX = 60_000
 /** What is under way there may take its time before it ends. */
 const GONE_MS_MAX = 60_000
+const FEW_HANDLES = ['/bin/sh', '-c', 'ulimit -n 512 && exec "$0" "$@"', process.execPath, PROGRAM] as const
 const QUICK = ['--mix', 'pay=0,cancel=0,bots=0', '--connections', '100']
-let playground: Playground
-/** Where the command runs, and its temporary folder: what it leaves behind would be here. */
-let folder: string
-
-beforeEach(() => {
-  playground = new Playground()
-  folder = mkdtempSync(join(tmpdir(), 'stampede-rehearse-test-'))
-  chmodSync(folder, 0o711)
-  playground.onUndo(() => rmSync(folder, { recursive: true, force: true }))
-})
-afterEach(() => playground.undo())
-
-interface Ran {
-  readonly code: number | null
-  readonly out: string
-  /** The last line on standard error: what a person is left with. */
-  readonly last: string
-}
-
-function begin(args: readonly string[], before = ''): { child: ChildProcess; ran: Promise<Ran>; err: () => string } {
-  const command = `${before} exec "$0" "$@"`
-  const child = spawn('/bin/sh', ['-c', command, process.execPath, PROGRAM, 'rehearse', ...args], {
-    cwd: folder,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: folder },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  playground.onUndo(() => child.kill('SIGKILL'))
-  const heard = listenTo(child)
-  const ran = heard.ran.then(({ code, out, err }): Ran => ({ code, out, last: err.trim().split('\n').at(-1) ?? '' }))
-  return { child, ran, err: heard.err }
-}
-
-const run = (args: readonly string[], before = '') => begin(args, before).ran
+const { playground, folder, begin, run } = rehearsing()
 
 /** The throwaway servers, by their folders. */
-const throwaways = () => readdirSync(folder).filter(name => name.startsWith('stampede-rehearsal-'))
+const throwaways = () => readdirSync(folder()).filter(name => name.startsWith('stampede-rehearsal-'))
 
 /** Processes that were started with this folder in their command line or are working in it: PostgreSQL has its data there. */
 function processesIn(path: string): string[] {
@@ -129,7 +85,7 @@ test('a rehearsal by itself sells every unit once, answers everyone, writes its 
   expect(result.books!.paid).toBeGreaterThan(0)
   expect(result.latency.count).toBeGreaterThanOrEqual(2000)
 
-  const html = readFileSync(join(folder, 'r.html'), 'utf8')
+  const html = readFileSync(join(folder(), 'r.html'), 'utf8')
   expect(html).not.toMatch(/<script|<link|<iframe|<img|\bsrc=|\bhref=|url\(|@import|https?:\/\//i)
   expect(figureIn(html, 'sold')).toBe('50')
   expect(figureIn(html, 'liveOrderRows')).toBe('50')
@@ -158,8 +114,8 @@ test('against a running server it signs guests in, marks its sale and touches no
 
 test('against a server on this machine the token is the one that its data folder keeps', async () => {
   const { server, against } = await start()
-  mkdirSync(join(folder, 'data'))
-  writeFileSync(join(folder, 'data', 'admin-token'), `${ADMIN_TOKEN}\n`)
+  mkdirSync(join(folder(), 'data'))
+  writeFileSync(join(folder(), 'data', 'admin-token'), `${ADMIN_TOKEN}\n`)
   const crowd = ['--buyers', '50', '--units', '5', '--shape', 'poisson', '--within', '2s', '--seed', '3', '--json']
   const { code, out, last } = await run(['--against', server.url(), ...against.slice(4), ...QUICK, ...crowd])
   expect({ code, last: code === 0 ? '' : last }).toEqual({ code: 0, last: '' })
@@ -170,7 +126,7 @@ test('against a server on this machine the token is the one that its data folder
 
 test('recorded clicks are replayed when they were', async () => {
   const { against } = await start()
-  writeFileSync(join(folder, 'clicks'), '0\n150\n150\n300\n900\n')
+  writeFileSync(join(folder(), 'clicks'), '0\n150\n150\n300\n900\n')
   const { code, out } = await run([
     ...against,
     ...QUICK,
@@ -191,7 +147,7 @@ test('recorded clicks are replayed when they were', async () => {
 
 test('latency counts from the click, also when the request had to wait for its turn', async () => {
   const { against } = await start({}, 'answer.before=delay:300@*')
-  writeFileSync(join(folder, 'clicks'), '0\n0\n0\n0\n0\n')
+  writeFileSync(join(folder(), 'clicks'), '0\n0\n0\n0\n0\n')
   const alone = ['--connections', '1', '--replay', 'clicks', '--units', '5', '--json']
   const { code, out } = await run([...against, '--mix', 'time=0,early=0,double=0,pay=0,cancel=0,bots=0', ...alone])
   expect(code).toBe(0)
@@ -245,7 +201,7 @@ test('a server that dies in mid-run: one line, exit code 1 and a partial report'
   ])
   expect({ code, last }).toEqual({ code: 1, last: expect.stringContaining('the server went away in the middle') })
   expect(out).toStartWith('RED: ')
-  expect(readFileSync(join(folder, 'r.html'), 'utf8')).toContain('Not finished')
+  expect(readFileSync(join(folder(), 'r.html'), 'utf8')).toContain('Not finished')
 })
 
 test('Ctrl-C: one line, exit code 1, a partial report, and neither server nor PostgreSQL nor folder is left', async () => {
@@ -257,7 +213,7 @@ test('Ctrl-C: one line, exit code 1, a partial report, and neither server nor Po
   child.kill('SIGINT')
   const { code, last } = await ran
   expect({ code, last }).toEqual({ code: 1, last: expect.stringContaining('interrupted') })
-  expect(readFileSync(join(folder, 'r.html'), 'utf8')).toContain('Not finished')
+  expect(readFileSync(join(folder(), 'r.html'), 'utf8')).toContain('Not finished')
   expect({ folder: throwaways().includes(own!), processes: processesIn(own!) }).toEqual({
     folder: false,
     processes: [],
@@ -269,11 +225,11 @@ test('the throwaway server is killed: a partial report, and its PostgreSQL does 
   await until('the crowd is buying', () => /selling .*orders [1-9]/.test(err()), BEGUN_MS_MAX)
   const [own] = throwaways()
   expect(own).toBeDefined()
-  const server = readdirSync('/proc').find(pid => isIn(pid, join(folder, own!)))
+  const server = readdirSync('/proc').find(pid => isIn(pid, join(folder(), own!)))
   process.kill(Number(server), 'SIGKILL')
   const { code, last } = await ran
   expect({ code, last }).toEqual({ code: 1, last: expect.stringContaining('the server went away in the middle') })
-  expect(existsSync(join(folder, 'r.html'))).toBe(true)
+  expect(existsSync(join(folder(), 'r.html'))).toBe(true)
   expect({ folder: throwaways().includes(own!), processes: processesIn(own!) }).toEqual({
     folder: false,
     processes: [],
@@ -298,7 +254,7 @@ test('whatever keeps it from beginning is one clear line', async () => {
   const port = (other.address() as AddressInfo).port
   const { server, against } = await start()
   const few = ['--buyers', '10', '--units', '1']
-  writeFileSync(join(folder, 'days'), '0\n7000000\n')
+  writeFileSync(join(folder(), 'days'), '0\n7000000\n')
   const cases: [args: string[], code: number, words: string][] = [
     [['--against', 'http://127.0.0.1:9', '--token', ADMIN_TOKEN, ...few], 1, 'no server answers on http://127.0.0.1:9'],
     [['--against', `http://127.0.0.1:${port}`, '--token', ADMIN_TOKEN, ...few], 1, 'is not a Stampede server'],
@@ -336,7 +292,7 @@ test('whatever keeps it from beginning is one clear line', async () => {
   }
   const guests = await run([...against.slice(0, -2), ...few])
   expect({ code: guests.code, last: guests.last }).toEqual({ code: 1, last: expect.stringContaining('--buyer-secret') })
-  const handles = await run([...against, '--buyers', '2000', '--connections', '1000'], 'ulimit -n 512 &&')
+  const handles = await begin([...against, '--buyers', '2000', '--connections', '1000'], { command: FEW_HANDLES }).ran
   expect({ code: handles.code, last: handles.last }).toEqual({
     code: 1,
     last: expect.stringContaining('too few file handles'),

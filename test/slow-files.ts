@@ -42,7 +42,7 @@ export const SLOW_FILES: readonly string[] = [
   'test/doctor-redis-many.test.ts',
   'test/page/crowd.test.ts',
   'test/money/reconcile.test.ts',
-  'src/ledger/embedded/backup.test.ts',
+  'src/ledger/embedded/backup/backup.test.ts',
   'src/ledger/embedded/server.test.ts',
   'src/app/compose-redis.test.ts',
   'test/cluster/sentinel.test.ts',

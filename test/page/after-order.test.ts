@@ -1,22 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import type { Page, Route } from 'playwright-core'
-import { barriers, button, openBrowser, type Visitor, type VisitorOptions } from '../harness/browser.ts'
-import { Playground } from '../harness/playground.ts'
+import { barriers, button } from '../harness/browser.ts'
 import { until } from '../harness/until.ts'
-import { openPageShop, type PageShop } from './page-shop.ts'
+import { pageStage } from './page-shop.ts'
 
 // What a buyer is told after the order was placed, also one who hears the page instead of seeing it.
 
-const playground = new Playground()
-let shop: PageShop
-let newVisitor: (options?: VisitorOptions) => Promise<Visitor>
-
-beforeAll(async () => {
-  shop = await openPageShop(playground)
-  const browser = await openBrowser(playground)
-  newVisitor = options => browser.visitor(() => shop.url(), options)
-})
-afterAll(() => playground.undo())
+const stage = pageStage()
 
 const focused = (page: Page): Promise<string> =>
   page.evaluate("document.activeElement === document.body ? '' : document.activeElement.textContent.trim()")
@@ -40,8 +30,8 @@ async function order(page: Page): Promise<void> {
 }
 
 test('says that no payment has arrived when the buyer comes back without one', async () => {
-  const sale = await shop.sale(-1_000, [{ units: 3 }])
-  const visitor = await newVisitor()
+  const sale = await stage.shop.sale(-1_000, [{ units: 3 }])
+  const visitor = await stage.newVisitor()
   const page = await visitor.tab(sale.path)
   await order(page)
   await page.locator('.button-pay').click()
@@ -64,8 +54,8 @@ test('says that no payment has arrived when the buyer comes back without one', a
 })
 
 test('goes on by keyboard where the time to pay ran out, and says so', async () => {
-  const sale = await shop.sale(-1_000, [{ units: 3, payWithinSeconds: 10 }])
-  const visitor = await newVisitor()
+  const sale = await stage.shop.sale(-1_000, [{ units: 3, payWithinSeconds: 10 }])
+  const visitor = await stage.newVisitor()
   // The server may close the order in the very moment when its time is up, and then only that is said: the news waits for the first.
   const due = Promise.withResolvers<void>()
   await visitor.context.routeWebSocket(/\/api\/live/, () => {})
@@ -92,8 +82,8 @@ test('goes on by keyboard where the time to pay ran out, and says so', async () 
 })
 
 test('keeps the keyboard’s place on the order’s own page, and does not say that the buyer cancelled what the shop did', async () => {
-  const sale = await shop.sale(-1_000, [{ units: 5, quantityMax: 2 }])
-  const visitor = await newVisitor()
+  const sale = await stage.shop.sale(-1_000, [{ units: 5, quantityMax: 2 }])
+  const visitor = await stage.newVisitor()
   const page = await visitor.tab(sale.path)
   await page.getByRole('button', { name: 'One more' }).click()
   await order(page)
@@ -101,8 +91,8 @@ test('keeps the keyboard’s place on the order’s own page, and does not say t
   await page.getByRole('button', { name: 'Cancel order' }).click()
   await page.getByText('The units go back on sale.').waitFor()
   await until('the focus on the harmless answer', async () => (await focused(page)) === 'Keep it')
-  const [placed] = await shop.orders(sale)
-  await shop.till.operator('POST', `/orders/${placed?.id}/cancel`)
+  const [placed] = await stage.shop.orders(sale)
+  await stage.shop.till.operator('POST', `/orders/${placed?.id}/cancel`)
   await page.getByText('This order was cancelled. The units went back on sale.').waitFor()
   await until('the focus on the heading', async () => (await focused(page)) === 'Cancelled')
   expect(visitor.complaints()).toEqual([])
@@ -110,8 +100,8 @@ test('keeps the keyboard’s place on the order’s own page, and does not say t
 })
 
 test('lowers a quantity that is no longer there and says so; what is on its way can’t be changed', async () => {
-  const sale = await shop.sale(-1_000, [{ units: 2, quantityMax: 2 }])
-  const visitor = await newVisitor({ cut: true })
+  const sale = await stage.shop.sale(-1_000, [{ units: 2, quantityMax: 2 }])
+  const visitor = await stage.newVisitor({ cut: true })
   const page = await visitor.tab(sale.path)
   await button(page, 'live').waitFor()
   const held: Route[] = []
@@ -139,8 +129,8 @@ test('lowers a quantity that is no longer there and says so; what is on its way 
 })
 
 test('says a sentence again that was said before', async () => {
-  const sale = await shop.sale(-1_000, [{ units: 3 }])
-  const visitor = await newVisitor({ cut: true })
+  const sale = await stage.shop.sale(-1_000, [{ units: 3 }])
+  const visitor = await stage.newVisitor({ cut: true })
   const page = await visitor.tab(sale.path)
   await order(page)
   await page.route('**/payment', route => route.fulfill({ status: 404, json: { code: 'not_found', status: 404 } }))

@@ -1,21 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import type { Page, Route } from 'playwright-core'
 import { systemClock, toRfc3339 } from '../../src/base/clock.ts'
-import { barriers, button, openBrowser, type Visitor, type VisitorOptions } from '../harness/browser.ts'
-import { Playground } from '../harness/playground.ts'
+import { barriers, button, type Visitor } from '../harness/browser.ts'
 import { until } from '../harness/until.ts'
-import { openPageShop, type PageShop } from './page-shop.ts'
+import { pageStage } from './page-shop.ts'
 
-const playground = new Playground()
-let shop: PageShop
-let newVisitor: (options?: VisitorOptions) => Promise<Visitor>
-
-beforeAll(async () => {
-  shop = await openPageShop(playground)
-  const browser = await openBrowser(playground)
-  newVisitor = options => browser.visitor(() => shop.url(), options)
-})
-afterAll(() => playground.undo())
+const stage = pageStage()
 
 const ORDERS = /\/items\/\d+\/orders$/
 const placed = (page: Page) => page.locator('.panel-pending')
@@ -35,8 +25,8 @@ async function leave(visitor: Visitor, page: Page): Promise<void> {
 
 test('takes a buyer from the countdown to "paid", through a reload and the back button', async () => {
   // Time enough for two looks before it opens, and a ticket early in it: when it is fetched is a matter of chance.
-  const sale = await shop.sale(60_000, [{ units: 3, listPrice: 299_900 }])
-  const visitor = await newVisitor()
+  const sale = await stage.shop.sale(60_000, [{ units: 3, listPrice: 299_900 }])
+  const visitor = await stage.newVisitor()
   await visitor.context.addInitScript(() => {
     Math.random = () => 0.02
   })
@@ -48,7 +38,7 @@ test('takes a buyer from the countdown to "paid", through a reload and the back 
   await page.locator('.ready').waitFor()
   expect(await button(page, 'live').count()).toBe(0)
   // Seen, and nobody has to wait for the rest of the minute.
-  await shop.till.operator('PATCH', `/sales/${sale.id}`, { opensAt: toRfc3339(systemClock.now() + 4_000) })
+  await stage.shop.till.operator('PATCH', `/sales/${sale.id}`, { opensAt: toRfc3339(systemClock.now() + 4_000) })
 
   await button(page, 'live').click({ timeout: 30_000 })
   await placed(page).waitFor()
@@ -60,46 +50,46 @@ test('takes a buyer from the countdown to "paid", through a reload and the back 
   await paid(page).waitFor()
   expect(await barriers(page)).toEqual([])
 
-  const [order] = await shop.orders(sale)
+  const [order] = await stage.shop.orders(sale)
   expect(new URL(page.url()).pathname).toBe(`/orders/${order?.id}`)
   await page.goBack()
   await page.goBack()
   await paid(page).waitFor()
   await page.getByRole('link', { name: 'My orders' }).click()
   expect(await page.locator('.order-row').getAttribute('data-state')).toBe('paid')
-  expect((await shop.orders(sale)).map(({ state }) => state)).toEqual(['paid'])
+  expect((await stage.shop.orders(sale)).map(({ state }) => state)).toEqual(['paid'])
   expect(visitor.ordersSent()).toBe(1)
   await leave(visitor, page)
-  await shop.endAll()
+  await stage.shop.endAll()
 })
 
 test('says kindly that it is gone, and turns live by itself when a unit comes back', async () => {
-  const sale = await shop.sale(-1_000, [{ units: 1 }])
-  const visitor = await newVisitor({ cut: true })
+  const sale = await stage.shop.sale(-1_000, [{ units: 1 }])
+  const visitor = await stage.newVisitor({ cut: true })
   // The live connection opens, and somebody on the way swallows everything it brings.
   await visitor.context.routeWebSocket(/\/api\/live/, () => {})
   const page = await visitor.tab(sale.path)
   await button(page, 'live').waitFor()
   // Somebody is faster, and this page is not told before it asks.
   await page.route('**/api/sales/*', lose)
-  const order = await shop.take(sale, 'faster', 1)
+  const order = await stage.shop.take(sale, 'faster', 1)
   await button(page, 'live').click()
   await button(page, 'sold_out').waitFor()
   await page.locator('.note', { hasText: 'Units may return' }).waitFor()
   expect(await barriers(page)).toEqual([])
   await page.unroute('**/api/sales/*')
 
-  await shop.till.operator('POST', `/orders/${order}/cancel`)
+  await stage.shop.till.operator('POST', `/orders/${order}/cancel`)
   await button(page, 'live').click()
   await placed(page).waitFor()
-  const live = (await shop.orders(sale)).filter(({ state }) => state === 'pending')
+  const live = (await stage.shop.orders(sale)).filter(({ state }) => state === 'pending')
   expect(live.map(({ buyer }) => buyer)).not.toEqual(['faster'])
   await leave(visitor, page)
 })
 
 test('makes one order of a double click in one tab and a click in another', async () => {
-  const sale = await shop.sale(-1_000, [{ units: 5 }])
-  const visitor = await newVisitor()
+  const sale = await stage.shop.sale(-1_000, [{ units: 5 }])
+  const visitor = await stage.newVisitor()
   const [one, two] = [await visitor.tab(sale.path), await visitor.tab(sale.path)]
   // Both are ready, and the first answer takes its time.
   for (const page of [one, two]) await button(page, 'live').waitFor()
@@ -117,7 +107,7 @@ test('makes one order of a double click in one tab and a click in another', asyn
   release.resolve()
   await Promise.all([placed(one).waitFor(), placed(two).waitFor()])
   expect(visitor.ordersSent()).toBe(1)
-  expect(await shop.orders(sale)).toHaveLength(1)
+  expect(await stage.shop.orders(sale)).toHaveLength(1)
   await leave(visitor, two)
 })
 
@@ -126,8 +116,8 @@ for (const [where, locks] of [
   [', also where the browser has no locks', false],
 ] as const) {
   test(`makes one order when two tabs are pressed in the same instant${where}`, async () => {
-    const sale = await shop.sale(-1_000, [{ units: 5 }])
-    const visitor = await newVisitor()
+    const sale = await stage.shop.sale(-1_000, [{ units: 5 }])
+    const visitor = await stage.newVisitor()
     if (!locks)
       await visitor.context.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }))
     const tabs = [await visitor.tab(sale.path), await visitor.tab(sale.path)]
@@ -143,15 +133,15 @@ for (const [where, locks] of [
     await Promise.all(tabs.map(page => placed(page).waitFor()))
     // A line in the storage can lose a race, and then the server gives both the same order.
     expect(visitor.ordersSent()).toBeLessThanOrEqual(locks ? 1 : 2)
-    expect(await shop.orders(sale)).toHaveLength(1)
+    expect(await stage.shop.orders(sale)).toHaveLength(1)
     expect(visitor.complaints()).toEqual([])
     await visitor.context.close()
   })
 }
 
 test('asks by itself when the tab that it gave way to never asked, where the browser has no locks', async () => {
-  const sale = await shop.sale(-1_000, [{ units: 1 }])
-  const visitor = await newVisitor()
+  const sale = await stage.shop.sale(-1_000, [{ units: 1 }])
+  const visitor = await stage.newVisitor()
   await visitor.context.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }))
   const page = await visitor.tab(sale.path)
   await button(page, 'live').waitFor()
@@ -164,13 +154,13 @@ test('asks by itself when the tab that it gave way to never asked, where the bro
   }, `stampede.lock.ask.${item}`)
   await placed(page).waitFor()
   expect(visitor.ordersSent()).toBe(1)
-  expect(await shop.orders(sale)).toHaveLength(1)
+  expect(await stage.shop.orders(sale)).toHaveLength(1)
   await leave(visitor, page)
 })
 
 test('ends on the right order when the answer was lost after the order was placed, even when it is sold out meanwhile', async () => {
-  const sale = await shop.sale(-1_000, [{ units: 1 }])
-  const visitor = await newVisitor({ cut: true })
+  const sale = await stage.shop.sale(-1_000, [{ units: 1 }])
+  const visitor = await stage.newVisitor({ cut: true })
   const page = await visitor.tab(sale.path)
   const tickets = new Set<string>()
   await page.route(ORDERS, async route => {
@@ -180,12 +170,12 @@ test('ends on the right order when the answer was lost after the order was place
   })
   await button(page, 'live').click()
   await page.locator('.note', { hasText: 'asking again' }).waitFor()
-  await until('the order', async () => (await shop.orders(sale)).length === 1)
+  await until('the order', async () => (await stage.shop.orders(sale)).length === 1)
   // A reload does not forget that there is an ask without an answer.
   await page.unroute(ORDERS)
   await page.reload()
   await placed(page).waitFor()
-  const orders = await shop.orders(sale)
+  const orders = await stage.shop.orders(sale)
   expect(orders).toHaveLength(1)
   expect(tickets.size).toBe(1)
   await page.getByText('See the order').click()
@@ -195,8 +185,8 @@ test('ends on the right order when the answer was lost after the order was place
 })
 
 test('goes on with an ask that never arrived, also after a reload, without another press', async () => {
-  const sale = await shop.sale(-1_000, [{ units: 1 }])
-  const visitor = await newVisitor({ cut: true })
+  const sale = await stage.shop.sale(-1_000, [{ units: 1 }])
+  const visitor = await stage.newVisitor({ cut: true })
   const page = await visitor.tab(sale.path)
   await page.route(ORDERS, lose)
   await button(page, 'live').click()
@@ -204,13 +194,13 @@ test('goes on with an ask that never arrived, also after a reload, without anoth
   await page.unroute(ORDERS)
   await page.reload()
   await placed(page).waitFor()
-  expect(await shop.orders(sale)).toHaveLength(1)
+  expect(await stage.shop.orders(sale)).toHaveLength(1)
   await leave(visitor, page)
 })
 
 test('goes offline and comes back without losing the ask', async () => {
-  const sale = await shop.sale(-1_000, [{ units: 2 }])
-  const visitor = await newVisitor({ cut: true })
+  const sale = await stage.shop.sale(-1_000, [{ units: 2 }])
+  const visitor = await stage.newVisitor({ cut: true })
   const page = await visitor.tab(sale.path)
   await button(page, 'live').waitFor()
   await visitor.context.setOffline(true)
@@ -232,27 +222,27 @@ test('goes offline and comes back without losing the ask', async () => {
   await page.unroute(ORDERS)
   await visitor.context.setOffline(false)
   await placed(page).waitFor()
-  expect(await shop.orders(sale)).toHaveLength(1)
+  expect(await stage.shop.orders(sale)).toHaveLength(1)
   await leave(visitor, page)
 })
 
 test('works by polling alone where WebSockets are blocked', async () => {
-  const sale = await shop.sale(-1_000, [{ units: 1 }])
-  const visitor = await newVisitor({ cut: true })
+  const sale = await stage.shop.sale(-1_000, [{ units: 1 }])
+  const visitor = await stage.newVisitor({ cut: true })
   await visitor.context.routeWebSocket(/\/api\/live/, socket => socket.close())
   const page = await visitor.tab(sale.path)
   await button(page, 'live').waitFor()
-  const order = await shop.take(sale, 'faster', 1)
+  const order = await stage.shop.take(sale, 'faster', 1)
   await button(page, 'sold_out').waitFor()
-  await shop.till.operator('POST', `/orders/${order}/cancel`)
+  await stage.shop.till.operator('POST', `/orders/${order}/cancel`)
   await button(page, 'live').click()
   await placed(page).waitFor()
   await leave(visitor, page)
 })
 
 test('hears of it over the live connection where nothing else gets through', async () => {
-  const sale = await shop.sale(-1_000, [{ units: 1 }])
-  const visitor = await newVisitor({ cut: true })
+  const sale = await stage.shop.sale(-1_000, [{ units: 1 }])
+  const visitor = await stage.newVisitor({ cut: true })
   // Heard from the start: the first word may come before the page is loaded.
   const listening = visitor.context
     .waitForEvent('page')
@@ -262,9 +252,9 @@ test('hears of it over the live connection where nothing else gets through', asy
   await listening
   await button(page, 'live').waitFor()
   await page.route('**/api/sales/*', lose)
-  const order = await shop.take(sale, 'faster', 1)
+  const order = await stage.shop.take(sale, 'faster', 1)
   await button(page, 'sold_out').waitFor()
-  await shop.till.operator('POST', `/orders/${order}/cancel`)
+  await stage.shop.till.operator('POST', `/orders/${order}/cancel`)
   await button(page, 'live').click()
   await placed(page).waitFor()
   expect(visitor.complaints()).toEqual([])
@@ -272,8 +262,8 @@ test('hears of it over the live connection where nothing else gets through', asy
 })
 
 test('can be used with the keyboard alone, from the first key to cancelling', async () => {
-  const sale = await shop.sale(-1_000, [{ units: 3, quantityMax: 3 }])
-  const visitor = await newVisitor()
+  const sale = await stage.shop.sale(-1_000, [{ units: 3, quantityMax: 3 }])
+  const visitor = await stage.newVisitor()
   const page = await visitor.tab(sale.path)
   await button(page, 'live').waitFor()
   const focused = (): Promise<string> =>
@@ -308,13 +298,13 @@ test('can be used with the keyboard alone, from the first key to cancelling', as
   // The next attempt needs another ticket, and nobody has to know.
   await button(page, 'live').click()
   await placed(page).waitFor()
-  expect((await shop.orders(sale)).map(({ state }) => state).sort()).toEqual(['closed', 'pending'])
+  expect((await stage.shop.orders(sale)).map(({ state }) => state).sort()).toEqual(['closed', 'pending'])
   await leave(visitor, page)
 })
 
 test('speaks Chinese to a Chinese browser and English when asked to, and remembers it', async () => {
-  const sale = await shop.sale(-1_000, [{ units: 3, name: '龙井绿茶礼盒' }], { name: '秋日茶席' })
-  const visitor = await newVisitor({ locale: 'zh-CN' })
+  const sale = await stage.shop.sale(-1_000, [{ units: 3, name: '龙井绿茶礼盒' }], { name: '秋日茶席' })
+  const visitor = await stage.newVisitor({ locale: 'zh-CN' })
   const page = await visitor.tab(sale.path)
   await page.getByRole('button', { name: '立即抢购' }).click()
   await placed(page).waitFor()
@@ -330,8 +320,8 @@ test('speaks Chinese to a Chinese browser and English when asked to, and remembe
 })
 
 test('fits a phone: nothing sticks out, and every target is large enough for a thumb', async () => {
-  const sale = await shop.sale(-1_000, [{ units: 3, listPrice: 299_900, quantityMax: 2 }])
-  const visitor = await newVisitor({ viewport: { width: 320, height: 640 }, isMobile: true, hasTouch: true })
+  const sale = await stage.shop.sale(-1_000, [{ units: 3, listPrice: 299_900, quantityMax: 2 }])
+  const visitor = await stage.newVisitor({ viewport: { width: 320, height: 640 }, isMobile: true, hasTouch: true })
   const page = await visitor.tab(sale.path)
   const wide = () => page.evaluate('document.documentElement.scrollWidth - innerWidth')
   const low = () =>
@@ -343,7 +333,7 @@ test('fits a phone: nothing sticks out, and every target is large enough for a t
   expect(await wide()).toBe(0)
   expect(await low()).toEqual([])
   for (const path of ['/orders', '/']) {
-    await page.goto(shop.url() + path)
+    await page.goto(stage.shop.url() + path)
     await page.locator('main h1, main h2').first().waitFor({ state: 'attached' })
     expect({ path, wide: await wide(), low: await low() }).toEqual({ path, wide: 0, low: [] as never })
   }

@@ -1,8 +1,10 @@
-/** A shop whose sales are looked at: a server with guests let in, and an operator who makes sales of every kind. */
+/** A shop whose pages are visited: a server that lets guests in, an operator who makes sales of every kind, and a browser. */
 
+import { afterAll, beforeAll } from 'bun:test'
 import { systemClock, toRfc3339 } from '../../src/base/clock.ts'
+import { openBrowser, type Visitor, type VisitorOptions } from '../harness/browser.ts'
 import { Till } from '../harness/money.ts'
-import type { Playground } from '../harness/playground.ts'
+import { Playground } from '../harness/playground.ts'
 import { Site } from '../harness/site.ts'
 
 interface PageItem {
@@ -92,5 +94,28 @@ export async function openPageShop(
       const { orders } = await till.operator('GET', `/sales/${sale.id}/orders?limit=100`)
       return orders as { id: string; buyer: string; state: string }[]
     },
+  }
+}
+
+interface PageStage {
+  readonly shop: PageShop
+  newVisitor(options?: VisitorOptions): Promise<Visitor>
+}
+
+/** One shop and one browser for all tests of a file, or of a `describe`. */
+export function pageStage(env: Readonly<Record<string, string>> = {}): PageStage {
+  const playground = new Playground()
+  let shop: PageShop | undefined
+  let browser: Awaited<ReturnType<typeof openBrowser>> | undefined
+  beforeAll(async () => {
+    shop = await openPageShop(playground, env)
+    browser = await openBrowser(playground)
+  })
+  afterAll(() => playground.undo())
+  return {
+    get shop() {
+      return shop!
+    },
+    newVisitor: options => browser!.visitor(() => shop!.url(), options),
   }
 }

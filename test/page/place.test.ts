@@ -1,22 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
-import { barriers, button, openBrowser, type Visitor, type VisitorOptions } from '../harness/browser.ts'
-import { Playground } from '../harness/playground.ts'
+import { barriers, button } from '../harness/browser.ts'
 import { until } from '../harness/until.ts'
-import { openPageShop, type PageShop } from './page-shop.ts'
+import { pageStage } from './page-shop.ts'
 
 // Where the button is: whoever waits with a finger over it must find it there when it turns live.
 
-const playground = new Playground()
-let shop: PageShop
-let newVisitor: (options?: VisitorOptions) => Promise<Visitor>
-
-beforeAll(async () => {
-  shop = await openPageShop(playground)
-  const browser = await openBrowser(playground)
-  newVisitor = options => browser.visitor(() => shop.url(), options)
-})
-afterAll(() => playground.undo())
+const stage = pageStage()
 
 // High enough for every button: a window that has to be scrolled hides a jump by scrolling along.
 const DESK = { viewport: { width: 1280, height: 1000 } }
@@ -40,11 +30,11 @@ const KINDS = [
 // Side by side, for most of it is waiting for an opening.
 test('keeps the button under a pointer held still over zero, whatever is sold', async () => {
   const visits = KINDS.map(async ([what, items, lastsMs]) => {
-    const visitor = await newVisitor(DESK)
+    const visitor = await stage.newVisitor(DESK)
     const page = await visitor.tab('/orders')
     // Begun when the browser is there: until the opening there is only the page to load.
-    const sale = await shop.sale(8_000, items, { lastsMs })
-    await page.goto(shop.url() + sale.path)
+    const sale = await stage.shop.sale(8_000, items, { lastsMs })
+    await page.goto(stage.shop.url() + sale.path)
     await button(page, 'opening').or(button(page, 'before')).first().waitFor()
     const { x, y } = await middle(page)
     await page.mouse.move(x, y)
@@ -59,14 +49,14 @@ test('keeps the button under a pointer held still over zero, whatever is sold', 
 })
 
 test('keeps the button under a pointer held still when a unit comes back', async () => {
-  const sale = await shop.sale(-1_000, [{ units: 1, quantityMax: 3 }])
-  const order = await shop.take(sale, 'faster', 1)
-  const visitor = await newVisitor(DESK)
+  const sale = await stage.shop.sale(-1_000, [{ units: 1, quantityMax: 3 }])
+  const order = await stage.shop.take(sale, 'faster', 1)
+  const visitor = await stage.newVisitor(DESK)
   const page = await visitor.tab(sale.path)
   await button(page, 'sold_out').waitFor()
   const { x, y } = await middle(page)
   await page.mouse.move(x, y)
-  await shop.till.operator('POST', `/orders/${order}/cancel`)
+  await stage.shop.till.operator('POST', `/orders/${order}/cancel`)
   await button(page, 'live').waitFor()
   await page.mouse.click(x, y)
   await page.locator('.panel-pending').waitFor()
@@ -75,8 +65,8 @@ test('keeps the button under a pointer held still when a unit comes back', async
 })
 
 test('keeps the button where it is when the shop can’t be reached for a moment', async () => {
-  const sale = await shop.sale(-1_000, [TEAPOT])
-  const visitor = await newVisitor({ ...DESK, cut: true })
+  const sale = await stage.shop.sale(-1_000, [TEAPOT])
+  const visitor = await stage.newVisitor({ ...DESK, cut: true })
   await visitor.context.routeWebSocket(/\/api\/live/, socket => socket.close())
   const page = await visitor.tab(sale.path)
   await button(page, 'live').waitFor()
@@ -98,10 +88,10 @@ const PHONES = ['en-US', 'zh-CN'].flatMap(locale => [
 test('shows the button on a phone without scrolling, before the opening and after it, in either language', async () => {
   const visits = PHONES.map(async ({ locale, viewport, quantityMax }) => {
     const phone = `${locale}, ${viewport.width} × ${viewport.height}`
-    const visitor = await newVisitor({ viewport, locale, isMobile: true, hasTouch: true })
+    const visitor = await stage.newVisitor({ viewport, locale, isMobile: true, hasTouch: true })
     const page = await visitor.tab('/orders')
-    const sale = await shop.sale(8_000, [{ ...TEAPOT, quantityMax }])
-    await page.goto(shop.url() + sale.path)
+    const sale = await stage.shop.sale(8_000, [{ ...TEAPOT, quantityMax }])
+    await page.goto(stage.shop.url() + sale.path)
     const box = async (what: string) => {
       const found = await page.locator(what).boundingBox()
       if (found === null) throw new Error(`${phone}: ${what} is not shown`)

@@ -1,28 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { SignJWT } from 'jose'
-import { barriers, button, openBrowser, type Visitor, type VisitorOptions } from '../harness/browser.ts'
+import { barriers, button, openBrowser, type Visitor } from '../harness/browser.ts'
 import { freePort } from '../harness/free-port.ts'
 import { Playground } from '../harness/playground.ts'
 import { BUYER_JWT_SECRET, Stampede } from '../harness/stampede.ts'
 import { until } from '../harness/until.ts'
-import { openPageShop, type PageShop } from './page-shop.ts'
+import { openPageShop, pageStage } from './page-shop.ts'
 
 describe('a shop with its own sign-in and tight limits', () => {
-  const playground = new Playground()
-  let shop: PageShop
-  let newVisitor: (options?: VisitorOptions) => Promise<Visitor>
-
-  beforeAll(async () => {
-    shop = await openPageShop(playground, {
-      BUYER_JWT_SECRET,
-      GUEST_SIGN_IN: 'off',
-      RATE_PER_BUYER: '1/12s',
-      PORT: '0',
-    })
-    const browser = await openBrowser(playground)
-    newVisitor = options => browser.visitor(() => shop.url(), options)
-  })
-  afterAll(() => playground.undo())
+  const stage = pageStage({ BUYER_JWT_SECRET, GUEST_SIGN_IN: 'off', RATE_PER_BUYER: '1/12s', PORT: '0' })
 
   /** What the shop's own page does. */
   async function signIn(visitor: Visitor, buyer: string): Promise<void> {
@@ -30,24 +16,24 @@ describe('a shop with its own sign-in and tight limits', () => {
       .setProtectedHeader({ alg: 'HS256' })
       .setExpirationTime('1h')
       .sign(new TextEncoder().encode(BUYER_JWT_SECRET))
-    const reply = await visitor.context.request.post(`${shop.url()}/api/session`, {
+    const reply = await visitor.context.request.post(`${stage.shop.url()}/api/session`, {
       headers: { authorization: `Bearer ${token}` },
     })
     expect(reply.status()).toBe(204)
   }
 
   test('tells a stranger to sign in, and a buyer who is rate limited how long to wait', async () => {
-    const sale = await shop.sale(-1_000, [{ units: 5 }])
-    const visitor = await newVisitor()
+    const sale = await stage.shop.sale(-1_000, [{ units: 5 }])
+    const visitor = await stage.newVisitor()
     const page = await visitor.tab(sale.path)
     await button(page, 'signed_out').waitFor()
     expect(await barriers(page)).toEqual([])
-    await page.goto(`${shop.url()}/orders`)
+    await page.goto(`${stage.shop.url()}/orders`)
     await page.getByRole('heading', { name: 'Sign in to buy' }).waitFor()
     expect(await barriers(page)).toEqual([])
 
     await signIn(visitor, 'ann')
-    await page.goto(shop.url() + sale.path)
+    await page.goto(stage.shop.url() + sale.path)
     await button(page, 'live').click()
     await page.locator('.panel-pending').waitFor()
     await page.getByRole('button', { name: 'Cancel order' }).click()
@@ -73,7 +59,7 @@ describe('a shop with its own sign-in and tight limits', () => {
     await page.reload()
     await button(page, 'live').click()
     await page.locator('.panel-pending').waitFor()
-    expect((await shop.orders(sale)).map(({ buyer, state }) => `${buyer} ${state}`).sort()).toEqual([
+    expect((await stage.shop.orders(sale)).map(({ buyer, state }) => `${buyer} ${state}`).sort()).toEqual([
       'ann closed',
       'ann pending',
       'bob pending',
@@ -84,31 +70,22 @@ describe('a shop with its own sign-in and tight limits', () => {
 })
 
 describe('a shop that lets guests in', () => {
-  const playground = new Playground()
-  let shop: PageShop
-  let newVisitor: (options?: VisitorOptions) => Promise<Visitor>
-
-  beforeAll(async () => {
-    shop = await openPageShop(playground)
-    const browser = await openBrowser(playground)
-    newVisitor = options => browser.visitor(() => shop.url(), options)
-  })
-  afterAll(() => playground.undo())
+  const stage = pageStage()
 
   test('follows the operator: paused, on again, over, also for those who press at the wrong moment', async () => {
-    const sale = await shop.sale(-1_000, [{ units: 5 }])
-    const visitor = await newVisitor({ cut: true })
+    const sale = await stage.shop.sale(-1_000, [{ units: 5 }])
+    const visitor = await stage.newVisitor({ cut: true })
     const page = await visitor.tab(sale.path)
     await button(page, 'live').waitFor()
     await page.route('**/api/sales/*', route => route.abort())
-    await shop.till.move(sale.id, 'pause')
+    await stage.shop.till.move(sale.id, 'pause')
     await button(page, 'live').or(button(page, 'paused')).click({ force: true })
     await button(page, 'paused').waitFor()
     expect(await barriers(page)).toEqual([])
     await page.unroute('**/api/sales/*')
-    await shop.till.move(sale.id, 'resume')
+    await stage.shop.till.move(sale.id, 'resume')
     await button(page, 'live').waitFor()
-    await shop.till.move(sale.id, 'end')
+    await stage.shop.till.move(sale.id, 'end')
     await button(page, 'over').waitFor()
     expect(await barriers(page)).toEqual([])
     expect(visitor.complaints()).toEqual([])
@@ -116,13 +93,13 @@ describe('a shop that lets guests in', () => {
   })
 
   test('shows a sale that is paused before its opening as paused, with the time it is planned for', async () => {
-    const visitor = await newVisitor()
+    const visitor = await stage.newVisitor()
     const page = await visitor.tab('/orders')
     // Time enough for every look before the opening: what is paused can't be told to open sooner.
-    const sale = await shop.sale(15_000, [{ units: 5 }])
-    await page.goto(shop.url() + sale.path)
+    const sale = await stage.shop.sale(15_000, [{ units: 5 }])
+    await page.goto(stage.shop.url() + sale.path)
     await button(page, 'before').or(button(page, 'opening')).waitFor()
-    await shop.till.move(sale.id, 'pause')
+    await stage.shop.till.move(sale.id, 'pause')
     await button(page, 'paused').waitFor()
     await page.locator('.note', { hasText: 'it opens as planned' }).waitFor()
     await page.locator('.clock .eyebrow', { hasText: /^Opens (\d\d:\d\d:\d\d|\d+ \w+, \d\d:\d\d)$/ }).waitFor()
@@ -130,7 +107,7 @@ describe('a shop that lets guests in', () => {
     expect(await barriers(page)).toEqual([])
     await page.locator('.note', { hasText: 'unlocks when the sale resumes' }).waitFor({ timeout: 30_000 })
     expect(await button(page, 'paused').count()).toBe(1)
-    await shop.till.move(sale.id, 'resume')
+    await stage.shop.till.move(sale.id, 'resume')
     await button(page, 'live').waitFor()
     expect(visitor.complaints()).toEqual([])
     await visitor.context.close()
@@ -138,8 +115,8 @@ describe('a shop that lets guests in', () => {
 
   test('says when the only item of a sale opens, counts days and units rightly, and shows a long name whole', async () => {
     const name = 'A very long name of a teapot '.repeat(6).trim()
-    const sale = await shop.sale(24 * 3_600_000 + 30_000, [{ name, units: 1 }])
-    const visitor = await newVisitor({ viewport: { width: 360, height: 740 } })
+    const sale = await stage.shop.sale(24 * 3_600_000 + 30_000, [{ name, units: 1 }])
+    const visitor = await stage.newVisitor({ viewport: { width: 360, height: 740 } })
     const page = await visitor.tab(sale.path)
     await page.locator('.countdown', { hasText: /^Opens \d+ \w+, \d\d:\d\d1day/ }).waitFor()
     await page.locator('.stock p', { hasText: /^1 unit$/ }).waitFor()
@@ -148,8 +125,8 @@ describe('a shop that lets guests in', () => {
   })
 
   test('says so when all attempts are used, and shows what became of the order that was not paid', async () => {
-    const sale = await shop.sale(-1_000, [{ units: 5, attemptsMax: 1, payWithinSeconds: 1 }])
-    const visitor = await newVisitor()
+    const sale = await stage.shop.sale(-1_000, [{ units: 5, attemptsMax: 1, payWithinSeconds: 1 }])
+    const visitor = await stage.newVisitor()
     const page = await visitor.tab(sale.path)
     await button(page, 'live').click()
     await page.locator('.last-order').waitFor()
@@ -164,7 +141,7 @@ describe('a shop that lets guests in', () => {
   })
 
   test('counts down by the server’s clock on a device that is an hour off, to within 50 ms', async () => {
-    const visitor = await newVisitor()
+    const visitor = await stage.newVisitor()
     await visitor.context.addInitScript(() => {
       const real = Date
       const HOUR_MS = 3_600_000
@@ -181,8 +158,8 @@ describe('a shop that lets guests in', () => {
     })
     const page = await visitor.tab('/orders')
     // Begun when the browser is there: until the opening there is only the page to load.
-    const sale = await shop.sale(12_000, [{ units: 5 }])
-    await page.goto(shop.url() + sale.path)
+    const sale = await stage.shop.sale(12_000, [{ units: 5 }])
+    await page.goto(stage.shop.url() + sale.path)
     await button(page, 'before').or(button(page, 'opening')).waitFor()
     // The browser's own monotonic clock is this machine's, whatever the page believes the date to be. Timers of
     // our own, one for each tick in the very moment when it is due, tell how long a busy machine held up the whole page.
@@ -224,12 +201,12 @@ describe('a shop that lets guests in', () => {
       'إبريق شاي مصنوع يدويا',
       'W'.repeat(200),
     ]
-    const sale = await shop.sale(
+    const sale = await stage.shop.sale(
       -1_000,
       names.map(name => ({ name, units: 3, price: 999_999_999_999 })),
       { name: '<script>document.title=2</script>' },
     )
-    const visitor = await newVisitor({ viewport: { width: 360, height: 700 } })
+    const visitor = await stage.newVisitor({ viewport: { width: 360, height: 700 } })
     const page = await visitor.tab(sale.path)
     await button(page, 'live').nth(3).waitFor()
     expect(await page.locator('h2').allTextContents()).toEqual(names)
@@ -265,14 +242,14 @@ describe('a shop that lets guests in', () => {
   })
 
   test('says kindly that there is nothing: no such sale, no such order, no orders', async () => {
-    const visitor = await newVisitor()
+    const visitor = await stage.newVisitor()
     const page = await visitor.tab('/s/1')
     for (const [path, title] of [
       ['/s/1', 'Page not found'],
       ['/orders/1', 'Page not found'],
       ['/orders', 'You have no orders yet'],
     ] as const) {
-      await page.goto(shop.url() + path)
+      await page.goto(stage.shop.url() + path)
       await page.getByRole('heading', { name: title }).waitFor()
       expect(await barriers(page)).toEqual([])
     }
