@@ -4,18 +4,18 @@ import { join } from 'node:path'
 import { Command } from 'commander'
 import { backupEmbedded } from '../ledger/embedded/backup/backup.ts'
 import { restoreEmbedded } from '../ledger/embedded/backup/restore.ts'
-import { query, TestPlace } from '../ledger/embedded/test-place.fixture.ts'
+import { query, Scratch } from '../ledger/embedded/scratch.fixture.ts'
 import { addBackup } from './backup.ts'
 import { explain } from './explain.ts'
 import { addRestore } from './restore.ts'
 
 setDefaultTimeout(60_000)
 
-let place: TestPlace
+let scratch: Scratch
 beforeEach(() => {
-  place = new TestPlace()
+  scratch = new Scratch()
 })
-afterEach(() => place.undo())
+afterEach(() => scratch.undo())
 
 /** The commands as `main.ts` has them, in this process. */
 async function run(args: readonly string[], env: Readonly<Record<string, string>>) {
@@ -46,25 +46,25 @@ async function run(args: readonly string[], env: Readonly<Record<string, string>
 }
 
 test('backup and restore say in one line what they did, or why not', async () => {
-  const dataDir = await place.madeDataDir()
-  const to = join(place.folder(), 'backup')
+  const dataDir = await scratch.madeDataDir()
+  const to = join(scratch.folder(), 'backup')
   const made = await run(['backup', '--to', to], { DATA_DIR: dataDir })
   expect([made.code, made.err]).toEqual([0, ''])
   expect(made.out).toMatch(/^backup of the stopped ledger in \S+backup: \d+ files, [\d.]+ MB, [\d.]+ s\n$/)
   const again = await run(['backup', '--to', to], { DATA_DIR: dataDir })
   expect([again.code, again.out, again.line]).toEqual([1, '', expect.stringContaining('exists already')])
 
-  const elsewhere = place.dataDirIn(place.folder())
+  const elsewhere = scratch.dataDirIn(scratch.folder())
   const restored = await run(['restore', '--from', to, '--json'], { DATA_DIR: elsewhere })
   expect(JSON.parse(restored.out)).toMatchObject({ dataDir: elsewhere, files: expect.any(Number) })
-  expect(await query((await place.start(elsewhere)).connection, 'SELECT 1')).toEqual([1])
+  expect(await query((await scratch.start(elsewhere)).connection, 'SELECT 1')).toEqual([1])
   const over = await run(['restore', '--from', to], { DATA_DIR: dataDir })
   expect([over.code, over.line]).toEqual([1, expect.stringContaining('there is a ledger')])
 })
 
 test('a ledger of your own is not backed up or restored here', async () => {
   const env = { DATABASE_URL: 'postgres://x@127.0.0.1/x', GUEST_SIGN_IN: 'on' }
-  const to = join(place.folder(), 'backup')
+  const to = join(scratch.folder(), 'backup')
   expect(await run(['backup', '--to', to], env)).toMatchObject({
     code: 2,
     line: expect.stringContaining('pg_basebackup'),

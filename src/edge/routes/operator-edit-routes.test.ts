@@ -4,7 +4,7 @@ import { systemRandom } from '../../base/random.ts'
 import type { Sale } from '../../domain/sale.ts'
 import { createSale } from '../../flows/operate/create-sale.ts'
 import { runSale } from '../../flows/operate/run-sale.ts'
-import { TestPlace } from '../../ledger/embedded/test-place.fixture.ts'
+import { Scratch } from '../../ledger/embedded/scratch.fixture.ts'
 import type { LogLine } from '../../ledger/journal.ts'
 import { createDatabase, type Database } from '../../ledger/postgres/database.ts'
 import { createJournal } from '../../ledger/postgres/journal.ts'
@@ -17,12 +17,12 @@ setDefaultTimeout(60_000)
 
 const MINUTE_MS = 60_000
 const clock = systemClock
-const place = new TestPlace()
+const scratch = new Scratch()
 let database: Database
 let rig: EditRig
 
 beforeAll(async () => {
-  const server = await place.start(await place.madeDataDir())
+  const server = await scratch.start(await scratch.madeDataDir())
   database = createDatabase({
     connection: server.connection,
     poolMax: 5,
@@ -35,7 +35,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await database?.close()
-  await place.undo()
+  await scratch.undo()
 })
 
 const patch = (sale: Sale, body: unknown) => rig.call('PATCH', sale.id, body)

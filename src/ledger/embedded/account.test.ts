@@ -42,7 +42,7 @@ test('judges by the first class that fits, as the kernel does', () => {
   expect(mayReadAndRun(folder('enter-only', 0o711), me)).toBe(true)
 })
 
-test('walks the real way, not the one through links', () => {
+test('judges the real path, not the one through links', () => {
   const closed = folder('hidden', 0o700)
   folder('hidden/target', 0o755)
   symlinkSync(join(closed, 'target'), join(root, 'link'))

@@ -23,7 +23,7 @@ import { dirname, join } from 'node:path'
 import { Fault } from '../../base/fault.ts'
 import { systemRandom } from '../../base/random.ts'
 import { type Account, blockedAt, makeSharedHome } from './account.ts'
-import { errnoOf, messageOf } from './errno.ts'
+import { errnoOf, ifExists, messageOf } from './errno.ts'
 
 /** PostgreSQL's programs as installed. */
 export interface Binaries {
@@ -76,13 +76,8 @@ function copyInto(copy: string, binaries: Binaries, finish: (copy: string) => vo
 }
 
 function exists(copy: string): boolean {
-  let stat: ReturnType<typeof lstatSync>
-  try {
-    stat = lstatSync(copy)
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return false
-    throw error
-  }
+  const stat = ifExists(() => lstatSync(copy))
+  if (stat === undefined) return false
   const trusted = stat.isDirectory() && (stat.uid === 0 || stat.uid === process.getuid?.()) && (stat.mode & 0o022) === 0
   if (!trusted) throw new Error(`${copy} was not made by this user`)
   return true

@@ -7,21 +7,21 @@ import { systemRandom } from '../../base/random.ts'
 import { runsAsRoot } from './account.ts'
 import { findBinaries, type Programs, usableBinaries } from './binaries.ts'
 import type { Binaries } from './binaries-copy.ts'
-import { NOBODY, TestPlace } from './test-place.fixture.ts'
+import { NOBODY, Scratch } from './scratch.fixture.ts'
 
 setDefaultTimeout(120_000)
 
 const nobody = { name: 'nobody', ...NOBODY }
 
-let place: TestPlace
+let scratch: Scratch
 let copies: string[] = []
 beforeEach(() => {
-  place = new TestPlace()
+  scratch = new Scratch()
   copies = []
 })
 afterEach(async () => {
   for (const copy of copies) rmSync(copy, { recursive: true, force: true })
-  await place.undo()
+  await scratch.undo()
 })
 
 /** The package as an install without scripts leaves it: no links. The version is the test's own, so are the copies made of it. */
@@ -33,7 +33,7 @@ function installWithoutScripts(folder: string): Binaries {
   return { packageFolder: folder, version: `18.0.0-test${Buffer.from(systemRandom.bytes(6)).toString('hex')}` }
 }
 
-/** What the programs say when run, and remembers a copy for removal. */
+/** The output of a program; remembers a copy for removal. */
 function run(programs: Programs, from: Binaries, account?: { uid: number; gid: number }): string {
   rememberCopy(programs, from)
   const { stdout, stderr } = spawnSync(programs.postgres, ['--version'], { encoding: 'utf8', cwd: '/', ...account })
@@ -54,7 +54,7 @@ test('finds the programs of this platform, with their version', () => {
 })
 
 test('runs where the package was installed without its scripts', () => {
-  const binaries = installWithoutScripts(place.folder())
+  const binaries = installWithoutScripts(scratch.folder())
   const programs: Programs = {
     postgres: join(binaries.packageFolder, 'native', 'bin', 'postgres'),
     initdb: '',
@@ -67,11 +67,11 @@ test('runs where the package was installed without its scripts', () => {
 
 // Only root runs PostgreSQL under another account; an ordinary user has nothing to show here.
 test.if(runsAsRoot())('runs where the package has no links and can not be written', () => {
-  const binaries = installWithoutScripts(place.folder())
+  const binaries = installWithoutScripts(scratch.folder())
   const script = `
-    const { usableBinaries } = await import(${JSON.stringify(place.reachable(join(import.meta.dirname, 'binaries.ts')))})
+    const { usableBinaries } = await import(${JSON.stringify(scratch.reachable(join(import.meta.dirname, 'binaries.ts')))})
     console.log(JSON.stringify(usableBinaries(${JSON.stringify(binaries)}, undefined)))`
-  const said = spawnSync(place.reachable(process.execPath), ['-e', script], { encoding: 'utf8', cwd: '/', ...NOBODY })
+  const said = spawnSync(scratch.reachable(process.execPath), ['-e', script], { encoding: 'utf8', cwd: '/', ...NOBODY })
   const programs: Programs = JSON.parse(said.stdout)
   expect(rememberCopy(programs, binaries)).toStartWith(tmpdir())
   expect(run(programs, binaries, NOBODY)).toStartWith('postgres (PostgreSQL)')
@@ -82,7 +82,7 @@ test.if(runsAsRoot())('runs where the package has no links and can not be writte
 test.if(runsAsRoot())(
   'as root: copies the programs out of a closed folder once, where only root can change them',
   () => {
-    const binaries = installWithoutScripts(place.folder(0o700))
+    const binaries = installWithoutScripts(scratch.folder(0o700))
     const programs = usableBinaries(binaries, nobody)
     expect(run(programs, binaries, NOBODY)).toStartWith('postgres (PostgreSQL)')
     const copy = rememberCopy(programs, binaries)
@@ -100,7 +100,7 @@ test.if(runsAsRoot())(
 
 // Only root runs PostgreSQL under another account; an ordinary user has nothing to show here.
 test.if(runsAsRoot())('as root: copies the programs when they were installed for root alone', () => {
-  const binaries = installWithoutScripts(place.folder())
+  const binaries = installWithoutScripts(scratch.folder())
   chmodSync(join(binaries.packageFolder, 'native', 'bin', 'postgres'), 0o700)
   const programs = usableBinaries(binaries, nobody)
   expect(run(programs, binaries, NOBODY)).toStartWith('postgres (PostgreSQL)')

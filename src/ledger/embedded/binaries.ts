@@ -11,7 +11,7 @@ import { dirname, join, relative } from 'node:path'
 import { Fault } from '../../base/fault.ts'
 import { type Account, blockedAt, mayReadAndRun } from './account.ts'
 import { type Binaries, copyBinaries } from './binaries-copy.ts'
-import { errnoOf } from './errno.ts'
+import { errnoOf, ifExists } from './errno.ts'
 
 export interface Programs {
   readonly initdb: string
@@ -83,12 +83,7 @@ function addMissingLinks(packageFolder: string): boolean {
   return true
 }
 
+/** Not every platform needs links. */
 function readLinks(packageFolder: string): { source: string; target: string }[] {
-  try {
-    return JSON.parse(readFileSync(join(packageFolder, 'native', 'pg-symlinks.json'), 'utf8'))
-  } catch (error) {
-    // Not every platform needs links.
-    if (errnoOf(error) === 'ENOENT') return []
-    throw error
-  }
+  return JSON.parse(ifExists(() => readFileSync(join(packageFolder, 'native', 'pg-symlinks.json'), 'utf8')) ?? '[]')
 }

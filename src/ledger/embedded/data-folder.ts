@@ -30,7 +30,7 @@ import { Fault } from '../../base/fault.ts'
 import { systemRandom } from '../../base/random.ts'
 import { type Account, blockedAt, makeSharedHome, runsAsRoot } from './account.ts'
 import type { Programs } from './binaries.ts'
-import { errnoOf, messageOf } from './errno.ts'
+import { errnoOf, ifExists, messageOf } from './errno.ts'
 import { runInitdb } from './initdb.ts'
 
 export type Log = (level: 'info' | 'warn' | 'error', message: string) => void
@@ -61,12 +61,8 @@ export function makeDataDir(dataDir: string): string {
 /** The data in `<dataDir>/postgres`, or undefined when PostgreSQL was never started here. */
 export function findData(dataDir: string): ExistingData | undefined {
   const path = join(dataDir, 'postgres')
-  try {
-    lstatSync(path)
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined
-    throw error
-  }
+  const found = ifExists(() => lstatSync(path))
+  if (found === undefined) return undefined
   try {
     const major = readFileSync(join(path, 'PG_VERSION'), 'utf8').trim()
     return { path: realpathSync(path), ownerUid: statSync(path).uid, major }
@@ -74,7 +70,7 @@ export function findData(dataDir: string): ExistingData | undefined {
     if (errnoOf(cause) === 'EACCES')
       throw new Fault('embedded_data', `${path} belongs to another user; start as that user, or as root`, { cause })
     if (errnoOf(cause) !== 'ENOENT' && errnoOf(cause) !== 'ENOTDIR') throw cause
-    const what = lstatSync(path).isSymbolicLink()
+    const what = found.isSymbolicLink()
       ? `points to ${readlinkSync(path)}, where there is no data`
       : 'is not PostgreSQL data'
     throw new Fault('embedded_data', `${path} ${what}; bring the data back, or remove ${path} to start empty`, {

@@ -1,4 +1,4 @@
-/** A process that races for folder locks: for each folder it reads, it tries to lock it, says how that went, and holds on to it. */
+/** A process that races for folder locks: for each folder it reads, it tries to lock it, prints the result, and keeps the lock. */
 
 import { createInterface } from 'node:readline'
 import { Fault } from '../../base/fault.ts'

@@ -72,7 +72,7 @@ test('of many processes that find a stale lock at once, exactly one gets the fol
   const racers = await Promise.all(Array.from({ length: 6 }, startRacer))
   try {
     for (let round = 0; round < 60; round++) {
-      // With and without a stale lock in the way.
+      // With and without a stale lock.
       const folder = newFolder(
         round % 4 === 0 ? undefined : JSON.stringify({ ...identityOfThisProcess(), pid: deadPid() }),
       )

@@ -14,7 +14,7 @@ import { linkSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSyn
 import { join } from 'node:path'
 import { Fault } from '../../base/fault.ts'
 import { systemRandom } from '../../base/random.ts'
-import { errnoOf } from './errno.ts'
+import { errnoOf, ifExists } from './errno.ts'
 import { identityOfThisProcess, isStillRunning, type ProcessIdentity } from './process-identity.ts'
 
 interface FolderLock {
@@ -78,13 +78,8 @@ function highestLock(folder: string): number {
 
 /** Undefined when the lock was released, was removed meanwhile, or can't be parsed (a torn write after a power cut). */
 function readHolder(path: string): ProcessIdentity | undefined {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined
-    throw error
-  }
+  const text = ifExists(() => readFileSync(path, 'utf8'))
+  if (text === undefined) return undefined
   try {
     const { pid, startTicks, bootId } = JSON.parse(text)
     if (!Number.isSafeInteger(pid) || pid <= 0 || typeof startTicks !== 'string' || typeof bootId !== 'string')
@@ -115,10 +110,6 @@ function removeOlder(folder: string, mine: number): void {
 
 /** Emptied, not removed: a number must not be given again to a process that read the folder long ago. */
 function releaseAt(path: string): void {
-  try {
-    truncateSync(path, 0)
-  } catch (error) {
-    // The whole folder may have been deleted by its owner.
-    if (errnoOf(error) !== 'ENOENT') throw error
-  }
+  // The operator may have deleted the whole folder.
+  ifExists(() => truncateSync(path, 0))
 }

@@ -14,7 +14,7 @@ import { basename, join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Log } from './data-folder.ts'
-import { errnoOf } from './errno.ts'
+import { ifExists } from './errno.ts'
 import { isRunning, sendSignal } from './process-identity.ts'
 import { socketPath } from './socket-folder.ts'
 
@@ -93,13 +93,8 @@ async function waitFor(condition: () => boolean, waitMs: number, clock: Clock): 
 }
 
 function readPostmasterPid(dataFolder: string): number | undefined {
-  try {
-    const pid = Number(readFileSync(join(dataFolder, 'postmaster.pid'), 'utf8').split('\n')[0])
-    return Number.isSafeInteger(pid) && pid > 1 ? pid : undefined
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined
-    throw error
-  }
+  const pid = Number(ifExists(() => readFileSync(join(dataFolder, 'postmaster.pid'), 'utf8'))?.split('\n')[0])
+  return Number.isSafeInteger(pid) && pid > 1 ? pid : undefined
 }
 
 function processesOn(dataFolder: string): number[] {

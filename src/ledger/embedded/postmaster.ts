@@ -11,7 +11,7 @@ import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Account } from './account.ts'
 import type { Programs } from './binaries.ts'
-import { errnoOf, messageOf } from './errno.ts'
+import { ifExists, messageOf } from './errno.ts'
 import { DATABASE_USER, PROGRAM_ENV } from './initdb.ts'
 import { clusterNameOf } from './leftover.ts'
 import { SOCKET_PORT } from './socket-folder.ts'
@@ -182,11 +182,8 @@ async function query(connection: Connection, statement: string): Promise<void> {
 }
 
 function rotate(logPath: string): void {
-  try {
-    if (statSync(logPath).size > LOG_BYTES_MAX) renameSync(logPath, `${logPath}.1`)
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
-  }
+  const bytes = ifExists(() => statSync(logPath))?.size ?? 0
+  if (bytes > LOG_BYTES_MAX) renameSync(logPath, `${logPath}.1`)
 }
 
 function lastError(logPath: string, logStart: number): string {

@@ -1,6 +1,6 @@
 /**
  * A process of its own with an embedded server, for tests that kill processes or run them as another user.
- * Takes the data folder as argument; says one line of JSON when ready or refused; stops when its input ends. Deaf to Ctrl-C, like a
+ * Takes the data folder as argument; prints one line of JSON when ready or refused; stops when its input ends. Ignores Ctrl-C, like a
  * process that is draining.
  */
 
@@ -9,13 +9,13 @@ import { Fault } from '../../base/fault.ts'
 import { startEmbeddedServer } from './server.ts'
 
 process.on('SIGINT', () => {})
-const say = (line: object) => console.log(JSON.stringify(line))
+const print = (line: object) => console.log(JSON.stringify(line))
 try {
   const server = await startEmbeddedServer({ dataDir: process.argv[2] ?? '', clock: systemClock, log: () => {} })
-  say({ connection: server.connection, postmaster: server.pid() })
+  print({ connection: server.connection, postmaster: server.pid() })
   process.stdin.on('end', () => server.stop().then(() => process.exit(0))).resume()
 } catch (error) {
-  say({
+  print({
     fault: error instanceof Fault ? error.code : 'none',
     message: error instanceof Error ? error.message : String(error),
   })

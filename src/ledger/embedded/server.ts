@@ -13,7 +13,7 @@ import { Fault } from '../../base/fault.ts'
 import { accountFor } from './account.ts'
 import { findBinaries, usableBinaries } from './binaries.ts'
 import { adoptData, findData, type Log, makeData, makeDataDir } from './data-folder.ts'
-import { errnoOf, messageOf } from './errno.ts'
+import { messageOf, orFault } from './errno.ts'
 import { lockFolder } from './folder-lock.ts'
 import { clearLeftover, endOrphans, endPostmaster } from './leftover.ts'
 import {
@@ -50,26 +50,25 @@ const PAUSE_MS_MAX = 5_000
 const HEALTHY_MS = 10_000
 
 /** Starts PostgreSQL on the folder's data, making it on first start. Throws a Fault with one line for the operator. */
-export async function startEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
+export function startEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
+  return orFault('embedded_start', `the embedded PostgreSQL can't use ${options.dataDir}`, () => start(options))
+}
+
+async function start(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   const { clock, log } = options
   const begun = clock.elapsed()
-  let release = () => {}
+  const dataDir = makeDataDir(options.dataDir)
+  const { release } = lockFolder(dataDir)
   try {
-    const dataDir = makeDataDir(options.dataDir)
-    release = lockFolder(dataDir).release
     const parts = await prepare(dataDir, options)
     const server = new Supervisor(parts, options, release)
     await server.start(clock.elapsed() + START_MS_MAX)
-    log(
-      'info',
-      `PostgreSQL runs in ${parts.dataFolder} (pid ${server.pid()}), ready after ${Math.round(clock.elapsed() - begun)} ms`,
-    )
+    const tookMs = Math.round(clock.elapsed() - begun)
+    log('info', `PostgreSQL runs in ${parts.dataFolder} (pid ${server.pid()}), ready after ${tookMs} ms`)
     return server
   } catch (error) {
     release()
-    if (error instanceof Fault || errnoOf(error) === undefined) throw error
-    const message = `the embedded PostgreSQL can't use ${options.dataDir}: ${messageOf(error)}`
-    throw new Fault('embedded_start', message, { cause: error })
+    throw error
   }
 }
 

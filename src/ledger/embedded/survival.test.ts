@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connect, endOf, isGone, procField, query, type ServerProcess, TestPlace, until } from './test-place.fixture.ts'
+import { connect, endOf, isGone, procField, query, Scratch, type ServerProcess, until } from './scratch.fixture.ts'
 
 setDefaultTimeout(120_000)
 
@@ -12,15 +12,15 @@ setDefaultTimeout(120_000)
  */
 const ENDLESS = 'SELECT count(*) FROM (SELECT generate_series(1, 1e15)) s'
 
-let place: TestPlace
+let scratch: Scratch
 beforeEach(() => {
-  place = new TestPlace()
+  scratch = new Scratch()
 })
-afterEach(() => place.undo())
+afterEach(() => scratch.undo())
 
 /** One table with two committed rows, one row that is never committed, and one statement that never ends. */
 async function startBusyProcess(dataDir: string): Promise<ServerProcess & { backend: number }> {
-  const running = await place.startProcess(dataDir)
+  const running = await scratch.startProcess(dataDir)
   expect(running.fault).toBeUndefined()
   await query(running.connection, 'CREATE TABLE kept (n int)')
   await query(running.connection, 'INSERT INTO kept VALUES (1), (2)')
@@ -43,24 +43,24 @@ async function kill(running: ServerProcess): Promise<void> {
 }
 
 async function expectOnlyCommitted(dataDir: string, old: { postmaster: number; backend: number }): Promise<void> {
-  const server = await place.start(dataDir)
+  const server = await scratch.start(dataDir)
   expect(isGone(old.postmaster)).toBe(true)
   expect(isGone(old.backend)).toBe(true)
   expect(await query(server.connection, 'SELECT n FROM kept ORDER BY n')).toEqual([1, 2])
 }
 
 test('loses nothing committed when our process is killed and PostgreSQL runs on, in the middle of a statement', async () => {
-  const dataDir = await place.madeDataDir()
+  const dataDir = await scratch.madeDataDir()
   const running = await startBusyProcess(dataDir)
   await kill(running)
   expect(isGone(running.postmaster)).toBe(false)
   await expectOnlyCommitted(dataDir, running)
-  expect(place.logged.join('\n')).toContain(`pid ${running.postmaster}`)
+  expect(scratch.logged.join('\n')).toContain(`pid ${running.postmaster}`)
   expect(readFileSync(join(dataDir, 'postgres.log'), 'utf8')).toContain('received fast shutdown request')
 })
 
 test('ends a leftover PostgreSQL that is stopped and does not listen', async () => {
-  const dataDir = await place.madeDataDir()
+  const dataDir = await scratch.madeDataDir()
   const running = await startBusyProcess(dataDir)
   await kill(running)
   process.kill(running.postmaster, 'SIGSTOP')
@@ -68,7 +68,7 @@ test('ends a leftover PostgreSQL that is stopped and does not listen', async () 
 })
 
 test('ends what is left when our process and the main PostgreSQL process are both killed', async () => {
-  const dataDir = await place.madeDataDir()
+  const dataDir = await scratch.madeDataDir()
   const running = await startBusyProcess(dataDir)
   await kill(running)
   process.kill(running.postmaster, 'SIGKILL')
@@ -77,9 +77,9 @@ test('ends what is left when our process and the main PostgreSQL process are bot
   await expectOnlyCommitted(dataDir, running)
 })
 
-test('is not blocked by the pid files of a killed PostgreSQL, even when their pid belongs to somebody else now', async () => {
-  const dataDir = await place.madeDataDir()
-  const server = await place.start(dataDir)
+test('is not blocked by the pid files of a killed PostgreSQL, even when their pid belongs to another process now', async () => {
+  const dataDir = await scratch.madeDataDir()
+  const server = await scratch.start(dataDir)
   const pidFile = join(dataDir, 'postgres', 'postmaster.pid')
   const content = readFileSync(pidFile, 'utf8')
   await server.stop()
@@ -88,7 +88,7 @@ test('is not blocked by the pid files of a killed PostgreSQL, even when their pi
   const other = spawn('/bin/cat', { uid, gid })
   try {
     writeFileSync(pidFile, content.replace(/^\d+/, String(other.pid)))
-    const again = await place.start(dataDir)
+    const again = await scratch.start(dataDir)
     expect(await query(again.connection, 'SELECT 1')).toEqual([1])
     expect(isGone(other.pid!)).toBe(false)
   } finally {
@@ -97,8 +97,8 @@ test('is not blocked by the pid files of a killed PostgreSQL, even when their pi
 })
 
 test('leaves nothing half-made when it is killed while making the database', async () => {
-  const dataDir = place.dataDirIn(place.folder())
-  const child = place.spawnProcess(dataDir)
+  const dataDir = scratch.dataDirIn(scratch.folder())
+  const child = scratch.spawnProcess(dataDir)
   const unfinished = () => {
     try {
       return readdirSync(dataDir).find(name => name.startsWith('postgres.new-'))
@@ -112,13 +112,13 @@ test('leaves nothing half-made when it is killed while making the database', asy
   await endOf(child)
   expect(readdirSync(dataDir)).not.toContain('postgres')
 
-  const server = await place.start(dataDir)
+  const server = await scratch.start(dataDir)
   expect(await query(server.connection, 'SELECT 1')).toEqual([1])
   expect(unfinished()).toBeUndefined()
 })
 
 test('starts PostgreSQL again when it is killed, on the same socket, with everything committed', async () => {
-  const server = await place.start(await place.madeDataDir())
+  const server = await scratch.start(await scratch.madeDataDir())
   await query(server.connection, 'CREATE TABLE kept AS SELECT 1 AS n')
   const busy = await connect(server.connection)
   busy.query(ENDLESS).catch(() => {})
@@ -134,7 +134,7 @@ test('starts PostgreSQL again when it is killed, on the same socket, with everyt
     await until(() => server.pid() !== undefined && server.pid() !== pid)
     expect(await until(() => query(server.connection, 'SELECT n FROM kept').catch(() => undefined))).toEqual([1])
   }
-  expect(place.logged.filter(line => line.startsWith('error'))).toHaveLength(2)
+  expect(scratch.logged.filter(line => line.startsWith('error'))).toHaveLength(2)
 
   const last = server.pid()!
   await server.stop()
@@ -143,20 +143,20 @@ test('starts PostgreSQL again when it is killed, on the same socket, with everyt
 })
 
 test('a stop in the middle of a restart leaves nothing running and lets the folder go', async () => {
-  const dataDir = await place.madeDataDir()
-  const server = await place.start(dataDir)
+  const dataDir = await scratch.madeDataDir()
+  const server = await scratch.start(dataDir)
   const first = server.pid()!
   process.kill(first, 'SIGKILL')
   const second = await until(() => (server.pid() === first ? undefined : server.pid()))
   await server.stop()
   expect(isGone(second)).toBe(true)
   expect(server.pid()).toBeUndefined()
-  await (await place.start(dataDir)).stop()
+  await (await scratch.start(dataDir)).stop()
 })
 
 test('stops a PostgreSQL that is itself stopped, and still in good order', async () => {
-  const dataDir = await place.madeDataDir()
-  const server = await place.start(dataDir)
+  const dataDir = await scratch.madeDataDir()
+  const server = await scratch.start(dataDir)
   const pid = server.pid()!
   process.kill(pid, 'SIGSTOP')
   await until(() => procField(pid, 3) === 'T')
@@ -166,10 +166,10 @@ test('stops a PostgreSQL that is itself stopped, and still in good order', async
 })
 
 test('a Ctrl-C in the terminal reaches our process alone', async () => {
-  const running = await place.startProcess(await place.madeDataDir())
+  const running = await scratch.startProcess(await scratch.madeDataDir())
   expect(procField(running.child.pid!, 5)).toBe(String(running.child.pid))
   process.kill(-running.child.pid!, 'SIGINT')
-  for (let turn = 0; turn < 5; turn++) expect(await query(running.connection, 'SELECT 1')).toEqual([1])
+  for (let i = 0; i < 5; i++) expect(await query(running.connection, 'SELECT 1')).toEqual([1])
   expect(procField(running.postmaster, 5)).toBe(String(running.postmaster))
   running.child.stdin!.end()
   await running.ended

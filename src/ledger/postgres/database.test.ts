@@ -18,7 +18,7 @@ afterAll(() => ledger.stop())
 const playground = new Playground()
 afterEach(() => playground.undo())
 
-test('whoever comes when the ledger has been closed hears of a fault at once, not of a bug; closing twice is closing once', async () => {
+test('after close every statement gets a fault at once, not a bug; closing twice is closing once', async () => {
   const database = ledger.connect()
   const underWay = database.run('orders_of_buyer', ['ann', null, 20])
   const closed = database.close()
@@ -37,7 +37,7 @@ test('whoever comes when the ledger has been closed hears of a fault at once, no
   await database.close()
 })
 
-test('a server that accepts a connection and says nothing is a ledger that does not answer, not a wrong address', async () => {
+test('a server that accepts a connection and does not answer is a ledger that does not answer, not a wrong address', async () => {
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   await new Promise(resolve => silent.once('listening', resolve))
   const { port } = silent.address() as AddressInfo
@@ -74,7 +74,7 @@ test('a process that slept in the middle of a transaction finds its session ende
   const sleep = new Int32Array(new SharedArrayBuffer(4))
   const snapshot = database.transaction(async run => {
     await run('now', [])
-    // The whole process stands still for longer than the server waits for it.
+    // The whole process is blocked for longer than the server waits for it.
     Atomics.wait(sleep, 0, 0, 6_500)
     await run('now', [])
   })

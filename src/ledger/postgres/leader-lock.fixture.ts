@@ -1,6 +1,6 @@
 /**
- * A process that wants the right and says what becomes of it, a line each: `holds`, `holds not`, `lost`. Looks at every turn of its
- * loop, so that the first word after a long sleep is what a flow would be told. argv: the connection as JSON.
+ * A process that wants the lock and prints what happens, a line each: `holds`, `holds not`, `lost`. Reads it in every iteration of its
+ * loop, so that the first line after a long sleep is what a flow would read. argv: the connection as JSON.
  */
 
 import { systemClock } from '../../base/clock.ts'

@@ -8,7 +8,7 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import type { Database } from './database.ts'
 import { createLeaderLock } from './leader-lock.ts'
 
-/** The server waits 8 s for a holder that fell silent; a slow machine may take longer. */
+/** The server waits 8 s for a holder that does not answer; a slow machine may take longer. */
 const TAKEN_OVER_MS = 40_000
 
 let ledger: TestLedger
@@ -36,10 +36,10 @@ function leader(clock: Clock = systemClock, database: Database = ledger.database
   return made
 }
 
-/** Whoever has the right believes in it again after the next answer, should the machine have stood still since the last. */
+/** The holder believes in the lock again after the next answer, if the machine was blocked since the last. */
 const believes = (one: ReturnType<typeof leader>) => until('it believes that it holds the right', () => one.holds())
 
-/** Another process that wants the right; the lines it has said so far. */
+/** Another process that wants the lock; the lines it has printed so far. */
 async function another() {
   const beside = await ledger.database.connect()
   const { host, port, user, database } = beside
@@ -54,7 +54,7 @@ async function another() {
   return { child, lines }
 }
 
-test('one has it, the other stands by and follows at once when it is given back', async () => {
+test('one process has it, the other waits and follows at once when it is given back', async () => {
   const [one, other] = [leader(), leader()]
   let waits = 0
   const wait = () => {
@@ -72,7 +72,7 @@ test('one has it, the other stands by and follows at once when it is given back'
   expect(waits, 'told once').toBe(1)
 })
 
-test('standing by costs one connection, not one a try', async () => {
+test('waiting costs one connection, not one a try', async () => {
   const [one, other] = [leader(), leader()]
   await one.acquire(ending.signal, () => {})
   const stop = new AbortController()
@@ -97,7 +97,7 @@ test('standing by costs one connection, not one a try', async () => {
   await until('its connection is closed', async () => (await asking()) === undefined)
 })
 
-test('a holder whose connection is ended knows it at once, and can get the right again', async () => {
+test('a holder whose connection is ended knows it at once, and can get the lock again', async () => {
   const one = leader()
   await one.acquire(ending.signal, () => {})
   let lost = 0
@@ -112,7 +112,7 @@ test('a holder whose connection is ended knows it at once, and can get the right
   expect(lost).toBe(1)
 })
 
-test('a right that was not confirmed for a few seconds is not believed in, by the monotonic clock', async () => {
+test('a lock that was not confirmed for a few seconds is not believed in, by the monotonic clock', async () => {
   let aheadMs = 0
   const clock: Clock = { ...systemClock, elapsed: () => systemClock.elapsed() + aheadMs }
   const one = leader(clock)
@@ -123,7 +123,7 @@ test('a right that was not confirmed for a few seconds is not believed in, by th
   await until('it was confirmed again', () => one.holds())
 })
 
-test('a holder that is stopped loses the right within seconds, and is told so before it acts again', async () => {
+test('a holder that is stopped loses the lock within seconds, and learns it before it acts again', async () => {
   const { child, lines } = await another()
   await until('it holds the right', () => lines.includes('holds'))
   const one = leader()
@@ -137,7 +137,7 @@ test('a holder that is stopped loses the right within seconds, and is told so be
   expect(lines).toEqual(['holds'])
   child.kill('SIGCONT')
   await until('it knows', () => lines.includes('lost') && lines.includes('holds not'))
-  // Which of the two comes first is chance; that a flow was told "holds" in between would be a defect.
+  // Which of the two comes first is chance; a flow that read "holds" in between would be a defect.
   expect(lines.filter(line => line === 'holds')).toHaveLength(1)
   await believes(one)
 }, 120_000)

@@ -98,10 +98,10 @@ describe('a start while another process is at it', () => {
     return row?.n
   }
 
-  test('waits for its turn, and no statement of it runs meanwhile', async () => {
+  test('waits for another process that migrates, and none of its statements waits in the server', async () => {
     const { database, other } = await busy('turn')
     const applied = migrate(database)
-    await until('it asks for its turn', async () => (await sessions('turn')) === 1)
+    await until('it polls the lock', async () => (await sessions('turn')) === 1)
     const [waiting] = await ledger.sql(
       `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = 'turn' AND wait_event_type = 'Lock'`,
     )
@@ -110,7 +110,7 @@ describe('a start while another process is at it', () => {
     expect(await applied).toEqual(NAMES)
   })
 
-  test('says who it waited for when its turn never comes', async () => {
+  test('names what it waited for when the other never ends', async () => {
     const { database, other } = await busy('late')
     await expect(migrate(database, undefined, { waitMs: 0 })).rejects.toMatchObject({
       name: 'Fault',
@@ -124,7 +124,7 @@ describe('a start while another process is at it', () => {
   test('the ledger dies meanwhile: that is a fault, not a bug', async () => {
     const { database, other } = await busy('gone')
     const refused = migrate(database).catch((error: unknown) => error)
-    await until('it asks for its turn', async () => (await sessions('gone')) === 1)
+    await until('it polls the lock', async () => (await sessions('gone')) === 1)
     await ledger.sql(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'gone' AND query LIKE '%pg_try_advisory_lock%'`,
     )
@@ -132,7 +132,7 @@ describe('a start while another process is at it', () => {
     await other.end()
   })
 
-  test('a migration that takes too long says so in its own words: it is not the ledger that is away', async () => {
+  test('a migration that takes too long is reported as such, and not as a ledger that is away', async () => {
     const database = await empty('slow')
     const folder = copied()
     writeFileSync(join(folder, '9999_slow.sql'), 'SET LOCAL statement_timeout = 50; SELECT pg_sleep(60)')
@@ -145,10 +145,10 @@ describe('a start while another process is at it', () => {
   })
 })
 
-describe('a migration beside those who sell', () => {
+describe('a migration beside processes that sell', () => {
   const LATER = '9999_later.sql'
 
-  /** A database with two tables that a migration wants both of, and somebody who holds the second. */
+  /** A database with two tables that a migration wants both of, and a transaction that holds the second. */
   async function held(name: string) {
     const database = await empty(name)
     const folder = copied()
@@ -160,7 +160,7 @@ describe('a migration beside those who sell', () => {
     return { database, folder, other }
   }
 
-  test('gives way to who holds one table and needs the other, and is applied once they are done', async () => {
+  test('gives up its locks for a transaction that holds one table and needs the other, and is applied afterwards', async () => {
     const { database, folder, other } = await held('crossed')
     try {
       const applied = migrate(database, folder)
@@ -179,7 +179,7 @@ describe('a migration beside those who sell', () => {
     }
   })
 
-  test('says what is in its way when they never let go, and has changed nothing', async () => {
+  test('names the cause when its tables stay locked, and has changed nothing', async () => {
     const { database, folder, other } = await held('never')
     try {
       await expect(migrate(database, folder, { tryMs: 0 })).rejects.toMatchObject({
@@ -195,7 +195,7 @@ describe('a migration beside those who sell', () => {
 })
 
 describe('a ledger of the version before many machines', () => {
-  /** What that version runs, word for word: it goes on beside the new one while processes are replaced. */
+  /** What that version runs, verbatim: it goes on beside the new one while processes are replaced. */
   const LEASE = `WITH free AS (
   SELECT n.no AS id, coalesce(nodes.until_ms, 0) AS from_ms
   FROM generate_series(0, 1023) AS n (no) LEFT JOIN nodes ON nodes.id = n.no
@@ -239,7 +239,7 @@ RETURNING until_ms`
       ])
       expect(await old(PLACE, ask(11, 'ann'))).toMatchObject([{ available: 4, odd: [{ verdict: 'refused' }] }])
       expect(await old(PLACE, ask(12, 'ben'))).toMatchObject([{ available: 3, odd: null }])
-      // Nobody waits for a process that can't confirm anything.
+      // A process that can't confirm is not waited for.
       const nodes = createNodes(database)
       expect(await nodes.unconfirmed('2', 5)).toEqual({ waiting: 0, lapsed: 0 })
       const { node } = await nodes.lease('new', NOW_MS, 'holding')

@@ -25,8 +25,8 @@ async function itemOf(sale: string) {
   return found!.items[0]!
 }
 
-describe('in how many places the gate is built', () => {
-  test('is decided with the snapshot, told before its first page, and written with gate_epoch', async () => {
+describe('in how many shards the gate is built', () => {
+  test('is decided with the snapshot, reported before its first page, and written with gate_epoch', async () => {
     const { sale, item, epoch: first } = await ledger.openItem({ units: 64, shards: 8 })
     await ledger.orders.place(item, first, true, [ledger.ask('somebody')])
     await ledger.stock.ask({ item, delta: 1, reason: 'test', by: 'test', key: undefined })
@@ -65,12 +65,12 @@ describe('in how many places the gate is built', () => {
     expect(await itemOf(sale)).toMatchObject({ gateShards: 1 })
   })
 
-  test('is one as long as a process lives that does not know of places, or did a moment ago', async () => {
+  test('is one as long as a process lives that does not know of shards, or lived a moment ago', async () => {
     const nodes = createNodes(ledger.database)
     const { item } = await ledger.openItem({ units: 64, shards: 8 })
     const { node } = await nodes.lease('of-this-version', systemClock.now(), 'holding', 0)
     expect((await rebuild(item)).seen).toEqual([8])
-    // An older version takes the same id over: it writes its name, and nothing of places.
+    // An older version takes the same id over: it writes its name, and nothing about shards.
     await ledger.sql(`UPDATE nodes SET holder = 'of-an-older-version' WHERE id = $1`, [node])
     expect((await rebuild(item)).terms).toMatchObject({ gateShards: 1, olderVersions: true })
     await ledger.sql(`UPDATE nodes SET lease_until = clock_timestamp() - interval '30 seconds' WHERE id = $1`, [node])
@@ -91,7 +91,7 @@ describe('the journal of moves', () => {
   }
   const openOf = async (item: string) => (await createMoves(ledger.database).open()).find(move => move.item === item)
 
-  test('has one move of an item at a time, numbers upwards, and forgets nothing on the way', async () => {
+  test('has one move of an item at a time, numbers upwards, and keeps every step', async () => {
     const { item, epoch, moves } = await spread()
     expect(await moves.ask(item, epoch, { from: 0, to: 3, wanted: 5 })).toBe(1)
     expect(await moves.ask(item, epoch, { from: 1, to: 2, wanted: 5 })).toBeUndefined()
@@ -133,7 +133,7 @@ describe('the journal of moves', () => {
     expect(await moves.taken(item, 2, 5)).toBe(false)
   })
 
-  test('takes a move only while the gate of that epoch sells the item, in places that it has', async () => {
+  test('takes a move only while the gate of that epoch sells the item, between shards that it has', async () => {
     const { item, epoch, moves } = await spread()
     expect(await moves.ask(item, epoch - 1, { from: 0, to: 1, wanted: 1 })).toBeUndefined()
     expect(await moves.ask(item, epoch, { from: 0, to: 4, wanted: 1 })).toBeUndefined()
@@ -145,7 +145,7 @@ describe('the journal of moves', () => {
     expect(await moves.ask(item, next, { from: 0, to: 1, wanted: 1 })).toBeUndefined()
   })
 
-  test('shows in the audit what may be between two places, of the gate that sells', async () => {
+  test('shows in the audit what may be between two shards, of the gate that sells', async () => {
     const { sale, item, epoch, moves } = await spread()
     const moving = async () => (await ledger.reconciliation.audit(sale))[0]?.moving
     expect(await moving()).toBe(0)

@@ -1,13 +1,13 @@
-/** The journal of moves between shards in PostgreSQL. */
+/** The journal of moves between shards in PostgreSQL. The gate declares the contract (`MoveJournal`), app wires it. */
 
-import type { Moves } from '../moves.ts'
+import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Database } from './database.ts'
 import { number, text } from './rows.ts'
 
 /** Of each item, for operators to read. */
 const ENDED_KEPT_MAX = 1_000
 
-export function createMoves(database: Database): Moves {
+export function createMoves(database: Database) {
   return {
     async open() {
       return (await database.run('open_moves', [])).map(row => ({
@@ -21,14 +21,14 @@ export function createMoves(database: Database): Moves {
         current: row.current === true,
       }))
     },
-    async ask(item, epoch, { from, to, wanted }) {
+    async ask(item: ItemId, epoch: Epoch, { from, to, wanted }: { from: number; to: number; wanted: number }) {
       const [row] = await database.run('ask_move', [item, epoch, from, to, wanted, ENDED_KEPT_MAX])
       return row === undefined ? undefined : number(row, 'no')
     },
-    async taken(item, no, taken) {
+    async taken(item: ItemId, no: number, taken: number) {
       return (await database.run('take_move', [item, no, taken])).length === 1
     },
-    async end(item, no, how) {
+    async end(item: ItemId, no: number, how: 'done' | 'void') {
       await database.run('end_move', [item, no, how])
     },
   }

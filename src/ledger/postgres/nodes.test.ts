@@ -58,18 +58,18 @@ test('a number given back is free at once, from the last millisecond that was us
   expect(await nodes.lease('next', NOW_MS + 10, 'plain')).toMatchObject({ node, fromMs: NOW_MS + 1 })
 })
 
-test('when all numbers are held, it says so', async () => {
+test('a fault when all ids are leased', async () => {
   await ledger.sql(
     "INSERT INTO nodes (id, holder, until_ms, lease_until) SELECT n, 'x', 0, clock_timestamp() + interval '1 minute' FROM generate_series(0, 1023) n",
   )
   await expect(nodes.lease('late', NOW_MS, 'plain')).rejects.toMatchObject({ code: 'no_node_id' })
 })
 
-describe('E4: drained means that every holding process has said so', () => {
+describe('E4: drained means that every holding process has confirmed', () => {
   const ITEM = '77'
   const seen = (epoch: number, item = ITEM) => [{ item, epoch }]
 
-  test('who has not confirmed this epoch of this item is waited for; plain processes are not', async () => {
+  test('holding processes that have not confirmed this epoch of this item are waited for; plain ones are not', async () => {
     const { node } = await nodes.lease('edge', NOW_MS, 'holding')
     const other = await nodes.lease('worker', NOW_MS, 'holding')
     await nodes.lease('keeper', NOW_MS, 'plain')
@@ -92,7 +92,7 @@ describe('E4: drained means that every holding process has said so', () => {
     expect(await nodes.confirm(node, 'edge', [])).toBe(true)
   })
 
-  test('only the holder of a lease that stands can confirm', async () => {
+  test('only the holder of a valid lease can confirm', async () => {
     const { node } = await nodes.lease('edge', NOW_MS, 'holding')
     expect(await nodes.confirm(node, 'somebody else', seen(3))).toBe(false)
     expect(await nodes.confirm(node + 1, 'edge', seen(3))).toBe(false)
@@ -113,7 +113,7 @@ describe('E4: drained means that every holding process has said so', () => {
     const second = await nodes.lease('second', NOW_MS + 1, 'holding')
     expect(second.node).toBe(first.node)
     expect(await nodes.unconfirmed(ITEM, 3)).toEqual({ waiting: 1, lapsed: 0 })
-    // Not even if the word of the last one arrives after all.
+    // Not even if the last holder's confirmation arrives after all.
     await ledger.sql(
       "INSERT INTO node_items (node, holder, item, epoch) VALUES ($1, 'first', $2, 3) ON CONFLICT DO NOTHING",
       [first.node, ITEM],
@@ -125,7 +125,7 @@ describe('E4: drained means that every holding process has said so', () => {
   })
 })
 
-describe('E10: who died unconfirmed is remembered', () => {
+describe('E10: a process that died unconfirmed is remembered', () => {
   test('its id is not leased again while another is free', async () => {
     const dead = await nodes.lease('edge', NOW_MS, 'holding')
     await lapse(dead.node)
@@ -152,7 +152,7 @@ describe('E10: who died unconfirmed is remembered', () => {
     expect((await nodes.lease('next', NOW_MS + 1, 'holding')).node).toBe(node)
   })
 
-  test('settling ends it, for leases that ended before the moment and for no others; who comes back owes again', async () => {
+  test('settling ends it, for leases that ended before the moment and for no others; a process that comes back is unsettled again', async () => {
     const old = await nodes.lease('old', NOW_MS, 'holding')
     const late = await nodes.lease('late', NOW_MS, 'holding')
     await nodes.lease('alive', NOW_MS, 'holding')
@@ -168,7 +168,7 @@ describe('E10: who died unconfirmed is remembered', () => {
     expect(await nodes.unconfirmed('77', 1)).toEqual({ waiting: 1, lapsed: 1 })
   })
 
-  test('an answer that was lost on the way leaves no lease that nobody holds', async () => {
+  test('a lost answer leaves no lease without a holder', async () => {
     const lost = await nodes.lease('edge', NOW_MS, 'holding')
     const heard = await nodes.lease('edge', NOW_MS, 'holding')
     expect(heard.node).not.toBe(lost.node)
@@ -179,7 +179,7 @@ describe('E10: who died unconfirmed is remembered', () => {
 })
 
 describe('E2: the longest fence', () => {
-  test('is of whoever has a lease, or lapsed within its own fence; who gave back counts no more', async () => {
+  test('is that of processes with a lease, or lapsed within their own fence; one that gave its lease back does not count', async () => {
     expect(await nodes.longestFenceMs()).toBe(0)
     const short = await nodes.lease('short', NOW_MS, 'holding', 4_000)
     const long = await nodes.lease('long', NOW_MS, 'holding', 90_000)
@@ -202,7 +202,7 @@ describe('E2: the longest fence', () => {
   })
 })
 
-test('a process that would sell alone sees who of a cluster is alive, and who went without a word', async () => {
+test('a process that would sell alone sees which holding processes live, and which lapsed unsettled', async () => {
   expect(await nodes.holding()).toEqual({ live: 0, unsettled: 0 })
   const edge = await nodes.lease('edge', NOW_MS, 'holding')
   const worker = await nodes.lease('worker', NOW_MS, 'holding')
@@ -237,7 +237,7 @@ describe('a lease that lies further ahead than any lease was written by a clock 
     return Number(row?.ms)
   }
 
-  test('who died under it is waited for as long as a lease, not until the clock has caught up', async () => {
+  test('a process that died under it is waited for as long as a lease, not until the clock has caught up', async () => {
     const dead = await nodes.lease('dead', NOW_MS, 'holding')
     await hourAhead(dead.node)
     const alive = await nodes.lease('alive', NOW_MS, 'plain')
@@ -250,7 +250,7 @@ describe('a lease that lies further ahead than any lease was written by a clock 
     expect(await nodes.unconfirmed('77', 1)).toEqual({ waiting: 0, lapsed: 1 })
   })
 
-  test('who lives is still waited for, and has its own again when it renews', async () => {
+  test('a live process is still waited for, and has its own lease again when it renews', async () => {
     const one = await nodes.lease('one', NOW_MS, 'holding')
     const other = await nodes.lease('other', NOW_MS, 'holding')
     await hourAhead(one.node)
@@ -261,7 +261,7 @@ describe('a lease that lies further ahead than any lease was written by a clock 
     for (const { node } of [one, other]) expect(await leftMs(node)).toBeWithin(0, 30_000)
   })
 
-  test('all of them renew at once: nobody waits for another, and all have their own', async () => {
+  test('all renew at once: none waits for another, and all keep their lease', async () => {
     const second = ledger.connect()
     const doors = [nodes, createNodes(second)]
     try {

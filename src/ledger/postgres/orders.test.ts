@@ -38,7 +38,7 @@ describe('placing', () => {
     expect(await ledger.units(sale)).toMatchObject({ available: 10, pending: 0, releases: 1 })
   })
 
-  test("another buyer's id is foreign and writes nothing, from before or from the same batch", async () => {
+  test("another buyer's id is an id conflict and writes nothing, from before or from the same batch", async () => {
     const { sale, item, epoch } = await ledger.openItem()
     const first = ledger.ask('ann')
     await ledger.orders.place(item, epoch, false, [first])
@@ -52,7 +52,7 @@ describe('placing', () => {
     expect(await ledger.units(sale)).toMatchObject({ available: 8, pending: 2 })
   })
 
-  test('the first who come are served when not all fit; the others are refused by a row of their own', async () => {
+  test('the first asks are placed when not all fit; the others are refused by a row of their own', async () => {
     const { sale, item, epoch } = await ledger.openItem({ units: 4 })
     const asks = [ledger.ask('ann', 3), ledger.ask('ben', 2), ledger.ask('cyd', 1), ledger.ask('dan', 1)]
     const reply = await ledger.orders.place(item, epoch, false, asks)
@@ -68,7 +68,7 @@ describe('placing', () => {
     expect(verdicts(await ledger.orders.place(item, epoch, false, asks))).toEqual(['same', 'same', 'same', 'same'])
   })
 
-  test('who has a live order, or has used this attempt, gets a refusal that names the order that stands', async () => {
+  test('a buyer with a live order, or who has used this attempt, gets a refusal that names the existing order', async () => {
     const { sale, item, epoch } = await ledger.openItem()
     const first = ledger.ask('ann')
     const twin = ledger.ask('ann')
@@ -118,7 +118,7 @@ describe('placing', () => {
     expect(await ledger.units(sale)).toMatchObject({ available: 8, pending: 2 })
   })
 
-  test('E7: an acknowledged duplicate gets a refusal that names what stands, and a ghost never blocks the real one', async () => {
+  test('E7: an acknowledged duplicate gets a refusal that names the existing order, and a ghost never blocks the real one', async () => {
     const { sale, item, epoch } = await ledger.openItem()
     const ghost = ledger.ask('ann')
     const next = await ledger.rebuild(item)
@@ -140,7 +140,7 @@ describe('placing', () => {
     expect(await ledger.units(sale)).toMatchObject({ available: 9, pending: 1 })
   })
 
-  test('a collision in a large batch costs no look at every order of the item', async () => {
+  test('a collision in a large batch does not read every order of the item', async () => {
     const { sale, item, epoch } = await ledger.openItem({ units: 200_000 })
     for (let i = 0; i < 40; i++)
       await ledger.orders.place(
@@ -178,7 +178,7 @@ describe('refusing what can not be placed for a reason of its own', () => {
     expect(await ledger.units(sale)).toMatchObject({ available: 10, pending: 0 })
   })
 
-  test('an order that stands under this id stays as it is, and one of this buyer is named', async () => {
+  test('an existing order under this id stays as it is, and one of this buyer is named', async () => {
     const { sale, item, epoch } = await ledger.openItem()
     const ask = ledger.ask('ann')
     await ledger.orders.place(item, epoch, true, [ask])
@@ -207,109 +207,7 @@ describe('refusing what can not be placed for a reason of its own', () => {
   })
 })
 
-describe('the epoch', () => {
-  test('E3: of two keepers, whoever bumped last is the only one who can read, open or shut', async () => {
-    const { item, epoch } = await ledger.openItem()
-    const [mine, theirs] = [await ledger.rights.raiseEpoch(item), await ledger.rights.raiseEpoch(item)]
-    expect([mine, theirs]).toEqual([epoch + 1, epoch + 2])
-    expect(await ledger.rights.snapshot(item, mine, async () => {})).toBeUndefined()
-    for (const door of ['gate', 'ledger', 'shut', 'draining'] as const)
-      expect(await ledger.rights.setDoor(item, mine, door)).toBe(false)
-    expect(await ledger.rights.read([item])).toEqual([{ item, epoch: theirs, door: 'draining' }])
-    // The one who was first has not moved gate_epoch: entries of the last gate are still placed.
-    expect(verdicts(await ledger.orders.place(item, epoch, true, [ledger.ask('ann')]))).toEqual(['placed'])
-    expect(await ledger.rights.snapshot(item, theirs, async () => {})).toMatchObject({ available: 9 })
-    expect(await ledger.rights.setDoor(item, theirs, 'gate')).toBe(true)
-    expect(await ledger.rights.setDoor(item, mine, 'shut')).toBe(false)
-  })
-
-  test('E3: many keepers bump at once: each gets an epoch of its own, and the highest stands', async () => {
-    const { item, epoch } = await ledger.openItem()
-    const epochs = await Promise.all(Array.from({ length: 8 }, () => ledger.rights.raiseEpoch(item)))
-    expect(epochs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 8 }, (_, i) => epoch + 1 + i))
-    const turned = await Promise.all(epochs.map(one => ledger.rights.setDoor(item, one, 'gate')))
-    expect(epochs.filter((_, i) => turned[i])).toEqual([epoch + 8])
-  })
-
-  test('a keeper that is stopped in the middle of its snapshot does not keep the item for ever', async () => {
-    const { item, epoch } = await ledger.openItem()
-    await ledger.orders.place(item, epoch, false, [ledger.ask('ann')])
-    const next = await ledger.rights.raiseEpoch(item)
-    const asleep = Promise.withResolvers<void>()
-    const woken = Promise.withResolvers<void>()
-    const reading = ledger.rights.snapshot(item, next, () => {
-      asleep.resolve()
-      return woken.promise
-    })
-    await asleep.promise
-    // Waits for the item's lock until the ledger has ended the silent one.
-    expect(await ledger.rights.raiseEpoch(item)).toBe(next + 1)
-    woken.resolve()
-    await expect(reading).rejects.toMatchObject({ code: 'ledger_away' })
-    expect(verdicts(await ledger.orders.place(item, epoch, true, [ledger.ask('ben')])), 'gate_epoch').toEqual([
-      'placed',
-    ])
-  }, 60_000)
-
-  test('E10: an operator opens the ledger door of a shut item, under its epoch, and of no other', async () => {
-    const { sale, item, epoch } = await ledger.openItem()
-    for (const door of ['gate', 'draining'] as const) {
-      await ledger.rights.setDoor(item, epoch, door)
-      expect(await ledger.rights.openLedgerDoor(item, 'op')).toBe(false)
-    }
-    await ledger.rights.setDoor(item, epoch, 'shut')
-    expect(await ledger.rights.openLedgerDoor(item, 'op')).toBe(true)
-    expect(await ledger.rights.openLedgerDoor(item, 'op'), 'again, after a lost answer').toBe(true)
-    expect(await ledger.rights.read([item])).toEqual([{ item, epoch, door: 'ledger' }])
-    expect(await ledger.sql("SELECT by, item::text FROM audit_log WHERE action = 'item.open_ledger_door'")).toEqual([
-      { by: 'op', item },
-    ])
-    expect(await ledger.orders.placeDirectly(item, epoch, [ledger.ask('ann')])).toMatchObject({ status: 'ok' })
-    expect(await ledger.units(sale)).toMatchObject({ available: 9, pending: 1 })
-  })
-
-  test('bump shuts out whoever turns or reads under an older one (E3, E9)', async () => {
-    const { item, epoch } = await ledger.openItem()
-    const next = await ledger.rights.raiseEpoch(item)
-    expect(next).toBe(epoch + 1)
-    expect(await ledger.rights.read([item])).toEqual([{ item, epoch: next, door: 'draining' }])
-    expect(await ledger.rights.setDoor(item, epoch, 'gate')).toBe(false)
-    expect(await ledger.rights.snapshot(item, epoch, async () => {})).toBeUndefined()
-    // Until the new gate is built, the old one's entries are still placed.
-    expect(verdicts(await ledger.orders.place(item, epoch, false, [ledger.ask('ann')]))).toEqual(['placed'])
-    expect(await ledger.rights.snapshot(item, next, async () => {})).toMatchObject({ available: 9, held: 1, buyers: 1 })
-    expect(await ledger.orders.place(item, epoch, false, [ledger.ask('ben')])).toEqual({ status: 'stale' })
-  })
-
-  test('a snapshot shows every attempt, live or closed, but no refusal, and nothing is placed while it reads', async () => {
-    const { item, epoch } = await ledger.openItem({ units: 3 })
-    const asks = [ledger.ask('ann', 2), ledger.ask('ben'), ledger.ask('cyd')]
-    await ledger.orders.place(item, epoch, false, asks)
-    await ledger.closings.close(item, [asks[1]?.order ?? ''], 'cancelled')
-    const next = await ledger.rights.raiseEpoch(item)
-    let placing: Promise<PlaceReply> | undefined
-    const seen: [string, boolean][] = []
-    const terms = await ledger.rights.snapshot(item, next, async page => {
-      placing = ledger.orders.place(item, epoch, false, [ledger.ask('dan')])
-      for (const { buyer, live } of page) seen.push([buyer, live])
-      // The other transaction waits for the item's lock until this one has committed.
-      for (;;) {
-        const [row] = await ledger.sql(
-          "SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
-        )
-        if (row?.waiting === 1) break
-      }
-    })
-    expect(seen).toEqual([
-      ['ann', true],
-      ['ben', false],
-    ])
-    expect(terms).toMatchObject({ available: 1, held: 2, buyers: 2, changeNo: 0, state: 'open' })
-    expect(await placing).toEqual({ status: 'stale' })
-  })
-})
-
-test('batches, closings and rebuilds at random, many at once: units add up, nobody has two live orders, nothing deadlocks', async () => {
+test('batches, closings and rebuilds at random, many at once: units add up, no buyer has two live orders, nothing deadlocks', async () => {
   const seed = Math.floor(systemRandom.next() * 2 ** 32)
   console.log(`  seed ${seed}`)
   const random = seededRandom(seed)

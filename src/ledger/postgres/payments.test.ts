@@ -9,7 +9,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => ledger.stop())
 
-/** An item with one order, and its payment under way. */
+/** An item with one order and its open payment. */
 async function billed(wish: ItemWish = {}, quantity = 1) {
   const on = await ledger.openItem(wish)
   const ask = ledger.ask('ann', quantity)
@@ -40,7 +40,7 @@ describe('money that arrives', () => {
     expect(await ledger.units(sale)).toMatchObject({ available: 7, paid: 3 })
   })
 
-  test('for a closed order goes back, once, however often it is told', async () => {
+  test('for a closed order is refunded, once, however often it is reported', async () => {
     const { sale, item, order, payment } = await billed()
     await ledger.closings.close(item, [order], 'cancelled')
     expect(await capture(payment)).toBe('late')
@@ -63,7 +63,7 @@ describe('money that arrives', () => {
     expect([await stateOf(order), await paymentOf(order)]).toEqual(['paid', ['captured', 'refund_due second']])
   })
 
-  test('in the wrong amount or currency, or for nobody, changes nothing', async () => {
+  test('in the wrong amount or currency, or for no payment, changes nothing', async () => {
     const { order, payment } = await billed()
     expect(await capture(payment, { amount: PRICE.amount + 1 })).toBe('wrong_amount')
     expect(await capture(payment, { amount: PRICE.amount - 1 })).toBe('wrong_amount')
@@ -87,7 +87,7 @@ describe('a payment', () => {
     expect(await ledger.payments.start(ledger.id(), order, 'other')).toBeUndefined()
   })
 
-  test('is claimed by one keeper at a time, says whether its order still waits, and comes due again after a clock went back', async () => {
+  test('is claimed by one keeper at a time, tells whether its order is pending, and comes due again after a clock went back', async () => {
     const { item, order, payment } = await billed()
     const claim = async () => {
       const claimed = await Promise.all([ledger.payments.claim(1_000), ledger.payments.claim(1_000)])
@@ -134,14 +134,14 @@ describe('closing', () => {
       ['ben', 'closed', epoch],
       ['cyd', 'closed', epoch],
     ])
-    const told = releases.map(one => one.order)
-    expect(await ledger.closings.released(told)).toBe(told.length)
-    // Whoever comes second has released nothing.
-    expect(await ledger.closings.released(told)).toBe(0)
+    const done = releases.map(one => one.order)
+    expect(await ledger.closings.released(done)).toBe(done.length)
+    // The second call has released nothing.
+    expect(await ledger.closings.released(done)).toBe(0)
     expect(await ledger.units(sale)).toMatchObject({ available: 9, releases: 0 })
   })
 
-  test('an order of another item is not touched, and no release is told while the item is rebuilt', async () => {
+  test('an order of another item is not touched, and no release is listed while the item is rebuilt', async () => {
     const one = await billed()
     const other = await billed()
     expect(await ledger.closings.close(one.item, [other.order], 'cancelled')).toEqual([])
@@ -179,7 +179,7 @@ describe('an operator refunds', () => {
       const [line] = await ledger.reconciliation.audit(sale)
       expect(line?.gone).toBe(restock ? 0 : 2)
       expect([await stateOf(order), await paymentOf(order)]).toEqual(['refunded', ['refund_due operator']])
-      expect(await capture(payment), 'its capture told again').toBe('same')
+      expect(await capture(payment), 'its capture again').toBe('same')
       const logged = await ledger.sql(
         "SELECT by, details FROM audit_log WHERE order_id = $1 AND action = 'order.refund'",
         [order],
@@ -238,7 +238,7 @@ test('paying, closing, cancelling, refunding and placing the same orders at once
      WHERE o.item = $1 AND NOT (CASE WHEN o.state = 'paid' THEN p.state = 'captured' WHEN o.state = 'closed' THEN p.state = 'refund_due' ELSE false END)`,
     [item],
   )
-  expect(odd, 'every capture was told, so each is paid, or its money goes back').toEqual([])
+  expect(odd, 'every capture was reported, so each is paid, or its money goes back').toEqual([])
   const both = await ledger.sql(
     "SELECT id FROM orders WHERE item = $1 AND paid_at IS NOT NULL AND reason IN ('unpaid', 'cancelled')",
     [item],

@@ -25,7 +25,7 @@ async function behindLedgerDoor(wish: ItemWish = {}) {
 const direct = (item: string, epoch: number, ...asks: PlaceAsk[]) => ledger.orders.placeDirectly(item, epoch, asks)
 
 describe('behind the door `ledger`', () => {
-  test('the first who come are served; who does not fit is told so, and leaves no row', async () => {
+  test('the first asks are placed; one that does not fit is refused, and leaves no row', async () => {
     const { sale, item, epoch } = await behindLedgerDoor({ units: 4 })
     const asks = [ledger.ask('ann', 3), ledger.ask('ben', 2), ledger.ask('cyd'), ledger.ask('dan')]
     const reply = await direct(item, epoch, ...asks)
@@ -37,7 +37,7 @@ describe('behind the door `ledger`', () => {
     })
     expect((await rowsOf(item)).map(row => row.buyer)).toEqual(['ann', 'cyd'])
     expect(await ledger.units(sale)).toMatchObject({ available: 0, pending: 4 })
-    // A refused one may ask again with the same attempt when there is something again.
+    // A refused buyer may repeat the same attempt when units are available again.
     await ledger.closings.close(item, [asks[2]?.order ?? ''], 'cancelled')
     expect(verdicts(await direct(item, epoch, ledger.ask('dan')))).toEqual(['placed'])
   })
@@ -55,7 +55,7 @@ describe('behind the door `ledger`', () => {
     expect(await direct(item, epoch)).toEqual({ status: 'ok', available: 7, placings: [] })
   })
 
-  test('the same id, the same attempt, or a live order of any attempt: that very order, and nothing more is taken', async () => {
+  test('the same id, the same attempt, or a live order of any attempt: that order, and nothing more is taken', async () => {
     const { sale, item, epoch } = await behindLedgerDoor()
     const first = ledger.ask('ann')
     await direct(item, epoch, first)
@@ -133,7 +133,7 @@ describe('E5: door and epoch are judged under the item lock', () => {
     expect(await ledger.units(sale)).toMatchObject({ available: 9, pending: 1 })
   })
 
-  test('who waited for the lock while a keeper took the item is stale, and so is who waited while the window closed', async () => {
+  test('a batch that waited for the lock while a keeper took the item is stale; one that waited while the window closed is over', async () => {
     const { item, epoch } = await behindLedgerDoor()
     const waiting = async (change: string, values: unknown[]) => {
       const other = await ledger.database.connect()
@@ -190,7 +190,7 @@ describe("the window is judged by the ledger's clock", () => {
     ['early', "state = 'paused', opens_at = clock_timestamp() + interval '1 minute'"],
   ] as const
   for (const [status, change] of moments)
-    test(`${status} (${change.split(' = ')[0]}): no new order; who has one is told so`, async () => {
+    test(`${status} (${change.split(' = ')[0]}): no new order; a buyer who has one gets it`, async () => {
       const { sale, item, epoch } = await behindLedgerDoor()
       const ann = ledger.ask('ann')
       const ben = ledger.ask('ben')
@@ -212,7 +212,7 @@ describe("the window is judged by the ledger's clock", () => {
     })
 })
 
-test('a COMMIT whose answer is lost: asked again, the same orders, taken once', async () => {
+test('a COMMIT whose answer is lost: repeated, the same orders, taken once', async () => {
   const { sale, item, epoch } = await behindLedgerDoor()
   const { proxy, database, close } = await ledger.overProxy(2)
   try {
@@ -226,7 +226,7 @@ test('a COMMIT whose answer is lost: asked again, the same orders, taken once', 
   }
 })
 
-test('eight callers at once, with duplicates, closings and turns of the door: never oversold, one live order each, no deadlock', async () => {
+test('eight callers at once, with duplicates, closings and doors being set: never oversold, one live order each, no deadlock', async () => {
   const seed = Math.floor(systemRandom.next() * 2 ** 32)
   console.log(`  seed ${seed}`)
   const random = seededRandom(seed)

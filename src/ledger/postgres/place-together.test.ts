@@ -26,7 +26,7 @@ function counting(database: Database = ledger.database) {
   return { ran, place: placeTogether({ run }) }
 }
 
-test('batches of forty items at once: each answered as if it were alone, in a few statements', async () => {
+test('batches of forty items at once: each answered as if placed alone, in a few statements', async () => {
   const items = await itemsOnSale(40, 2)
   const { ran, place } = counting()
   const replies = await Promise.all(
@@ -42,14 +42,14 @@ test('batches of forty items at once: each answered as if it were alone, in a fe
   expect(ran).toContain('place_together')
 })
 
-test('one batch alone goes its own way at once', async () => {
+test('a single batch is placed alone at once', async () => {
   const [one] = await itemsOnSale(1)
   const { ran, place } = counting()
   expect(verdicts(await place(one!.item, one!.epoch, false, [ledger.ask('ann')]))).toEqual(['placed'])
   expect(ran).toEqual(['place'])
 })
 
-test('an item that another transaction has holds up nobody else, and is placed when it is free', async () => {
+test('an item that another transaction has locked delays no other, and is placed when it is free', async () => {
   const items = await itemsOnSale(12)
   const { place } = counting()
   const other = await ledger.database.connect()
@@ -61,7 +61,7 @@ test('an item that another transaction has holds up nobody else, and is placed w
   for (const [i, { item, epoch }] of items.entries())
     (held.has(i) ? waiting : free).push(place(item, epoch, false, [ledger.ask('ann')]))
   for (const reply of await Promise.all(free)) expect(verdicts(reply)).toEqual(['placed'])
-  // The first two went alone and are stuck: whoever comes now still gets through.
+  // The first two went alone and are stuck: later batches still get through.
   const [late] = await itemsOnSale(1)
   expect(verdicts(await place(late!.item, late!.epoch, false, [ledger.ask('ben')]))).toEqual(['placed'])
   await other.query('COMMIT')
@@ -69,7 +69,7 @@ test('an item that another transaction has holds up nobody else, and is placed w
   for (const reply of await Promise.all(waiting)) expect(verdicts(reply)).toEqual(['placed'])
 })
 
-test('of one item, who came first is placed first, also when the first batch has to wait for the next call', async () => {
+test('of one item the first batch is placed first, also when the first batch has to wait for the next call', async () => {
   const [alone, under, ahead, short] = await itemsOnSale(4, 600)
   const { ran, place } = counting()
   const batch = (name: string, size: number) => Array.from({ length: size }, (_, i) => ledger.ask(`${name}-${i}`))
@@ -85,7 +85,7 @@ test('of one item, who came first is placed first, also when the first batch has
   expect(kinds).toEqual([['placed'], ['placed'], ['placed'], ['placed'], ['refused']])
 })
 
-test('a call that hangs holds up nobody who comes later', async () => {
+test('a call that hangs delays no later batch', async () => {
   const items = await itemsOnSale(6)
   let nowMs = 0
   const hanging = Promise.withResolvers<never>()
@@ -106,11 +106,11 @@ test('a call that hangs holds up nobody who comes later', async () => {
   for (const reply of await Promise.all([first, ask(3), waiting, ask(4), ask(5)]))
     expect(verdicts(reply)).toEqual(['placed'])
   hanging.reject(new Error('the test is over'))
-  // It was to blame for nothing: alone it is placed.
+  // It was not the cause: alone it is placed.
   expect(verdicts(await stuck)).toEqual(['placed'])
 })
 
-test('a name that the ledger can’t hold fails by itself', async () => {
+test('a name that the ledger can’t hold fails alone', async () => {
   const items = await itemsOnSale(8)
   const { ran, place } = counting()
   const replies = await Promise.allSettled(
@@ -123,7 +123,7 @@ test('a name that the ledger can’t hold fails by itself', async () => {
     expect(await ledger.units(sale)).toMatchObject({ pending: i === 6 ? 0 : 1 })
 })
 
-test('the answer to a call for many is lost after its COMMIT: asked again, nobody has two', async () => {
+test('the answer to a call for many is lost after its COMMIT: repeated, no buyer has two', async () => {
   const items = await itemsOnSale(6)
   const { proxy, database, close } = await ledger.overProxy(4)
   try {

@@ -13,7 +13,7 @@ afterAll(() => ledger.stop())
 const followed = async () => (await ledger.sales.followed()).sales.map(sale => sale.id)
 const set = (sale: string, change: string) => ledger.sql(`UPDATE sales SET ${change} WHERE id = $1`, [sale])
 
-test('a ledger without sales still tells its time', async () => {
+test('a ledger without sales still has a clock', async () => {
   const before = await ledger.rights.now()
   const { nowMs, sales } = await ledger.sales.followed()
   expect(sales).toEqual([])
@@ -50,7 +50,7 @@ test('E2: sales are followed from their warm-up until an hour after their end, w
   expect(await followed(), 'a draft').toEqual([])
 })
 
-test('every new word for the gate has a higher number, also in a snapshot; what the gate need not know has not', async () => {
+test('every new state for the gate has a higher number, also in a snapshot; other edits keep the number', async () => {
   const { sale, item, epoch } = await ledger.openItem()
   const stateNo = async () => (await ledger.sales.find(sale))!.stateNo
   const edit = (change: Partial<Sale>) =>

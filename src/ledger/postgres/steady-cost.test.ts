@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
 
 const WAITING = 20_000
-/** Of 8 KiB. To look at all that wait takes several times as many. */
+/** Of 8 KiB. Reading all waiting rows takes several times as many. */
 const BLOCKS_MAX = 60
 
 interface Plan {
@@ -33,7 +33,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => ledger.stop())
 
-/** How many blocks a statement of `ledger/sql` looks at. What it would change is undone. */
+/** How many blocks a statement of `ledger/sql` reads. Its changes are rolled back. */
 async function blocksOf(statement: string, values: readonly string[]): Promise<number> {
   const text = readFileSync(new URL(`../sql/${statement}.sql`, import.meta.url), 'utf8')
   await ledger.sql('BEGIN')
@@ -58,7 +58,7 @@ test.each([
   ['reopen_reports', []],
   ['sales_to_settle', ['20']],
   ['unsettled_items', ['100']],
-])('%s looks at a few blocks while 20,000 wait', async (statement, values) => {
+])('%s reads a few blocks while 20,000 rows wait', async (statement, values) => {
   const blocks = await blocksOf(statement, values)
   console.log(`  ${statement}: ${blocks} blocks`)
   expect(blocks).toBeLessThanOrEqual(BLOCKS_MAX)

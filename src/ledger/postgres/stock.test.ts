@@ -46,7 +46,7 @@ test('what an older gate gave up is void: the change is not applied, and the new
   expect(await ledger.rights.snapshot(item, after, async () => {})).toMatchObject({ available: 7, changeNo: 1 })
 })
 
-test('a decrease that nobody can give up any more, because the item was shut meanwhile, still takes what is there', async () => {
+test('a decrease that no gate can do, because the item was shut meanwhile, still takes what is available', async () => {
   const { sale, item } = await ledger.openItem()
   await ledger.stock.ask(wish(item, -3))
   await ledger.sql('UPDATE sales SET closes_at = clock_timestamp() WHERE id = $1', [sale])
@@ -117,7 +117,7 @@ test('releases of an item that the ledger sells need no gate: the units are for 
   expect(await ledger.units(sale)).toMatchObject({ pending: 1, releases: 0 })
 })
 
-test('E8: while an item is rebuilt its releases wait, and are told under the epoch that sells then', async () => {
+test('E8: while an item is rebuilt its releases wait, and are listed under the epoch that sells then', async () => {
   const { item, epoch } = await ledger.openItem()
   const ann = ledger.ask('ann')
   await ledger.orders.place(item, epoch, true, [ann])
@@ -134,7 +134,7 @@ test('E8: while an item is rebuilt its releases wait, and are told under the epo
   expect(await mine()).toMatchObject([{ order: ann.order, epoch: next }])
 })
 
-test('a door that nobody keeps is shut after the sale, also of an item that was to live behind the ledger door', async () => {
+test('a door that no process keeps is shut after the sale, also of an item whose home is the ledger door', async () => {
   const { sale, item, epoch } = await ledger.openItem()
   await ledger.sql("UPDATE items SET home_door = 'ledger' WHERE id = $1", [item])
   await ledger.sql('UPDATE sales SET closes_at = clock_timestamp() WHERE id = $1', [sale])

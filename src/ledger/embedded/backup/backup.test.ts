@@ -19,21 +19,21 @@ import { Stampede } from '../../../../test/harness/stampede.ts'
 import { systemClock } from '../../../base/clock.ts'
 import { Fault } from '../../../base/fault.ts'
 import { runsAsRoot } from '../account.ts'
-import { connect, isGone, query, TestPlace, until } from '../test-place.fixture.ts'
+import { connect, isGone, query, Scratch, until } from '../scratch.fixture.ts'
 import { backupEmbedded } from './backup.ts'
 import { restoreEmbedded } from './restore.ts'
 
 setDefaultTimeout(240_000)
 
-let place: TestPlace
+let scratch: Scratch
 let playground: Playground
 beforeEach(() => {
-  place = new TestPlace()
+  scratch = new Scratch()
   playground = new Playground()
 })
 afterEach(async () => {
   await playground.undo()
-  await place.undo()
+  await scratch.undo()
 })
 
 const quiet = { clock: systemClock, log: () => {}, onProgress: () => {} }
@@ -52,14 +52,14 @@ async function refusalOf(act: Promise<unknown>): Promise<Fault> {
 
 /** A stopped folder with something in it, and its backup. */
 async function aBackup(): Promise<string> {
-  const dataDir = await place.madeDataDir()
+  const dataDir = await scratch.madeDataDir()
   writeFileSync(join(dataDir, 'ticket-key'), 'of the test\n', { mode: 0o600 })
-  const to = join(place.folder(), 'backup')
+  const to = join(scratch.folder(), 'backup')
   await backup(dataDir, to)
   return to
 }
 
-test('a backup taken while orders are placed holds every order told before it, and the restored ledger adds up', async () => {
+test('a backup taken while orders are placed holds every order answered before it, and the restored ledger adds up', async () => {
   const dataDir = playground.dataDir()
   const server = await Stampede.start(playground, { dataDir })
   const shop = new Shop(() => server.url())
@@ -76,7 +76,7 @@ test('a backup taken while orders are placed holds every order told before it, a
   })
   await shop.placed(100)
   const before = placedIn(shop)
-  const to = join(place.folder(), 'backup')
+  const to = join(scratch.folder(), 'backup')
   const report = await backup(dataDir, to)
   const after = placedIn(shop)
   over = true
@@ -109,8 +109,8 @@ function placedIn(shop: Shop): string[] {
 }
 
 test('a backup is one moment of the ledger, although PostgreSQL writes and recycles its log meanwhile', async () => {
-  const dataDir = await place.madeDataDir()
-  const server = await place.start(dataDir)
+  const dataDir = await scratch.madeDataDir()
+  const server = await scratch.start(dataDir)
   const client = await connect(server.connection)
   await client.query('CREATE TABLE kept (round int, n int)')
   await client.query('CREATE TABLE latest AS SELECT n, 0 AS round FROM generate_series(1, 5000) n')
@@ -127,7 +127,7 @@ test('a backup is one moment of the ledger, although PostgreSQL writes and recyc
       rounds = round
     }
   })()
-  const to = join(place.folder(), 'backup')
+  const to = join(scratch.folder(), 'backup')
   await until(() => rounds > 0)
   const before = rounds
   await backup(dataDir, to)
@@ -138,9 +138,9 @@ test('a backup is one moment of the ledger, although PostgreSQL writes and recyc
   await until(async () => (await query(server.connection, 'SELECT 1 FROM pg_replication_slots')).length === 0)
   expect(rounds).toBeGreaterThan(before + 2)
 
-  const elsewhere = place.dataDirIn(place.folder())
+  const elsewhere = scratch.dataDirIn(scratch.folder())
   await restore(to, elsewhere)
-  const restored = await place.start(elsewhere)
+  const restored = await scratch.start(elsewhere)
   const [last] = await query(restored.connection, 'SELECT max(round) FROM kept')
   console.log(`  ${before} rounds before the backup, ${last} in it, ${rounds} when it was done`)
   expect(last).toBeGreaterThanOrEqual(before)
@@ -152,13 +152,13 @@ test('a backup is one moment of the ledger, although PostgreSQL writes and recyc
 })
 
 test('a backup of a stopped folder starts elsewhere, closed to others', async () => {
-  const dataDir = await place.madeDataDir()
-  const server = await place.start(dataDir)
+  const dataDir = await scratch.madeDataDir()
+  const server = await scratch.start(dataDir)
   await query(server.connection, 'CREATE TABLE kept AS SELECT 42 AS n')
   await server.stop()
   for (const name of ['ticket-key', 'admin-token', 'sandbox-payments.jsonl'])
     writeFileSync(join(dataDir, name), `${name} of the test\n`, { mode: 0o600 })
-  const to = join(place.folder(), 'deeper', 'backup')
+  const to = join(scratch.folder(), 'deeper', 'backup')
   expect((await backup(dataDir, to)).of).toBe('stopped')
   expect(statSync(to).mode & 0o777).toBe(0o700)
   expect(existsSync(`${to}.partial`)).toBe(false)
@@ -170,36 +170,36 @@ test('a backup of a stopped folder starts elsewhere, closed to others', async ()
     'ticket-key',
   ])
 
-  const elsewhere = place.dataDirIn(place.folder())
+  const elsewhere = scratch.dataDirIn(scratch.folder())
   await restore(to, elsewhere)
   for (const name of ['ticket-key', 'admin-token', 'sandbox-payments.jsonl']) {
     expect(readFileSync(join(elsewhere, name), 'utf8')).toBe(`${name} of the test\n`)
     expect(statSync(join(elsewhere, name)).mode & 0o777).toBe(0o600)
   }
-  const restored = await place.start(elsewhere)
+  const restored = await scratch.start(elsewhere)
   expect(await query(restored.connection, 'SELECT n FROM kept')).toEqual([42])
   // The original goes on, untouched.
-  expect(await query((await place.start(dataDir)).connection, 'SELECT n FROM kept')).toEqual([42])
+  expect(await query((await scratch.start(dataDir)).connection, 'SELECT n FROM kept')).toEqual([42])
 })
 
 test('a folder whose server was killed is backed up with all it had committed', async () => {
-  const dataDir = await place.madeDataDir()
-  const one = await place.startProcess(dataDir)
+  const dataDir = await scratch.madeDataDir()
+  const one = await scratch.startProcess(dataDir)
   await query(one.connection, 'CREATE TABLE kept AS SELECT 7 AS n')
   one.child.kill('SIGKILL')
   await one.ended
-  const to = join(place.folder(), 'backup')
+  const to = join(scratch.folder(), 'backup')
   expect((await backup(dataDir, to)).of).toBe('stopped')
   expect(isGone(one.postmaster)).toBe(true)
-  const elsewhere = place.dataDirIn(place.folder())
+  const elsewhere = scratch.dataDirIn(scratch.folder())
   await restore(to, elsewhere)
-  expect(await query((await place.start(elsewhere)).connection, 'SELECT n FROM kept')).toEqual([7])
+  expect(await query((await scratch.start(elsewhere)).connection, 'SELECT n FROM kept')).toEqual([7])
 })
 
 test('a backup whose PostgreSQL dies under it fails in one line, leaves nothing, and works the next time', async () => {
-  const dataDir = await place.madeDataDir()
-  const server = await place.start(dataDir)
-  const folder = place.folder()
+  const dataDir = await scratch.madeDataDir()
+  const server = await scratch.start(dataDir)
+  const folder = scratch.folder()
   const to = join(folder, 'backup')
   let killed = 0
   const onProgress = () => {
@@ -217,9 +217,9 @@ test('a backup whose PostgreSQL dies under it fails in one line, leaves nothing,
 // Only root runs PostgreSQL under an account that can't enter a closed folder.
 test.if(runsAsRoot())('as root: restored into a folder closed to others, the ledger starts all the same', async () => {
   const to = await aBackup()
-  const elsewhere = place.dataDirIn(place.folder(0o700))
+  const elsewhere = scratch.dataDirIn(scratch.folder(0o700))
   await restore(to, elsewhere)
-  expect(await query((await place.start(elsewhere)).connection, 'SELECT 1')).toEqual([1])
+  expect(await query((await scratch.start(elsewhere)).connection, 'SELECT 1')).toEqual([1])
 })
 
 test('a damaged backup is refused, however it is damaged, and nothing is restored', async () => {
@@ -246,7 +246,7 @@ test('a damaged backup is refused, however it is damaged, and nothing is restore
     ['has format 2', () => writeFileSync(join(to, 'manifest.json'), '{"format":2}')],
     ['is not a backup', () => rmSync(join(to, 'manifest.json'))],
   ]
-  const elsewhere = join(place.folder(), 'data')
+  const elsewhere = join(scratch.folder(), 'data')
   for (const [words, damage] of damages) {
     damage()
     expect((await refusalOf(restore(to, elsewhere))).message).toContain(words)
@@ -264,20 +264,20 @@ test('a backup of another PostgreSQL version is refused', async () => {
   const to = await aBackup()
   const path = join(to, 'manifest.json')
   writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), postgres: '12' }))
-  expect((await refusalOf(restore(to, join(place.folder(), 'data')))).message).toContain('PostgreSQL 12')
+  expect((await refusalOf(restore(to, join(scratch.folder(), 'data')))).message).toContain('PostgreSQL 12')
 })
 
 test('a ledger that is there is never restored over, a folder with anything else neither', async () => {
   const to = await aBackup()
-  const dataDir = await place.madeDataDir()
+  const dataDir = await scratch.madeDataDir()
   const there = readdirSync(join(dataDir, 'postgres'))
   expect((await refusalOf(restore(to, dataDir))).code).toBe('restore_not_empty')
   expect(readdirSync(join(dataDir, 'postgres'))).toEqual(there)
-  const running = await place.start(dataDir)
+  const running = await scratch.start(dataDir)
   expect((await refusalOf(restore(to, dataDir))).code).toBe('embedded_folder_in_use')
   expect(await query(running.connection, 'SELECT 1')).toEqual([1])
 
-  const other = place.folder()
+  const other = scratch.folder()
   writeFileSync(join(other, 'ticket-key'), 'of somebody else\n')
   expect((await refusalOf(restore(to, other))).message).toContain('it holds ticket-key')
   expect(readFileSync(join(other, 'ticket-key'), 'utf8')).toBe('of somebody else\n')
@@ -285,18 +285,18 @@ test('a ledger that is there is never restored over, a folder with anything else
 
 test('a restore that was cut short is simply done again', async () => {
   const to = await aBackup()
-  const dataDir = place.dataDirIn(place.folder())
+  const dataDir = scratch.dataDirIn(scratch.folder())
   mkdirSync(join(dataDir, 'postgres.new-0123456789ab', 'base'), { recursive: true })
   writeFileSync(join(dataDir, 'ticket-key'), 'of the test\n')
   chmodSync(dataDir, 0o711)
   await restore(to, dataDir)
   expect(readdirSync(dataDir).filter(name => name.startsWith('postgres'))).toEqual(['postgres'])
-  expect(await query((await place.start(dataDir)).connection, 'SELECT 1')).toEqual([1])
+  expect(await query((await scratch.start(dataDir)).connection, 'SELECT 1')).toEqual([1])
 })
 
 test('nothing that is there is overwritten by a backup; only remains of an earlier one are removed', async () => {
-  const dataDir = await place.madeDataDir()
-  const folder = place.folder()
+  const dataDir = await scratch.madeDataDir()
+  const folder = scratch.folder()
   const to = join(folder, 'backup')
   mkdirSync(to)
   expect((await refusalOf(backup(dataDir, to))).code).toBe('backup_exists')

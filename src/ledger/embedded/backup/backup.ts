@@ -14,7 +14,7 @@ import { toRfc3339 } from '../../../base/clock.ts'
 import { Fault } from '../../../base/fault.ts'
 import { accountFor } from '../account.ts'
 import { type ExistingData, findData, type Log } from '../data-folder.ts'
-import { errnoOf, messageOf } from '../errno.ts'
+import { errnoOf, orFault } from '../errno.ts'
 import { isLockFile, lockFolder } from '../folder-lock.ts'
 import { clearLeftover } from '../leftover.ts'
 import { makeSocketFolder } from '../socket-folder.ts'
@@ -50,33 +50,32 @@ interface BackupReport {
 const LEFT_OUT = /(^|\/)pgsql_tmp[^/]*$|^postmaster\.(pid|opts)$|^pg_stat_tmp\//
 
 /** Throws a Fault with one line for the operator; then there is no backup, and no remains of one. */
-export async function backupEmbedded(options: BackupOptions): Promise<BackupReport> {
+export function backupEmbedded(options: BackupOptions): Promise<BackupReport> {
+  return orFault('backup_failed', 'the backup failed', () => backup(options))
+}
+
+async function backup(options: BackupOptions): Promise<BackupReport> {
   const begun = options.clock.elapsed()
+  const dataDir = existsSync(options.dataDir) ? realpathSync(options.dataDir) : resolve(options.dataDir)
+  const data = findData(dataDir)
+  if (data === undefined)
+    throw new Fault('backup_no_data', `there is no ledger in ${dataDir}; set DATA_DIR to the folder to back up`)
+  const { folder, partial } = makePartial(options.to, data)
+  const unlock = lockPartial(partial)
   try {
-    const dataDir = existsSync(options.dataDir) ? realpathSync(options.dataDir) : resolve(options.dataDir)
-    const data = findData(dataDir)
-    if (data === undefined)
-      throw new Fault('backup_no_data', `there is no ledger in ${dataDir}; set DATA_DIR to the folder to back up`)
-    const { folder, partial } = makePartial(options.to, data)
-    const unlock = lockPartial(partial)
-    try {
-      const { of, files, folders } = await copyAll(options, dataDir, data, partial)
-      const text = manifestText({ postgres: data.major, takenAt: toRfc3339(options.clock.now()), of, folders, files })
-      await writeWhole(partial, MANIFEST, text)
-      unlock()
-      clear(partial, isLockFile)
-      await syncFolders(partial, [])
-      renameSync(partial, folder)
-      await syncFolders(dirname(folder), [])
-      const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-      return { folder, of, files: files.length, bytes, tookMs: Math.round(options.clock.elapsed() - begun) }
-    } catch (error) {
-      rmSync(partial, { recursive: true, force: true })
-      throw error
-    }
+    const { of, files, folders } = await copyAll(options, dataDir, data, partial)
+    const text = manifestText({ postgres: data.major, takenAt: toRfc3339(options.clock.now()), of, folders, files })
+    await writeWhole(partial, MANIFEST, text)
+    unlock()
+    clear(partial, isLockFile)
+    await syncFolders(partial, [])
+    renameSync(partial, folder)
+    await syncFolders(dirname(folder), [])
+    const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+    return { folder, of, files: files.length, bytes, tookMs: Math.round(options.clock.elapsed() - begun) }
   } catch (error) {
-    if (error instanceof Fault || errnoOf(error) === undefined) throw error
-    throw new Fault('backup_failed', `the backup failed: ${messageOf(error)}`, { cause: error })
+    rmSync(partial, { recursive: true, force: true })
+    throw error
   }
 }
 

@@ -8,7 +8,8 @@ import { createHash } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../../base/fault.ts'
-import { errnoOf } from '../errno.ts'
+import { createSemaphore } from '../../../base/semaphore.ts'
+import { missing } from '../errno.ts'
 
 export interface FoundFile {
   /** Below the root, with forward slashes. */
@@ -50,7 +51,7 @@ export async function listTree(root: string, wanted: (path: string) => boolean):
         folders.push(path)
         await walk(path)
       } else if (entry.isFile()) {
-        const found = await stat(join(root, path)).catch(gone)
+        const found = await stat(join(root, path)).catch(missing)
         if (found !== undefined) files.push({ path, bytes: found.size })
       } else {
         throw new Fault('backup_link', `${join(root, path)} is neither a file nor a folder; a backup can't hold it`)
@@ -83,7 +84,7 @@ export async function hashFiles(
   onProgress: OnProgress,
 ): Promise<readonly HashedFile[]> {
   const hashed = await eachFile(files, onProgress, async ({ path }) => {
-    const source = await open(join(root, path), 'r').catch(gone)
+    const source = await open(join(root, path), 'r').catch(missing)
     if (source === undefined) return undefined
     try {
       return { path, ...(await pour(source, undefined)) }
@@ -120,7 +121,7 @@ export async function syncFolders(root: string, folders: readonly string[]): Pro
 }
 
 async function copyFile(from: string, to: string, path: string): Promise<HashedFile | undefined> {
-  const source = await open(join(from, path), 'r').catch(gone)
+  const source = await open(join(from, path), 'r').catch(missing)
   if (source === undefined) return undefined
   try {
     const target = await open(join(to, path), 'wx', 0o600)
@@ -158,33 +159,23 @@ async function eachFile<T>(
   onProgress: OnProgress,
   act: (file: FoundFile) => Promise<T>,
 ): Promise<T[]> {
-  const results: T[] = new Array(files.length)
+  const semaphore = createSemaphore(FILES_AT_ONCE)
   const bytesMax = files.reduce((sum, file) => sum + file.bytes, 0)
-  let next = 0
+  const failed = new AbortController()
   let done = 0
   let bytes = 0
-  const work = async () => {
-    while (next < files.length) {
-      const at = next++
-      const file = files[at]!
-      results[at] = await act(file)
+  const acts = files.map(file =>
+    semaphore.run(async () => {
+      failed.signal.throwIfAborted()
+      const result = await act(file)
       done += 1
       bytes += file.bytes
       onProgress({ files: done, filesMax: files.length, bytes, bytesMax })
-    }
-  }
-  const workers = Array.from({ length: FILES_AT_ONCE }, () =>
-    work().catch(error => {
-      next = files.length
-      throw error
+      return result
     }),
   )
-  // All of them, also after a failure: no worker may still write when the caller cleans up.
-  for (const settled of await Promise.allSettled(workers)) if (settled.status === 'rejected') throw settled.reason
-  return results
-}
-
-function gone(error: unknown): undefined {
-  if (errnoOf(error) === 'ENOENT') return undefined
-  throw error
+  for (const one of acts) one.catch(error => failed.abort(error))
+  // All of them, also after a failure: none may still write when the caller cleans up.
+  await Promise.allSettled(acts)
+  return Promise.all(acts)
 }

@@ -11,7 +11,7 @@ import { Fault } from '../../../base/fault.ts'
 import { accountFor } from '../account.ts'
 import { findBinaries, majorOf } from '../binaries.ts'
 import { giveTree, isUnfinished, type Log, makeDataDir, makeUnfinished, removeUnfinished } from '../data-folder.ts'
-import { errnoOf, messageOf } from '../errno.ts'
+import { orFault } from '../errno.ts'
 import { isLockFile, lockFolder } from '../folder-lock.ts'
 import { copyFiles, type HashedFile, hashFiles, makeFolders, type OnProgress, syncFolders } from './file-copy.ts'
 import { type Manifest, verifyBackup } from './manifest.ts'
@@ -35,32 +35,31 @@ interface RestoreReport {
 const DATA = 'postgres/'
 
 /** Throws a Fault with one line for the operator; then the data folder holds no ledger. */
-export async function restoreEmbedded(options: RestoreOptions): Promise<RestoreReport> {
+export function restoreEmbedded(options: RestoreOptions): Promise<RestoreReport> {
+  return orFault('restore_failed', 'the restore failed', () => restore(options))
+}
+
+async function restore(options: RestoreOptions): Promise<RestoreReport> {
   const begun = options.clock.elapsed()
+  const from = resolve(options.from)
+  const manifest = await verifyBackup(from, options.onProgress)
+  const major = majorOf(findBinaries())
+  if (manifest.postgres !== major)
+    throw new Fault(
+      'backup_version',
+      `the backup holds data of PostgreSQL ${manifest.postgres} and this is ${major}; restore it with Stampede ${manifest.stampede}`,
+    )
+  const dataDir = makeDataDir(options.dataDir)
+  const lock = lockFolder(dataDir)
   try {
-    const from = resolve(options.from)
-    const manifest = await verifyBackup(from, options.onProgress)
-    const major = majorOf(findBinaries())
-    if (manifest.postgres !== major)
-      throw new Fault(
-        'backup_version',
-        `the backup holds data of PostgreSQL ${manifest.postgres} and this is ${major}; restore it with Stampede ${manifest.stampede}`,
-      )
-    const dataDir = makeDataDir(options.dataDir)
-    const lock = lockFolder(dataDir)
-    try {
-      await refuseUnlessEmpty(dataDir, manifest)
-      await restoreInto(dataDir, from, manifest, options)
-    } finally {
-      lock.release()
-    }
-    const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
-    const tookMs = Math.round(options.clock.elapsed() - begun)
-    return { dataDir, takenAt: manifest.takenAt, files: manifest.files.length, bytes, tookMs }
-  } catch (error) {
-    if (error instanceof Fault || errnoOf(error) === undefined) throw error
-    throw new Fault('restore_failed', `the restore failed: ${messageOf(error)}`, { cause: error })
+    await refuseUnlessEmpty(dataDir, manifest)
+    await restoreInto(dataDir, from, manifest, options)
+  } finally {
+    lock.release()
   }
+  const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
+  const tookMs = Math.round(options.clock.elapsed() - begun)
+  return { dataDir, takenAt: manifest.takenAt, files: manifest.files.length, bytes, tookMs }
 }
 
 /** Locks, a socket's folder and what an interrupted start or restore left do not count; nor do files equal to the backup's. */

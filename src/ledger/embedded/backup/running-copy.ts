@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { assert } from '../../../base/assert.ts'
 import { Fault } from '../../../base/fault.ts'
-import { errnoOf, messageOf } from '../errno.ts'
+import { errnoOf, ifExists, messageOf } from '../errno.ts'
 import { type Connection, connectionTo } from '../postmaster.ts'
 import {
   copyFiles,
@@ -99,15 +99,8 @@ async function copyBeside(client: Client, dataFolder: string, to: string, onProg
 
 /** The socket of the PostgreSQL that runs on this data, from its pid file. */
 function connectionOf(dataFolder: string): Connection {
-  let lines: string[]
-  try {
-    lines = readFileSync(join(dataFolder, 'postmaster.pid'), 'utf8').split('\n')
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
-    lines = []
-  }
-  const folder = lines[4] ?? ''
-  if (folder === '')
+  const folder = ifExists(() => readFileSync(join(dataFolder, 'postmaster.pid'), 'utf8'))?.split('\n')[4]
+  if (!folder)
     throw new Fault(
       'backup_not_now',
       'the server that has the data folder is starting or stopping; try again in a moment',

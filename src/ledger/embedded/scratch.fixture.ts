@@ -16,7 +16,7 @@ const ROOT = resolve(import.meta.dirname, '../../..')
 export const NOBODY = { uid: 65534, gid: 65534 } as const
 
 /** What one test has begun, to be undone when it is over, in reverse. */
-export class TestPlace {
+export class Scratch {
   readonly logged: string[] = []
   readonly #undo: (() => unknown)[] = []
   #copy: string | undefined
@@ -59,7 +59,7 @@ export class TestPlace {
   /** The same in a process of its own. */
   async startProcess(dataDir: string, account?: { uid: number; gid: number }): Promise<ServerProcess> {
     const child = this.spawnProcess(dataDir, account)
-    // Before its first word: one that is refused may end in the same moment.
+    // Before its first line: a refused one may end in the same moment.
     const ended = endOf(child)
     const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
     const said = JSON.parse(String((await lines.next()).value))
@@ -67,7 +67,7 @@ export class TestPlace {
   }
 
   /**
-   * The way to a file of the project that nobody can go: into the project itself, or, where it lies in a folder closed to others, into
+   * The path to a file of the project that the account `nobody` can enter: into the project itself, or, where it lies in a folder closed to others, into
    * a copy of it (of hard links where they can be made, so it costs next to nothing).
    */
   reachable(path: string): string {
