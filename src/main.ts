@@ -1,22 +1,19 @@
 /** The command line: parse it, run the command, and turn what stops it into one clear line and an exit code (1 failed, 2 usage). */
 
 import { Command } from 'commander'
-import { backupEmbedded, restoreEmbedded } from './app/compose-ledger.ts'
 import { addBackup } from './cli/backup.ts'
 import { addBench } from './cli/bench.ts'
 import { addCompletion } from './cli/completion.ts'
 import { addConfig } from './cli/config.ts'
 import { addDemoCrowd } from './cli/demo-crowd.ts'
-import { addDoctor } from './cli/doctor.ts'
-import { explain } from './cli/explain.ts'
+import { addDoctor } from './cli/doctor/doctor.ts'
 import { addMigrate } from './cli/migrate.ts'
-import { addOrder } from './cli/order.ts'
 import { addPage } from './cli/page.ts'
-import { addReconcile } from './cli/reconcile.ts'
-import { addRehearse } from './cli/rehearse.ts'
-import { addRestore } from './cli/restore.ts'
-import { addSale } from './cli/sale.ts'
-import { addServe } from './cli/serve.ts'
+import { addRehearse } from './cli/rehearse/rehearse.ts'
+import { addOrder } from './cli/sale/order.ts'
+import { addReconcile } from './cli/sale/reconcile.ts'
+import { addSale } from './cli/sale/sale.ts'
+import { addServe, explain } from './cli/serve.ts'
 
 const program = new Command('stampede')
   .description('A flash-sale engine: sells each unit exactly once and keeps its word when a part dies.')
@@ -30,8 +27,7 @@ addPage(program)
 addDoctor(program)
 addConfig(program)
 addBench(program)
-addBackup(program, backupEmbedded)
-addRestore(program, restoreEmbedded)
+addBackup(program)
 addRehearse(program)
 addDemoCrowd(program)
 addCompletion(program)

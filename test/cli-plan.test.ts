@@ -29,7 +29,7 @@ function measured(row: string, who = 'stampede'): number {
 test('a crowd that one process answers in time gets one process, with what it survives and how to try it', () => {
   const { code, out, err } = plan('1000', '100000')
   expect({ code, err }).toEqual({ code: 0, err: '' })
-  expect(out).toMatch(/^sale +100,000 buyers for 1,000 units: 1,000 orders, 99,000 told "no"$/m)
+  expect(out).toMatch(/^sale +100,000 buyers for 1,000 units: 1,000 orders, 99,000 refusals$/m)
   expect(out).toMatch(/^run +one process/m)
   expect(out).toMatch(/^survives +the death of the process/m)
   expect(out).toMatch(/^instead .* 2 edges, 2 workers, 2 keepers/m)
@@ -95,8 +95,8 @@ test('it reckons with the figures that docs/performance.md has, and with no othe
 
 test('what is no plan is refused in one line', () => {
   for (const [args, words] of [
-    [['1000'], 'how many units and how many buyers'],
-    [['1', '2', '3'], 'how many units and how many buyers'],
+    [['1000'], 'give the number of units and of buyers'],
+    [['1', '2', '3'], 'give the number of units and of buyers'],
     [['many', '2'], '"many" is not a whole number'],
     [['0', '2'], 'must lie between 1'],
     [['1', '9999999999'], 'must lie between 1'],

@@ -195,7 +195,7 @@ test('a server that is down, a wrong token, a missing sale and a stranger each g
     1,
     'no server answers on http://127.0.0.1:1',
   )
-  expectFailure(await show(['--server', server.url()]), 1, 'wants an operator token')
+  expectFailure(await show(['--server', server.url()]), 1, 'needs an operator token')
   expectFailure(
     await show(['--server', server.url(), '--token', 'wrong-but-long-enough']),
     1,

@@ -2,12 +2,9 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, spyOn, test } from 'b
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
-import { backupEmbedded } from '../ledger/embedded/backup/backup.ts'
-import { restoreEmbedded } from '../ledger/embedded/backup/restore.ts'
 import { query, Scratch } from '../ledger/embedded/scratch.fixture.ts'
 import { addBackup } from './backup.ts'
-import { explain } from './explain.ts'
-import { addRestore } from './restore.ts'
+import { explain } from './serve.ts'
 
 setDefaultTimeout(60_000)
 
@@ -21,8 +18,9 @@ afterEach(() => scratch.undo())
 async function run(args: readonly string[], env: Readonly<Record<string, string>>) {
   const before = { ...process.env }
   const written = { out: '', err: '' }
-  const hear = (name: 'out' | 'err') => (text: string | Uint8Array) => {
+  const hear = (name: 'out' | 'err') => (text: string | Uint8Array, done?: unknown) => {
     written[name] += text
+    if (typeof done === 'function') done()
     return true
   }
   const spies = [
@@ -32,8 +30,7 @@ async function run(args: readonly string[], env: Readonly<Record<string, string>
   Object.assign(process.env, env)
   try {
     const program = new Command('stampede').exitOverride()
-    addBackup(program, backupEmbedded)
-    addRestore(program, restoreEmbedded)
+    addBackup(program)
     await program.parseAsync(['node', 'stampede', ...args])
     return { code: 0, line: '', ...written }
   } catch (error) {

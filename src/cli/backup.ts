@@ -1,47 +1,87 @@
-/** `stampede backup`: a copy of an embedded ledger and its secrets, beside a running server or of a stopped one's folder. */
+/** `stampede backup` and `stampede restore`: copies of an embedded ledger and its secrets, of a running server or of a stopped one. */
 
 import type { Command } from 'commander'
+import { backupEmbedded, restoreEmbedded } from '../app/compose-ledger.ts'
 import { ConfigError, readConfigForTools } from '../app/config.ts'
-import { type Clock, systemClock } from '../base/clock.ts'
-import { type Copied, copyingLine, seconds, size } from './copying.ts'
+import { systemClock } from '../base/clock.ts'
+import { print, printJson, size } from './table.ts'
 
-/** How the embedded ledger is copied; `app/compose.ts` knows. */
-type Backup = (options: {
-  readonly dataDir: string
-  readonly to: string
-  readonly clock: Clock
-  readonly log: (level: string, message: string) => void
-  readonly onProgress: (copied: Copied) => void
-}) => Promise<{
-  readonly folder: string
-  readonly of: 'running' | 'stopped'
+interface Copied {
   readonly files: number
   readonly bytes: number
   readonly tookMs: number
-}>
+}
 
-export function addBackup(program: Command, backup: Backup): void {
+const SHOW_EVERY_MS = 100
+
+export function addBackup(program: Command): void {
   program
     .command('backup')
     .description('copy the embedded ledger and its secrets into a new folder; the server may run meanwhile')
     .requiredOption('--to <folder>', 'the folder to make; must not exist')
-    .option('--json', 'for machines')
+    .option('--json', 'print JSON')
     .addHelpText('after', '\nBring it back with "stampede restore --from FOLDER". Keep it safe: it holds secrets.')
-    .action(async (options: { to: string; json?: boolean }) => {
-      const { databaseUrl, dataDir } = readConfigForTools()
-      if (databaseUrl !== undefined)
-        throw new ConfigError(
-          'DATABASE_URL is set: that PostgreSQL is yours; back it up with its own tools (pg_basebackup, pg_dump)',
-        )
-      const line = copyingLine(systemClock, 'copying', process.stderr)
-      const log = (_level: string, message: string) => process.stderr.write(`stampede: ${message}\n`)
-      const done = await backup({ dataDir, to: options.to, clock: systemClock, log, onProgress: line.show }).finally(
-        line.end,
+    .action(async ({ to, json }: { to: string; json?: boolean }) => {
+      const dataDir = embeddedDataDir(
+        'DATABASE_URL is set: that PostgreSQL is yours; back it up with its own tools (pg_basebackup, pg_dump)',
       )
-      process.stdout.write(
-        options.json
-          ? `${JSON.stringify(done)}\n`
-          : `backup of the ${done.of} ledger in ${done.folder}: ${done.files} files, ${size(done.bytes)}, ${seconds(done.tookMs)}\n`,
-      )
+      const done = await showing('copying', shown => backupEmbedded({ dataDir, to, ...shown }))
+      if (json) return printJson(done)
+      return print(`backup of the ${done.of} ledger in ${done.folder}: ${figuresOf(done)}`)
     })
+  program
+    .command('restore')
+    .description('make the data folder (DATA_DIR, empty or missing) from a backup')
+    .requiredOption('--from <folder>', 'what "stampede backup" made; verified before anything is written')
+    .option('--json', 'print JSON')
+    .action(async ({ from, json }: { from: string; json?: boolean }) => {
+      const dataDir = embeddedDataDir(
+        'DATABASE_URL is set: a backup of an embedded ledger is not restored into another PostgreSQL; unset it',
+      )
+      const done = await showing('restoring', shown => restoreEmbedded({ from, dataDir, ...shown }))
+      if (json) return printJson(done)
+      return print(`restored ${done.dataDir} as of ${done.takenAt}: ${figuresOf(done)}; start it with "stampede serve"`)
+    })
+}
+
+function embeddedDataDir(refusal: string): string {
+  const { databaseUrl, dataDir } = readConfigForTools()
+  if (databaseUrl !== undefined) throw new ConfigError(refusal)
+  return dataDir
+}
+
+function figuresOf({ files, bytes, tookMs }: Copied): string {
+  return `${files} files, ${size(bytes)}, ${(tookMs / 1000).toFixed(1)} s`
+}
+
+interface Shown {
+  readonly clock: typeof systemClock
+  readonly log: (level: string, message: string) => void
+  readonly onProgress: (progress: {
+    readonly files: number
+    readonly filesMax: number
+    readonly bytes: number
+    readonly bytesMax: number
+  }) => void
+}
+
+/** Shows the progress of a copy: one line that is written over on a terminal, nothing elsewhere. */
+async function showing<T>(verb: string, copy: (shown: Shown) => Promise<T>): Promise<T> {
+  const out = process.stderr
+  let shownMs = Number.NEGATIVE_INFINITY
+  try {
+    return await copy({
+      clock: systemClock,
+      log: (_level, message) => out.write(`stampede: ${message}\n`),
+      onProgress({ files, filesMax, bytes, bytesMax }) {
+        const nowMs = systemClock.elapsed()
+        if (!out.isTTY || (nowMs - shownMs < SHOW_EVERY_MS && files < filesMax)) return
+        shownMs = nowMs
+        const percent = bytesMax === 0 ? 100 : Math.floor((bytes / bytesMax) * 100)
+        out.write(`\r\x1b[2K${verb} ${percent}%  ${files} of ${filesMax} files  ${size(bytes)} of ${size(bytesMax)}`)
+      },
+    })
+  } finally {
+    if (out.isTTY) out.write('\r\x1b[2K')
+  }
 }

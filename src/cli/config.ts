@@ -10,7 +10,7 @@ export function addConfig(program: Command): void {
   program
     .command('config')
     .description('print the configuration in force, secrets hidden')
-    .option('--json', 'for machines')
+    .option('--json', 'print JSON')
     .action((options: { json?: boolean }) => {
       const { shown } = readConfigForTools()
       if (options.json) process.stdout.write(`${JSON.stringify(shown)}\n`)

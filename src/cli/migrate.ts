@@ -10,7 +10,7 @@ export function addMigrate(program: Command): void {
   program
     .command('migrate')
     .description('bring the database up to this version')
-    .option('--json', 'for machines')
+    .option('--json', 'print JSON')
     .action(async (options: { json?: boolean }) => {
       const config = readConfigForTools()
       const ledger = await openLedger(config, createPinoLog('warn'))

@@ -1,9 +1,9 @@
-/** `stampede serve`: runs until it is told to stop. */
+/** `stampede serve`: runs until a signal stops it. */
 
 import type { Command } from 'commander'
-import { readConfig } from '../app/config.ts'
+import { ConfigError, readConfig } from '../app/config.ts'
 import { serve } from '../app/lifecycle.ts'
-import { explain } from './explain.ts'
+import { Fault } from '../base/fault.ts'
 
 export function addServe(program: Command): void {
   program
@@ -13,11 +13,19 @@ export function addServe(program: Command): void {
       const config = readConfig()
       const stopping = new AbortController()
       for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort())
-      // A promise nobody waits for has failed: that is a bug. Better no process than one in a state nobody thought of.
+      // An un-awaited promise has failed: a bug. No process is better than one in an unknown state.
       process.on('unhandledRejection', error => {
         process.stderr.write(`stampede: ${explain(error).line}\n`)
         process.exit(1)
       })
       await serve(config, line => process.stdout.write(`${line}\n`), stopping.signal)
     })
+}
+
+/** What stopped a command, in one line for a person, and its exit code: 1 failed, 2 asked for in a way that can't work. */
+export function explain(error: unknown): { readonly line: string; readonly exitCode: 1 | 2 } {
+  if (error instanceof ConfigError) return { line: error.message, exitCode: 2 }
+  if (error instanceof Fault) return { line: error.message, exitCode: 1 }
+  const trace = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  return { line: `this is a bug, please report it\n${trace}`, exitCode: 1 }
 }

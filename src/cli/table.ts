@@ -1,6 +1,6 @@
 /**
- * What commands print: tables for people, JSON for machines. Columns line up also where characters are two cells wide, and nothing that
- * comes from elsewhere can move the cursor or change colours.
+ * What commands print: tables for people, JSON for programs. Columns line up also where characters are two cells wide, and text from
+ * outside can't move the cursor or change colours.
  */
 
 interface Column<T> {
@@ -13,7 +13,7 @@ export function print(text: string): Promise<void> {
   return write(text.endsWith('\n') ? text : `${text}\n`)
 }
 
-/** Resolves when it is handed over: a process that ends right after must not cut it off. A reader who left early (`| head`) is no error. */
+/** Resolves when the text is handed over: a process that ends right after must not cut it off. A reader that left early (`| head`) is no error. */
 export function write(text: string): Promise<void> {
   return new Promise(resolve => process.stdout.write(text, () => resolve()))
 }
@@ -47,6 +47,17 @@ export function card(fields: readonly (readonly [string, unknown])[]): string {
 
 export function money(value: { readonly amount: number; readonly currency: string }): string {
   return `${value.amount} ${value.currency}`
+}
+
+const SIZES = [
+  ['GB', 1e9],
+  ['MB', 1e6],
+  ['kB', 1e3],
+] as const
+
+export function size(bytes: number): string {
+  for (const [unit, factor] of SIZES) if (bytes >= factor) return `${(bytes / factor).toFixed(1)} ${unit}`
+  return `${bytes} bytes`
 }
 
 function show(value: unknown): string {

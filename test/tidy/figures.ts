@@ -7,7 +7,7 @@ const PRINTED = 'docs/performance.md'
 /** Where figures are quoted, and which part of the text is about them. */
 const QUOTED: Readonly<Record<string, RegExp>> = {
   'docs/choosing.md': /^\| measured.*$|`orders \/.*?`/gm,
-  'src/cli/doctor-plan.ts': /^const MEASURED = .*$/gm,
+  'src/cli/doctor/plan.ts': /^const MEASURED = .*$/gm,
 }
 /** From a thousand on: smaller ones are cores, connections and the like. */
 const FIGURE = /\b\d{1,3}(?:[,_]\d{3})+\b/g
@@ -26,14 +26,14 @@ export const figuresWerePrinted: Rule = {
   breaks: [
     tree(PRINTED, 'sold-out 1234 [1000–2000]', 'docs/choosing.md', '| measured | 1,235 orders |'),
     tree(PRINTED, 'sold-out 1234', 'docs/choosing.md', 'reckon with `orders / 1,234 + refusals / 9,999`'),
-    tree(PRINTED, 'sold-out 12345', 'src/cli/doctor-plan.ts', 'const MEASURED = { refused: 2_345 }'),
+    tree(PRINTED, 'sold-out 12345', 'src/cli/doctor/plan.ts', 'const MEASURED = { refused: 2_345 }'),
   ],
   keeps: [
     tree(PRINTED, 'sold-out 1234', 'docs/choosing.md', '| measured | 1,234 orders |\n| bound | 20,000 |'),
     tree(
       PRINTED,
       'a 1234 b 73366',
-      'src/cli/doctor-plan.ts',
+      'src/cli/doctor/plan.ts',
       'const MEASURED = { a: 1_234, b: 73_366 }\nconst MAX = 1_000_000',
     ),
   ],

@@ -1,12 +1,12 @@
 /** What the options of `stampede rehearse` ask for: the crowd and when it clicks. What can't work is one line, before anything begins. */
 
 import { readFileSync } from 'node:fs'
-import { ConfigError } from '../app/config.ts'
-import { systemRandom } from '../base/random.ts'
-import { SHARDS_MAX } from '../domain/item.ts'
-import { DEFAULT_MIX, parseMix } from '../rehearsal/plan/mix.ts'
-import type { Shape } from '../rehearsal/plan/shape.ts'
-import type { RehearsalOptions } from '../rehearsal/result.ts'
+import { ConfigError } from '../../app/config.ts'
+import { systemRandom } from '../../base/random.ts'
+import { SHARDS_MAX } from '../../domain/item.ts'
+import { DEFAULT_MIX, parseMix } from '../../rehearsal/plan/mix.ts'
+import type { Shape } from '../../rehearsal/plan/shape.ts'
+import type { RehearsalOptions } from '../../rehearsal/result.ts'
 
 export interface RehearseOptions {
   readonly buyers?: number

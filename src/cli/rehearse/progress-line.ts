@@ -1,7 +1,7 @@
 /** What a rehearsal is doing right now: one line that changes on a terminal, a line a second anywhere else. */
 
-import type { Clock } from '../base/clock.ts'
-import type { Progress } from '../rehearsal/progress.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Progress } from '../../rehearsal/progress.ts'
 
 interface ProgressLine {
   say(line: string): void

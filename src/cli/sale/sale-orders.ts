@@ -1,18 +1,13 @@
-/** `stampede sale orders`: who ordered what, a page at a time, or all of it as CSV. */
+/** `stampede sale orders`: the orders of a sale, a page at a time, or all of them as CSV. */
 
 import type { Command } from 'commander'
-import type { OrdersAnswer } from '../wire/answers.ts'
-import { connectTo, type ServerOptions, withServer } from './client.ts'
-import { wholeNumber } from './number.ts'
-import { money, print, printJson, table, write } from './table.ts'
+import type { OrdersAnswer } from '../../wire/answers.ts'
+import { wholeNumber } from '../arguments.ts'
+import { money, print, printJson, table, write } from '../table.ts'
+import { connectTo, type ServerOptions, saleAt, withServer } from './client.ts'
 
-interface OrdersOptions extends ServerOptions {
-  readonly state?: string
-  readonly buyer?: string
-  readonly after?: string
-  readonly limit?: number
-  readonly csv?: boolean
-}
+const FILTERS = ['state', 'buyer', 'limit', 'after'] as const
+type OrdersOptions = ServerOptions & { readonly [F in (typeof FILTERS)[number]]?: string } & { readonly csv?: boolean }
 
 export function addSaleOrders(sale: Command): void {
   withServer(
@@ -20,17 +15,15 @@ export function addSaleOrders(sale: Command): void {
       .command('orders')
       .description('the orders of a sale')
       .argument('<sale>', 'its id')
-      .option('--state <state>', 'reserved (as far as the server that is asked has told it), pending, paid or closed')
+      .option('--state <state>', 'pending, paid, closed, or reserved (those that this very server has acknowledged)')
       .option('--buyer <buyer>', 'of one buyer')
       .option('--limit <count>', 'at most so many at a time', wholeNumber('--limit'))
-      .option('--after <cursor>', 'go on where the last answer ended')
+      .option('--after <cursor>', 'continue after the last page')
       .option('--csv', 'all of them, as CSV'),
   ).action(async (id: string, options: OrdersOptions) => {
     const client = connectTo(options)
-    const query = new URLSearchParams()
-    for (const name of ['state', 'buyer', 'limit', 'after'] as const)
-      if (options[name] !== undefined) query.set(name, String(options[name]))
-    const path = `/api/admin/sales/${encodeURIComponent(id)}/orders?${query}`
+    const given = FILTERS.filter(name => options[name] !== undefined).map(name => [name, String(options[name])])
+    const path = `${saleAt(id)}/orders?${new URLSearchParams(given)}`
     if (options.csv) {
       for await (const text of client.stream(path, { headers: { accept: 'text/csv' } })) await write(text)
       return

@@ -1,20 +1,20 @@
 /** `stampede sale …`: create sales and run them, on a running server. */
 
 import type { Command } from 'commander'
-import { ConfigError } from '../app/config.ts'
-import { Fault } from '../base/fault.ts'
-import { systemRandom } from '../base/random.ts'
-import type { AuditsAnswer, OperatorSaleAnswer, OperatorSalesAnswer, StockChangeAnswer } from '../wire/answers.ts'
-import { type Client, connectTo, type ServerOptions, withServer } from './client.ts'
-import { wholeNumber } from './number.ts'
+import { ConfigError } from '../../app/config.ts'
+import { Fault } from '../../base/fault.ts'
+import { systemRandom } from '../../base/random.ts'
+import type { AuditsAnswer, OperatorSaleAnswer, OperatorSalesAnswer, StockChangeAnswer } from '../../wire/answers.ts'
+import { wholeNumber } from '../arguments.ts'
+import { card, print, printJson, table } from '../table.ts'
+import { type Client, connectTo, type ServerOptions, saleAt, withServer } from './client.ts'
 import { addSaleCreate } from './sale-create.ts'
 import { addSaleOrders } from './sale-orders.ts'
 import { printSale } from './sale-view.ts'
-import { card, print, printJson, table } from './table.ts'
 
 const MOVES = {
-  publish: 'put a draft on sale: it opens by itself at its time',
-  warm: 'prepare it now: gate loaded and verified',
+  publish: 'publish a draft: it opens by itself at its time',
+  warm: 'prepare it now: the gate is loaded and verified',
   pause: 'sell nothing until it is resumed',
   resume: 'go on after a pause',
   end: 'end it at once, for good',
@@ -42,10 +42,6 @@ export function addSale(program: Command): void {
   addStock(sale)
   addSaleOrders(sale)
   addAudit(sale)
-}
-
-function saleAt(id: string): string {
-  return `/api/admin/sales/${encodeURIComponent(id)}`
 }
 
 function addList(sale: Command): void {
@@ -83,10 +79,10 @@ function addStock(sale: Command): void {
       .command('stock')
       .description('put more units on sale, or take some off')
       .argument('<sale>', 'its id')
-      .requiredOption('--delta <pieces>', 'how many more, or fewer: 100, -30', wholeNumber('--delta'))
+      .requiredOption('--delta <units>', 'how many more, or fewer: 100, -30', wholeNumber('--delta'))
       .requiredOption('--reason <text>', 'for the log')
       .option('--item <item>', 'which item; not needed when there is only one')
-      .option('--key <key>', 'the same key again is the same change'),
+      .option('--key <key>', 'the same key again makes no second change'),
   ).action(async (id: string, options: StockOptions) => {
     const client = connectTo(options)
     const item = options.item ?? (await onlyItem(client, id))
@@ -99,7 +95,7 @@ function addStock(sale: Command): void {
         if (!(error instanceof Fault) || !error.retryable) throw error
         throw new Fault(
           error.code,
-          `${error.message}; whether it was done is settled by asking again with --key ${key}`,
+          `${error.message}; ask again with --key ${key} to find out whether it was done: it is not done twice`,
         )
       })
     if (options.json) return printJson(change)
@@ -119,7 +115,7 @@ async function onlyItem(client: Client, sale: string): Promise<string> {
   const [first] = items
   if (first === undefined || items.length > 1)
     throw new ConfigError(
-      `the sale has ${items.length} items: say which with --item (${items.map(item => item.id).join(', ')})`,
+      `the sale has ${items.length} items: name one with --item (${items.map(item => item.id).join(', ')})`,
     )
   return first.id
 }

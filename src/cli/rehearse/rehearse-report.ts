@@ -3,10 +3,10 @@
 import { accessSync, constants, existsSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { ConfigError } from '../app/config.ts'
-import { Fault } from '../base/fault.ts'
-import { renderReport } from '../rehearsal/report/report.ts'
-import type { Rehearsal } from '../rehearsal/result.ts'
+import { ConfigError } from '../../app/config.ts'
+import { Fault } from '../../base/fault.ts'
+import { renderReport } from '../../rehearsal/report/report.ts'
+import type { Rehearsal } from '../../rehearsal/result.ts'
 
 export function checkReportPath(wished: string | undefined): void {
   if (wished === undefined) return

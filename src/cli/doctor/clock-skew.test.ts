@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 import { aheadMs } from './clock-skew.ts'
 
 test('an answer that was held up on its way is not taken for a clock that is wrong', async () => {

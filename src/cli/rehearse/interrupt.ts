@@ -3,7 +3,7 @@
  * again within a moment is the same one: a terminal sends it to every process of a command, and a launcher passes it on.
  */
 
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 
 const SAME_MS_MAX = 500
 

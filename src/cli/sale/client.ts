@@ -1,15 +1,14 @@
 /**
- * The command line's way to a running server: one request, one answer, and one clear line for everything that can be in the way. The
- * operator's token comes from `--token`, from the environment, or from the data folder when the server is on this machine.
- * Never repeats a request by itself: whoever asks again decides that.
+ * The command line's connection to a running server: one request, one answer, and one clear line for every failure. The operator's token
+ * comes from `--token`, from the environment, or from the data folder when the server is on this machine. Never retries by itself.
  */
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { type CliEnvironment, ConfigError, readCliEnvironment } from '../app/config.ts'
-import { type Clock, systemClock } from '../base/clock.ts'
-import { Fault } from '../base/fault.ts'
+import { type CliEnvironment, ConfigError, readCliEnvironment } from '../../app/config.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
 
 export interface ServerOptions {
   readonly server?: string
@@ -27,8 +26,12 @@ export interface Client {
   readonly url: string
   /** The JSON answer. Refusals and silence are Faults. */
   ask<T>(path: string, ask?: Ask): Promise<T>
-  /** The answer's text, unit by unit, as it comes. */
+  /** The answer's text in chunks, as it comes. */
   stream(path: string, ask?: Ask): AsyncIterable<string>
+}
+
+export function saleAt(id: string): string {
+  return `/api/admin/sales/${encodeURIComponent(id)}`
 }
 
 const ANSWER_MS_MAX = 60_000
@@ -39,7 +42,7 @@ export function withServer(command: Command): Command {
   return command
     .option('--server <url>', 'address of the server (default: STAMPEDE_SERVER, or HOST and PORT)')
     .option('--token <token>', 'operator token (default: STAMPEDE_TOKEN, ADMIN_TOKEN, or the one in DATA_DIR)')
-    .option('--json', 'for machines')
+    .option('--json', 'print JSON')
 }
 
 export function connectTo(
@@ -75,7 +78,7 @@ export function connectTo(
         { retryable: true, outcomeUnknown: true, cause: error },
       )
     } finally {
-      // With the answer's head the wait is over: a body that streams may take as long as it likes.
+      // The limit is for the head of the answer: a body that streams may take longer.
       answered.abort()
     }
   }
@@ -113,7 +116,7 @@ async function refusal(response: Response, base: URL, token: string | undefined)
     return new Fault(
       'token_refused',
       token === undefined
-        ? `${base.origin} wants an operator token: pass --token, or set STAMPEDE_TOKEN`
+        ? `${base.origin} needs an operator token: pass --token, or set STAMPEDE_TOKEN`
         : `${base.origin} does not accept this operator token: pass the right one with --token, or set STAMPEDE_TOKEN`,
     )
   const detail = String(problem.detail ?? problem.code).replaceAll(/\s+/g, ' ')
@@ -131,7 +134,7 @@ function parseServer(text: string): URL {
   return url
 }
 
-/** Only for a server on this machine: a secret of ours is nothing to show to others. */
+/** Only for a server on this machine: our secret is not sent to others. */
 export function keptToken(base: URL, dataDir: string): string | undefined {
   if (!LOOPBACK.test(base.hostname)) return undefined
   try {

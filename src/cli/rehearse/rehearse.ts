@@ -5,29 +5,29 @@
 
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { ConfigError, readCliEnvironment } from '../app/config.ts'
-import { discardDataDir } from '../app/data-dir.ts'
-import { systemClock } from '../base/clock.ts'
-import { Fault } from '../base/fault.ts'
-import { systemRandom } from '../base/random.ts'
-import { slotOf } from '../base/redis/slots.ts'
-import { shardsFor } from '../domain/shards.ts'
-import { shardIdsOf } from '../gate/shard-ids.ts'
-import { type Cluster, readClusterFile } from '../rehearsal/fault/cluster-file.ts'
-import type { FaultPlan } from '../rehearsal/fault/mid-run-fault.ts'
-import { chooseVictim, FAULTS, killVictim } from '../rehearsal/fault/victim.ts'
-import { startThrowawayServer } from '../rehearsal/operator/throwaway-server.ts'
-import { DEFAULT_MIX } from '../rehearsal/plan/mix.ts'
-import { rehearse } from '../rehearsal/rehearse.ts'
-import type { Rehearsal } from '../rehearsal/result.ts'
-import { keptToken } from './client.ts'
+import { ConfigError, readCliEnvironment } from '../../app/config.ts'
+import { discardDataDir } from '../../app/data-dir.ts'
+import { systemClock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
+import { systemRandom } from '../../base/random.ts'
+import { slotOf } from '../../base/redis/slots.ts'
+import { shardsFor } from '../../domain/shards.ts'
+import { shardIdsOf } from '../../gate/shard-ids.ts'
+import { type Cluster, readClusterFile } from '../../rehearsal/fault/cluster-file.ts'
+import type { FaultPlan } from '../../rehearsal/fault/mid-run-fault.ts'
+import { chooseVictim, FAULTS, killVictim } from '../../rehearsal/fault/victim.ts'
+import { startThrowawayServer } from '../../rehearsal/operator/throwaway-server.ts'
+import { DEFAULT_MIX } from '../../rehearsal/plan/mix.ts'
+import { rehearse } from '../../rehearsal/rehearse.ts'
+import type { Rehearsal } from '../../rehearsal/result.ts'
+import { wholeNumber } from '../arguments.ts'
+import { keptToken } from '../sale/client.ts'
+import { print, printJson } from '../table.ts'
 import { createInterrupt } from './interrupt.ts'
-import { wholeNumber } from './number.ts'
 import { createProgressLine } from './progress-line.ts'
 import { BUYERS, CONNECTIONS_MAX, type RehearseOptions, readCrowd } from './rehearse-options.ts'
 import { checkReportPath, writeReport } from './rehearse-report.ts'
 import { serveRehearsal } from './rehearse-server.ts'
-import { print, printJson } from './table.ts'
 
 const INTERRUPTED = 130
 const SERVER_COMMAND = 'rehearse-server'
@@ -66,7 +66,7 @@ export function addRehearse(program: Command): void {
       `the cluster on this machine, as its supervisor describes it (default: ${CLUSTER_FILE})`,
     )
     .option('--report <file>', 'where the report goes (default: rehearsal-TIME.html here)')
-    .option('--json', 'for machines')
+    .option('--json', 'print JSON')
     .action(run)
   program
     .command(SERVER_COMMAND, { hidden: true })

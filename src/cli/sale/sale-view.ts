@@ -1,8 +1,8 @@
 /** A sale as a person reads it in a terminal. */
 
-import type { OperatorSaleAnswer } from '../wire/answers.ts'
+import type { OperatorSaleAnswer } from '../../wire/answers.ts'
+import { card, money, print, printJson, table } from '../table.ts'
 import type { ServerOptions } from './client.ts'
-import { card, money, print, printJson, table } from './table.ts'
 
 export async function printSale(sale: OperatorSaleAnswer, { json }: ServerOptions): Promise<void> {
   if (json) return printJson(sale)

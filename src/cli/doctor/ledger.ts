@@ -1,0 +1,186 @@
+/**
+ * What the doctor checks in PostgreSQL: can it be reached, does it keep what it confirms, is it up to date, does its clock agree with ours.
+ * An embedded one that is running is asked beside its server; one that is not running is started for a moment.
+ */
+
+import { chmodSync, existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { openLedger } from '../../app/compose-ledger.ts'
+import type { Config } from '../../app/config.ts'
+import type { Clock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
+import { aheadMs, LEDGER_CLOCK, skewFinding } from './clock-skew.ts'
+import { bad, type Finding, good, odd, SILENT } from './finding.ts'
+
+const VERSION_MIN = 14
+/** The pool, the leader lock, migrations, and an operator with psql. */
+const CONNECTIONS_MIN = 25
+/** Of each process of a cluster; a keeper has one more, and so has any process while it starts. */
+const CLUSTER_CONNECTIONS = 10
+/** The smallest cluster: two processes that do everything. */
+const CLUSTER_PROCESSES_MIN = 2
+
+type Ask = (statement: string) => Promise<readonly Record<string, unknown>[]>
+
+export async function checkLedger(config: Config, clock: Clock): Promise<Finding[]> {
+  const { databaseUrl, dataDir } = config
+  if (databaseUrl !== undefined) return withAdvice(config, () => examine(config, 'reached', false, clock))
+  const running = socketOf(dataDir)
+  if (running !== undefined) {
+    const target = { ...config, databaseUrl: running }
+    return withAdvice(config, () => examine(target, 'the embedded one, which is running', false, clock))
+  }
+  if (existsSync(join(dataDir, 'postgres')))
+    return withAdvice(config, () => examine(config, 'the embedded one, started for this check', false, clock))
+  const scratch = mkdtempSync(join(tmpdir(), 'stampede-doctor-'))
+  try {
+    // Root lends PostgreSQL another account, which must be able to enter.
+    chmodSync(scratch, 0o755)
+    const target = { ...config, dataDir: join(scratch, 'data') }
+    return await withAdvice(config, () => examine(target, 'the embedded one can be run here; no data yet', true, clock))
+  } finally {
+    removeScratch(scratch)
+  }
+}
+
+async function withAdvice({ databaseUrl, dataDir }: Config, check: () => Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    return await check()
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    const advice =
+      databaseUrl === undefined
+        ? `do what the line says; ${join(dataDir, 'postgres.log')} says more. Or set DATABASE_URL to a PostgreSQL of your own`
+        : 'check DATABASE_URL: host, port, name, password, and whether that PostgreSQL accepts connections from this machine'
+    return [bad('PostgreSQL', error.message, advice)]
+  }
+}
+
+/** With the data, which lies elsewhere where PostgreSQL's account can't enter the temporary folder. */
+function removeScratch(scratch: string): void {
+  const data = join(scratch, 'data', 'postgres')
+  if (lstatSync(data, { throwIfNoEntry: false })?.isSymbolicLink() && basename(readlinkSync(data)).startsWith('data-'))
+    rmSync(readlinkSync(data), { recursive: true, force: true })
+  rmSync(scratch, { recursive: true, force: true })
+}
+
+async function examine(config: Config, where: string, isNew: boolean, clock: Clock): Promise<Finding[]> {
+  const ledger = await openLedger(config, SILENT)
+  try {
+    const client = await ledger.database.connect()
+    try {
+      const ask: Ask = async statement => (await client.query(statement)).rows
+      return [
+        await checkVersion(ask, where),
+        await checkDurability(ask),
+        await (config.redis === undefined ? checkConnections(ask) : checkClusterConnections(ask)),
+        await checkSkew(ask, clock),
+        isNew ? good('migrations', 'none yet; the first start applies them') : await checkMigrations(ask),
+      ]
+    } finally {
+      await client.end()
+    }
+  } finally {
+    await ledger.close()
+  }
+}
+
+async function checkVersion(ask: Ask, where: string): Promise<Finding> {
+  const [row] = await ask(
+    `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int / 10000 AS major, pg_is_in_recovery() AS standby`,
+  )
+  const found = `${row?.version}, ${where}`
+  if (Number(row?.major) < VERSION_MIN) return bad('PostgreSQL', found, `use PostgreSQL ${VERSION_MIN} or newer`)
+  if (row?.standby !== true) return good('PostgreSQL', found)
+  return bad('PostgreSQL', `${found}; a standby`, 'set DATABASE_URL to the primary: a standby takes no orders')
+}
+
+async function checkDurability(ask: Ask): Promise<Finding> {
+  const [row] = await ask(
+    `SELECT current_setting('synchronous_commit') AS synchronous_commit, current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes`,
+  )
+  const settings = Object.entries(row ?? {})
+  const found = settings.map(([name, value]) => `${name} ${value}`).join(', ')
+  const off = settings.filter(([, value]) => value === 'off')
+  if (off.length === 0) return good('durability', found)
+  const mend = off.map(([name]) => `ALTER SYSTEM SET ${name} = on`).join('; ')
+  return bad('durability', found, `a confirmed order could be lost in a crash: ${mend}; SELECT pg_reload_conf()`)
+}
+
+async function connectionsOf(ask: Ask): Promise<number> {
+  const [row] = await ask(
+    `SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int AS free`,
+  )
+  return Number(row?.free)
+}
+
+/** Leases show which processes run, but not which of them are keepers: each is counted as one. */
+async function checkClusterConnections(ask: Ask): Promise<Finding> {
+  const free = await connectionsOf(ask)
+  const [leased] = (await exists(ask, 'nodes'))
+    ? await ask('SELECT count(*) AS live FROM nodes WHERE lease_until > clock_timestamp()')
+    : []
+  const running = Number(leased?.live ?? 0)
+  const needed = Math.max(running, CLUSTER_PROCESSES_MIN) * (CLUSTER_CONNECTIONS + 1) + 1
+  const found = `up to ${free}; ${running} ${running === 1 ? 'process runs' : 'processes run'} now, each takes up to ${CLUSTER_CONNECTIONS}, a keeper one more`
+  if (free >= needed) return good('connections', found)
+  const advice = `raise max_connections: ${CLUSTER_CONNECTIONS} for each process and one more for each keeper, also one on standby, and a few for psql`
+  return odd('connections', found, advice)
+}
+
+async function checkConnections(ask: Ask): Promise<Finding> {
+  const free = await connectionsOf(ask)
+  if (free >= CONNECTIONS_MIN) return good('connections', `up to ${free}`)
+  const advice = `one Stampede uses up to ${CONNECTIONS_MIN}: raise max_connections`
+  return odd('connections', `only up to ${free}`, advice)
+}
+
+async function checkSkew(ask: Ask, clock: Clock): Promise<Finding> {
+  const ahead = await aheadMs(clock, async () => Number((await ask(LEDGER_CLOCK))[0]?.ms))
+  return skewFinding('clock', ahead, 'sales open and close by this clock')
+}
+
+async function checkMigrations(ask: Ask): Promise<Finding> {
+  const folder = fileURLToPath(new URL('../../ledger/migrations', import.meta.url))
+  const ours = readdirSync(folder).filter(name => name.endsWith('.sql'))
+  const rows = (await exists(ask, 'migrations')) ? await ask('SELECT name FROM migrations') : []
+  const applied = rows.map(row => String(row.name))
+  const unknown = applied.filter(name => !ours.includes(name))
+  const missing = ours.filter(name => !applied.includes(name))
+  if (unknown.length > 0) {
+    const advice = 'start the newer version that made it, or restore a backup made by this one'
+    return bad('migrations', `the database has ${unknown.join(', ')}`, advice)
+  }
+  if (missing.length === 0) return good('migrations', `all ${ours.length} applied`)
+  const found = `${missing.length} of ${ours.length} are missing`
+  return odd('migrations', found, 'run "stampede migrate"; the next start does it too')
+}
+
+async function exists(ask: Ask, table: 'nodes' | 'migrations'): Promise<boolean> {
+  const [row] = await ask(`SELECT to_regclass('${table}') IS NOT NULL AS made`)
+  return row?.made === true
+}
+
+/** The address of the embedded PostgreSQL that runs on this folder, from its pid file; undefined when none runs. */
+function socketOf(dataDir: string): string | undefined {
+  let lines: string[]
+  try {
+    lines = readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')
+  } catch {
+    return undefined
+  }
+  const folder = lines[4] ?? ''
+  if (folder === '' || !isRunning(Number(lines[0]))) return undefined
+  return `postgresql://stampede@localhost/stampede?host=${encodeURIComponent(folder)}`
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    // It runs under another account, which we may not signal.
+    return (error as { code?: string }).code === 'EPERM'
+  }
+}

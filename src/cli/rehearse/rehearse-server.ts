@@ -1,0 +1,27 @@
+/** The throwaway server of a rehearsal, as a process of its own: settings on standard input, and it ends with that. */
+
+import { rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { readConfig } from '../../app/config.ts'
+import { removeDataDir } from '../../app/data-dir.ts'
+import { serve } from '../../app/lifecycle.ts'
+import { readTask } from '../standard-input.ts'
+
+interface Task {
+  readonly folder: string
+  readonly settings: Readonly<Record<string, string>>
+}
+
+export async function serveRehearsal(): Promise<void> {
+  const stopping = new AbortController()
+  process.on('SIGINT', () => {})
+  process.on('SIGTERM', () => stopping.abort())
+  const { folder, settings } = await readTask<Task>(stopping)
+  try {
+    await serve(readConfig(settings), text => process.stdout.write(`${text}\n`), stopping.signal)
+  } finally {
+    process.chdir(tmpdir())
+    if (settings.DATA_DIR !== undefined) removeDataDir(settings.DATA_DIR)
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * `stampede sale create`: a draft from flags (one item), from a file with the body of `POST /api/admin/sales`, or both: flags win over the
+ * file. The server alone checks what a sale may be.
+ */
+
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { ConfigError } from '../../app/config.ts'
+import type { OperatorSaleAnswer, TimeAnswer } from '../../wire/answers.ts'
+import type { SaleInput } from '../../wire/inputs.ts'
+import { parseMoment, wholeNumber } from '../arguments.ts'
+import { type Client, connectTo, type ServerOptions, saleAt, withServer } from './client.ts'
+import { printSale } from './sale-view.ts'
+
+type Text =
+  | 'file'
+  | 'name'
+  | 'opensAt'
+  | 'closesAt'
+  | 'key'
+  | 'itemName'
+  | 'sku'
+  | 'image'
+  | 'currency'
+  | 'whenGateDown'
+  | 'door'
+type Count = 'warmBefore' | 'price' | 'listPrice' | 'units' | 'quantityMax' | 'attemptsMax' | 'payWithin' | 'shards'
+type CreateOptions = ServerOptions &
+  Readonly<Partial<Record<Text, string>>> &
+  Readonly<Partial<Record<Count, number>>> & { readonly publish?: boolean }
+
+const NEEDED = ['name', 'opensAt', 'closesAt', 'units', 'price', 'currency'] as const
+/** Options that describe the one item. */
+const OF_ITEM = [
+  'itemName',
+  'sku',
+  'image',
+  'price',
+  'listPrice',
+  'currency',
+  'units',
+  'quantityMax',
+  'attemptsMax',
+  'payWithin',
+  'whenGateDown',
+  'door',
+  'shards',
+] as const
+
+export function addSaleCreate(sale: Command): void {
+  const command = sale.command('create').description('make a sale, as a draft')
+  const count = (option: string, unit: string, description: string) =>
+    command.option(`${option} <${unit}>`, description, wholeNumber(option))
+  command.option('--file <sale.json>', 'the whole sale as JSON; "-" reads it from standard input')
+  command.option('--name <name>', 'name of the sale')
+  command.option('--opens-at <time>', '2026-11-11T00:00:00Z, now, or +30s, +10m, +2h, +1d')
+  command.option('--closes-at <time>', 'likewise')
+  count('--warm-before', 'seconds', 'how long before the opening the warm-up begins')
+  command.option('--item-name <name>', 'the item; default: the name of the sale')
+  count('--units', 'count', 'units for sale')
+  count('--price', 'minor units', '199900 for 1,999.00')
+  command.option('--currency <code>', 'CNY, EUR …')
+  count('--list-price', 'minor units', 'the usual price')
+  command.option('--sku <sku>', "the shop's own number")
+  command.option('--image <address>', 'a picture')
+  count('--quantity-max', 'count', 'units per order')
+  count('--attempts-max', 'count', 'orders per buyer')
+  count('--pay-within', 'seconds', 'time to pay')
+  command.option('--when-gate-down <who>', 'who sells while Redis is away: ledger, or shut for nobody')
+  command.option('--door <door>', 'who sells normally: gate, or ledger for a small sale')
+  count('--shards', 'count', 'shards of a Redis Cluster that share the units, 1 to 64')
+  command.option('--key <key>', 'the same key again makes no second sale')
+  command.option('--publish', 'publish it at once')
+  withServer(command)
+    .addHelpText(
+      'after',
+      '\nExample:\n  stampede sale create --name "Kettle" --units 100 --price 19900 --currency EUR --opens-at +1m --closes-at +1h --publish',
+    )
+    .action(create)
+}
+
+async function create(options: CreateOptions): Promise<void> {
+  const client = connectTo(options)
+  const body = await bodyOf(client, options)
+  const headers = options.key === undefined ? {} : { 'idempotency-key': options.key }
+  let made = await client.ask<OperatorSaleAnswer>('/api/admin/sales', { method: 'POST', body, headers })
+  if (options.publish) made = await client.ask<OperatorSaleAnswer>(`${saleAt(made.id)}/publish`, { method: 'POST' })
+  await printSale(made, options)
+}
+
+async function bodyOf(client: Client, options: CreateOptions): Promise<Record<string, unknown>> {
+  const file = options.file === undefined ? undefined : readSale(options.file)
+  // Both times are counted from the same moment, so that they are as far apart as was asked for.
+  let asked: Promise<TimeAnswer> | undefined
+  const now = async () => {
+    asked ??= client.ask<TimeAnswer>('/api/time')
+    return (await asked).unixMs
+  }
+  const { name, opensAt, closesAt, warmBefore } = options
+  const body = {
+    ...file,
+    ...(name !== undefined && { name }),
+    ...(opensAt !== undefined && { opensAt: await parseMoment('--opens-at', opensAt, now) }),
+    ...(closesAt !== undefined && { closesAt: await parseMoment('--closes-at', closesAt, now) }),
+    ...(warmBefore !== undefined && { warmBeforeSeconds: warmBefore }),
+  }
+  if (file === undefined) {
+    const missing = NEEDED.find(option => options[option] === undefined)
+    if (missing === undefined) return { ...body, items: [itemOf(options)] }
+    throw new ConfigError(`${flagOf(missing)} is needed (or --file with the whole sale)`)
+  }
+  const refused = OF_ITEM.find(option => options[option] !== undefined)
+  if (refused !== undefined) throw new ConfigError(`${flagOf(refused)}: with --file the items come from the file`)
+  return body
+}
+
+function flagOf(option: string): string {
+  return `--${option.replaceAll(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`
+}
+
+/** Members that are undefined are not sent; what is missing or wrong is for the server to say. */
+function itemOf(options: CreateOptions): Partial<Record<keyof SaleInput['items'][number], unknown>> {
+  const { units, price, currency, listPrice, sku, image, quantityMax, attemptsMax, whenGateDown, door, shards } =
+    options
+  return {
+    name: options.itemName ?? options.name,
+    units,
+    price: { amount: price, currency },
+    listPrice: listPrice === undefined ? undefined : { amount: listPrice, currency },
+    payWithinSeconds: options.payWithin,
+    sku,
+    image,
+    quantityMax,
+    attemptsMax,
+    whenGateDown,
+    door,
+    shards,
+  }
+}
+
+const STANDARD_INPUT = 0
+
+function readSale(path: string): Record<string, unknown> {
+  const text = attempt(`--file: ${path} can't be read`, () =>
+    readFileSync(path === '-' ? STANDARD_INPUT : path, 'utf8'),
+  )
+  const value = attempt(`--file: ${path} is not JSON`, (): unknown => JSON.parse(text))
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new ConfigError(`--file: ${path} is not a sale: it must hold one JSON object`)
+  return value as Record<string, unknown>
+}
+
+function attempt<T>(failure: string, fn: () => T): T {
+  try {
+    return fn()
+  } catch (error) {
+    throw new ConfigError(`${failure}: ${error instanceof Error ? error.message : error}`)
+  }
+}
