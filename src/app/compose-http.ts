@@ -71,7 +71,7 @@ export async function composeHttp(
   let apart: ReturnType<typeof startMetricsServer> | undefined
   const url = () => address.url
 
-  /** One process keeps what nobody configured; those of a cluster must agree on it. */
+  /** One process makes and keeps a secret that is not configured; those of a cluster must agree on it. */
   const secret = (name: string) =>
     config.redis !== undefined && config.ticketKeys !== undefined
       ? derivedSecret(config.ticketKeys, name)

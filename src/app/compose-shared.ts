@@ -13,9 +13,9 @@ import type { Random } from '../base/random.ts'
 import { createSemaphore } from '../base/semaphore.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { ItemId } from '../domain/ids.ts'
-import { createAcknowledgedReservations, LOOK_FOR_IT_AFTER_MS } from '../flows/follow/acknowledged-reservations.ts'
+import { createAcknowledgedReservations, READ_AFTER_MS } from '../flows/follow/acknowledged-reservations.ts'
 import type { ConfirmParts } from '../flows/follow/confirm-epochs.ts'
-import { type HandOverParts, handOverAll, lookForAcknowledged } from '../flows/follow/hand-over.ts'
+import { type HandOverParts, handOverAll, readAcknowledged } from '../flows/follow/hand-over.ts'
 import type { Messages } from '../flows/follow/messages.ts'
 import { shareMessages } from '../flows/follow/share-messages.ts'
 import { createUnplacedReservations } from '../flows/follow/unplaced-reservations.ts'
@@ -226,9 +226,7 @@ export function runInCluster(
       worker.start()
       if (config.roles.includes('edge')) {
         for (const [name, everyMs, run] of work.others) rounds.also(name, everyMs, run)
-        rounds.loop('look-for', () =>
-          lookForAcknowledged({ ...handOver, clock, lookAgainAfterMs: LOOK_FOR_IT_AFTER_MS }),
-        )
+        rounds.loop('look-for', () => readAcknowledged({ ...handOver, clock, readAgainAfterMs: READ_AFTER_MS }))
       }
       if (!config.roles.includes('keeper')) return true
       const journal = ledger.moves

@@ -24,7 +24,7 @@ export type ChannelMessage =
 
 export interface Channel {
   /** Never fails and never waits: what can't be said is not said. Comes back to the sender like to everybody else. */
-  say(message: Exclude<ChannelMessage, { readonly kind: 'reserved' }>): void
+  publish(message: Exclude<ChannelMessage, { readonly kind: 'reserved' }>): void
   listen(listener: (message: ChannelMessage) => void): void
   /** Messages may have been missed since the last one heard. */
   onGap(listener: () => void): void

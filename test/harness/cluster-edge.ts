@@ -75,7 +75,7 @@ export function openCluster(ledger: TestLedger) {
   const said: ChannelMessage[] = []
   const wire = { cut: false }
   const channel: Channel = {
-    say(message) {
+    publish(message) {
       said.push(message)
       if (!wire.cut) for (const listener of listeners) listener(message)
     },
@@ -146,7 +146,7 @@ export function openCluster(ledger: TestLedger) {
         if (reply.status !== 'ok') throw new Error('stale')
         for (const placing of reply.placings) if (placing.verdict !== 'id_conflict') placed.push(placing.order)
       }
-      if (placed.length > 0) channel.say({ kind: 'orders', orders: placed })
+      if (placed.length > 0) channel.publish({ kind: 'orders', orders: placed })
       return placed
     },
 

@@ -315,7 +315,7 @@ export function openKeeperStage(ledger: TestLedger) {
         orders: ledger.orders,
         journal,
         channel: {
-          say: message => void said.push(message),
+          publish: message => void said.push(message),
           listen: listener => void listeners.push(listener),
         },
         clock: systemClock,

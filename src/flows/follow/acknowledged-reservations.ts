@@ -1,22 +1,22 @@
 /**
- * What this process told buyers is theirs and has not seen in the ledger yet (E6): `reserved` and `same` alike, each with the epoch it was
- * acknowledged under. If the gate forgets it, this memory is where the order lives on, until it is handed to the ledger.
+ * Reservations that this process has told buyers of and has not seen in the ledger yet (E6): `reserved` and `same` alike, each with the epoch
+ * it was acknowledged under. If the gate loses one, it is handed to the ledger from here.
  *
- * Bounded: a batch books its room before the gate is asked, so that nothing can be acknowledged that would not be remembered.
- * Left by being seen in the ledger: a worker's message, a look into the ledger, or the hand-over itself.
+ * Bounded: a batch books its room before the gate is asked, so that nothing is acknowledged that would not be remembered.
+ * An entry leaves when it is seen in the ledger: by a worker's message, by a read of the ledger, or by the hand-over itself.
  */
 
 import type { BuyerId, Epoch, ItemId, OrderId } from '../../domain/ids.ts'
 import type { Reservation } from '../../domain/order.ts'
 
-/** What is acknowledged and not heard of by then is looked for in the ledger. */
-export const LOOK_FOR_IT_AFTER_MS = 2_000
+/** What is acknowledged and not seen placed by then is read in the ledger. */
+export const READ_AFTER_MS = 2_000
 
 interface Acknowledgement {
   readonly epoch: Epoch
   readonly reservation: Reservation
-  /** When the ledger should be asked for it if nobody has told of it by then. Monotonic, ms. */
-  readonly lookAtMs: number
+  /** When to read it in the ledger if no message has told of it by then. Monotonic, ms. */
+  readonly readAtMs: number
 }
 
 export interface AcknowledgedReservations {
@@ -25,7 +25,7 @@ export interface AcknowledgedReservations {
   /** Gives back what was booked, used or not. */
   unbook(count: number): void
   /** Only within booked room, and before the booking is given back. The same order again changes nothing. */
-  remember(epoch: Epoch, reservation: Reservation, lookAtMs: number): void
+  remember(epoch: Epoch, reservation: Reservation, readAtMs: number): void
   /** It is in the ledger, or the ledger has refused it by a row. */
   settled(order: OrderId): void
   find(order: OrderId): Acknowledgement | undefined
@@ -38,13 +38,13 @@ export interface AcknowledgedReservations {
   holdsOlder(item: ItemId, epoch: Epoch): boolean
   /** Of which anything is remembered. */
   items(): readonly ItemId[]
-  /** Those whose time to be looked for has come, at most `max`; the next time is put off to `againAtMs`. */
+  /** Those that are due to be read in the ledger, at most `max`; their next time is `againAtMs`. */
   due(nowMs: number, max: number, againAtMs: number): readonly OrderId[]
   size(): number
 }
 
 export function createAcknowledgedReservations(max: number): AcknowledgedReservations {
-  /** In the order of `lookAtMs`: every entry is put at the end with a later time than all before it. */
+  /** In the order of `readAtMs`: every entry is put at the end with a later time than all before it. */
   const byOrder = new Map<OrderId, Acknowledgement>()
   const byItem = new Map<ItemId, Map<Epoch, Map<OrderId, Reservation>>>()
   const byBuyer = new Map<BuyerId, Map<OrderId, Reservation>>()
@@ -74,9 +74,9 @@ export function createAcknowledgedReservations(max: number): AcknowledgedReserva
     unbook(count) {
       booked -= count
     },
-    remember(epoch, reservation, lookAtMs) {
+    remember(epoch, reservation, readAtMs) {
       if (byOrder.has(reservation.id)) return
-      byOrder.set(reservation.id, { epoch, reservation, lookAtMs })
+      byOrder.set(reservation.id, { epoch, reservation, readAtMs })
       const epochs = byItem.get(reservation.item) ?? new Map<Epoch, Map<OrderId, Reservation>>()
       const held = epochs.get(epoch) ?? new Map<OrderId, Reservation>()
       byItem.set(reservation.item, epochs.set(epoch, held))
@@ -101,13 +101,13 @@ export function createAcknowledgedReservations(max: number): AcknowledgedReserva
     due(nowMs, most, againAtMs) {
       const found: OrderId[] = []
       for (const [order, known] of byOrder) {
-        if (known.lookAtMs > nowMs || found.length === most) break
+        if (known.readAtMs > nowMs || found.length === most) break
         found.push(order)
       }
       for (const order of found) {
         const known = byOrder.get(order)!
         byOrder.delete(order)
-        byOrder.set(order, { ...known, lookAtMs: againAtMs })
+        byOrder.set(order, { ...known, readAtMs: againAtMs })
       }
       return found
     },

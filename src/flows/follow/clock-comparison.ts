@@ -1,11 +1,12 @@
 /**
- * The gate's clock beside the ledger's; or its clocks, where it lives on several servers: the fastest and the slowest. Each reading is a time between two moments of our own monotonic clock, so what is known is how far
- * that clock is ahead of ours, within bounds; the two disagree only if no pair within the bounds comes nearer than allowed. This process's
- * own wall clock is never looked at: it may be wrong by hours.
+ * The gate's clock compared with the ledger's; where the gate lives on several servers, the fastest and the slowest of their clocks. Each
+ * reading is a time between two moments of our own monotonic clock, so what is known is how far that clock is ahead of ours, within bounds;
+ * the two disagree only if no pair within the bounds comes nearer than allowed. This process's own wall clock is never read: it may be wrong
+ * by hours.
  */
 
 const SKEW_MS_MAX = 1_000
-/** Older readings say nothing about now. */
+/** Older readings are not compared. */
 const FRESH_MS = 5_000
 
 interface Reading {
@@ -19,7 +20,7 @@ interface ClockComparison {
   /** @param behindMs how far the slowest of its servers is behind `nowMs` */
   gate(nowMs: number, askedAtMs: number, answeredAtMs: number, behindMs?: number): void
   ledger(nowMs: number, askedAtMs: number, answeredAtMs: number): void
-  /** How long nobody has heard from the gate's clock. */
+  /** How long ago the gate's clock was last read. */
   gateSilentMs(atMs: number): number
   /** By how much a clock of the gate is ahead of the ledger's (or behind, negative), if that is too much for both to be right. */
   skewedMs(atMs: number): number | undefined

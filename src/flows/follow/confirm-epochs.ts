@@ -1,9 +1,9 @@
 /**
- * "Seen epoch e of this item, nothing older held" (E4), said by a process that may hold what is not in the ledger yet. A rebuild waits for
- * it, so it is said as soon as it is true and never before: what was acknowledged under an older epoch is in the ledger (E6), no batch
- * is at the gate under one any more, and whatever else this process took under one is done with.
+ * A process that may hold what is not in the ledger yet writes "seen epoch e of this item, nothing older held" (E4). A rebuild waits for it,
+ * so it is written as soon as it is true and never before: what was acknowledged under an older epoch is in the ledger (E6), none of this
+ * process's batches is at the gate under one, and the entries that its worker took under one are placed.
  *
- * Said again now and then, and whenever this process has another node id: whoever counts looks at the lease.
+ * Written again now and then, and whenever this process has another node id: a confirmation counts only with the lease it was made under.
  */
 
 import type { Clock } from '../../base/clock.ts'
@@ -19,7 +19,7 @@ export interface ConfirmParts {
   readonly lease: () => { readonly node: number; readonly holder: string }
   /** Undefined: this process acknowledges nothing. */
   readonly handOver: HandOverParts | undefined
-  /** What else this process has taken under an epoch below this one and is not done with: a worker's entries. */
+  /** Has this process's worker entries in hand that were reserved under an epoch below this one? */
   readonly holdsOlder: (item: ItemId, epoch: Epoch) => boolean
 }
 
@@ -27,9 +27,9 @@ type Unattended = (what: string, work: Promise<unknown>) => Promise<void>
 type AtMost = (ms: number, work: Promise<void>) => Promise<void>
 
 export interface Confirming {
-  /** This entry is not on the shelf any more; its batches may still be at the gate. */
+  /** This entry is not in the registry any more; its batches may still be at the gate. */
   replaced(live: LiveItem): void
-  /** What was acknowledged under this entry's own epoch too: the gate has forgotten it, as far as can be told. */
+  /** The gate may have lost what was acknowledged under this entry's own epoch: that is handed over too. */
   handOverNow(live: LiveItem): void
   round(unattended: Unattended, atMost: AtMost): Promise<void>
 }

@@ -5,8 +5,8 @@ import { until } from '../../../test/harness/until.ts'
 import { Fault } from '../../base/fault.ts'
 import { createFaultyGate, type GateMishap } from '../../gate/contract/faulty-gate.ts'
 import { takeOrder } from '../sell/take-order.ts'
-import { LOOK_FOR_IT_AFTER_MS } from './acknowledged-reservations.ts'
-import { lookForAcknowledged } from './hand-over.ts'
+import { READ_AFTER_MS } from './acknowledged-reservations.ts'
+import { readAcknowledged } from './hand-over.ts'
 
 type Edge = ReturnType<ReturnType<typeof openCluster>['edge']>
 
@@ -128,15 +128,15 @@ describe('E6: what was acknowledged reaches the ledger by the hand of this edge'
     await edge.round()
     /** As if it were that moment, however long the worker took meanwhile. */
     const lookAt = (ms: number) =>
-      lookForAcknowledged({ ...edge.handOver, clock: { elapsed: () => ms }, lookAgainAfterMs: LOOK_FOR_IT_AFTER_MS })
+      readAcknowledged({ ...edge.handOver, clock: { elapsed: () => ms }, readAgainAfterMs: READ_AFTER_MS })
     const beforeMs = cluster.clock.elapsed()
     await takeOrder(edge.context, edge.liveItem(item), click('ann'))
     const afterMs = cluster.clock.elapsed()
     cluster.wire.cut = true
     await cluster.work(item, epoch)
-    await lookAt(beforeMs + LOOK_FOR_IT_AFTER_MS - 1)
+    await lookAt(beforeMs + READ_AFTER_MS - 1)
     expect(edge.acknowledged.size()).toBe(1)
-    await lookAt(afterMs + LOOK_FOR_IT_AFTER_MS)
+    await lookAt(afterMs + READ_AFTER_MS)
     expect(edge.acknowledged.size()).toBe(0)
     expect(edge.told).toMatchObject([{ buyer: 'ann', state: 'pending' }])
   })

@@ -1,7 +1,7 @@
 /**
- * What was acknowledged goes into the ledger by the hand of whoever acknowledged it (E6): when the gate says `stale`, and when the ledger
- * shows a newer epoch. Under the epoch it was acknowledged under, as acknowledged: it becomes a row, finds the row it has, or is refused
- * by a row. Placing is idempotent, so it does not matter whether a worker has done it already, or does it at the same time.
+ * A process places what it has acknowledged itself (E6): when the gate says `stale`, and when the ledger shows a newer epoch. Under the epoch
+ * it was acknowledged under: it becomes a row, finds the row it has, or is refused by a row. Placing is idempotent, so a worker may have
+ * placed it already, or do so at the same time.
  *
  * Dying in the middle leaves what the outbox holds. A ledger that does not answer leaves it remembered: the next round tries again.
  */
@@ -20,7 +20,7 @@ import type { MessageListener } from './messages.ts'
 export interface HandOverParts {
   readonly orders: Pick<Orders, 'place' | 'find'>
   readonly acknowledged: AcknowledgedReservations
-  readonly waiters: Pick<PlacementWaiters, 'tell'>
+  readonly waiters: Pick<PlacementWaiters, 'resolve'>
   readonly messages: Pick<MessageListener, 'orderChanged'>
   readonly log: Log
   readonly meters: Meters
@@ -28,7 +28,7 @@ export interface HandOverParts {
 }
 
 const HANDED_AT_ONCE_MAX = 500
-const LOOKED_FOR_AT_ONCE_MAX = 500
+const READ_AT_ONCE_MAX = 500
 
 /** Everything of this item that was acknowledged under an epoch below `epoch`. True when nothing older is held any more. */
 export async function handOver(parts: HandOverParts, item: ItemId, epoch: Epoch): Promise<boolean> {
@@ -64,7 +64,10 @@ async function handBatch(
   const after = faultPoint('handover.after')
   if (after) await after
   if (reply.status !== 'ok') {
-    parts.log.error({ item, epoch, held: asks.length }, 'the ledger did not take what was acknowledged; trying again')
+    parts.log.error(
+      { item, epoch, held: asks.length },
+      'acknowledged reservations not placed; the next round tries again',
+    )
     return
   }
   assert(
@@ -73,7 +76,7 @@ async function handBatch(
   )
   for (let i = 0; i < asks.length; i++) settle(parts, item, asks[i]!.order, reply.placings[i]!)
   parts.meters.count('hand_overs', 'order', asks.length)
-  parts.log.warn({ item, epoch, orders: asks.length }, 'acknowledged orders were handed to the ledger')
+  parts.log.warn({ item, epoch, orders: asks.length }, 'acknowledged reservations handed over to the ledger')
 }
 
 function settle(parts: HandOverParts, item: ItemId, id: OrderId, placing: Placing): void {
@@ -89,21 +92,21 @@ function settle(parts: HandOverParts, item: ItemId, id: OrderId, placing: Placin
   seenInLedger(parts, order)
 }
 
-/** An acknowledged order is in the ledger, as this row: whoever waits for it is told, and it need not be remembered any more. */
+/** An acknowledged order is in the ledger, as this row: clicks that wait for it are answered, and it is not remembered any more. */
 function seenInLedger(parts: Pick<HandOverParts, 'acknowledged' | 'waiters' | 'messages'>, order: Order): void {
   parts.acknowledged.settled(order.id)
-  parts.waiters.tell(order)
+  parts.waiters.resolve(order)
   parts.messages.orderChanged(order)
 }
 
-/** The messages that tell of placed orders may get lost: what was not heard of in time is looked for. One round, once a second. */
-export async function lookForAcknowledged(
-  parts: HandOverParts & { readonly clock: { elapsed(): number }; readonly lookAgainAfterMs: number },
+/** Messages of placed orders may get lost: an order that no message told of in time is read in the ledger. One round, once a second. */
+export async function readAcknowledged(
+  parts: HandOverParts & { readonly clock: { elapsed(): number }; readonly readAgainAfterMs: number },
 ): Promise<void> {
   const startedAtMs = parts.clock.elapsed()
   for (;;) {
-    const due = parts.acknowledged.due(startedAtMs, LOOKED_FOR_AT_ONCE_MAX, startedAtMs + parts.lookAgainAfterMs)
+    const due = parts.acknowledged.due(startedAtMs, READ_AT_ONCE_MAX, startedAtMs + parts.readAgainAfterMs)
     for (const order of due.length === 0 ? [] : await parts.orders.find(due)) seenInLedger(parts, order)
-    if (due.length < LOOKED_FOR_AT_ONCE_MAX) return
+    if (due.length < READ_AT_ONCE_MAX) return
   }
 }

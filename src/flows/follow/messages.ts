@@ -1,10 +1,10 @@
 /**
- * What has just happened, for whoever shows it to people. Flows tell it after the ledger's commit, never before; whoever listens gets
- * orders and sales as they are now, not what was done to them. Nothing is kept and nothing is promised: who was not listening reads
- * the current state when it comes back. How many units are left is not told here but looked at in the gate, because at the opening it
- * changes with every batch.
+ * What has just happened, for the parts of this process that show it to people. Flows publish it after the ledger's commit, never before; a
+ * listener gets orders and sales as they are now, not what was done to them. Nothing is kept and nothing is promised: a listener that was
+ * away reads the current state when it comes back. How many units are left is not published here but read from the gate, because at the
+ * opening it changes with every batch.
  *
- * In this process only; between processes the same words travel over a channel that they share (`share-messages.ts`).
+ * In this process only; `share-messages.ts` carries the same messages between processes.
  */
 
 import type { Order, Reservation } from '../../domain/order.ts'
@@ -16,7 +16,7 @@ export interface MessageListener {
   saleChanged(sale: Sale): void
   /** A buyer was told "reserved". The order itself follows when it is placed or refused. */
   orderReserved?(reservation: Reservation): void
-  /** Something may have happened that was not told. */
+  /** Messages may have been lost. */
   missed?(): void
 }
 

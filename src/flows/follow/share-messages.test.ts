@@ -47,7 +47,7 @@ function openProcess() {
   const messages = shareMessages({
     messages: local,
     channel: {
-      say: message => void said.push(message),
+      publish: message => void said.push(message),
       listen(listener) {
         hear = listener
       },
@@ -62,7 +62,7 @@ function openProcess() {
     },
     catalog: { invalidate: () => void heard.push('invalidate'), find: async id => ({ id }) as Sale },
     acknowledged: { settled: id => void heard.push(`settled ${id}`) },
-    waiters: { tell: one => void heard.push(`placed ${one.id}`) },
+    waiters: { resolve: one => void heard.push(`placed ${one.id}`) },
     log: quiet,
     onSaleChanged() {},
     defer: fn => void flushes.push(fn),

@@ -1,7 +1,7 @@
 /**
- * Messages between the processes of a cluster. What happens here is told here at once and said on the channel; what others say is told here
- * as if it had happened here. A version of an order is told once, and no older one after it: what this process said comes back to it.
- * Said in bundles: a batch of placed orders is one message.
+ * Messages between the processes of a cluster. What happens here reaches this process's listeners at once and goes out on the channel; what
+ * comes in on the channel reaches them as if it had happened here. Each version of an order reaches them once, and no older one after it: the
+ * channel brings a process its own messages back. A batch of placed orders is one message on the channel.
  */
 
 import { Fault } from '../../base/fault.ts'
@@ -21,51 +21,52 @@ interface ShareMessagesParts {
   readonly channel: Channel
   readonly cache: Pick<GateCache, 'reserved' | 'missed'>
   readonly catalog: Pick<Catalog, 'invalidate' | 'find'>
-  /** What this process has acknowledged and its clicks wait for; a worker or a keeper has none. */
+  /** What this process has acknowledged and what its clicks wait for; a worker or a keeper has none. */
   readonly acknowledged: Pick<AcknowledgedReservations, 'settled'>
-  readonly waiters: Pick<PlacementWaiters, 'tell'>
+  readonly waiters: Pick<PlacementWaiters, 'resolve'>
   readonly log: Log
   /** Another process has changed a sale. */
   readonly onSaleChanged: () => void
-  /** When what was collected is said. */
+  /** When the collected orders go out. */
   readonly defer: (fn: () => void) => void
 }
 
 const BUNDLE_MAX = 200
-/** Of so many orders it is known which version was told last: more than come back within any message's way. */
-const TOLD_MAX = 50_000
+/** So many orders' last version is remembered: more than are on the channel at any moment. */
+const SEEN_MAX = 50_000
 
-/** Messages for the flows of this process, which the others hear too. Listens from now on. */
+/** Messages for the flows of this process, which go to the other processes too. Listens to the channel from now on. */
 export function shareMessages(parts: ShareMessagesParts): Messages {
   const { messages, channel, catalog } = parts
-  const told = new Map<OrderId, number>()
+  /** The last version of an order that the listeners got. */
+  const seen = new Map<OrderId, number>()
   let bundle: Order[] = []
 
-  /** False: this version or a newer one was told already. */
-  function tell(order: Order): boolean {
-    if ((told.get(order.id) ?? -1) >= order.version) return false
-    told.delete(order.id)
-    told.set(order.id, order.version)
-    if (told.size > TOLD_MAX) told.delete(told.keys().next().value!)
+  /** False: the listeners had this version or a newer one already. */
+  function deliver(order: Order): boolean {
+    if ((seen.get(order.id) ?? -1) >= order.version) return false
+    seen.delete(order.id)
+    seen.set(order.id, order.version)
+    if (seen.size > SEEN_MAX) seen.delete(seen.keys().next().value!)
     messages.orderChanged(order)
     return true
   }
 
-  function sayBundle(): void {
+  function publishBundle(): void {
     const orders = bundle
     bundle = []
     for (let i = 0; i < orders.length; i += BUNDLE_MAX)
-      channel.say({ kind: 'orders', orders: orders.slice(i, i + BUNDLE_MAX) })
+      channel.publish({ kind: 'orders', orders: orders.slice(i, i + BUNDLE_MAX) })
   }
 
-  /** The sale as it is now; whoever can't read it hears of it when it asks. */
-  async function tellSale(id: SaleId): Promise<void> {
+  /** The sale as it is now. If it can't be read, listeners see the change when they ask. */
+  async function deliverSale(id: SaleId): Promise<void> {
     try {
       const sale = await catalog.find(id)
       if (sale !== undefined) messages.saleChanged(sale)
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      parts.log.warn({ sale: id, code: error.code, err: error }, 'a change of a sale was not told')
+      parts.log.warn({ sale: id, code: error.code, err: error }, 'sale-changed message not published')
     }
   }
 
@@ -77,14 +78,14 @@ export function shareMessages(parts: ShareMessagesParts): Messages {
       case 'orders':
         for (const order of message.orders) {
           parts.acknowledged.settled(order.id)
-          parts.waiters.tell(order)
-          tell(order)
+          parts.waiters.resolve(order)
+          deliver(order)
         }
         break
       case 'sale':
         catalog.invalidate()
         parts.onSaleChanged()
-        void tellSale(message.sale)
+        void deliverSale(message.sale)
     }
   })
   channel.onGap(() => {
@@ -96,13 +97,13 @@ export function shareMessages(parts: ShareMessagesParts): Messages {
   return {
     ...messages,
     orderChanged(order) {
-      if (!tell(order)) return
-      if (bundle.length === 0) parts.defer(sayBundle)
+      if (!deliver(order)) return
+      if (bundle.length === 0) parts.defer(publishBundle)
       bundle.push(order)
     },
     saleChanged(sale) {
       messages.saleChanged(sale)
-      channel.say({ kind: 'sale', sale: sale.id })
+      channel.publish({ kind: 'sale', sale: sale.id })
     },
   }
 }

@@ -1,7 +1,7 @@
 /**
  * E4: waits until nothing acknowledged under an older epoch is outside the ledger. That is so when every process with a lease has written
- * "seen this epoch, nothing older held", or its lease has lapsed, and the outbox is empty. Without the gate there is no outbox to look
- * into, and the caller is told how many lapsed without a word (E10).
+ * "seen this epoch, nothing older held", or its lease has lapsed, and the outbox is empty. Without the gate there is no outbox to read, and
+ * the caller learns how many processes lapsed unconfirmed (E10).
  *
  * Only ever for one's own epoch: when the ledger shows another, the waiting ends (E3). Bounded; a drain that gives up is started over under
  * a new epoch.
@@ -29,11 +29,11 @@ interface DrainParts extends DrainedParts {
 }
 
 /** Grows: a drain that waits for a lease to lapse is not over in a moment, and there may be many of them. */
-const LOOK_EVERY_MS = 100
-const LOOK_EVERY_MS_MAX = 500
-const SAY_EVERY_MS = 2_000
+const READ_EVERY_MS = 100
+const READ_EVERY_MS_MAX = 500
+const LOG_EVERY_MS = 2_000
 
-/** Undefined: the epoch is not ours any more, or it took too long. `lapsed`: processes that went without a word. */
+/** Undefined: the epoch is not ours any more, or it took too long. `lapsed`: processes whose lease ended unconfirmed. */
 export async function drain(
   parts: DrainParts,
   item: ItemId,
@@ -42,8 +42,8 @@ export async function drain(
 ): Promise<{ readonly lapsed: number } | undefined> {
   const { clock, log } = parts
   const startedMs = clock.elapsed()
-  let saidMs = startedMs
-  for (let pauseMs = LOOK_EVERY_MS; ; pauseMs = Math.min(pauseMs * 1.25, LOOK_EVERY_MS_MAX)) {
+  let loggedMs = startedMs
+  for (let pauseMs = READ_EVERY_MS; ; pauseMs = Math.min(pauseMs * 1.25, READ_EVERY_MS_MAX)) {
     if (!parts.mayGoOn()) return undefined
     const [right] = await parts.rights.read([item])
     if (right?.epoch !== epoch) return undefined
@@ -58,13 +58,13 @@ export async function drain(
       log.error(
         { item, epoch, waiting, lapsed, entries, waitedMs },
         entries > 0
-          ? 'the outbox does not drain: is a worker running, and does the ledger answer? The item stays off sale; starting over'
-          : 'a process does not confirm the new epoch: it lives but does not follow. The item stays off sale; starting over',
+          ? 'outbox not drained in time: is a worker running, and does the ledger answer? The item stays off sale; starting over'
+          : 'a process does not confirm the new epoch: it renews its lease but does not follow. The item stays off sale; starting over',
       )
       return undefined
     }
-    if (nowMs - saidMs >= SAY_EVERY_MS) {
-      saidMs = nowMs
+    if (nowMs - loggedMs >= LOG_EVERY_MS) {
+      loggedMs = nowMs
       log.info({ item, epoch, waiting, lapsed, entries, waitedMs }, 'draining')
     }
     await clock.sleep(pauseMs)
@@ -72,8 +72,8 @@ export async function drain(
 }
 
 /**
- * One look, for whoever only asks: is everything in the ledger that anybody was ever told of this item? Never while its gate may sell it, nor
- * while a process is gone without a word. The outbox is looked into last: whoever has confirmed writes nothing into it any more.
+ * Read once: is every reservation of this item that a buyer was ever told of in the ledger? No while its gate may sell it, and no while a process
+ * has lapsed unconfirmed. The outbox is read last: a process that has confirmed writes nothing into it any more.
  */
 export async function isDrained(parts: DrainedParts, item: ItemId): Promise<boolean> {
   const [right] = await parts.rights.read([item])

@@ -1,7 +1,7 @@
 /**
- * When a sale is over and finally reconciled, its places in a gate outside the process are removed. Nothing of a running sale ever is, and
- * nothing goes by time alone: the final report must be there, the outbox empty and no release on its way, before and after the gate is
- * fenced. Steps per item: bump (E3), fence, look again, forget, turn the door to shut. Dying after any of them leaves keys or a draining
+ * When a sale is over and finally reconciled, its items are removed from a gate outside the process. Nothing of a running sale ever is, and
+ * nothing goes by time alone: the final report must be there, the outbox empty and no release open, before and after the gate is fenced.
+ * Steps per item: raise the epoch (E3), fence, read again, forget, set the door to shut. Dying after any of them leaves keys or a draining
  * door; the next keeper does it again. Forgetting again changes nothing, so each process does it once per item.
  */
 
@@ -26,7 +26,7 @@ interface ForgetSalesParts {
   readonly keeper: Pick<GateController, 'alone'>
   readonly log: Log
   readonly maySell: () => boolean
-  /** Somebody may still ask for the order of a moment ago; the gate answers that cheaper than the ledger. */
+  /** A buyer may still ask for the order of a moment ago; the gate answers that cheaper than the ledger. */
   readonly afterMs: number
 }
 
@@ -69,7 +69,7 @@ export function createForgetSales(parts: ForgetSalesParts): ForgetSales {
     const item = (await sales.find(sale))?.items.find(one => one.id === id)
     if (item === undefined || !(await isEmpty(id))) return
     if (item.door === 'shut') {
-      // Nobody sells it, and nobody will: at most its keys are left.
+      // It is not sold, and never will be: at most its keys are left.
       if (await outbox.forget(id)) forgotten.add(id)
       return
     }
@@ -95,7 +95,10 @@ export function createForgetSales(parts: ForgetSalesParts): ForgetSales {
         await round()
       } catch (error) {
         if (!(error instanceof Fault)) throw error
-        log.warn({ code: error.code, err: error }, 'settled sales are still in the gate; trying again')
+        log.warn(
+          { code: error.code, err: error },
+          'settled sales not removed from the gate; the next round tries again',
+        )
       }
     },
   }

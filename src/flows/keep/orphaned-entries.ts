@@ -1,7 +1,7 @@
 /**
- * What a gate has of sales that nobody follows any more: it was away when they ended, and came back more than an hour later. A sale is
- * not settled before that is in the ledger, so the list ends by itself; until then each item is looked at once a round, however long its gate
- * stays away, and a worker is sent only where there is something to place.
+ * Outbox entries of sales that are not followed any more: their gate was away when they ended, and came back more than an hour later. A sale is
+ * not settled before its entries are in the ledger, so the list ends by itself; until then each item's outbox is read once a round, and a
+ * worker places what it finds.
  */
 
 import type { ItemId } from '../../domain/ids.ts'
@@ -23,7 +23,7 @@ export async function orphanedEntries({ reconciliation, outbox }: OrphanedEntrie
   return items.filter(({ entries }) => entries > 0).map(({ item }) => item)
 }
 
-/** Whether any item that `counts` has something to place, or a gate that can't say so. */
+/** Has any item that `counts` something to place? A gate that does not answer counts as yes. */
 export async function mayBeOrphaned(
   { reconciliation, outbox }: OrphanedEntriesParts,
   counts: (item: ItemId) => boolean,

@@ -25,7 +25,7 @@ import { type PlaceEntriesParts, placeEntries } from './place-entries.ts'
 
 interface PlaceOrdersParts extends PlaceEntriesParts {
   readonly outbox: Omit<Outbox, 'depth' | 'status' | 'forget'>
-  readonly channel: Pick<Channel, 'say' | 'listen'>
+  readonly channel: Pick<Channel, 'publish' | 'listen'>
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
@@ -172,7 +172,7 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
         some.map(entry => entry.id),
       )
       await faultPoint('outbox.done')
-      if (orders.length > 0) parts.channel.say({ kind: 'orders', orders })
+      if (orders.length > 0) parts.channel.publish({ kind: 'orders', orders })
     }
     return true
   }

@@ -1,13 +1,13 @@
 /**
- * Those who come a breath too early: one timer per item wakes all of them at the opening. Bounded over all items together;
- * beyond the bound the answer is "busy".
+ * Requests up to 100 ms before the opening: one timer per item wakes all of them at the opening. Bounded over all items together; beyond the
+ * bound the answer is "busy".
  */
 
 import type { Clock } from '../../base/clock.ts'
 import type { ItemId } from '../../domain/ids.ts'
 
 export interface Opening {
-  /** Resolves in about `ms`, together with everybody else who waits for this item. Undefined: too many wait already. */
+  /** Resolves in about `ms`, together with all others that wait for this item. Undefined: too many wait already. */
   wait(item: ItemId, ms: number): Promise<void> | undefined
 }
 
@@ -19,7 +19,7 @@ export function createOpening(clock: Clock, waitingMax: number): Opening {
       if (waiting >= waitingMax) return undefined
       let timer = timers.get(item)
       if (timer === undefined) {
-        // Timers fire a little early now and then; a millisecond more spares everybody a second round.
+        // Timers fire a little early now and then; a millisecond more spares all of them a second wait.
         timer = clock.sleep(Math.max(1, Math.ceil(ms) + 1)).then(() => void timers.delete(item))
         timers.set(item, timer)
       }

@@ -12,7 +12,7 @@ import type { BuyerId } from '../../domain/ids.ts'
 import type { Reservation } from '../../domain/order.ts'
 import type { Ask } from '../../gate/gate.ts'
 import type { GateCache } from '../../gate/gate-cache.ts'
-import { LOOK_FOR_IT_AFTER_MS } from '../follow/acknowledged-reservations.ts'
+import { READ_AFTER_MS } from '../follow/acknowledged-reservations.ts'
 import { askGate, type Decided, decisionOf } from './ask-gate.ts'
 import { GateSeller } from './gate-seller.ts'
 import type { SellContext } from './sell-context.ts'
@@ -56,7 +56,7 @@ export class SharedGateSeller extends GateSeller<SharedGateContext> {
     if (!this.#withinFence()) return false
     if (acknowledged.find(reservation.id) !== undefined) return true
     if (!acknowledged.book(1)) return false
-    acknowledged.remember(this.live.epoch, reservation, clock.elapsed() + LOOK_FOR_IT_AFTER_MS)
+    acknowledged.remember(this.live.epoch, reservation, clock.elapsed() + READ_AFTER_MS)
     acknowledged.unbook(1)
     return true
   }
@@ -77,7 +77,7 @@ export class SharedGateSeller extends GateSeller<SharedGateContext> {
     const { context, live } = this
     const { status, left } = reply
     const buyers: BuyerId[] = []
-    const lookAtMs = context.clock.elapsed() + LOOK_FOR_IT_AFTER_MS
+    const readAtMs = context.clock.elapsed() + READ_AFTER_MS
     const decisions = asks.map((ask, i): Decision => {
       const answer = reply.answers[i]!
       // Whether an existing one is placed already, the ledger and the gate tell: the caller asks them.
@@ -86,7 +86,7 @@ export class SharedGateSeller extends GateSeller<SharedGateContext> {
       assert(answer.order === ask.order, `asked under order ${ask.order}, reserved under ${answer.order}`)
       const { quantity, reservedAtMs } = answer
       const reservation = toReservation(live.sale, live.item, { ...ask, quantity, reservedAtMs })
-      context.acknowledged.remember(live.epoch, reservation, lookAtMs)
+      context.acknowledged.remember(live.epoch, reservation, readAtMs)
       buyers.push(ask.buyer)
       return { kind: 'reserved', reservation }
     })

@@ -67,7 +67,7 @@ export function createRedisChannel({ connection, log, meters }: RedisChannelOpti
   }
 
   return {
-    say(message) {
+    publish(message) {
       if (message.kind !== 'orders') {
         void publish(message)
         return
