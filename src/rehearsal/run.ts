@@ -124,10 +124,8 @@ export class Run {
 
   async #connect(group: 'buyers' | 'bots', connections: number): Promise<Pool> {
     const { target, clock, limits, stop } = this.#parts
-    const pool = await openConnections(group, connections, target, clock, {
-      reopenTriesMax: limits.reopenTriesMax,
-      stop,
-    })
+    const { reopenTriesMax } = limits
+    const pool = await openConnections(group, connections, target, clock, { reopenTriesMax, stop })
     this.#pools.push(pool)
     return pool
   }

@@ -15,7 +15,7 @@ import { shardsFor } from '../../domain/shards.ts'
 import { shardIdsOf } from '../../gate/shard-ids.ts'
 import { type Cluster, readClusterFile } from '../../rehearsal/fault/cluster-file.ts'
 import type { FaultPlan } from '../../rehearsal/fault/mid-run-fault.ts'
-import { chooseVictim, FAULTS, killVictim } from '../../rehearsal/fault/victim.ts'
+import { FAULTS, signalPart } from '../../rehearsal/fault/victim.ts'
 import { startThrowawayServer } from '../../rehearsal/operator/throwaway-server.ts'
 import { DEFAULT_MIX } from '../../rehearsal/plan/mix.ts'
 import { rehearse } from '../../rehearsal/rehearse.ts'
@@ -172,9 +172,9 @@ function readFault(options: RehearseOptions): FaultPlan | undefined {
   if (role === undefined) throw new ConfigError(`--fault: "${options.fault}" is none of ${FAULTS.join(', ')}`)
   const path = options.cluster ?? CLUSTER_FILE
   // Better to say so before the first buyer than in the middle.
-  orUsage('--fault', () => chooseVictim(path, role))
+  orUsage('--fault', () => signalPart(0, path, role))
   const shards = (item: string) => shardIdsOf(item, shardsFor(options.units, options.shards))
-  return { role, kill: item => killVictim(path, role, shards(item).map(slotOf)) }
+  return { role, kill: item => signalPart('SIGKILL', path, role, shards(item).map(slotOf)) }
 }
 
 function orUsage<T>(option: string, fn: () => T): T {

@@ -38,8 +38,8 @@ export function readOrderAnswer(answer: Answer): OrderAnswer {
     const order = readOrder(answer)
     return order === undefined ? unexpected(answer) : { kind, order }
   }
-  const code = codeOf(answer)
-  if (!isProblem(code) || PROBLEMS[code].status !== answer.status) return unexpected(answer)
+  const code = codeOf(answer) as ProblemCode
+  if (!Object.hasOwn(PROBLEMS, code) || PROBLEMS[code].status !== answer.status) return unexpected(answer)
   if (code === 'not_enough') return { kind: 'not_enough', left: Number(readJson(answer)?.left) }
   const refusal = REFUSALS[code]
   return refusal === undefined ? unexpected(answer) : { kind: refusal }
@@ -65,8 +65,13 @@ export function describeAnswer(answer: Answer): string {
 }
 
 export function readJson({ bytes, bodyAt }: Answer): Readonly<Record<string, unknown>> | undefined {
+  return parseObject(bytes.toString('utf8', bodyAt))
+}
+
+/** Undefined when the text is not a JSON object. */
+export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const value: unknown = JSON.parse(bytes.toString('utf8', bodyAt))
+    const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
   } catch {
     return undefined
@@ -91,10 +96,6 @@ function oddState(answer: Answer): string {
   const state = WITH_ORDER[answer.status] === undefined ? undefined : readJson(answer)?.state
   if (typeof state !== 'string' || isState(state)) return ''
   return `with an order in an unknown state: ${JSON.stringify(state.slice(0, STATE_LENGTH_MAX))}`
-}
-
-function isProblem(code: string): code is ProblemCode {
-  return Object.hasOwn(PROBLEMS, code)
 }
 
 function isState(state: unknown): state is ToldOrder['state'] {

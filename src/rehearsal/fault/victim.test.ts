@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ClusterPart, readClusterFile } from './cluster-file.ts'
-import { chooseVictim, killVictim } from './victim.ts'
+import { signalPart } from './victim.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'stampede-cluster-file-'))
 const path = join(folder, 'cluster.json')
@@ -81,12 +81,12 @@ test('the victim is the first running part of its role, and it alone dies', asyn
     await start('edge-1', 'edge'),
   ]
   write([other, { ...one, startTicks: String(Number(one.startTicks) - 1) }, two])
-  expect(chooseVictim(path, 'worker'), 'worker-1 is another process by now').toEqual(two)
+  expect(signalPart(0, path, 'worker'), 'worker-1 is another process by now').toEqual(two)
   write([other, one, two])
   const died = once(children[0]!, 'exit')
-  expect(killVictim(path, 'worker')).toEqual(one)
+  expect(signalPart('SIGKILL', path, 'worker')).toEqual(one)
   expect(await died).toEqual([null, 'SIGKILL'])
-  expect(chooseVictim(path, 'worker')).toEqual(two)
+  expect(signalPart(0, path, 'worker')).toEqual(two)
   expect(children.slice(1).map(child => child.signalCode)).toEqual([null, null])
 })
 
@@ -98,13 +98,13 @@ test('of a Redis Cluster the primary dies that has most of what is sold, never a
     { ...(await start('redis-4', 'redis')), slots: [[10_922, 16_383] as const, [10_001, 10_001] as const] },
   ]
   write([replica, first, second, third])
-  const chosen = (...slots: number[]) => chooseVictim(path, 'redis', slots).name
+  const chosen = (...slots: number[]) => signalPart(0, path, 'redis', slots).name
   expect([chosen(), chosen(5_460), chosen(5_461), chosen(10_001), chosen(16_383)]).toEqual(
     [first, first, second, third, third].map(({ name }) => name),
   )
   expect(chosen(1, 12_000, 6_000, 13_000)).toBe(third.name)
   const died = once(children[3]!, 'exit')
-  expect(killVictim(path, 'redis', [16_000])).toEqual(third)
+  expect(signalPart('SIGKILL', path, 'redis', [16_000])).toEqual(third)
   expect(await died).toEqual([null, 'SIGKILL'])
   expect(chosen(16_000), 'its primary is dead already: any other').toBe(first.name)
 })
@@ -112,7 +112,9 @@ test('of a Redis Cluster the primary dies that has most of what is sold, never a
 test('somebody else’s process under an old pid is never touched', async () => {
   const part = await start('keeper-1', 'keeper')
   write([{ ...part, startTicks: String(Number(part.startTicks) + 1) }])
-  expect(whyNot(() => killVictim(path, 'keeper'))).toContain(`keeper-1 (pid ${part.pid}) does not run any more`)
+  expect(whyNot(() => signalPart('SIGKILL', path, 'keeper'))).toContain(
+    `keeper-1 (pid ${part.pid}) does not run any more`,
+  )
   expect(children[0]!.signalCode).toBeNull()
   expect(children[0]!.kill(0)).toBe(true)
 })
@@ -121,24 +123,24 @@ test('the rehearsal does not kill itself, whatever the file says', () => {
   const stat = readFileSync('/proc/self/stat', 'utf8')
   const startTicks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]!
   write([{ name: 'edge-1', role: 'edge', pid: process.pid, startTicks }])
-  expect(whyNot(() => killVictim(path, 'edge'))).toContain('does not run any more')
+  expect(whyNot(() => signalPart('SIGKILL', path, 'edge'))).toContain('does not run any more')
 })
 
 test('no such part, one that is gone, and one that may not be killed are each one clear line', async () => {
   const part = await start('redis', 'redis')
   write([part])
-  expect(whyNot(() => chooseVictim(path, 'postgres'))).toContain('there is no postgres in the cluster of')
+  expect(whyNot(() => signalPart(0, path, 'postgres'))).toContain('there is no postgres in the cluster of')
   const notAllowed = {
     startTicksOf: () => part.startTicks,
     signal() {
       throw Object.assign(new Error('kill EPERM'), { code: 'EPERM' })
     },
   }
-  expect(whyNot(() => chooseVictim(path, 'redis', [], notAllowed))).toContain(
+  expect(whyNot(() => signalPart(0, path, 'redis', [], notAllowed))).toContain(
     `not allowed to kill redis (pid ${part.pid}): run this as the account that started the cluster`,
   )
   const died = once(children[0]!, 'exit')
-  killVictim(path, 'redis')
+  signalPart('SIGKILL', path, 'redis')
   await died
-  expect(whyNot(() => killVictim(path, 'redis'))).toContain('does not run any more')
+  expect(whyNot(() => signalPart('SIGKILL', path, 'redis'))).toContain('does not run any more')
 })

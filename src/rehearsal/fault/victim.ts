@@ -13,7 +13,6 @@ export type FaultRole = (typeof FAULTS)[number]
 interface Processes {
   /** Undefined when no process runs under this pid. */
   startTicksOf(pid: number): string | undefined
-  /** Signal 0 only checks the permission. */
   signal(pid: number, signal: 0 | 'SIGKILL'): void
 }
 
@@ -32,10 +31,12 @@ const systemProcesses: Processes = {
 }
 
 /**
- * The first running part of this role: of several keepers, the one started first most likely holds the leader lock. Of a Redis Cluster, the
- * node that serves most of `slots`, or at least some slot: a killed replica would change nothing.
+ * Signals the first running part of this role and returns it: of several keepers, the one started first most likely holds the leader lock. Of
+ * a Redis Cluster, the node that serves most of `slots`, or at least some slot: a killed replica would change nothing. Signal 0 only checks
+ * that it could be killed.
  */
-export function chooseVictim(
+export function signalPart(
+  signal: 0 | 'SIGKILL',
   path: string,
   role: FaultRole,
   slots: readonly number[] = [],
@@ -50,27 +51,7 @@ export function chooseVictim(
     const names = parts.map(({ name, pid }) => `${name} (pid ${pid})`).join(', ')
     throw new Error(`${names} does not run any more: is the cluster of ${path} still up?`)
   }
-  send(victim, 0, processes)
-  return victim
-}
-
-export function killVictim(
-  path: string,
-  role: FaultRole,
-  slots: readonly number[] = [],
-  processes: Processes = systemProcesses,
-): ClusterPart {
-  const victim = chooseVictim(path, role, slots, processes)
-  send(victim, 'SIGKILL', processes)
-  return victim
-}
-
-function weight({ slots: served = [] }: ClusterPart, wanted: readonly number[]): number {
-  const serves = (slot: number) => served.some(([from, to]) => slot >= from && slot <= to)
-  return (served.length > 0 ? 1 : 0) + wanted.filter(serves).length
-}
-
-function send({ name, pid }: ClusterPart, signal: 0 | 'SIGKILL', processes: Processes): void {
+  const { name, pid } = victim
   try {
     processes.signal(pid, signal)
   } catch (error) {
@@ -79,4 +60,10 @@ function send({ name, pid }: ClusterPart, signal: 0 | 'SIGKILL', processes: Proc
       throw new Error(`not allowed to kill ${name} (pid ${pid}): run this as the account that started the cluster`)
     throw new Error(`${name} (pid ${pid}) could not be killed: ${code ?? String(error)}`)
   }
+  return victim
+}
+
+function weight({ slots: served = [] }: ClusterPart, wanted: readonly number[]): number {
+  const serves = (slot: number) => served.some(([from, to]) => slot >= from && slot <= to)
+  return (served.length > 0 ? 1 : 0) + wanted.filter(serves).length
 }

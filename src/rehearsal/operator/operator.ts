@@ -16,6 +16,7 @@ import type {
   TimeAnswer,
   WholeOrderAnswer,
 } from '../../wire/answers.ts'
+import { parseObject } from '../client/answers.ts'
 
 /** As the operator's list shows it: placed, or refused. */
 export type PlacedOrder = OrderAnswer & { readonly state: OrderState; readonly placedAt: string }
@@ -165,7 +166,7 @@ export class Operator {
   async #callOnce<T>(method: string, path: string, body: unknown): Promise<T> {
     const { url } = this.#server
     const { status, text } = await this.#fetch(method, path, body)
-    const answer = parse(text)
+    const answer = parseObject(text)
     const refused = `${url} refused ${method} ${path}: ${String(answer?.detail ?? status)}`
     if (status === 429) throw new Fault(LIMITED, `${url} limits requests: ${method} ${path}`, { retryable: true })
     if (AWAY.has(status)) throw new Fault(String(answer?.code ?? 'server_away'), refused, { retryable: true })
@@ -195,14 +196,5 @@ export class Operator {
       if (stop?.aborted) throw new Fault('interrupted', 'interrupted', { cause })
       throw new Fault('server_away', `no server answers on ${url}: check --against`, { retryable: true, cause })
     }
-  }
-}
-
-function parse(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
   }
 }
