@@ -39,7 +39,7 @@ import { createStockView } from '../flows/sell/live-item.ts'
 import { type createMetrics, METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
 import { createDemoCrowd } from './demo-crowd.ts'
 import type { KeeperWork } from './rounds.ts'
-import { derivedSecret, keepSecret } from './secrets.ts'
+import { keepSecret, ownSecret } from './secrets.ts'
 import type { GateSide, ProcessParts, Selling } from './selling.ts'
 
 interface HttpParts {
@@ -71,11 +71,7 @@ export async function composeHttp(
   let apart: ReturnType<typeof startMetricsServer> | undefined
   const url = () => address.url
 
-  /** One process makes and keeps a secret that is not configured; those of a cluster must agree on it. */
-  const secret = (name: string) =>
-    config.redis !== undefined && config.ticketKeys !== undefined
-      ? derivedSecret(config.ticketKeys, name)
-      : keepSecret(config.dataDir, name, random).value
+  const secret = (name: string) => ownSecret(config, random, name)
   const tickets = createTicketOffice(parseTicketKeys(config.ticketKeys ?? `kept:${secret('ticket-key')}`))
   const onFailed = (why: string) => log.warn({ why }, "the shop's keys could not be fetched")
   const { jwksUrl } = config.buyerJwt

@@ -12,7 +12,7 @@ import { createSandboxKeys } from '../payment/sandbox/sandbox-keys.ts'
 import { createSandboxProvider } from '../payment/sandbox/sandbox-provider.ts'
 import { createSharedRepository, type SharedRows } from '../payment/sandbox/shared-repository.ts'
 import type { Config } from './config.ts'
-import { derivedSecret, keepSecret } from './secrets.ts'
+import { ownSecret } from './secrets.ts'
 
 /**
  * It calls back over real HTTP: to this server, or, in a cluster, to any edge behind PUBLIC_URL. `shared`: the payments that all processes of
@@ -27,11 +27,7 @@ export async function openSandbox(
 ) {
   const clock = systemClock
   // In a cluster every edge must know a pay page and a callback's signature that another edge made.
-  const secret =
-    config.redis !== undefined && config.ticketKeys !== undefined
-      ? derivedSecret(config.ticketKeys, 'sandbox')
-      : keepSecret(config.dataDir, 'sandbox-secret', systemRandom).value
-  const keys = createSandboxKeys(secret)
+  const keys = createSandboxKeys(ownSecret(config, systemRandom, 'sandbox-secret', 'sandbox'))
   const payments =
     shared === undefined
       ? await openLocalRepository({ store: new FileStore(join(config.dataDir, 'sandbox-payments.jsonl'), log), clock })

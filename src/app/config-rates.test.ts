@@ -19,13 +19,13 @@ describe('limits over all edges', () => {
     expect(readConfig({ ...CLUSTER, RATE_SCOPE: 'edge' }).rateSharing).toBeUndefined()
   })
 
-  test('need a place to be counted in', () => {
+  test('need a Redis to be counted in', () => {
     expect(() => readConfig({ RATE_SCOPE: 'cluster' })).toThrow('RATE_SCOPE=cluster needs REDIS_URL')
     expect(() => readConfig({ ...CLUSTER, RATE_SCOPE: 'all' })).toThrow('RATE_SCOPE: must be edge or cluster')
     expect(() => readConfig({ ...CLUSTER, RATE_EDGES: '0' })).toThrow('RATE_EDGES: must lie between 1 and 1024')
   })
 
-  test('are printed as they are', () => {
+  test('are printed as they are set', () => {
     const config = readConfig({ ...CLUSTER, RATE_PER_ADDRESS: '100/1s burst 20', RATE_PER_BUYER: '5/1s' })
     expect(config.shown).toMatchObject({
       RATE_PER_ADDRESS: '100/1s burst 20',

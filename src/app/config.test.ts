@@ -10,7 +10,7 @@ const CLUSTER = {
   BUYER_JWT_SECRET: 'b'.repeat(32),
 }
 
-test('every kind of Redis address is taken, and its passwords are not shown', () => {
+test('every kind of Redis address is accepted, and its passwords are not shown', () => {
   for (const REDIS_URL of [
     'redis://:secret@host:6379/0',
     'redis-sentinel://:secret@a:26379,b:26379/name?sentinelPassword=secret',
@@ -27,20 +27,20 @@ test('no part of a password reaches the log, however the address is written', ()
     ['postgres://user:one@two/three@host/db', 'redis://:one@two@host:6379/0'],
     ['postgres://user@host/db?sslmode=require&password=two', 'redis://host:6379/0'],
   ] as const) {
-    const told = JSON.stringify(readConfig({ ...CLUSTER, DATABASE_URL, REDIS_URL }).shown)
-    expect(told).not.toMatch(/one|two|three/)
-    expect(told).toContain('host')
+    const shown = JSON.stringify(readConfig({ ...CLUSTER, DATABASE_URL, REDIS_URL }).shown)
+    expect(shown).not.toMatch(/one|two|three/)
+    expect(shown).toContain('host')
   }
 })
 
-test('an address that is none is one line, without what may be a password', () => {
+test('an address that can not be read is refused with one line, without its password', () => {
   for (const REDIS_URL of ['redis-sentinel://:secret@a:26379', 'tcp://:secret@a:1', 'redis-cluster://:secret@a:1/4'])
     expect(() => readConfig({ ...CLUSTER, REDIS_URL, REDIS_DURABILITY: 'replica' })).toThrow(/^REDIS_URL: [^\n]+$/)
   for (const REDIS_URL of ['redis-sentinel://:secret@a:26379', 'tcp://:secret@a:1'])
     expect(() => readConfig({ ...CLUSTER, REDIS_URL })).not.toThrow(/secret/)
 })
 
-test('E11: what can be failed over needs replicas; the disk of one server is not enough, and memory must be asked for', () => {
+test('E11: Sentinel and Cluster need REDIS_DURABILITY=replica; disk is refused, and memory must be set explicitly', () => {
   for (const REDIS_URL of ['redis-sentinel://a:1/name', 'redis-cluster://a:1']) {
     for (const wish of [{}, { REDIS_DURABILITY: 'disk' }])
       expect(() => readConfig({ ...CLUSTER, REDIS_URL, ...wish })).toThrow(
@@ -65,7 +65,7 @@ function refusal(environment: Record<string, string>): string {
   return 'nothing stopped it'
 }
 
-test('keys that could sign no ticket are refused when they are read, by their place', () => {
+test('ticket keys that could sign no ticket are refused, and named by their position', () => {
   const good = 'a:0123456789abcdef-hunter2'
   for (const [TICKET_KEYS, words] of [
     ['hunter2', 'ticket key 1 is not id:secret'],
@@ -77,7 +77,7 @@ test('keys that could sign no ticket are refused when they are read, by their pl
   expect(readConfig({ TICKET_KEYS: good }).ticketKeys).toBe(good)
 })
 
-test('operators who could not be told apart are refused when they are read, by their place', () => {
+test('operators whose name or token can not be used are refused, and named by their position', () => {
   const token = '0123456789abcdef-hunter2'
   for (const [wrong, words] of [
     [{ ADMIN_TOKENS: `a b:${token}` }, 'ADMIN_TOKENS: entry 1: the name must be'],
@@ -93,7 +93,7 @@ test('operators who could not be told apart are refused when they are read, by t
   expect(adminTokens.map(({ name }) => name)).toEqual(['admin', 'ann'])
 })
 
-test('an address of the ledger that nobody could read is refused, without its password', () => {
+test('an address of the ledger that can not be read is refused, without its password', () => {
   for (const DATABASE_URL of ['postgres://h:abc/db', 'postgres://u:hunter2@h:99999/db', 'postgres://u:hunter2#x@h/db'])
     expect(refusal({ ...CLUSTER, DATABASE_URL })).toStartWith('DATABASE_URL: ')
   for (const DATABASE_URL of [
@@ -105,7 +105,7 @@ test('an address of the ledger that nobody could read is refused, without its pa
     expect(readConfig({ ...CLUSTER, DATABASE_URL }).databaseUrl).toBe(DATABASE_URL)
 })
 
-test('two listeners on one port, and an address that is more than where the server is, can not work', () => {
+test('one port for two listeners, and a public address with a query or fragment, are refused', () => {
   expect(refusal({ METRICS_PORT: '8080' })).toStartWith('METRICS_PORT: ')
   expect(refusal({ PORT: '9100', METRICS_PORT: '9100' })).toStartWith('METRICS_PORT: ')
   expect(readConfig({ PORT: '0', METRICS_PORT: '9100' }).metricsPort).toBe(9100)
@@ -114,7 +114,7 @@ test('two listeners on one port, and an address that is more than where the serv
   expect(readConfig({ PUBLIC_URL: 'https://a/shop/' }).publicUrl).toBe('https://a/shop')
 })
 
-test('settings of a Redis that is not there are not passed over', () => {
+test('settings of Redis without REDIS_URL are refused', () => {
   for (const wrong of [
     { REDIS_REPLICAS: '2' },
     { REDIS_DURABILITY: 'replica' },
@@ -126,28 +126,28 @@ test('settings of a Redis that is not there are not passed over', () => {
   expect(refusal({ REDIS_DURABILITY: 'disk', REDIS_DURABILITY_UNVERIFIED: 'off' })).toBe('nothing stopped it')
 })
 
-test('a token is told under the setting that named it, whatever its operator is called', () => {
+test('a token is shown under the setting it came from, whatever its operator is called', () => {
   const named = readConfig({ ...CLUSTER, ADMIN_TOKEN: '', ADMIN_TOKENS: 'admin:0123456789abcdef' }).shown
   expect(named).toMatchObject({ ADMIN_TOKEN: null, ADMIN_TOKENS: 'admin:[hidden]' })
 })
 
-test('what is in force is told under the names it is set by, and can be set again as it is told', () => {
+test('what is in force is shown under the names of the settings, and can be set again as it is shown', () => {
   const config = readConfig({ ...CLUSTER, RATE_PER_ITEM: '90/1500ms burst 3', RATE_TOTAL: '7/2m', DEMO: 'off' })
-  const told = config.shown
-  expect(Object.keys(SETTINGS).filter(name => !(name in told))).toEqual(['KAFKA_BROKERS', 'ETCD_HOSTS'])
-  expect(told).toMatchObject({ RATE_PER_ADDRESS: '100/1s', RATE_PER_ITEM: '90/1500ms burst 3', RATE_TOTAL: '7/2m' })
-  expect(told).toMatchObject({ PORT: 8080, DEMO: 'off', ROLES: 'all', ADMIN_TOKEN: '[hidden]' })
-  const { missing: _, ...settable } = told
+  const shown = config.shown
+  expect(Object.keys(SETTINGS).filter(name => !(name in shown))).toEqual(['KAFKA_BROKERS', 'ETCD_HOSTS'])
+  expect(shown).toMatchObject({ RATE_PER_ADDRESS: '100/1s', RATE_PER_ITEM: '90/1500ms burst 3', RATE_TOTAL: '7/2m' })
+  expect(shown).toMatchObject({ PORT: 8080, DEMO: 'off', ROLES: 'all', ADMIN_TOKEN: '[hidden]' })
+  const { missing: _, ...settable } = shown
   const again = Object.entries(settable).filter(([, value]) => value !== null && !String(value).includes('[hidden]'))
   const secrets = Object.fromEntries(
-    Object.entries(CLUSTER).filter(([name]) => String(told[name]).includes('[hidden]')),
+    Object.entries(CLUSTER).filter(([name]) => String(shown[name]).includes('[hidden]')),
   )
   expect(
     readConfig({ ...Object.fromEntries(again.map(([name, value]) => [name, String(value)])), ...secrets }).shown,
-  ).toEqual(told)
+  ).toEqual(shown)
 })
 
-test('what only whoever serves needs stops nobody else, and is told', () => {
+test('what only a server needs does not stop other commands, and is shown', () => {
   const { DATABASE_URL } = CLUSTER
   const unserved = { DATABASE_URL }
   expect(refusal(unserved)).toStartWith('no buyer could sign in')

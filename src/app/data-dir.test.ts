@@ -17,14 +17,14 @@ function link(name: string, elsewhere: string): void {
   symlinkSync(join(folder, elsewhere), join(folder, 'data', name))
 }
 
-test('data that lies elsewhere goes with the folder, finished or not', () => {
+test('linked data is removed with the folder, also that of an interrupted start', () => {
   link('postgres', 'data-00ff')
   link('postgres.new-12', 'data-a1')
   removeDataDir(join(folder, 'data'))
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('what the embedded server did not make stays, and only the link to it goes', () => {
+test('a folder that the embedded server did not make stays, and only the link to it is removed', () => {
   link('postgres', 'ours')
   link('notes', 'data-beef')
   removeDataDir(join(folder, 'data'))
@@ -32,7 +32,7 @@ test('what the embedded server did not make stays, and only the link to it goes'
   expect(existsSync(join(folder, 'ours', 'PG_VERSION'))).toBe(true)
 })
 
-test('a folder that is not there is no mistake', () => {
+test('a folder that does not exist is no error', () => {
   rmSync(join(folder, 'data'), { recursive: true })
   removeDataDir(join(folder, 'data'))
   expect(readdirSync(folder)).toEqual([])

@@ -90,7 +90,7 @@ async function rig() {
 }
 
 describe('a node id', () => {
-  test('is leased as what the process is, and renewed as often as asked for', async () => {
+  test('is leased with the kind of the process, and renewed at the given interval', async () => {
     const { pass, seen, held, stop } = await rig()
     expect(seen.kinds).toEqual(['holding'])
     expect([held.node(), held.healthy()]).toEqual([0, true])
@@ -119,7 +119,7 @@ describe('a node id', () => {
     expect([held.node(), held.healthy()]).toEqual([1, true])
   })
 
-  test('is given back while a renewal is under way, and that renewal leases no other', async () => {
+  test('is given back while a renewal is in flight, and that renewal leases no other', async () => {
     const { pass, seen, held, hold } = await rig()
     const answer = Promise.withResolvers<void>()
     hold('renewals', answer.promise)

@@ -3,10 +3,21 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemRandom } from '../base/random.ts'
-import { derivedSecret, keepSecret } from './secrets.ts'
+import { readConfig } from './config.ts'
+import { keepSecret, ownSecret } from './secrets.ts'
 
 const OLD = 'k1:0123456789abcdef-old'
 const NEW = 'k2:0123456789abcdef-new'
+const CLUSTER = {
+  DATABASE_URL: 'postgres://db/x',
+  REDIS_URL: 'redis://a:1',
+  ADMIN_TOKEN: 'a'.repeat(16),
+  GUEST_SIGN_IN: 'on',
+}
+
+/** As a process of a cluster with these keys has it. */
+const derivedSecret = (TICKET_KEYS: string, purpose: string) =>
+  ownSecret(readConfig({ ...CLUSTER, TICKET_KEYS }), systemRandom, 'unused', purpose)
 
 test('a derived secret is the same in every process, and another for every purpose and key', () => {
   expect(derivedSecret(OLD, 'guest')).toBe(derivedSecret(` ${OLD} `, 'guest'))

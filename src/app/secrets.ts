@@ -11,9 +11,17 @@ import { parseTicketKeys } from '../admission/ticket.ts'
 import { assert } from '../base/assert.ts'
 import { Fault } from '../base/fault.ts'
 import type { Random } from '../base/random.ts'
+import type { Config } from './config.ts'
 
 /** As for a secret that is configured. */
 const SECRET_LENGTH_MIN = 16
+
+/** The secret for this purpose: derived in a cluster, else kept in the file of this name. */
+export function ownSecret(config: Config, random: Random, file: string, purpose = file): string {
+  return config.redis !== undefined && config.ticketKeys !== undefined
+    ? derivedSecret(config.ticketKeys, purpose)
+    : keepSecret(config.dataDir, file, random).value
+}
 
 /** Reads the secret of this name from the data folder, or makes it. Throws a Fault if the folder can't keep it or the file holds none. */
 export function keepSecret(dataDir: string, name: string, random: Random) {
@@ -55,7 +63,7 @@ function makeSecret(dataDir: string, name: string, random: Random): void {
  * Derived from the oldest key, the last one: a new key is put in front and changes nothing here, also while only half of the processes
  * have it. When the oldest key is dropped, sessions and pay links end together with its tickets.
  */
-export function derivedSecret(ticketKeys: string, purpose: string): string {
+function derivedSecret(ticketKeys: string, purpose: string): string {
   const oldest = parseTicketKeys(ticketKeys).at(-1)
   assert(oldest !== undefined, 'a secret was derived from no key')
   return createHmac('sha256', oldest.secret).update(`stampede ${purpose} secret`).digest('base64url')
