@@ -1,6 +1,6 @@
 /**
- * The gate's books, for reconciliation: who holds what, page by page. Not for the hot path.
- * Pages are read one after the other while the sale goes on: what differs must be seen twice before anybody acts on it.
+ * The gate's reservations, page by page, for reconciliation and buyer filters. Not for the hot path.
+ * Pages are read one after the other while the sale goes on: a difference must be seen twice before it is acted on.
  */
 
 import type { Epoch, ItemId } from '../domain/ids.ts'

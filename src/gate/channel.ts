@@ -23,9 +23,9 @@ export type ChannelMessage =
   | { readonly kind: 'sale'; readonly sale: SaleId }
 
 export interface Channel {
-  /** Never fails and never waits: what can't be said is not said. Comes back to the sender like to everybody else. */
+  /** Never fails and never waits: a message that can't be sent is dropped. The sender receives it like every process. */
   publish(message: Exclude<ChannelMessage, { readonly kind: 'reserved' }>): void
   listen(listener: (message: ChannelMessage) => void): void
-  /** Messages may have been missed since the last one heard. */
+  /** Called when messages may have been missed. */
   onGap(listener: () => void): void
 }

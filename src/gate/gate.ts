@@ -17,7 +17,7 @@
 import type { BuyerId, Epoch, ItemId, OrderId } from '../domain/ids.ts'
 import type { ShardId } from './shard-ids.ts'
 
-/** One wish: these units for this buyer, under an order id made before the gate was asked. */
+/** A buyer asks for units, under an order id made before the gate was asked. */
 export interface Ask {
   readonly order: OrderId
   readonly buyer: BuyerId
@@ -82,13 +82,13 @@ export interface ShardStatus {
 export interface GateStatusReply {
   /** The gate's clock: the one that judges the window. It does not step back (`step-back.ts`). */
   readonly nowMs: number
-  /** Its clock as it stands, the fastest of several: unlike `nowMs` it steps back too. Undefined: it is `nowMs`. */
+  /** The clock itself, the fastest of several: unlike `nowMs` it steps back too. Undefined: it is `nowMs`. */
   readonly clockMs?: number
   /** Where items live on several servers, each judges by its own clock: how far the slowest of them is behind the fastest. */
   readonly behindMs?: number
   /** Items that are active; others are missing. */
   readonly items: readonly GateStatus[]
-  /** Only where items may live on several servers: those of whom nothing is known, because theirs did not answer. */
+  /** Only where items may live on several servers: those whose server did not answer. */
   readonly away?: readonly ItemId[]
 }
 
@@ -100,7 +100,7 @@ export interface GateStatusReply {
  * not_enough  fewer left than asked for (`left` of the reply says how many when this batch was done)
  * wait        too few units in this buyer's shard, enough in others, as far as is known: ask again, they will be moved
  * attempts_used  the attempt is beyond attemptsMax
- * id_conflict the order id is already recorded for another buyer or attempt of this item. Nothing is taken: one id never stands for
+ * id_conflict the order id is already recorded for another buyer or attempt of this item. Nothing is taken: one id is never
  *             two reservations. Two edges make the same ids: alarm, and let the buyer ask again under a new one
  * not_now     no reservation of this buyer, and the batch's status (early, over, paused) forbids a new one
  */
@@ -116,10 +116,10 @@ export type AskCode =
 
 export interface AskAnswer {
   readonly code: AskCode
-  /** reserved: the ask's own id; same and same_closed: the id that stands. Otherwise the ask's id, meaning nothing. */
+  /** reserved: the ask's own id; same and same_closed: the existing id. Otherwise the ask's id, meaning nothing. */
   readonly order: OrderId
   readonly quantity: number
-  /** When the reservation that stands was made, by the gate's clock; 0 when there is none. */
+  /** When the existing reservation was made, by the gate's clock; 0 when there is none. */
   readonly reservedAtMs: number
 }
 
@@ -163,7 +163,7 @@ export type ChangeReply =
   | { readonly status: 'done'; readonly taken: number }
   /** A smaller number has not arrived yet. */
   | { readonly status: 'gap'; readonly changeNo: number }
-  /** Done before this epoch, or more than CHANGES_REMEMBERED numbers ago: what it took is not known here any more, the ledger's row says it. */
+  /** Done before this epoch, or more than CHANGES_REMEMBERED numbers ago: what it took is not known here any more; the ledger's row has it. */
   | { readonly status: 'past'; readonly changeNo: number }
   | { readonly status: 'stale' }
   | { readonly status: 'unknown' }
@@ -212,8 +212,8 @@ export interface Gate {
   /** Gives units back, only where the map holds this very id live (E8). Done again, it does nothing again. */
   release(item: ItemId, epoch: Epoch, releases: readonly Release[]): Promise<Done>
   /**
-   * Every attempt this buyer has made on the item, as far as the gate knows, by attempt number. `toShow`: what is found lasts as long as
-   * what a new buyer is told (E11).
+   * Every attempt this buyer has made on the item, as far as the gate knows, by attempt number. `toShow`: the buyer will see it, so it must
+   * be as durable as a new reservation (E11).
    */
   find(item: ItemId, buyer: BuyerId, toShow?: boolean): Promise<FindReply>
   /** Stock change number `no` (numbers have no gaps). The same number again answers what it answered before. */

@@ -1,19 +1,18 @@
 /**
- * Who has any reservation of one item, live or closed, as far as this process has heard: hashes of buyers, so a "yes" may be wrong and
- * costs a question, and a "no" must not be. It is believed only while it holds everybody whom the newest look counts:
+ * Which buyers have any reservation of one item, live or closed, as far as this process knows: hashes of buyers, so a "yes" may be wrong and
+ * costs a question, and a "no" must not be. "No" is answered only while the filter holds every buyer that the newest status counts:
  *
- *   complete  everybody counted by the newest look is in it; a "no" is a no
- *   short     the newest look counts more than were heard of until then. Messages may still be underway, so nobody is asked to reload at
- *             once; meanwhile everybody is a "yes"
- *   doubted   messages were missed, or epochs, or the beginning of the sale: the right number might be the wrong people. Until it is
- *             reloaded, or a look shows that nothing has changed, everybody is a "yes"
- *   full      there was no room. Everybody is a "yes"
+ *   complete  every buyer counted by the newest status is in it
+ *   short     the newest status counts more buyers than were known by then. Messages may still be under way, so it is not reloaded at once
+ *   doubted   messages were missed, or epochs, or the beginning of the sale: the right number might be the wrong buyers. Until it is
+ *             reloaded, or a status shows that nothing has changed
+ *   full      there was no room
  *
- * After a reload, and in a new epoch, it is believed again when a look that was asked for later agrees with it.
+ * In the last three states every buyer is a "yes". After a reload, and in a new epoch, a status that was asked for later must agree first.
  *
- * Why counting works: a look counts the buyers as of its version, so only those heard of up to that version are held against it. Buyers
- * whose only reservation was refused stay in here and are not counted by the gate any more: by how many there are too many is remembered
- * (`#surplus`), so that they don't stand in for others who are missing.
+ * Why counting works: a status counts the buyers as of its version, so it is compared with those known up to that version. Buyers whose
+ * only reservation was refused stay in here and are not counted by the gate any more: `#surplus` remembers how many there are too many, so
+ * that they do not hide others who are missing.
  */
 
 import type { Epoch } from '../../domain/ids.ts'
@@ -23,7 +22,7 @@ export interface Room {
   left: number
 }
 
-/** How long messages may take before the missing ones are looked for. */
+/** How long messages may take before the filter is reloaded. */
 const UNDERWAY_MS_MAX = 500
 const LATER_MAX = 1_000
 
@@ -36,29 +35,30 @@ export class BuyerFilter {
   readonly #room: Room
   #epoch: Epoch
   #buyers = new Set<number>()
-  /** How many of them were heard of up to `#version`. */
+  /** How many of them were known up to `#version`. */
   #counted = 0
-  /** The others, by the version they were heard with. */
+  /** The others, by the version they came with. */
   #later: Later[] = []
-  /** Of the newest look that was held against it, and how many buyers that had. */
+  /** Of the newest status that was compared, and how many buyers that had. */
   #version = -1
   #wanted = 0
   #surplus = 0
-  #looked = false
+  /** A status was compared since the last reload or epoch. */
+  #confirmed = false
   #full = false
   #shortSinceMs: number | undefined
-  /** Since when, and as of which version it was complete (-1: it was not). */
+  /** Since when, and the version it was complete for (-1: none). */
   #doubt: { readonly sinceMs: number; readonly version: number } | undefined
   #doubts = 0
   #reload: Set<number> | undefined
-  /** Looks that were not asked for later say nothing about what was reloaded. */
+  /** A status that was asked for earlier is not compared. */
   #reloadedAtMs = Number.NEGATIVE_INFINITY
 
   /** @param missedAtMs when messages were last missed, whatever they were about */
   constructor(room: Room, epoch: Epoch, missedAtMs: number) {
     this.#room = room
     this.#epoch = epoch
-    // Met in the middle of a sale it does not know its beginning.
+    // It may begin in the middle of a sale.
     this.#doubt = { sinceMs: missedAtMs, version: -1 }
   }
 
@@ -70,9 +70,9 @@ export class BuyerFilter {
     return !this.#complete() || this.#buyers.has(hash)
   }
 
-  /** Buyers heard of in a reply or a message of this epoch or an older one. */
+  /** Buyers of a reply or a message of this epoch or an older one. */
   add(hashes: readonly number[], epoch: Epoch, version: number): void {
-    // Whoever had a reservation in an older epoch was there when this one began.
+    // A buyer of an older epoch was there when this one began.
     const before = epoch < this.#epoch || version <= this.#version
     let added = 0
     for (const hash of hashes) {
@@ -81,18 +81,18 @@ export class BuyerFilter {
     }
     if (added === 0 || this.#full) return
     if (before) this.#counted += added
-    else this.#heardLater(version, added)
+    else this.#addLater(version, added)
     if (this.#counted - this.#surplus >= this.#wanted) this.#shortSinceMs = undefined
   }
 
-  /** Holds a look of this epoch against it. */
+  /** Compares a status of this epoch. */
   count(version: number, buyers: number, askedAtMs: number, nowMs: number): void {
     if (askedAtMs <= this.#reloadedAtMs || version < this.#version) return
     const doubt = this.#doubt
-    // Nothing has happened since it was complete, or there is nothing to know.
+    // Nothing has happened since it was complete, or there is no buyer.
     if (doubt !== undefined && askedAtMs > doubt.sinceMs && (version === doubt.version || buyers === 0))
       this.#doubt = undefined
-    this.#looked = true
+    this.#confirmed = true
     this.#version = version
     this.#wanted = buyers
     this.#later = this.#later.filter(later => {
@@ -112,11 +112,11 @@ export class BuyerFilter {
     this.#doubt = { sinceMs: nowMs, version: this.#doubt?.version ?? (this.#complete() ? this.#version : -1) }
   }
 
-  /** A higher epoch sells. The next one begins with exactly those whom this one ended with; after another, nobody knows with whom. */
+  /** A higher epoch sells. The very next one begins with the buyers this one ended with; of any other that is not known. */
   advance(epoch: Epoch, nowMs: number): void {
     const known = epoch === this.#epoch + 1 && this.#complete()
     this.#epoch = epoch
-    this.#looked = false
+    this.#confirmed = false
     this.#version = -1
     this.#counted = this.#buyers.size
     this.#later = []
@@ -126,16 +126,16 @@ export class BuyerFilter {
     this.#doubt = { sinceMs: nowMs, version: -1 }
   }
 
-  /** Worth reading everybody again? */
+  /** Should all buyers be read again? */
   isToReload(nowMs: number): boolean {
-    if (!this.#looked || this.#reload !== undefined) return false
-    // With fewer than that many places free it would only be full again.
+    if (!this.#confirmed || this.#reload !== undefined) return false
+    // With less room than that it would only be full again.
     if (this.#room.left + this.#buyers.size < this.#wanted) return false
     const short = this.#shortSinceMs !== undefined && nowMs - this.#shortSinceMs >= UNDERWAY_MS_MAX
     return this.#full || this.#doubt !== undefined || short
   }
 
-  /** Begins anew beside what is there: whoever is heard of from now on is in both. Nothing when one is underway. */
+  /** Reads into a second set; buyers who come meanwhile are added to both. Does nothing while another reload is under way. */
   async reload(pages: AsyncIterable<readonly number[]>, nowMs: () => number): Promise<void> {
     if (this.#reload !== undefined) return
     if (this.#room.left < this.#wanted && !this.#complete()) this.#beFull()
@@ -145,7 +145,7 @@ export class BuyerFilter {
     try {
       for await (const page of pages) {
         for (const hash of page) {
-          // Another epoch, no room, or dropped: what is read now is not wanted any more.
+          // Another epoch, no room, or dropped: the rest is not needed.
           if (this.#reload !== fresh) return
           this.#put(fresh, hash)
         }
@@ -160,26 +160,26 @@ export class BuyerFilter {
       this.#surplus = 0
       this.#shortSinceMs = undefined
       this.#reloadedAtMs = nowMs()
-      // Complete, if nothing is being missed right now: the next look says so.
-      this.#looked = false
-      // What was missed while it was read may have been missed by the reading too.
+      // The next status must agree first.
+      this.#confirmed = false
+      // A buyer whose message was missed meanwhile may be missing in the pages too.
       if (doubts === this.#doubts) this.#doubt = undefined
     } finally {
       if (this.#reload === fresh) this.#endReload()
     }
   }
 
-  /** Gives its room back; it is not to be used again. */
+  /** Gives its room back. Not used again. */
   drop(): void {
     this.#endReload()
     this.#beFull()
   }
 
   #complete(): boolean {
-    return this.#looked && this.#shortSinceMs === undefined && this.#doubt === undefined && !this.#full
+    return this.#confirmed && this.#shortSinceMs === undefined && this.#doubt === undefined && !this.#full
   }
 
-  #heardLater(version: number, buyers: number): void {
+  #addLater(version: number, buyers: number): void {
     const last = this.#later.at(-1)
     if (last !== undefined && (last.version === version || this.#later.length >= LATER_MAX)) {
       last.version = Math.max(last.version, version)

@@ -1,8 +1,8 @@
 /**
- * The clock of a gate elsewhere, told from its answers: of the last few, the one that was underway for the shortest time is believed, to
- * within half that time. An answer that can't be of the same clock as those before it was given by one that has been set: only what is told
- * from then on counts. A little back it is outwaited (`../step-back.ts`). Before it has heard from the gate it is this machine's own clock,
- * which may be hours off: nothing is decided by it, since nothing was looked at yet either.
+ * The clock of a gate outside the process, computed from its answers: of the last few, the one that was under way for the shortest time
+ * counts, to within half that time. An answer that can't come from the same clock shows that the clock was set: older samples are dropped.
+ * A clock that steps back a little counts as standing still (`../step-back.ts`). Before the first answer it is this machine's own clock,
+ * which may be hours off: without a status nothing is decided by it.
  */
 
 import type { Clock } from '../../base/clock.ts'
@@ -21,16 +21,16 @@ export class GateClock {
   readonly #clock: Clock
   readonly #samples: Sample[] = []
   #best: Sample | undefined
-  #toldMs = 0
+  #shownMs = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   seen(nowMs: number, askedAtMs: number, answeredAtMs: number): void {
-    const told = { underwayMs: answeredAtMs - askedAtMs, offsetMs: nowMs - (askedAtMs + answeredAtMs) / 2 }
-    if (this.#best !== undefined && wasSet(this.#best, told)) this.#samples.length = 0
-    this.#samples.push(told)
+    const sample = { underwayMs: answeredAtMs - askedAtMs, offsetMs: nowMs - (askedAtMs + answeredAtMs) / 2 }
+    if (this.#best !== undefined && wasSet(this.#best, sample)) this.#samples.length = 0
+    this.#samples.push(sample)
     if (this.#samples.length > SAMPLES) this.#samples.shift()
     // Of equals the newest.
     this.#best = this.#samples.reduce((best, one) => (one.underwayMs <= best.underwayMs ? one : best))
@@ -38,8 +38,8 @@ export class GateClock {
 
   nowMs(): number {
     if (this.#best === undefined) return this.#clock.now()
-    this.#toldMs = outwaitStepBack(this.#toldMs, Math.floor(this.#best.offsetMs + this.#clock.elapsed()))
-    return this.#toldMs
+    this.#shownMs = outwaitStepBack(this.#shownMs, Math.floor(this.#best.offsetMs + this.#clock.elapsed()))
+    return this.#shownMs
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * One item while one epoch sells it: the units left, the window, the numbered changes, and the book of who holds what.
+ * One item under the epoch that sells it: the units left, the window, the numbered changes, and the book of reservations.
  * Guarantees: left ≥ 0; left + held moves only by numbered changes; every call checks all its arguments before it changes anything.
- * Does not know which epoch may sell: `memory-gate.ts` asks here only when this one may.
+ * Does not know which epoch may sell: `memory-gate.ts` calls it only when this one may.
  */
 
 import { assert } from '../../base/assert.ts'
@@ -26,7 +26,7 @@ type Status = 'ok' | 'early' | 'over' | 'paused'
 type Wish = Pick<Ask, 'buyer' | 'attempt' | 'quantity'>
 
 export class ActiveEpoch {
-  readonly #look: { -readonly [K in keyof GateStatus]: GateStatus[K] }
+  readonly #shown: { -readonly [K in keyof GateStatus]: GateStatus[K] }
   readonly #book: Book
   readonly #attemptsMax: number
   /** The first number this epoch can have applied, and what the latest ones took, each at its number's remainder. */
@@ -36,32 +36,32 @@ export class ActiveEpoch {
   /** `terms` are checked by `checkTerms`, and the book adds up to them. */
   constructor(item: ItemId, epoch: Epoch, terms: Terms, book: Book) {
     const { left, held, buyers, stateNo, state, opensAtMs, closesAtMs, changeNo } = terms
-    this.#look = { item, epoch, version: 1, left, held, buyers, stateNo, state, opensAtMs, closesAtMs, changeNo }
+    this.#shown = { item, epoch, version: 1, left, held, buyers, stateNo, state, opensAtMs, closesAtMs, changeNo }
     this.#book = book
     this.#attemptsMax = terms.attemptsMax
     this.#changesFrom = changeNo + 1
   }
 
-  /** Live: always as it stands. */
-  get look(): GateStatus {
-    return this.#look
+  /** Not a copy: it changes with every call. */
+  get status(): GateStatus {
+    return this.#shown
   }
 
   reserve(nowMs: number, asks: readonly Ask[]): ReserveReply {
     for (const ask of asks) checkAsk(ask)
 
-    const look = this.#look
-    const status = this.#status(nowMs)
-    const leftBefore = look.left
+    const shown = this.#shown
+    const status = this.#judge(nowMs)
+    const leftBefore = shown.left
     const answers: AskAnswer[] = new Array(asks.length)
     for (let i = 0; i < asks.length; i++) answers[i] = this.#decide(asks[i]!, status, nowMs)
-    if (look.left !== leftBefore) this.#changed()
-    return { status, epoch: look.epoch, version: look.version, left: look.left, answers }
+    if (shown.left !== leftBefore) this.#changed()
+    return { status, epoch: shown.epoch, version: shown.version, left: shown.left, answers }
   }
 
   #decide(ask: Ask, status: Status, nowMs: number): AskAnswer {
-    const standing = this.#book.standing(ask.buyer, ask.attempt)
-    if (standing !== undefined) return answer(standing.live ? 'same' : 'same_closed', standing)
+    const existing = this.#book.existing(ask.buyer, ask.attempt)
+    if (existing !== undefined) return answer(existing.live ? 'same' : 'same_closed', existing)
     if (status !== 'ok') return refusal('not_now', ask)
     const refused = this.#refuses(ask)
     if (refused !== undefined) return refusal(refused, ask)
@@ -69,19 +69,19 @@ export class ActiveEpoch {
 
     const taken = { order: ask.order, attempt: ask.attempt, quantity: ask.quantity, live: true, reservedAtMs: nowMs }
     this.#book.add(ask.buyer, taken)
-    this.#look.left -= ask.quantity
+    this.#shown.left -= ask.quantity
     return answer('reserved', taken)
   }
 
   /** As `reserve` would refuse it, in a window that is open; undefined for everything else. */
   refusal(nowMs: number, ask: Wish) {
-    if (this.#book.standing(ask.buyer, ask.attempt) !== undefined || this.#status(nowMs) !== 'ok') return undefined
+    if (this.#book.existing(ask.buyer, ask.attempt) !== undefined || this.#judge(nowMs) !== 'ok') return undefined
     return this.#refuses(ask)
   }
 
   #refuses({ attempt, quantity }: Wish): 'attempts_used' | 'not_enough' | undefined {
     if (attempt > this.#attemptsMax) return 'attempts_used'
-    return quantity > this.#look.left ? 'not_enough' : undefined
+    return quantity > this.#shown.left ? 'not_enough' : undefined
   }
 
   release(releases: readonly Release[]): void {
@@ -92,7 +92,7 @@ export class ActiveEpoch {
       if (live === undefined) continue
       if (outcome === 'refused') this.#book.forget(buyer, live)
       else this.#book.close(live)
-      if (outcome !== 'gone') this.#look.left += live.quantity
+      if (outcome !== 'gone') this.#shown.left += live.quantity
       changed = true
     }
     if (changed) this.#changed()
@@ -100,34 +100,34 @@ export class ActiveEpoch {
 
   change(no: number, delta: number): ChangeReply {
     checkChange(no, delta)
-    assert(Number.isSafeInteger(this.#look.left + delta), `stock change by ${delta}`)
-    const look = this.#look
-    if (no > look.changeNo + 1) return { status: 'gap', changeNo: look.changeNo }
-    if (no <= look.changeNo) {
-      const remembered = no >= this.#changesFrom && no > look.changeNo - CHANGES_REMEMBERED
-      if (!remembered) return { status: 'past', changeNo: look.changeNo }
+    assert(Number.isSafeInteger(this.#shown.left + delta), `stock change by ${delta}`)
+    const shown = this.#shown
+    if (no > shown.changeNo + 1) return { status: 'gap', changeNo: shown.changeNo }
+    if (no <= shown.changeNo) {
+      const remembered = no >= this.#changesFrom && no > shown.changeNo - CHANGES_REMEMBERED
+      if (!remembered) return { status: 'past', changeNo: shown.changeNo }
       return { status: 'done', taken: this.#taken[no % CHANGES_REMEMBERED]! }
     }
-    const taken = delta < 0 ? Math.max(delta, 0 - look.left) : delta
+    const taken = delta < 0 ? Math.max(delta, 0 - shown.left) : delta
     this.#taken[no % CHANGES_REMEMBERED] = taken
-    look.changeNo = no
-    look.left += taken
+    shown.changeNo = no
+    shown.left += taken
     this.#changed()
     return { status: 'done', taken }
   }
 
-  set(word: WindowState): void {
-    checkWindowState(word)
-    const { stateNo, state, opensAtMs, closesAtMs } = word
-    const look = this.#look
-    // Overtaken on its way.
-    if (stateNo < look.stateNo) return
-    const same = look.state === state && look.opensAtMs === opensAtMs && look.closesAtMs === closesAtMs
-    if (same && look.stateNo === stateNo) return
-    look.stateNo = stateNo
-    look.state = state
-    look.opensAtMs = opensAtMs
-    look.closesAtMs = closesAtMs
+  set(to: WindowState): void {
+    checkWindowState(to)
+    const { stateNo, state, opensAtMs, closesAtMs } = to
+    const shown = this.#shown
+    // A stale number is ignored.
+    if (stateNo < shown.stateNo) return
+    const same = shown.state === state && shown.opensAtMs === opensAtMs && shown.closesAtMs === closesAtMs
+    if (same && shown.stateNo === stateNo) return
+    shown.stateNo = stateNo
+    shown.state = state
+    shown.opensAtMs = opensAtMs
+    shown.closesAtMs = closesAtMs
     this.#changed()
   }
 
@@ -143,25 +143,25 @@ export class ActiveEpoch {
     return this.#book.pages(pageMax)
   }
 
-  #status(nowMs: number): Status {
-    const { state, opensAtMs, closesAtMs } = this.#look
+  #judge(nowMs: number): Status {
+    const { state, opensAtMs, closesAtMs } = this.#shown
     if (state === 'over' || nowMs >= closesAtMs) return 'over'
     if (nowMs < opensAtMs) return 'early'
     return state === 'paused' ? 'paused' : 'ok'
   }
 
-  /** Units are counted here and units in the book, each by itself; the view shows both. */
+  /** What is left is counted here, what is held in the book, each by itself; the status shows both. */
   #changed(): void {
-    const look = this.#look
-    look.held = this.#book.held
-    look.buyers = this.#book.buyers
-    look.version += 1
-    assert(look.left >= 0 && look.held >= 0, `item ${look.item} has ${look.left} left and ${look.held} held`)
+    const shown = this.#shown
+    shown.held = this.#book.held
+    shown.buyers = this.#book.buyers
+    shown.version += 1
+    assert(shown.left >= 0 && shown.held >= 0, `item ${shown.item} has ${shown.left} left and ${shown.held} held`)
   }
 }
 
-function answer(code: AskCode, standing: Attempt): AskAnswer {
-  return { code, order: standing.order, quantity: standing.quantity, reservedAtMs: standing.reservedAtMs }
+function answer(code: AskCode, existing: Attempt): AskAnswer {
+  return { code, order: existing.order, quantity: existing.quantity, reservedAtMs: existing.reservedAtMs }
 }
 
 function refusal(code: AskCode, ask: Ask): AskAnswer {

@@ -1,9 +1,9 @@
 /**
- * Who holds what of one item under one epoch: every attempt of every buyer, live or closed.
+ * The reservations of one item under one epoch: every attempt of every buyer, live or closed.
  * Guarantees: one live attempt per buyer, one record per buyer and attempt, one record per order id.
  * Does not count units that are left, and knows neither window nor epoch: `active-epoch.ts` does.
  *
- * Nearly all buyers have one attempt, so a buyer's record stands in the map by itself and a list is only made for the second.
+ * Nearly all buyers have one attempt: the map holds that record itself, and a list only from the second on.
  */
 
 import { assert } from '../../base/assert.ts'
@@ -24,7 +24,7 @@ type Attempts = Attempt | Attempt[]
 
 export class Book {
   readonly #byBuyer = new WideMap<Attempts>()
-  /** Every recorded id. Only there to notice an id that comes twice. */
+  /** Every recorded id, to notice one that comes twice. */
   readonly #orders = new WideMap<true>()
   #held = 0
 
@@ -46,14 +46,14 @@ export class Book {
   }
 
   /** What answers this ask without taking anything: the attempt itself, else the buyer's live one. */
-  standing(buyer: BuyerId, attempt: number): Attempt | undefined {
+  existing(buyer: BuyerId, attempt: number): Attempt | undefined {
     const found = this.#byBuyer.get(buyer)
     if (found === undefined) return undefined
     if (!Array.isArray(found)) return found.attempt === attempt || found.live ? found : undefined
     return found.find(one => one.attempt === attempt) ?? found.find(one => one.live)
   }
 
-  /** Adds an attempt that `standing` and `hasOrder` know nothing of. */
+  /** Adds an attempt that `existing` and `hasOrder` know nothing of. */
   add(buyer: BuyerId, added: Attempt): void {
     const found = this.#byBuyer.get(buyer)
     if (found === undefined) this.#byBuyer.set(buyer, added)
@@ -65,7 +65,7 @@ export class Book {
 
   /** The live attempt under this very id (E8), or undefined. */
   live(buyer: BuyerId, attempt: number, order: OrderId): Attempt | undefined {
-    const found = this.standing(buyer, attempt)
+    const found = this.existing(buyer, attempt)
     return found?.live === true && found.attempt === attempt && found.order === order ? found : undefined
   }
 
@@ -86,7 +86,7 @@ export class Book {
     this.#held -= forgotten.quantity
   }
 
-  /** Everybody's attempts, in pages. Each page is read as it stands when it is asked for. */
+  /** All attempts, in pages. Each page is read when it is asked for. */
   *pages(pageMax: number): Generator<Holding[]> {
     let page: Holding[] = []
     for (const buyer of this.#byBuyer.keys()) {
@@ -105,7 +105,7 @@ export class Book {
     return found.map(one => ({ ...one, buyer })).sort((one, other) => one.attempt - other.attempt)
   }
 
-  /** All or nothing: a page that contradicts itself or an earlier one is a bug, and leaves no trace. What is known already is passed over. */
+  /** All or nothing: a page that contradicts itself or an earlier one is a bug, and changes nothing. What is known already is skipped. */
   load(page: readonly Holding[]): void {
     const alone = new Book()
     for (const holding of page) {
@@ -118,7 +118,7 @@ export class Book {
 
   /** Throws when it contradicts what is here; contradictions are between two records, so a page may be checked one by one. */
   #isNew(holding: Holding): boolean {
-    const found = this.standing(holding.buyer, holding.attempt)
+    const found = this.existing(holding.buyer, holding.attempt)
     if (found?.attempt === holding.attempt) {
       const same =
         found.order === holding.order &&

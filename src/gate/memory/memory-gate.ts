@@ -6,8 +6,8 @@
  * Does not write an outbox: behind it, buyers are answered only after the ledger's commit. It never answers `busy` or `unknown`,
  * and with one shard never `wait`.
  *
- * States of an item (its place): absent → loading(epoch) → active(epoch) → fenced(epoch' > epoch) → loading(epoch') → …, and
- * dropped, where nothing is kept but the epoch that a come-back must reach: some hundred bytes per item of the process's life.
+ * States of an item: absent → loading(epoch) → active(epoch) → fenced(epoch' > epoch) → loading(epoch') → …, and
+ * dropped, where nothing is kept but the lowest epoch that may come back: some hundred bytes per item for as long as the process lives.
  * A fenced epoch's book is kept until the next is active, so that `knows` goes on answering; a rebuild holds two for that time.
  */
 
@@ -35,8 +35,9 @@ import { outwaitStepBack } from '../step-back.ts'
 import { ActiveEpoch } from './active-epoch.ts'
 import { Book } from './book.ts'
 
-interface Place {
-  /** The highest epoch that was fenced, loaded or activated: a lower one has no say any more (E3). */
+/** The epochs of one item. */
+interface Known {
+  /** The highest epoch that was fenced, loaded or activated: a lower one is stale (E3). */
   seen: Epoch
   /** The highest epoch that was fenced: a lower one does not sell any more. */
   fenced: Epoch
@@ -54,7 +55,7 @@ export function createMemoryGate(parts: { readonly clock: Clock }): Gate & Requi
 
 class MemoryGate implements Gate, LocalView, GateBooks {
   readonly #clock: Clock
-  readonly #places = new Map<ItemId, Place>()
+  readonly #items = new Map<ItemId, Known>()
   #lastMs = 0
 
   constructor(clock: Clock) {
@@ -67,11 +68,11 @@ class MemoryGate implements Gate, LocalView, GateBooks {
   }
 
   statusNow(item: ItemId): GateStatus | undefined {
-    return this.#selling(item)?.look
+    return this.#selling(item)?.status
   }
 
   knows(item: ItemId, buyer: BuyerId): boolean {
-    return this.#places.get(item)?.active?.knows(buyer) ?? false
+    return this.#items.get(item)?.active?.knows(buyer) ?? false
   }
 
   refusal(item: ItemId, epoch: Epoch, ask: Pick<Ask, 'buyer' | 'attempt' | 'quantity'>) {
@@ -79,26 +80,26 @@ class MemoryGate implements Gate, LocalView, GateBooks {
   }
 
   drop(item: ItemId): void {
-    const place = this.#places.get(item)
-    if (place === undefined || (place.active === undefined && place.loading === undefined)) return
+    const known = this.#items.get(item)
+    if (known === undefined || (known.active === undefined && known.loading === undefined)) return
     // One above, not the same: a late keeper of the dropped epoch would otherwise sell again what its old snapshot shows.
-    place.seen += 1
-    place.loading = undefined
-    place.active = undefined
+    known.seen += 1
+    known.loading = undefined
+    known.active = undefined
   }
 
   async status(items: readonly ItemId[]): Promise<GateStatusReply> {
-    const looks: GateStatus[] = []
+    const statuses: GateStatus[] = []
     for (const item of items) {
-      const look = this.statusNow(item)
-      if (look !== undefined) looks.push({ ...look })
+      const status = this.statusNow(item)
+      if (status !== undefined) statuses.push({ ...status })
     }
-    return { nowMs: this.nowMs(), items: looks }
+    return { nowMs: this.nowMs(), items: statuses }
   }
 
   async reserve(item: ItemId, epoch: Epoch, asks: readonly Ask[]): Promise<ReserveReply> {
     const active = this.#selling(item, epoch)
-    if (active === undefined) return { status: 'stale', epoch: this.#places.get(item)?.seen ?? 0 }
+    if (active === undefined) return { status: 'stale', epoch: this.#items.get(item)?.seen ?? 0 }
     return active.reserve(this.nowMs(), asks)
   }
 
@@ -124,65 +125,65 @@ class MemoryGate implements Gate, LocalView, GateBooks {
     return this.#selling(item, epoch)?.change(no, delta) ?? STALE
   }
 
-  async set(item: ItemId, epoch: Epoch, word: WindowState): Promise<Done> {
+  async set(item: ItemId, epoch: Epoch, state: WindowState): Promise<Done> {
     const active = this.#selling(item, epoch)
     if (active === undefined) return STALE
-    active.set(word)
+    active.set(state)
     return DONE
   }
 
   async fence(item: ItemId, epoch: Epoch): Promise<Done> {
     checkEpoch(item, epoch, 1)
-    const place = this.#place(item)
-    if (epoch < place.seen) return STALE
-    if (place.loading !== undefined && place.loading.epoch < epoch) place.loading = undefined
-    place.seen = epoch
-    place.fenced = epoch
+    const known = this.#known(item)
+    if (epoch < known.seen) return STALE
+    if (known.loading !== undefined && known.loading.epoch < epoch) known.loading = undefined
+    known.seen = epoch
+    known.fenced = epoch
     return DONE
   }
 
   async load(item: ItemId, epoch: Epoch, holdings: readonly Holding[]): Promise<Done> {
     checkEpoch(item, epoch, 1)
-    const place = this.#place(item)
-    if (epoch < place.seen || place.active?.look.epoch === epoch) return STALE
-    const book = place.loading?.epoch === epoch ? place.loading.book : new Book()
+    const known = this.#known(item)
+    if (epoch < known.seen || known.active?.status.epoch === epoch) return STALE
+    const book = known.loading?.epoch === epoch ? known.loading.book : new Book()
     book.load(holdings)
-    place.loading = { epoch, book }
-    place.seen = epoch
+    known.loading = { epoch, book }
+    known.seen = epoch
     return DONE
   }
 
   async activate(item: ItemId, epoch: Epoch, terms: Terms): Promise<Done> {
     checkEpoch(item, epoch, 1)
     checkTerms(terms)
-    const place = this.#place(item)
+    const known = this.#known(item)
     if (this.#selling(item, epoch) !== undefined) return DONE
-    if (epoch < place.seen) return STALE
-    const book = place.loading?.epoch === epoch ? place.loading.book : new Book()
+    if (epoch < known.seen) return STALE
+    const book = known.loading?.epoch === epoch ? known.loading.book : new Book()
     assert(
       book.held === terms.held && book.buyers === terms.buyers,
       `item ${item}, epoch ${epoch}: loaded ${book.held} held by ${book.buyers} buyers, the terms say ${terms.held} by ${terms.buyers}`,
     )
-    place.active = new ActiveEpoch(item, epoch, terms, book)
-    place.loading = undefined
-    place.seen = epoch
+    known.active = new ActiveEpoch(item, epoch, terms, book)
+    known.loading = undefined
+    known.seen = epoch
     return DONE
   }
 
   /** The epoch that may sell this item now, if there is one and, when asked for by number, if it is that one (E1, E8). */
   #selling(item: ItemId, epoch?: Epoch): ActiveEpoch | undefined {
-    const place = this.#places.get(item)
-    const active = place?.active
-    if (place === undefined || active === undefined || active.look.epoch < place.fenced) return undefined
-    return epoch === undefined || epoch === active.look.epoch ? active : undefined
+    const known = this.#items.get(item)
+    const active = known?.active
+    if (known === undefined || active === undefined || active.status.epoch < known.fenced) return undefined
+    return epoch === undefined || epoch === active.status.epoch ? active : undefined
   }
 
-  #place(item: ItemId): Place {
-    let place = this.#places.get(item)
-    if (place === undefined) {
-      place = { seen: 0, fenced: 0, loading: undefined, active: undefined }
-      this.#places.set(item, place)
+  #known(item: ItemId): Known {
+    let known = this.#items.get(item)
+    if (known === undefined) {
+      known = { seen: 0, fenced: 0, loading: undefined, active: undefined }
+      this.#items.set(item, known)
     }
-    return place
+    return known
   }
 }

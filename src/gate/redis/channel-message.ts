@@ -1,7 +1,6 @@
 /**
- * A message of the channel as text, and back. Whatever comes from the channel is taken for a stranger's: read field by field, bounded,
- * and given back as one of the shapes we know, or not at all. By hand and not with a schema: a reservation's message is heard by every
- * edge.
+ * Reads a message of the channel. Its text is not trusted: it is checked field by field, within bounds, and becomes one of the known
+ * shapes or nothing. By hand and not with a schema: every edge reads the message of every reservation.
  */
 
 import { type BuyerId, isBuyerId, isId } from '../../domain/ids.ts'
@@ -11,7 +10,7 @@ import type { Partition } from '../outbox.ts'
 import { isShardId, itemOf } from '../shard-ids.ts'
 
 export const ORDERS_PER_MESSAGE = 200
-/** A batch at the gate has far fewer. */
+/** More than a batch at the gate may have. */
 const BUYERS_MAX = 10_000
 /** Ten thousand buyers with the longest names, or two hundred orders, fit. */
 const TEXT_MAX = 4_000_000
@@ -21,10 +20,7 @@ const REASONS: ReadonlySet<string> = new Set<CloseReason>(['unpaid', 'cancelled'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/**
- * Undefined: not a message of ours. `reservation` says that it claims to be one of the gate's: whoever counts on hearing all of these
- * has missed one.
- */
+/** `unreadable`: dropped. `reservation`: it claims to be the gate's, so a buyer filter has missed one. */
 export function readMessage(
   text: string,
 ): ChannelMessage | { readonly kind: 'unreadable'; readonly reservation: boolean } {

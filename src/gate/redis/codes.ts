@@ -1,4 +1,4 @@
-/** What the scripts' numbers and letters mean: the one table. `lib.lua` and `reserve.lua` write them. */
+/** Decodes the scripts' numbers and letters, written by `lib.lua` and `reserve.lua`. */
 
 import { assert } from '../../base/assert.ts'
 import type { AskCode } from '../gate.ts'

@@ -1,4 +1,4 @@
-/** How things are called in Redis. All keys of an item carry its hash tag; the scripts build the same names from each other (`lib.lua`). */
+/** The names of keys and channels in Redis. All keys of an item carry its hash tag; scripts build one from another (`lib.lua`). */
 
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 
@@ -9,5 +9,5 @@ export const outboxKey = (item: ItemId, epoch: Epoch) => `{${item}}:${epoch}:out
 export const outboxesKey = (item: ItemId) => `{${item}}:outboxes`
 export const workerKey = (item: ItemId) => `{${item}}:worker`
 
-/** Where processes talk to each other. Channels know no databases. */
+/** Channels are shared by all databases of a server, so the name carries the number. */
 export const messageChannel = (database: number) => `stampede:${database}:news`

@@ -1,10 +1,9 @@
 /**
- * The channel over Redis' publish and subscribe: one channel for all processes that share a database of a server. Redis keeps nothing of
- * it: what was said while nobody listened is gone, which is all that the contract promises. In order while the connection stands.
+ * The channel over Redis' publish and subscribe: one channel for all processes that share a database of a server. Redis keeps no message
+ * for a process that is not connected. In order while the connection lasts.
  *
- * Bounded: so many messages may be underway at once; what is said beyond that, or while Redis is away, is not said and is counted. What
- * is heard and not understood is dropped and counted; if it claims to be a reservation, it also counts as a gap, because filters rely
- * on having heard all of these.
+ * Bounded: a message beyond so many under way, or while Redis is away, is not published, and counted. A message that can't be read is
+ * dropped and counted; if it claims to be a reservation it also counts as a gap, because buyer filters rely on all of these.
  */
 
 import { Fault } from '../../base/fault.ts'
@@ -39,28 +38,28 @@ export function createRedisChannel({ connection, log, meters }: RedisChannelOpti
   function hear(text: string): void {
     const message = readMessage(text)
     if (message.kind !== 'unreadable') {
-      tell(listeners, message)
+      callAll(listeners, message)
       return
     }
     meters.count('messages_lost', 'unreadable')
     unreadable += 1
-    if (unreadable === 1) log.warn({ characters: text.length }, 'a message on the channel is not one of ours: dropped')
+    if (unreadable === 1) log.warn({ characters: text.length }, 'message on the channel not readable: dropped')
     if (message.reservation) gap()
   }
 
   function gap(): void {
     meters.count('messages_lost', 'gap')
-    tell(gapListeners, undefined)
+    callAll(gapListeners, undefined)
   }
 
-  async function publish(message: ChannelMessage): Promise<void> {
+  async function send(message: ChannelMessage): Promise<void> {
     if (underway >= UNDERWAY_MAX) return meters.count('messages_lost', 'unsaid')
     underway += 1
     try {
       await connection.command(['PUBLISH', name, JSON.stringify(message)])
     } catch (error) {
       meters.count('messages_lost', 'unsaid')
-      if (!(error instanceof Fault)) log.error({ err: error }, 'a message could not be said')
+      if (!(error instanceof Fault)) log.error({ err: error }, 'message not published')
     } finally {
       underway -= 1
     }
@@ -69,21 +68,21 @@ export function createRedisChannel({ connection, log, meters }: RedisChannelOpti
   return {
     publish(message) {
       if (message.kind !== 'orders') {
-        void publish(message)
+        void send(message)
         return
       }
       for (let from = 0; from < message.orders.length; from += ORDERS_PER_MESSAGE)
-        void publish({ kind: 'orders', orders: message.orders.slice(from, from + ORDERS_PER_MESSAGE) })
+        void send({ kind: 'orders', orders: message.orders.slice(from, from + ORDERS_PER_MESSAGE) })
     },
     listen: listener => void listeners.push(listener),
     onGap: listener => void gapListeners.push(listener),
-    // What was said before it listened was missed too.
+    // Messages from before the subscription were missed too.
     listening: connection.subscribe(name, hear, gap).then(gap),
   }
 }
 
-/** A listener that throws is a bug: it ends the process, and not the connection's reading of what comes next. */
-function tell<T>(listeners: readonly ((about: T) => void)[], about: T): void {
+/** A listener that throws is a bug: it ends the process, not the reading of further messages. */
+function callAll<T>(listeners: readonly ((about: T) => void)[], about: T): void {
   for (const listener of listeners) {
     try {
       listener(about)

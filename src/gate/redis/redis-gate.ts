@@ -1,13 +1,13 @@
 /**
- * The gate on Redis: each verb is one script call, decided in one step by the server, whoever asks (`scripts/`).
- * Guarantees: what was reserved stands in the outbox by the very same act, and was said on the channel; an epoch lives and dies with
+ * The gate on Redis: each verb is one script call, decided in one step by the server (`scripts/`).
+ * Guarantees: what was reserved is in the outbox by the very same act, and was published on the channel; an epoch lives and dies with
  * the server and the history it was activated in (E1); a call that was not answered is `unknown`, never guessed (E11); the window is
  * judged by the server's clock, which for an item does not step back (`step-back.ts`).
  * Does not place, retry or wait: an answer comes within the connection's time, or not at all.
- * What is called an item here may be one of several places of an item (`sharded/`): then too few units are noted, and units can be moved.
- * It knows nothing of the others, so it never answers `wait`.
+ * What is called an item here may be one of several shards (`sharded/`): then a refusal for want of units is noted, and units can be moved.
+ * It knows nothing of the other shards, so it never answers `wait`.
  *
- * States of an item's place, as in the contract: absent → loading(epoch) → active(epoch) → fenced(epoch' > epoch) → loading(epoch') …;
+ * States of an item, as in the contract: absent → loading(epoch) → active(epoch) → fenced(epoch' > epoch) → loading(epoch') …;
  * and after a restart, a failover or a FLUSHALL whatever was there is as good as absent, except that epochs only go up.
  */
 
@@ -51,9 +51,9 @@ import {
   doneFrom,
   holdingsFrom,
   loadedReplyFrom,
-  lookFrom,
   moveReplyFrom,
   reserveReplyFrom,
+  statusFrom,
 } from './replies.ts'
 import { readScript } from './scripts.ts'
 
@@ -63,7 +63,7 @@ const OUTBOX_ENTRIES_MAX = 10_000
 const ASKS_MAX = 1_000
 const HOLDINGS_MAX = 5_000
 const HOLDINGS_PAGE = 1_000
-/** Clicks that may be repeated ones are asked about one by one. So many at a time: those who buy stand behind them. */
+/** Clicks that may be repeated ones are looked up one by one. At most so many at a time: batches of reservations wait behind them. */
 const FINDS_AT_ONCE_MAX = 500
 
 interface RedisGateParts {
@@ -117,27 +117,27 @@ class RedisGate implements ShardGate {
     const replies = await Promise.allSettled(
       groups.map(keys => this.#connection.run(this.#scripts.status, keys, [this.#offset()])),
     )
-    const looks: GateStatus[] = []
+    const statuses: GateStatus[] = []
     const away: ItemId[] = []
     const clocks: number[] = []
     const judging: number[] = []
     for (const [i, keys] of groups.entries()) {
       const reply = replies[i]!
       if (reply.status === 'rejected') {
-        // Nothing at all is known only if nobody answers.
+        // A Fault only if no server answers.
         if (!(reply.reason instanceof Fault) || replies.every(({ status }) => status === 'rejected')) throw reply.reason
         away.push(...keys.map(key => itemOf.get(key)!))
         continue
       }
       const [nowMs, clockMs, ...found] = listOf(reply.value)
-      assert(found.length <= keys.length, `${keys.length} items looked for, ${found.length} found`)
+      assert(found.length <= keys.length, `${keys.length} items asked for, ${found.length} found`)
       clocks.push(wholeOf(clockMs))
       judging.push(wholeOf(nowMs))
       for (const [j, key] of keys.entries())
-        if (found[j]) looks.push(lookFrom(itemOf.get(key)!, found[j], wholeOf(nowMs)))
+        if (found[j]) statuses.push(statusFrom(itemOf.get(key)!, found[j], wholeOf(nowMs)))
     }
     this.#lastMs = outwaitStepBack(this.#lastMs, Math.max(...judging))
-    const shown = { nowMs: this.#lastMs, clockMs: Math.max(...clocks), items: looks }
+    const shown = { nowMs: this.#lastMs, clockMs: Math.max(...clocks), items: statuses }
     return groups.length === 1 ? shown : { ...shown, behindMs: shown.clockMs - Math.min(...clocks), away }
   }
 
@@ -233,10 +233,10 @@ class RedisGate implements ShardGate {
     )
   }
 
-  async set(item: ItemId, epoch: Epoch, word: WindowState): Promise<Done> {
+  async set(item: ItemId, epoch: Epoch, to: WindowState): Promise<Done> {
     checkEpoch(item, epoch, 0)
-    checkWindowState(word)
-    const { stateNo, state, opensAtMs, closesAtMs } = word
+    checkWindowState(to)
+    const { stateNo, state, opensAtMs, closesAtMs } = to
     const args = [epoch, state, opensAtMs, closesAtMs, stateNo]
     return unlessLost(async () => doneFrom(await this.#connection.run(this.#scripts.set, [gateKey(item)], args)))
   }
@@ -270,18 +270,18 @@ class RedisGate implements ShardGate {
     return done
   }
 
-  async loaded(place: ShardId, epoch: Epoch): Promise<LoadedReply> {
-    checkEpoch(place, epoch, 1)
-    const keys = [gateKey(place), buyersKey(place, epoch)]
-    const args = [epoch, this.#hasBegun(place, epoch)]
+  async loaded(shard: ShardId, epoch: Epoch): Promise<LoadedReply> {
+    checkEpoch(shard, epoch, 1)
+    const keys = [gateKey(shard), buyersKey(shard, epoch)]
+    const args = [epoch, this.#hasBegun(shard, epoch)]
     return unlessLost(async () => loadedReplyFrom(await this.#connection.run(this.#scripts.loaded, keys, args)))
   }
 
-  async move(place: ShardId, epoch: Epoch, no: number, delta: number): Promise<MoveReply> {
-    checkEpoch(place, epoch, 1)
+  async move(shard: ShardId, epoch: Epoch, no: number, delta: number): Promise<MoveReply> {
+    checkEpoch(shard, epoch, 1)
     checkMove(no, delta)
     const args = [epoch, no, delta]
-    return unlessLost(async () => moveReplyFrom(await this.#connection.run(this.#scripts.move, [gateKey(place)], args)))
+    return unlessLost(async () => moveReplyFrom(await this.#connection.run(this.#scripts.move, [gateKey(shard)], args)))
   }
 
   #hasBegun(item: ItemId, epoch: Epoch): 0 | 1 {
@@ -295,7 +295,7 @@ class RedisGate implements ShardGate {
   }
 }
 
-/** For verbs that have no `busy`: whatever failed outside, the caller asks again with the same words. */
+/** For verbs that have no `busy`: after any fault the caller asks again with the same arguments. */
 async function unlessLost<R>(call: () => Promise<R>): Promise<R | { readonly status: 'unknown' }> {
   try {
     return await call()

@@ -1,7 +1,7 @@
 /**
  * The outbox on Redis: one stream per item and epoch, written by `reserve.lua` alone, one entry per batch. What is in a stream is not
- * known to be placed, what is known to be placed is not in a stream; so there is no consumer group and no list of pending entries that a
- * failover could lose.
+ * known to be placed, what is known to be placed is not in a stream; so no consumer group or list of pending entries can be lost in a
+ * failover.
  * Guarantees: entries come in the order they were written, lowest epoch first; only `done` deletes them; a worker's lease lapses by the
  * server's own clock. An entry that can't be read is shown as it is, and kept.
  * Asks neither for the epoch nor for the server's identity: whether an entry may be placed is judged in the ledger (E5).
@@ -52,7 +52,7 @@ export function createRedisOutbox(parts: { readonly connection: RedisConnection 
     async take(item, worker, asksMax): Promise<TakeReply> {
       checkItem(item)
       assert(worker.length >= 1, 'a worker without a name')
-      assert(Number.isSafeInteger(asksMax) && asksMax >= 1, `${asksMax} reservations are not worth taking`)
+      assert(Number.isSafeInteger(asksMax) && asksMax >= 1, `take of at most ${asksMax} reservations`)
       const keys = [workerKey(item), outboxesKey(item), gateKey(item)]
       const [first, epoch, ...entries] = listOf(await connection.run(scripts.take, keys, [worker, LEASE_MS, asksMax]))
       if (statusOf(first) === 'held') return { status: 'held' }
@@ -102,7 +102,7 @@ function entryFrom(epoch: Epoch, reply: unknown): OutboxEntry {
   return { id: textOf(id), epoch, asks: asksFrom(fields), raw: JSON.stringify(fields) }
 }
 
-/** `at` ms, `count` n, `units` p, `asks` [order, buyer, attempt, quantity, …]. Undefined unless every word of it is what it must be. */
+/** `at` ms, `count` n, `pieces` (units) p, `asks` [order, buyer, attempt, quantity, …]. Undefined: some of it is not well-formed. */
 function asksFrom(fields: readonly unknown[]): QueuedAsk[] | undefined {
   const [, at, , count, , units] = fields
   if (fields.length !== 8 || fields.filter((_, i) => i % 2 === 0).join() !== 'at,count,pieces,asks') return undefined

@@ -1,4 +1,4 @@
-/** What the scripts answer, turned into the words of the gate's contract. Every value is checked on its way in. */
+/** The scripts' replies as the gate's contract has them. Every value is checked. */
 
 import { assert } from '../../base/assert.ts'
 import type { BuyerId, ItemId } from '../../domain/ids.ts'
@@ -14,7 +14,7 @@ export function doneFrom(reply: unknown): Done {
 }
 
 export function reserveReplyFrom(reply: unknown, asks: readonly Ask[]): ReserveReply {
-  const [first, epoch, version, left, nowMs, letters, ...stands] = listOf(reply)
+  const [first, epoch, version, left, nowMs, letters, ...existing] = listOf(reply)
   const status = statusOf(first)
   switch (status) {
     case 'busy':
@@ -37,11 +37,11 @@ export function reserveReplyFrom(reply: unknown, asks: readonly Ask[]): ReserveR
     const code = askCodeOf(codes[i] as string)
     if (code === 'reserved') return { code, order, quantity, reservedAtMs }
     if (code !== 'same' && code !== 'same_closed') return { code, order, quantity, reservedAtMs: 0 }
-    const [itsOrder, itsQuantity, at] = stands.slice(next, next + 3)
+    const [itsOrder, itsQuantity, at] = existing.slice(next, next + 3)
     next += 3
     return { code, order: textOf(itsOrder), quantity: wholeOf(itsQuantity), reservedAtMs: wholeOf(at) }
   })
-  assert(next === stands.length, `${stands.length} values for reservations that stand, ${next} of them asked for`)
+  assert(next === existing.length, `${existing.length} values for existing reservations, ${next} of them read`)
   return { status, epoch: wholeOf(epoch), version: wholeOf(version), left: leftOf(left), answers }
 }
 
@@ -92,9 +92,9 @@ export function loadedReplyFrom(reply: unknown): LoadedReply {
 }
 
 /** @param nowMs the clock of the server that answered */
-export function lookFrom(item: ItemId, reply: unknown, nowMs: number): GateStatus {
+export function statusFrom(item: ItemId, reply: unknown, nowMs: number): GateStatus {
   const [epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo, stateNo, ...shard] = listOf(reply)
-  const look: GateStatus = {
+  const status: GateStatus = {
     item,
     epoch: wholeOf(epoch),
     version: wholeOf(version),
@@ -107,13 +107,13 @@ export function lookFrom(item: ItemId, reply: unknown, nowMs: number): GateStatu
     closesAtMs: wholeOf(closesAtMs),
     changeNo: wholeOf(changeNo),
   }
-  if (shard.length === 0) return look
+  if (shard.length === 0) return status
   const [waited, wants, moveNo, moved] = shard.map(wholeOf) as [number, number, number, number]
-  // From the future: noted by a clock that was ahead, and has been set right.
+  // In the future: written by a clock that was ahead, and has been set right.
   const noted = waited !== 0 && waited - nowMs <= STEP_BACK_MS_MAX
   const waitedMs = noted ? Math.max(0, nowMs - waited) : undefined
-  const shown = { version: look.version, left: look.left, held: look.held, buyers: look.buyers }
-  return { ...look, shards: [{ shard: item, ...shown, waitedMs, wants, moveNo, moved }] }
+  const shown = { version: status.version, left: status.left, held: status.held, buyers: status.buyers }
+  return { ...status, shards: [{ shard: item, ...shown, waitedMs, wants, moveNo, moved }] }
 }
 
 /** A buyer's field: `attempt,order,quantity,live,reservedAtMs;` for each attempt. By attempt number. */
@@ -135,7 +135,7 @@ export function holdingsFrom(buyer: BuyerId, packed: string): Holding[] {
   return holdings.sort((one, other) => one.attempt - other.attempt)
 }
 
-/** What no gate may ever show, whoever wrote it. */
+/** No gate may ever show less than nothing. */
 function leftOf(value: unknown): number {
   const left = wholeOf(value)
   assert(left >= 0, `the gate shows ${left} units`)

@@ -1,7 +1,7 @@
 -- activate: the epoch begins to sell, from the pages loaded under it on this very server.
 -- KEYS     gate, buyers, orders (of this epoch), outboxes
 -- ARGV     epoch, begun (its keeper has fenced or loaded it here before), left, held, buyers, attemptsMax, changeNo, state, opensAtMs, closesAtMs,
---          wordNo
+--          stateNo
 -- Returns  DONE or STALE
 -- Keeps    E1: stores the server it is built on; E9: only the highest epoch seen, only if the pages add up to the terms; never removes an
 --          outbox that has entries

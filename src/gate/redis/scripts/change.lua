@@ -1,4 +1,4 @@
--- change: apply one numbered stock change, or tell what it took when it came before.
+-- change: apply one numbered stock change, or answer what it took when it came before.
 -- KEYS     gate
 -- ARGV     epoch, number, delta, remembered (how many of the latest numbers keep what they took)
 -- Returns  DONE, taken; or GAP, changeNo; or PAST, changeNo; or STALE

@@ -1,12 +1,12 @@
 -- depth: how much waits in the outboxes of some items, over all epochs.
 -- KEYS     outboxes and gate of each item (of the gate only its name is used)
 -- ARGV     none
--- Returns  per item: entries, pieces, when the oldest was written (unix ms; nothing: it is empty)
+-- Returns  per item: entries, units, when the oldest was written (unix ms; nothing: it is empty)
 -- Keeps    read in one step: what is counted was there at one moment
 
 local reply = {}
 for i = 1, #KEYS, 2 do
-  local entries, pieces, oldest = 0, 0, false
+  local entries, units, oldest = 0, 0, false
   local waiting = redis.call('HGETALL', KEYS[i])
   for j = 1, #waiting, 2 do
     local outboxKey = keyOf(KEYS[i + 1], tonumber(waiting[j]), 'outbox')
@@ -17,8 +17,8 @@ for i = 1, #KEYS, 2 do
       oldest = math.min(oldest or at, at)
     end
     entries = entries + length
-    pieces = pieces + tonumber(waiting[j + 1])
+    units = units + tonumber(waiting[j + 1])
   end
-  reply[#reply + 1] = { entries, pieces, oldest }
+  reply[#reply + 1] = { entries, units, oldest }
 end
 return reply

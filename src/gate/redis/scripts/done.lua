@@ -2,22 +2,22 @@
 -- KEYS     outbox (of the entries' epoch), outboxes, gate
 -- ARGV     epoch, then ids
 -- Returns  how many were there
--- Keeps    the count of waiting pieces; an outbox that is empty and of an epoch that is not active is removed
+-- Keeps    the count of waiting units; an outbox that is empty and of an epoch that is not active is removed
 
 if #KEYS ~= 3 or not isNumber(ARGV[1]) then return bug('done: wrong arguments') end
 for i = 2, #ARGV do
   if not ARGV[i]:match('^%d+%-%d+$') or #ARGV[i] > 41 then return bug('done: "' .. ARGV[i] .. '" is not an entry') end
 end
-local deleted, pieces = 0, 0
+local deleted, units = 0, 0
 for i = 2, #ARGV do
   local entry = redis.call('XRANGE', KEYS[1], ARGV[i], ARGV[i])[1]
   if entry then
-    if isNumber(entry[2][6]) then pieces = pieces + tonumber(entry[2][6]) end
+    if isNumber(entry[2][6]) then units = units + tonumber(entry[2][6]) end
     deleted = deleted + redis.call('XDEL', KEYS[1], ARGV[i])
   end
 end
 if deleted > 0 then
-  redis.call('HINCRBY', KEYS[2], ARGV[1], text(-pieces))
+  redis.call('HINCRBY', KEYS[2], ARGV[1], text(-units))
   local active = redis.call('HGET', KEYS[3], 'epoch')
   if active ~= ARGV[1] and redis.call('XLEN', KEYS[1]) == 0 then
     redis.call('UNLINK', KEYS[1])

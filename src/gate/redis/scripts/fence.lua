@@ -2,7 +2,7 @@
 -- KEYS     gate
 -- ARGV     epoch
 -- Returns  DONE or STALE
--- Keeps    E3: only goes up; the pages of a lower epoch that was loading are gone. Says on which server (E1) it was done.
+-- Keeps    E3: only goes up; the pages of a lower epoch that was loading are gone. Stores the server it was done on (E1).
 
 if #KEYS ~= 1 or #ARGV ~= 1 or not isNumber(ARGV[1]) then return bug('fence: wrong arguments') end
 local epoch = tonumber(ARGV[1])

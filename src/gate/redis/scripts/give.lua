@@ -1,4 +1,4 @@
--- give: let go of an item's outbox.
+-- give: end a worker's lease of an item's outbox.
 -- KEYS     worker (the lease)
 -- ARGV     worker
 -- Returns  DONE

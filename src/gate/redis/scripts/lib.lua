@@ -1,4 +1,4 @@
--- lib: the words all scripts share; it stands before each of them.
+-- lib: what all scripts share; its text is put before each of them.
 -- KEYS     none of its own; every key of an item carries its hash tag, so a script may build the name of one from another
 -- ARGV     none of its own
 -- Returns  nothing; statuses and codes are decoded in codes.ts
@@ -6,7 +6,7 @@
 
 local DONE, STALE, OK, EARLY, OVER, PAUSED, BUSY, GAP, PAST, HELD = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 local SAFE_MAX = 9007199254740991
--- So long a place is believed to want what somebody was refused there.
+-- How long a refusal for want of units is remembered in a shard.
 local WANTED_MS = 2000
 -- As in step-back.ts.
 local STEP_BACK_MS_MAX = 2000
@@ -58,7 +58,7 @@ local function keyOf(gateKey, epoch, what)
   return gateKey:sub(1, -5) .. text(epoch) .. ':' .. what
 end
 
--- One of several places of its item, by its name: {item#3}:gate
+-- One of several shards of its item, by its name: {item#3}:gate
 local function isShard(gateKey)
   return gateKey:find('#', 1, true) ~= nil
 end
@@ -75,7 +75,7 @@ local FIELDS = {
 }
 local TEXTS = { fencedOn = true, server = true, state = true, loadedOn = true, judged = true }
 
--- The item's place in the gate: `seen` and `fenced` are numbers, everything else may be nil.
+-- The item at the gate: `seen` and `fenced` are numbers, everything else may be nil.
 local function readGate(gateKey)
   local values = redis.call('HMGET', gateKey, unpack(FIELDS))
   local gate = {}
@@ -94,8 +94,8 @@ local function selling(gate, epoch, server)
   return gate.server == (server or identity())
 end
 
--- A little behind what the item has seen, the clock is outwaited: a failover must not open again what is over. Further behind, it was wrong
--- before and has been set right.
+-- A clock that is a little behind what the item has seen counts as standing still: a failover must not open again what is over. Further
+-- behind, it was wrong before and has been set right.
 local function outwaitStepBack(seen, now)
   if seen and now < seen and seen - now <= STEP_BACK_MS_MAX then return seen end
   return now
@@ -127,7 +127,7 @@ local function packAttempts(attempts)
 end
 
 -- What answers an ask without taking anything: the attempt itself, else the buyer's live one.
-local function standing(attempts, attempt)
+local function existing(attempts, attempt)
   local live
   for i, one in ipairs(attempts) do
     if one.attempt == attempt then return one, i end
@@ -151,7 +151,7 @@ local function callInSlices(command, key, arguments, width)
   return replies
 end
 
--- The book of some buyers, read once and changed in place: what several records of one call do to one buyer adds up.
+-- The book of some buyers, read once and changed here: what several records of one call do to one buyer adds up.
 local function readBook(buyersKey, buyers)
   local packed = callInSlices('HMGET', buyersKey, buyers, 1)
   local book = {}

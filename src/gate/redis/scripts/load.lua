@@ -37,7 +37,7 @@ for i = 1, count do
   local order, buyer, attempt, quantity = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
   local live = ARGV[at + 5] == '1'
   book[buyer] = book[buyer] or {}
-  local found = standing(book[buyer], attempt)
+  local found = existing(book[buyer], attempt)
   if found and found.attempt == attempt then
     if found.order ~= order or found.quantity ~= quantity or found.live ~= live or found.at ~= ARGV[at + 6] then
       return bug('load: one attempt as order ' .. found.order .. ' and as ' .. order)

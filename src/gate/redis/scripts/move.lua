@@ -1,9 +1,9 @@
--- move: one half of a move of pieces between two places of an item, or tell what it did when it came before.
--- KEYS     gate (of the place)
+-- move: one half of a move of units between two shards of an item, or what it did when it came before.
+-- KEYS     gate (of the shard)
 -- ARGV     epoch, number, delta (less than 0: taken from here)
 -- Returns  DONE, taken; or PAST, moveNo; or STALE
--- Keeps    left ≥ 0; a number once, and none below the highest. What is wanted here stays noted: whoever waited comes back for these pieces,
---          and they must not be moved on before
+-- Keeps    left ≥ 0; a number once, and none below the highest. What is wanted here stays noted: the buyers who waited come back for these
+--          units, which must not be moved on before
 
 if #KEYS ~= 1 or #ARGV ~= 3 or not (isCount(ARGV[1]) and isNumber(ARGV[2]) and isWhole(ARGV[3])) then
   return bug('move: wrong arguments')

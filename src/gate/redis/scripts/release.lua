@@ -1,8 +1,8 @@
--- release: give pieces back where the book holds this very order, buyer and attempt live.
+-- release: give units back where the book holds this very order, buyer and attempt live.
 -- KEYS     gate, buyers, orders (of this epoch)
 -- ARGV     epoch, n, then n × (order, buyer, attempt, outcome: closed refused gone)
 -- Returns  DONE or STALE
--- Keeps    E8: what is not live under this very id changes nothing, so done again it does nothing again
+-- Keeps    E8: what is not live under this very id changes nothing, so a repeated release changes nothing
 
 local gateKey, buyersKey, ordersKey = KEYS[1], KEYS[2], KEYS[3]
 local HEAD = 2
@@ -26,17 +26,17 @@ local left, held, changed, forgotten, any = gate.left, gate.held, {}, {}, false
 for i = 1, count do
   local at = HEAD + 4 * (i - 1)
   local order, buyer, attempt, outcome = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
-  local found, place = standing(book[buyer], attempt)
+  local found, index = existing(book[buyer], attempt)
   if found and found.live and found.attempt == attempt and found.order == order then
-    local pieces = tonumber(found.quantity)
+    local units = tonumber(found.quantity)
     if outcome == 'refused' then
-      table.remove(book[buyer], place)
+      table.remove(book[buyer], index)
       forgotten[#forgotten + 1] = order
     else
       found.live = false
     end
-    if outcome ~= 'gone' then left = left + pieces end
-    held = held - pieces
+    if outcome ~= 'gone' then left = left + units end
+    held = held - units
     changed[buyer] = true
     any = true
   end

@@ -1,10 +1,10 @@
 -- reserve: decide a batch of asks for one item, in arrival order.
 -- KEYS     gate, buyers, orders, outbox (of this epoch), outboxes
 -- ARGV     epoch, item, clockOffsetMs, outboxMax, channel, sameWrites, n, then n × (order, buyer, attempt, quantity)
--- Returns  status, epoch, version, left, nowMs, one code per ask, then order, quantity, reservedAtMs of each that stands; or STALE, seen; or BUSY
--- Keeps    left ≥ 0; one live reservation per buyer; one reservation per id; every piece taken is in the outbox entry of this very call;
+-- Returns  status, epoch, version, left, nowMs, one code per ask, then order, quantity, reservedAtMs of each existing one; or STALE, seen; or BUSY
+-- Keeps    left ≥ 0; one live reservation per buyer; one reservation per id; every unit taken is in the outbox entry of this very call;
 --          only on the server the epoch was activated on (E1); with sameWrites a `same` is a write that WAIT can cover (E11);
---          what is missing in one of several places of an item is noted there, without a new version
+--          a refusal for want of units is noted in one of several shards, without a new version
 
 local gateKey, buyersKey, ordersKey, outboxKey, outboxesKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local HEAD = 7
@@ -15,7 +15,7 @@ end
 local epoch, item, offset, outboxMax = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local channel, sameWrites = ARGV[5], ARGV[6] == '1'
 
--- Slow words are said once: this is the one script that is run for every click.
+-- Globals are slow, so they are read once: this is the one script that is run for every click.
 local arguments = ARGV
 local orders, buyers = {}, {}
 for i = 1, count do
@@ -40,7 +40,7 @@ local packed = callInSlices('HMGET', buyersKey, buyers, 1)
 local members = status == OK and callInSlices('SMISMEMBER', ordersKey, orders, 1) or {}
 
 local left, taken, sames, missed = gate.left, 0, 0, nil
-local codes, stands = {}, {}
+local codes, replies = {}, {}
 -- What this batch has done so far, on top of what was read. A buyer gets at most one reservation per batch: it is live afterwards.
 local book, known = {}, {}
 local newOrders, newBuyers, newBook, queued = {}, {}, {}, {}
@@ -49,12 +49,12 @@ for i = 1, count do
   local at = HEAD + 4 * (i - 1)
   local order, buyer, attempt, quantity = orders[i], buyers[i], arguments[at + 3], arguments[at + 4]
   local mine = book[buyer] or packed[i]
-  local found = mine and standing(unpackAttempts(mine), attempt)
+  local found = mine and existing(unpackAttempts(mine), attempt)
   if found then
     codes[i] = found.live and 's' or 'c'
-    stands[#stands + 1] = found.order
-    stands[#stands + 1] = found.quantity
-    stands[#stands + 1] = found.at
+    replies[#replies + 1] = found.order
+    replies[#replies + 1] = found.quantity
+    replies[#replies + 1] = found.at
     if found.live then sames = sames + 1 end
   elseif status ~= OK then
     codes[i] = 'x'
@@ -98,16 +98,16 @@ elseif gate.judged ~= tostring(status) or now < (gate.clock or 0) or (sameWrites
   redis.call('HSET', gateKey, 'clock', text(now), 'judged', tostring(status))
 end
 
--- One of several places: whoever moves pieces looks here. The smallest wish counts: there may be enough for it. A larger one does not keep it
--- alive, and takes over when it is not asked for any more. A crowd before an empty place writes ten times a second, not with every batch.
+-- In one of several shards the refusal is noted for `move-units.ts`. The smallest wish counts: there may be enough for it. A larger one does
+-- not keep it alive, and takes over when it is not asked for any more. A crowd before an empty shard writes ten times a second, not with every batch.
 if missed and isShard(gateKey) then
   local note = redis.call('HMGET', gateKey, 'waited', 'wants')
   local waited, wants = tonumber(note[1] or 0), tonumber(note[2] or 0)
-  -- Or written by a clock that was ahead.
+  -- Too old, or written by a clock that was ahead.
   local over = now - waited > WANTED_MS or waited - now > STEP_BACK_MS_MAX
   if over or missed < wants or (missed == wants and now - waited >= 100) then
     redis.call('HSET', gateKey, 'waited', text(now), 'wants', text(missed))
   end
 end
 
-return { status, epoch, version, left, now, table.concat(codes), unpack(stands) }
+return { status, epoch, version, left, now, table.concat(codes), unpack(replies) }

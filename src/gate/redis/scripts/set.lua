@@ -1,22 +1,22 @@
--- set: the operator's word and the window of the active epoch.
+-- set: state and window of the active epoch.
 -- KEYS     gate
--- ARGV     epoch, state (open paused over), opensAtMs, closesAtMs, wordNo
+-- ARGV     epoch, state (open paused over), opensAtMs, closesAtMs, stateNo
 -- Returns  DONE or STALE
--- Keeps    a word never undoes one with a higher number (then it is DONE, and nothing changes); the version goes up only when something
---          changed. What an older version of Stampede has told counts as number 0
+-- Keeps    a stale number changes nothing (and is DONE); the version goes up only when something changed. What an older version of
+--          Stampede has set counts as number 0
 
 local STATES = { open = true, paused = true, over = true }
 if #KEYS ~= 1 or #ARGV ~= 5 or not (isCount(ARGV[1]) and STATES[ARGV[2]] and isWhole(ARGV[3]) and isWhole(ARGV[4]) and isCount(ARGV[5]))
   or tonumber(ARGV[3]) >= tonumber(ARGV[4]) then
   return bug('set: wrong arguments')
 end
-local state, opens, closes, wordNo = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local state, opens, closes, stateNo = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local gate = readGate(KEYS[1])
 if not selling(gate, tonumber(ARGV[1])) then return STALE end
-local told = gate.wordNo or 0
-if wordNo < told then return DONE end
-if gate.state ~= state or gate.opens ~= opens or gate.closes ~= closes or wordNo > told then
-  redis.call('HSET', KEYS[1], 'state', state, 'opens', text(opens), 'closes', text(closes), 'wordNo', text(wordNo),
+local current = gate.wordNo or 0
+if stateNo < current then return DONE end
+if gate.state ~= state or gate.opens ~= opens or gate.closes ~= closes or stateNo > current then
+  redis.call('HSET', KEYS[1], 'state', state, 'opens', text(opens), 'closes', text(closes), 'wordNo', text(stateNo),
     'version', text(gate.version + 1))
 end
 return DONE

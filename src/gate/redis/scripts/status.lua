@@ -1,9 +1,9 @@
 -- status: what the gate knows of some items, and its clock.
 -- KEYS     gate of each item
 -- ARGV     clockOffsetMs
--- Returns  nowMs, the server's clock as it stands (nowMs does not step back for an item, this does), then per item nothing (nobody may sell it
---          here) or epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo, wordNo;
---          of one of several places also when it was last short of pieces (unix ms; 0: not), how many were wanted, moveNo, what that move did
+-- Returns  nowMs, the server's own clock (nowMs does not step back for an item, this does), then per item nothing (it is not
+--          active here) or epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo, wordNo;
+--          of one of several shards also when it was last short of units (unix ms; 0: not), how many were wanted, moveNo, what that move did
 -- Keeps    E1: an item built on another server or another history is left out
 
 if #ARGV ~= 1 or not isWhole(ARGV[1]) then return bug('status: wrong arguments') end

@@ -1,4 +1,4 @@
--- take: the oldest entries of an item's outbox, for the one worker that has the item.
+-- take: the oldest entries of an item's outbox, for the one worker that has the lease.
 -- KEYS     worker (the lease), outboxes, gate (only its name is used)
 -- ARGV     worker, leaseMs, asksMax
 -- Returns  OK, epoch, then id and fields of each entry (no epoch: nothing waits); or HELD
@@ -21,7 +21,7 @@ for _, epoch in ipairs(epochs) do
   repeat
     local entries = redis.call('XRANGE', outboxKey, from, '+', 'COUNT', 32)
     for _, entry in ipairs(entries) do
-      -- 'at' at 'count' n 'pieces' p 'asks' …; what does not look so counts as one.
+      -- 'at' at 'count' n 'pieces' p 'asks' …; a malformed entry counts as one.
       local count = isNumber(entry[2][4]) and tonumber(entry[2][4]) or 1
       if asks > 0 and asks + count > asksMax then
         entries = {}
