@@ -1,11 +1,11 @@
 /**
- * The bounded line with one batch in flight. While batch N runs, batch N+1 collects; there are no timers, so a lone ask waits for
- * nobody and a crowd makes its own batches.
+ * The bounded queue with one batch in flight. While batch N runs, batch N+1 collects; there are no timers, so a lone ask does not wait
+ * and a crowd makes its own batches.
  *
  * Guarantees: asks are run in the order they joined, each exactly once; never two batches at a time; never more than `queueMax` waiting;
- * a batch that fails rejects its own asks and nobody else's. Does not retry, time out or shed by age: `run` brings its own bounds.
+ * a batch that fails rejects its own asks only. Does not retry, time out or shed by age: `run` brings its own bounds.
  *
- * States: idle → due (the first ask joined) → running → (a few turns, where there are turns) → running (the line was not empty) … → idle.
+ * States: idle → due (the first ask joined) → running → (a few turns of the event loop, with `defer`) → running (the queue was not empty) … → idle.
  */
 
 import { assert } from './assert.ts'
@@ -17,43 +17,43 @@ interface BatcherOptions<Ask, Answer> {
   /** Answers in the order of the asks, one each. */
   readonly run: (batch: readonly Ask[]) => Promise<readonly Answer[]>
   /**
-   * How an idle line starts: everyone who joins before `fn` is called shares the first batch. A microtask by default; where every ask
-   * arrives in a callback of its own, a turn of the event loop makes fuller batches. Given one, the line also lets a few turns pass
-   * between two batches: whoever was just answered may come again, and shares the next batch with those who came meanwhile.
+   * How an idle queue starts: all asks that join before `fn` is called share the first batch. A microtask by default; where every ask
+   * arrives in a callback of its own, a turn of the event loop makes fuller batches. Given one, the queue also lets a few turns pass
+   * between two batches: a client that was just answered may ask again, and shares the next batch with those who came meanwhile.
    */
   readonly defer?: (fn: () => void) => void
 }
 
 export interface Batcher<Ask, Answer> {
-  /** `undefined`: the line is full, nothing was taken. */
+  /** `undefined`: the queue is full, nothing was taken. */
   join(ask: Ask): Promise<Answer> | undefined
   /** How many wait, those in flight not counted. */
   depth(): number
-  /** The longest line and the largest batch so far. */
+  /** The longest queue and the largest batch so far. */
   peak(): { readonly depth: number; readonly batch: number }
-  /** Resolves when nobody waits and nothing is in flight. */
+  /** Resolves when nothing waits and nothing is in flight. */
   drained(): Promise<void>
 }
 
-/** A batch from its first ask on. The line is a row of these, all full but the last, so that nothing is ever copied. */
+/** A batch from its first ask on. The queue is a list of these, all full but the last, so that nothing is ever copied. */
 interface Batch<Ask, Answer> {
   readonly asks: Ask[]
   readonly resolves: ((answer: Answer) => void)[]
   readonly rejects: ((error: unknown) => void)[]
 }
 
-/** At most so many turns between two batches; fewer when as many are back as were answered. */
+/** At most so many turns of the event loop between two batches; fewer when as many asks wait as were answered. */
 const TURNS_BETWEEN_MAX = 4
-/** A batch this full is not held back: what a call costs by itself is spread thin enough, and those in it only wait. */
+/** A batch this full is not held back: the fixed cost of a call is shared by enough asks. */
 const FULL_ENOUGH = 64
 
 export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>): Batcher<Ask, Answer> {
   const { batchMax, queueMax, run, defer = queueMicrotask } = options
   const turnsMax = options.defer === undefined ? 0 : TURNS_BETWEEN_MAX
   assert(Number.isInteger(batchMax) && batchMax >= 1, `a batch of ${batchMax} is no batch`)
-  assert(Number.isInteger(queueMax) && queueMax >= 1, `a line of ${queueMax} is no line`)
+  assert(Number.isInteger(queueMax) && queueMax >= 1, `a queue of ${queueMax} is no queue`)
 
-  const line: Batch<Ask, Answer>[] = []
+  const queue: Batch<Ask, Answer>[] = []
   let depth = 0
   let depthPeak = 0
   let batchPeak = 0
@@ -62,10 +62,10 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
 
   function join(ask: Ask): Promise<Answer> | undefined {
     if (depth >= queueMax) return undefined
-    let batch = line[line.length - 1]
+    let batch = queue[queue.length - 1]
     if (batch === undefined || batch.asks.length >= batchMax) {
       batch = { asks: [], resolves: [], rejects: [] }
-      line.push(batch)
+      queue.push(batch)
     }
     const { asks, resolves, rejects } = batch
     asks.push(ask)
@@ -83,21 +83,21 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
   }
 
   function start(): void {
-    void runLine()
+    void runQueue()
   }
 
   function turn(): Promise<void> {
     return new Promise(resolve => defer(resolve))
   }
 
-  /** Never rejects: whatever goes wrong belongs to the asks of one batch. */
-  async function runLine(): Promise<void> {
-    for (let batch = line.shift(); batch !== undefined; batch = line.shift()) {
+  /** Never rejects: an error belongs to the asks of its batch. */
+  async function runQueue(): Promise<void> {
+    for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
       depth -= batch.asks.length
       if (batch.asks.length > batchPeak) batchPeak = batch.asks.length
       await runBatch(batch)
       const all = Math.min(batchMax, FULL_ENOUGH, depth + batch.asks.length)
-      // Who was alone has no company to wait for.
+      // After a lone ask there is nothing to wait for.
       if (all === 1) continue
       for (let turns = 0; turns < turnsMax && depth < all; turns++) await turn()
     }

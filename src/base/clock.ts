@@ -1,5 +1,5 @@
 /**
- * Time, as a port. The only file that reads the system's clocks and timers, so that a simulator can stand in for all of them.
+ * Time, as a port. The only file that reads the system's clocks and timers, so that a simulator can replace all of them.
  * `now` is the wall clock and may jump; `elapsed` only goes forward: every wait, lease and fence is counted on it.
  */
 
@@ -8,7 +8,7 @@ export interface Clock {
   now(): number
   /** Milliseconds since some fixed moment. Never goes back. */
   elapsed(): number
-  /** Resolves after `ms`, or at once when `signal` aborts (it never rejects: the caller looks at the signal). */
+  /** Resolves after `ms`, or at once when `signal` aborts (it never rejects: the caller reads the signal). */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
@@ -28,7 +28,7 @@ export const systemClock: Clock = {
     }),
 }
 
-/** A batch shares its times: the last few are not written again for each of its orders. */
+/** The orders of a batch share their times: the last few texts are kept. */
 const WRITTEN_MAX = 4
 const writtenMs: number[] = Array(WRITTEN_MAX).fill(Number.NaN)
 const written: string[] = Array(WRITTEN_MAX).fill('')
@@ -44,7 +44,7 @@ export function toRfc3339(unixMs: number): string {
   return text
 }
 
-/** Runs `fn` after whatever the event loop has ready now: those who come in the same turn come together. */
+/** Runs `fn` after everything the event loop has ready now. */
 export function nextTurn(fn: () => void): void {
   setImmediate(fn)
 }

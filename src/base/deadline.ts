@@ -1,4 +1,4 @@
-/** Gives a call so much time: its signal aborts when that has passed. The call itself says what that means. */
+/** A deadline for a call: its signal aborts after `ms`. The call itself decides what follows from that. */
 
 import type { Clock } from './clock.ts'
 

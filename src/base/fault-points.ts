@@ -1,5 +1,5 @@
 /**
- * Named places where tests make a process die, stop or wait. Free when off: one look at a module variable.
+ * Named points in the code where tests make a process die, stop or wait. Free when off: one read of a module variable.
  *
  * A spec is `name=action` pairs, comma separated: `kill` (SIGKILL to itself), `stop` (SIGSTOP), `delay:MS`, `fail` (throws a
  * retryable fault with an unknown outcome); `@N` acts on the N-th passage only (default: the first), `@*` on each.
@@ -9,45 +9,29 @@
 import { systemClock } from './clock.ts'
 import { Fault } from './fault.ts'
 
-const FAULT_POINTS = [
-  'reserve.before',
-  'reserve.after',
-  'place.before',
-  'place.after',
-  'answer.before',
-  'close.before',
-  'close.after',
-  'release.before',
-  'release.done',
-  'pay.before',
-  'pay.after',
-  'payment.recorded',
-  'refund.before',
-  'refund.sent',
-  'change.asked',
-  'change.taken',
-  'move.asked',
-  'move.taken',
-  'move.journalled',
-  'move.given',
-  'move.done',
-  'reconcile.found',
-  'reconcile.repaired',
-  'rebuild.bumped',
-  'rebuild.fenced',
-  'rebuild.drained',
-  'rebuild.loaded',
-  'rebuild.snapshot',
-  'rebuild.activated',
-  'door.turned',
-  'outbox.take',
-  'outbox.done',
-  'handover.before',
-  'handover.after',
-  'gate.clock',
-] as const
+const FAULT_POINTS = {
+  reserve: ['before', 'after'],
+  place: ['before', 'after'],
+  answer: ['before'],
+  close: ['before', 'after'],
+  release: ['before', 'done'],
+  pay: ['before', 'after'],
+  payment: ['recorded'],
+  refund: ['before', 'sent'],
+  change: ['asked', 'taken'],
+  move: ['asked', 'taken', 'journalled', 'given', 'done'],
+  reconcile: ['found', 'repaired'],
+  rebuild: ['bumped', 'fenced', 'drained', 'loaded', 'snapshot', 'activated'],
+  door: ['turned'],
+  outbox: ['take', 'done'],
+  handover: ['before', 'after'],
+  gate: ['clock'],
+} as const
 
-type FaultPoint = (typeof FAULT_POINTS)[number]
+type Points = typeof FAULT_POINTS
+type FaultPoint = { [K in keyof Points]: `${K}.${Points[K][number]}` }[keyof Points]
+
+const NAMES = new Set(Object.entries(FAULT_POINTS).flatMap(([what, when]) => when.map(one => `${what}.${one}`)))
 
 type Action = { kind: 'kill' | 'stop' | 'fail' } | { kind: 'delay'; ms: number }
 type Armed = { action: Action; on: number | 'each'; passed: number }
@@ -66,7 +50,7 @@ export function parseFaultPoints(spec: string): Map<string, Armed> {
     const match = /^([a-z.-]+)=(kill|stop|fail|delay:(\d{1,6}))(?:@(\*|\d{1,9}))?$/.exec(part.trim())
     if (!match) throw new Error(`fault point "${part}" is not name=kill|stop|fail|delay:MS[@N|@*]`)
     const [, name, kind, ms, on] = match
-    if (!(FAULT_POINTS as readonly string[]).includes(name!)) throw new Error(`there is no fault point "${name}"`)
+    if (!NAMES.has(name!)) throw new Error(`there is no fault point "${name}"`)
     const action: Action =
       ms === undefined ? { kind: kind as 'kill' | 'stop' | 'fail' } : { kind: 'delay', ms: Number(ms) }
     points.set(name!, { action, on: on === '*' ? 'each' : Number(on ?? 1), passed: 0 })

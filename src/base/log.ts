@@ -1,4 +1,4 @@
-/** What a part may say while it works. Structured, so that a machine can read it too; secrets and tokens never go in. */
+/** The log, as a port. Structured, so that a machine can read it too; secrets and tokens never go in. */
 
 export interface Log {
   debug(fields: Readonly<Record<string, unknown>>, message: string): void

@@ -1,5 +1,5 @@
 /**
- * A round of work, done again and again until it is told to stop: every `everyMs`, and at once when somebody waits for a round.
+ * A round of work, repeated until `signal` aborts: every `everyMs`, and at once when `round` or `kick` is called.
  * One round at a time. A round that fails with a fault is logged and followed by the next; a bug ends the loop, and the process with it.
  */
 

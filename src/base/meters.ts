@@ -1,7 +1,7 @@
 /**
- * What the system counts and times while it works, as a port. The lists are closed: whoever counts chooses from them, so that no id,
- * name or address can ever become a label, and memory stays bounded. Counting is cheap enough for the crowd that can't win; nothing
- * here throws, waits or allocates. Does not know how the figures are read (`src/telemetry`).
+ * What the system counts and times while it works, as a port. The lists are closed, so that no id, name or address can ever become a label,
+ * and memory stays bounded. Counting is cheap enough for refused requests; nothing here throws, waits or allocates. Does not know how
+ * the figures are read (`src/telemetry`).
  */
 
 /** Family → what may be counted in it. */
@@ -92,11 +92,11 @@ export interface Meters {
 }
 
 export interface RouteMeter {
-  /** One answer. Undefined: it is counted, but nobody looked at the clock. */
+  /** One answer. Undefined: counted, but not timed. */
   answered(status: number, ms: number | undefined): void
 }
 
-/** Counts nothing: for whoever does not want to know. */
+/** Counts nothing. */
 export const noMeters: Meters = {
   count() {},
   time() {},

@@ -1,6 +1,6 @@
 /**
- * Tries again what failed for a passing reason: a bounded number of tries, with a wait of full jitter between them (anywhere between
- * nothing and a ceiling that doubles), so that a crowd that failed together does not come back together.
+ * Retries what failed for a passing reason: a bounded number of tries, with a wait of full jitter between them (anywhere between
+ * nothing and a ceiling that doubles), so that callers that failed together do not come back together.
  * The error of the last try is the one thrown. Does not make anything idempotent: that is up to what is tried.
  */
 
@@ -25,7 +25,7 @@ export async function retry<T>(
   fn: () => Promise<T>,
   isRetryable: (error: unknown) => boolean,
 ): Promise<T> {
-  assert(Number.isInteger(tries) && tries >= 1, `${tries} tries are none`)
+  assert(Number.isInteger(tries) && tries >= 1, `a retry with ${tries} tries`)
   let ceilingMs = Math.min(baseMs, maxMs)
   for (let made = 1; ; made++) {
     try {

@@ -1,4 +1,4 @@
-/** At most `permits` pieces of work run at the same time; the others wait in arrival order. The caller bounds how many wait. */
+/** At most `permits` tasks run at the same time; the others wait in arrival order. The caller bounds how many wait. */
 
 export interface Semaphore {
   /** Resolves or rejects as `work` does. The permit is free again when `work` has ended. */

@@ -1,15 +1,14 @@
 /**
- * The same patience with many calls, and one timer for all of them: with a hundred hot items a timer for each small batch, made and
- * unmade, cost as much as a good part of the batch itself.
+ * The same timeout for many calls, with one timer for all of them: with a hundred hot items a timer for each small batch cost as much as a
+ * good part of the batch itself.
  *
- * Guarantees: who is waited for too long is given up within the patience and a moment, in the order they came; a call that is given up
- * goes on, and what becomes of it is its own matter. While nobody is waited for there is no timer.
- * Bounded by the calls under way, and those that were answered within the last `ms`.
+ * Guarantees: a call that takes longer is given up soon after `ms`, in the order the calls came; it goes on, and its outcome is ignored.
+ * While no call is under way there is no timer. Bounded by the calls under way, and those that were answered within the last `ms`.
  */
 
 import type { Clock } from './clock.ts'
 
-/** What the call came to, or undefined when that takes too long. Rejects as the call does, while it is waited for. */
+/** The call's value, or undefined after the timeout. Rejects as the call does, before the timeout. */
 export type SharedTimeout = <T>(call: Promise<T>) => Promise<T | undefined>
 
 interface Waiting {
@@ -19,23 +18,23 @@ interface Waiting {
 }
 
 export function createSharedTimeout({ clock, ms }: { readonly clock: Clock; readonly ms: number }): SharedTimeout {
-  /** Oldest first: everybody is given the same time. */
-  let line: Waiting[] = []
+  /** Oldest first: all have the same timeout. */
+  let calls: Waiting[] = []
   let unanswered = 0
   let watch: AbortController | undefined
 
   async function keepWatch(quiet: AbortSignal): Promise<void> {
     for (;;) {
-      const first = line.findIndex(one => one.giveUp !== undefined)
+      const first = calls.findIndex(one => one.giveUp !== undefined)
       if (first < 0) return
-      line.splice(0, first)
-      const leftMs = line[0]!.untilMs - clock.elapsed()
+      calls.splice(0, first)
+      const leftMs = calls[0]!.untilMs - clock.elapsed()
       if (leftMs > 0) {
         await clock.sleep(leftMs, quiet)
         if (quiet.aborted) return
         continue
       }
-      line.shift()!.giveUp?.()
+      calls.shift()!.giveUp?.()
     }
   }
 
@@ -44,7 +43,7 @@ export function createSharedTimeout({ clock, ms }: { readonly clock: Clock; read
     one.giveUp = undefined
     unanswered -= 1
     if (unanswered > 0) return
-    line = []
+    calls = []
     watch?.abort(true)
     watch = undefined
   }
@@ -56,7 +55,7 @@ export function createSharedTimeout({ clock, ms }: { readonly clock: Clock; read
         answered(one)
       }
       const one: Waiting = { untilMs: clock.elapsed() + ms, giveUp }
-      line.push(one)
+      calls.push(one)
       unanswered += 1
       if (watch === undefined) {
         watch = new AbortController()

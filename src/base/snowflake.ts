@@ -4,11 +4,10 @@
  *
  * No two makers ever make the same id, zombies included. A node id is leased in the ledger together with a bound, and the maker keeps
  * to its own stretch of time: it starts after `fromMs` (the bound of the previous holder) and never uses a millisecond beyond
- * `untilMs` (its own bound, persisted before it is given here). A process that was stopped and goes on after its lease was handed over
- * can only make ids of a stretch that nobody else was ever given.
+ * `untilMs` (its own bound, persisted before it is given here). A process that goes on after its lease was handed over can only make ids
+ * of a stretch that no other process ever gets.
  *
- * A clock that steps back up to 50 ms is outwaited by counting on from the last millisecond; beyond that `next` refuses until the
- * clock has caught up. More than 4096 ids in a millisecond borrow the following ones, at most 50 ms ahead of the clock.
+ * While the clock is up to 50 ms back, ids count on from the last millisecond; beyond that `next` refuses until the clock has caught up. More than 4096 ids in a millisecond borrow the following ones, at most 50 ms ahead of the clock.
  * Does not lease, renew or persist anything: that is the ledger's and the caller's part.
  */
 

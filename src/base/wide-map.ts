@@ -1,8 +1,7 @@
 /**
- * A Map with text keys that grows without stopping the world. A Map is rebuilt as a whole whenever it has doubled, and with some
- * hundred thousand entries nobody is answered for a while. This one is many Maps, each rebuilt by itself at another moment.
- * Which of them has a key depends on a few of its characters. Keys that all agree in those make it an ordinary Map, and nothing worse.
- * Does not keep the order in which keys came.
+ * A Map with text keys that grows without a long pause. A Map is rebuilt as a whole whenever it has doubled, and with some hundred thousand
+ * entries the process answers nothing meanwhile. This one is many Maps, each rebuilt at another moment. A few characters of a key decide
+ * which of them has it; if all keys agree in those it is one ordinary Map. Does not keep the order of its keys.
  */
 
 const PARTS = 64

@@ -2,41 +2,37 @@
  * A Redis Cluster: each key lives on the primary of its slot. One pair of connections to every primary that has slots; which these are,
  * one of the nodes is asked every few seconds, and at once when a call shows that the map is old.
  *
- * A server's "elsewhere" is never followed blindly. MOVED: nothing was done, so the call is made once more, at the node that was named
+ * A redirect is never followed blindly. MOVED: nothing was done, so the call is made once more, at the node that was named
  * (an item is fenced by the server it was built on, E1: on any other it is `stale`). ASK and TRYAGAIN: the slot is on its way and so are its
- * keys; nothing was done, and nothing is, until it has arrived. No second redirect. A slot that nobody has is a server that is away.
+ * keys; nothing was done, and nothing is, until it has arrived. No second redirect. A slot without an owner is a server that is away.
  *
- * A map is believed if it is as late as the one before (by the cluster's own epoch) and of a node that calls the cluster whole: one that was
- * cut off tells of old times. One that can't tell is not asked twice.
+ * A map is used if it is not older than the one before (by the cluster's own epoch) and comes from a node that calls the cluster whole: a
+ * node that was cut off has an old one. A node that has none is not asked twice.
  * Bounded: nodes, connections, redirects.
  */
 
 import { Fault } from '../fault.ts'
-import { awayFault, isOtherKind, MovedFault } from './faults.ts'
+import { isOtherKind, MovedFault, notDone } from './faults.ts'
 import { Link } from './link.ts'
 import type { RedisConnection } from './redis-connection.ts'
 import { type Address, hostOf, nameOf } from './redis-url.ts'
-import { type Dealings, Server } from './server.ts'
+import { Server, type ServerOptions } from './server.ts'
 import { type NodeAddress, readSlots, readTarget, type SlotMap, slotOf } from './slots.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 const NODES_MAX = 1_000
 const ASK_EVERY_MS = 2_000
-/** However many calls find the map old. */
+/** At most so often, however many calls find the map old. */
 const ASK_AGAIN_MS = 50
 const ASK_ANOTHER_MS = 500
-/** So long an older map is not believed, nor one of a cluster that is down. Then it may have been made anew, or be down indeed. */
+/** So long an older map is not used, nor one of a cluster that is down. Afterwards it may be a new cluster, or really down. */
 const OLDER_MS_MAX = 10_000
 
-export function openCluster(seeds: readonly Address[], dealings: Dealings): RedisConnection {
-  return new Cluster(seeds, dealings)
-}
-
-class Cluster implements RedisConnection {
+export class Cluster implements RedisConnection {
   readonly database = 0
-  readonly durability: Dealings['durability']
-  readonly #dealings: Dealings
-  /** For everything but the place: one user and one password are good at every node. */
+  readonly durability: ServerOptions['durability']
+  readonly #options: ServerOptions
+  /** For everything but host and port: every node takes the same user and password. */
   readonly #seed: Address
   readonly #seeds: readonly Address[]
   readonly #servers = new Map<string, Server>()
@@ -48,16 +44,16 @@ class Cluster implements RedisConnection {
   #nodes: readonly NodeAddress[] = []
   #owners: (string | undefined)[] | undefined
   #believed = { epoch: 0, atMs: Number.NEGATIVE_INFINITY }
-  #turn = 0
-  #turnedMs = Number.NEGATIVE_INFINITY
+  #asked = 0
+  #askedAnotherMs = Number.NEGATIVE_INFINITY
   #wake = new AbortController()
 
-  constructor(seeds: readonly Address[], dealings: Dealings) {
-    this.durability = dealings.durability
-    this.#dealings = dealings
+  constructor(seeds: readonly Address[], options: ServerOptions) {
+    this.durability = options.durability
+    this.#options = options
     this.#seeds = seeds
     this.#seed = seeds[0]!
-    const { clock, log, timeoutMs } = dealings
+    const { clock, log, timeoutMs } = options
     this.#scout = new Link({ clock, log, timeoutMs, name: 'scout', address: () => this.#nextNode() })
     this.#subscriptions = new Subscriptions({ clock, log, timeoutMs, address: () => this.#nextListener() })
     this.#kept = this.#keepMap()
@@ -71,7 +67,7 @@ class Cluster implements RedisConnection {
 
   command: RedisConnection['command'] = (args, key) => this.#route(args[0] ?? '', key, server => server.command(args))
 
-  /** By slot, not by server: one call may not name two slots, whoever has them. */
+  /** By slot, not by server: one call may not name two slots, even of one server. */
   together(keys: readonly string[]): readonly (readonly string[])[] {
     const groups = new Map<number, string[]>()
     for (const key of keys) {
@@ -106,7 +102,7 @@ class Cluster implements RedisConnection {
     const server = key === undefined ? this.#any() : this.#servers.get(this.#owners?.[slotOf(key)] ?? '')
     if (server === undefined) {
       this.#wake.abort()
-      throw awayFault(what, key === undefined ? undefined : 'nobody is known to have this key')
+      throw notDone('redis_away', what, key === undefined ? 'not connected' : 'no node is known to have this key')
     }
     try {
       return await send(server)
@@ -123,7 +119,7 @@ class Cluster implements RedisConnection {
     return this.primaries().find(server => server.isUp())
   }
 
-  /** What a node has said of one slot, until the whole map is asked for. */
+  /** A redirect names the owner of one slot; the whole map is asked for soon. */
   #learn({ slot, target }: MovedFault, by: Server): Server | undefined {
     const where = readTarget(target, hostOf(by.name))
     if (where === undefined) return undefined
@@ -135,11 +131,11 @@ class Cluster implements RedisConnection {
 
   #meet(name: string, where: NodeAddress): void {
     if (this.#servers.size >= NODES_MAX || this.#closing.signal.aborted) return
-    this.#servers.set(name, new Server(this.#dealings, () => ({ ...this.#seed, ...where })))
+    this.#servers.set(name, new Server(this.#options, () => ({ ...this.#seed, ...where })))
   }
 
   async #keepMap(): Promise<void> {
-    const { clock } = this.#dealings
+    const { clock } = this.#options
     const { signal } = this.#closing
     while (!signal.aborted) {
       const known = await this.#ask()
@@ -149,7 +145,7 @@ class Cluster implements RedisConnection {
     }
   }
 
-  /** False: nobody told anything that may be believed. */
+  /** False: no usable map came. */
   async #ask(): Promise<boolean> {
     const asked = this.#scout.at() ?? ''
     try {
@@ -168,22 +164,22 @@ class Cluster implements RedisConnection {
     } catch (error) {
       if (isOtherKind(error)) this.#askAnother('this is no node of a cluster')
       else if (!(error instanceof Fault)) throw error
-      // It has answered, and not what was asked for: it loads its files, or is busy with a script.
+      // It answered with a refusal: it loads its files, or is busy with a script.
       else if (this.#scout.isUp()) this.#askAnother('another node may be able to tell')
     }
     return false
   }
 
-  /** Not more often than once in a while: when all of them are in trouble, nobody is helped by haste. */
+  /** Not more often than every ASK_ANOTHER_MS, also when all nodes fail. */
   #askAnother(why: string): void {
-    const nowMs = this.#dealings.clock.elapsed()
-    if (nowMs - this.#turnedMs < ASK_ANOTHER_MS) return
-    this.#turnedMs = nowMs
+    const nowMs = this.#options.clock.elapsed()
+    if (nowMs - this.#askedAnotherMs < ASK_ANOTHER_MS) return
+    this.#askedAnotherMs = nowMs
     this.#scout.drop(why)
   }
 
   #believe(epoch: number, down: boolean): boolean {
-    const nowMs = this.#dealings.clock.elapsed()
+    const nowMs = this.#options.clock.elapsed()
     if ((down || epoch < this.#believed.epoch) && nowMs - this.#believed.atMs < OLDER_MS_MAX) return false
     this.#believed = { epoch, atMs: nowMs }
     return true
@@ -202,9 +198,9 @@ class Cluster implements RedisConnection {
     this.#subscriptions.moveTo([...primaries.values()])
   }
 
-  /** Nobody is sent there any more. What is under way is answered by then, or never. */
+  /** No call goes there any more. What is under way is answered within the timeout, or never. */
   #retire(server: Server): void {
-    const { clock, timeoutMs } = this.#dealings
+    const { clock, timeoutMs } = this.#options
     const gone = clock
       .sleep(timeoutMs, this.#closing.signal)
       .then(() => server.close())
@@ -212,24 +208,24 @@ class Cluster implements RedisConnection {
     this.#retiring.add(gone)
   }
 
-  /** Whoever does not answer, the next is asked; those of the address come last, and are all there is at first. */
+  /** The next one each time; those of the address come last, and are all there are at first. */
   #nextNode(): Address {
     const all: readonly NodeAddress[] = [...this.#nodes, ...this.#seeds]
-    this.#turn += 1
-    return { ...this.#seed, ...placeOf(all[this.#turn % all.length]!) }
+    this.#asked += 1
+    return { ...this.#seed, ...addressOf(all[this.#asked % all.length]!) }
   }
 
-  /** Every node hears what is said at any; one that is cut off is no primary any more, sooner or later. */
+  /** Every node gets the messages of all; one that is cut off stops being a primary sooner or later. */
   #nextListener(): Address {
     const up = this.primaries().filter(server => server.isUp())
     if (up.length === 0) return this.#nextNode()
-    this.#turn += 1
-    const { name } = up[this.#turn % up.length]!
+    this.#asked += 1
+    const { name } = up[this.#asked % up.length]!
     const where = this.#nodes.find(node => nameOf(node) === name)
-    return where === undefined ? this.#nextNode() : { ...this.#seed, ...placeOf(where) }
+    return where === undefined ? this.#nextNode() : { ...this.#seed, ...addressOf(where) }
   }
 }
 
-function placeOf({ host, port }: NodeAddress): NodeAddress {
+function addressOf({ host, port }: NodeAddress): NodeAddress {
   return { host, port }
 }

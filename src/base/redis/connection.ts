@@ -3,12 +3,12 @@
 import { assert } from '../assert.ts'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
-import { openCluster } from './cluster.ts'
+import { Cluster } from './cluster.ts'
 import type { LinkOptions } from './link.ts'
 import type { Durability, RedisConnection } from './redis-connection.ts'
 import { parseRedisUrl } from './redis-url.ts'
 import { openSentinels } from './sentinels.ts'
-import { type Dealings, Server } from './server.ts'
+import { Server, type ServerOptions } from './server.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 export type { Durability, Primary, RedisConnection } from './redis-connection.ts'
@@ -28,35 +28,35 @@ const TIMEOUT_MS = 2_000
 export function openRedis(options: RedisOptions): RedisConnection {
   const { url, clock, log, timeoutMs = TIMEOUT_MS, durability, replicas } = options
   assert(durability !== 'replica' || replicas >= 1, 'durability "replica" without a replica')
-  const place = parseRedisUrl(url)
-  const dealings = { clock, log, timeoutMs, durability, replicas }
-  switch (place.kind) {
+  const target = parseRedisUrl(url)
+  const common = { clock, log, timeoutMs, durability, replicas }
+  switch (target.kind) {
     case 'single':
-      return openOne(dealings, place.server.database, () => place.server)
+      return openOne(common, target.server.database, () => target.server)
     case 'sentinel': {
-      const sentinels = openSentinels(place, dealings)
-      const address = async () => ({ ...place.server, ...(await sentinels.primary()) })
-      const one = openOne(dealings, place.server.database, address, mustBePrimary)
+      const sentinels = openSentinels(target, common)
+      const address = async () => ({ ...target.server, ...(await sentinels.primary()) })
+      const one = openOne(common, target.server.database, address, mustBePrimary)
       sentinels.follow(one.moveTo)
       return { ...one, close: async () => void (await Promise.all([sentinels.close(), one.close()])) }
     }
     case 'cluster':
-      return openCluster(place.seeds, dealings)
+      return new Cluster(target.seeds, common)
   }
 }
 
 /** One server at a time, wherever it is. */
 function openOne(
-  dealings: Dealings,
+  options: ServerOptions,
   database: number,
   address: LinkOptions['address'],
   onUp?: LinkOptions['onUp'],
 ): RedisConnection & Pick<Server, 'moveTo'> {
-  const server = new Server(dealings, address, onUp)
-  const subscriptions = new Subscriptions({ ...dealings, address, ...(onUp === undefined ? {} : { onUp }) })
+  const server = new Server(options, address, onUp)
+  const subscriptions = new Subscriptions({ ...options, address, ...(onUp === undefined ? {} : { onUp }) })
   return {
     database,
-    durability: dealings.durability,
+    durability: options.durability,
     run: (script, keys, args) => server.run(script, keys, args),
     runDurably: (script, keys, args) => server.runDurably(script, keys, args),
     command: args => server.command(args),

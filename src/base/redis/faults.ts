@@ -1,10 +1,10 @@
 /**
- * What a failed call to Redis means. Two kinds: nothing was done (the server said no, or was never asked), and nobody knows
- * (`outcomeUnknown`). An error inside a script, or a command the server does not take from us, is neither: it is a bug.
+ * What a failed call to Redis means. Two kinds: nothing was done (the server refused, or was never asked), and the outcome is unknown
+ * (`outcomeUnknown`). An error inside a script, or a command that the server does not accept, is neither: it is a bug.
  *
- * Scripts announce what they may do (`script.ts`), so the server says its "no" before they start. A "no" that names a line of a script
+ * Scripts announce what they may do (`script.ts`), so the server refuses them before they start. A refusal that names a line of a script
  * came halfway, and is a bug as well; with one exception: while a slot of a Redis Cluster moves, a key that a script builds the name of
- * may have left already. Nobody knows then how far it came.
+ * may have left already. How far the script came is unknown then.
  */
 
 import { ErrorReply } from '@redis/client'
@@ -30,7 +30,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 /** The key belongs to another node of the cluster. Nothing was done. */
 export class MovedFault extends Fault {
   readonly slot: number
-  /** `host:port`, in the words of the node that was asked. */
+  /** `host:port`, as the node that was asked calls it. */
   readonly target: string
 
   constructor(what: string, message: string, slot: number, target: string) {
@@ -45,11 +45,10 @@ export function fromReply(error: ErrorReply, what: string): Fault | Bug {
   const { message } = error
   const [, slot, target] = /^MOVED (\d+) (\S+)/.exec(message) ?? []
   if (slot !== undefined && target !== undefined) return new MovedFault(what, message, Number(slot), target)
-  if (/attempted to access a non local key/i.test(message))
-    return new Fault('redis_moving', `redis, ${what}: ${message}`, { retryable: true, outcomeUnknown: true })
+  if (/attempted to access a non local key/i.test(message)) return maybeDone('redis_moving', what, message)
   const code = REFUSALS[message.split(' ', 1)[0] as string]
   if (code === undefined || message.includes('@user_script')) return new Bug(`redis, ${what}: ${message}`)
-  return new Fault(code, `redis, ${what}: ${message}`, { retryable: true })
+  return notDone(code, what, message)
 }
 
 export function isNoScript(error: unknown): boolean {
@@ -61,31 +60,16 @@ export function isOtherKind(error: unknown): boolean {
   return error instanceof Bug && /cluster support disabled|unknown command/i.test(error.message)
 }
 
-export function awayFault(what: string, why = 'not connected'): Fault {
-  return new Fault('redis_away', `redis, ${what}: ${why}`, { retryable: true })
+/** Nothing was done. */
+export function notDone(code: string, what: string, why: string): Fault {
+  return new Fault(code, `redis, ${what}: ${why}`, { retryable: true })
 }
 
-/** It is there, and must not be used. */
-export function heldFault(what: string, why: string): Fault {
-  return new Fault('redis_held', `redis, ${what}: not asked, because ${why}`, { retryable: true })
-}
-
-export function crowdedFault(what: string, underway: number): Fault {
-  return new Fault('redis_refused', `redis, ${what}: ${underway} calls are under way already`, { retryable: true })
-}
-
-export function lostFault(what: string, cause: unknown): Fault {
-  const message = cause instanceof Error ? cause.message : 'connection closed'
-  return new Fault('redis_lost', `redis, ${what}: ${message}`, { retryable: true, outcomeUnknown: true })
+/** It may have been done. */
+export function maybeDone(code: string, what: string, why: string): Fault {
+  return new Fault(code, `redis, ${what}: ${why}`, { retryable: true, outcomeUnknown: true })
 }
 
 export function timeoutFault(what: string, ms: number): Fault {
-  return new Fault('redis_timeout', `redis, ${what}: no answer in ${ms} ms`, { retryable: true, outcomeUnknown: true })
-}
-
-export function shortWaitFault(what: string, reached: number, replicas: number): Fault {
-  return new Fault('redis_short_wait', `redis, ${what}: on ${reached} of ${replicas} replicas`, {
-    retryable: true,
-    outcomeUnknown: true,
-  })
+  return maybeDone('redis_timeout', what, `no answer in ${ms} ms`)
 }

@@ -1,15 +1,15 @@
 /**
- * Whom the sentinels call the primary. The word of the latest failover counts: a sentinel that was cut off goes on naming the old one. So
- * does the one that leads a failover, already under the new epoch, until it is done: its word counts less than anybody's who has heard.
+ * The primary, from the sentinels' answers. The latest failover counts: a sentinel that was cut off goes on naming the old one. So does the
+ * one that leads a failover, already under the new epoch, until it is done: its answer counts less than another of that epoch.
  */
 
 import type { Address } from './redis-url.ts'
 
-export type Where = Pick<Address, 'host' | 'port'>
+export type HostPort = Pick<Address, 'host' | 'port'>
 
 /** Out of the answers to `SENTINEL MASTER`; undefined when none of them names a server. */
-export function latestPrimary(answers: readonly unknown[]): Where | undefined {
-  let best: { readonly where: Where; readonly rank: number } | undefined
+export function latestPrimary(answers: readonly unknown[]): HostPort | undefined {
+  let best: { readonly where: HostPort; readonly rank: number } | undefined
   for (const answer of answers) {
     if (answer instanceof Error) continue
     const fields = fieldsOf(answer)

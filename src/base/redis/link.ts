@@ -2,10 +2,9 @@
  * One connection to Redis, kept up: when it breaks, the next is opened after a wait that grows. Each socket is a client of its own, so
  * a command is written to the socket it was meant for or to none; nothing waits for a later one.
  *
- * Guarantees: while it is down every call fails at once, and nothing was sent; a call that was sent and not answered (the time is up,
- * the socket died) has an unknown outcome. A silent server is not waited for twice: the socket is dropped with the first call it leaves
- * unanswered. Where the server is, is asked before every connect; a server counts as there only after `onUp` has looked at it. Passwords
- * never reach a log line.
+ * Guarantees: while it is down every call fails at once, and nothing was sent; a call that was sent and not answered (timeout, or the
+ * socket died) has an unknown outcome. The first call that a silent server leaves unanswered drops the socket. `address` is asked before
+ * every connect; the link is up only after `onUp`. Passwords never reach a log line.
  *
  * States: down → connecting → up → down …, closed at the end.
  */
@@ -13,7 +12,7 @@
 import { createClient, ErrorReply } from '@redis/client'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
-import { awayFault, crowdedFault, fromReply, isNoScript, lostFault, timeoutFault } from './faults.ts'
+import { fromReply, isNoScript, maybeDone, notDone, timeoutFault } from './faults.ts'
 import { type Address, nameOf } from './redis-url.ts'
 
 type Client = ReturnType<typeof newClient>
@@ -21,17 +20,17 @@ type Client = ReturnType<typeof newClient>
 const RECONNECT_MS_MIN = 20
 const RECONNECT_MS_MAX = 1_000
 const REASONS_MAX = 5
-/** Far more than the callers' own bounds let through: beyond it something is wrong, and nothing is sent. */
+/** More than the callers' own bounds let through: beyond it something is wrong, and nothing is sent. */
 const UNDERWAY_MAX = 10_000
 
 export interface LinkOptions {
-  /** Asked before every connect. A failure is like a server that is away. */
+  /** A failure is like a server that is away. */
   readonly address: () => Address | Promise<Address>
   readonly clock: Clock
   readonly log: Log
   readonly timeoutMs: number
   readonly name: string
-  /** After every connect, before anybody else may use it. A failure drops the socket. */
+  /** After every connect, before any call. A failure drops the socket. */
   readonly onUp?: (client: Client) => Promise<void>
 }
 
@@ -59,19 +58,20 @@ export class Link {
     return this.#at
   }
 
-  /** How often it came up: whoever looked at the server before the last time has seen another connection, or another server. */
+  /** How often it came up: another number is another connection, perhaps to another server. */
   ups(): number {
     return this.#ups
   }
 
   /**
-   * Several commands in one write, answered in order. A server's "no" to the first is thrown, NOSCRIPT as it came; a "no" to a later one
-   * stands among the replies as an error: the first was done.
+   * Several commands in one write, answered in order. A refusal of the first is thrown, NOSCRIPT as it came; a refusal of a later one is
+   * an error among the replies: the first was done.
    */
   async send(what: string, commands: readonly string[][]): Promise<unknown[]> {
     const client = this.#up
-    if (client === undefined) throw awayFault(what)
-    if (this.#underway >= UNDERWAY_MAX) throw crowdedFault(what, UNDERWAY_MAX)
+    if (client === undefined) throw notDone('redis_away', what, 'not connected')
+    if (this.#underway >= UNDERWAY_MAX)
+      throw notDone('redis_refused', what, `${UNDERWAY_MAX} calls are under way already`)
     const drop = this.#drop
     const { clock, timeoutMs } = this.#options
     const answered = new AbortController()
@@ -88,18 +88,19 @@ export class Link {
     await watch
     const [first] = replies
     const lost = replies.find(reply => reply.status === 'rejected' && !(reply.reason instanceof ErrorReply))
-    if (lost?.status === 'rejected') throw late ? timeoutFault(what, timeoutMs) : lostFault(what, lost.reason)
+    if (lost?.status === 'rejected')
+      throw late ? timeoutFault(what, timeoutMs) : maybeDone('redis_lost', what, messageOf(lost.reason))
     if (first?.status !== 'rejected')
       return replies.map(reply => (reply.status === 'fulfilled' ? reply.value : reply.reason))
     const { reason } = first
     if (isNoScript(reason)) throw reason
     const fault = fromReply(reason, what)
-    // Whoever answers so is not the primary any more: the next connection finds the one that is.
+    // A server that answers so is not the primary any more: the next connection finds the one that is.
     if ('code' in fault && fault.code === 'redis_readonly') drop?.(fault)
     throw fault
   }
 
-  /** Ends the socket that is there, if one is; the next follows. */
+  /** Ends the socket, if there is one; the next follows. */
   drop(why: string): void {
     this.#drop?.(new Error(why))
   }
@@ -114,8 +115,8 @@ export class Link {
     const { clock, log, name, timeoutMs } = this.#options
     const { signal } = this.#closing
     let waitMs = RECONNECT_MS_MIN
-    /** Why it is away, as far as it was said: each once. */
-    const said = new Set<string>()
+    /** Each reason is logged once. */
+    const logged = new Set<string>()
     while (!signal.aborted) {
       const broken = Promise.withResolvers<Error>()
       this.#drop = broken.resolve
@@ -128,8 +129,8 @@ export class Link {
         const client = await Promise.race([this.#open(broken.resolve, given.signal), broken.promise.then(thrown)])
         connected.abort()
         if (!signal.aborted) {
-          if (said.size > 0) log.info({ redis: name, at: this.#at }, 'redis is back')
-          said.clear()
+          if (logged.size > 0) log.info({ redis: name, at: this.#at }, 'redis is back')
+          logged.clear()
           waitMs = RECONNECT_MS_MIN
           this.#up = client
           this.#ups += 1
@@ -137,8 +138,8 @@ export class Link {
         }
       } catch (error) {
         const reason = messageOf(error)
-        if (!signal.aborted && !said.has(reason) && said.size < REASONS_MAX) {
-          said.add(reason)
+        if (!signal.aborted && !logged.has(reason) && logged.size < REASONS_MAX) {
+          logged.add(reason)
           log.warn({ redis: name, at: this.#at, reason }, 'redis is away')
         }
       }
@@ -151,7 +152,7 @@ export class Link {
     }
   }
 
-  /** A client that is connected and looked at. Whenever it is given up, also in the middle of this, nothing of it is left. */
+  /** A client that is connected and checked. Given up at any moment, also in the middle of this, it leaves nothing open. */
   async #open(broken: (error: Error) => void, given: AbortSignal): Promise<Client> {
     const { address, onUp, timeoutMs } = this.#options
     const found = await address()
@@ -160,7 +161,7 @@ export class Link {
     const client = newClient(found, timeoutMs)
     client.on('error', broken)
     given.addEventListener('abort', () => client.destroy())
-    // One that was given up while its socket was being opened has none to end yet: it comes later.
+    // Given up while its socket was being opened, it has none to end yet: that comes later.
     client.on('connect', () => {
       if (given.aborted) client.destroy()
     })
@@ -175,7 +176,7 @@ function thrown(error: Error): never {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'unknown'
+  return error instanceof Error ? error.message : 'connection closed'
 }
 
 function newClient({ host, port, tls, username, password, database }: Address, timeoutMs: number) {
@@ -187,7 +188,7 @@ function newClient({ host, port, tls, username, password, database }: Address, t
     disableOfflineQueue: true,
     disableClientInfo: true,
     maintNotifications: 'disabled',
-    // Zero: its own timer knows only the time before a command is written. Ours counts until the answer.
+    // Zero: the client's timer ends when a command is written. Ours counts until the answer.
     commandOptions: { timeout: 0 },
     socket: tls ? { ...socket, tls } : socket,
   })

@@ -1,7 +1,7 @@
 /**
  * What a Redis address says: one server (`redis://`, `rediss://`), a primary that sentinels name (`redis-sentinel://`), or the nodes of a
  * cluster (`redis-cluster://`). The last two list several hosts, which no URL allows, so each of them is read as a URL of its own.
- * No message ever holds a part of the address: it may be of a password.
+ * No message ever holds a part of the address: it may be part of a password.
  */
 
 /** One server: where it is, and who we are there. */
@@ -14,7 +14,7 @@ export interface Address {
   readonly database: number
 }
 
-export type RedisPlace =
+export type RedisTarget =
   | { readonly kind: 'single'; readonly server: Address }
   /** `server` is the primary but for host and port, which the sentinels know. */
   | {
@@ -31,28 +31,28 @@ const HOSTS_MAX = 100
 const FORMS =
   'redis://host:6379/0, rediss://host:6379/0, redis-sentinel://host:26379,host:26379/name or redis-cluster://host:6379,host:6379'
 
-/** Throws an Error whose message is for a person, and goes behind the name of the setting. */
-export function parseRedisUrl(text: string): RedisPlace {
+/** Throws an Error whose message is for a person, to be put after the name of the setting. */
+export function parseRedisUrl(text: string): RedisTarget {
   const [, kind, rest] = /^redis-(sentinel|cluster):\/\/(.*)$/s.exec(text) ?? []
   if (kind === undefined || rest === undefined) return { kind: 'single', server: serverOf(text, PORT) }
 
-  const [, credentials = '', list = '', path = '', query = ''] =
+  const [, credentials = '', list = '', path = '', search = ''] =
     /^(?:(.*)@)?([^/?#]*)(?:\/([^?#]*))?(?:\?([^#]*))?$/s.exec(rest) ?? []
   const hosts = list.split(',').map(host => host.trim())
   if (hosts.length > HOSTS_MAX || hosts.some(host => host === '')) throw wrong()
   const at = (who: string, port: number) => hosts.map(host => serverOf(`redis://${who}${host}`, port))
-  const words = new URLSearchParams(query)
+  const query = new URLSearchParams(search)
 
   if (kind === 'cluster') {
     if (path !== '' && path !== '0') throw new Error('a Redis Cluster has database 0 and no other')
-    refuseOthers(words, [])
+    refuseOthers(query, [])
     return { kind: 'cluster', seeds: at(credentials === '' ? '' : `${credentials}@`, PORT) }
   }
   if (!/^[\w.-]+$/.test(path))
     throw new Error('must end with the name the sentinels have for the primary: …:26379/name')
-  refuseOthers(words, ['sentinelUser', 'sentinelPassword'])
-  const user = encodeURIComponent(words.get('sentinelUser') ?? '')
-  const password = encodeURIComponent(words.get('sentinelPassword') ?? '')
+  refuseOthers(query, ['sentinelUser', 'sentinelPassword'])
+  const user = encodeURIComponent(query.get('sentinelUser') ?? '')
+  const password = encodeURIComponent(query.get('sentinelPassword') ?? '')
   return {
     kind: 'sentinel',
     name: path,
@@ -96,8 +96,8 @@ function decoded(text: string): string | undefined {
   }
 }
 
-function refuseOthers(words: URLSearchParams, known: readonly string[]): void {
-  if ([...words.keys()].every(word => known.includes(word))) return
+function refuseOthers(query: URLSearchParams, known: readonly string[]): void {
+  if ([...query.keys()].every(name => known.includes(name))) return
   throw new Error(`takes ${known.length === 0 ? 'nothing' : `only ${known.join(' and ')}`} behind the question mark`)
 }
 

@@ -1,6 +1,6 @@
 /**
- * Lua scripts as source: one file per operation in a folder, each run after the words they share there (`lib.lua`). A script is called by
- * its digest. The first line that Redis reads says what it may do: a script that may not use more memory is refused before it starts,
+ * Lua scripts as source: one file per operation in a folder, each behind the code they share (`lib.lua`). A script is called by
+ * its digest. The first line that Redis reads declares what it may do: a script that may not use more memory is refused before it starts,
  * so that none is stopped halfway (what was written would stay).
  */
 

@@ -1,22 +1,22 @@
 /**
  * One Redis server that takes writes: scripts and single commands. With `replica` durability (E11) a script whose answer promises something
- * goes out together with `WAIT`, on one connection; everything else has a connection of its own then, so that nobody's look waits behind
- * a replica. A server does nothing else on a connection that waits, and a WAIT speaks for everything written there before it: so one is
- * under way at a time, and whoever comes meanwhile shares the next. Never one of another connection: that would speak for nothing.
+ * goes out together with `WAIT`, on one connection; everything else has a connection of its own then, so that no read waits behind
+ * a replica. A server does nothing else on a connection that waits, and a WAIT covers everything written there before it: so one is
+ * under way at a time, and calls that come meanwhile share the next. A WAIT on another connection covers nothing of this one.
  *
- * States: as its links (down ⇄ up, closed at the end); held, while whoever watches over it says that no script may be run there.
+ * States: as its links (down ⇄ up, closed at the end); held, while its monitor forbids scripts there.
  */
 
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
-import { heldFault, isNoScript, shortWaitFault } from './faults.ts'
+import { isNoScript, maybeDone, notDone } from './faults.ts'
 import { Link, type LinkOptions } from './link.ts'
 import type { Durability, Primary } from './redis-connection.ts'
 import { type Address, nameOf } from './redis-url.ts'
 import type { Script } from './script.ts'
 
 /** What every connection to a server is made with. */
-export interface Dealings {
+export interface ServerOptions {
   readonly clock: Clock
   readonly log: Log
   readonly timeoutMs: number
@@ -34,7 +34,7 @@ interface Waited {
 }
 
 export class Server implements Primary {
-  readonly #dealings: Dealings
+  readonly #options: ServerOptions
   readonly #main: Link
   readonly #beside: Link
   readonly #wait: string[]
@@ -43,9 +43,9 @@ export class Server implements Primary {
   #nextWait: Promise<Waited> | undefined
   #waiting: Promise<unknown> = Promise.resolve()
 
-  constructor(dealings: Dealings, address: LinkOptions['address'], onUp?: LinkOptions['onUp']) {
-    this.#dealings = dealings
-    const { clock, log, timeoutMs, durability, replicas } = dealings
+  constructor(options: ServerOptions, address: LinkOptions['address'], onUp?: LinkOptions['onUp']) {
+    this.#options = options
+    const { clock, log, timeoutMs, durability, replicas } = options
     const link = (name: string) =>
       new Link({ address, clock, log, timeoutMs, name, ...(onUp === undefined ? {} : { onUp }) })
     this.#main = link('commands')
@@ -76,7 +76,7 @@ export class Server implements Primary {
   }
 
   async runDurably(script: Script, keys: readonly string[], args: Arguments): Promise<unknown> {
-    const { durability, replicas } = this.#dealings
+    const { durability, replicas } = this.#options
     if (durability !== 'replica') return this.run(script, keys, args)
     let on = 0
     let covered: Promise<Waited> | undefined
@@ -86,7 +86,7 @@ export class Server implements Primary {
     })
     const waited = await covered
     const reached = waited?.on === on ? waited.reached : 0
-    if (reached < replicas) throw shortWaitFault(script.name, reached, replicas)
+    if (reached < replicas) throw maybeDone('redis_short_wait', script.name, `on ${reached} of ${replicas} replicas`)
     return reply
   }
 
@@ -95,7 +95,7 @@ export class Server implements Primary {
     return reply
   }
 
-  /** Another server is where this one was: its connections are ended, unless they lead there already. */
+  /** The primary is at this address now: connections to another one are ended. */
   moveTo(address: Pick<Address, 'host' | 'port'>): void {
     for (const link of [this.#main, this.#beside])
       if (link.isUp() && link.at() !== nameOf(address)) link.drop('another server is the primary')
@@ -109,20 +109,20 @@ export class Server implements Primary {
     this.#nextWait ??= this.#waiting.then(async () => {
       this.#nextWait = undefined
       const on = this.#main.ups()
-      // Whatever it says instead of a number (it stopped being the primary, say): nothing is known to be on a replica.
-      const told = this.#main.send('WAIT', [this.#wait]).then(
+      // No number (it stopped being the primary, for example): nothing is known to be on a replica.
+      const reached = this.#main.send('WAIT', [this.#wait]).then(
         ([count]) => Number(count) || 0,
         () => 0,
       )
-      this.#waiting = told
-      return { on, reached: await told }
+      this.#waiting = reached
+      return { on, reached: await reached }
     })
     return this.#nextWait
   }
 
-  /** Hands the text in on NOSCRIPT: nothing had happened. `written` is called in the same turn as each of the two is. */
+  /** Sends the text on NOSCRIPT: nothing had happened. `written` is called in the same turn of the event loop as each of the two is. */
   async #evaluate(link: Link, script: Script, keys: readonly string[], args: Arguments, written?: () => void) {
-    if (this.#held !== undefined) throw heldFault(script.name, this.#held)
+    if (this.#held !== undefined) throw notDone('redis_held', script.name, `not asked, because ${this.#held}`)
     const tail = [String(keys.length), ...keys, ...args.map(String)]
     const send = (...how: readonly string[]) => {
       const replies = link.send(script.name, [[...how, ...tail]])

@@ -1,6 +1,6 @@
 /**
- * How a Redis Cluster spreads keys: 16384 slots by the hash of what stands between braces, and who has which slot, as one of its nodes
- * tells. Pure. What a node does not know (a slot without an owner, an owner without an address) is left out.
+ * How a Redis Cluster spreads keys: 16384 slots by the hash of the text between braces, and which node owns which slot, as one of its nodes
+ * answers. Pure. What a node does not know (a slot without an owner, an owner without an address) is left out.
  */
 
 import type { Address } from './redis-url.ts'
@@ -8,13 +8,12 @@ import { nameOf } from './redis-url.ts'
 
 export const SLOTS = 16_384
 
-/** A node that is asked by the address the others announce. */
 export type NodeAddress = Pick<Address, 'host' | 'port'>
 
 export interface SlotMap {
   /** By name. */
   readonly primaries: ReadonlyMap<string, NodeAddress>
-  /** Replicas too: whoever may know the map. */
+  /** Replicas too: they can be asked for the map. */
   readonly nodes: readonly NodeAddress[]
   /** Slot → name of its primary. */
   readonly owners: (string | undefined)[]
@@ -35,7 +34,7 @@ export function slotOf(key: string): number {
 
 /**
  * @param reply what CLUSTER SLOTS answered
- * @param asked the host of the node that answered: one that announces no host of its own is reached there
+ * @param asked the host of the node that answered, used where a node announces no host
  */
 export function readSlots(reply: unknown, asked: string): SlotMap {
   const primaries = new Map<string, NodeAddress>()
@@ -52,7 +51,7 @@ export function readSlots(reply: unknown, asked: string): SlotMap {
   return { primaries, nodes: [...nodes.values()], owners }
 }
 
-/** `host:port`, as it stands in a MOVED; without a host: the one of the node that said it. Undefined: it does not know. */
+/** `host:port` of a MOVED; without a host: that of the node that answered. Undefined: it does not know. */
 export function readTarget(text: string, asked: string): NodeAddress | undefined {
   const colon = text.lastIndexOf(':')
   return addressOf([text.slice(0, colon), text.slice(colon + 1)], asked)

@@ -1,37 +1,25 @@
 /**
- * What is listened to: one connection for all channels, opened with the first, subscribed anew after every reconnect. A connection
- * without traffic is asked for a sign of life, so that a server that vanished without a word is noticed and the gap is told.
- * Promises nothing about messages: what was said while it was down is not heard.
+ * Subscriptions: one connection for all channels, opened with the first, subscribed anew after every reconnect. It is pinged, so that a
+ * server that vanished is noticed and `onGap` called. Messages that were published while it was down are lost.
  */
 
-import type { Clock } from '../clock.ts'
-import type { Log } from '../log.ts'
 import { Link, type LinkOptions } from './link.ts'
 import { type Address, nameOf } from './redis-url.ts'
-
-interface SubscriptionsOptions {
-  readonly address: LinkOptions['address']
-  readonly clock: Clock
-  readonly log: Log
-  readonly timeoutMs: number
-  /** Looks at the server before anything is subscribed there. */
-  readonly onUp?: NonNullable<LinkOptions['onUp']>
-}
 
 interface Subscription {
   readonly channel: string
   readonly onMessage: (text: string) => void
   readonly onGap: () => void
-  readonly stands: PromiseWithResolvers<void>
-  stood: boolean
+  readonly subscribed: PromiseWithResolvers<void>
+  wasSubscribed: boolean
 }
 
 type Listener = Parameters<NonNullable<LinkOptions['onUp']>>[0]
 
-const SIGN_OF_LIFE_MS = 2_000
+const PING_EVERY_MS = 2_000
 
 export class Subscriptions {
-  readonly #options: SubscriptionsOptions
+  readonly #options: Omit<LinkOptions, 'name'>
   readonly #closing = new AbortController()
   readonly #all: Subscription[] = []
   #link: Link | undefined
@@ -39,20 +27,20 @@ export class Subscriptions {
   #listening: Listener | undefined
   #watched: Promise<void> | undefined
 
-  constructor(options: SubscriptionsOptions) {
+  constructor(options: Omit<LinkOptions, 'name'>) {
     this.#options = options
   }
 
   async add(channel: string, onMessage: (text: string) => void, onGap: () => void): Promise<void> {
-    const one: Subscription = { channel, onMessage, onGap, stands: Promise.withResolvers(), stood: false }
+    const one: Subscription = { channel, onMessage, onGap, subscribed: Promise.withResolvers(), wasSubscribed: false }
     this.#all.push(one)
     if (this.#link === undefined) this.#open()
-    // Until it listens, whoever is added meanwhile is listened for as well. One that fails has lost its socket; the next listens for all.
+    // While it connects, `onUp` subscribes all. A failure here means that the socket is lost; the next one subscribes all.
     else if (this.#listening !== undefined) void listen(this.#listening, one).catch(() => {})
-    return one.stands.promise
+    return one.subscribed.promise
   }
 
-  /** It is to listen at one of these: a server that is none of them may hear nothing any more, and not know it. */
+  /** It must be connected to one of these: another server may not get messages any more, without knowing it. */
   moveTo(servers: readonly Pick<Address, 'host' | 'port'>[]): void {
     const link = this.#link
     if (link?.isUp() && !servers.some(server => nameOf(server) === link.at())) link.drop('listening elsewhere')
@@ -62,16 +50,13 @@ export class Subscriptions {
     this.#closing.abort()
     await this.#link?.close()
     await this.#watched
-    for (const { stands } of this.#all) stands.resolve()
+    for (const { subscribed } of this.#all) subscribed.resolve()
   }
 
   #open(): void {
-    const { address, clock, log, timeoutMs, onUp } = this.#options
+    const { onUp } = this.#options
     this.#link = new Link({
-      address,
-      clock,
-      log,
-      timeoutMs,
+      ...this.#options,
       name: 'channel',
       onUp: async client => {
         this.#listening = undefined
@@ -86,8 +71,8 @@ export class Subscriptions {
   async #watch(): Promise<void> {
     const { signal } = this.#closing
     while (!signal.aborted) {
-      await this.#options.clock.sleep(SIGN_OF_LIFE_MS, signal)
-      // A failure has dropped the socket already; the link says so in the log and opens the next.
+      await this.#options.clock.sleep(PING_EVERY_MS, signal)
+      // A failure has dropped the socket already; the link logs it and opens the next.
       if (!signal.aborted) await this.#link?.send('PING', [['PING']]).catch(() => {})
     }
   }
@@ -95,7 +80,7 @@ export class Subscriptions {
 
 async function listen(client: Listener, one: Subscription): Promise<void> {
   await client.subscribe(one.channel, text => one.onMessage(text))
-  if (one.stood) one.onGap()
-  one.stood = true
-  one.stands.resolve()
+  if (one.wasSubscribed) one.onGap()
+  one.wasSubscribed = true
+  one.subscribed.resolve()
 }

@@ -13,7 +13,7 @@
 import { Bug } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Durability, Primary } from '../../base/redis/connection.ts'
-import type { RedisPlace } from '../../base/redis/redis-url.ts'
+import type { RedisTarget } from '../../base/redis/redis-url.ts'
 
 const VERSION_MIN = 7
 const SETTINGS = [
@@ -57,7 +57,7 @@ export async function readFacts(connection: Pick<Primary, 'command'>): Promise<R
 
 /** What the operator has said of the servers. */
 export interface Stated {
-  readonly kind: RedisPlace['kind']
+  readonly kind: RedisTarget['kind']
   readonly durability: Durability
   readonly replicas: number
   /** The operator answers for what a server does not show. */
@@ -65,7 +65,7 @@ export interface Stated {
 }
 
 /** What a server of another kind than REDIS_URL says is to be addressed as. Undefined: it is of that kind. */
-export function otherKind(kind: RedisPlace['kind'], mode: string): string | undefined {
+export function otherKind(kind: RedisTarget['kind'], mode: string): string | undefined {
   const found = mode === 'sentinel' ? 'sentinel' : mode === 'cluster' ? 'cluster' : 'single'
   if (found === 'sentinel')
     return kind === 'sentinel'
