@@ -119,7 +119,7 @@ test('probes ask where the code answers: alive to be left alone, ready to get tr
 })
 
 test('nobody is killed while migrations wait for their tables', () => {
-  const source = readFileSync(join(ROOT, 'src/ledger/postgres/migrate.ts'), 'utf8')
+  const source = readFileSync(join(ROOT, 'src/ledger/postgres/connection/migrate.ts'), 'utf8')
   const tryMs = Number(/^const TRY_MS = ([\d_]+)$/m.exec(source)?.[1]?.replaceAll('_', ''))
   expect(tryMs).toBeGreaterThan(0)
   for (const role of ROLES) {

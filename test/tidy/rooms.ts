@@ -171,12 +171,12 @@ export const adaptersUnnamed: Rule = {
   breaks: [
     tree('src/flows/x.ts', "import { MemoryGate } from '../gate/memory/memory-gate.ts'"),
     tree('src/edge/x.ts', "import type { Sandbox } from '../payment/sandbox/sandbox.ts'"),
-    tree('src/cli/x.ts', "import { migrate } from '../ledger/postgres/migrate.ts'"),
+    tree('src/cli/x.ts', "import { migrate } from '../ledger/postgres/connection/migrate.ts'"),
     tree('src/app/lifecycle.ts', "import { start } from '../ledger/embedded/server.ts'"),
   ],
   keeps: [
     tree('src/app/compose.ts', "import { MemoryGate } from '../gate/memory/memory-gate.ts'"),
-    tree('src/app/compose-ledger.ts', "import { migrate } from '../ledger/postgres/migrate.ts'"),
+    tree('src/app/compose-ledger.ts', "import { migrate } from '../ledger/postgres/connection/migrate.ts'"),
     tree('src/flows/x.ts', "import type { Gate } from '../gate/gate.ts'"),
     tree('src/flows/x.test.ts', "import { MemoryGate } from '../gate/memory/memory-gate.ts'"),
     tree('src/gate/memory/x.ts', "import { y } from './y.ts'"),

@@ -3,7 +3,7 @@
 import { openLocalShop } from '../../../test/harness/local-shop.ts'
 import type { SyncState } from '../../flows/keep/sync-state.ts'
 import { createStockView } from '../../flows/sell/live-item.ts'
-import type { Database } from '../../ledger/postgres/database.ts'
+import type { Database } from '../../ledger/postgres/connection/database.ts'
 import { createOrders } from '../../ledger/postgres/orders.ts'
 import { createRights } from '../../ledger/postgres/rights.ts'
 import { createSales } from '../../ledger/postgres/sales.ts'

@@ -3,7 +3,7 @@
 import { assert } from '../../base/assert.ts'
 import { mayMove } from '../../domain/order.ts'
 import type { Closings, DueRelease } from '../closings.ts'
-import type { Database, Row } from './database.ts'
+import type { Database, Row } from './connection/database.ts'
 import { number, only, text, toOrder } from './rows.ts'
 
 export function createClosings(database: Database): Closings {

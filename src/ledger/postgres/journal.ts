@@ -1,7 +1,7 @@
 /** The journal in PostgreSQL. What it can't hold of a dead letter is replaced or cut off: the rest is kept. */
 
 import type { Journal } from '../journal.ts'
-import type { Database } from './database.ts'
+import type { Database } from './connection/database.ts'
 import { number, only, optionalText, text, time } from './rows.ts'
 
 const RAW_LENGTH_MAX = 262_144

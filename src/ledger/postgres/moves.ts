@@ -1,7 +1,7 @@
 /** The journal of moves between shards in PostgreSQL. The gate declares the contract (`MoveJournal`), app wires it. */
 
 import type { Epoch, ItemId } from '../../domain/ids.ts'
-import type { Database } from './database.ts'
+import type { Database } from './connection/database.ts'
 import { number, text } from './rows.ts'
 
 /** Of each item, for operators to read. */

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { Fault } from '../../base/fault.ts'
 import type { Nodes } from '../nodes.ts'
-import type { Database } from './database.ts'
+import type { Database } from './connection/database.ts'
 import { number, only } from './rows.ts'
 
 /** Long enough to outlast a short absence of the ledger, short enough that a thousand restarts a minute still find a free id. */

@@ -2,7 +2,7 @@
 
 import { isBuyerId, isId } from '../../domain/ids.ts'
 import type { Orders } from '../orders.ts'
-import type { Database } from './database.ts'
+import type { Database } from './connection/database.ts'
 import { arrayOf, askArrays, toDirectReply } from './place-replies.ts'
 import { placeTogether } from './place-together.ts'
 import { only, toOrder } from './rows.ts'

@@ -2,7 +2,7 @@
 
 import type { Payment, PaymentState } from '../../domain/payment.ts'
 import type { CaptureOutcome, Payments } from '../payments.ts'
-import type { Database, Row } from './database.ts'
+import type { Database, Row } from './connection/database.ts'
 import { number, only, optionalText, optionalTime, text, time } from './rows.ts'
 
 export function createPayments(database: Database): Payments {

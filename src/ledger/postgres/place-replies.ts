@@ -7,7 +7,7 @@ import { assert } from '../../base/assert.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'
 import type { DirectPlacing, DirectReply, PlaceAsk, PlaceReply, Placing } from '../orders.ts'
-import type { Row } from './database.ts'
+import type { Row } from './connection/database.ts'
 import { number, text, time, toOrder } from './rows.ts'
 
 /** Five parallel arrays in arrival order: ids, buyers, attempts, quantities, reserved at. */

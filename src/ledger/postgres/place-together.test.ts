@@ -3,7 +3,7 @@ import { startTestLedger, type TestLedger } from '../../../test/harness/money-le
 import { systemClock } from '../../base/clock.ts'
 import { seededRandom, systemRandom } from '../../base/random.ts'
 import type { PlaceReply } from '../orders.ts'
-import type { Database } from './database.ts'
+import type { Database } from './connection/database.ts'
 import { placeTogether } from './place-together.ts'
 
 let ledger: TestLedger

@@ -15,7 +15,7 @@ import { type Clock, nextTurn, systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Orders, PlaceAsk, PlaceReply } from '../orders.ts'
-import type { Database } from './database.ts'
+import type { Database } from './connection/database.ts'
 import { arrayOf, askArrays, toPlaceReply } from './place-replies.ts'
 import { number, only, text } from './rows.ts'
 

@@ -3,7 +3,7 @@
 import type { OrderId } from '../../domain/ids.ts'
 import type { Door } from '../../domain/item.ts'
 import type { Reconciliation, Report } from '../reconciliation.ts'
-import type { Database } from './database.ts'
+import type { Database } from './connection/database.ts'
 import { number, text, time } from './rows.ts'
 
 const PAGE = 10_000

@@ -4,7 +4,7 @@ import { assert } from '../../base/assert.ts'
 import type { Door } from '../../domain/item.ts'
 import { shardsFor } from '../../domain/shards.ts'
 import type { Rights } from '../rights.ts'
-import type { Database } from './database.ts'
+import type { Database } from './connection/database.ts'
 import { number, only, text, time } from './rows.ts'
 
 const SNAPSHOT_PAGE = 5_000

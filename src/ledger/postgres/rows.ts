@@ -4,7 +4,7 @@ import { assert } from '../../base/assert.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import type { CloseReason, Order, OrderState } from '../../domain/order.ts'
 import type { Sale, SaleRule, StoredSaleState } from '../../domain/sale.ts'
-import type { Row } from './database.ts'
+import type { Row } from './connection/database.ts'
 
 /** Of a statement that always answers one row. */
 export function only(rows: readonly Row[]): Row {

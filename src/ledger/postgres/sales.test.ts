@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
 import type { Sale } from '../../domain/sale.ts'
-import type { Database } from './database.ts'
+import type { Database } from './connection/database.ts'
 import { createSales } from './sales.ts'
 
 let ledger: TestLedger

@@ -4,7 +4,7 @@ import { assert } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sales, SaleWrite } from '../sales.ts'
-import type { Database } from './database.ts'
+import type { Database } from './connection/database.ts'
 import { time, toSales } from './rows.ts'
 
 export function createSales(database: Database): Sales {

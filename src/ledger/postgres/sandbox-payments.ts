@@ -3,7 +3,7 @@
  * ledger depends on them, and what the texts say is not read here. Payment declares the contract (`SharedRows`), app wires it.
  */
 
-import type { Database } from './database.ts'
+import type { Database } from './connection/database.ts'
 import { number, text } from './rows.ts'
 
 interface SharedRow {

@@ -53,7 +53,6 @@ test.each([
   ['releases', ['5000', '500']],
   ['open_changes', ['NULL']],
   ['open_moves', []],
-  ['warm_due_sales', []],
   ['followed_sales', []],
   ['reopen_reports', []],
   ['sales_to_settle', ['20']],

@@ -2,7 +2,7 @@
 
 import type { Door } from '../../domain/item.ts'
 import type { AskedChange, OpenChange, Stock, StockChange } from '../stock.ts'
-import type { Database } from './database.ts'
+import type { Database } from './connection/database.ts'
 import { number, only, text, time } from './rows.ts'
 
 export function createStock(database: Database): Stock {

@@ -1,4 +1,4 @@
--- orders_of_buyers: every order of these buyers and items. Refusals are none.
+-- orders_of_buyers: every order of these buyers and items, refusals left out.
 -- In      two parallel arrays: items, buyers
 -- Out     order rows, in no particular order
 -- Keeps   a plain read; each pair by the index orders_attempt

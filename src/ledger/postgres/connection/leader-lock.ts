@@ -11,7 +11,7 @@
  */
 
 import type pg from 'pg'
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../../base/clock.ts'
 import type { Database } from './database.ts'
 
 /** Differs from the migration lock; one per database is enough. */

@@ -3,8 +3,8 @@
  * loop, so that the first line after a long sleep is what a flow would read. argv: the connection as JSON.
  */
 
-import { systemClock } from '../../base/clock.ts'
-import { systemRandom } from '../../base/random.ts'
+import { systemClock } from '../../../base/clock.ts'
+import { systemRandom } from '../../../base/random.ts'
 import { createDatabase } from './database.ts'
 import { createLeaderLock } from './leader-lock.ts'
 

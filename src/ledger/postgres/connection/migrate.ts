@@ -13,10 +13,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
-import { systemClock } from '../../base/clock.ts'
-import { Fault } from '../../base/fault.ts'
-import { systemRandom } from '../../base/random.ts'
-import { retry } from '../../base/retry.ts'
+import { systemClock } from '../../../base/clock.ts'
+import { Fault } from '../../../base/fault.ts'
+import { systemRandom } from '../../../base/random.ts'
+import { retry } from '../../../base/retry.ts'
 import type { Database } from './database.ts'
 import { toFault } from './faults.ts'
 
@@ -63,7 +63,7 @@ interface Migration {
 /** The names of the migrations applied by this call. */
 export async function migrate(database: Database, folder?: string, limits: Limits = {}): Promise<readonly string[]> {
   const { tryMs = TRY_MS } = limits
-  const migrations = readMigrations(folder ?? fileURLToPath(new URL('../migrations', import.meta.url)))
+  const migrations = readMigrations(folder ?? fileURLToPath(new URL('../../migrations', import.meta.url)))
   const client = await retry(systemClock, systemRandom, CONNECT, () => database.connect(), isPassing)
   try {
     await lock(client, limits)

@@ -2,15 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
-import { until } from '../../../test/harness/until.ts'
+import { startTestLedger, type TestLedger } from '../../../../test/harness/money-ledger.ts'
+import { until } from '../../../../test/harness/until.ts'
+import { createNodes } from '../nodes.ts'
+import { createOrders } from '../orders.ts'
+import { createRights } from '../rights.ts'
 import type { Database, Row } from './database.ts'
 import { migrate } from './migrate.ts'
-import { createNodes } from './nodes.ts'
-import { createOrders } from './orders.ts'
-import { createRights } from './rights.ts'
 
-const MIGRATIONS = join(import.meta.dirname, '..', 'migrations')
+const MIGRATIONS = join(import.meta.dirname, '../../migrations')
 const NAMES = readdirSync(MIGRATIONS).sort()
 
 let ledger: TestLedger

@@ -10,11 +10,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { assert } from '../../base/assert.ts'
-import type { Clock } from '../../base/clock.ts'
-import { Fault } from '../../base/fault.ts'
-import type { Random } from '../../base/random.ts'
-import { retry } from '../../base/retry.ts'
+import { assert } from '../../../base/assert.ts'
+import type { Clock } from '../../../base/clock.ts'
+import { Fault } from '../../../base/fault.ts'
+import type { Random } from '../../../base/random.ts'
+import { retry } from '../../../base/retry.ts'
 import { toConnectFault, toFault } from './faults.ts'
 
 export type Row = Record<string, unknown>
@@ -162,7 +162,7 @@ function parserFor(oid: number, format?: 'text' | 'binary'): (value: string) => 
 }
 
 function readStatements(): ReadonlyMap<string, string> {
-  const folder = fileURLToPath(new URL('../sql', import.meta.url))
+  const folder = fileURLToPath(new URL('../../sql', import.meta.url))
   return new Map(
     readdirSync(folder)
       .filter(file => file.endsWith('.sql'))

@@ -3,7 +3,7 @@
  * have been committed although no answer came), and which the operator must fix. Every other error is a bug and is passed on as it is.
  */
 
-import { Fault } from '../../base/fault.ts'
+import { Fault } from '../../../base/fault.ts'
 
 type Kind = { readonly code: string; readonly outcomeUnknown: boolean }
 
