@@ -90,7 +90,8 @@ export function createBuyerTokens(options: BuyerTokensOptions): BuyerTokens {
     const buyer = payload?.sub
     if (typeof buyer !== 'string' || !isBuyerId(buyer)) return undefined
     const expiresAtS = payload?.exp ?? Number.POSITIVE_INFINITY
-    remember(token, { buyer, expiresAtS, keysVersion })
+    remembered.set(token, { buyer, expiresAtS, keysVersion })
+    if (remembered.size > REMEMBERED_MAX) remembered.delete(remembered.keys().next().value!)
     return buyer
   }
 
@@ -114,11 +115,6 @@ export function createBuyerTokens(options: BuyerTokensOptions): BuyerTokens {
       if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined
       throw error
     }
-  }
-
-  function remember(token: string, entry: Remembered): void {
-    remembered.set(token, entry)
-    if (remembered.size > REMEMBERED_MAX) remembered.delete(remembered.keys().next().value!)
   }
 
   if (guestKey === undefined) return { verify }

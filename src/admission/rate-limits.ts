@@ -14,7 +14,9 @@
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { BuyerId, ItemId } from '../domain/ids.ts'
-import { createOwnCounts } from './rate/choose-counts.ts'
+import type { OwnCounts } from './rate/own-counts.ts'
+import { createSlidingWindow } from './rate/sliding-window.ts'
+import { createTokenBucket } from './rate/token-bucket.ts'
 import { type Rate, type RateLimited, type RatePolicy, rateLimited } from './rate-limit-policy.ts'
 
 /** Undefined when admitted. A promise only where the shared counts must be asked. */
@@ -25,11 +27,6 @@ export interface RateLimits {
   admitAddress(address: string): Admission
   /** Buyer, then item. The buyer must be verified. */
   admitBuyer(buyer: BuyerId, item: ItemId): Admission
-}
-
-interface OwnRateLimits extends RateLimits {
-  admitAddress(address: string): RateLimited | undefined
-  admitBuyer(buyer: BuyerId, item: ItemId): RateLimited | undefined
 }
 
 export interface Rates {
@@ -44,16 +41,20 @@ interface RateLimitsOptions extends Rates {
   readonly random: Random
 }
 
+type Limit = { refuses(key: string, nowMs: number): RateLimited | undefined; take(): void } | undefined
+
 /** A crowd of 100,000 in the same second is the case we are made for: each has a slot. */
 export const PEOPLE_MAX = 131_072
 export const ITEMS_MAX = 1024
+/** So many admissions of a sliding window are remembered one by one. */
+const EXACT_MAX = 262_144
 
-export function createRateLimits(options: RateLimitsOptions): OwnRateLimits {
+export function createRateLimits(options: RateLimitsOptions) {
   const { clock, random } = options
 
-  function limit(policy: RatePolicy, rate: Rate | undefined, keysMax: number) {
+  function limit(policy: RatePolicy, rate: Rate | undefined, keysMax: number): Limit {
     if (rate === undefined) return undefined
-    const own = createOwnCounts({ rate, keysMax, random })
+    const own = createOwnCounts(rate, keysMax, random)
     return {
       refuses: (key: string, nowMs: number) =>
         own.hasRoom(key, nowMs) ? undefined : rateLimited(policy, rate, own.waitMs()),
@@ -66,23 +67,25 @@ export function createRateLimits(options: RateLimitsOptions): OwnRateLimits {
   const perItem = limit('per-item', options.perItem, ITEMS_MAX)
   const total = limit('total', options.total, 1)
 
-  return {
-    admitAddress(address) {
-      const nowMs = clock.elapsed()
-      const refused = perAddress?.refuses(address, nowMs) ?? total?.refuses('', nowMs)
-      if (refused !== undefined) return refused
-      perAddress?.take()
-      total?.take()
-      return undefined
-    },
-
-    admitBuyer(buyer, item) {
-      const nowMs = clock.elapsed()
-      const refused = perBuyer?.refuses(buyer, nowMs) ?? perItem?.refuses(item, nowMs)
-      if (refused !== undefined) return refused
-      perBuyer?.take()
-      perItem?.take()
-      return undefined
-    },
+  /** Counts only when both have room. */
+  function admit(first: Limit, firstKey: string, second: Limit, secondKey: string): RateLimited | undefined {
+    const nowMs = clock.elapsed()
+    const refused = first?.refuses(firstKey, nowMs) ?? second?.refuses(secondKey, nowMs)
+    if (refused !== undefined) return refused
+    first?.take()
+    second?.take()
+    return undefined
   }
+
+  return {
+    admitAddress: (address: string) => admit(perAddress, address, total, ''),
+    admitBuyer: (buyer: BuyerId, item: ItemId) => admit(perBuyer, buyer, perItem, item),
+  }
+}
+
+/** @param edges for a bucket: how many processes divide what flows back */
+export function createOwnCounts(rate: Rate, keysMax: number, random: Random, edges = () => 1): OwnCounts {
+  const { burst } = rate
+  if (burst === undefined) return createSlidingWindow({ rate, keysMax, exactMax: EXACT_MAX, random })
+  return createTokenBucket({ ...rate, burst, keysMax, random, edges })
 }

@@ -23,10 +23,8 @@ export interface PaymentRequest {
 }
 
 export type ProviderReply =
-  /** The start never arrived. */
-  | { readonly state: 'unknown' }
-  | { readonly state: 'open' }
-  | { readonly state: 'void' }
+  /** unknown: the start never arrived. */
+  | { readonly state: 'unknown' | 'open' | 'void' }
   /** `amount` is what was really captured. */
   | { readonly state: 'captured' | 'refunded'; readonly amount: Money; readonly capturedAtMs: number }
 

@@ -17,8 +17,8 @@ import type { Clock } from '../../base/clock.ts'
 import type { Meters } from '../../base/meters.ts'
 import type { Random } from '../../base/random.ts'
 import { type Rate, type RateLimited, type RatePolicy, rateLimited } from '../rate-limit-policy.ts'
+import { createOwnCounts } from '../rate-limits.ts'
 import { capacityOf, FORGET_MS, type SharedAnswer, type SharedAsk } from '../shared-counts.ts'
-import { createOwnCounts } from './choose-counts.ts'
 import { type HotKey, HotKeys } from './hot-keys.ts'
 import type { createKeyedHash } from './keyed-hash.ts'
 import type { OwnCounts } from './own-counts.ts'
@@ -63,7 +63,7 @@ export class SharedLimit implements Asker {
     this.#sharing = sharing
     this.#capacity = capacityOf(rate)
     this.#aheadMs = Math.min(AHEAD_MS_MAX, ((this.#capacity / rate.count) * rate.windowMs) / 2)
-    this.#own = createOwnCounts({ rate, keysMax, random, edges: () => sharing.edges })
+    this.#own = createOwnCounts(rate, keysMax, random, () => sharing.edges)
     this.#hots = new HotKeys(Math.min(keysMax, HOT_MAX), rate.windowMs + KEEP_MS)
     sharing.add(name, this)
   }

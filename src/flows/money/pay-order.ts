@@ -18,11 +18,8 @@ type PayContext = Pick<MoneyPorts, 'orders' | 'payments' | 'ids' | 'clock' | 'on
 
 type StartPaymentOutcome =
   | { readonly kind: 'started'; readonly payment: string; readonly payUrl: string }
-  | { readonly kind: 'missing' }
-  | { readonly kind: 'paid' }
-  | { readonly kind: 'closed' }
-  /** The provider did not answer. A retry continues the same payment. */
-  | { readonly kind: 'busy' }
+  /** busy: the provider did not answer; a retry continues the same payment. */
+  | { readonly kind: 'missing' | 'paid' | 'closed' | 'busy' }
 
 const START_MS_MAX = 5_000
 const QUERY_MS_MAX = 1_000

@@ -17,12 +17,11 @@ type StockContext = Pick<OperateContext, 'gate' | 'stock' | 'clock' | 'unplaced'
 
 type ChangeStockOutcome =
   | { readonly kind: 'done'; readonly change: StockChange }
-  | { readonly kind: 'missing' }
-  | { readonly kind: 'too_many' }
-  /** The same key was used for another change. */
-  | { readonly kind: 'key_reused' }
-  /** The change is recorded, or another one is under way; a retry with the same key settles it. */
-  | { readonly kind: 'busy' }
+  /**
+   * key_reused: the same key was used for another change.
+   * busy: the change is recorded, or another one is under way; a retry with the same key settles it.
+   */
+  | { readonly kind: 'missing' | 'too_many' | 'key_reused' | 'busy' }
 
 const TRIES_MAX = 50
 const TRY_AGAIN_MS = 20

@@ -33,9 +33,8 @@ export interface SaleEdit {
 
 type EditSaleOutcome =
   | { readonly kind: 'done'; readonly sale: Sale }
-  | { readonly kind: 'missing' }
-  /** Committed, but not in the gate yet; the keeper goes on trying. */
-  | { readonly kind: 'busy' }
+  /** busy: committed, but not in the gate yet; the keeper goes on trying. */
+  | { readonly kind: 'missing' | 'busy' }
   | Refused
 
 type DeleteSaleOutcome =

@@ -20,11 +20,10 @@ const MOVES: Readonly<
 
 type RunSaleOutcome =
   | { readonly kind: 'done'; readonly sale: Sale }
-  | { readonly kind: 'missing' }
   /** The sale is in a state that this move does not start from. */
   | { readonly kind: 'not_possible'; readonly state: StoredSaleState }
-  /** Not all items are in the gate yet; the keeper goes on trying. */
-  | { readonly kind: 'busy' }
+  /** busy: not all items are in the gate yet; the keeper goes on trying. */
+  | { readonly kind: 'missing' | 'busy' }
 
 type RunContext = Pick<OperateContext, 'sales' | 'syncState' | 'nowMs' | 'changed' | 'messages'>
 
