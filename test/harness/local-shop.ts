@@ -32,7 +32,8 @@ export function openLocalShop(
   const rights = wish.rights?.(ledger.rights) ?? ledger.rights
   const clock = { ...systemClock, now: () => systemClock.now() + (wish.aheadMs ?? 0) }
   const nodes = createNodes(ledger.database)
-  const leader = { holds: () => true }
+  const lead = { held: true }
+  const leader = { holds: () => lead.held }
   const parts = { ...ledger, orders, rights, nodes, leader } as unknown as ProcessParts['ledger']
   const side: GateSide = openLocalGate(clock, parts)
   const registry: Registry = new Map()
@@ -67,6 +68,7 @@ export function openLocalShop(
     registry,
     messages,
     alarms,
+    lead,
     gateView: createGateView(side.gate, side.outbox, registry),
     liveItem(item: string): LiveItem {
       const live = registry.get(item)

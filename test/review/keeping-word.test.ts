@@ -215,3 +215,41 @@ describe('one item that nobody can touch', () => {
     expect(shop.registry.get(other.item)?.current).toBe(true)
   })
 })
+
+describe('a process that loses the lead', () => {
+  test('sells nothing until it leads again, and then what it held is sold once', async () => {
+    const { item, sale } = await openItem({ units: 2 })
+    const shop = openShop()
+    await shop.round()
+    const sell = async (buyer: string) => (await shop.liveItem(item).seller.sell([askOf(buyer)]))[0]?.kind
+    expect(await sell('ann')).toBe('placed')
+    shop.lead.held = false
+    for (const live of shop.registry.values()) shop.withdraw(live)
+    await shop.round()
+    expect(await sell('bob')).toBe('busy')
+    // Another epoch is shown while the lead is lost: the entry is replaced, and must come back to life too.
+    await ledger.rights.raiseEpoch(item)
+    await shop.round()
+    expect(await sell('bob')).toBe('busy')
+    shop.lead.held = true
+    await shop.round()
+    expect([await sell('bob'), await sell('cleo')]).toEqual(['placed', 'sold_out'])
+    expect(await ledger.units(sale)).toMatchObject({ available: 0, pending: 2 })
+  })
+
+  test('goes on under the same epoch when no other process took the item meanwhile', async () => {
+    const { item } = await openItem({ units: 2 })
+    const shop = openShop()
+    await shop.following.round()
+    await shop.controller.round()
+    await shop.controller.idle()
+    // The gate is built and its door is set; the lead is lost before this process has followed it.
+    shop.lead.held = false
+    await shop.following.round()
+    const { epoch, current } = shop.liveItem(item)
+    expect(current).toBe(false)
+    shop.lead.held = true
+    await shop.round()
+    expect(shop.liveItem(item)).toMatchObject({ epoch, current: true })
+  })
+})

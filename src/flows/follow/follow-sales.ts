@@ -188,7 +188,10 @@ export class Following {
       confirming.replaced(known)
     }
     const skewed = item.door === 'gate' && this.#clocks.skewedMs(clock.elapsed()) !== undefined
-    registry.set(item.id, this.#context.makeLiveItem(sale, item, skewed, sentAtMs))
+    const live = this.#context.makeLiveItem(sale, item, skewed, sentAtMs)
+    // Not current though its door sells: a later read may show that this process may sell it.
+    if (!live.current) live.staleAtMs = sentAtMs
+    registry.set(item.id, live)
     changed()
     log.info({ sale: sale.id, item: item.id, epoch: item.epoch, door: item.door }, 'item followed')
   }
