@@ -87,7 +87,7 @@ export function createDemoCrowd(config: Pick<Config, 'demo' | 'guestSignIn'>, pa
   }
 
   return {
-    routes: demoRoutes({ look: async () => describe(await findSale()), bring, trusts }),
+    routes: demoRoutes({ read: async () => describe(await findSale()), bring, trusts }),
     /** Resolves when the crowd's process has ended. */
     async stop() {
       stopping.abort()

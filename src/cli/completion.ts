@@ -5,13 +5,13 @@ import { ConfigError } from '../app/config.ts'
 import { print } from './table.ts'
 
 /** A command by the words that lead to it (none for the program itself), and what may follow. */
-interface Place {
+interface Listed {
   readonly path: string
   readonly commands: readonly { readonly name: string; readonly description: string }[]
   readonly options: readonly { readonly name: string; readonly description: string; readonly takesValue: boolean }[]
 }
 
-const SHELLS: Readonly<Record<string, (places: readonly Place[]) => string>> = { bash, zsh, fish }
+const SHELLS: Readonly<Record<string, (listed: readonly Listed[]) => string>> = { bash, zsh, fish }
 
 export function addCompletion(program: Command): void {
   program
@@ -26,11 +26,11 @@ export function addCompletion(program: Command): void {
       const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined
       if (write === undefined)
         throw new ConfigError(`there is no completion for "${shell}": ask for ${Object.keys(SHELLS).join(', ')}`)
-      await print(write(placesOf(program, '')))
+      await print(write(listedIn(program, '')))
     })
 }
 
-function placesOf(command: Command, path: string): Place[] {
+function listedIn(command: Command, path: string): Listed[] {
   const options = command.options.map(option => ({
     name: option.long ?? option.short ?? '',
     description: option.description,
@@ -39,13 +39,13 @@ function placesOf(command: Command, path: string): Place[] {
   const help = { name: '--help', description: 'show help', takesValue: false }
   const visible = command.createHelp().visibleCommands(command)
   const commands = visible.map(one => ({ name: one.name(), description: one.description() }))
-  const inside = visible.flatMap(one => placesOf(one, `${path} ${one.name()}`.trim()))
+  const inside = visible.flatMap(one => listedIn(one, `${path} ${one.name()}`.trim()))
   return [{ path, commands, options: [...options, help] }, ...inside]
 }
 
-function bash(places: readonly Place[]): string {
-  const known = places.filter(place => place.path !== '').map(place => `'${place.path}'`)
-  const cases = places.map(({ path, commands, options }) => {
+function bash(listed: readonly Listed[]): string {
+  const known = listed.filter(one => one.path !== '').map(one => `'${one.path}'`)
+  const cases = listed.map(({ path, commands, options }) => {
     const words = [...commands, ...options].map(one => one.name).join(' ')
     return `    '${path}') words='${words}' ;;`
   })
@@ -66,13 +66,13 @@ complete -o default -F _stampede stampede
 `
 }
 
-function zsh(places: readonly Place[]): string {
-  return `autoload -U +X compinit && compinit -C\nautoload -U +X bashcompinit && bashcompinit\n${bash(places)}`
+function zsh(listed: readonly Listed[]): string {
+  return `autoload -U +X compinit && compinit -C\nautoload -U +X bashcompinit && bashcompinit\n${bash(listed)}`
 }
 
-function fish(places: readonly Place[]): string {
+function fish(listed: readonly Listed[]): string {
   const quoted = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
-  const lines = places.flatMap(({ path, commands, options }) => {
+  const lines = listed.flatMap(({ path, commands, options }) => {
     const words = path === '' ? [] : path.split(' ')
     const inside = [
       ...(words.length === 0 ? ['__fish_use_subcommand'] : words.map(word => `__fish_seen_subcommand_from ${word}`)),

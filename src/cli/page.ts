@@ -15,10 +15,10 @@ export function addPage(program: Command): void {
     .action(async ({ out }: { out: string }) => {
       const { buyer, assets: all } = await loadPages()
       const html = Buffer.from(buyer.bytes).toString('utf8')
-      // The operations page is the server's own: nobody needs it on a CDN.
+      // The operations page is served by the server alone.
       const assets = new Map([...all].filter(([name]) => html.includes(name)))
       await mkdir(join(out, ASSETS_PATH), { recursive: true })
-      // Files first, the page that names them last: whoever copies while we write never gets a page without its files.
+      // Files first, the page that names them last: a copy made meanwhile never holds a page without its files.
       for (const [name, file] of assets) await writeFile(join(out, ASSETS_PATH, name), file.bytes)
       await writeFile(join(out, 'nginx.conf'), nginxConf())
       await writeFile(join(out, 'index.html'), buyer.bytes)
@@ -36,7 +36,7 @@ function nginxConf(): string {
       .map(([name, value]) => `    add_header ${name} "${value}" always;`)
       .join('\n')
   return `# For a server block whose root is this folder. Everything else, /api/ above all, goes to Stampede.
-# Old files may stay beside new ones for as long as somebody may still have the old page open.
+# Old files may stay beside new ones for as long as buyers may have the old page open.
 
 location ~ ^/(s/[^/]+|orders|orders/[^/]+)?$ {
     try_files /index.html =404;

@@ -1,7 +1,6 @@
 /**
- * What pages of other sites may do with this API, and what browsers are told about its address. Only origins that are listed, letter by
- * letter, may read answers and send the cookie; nobody else gets a CORS header, and there is no wildcard. Also says whose pages the
- * session cookie counts for: a page that may not read the answer must not act in the buyer's name either.
+ * CORS, HSTS, and which pages the session cookie counts for. Only listed origins, compared exactly, may read answers and send the cookie;
+ * others get no CORS header, and there is no wildcard. A page that may not read the answer must not act in the buyer's name either.
  */
 
 const METHODS = 'GET, HEAD, POST, PATCH, DELETE'
@@ -11,7 +10,7 @@ const PREFLIGHT_KEPT_S = '600'
 const HSTS = 'max-age=31536000'
 
 export interface Browsers {
-  /** The answer, with what this request's page needs to hear. The same object, changed. */
+  /** Sets the headers that the request's page needs. Changes and returns the same answer. */
   applyHeaders(request: Request, answer: Response): Response
   /** May this request's cookie speak for the buyer? True where no page of another origin is behind it. */
   trusts(request: Request): boolean

@@ -1,9 +1,8 @@
 /**
- * Where orders are asked for: takes `/api/sales/{sale}/items/{item}/orders` out of a request's URL by hand, which is cheaper than a regular
- * expression with two captures, and remembers what it took apart. A crowd asks at a handful of addresses; without cutting new strings
- * out of each URL a refusal costs noticeably less.
+ * Recognises `/api/sales/{sale}/items/{item}/orders` in a request's URL, without a regular expression, and caches the result: a crowd asks
+ * at a handful of addresses, and a refusal costs noticeably less without new strings cut out of each URL.
  *
- * Bounded: so many addresses of a bounded length. Whoever invents more of them makes it forget, which costs no more than taking apart again.
+ * Bounded: a number of addresses of a bounded length. More of them empty the cache, which costs no more than parsing again.
  */
 
 interface OrderAddress {
@@ -15,10 +14,10 @@ const SALES = '/api/sales/'
 const ITEMS = '/items/'
 const ORDERS = '/orders'
 const REMEMBERED_MAX = 1024
-/** Of a URL worth remembering: host, two ids, no query to speak of. */
+/** Longer URLs are not cached: host and two ids are shorter. */
 const URL_LENGTH_MAX = 256
 
-/** @returns what a URL names, or undefined where no order is asked for. Whether these are ids is not looked at. */
+/** Sale and item of a URL, or undefined where it is no address of orders. Does not check that they are ids. */
 export function createOrderAddresses(): (url: string) => OrderAddress | undefined {
   const remembered = new Map<string, OrderAddress>()
   return url => {
@@ -32,7 +31,7 @@ export function createOrderAddresses(): (url: string) => OrderAddress | undefine
   }
 }
 
-/** What stands between the host and the query. */
+/** The part between the host and the query. */
 export function pathOf(url: string): string {
   const from = url.indexOf('/', 'https://'.length)
   const to = url.indexOf('?', from)

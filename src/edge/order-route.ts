@@ -30,7 +30,7 @@ interface OrderRouteParts {
   readonly tickets: TicketOffice
   readonly catalog: Catalog
   readonly limits: RateLimits
-  /** The limiter's key for whoever sent this. */
+  /** The limiter's key for the request's sender. */
   readonly addressOf: (request: Request) => string
 }
 
@@ -55,14 +55,14 @@ export function createOrderRoute(parts: OrderRouteParts) {
     const header = request.headers.get('authorization')
     const ticket = header === null ? undefined : bearerIn(header)
     if (header === null || ticket === undefined) return orderAnew(request, live, undefined)
-    // Looked for in the header itself: as long as nobody looks into the ticket, it is not copied out of it.
+    // Read inside the header itself: the ticket is copied out of it only where it is verified.
     const at = bearerStart(header)
     const buyer = at > 0 ? tickets.peekBuyer(header, at) : tickets.peekBuyer(ticket)
     if (buyer !== undefined && live.seller.knows(buyer)) return orderOfHolder(request, live, ticket)
     return orderAnew(request, live, ticket)
   }
 
-  /** Somebody with an order of this item, by the ticket's own word: who it really is decides whether it is shown. */
+  /** The ticket names a buyer who has an order of this item. Only a verified ticket gets to see it. */
   async function orderOfHolder(request: Request, live: LiveItem, ticket: string): Promise<Response> {
     const claims = claimsFor(tickets.verify(ticket), live.sale.id, live.item.id)
     if (claims !== undefined) {
@@ -93,7 +93,7 @@ export function createOrderRoute(parts: OrderRouteParts) {
     const claims = ticket === undefined ? undefined : claimsFor(tickets.verify(ticket), live.sale.id, live.item.id)
     if (claims === undefined || view.nowMs() >= claims.expiresAtMs)
       return counted('ticket_invalid', plainProblem('ticket_invalid'))
-    // Only a ticket that is good says who it is, so the buyer's limit comes after it.
+    // Only a valid ticket names its buyer reliably, so the buyer's limit comes after it.
     const tooOften = limits.admitBuyer(claims.buyer, live.item.id)
     if (!(tooOften instanceof Promise)) return orderOf(request, live, claims, tooOften)
     return tooOften.then(late => orderOf(request, live, claims, late))

@@ -1,9 +1,9 @@
 /**
- * The pages as bytes, bundled once at start: HTML that is asked for again each time (it is small, and its ETag saves most of it), and
- * files whose name changes with their content, kept for ever by whoever likes. Compressed beforehand, so serving them costs a look-up.
+ * The pages as bytes, bundled and compressed once at start: HTML that clients revalidate by its ETag, and files whose name changes with
+ * their content, which clients may cache for ever.
  *
- * The headers say what a page may do: load from here and nowhere else, run no script or style of its own text, be framed by nobody.
- * Pictures are the exception: a product's picture may lie on any HTTPS address, because the shop says where.
+ * The security policy lets a page load from here and nowhere else, run no inline script or style, and be framed by no other page. Only
+ * pictures may come from any HTTPS address, because the shop chooses where they lie.
  */
 
 import { createHash } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** What the operations page is told by code: the steps of the funnel and the kinds of trouble. Free of zod: the page imports the values. */
+/** The steps of the funnel and the codes of trouble on the operations page. Free of zod: the page imports the values. */
 
 export const FUNNEL_STEPS = ['asked', 'limited', 'soldOut', 'refused', 'reserved', 'placed', 'paid'] as const
 export type FunnelStep = (typeof FUNNEL_STEPS)[number]

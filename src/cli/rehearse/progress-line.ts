@@ -4,14 +4,14 @@ import type { Clock } from '../../base/clock.ts'
 import type { Progress } from '../../rehearsal/progress.ts'
 
 interface ProgressLine {
-  say(line: string): void
+  print(line: string): void
   show(progress: Progress): void
   end(): void
 }
 
 const BAR = 24
 const PLAIN_MS = 1_000
-/** Where the terminal does not say. */
+/** Where the terminal does not report its width. */
 const COLUMNS = 120
 
 export function createProgressLine(out: NodeJS.WriteStream, clock: Clock): ProgressLine {
@@ -22,7 +22,7 @@ export function createProgressLine(out: NodeJS.WriteStream, clock: Clock): Progr
     drawn = false
   }
   return {
-    say(line) {
+    print(line) {
       clear()
       out.write(`${line}\n`)
     },

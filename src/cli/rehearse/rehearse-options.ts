@@ -1,4 +1,4 @@
-/** What the options of `stampede rehearse` ask for: the crowd and when it clicks. What can't work is one line, before anything begins. */
+/** The options of `stampede rehearse`: the crowd and when it clicks. Options that can't work are refused in one line, before anything begins. */
 
 import { readFileSync } from 'node:fs'
 import { ConfigError } from '../../app/config.ts'
@@ -64,7 +64,7 @@ export function readCrowd(options: RehearseOptions): Omit<RehearsalOptions, 'ser
   }
 }
 
-/** Recorded clicks leave nothing to say about when. What would have no effect is refused: whoever wrote it expects one. */
+/** Recorded clicks fix every moment. An option that would have no effect beside them is refused. */
 function readReplay(options: RehearseOptions) {
   if (options.replay === undefined) return undefined
   const idle = (['shape', 'rate', 'within'] as const).find(name => options[name] !== undefined)
@@ -82,7 +82,7 @@ function readShape(options: RehearseOptions, buyers: number): Shape {
   return { kind, withinMs: readWithin(within) }
 }
 
-/** As it was asked for, or so many that all of them have clicked in time, on average. */
+/** As given, or so that all buyers have clicked in time, on average. */
 function readRate({ rate, within }: RehearseOptions, buyers: number): number {
   if (rate === undefined) {
     const perSecond = (buyers * 1000) / readWithin(within)
@@ -102,7 +102,7 @@ function readWithin(within = WITHIN): number {
   return Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS]
 }
 
-/** A click after the end of the sale would only hear that it is over. */
+/** A click after the end of the sale would test nothing. */
 function checkTime(shape: Shape, options: RehearseOptions, buyers: number): void {
   const [option, lastMs] = lastClick(shape, options, buyers)
   if (lastMs <= CLICKS_MS_MAX) return

@@ -1,4 +1,4 @@
-/** Where the report of a rehearsal goes: looked at before anything begins, because a verdict must not be lost to a bad path. */
+/** Where the report of a rehearsal goes. The path is checked before anything begins: a bad path must not cost a verdict. */
 
 import { accessSync, constants, existsSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -43,17 +43,17 @@ export function addRehearse(program: Command): void {
     .option('--units <n>', 'units on sale', wholeNumber('--units'), 1000)
     .option(
       '--shards <n>',
-      'places of the gate that the units are spread over, in a cluster',
+      'shards of the gate that the units are spread over, in a cluster',
       wholeNumber('--shards'),
       1,
     )
     .option('--within <time>', 'the time in which all of them click: 500ms, 1s, 2m (default: 1s)')
     .option('--shape <shape>', 'spike at the opening (default), ramp, or poisson')
     .option('--rate <n>', 'clicks a second on average, as a Poisson stream; instead of --within', wholeNumber('--rate'))
-    .option('--replay <file>', 'click when these did: milliseconds from the opening, one a line')
+    .option('--replay <file>', 'recorded clicks: milliseconds after the opening, one a line')
     .option('--mix <shares>', `percent, like early=10,bots=0 (default: ${showMix()})`)
     .option('--connections <n>', `keep-alive connections, up to ${CONNECTIONS_MAX}`, wholeNumber('--connections'))
-    .option('--seed <n>', 'the same seed is the same crowd', wholeNumber('--seed'))
+    .option('--seed <n>', 'the same seed makes the same crowd', wholeNumber('--seed'))
     .option('--against <url>', 'a running server instead of a throwaway one; the sale is its own and marked REHEARSAL')
     .option(
       '--token <token>',
@@ -82,17 +82,17 @@ async function run(options: RehearseOptions): Promise<void> {
   const line = createProgressLine(process.stderr, systemClock)
   const stopping = new AbortController()
   let lastMessage: string | undefined
-  // The throwaway server ends with us, however we end. A sale on another server does not.
+  // The throwaway server ends with this process. A sale on another server does not.
   const leave = () => {
-    if (lastMessage !== undefined) line.say(lastMessage)
+    if (lastMessage !== undefined) line.print(lastMessage)
     process.exit(INTERRUPTED)
   }
   const interrupt = createInterrupt(systemClock, () => stopping.abort(), leave)
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, interrupt)
-  const { server, kind, stop } = await findServer(options, cluster, stopping.signal, line.say)
+  const { server, kind, stop } = await findServer(options, cluster, stopping.signal, line.print)
   let result: Rehearsal
   try {
-    line.say(
+    line.print(
       `seed ${asked.seed}: ${asked.buyers.toLocaleString('en-GB')} buyers, ${asked.units.toLocaleString('en-GB')} units`,
     )
     const setLastMessage = (text: string | undefined) => {
@@ -100,17 +100,17 @@ async function run(options: RehearseOptions): Promise<void> {
     }
     result = await rehearse(
       { ...asked, server, kind, ...(fault !== undefined && { fault }) },
-      { clock: systemClock, stop: stopping.signal, watch: line.show, print: line.say, setLastMessage },
+      { clock: systemClock, stop: stopping.signal, watch: line.show, print: line.print, setLastMessage },
     )
   } finally {
     line.end()
     await stop()
   }
-  await tell(options, result)
+  await report(options, result)
 }
 
 /** The verdict comes first: a report that can't be written must not take it away. */
-async function tell(options: RehearseOptions, result: Rehearsal): Promise<void> {
+async function report(options: RehearseOptions, result: Rehearsal): Promise<void> {
   let path: string | null = null
   let notWritten: unknown
   try {
@@ -133,11 +133,11 @@ async function findServer(
   options: RehearseOptions,
   cluster: Cluster | undefined,
   stop: AbortSignal,
-  say: (line: string) => void,
+  print: (line: string) => void,
 ) {
   const against = options.against ?? cluster?.url
   if (against === undefined) {
-    say('starting a throwaway server')
+    print('starting a throwaway server')
     const command = [process.execPath, resolve(process.argv[1] ?? ''), SERVER_COMMAND] as const
     const discardData = (dataDir: string) => discardDataDir(dataDir, systemClock)
     const server = await startThrowawayServer([...command], discardData, systemClock, systemRandom, stop)
@@ -154,12 +154,12 @@ async function findServer(
   return { server, kind: 'running' as const, stop: async () => {} }
 }
 
-/** What the cluster on this machine says of itself; undefined when none is meant. */
+/** The cluster on this machine, from its file; undefined when the options name none. */
 function readCluster(options: RehearseOptions): Cluster | undefined {
   if (options.fault === undefined && options.cluster === undefined) return undefined
   const path = options.cluster ?? CLUSTER_FILE
   const cluster = orUsage('--cluster', () => readClusterFile(path))
-  // Its secrets are for its own eyes only, and killing a part of one cluster proves nothing about another.
+  // The file's secrets are for its own cluster, and killing a part of one cluster proves nothing about another.
   const hosts = [cluster.url, options.against ?? cluster.url].map(url => new URL(parseUrl(url)).hostname)
   if (hosts[0] !== hosts[1])
     throw new ConfigError(`--against ${options.against} is not the cluster of ${path}, which is ${cluster.url}`)
@@ -171,7 +171,7 @@ function readFault(options: RehearseOptions): FaultPlan | undefined {
   const role = FAULTS.find(one => one === options.fault)
   if (role === undefined) throw new ConfigError(`--fault: "${options.fault}" is none of ${FAULTS.join(', ')}`)
   const path = options.cluster ?? CLUSTER_FILE
-  // Better to say so before the first buyer than in the middle.
+  // Fails before the first buyer comes, not in the middle of the run.
   orUsage('--fault', () => signalPart(0, path, role))
   const shards = (item: string) => shardIdsOf(item, shardsFor(options.units, options.shards))
   return { role, kill: item => signalPart('SIGKILL', path, role, shards(item).map(slotOf)) }

@@ -8,7 +8,7 @@ import { pageHeaders } from '../http/security-headers.ts'
 import { docsPage, errorsPage, STYLE } from './docs-page.ts'
 import { describeCalls } from './openapi.ts'
 
-/** `others` are all the other routes of this server; `sells`: it has those that are no routes as well, orders and the live connection. */
+/** `others` are all other routes of this server; `sells`: it also has the calls that are no routes, orders and the live connection. */
 export function docsRoutes(others: readonly Route[], sells: boolean): readonly Route[] {
   const document = describeCalls(callsOf(others, sells))
   const api = docsPage(document)
@@ -21,7 +21,7 @@ export function docsRoutes(others: readonly Route[], sells: boolean): readonly R
   ]
 }
 
-/** Routes of the API that nobody has described stand there as such: better a gap that is seen than one that is not. */
+/** Routes of the API without a description are listed as such, so that the gap is seen. */
 function callsOf(routes: readonly Route[], sells: boolean): readonly Call[] {
   const named = ({ method, path }: Pick<Call, 'method' | 'path'>) => `${method} ${path}`
   const there = new Set(

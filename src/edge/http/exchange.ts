@@ -1,6 +1,6 @@
 /**
- * One request off the hot path: its address taken apart, its body read within bounds, its sender known. Handlers get this instead
- * of the raw request and throw `ProblemError` for whatever does not fit.
+ * One request off the hot path: its parameters, its body read within bounds, its bearer token; and the answers handlers give. Handlers
+ * throw `ProblemError` for what does not fit.
  */
 
 import { createHash } from 'node:crypto'
@@ -43,7 +43,7 @@ export function json(body: unknown, status = 200, headers: Readonly<Record<strin
   return new Response(JSON.stringify(body), { status, headers: { ...JSON_HEADERS, ...headers } })
 }
 
-/** The text, or `304` for whoever has it already. */
+/** The text, or `304` for a client that has it already. */
 export function withEtag(request: Request, text: string, headers: Readonly<Record<string, string>>): Response {
   const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
   const all = { etag, 'cache-control': 'no-cache', ...headers }
@@ -59,7 +59,7 @@ export function jsonWithEtag(request: Request, body: unknown): Response {
 
 export function idParam(exchange: Exchange, name: string): string {
   const value = exchange.params[name] ?? ''
-  // Nothing that is not an id is in the ledger; there is no need to ask it.
+  // What is no id is not in the ledger: no need to ask.
   if (!isId(value)) throw new ProblemError('not_found')
   return value
 }
@@ -77,7 +77,7 @@ export function bearerIn(header: string): string | undefined {
     : undefined
 }
 
-/** Where the token begins, as everybody writes it; 0 where it is written otherwise. For whoever looks into it without a copy of it. */
+/** Where the token begins in the usual spelling; 0 in any other. For reading it without copying it. */
 export function bearerStart(header: string): number {
   return header.startsWith(BEARER) && header.charCodeAt(BEARER.length) > SPACE ? BEARER.length : 0
 }
@@ -105,7 +105,7 @@ export async function readBody<T>(request: Request, schema: z.ZodType<T>): Promi
   throw misfit(parsed.error, 'The body')
 }
 
-/** What the query says, by the call's schema. A parameter that is given twice says nothing. Others are ignored. */
+/** The query by the call's schema. A parameter given twice is refused; unknown ones are ignored. */
 export function readQuery<T extends z.ZodObject>(exchange: Exchange, schema: T): z.output<T> {
   const given: Record<string, string> = {}
   for (const name of Object.keys(schema.shape)) {

@@ -1,6 +1,6 @@
 /**
- * `Idempotency-Key` on operators' creations and stock changes. What is to be made gets its id first, and the id is remembered under the
- * key: the same key again leads to the same thing, whatever became of the first try. The same key with another body is a mistake.
+ * `Idempotency-Key` on operators' creations and stock changes. The id of what is to be made is stored under the key first:
+ * the same key again leads to the same id, whether the first try succeeded or not. The same key with another body is refused.
  */
 
 import { createHash } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
- * What `JSON.parse` lets pass and we do not: a key that stands twice in one object (readers differ on which one counts), and nesting
- * beyond all need. Looks at text that has parsed already, so it may rely on its form. Does not build values.
+ * What `JSON.parse` accepts and we refuse: a key twice in one object (readers differ on which one counts), and deep nesting. Reads text
+ * that has parsed already, so it may rely on its form. Does not build values.
  */
 
 const DEPTH_MAX = 32
@@ -24,7 +24,7 @@ export function faultOfJson(text: string): JsonFault | undefined {
       const keys = open.at(-1)
       if (keys !== undefined && isKey(text, end)) {
         const key = JSON.parse(text.slice(i, end)) as string
-        if (keys.has(key)) return { detail: `"${key}" stands twice in the same object.`, field: key }
+        if (keys.has(key)) return { detail: `"${key}" is given twice in the same object.`, field: key }
         keys.add(key)
       }
       i = end - 1

@@ -1,4 +1,4 @@
-/** Pages of a list: one more than is shown was read, and says whether there is another page. */
+/** Pages of a list: one row more than is shown is read, to find out whether there is another page. */
 
 interface Page<Row> {
   readonly shown: readonly Row[]

@@ -1,7 +1,4 @@
-/**
- * From method and path to a handler: a list of routes, looked through by number of segments. `POST …/orders` does not come this way;
- * the server takes it apart by itself (order-route.ts).
- */
+/** From method and path to a handler: a list of routes, searched by number of segments. `POST …/orders` does not come this way (dispatch.ts). */
 
 import type { Handler, Route } from './exchange.ts'
 
@@ -45,7 +42,7 @@ export function createRouter(routes: readonly Route[]) {
   }
 }
 
-/** What an address takes. What a page of another site may do is added by whoever knows which sites are trusted. */
+/** The methods an address takes. `browsers.ts` adds what pages of other sites may do. */
 function allowing(allow: string): Response {
   return new Response(null, { status: 204, headers: { allow } })
 }

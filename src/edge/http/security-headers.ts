@@ -1,4 +1,4 @@
-/** What browsers are told about every answer they could render. The crowd's refusals carry less (`problems.ts`): they are the cheapest bytes. */
+/** Headers for every answer that a browser could render. The crowd's refusals carry fewer (`problem-response.ts`), to be cheap. */
 
 import { createHash } from 'node:crypto'
 
@@ -8,7 +8,7 @@ const ALWAYS = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** For data: should a browser show it all the same, it runs, loads and frames nothing. */
+/** For data: if a browser shows it all the same, it runs, loads and frames nothing. */
 export const UNRENDERED = {
   ...ALWAYS,
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

@@ -1,8 +1,7 @@
 /**
- * Who opens a live socket? A bearer token in the header, one offered as a subprotocol (`Sec-WebSocket-Protocol: bearer, <token>`: what
- * a page without a cookie can do), or the session cookie. The cookie rides along with whatever page opens the socket, and no browser
- * stops another site's page from doing so: so it counts only where the page is trusted (`browsers.ts`). A token that is spelled out
- * rides along with nobody, and counts from anywhere.
+ * The buyer who opens a live socket: by a bearer token in the header, by one offered as a subprotocol (`Sec-WebSocket-Protocol: bearer,
+ * <token>`: what a page without a cookie can do), or by the session cookie. A browser sends the cookie with any page's socket, so it counts
+ * only where the page is trusted (`browsers.ts`). A token counts from anywhere.
  */
 
 import type { BuyerTokens } from '../../admission/buyer-token.ts'

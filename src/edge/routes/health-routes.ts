@@ -1,4 +1,4 @@
-/** For whoever watches over the process: is it alive, may it take traffic? */
+/** For probes and load balancers: is the process alive, may it take traffic? */
 
 import { operationsCalls } from '../../wire/calls/operations-calls.ts'
 import { json, type Route, route } from '../http/exchange.ts'

@@ -1,4 +1,4 @@
-/** Operators change a sale or take a draft back. What the fields may be is said by the schemas of `POST /sales`, and only there. */
+/** Operators change a sale or delete a draft. */
 
 import { unreachable } from '../../base/assert.ts'
 import { deleteSale, editSale } from '../../flows/operate/edit-sale.ts'

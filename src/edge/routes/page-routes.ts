@@ -1,7 +1,4 @@
-/**
- * The buyer's page and its files, and the one call that only a page needs: who is signed in here? Its cookie is out of reach of its
- * own script, and tickets are kept per buyer.
- */
+/** The buyer's page and its files, and the call that tells the page its buyer: its script can't read the cookie. */
 
 import type { BuyerId } from '../../domain/ids.ts'
 import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
@@ -13,7 +10,7 @@ import { ASSETS_PATH, type PageFile, type Pages } from '../pages.ts'
 interface PageRouteParts {
   readonly pages: Pages
   readonly identity: Identity
-  /** Whether `POST /api/session` lets anybody in. */
+  /** Whether `POST /api/session` lets guests in. */
   readonly guests: boolean
 }
 
@@ -34,7 +31,7 @@ export function pageRoutes({ pages, identity, guests }: PageRouteParts): readonl
     return file === undefined ? plainProblem('not_found') : sendPage(request, file)
   }
 
-  /** Nobody is an answer too: a page that asks who is there has done nothing wrong. */
+  /** Without a session the answer is null, not an error. */
   async function session({ request }: Exchange): Promise<Response> {
     return json({ buyer: (await buyerOf(request)) ?? null, guests }, 200, { 'cache-control': 'no-store' })
   }

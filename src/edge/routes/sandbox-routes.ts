@@ -1,4 +1,4 @@
-/** The sandbox's pay page, where buyers of a test sale approve or decline. What it shows and does is the sandbox's own business. */
+/** The sandbox's pay page, where buyers of a test sale approve or decline. The sandbox itself makes the answers. */
 
 import { operationsCalls } from '../../wire/calls/operations-calls.ts'
 import { type Exchange, type Route, route } from '../http/exchange.ts'
