@@ -4,7 +4,8 @@ import type { BuyerTokens } from '../admission/buyer-token.ts'
 import type { Operators } from '../admission/operator.ts'
 import { readSessionCookie } from '../admission/session.ts'
 import type { BuyerId } from '../domain/ids.ts'
-import { bearerOf } from './http/exchange.ts'
+import type { Call } from '../wire/call.ts'
+import { bearerOf, type Exchange, type Route } from './http/exchange.ts'
 import { ProblemError } from './http/problem-response.ts'
 
 export interface Identity {
@@ -33,6 +34,17 @@ export function createIdentity(
       return name
     },
   }
+}
+
+type OperatorHandler = (exchange: Exchange, by: string) => Response | Promise<Response>
+
+/** To make routes that only operators may use; the handler gets the operator's name. */
+export function routesForOperators(identity: Pick<Identity, 'operator'>) {
+  return ({ method, path }: Pick<Call, 'method' | 'path'>, handle: OperatorHandler): Route => ({
+    method,
+    path,
+    handle: exchange => handle(exchange, identity.operator(exchange.request)),
+  })
 }
 
 function cookieOf(request: Request): string | undefined {

@@ -8,7 +8,7 @@ import type { z } from 'zod'
 import { isId } from '../../domain/ids.ts'
 import type { Call } from '../../wire/call.ts'
 import { faultOfJson } from './json-text.ts'
-import { ProblemError } from './problem-response.ts'
+import { bodyInvalid, ProblemError } from './problem-response.ts'
 import { UNRENDERED } from './security-headers.ts'
 
 export const BODY_BYTES_MAX = 16 * 1024
@@ -90,10 +90,10 @@ async function readJson(request: Request): Promise<unknown> {
   try {
     value = JSON.parse(text)
   } catch {
-    throw new ProblemError('body_invalid', 'The body is not valid JSON.', { field: '' })
+    throw bodyInvalid('', 'The body is not valid JSON.')
   }
   const fault = faultOfJson(text)
-  if (fault !== undefined) throw new ProblemError('body_invalid', fault.detail, { field: fault.field })
+  if (fault !== undefined) throw bodyInvalid(fault.field, fault.detail)
   return value
 }
 
@@ -110,7 +110,7 @@ export function readQuery<T extends z.ZodObject>(exchange: Exchange, schema: T):
   const given: Record<string, string> = {}
   for (const name of Object.keys(schema.shape)) {
     const values = exchange.url.searchParams.getAll(name)
-    if (values.length > 1) throw new ProblemError('body_invalid', `"${name}" is given twice.`, { field: name })
+    if (values.length > 1) throw bodyInvalid(name, `"${name}" is given twice.`)
     // An empty value is an unset one.
     if (values[0]) given[name] = values[0]
   }
@@ -124,7 +124,7 @@ function misfit(error: z.ZodError, whole: string): ProblemError {
   const path = [...(issue?.path ?? []), ...(issue?.code === 'unrecognized_keys' ? [issue.keys[0]] : [])]
   const field = path.join('.')
   const message = issue?.code === 'unrecognized_keys' ? 'is not known here' : (issue?.message ?? 'is not valid')
-  return new ProblemError('body_invalid', `${field === '' ? whole : `"${field}"`}: ${message}.`, { field })
+  return bodyInvalid(field, `${field === '' ? whole : `"${field}"`}: ${message}.`)
 }
 
 async function readText(request: Request): Promise<string> {
@@ -132,7 +132,7 @@ async function readText(request: Request): Promise<string> {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await readBytes(request))
   } catch (error) {
     if (error instanceof ProblemError) throw error
-    throw new ProblemError('body_invalid', 'The body is not valid UTF-8.', { field: '' })
+    throw bodyInvalid('', 'The body is not valid UTF-8.')
   }
 }
 

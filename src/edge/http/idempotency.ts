@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import type { IdMaker } from '../../base/snowflake.ts'
 import type { Journal } from '../../ledger/journal.ts'
-import { ProblemError } from './problem-response.ts'
+import { bodyInvalid, ProblemError } from './problem-response.ts'
 
 /** The id to make the thing under. */
 export async function keyedSubject(
@@ -19,9 +19,7 @@ export async function keyedSubject(
   const key = request.headers.get('idempotency-key')
   if (key === null) return fresh
   if (!/^[\x21-\x7e]{1,200}$/.test(key))
-    throw new ProblemError('body_invalid', 'Idempotency-Key must be 1 to 200 printable characters without spaces.', {
-      field: 'Idempotency-Key',
-    })
+    throw bodyInvalid('Idempotency-Key', 'Idempotency-Key must be 1 to 200 printable characters without spaces.')
   const hash = createHash('sha256').update(JSON.stringify(body)).digest('base64url')
   const remembered = await parts.journal.rememberKey(call, key, hash, fresh)
   if (remembered.bodyHash !== hash) throw new ProblemError('idempotency_key_reused')

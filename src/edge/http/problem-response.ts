@@ -77,3 +77,15 @@ export class ProblemError extends Error {
     return problem(this.code, { detail: this.message, more: this.more })
   }
 }
+
+export function noSuch(thing: 'sale' | 'order' | 'sale or item' | 'item in this sale'): ProblemError {
+  return new ProblemError('not_found', `There is no such ${thing}.`)
+}
+
+export function bodyInvalid(field: string, detail: string): ProblemError {
+  return new ProblemError('body_invalid', detail, { field })
+}
+
+export function notChangeable(field: string, detail: string): ProblemError {
+  return new ProblemError('not_changeable', detail, { field })
+}

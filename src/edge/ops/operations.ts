@@ -11,9 +11,9 @@ import type { TroubleAnswer, WatchAnswer } from '../../wire/answers.ts'
 import { operatorCalls } from '../../wire/calls/operator-calls.ts'
 import { signInInput } from '../../wire/inputs.ts'
 import { wireAudit, wireOperatorSale } from '../answers.ts'
-import { bearerOf, type Exchange, idParam, json, type Route, readBody, readQuery, route } from '../http/exchange.ts'
-import { ProblemError, rateLimitedProblem } from '../http/problem-response.ts'
-import type { Identity } from '../identity.ts'
+import { bearerOf, type Exchange, idParam, json, type Route, readBody, readQuery } from '../http/exchange.ts'
+import { noSuch, ProblemError, rateLimitedProblem } from '../http/problem-response.ts'
+import { type Identity, routesForOperators } from '../identity.ts'
 import type { PageFile } from '../pages.ts'
 import { sendPage } from '../routes/page-routes.ts'
 import { Monitor, type MonitorParts, type Watch } from './monitor.ts'
@@ -74,6 +74,7 @@ export function createOperations(parts: OperationsParts) {
   }
 
   function routes({ page, identity, addressOf }: OpsRouteParts): readonly Route[] {
+    const route = routesForOperators(identity)
     return [
       ...ADDRESSES.map(
         path => ({ method: 'GET', path, handle: ({ request }) => sendPage(request, page) }) satisfies Route,
@@ -81,14 +82,8 @@ export function createOperations(parts: OperationsParts) {
       { method: 'GET', path: '/ops/session', handle: showSession },
       { method: 'POST', path: '/ops/session', handle: ({ request }) => signIn(request, addressOf(request)) },
       { method: 'DELETE', path: '/ops/session', handle: signOut },
-      route(operatorCalls.watch, exchange => {
-        identity.operator(exchange.request)
-        return watch(exchange)
-      }),
-      route(operatorCalls.trouble, ({ request }) => {
-        identity.operator(request)
-        return json({ trouble: monitor.trouble().map(wireTrouble) }, 200, UNCACHED)
-      }),
+      route(operatorCalls.watch, watch),
+      route(operatorCalls.trouble, () => json({ trouble: monitor.trouble().map(wireTrouble) }, 200, UNCACHED)),
     ]
   }
 
@@ -115,7 +110,7 @@ export function createOperations(parts: OperationsParts) {
   async function watch(exchange: Exchange): Promise<Response> {
     const { after = 0 } = readQuery(exchange, operatorCalls.watch.query)
     const seen = await monitor.watch(idParam(exchange, 'sale'), after)
-    if (seen === undefined) throw new ProblemError('not_found', 'There is no such sale.')
+    if (seen === undefined) throw noSuch('sale')
     return json(wireWatch(parts, seen), 200, UNCACHED)
   }
 }

@@ -26,7 +26,7 @@ import {
   route,
 } from '../http/exchange.ts'
 import { pageOf, toRead } from '../http/paging.ts'
-import { ProblemError, plainProblem, problem, rateLimitedProblem } from '../http/problem-response.ts'
+import { noSuch, ProblemError, plainProblem, problem, rateLimitedProblem } from '../http/problem-response.ts'
 import type { Identity } from '../identity.ts'
 
 interface BuyerRouteParts {
@@ -72,7 +72,7 @@ export function buyerRoutes(parts: BuyerRouteParts): readonly Route[] {
 
   async function sale(exchange: Exchange): Promise<Response> {
     const found = await parts.catalog.find(idParam(exchange, 'sale'))
-    if (found === undefined) throw new ProblemError('not_found', 'There is no such sale.')
+    if (found === undefined) throw noSuch('sale')
     return jsonWithEtag(exchange.request, wireSale(found, parts.stock.nowMs(), leftOf))
   }
 
@@ -113,8 +113,7 @@ export function buyerRoutes(parts: BuyerRouteParts): readonly Route[] {
     const saleId = idParam(exchange, 'sale')
     const itemId = idParam(exchange, 'item')
     const found = await parts.catalog.find(saleId)
-    if (found === undefined || !found.items.some(item => item.id === itemId))
-      throw new ProblemError('not_found', 'There is no such sale or item.')
+    if (found === undefined || !found.items.some(item => item.id === itemId)) throw noSuch('sale or item')
     const limited = await parts.limits.admitAddress(parts.addressOf(exchange.request))
     if (limited !== undefined) return ['rate_limited', rateLimitedProblem(limited)]
     const buyer = await parts.identity.buyer(exchange.request)

@@ -1,8 +1,8 @@
 /** What Prometheus reads, for operators. On a port of its own it needs no token: see `startMetricsServer`. */
 
 import { operationsCalls } from '../../wire/calls/operations-calls.ts'
-import { type Route, route } from '../http/exchange.ts'
-import type { Identity } from '../identity.ts'
+import type { Route } from '../http/exchange.ts'
+import { type Identity, routesForOperators } from '../identity.ts'
 
 /** The text, and what it calls itself. */
 export interface Scrape {
@@ -11,12 +11,7 @@ export interface Scrape {
 }
 
 export function metricsRoutes(scrape: Scrape, identity: Pick<Identity, 'operator'>): readonly Route[] {
-  return [
-    route(operationsCalls.metrics, ({ request }) => {
-      identity.operator(request)
-      return scrapeResponse(scrape)
-    }),
-  ]
+  return [routesForOperators(identity)(operationsCalls.metrics, () => scrapeResponse(scrape))]
 }
 
 export async function scrapeResponse(scrape: Scrape): Promise<Response> {

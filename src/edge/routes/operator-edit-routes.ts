@@ -6,9 +6,9 @@ import type { OperateContext } from '../../flows/operate/operate-context.ts'
 import type { StockView } from '../../flows/sell/live-item.ts'
 import { operatorCalls } from '../../wire/calls/operator-calls.ts'
 import { wireOperatorSale } from '../answers.ts'
-import { type Exchange, idParam, json, type Route, readBody, route } from '../http/exchange.ts'
-import { ProblemError } from '../http/problem-response.ts'
-import type { Identity } from '../identity.ts'
+import { type Exchange, idParam, json, type Route, readBody } from '../http/exchange.ts'
+import { bodyInvalid, noSuch, notChangeable, ProblemError } from '../http/problem-response.ts'
+import { type Identity, routesForOperators } from '../identity.ts'
 import { toEdit } from './sale-input.ts'
 
 interface OperatorEditParts {
@@ -18,10 +18,10 @@ interface OperatorEditParts {
 }
 
 export function operatorEditRoutes(parts: OperatorEditParts): readonly Route[] {
+  const route = routesForOperators(parts.identity)
   return [route(operatorCalls.editSale, edit), route(operatorCalls.deleteSale, remove)]
 
-  async function edit(exchange: Exchange): Promise<Response> {
-    const by = parts.identity.operator(exchange.request)
+  async function edit(exchange: Exchange, by: string): Promise<Response> {
     const wish = toEdit(await readBody(exchange.request, operatorCalls.editSale.body.schema))
     const outcome = await editSale(parts.operate, idParam(exchange, 'sale'), wish, by)
     switch (outcome.kind) {
@@ -30,13 +30,11 @@ export function operatorEditRoutes(parts: OperatorEditParts): readonly Route[] {
         return json(wireOperatorSale(outcome.sale, stock.nowMs(), item => stock.leftOf(item)))
       }
       case 'missing':
-        throw new ProblemError('not_found', 'There is no such sale.')
+        throw noSuch('sale')
       case 'not_changeable':
-        throw new ProblemError('not_changeable', `"${outcome.field}": ${outcome.why}. Nothing was changed.`, {
-          field: outcome.field,
-        })
+        throw notChangeable(outcome.field, `"${outcome.field}": ${outcome.why}. Nothing was changed.`)
       case 'invalid':
-        throw new ProblemError('body_invalid', `"${outcome.field}": ${outcome.why}.`, { field: outcome.field })
+        throw bodyInvalid(outcome.field, `"${outcome.field}": ${outcome.why}.`)
       case 'busy':
         throw new ProblemError('busy', 'The change is kept, but the gate does not show it yet. Ask again in a moment.')
       default:
@@ -44,22 +42,15 @@ export function operatorEditRoutes(parts: OperatorEditParts): readonly Route[] {
     }
   }
 
-  async function remove(exchange: Exchange): Promise<Response> {
-    const by = parts.identity.operator(exchange.request)
+  async function remove(exchange: Exchange, by: string): Promise<Response> {
     const outcome = await deleteSale(parts.operate, idParam(exchange, 'sale'), by)
     switch (outcome.kind) {
       case 'done':
         return new Response(null, { status: 204 })
       case 'missing':
-        throw new ProblemError('not_found', 'There is no such sale.')
+        throw noSuch('sale')
       case 'not_possible':
-        throw new ProblemError(
-          'not_changeable',
-          `A sale that is ${outcome.state} can't be deleted, only a draft can.`,
-          {
-            field: 'state',
-          },
-        )
+        throw notChangeable('state', `A sale that is ${outcome.state} can't be deleted, only a draft can.`)
       default:
         return unreachable(outcome)
     }

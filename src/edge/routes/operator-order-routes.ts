@@ -15,17 +15,17 @@ import type { LogLineAnswer, WholeOrderAnswer } from '../../wire/answers.ts'
 import { operatorCalls } from '../../wire/calls/operator-calls.ts'
 import { wireOrder, wirePayment } from '../answers.ts'
 import { csvOfOrders, prefersCsv } from '../http/csv.ts'
-import { type Exchange, idParam, json, type Route, readBody, readQuery, route } from '../http/exchange.ts'
+import { type Exchange, idParam, json, type Route, readBody, readQuery } from '../http/exchange.ts'
 import { pageOf, toRead } from '../http/paging.ts'
-import { ProblemError } from '../http/problem-response.ts'
-import type { Identity } from '../identity.ts'
+import { noSuch, ProblemError } from '../http/problem-response.ts'
+import { type Identity, routesForOperators } from '../identity.ts'
 
 interface OperatorOrderParts {
   readonly sales: Sales
   readonly journal: Journal
   readonly identity: Identity
   readonly money: MoneyContext
-  /** What this edge has told buyers and not seen in the ledger. */
+  /** Reservations that this edge has acknowledged and not yet seen in the ledger. */
   readonly acknowledged: Pick<AcknowledgedReservations, 'find' | 'olderThan'>
 }
 
@@ -35,6 +35,7 @@ const EVERY_EPOCH = Number.MAX_SAFE_INTEGER
 const isAfter = (one: OrderId, other: OrderId) => BigInt(one) > BigInt(other)
 
 export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[] {
+  const route = routesForOperators(parts.identity)
   return [
     route(operatorCalls.orders, list),
     route(operatorCalls.order, show),
@@ -44,9 +45,8 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
   ]
 
   async function list(exchange: Exchange): Promise<Response> {
-    parts.identity.operator(exchange.request)
     const sale = await parts.sales.find(idParam(exchange, 'sale'))
-    if (sale === undefined) throw new ProblemError('not_found', 'There is no such sale.')
+    if (sale === undefined) throw noSuch('sale')
     const { state, buyer, after, limit } = readQuery(exchange, operatorCalls.orders.query)
     const query = { sale: sale.id, ...(buyer !== undefined && { buyer }), ...(after && { after }) }
     const read = async (limit: number, after = query.after): Promise<readonly (Order | Reservation)[]> => {
@@ -60,7 +60,7 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
     return json({ orders: shown.map(wireOrder), next })
   }
 
-  /** Of what is only reserved this edge knows what it has acknowledged itself; in the order in which the ledger lists. */
+  /** The reservations that this edge has acknowledged, in the order in which the ledger lists. */
   function reservedOf(sale: Sale, { buyer, after, limit }: OrderQuery): readonly Reservation[] {
     return sale.items
       .flatMap(item => parts.acknowledged.olderThan(item.id, EVERY_EPOCH))
@@ -71,17 +71,16 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
   }
 
   async function show(exchange: Exchange): Promise<Response> {
-    parts.identity.operator(exchange.request)
     return json(await wireWhole(await find(idParam(exchange, 'id'))))
   }
 
-  /** Of what is only reserved an operator sees what this edge has acknowledged; other edges know others. */
+  /** Of reservations that are not placed, each edge knows only those that it has acknowledged. */
   async function find(id: string): Promise<Order | Reservation> {
-    // Looked for before the ledger is read: what leaves this memory meanwhile is in the ledger then.
+    // Read before the ledger: a reservation that is placed meanwhile is in the ledger then.
     const acknowledged = parts.acknowledged.find(id)
     const [order] = await parts.money.orders.find([id])
     const found = order ?? acknowledged?.reservation
-    if (found === undefined) throw new ProblemError('not_found', 'There is no such order.')
+    if (found === undefined) throw noSuch('order')
     return found
   }
 
@@ -98,26 +97,17 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
     return { ...wireOrder(order), payments: payments.map(wirePayment), history: historyOf(order, lines) }
   }
 
-  async function cancel(exchange: Exchange): Promise<Response> {
-    const by = parts.identity.operator(exchange.request)
+  async function cancel(exchange: Exchange, by: string): Promise<Response> {
     const before = await findPlaced(idParam(exchange, 'id'))
     const outcome = await cancelOrder(parts.money, before.id, () => true)
-    if (outcome.kind === 'missing') throw new ProblemError('not_found', 'There is no such order.')
+    if (outcome.kind === 'missing') throw noSuch('order')
     if (outcome.kind === 'paid') throw new ProblemError('order_paid', 'The order is paid. Refund it instead.')
-    if (before.state === 'pending') {
-      await parts.journal.write({
-        by,
-        action: 'order.cancel',
-        sale: before.sale,
-        item: before.item,
-        order: before.id,
-      })
-    }
+    const { id: order, sale, item } = before
+    if (before.state === 'pending') await parts.journal.write({ by, action: 'order.cancel', sale, item, order })
     return json(await wireWhole(outcome.order))
   }
 
-  async function refund(exchange: Exchange): Promise<Response> {
-    const by = parts.identity.operator(exchange.request)
+  async function refund(exchange: Exchange, by: string): Promise<Response> {
     const order = await findPlaced(idParam(exchange, 'id'))
     const { restock } = await readBody(exchange.request, operatorCalls.refundOrder.body.schema)
     const outcome = await refundOrder(parts.money, order, restock, by)
@@ -126,7 +116,6 @@ export function operatorOrderRoutes(parts: OperatorOrderParts): readonly Route[]
   }
 
   async function log(exchange: Exchange): Promise<Response> {
-    parts.identity.operator(exchange.request)
     const { after, limit } = readQuery(exchange, operatorCalls.log.query)
     const { shown, next } = pageOf(await parts.journal.read({ after: after || '0', limit: toRead(limit) }), limit)
     return json({ log: shown.map(wireLine), next })

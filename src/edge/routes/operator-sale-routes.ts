@@ -17,10 +17,10 @@ import type { StockChange } from '../../ledger/stock.ts'
 import type { StockChangeAnswer } from '../../wire/answers.ts'
 import { operatorCalls } from '../../wire/calls/operator-calls.ts'
 import { wireAudit, wireOperatorSale } from '../answers.ts'
-import { type Exchange, idParam, json, type Route, readBody, route } from '../http/exchange.ts'
+import { type Exchange, idParam, json, type Route, readBody } from '../http/exchange.ts'
 import { keyedSubject } from '../http/idempotency.ts'
-import { ProblemError } from '../http/problem-response.ts'
-import type { Identity } from '../identity.ts'
+import { bodyInvalid, noSuch, notChangeable, ProblemError } from '../http/problem-response.ts'
+import { type Identity, routesForOperators } from '../identity.ts'
 import { toNewSale } from './sale-input.ts'
 
 interface OperatorSaleParts {
@@ -37,12 +37,13 @@ const SALES_MAX = 1000
 const REPORTS_MAX = 20
 
 export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
+  const route = routesForOperators(parts.identity)
   const keyed = { journal: parts.journal, ids: parts.operate.ids }
   return [
     route(operatorCalls.createSale, create),
     route(operatorCalls.sales, list),
     route(operatorCalls.sale, async exchange => json(wire(await find(exchange)))),
-    ...MOVES.map(name => route(operatorCalls[name], exchange => run(exchange, name))),
+    ...MOVES.map(name => route(operatorCalls[name], (exchange, by) => run(exchange, name, by))),
     route(operatorCalls.changeStock, stock),
     route(operatorCalls.openDoor, door),
     route(operatorCalls.audit, audit),
@@ -54,38 +55,32 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
     return wireOperatorSale(sale, parts.stock.nowMs(), item => parts.stock.leftOf(item))
   }
 
-  async function create({ request }: Exchange): Promise<Response> {
-    const by = parts.identity.operator(request)
+  async function create({ request }: Exchange, by: string): Promise<Response> {
     const wish = await readBody(request, operatorCalls.createSale.body.schema)
     const id = await keyedSubject(keyed, 'sales', request, wish)
     const sale = await createSale(parts.operate, toNewSale(wish), id, by)
     return json(wire(sale), 201, { location: `/api/admin/sales/${sale.id}` })
   }
 
-  async function list({ request }: Exchange): Promise<Response> {
-    parts.identity.operator(request)
+  async function list(): Promise<Response> {
     return json({ sales: (await parts.operate.sales.list({ drafts: true, limit: SALES_MAX })).map(wire) })
   }
 
   async function find(exchange: Exchange): Promise<Sale> {
-    parts.identity.operator(exchange.request)
     const sale = await parts.operate.sales.find(idParam(exchange, 'sale'))
-    if (sale === undefined) throw new ProblemError('not_found', 'There is no such sale.')
+    if (sale === undefined) throw noSuch('sale')
     return sale
   }
 
-  async function run(exchange: Exchange, name: SaleMove): Promise<Response> {
-    const by = parts.identity.operator(exchange.request)
+  async function run(exchange: Exchange, name: SaleMove, by: string): Promise<Response> {
     const outcome = await runSale(parts.operate, idParam(exchange, 'sale'), name, by)
     switch (outcome.kind) {
       case 'done':
         return json(wire(outcome.sale))
       case 'missing':
-        throw new ProblemError('not_found', 'There is no such sale.')
+        throw noSuch('sale')
       case 'not_possible':
-        throw new ProblemError('not_changeable', `A sale that is ${outcome.state} can't do "${name}".`, {
-          field: 'state',
-        })
+        throw notChangeable('state', `A sale that is ${outcome.state} can't do "${name}".`)
       case 'busy':
         throw new ProblemError('busy', 'Not every item is in the gate yet. Ask again in a moment.')
       default:
@@ -93,14 +88,12 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
     }
   }
 
-  async function stock(exchange: Exchange): Promise<Response> {
+  async function stock(exchange: Exchange, by: string): Promise<Response> {
     const sale = await find(exchange)
-    const by = parts.identity.operator(exchange.request)
     const item = idParam(exchange, 'item')
-    if (!sale.items.some(one => one.id === item))
-      throw new ProblemError('not_found', 'There is no such item in this sale.')
+    if (!sale.items.some(one => one.id === item)) throw noSuch('item in this sale')
     const { delta, reason } = await readBody(exchange.request, operatorCalls.changeStock.body.schema)
-    // Without a key of the operator's own it has one of ours: a statement that is tried again must not add a second time.
+    // Without a key of the operator's it gets one of ours: a statement that is tried again must not add a second time.
     const key = await keyedSubject(keyed, `stock/${item}`, exchange.request, { delta, reason })
     const outcome = await changeStock(parts.operate, { item, delta, reason, by, key })
     parts.operate.changed()
@@ -108,11 +101,9 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
       case 'done':
         return json(wireChange(outcome.change))
       case 'missing':
-        throw new ProblemError('not_found', 'There is no such item in this sale.')
+        throw noSuch('item in this sale')
       case 'too_many':
-        throw new ProblemError('body_invalid', '"delta" would put more units on sale than an item may have.', {
-          field: 'delta',
-        })
+        throw bodyInvalid('delta', '"delta" would put more units on sale than an item may have.')
       case 'key_reused':
         throw new ProblemError('idempotency_key_reused')
       case 'busy':
@@ -125,17 +116,16 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
     }
   }
 
-  async function door(exchange: Exchange): Promise<Response> {
-    const by = parts.identity.operator(exchange.request)
+  async function door(exchange: Exchange, by: string): Promise<Response> {
     await readBody(exchange.request, operatorCalls.openDoor.body.schema)
     const outcome = await openLedgerDoor(parts.door, idParam(exchange, 'sale'), idParam(exchange, 'item'), by)
     switch (outcome.kind) {
       case 'done':
         return json(wire(outcome.sale))
       case 'missing':
-        throw new ProblemError('not_found', 'There is no such item in this sale.')
+        throw noSuch('item in this sale')
       case 'not_possible':
-        throw new ProblemError('not_changeable', `The ledger door can't be opened: ${outcome.why}.`, { field: 'door' })
+        throw notChangeable('door', `The ledger door can't be opened: ${outcome.why}.`)
       default:
         return unreachable(outcome)
     }
@@ -145,9 +135,8 @@ export function operatorSaleRoutes(parts: OperatorSaleParts): readonly Route[] {
     return json({ items: (await auditItems(parts.check, await find(exchange))).map(wireAudit) })
   }
 
-  async function reconcile(exchange: Exchange): Promise<Response> {
+  async function reconcile(exchange: Exchange, by: string): Promise<Response> {
     const sale = await find(exchange)
-    const by = parts.identity.operator(exchange.request)
     const report = await reconcileSale(parts.check, sale)
     await parts.check.reconciliation.save(sale.id, false, report, undefined)
     await parts.journal.write({

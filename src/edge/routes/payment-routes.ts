@@ -11,7 +11,7 @@ import { checkReturnUrl } from '../../payment/return-url.ts'
 import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
 import { wireOrder } from '../answers.ts'
 import { type Exchange, idParam, json, type Route, readBody, readBytes, route } from '../http/exchange.ts'
-import { ProblemError, plainProblem, problem } from '../http/problem-response.ts'
+import { bodyInvalid, ProblemError, plainProblem, problem } from '../http/problem-response.ts'
 import { UNRENDERED } from '../http/security-headers.ts'
 import type { Identity } from '../identity.ts'
 
@@ -50,16 +50,13 @@ export function paymentRoutes(parts: PaymentRouteParts): readonly Route[] {
     const wish = await readBody(exchange.request, buyerCalls.startPayment.body.schema)
     const provider = parts.money.providers.get(wish.provider ?? [...parts.money.providers.keys()][0] ?? '')
     if (provider === undefined) {
-      throw new ProblemError(
-        'body_invalid',
+      throw bodyInvalid(
+        'provider',
         `"provider" is one of: ${[...parts.money.providers.keys()].join(', ') || 'none is configured'}.`,
-        { field: 'provider' },
       )
     }
     if (wish.returnUrl !== undefined && checkReturnUrl(wish.returnUrl) === undefined) {
-      throw new ProblemError('body_invalid', '"returnUrl" must be an http(s) address or a path.', {
-        field: 'returnUrl',
-      })
+      throw bodyInvalid('returnUrl', '"returnUrl" must be an http(s) address or a path.')
     }
     const outcome = await startPayment(parts.money, provider, {
       order: id,
