@@ -123,11 +123,11 @@ test('what is no report of the bench is not compared, and one line says why', ()
     [join(into, 'missing'), 'it can not be read (ENOENT)'],
     [into, 'it can not be read (EISDIR)'],
     [written('torn', '{"commit":"aaa","cas'), 'it is not JSON'],
-    [written('null', 'null'), 'its commit, cases and figures are not there'],
-    [written('other', '{"name":"stampede"}'), 'its commit, cases and figures are not there'],
+    [written('null', 'null'), 'commit, cases or figures are missing'],
+    [written('other', '{"name":"stampede"}'), 'commit, cases or figures are missing'],
     [
       written('hollow', '{"commit":"aaa","cases":[{"name":"sold-out"}]}'),
-      'its commit, cases and figures are not there',
+      'commit, cases or figures are missing',
     ],
   ] as const) {
     for (const pair of [

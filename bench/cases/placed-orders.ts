@@ -129,9 +129,9 @@ async function check(
     if (end.sold < end.units && name !== 'optimistic') violations.push(`${name} sold ${end.sold} of ${end.units}`)
   }
   for (const item of [on, last]) {
-    const books = await stampede.audit(item)
-    if (!books.consistent || books.units - books.available !== books.pending || books.gate?.left !== books.available)
-      violations.push(`the books don't add up: ${JSON.stringify(books)}`)
+    const audit = await stampede.audit(item)
+    if (!audit.consistent || audit.units - audit.available !== audit.pending || audit.gate?.left !== audit.available)
+      violations.push(`the audit does not add up: ${JSON.stringify(audit)}`)
   }
   return { violations, oversold }
 }

@@ -39,9 +39,9 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
     references: [contestant('constant', constant)],
     settings: { bodyBytes: first.body.length, buyers: BUYERS },
     async check() {
-      const books = await stampede.audit(on)
-      if (!books.consistent || books.available !== UNITS || books.gate?.left !== UNITS)
-        unexpected.add(`refused orders took something: ${JSON.stringify(books)}`)
+      const audit = await stampede.audit(on)
+      if (!audit.consistent || audit.available !== UNITS || audit.gate?.left !== UNITS)
+        unexpected.add(`refused orders took something: ${JSON.stringify(audit)}`)
       return { violations: [...unexpected] }
     },
     close: () => constant.stop(),

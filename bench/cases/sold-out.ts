@@ -58,9 +58,9 @@ async function prepare(stage: Stage, withTicket: boolean): Promise<PreparedCase>
     references: [contestant('constant', constant), contestant('nginx', { ...nginx, hasWorkers: true })],
     settings: { bodyBytes: refused.body.length, buyers: tickets.length },
     async check() {
-      const books = await stampede.audit(on)
-      if (!books.consistent || books.available !== 0 || books.pending !== UNITS)
-        unexpected.add(`sold-out item: ${books.available} available, ${books.pending} pending of ${UNITS}`)
+      const audit = await stampede.audit(on)
+      if (!audit.consistent || audit.available !== 0 || audit.pending !== UNITS)
+        unexpected.add(`sold-out item: ${audit.available} available, ${audit.pending} pending of ${UNITS}`)
       return { violations: [...unexpected] }
     },
     async close() {

@@ -68,9 +68,9 @@ export const growthOverBuyers: Survey = {
         )
         print(`${this.name}: ${level} buyers measured, ${acknowledged.placed} by now`)
       }
-      const books = await stampede.audit(on)
-      if (!books.consistent || books.pending !== acknowledged.placed)
-        unexpected.add(`told ${acknowledged.placed} buyers "placed", ${JSON.stringify(books)}`)
+      const audit = await stampede.audit(on)
+      if (!audit.consistent || audit.pending !== acknowledged.placed)
+        unexpected.add(`told ${acknowledged.placed} buyers "placed", ${JSON.stringify(audit)}`)
     } finally {
       await constant.stop()
     }

@@ -67,19 +67,16 @@ export class Pool {
     stop?.addEventListener('abort', giveUp)
     try {
       for (let from = 0; from < connections; from += OPENING_AT_ONCE_MAX) {
-        if (stop?.aborted) throw new Fault('interrupted', 'interrupted')
-        const seats = Array.from({ length: Math.min(OPENING_AT_ONCE_MAX, connections - from) }, (_, i) => ({
-          no: from + i,
-          connection: undefined,
-          job: undefined,
-        }))
+        stop?.throwIfAborted()
+        const length = Math.min(OPENING_AT_ONCE_MAX, connections - from)
+        const seats = Array.from({ length }, (_, i) => ({ no: from + i, connection: undefined, job: undefined }))
         const tried = await Promise.allSettled(seats.map(seat => pool.#connect(seat)))
         const failed = tried.find(one => one.status === 'rejected')
-        if (failed !== undefined) throw stop?.aborted ? new Fault('interrupted', 'interrupted') : failed.reason
+        if (failed !== undefined) throw failed.reason
       }
     } catch (error) {
       pool.close()
-      throw error
+      throw stop?.aborted ? new Fault('interrupted', 'interrupted') : error
     } finally {
       stop?.removeEventListener('abort', giveUp)
     }

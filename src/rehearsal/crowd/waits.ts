@@ -10,13 +10,9 @@
  */
 
 import { Histogram } from '../client/histogram.ts'
-import type { ClickKind } from '../plan/plan.ts'
+import type { Click } from './click.ts'
 
-interface Clicked {
-  readonly kind: ClickKind
-  readonly buyer: number
-  readonly atMs: number
-}
+type Clicked = Pick<Click, 'kind' | 'buyer' | 'atMs'>
 
 export class Waits {
   readonly #asked: Histogram

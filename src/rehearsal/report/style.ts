@@ -1,4 +1,4 @@
-/** How the report looks. Colours are named by what they mean, once for light and once for dark. */
+/** The report's style sheet. Colours are named by their meaning, once for light and once for dark. */
 
 export const STYLE = `
 :root{--ink:#1b2330;--muted:#5f6b7c;--page:#f4f6f9;--card:#fff;--edge:#e1e6ee;--grid:#e8ecf2;

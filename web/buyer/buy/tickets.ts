@@ -1,6 +1,6 @@
 /**
  * Tickets, and asks without an answer, kept in this tab across a reload: an ask whose answer was lost is sent again with the same ticket, so
- * it finds the order it made. Kept per buyer: a ticket belongs to the buyer it was given to, whoever is signed in now.
+ * it finds the order it made. Kept per buyer: a ticket belongs to the buyer it was given to, even if another has signed in.
  */
 
 import { call, type Reply } from '../api.ts'

@@ -79,7 +79,7 @@ export const en = {
   closedAgo: (span: string) => `ended ${span} ago`,
   showMore: (count: string) => `Show all ${count}`,
 
-  looking: 'Checking for problems…',
+  looking: 'Checking…',
   allWell: 'All systems normal',
   allWellNote: 'No promise broken, stock agrees, database reachable.',
   whatIsWrong: 'Problems',

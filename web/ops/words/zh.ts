@@ -51,7 +51,7 @@ export const zh: Words = {
   closedAgo: span => `${span}前结束`,
   showMore: count => `显示全部 ${count} 个`,
 
-  looking: '正在检查系统…',
+  looking: '正在检查…',
   allWell: '一切正常',
   allWellNote: '没有承诺被打破，库存一致，数据库可达。',
   whatIsWrong: '当前问题',

@@ -114,30 +114,33 @@ export function OrdersView({ sale }: { readonly sale: string }) {
       {found !== undefined && found.orders.length > 0 && (
         <section class="card" aria-label={text.orders}>
           <Rows orders={found.orders} sale={known} />
-          <p class="ways">
-            <span class="soft">{text.pageShown(formatCount(filter.page), formatCount(found.orders.length))}</span>
-            {filter.page > 1 && (
-              <button
-                type="button"
-                class="button"
-                onClick={() => setFilter(before => ({ ...before, after: '', page: 1 }))}
-              >
-                {text.firstPage}
-              </button>
-            )}
-            {found.next !== null && (
-              <button
-                type="button"
-                class="button"
-                onClick={() => setFilter(before => ({ ...before, after: found.next ?? '', page: before.page + 1 }))}
-              >
-                {text.nextPage}
-              </button>
-            )}
-          </p>
+          <Pager filter={filter} count={found.orders.length} next={found.next} onChange={setFilter} />
         </section>
       )}
     </>
+  )
+}
+
+interface PagerProps {
+  readonly filter: Filter
+  readonly count: number
+  readonly next: string | null
+  readonly onChange: (filter: Filter) => void
+}
+
+function Pager({ filter, count, next, onChange }: PagerProps) {
+  const text = words()
+  const button = (label: string, after: string, page: number) => (
+    <button type="button" class="button" onClick={() => onChange({ ...filter, after, page })}>
+      {label}
+    </button>
+  )
+  return (
+    <p class="ways">
+      <span class="soft">{text.pageShown(formatCount(filter.page), formatCount(count))}</span>
+      {filter.page > 1 && button(text.firstPage, '', 1)}
+      {next !== null && button(text.nextPage, next, filter.page + 1)}
+    </p>
   )
 }
 

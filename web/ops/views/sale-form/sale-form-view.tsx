@@ -12,16 +12,8 @@ import { words } from '../../words.ts'
 import { Nothing } from '../app.tsx'
 import { Field } from '../controls/field.tsx'
 import { useEvery } from '../controls/hooks.ts'
-import {
-  bodyOf,
-  formFieldOf,
-  newItem,
-  newSale,
-  type TypedItem,
-  type TypedSale,
-  typedOf,
-  type Wrongs,
-} from './typed-sale.ts'
+import { ItemFields } from './item-fields.tsx'
+import { bodyOf, formFieldOf, newItem, newSale, type TypedSale, typedOf, type Wrongs } from './typed-sale.ts'
 
 const ITEMS_MAX = 100
 const ASK_AGAIN_MS = 2_000
@@ -54,39 +46,14 @@ export function SaleFormView({ sale: id }: { readonly sale: string | undefined }
 
 function SaleForm({ draft }: { readonly draft: Sale | undefined }) {
   const text = words()
-  const of = draft?.id ?? ''
-  const [kept] = useState(() => (store.typing?.of === of ? store.typing : undefined))
-  const [typed, setTyped] = useState<TypedSale>(
-    () => kept?.sale ?? (draft === undefined ? newSale(serverNow()) : typedOf(draft)),
-  )
+  const { typed, key, change } = useTypedSale(draft)
   const [wrongs, setWrongs] = useState<Wrongs>({})
   const [general, setGeneral] = useState<string>()
   const [working, setWorking] = useState(false)
-  const [key, setKey] = useState(() => kept?.key ?? newKey())
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => {
     form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
   }, [wrongs])
-
-  // Before the next paint: a session that ends in between must not lose the last keystroke.
-  useLayoutEffect(() => {
-    store.typing = { of, sale: typed, key }
-  }, [typed, key])
-  // Leaving the form discards it; the end of the session keeps it.
-  useEffect(
-    () => () => {
-      if (!store.expired) store.typing = undefined
-    },
-    [],
-  )
-
-  const change = (more: Partial<TypedSale>) => {
-    setTyped(before => ({ ...before, ...more }))
-    // A changed sale is another creation, with another key.
-    setKey(newKey())
-  }
-  const changeItem = (at: number, more: Partial<TypedItem>) =>
-    change({ items: typed.items.map((item, i) => (i === at ? { ...item, ...more } : item)) })
 
   const send = async () => {
     if (working) return
@@ -115,11 +82,6 @@ function SaleForm({ draft }: { readonly draft: Sale | undefined }) {
     setWrongs(onForm ? { [field]: fieldWrong(reply) } : {})
   }
 
-  const past = (value: string, words: string) => {
-    const at = fromLocalInput(value)
-    return at !== undefined && Date.parse(at) < serverNow() ? words : undefined
-  }
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
   return (
     <form
       ref={form}
@@ -134,44 +96,9 @@ function SaleForm({ draft }: { readonly draft: Sale | undefined }) {
         {draft === undefined ? text.createTitle : text.editTitle(draft.name)}
       </h1>
       <p class="soft">
-        {text.draftNote} {text.timeZone(zone)}.
+        {text.draftNote} {text.timeZone(Intl.DateTimeFormat().resolvedOptions().timeZone)}.
       </p>
-      <div class="card fields">
-        <Field
-          wide
-          label={text.saleName}
-          name="name"
-          value={typed.name}
-          onInput={name => change({ name })}
-          wrong={wrongs.name}
-        />
-        <Field
-          label={text.opens}
-          name="opensAt"
-          kind="datetime-local"
-          value={typed.opensAt}
-          onInput={opensAt => change({ opensAt })}
-          wrong={wrongs.opensAt}
-          hint={past(typed.opensAt, text.opensPast)}
-        />
-        <Field
-          label={text.closes}
-          name="closesAt"
-          kind="datetime-local"
-          value={typed.closesAt}
-          onInput={closesAt => change({ closesAt })}
-          wrong={wrongs.closesAt}
-          hint={past(typed.closesAt, text.closesPast)}
-        />
-        <Field
-          label={text.warmBefore}
-          name="warmBeforeSeconds"
-          numeric
-          value={typed.warmBeforeSeconds}
-          onInput={warmBeforeSeconds => change({ warmBeforeSeconds })}
-          wrong={wrongs.warmBeforeSeconds}
-        />
-      </div>
+      <SaleFields typed={typed} wrongs={wrongs} change={change} />
       <h2>{text.items}</h2>
       {typed.items.map((item, i) => (
         <ItemFields
@@ -179,11 +106,9 @@ function SaleForm({ draft }: { readonly draft: Sale | undefined }) {
           no={i + 1}
           item={item}
           wrongs={wrongs}
-          change={more => changeItem(i, more)}
+          change={more => change({ items: typed.items.map(one => (one === item ? { ...item, ...more } : one)) })}
           remove={
-            typed.items.length === 1
-              ? undefined
-              : () => change({ items: typed.items.filter(other => other.key !== item.key) })
+            typed.items.length === 1 ? undefined : () => change({ items: typed.items.filter(one => one !== item) })
           }
         />
       ))}
@@ -213,53 +138,58 @@ function SaleForm({ draft }: { readonly draft: Sale | undefined }) {
   )
 }
 
-interface ItemFieldsProps {
-  readonly no: number
-  readonly item: TypedItem
-  readonly wrongs: Wrongs
-  readonly change: (more: Partial<TypedItem>) => void
-  readonly remove: (() => void) | undefined
+/** What is typed, under the idempotency key of its creation. It survives the end of the session, not leaving the form. */
+function useTypedSale(draft: Sale | undefined) {
+  const of = draft?.id ?? ''
+  const [kept] = useState(() => (store.typing?.of === of ? store.typing : undefined))
+  const [typed, setTyped] = useState<TypedSale>(
+    () => kept?.sale ?? (draft === undefined ? newSale(serverNow()) : typedOf(draft)),
+  )
+  const [key, setKey] = useState(() => kept?.key ?? newKey())
+  // Before the next paint: a session that ends in between must not lose the last keystroke.
+  useLayoutEffect(() => {
+    store.typing = { of, sale: typed, key }
+  }, [typed, key])
+  useEffect(
+    () => () => {
+      if (!store.expired) store.typing = undefined
+    },
+    [],
+  )
+  const change = (more: Partial<TypedSale>) => {
+    setTyped(before => ({ ...before, ...more }))
+    // A changed sale is another creation, with another key.
+    setKey(newKey())
+  }
+  return { typed, key, change }
 }
 
-function ItemFields({ no, item, wrongs, change, remove }: ItemFieldsProps) {
+interface SaleFieldsProps {
+  readonly typed: TypedSale
+  readonly wrongs: Wrongs
+  readonly change: (more: Partial<TypedSale>) => void
+}
+
+function SaleFields({ typed, wrongs, change }: SaleFieldsProps) {
   const text = words()
-  const field = (name: Exclude<keyof TypedItem, 'key' | 'id'>, label: string) => ({
+  const field = (name: Exclude<keyof TypedSale, 'items'>, label: string) => ({
     label,
-    name: `items.${no - 1}.${name}`,
-    value: item[name],
+    name,
+    value: typed[name],
     onInput: (value: string) => change({ [name]: value }),
-    wrong: wrongs[`items.${no - 1}.${name}`],
+    wrong: wrongs[name],
   })
-  // The buyer page's Content-Security-Policy allows pictures from its own site and over https only.
-  const insecure = /^http:/i.test(item.image.trim()) && !item.image.trim().startsWith(`${location.origin}/`)
+  const moment = (name: 'opensAt' | 'closesAt', label: string, past: string) => {
+    const at = fromLocalInput(typed[name])
+    const hint = at !== undefined && Date.parse(at) < serverNow() ? past : undefined
+    return <Field kind="datetime-local" {...field(name, label)} hint={hint} />
+  }
   return (
-    <fieldset class="card">
-      <legend>{text.item(`${no}`)}</legend>
-      <div class="fields">
-        <Field wide {...field('name', text.itemName)} />
-        <Field numeric {...field('units', text.unitsOnSale)} />
-        <Field numeric {...field('price', text.price)} />
-        <Field {...field('currency', text.currency)} />
-        <Field numeric optional {...field('listPrice', text.listPrice)} />
-        <Field numeric {...field('quantityMax', text.quantityMax)} />
-        <Field numeric {...field('attemptsMax', text.attemptsMax)} />
-        <Field numeric {...field('payWithinSeconds', text.payWithin)} />
-        <Field optional {...field('sku', text.sku)} />
-        <Field
-          wide
-          optional
-          kind="url"
-          {...field('image', text.image)}
-          hint={insecure ? text.imageInsecure : undefined}
-        />
-      </div>
-      {remove !== undefined && (
-        <p class="ways">
-          <button type="button" class="button" onClick={remove}>
-            {text.removeItem(`${no}`)}
-          </button>
-        </p>
-      )}
-    </fieldset>
+    <div class="card fields">
+      <Field wide {...field('name', text.saleName)} />
+      {moment('opensAt', text.opens, text.opensPast)}
+      {moment('closesAt', text.closes, text.closesPast)}
+      <Field numeric {...field('warmBeforeSeconds', text.warmBefore)} />
+    </div>
   )
 }

@@ -1,0 +1,56 @@
+/** The fields of one item on the sale's form. */
+
+import { words } from '../../words.ts'
+import { Field } from '../controls/field.tsx'
+import type { TypedItem, Wrongs } from './typed-sale.ts'
+
+interface ItemFieldsProps {
+  readonly no: number
+  readonly item: TypedItem
+  readonly wrongs: Wrongs
+  readonly change: (more: Partial<TypedItem>) => void
+  readonly remove: (() => void) | undefined
+}
+
+export function ItemFields({ no, item, wrongs, change, remove }: ItemFieldsProps) {
+  const text = words()
+  const field = (name: Exclude<keyof TypedItem, 'key' | 'id'>, label: string) => ({
+    label,
+    name: `items.${no - 1}.${name}`,
+    value: item[name],
+    onInput: (value: string) => change({ [name]: value }),
+    wrong: wrongs[`items.${no - 1}.${name}`],
+  })
+  // The buyer page's Content-Security-Policy allows pictures from its own site and over https only.
+  const insecure = /^http:/i.test(item.image.trim()) && !item.image.trim().startsWith(`${location.origin}/`)
+  return (
+    <fieldset class="card">
+      <legend>{text.item(`${no}`)}</legend>
+      <div class="fields">
+        <Field wide {...field('name', text.itemName)} />
+        <Field numeric {...field('units', text.unitsOnSale)} />
+        <Field numeric {...field('price', text.price)} />
+        <Field {...field('currency', text.currency)} />
+        <Field numeric optional {...field('listPrice', text.listPrice)} />
+        <Field numeric {...field('quantityMax', text.quantityMax)} />
+        <Field numeric {...field('attemptsMax', text.attemptsMax)} />
+        <Field numeric {...field('payWithinSeconds', text.payWithin)} />
+        <Field optional {...field('sku', text.sku)} />
+        <Field
+          wide
+          optional
+          kind="url"
+          {...field('image', text.image)}
+          hint={insecure ? text.imageInsecure : undefined}
+        />
+      </div>
+      {remove !== undefined && (
+        <p class="ways">
+          <button type="button" class="button" onClick={remove}>
+            {text.removeItem(`${no}`)}
+          </button>
+        </p>
+      )}
+    </fieldset>
+  )
+}
