@@ -1,14 +1,7 @@
 /** What is served over HTTP: who may ask, what may be asked, and the pages. A process of a cluster that is no edge only says how it is. */
 
-import { createBuyerTokens } from '../admission/buyer-token.ts'
 import { createClientAddress } from '../admission/client-address.ts'
-import { createOperators } from '../admission/operator.ts'
-import { PRESENT_EVERY_MS, Sharing } from '../admission/rate/sharing.ts'
-import { createRateLimits } from '../admission/rate-limits.ts'
-import { createRedisSharedCounts } from '../admission/redis/redis-shared-counts.ts'
-import { createRemoteKeys } from '../admission/remote-keys.ts'
-import { createSharedRateLimits } from '../admission/shared-rate-limits.ts'
-import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
+import { PRESENT_EVERY_MS } from '../admission/rate/sharing.ts'
 import type { RedisConnection } from '../base/redis/connection.ts'
 import type { Order } from '../domain/order.ts'
 import { createBrowsers } from '../edge/browsers.ts'
@@ -37,9 +30,9 @@ import type { OperateContext } from '../flows/operate/operate-context.ts'
 import { ordersOfBuyer } from '../flows/sell/find-orders.ts'
 import { createStockView } from '../flows/sell/live-item.ts'
 import { type createMetrics, METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
+import { composeAdmission } from './compose-admission.ts'
 import { createDemoCrowd } from './demo-crowd.ts'
 import type { KeeperWork } from './rounds.ts'
-import { keepSecret, ownSecret } from './secrets.ts'
 import type { GateSide, ProcessParts, Selling } from './selling.ts'
 
 interface HttpParts {
@@ -71,20 +64,8 @@ export async function composeHttp(
   let apart: ReturnType<typeof startMetricsServer> | undefined
   const url = () => address.url
 
-  const secret = (name: string) => ownSecret(config, random, name)
-  const tickets = createTicketOffice(parseTicketKeys(config.ticketKeys ?? `kept:${secret('ticket-key')}`))
-  const onFailed = (why: string) => log.warn({ why }, "the shop's keys could not be fetched")
-  const { jwksUrl } = config.buyerJwt
-  const buyers = createBuyerTokens({
-    clock,
-    ...(jwksUrl !== undefined && { keys: createRemoteKeys({ url: jwksUrl, clock, onFailed }) }),
-    ...(config.buyerJwt.secret !== undefined && { secret: config.buyerJwt.secret }),
-    ...(config.buyerJwt.issuer !== undefined && { issuer: config.buyerJwt.issuer }),
-    ...(config.buyerJwt.audience !== undefined && { audience: config.buyerJwt.audience }),
-    ...(config.guestSignIn && { guestSecret: secret('guest-secret') }),
-  })
-  const kept = config.adminTokens.length > 0 ? undefined : keepSecret(config.dataDir, 'admin-token', random)
-  const operators = createOperators(kept === undefined ? config.adminTokens : [{ name: 'admin', token: kept.value }])
+  const admission = composeAdmission(parts, redis)
+  const { isEdge, secret, tickets, buyers, operators, sharing, orderLimits: limits, ticketLimits } = admission
   const browsers = createBrowsers(config)
   const secureCookies = config.publicUrl?.startsWith('https:') ?? false
   const operations = createOperations({
@@ -114,14 +95,6 @@ export async function composeHttp(
     clock,
     meters,
   })
-  const isEdge = config.roles.includes('edge')
-  const sharing = isEdge ? composeSharing(parts, redis) : undefined
-  const limitsOf = (what: string, rates: typeof config.rates) =>
-    sharing === undefined
-      ? createRateLimits({ ...rates, clock, random })
-      : createSharedRateLimits({ what, ...rates, sharing, secret: secret('rate-keys'), clock, random, meters })
-  const limits = limitsOf('orders', config.rates)
-  const ticketLimits = limitsOf('tickets', { ...config.rates, total: undefined, perItem: undefined })
   const clientAddress = createClientAddress(config.trustedProxies)
   const addressOf = (request: Request) =>
     clientAddress.of(running?.peerOf(request) ?? '', request.headers.get('x-forwarded-for'))
@@ -171,7 +144,7 @@ export async function composeHttp(
   return {
     live,
     url,
-    adminTokenPath: kept?.path,
+    adminTokenPath: admission.adminTokenPath,
     onReconciled: ((sale, report) =>
       operations.monitor.reconciled(sale.id, report)) satisfies KeeperWork['onReconciled'],
     /** What must be done again and again where buyers and operators are served. */
@@ -207,11 +180,4 @@ export async function composeHttp(
       await apart?.stop()
     },
   }
-}
-
-/** With whom limits are shared; undefined where each process counts for itself. */
-function composeSharing({ config, clock, random, log, meters }: ProcessParts, redis: RedisConnection | undefined) {
-  if (config.rateSharing === undefined || redis === undefined) return undefined
-  const counts = createRedisSharedCounts({ connection: redis, random })
-  return new Sharing({ counts, clock, log, meters, edgesAssumed: config.rateSharing.edgesAssumed })
 }
