@@ -131,7 +131,7 @@ test('from a cluster to one process: it stands by, unready, while an edge of the
   // It gives its lease back; the other one never did.
   await database.query("UPDATE nodes SET holder = '', settled = true, lease_until = now() WHERE id = 900")
   await alone.ready()
-  for (const words of ['edges or workers of a cluster still run', 'went without a word']) {
+  for (const words of ['edges or workers of a cluster still run', 'lapsed without a word']) {
     const lines = () =>
       alone
         .output()

@@ -268,7 +268,7 @@ describe('E4: drained', () => {
     await ledger.rights.raiseEpoch(item)
     await until('it gave up twice', async () => {
       await keeper.round()
-      return keeper.lines.filter(line => /outbox does not drain/.test(line.message)).length >= 2
+      return keeper.lines.filter(line => /outbox not drained/.test(line.message)).length >= 2
     })
     keeper.right.held = false
     await keeper.idle()
