@@ -125,10 +125,7 @@ test('what is no report of the bench is not compared, and one line says why', ()
     [written('torn', '{"commit":"aaa","cas'), 'it is not JSON'],
     [written('null', 'null'), 'commit, cases or figures are missing'],
     [written('other', '{"name":"stampede"}'), 'commit, cases or figures are missing'],
-    [
-      written('hollow', '{"commit":"aaa","cases":[{"name":"sold-out"}]}'),
-      'commit, cases or figures are missing',
-    ],
+    [written('hollow', '{"commit":"aaa","cases":[{"name":"sold-out"}]}'), 'commit, cases or figures are missing'],
   ] as const) {
     for (const pair of [
       [path, good],
