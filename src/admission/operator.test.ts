@@ -11,7 +11,7 @@ test('an operator is known by the token, under the name that goes into the log',
   expect(operators.verify('another long token')).toBe('day.shift@shop')
 })
 
-test('nobody else is let in', () => {
+test('any other token is refused', () => {
   for (const token of [
     '',
     'a long toke',

@@ -30,7 +30,7 @@ function forge(fields: readonly string[], secret = NEW_SECRET): string {
 const fieldsOf = (ticket: string) => ticket.split('.').slice(0, -1)
 
 describe('a ticket', () => {
-  test('gives back exactly what it was issued for, whoever the buyer is', () => {
+  test('verifies to exactly the claims it was issued for, for any buyer', () => {
     const seed = Math.floor(systemRandom.next() * 2 ** 31)
     const id = fc.bigInt({ min: 1n, max: 2n ** 63n - 1n }).map(String)
     const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER })

@@ -151,7 +151,7 @@ test('a change is seen by every process within a second, by word at once, and wi
   }
 })
 
-test('a change that its process could not tell anybody is seen within a second all the same', async () => {
+test('a change whose message could not be published is seen within a second all the same', async () => {
   const ledger = countingLedger(makeSale(SALE))
   const { catalogs, processes } = await openFour(ledger)
   await Promise.all(catalogs.map(catalog => catalog.find(SALE)))
@@ -206,7 +206,7 @@ test('made-up ids do not fill Redis: so many a second and process, and gone afte
   await until('they are gone', async () => Number(await server.command('DBSIZE')) === 0)
 })
 
-test('a reader that hangs or died with the lease holds nobody up for more than a second', async () => {
+test('a reader that hangs or died with the lease delays no request for more than a second', async () => {
   const ledger = countingLedger(makeSale(SALE))
   const { catalogs } = await openFour(ledger)
   const never = Promise.withResolvers<void>()

@@ -49,7 +49,7 @@ test('10,000 first readers are one question to the ledger', async () => {
   expect(reads).toEqual({ memory_miss: 20_000, ledger_hit: 2, memory_hit: 1 })
 })
 
-test('a change that nobody told of is seen within a second', async () => {
+test('a change without a message is seen within a second', async () => {
   const { catalog, ledger, pass } = open(makeSale(SALE))
   await catalog.find(SALE)
   ledger.rows.set(SALE, makeSale(SALE, { name: 'renamed' }))
@@ -57,7 +57,7 @@ test('a change that nobody told of is seen within a second', async () => {
   expect((await catalog.find(SALE))?.name).toBe('renamed')
 })
 
-test('a change that was told is seen at once, also by whoever comes while the old one is being read', async () => {
+test('a change with a message is seen at once, also by a request during a read of the old state', async () => {
   const { catalog, ledger } = open(makeSale(SALE))
   const answered = Promise.withResolvers<void>()
   ledger.held = answered.promise
@@ -83,14 +83,14 @@ test('an id that does not exist reaches the ledger once a second, and is found a
   expect(asks(SALE)).toBe(2)
 })
 
-test('ids that nobody can have made are not looked up', async () => {
+test('ids that can not exist are not looked up', async () => {
   const { catalog, ledger } = open()
   for (const id of ['', '0', 'x', '-1', '1e3', '9223372036854775808', '99999999999999999999', FAR_FUTURE])
     expect(await catalog.find(id)).toBeUndefined()
   expect(ledger.asked).toEqual([])
 })
 
-test('a draft is nobody’s to read, and there when it is published', async () => {
+test('a draft is not found, and found when it is published', async () => {
   const { catalog, ledger } = open(makeSale(SALE, { state: 'draft' }))
   expect(await catalog.find(SALE)).toBeUndefined()
   expect(await catalog.list()).toEqual([])
@@ -100,7 +100,7 @@ test('a draft is nobody’s to read, and there when it is published', async () =
   expect((await catalog.list()).length).toBe(1)
 })
 
-test('while the ledger is away what is known goes on being served, and the ledger is not asked by everybody', async () => {
+test('while the ledger is away known sales are served, and not every request asks the ledger', async () => {
   const { catalog, ledger, pass, asks } = open(makeSale(SALE), makeSale('4712'))
   await catalog.find(SALE)
   await catalog.list()
@@ -143,7 +143,7 @@ test('a ledger that takes long is not waited for with what is merely old, but wi
   expect((await changed)?.name).toBe('renamed')
 })
 
-test('so many look-ups are under way and no more; who is known is answered all the same', async () => {
+test('look-ups under way are bounded; known sales are served all the same', async () => {
   const { catalog, ledger, pass } = open(makeSale(SALE))
   await catalog.find(SALE)
   pass(750)
@@ -157,7 +157,7 @@ test('so many look-ups are under way and no more; who is known is answered all t
   expect(await catalog.find('2000000')).toBeUndefined()
 })
 
-test('lifetimes vary, so that not everybody comes back in the same millisecond', async () => {
+test('lifetimes vary, so that not all reads come back in the same millisecond', async () => {
   const ends = new Set<number>()
   for (let i = 0; i < 20; i++) {
     const { catalog, pass, asks } = open(makeSale(SALE))

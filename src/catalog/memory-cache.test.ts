@@ -37,7 +37,7 @@ test('what was read before a change is not fresh after it, and does not undo wha
   expect(memory.get(SALE)).toEqual({ sales: [renamed], state: 'fresh' })
 })
 
-test('a stranger who makes up ids pushes out older made-up ids, and no sale', () => {
+test('made-up ids push out older made-up ids, and no sale', () => {
   const memory = new MemoryCache(handClock().clock)
   memory.put(SALE, [sale], HOUR_MS, 0)
   for (let id = 1_000_000; id < 1_010_001; id++) memory.put(String(id), [], HOUR_MS, 0)

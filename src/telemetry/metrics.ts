@@ -24,7 +24,7 @@ interface Metrics {
   readonly meters: Meters
   /** For the reference page. */
   readonly list: readonly PlainMetric[]
-  /** Gauges that are read when they are asked for. Once, when all they read exists. */
+  /** Adds the gauges; called once, when all their sources exist. */
   watch(sources: GaugeSources): void
   render(): Promise<string>
 }
@@ -96,12 +96,8 @@ export function createMetrics(clock: Clock): Metrics {
       const tally: Record<string, number> = tallies[family]
       tally[which] = tally[which]! + by
     },
-    time(what, ms) {
-      timings[what].observe(ms)
-    },
-    size(what, count) {
-      sizes[what].observe(count)
-    },
+    time: (what, ms) => timings[what].observe(ms),
+    size: (what, count) => sizes[what].observe(count),
     route(method, template) {
       const known = routes.find(one => one.labels.method === method && one.labels.route === template)
       if (known !== undefined) return known

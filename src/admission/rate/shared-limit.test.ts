@@ -125,7 +125,7 @@ describe('when they can’t be asked', () => {
     expect(world.admittedMs).toHaveLength(20)
   }, 60_000)
 
-  test('what nobody had asked about before, and was admitted meanwhile, counts afterwards too', async () => {
+  test('a key that was cold before, and admitted meanwhile, counts afterwards too', async () => {
     const world = await manyEdges(4, { perAddress: '20/1h' })
     world.counts.away = true
     await world.go(600)
@@ -148,7 +148,7 @@ describe('when they can’t be asked', () => {
     expect(world.admittedMs).toHaveLength(8)
   })
 
-  test('nobody is shut out: with more edges than the count, each admits one', async () => {
+  test('no edge is shut out: with more edges than the count, each admits one', async () => {
     const world = await manyEdges(4, { perAddress: '2/1h' })
     world.counts.away = true
     await world.go(600)
@@ -157,7 +157,7 @@ describe('when they can’t be asked', () => {
     expect(world.admittedMs).toHaveLength(4)
   })
 
-  test('who waits for an answer that does not come is judged by the part within a second', async () => {
+  test('a request whose answer does not come is judged by the edge’s part within a second', async () => {
     const world = await manyEdges(4, { perAddress: '8/1h' }, { latencyMs: 5_000 })
     for (let n = 0; n < 5; n++) world.send(0)
     await world.go(1_001)
@@ -177,7 +177,7 @@ describe('edges come and go', () => {
     expect(world.admittedMs).toHaveLength(30)
   }, 60_000)
 
-  test('as long as it is not known to be dead, its part is kept back and nobody gets it twice', async () => {
+  test('as long as it is not known to be dead, its part is kept back and is not granted twice', async () => {
     const world = await manyEdges(4, { perAddress: '40/2s' })
     world.alive.delete(3)
     world.counts.deaf = true
@@ -204,7 +204,7 @@ describe('edges come and go', () => {
     expect(world.admittedMs).toHaveLength(afterwards)
   })
 
-  test('a single edge asks nobody', async () => {
+  test('a single edge asks no questions', async () => {
     const world = await manyEdges(1, { perAddress: '10/1s' })
     for (let n = 0; n < 30; n++) world.send(0)
     expect([world.admittedMs.length, world.refusals.length, world.counts.asked]).toEqual([10, 20, 0])

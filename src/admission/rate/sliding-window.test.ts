@@ -47,7 +47,7 @@ const story = (keys: number) =>
     size: 'max',
   })
 
-describe('a sliding window, while everybody has room', () => {
+describe('a sliding window, while every key has a slot', () => {
   test('admits the last of the count and refuses the next, to the request, until the very millisecond the first is a window old', () => {
     for (const count of [1, 2, 5, 100, 1000]) {
       const limit = window(count, WINDOW_MS)
@@ -68,7 +68,7 @@ describe('a sliding window, while everybody has room', () => {
     expect(Array.from({ length: 20 }, (_, n) => ask(late, 'a', n < 10 ? 990 : 1010)).filter(Boolean)).toHaveLength(10)
   })
 
-  test('never refuses who sends exactly the count per window at a steady pace', () => {
+  test('never refuses a key that sends exactly the count per window at a steady pace', () => {
     for (const [count, everyMs] of [
       [4, 250],
       [100, 10],
@@ -79,7 +79,7 @@ describe('a sliding window, while everybody has room', () => {
     }
   })
 
-  test('does not count a refused request, so who hammers is let in again as soon as who waits', () => {
+  test('does not count a refused request: a key that hammers is admitted again as soon as one that waits', () => {
     const limit = window(2, WINDOW_MS)
     ask(limit, 'a', 0)
     ask(limit, 'a', 500)
@@ -130,7 +130,7 @@ describe('a sliding window at its bounds', () => {
     fc.assert(property, { seed, numRuns: 600 })
   })
 
-  test('with its log full, refuses only who had the count in a window and a quarter', () => {
+  test('with its log full, refuses only a key that had the count in a window and a quarter', () => {
     const seed = newSeed()
     const property = fc.property(fc.integer({ min: 1, max: 6 }), story(8), (count, asks) => {
       const limit = window(count, WINDOW_MS, { keysMax: 8, exactMax: 1 })

@@ -27,7 +27,7 @@ describe('a bucket', () => {
     expect([10_000, 10_000, 10_000, 10_000].map(ms => ask(limit, 'a', ms))).toEqual([true, true, true, false])
   })
 
-  test('never refuses who keeps to the rate, and does not count who is refused', () => {
+  test('never refuses a key that keeps to the rate, and does not count refusals', () => {
     const limit = bucket(10, 1_000, 1)
     for (let n = 0; n < 50; n++) {
       expect(ask(limit, 'a', n * 100)).toBe(true)

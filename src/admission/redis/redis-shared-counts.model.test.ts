@@ -104,7 +104,7 @@ function joinedEdges(spanMs: number) {
   }
 }
 
-test('a window grants what the definition grants, to the request and the millisecond, whoever joins when', async () => {
+test('a window grants what the definition grants, to the request and the millisecond, in any order of joins', async () => {
   const edges = await threeEdges()
   const count = fc.integer({ min: 1, max: 8 })
   const property = fc.asyncProperty(count, story(4, 2, 3), async (limit, steps) => {
@@ -145,7 +145,7 @@ test('a window with a large count never counts more than it, and holds nothing l
   await fc.assert(property, { seed: newSeed(), numRuns: 60, endOnFailure: true })
 }, 120_000)
 
-test('a bucket grants what the definition grants, to a thousandth for each grant, whoever joins when', async () => {
+test('a bucket grants what the definition grants, to a thousandth for each grant, in any order of joins', async () => {
   const edges = await threeEdges()
   const rates = fc.constantFrom(
     { count: 8, windowMs: WINDOW_MS, burst: 8 },

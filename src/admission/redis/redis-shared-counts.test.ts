@@ -124,7 +124,7 @@ test('a clock that is set back does not shut a key', async () => {
   expect(await edges[0]!.ask([all])).toMatchObject([{ granted: 10 }])
 })
 
-test('who is not answered knows it: Redis is away, and Redis is full', async () => {
+test('a question without an answer is undefined: Redis is away, and Redis is full', async () => {
   const server = await startRedis(playground)
   const { edges } = await edgesOn(server, 1)
   await server.command('CONFIG', 'SET', 'maxmemory', '1')
@@ -135,7 +135,7 @@ test('who is not answered knows it: Redis is away, and Redis is full', async () 
   await edges[0]!.leave()
 })
 
-test('what is not as it must be is refused before anything is written', async () => {
+test('invalid arguments are refused before the first write', async () => {
   const server = await startRedis(playground)
   const { connection } = await edgesOn(server, 1)
   const read = scriptsIn(new URL('./scripts/', import.meta.url))

@@ -30,7 +30,7 @@ async function leaseOf(layer: SharedCache, key: string, leaseMs = MINUTE_MS): Pr
 
 const kindOf = async (answer: Promise<SharedAnswer>) => (await answer).kind
 
-test('one process is sent to read what nobody knows, the others wait, then all know it', async () => {
+test('one process gets the lease for an unknown key, the others wait, then all know it', async () => {
   const [one, two] = await openTwo()
   for (const [key, sales] of [
     [SALE, [sale]],
@@ -86,7 +86,7 @@ test('what was read before a change is not kept after it', async () => {
   expect(await one.ask(SALE, MINUTE_MS)).toMatchObject({ kind: 'known', sales: [renamed] })
 })
 
-test('a dead reader holds nobody up for longer than its lease, and keeps nothing when it wakes', async () => {
+test('a dead reader delays the others for no longer than its lease, and stores nothing when it wakes', async () => {
   const [one, two, server] = await openTwo()
   const lease = await leaseOf(one, SALE)
   await server.command('HINCRBY', COPY, 'since', '-60000')
@@ -105,7 +105,7 @@ test('a reader that comes back with nothing lets the next one read at once', asy
   await leaseOf(two, SALE)
 })
 
-test('every process hears that something was changed, whoever did it', async () => {
+test('every process is notified of a change, also of its own', async () => {
   const [one, two] = await openTwo()
   let heard = 0
   one.onForgotten(() => void heard++)
@@ -169,7 +169,7 @@ test('what is not one of our texts, or not the sale of its key, is not believed'
   }
 })
 
-test('what is too long is not shared, and nobody waits for it', async () => {
+test('a text that is too long is not shared, and no process waits for it', async () => {
   const [one, two, server] = await openTwo()
   const long = makeSale(SALE, { name: 'x'.repeat(1_000_000) })
   await one.put(SALE, await leaseOf(one, SALE), [long], MINUTE_MS, MINUTE_MS)

@@ -146,7 +146,7 @@ describe('a final report that came too early, by a clock that was wrong,', () =>
   })
 })
 
-test('a sale that is over and waits long for what may be outside the ledger calls somebody, once', async () => {
+test('a sale that is over and waits long for unplaced reservations raises an alarm, once', async () => {
   const shop = await openItem()
   const order = await stage.reserve(shop.item, shop.epoch, 'ann')
   await shop.ends('-1 second')

@@ -67,7 +67,7 @@ function openBooks(inRush: boolean) {
   return { books, parts, sale: SALE as unknown as Sale }
 }
 
-test('what costs little is counted anew for everybody, what costs much is shown again while the ledger rests', async () => {
+test('a cheap audit is repeated for every caller, an expensive one is shown again while the ledger rests', async () => {
   const { books, parts, sale } = openBooks(false)
   const audit = createSharedAudit(parts)
   for (let i = 0; i < 3; i++) await audit(sale, 10)
@@ -116,7 +116,7 @@ test('what was found wrong is looked at again after seconds, however long the co
   expect(await audit(sale, 50)).toBe(mended)
 })
 
-test('many who ask at once share one audit, and one that failed is not shown to the next', async () => {
+test('callers at the same time share one audit, and one that failed is not shown to the next', async () => {
   const { books, parts, sale } = openBooks(false)
   books.tookMs = 500
   const audit = createSharedAudit(parts)

@@ -52,7 +52,7 @@ async function dueOrders(silentOnes: number, { started } = { started: true }) {
 
 const always = () => true
 
-test('a provider that is silent about some orders holds up nobody else', async () => {
+test('a provider that is silent about some orders does not delay the others', async () => {
   const { context, open, asked, silent, answer } = await dueOrders(10)
   const closer = new OrderCloser(context)
   expect(await closer.sweep()).toEqual({ queued: DUE, more: false })
@@ -64,7 +64,7 @@ test('a provider that is silent about some orders holds up nobody else', async (
   expect(asked).toHaveLength(DUE)
 })
 
-test('not even if it is silent about more orders than have room; nobody is closed before the own answer, and who has paid is not', async () => {
+test('nor if it is silent about more orders than there are lanes; no order is closed before its own answer, and a paid one never', async () => {
   const { context, open, asked, silent, answer } = await dueOrders(50)
   const closer = new OrderCloser(context)
   await closer.sweep()
@@ -84,7 +84,7 @@ test('not even if it is silent about more orders than have room; nobody is close
   expect(await open()).toBe(0)
 })
 
-test('orders that nobody has to be asked about are closed whatever stands before them, and later ones are asked about beside the silent', async () => {
+test('orders without a payment are closed whatever waits before them, and later ones are asked about beside the silent ones', async () => {
   const silent = await dueOrders(DUE)
   const closer = new OrderCloser(silent.context)
   await closer.sweep()
@@ -102,7 +102,7 @@ test('orders that nobody has to be asked about are closed whatever stands before
   expect(await silent.open()).toBe(0)
 })
 
-test('who may not go on asks about nobody more, and lets go of those who wait', async () => {
+test('a closer that may not go on asks no more questions, and drops the waiting orders', async () => {
   const { context, open, asked, silent, answer } = await dueOrders(DUE)
   const closer = new OrderCloser(context)
   await closer.sweep()
@@ -116,7 +116,7 @@ test('who may not go on asks about nobody more, and lets go of those who wait', 
   expect(await open()).toBe(0)
 })
 
-test('a ledger that goes away in mid-sweep ends it, once nobody is asking any more, and the next sweep closes the rest', async () => {
+test('a ledger that goes away ends the asking once the open questions have ended, and the next sweep closes the rest', async () => {
   const { context, open, answer } = await dueOrders(10)
   let closes = 0
   const away = new Fault('ledger_away', 'away', { retryable: true })

@@ -206,7 +206,7 @@ describe('a machine', () => {
   })
 })
 
-test('nobody finds a payment without its whole address', async () => {
+test('a payment is found only by its whole address', async () => {
   const payUrl = await begin()
   const [other, ref] = [await begin(), String(made - 1)]
   const base = payUrl.slice(0, payUrl.lastIndexOf('/') + 1)

@@ -135,7 +135,7 @@ describe('the sandbox', () => {
       expect(await shop.query('1')).toMatchObject({ state: 'captured', amount: { amount: 199_899 } })
     })
 
-    test('again until somebody says the agreed word with a 2xx, each time as the same event', async () => {
+    test('again until a 2xx answer has the agreed text, each time as the same event', async () => {
       const shop = await open()
       const word = shop.provider.acknowledgement.body
       shop.listener.answerWith(
@@ -316,7 +316,7 @@ describe('the sandbox', () => {
     expect(verify(`t=${t},v1=${mac}`)).toBeUndefined()
   })
 
-  test('whose store fails takes no money, tells nobody, and takes it when asked again', async () => {
+  test('whose store fails captures nothing, sends no callback, and captures when asked again', async () => {
     const store = createMemoryStore()
     const shop = await open({ store })
     const payUrl = await shop.start('1')
