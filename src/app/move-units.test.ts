@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { startTestLedger, type TestLedger } from '../../test/harness/money-ledger.ts'
+import { ledgerForFile } from '../../test/harness/flow-stage.ts'
 import { systemClock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
@@ -21,11 +21,7 @@ const silent: Log = { debug() {}, info() {}, warn() {}, error() {} }
 type Mishap = 'lost' | 'late' | 'away' | 'stale'
 type Step = 'take' | 'give' | 'ask' | 'journal' | 'done'
 
-let ledger: TestLedger
-beforeAll(async () => {
-  ledger = await startTestLedger()
-}, 120_000)
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
 
 /** Shards that know units and numbers, and nothing else. */
 function openShards(item: string, epoch: number, lefts: readonly number[]) {

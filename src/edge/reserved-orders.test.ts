@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { openCluster } from '../../test/harness/cluster-edge.ts'
-import { startTestLedger, type TestLedger } from '../../test/harness/money-ledger.ts'
+import { ledgerForFile } from '../../test/harness/flow-stage.ts'
 import { until } from '../../test/harness/until.ts'
 import { createRateLimits } from '../admission/rate-limits.ts'
 import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
@@ -19,11 +19,7 @@ import { buyerRoutes } from './routes/buyer-routes.ts'
 import { operatorOrderRoutes } from './routes/operator-order-routes.ts'
 import { paymentRoutes } from './routes/payment-routes.ts'
 
-let ledger: TestLedger
-beforeAll(async () => {
-  ledger = await startTestLedger()
-}, 60_000)
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
 
 const tickets = createTicketOffice(parseTicketKeys('test:0123456789abcdef0123456789abcdef'))
 /** The buyer's name is its own token here. */

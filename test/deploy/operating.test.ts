@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { expect, setDefaultTimeout, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { oneLiveOrder } from '../../src/domain/promises/one-live-order.ts'
 import type { OrderFacts } from '../../src/domain/promises/snapshot.ts'
 import { TROUBLE_CODES } from '../../src/wire/monitor-codes.ts'
 import { en } from '../../web/ops/words/en.ts'
-import { startTestLedger, type TestLedger } from '../harness/money-ledger.ts'
+import { ledgerForFile } from '../harness/flow-stage.ts'
 import { readYaml } from '../harness/yaml.ts'
 import { commandIsKnown, DEPLOY, ROOT, unknownSettings } from './shipped.ts'
 
@@ -14,11 +14,7 @@ setDefaultTimeout(180_000)
 const text = (path: string) => readFileSync(join(ROOT, 'docs', path), 'utf8')
 const page = text('operating.md')
 
-let ledger: TestLedger
-beforeAll(async () => {
-  ledger = await startTestLedger()
-})
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
 
 test('every alert has its page in the runbook, and every kind of alarm its line', () => {
   const worth = text('reference/metrics.md').split('## Worth an alert')[1] ?? ''

@@ -1,18 +1,12 @@
 /** A stock change that crosses the turning of a door. */
 
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { systemClock } from '../../src/base/clock.ts'
 import { settleChanges } from '../../src/flows/operate/change-stock.ts'
-import { type KeeperStage, openKeeperStage } from '../harness/cluster-keeper.ts'
-import { startTestLedger, type TestLedger } from '../harness/money-ledger.ts'
+import { keeperStageForFile, ledgerForFile } from '../harness/flow-stage.ts'
 
-let ledger: TestLedger
-let stage: KeeperStage
-beforeAll(async () => {
-  ledger = await startTestLedger()
-  stage = openKeeperStage(ledger)
-}, 60_000)
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
+const stage = keeperStageForFile(ledger)
 
 test('a decrease that waits behind the ledger’s door while the gate comes back is not called done with nothing taken', async () => {
   const { item } = await stage.fresh()

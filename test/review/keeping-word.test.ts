@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { nextTurn, systemClock } from '../../src/base/clock.ts'
 import { Fault } from '../../src/base/fault.ts'
 import type { Log } from '../../src/base/log.ts'
 import { reconcileSale } from '../../src/flows/check/reconcile.ts'
 import { releaseUnits } from '../../src/flows/money/release-units.ts'
 import type { Ask } from '../../src/gate/gate.ts'
+import { ledgerForFile } from '../harness/flow-stage.ts'
 import { openLocalShop } from '../harness/local-shop.ts'
-import { type ItemWish, startTestLedger, type TestLedger } from '../harness/money-ledger.ts'
+import type { ItemWish } from '../harness/money-ledger.ts'
 import { until } from '../harness/until.ts'
 
 type ReconcileContext = Parameters<typeof reconcileSale>[0]
 
-let ledger: TestLedger
-beforeAll(async () => {
-  ledger = await startTestLedger()
-}, 60_000)
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
 
 const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
 

@@ -10,31 +10,25 @@ import { createShardCounts } from '../../src/gate/sharded/shard-counts.ts'
 import type { ShardGate } from '../../src/gate/sharded/shard-gate.ts'
 import { ShardedGate } from '../../src/gate/sharded/sharded-gate.ts'
 import { createShardedOutbox } from '../../src/gate/sharded/sharded-outbox.ts'
-import { type KeeperStage, openKeeperStage } from '../harness/cluster-keeper.ts'
-import { startTestLedger, type TestLedger } from '../harness/money-ledger.ts'
+import { keeperStageForFile, ledgerForFile } from '../harness/flow-stage.ts'
 import { Playground } from '../harness/playground.ts'
 import { type RedisServer, startRedis } from '../harness/redis.ts'
 import { until } from '../harness/until.ts'
 
 const SHARDS = 4
 
-let ledger: TestLedger
-let stage: KeeperStage
+const ledger = ledgerForFile()
+const stage = keeperStageForFile(ledger)
 let redis: RedisServer
 const playground = new Playground()
 const opened: { stop(): Promise<void> }[] = []
 beforeAll(async () => {
-  ledger = await startTestLedger()
-  stage = openKeeperStage(ledger)
   redis = await startRedis(playground)
 }, 60_000)
 afterEach(async () => {
   for (const one of opened.splice(0)) await one.stop()
 })
-afterAll(async () => {
-  await playground.undo()
-  await ledger.stop()
-})
+afterAll(() => playground.undo())
 
 /** A keeper at one Redis with two items: one in several places, and a neighbour in one. */
 async function open() {

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { openCluster } from '../../../test/harness/cluster-edge.ts'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { until } from '../../../test/harness/until.ts'
 import type { Clock } from '../../base/clock.ts'
 import { createStockView } from '../../flows/sell/live-item.ts'
 import { Monitor } from './monitor.ts'
 
-let ledger: TestLedger
-beforeAll(async () => {
-  ledger = await startTestLedger()
-}, 60_000)
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
 
 /** What one edge of a cluster sees of an item, and a minute passes between two rounds. */
 async function openMonitor() {

@@ -1,7 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { bareLiveItem } from '../../../test/harness/bare-live-item.ts'
-import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { keeperStageForFile, ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { systemClock } from '../../base/clock.ts'
 import type { Outbox } from '../../gate/outbox.ts'
 import { auditItems } from './audit-sale.ts'
@@ -10,14 +9,8 @@ import { reconcileSale } from './reconcile.ts'
 
 type ReconcileContext = Parameters<typeof reconcileSale>[0]
 
-let ledger: TestLedger
-let stage: KeeperStage
-beforeAll(async () => {
-  ledger = await startTestLedger()
-  stage = openKeeperStage(ledger)
-}, 120_000)
-afterAll(() => ledger.stop())
-afterEach(() => stage.entries.clear())
+const ledger = ledgerForFile()
+const stage = keeperStageForFile(ledger)
 
 /** A reservation of this item waits in its outbox; the gate answers, and a moment later whoever has the outbox does not. */
 async function unseen() {

@@ -1,22 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { describe, expect, test } from 'bun:test'
+import { keeperStageForFile, ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { systemClock } from '../../base/clock.ts'
 import { createForgetSales } from '../keep/forget-sales.ts'
 import { createPlacedCheck, createSaleSettler } from './settle-over-sales.ts'
 
-let ledger: TestLedger
-let stage: KeeperStage
-beforeAll(async () => {
-  ledger = await startTestLedger()
-  stage = openKeeperStage(ledger)
-}, 120_000)
-afterAll(() => ledger.stop())
-afterEach(() => {
-  stage.server.away = false
-  stage.entries.clear()
-  stage.leases.clear()
-})
+const ledger = ledgerForFile()
+const stage = keeperStageForFile(ledger)
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { FENCE_MS, openCluster } from '../../../test/harness/cluster-edge.ts'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { until } from '../../../test/harness/until.ts'
 import { nextTurn } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
@@ -8,11 +8,7 @@ import { createFaultyGate } from '../../gate/contract/faulty-gate.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import { takeOrder } from '../sell/take-order.ts'
 
-let ledger: TestLedger
-beforeAll(async () => {
-  ledger = await startTestLedger()
-}, 120_000)
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
 
 const away = () => Promise.reject(new Fault('ledger_away', 'nobody answers', { retryable: true }))
 const never = new Promise<never>(() => {})

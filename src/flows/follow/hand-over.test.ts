@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { openCluster } from '../../../test/harness/cluster-edge.ts'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { until } from '../../../test/harness/until.ts'
 import { Fault } from '../../base/fault.ts'
 import { createFaultyGate, type GateMishap } from '../../gate/contract/faulty-gate.ts'
@@ -10,11 +10,7 @@ import { readAcknowledged } from './hand-over.ts'
 
 type Edge = ReturnType<ReturnType<typeof openCluster>['edge']>
 
-let ledger: TestLedger
-beforeAll(async () => {
-  ledger = await startTestLedger()
-}, 120_000)
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
 
 const away = () => Promise.reject(new Fault('ledger_away', 'nobody answers', { retryable: true }))
 const click = (buyer: string) => ({ buyer, attempt: 1, quantity: 1 })

@@ -1,20 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { describe, expect, test } from 'bun:test'
+import { keeperStageForFile, ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { systemClock } from '../../base/clock.ts'
 import { changeStock, settleChanges } from '../operate/change-stock.ts'
 import { createUnplacedReservations } from './unplaced-reservations.ts'
 
-let ledger: TestLedger
-let stage: KeeperStage
-beforeAll(async () => {
-  ledger = await startTestLedger()
-  stage = openKeeperStage(ledger)
-}, 120_000)
-afterAll(() => ledger.stop())
-afterEach(() => {
-  stage.server.away = false
-})
+const ledger = ledgerForFile()
+const stage = keeperStageForFile(ledger)
 
 /** Ten units, eight of them promised by a process that went without a word; the gate is away, and the door was shut (E10). */
 async function promised(asked: (parts: Parameters<typeof changeStock>[0], item: string) => Promise<unknown>) {

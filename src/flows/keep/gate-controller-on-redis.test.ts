@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
-import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import type { KeeperStage } from '../../../test/harness/cluster-keeper.ts'
+import { keeperStageForFile, ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { Playground } from '../../../test/harness/playground.ts'
 import { type RedisServer, startRedis } from '../../../test/harness/redis.ts'
 import { until } from '../../../test/harness/until.ts'
@@ -13,23 +13,18 @@ import { createShardedOutbox } from '../../gate/sharded/sharded-outbox.ts'
 import { auditItems } from '../check/audit-sale.ts'
 import { createGateView } from '../check/gate-view.ts'
 
-let ledger: TestLedger
-let stage: KeeperStage
+const ledger = ledgerForFile()
+const stage = keeperStageForFile(ledger)
 let redis: RedisServer
 const playground = new Playground()
 const opened: { stop(): Promise<void> }[] = []
 beforeAll(async () => {
-  ledger = await startTestLedger()
-  stage = openKeeperStage(ledger)
   redis = await startRedis(playground)
 }, 120_000)
 afterEach(async () => {
   for (const one of opened.splice(0)) await one.stop()
 })
-afterAll(async () => {
-  await playground.undo()
-  await ledger.stop()
-})
+afterAll(() => playground.undo())
 
 /** Keeper and worker at the real thing, round by round. */
 async function open(wish: Parameters<KeeperStage['fresh']>[0] = {}) {

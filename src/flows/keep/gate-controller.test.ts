@@ -1,22 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import { FENCE_MS, type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { describe, expect, test } from 'bun:test'
+import { FENCE_MS } from '../../../test/harness/cluster-keeper.ts'
+import { keeperStageForFile, ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { until } from '../../../test/harness/until.ts'
 import { systemClock } from '../../base/clock.ts'
 import { armFaultPoints } from '../../base/fault-points.ts'
 
-let ledger: TestLedger
-let stage: KeeperStage
-beforeAll(async () => {
-  ledger = await startTestLedger()
-  stage = openKeeperStage(ledger)
-}, 120_000)
-afterAll(() => ledger.stop())
-afterEach(() => {
-  armFaultPoints('')
-  stage.server.away = false
-  stage.calls.length = 0
-})
+const ledger = ledgerForFile()
+const stage = keeperStageForFile(ledger)
 describe('putting on sale', () => {
   test('an item that was never sold is loaded, verified and opened without waiting for anybody', async () => {
     const { item } = await stage.fresh()

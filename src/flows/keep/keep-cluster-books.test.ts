@@ -1,7 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { bareLiveItem } from '../../../test/harness/bare-live-item.ts'
-import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { keeperStageForFile, ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import { auditItems } from '../check/audit-sale.ts'
@@ -15,19 +14,8 @@ import { createSyncState } from './sync-state.ts'
 
 type ReconcileContext = Parameters<typeof reconcileSale>[0]
 
-let ledger: TestLedger
-let stage: KeeperStage
-beforeAll(async () => {
-  ledger = await startTestLedger()
-  stage = openKeeperStage(ledger)
-}, 120_000)
-afterAll(() => ledger.stop())
-afterEach(() => {
-  stage.server.away = false
-  stage.entries.clear()
-  stage.leases.clear()
-  stage.calls.length = 0
-})
+const ledger = ledgerForFile()
+const stage = keeperStageForFile(ledger)
 
 const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
 

@@ -1,20 +1,9 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
-import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { expect, test } from 'bun:test'
+import { keeperStageForFile, ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { orphanedEntries } from './orphaned-entries.ts'
 
-let ledger: TestLedger
-let stage: KeeperStage
-beforeAll(async () => {
-  ledger = await startTestLedger()
-  stage = openKeeperStage(ledger)
-}, 120_000)
-afterAll(() => ledger.stop())
-afterEach(() => {
-  stage.server.away = false
-  stage.entries.clear()
-  stage.leases.clear()
-})
+const ledger = ledgerForFile()
+const stage = keeperStageForFile(ledger)
 
 /** On sale, one unit reserved and not placed, and then more than an hour passes after the end. */
 async function longOver(door: 'gate' | 'shut') {

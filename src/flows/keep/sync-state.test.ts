@@ -1,21 +1,11 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { describe, expect, test } from 'bun:test'
+import { keeperStageForFile, ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { until } from '../../../test/harness/until.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { createSyncState, windowStateOf } from './sync-state.ts'
 
-let ledger: TestLedger
-let stage: KeeperStage
-beforeAll(async () => {
-  ledger = await startTestLedger()
-  stage = openKeeperStage(ledger)
-}, 120_000)
-afterAll(() => ledger.stop())
-afterEach(() => {
-  stage.server.away = false
-  stage.calls.length = 0
-})
+const ledger = ledgerForFile()
+const stage = keeperStageForFile(ledger)
 
 /** Never out of time, however long the ledger takes: what the gate shows in the end is what counts. */
 const patient: Clock = { ...systemClock, elapsed: () => 0 }

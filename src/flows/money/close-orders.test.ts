@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { expect, test } from 'bun:test'
+import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { until } from '../../../test/harness/until.ts'
 import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
@@ -8,11 +8,7 @@ import { OrderCloser } from './close-orders.ts'
 
 const DUE = 100
 
-let ledger: TestLedger
-beforeAll(async () => {
-  ledger = await startTestLedger()
-}, 120_000)
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
 
 /** Orders whose time is up, each with a payment that was started; `silent` ones' providers answer when they are told to. */
 async function dueOrders(silentOnes: number, { started } = { started: true }) {

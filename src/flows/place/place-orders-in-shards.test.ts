@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { describe, expect, test } from 'bun:test'
+import { keeperStageForFile, ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { until } from '../../../test/harness/until.ts'
 import { systemClock } from '../../base/clock.ts'
 import type { Gate } from '../../gate/gate.ts'
@@ -9,13 +8,8 @@ import { shardIdsOf } from '../../gate/shard-ids.ts'
 import { createShardCounts } from '../../gate/sharded/shard-counts.ts'
 import { createShardedOutbox } from '../../gate/sharded/sharded-outbox.ts'
 
-let ledger: TestLedger
-let stage: KeeperStage
-beforeAll(async () => {
-  ledger = await startTestLedger()
-  stage = openKeeperStage(ledger)
-}, 120_000)
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
+const stage = keeperStageForFile(ledger)
 
 /** Over the four shards of the item, and the one it may have had before. */
 function outboxOf(item: string, gate: Pick<Gate, 'release'> = stage.gate): Outbox {

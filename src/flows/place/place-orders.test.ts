@@ -1,26 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
-import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { describe, expect, test } from 'bun:test'
+import { keeperStageForFile, ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { until } from '../../../test/harness/until.ts'
 import { Fault } from '../../base/fault.ts'
 import { armFaultPoints } from '../../base/fault-points.ts'
 import type { PlaceReply } from '../../ledger/orders.ts'
 
-let ledger: TestLedger
-let stage: KeeperStage
-beforeAll(async () => {
-  ledger = await startTestLedger()
-  stage = openKeeperStage(ledger)
-}, 120_000)
-afterAll(() => ledger.stop())
-afterEach(() => {
-  armFaultPoints('')
-  stage.server.away = false
-  stage.calls.length = 0
-  stage.said.length = 0
-  stage.leases.clear()
-  stage.entries.clear()
-})
+const ledger = ledgerForFile()
+const stage = keeperStageForFile(ledger)
 
 async function openItem(units = 10) {
   const { sale, item } = await stage.fresh({ units })

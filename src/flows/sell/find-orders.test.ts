@@ -1,7 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { bareLiveItem } from '../../../test/harness/bare-live-item.ts'
-import { type KeeperStage, openKeeperStage } from '../../../test/harness/cluster-keeper.ts'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { keeperStageForFile, ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { systemClock } from '../../base/clock.ts'
 import { createIdMaker } from '../../base/snowflake.ts'
 import type { Item } from '../../domain/item.ts'
@@ -14,18 +13,8 @@ import type { LiveItem, Registry } from './live-item.ts'
 import type { Seller } from './seller.ts'
 import { type SharedGateContext, SharedGateSeller } from './shared-gate-seller.ts'
 
-let ledger: TestLedger
-let stage: KeeperStage
-beforeAll(async () => {
-  ledger = await startTestLedger()
-  stage = openKeeperStage(ledger)
-}, 120_000)
-afterAll(() => ledger.stop())
-afterEach(() => {
-  stage.server.away = false
-  stage.entries.clear()
-  stage.leases.clear()
-})
+const ledger = ledgerForFile()
+const stage = keeperStageForFile(ledger)
 
 const DAY_MS = 86_400_000
 const ids = createIdMaker({ clock: systemClock, node: 1, fromMs: 0, untilMs: systemClock.now() + DAY_MS })

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { openCluster } from '../../../test/harness/cluster-edge.ts'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { Fault } from '../../base/fault.ts'
 import { takeOrder } from './take-order.ts'
 
-let ledger: TestLedger
-beforeAll(async () => {
-  ledger = await startTestLedger()
-}, 120_000)
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
 
 const away = () => Promise.reject(new Fault('ledger_away', 'nobody answers', { retryable: true }))
 const click = (buyer: string) => ({ buyer, attempt: 1, quantity: 1 })

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { type EdgeWish, FENCE_MS, openCluster } from '../../../test/harness/cluster-edge.ts'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
+import type { TestLedger } from '../../../test/harness/money-ledger.ts'
 import { until } from '../../../test/harness/until.ts'
 import { systemClock } from '../../base/clock.ts'
 import { createFaultyGate, type GateMishap, type GateVerb } from '../../gate/contract/faulty-gate.ts'
@@ -12,11 +13,7 @@ import { giveTicket } from './give-ticket.ts'
 import { repeatOrder } from './repeat-order.ts'
 import { takeOrder } from './take-order.ts'
 
-let ledger: TestLedger
-beforeAll(async () => {
-  ledger = await startTestLedger()
-}, 120_000)
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
 
 const click = (buyer: string, attempt = 1) => ({ buyer, attempt, quantity: 1 })
 

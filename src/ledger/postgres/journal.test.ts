@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { beforeAll, expect, test } from 'bun:test'
+import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import type { Journal } from '../journal.ts'
 import { createJournal } from './journal.ts'
 
-let ledger: TestLedger
+const ledger = ledgerForFile()
 let journal: Journal
 beforeAll(async () => {
-  ledger = await startTestLedger()
   journal = createJournal(ledger.database)
 }, 120_000)
-afterAll(() => ledger.stop())
 
 const letter = (entry: string, order: string | undefined, raw = '{}') => ({
   item: '5',

@@ -1,18 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import type { Nodes } from '../nodes.ts'
 import { createNodes } from './nodes.ts'
 
 const NOW_MS = 1_800_000_000_000
 
-let ledger: TestLedger
+const ledger = ledgerForFile()
 let nodes: Nodes
 beforeAll(async () => {
-  ledger = await startTestLedger()
   nodes = createNodes(ledger.database)
 }, 120_000)
 beforeEach(() => ledger.sql('TRUNCATE nodes, node_items'))
-afterAll(() => ledger.stop())
 
 const lapse = (node: number) =>
   ledger.sql("UPDATE nodes SET lease_until = clock_timestamp() - interval '1 second' WHERE id = $1", [node])

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type ItemWish, PRICE, startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { describe, expect, test } from 'bun:test'
+import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
+import { type ItemWish, PRICE } from '../../../test/harness/money-ledger.ts'
 import { seededRandom, systemRandom } from '../../base/random.ts'
 import type { Payment } from '../../domain/payment.ts'
 
-let ledger: TestLedger
-beforeAll(async () => {
-  ledger = await startTestLedger()
-}, 120_000)
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
 
 /** An item with one order and its open payment. */
 async function billed(wish: ItemWish = {}, quantity = 1) {

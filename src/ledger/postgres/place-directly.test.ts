@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type ItemWish, startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { describe, expect, test } from 'bun:test'
+import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
+import type { ItemWish } from '../../../test/harness/money-ledger.ts'
 import { until } from '../../../test/harness/until.ts'
 import { seededRandom, systemRandom } from '../../base/random.ts'
 import type { DirectReply, PlaceAsk } from '../orders.ts'
 import { createOrders } from './orders.ts'
 
-let ledger: TestLedger
-beforeAll(async () => {
-  ledger = await startTestLedger()
-}, 120_000)
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
 
 const verdicts = (reply: DirectReply) => (reply.status === 'stale' ? 'stale' : reply.placings.map(one => one.verdict))
 const rowsOf = (item: string) =>

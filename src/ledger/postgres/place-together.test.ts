@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { expect, test } from 'bun:test'
+import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { systemClock } from '../../base/clock.ts'
 import { seededRandom, systemRandom } from '../../base/random.ts'
 import type { PlaceReply } from '../orders.ts'
 import type { Database } from './connection/database.ts'
 import { placeTogether } from './place-together.ts'
 
-let ledger: TestLedger
-beforeAll(async () => {
-  ledger = await startTestLedger()
-}, 120_000)
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
 
 const verdicts = (reply: PlaceReply) => (reply.status === 'stale' ? 'stale' : reply.placings.map(one => one.verdict))
 const itemsOnSale = (count: number, units = 10) =>

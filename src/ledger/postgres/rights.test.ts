@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { expect, test } from 'bun:test'
+import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import type { PlaceReply } from '../orders.ts'
 
-let ledger: TestLedger
-beforeAll(async () => {
-  ledger = await startTestLedger()
-}, 120_000)
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
 
 const verdicts = (reply: PlaceReply) => (reply.status === 'ok' ? reply.placings.map(one => one.verdict) : reply.status)
 

@@ -1,8 +1,8 @@
 /** What the keeper asks the ledger several times a second must cost the same, however many orders and payments wait that are not due yet. */
 
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
 
 const WAITING = 20_000
 /** Of 8 KiB. Reading all waiting rows takes several times as many. */
@@ -13,9 +13,8 @@ interface Plan {
   readonly 'Shared Read Blocks': number
 }
 
-let ledger: TestLedger
+const ledger = ledgerForFile()
 beforeAll(async () => {
-  ledger = await startTestLedger()
   const { item, epoch } = await ledger.openItem({ units: WAITING })
   await ledger.sql(
     `INSERT INTO orders (id, item, buyer, attempt, quantity, price_minor, currency, state, epoch, reserved_at, placed_at, pay_by)
@@ -31,7 +30,6 @@ beforeAll(async () => {
   // As autovacuum leaves it, whenever it comes: the planner knows how much there is.
   await ledger.sql('VACUUM ANALYZE orders, payments, releases, items, sales, stock_changes')
 }, 120_000)
-afterAll(() => ledger.stop())
 
 /** How many blocks a statement of `ledger/sql` reads. Its changes are rolled back. */
 async function blocksOf(statement: string, values: readonly string[]): Promise<number> {

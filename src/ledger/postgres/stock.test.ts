@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { expect, test } from 'bun:test'
+import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
 
-let ledger: TestLedger
-beforeAll(async () => {
-  ledger = await startTestLedger()
-}, 120_000)
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
 
 const wish = (item: string, delta: number, key?: string) => ({ item, delta, reason: 'test', by: 'op', key })
 const openOf = async (item: string) =>

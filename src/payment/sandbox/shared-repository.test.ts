@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { startTestLedger, type TestLedger } from '../../../test/harness/money-ledger.ts'
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { until } from '../../../test/harness/until.ts'
 import { Fault } from '../../base/fault.ts'
 import { seededRandom, systemRandom } from '../../base/random.ts'
@@ -8,11 +8,7 @@ import { paymentContract } from '../payment.contract.ts'
 import { openSandboxShop, type SandboxShop } from './sandbox-shop.fixture.ts'
 import type { SharedRows } from './shared-repository.ts'
 
-let ledger: TestLedger
-beforeAll(async () => {
-  ledger = await startTestLedger()
-}, 120_000)
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
 
 let shops = 0
 paymentContract('sandbox with a shared repository', async () => {

@@ -1,6 +1,6 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
+import { afterEach, expect, test } from 'bun:test'
 import { type AddressInfo, createServer } from 'node:net'
-import { startTestLedger, type TestLedger } from '../../../../test/harness/money-ledger.ts'
+import { ledgerForFile } from '../../../../test/harness/flow-stage.ts'
 import { Playground } from '../../../../test/harness/playground.ts'
 import { startPostgres } from '../../../../test/harness/postgres.ts'
 import { Relay } from '../../../../test/harness/relay.ts'
@@ -9,11 +9,7 @@ import { Fault } from '../../../base/fault.ts'
 import { systemRandom } from '../../../base/random.ts'
 import { createDatabase } from './database.ts'
 
-let ledger: TestLedger
-beforeAll(async () => {
-  ledger = await startTestLedger()
-}, 120_000)
-afterAll(() => ledger.stop())
+const ledger = ledgerForFile()
 
 const playground = new Playground()
 afterEach(() => playground.undo())

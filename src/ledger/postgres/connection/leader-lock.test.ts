@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
+import { afterEach, expect, test } from 'bun:test'
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { startTestLedger, type TestLedger } from '../../../../test/harness/money-ledger.ts'
+import { ledgerForFile } from '../../../../test/harness/flow-stage.ts'
 import { until } from '../../../../test/harness/until.ts'
 import { type Clock, systemClock } from '../../../base/clock.ts'
 import type { Database } from './database.ts'
@@ -11,13 +11,10 @@ import { createLeaderLock } from './leader-lock.ts'
 /** The server waits 8 s for a holder that does not answer; a slow machine may take longer. */
 const TAKEN_OVER_MS = 40_000
 
-let ledger: TestLedger
+const ledger = ledgerForFile()
 const children: ChildProcessByStdio<null, Readable, null>[] = []
 const undo: (() => Promise<void>)[] = []
 let ending = new AbortController()
-beforeAll(async () => {
-  ledger = await startTestLedger()
-}, 120_000)
 afterEach(async () => {
   ending.abort()
   ending = new AbortController()
@@ -25,7 +22,6 @@ afterEach(async () => {
   for (const one of undo.splice(0)) await one()
   await until('the right is free', async () => (await locks()) === 0)
 })
-afterAll(() => ledger.stop())
 
 const locks = async () =>
   Number((await ledger.sql("SELECT count(*)::int AS n FROM pg_locks WHERE locktype = 'advisory' AND granted"))[0]?.n)
