@@ -41,7 +41,6 @@ const NOT_YET = [
   'web/',
   'test/harness/cluster-edge.ts',
   'test/live.test.ts',
-  'test/review/',
 ] as const
 
 const RETIRED: readonly RetiredWord[] = [

@@ -1,19 +1,19 @@
-/** One item in several places, and what becomes of it and of its neighbours when one of its places is not like the others. */
+/** One item in several shards, and what becomes of it and of its neighbours when one of its shards is not like the others. */
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
-import { learnFromSales, learnFromSnapshots } from '../../src/app/compose-shards.ts'
-import { systemClock } from '../../src/base/clock.ts'
-import { connect } from '../../src/base/redis/connection.fixture.ts'
-import { createRedisGate } from '../../src/gate/redis/redis-gate.ts'
-import { createRedisOutbox } from '../../src/gate/redis/redis-outbox.ts'
-import { createShardCounts } from '../../src/gate/sharded/shard-counts.ts'
-import type { ShardGate } from '../../src/gate/sharded/shard-gate.ts'
-import { ShardedGate } from '../../src/gate/sharded/sharded-gate.ts'
-import { createShardedOutbox } from '../../src/gate/sharded/sharded-outbox.ts'
-import { keeperStageForFile, ledgerForFile } from '../harness/flow-stage.ts'
-import { Playground } from '../harness/playground.ts'
-import { type RedisServer, startRedis } from '../harness/redis.ts'
-import { until } from '../harness/until.ts'
+import { keeperStageForFile, ledgerForFile } from '../../test/harness/flow-stage.ts'
+import { Playground } from '../../test/harness/playground.ts'
+import { type RedisServer, startRedis } from '../../test/harness/redis.ts'
+import { until } from '../../test/harness/until.ts'
+import { systemClock } from '../base/clock.ts'
+import { connect } from '../base/redis/connection.fixture.ts'
+import { createRedisGate } from '../gate/redis/redis-gate.ts'
+import { createRedisOutbox } from '../gate/redis/redis-outbox.ts'
+import { createShardCounts } from '../gate/sharded/shard-counts.ts'
+import type { ShardGate } from '../gate/sharded/shard-gate.ts'
+import { ShardedGate } from '../gate/sharded/sharded-gate.ts'
+import { createShardedOutbox } from '../gate/sharded/sharded-outbox.ts'
+import { learnFromSales, learnFromSnapshots } from './compose-shards.ts'
 
 const SHARDS = 4
 
@@ -30,7 +30,7 @@ afterEach(async () => {
 })
 afterAll(() => playground.undo())
 
-/** A keeper at one Redis with two items: one in several places, and a neighbour in one. */
+/** A keeper at one Redis with two items: one in several shards, and a neighbour in one. */
 async function open() {
   const { sale, item } = await stage.fresh({ units: 16 * SHARDS, shards: SHARDS })
   const { item: neighbour } = await ledger.openItem()
@@ -39,8 +39,8 @@ async function open() {
   const shardGate = createRedisGate({ connection })
   const lost = new Set<string>()
   const some: Pick<ShardGate, 'activate'> = {
-    activate: async (place, ...words) =>
-      lost.delete(place) ? { status: 'unknown' } : shardGate.activate(place, ...words),
+    activate: async (shard, ...terms) =>
+      lost.delete(shard) ? { status: 'unknown' } : shardGate.activate(shard, ...terms),
   }
   const counts = createShardCounts()
   const gate = new ShardedGate({ gate: overlaid(shardGate, some), counts, clock: systemClock })
@@ -48,7 +48,7 @@ async function open() {
   const sales = learnFromSales(ledger.sales, counts)
   const doors = new Set<string>()
   const name = (one: string) => (one === item ? 'item' : 'neighbour')
-  // What the keeper itself does to a door is written down as it does it: between two looks a door may be shut and open again.
+  // What the keeper itself does to a door is written down as it does it: between two readings a door may be shut and open again.
   const rights: typeof ledger.rights = {
     ...learnFromSnapshots(ledger.rights, counts),
     async raiseEpoch(one) {
@@ -108,7 +108,7 @@ function overlaid(gate: ShardGate, some: Partial<ShardGate>): ShardGate {
   })
 }
 
-test('a gate that was activated in some places only is built anew at once; its neighbours on the same server stay on sale', async () => {
+test('a gate that was activated in some shards only is built anew at once; its neighbours on the same server stay on sale', async () => {
   const { item, neighbour, lose, doors, untilSold } = await open()
   const { epoch } = await untilSold(item, 0)
   const beside = await untilSold(neighbour, 0)
@@ -120,7 +120,7 @@ test('a gate that was activated in some places only is built anew at once; its n
   expect(await stage.rights(neighbour)).toMatchObject({ door: 'gate', epoch: beside.epoch })
 }, 60_000)
 
-test('one place of several is lost: the item is built anew, and the ledger need not sell it meanwhile', async () => {
+test('one shard of several is lost: the item is built anew, and the ledger need not sell it meanwhile', async () => {
   const { item, neighbour, doors, untilSold } = await open()
   const { epoch } = await untilSold(item, 0)
   await untilSold(neighbour, 0)
@@ -141,8 +141,8 @@ test('few units are not brought together while a process may have died: only whe
   await stage.worker('worker', item).work()
   for (let i = 0; i < 3; i++) {
     await keeper.round()
-    const lookedMs = systemClock.now()
-    await until('a moment has passed', () => systemClock.now() > lookedMs + 1)
+    const readMs = systemClock.now()
+    await until('a moment has passed', () => systemClock.now() > readMs + 1)
     await renew()
   }
   await keeper.idle()

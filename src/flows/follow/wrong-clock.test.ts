@@ -1,18 +1,18 @@
 /** A clock that was wrong for a moment and is right again must not keep an item off sale: "set the clocks right; it goes on by itself". */
 
 import { afterEach, expect, test } from 'bun:test'
-import { systemClock } from '../../src/base/clock.ts'
-import { Fault } from '../../src/base/fault.ts'
-import { connect } from '../../src/base/redis/connection.fixture.ts'
-import { createClockComparison } from '../../src/flows/follow/clock-comparison.ts'
-import { takeOrder } from '../../src/flows/sell/take-order.ts'
-import { createFaultyGate } from '../../src/gate/contract/faulty-gate.ts'
-import { createRedisGate } from '../../src/gate/redis/redis-gate.ts'
-import { openCluster } from '../harness/cluster-edge.ts'
-import { startTestLedger } from '../harness/money-ledger.ts'
-import { Playground } from '../harness/playground.ts'
-import { startRedis } from '../harness/redis.ts'
-import { until } from '../harness/until.ts'
+import { openCluster } from '../../../test/harness/cluster-edge.ts'
+import { startTestLedger } from '../../../test/harness/money-ledger.ts'
+import { Playground } from '../../../test/harness/playground.ts'
+import { startRedis } from '../../../test/harness/redis.ts'
+import { until } from '../../../test/harness/until.ts'
+import { systemClock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
+import { connect } from '../../base/redis/connection.fixture.ts'
+import { createFaultyGate } from '../../gate/contract/faulty-gate.ts'
+import { createRedisGate } from '../../gate/redis/redis-gate.ts'
+import { takeOrder } from '../sell/take-order.ts'
+import { createClockComparison } from './clock-comparison.ts'
 
 const HOUR_MS = 3_600_000
 const ITEM = '77'
@@ -30,7 +30,7 @@ test('a gate whose clock was an hour ahead for a moment sells again when it is s
   const terms = { left: 5, held: 0, buyers: 0, attemptsMax: 3, changeNo: 0, stateNo: 0, state: 'open' } as const
   await gate.activate(ITEM, 1, { ...terms, opensAtMs: nowMs - HOUR_MS, closesAtMs: nowMs + HOUR_MS / 2 })
 
-  // As the look loop does it.
+  // As the follow loop does it.
   async function skewedMs(by = gate): Promise<number | undefined> {
     const clocks = createClockComparison()
     const sentAtMs = systemClock.elapsed()
@@ -43,9 +43,9 @@ test('a gate whose clock was an hour ahead for a moment sells again when it is s
 
   expect(await skewedMs()).toBeUndefined()
   off.ms = HOUR_MS
-  // What is known is as exact as the look was quick.
+  // The comparison is as exact as the reading was quick.
   await until('the hour is seen', async () => ((await skewedMs()) ?? 0) > HOUR_MS - 2_000)
-  // Somebody was judged by it before it was noticed.
+  // An ask was judged by it before it was noticed.
   expect((await gate.reserve(ITEM, 1, [])).status).toBe('over')
   off.ms = 0
   expect(await skewedMs(), 'the process that saw it').toBeUndefined()
@@ -84,7 +84,7 @@ test('an edge that saw the wrong clock calls nothing over by it: set right, it s
   )
 }, 60_000)
 
-test('an edge that has learned a wrong clock while the ledger was silent sells with the first look that is right', async () => {
+test('an edge that has learned a wrong clock while the ledger was silent sells with the first reading that is right', async () => {
   const ledger = await startTestLedger()
   playground.onUndo(() => ledger.stop())
   const cluster = openCluster(ledger)
@@ -107,7 +107,7 @@ test('an edge that has learned a wrong clock while the ledger was silent sells w
   await edge.round()
   silent.on = true
   off.ms = 9_000 * HOUR_MS
-  // So long that nobody knows of the ledger's clock any more.
+  // So long that the ledger's clock is not known any more.
   cluster.clock.jump(6_000)
   await edge.round()
   expect(edge.liveItem(item).seller.standing()?.kind).toBe('over')

@@ -1,14 +1,12 @@
-/** A stock change that crosses the turning of a door. */
-
 import { expect, test } from 'bun:test'
-import { systemClock } from '../../src/base/clock.ts'
-import { settleChanges } from '../../src/flows/operate/change-stock.ts'
-import { keeperStageForFile, ledgerForFile } from '../harness/flow-stage.ts'
+import { keeperStageForFile, ledgerForFile } from '../../../test/harness/flow-stage.ts'
+import { systemClock } from '../../base/clock.ts'
+import { settleChanges } from './change-stock.ts'
 
 const ledger = ledgerForFile()
 const stage = keeperStageForFile(ledger)
 
-test('a decrease that waits behind the ledger’s door while the gate comes back is not called done with nothing taken', async () => {
+test('a decrease that waits while the door is the ledger is not settled with nothing taken when the gate comes back', async () => {
   const { item } = await stage.fresh()
   await stage.keeper().untilDoor(item, 'gate')
   const wish = { item, delta: -4, reason: 'a broken pallet', by: 'test', key: undefined }
