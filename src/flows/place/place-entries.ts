@@ -1,11 +1,11 @@
 /**
- * Entries of one place and one epoch, placed. Whatever the ledger says of a reservation ends in a row: the order, the row it had, or a
- * refusal; a refusal's units go back to the gate. What the ledger can't even look at (a name it can't store, a number out of range) would
- * hold up everybody behind it: such a batch is tried a few times, then reservation by reservation. The one that fails is poison: it is
- * written down as a dead letter, its order is born closed where that is possible, its units go back, and somebody is alarmed.
+ * Places entries of one partition and one epoch. Whatever the ledger decides about a reservation ends in a row: the order, the row it had,
+ * or a refusal; a refusal's units go back to the gate. What the ledger can't even read (a name it can't store, a number out of range) would
+ * block all entries behind it: such a batch is tried a few times, then reservation by reservation. The one that fails is poison: it is
+ * stored as a dead letter, its order is born closed where that is possible, its units go back, and an alarm is raised.
  *
- * Only what fails by itself is poison. If the ledger refuses an empty batch too, the failure lies elsewhere and everything stays where it
- * is. May be done again from the start at any point.
+ * Only a reservation that fails by itself is poison. If an empty batch fails too, the database is at fault, and everything stays where it
+ * is. May be repeated from the start at any point.
  */
 
 import { assert } from '../../base/assert.ts'
@@ -43,219 +43,179 @@ interface Queued {
 const TRIES_MAX = 3
 const TRY_AGAIN_MS = 50
 
-/** The orders as they stand in the ledger now. Throws a fault when the entries must stay. */
+/** The orders as they are in the ledger now. Throws a fault when the entries must stay. */
 export async function placeEntries(
   parts: PlaceEntriesParts,
   partition: Partition,
   epoch: Epoch,
   entries: readonly OutboxEntry[],
 ): Promise<readonly Order[]> {
-  const item = parts.outbox.itemOf(partition)
-  const queue: Queued[] = []
-  for (const entry of entries) {
-    if (entry.asks === undefined) await buryEntry(parts, item, entry)
-    else for (const ask of entry.asks) queue.push({ ask, entry })
+  const placing = new EntryPlacing(parts, parts.outbox.itemOf(partition), epoch)
+  await placing.place(entries)
+  const releases = placing.releases.filter(isWellFormed)
+  if (releases.length > 0) {
+    // A repeated release changes nothing; stale means that this gate is gone, and the next one is built from the ledger.
+    const done = await parts.outbox.release(partition, epoch, releases)
+    if (done.status === 'unknown')
+      throw new Fault('gate_away', `partition ${partition}: refused units may not be back in the gate`, {
+        retryable: true,
+      })
   }
-  if (queue.length === 0) return []
-  parts.meters.size('place_batch', queue.length)
-  const orders: Order[] = []
-  const releases: Release[] = []
-  const placings = await placeTogether(parts, item, epoch, queue)
-  if (placings === undefined) await placeOneByOne(parts, item, epoch, queue, orders, releases)
-  else for (const [i, placing] of placings.entries()) await settle(parts, item, queue[i]!, placing, orders, releases)
-  await release(parts, partition, epoch, releases)
-  return orders
+  return placing.orders
 }
 
-/** Undefined: the ledger does not take them, for a reason that trying again does not mend. */
-async function placeTogether(
-  parts: PlaceEntriesParts,
-  item: ItemId,
-  epoch: Epoch,
-  queue: readonly Queued[],
-): Promise<readonly Placing[] | undefined> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await place(parts, item, epoch, queue)
-    } catch (error) {
-      if (error instanceof Fault) throw error
-      parts.log.error({ item, epoch, asks: queue.length, tries, err: error }, 'a batch can not be placed')
-      if (tries === TRIES_MAX) return undefined
-      await parts.clock.sleep(TRY_AGAIN_MS)
+class EntryPlacing {
+  readonly orders: Order[] = []
+  /** Of reservations that were refused. */
+  readonly releases: Release[] = []
+  readonly #parts: PlaceEntriesParts
+  readonly #item: ItemId
+  readonly #epoch: Epoch
+
+  constructor(parts: PlaceEntriesParts, item: ItemId, epoch: Epoch) {
+    this.#parts = parts
+    this.#item = item
+    this.#epoch = epoch
+  }
+
+  async place(entries: readonly OutboxEntry[]): Promise<void> {
+    const queue: Queued[] = []
+    for (const entry of entries) {
+      if (entry.asks === undefined) await this.#bury(entry, undefined, entry.raw, 'the entry can not be read')
+      else for (const ask of entry.asks) queue.push({ ask, entry })
     }
+    if (queue.length === 0) return
+    this.#parts.meters.size('place_batch', queue.length)
+    const placings = await this.#placeTogether(queue)
+    if (placings === undefined) await this.#placeOneByOne(queue)
+    else for (const [i, placing] of placings.entries()) await this.#settle(queue[i]!, placing)
   }
-}
 
-async function place(
-  parts: PlaceEntriesParts,
-  item: ItemId,
-  epoch: Epoch,
-  queue: readonly Queued[],
-): Promise<readonly Placing[]> {
-  const before = faultPoint('place.before')
-  if (before) await before
-  const askedAtMs = parts.clock.elapsed()
-  const reply = await parts.orders.place(
-    item,
-    epoch,
-    true,
-    queue.map(({ ask }) => ask),
-  )
-  parts.meters.time('ledger_place', parts.clock.elapsed() - askedAtMs)
-  const after = faultPoint('place.after')
-  if (after) await after
-  assert(reply.status === 'ok', `item ${item}: what was acknowledged is stale, not refused by a row (E5)`)
-  assert(
-    reply.placings.length === queue.length,
-    `the ledger gave ${reply.placings.length} answers to ${queue.length} reservations`,
-  )
-  return reply.placings
-}
-
-async function settle(
-  parts: PlaceEntriesParts,
-  item: ItemId,
-  queued: Queued,
-  placing: Placing,
-  orders: Order[],
-  releases: Release[],
-): Promise<void> {
-  const { ask } = queued
-  if (placing.verdict === 'id_conflict') {
-    // The id is another buyer's order, so this one can't have a row: the letter is all it gets.
-    parts.alarm('foreign_order_id', { order: ask.order, item })
-    await buryAsk(parts, item, queued, 'the order id belongs to another buyer')
-    releases.push(releaseOf(ask))
-    return
-  }
-  const { order, verdict } = placing
-  orders.push(order)
-  if (verdict !== 'same') parts.meters.count('orders', verdict)
-  if (verdict === 'placed') parts.meters.time('outbox_age', Math.max(0, order.placedAtMs - ask.reservedAtMs))
-  // Refused by an earlier try of the same: its units may still be held.
-  if (order.reason === 'refused') releases.push(releaseOf(ask))
-  if (verdict === 'refused' && order.supersededBy === undefined)
-    parts.alarm('refused_acknowledged', { order: ask.order, item, epoch: queued.entry.epoch })
-}
-
-/** In their order, each by itself: who fails alone is poison. */
-async function placeOneByOne(
-  parts: PlaceEntriesParts,
-  item: ItemId,
-  epoch: Epoch,
-  queue: readonly Queued[],
-  orders: Order[],
-  releases: Release[],
-): Promise<void> {
-  for (const queued of queue) {
-    let placing: Placing | undefined
-    let why: unknown
-    try {
-      ;[placing] = await place(parts, item, epoch, [queued])
-    } catch (error) {
-      if (error instanceof Fault) throw error
-      why = error
-    }
-    if (placing !== undefined) await settle(parts, item, queued, placing, orders, releases)
-    else {
-      await ledgerWorks(parts, item, epoch, why)
-      const refused = await bury(parts, item, epoch, queued, why)
-      if (refused !== undefined) {
-        parts.meters.count('orders', 'refused')
-        orders.push(refused)
+  /** Undefined: the ledger does not take them, for a reason that a retry does not change. */
+  async #placeTogether(queue: readonly Queued[]): Promise<readonly Placing[] | undefined> {
+    const { log, clock } = this.#parts
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#placeNow(queue)
+      } catch (error) {
+        if (error instanceof Fault) throw error
+        log.error({ item: this.#item, epoch: this.#epoch, asks: queue.length, tries, err: error }, 'batch not placed')
+        if (tries === TRIES_MAX) return undefined
+        await clock.sleep(TRY_AGAIN_MS)
       }
-      releases.push(releaseOf(queued.ask))
     }
   }
-}
 
-/** If not even nothing can be placed, no reservation is to blame. */
-async function ledgerWorks(parts: PlaceEntriesParts, item: ItemId, epoch: Epoch, why: unknown): Promise<void> {
-  try {
-    await parts.orders.place(item, epoch, true, [])
-  } catch (error) {
-    if (error instanceof Fault) throw error
-    throw new Fault('ledger_unfit', `nothing can be placed for item ${item}: ${wordsOf(why)}`, {
-      retryable: true,
-      cause: error,
-    })
+  async #placeNow(queue: readonly Queued[]): Promise<readonly Placing[]> {
+    const { orders, clock, meters } = this.#parts
+    await faultPoint('place.before')
+    const askedAtMs = clock.elapsed()
+    const asks = queue.map(({ ask }) => ask)
+    const reply = await orders.place(this.#item, this.#epoch, true, asks)
+    meters.time('ledger_place', clock.elapsed() - askedAtMs)
+    await faultPoint('place.after')
+    assert(reply.status === 'ok', `item ${this.#item}: what was acknowledged is stale, not refused by a row (E5)`)
+    assert(
+      reply.placings.length === queue.length,
+      `the ledger gave ${reply.placings.length} answers to ${queue.length} reservations`,
+    )
+    return reply.placings
   }
-}
 
-/** The letter first: whatever comes after it may fail. */
-async function bury(
-  parts: PlaceEntriesParts,
-  item: ItemId,
-  epoch: Epoch,
-  queued: Queued,
-  why: unknown,
-): Promise<Order | undefined> {
-  await buryAsk(parts, item, queued, wordsOf(why))
-  try {
-    return await parts.orders.refuse(item, epoch, queued.ask)
-  } catch (error) {
-    if (error instanceof Fault) throw error
-    parts.log.error({ item, order: queued.ask.order, err: error }, 'it can not even be refused; the dead letter stands')
-    return undefined
+  async #settle(queued: Queued, placing: Placing): Promise<void> {
+    const { alarm, meters } = this.#parts
+    const { ask } = queued
+    if (placing.verdict === 'id_conflict') {
+      // The id is another buyer's order, so this reservation can't have a row: it only gets the dead letter.
+      alarm('foreign_order_id', { order: ask.order, item: this.#item })
+      await this.#buryAsk(queued, 'the order id belongs to another buyer')
+      this.releases.push(releaseOf(ask))
+      return
+    }
+    const { order, verdict } = placing
+    this.orders.push(order)
+    if (verdict !== 'same') meters.count('orders', verdict)
+    if (verdict === 'placed') meters.time('outbox_age', Math.max(0, order.placedAtMs - ask.reservedAtMs))
+    // Also when an earlier try was refused: its units may still be held.
+    if (order.reason === 'refused') this.releases.push(releaseOf(ask))
+    if (verdict === 'refused' && order.supersededBy === undefined)
+      alarm('refused_acknowledged', { order: ask.order, item: this.#item, epoch: queued.entry.epoch })
   }
-}
 
-async function buryAsk(parts: PlaceEntriesParts, item: ItemId, { ask, entry }: Queued, why: string): Promise<void> {
-  const order = isId(ask.order) ? ask.order : undefined
-  await write(parts, { item, epoch: entry.epoch, entry: entry.id, order, raw: JSON.stringify(ask), why })
-}
-
-async function buryEntry(parts: PlaceEntriesParts, item: ItemId, entry: OutboxEntry): Promise<void> {
-  const why = 'the entry can not be read'
-  await write(parts, { item, epoch: entry.epoch, entry: entry.id, order: undefined, raw: entry.raw, why })
-}
-
-/** Nothing leaves the outbox unwritten: a letter that can't be written keeps it there. */
-async function write(parts: PlaceEntriesParts, letter: DeadLetter): Promise<void> {
-  const { raw, ...about } = letter
-  parts.alarm('dead_letter', about)
-  try {
-    await parts.journal.writeDeadLetter(letter)
-  } catch (error) {
-    if (error instanceof Fault) throw error
-    throw new Fault('dead_letter_unwritten', `a dead letter can not be written: ${wordsOf(error)}`, {
-      retryable: true,
-      cause: error,
-    })
+  /** In their order, each by itself: a reservation that fails alone is poison. */
+  async #placeOneByOne(queue: readonly Queued[]): Promise<void> {
+    for (const queued of queue) {
+      let placing: Placing | undefined
+      let why: unknown
+      try {
+        ;[placing] = await this.#placeNow([queued])
+      } catch (error) {
+        if (error instanceof Fault) throw error
+        why = error
+      }
+      if (placing !== undefined) await this.#settle(queued, placing)
+      else {
+        await this.#checkLedger(why)
+        await this.#refuse(queued, why)
+        this.releases.push(releaseOf(queued.ask))
+      }
+    }
   }
-}
 
-/** Done again it does nothing again; stale means that this gate is gone, and the next one is built from the ledger. */
-async function release(
-  parts: PlaceEntriesParts,
-  partition: Partition,
-  epoch: Epoch,
-  releases: readonly Release[],
-): Promise<void> {
-  const fit = releases.filter(isFit)
-  if (fit.length === 0) return
-  const done = await parts.outbox.release(partition, epoch, fit)
-  if (done.status === 'unknown')
-    throw new Fault('gate_away', `partition ${partition}: refused units may not be back in the gate`, {
-      retryable: true,
-    })
+  /** If an empty batch fails too, the database is at fault, not a reservation. */
+  async #checkLedger(why: unknown): Promise<void> {
+    try {
+      await this.#parts.orders.place(this.#item, this.#epoch, true, [])
+    } catch (error) {
+      throw asFault(error, 'ledger_unfit', `nothing can be placed for item ${this.#item}: ${messageOf(why)}`)
+    }
+  }
+
+  /** The dead letter first: everything after it may fail. */
+  async #refuse(queued: Queued, why: unknown): Promise<void> {
+    const { orders, log, meters } = this.#parts
+    await this.#buryAsk(queued, messageOf(why))
+    try {
+      const refused = await orders.refuse(this.#item, this.#epoch, queued.ask)
+      if (refused === undefined) return
+      meters.count('orders', 'refused')
+      this.orders.push(refused)
+    } catch (error) {
+      if (error instanceof Fault) throw error
+      log.error({ item: this.#item, order: queued.ask.order, err: error }, 'refusal not stored; the dead letter stays')
+    }
+  }
+
+  #buryAsk({ ask, entry }: Queued, why: string): Promise<void> {
+    return this.#bury(entry, isId(ask.order) ? ask.order : undefined, JSON.stringify(ask), why)
+  }
+
+  /** Nothing leaves the outbox before it is stored: a dead letter that can't be written keeps the entry there. */
+  async #bury({ id, epoch }: OutboxEntry, order: DeadLetter['order'], raw: string, why: string): Promise<void> {
+    const about = { item: this.#item, epoch, entry: id, order, why }
+    this.#parts.alarm('dead_letter', about)
+    try {
+      await this.#parts.journal.writeDeadLetter({ ...about, raw })
+    } catch (error) {
+      throw asFault(error, 'dead_letter_unwritten', `a dead letter can not be written: ${messageOf(error)}`)
+    }
+  }
 }
 
 function releaseOf({ order, buyer, attempt }: QueuedAsk): Release {
   return { order, buyer, attempt, outcome: 'refused' }
 }
 
-/** What no gate can ever have recorded is not asked for: the gate would call it a bug. */
-function isFit({ order, buyer, attempt }: Release): boolean {
-  return (
-    isId(order) &&
-    buyer.length >= 1 &&
-    buyer.length <= BUYER_LENGTH_MAX &&
-    Number.isSafeInteger(attempt) &&
-    attempt >= 1
-  )
+/** What no gate can have recorded is not released: for the gate it would be a bug. */
+function isWellFormed({ order, buyer, attempt }: Release): boolean {
+  const named = buyer.length >= 1 && buyer.length <= BUYER_LENGTH_MAX
+  return isId(order) && named && Number.isSafeInteger(attempt) && attempt >= 1
 }
 
-function wordsOf(error: unknown): string {
+function asFault(error: unknown, code: string, message: string): Fault {
+  return error instanceof Fault ? error : new Fault(code, message, { retryable: true, cause: error })
+}
+
+function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -1,22 +1,20 @@
 /**
- * The worker: what waits in the outbox becomes order rows, in the order it was taken, place by place. Places go side by side, a bounded
- * number at once and few of one item, because the ledger takes an item's batches one after the other; within a partition one batch follows the other
- * at once for as long as there is one, unless others wait for their turn; and none waits to be full.
+ * The worker: entries of the outbox become order rows, in the order they were taken, partition by partition. Partitions are drained side by
+ * side, a bounded number at once and few of one item, because the ledger takes an item's batches one after the other. Within a partition
+ * the next batch follows at once, unless other partitions wait; no batch waits to be full.
  *
  *   1 take    the oldest entries, under a short lease. Dies: the lease lapses, another worker gets the same ones
  *   2 place   one transaction, as acknowledged (E5). Dies before COMMIT: as before; after it: placing again finds the rows
  *   3 release what was refused, in the gate, under the entry's epoch; nothing where that is stale (E8)
  *   4 done    the entries are deleted, after the commit and never before. Dies before: placed again, no second effect
- *   5 say so  on the channel. Lost: edges look into the ledger for what they wait for
+ *   5 publish the orders on the channel. Lost: edges read the ledger for what they wait for
  *
- * A fault (ledger or gate away) leaves the entries where they are; they are tried again with a growing pause. What the ledger refuses to
- * even look at is `place-entries.ts`'s matter.
+ * A fault (ledger or gate away) leaves the entries where they are; they are tried again with a growing pause. Entries that the ledger can't
+ * read are handled in `place-entries.ts`.
  */
 
-import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
-import type { Log } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Channel } from '../../gate/channel.ts'
@@ -26,21 +24,19 @@ import { type PlaceEntriesParts, placeEntries } from './place-entries.ts'
 interface PlaceOrdersParts extends PlaceEntriesParts {
   readonly outbox: Omit<Outbox, 'depth' | 'status' | 'forget'>
   readonly channel: Pick<Channel, 'publish' | 'listen'>
-  readonly clock: Clock
   readonly random: Random
-  readonly log: Log
-  /** This worker's name for its leases: nobody else's. */
+  /** The name for its leases, unique among all workers. */
   readonly worker: string
-  /** To look after now. */
+  /** Whose outboxes are drained now. */
   readonly items: () => Iterable<ItemId>
 }
 
 export interface OrderPlacer {
-  /** Looks into the outbox of every item, and does not wait. Throws what placing met that is no fault. */
+  /** Begins to drain every partition, and does not wait. Throws the bug that placing met before. */
   round(): Promise<void>
   /** E4: may this process hold something of the item that was reserved under an epoch below this one? */
   holdsOlder(item: ItemId, epoch: Epoch): boolean
-  /** Finishes what is begun, takes nothing more, and lets go of its places. */
+  /** Finishes what is begun, takes nothing more, and gives its leases back. */
   stop(): Promise<void>
   /** Resolves when nothing is under way. */
   idle(): Promise<void>
@@ -54,13 +50,13 @@ const PAUSE_MS = 50
 const PAUSE_MS_MAX = 1_000
 
 interface Work {
-  /** While it asks the outbox nobody knows what it will hold: it may be anything. */
+  /** `unknown` while it asks the outbox. */
   holds: 'nothing' | 'unknown' | Epoch
-  /** Somebody said that there is something, after the last look began. */
+  /** It was woken after the last take began. */
   again: boolean
 }
 
-interface Trouble {
+interface Failing {
   readonly failures: number
   readonly untilMs: number
 }
@@ -69,18 +65,18 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
   const { outbox, clock, log, worker } = parts
   const working = new Map<Partition, Work>()
   const tasks = new Set<Promise<void>>()
-  /** In the order they were woken; bounded by the places there are. */
+  /** In the order they were woken; bounded by the partitions there are. */
   const waiting = new Set<Partition>()
-  const troubles = new Map<Partition, Trouble>()
+  const failing = new Map<Partition, Failing>()
   const leased = new Set<Partition>()
-  /** Another worker had it when it was last asked for: the rounds ask again, not every message. */
+  /** Another worker had the lease at the last take: the rounds ask again, not every message. */
   const others = new Set<Partition>()
   let followed = new Set<Partition>()
   let stopping = false
   let bug: { readonly error: unknown } | undefined
 
   parts.channel.listen(message => {
-    // Only what this process follows: the channel is not asked to be right.
+    // Only what this process follows: messages are not trusted.
     if (message.kind === 'reserved' && followed.has(message.partition) && !others.has(message.partition))
       wake(message.partition)
   })
@@ -89,7 +85,7 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
     if (stopping || bug !== undefined) return
     const busy = working.get(partition)
     if (busy !== undefined) busy.again = true
-    else if ((troubles.get(partition)?.untilMs ?? 0) <= clock.elapsed()) {
+    else if ((failing.get(partition)?.untilMs ?? 0) <= clock.elapsed()) {
       waiting.add(partition)
       next()
     }
@@ -119,31 +115,34 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
   async function run(partition: Partition, work: Work): Promise<void> {
     try {
       while (!stopping && (await placeSome(partition, work))) {
-        troubles.delete(partition)
+        failing.delete(partition)
         if (waiting.size === 0) continue
-        // Others wait for a turn: it goes on behind them, or a partition that never runs dry would keep them waiting until it is sold out.
+        // Others wait: it goes on behind them, or a partition that never runs dry would keep them waiting until it is sold out.
         work.again = true
         break
       }
-      troubles.delete(partition)
+      failing.delete(partition)
     } catch (error) {
       if (!(error instanceof Fault)) {
         bug ??= { error }
         return
       }
-      const failures = (troubles.get(partition)?.failures ?? 0) + 1
+      const failures = (failing.get(partition)?.failures ?? 0) + 1
       const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (failures - 1)) * (0.5 + parts.random.next() / 2)
-      troubles.set(partition, { failures, untilMs: clock.elapsed() + pauseMs })
+      failing.set(partition, { failures, untilMs: clock.elapsed() + pauseMs })
       work.again = false
-      // One line when it begins, and ever fewer while it lasts: a hundred places may be in the same trouble.
+      // Logged when it begins, and ever less often while it lasts: a hundred partitions may fail at once.
       if (Number.isInteger(Math.log2(failures)))
-        log.warn({ partition, failures, code: error.code, err: error }, 'reservations stay in the outbox; trying again')
+        log.warn(
+          { partition, failures, code: error.code, err: error },
+          'entries not placed; they stay in the outbox and are tried again',
+        )
     } finally {
       work.holds = 'nothing'
     }
   }
 
-  /** False: there was nothing, or another worker has it. */
+  /** False: there was nothing, or another worker has the lease. */
   async function placeSome(partition: Partition, work: Work): Promise<boolean> {
     work.holds = 'unknown'
     work.again = false
@@ -166,11 +165,8 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
     // Each epoch by itself: the ledger judges them apart (E5).
     for (const [epoch, some] of Map.groupBy(entries, entry => entry.epoch)) {
       const orders = await placeEntries(parts, partition, epoch, some)
-      await outbox.done(
-        partition,
-        epoch,
-        some.map(entry => entry.id),
-      )
+      const ids = some.map(entry => entry.id)
+      await outbox.done(partition, epoch, ids)
       await faultPoint('outbox.done')
       if (orders.length > 0) parts.channel.publish({ kind: 'orders', orders })
     }
@@ -185,7 +181,7 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
     async round() {
       if (bug !== undefined) throw bug.error
       followed = new Set(outbox.partitions(parts.items()))
-      for (const partition of troubles.keys()) if (!followed.has(partition)) troubles.delete(partition)
+      for (const partition of failing.keys()) if (!followed.has(partition)) failing.delete(partition)
       for (const partition of others) if (!followed.has(partition)) others.delete(partition)
       for (const partition of followed) wake(partition)
     },
