@@ -5,7 +5,7 @@ export type ItemId = string
 export type OrderId = string
 /** Chosen by the shop: what its buyer token says in `sub`. */
 export type BuyerId = string
-/** Counts who may sell an item; only ever goes up. */
+/** The fencing token of an item's gate: it only goes up, and what was done under a lower one is refused. */
 export type Epoch = number
 
 /** A positive 64-bit decimal without leading zeros: what an id of ours looks like when it comes from outside. */

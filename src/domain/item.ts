@@ -1,4 +1,4 @@
-/** An item: what is sold, at which price, how many, and under which rules. Who may sell it is said by its door and epoch. */
+/** An item: what is sold, at which price, how many, and under which rules. Its door and epoch decide who may sell it. */
 
 import type { Epoch, ItemId, SaleId } from './ids.ts'
 import type { Money } from './money.ts'
@@ -20,14 +20,14 @@ export interface Item {
   readonly attemptsMax: number
   readonly payWithinMs: number
   readonly whenGateDown: 'ledger' | 'shut'
-  /** Which door it lives behind when all is well. */
+  /** Its door when all is well. */
   readonly homeDoor: 'gate' | 'ledger'
-  /** Over so many places of a gate outside the process its units may be spread. */
+  /** A gate outside the process may spread its units over so many shards. */
   readonly shards: number
   readonly door: Door
   readonly epoch: Epoch
   readonly gateEpoch: Epoch
-  /** In so many places the gate of `gateEpoch` was built: `shards`, or 1. */
+  /** The gate of `gateEpoch` was built with so many: `shards`, or 1. */
   readonly gateShards: number
   readonly changeNo: number
 }

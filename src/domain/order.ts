@@ -29,7 +29,7 @@ export interface Order {
   readonly version: number
 }
 
-/** Units taken at the gate that are on their way into the ledger: what becomes an order, or a refusal. */
+/** Units taken at the gate and not placed in the ledger yet: it becomes an order, or a refusal. */
 export interface Reservation {
   readonly id: OrderId
   readonly sale: SaleId

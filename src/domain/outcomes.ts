@@ -9,16 +9,16 @@ export type Refusal =
   | { readonly kind: 'paused' }
   | { readonly kind: 'over' }
   | { readonly kind: 'attempts_used' }
-  /** The line is full, or the outcome is not known yet: asking again settles it. */
+  /** The queue is full, or the outcome is not known yet: asking again settles it. */
   | { readonly kind: 'busy' }
 
 export type TakeOrderOutcome =
   /** Committed by this very click. */
   | { readonly kind: 'placed'; readonly order: Order }
-  /** This buyer's order stood already. */
+  /** This buyer's order existed already. */
   | { readonly kind: 'same'; readonly order: Order }
-  /** Taken at the gate by this very click and on its way into the ledger. Never behind a gate in the process. */
+  /** Taken at the gate by this very click, not placed yet. Never behind a gate in the process. */
   | { readonly kind: 'reserved'; readonly reservation: Reservation }
-  /** This buyer's reservation stood already and is on its way into the ledger. */
+  /** This buyer's reservation existed already, and is not placed yet. */
   | { readonly kind: 'same_reserved'; readonly reservation: Reservation }
   | Refusal

@@ -10,7 +10,7 @@ export interface Payment {
   readonly order: OrderId
   readonly item: ItemId
   readonly provider: string
-  /** What the provider knows it by. Ours, so that it is known before the provider is asked. */
+  /** Its id at the provider, made by us, so that it is known before the provider is asked. */
   readonly ref: string
   readonly amount: Money
   readonly state: PaymentState

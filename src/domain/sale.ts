@@ -19,7 +19,7 @@ export interface Sale {
   readonly closesAtMs: number
   readonly warmBeforeMs: number
   readonly state: StoredSaleState
-  /** Goes up with every change of state or window: of two words for the gate the higher is the later. */
+  /** Goes up with every change of state or window: a stale number is ignored. */
   readonly stateNo: number
   readonly rule: SaleRule
   readonly items: readonly Item[]
@@ -29,7 +29,7 @@ export interface Sale {
 export function saleState(sale: Sale, nowMs: number, left: number | undefined): SaleState {
   if (sale.state === 'draft') return 'draft'
   if (sale.state === 'over' || nowMs >= sale.closesAtMs) return 'over'
-  // Also before the opening: nobody should wait for a moment at which nothing happens.
+  // Also before the opening: a countdown to it would be wrong.
   if (sale.state === 'paused') return 'paused'
   if (nowMs < sale.opensAtMs) return 'scheduled'
   return left === 0 ? 'sold_out' : 'open'

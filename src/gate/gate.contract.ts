@@ -27,7 +27,7 @@ export function gateContract(name: string, make: () => Promise<GateUnderTest>): 
     const bench: Bench = {
       names,
       gate: () => made!.gate,
-      reach: nowMs => made!.reach(nowMs),
+      untilClock: nowMs => made!.untilClock(nowMs),
       together: (item, buyers) => made!.together?.(item, buyers) ?? buyers,
     }
 

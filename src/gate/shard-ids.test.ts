@@ -4,7 +4,7 @@ import { isShardId, itemOf, shardIdFor, shardIdsOf, shardOf } from './shard-ids.
 import { createShardCounts } from './sharded/shard-counts.ts'
 
 describe('where a buyer goes', () => {
-  // Written down once. A change here sends buyers of a running sale to places that do not know them.
+  // Written down once. A change here sends buyers of a running sale to shards that do not know them.
   test.each([
     ['a', 1, 7, 39],
     ['b', 1, 1, 17],
@@ -27,7 +27,7 @@ describe('where a buyer goes', () => {
     ['hexadecimal', (i: number) => `${(i * 2654435761).toString(16).padStart(12, '0')}-4000-8000`],
     ['beyond Latin', (i: number) => `買${String.fromCodePoint(0x1f40e + (i % 50))}${i}`],
   ] as const) {
-    test(`names that are ${what} spread evenly over any number of places`, () => {
+    test(`names that are ${what} spread evenly over any number of shards`, () => {
       for (const shards of [2, 3, 7, 8, 16, 61, SHARDS_MAX]) {
         const counts = new Array<number>(shards).fill(0)
         const each = 500
@@ -40,18 +40,18 @@ describe('where a buyer goes', () => {
   }
 })
 
-describe('the names of places', () => {
-  test('one place is named like the item, several are numbered, and the item can be told from each', () => {
+describe('the names of shards', () => {
+  test('one shard is named like the item, several are numbered, and the item can be told from each', () => {
     expect(shardIdsOf('7', 1)).toEqual(['7'])
     expect(shardIdsOf('7', 3)).toEqual(['7#0', '7#1', '7#2'])
-    expect([...shardIdsOf('7', 1), ...shardIdsOf('7', SHARDS_MAX)].every(place => itemOf(place) === '7')).toBe(true)
+    expect([...shardIdsOf('7', 1), ...shardIdsOf('7', SHARDS_MAX)].every(id => itemOf(id) === '7')).toBe(true)
     for (const shards of [0, -1, 1.5, SHARDS_MAX + 1]) expect(() => shardIdsOf('7', shards)).toThrow()
   })
 
-  test('only what can be a place is taken for one', () => {
-    for (const place of ['7', '7#0', '7#9', '7#10', '7#63', '9223372036854775807#63'])
-      expect([place, isShardId(place)]).toEqual([place, true])
-    for (const place of [
+  test('only what can be a shard is taken for one', () => {
+    for (const id of ['7', '7#0', '7#9', '7#10', '7#63', '9223372036854775807#63'])
+      expect([id, isShardId(id)]).toEqual([id, true])
+    for (const id of [
       '',
       '#',
       '7#',
@@ -66,11 +66,11 @@ describe('the names of places', () => {
       '7#100',
       '9223372036854775808#1',
     ])
-      expect([place, isShardId(place)]).toEqual([place, false])
+      expect([id, isShardId(id)]).toEqual([id, false])
   })
 })
 
-describe('how many places an item has', () => {
+describe('how many shards an item has', () => {
   test('is known of the epochs that were read, and of no other', () => {
     const shards = createShardCounts()
     expect([shards.of('7', 1), shards.all('7'), shards.recent('7')]).toEqual([undefined, undefined, undefined])
@@ -84,7 +84,7 @@ describe('how many places an item has', () => {
     expect([shards.of('7', 5), shards.all('7')]).toEqual([undefined, undefined])
   })
 
-  test('an item with one shard has one place, whatever the epoch', () => {
+  test('an item with one shard has one under every epoch', () => {
     const shards = createShardCounts()
     shards.learn('7', { shards: 1, epoch: 2, gateShards: 1 })
     expect([shards.of('7', 1), shards.of('7', 99), shards.all('7'), shards.recent('7')]).toEqual([1, 1, ['7'], [1]])
@@ -97,7 +97,7 @@ describe('how many places an item has', () => {
     expect(known).toEqual([2, undefined, undefined, 2, 2, 2])
   })
 
-  test('two numbers of places under one epoch, or one in between, are a bug', () => {
+  test('two numbers of shards under one epoch, or one in between, are a bug', () => {
     const shards = createShardCounts()
     shards.learn('7', { shards: 4, epoch: 1, gateShards: 4 })
     expect(() => shards.learn('7', { shards: 4, epoch: 1, gateShards: 1 })).toThrow()

@@ -1,6 +1,6 @@
 /**
  * All promises over one snapshot. The same code judges tests, simulations, reconciliation and the operations page.
- * Pure: no clock, no I/O; an empty list means that nothing in these facts breaks a promise, not that everything was looked at.
+ * Pure: no clock, no I/O; an empty list means that nothing in these facts breaks a promise, not that everything was read.
  */
 
 import { cheapRefusals } from './cheap-refusals.ts'

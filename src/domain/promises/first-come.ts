@@ -2,13 +2,13 @@
  * Promise 5: first come, first served, in the order the gate receives them.
  *
  * What can be told from outside: a buyer answered "sold out" proves that at some moment before the answer nothing was left (for
- * "not enough": only `left` units). Whoever *began* to ask after that answer came later, and can only have got those few units, or
+ * "not enough": only `left` units). A buyer who *began* to ask after that answer came later, and can only have got those few units, or
  * units that came back or were added. So, for each such refusal:
  *
  *     units of orders whose first ask began after the refusal was answered ≤ left + came back + added
  *
  * It gives no false alarms under concurrency:
- * - asks that overlap the refusal are not counted: nobody outside knows who reached the gate first;
+ * - asks that overlap the refusal are not counted: which of them came to the gate first is not known outside;
  * - an order counts from the first ask of its attempt, answered or not: a retry may only be told of what an earlier, lost ask took;
  * - units that came back count whenever it was: the ledger's clock and the askers' are not comparable;
  * - a new epoch sets free what was reserved but never placed, without a trace. So a refusal accuses only orders of an epoch that is

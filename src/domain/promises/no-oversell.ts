@@ -1,7 +1,7 @@
 /**
  * Promise 1: for every item, at every moment, units in pending and paid orders ≤ units put on sale.
  *
- * Judged three ways, since one liar is enough to oversell: the ledger's sums now, the order rows over time (an oversell that a later
+ * Judged in three ways, since one wrong figure is enough to oversell: the ledger's sums now, the order rows over time (an oversell that a later
  * closing hid again), and the orders that buyers were told of, whether they are rows or not.
  * The walk through time trusts the ledger's clock, which stamps rows under the item lock.
  */
@@ -12,19 +12,19 @@ import type { Violation } from './violation.ts'
 export function noOversell(snapshot: Snapshot): Violation[] {
   const found: Violation[] = []
   for (const item of snapshot.items) {
-    const say = (message: string) => found.push({ promise: 1, message, ids: [item.item] })
+    const add = (message: string) => found.push({ promise: 1, message, ids: [item.item] })
     const live = item.pending + item.paid
-    if (live > item.units) say(`item ${item.item}: ${live} units in live orders, ${item.units} put on sale`)
-    if (item.available < 0) say(`item ${item.item}: ${item.available} available`)
-    if (item.gate !== undefined && item.gate.left < 0) say(`item ${item.item}: ${item.gate.left} left at the gate`)
+    if (live > item.units) add(`item ${item.item}: ${live} units in live orders, ${item.units} put on sale`)
+    if (item.available < 0) add(`item ${item.item}: ${item.available} available`)
+    if (item.gate !== undefined && item.gate.left < 0) add(`item ${item.item}: ${item.gate.left} left at the gate`)
 
     const orders = snapshot.orders?.filter(order => order.item === item.item)
     if (orders === undefined) continue
     const worst = mostOver(item, orders)
-    if (worst > 0) say(`item ${item.item}: at one moment ${worst} units more in live orders than put on sale`)
+    if (worst > 0) add(`item ${item.item}: at one moment ${worst} units more in live orders than put on sale`)
     const told = unitsTold(snapshot, item, orders)
     if (told > unitsMost(item))
-      say(`item ${item.item}: buyers hold answers for ${told} units, ${unitsMost(item)} put on sale`)
+      add(`item ${item.item}: buyers hold answers for ${told} units, ${unitsMost(item)} put on sale`)
   }
   return found
 }

@@ -34,9 +34,9 @@ function sums(item: ItemFacts): (string | undefined)[] {
     available + live === units ? undefined : `${available} available and ${live} in live orders are not ${units} units`,
     gate === undefined || gate.left + between + moving === available
       ? undefined
-      : `${gate.left} left at the gate and ${between + moving} on their way are not ${available} available`,
+      : `${gate.left} left at the gate and ${between + moving} in transit are not ${available} available`,
     gate === undefined || gate.held === live + between
       ? undefined
-      : `the gate holds ${gate.held}, live orders have ${live} and ${between} are on their way`,
+      : `the gate holds ${gate.held}, live orders have ${live} and ${between} are in transit`,
   ]
 }

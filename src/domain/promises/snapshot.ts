@@ -1,6 +1,6 @@
 /**
- * What the promises are judged by: the facts of gate, outbox and ledger, and what buyers were told. Plain data, gathered by whoever
- * asks: a test, reconciliation, the operations page. Facts nobody has read are `undefined` or an empty list, and accuse nobody.
+ * What the promises are judged by: the facts of gate, outbox and ledger, and what buyers were told. Plain data, gathered by a test, by
+ * reconciliation or by the operations page. Facts that were not read are `undefined` or an empty list, and break no promise.
  *
  * Two clocks, never compared with each other: the ledger's (order rows) and one monotonic clock of those who asked (`Told`).
  */
@@ -41,7 +41,7 @@ export interface ItemFacts {
   readonly releases: number
   /** How long the oldest of these has waited. */
   readonly oldestReleaseMs: number | undefined
-  /** Between two places of the gate, left in neither; none where nobody said so. */
+  /** Moving between two shards of the gate, left in neither. Undefined: none. */
   readonly moving?: number
   readonly door: Door
   readonly epoch: Epoch
@@ -72,7 +72,7 @@ export type OrderFacts = Pick<
   | 'paidAtMs'
   | 'closedAtMs'
 > & {
-  /** Undefined when whoever read the row was not shown it. */
+  /** Undefined: not shown to the reader of the row. */
   readonly epoch: Epoch | undefined
 }
 
@@ -107,14 +107,14 @@ export interface PaymentFacts {
   readonly state: 'started' | 'captured' | 'void' | 'refund_due' | 'refunded'
 }
 
-/** Something that must not grow beyond `max`: a line, a batch, a cache, a wait. */
+/** Something that must not grow beyond `max`: a queue, a batch, a cache, a wait. */
 interface Bound {
   readonly name: string
   readonly value: number
   readonly max: number
 }
 
-/** What the crowd that can't win has cost. */
+/** What refusals have cost. */
 interface RefusalWork {
   readonly refusedAtEdge: number
   readonly networkCalls: number

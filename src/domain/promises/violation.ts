@@ -1,4 +1,4 @@
-/** A promise found broken: which one, what a person should read first, and the ids to look at. */
+/** A broken promise: which one, what happened, and the ids concerned. */
 export interface Violation {
   readonly promise: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8
   readonly message: string

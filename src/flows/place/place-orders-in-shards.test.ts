@@ -26,8 +26,8 @@ const ask = (buyer: string): QueuedAsk => ({
   reservedAtMs: systemClock.now(),
 })
 
-describe('a worker on an item in several places', () => {
-  test('places what waits in each of them as orders of the item, and gives refused units back to where they were taken', async () => {
+describe('a worker on an item in several shards', () => {
+  test('shards what waits in each of them as orders of the item, and gives refused units back to where they were taken', async () => {
     const { sale, item, epoch } = await ledger.openItem({ units: 3, shards: 4 })
     const released: string[] = []
     const gate: Pick<Gate, 'release'> = {
@@ -36,34 +36,34 @@ describe('a worker on an item in several places', () => {
         return { status: 'done' }
       },
     }
-    const places = [item, ...shardIdsOf(item, 4)]
-    for (const [i, place] of places.entries()) stage.put(place, epoch, [ask(`buyer-${i}`)])
+    const shards = [item, ...shardIdsOf(item, 4)]
+    for (const [i, shard] of shards.entries()) stage.put(shard, epoch, [ask(`buyer-${i}`)])
     const worker = stage.worker('w', item, { outbox: outboxOf(item, gate) })
     await worker.work()
     await worker.idle()
     const orders = await ledger.orders.list({ sale, limit: 10 })
-    expect(orders.map(order => order.item)).toEqual(places.map(() => item))
+    expect(orders.map(order => order.item)).toEqual(shards.map(() => item))
     const refused = orders.filter(order => order.reason === 'refused').map(order => order.buyer)
     expect(refused).toHaveLength(2)
-    expect(released.toSorted()).toEqual(refused.map(buyer => `${places[Number(buyer.at(-1))]} ${buyer}`).toSorted())
-    expect(await stage.outbox.depth(places)).toMatchObject(places.map(() => ({ entries: 0 })))
+    expect(released.toSorted()).toEqual(refused.map(buyer => `${shards[Number(buyer.at(-1))]} ${buyer}`).toSorted())
+    expect(await stage.outbox.depth(shards)).toMatchObject(shards.map(() => ({ entries: 0 })))
   })
 
-  test('writes a letter for every entry that it can’t read, also when two places have given theirs the same id', async () => {
+  test('writes a letter for every entry that it can’t read, also when two shards have given theirs the same id', async () => {
     const { item, epoch } = await ledger.openItem({ units: 3, shards: 4 })
-    const places = shardIdsOf(item, 4)
-    for (const place of places)
-      stage.entries.set(place, [{ id: '1700000000000-0', epoch, asks: undefined, raw: `of ${place}` }])
+    const shards = shardIdsOf(item, 4)
+    for (const shard of shards)
+      stage.entries.set(shard, [{ id: '1700000000000-0', epoch, asks: undefined, raw: `of ${shard}` }])
     const worker = stage.worker('w', item, { outbox: outboxOf(item) })
     await worker.work()
-    expect(worker.alarms).toEqual(places.map(() => 'dead_letter'))
+    expect(worker.alarms).toEqual(shards.map(() => 'dead_letter'))
     const letters = (await stage.journal.deadLetters(100)).filter(letter => letter.item === item)
-    expect(letters.map(({ raw }) => raw).toSorted()).toEqual(places.map(place => `of ${place}`))
+    expect(letters.map(({ raw }) => raw).toSorted()).toEqual(shards.map(shard => `of ${shard}`))
   })
 
   test('leaves no place waiting for as long as others have something again and again', async () => {
     const { item, epoch } = await ledger.openItem({ units: 100, shards: 4 })
-    const places = shardIdsOf(item, 4)
+    const shards = shardIdsOf(item, 4)
     const placed: string[] = []
     let more = 40
     const { orders } = ledger
@@ -75,23 +75,23 @@ describe('a worker on an item in several places', () => {
           // In the order they are called: two are at the ledger at once, and which of them it answers first is not the worker's doing.
           for (const { buyer } of words[3]) {
             placed.push(buyer)
-            // Who buys at this place is followed by the next, before the worker is back for more.
-            if (more > 0) stage.put(places[Number(buyer.at(-1))]!, epoch, [ask(`buyer ${more--} of ${buyer.at(-1)}`)])
+            // Who buys at this shard is followed by the next, before the worker is back for more.
+            if (more > 0) stage.put(shards[Number(buyer.at(-1))]!, epoch, [ask(`buyer ${more--} of ${buyer.at(-1)}`)])
           }
           return orders.place(...words)
         },
       },
     })
-    for (const [i, place] of places.entries()) stage.put(place, epoch, [ask(`first of ${i}`)])
+    for (const [i, shard] of shards.entries()) stage.put(shard, epoch, [ask(`first of ${i}`)])
     await worker.work()
     expect(placed).toHaveLength(44)
-    expect(placed.slice(0, 12)).toEqual(expect.arrayContaining(places.map((_, i) => `first of ${i}`)))
+    expect(placed.slice(0, 12)).toEqual(expect.arrayContaining(shards.map((_, i) => `first of ${i}`)))
   })
 
-  test('has few of its places at the ledger at once, and says of the item what it holds of any of them', async () => {
+  test('has few of its shards at the ledger at once, and says of the item what it holds of any of them', async () => {
     const { item, epoch } = await ledger.openItem({ units: 10, shards: 4 })
-    const places = shardIdsOf(item, 4)
-    for (const [i, place] of places.entries()) stage.put(place, epoch, [ask(`buyer-${i}`)])
+    const shards = shardIdsOf(item, 4)
+    for (const [i, shard] of shards.entries()) stage.put(shard, epoch, [ask(`buyer-${i}`)])
     const hold = Promise.withResolvers<void>()
     let atOnce = 0
     let most = 0
@@ -118,6 +118,6 @@ describe('a worker on an item in several places', () => {
     await worker.idle()
     expect(most).toBe(2)
     expect(worker.holdsOlder(item, epoch + 1)).toBe(false)
-    expect(await stage.outbox.depth(places)).toMatchObject(places.map(() => ({ entries: 0 })))
+    expect(await stage.outbox.depth(shards)).toMatchObject(shards.map(() => ({ entries: 0 })))
   })
 })

@@ -115,7 +115,7 @@ describe('placing from the outbox', () => {
 })
 
 describe('what the ledger refuses', () => {
-  test('is a row, its units are back in the gate, and it is counted: somebody was told "reserved"', async () => {
+  test('is a row, its units are back in the gate, and it is counted: a buyer was told "reserved"', async () => {
     const { sale, item, epoch } = await openItem(2)
     // The ledger has sold one unit that the gate knows nothing of.
     await ledger.orders.place(item, epoch, false, [ledger.ask('eve')])
@@ -248,7 +248,7 @@ describe('poison', () => {
     expect((await stage.journal.deadLetters(10)).filter(letter => letter.item === item)).toEqual([])
   })
 
-  test('an order id of somebody else’s order ends in a letter, not in a row', async () => {
+  test('an order id of a buyer else’s order ends in a letter, not in a row', async () => {
     const { item, epoch } = await openItem()
     const eve = ledger.ask('eve')
     await ledger.orders.place(item, epoch, false, [eve])

@@ -71,13 +71,13 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
   const leased = new Set<Partition>()
   /** Another worker had the lease at the last take: the rounds ask again, not every message. */
   const others = new Set<Partition>()
-  let followed = new Set<Partition>()
+  let drained = new Set<Partition>()
   let stopping = false
   let bug: { readonly error: unknown } | undefined
 
   parts.channel.listen(message => {
     // Only what this process follows: messages are not trusted.
-    if (message.kind === 'reserved' && followed.has(message.partition) && !others.has(message.partition))
+    if (message.kind === 'reserved' && drained.has(message.partition) && !others.has(message.partition))
       wake(message.partition)
   })
 
@@ -180,10 +180,10 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
   return {
     async round() {
       if (bug !== undefined) throw bug.error
-      followed = new Set(outbox.partitions(parts.items()))
-      for (const partition of failing.keys()) if (!followed.has(partition)) failing.delete(partition)
-      for (const partition of others) if (!followed.has(partition)) others.delete(partition)
-      for (const partition of followed) wake(partition)
+      drained = new Set(outbox.partitions(parts.items()))
+      for (const partition of failing.keys()) if (!drained.has(partition)) failing.delete(partition)
+      for (const partition of others) if (!drained.has(partition)) others.delete(partition)
+      for (const partition of drained) wake(partition)
     },
     holdsOlder(item, epoch) {
       return workingOf(item).some(({ holds }) => holds === 'unknown' || (holds !== 'nothing' && holds < epoch))

@@ -9,8 +9,8 @@ interface Counted {
 }
 
 /**
- * A gate, a channel that keeps the order and may break, looks and replies that overtake it, all under one seed. Messages are lost only
- * between a break and the word that there was one. The item has one place, or several; then an epoch now and then has one.
+ * A gate, a channel that keeps the order and may break, statuses and replies that overtake it, all under one seed. Messages are lost only
+ * between a break and the word that there was one. The item has one shard, or several; then an epoch now and then has one.
  */
 class Scene {
   readonly #random: Random
@@ -21,7 +21,7 @@ class Scene {
   readonly #clock = this.#opened.clock
   readonly #cache = this.#opened.cache
   #epoch = 1
-  /** Of each place. */
+  /** Of each shard. */
   #versions: number[]
   #made = 0
   /** buyer → whether the gate still knows of it. */
@@ -31,7 +31,7 @@ class Scene {
   readonly #underway: (() => void)[] = []
   #reload: Promise<void> | undefined
   #nextPage: (() => void) | undefined
-  /** Whom the newest look that has arrived counted, in each place of its epoch. */
+  /** Whom the newest status that has arrived counted, in each shard of its epoch. */
   #counted = { epoch: 0, shards: [] as Counted[] }
   readonly #heard = new Set<string>()
 
@@ -47,7 +47,7 @@ class Scene {
     return shardOf(buyer, this.#ids.length)
   }
 
-  /** Of the gate's buyers, those of this place. */
+  /** Of the gate's buyers, those of this shard. */
   #buyersIn(shard: number): Set<string> {
     return new Set([...this.#gate].filter(buyer => this.#shardOf(buyer) === shard))
   }
@@ -124,7 +124,7 @@ class Scene {
     const buyers = Array.from({ length: 1 + this.#below(3) }, () =>
       this.#below(8) === 0 && this.#made > 0 ? `b${this.#below(this.#made)}` : `b${this.#made++}`,
     )
-    // A batch is of one place.
+    // A batch is of one shard.
     for (const [shard, mine] of Map.groupBy(buyers, buyer => this.#shardOf(buyer))) this.#taken(shard, mine)
   }
 
@@ -132,13 +132,13 @@ class Scene {
     this.#versions[shard]! += 1
     for (const buyer of buyers) this.#gate.add(buyer)
     const [id, epoch, version] = [this.#ids[shard]!, this.#epoch, this.#versions[shard]!]
-    const tell = () => {
+    const feed = () => {
       for (const buyer of buyers) this.#heard.add(buyer)
       this.#cache.reserved(id, { epoch, version, left: 1 }, buyers)
     }
-    if (!this.#broken) this.#channel.push(tell)
+    if (!this.#broken) this.#channel.push(feed)
     // Ours: the reply comes on another way.
-    if (this.#below(3) === 0) this.#underway.push(tell)
+    if (this.#below(3) === 0) this.#underway.push(feed)
   }
 
   #deliver(): void {
@@ -230,7 +230,7 @@ describe('never a wrong no, whatever overtakes what; and strangers are a no when
     [true, 1],
     [false, 3],
     [true, 3],
-  ])('reservations refused now and then: %p, places: %p', async (refusals, shards) => {
+  ])('reservations refused now and then: %p, shards: %p', async (refusals, shards) => {
     console.log(`  seed ${seed}`)
     for (let round = 0; round < 300; round++) {
       const scene = new Scene(seededRandom(seed + round), refusals, shards)

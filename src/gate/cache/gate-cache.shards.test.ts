@@ -14,8 +14,8 @@ function buyerOf(shard: number, name = 'buyer'): string {
   for (let i = 0; ; i++) if (shardOf(`${name}${i}`, 3) === shard) return `${name}${i}`
 }
 
-describe('the newest look at an item in several places', () => {
-  test('is the sum, and in each place the newer version wins, in whatever order they arrive', () => {
+describe('the newest status of an item with several shards', () => {
+  test('is the sum, and in each shard the newer version wins, in whatever order they arrive', () => {
     const { clock, cache } = openCache()
     cache.seen(statusOf({}, { left: 5 }, { left: 6 }, { left: 7 }), clock.elapsed())
     expect(cache.statusNow(ITEM)).toMatchObject({ item: ITEM, epoch: 1, version: 3, left: 18, held: 0 })
@@ -42,7 +42,7 @@ describe('the newest look at an item in several places', () => {
     expect(cache.statusNow(ITEM)).toBe(cache.statusNow(ITEM)!)
   })
 
-  test('is not shown when it was asked for too long ago, and a message to one place does not renew it', () => {
+  test('is not shown when it was asked for too long ago, and a message to one shard does not renew it', () => {
     const { clock, cache } = openCache()
     cache.seen(statusOf({}), clock.elapsed())
     clock.go(FRESH_MS + 1)
@@ -52,7 +52,7 @@ describe('the newest look at an item in several places', () => {
     expect(cache.statusNow(ITEM)).toMatchObject({ left: 27 })
   })
 
-  test('is not shown before all places were looked at, nor once one of them was heard of under a newer epoch', () => {
+  test('is not shown before all shards were looked at, nor once one of them was heard of under a newer epoch', () => {
     const { clock, cache } = openCache()
     cache.reserved(ZERO, { epoch: 1, version: 2, left: 9 }, ['a'])
     expect(cache.statusNow(ITEM)).toBeUndefined()
@@ -64,7 +64,7 @@ describe('the newest look at an item in several places', () => {
     expect(cache.statusNow(ITEM)).toMatchObject({ epoch: 2 })
   })
 
-  test('units that are under way between two places are not sold out', () => {
+  test('units that are under way between two shards are not sold out', () => {
     const { clock, cache } = openCache()
     const [none, gone, come] = [
       { left: 0 },
@@ -79,13 +79,13 @@ describe('the newest look at an item in several places', () => {
     expect(cache.statusNow(ITEM)).toMatchObject({ left: 0 })
   })
 
-  test('nor are units that a move has taken between two messages: what else happened there only a look tells', () => {
+  test('nor are units that a move has taken between two messages: what else happened there only a status tells', () => {
     const { clock, cache } = openCache()
     const none = { left: 0 }
     cache.seen(statusOf({}, none, { left: 2 }, none), clock.elapsed())
     cache.reserved(ONE, { epoch: 1, version: 2, left: 1 }, ['a'])
     expect(cache.statusNow(ITEM)).toMatchObject({ left: 1 })
-    // Version 3 was a move that took the last unit; this reply of the place took nothing.
+    // Version 3 was a move that took the last unit; this reply of the shard took nothing.
     cache.reserved(ONE, { epoch: 1, version: 3, left: 0 }, [])
     expect(cache.statusNow(ITEM)).toBeUndefined()
     cache.seen(statusOf({}, none, { left: 0, version: 3, moveNo: 1, moved: -1 }, none), clock.elapsed())
@@ -109,8 +109,8 @@ describe('the newest look at an item in several places', () => {
   })
 })
 
-describe('who has an order in one of several places', () => {
-  test('a place that misses somebody is a yes to its own buyers, and the others stay a no to strangers', () => {
+describe('who has an order in one of several shards', () => {
+  test('a shard that misses a buyer is a yes to its own buyers, and the others stay a no to strangers', () => {
     const { clock, cache } = openCache()
     cache.seen(statusOf({}), clock.elapsed())
     expect([0, 1, 2].map(shard => cache.knows(ITEM, buyerOf(shard)))).toEqual([false, false, false])
@@ -121,7 +121,7 @@ describe('who has an order in one of several places', () => {
     expect([0, 1, 2].map(shard => cache.knows(ITEM, buyerOf(shard, 'stranger')))).toEqual([true, false, false])
   })
 
-  test('only the place that misses somebody is reloaded', async () => {
+  test('only the shard that misses a buyer is reloaded', async () => {
     const { clock, cache, reload } = openCache()
     cache.seen(statusOf({}), clock.elapsed())
     clock.go(1)
@@ -135,7 +135,7 @@ describe('who has an order in one of several places', () => {
     expect(cache.knows(ITEM, buyerOf(2, 'stranger'))).toBe(false)
   })
 
-  test('the next epoch in as many places begins with whom the last one ended with', () => {
+  test('the next epoch in as many shards begins with whom the last one ended with', () => {
     const { clock, cache } = openCache()
     cache.seen(statusOf({}), clock.elapsed())
     cache.reserved(ONE, { epoch: 1, version: 2, left: 9 }, [buyerOf(1)])
@@ -146,7 +146,7 @@ describe('who has an order in one of several places', () => {
   })
 
   test.each(['look', 'message'] as const)(
-    'an epoch with another number of places knows nobody when its first %s comes: a yes to everybody',
+    'an epoch with another number of shards knows nobody when its first %s comes: a yes to everybody',
     async first => {
       const { clock, cache, reload } = openCache()
       const buyer = buyerOf(1)
@@ -161,7 +161,7 @@ describe('who has an order in one of several places', () => {
       cache.seen(status({ epoch: 2, version: 2, buyers: 2, left: 8 }), clock.elapsed())
       expect(cache.statusNow(ITEM)).toMatchObject({ epoch: 2, left: 8 })
       expect([0, 1, 2].map(shard => cache.knows(ITEM, buyerOf(shard)))).toEqual([true, true, true])
-      // Late word of the old places changes nothing.
+      // Late word of the old shards changes nothing.
       cache.reserved(ONE, { epoch: 1, version: 3, left: 0 }, ['late'])
       cache.seen(statusOf({ left: 0 }, { version: 9, left: 0 }), clock.elapsed())
       expect(cache.statusNow(ITEM)).toMatchObject({ epoch: 2, left: 8 })
@@ -177,7 +177,7 @@ describe('who has an order in one of several places', () => {
     },
   )
 
-  test('a look from before the item was in one place and in several again proves nothing of those', () => {
+  test('a status from before the item was in one shard and in several again proves nothing of those', () => {
     const { clock, cache } = openCache()
     cache.seen(statusOf({ epoch: 1 }, { buyers: 0 }, { buyers: 0 }, { buyers: 0 }), clock.elapsed())
     const buyer = buyerOf(0)
@@ -189,19 +189,19 @@ describe('who has an order in one of several places', () => {
     expect(cache.statusNow(ITEM)).toBeUndefined()
   })
 
-  test('one place is heard of under a newer epoch: from then on none of them says no by the old one', () => {
+  test('one shard is heard of under a newer epoch: from then on none of them says no by the old one', () => {
     const { clock, cache } = openCache()
     const buyer = buyerOf(2)
     cache.seen(statusOf({ epoch: 1 }, { buyers: 0 }, { buyers: 0 }, { buyers: 0 }), clock.elapsed())
     expect(cache.knows(ITEM, buyer)).toBe(false)
-    // Epoch 2 had one place, and this buyer ordered there; nobody told us.
+    // Epoch 2 had one shard, and this buyer ordered there; nobody told us.
     cache.reserved(ZERO, { epoch: 3, version: 1, left: 9 }, [buyerOf(0)])
     expect(cache.knows(ITEM, buyer)).toBe(true)
     cache.reserved(ITEM, { epoch: 2, version: 1, left: 9 }, [buyer])
     expect(cache.knows(ITEM, buyer)).toBe(true)
   })
 
-  test('a dropped item is gone in all its places, gives its room back, and comes back with a higher epoch only', async () => {
+  test('a dropped item is gone in all its shards, gives its room back, and comes back with a higher epoch only', async () => {
     const { clock, cache, reload } = openCache({ buyersMax: 3 })
     cache.seen(statusOf({ epoch: 3 }), clock.elapsed())
     for (const [shard, id] of [ZERO, ONE, TWO].entries())

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { FRESH_MS, ITEM, openCache, status } from './gate-cache.fixture.ts'
 
-describe('the newest look', () => {
+describe('the newest status', () => {
   test('the newer epoch and version wins, in whatever order they arrive', () => {
     const { clock, cache } = openCache()
     cache.seen(status({ epoch: 2, version: 5, left: 3 }), clock.elapsed())
@@ -105,7 +105,7 @@ describe('who has an order', () => {
     expect(cache.knows(ITEM, 'z')).toBe(false)
   })
 
-  test('somebody heard of after the look does not stand in for somebody it counted', () => {
+  test('a buyer heard of after the look does not stand in for a buyer it counted', () => {
     const { clock, cache } = openCache()
     cache.seen(status(), clock.elapsed())
     // Our own reply overtakes the message of version 2.
@@ -117,7 +117,7 @@ describe('who has an order', () => {
     expect(cache.knows(ITEM, 'early')).toBe(true)
   })
 
-  test('somebody whose reservation was refused does not stand in for somebody who is missing', () => {
+  test('a buyer whose reservation was refused does not stand in for a buyer who is missing', () => {
     const { clock, cache } = openCache()
     cache.seen(status(), clock.elapsed())
     cache.reserved(ITEM, { epoch: 1, version: 2, left: 9 }, ['refused'])
@@ -146,7 +146,7 @@ describe('who has an order', () => {
     expect(['a', 'b', 'c', 'd'].map(buyer => cache.knows(ITEM, buyer))).toEqual([true, true, true, false])
   })
 
-  test('a first look from before a gap proves nothing, although it counts nobody', () => {
+  test('a first status from before a gap proves nothing, although it counts nobody', () => {
     const { clock, cache } = openCache()
     const askedAtMs = clock.elapsed()
     clock.go(1)
@@ -165,7 +165,7 @@ describe('who has an order', () => {
     expect(await reload()).toBe(ITEM)
   })
 
-  test('after a gap nobody is a no before a reload, unless a later look shows that nothing has happened', async () => {
+  test('after a gap nobody is a no before a reload, unless a later status shows that nothing has happened', async () => {
     const { clock, cache, reload } = openCache()
     cache.seen(status({ version: 1 }), clock.elapsed())
     cache.reserved(ITEM, { epoch: 1, version: 2, left: 9 }, ['a'])
@@ -181,7 +181,7 @@ describe('who has an order', () => {
     expect(cache.knows(ITEM, 'z')).toBe(false)
 
     cache.missed()
-    // Somebody came and somebody was refused meanwhile: the count is the same, the buyers are not.
+    // A buyer came and a buyer was refused meanwhile: the count is the same, the buyers are not.
     cache.seen(status({ version: 4, buyers: 1 }), clock.elapsed())
     expect(cache.knows(ITEM, 'z')).toBe(true)
     expect(await reload([['b']])).toBe(ITEM)
@@ -245,7 +245,7 @@ describe('who has an order', () => {
     expect(await reload([], 4)).toBe(ITEM)
   })
 
-  test('the end of an epoch may still be underway when the next is heard of: nobody is a no before its first look', () => {
+  test('the end of an epoch may still be underway when the next is heard of: nobody is a no before its first status', () => {
     const { clock, cache } = openCache()
     cache.seen(status(), clock.elapsed())
     cache.reserved(ITEM, { epoch: 2, version: 4, left: 9 }, ['b'])
@@ -266,7 +266,7 @@ describe('who has an order', () => {
     expect(cache.knows(ITEM, 'z')).toBe(true)
   })
 
-  test('a look whose buyers nobody counted leaves everybody a yes and asks for no reload', async () => {
+  test('a status whose buyers nobody counted leaves everybody a yes and asks for no reload', async () => {
     const { clock, cache, reload } = openCache()
     cache.seen(status({ buyers: Number.MAX_SAFE_INTEGER }), clock.elapsed())
     clock.go(5_000)

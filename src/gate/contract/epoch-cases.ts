@@ -44,9 +44,9 @@ export function epochCases(bench: Bench): void {
   test('only the active epoch sells: not a lower one, not a higher one', async () => {
     const sale = await ItemOnSale.unopened(bench, { left: 5 })
     await sale.gate.activate(sale.item, 3, sale.terms)
-    const before = await sale.look()
+    const before = await sale.gateStatus()
     for (const epoch of [1, 2, 4, 30]) expect(await statuses(sale, epoch)).toEqual(STALE)
-    expect(await sale.look()).toEqual(before)
+    expect(await sale.gateStatus()).toEqual(before)
   })
 
   test('a fence stops everything under a lower epoch at once, and for good', async () => {
@@ -77,11 +77,11 @@ export function epochCases(bench: Bench): void {
     expect(await gate.activate(item, 7, sale.terms)).toEqual(done)
     sale.epoch = 7
     expect(await sale.codes(sale.ask('a'))).toEqual(['reserved'])
-    const before = await sale.look()
+    const before = await sale.gateStatus()
     expect(await gate.fence(item, 6)).toEqual(stale)
     expect(await gate.load(item, 6, [held(sale.ask('zombie'))])).toEqual(stale)
     expect(await gate.activate(item, 6, { ...sale.terms, left: 100 })).toEqual(stale)
-    expect(await sale.look()).toEqual(before)
+    expect(await sale.gateStatus()).toEqual(before)
     expect(await sale.codes(sale.ask('a'), sale.ask('b'))).toEqual(['same', 'reserved'])
   })
 
@@ -119,16 +119,16 @@ export function epochCases(bench: Bench): void {
     const sale = await ItemOnSale.open(bench, { left: 5 })
     expect(await sale.gate.activate(sale.item, 2, { ...sale.terms, left: 9 })).toEqual(done)
     expect(await statuses(sale, 1)).toEqual(STALE)
-    expect(await sale.look()).toMatchObject({ epoch: 2, left: 9 })
+    expect(await sale.gateStatus()).toMatchObject({ epoch: 2, left: 9 })
   })
 
   test('activating again is done and resurrects no sold unit', async () => {
     const sale = await ItemOnSale.open(bench, { left: 2 })
     expect(await sale.codes(sale.ask('a'))).toEqual(['reserved'])
     expect(await sale.gate.change(sale.item, 1, 1, 4)).toMatchObject(done)
-    const before = await sale.look()
+    const before = await sale.gateStatus()
     expect(await sale.gate.activate(sale.item, 1, sale.terms)).toEqual(done)
-    expect(await sale.look()).toEqual(before)
+    expect(await sale.gateStatus()).toEqual(before)
   })
 
   test('a page that comes late, after the activation, changes nothing', async () => {
@@ -171,8 +171,8 @@ export function epochCases(bench: Bench): void {
     expect(await sale.holdings('buyer1')).toEqual(holdings.slice(2, 4))
     const { order, buyer } = holdings[5]!
     const [, stranger] = sale.together(buyer, 'new')
-    const [third, foreign] = [sale.ask('buyer0', { attempt: 3 }), sale.ask(stranger, { order })]
-    expect(await sale.codes(third, foreign)).toEqual(['reserved', 'id_conflict'])
+    const [third, another] = [sale.ask('buyer0', { attempt: 3 }), sale.ask(stranger, { order })]
+    expect(await sale.codes(third, another)).toEqual(['reserved', 'id_conflict'])
     await sale.release(sale.ask('buyer1', { order: holdings[3]!.order, attempt: 2 }), 'closed')
     expect(await sale.counts()).toEqual({ left: 6, held: 57, buyers: 30 })
   })
@@ -239,7 +239,7 @@ export function epochCases(bench: Bench): void {
     const [a, b, c] = [sale.ask('a'), sale.ask('b', { quantity: 2 }), sale.ask('c')]
     expect(await sale.codes(a, b, c)).toEqual(['reserved', 'reserved', 'reserved'])
     await sale.release(c, 'closed')
-    const before = await sale.look()
+    const before = await sale.gateStatus()
     const snapshot = (await Promise.all(buyers.map(buyer => sale.holdings(buyer)))).flat()
 
     await rebuild(gate, item, 2, snapshot, {

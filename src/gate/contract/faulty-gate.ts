@@ -47,7 +47,7 @@ export function createFaultyGate(gate: Gate, decide: DecideMishap): Gate {
     release: (item, epoch, releases) => pass('release', item, () => gate.release(item, epoch, releases)),
     find: (item, buyer, toShow) => pass('find', item, () => gate.find(item, buyer, toShow)),
     change: (item, epoch, no, delta) => pass('change', item, () => gate.change(item, epoch, no, delta)),
-    set: (item, epoch, word) => pass('set', item, () => gate.set(item, epoch, word)),
+    set: (item, epoch, windowState) => pass('set', item, () => gate.set(item, epoch, windowState)),
     fence: (item, epoch) => pass('fence', item, () => gate.fence(item, epoch)),
     load: (item, epoch, holdings) => pass('load', item, () => gate.load(item, epoch, holdings)),
     activate: (item, epoch, terms) => pass('activate', item, () => gate.activate(item, epoch, terms)),

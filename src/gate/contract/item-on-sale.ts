@@ -10,9 +10,9 @@ import type { Ask, AskAnswer, AskCode, Gate, GateStatus, Holding, Release, Reser
 export interface GateUnderTest {
   readonly gate: Gate
   /** Resolves when the gate's clock shows at least `nowMs`: moves a clock that can be moved, waits for one that can't. */
-  reach(nowMs: number): Promise<void>
+  untilClock(nowMs: number): Promise<void>
   /**
-   * Where the units of an item are in several places, what is promised between buyers is promised in each place: buyers named like these,
+   * Where the units of an item are in several shards, what is promised between buyers is promised in each shard: buyers named like these,
    * who share one. Without it all of them do.
    */
   together?(item: ItemId, buyers: readonly BuyerId[]): readonly BuyerId[]
@@ -22,7 +22,7 @@ export interface GateUnderTest {
 export interface Bench {
   readonly names: ItemNames
   gate(): Gate
-  reach(nowMs: number): Promise<void>
+  untilClock(nowMs: number): Promise<void>
   together(item: ItemId, buyers: readonly BuyerId[]): readonly BuyerId[]
 }
 
@@ -121,14 +121,14 @@ export class ItemOnSale {
     expect(await this.gate.release(this.item, this.epoch, [release])).toEqual({ status: 'done' })
   }
 
-  async look(): Promise<GateStatus> {
+  async gateStatus(): Promise<GateStatus> {
     const { items } = await this.gate.status([this.item])
     assert(items.length === 1, `item ${this.item} is not active`)
     return items[0]!
   }
 
   async counts(): Promise<{ left: number; held: number; buyers: number }> {
-    const { left, held, buyers } = await this.look()
+    const { left, held, buyers } = await this.gateStatus()
     return { left, held, buyers }
   }
 

@@ -59,7 +59,7 @@ export function lostReplyCases(bench: Bench): void {
       expect(await gate.change(sale.item, 1, 1, -5)).toEqual(unknown)
       expect((await sale.counts()).left).toBe(tookEffect ? 0 : 3)
       expect(await gate.change(sale.item, 1, 1, -5)).toEqual({ status: 'done', taken: -3 })
-      expect(await sale.look()).toMatchObject({ left: 0, changeNo: 1 })
+      expect(await sale.gateStatus()).toMatchObject({ left: 0, changeNo: 1 })
     })
 
     for (const verb of ['fence', 'load', 'activate', 'set', 'find'] as const) {
@@ -85,7 +85,7 @@ export function lostReplyCases(bench: Bench): void {
         expect(unanswered).toEqual([['fence', 'load', 'activate', 'set', 'find'].indexOf(verb)])
         expect((await sale.gate.reserve(item, 1, [sale.ask('b')])).status).toBe('stale')
         expect(decided(await gate.reserve(item, 2, [sale.ask(buyer)])).answers).toMatchObject([{ code: 'same', order }])
-        expect(await sale.look()).toMatchObject({ epoch: 2, left: 2, held: 1, buyers: 1, state: 'paused' })
+        expect(await sale.gateStatus()).toMatchObject({ epoch: 2, left: 2, held: 1, buyers: 1, state: 'paused' })
       })
     }
   }

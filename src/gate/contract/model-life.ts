@@ -1,7 +1,7 @@
 /**
  * One life of an item, told to a gate and to the reference gate at once: reservations, releases, stock changes, fences, rebuilds, moves
- * between places, lost replies, a clock that jumps. After every step both must have said the same and show the same, and the units must add
- * up. What a gate has no word for (moves in one place, a drop elsewhere than in the process) passes without effect.
+ * between shards, lost replies, a clock that jumps. After every step both must have said the same and show the same, and the units must add
+ * up. What a gate has no word for (moves in one shard, a drop elsewhere than in the process) passes without effect.
  *
  * A clock that can't be stood still is compared by the hour: windows begin and end hours apart and half an hour from now, and the moment of
  * a reservation is taken over from the gate's own book.
@@ -36,7 +36,7 @@ export class ModelLife {
   /** What the gate's clock would say if it could go back. */
   #clockMs: number
   #orders = 0
-  #lastLook: GateStatus | undefined
+  #lastStatus: GateStatus | undefined
   readonly #moves: ModelMoves
 
   constructor(subject: ModelSubject) {
@@ -58,8 +58,8 @@ export class ModelLife {
           this.#moveClock(step.by)
           break
         case 'drop':
-          if (this.#subject.near === undefined) break
-          this.#subject.near.drop(this.#subject.item)
+          if (this.#subject.localView === undefined) break
+          this.#subject.localView.drop(this.#subject.item)
           this.#model.drop()
           break
         case 'rebuild':
@@ -92,8 +92,12 @@ export class ModelLife {
     return this.#runs ? this.#subject.nowMs - HOUR_MS / 2 + (modelMs - 1_000 * HOUR_MS) : modelMs
   }
 
-  #real<W extends WindowState>(word: W): W {
-    return { ...word, opensAtMs: this.#toReal(word.opensAtMs), closesAtMs: this.#toReal(word.closesAtMs) }
+  #real<W extends WindowState>(windowState: W): W {
+    return {
+      ...windowState,
+      opensAtMs: this.#toReal(windowState.opensAtMs),
+      closesAtMs: this.#toReal(windowState.closesAtMs),
+    }
   }
 
   #moveClock(by: number): void {
@@ -140,7 +144,7 @@ export class ModelLife {
   #terms(left: number, attempts: readonly Holding[], changeNo: number): Terms {
     const now = this.#model.nowMs
     const counts = { left, held: heldOf(attempts), buyers: buyersOf(attempts), attemptsMax: ATTEMPTS_MAX, changeNo }
-    const stateNo = this.#model.active?.word.stateNo ?? 0
+    const stateNo = this.#model.active?.windowState.stateNo ?? 0
     return {
       ...counts,
       stateNo,
@@ -203,10 +207,10 @@ export class ModelLife {
       case 'set': {
         const opens = model.nowMs + this.#ticks(step.opens)
         const closes = opens + Math.max(this.#runs ? HOUR_MS : 1, this.#ticks(step.lasts))
-        const stateNo = Math.max(0, (model.active?.word.stateNo ?? 0) + step.no)
-        const word = { stateNo, state: step.state, opensAtMs: opens, closesAtMs: closes }
-        const set = (gate: Gate) => gate.set(item, selling, this.#real(word))
-        return this.#both(mishap, set, () => model.set(selling, word))
+        const stateNo = Math.max(0, (model.active?.windowState.stateNo ?? 0) + step.no)
+        const windowState = { stateNo, state: step.state, opensAtMs: opens, closesAtMs: closes }
+        const set = (gate: Gate) => gate.set(item, selling, this.#real(windowState))
+        return this.#both(mishap, set, () => model.set(selling, windowState))
       }
       case 'fence':
         return this.#both(
@@ -221,7 +225,7 @@ export class ModelLife {
         if (first !== undefined && step.flaw === 2) page.push({ ...first, attempt: first.attempt + 1 })
         if (first !== undefined && step.flaw === 3)
           page.push({ ...first, attempt: first.attempt + 1, order: this.#order(-1, first.buyer) })
-        // Of several places those that are told no contradiction have taken their part; nobody goes on after a bug.
+        // Of several shards those that are told no contradiction have taken their part; nobody goes on after a bug.
         if (this.#subject.several !== undefined && model.contradicts(keeper, page)) return
         this.#learn(keeper)
         return this.#both(
@@ -279,61 +283,55 @@ export class ModelLife {
       const at = attempts.findIndex(one => one.order === answer.order && one.buyer === buyer)
       if (answer.code === 'reserved') {
         const found = await gate.find(item, buyer)
-        const stands = found.status === 'ok' ? found.holdings.find(one => one.order === answer.order) : undefined
-        if (stands !== undefined) attempts[at] = { ...attempts[at]!, reservedAtMs: stands.reservedAtMs }
+        const existing = found.status === 'ok' ? found.holdings.find(one => one.order === answer.order) : undefined
+        if (existing !== undefined) attempts[at] = { ...attempts[at]!, reservedAtMs: existing.reservedAtMs }
       }
       // A double click within the batch was answered by the model before it took the moment over.
       answer.reservedAtMs = attempts[at]!.reservedAtMs
     }
   }
 
-  /** Versions have no model. Of several places one alone may tell which epoch it has seen, and where a batch was decided. */
+  /** Versions have no model. Of several shards one alone may know which epoch it has seen, and where a batch was decided. */
   #comparable(reply: object | 'bug' | undefined): unknown {
     if (typeof reply !== 'object') return reply
-    const {
-      version: _,
-      shard: __,
-      ...rest
-    } = reply as { version?: number; shard?: unknown; status?: string; epoch?: number }
+    const rest: Partial<Record<'version' | 'shard' | 'status' | 'epoch', unknown>> = { ...reply }
+    delete rest.version
+    delete rest.shard
     if (this.#subject.several !== undefined && rest.status === 'stale') delete rest.epoch
     return rest
   }
 
   async #check(): Promise<void> {
-    const { item, gate, near } = this.#subject
+    const { item, gate, localView } = this.#subject
     const now = this.#model.selling()
     const { nowMs, items } = await gate.status([item])
     if (!this.#runs) deepStrictEqual(nowMs, this.#model.nowMs)
-    const [look] = items
-    if (near !== undefined) {
-      deepStrictEqual(near.statusNow(item), look)
+    const [gateStatus] = items
+    if (localView !== undefined) {
+      deepStrictEqual(localView.statusNow(item), gateStatus)
       const known = (buyer: string) => this.#model.active?.attempts.some(one => one.buyer === buyer) ?? false
-      for (const buyer of BUYERS) deepStrictEqual(near.knows(item, buyer), known(buyer))
+      for (const buyer of BUYERS) deepStrictEqual(localView.knows(item, buyer), known(buyer))
     }
-    deepStrictEqual(look?.epoch, now?.epoch)
-    if (now === undefined || look === undefined) return
+    deepStrictEqual(gateStatus?.epoch, now?.epoch)
+    if (now === undefined || gateStatus === undefined) return
 
-    const { lefts, moving, word, attempts, terms, taken, gone } = now
-    const { version: _, shards, uneven = false, moving: underWay = 0, scattered = false, ...shown } = look
+    const { lefts, moving, windowState, attempts, terms, taken, gone } = now
+    const { version: _, shards, uneven = false, moving: underWay = 0, scattered = false, ...shown } = gateStatus
     deepStrictEqual(shown, {
       item,
       epoch: now.epoch,
       left: leftIn(now),
       held: heldOf(attempts),
       buyers: buyersOf(attempts),
-      ...this.#real(word),
+      ...this.#real(windowState),
       changeNo: terms.changeNo + taken.length,
     })
+    const few = shardsFor(leftIn(now) + moving, lefts.length) < lefts.length
     deepStrictEqual(
-      { lefts: shards?.map(shard => shard.left) ?? [look.left], underWay, uneven, scattered },
-      {
-        lefts,
-        underWay: moving,
-        uneven: false,
-        scattered: shardsFor(leftIn(now) + moving, lefts.length) < lefts.length,
-      },
+      { lefts: shards?.map(shard => shard.left) ?? [gateStatus.left], underWay, uneven, scattered },
+      { lefts, underWay: moving, uneven: false, scattered: few },
     )
-    this.#checkVersion(look)
+    this.#checkVersion(gateStatus)
 
     const found: Holding[] = []
     for (const buyer of BUYERS) {
@@ -351,21 +349,21 @@ export class ModelLife {
       'less than nothing is left',
     )
     const unitsIn = terms.left + terms.held + taken.reduce((sum, one) => sum + one, 0) - gone
-    deepStrictEqual(look.left + underWay + heldOf(found), unitsIn, 'units appeared or disappeared')
+    deepStrictEqual(gateStatus.left + underWay + heldOf(found), unitsIn, 'units appeared or disappeared')
     for (const one of attempts) if (!this.#past.some(old => old.order === one.order)) this.#past.push(one)
   }
 
-  #checkVersion(look: GateStatus): void {
-    const last = this.#lastLook
-    this.#lastLook = look
-    if (last?.epoch !== look.epoch) return
+  #checkVersion(gateStatus: GateStatus): void {
+    const last = this.#lastStatus
+    this.#lastStatus = gateStatus
+    if (last?.epoch !== gateStatus.epoch) return
     const comparable = ({ shards, ...rest }: GateStatus) =>
       JSON.stringify({ ...rest, version: 0, shards: shards?.map(({ left, moveNo }) => ({ left, moveNo })) })
-    if (comparable(look) !== comparable(last))
-      deepStrictEqual(look.version > last.version, true, 'something changed under the same version')
+    if (comparable(gateStatus) !== comparable(last))
+      deepStrictEqual(gateStatus.version > last.version, true, 'something changed under the same version')
   }
 
-  /** A new id, or an old one of a buyer in the same place: between places the ledger tells them apart. */
+  /** A new id, or an old one of a buyer in the same shard: between shards the ledger tells them apart. */
   #order(reuse: number, buyer: string): OrderId {
     const count = this.#subject.several?.count ?? 1
     const old = this.#past.filter(one => shardOf(one.buyer, count) === shardOf(buyer, count)).at(-1 - reuse)

@@ -20,5 +20,5 @@ export interface ModelSubject {
   readonly nowMs: number
   moveClock(ms: number): void
   /** A gate in the process. */
-  readonly near?: LocalView
+  readonly localView?: LocalView
 }

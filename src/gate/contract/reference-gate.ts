@@ -1,7 +1,7 @@
 /**
  * The gate once more, in the plainest words there are: one list per epoch, read from one end to the other. Slow, and meant to be
  * checked by reading; `contract/model-life.ts` holds the real ones against it. Takes well-formed arguments only, and shows no version.
- * An epoch may have several places: each has its own units and its own buyers, and what one lacks another may have.
+ * An epoch may have several shards: each has its own units and its own buyers, and what one lacks another may have.
  */
 
 import { assert } from '../../base/assert.ts'
@@ -20,11 +20,11 @@ import { shardOf } from '../shard-ids.ts'
 interface ReferenceEpoch {
   epoch: number
   terms: Terms
-  /** Of each place. */
+  /** Of each shard. */
   lefts: number[]
-  /** Taken from one place, not given to another yet. */
+  /** Taken from one shard, not given to another yet. */
   moving: number
-  word: WindowState
+  windowState: WindowState
   attempts: Holding[]
   /** What change number `terms.changeNo + 1 + i` took. */
   taken: number[]
@@ -38,10 +38,10 @@ export class ReferenceGate {
   fenced = 0
   active: ReferenceEpoch | undefined
   loading: { epoch: number; attempts: Holding[] } | undefined
-  readonly #shardIdsOf: (epoch: number) => number
+  readonly #shardsOf: (epoch: number) => number
 
-  constructor(shardIdsOf: (epoch: number) => number = () => 1) {
-    this.#shardIdsOf = shardIdsOf
+  constructor(shardsOf: (epoch: number) => number = () => 1) {
+    this.#shardsOf = shardsOf
   }
 
   /** Up to two seconds back are outwaited; a clock that goes back further was wrong before. */
@@ -58,7 +58,7 @@ export class ReferenceGate {
     const now = this.selling(epoch)
     if (now === undefined) return { status: 'stale', epoch: this.seen }
     let status = 'ok'
-    const { state, opensAtMs, closesAtMs } = now.word
+    const { state, opensAtMs, closesAtMs } = now.windowState
     if (state === 'paused') status = 'paused'
     if (this.nowMs < opensAtMs) status = 'early'
     if (state === 'over' || this.nowMs >= closesAtMs) status = 'over'
@@ -74,21 +74,21 @@ export class ReferenceGate {
     ask: Ask,
   ): { code: AskCode; order: string; quantity: number; reservedAtMs: number } {
     const mine = now.attempts.filter(one => one.buyer === ask.buyer)
-    const stands = mine.find(one => one.attempt === ask.attempt) ?? mine.find(one => one.live)
-    if (stands !== undefined) {
-      const { order, quantity, reservedAtMs } = stands
-      return { code: stands.live ? 'same' : 'same_closed', order, quantity, reservedAtMs }
+    const existing = mine.find(one => one.attempt === ask.attempt) ?? mine.find(one => one.live)
+    if (existing !== undefined) {
+      const { order, quantity, reservedAtMs } = existing
+      return { code: existing.live ? 'same' : 'same_closed', order, quantity, reservedAtMs }
     }
     const { order, quantity } = ask
     const no = (code: AskCode) => ({ code, order, quantity, reservedAtMs: 0 })
     if (status !== 'ok') return no('not_now')
     if (ask.attempt > now.terms.attemptsMax) return no('attempts_used')
-    const place = shardOf(ask.buyer, now.lefts.length)
-    if (quantity > now.lefts[place]!) return no('not_enough')
+    const shard = shardOf(ask.buyer, now.lefts.length)
+    if (quantity > now.lefts[shard]!) return no('not_enough')
     if (now.attempts.some(one => one.order === order)) return no('id_conflict')
     const reservedAtMs = this.nowMs
     now.attempts.push({ order, buyer: ask.buyer, attempt: ask.attempt, quantity, live: true, reservedAtMs })
-    now.lefts[place]! -= quantity
+    now.lefts[shard]! -= quantity
     return { code: 'reserved', order, quantity, reservedAtMs }
   }
 
@@ -116,7 +116,7 @@ export class ReferenceGate {
     if (no > changeNo + 1) return { status: 'gap', changeNo }
     if (no <= now.terms.changeNo || no <= changeNo - CHANGES_REMEMBERED) return { status: 'past', changeNo }
     if (no === changeNo + 1) {
-      // Fewer are taken from the first places, more are spread over all.
+      // Fewer are taken from the first shards, more are spread over all.
       const before = leftIn(now)
       const taken = delta < 0 ? Math.max(delta, 0 - before) : delta
       let wanted = 0 - taken
@@ -145,10 +145,10 @@ export class ReferenceGate {
     now.moving = 0
   }
 
-  set(epoch: number, word: WindowState): { status: string } {
+  set(epoch: number, windowState: WindowState): { status: string } {
     const now = this.selling(epoch)
     if (now === undefined) return { status: 'stale' }
-    if (word.stateNo >= now.word.stateNo) now.word = word
+    if (windowState.stateNo >= now.windowState.stateNo) now.windowState = windowState
     return { status: 'done' }
   }
 
@@ -197,9 +197,9 @@ export class ReferenceGate {
     const attempts = this.loading?.epoch === epoch ? this.loading.attempts : []
     assert(heldOf(attempts) === terms.held && buyersOf(attempts) === terms.buyers, 'the snapshot does not add up')
     const { stateNo, state, opensAtMs, closesAtMs } = terms
-    const lefts = spread(terms.left, this.#shardIdsOf(epoch))
-    const word = { stateNo, state, opensAtMs, closesAtMs }
-    this.active = { epoch, terms, lefts, moving: 0, word, attempts: [...attempts], taken: [], gone: 0 }
+    const lefts = spread(terms.left, this.#shardsOf(epoch))
+    const windowState = { stateNo, state, opensAtMs, closesAtMs }
+    this.active = { epoch, terms, lefts, moving: 0, windowState, attempts: [...attempts], taken: [], gone: 0 }
     this.loading = undefined
     this.seen = epoch
     this.fenced = epoch
@@ -215,8 +215,8 @@ export class ReferenceGate {
   }
 }
 
-function spread(units: number, places: number): number[] {
-  return Array.from({ length: places }, (_, i) => Math.floor(units / places) + (i < units % places ? 1 : 0))
+function spread(units: number, shards: number): number[] {
+  return Array.from({ length: shards }, (_, i) => Math.floor(units / shards) + (i < units % shards ? 1 : 0))
 }
 
 export function leftIn(epoch: ReferenceEpoch): number {

@@ -6,14 +6,14 @@ import { type Bench, ItemOnSale } from './item-on-sale.ts'
 export function releaseCases(bench: Bench): void {
   const open = (left: number, attemptsMax = 3) => ItemOnSale.open(bench, { left, attemptsMax })
 
-  test('a closed order gives its units back, all of them, and somebody else gets them', async () => {
+  test('a closed order gives its units back, all of them, and another buyer gets them', async () => {
     const sale = await open(3)
     const first = sale.ask('a', { quantity: 3 })
     expect(await sale.codes(first)).toEqual(['reserved'])
     expect(await sale.codes(sale.ask('b'))).toEqual(['not_enough'])
-    const before = await sale.look()
+    const before = await sale.gateStatus()
     await sale.release(first, 'closed')
-    const after = await sale.look()
+    const after = await sale.gateStatus()
     expect(after).toMatchObject({ left: 3, held: 0, buyers: 1 })
     expect(after.version).toBeGreaterThan(before.version)
     expect(await sale.codes(sale.ask('b', { quantity: 3 }))).toEqual(['reserved'])
@@ -41,12 +41,12 @@ export function releaseCases(bench: Bench): void {
     const sale = await open(5)
     const first = sale.ask('a', { quantity: 2 })
     expect(await sale.codes(first)).toEqual(['reserved'])
-    const before = await sale.look()
+    const before = await sale.gateStatus()
     await sale.release(first, 'gone')
     await sale.release(first, 'gone')
     await sale.release(first, 'closed')
     expect(await sale.counts()).toEqual({ left: 3, held: 0, buyers: 1 })
-    expect((await sale.look()).version).toBeGreaterThan(before.version)
+    expect((await sale.gateStatus()).version).toBeGreaterThan(before.version)
     expect(await sale.codes(sale.ask('a'), sale.ask('a', { attempt: 2 }))).toEqual(['same_closed', 'reserved'])
   })
 

@@ -195,7 +195,7 @@ export function reserveCases(bench: Bench): void {
     const [first, , , second] = replies.map(reply => reply.version)
     expect(second).toBeGreaterThan(first!)
     expect(replies.map(reply => reply.version)).toEqual([first!, first!, first!, second!, second!])
-    expect(await sale.look()).toMatchObject({ item: sale.item, epoch: 1, version: second, left: 0 })
+    expect(await sale.gateStatus()).toMatchObject({ item: sale.item, epoch: 1, version: second, left: 0 })
   })
 
   test('items do not know each other', async () => {
@@ -204,7 +204,7 @@ export function reserveCases(bench: Bench): void {
     expect(await one.codes(one.ask('a', { order }))).toEqual(['reserved'])
     expect(await two.codes(two.ask('a', { order }))).toEqual(['reserved'])
     const { items } = await one.gate.status([two.item, one.item])
-    expect(items.map(look => [look.item, look.left])).toEqual([two, one].map(sale => [sale.item, 0]))
+    expect(items.map(gateStatus => [gateStatus.item, gateStatus.left])).toEqual([two, one].map(sale => [sale.item, 0]))
   })
 
   test('a malformed ask anywhere in a batch is refused as a bug, and nothing of the batch is taken', async () => {

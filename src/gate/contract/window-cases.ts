@@ -11,7 +11,7 @@ export function windowCases(bench: Bench): void {
   async function setTo(sale: ItemOnSale, state: GateState, fromMs: number, toMs: number): Promise<void> {
     const { nowMs } = await sale.gate.status([])
     const window = { opensAtMs: nowMs + fromMs, closesAtMs: nowMs + toMs }
-    const stateNo = (await sale.look()).stateNo + 1
+    const stateNo = (await sale.gateStatus()).stateNo + 1
     expect(await sale.gate.set(sale.item, sale.epoch, { stateNo, state, ...window })).toEqual({ status: 'done' })
   }
 
@@ -24,13 +24,13 @@ export function windowCases(bench: Bench): void {
     const early = await sale.reserve(sale.ask('a'))
     if (early.status !== 'early' && (await isPast(opensAtMs))) return false
     expect([early.status, early.answers[0]!.code, early.left]).toEqual(['early', 'not_now', 5])
-    await bench.reach(opensAtMs)
+    await bench.untilClock(opensAtMs)
     const open = await sale.reserve(sale.ask('a'))
     if (open.status === 'over' && (await isPast(closesAtMs))) return false
     expect([open.status, open.answers[0]!.code, open.left]).toEqual(['ok', 'reserved', 4])
     expect(open.answers[0]!.reservedAtMs).toBeGreaterThanOrEqual(opensAtMs)
     expect(open.answers[0]!.reservedAtMs).toBeLessThan(closesAtMs)
-    await bench.reach(closesAtMs)
+    await bench.untilClock(closesAtMs)
     const over = await sale.reserve(sale.ask('a'), sale.ask('b'))
     expect([over.status, over.answers.map(answer => answer.code), over.left]).toEqual(['over', ['same', 'not_now'], 4])
     return true
@@ -113,20 +113,20 @@ export function windowCases(bench: Bench): void {
     expect(await sale.counts()).toEqual({ left: 5, held: 0, buyers: 1 })
   })
 
-  test('a look shows state and window as they were set, under a higher version; set again to the same it changes nothing', async () => {
+  test('a status shows state and window as they were set, under a higher version; set again to the same it changes nothing', async () => {
     const sale = await ItemOnSale.open(bench, { left: 2 })
-    const before = await sale.look()
+    const before = await sale.gateStatus()
     expect(before).toEqual({ item: sale.item, epoch: 1, version: before.version, ...shown(sale) })
     const { opensAtMs, closesAtMs } = sale.terms
-    const word = { stateNo: 7, state: 'paused', opensAtMs: opensAtMs + 1, closesAtMs: closesAtMs + 2 } as const
-    await sale.gate.set(sale.item, sale.epoch, word)
-    const paused = await sale.look()
-    expect(paused).toMatchObject(word)
+    const windowState = { stateNo: 7, state: 'paused', opensAtMs: opensAtMs + 1, closesAtMs: closesAtMs + 2 } as const
+    await sale.gate.set(sale.item, sale.epoch, windowState)
+    const paused = await sale.gateStatus()
+    expect(paused).toMatchObject(windowState)
     expect(paused.version).toBeGreaterThan(before.version)
-    await sale.gate.set(sale.item, sale.epoch, word)
-    expect(await sale.look()).toEqual(paused)
-    await sale.gate.set(sale.item, sale.epoch, { ...word, stateNo: 8 })
-    const again = await sale.look()
+    await sale.gate.set(sale.item, sale.epoch, windowState)
+    expect(await sale.gateStatus()).toEqual(paused)
+    await sale.gate.set(sale.item, sale.epoch, { ...windowState, stateNo: 8 })
+    const again = await sale.gateStatus()
     expect(again).toEqual({ ...paused, ...again, version: again.version, stateNo: 8 })
     expect(again.version).toBeGreaterThan(paused.version)
   })
@@ -134,18 +134,18 @@ export function windowCases(bench: Bench): void {
   test('a word that comes too late is done and undoes nothing: the highest number stands, and of equal ones the last', async () => {
     const sale = await ItemOnSale.open(bench, { left: 2, stateNo: 4 })
     const { opensAtMs, closesAtMs } = sale.terms
-    const say = (stateNo: number, state: GateState) =>
+    const setTo = (stateNo: number, state: GateState) =>
       sale.gate.set(sale.item, sale.epoch, { stateNo, state, opensAtMs, closesAtMs })
     const done = { status: 'done' } as const
-    expect(await say(3, 'over')).toEqual(done)
-    expect(await sale.look()).toMatchObject({ stateNo: 4, state: 'open' })
-    expect(await say(7, 'paused')).toEqual(done)
-    const paused = await sale.look()
-    for (const late of [4, 5, 6]) expect(await say(late, 'open')).toEqual(done)
-    expect(await sale.look()).toEqual(paused)
+    expect(await setTo(3, 'over')).toEqual(done)
+    expect(await sale.gateStatus()).toMatchObject({ stateNo: 4, state: 'open' })
+    expect(await setTo(7, 'paused')).toEqual(done)
+    const paused = await sale.gateStatus()
+    for (const late of [4, 5, 6]) expect(await setTo(late, 'open')).toEqual(done)
+    expect(await sale.gateStatus()).toEqual(paused)
     expect((await sale.reserve(sale.ask('late'))).status).toBe('paused')
-    expect(await say(7, 'open')).toEqual(done)
-    expect(await sale.look()).toMatchObject({ stateNo: 7, state: 'open' })
+    expect(await setTo(7, 'open')).toEqual(done)
+    expect(await sale.gateStatus()).toMatchObject({ stateNo: 7, state: 'open' })
   })
 
   test('an epoch begins with the number of its terms, whatever the one before was told', async () => {
@@ -154,18 +154,18 @@ export function windowCases(bench: Bench): void {
     const { opensAtMs, closesAtMs } = terms
     expect(await gate.set(item, 1, { stateNo: 9, state: 'paused', opensAtMs, closesAtMs })).toEqual({ status: 'done' })
     expect(await gate.activate(item, 2, { ...terms, stateNo: 5 })).toEqual({ status: 'done' })
-    expect(await sale.look()).toMatchObject({ epoch: 2, stateNo: 5, state: 'open' })
+    expect(await sale.gateStatus()).toMatchObject({ epoch: 2, stateNo: 5, state: 'open' })
     expect(await gate.set(item, 2, { stateNo: 6, state: 'paused', opensAtMs, closesAtMs })).toEqual({ status: 'done' })
-    expect(await sale.look()).toMatchObject({ epoch: 2, stateNo: 6, state: 'paused' })
+    expect(await sale.gateStatus()).toMatchObject({ epoch: 2, stateNo: 6, state: 'paused' })
   })
 
   test('a window that ends before it starts is refused as a bug, and the old one stands', async () => {
     const sale = await ItemOnSale.open(bench, { left: 2 })
-    const before = await sale.look()
+    const before = await sale.gateStatus()
     const { nowMs } = await sale.gate.status([])
-    const word = { stateNo: 1, state: 'paused', opensAtMs: nowMs, closesAtMs: nowMs } as const
-    await expect(sale.gate.set(sale.item, sale.epoch, word)).rejects.toThrow()
-    expect(await sale.look()).toEqual(before)
+    const windowState = { stateNo: 1, state: 'paused', opensAtMs: nowMs, closesAtMs: nowMs } as const
+    await expect(sale.gate.set(sale.item, sale.epoch, windowState)).rejects.toThrow()
+    expect(await sale.gateStatus()).toEqual(before)
   })
 
   test('the gate tells its clock without naming an item, and it does not step back', async () => {

@@ -12,6 +12,6 @@ gateModel('memory gate', {
     const moveClock = (ms: number) => {
       nowMs += ms
     }
-    return { item: '77', gate, near: gate, clock: 'stands', nowMs, moveClock }
+    return { item: '77', gate, localView: gate, clock: 'stands', nowMs, moveClock }
   },
 })

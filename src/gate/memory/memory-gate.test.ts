@@ -14,7 +14,7 @@ gateContract('memory gate', async () => {
   const clock = standingClock(1_750_000_000_000)
   return {
     gate: createMemoryGate({ clock }),
-    reach: async nowMs => {
+    untilClock: async nowMs => {
       clock.nowMs = Math.max(clock.nowMs, nowMs)
     },
     close: async () => {},
@@ -88,11 +88,11 @@ describe('memory gate', () => {
 
   test('the near look stays current without being asked again; the one that was promised is a copy', async () => {
     const { gate } = await openAt(1_000)
-    const near = gate.statusNow(item)!
+    const localView = gate.statusNow(item)!
     const { items } = await gate.status([item])
     await gate.reserve(item, 1, [ask('a', '1')])
-    expect(near).toMatchObject({ left: 1, held: 1, buyers: 1 })
-    expect(gate.statusNow(item)).toBe(near)
+    expect(localView).toMatchObject({ left: 1, held: 1, buyers: 1 })
+    expect(gate.statusNow(item)).toBe(localView)
     expect(items[0]).toMatchObject({ left: 2, held: 0, buyers: 0 })
   })
 

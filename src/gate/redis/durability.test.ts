@@ -24,9 +24,9 @@ async function check(config: readonly string[], wanted: Durability, replicas = 1
 }
 
 /** One line, that names the setting and says what to do. */
-function oneLine(problems: readonly string[], ...words: readonly string[]): void {
+function oneLine(problems: readonly string[], ...texts: readonly string[]): void {
   expect(problems).toHaveLength(1)
-  for (const word of words) expect(problems[0]).toContain(word)
+  for (const text of texts) expect(problems[0]).toContain(text)
   expect(problems[0]).not.toContain('\n')
 }
 

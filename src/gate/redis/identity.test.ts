@@ -31,8 +31,8 @@ async function expectNobodySells(gate: Gate): Promise<void> {
   expect(await gate.change(ITEM, 1, 1, 5)).toEqual(stale)
   const { nowMs, items } = await gate.status([ITEM])
   expect(items).toEqual([])
-  const word = { stateNo: 1, state: 'open', opensAtMs: nowMs, closesAtMs: nowMs + 1 } as const
-  expect(await gate.set(ITEM, 1, word)).toEqual(stale)
+  const windowState = { stateNo: 1, state: 'open', opensAtMs: nowMs, closesAtMs: nowMs + 1 } as const
+  expect(await gate.set(ITEM, 1, windowState)).toEqual(stale)
   for await (const page of createdBooks(gate)) expect(page).toEqual([])
 }
 

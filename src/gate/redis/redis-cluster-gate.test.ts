@@ -36,8 +36,8 @@ describe('redis gate on a cluster', () => {
     const { gate, outbox } = await openItem(items)
     for (const [i, item] of items.entries())
       for (let n = 0; n <= i; n++) expect(codes(await gate.reserve(item, 1, [ask(`b${n}`)]))).toEqual(['reserved'])
-    const { behindMs, away, items: looks } = await gate.status(items)
-    expect(looks.map(({ item, left }) => [item, left]).toSorted()).toEqual(
+    const { behindMs, away, items: gateStatuses } = await gate.status(items)
+    expect(gateStatuses.map(({ item, left }) => [item, left]).toSorted()).toEqual(
       items.map((item, i) => [item, 9 - i]).toSorted(),
     )
     expect(away).toEqual([])
@@ -55,9 +55,9 @@ describe('redis gate on a cluster', () => {
     process.kill(silent.pid, 'SIGSTOP')
     try {
       expect(await gate.reserve(items[0]!, 1, [ask('a')])).toEqual({ status: 'unknown' })
-      const { items: looks, away } = await gate.status(items)
+      const { items: gateStatuses, away } = await gate.status(items)
       expect(away).toEqual([items[0]!])
-      expect(looks.map(({ item }) => item).toSorted()).toEqual(items.slice(1).toSorted())
+      expect(gateStatuses.map(({ item }) => item).toSorted()).toEqual(items.slice(1).toSorted())
       for (const item of items.slice(1)) expect(codes(await gate.reserve(item, 1, [ask('a')]))).toEqual(['reserved'])
       await expect(gate.status([items[0]!])).rejects.toMatchObject({ name: 'Fault' })
       // Who watches sees the others; who decides is told nothing rather than half of it.
@@ -75,7 +75,7 @@ describe('redis gate on a cluster', () => {
       process.kill(silent.pid, 'SIGCONT')
     }
     await until('all of them again', () => connection.connected(), SOON_MS)
-    await until('a look at all', async () => (await gate.status(items)).away?.length === 0, SOON_MS)
+    await until('a status at all', async () => (await gate.status(items)).away?.length === 0, SOON_MS)
     await until('the outbox of all', async () => (await outbox.status(items)).away.length === 0, SOON_MS)
     // Its replica follows a moment later; until then it acknowledges nothing.
     await until(

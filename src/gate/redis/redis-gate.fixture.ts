@@ -64,14 +64,14 @@ export async function emptied(outbox: ShardOutbox, shards: readonly string[]): P
 /** A road to the server on which, while it is deaf, no answer comes back. */
 export async function deafRoad(undo: Undo, port: number): Promise<{ deaf: boolean; readonly port: number }> {
   const sockets = new Set<Socket>()
-  const server = createServer(near => {
-    const far = createConnection(port, '127.0.0.1')
+  const server = createServer(client => {
+    const upstream = createConnection(port, '127.0.0.1')
     for (const [from, to] of [
-      [near, far],
-      [far, near],
+      [client, upstream],
+      [upstream, client],
     ] as const) {
       sockets.add(from)
-      from.on('data', chunk => (from === far && road.deaf) || to.write(chunk))
+      from.on('data', chunk => (from === upstream && road.deaf) || to.write(chunk))
       from.on('error', () => {})
       from.on('close', () => to.destroy())
     }

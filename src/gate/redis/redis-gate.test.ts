@@ -135,12 +135,12 @@ describe('redis gate', () => {
     const { gate, connection } = await openItem(playground, server.url)
     process.kill(server.pid, 'SIGSTOP')
     const reply = gate.reserve(ITEM, 1, [ask('a')])
-    const look = gate.status([ITEM]).catch((error: unknown) => error)
+    const gateStatus = gate.status([ITEM]).catch((error: unknown) => error)
     // Written to the socket before the server is gone: nobody knows what became of it.
     await new Promise<void>(resolve => setImmediate(() => setImmediate(resolve)))
     await server.kill()
     expect(await reply).toEqual(unknown)
-    expect(await look).toMatchObject({ code: 'redis_lost', outcomeUnknown: true })
+    expect(await gateStatus).toMatchObject({ code: 'redis_lost', outcomeUnknown: true })
     await until('the connection to be gone', () => !connection.connected())
     expect(await gate.reserve(ITEM, 1, [ask('a')])).toEqual(busy)
     expect(await gate.release(ITEM, 1, [])).toEqual(unknown)
@@ -344,7 +344,7 @@ describe('redis gate', () => {
       expect(await impatient.reserve(ITEM, 1, asks)).toEqual(unknown)
       await again()
       expect(await impatient.reserve(ITEM, 1, [ask('before')])).toEqual(unknown)
-      // Found for somebody's own eyes it is; told to nobody.
+      // Found for a buyer's own eyes it is; told to nobody.
       expect(await gate.find(ITEM, 'a')).toMatchObject({ holdings: [{ order: asks[0]!.order }] })
       await again()
       expect(await impatient.find(ITEM, 'a', true)).toEqual(unknown)

@@ -184,7 +184,7 @@ test('entries written before a restart are taken after it: the ledger judges the
   expect(buyersOf(await outbox.take(ITEM, 'w1', 500))).toEqual([['a']])
 })
 
-test('an entry that can not be read is given as it stands, in its place, and kept until it is done', async () => {
+test('an entry that can not be read is given as it is, in its order, and kept until it is done', async () => {
   await reserve(1, ask('before'))
   const garbage: string[][] = [
     ['nonsense', 'x'],

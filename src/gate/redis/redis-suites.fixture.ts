@@ -48,7 +48,7 @@ export function redisContract(name: string, { shards, url, ...options }: Wish = 
     const gate = shards === undefined ? shardGate : createSettlingGate(shardGate, shards)
     return {
       gate,
-      reach: async nowMs => {
+      untilClock: async nowMs => {
         await until(`the gate's clock at ${nowMs}`, async () => (await gate.status([])).nowMs >= nowMs)
       },
       together: (_, buyers) => (shards === undefined ? buyers : together(buyers, shards)),

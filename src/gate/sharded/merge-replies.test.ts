@@ -30,7 +30,7 @@ describe('several answers as one', () => {
     expect(merged(busy, busy)).toEqual(busy)
   })
 
-  test('of nothing that was asked for nothing was taken: a place that is stale speaks for all', () => {
+  test('of nothing that was asked for nothing was taken: a shard that is stale speaks for all', () => {
     const ofNothing = (...replies: readonly ReserveReply[]) =>
       mergeReplies(
         replies.map((reply, shard) => ({ shard, reply })),

@@ -3,13 +3,13 @@ import fc from 'fast-check'
 import { shardsFor } from '../../domain/shards.ts'
 import { planMove, type ShardStock } from './plan-move.ts'
 
-const place = fc.record({ left: fc.nat(60), wants: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 100 })) })
-const places = fc.array(place, { minLength: 2, maxLength: 64 })
+const shard = fc.record({ left: fc.nat(60), wants: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 100 })) })
+const shards = fc.array(shard, { minLength: 2, maxLength: 64 })
 
 const of = (...figures: readonly (readonly [left: number, wants: number])[]): ShardStock[] =>
   figures.map(([left, wants]) => ({ left, wants }))
 
-/** What is wanted of a place, as far as it can be had at all. */
+/** What is wanted of a shard, as far as it can be had at all. */
 function wanted(all: readonly ShardStock[]): readonly { left: number; wants: number }[] {
   const total = all.reduce((sum, { left }) => sum + left, 0)
   const most = Math.max(1, Math.floor(total / all.length))
@@ -17,11 +17,11 @@ function wanted(all: readonly ShardStock[]): readonly { left: number; wants: num
 }
 
 /** Moves until nothing is planned any more. */
-function settle(all: readonly ShardStock[]): { readonly moves: number; readonly places: readonly ShardStock[] } {
+function settle(all: readonly ShardStock[]): { readonly moves: number; readonly shards: readonly ShardStock[] } {
   let now = all
   for (let moves = 0; ; moves++) {
     const move = planMove(now)
-    if (move === undefined) return { moves, places: now }
+    if (move === undefined) return { moves, shards: now }
     if (moves > 4 * all.length) throw new Error(`no end after ${moves} moves: ${JSON.stringify(all)}`)
     now = now.map(({ left, wants }, at) => ({
       wants,
@@ -31,9 +31,9 @@ function settle(all: readonly ShardStock[]): { readonly moves: number; readonly 
 }
 
 describe('a planned move', () => {
-  test('never takes more than there is, never more than the giver can spare, and goes to a place that waits', () => {
+  test('never takes more than there is, never more than the giver can spare, and goes to a shard that waits', () => {
     fc.assert(
-      fc.property(places, all => {
+      fc.property(shards, all => {
         const move = planMove(all)
         if (move === undefined) return
         const { from, to, units } = move
@@ -50,9 +50,9 @@ describe('a planned move', () => {
     )
   })
 
-  test('is always found while a place waits and another has units that nobody asked it for', () => {
+  test('is always found while a shard waits and another has units that nobody asked it for', () => {
     fc.assert(
-      fc.property(places, all => {
+      fc.property(shards, all => {
         const now = wanted(all)
         const waits = now.some(({ left, wants }) => left < wants)
         const spare = now.some(({ left, wants }) => left > wants)
@@ -64,11 +64,11 @@ describe('a planned move', () => {
 
   test('repeated it ends, keeps every unit, and leaves nobody waiting who could be served', () => {
     fc.assert(
-      fc.property(places, all => {
+      fc.property(shards, all => {
         const sum = (list: readonly ShardStock[]) => list.reduce((units, { left }) => units + left, 0)
         const after = settle(all)
-        expect(sum(after.places)).toBe(sum(all))
-        const now = wanted(after.places)
+        expect(sum(after.shards)).toBe(sum(all))
+        const now = wanted(after.shards)
         const waiting = now.filter(({ left, wants }) => left < wants)
         if (waiting.length === 0) return
         expect(now.some(({ left, wants }) => left > wants)).toBe(false)
@@ -91,13 +91,13 @@ describe('a planned move', () => {
 
   test('fills one of those who all have too few, and does not take from who has just enough', () => {
     const all = of([8, 100], [8, 100], ...Array.from({ length: 62 }, () => [8, 100] as const))
-    expect(settle(all).places.filter(({ left }) => left >= 100)).toHaveLength(5)
+    expect(settle(all).shards.filter(({ left }) => left >= 100)).toHaveLength(5)
     expect(planMove(of([5, 5], [0, 5]))).toBeUndefined()
     expect(planMove(of([3, 5], [3, 5]))).toEqual({ from: 1, to: 0, units: 2 })
   })
 })
 
-test('an item has all its shards or one place, and one below eight units a shard', () => {
+test('an item has all its shards or one shard, and one below eight units a shard', () => {
   expect([0, 63, 64, 65, 10_000].map(units => shardsFor(units, 8))).toEqual([1, 1, 8, 8, 8])
   expect([0, 1, 7, 8].map(units => shardsFor(units, 1))).toEqual([1, 1, 1, 1])
 })

@@ -20,7 +20,7 @@ const { playground, cluster } = clusterForAll()
 redisContract('sharded gate on a cluster', { shards: SHARDS, url: () => cluster().url, ...REPLICA })
 
 describe('sharded gate on a cluster', () => {
-  test('the places of one item are on all servers; one that does not answer takes its places away, and the others sell on', async () => {
+  test('the shards of one item are on all servers; one that does not answer takes its shards away, and the others sell on', async () => {
     const connection = await connect(playground, cluster().url, { ...REPLICA, timeoutMs: 6_000 })
     const counts = createShardCounts()
     counts.learn(ITEM, { shards: MANY, epoch: 1, gateShards: MANY })
@@ -30,7 +30,7 @@ describe('sharded gate on a cluster', () => {
     expect(await gate.activate(ITEM, 1, await openTerms(gate, { left: 100 * MANY }))).toEqual({ status: 'done' })
 
     const owners = new Map<string, number>()
-    for (const place of shardIdsOf(ITEM, MANY)) owners.set(place, (await cluster().ownerOf(slotOf(place))).port)
+    for (const shard of shardIdsOf(ITEM, MANY)) owners.set(shard, (await cluster().ownerOf(slotOf(shard))).port)
     expect(new Set(owners.values()).size).toBe(3)
     const buyers = Array.from({ length: 100 }, (_, i) => `buyer${i}`)
     const asks = buyers.map(buyer => ask(buyer))
@@ -67,7 +67,7 @@ describe('sharded gate on a cluster', () => {
     expect((await gate.status([ITEM])).items).toMatchObject([{ left: 100 * MANY - 100, held: 100, buyers: 100 }])
   }, 240_000)
 
-  test('a place whose slot has moved to another server sells nothing there (E1), and the item is built anew', async () => {
+  test('a shard whose slot has moved to another server sells nothing there (E1), and the item is built anew', async () => {
     const item = '815'
     const connection = await connect(playground, cluster().url, REPLICA)
     const counts = createShardCounts()

@@ -1,6 +1,6 @@
 /**
  * A sharded gate as buyers meet it, in one process: whoever is told to wait gets the units moved and asks again, so that "not enough" is
- * final. Does what a look loop and a keeper do elsewhere: looks before it asks, plans with the real planner, moves with a journal in memory.
+ * final. Does what a status loop and a keeper do elsewhere: looks before it asks, plans with the real planner, moves with a journal in memory.
  */
 
 import { assert } from '../../base/assert.ts'
@@ -54,9 +54,9 @@ export function createSettlingGate(gate: ShardGate, count: number): Gate & { rea
 
   /** One after the other: whoever has the units moved is the next to ask. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = moving.then(work)
-    moving = turn.catch(() => {})
-    return turn
+    const next = moving.then(work)
+    moving = next.catch(() => {})
+    return next
   }
 
   async function settle(item: ItemId, epoch: Epoch, asks: Parameters<Gate['reserve']>[2]): Promise<ReserveReply> {
@@ -112,7 +112,7 @@ export function createSettlingGate(gate: ShardGate, count: number): Gate & { rea
   }
 }
 
-/** Names that begin like these and share a place. */
+/** Names that begin like these and share a shard. */
 export function together(buyers: readonly BuyerId[], count: number): readonly BuyerId[] {
   const [first] = buyers
   if (first === undefined) return []
@@ -131,7 +131,7 @@ function bound(gate: Gate): Gate {
     release: (item, epoch, releases) => gate.release(item, epoch, releases),
     find: (item, buyer, toShow) => gate.find(item, buyer, toShow),
     change: (item, epoch, no, delta) => gate.change(item, epoch, no, delta),
-    set: (item, epoch, word) => gate.set(item, epoch, word),
+    set: (item, epoch, windowState) => gate.set(item, epoch, windowState),
     fence: (item, epoch) => gate.fence(item, epoch),
     load: (item, epoch, holdings) => gate.load(item, epoch, holdings),
     activate: (item, epoch, terms) => gate.activate(item, epoch, terms),
