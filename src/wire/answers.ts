@@ -287,6 +287,8 @@ export type SaleAnswer = Body<typeof saleAnswer>
 export type OperatorItemAnswer = Body<typeof operatorItemAnswer>
 export type OperatorSaleAnswer = Body<typeof operatorSaleAnswer>
 export type OperatorSalesAnswer = Body<typeof operatorSalesAnswer>
+export type SessionAnswer = Body<typeof sessionAnswer>
+export type WhoAnswer = Body<typeof whoAnswer>
 export type OrderAnswer = Body<typeof orderAnswer>
 export type OrdersAnswer = Body<typeof ordersAnswer>
 export type PaymentAnswer = Body<typeof paymentAnswer>
@@ -296,10 +298,13 @@ export type TicketAnswer = Body<typeof ticketAnswer>
 export type AuditAnswer = Body<typeof auditAnswer>
 export type AuditsAnswer = Body<typeof auditsAnswer>
 export type ReportAnswer = Body<typeof reportAnswer>
+export type ReportsAnswer = Body<typeof reportsAnswer>
 export type StockChangeAnswer = Body<typeof stockChangeAnswer>
 export type LogLineAnswer = Body<typeof logLineAnswer>
+export type LogAnswer = Body<typeof logAnswer>
 export type DemoAnswer = Body<typeof demoAnswer>
 export type TroubleAnswer = Body<typeof troubleAnswer>
+export type TroublesAnswer = Body<typeof troublesAnswer>
 export type WatchAnswer = Body<typeof watchAnswer>
 
 /** A message on the live connection. */

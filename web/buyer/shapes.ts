@@ -3,10 +3,13 @@
 import type { SaleAnswer, LiveMessage as WireMessage } from '../../src/wire/answers.ts'
 
 export type {
+  DemoAnswer as Demo,
   ItemAnswer as Item,
   MoneyAnswer as Money,
   OrderAnswer as Order,
+  SessionAnswer as SignedIn,
   TicketAnswer as Ticket,
+  WhoAnswer as SessionState,
 } from '../../src/wire/answers.ts'
 
 /** Only operators see drafts. */

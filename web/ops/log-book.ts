@@ -1,7 +1,7 @@
 /** Reads the log into the store: from its beginning, page by page, then new lines. Keeps the newest lines only. */
 
 import { get } from './api.ts'
-import type { LogLine } from './shapes.ts'
+import type { Log } from './shapes.ts'
 import { store } from './store.ts'
 
 const PAGE = 1000
@@ -21,9 +21,7 @@ export async function readLog(): Promise<void> {
 async function readOn(): Promise<void> {
   for (;;) {
     const after = store.log.at(-1)?.id ?? ''
-    const reply = await get<{ log: readonly LogLine[]; next: string | null }>(
-      `/api/admin/log?limit=${PAGE}&after=${after}`,
-    )
+    const reply = await get<Log>(`/api/admin/log?limit=${PAGE}&after=${after}`)
     if (reply.kind !== 'ok') return
     const { log, next } = reply.body
     if (log.length > 0 || !store.logLoaded) {

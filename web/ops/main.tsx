@@ -3,6 +3,7 @@
 import { render } from 'preact'
 import { get } from './api.ts'
 import { followLinks } from './route.ts'
+import type { Time } from './shapes.ts'
 import { store } from './store.ts'
 import { App } from './views/app.tsx'
 
@@ -30,7 +31,7 @@ async function findOperator(): Promise<void> {
 
 async function measureOffset(): Promise<void> {
   const fromMs = Date.now()
-  const reply = await get<{ unixMs: number }>('/api/time')
+  const reply = await get<Time>('/api/time')
   if (reply.kind !== 'ok') return
   store.offsetMs = reply.body.unixMs - (fromMs + Date.now()) / 2
   store.changed()

@@ -5,12 +5,19 @@ import type { TroubleCode as WireTroubleCode } from '../../src/wire/monitor-code
 
 export type {
   AuditAnswer as Audit,
+  LogAnswer as Log,
   LogLineAnswer as LogLine,
   MoneyAnswer as Money,
   OperatorItemAnswer as Item,
   OperatorSaleAnswer as Sale,
+  OperatorSalesAnswer as Sales,
   OrderAnswer as Order,
+  OrdersAnswer as Orders,
   ReportAnswer as Report,
+  ReportsAnswer as Reports,
+  StockChangeAnswer as StockChange,
+  TimeAnswer as Time,
+  TroublesAnswer as Troubles,
   WholeOrderAnswer as WholeOrder,
 } from '../../src/wire/answers.ts'
 export { FUNNEL_STEPS, type FunnelStep } from '../../src/wire/monitor-codes.ts'

@@ -2,10 +2,10 @@
 
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { formatCount } from '../format.ts'
-import type { Sale } from '../shapes.ts'
+import type { Demo, Sale } from '../shapes.ts'
 import { announce, usePrevious } from '../views/hooks.ts'
 import { words } from '../words.ts'
-import { bringCrowd, type Demo, mayBeDemo, watchCrowd } from './crowd.ts'
+import { bringCrowd, mayBeDemo, watchCrowd } from './crowd.ts'
 
 export function CrowdOffer({ sale }: { readonly sale: Sale }) {
   return mayBeDemo(sale) ? <Offer sale={sale.id} key={sale.id} /> : null

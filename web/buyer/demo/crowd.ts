@@ -4,14 +4,8 @@
  */
 
 import { call, getJson } from '../api.ts'
-import type { Sale } from '../shapes.ts'
+import type { Demo, Sale } from '../shapes.ts'
 import { aboutMs } from '../sync/moments.ts'
-
-export interface Demo {
-  readonly crowd: 'off' | 'offered' | 'running' | 'done'
-  readonly sale?: string
-  readonly buyers: number
-}
 
 const RUNNING_EVERY_MS = 1_000
 const EVERY_MS = 5_000

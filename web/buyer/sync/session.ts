@@ -5,13 +5,9 @@
 
 import { call, getJson } from '../api.ts'
 import { alone, sleep, whenFree } from '../buy/tabs.ts'
+import type { SessionState, SignedIn } from '../shapes.ts'
 import { type Session, store } from '../store.ts'
 import { backOffMs } from './moments.ts'
-
-interface SessionState {
-  readonly buyer: string | null
-  readonly guests: boolean
-}
 
 let finding: Promise<void> | undefined
 
@@ -44,7 +40,7 @@ async function readSession(): Promise<Session | undefined> {
   const guest = await alone('session', async () => {
     const again = await getJson<SessionState>('/api/session')
     if (again.kind === 'ok' && again.body.buyer !== null) return again.body.buyer
-    const made = await call<{ buyer: string }>('POST', '/api/session', { body: {} })
+    const made = await call<SignedIn>('POST', '/api/session', { body: {} })
     return made.kind === 'ok' ? made.body.buyer : undefined
   })
   if (guest === 'taken') {

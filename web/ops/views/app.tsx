@@ -3,7 +3,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { get } from '../api.ts'
 import { currentRoute, type Route } from '../route.ts'
-import type { Sale, Trouble } from '../shapes.ts'
+import type { Sales, Troubles } from '../shapes.ts'
 import { store } from '../store.ts'
 import { switchLanguage, words } from '../words.ts'
 import { useEvery, useStore } from './controls/hooks.ts'
@@ -81,14 +81,14 @@ export function App() {
 
 function Inside({ route, routeKey }: { readonly route: Route; readonly routeKey: string }) {
   useEvery(POLL_MS, 'trouble', async () => {
-    const reply = await get<{ trouble: readonly Trouble[] }>('/api/admin/trouble')
+    const reply = await get<Troubles>('/api/admin/trouble')
     if (reply.kind !== 'ok') return
     store.trouble = reply.body.trouble
     store.changed()
   })
   // Two polls: while the ledger does not answer, this one waits and the other shows why.
   useEvery(POLL_MS, 'sales', async () => {
-    const reply = await get<{ sales: readonly Sale[] }>('/api/admin/sales')
+    const reply = await get<Sales>('/api/admin/sales')
     if (reply.kind !== 'ok') return
     store.sales = reply.body.sales
     store.changed()

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { download, get, type Unanswered } from '../../api.ts'
 import { formatCount, formatMoney, formatTime } from '../../format.ts'
 import { go } from '../../route.ts'
-import type { Order, Sale } from '../../shapes.ts'
+import type { Order, Orders, Sale } from '../../shapes.ts'
 import { notify, store } from '../../store.ts'
 import { words } from '../../words.ts'
 import { OrderBadge } from '../controls/badge.tsx'
@@ -24,7 +24,7 @@ export function OrdersView({ sale }: { readonly sale: string }) {
   const text = words()
   const [typed, setTyped] = useState('')
   const [filter, setFilter] = useState<Filter>({ buyer: '', state: '', after: '', page: 1 })
-  const [found, setFound] = useState<{ readonly orders: readonly Order[]; readonly next: string | null }>()
+  const [found, setFound] = useState<Orders>()
   const [failed, setFailed] = useState<Unanswered>()
   const query = (more: Readonly<Record<string, string>>) =>
     new URLSearchParams(

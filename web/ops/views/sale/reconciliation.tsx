@@ -3,19 +3,16 @@
 import { useEffect, useState } from 'preact/hooks'
 import { get } from '../../api.ts'
 import { formatCount, formatTime } from '../../format.ts'
-import type { Report, Watch } from '../../shapes.ts'
+import type { Reports, Watch } from '../../shapes.ts'
 import { words } from '../../words.ts'
 
-interface KeptReport extends Report {
-  readonly at: string
-  readonly final: boolean
-}
+type KeptReport = Reports['reports'][number]
 
 export function Reconciliation({ sale, last }: { readonly sale: string; readonly last: Watch['reconciled'] }) {
   const text = words()
   const [reports, setReports] = useState<readonly KeptReport[]>([])
   useEffect(() => {
-    void get<{ reports: readonly KeptReport[] }>(`/api/admin/sales/${sale}/reports`).then(reply => {
+    void get<Reports>(`/api/admin/sales/${sale}/reports`).then(reply => {
       if (reply.kind === 'ok') setReports(reply.body.reports)
     })
   }, [sale, last?.at])

@@ -5,7 +5,7 @@ import { call, newKey, type Unanswered } from '../../api.ts'
 import { formatCount } from '../../format.ts'
 import { readLog } from '../../log-book.ts'
 import { fieldWrong } from '../../refusal.ts'
-import type { Item, Sale } from '../../shapes.ts'
+import type { Item, Sale, StockChange } from '../../shapes.ts'
 import { notify } from '../../store.ts'
 import { words } from '../../words.ts'
 import { Dialog } from '../controls/dialog.tsx'
@@ -37,7 +37,7 @@ export function StockDialog({ sale, item, onDone, onClose }: StockProps) {
       return undefined
     }
     const path = `/api/admin/sales/${sale.id}/items/${item.id}/stock`
-    const reply = await call<{ taken: number; shortfall: number }>('POST', path, {
+    const reply = await call<StockChange>('POST', path, {
       body: { delta: Number(typed), reason },
       key,
     })
