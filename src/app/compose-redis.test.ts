@@ -18,8 +18,8 @@ async function start(url: string, connectMsMax = 30_000, durability: 'disk' | 'r
   const stop = new AbortController()
   const redis = { url, durability, replicas: 1, unverified: false } as const
   const said: string[] = []
-  const say = (fields: object, message: string) => void said.push(`${message} ${JSON.stringify(fields)}`)
-  const log = { ...SILENT, info: say, warn: say }
+  const write = (fields: object, message: string) => void said.push(`${message} ${JSON.stringify(fields)}`)
+  const log = { ...SILENT, info: write, warn: write }
   const connection = connectTo(redis, SILENT)
   playground.onUndo(async () => {
     stop.abort()

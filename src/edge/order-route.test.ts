@@ -30,9 +30,9 @@ const tickets = createTicketOffice(parseTicketKeys('test:0123456789abcdef0123456
 /**
  * One item behind a gate in the process: 3 units, 2 attempts each. `live` and `closed` have an order; two units are left. The ledger
  * places whatever it is given, when the test lets it.
- * @param near how the edge sees the gate: with or without the verb that refuses at once
+ * @param view how the edge sees the gate: with or without the verb that refuses at once
  */
-async function openShop(near: 'refuses' | 'asks') {
+async function openShop(view: 'refuses' | 'asks') {
   const clock = systemClock
   const gate = createMemoryGate({ clock })
   const opensAtMs = clock.now() - HOUR_MS
@@ -86,7 +86,7 @@ async function openShop(near: 'refuses' | 'asks') {
   let ids = 100
   const sell: LocalGateContext = {
     gate,
-    view: near === 'refuses' ? gate : { ...viewOf(gate), refusal: () => undefined },
+    view: view === 'refuses' ? gate : { ...viewOf(gate), refusal: () => undefined },
     orders,
     finder: {
       byId: async id => rows.get(id),

@@ -123,16 +123,16 @@ describe('E6: what was acknowledged reaches the ledger by the hand of this edge'
     const edge = cluster.edge()
     await edge.round()
     /** As if it were that moment, however long the worker took meanwhile. */
-    const lookAt = (ms: number) =>
+    const readAt = (ms: number) =>
       readAcknowledged({ ...edge.handOver, clock: { elapsed: () => ms }, readAgainAfterMs: READ_AFTER_MS })
     const beforeMs = cluster.clock.elapsed()
     await takeOrder(edge.context, edge.liveItem(item), click('ann'))
     const afterMs = cluster.clock.elapsed()
     cluster.wire.cut = true
     await cluster.work(item, epoch)
-    await lookAt(beforeMs + READ_AFTER_MS - 1)
+    await readAt(beforeMs + READ_AFTER_MS - 1)
     expect(edge.acknowledged.size()).toBe(1)
-    await lookAt(afterMs + READ_AFTER_MS)
+    await readAt(afterMs + READ_AFTER_MS)
     expect(edge.acknowledged.size()).toBe(0)
     expect(edge.told).toMatchObject([{ buyer: 'ann', state: 'pending' }])
   })

@@ -74,10 +74,10 @@ describe('what the ledger says of a sale', () => {
     const keeper = stage.keeper({
       gate: {
         ...gate,
-        async set(...words) {
+        async set(...args) {
           sent.resolve()
           await arrives.promise
-          const done = await gate.set(...words)
+          const done = await gate.set(...args)
           clicks.push((await gate.reserve(item, epoch, [stage.ask('late')])).status)
           return done
         },
@@ -99,12 +99,12 @@ describe('what the ledger says of a sale', () => {
     const keeper = stage.keeper()
     const { epoch } = await keeper.untilDoor(item, 'gate')
     // The moves of a standby that was promoted without them.
-    const word = windowStateOf((await ledger.sales.find(sale))!)
-    await stage.gate.set(item, epoch, { ...word, stateNo: word.stateNo + 5, state: 'paused' })
+    const state = windowStateOf((await ledger.sales.find(sale))!)
+    await stage.gate.set(item, epoch, { ...state, stateNo: state.stateNo + 5, state: 'paused' })
     await until('the gate has the ledger’s word', async () => {
       await keeper.round()
-      const [look] = (await stage.gate.status([item])).items
-      return look?.epoch !== epoch && look?.state === 'open' && look.stateNo === word.stateNo
+      const [status] = (await stage.gate.status([item])).items
+      return status?.epoch !== epoch && status?.state === 'open' && status.stateNo === state.stateNo
     })
   })
 
@@ -129,10 +129,10 @@ describe('what the ledger says of a sale', () => {
   })
 
   test('reaches every place of an item, though whoever told them was stopped in the middle', async () => {
-    for (const word of ['paused', 'over'] as const) {
+    for (const state of ['paused', 'over'] as const) {
       const { sale, item } = await stage.fresh()
       const { epoch } = await stage.keeper().untilDoor(item, 'gate')
-      await ledger.sales.move(sale, ['ready'], word, 'olga', 'sale.move')
+      await ledger.sales.move(sale, ['ready'], state, 'olga', 'sale.move')
       // The first place has heard it, so the strictest word is the right one; the others have not.
       await stage.gate.set(item, epoch, windowStateOf((await ledger.sales.find(sale))!))
       let uneven = true
@@ -142,17 +142,17 @@ describe('what the ledger says of a sale', () => {
           ...gate,
           async status(items) {
             const reply = await gate.status(items)
-            return { ...reply, items: reply.items.map(look => ({ ...look, uneven })) }
+            return { ...reply, items: reply.items.map(status => ({ ...status, uneven })) }
           },
-          set(...words) {
+          set(...args) {
             uneven = false
-            return gate.set(...words)
+            return gate.set(...args)
           },
         },
       })
       stage.calls.length = 0
       for (let i = 0; i < 3; i++) await keeper.round()
-      expect(stage.calls.filter(call => call.startsWith('set'))).toEqual([`set ${word}`])
+      expect(stage.calls.filter(call => call.startsWith('set'))).toEqual([`set ${state}`])
     }
   })
 })

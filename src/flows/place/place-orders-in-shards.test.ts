@@ -27,7 +27,7 @@ const ask = (buyer: string): QueuedAsk => ({
 })
 
 describe('a worker on an item in several shards', () => {
-  test('shards what waits in each of them as orders of the item, and gives refused units back to where they were taken', async () => {
+  test('places what waits in each of them as orders of the item, and gives refused units back to where they were taken', async () => {
     const { sale, item, epoch } = await ledger.openItem({ units: 3, shards: 4 })
     const released: string[] = []
     const gate: Pick<Gate, 'release'> = {
@@ -61,7 +61,7 @@ describe('a worker on an item in several shards', () => {
     expect(letters.map(({ raw }) => raw).toSorted()).toEqual(shards.map(shard => `of ${shard}`))
   })
 
-  test('leaves no place waiting for as long as others have something again and again', async () => {
+  test('leaves no shard waiting for as long as others have something again and again', async () => {
     const { item, epoch } = await ledger.openItem({ units: 100, shards: 4 })
     const shards = shardIdsOf(item, 4)
     const placed: string[] = []
@@ -75,7 +75,7 @@ describe('a worker on an item in several shards', () => {
           // In the order they are called: two are at the ledger at once, and which of them it answers first is not the worker's doing.
           for (const { buyer } of words[3]) {
             placed.push(buyer)
-            // Who buys at this shard is followed by the next, before the worker is back for more.
+            // A buyer of this shard is followed by the next, before the worker is back for more.
             if (more > 0) stage.put(shards[Number(buyer.at(-1))]!, epoch, [ask(`buyer ${more--} of ${buyer.at(-1)}`)])
           }
           return orders.place(...words)

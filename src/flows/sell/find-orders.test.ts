@@ -68,14 +68,14 @@ describe('an order that nobody has, on an edge that has heard of nobody', () => 
     const node = await stage.holdingNode('another edge')
     await node.confirm(item, epoch)
     const order = await stage.reserve(item, epoch, 'ann')
-    const bumped = await ledger.rights.raiseEpoch(item)
-    await stage.gate.fence(item, bumped)
+    const raised = await ledger.rights.raiseEpoch(item)
+    await stage.gate.fence(item, raised)
     const find = await edge(sale)
     expect([await find(order), await find(ledger.id())]).toEqual(['busy', 'busy'])
     await stage.worker('w', item).work()
     // The other edge may have acknowledged something that the gate has lost.
     expect([await find(order), await find(ledger.id())]).toEqual(['found', 'busy'])
-    await node.confirm(item, bumped)
+    await node.confirm(item, raised)
     expect([await find(order), await find(ledger.id())]).toEqual(['found', 'missing'])
     // What waits in an outbox is looked into, not guessed.
     stage.put(item, epoch, [{ ...stage.ask('late'), reservedAtMs: systemClock.now() }])
@@ -98,9 +98,9 @@ describe('an order that nobody has, on an edge that has heard of nobody', () => 
   test('may be there behind the ledger’s door, if an operator opened it while somebody’s last word was missing', async () => {
     const { sale, item } = await openItem()
     const node = await stage.holdingNode('another edge')
-    const bumped = await ledger.rights.raiseEpoch(item)
+    const raised = await ledger.rights.raiseEpoch(item)
     await node.lapse()
-    await ledger.rights.setDoor(item, bumped, 'shut')
+    await ledger.rights.setDoor(item, raised, 'shut')
     expect(await ledger.rights.openLedgerDoor(item, 'olga')).toBe(true)
     const find = await edge(sale)
     expect(await find(ledger.id())).toBe('busy')
@@ -110,10 +110,10 @@ describe('an order that nobody has, on an edge that has heard of nobody', () => 
 
   test('is missing when its sale was forgotten by the gate', async () => {
     const { sale, item } = await openItem()
-    const bumped = await ledger.rights.raiseEpoch(item)
-    await stage.gate.fence(item, bumped)
+    const raised = await ledger.rights.raiseEpoch(item)
+    await stage.gate.fence(item, raised)
     expect(await stage.outbox.forget(item)).toBe(true)
-    await ledger.rights.setDoor(item, bumped, 'shut')
+    await ledger.rights.setDoor(item, raised, 'shut')
     expect(await (await edge(sale))(ledger.id())).toBe('missing')
   })
 

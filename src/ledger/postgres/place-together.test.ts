@@ -91,8 +91,8 @@ test('a call that hangs delays no later batch', async () => {
     hung += 1
     return hanging.promise
   }
-  const place = placeTogether({ run }, { ...systemClock, elapsed: () => nowMs })
-  const ask = (i: number) => place(items[i]!.item, items[i]!.epoch, false, [ledger.ask('ann')])
+  const placing = placeTogether({ run }, { ...systemClock, elapsed: () => nowMs })
+  const ask = (i: number) => placing(items[i]!.item, items[i]!.epoch, false, [ledger.ask('ann')])
   const first = ask(0)
   const stuck = ask(1)
   stuck.catch(() => {})
