@@ -7,6 +7,7 @@ import type { ItemId } from '../domain/ids.ts'
 import { createAcknowledgedReservations } from '../flows/follow/acknowledged-reservations.ts'
 import { NOTHING_UNPLACED } from '../flows/follow/unplaced-reservations.ts'
 import { ClosedSeller } from '../flows/sell/closed-seller.ts'
+import type { Registry } from '../flows/sell/live-item.ts'
 import { type LocalGateContext, LocalGateSeller, PLACE_WAIT_MS } from '../flows/sell/local-gate-seller.ts'
 import { createPlacementWaiters } from '../flows/sell/placement-waiters.ts'
 import { createMemoryGate } from '../gate/memory/memory-gate.ts'
@@ -28,7 +29,7 @@ function emptyOf(item: ItemId): Awaited<ReturnType<Outbox['depth']>>[number] {
   return { item, entries: 0, units: 0, oldestMs: undefined }
 }
 
-export function openLocalGate(clock: Clock, ledger: LedgerParts): GateSide {
+export function openLocalGate(clock: Clock, ledger: LedgerParts, registry: Registry): GateSide {
   const gate = createMemoryGate({ clock })
   const timeout = createSharedTimeout({ clock, ms: PLACE_WAIT_MS })
   const { rights, nodes, leader } = ledger
@@ -56,7 +57,7 @@ export function openLocalGate(clock: Clock, ledger: LedgerParts): GateSide {
     nodes: { ...nodes, async settle() {} },
     lanes: () => undefined,
     homeDoorOf: () => 'gate',
-    shutIdle: followed => rights.shutIdle(followed),
+    shutIdle: () => rights.shutIdle([...registry.keys()].filter(item => gate.statusNow(item) !== undefined)),
     rebuildFenceMs: 0,
     sellers(context) {
       const local: LocalGateContext = { ...context, view: gate, timeout }

@@ -96,7 +96,7 @@ async function wire(
   const rounds = createRounds({ clock, log, signal })
 
   const shared = config.redis && openSharedGate(config.redis, { config, log, clock, random, meters, ledger, registry })
-  const side = shared ?? openLocalGate(clock, ledger)
+  const side = shared ?? openLocalGate(clock, ledger, registry)
   const gateView = createGateView(side.gate, side.outbox, registry)
   const catalog = new Catalog({
     source: ledger.sales,

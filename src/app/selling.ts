@@ -9,7 +9,6 @@ import type { Log } from '../base/log.ts'
 import type { Meters } from '../base/meters.ts'
 import type { Random } from '../base/random.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import type { ItemId } from '../domain/ids.ts'
 import type { Door, Item } from '../domain/item.ts'
 import type { Sale } from '../domain/sale.ts'
 import type { AcknowledgedReservations } from '../flows/follow/acknowledged-reservations.ts'
@@ -55,7 +54,7 @@ export interface GateSide {
   /** How the gate's asks of an item are queued. Undefined: in one queue. */
   readonly lanes: (item: Item) => Lanes | undefined
   readonly homeDoorOf: (item: Item) => Door
-  readonly shutIdle: (followed: readonly ItemId[]) => Promise<unknown>
+  readonly shutIdle: () => Promise<unknown>
   /** How long a rebuild waits at least for edges that trust an older epoch. */
   readonly rebuildFenceMs: number
   /** The sellers of live items, by their door. */

@@ -35,8 +35,8 @@ export function openLocalShop(
   const lead = { held: true }
   const leader = { holds: () => lead.held }
   const parts = { ...ledger, orders, rights, nodes, leader } as unknown as ProcessParts['ledger']
-  const side: GateSide = openLocalGate(clock, parts)
   const registry: Registry = new Map()
+  const side: GateSide = openLocalGate(clock, parts, registry)
   const messages = createMessages()
   const alarms: string[] = []
   const { signal } = new AbortController()

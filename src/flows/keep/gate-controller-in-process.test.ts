@@ -33,10 +33,11 @@ test('a sale that ends while its gate is being rebuilt leaves no door draining, 
   await shop.round()
   const ask = askOf('ann')
   await shop.liveItem(item).seller.sell([ask])
-  // The connection that holds the leader lock breaks; when it is back the ledger fails once more, and then the sale is over.
-  shop.withdraw(shop.liveItem(item))
+  // The item has to be built anew, the ledger fails in the middle of that, and then the sale is over.
+  await ledger.rights.raiseEpoch(item)
   away = true
-  await shop.round().catch(() => {})
+  await shop.round()
+  expect(await doorOf(item)).toBe('draining')
   await ledger.sales.move(sale, ['ready'], 'over', 'test', 'sale.end')
   away = false
   await shop.round()
@@ -52,7 +53,7 @@ test('a sale that ends while its gate is being rebuilt leaves no door draining, 
     onReleased() {},
   }
   for (let i = 0; i < 5; i++) await releaseUnits(release)
-  expect(await doorOf(item)).not.toBe('draining')
+  expect(await doorOf(item)).toBe('shut')
   expect(await ledger.units(sale)).toMatchObject({ available: 10, releases: 0 })
   expect(await ledger.reconciliation.toSettle(1_000)).toContain(sale)
 })

@@ -45,8 +45,8 @@ interface ControllerContext {
   readonly prepare: () => Promise<void>
   /** The door an item is sold behind when all is well. */
   readonly homeDoorOf: (item: Item) => Door
-  /** Shuts the doors of ended items other than these, where their gate is gone with an earlier process. */
-  readonly shutIdle: (followed: readonly ItemId[]) => Promise<unknown>
+  /** Shuts the doors of ended items whose gate is gone with an earlier process: they are not built again. */
+  readonly shutIdle: () => Promise<unknown>
   /** An item's door was set: this process should follow it at once. */
   readonly onDoorSet: () => void
   /** Waited for at least; longer where an edge says so. 0 where each answer is itself the commit that checks the epoch under the item lock. */
@@ -94,6 +94,7 @@ export class GateController {
       this.#health = createGateHealth(gate, clock)
       return
     }
+    await this.#context.shutIdle()
     const busy = new Set(this.#tasks.keys())
     const { nowMs, sales: followed } = await sales.followed()
     const items = followed.flatMap(sale => sale.items.map(item => ({ sale, item })))
@@ -109,7 +110,6 @@ export class GateController {
       else if (!(await this.#plan(sale, item, nowMs, health.of(item.id), due))) whole = false
     }
     for (const start of due) start()
-    await this.#context.shutIdle(items.map(({ item }) => item.id))
     if (whole && behindGate.length > 0) await this.#settleNodes(behindGate, Math.min(nowMs, health.nowMs ?? nowMs))
   }
 
