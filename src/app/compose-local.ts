@@ -3,13 +3,14 @@
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import { createSharedTimeout } from '../base/shared-timeout.ts'
-import type { ItemId } from '../domain/ids.ts'
+import type { BuyerId, ItemId } from '../domain/ids.ts'
 import { createAcknowledgedReservations } from '../flows/follow/acknowledged-reservations.ts'
 import { NOTHING_UNPLACED } from '../flows/follow/unplaced-reservations.ts'
 import { ClosedSeller } from '../flows/sell/closed-seller.ts'
 import type { Registry } from '../flows/sell/live-item.ts'
 import { type LocalGateContext, LocalGateSeller, PLACE_WAIT_MS } from '../flows/sell/local-gate-seller.ts'
 import { createPlacementWaiters } from '../flows/sell/placement-waiters.ts'
+import type { LocalView } from '../gate/local-view.ts'
 import { createMemoryGate } from '../gate/memory/memory-gate.ts'
 import type { Outbox } from '../gate/outbox.ts'
 import type { LedgerParts } from './compose-ledger.ts'
@@ -18,6 +19,8 @@ import type { GateSide, ProcessParts, Selling } from './selling.ts'
 import { LEDGER_SILENT_MS_MAX, type Runner, type StartReport, startDemo } from './start.ts'
 
 const TRY_AGAIN_MS = 1_000
+/** The gate is built in this very process: an operator's move waits for that, however large the item is. */
+const SYNC_MS_MAX = 30_000
 
 /** There is none: a buyer is answered after the ledger's commit. */
 const EMPTY_OUTBOX: GateSide['outbox'] = {
@@ -61,9 +64,24 @@ export function openLocalGate(clock: Clock, ledger: LedgerParts, registry: Regis
     rebuildFenceMs: 0,
     sellers(context) {
       const local: LocalGateContext = { ...context, view: gate, timeout }
-      return live => (live.door === 'gate' ? new LocalGateSeller(local, live) : new ClosedSeller(local, live))
+      // Without a book every buyer may have an order: the ledger is asked.
+      const knows = (item: ItemId, buyer: BuyerId) => gate.statusNow(item) === undefined || gate.knows(item, buyer)
+      const closed = { ...context, view: { ...viewOf(gate), knows } }
+      return live => (live.door === 'gate' ? new LocalGateSeller(local, live) : new ClosedSeller(closed, live))
     },
+    isBuilt: ({ id, epoch }) => gate.statusNow(id)?.epoch === epoch,
     maySell: () => leader.holds(),
+    backMs: 0,
+    syncMsMax: SYNC_MS_MAX,
+  }
+}
+
+function viewOf(gate: LocalView): LocalView {
+  return {
+    nowMs: () => gate.nowMs(),
+    statusNow: item => gate.statusNow(item),
+    knows: (item, buyer) => gate.knows(item, buyer),
+    drop: item => gate.drop(item),
   }
 }
 
@@ -73,6 +91,7 @@ export function runAlone(parts: ProcessParts, selling: Selling): Runner {
   const { following, controller, withdraw, maySell } = selling
   /** Edges and workers of a cluster that were alive on this ledger at the last read. */
   let ofCluster = 0
+  let started = false
 
   /**
    * Kept only when no edge or worker of a cluster is left on this ledger: what they told buyers would be refused, because a gate in this
@@ -107,12 +126,19 @@ export function runAlone(parts: ProcessParts, selling: Selling): Runner {
     }
   }
 
+  async function buildGates(): Promise<void> {
+    await rounds.roundOf('gates')
+    await controller.idle()
+    await rounds.roundOf('follow')
+  }
+
   return {
     missing() {
       const missing: string[] = []
       if (ofCluster > 0) missing.push(`edges or workers of a cluster run on this ledger (${ofCluster})`)
       if (!leader.holds()) missing.push('another process sells on this ledger, or the ledger is away')
       if (following.ledgerSilentMs() > LEDGER_SILENT_MS_MAX) missing.push('the ledger does not answer')
+      if (missing.length === 0 && !started) missing.push('the gates are being built')
       return missing
     },
     async start(work: KeeperWork, report, stopping) {
@@ -123,22 +149,20 @@ export function runAlone(parts: ProcessParts, selling: Selling): Runner {
         void leader.acquire(signal, () => {})
       })
       await startDemo(parts, report)
-      // What is due is on sale when the process is ready.
+      // What is due is on sale when the process is ready, and before anything is released or reconciled.
       await rounds.loop('follow', () => following.round()).round()
-      rounds.startKeeping({ ...work, maySell, gates: controller })
-      await rounds.roundOf('gates')
-      await controller.idle()
-      await rounds.roundOf('follow')
+      rounds.loop('gates', () => controller.round())
+      await buildGates()
+      rounds.startKeeping({ ...work, maySell })
       parts.catalog.changed()
+      started = true
       return true
     },
     ended: () => Promise.race([node.stopped, ...rounds.loops.map(loop => loop.stopped)]),
     /** Done when this resolves: the gate is in this process. */
     async rebuild(item) {
       await ledger.rights.raiseEpoch(item)
-      await rounds.roundOf('gates')
-      await controller.idle()
-      await rounds.roundOf('follow')
+      await buildGates()
       return 'rebuilt'
     },
     async stop() {

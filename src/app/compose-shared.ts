@@ -51,6 +51,10 @@ const ACKNOWLEDGED_MAX = 100_000
 const DIRECT_AT_ONCE_MAX = 8
 /** A "sold out" rests on a status that is no older: units that come back are on sale within two seconds, on every edge. */
 const STATUS_FRESH_MS = 1_500
+/** A Redis that has just come back may go again: as long as another door sells, it is not trusted at once. */
+const BACK_MS = 1_000
+/** An operator's move waits so long for the gate to show it. */
+const SYNC_MS_MAX = 3_000
 /** How long a settled sale's keys stay, for late questions. */
 const FORGET_AFTER_MS = 60_000
 
@@ -104,7 +108,10 @@ export function openSharedGate(redis: RedisConfig, parts: SharedGateParts) {
         return live.door === 'ledger' ? new LedgerSeller(direct, live) : new ClosedSeller(context, live)
       }
     },
+    isBuilt: () => true,
     maySell: () => true,
+    backMs: BACK_MS,
+    syncMsMax: SYNC_MS_MAX,
     reconciliation,
     connection,
     channel: createRedisChannel({ connection, log, meters }),
@@ -242,7 +249,8 @@ export function runInCluster(
         maySell,
         afterMs: FORGET_AFTER_MS,
       })
-      rounds.startKeeping({ ...work, others: [], maySell, gates: controller })
+      rounds.loop('gates', () => controller.round())
+      rounds.startKeeping({ ...work, others: [], maySell })
       rounds.loop('moves', async () => {
         if (maySell()) await moveUnits({ gate, shardGate, counts, journal, items, log, mayMove: maySell })
       })

@@ -12,7 +12,6 @@ import type { Sale } from '../domain/sale.ts'
 import type { CheckContext } from '../flows/check/check-context.ts'
 import { reconcileSale } from '../flows/check/reconcile.ts'
 import { createSaleSettler } from '../flows/check/settle-over-sales.ts'
-import type { GateController } from '../flows/keep/gate-controller.ts'
 import { OrderCloser } from '../flows/money/close-orders.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
 import { releaseUnits } from '../flows/money/release-units.ts'
@@ -56,7 +55,6 @@ export interface KeeperWork {
 
 interface LeaderWork extends KeeperWork {
   readonly maySell: () => boolean
-  readonly gates: Pick<GateController, 'round'>
 }
 
 /** Rounds that found all they could take follow at once, at most so many. */
@@ -89,7 +87,6 @@ export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; s
     const leadingOn = (run: () => Promise<boolean>) => async () => {
       for (let i = 0; i < ROUNDS_ON_END_MAX && maySell() && !signal.aborted; i++) if (!(await run())) return
     }
-    loop('gates', () => work.gates.round())
     loop(
       'changes',
       leading(() => settleChanges(operate, undefined)),
@@ -134,13 +131,9 @@ export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; s
     also,
     startKeeping,
     kick: (name: LoopName) => byName.get(name)?.kick(),
-    /** A whole round that begins after this call, if the loop runs. A fault is left to the next round. */
+    /** A whole round that begins after this call, if the loop runs. Rejects as that round does. */
     async roundOf(name: LoopName): Promise<void> {
-      try {
-        await byName.get(name)?.round()
-      } catch (error) {
-        if (!(error instanceof Fault)) throw error
-      }
+      await byName.get(name)?.round()
     },
   }
 }

@@ -5,10 +5,12 @@
 
 import { createBatcher } from '../base/batcher.ts'
 import { type Clock, nextTurn } from '../base/clock.ts'
+import { Fault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
 import type { Meters } from '../base/meters.ts'
 import type { Random } from '../base/random.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import type { SaleId } from '../domain/ids.ts'
 import type { Door, Item } from '../domain/item.ts'
 import type { Sale } from '../domain/sale.ts'
 import type { AcknowledgedReservations } from '../flows/follow/acknowledged-reservations.ts'
@@ -59,8 +61,14 @@ export interface GateSide {
   readonly rebuildFenceMs: number
   /** The sellers of live items, by their door. */
   readonly sellers: (context: SellContext) => (live: LiveItem) => Seller
+  /** Is the gate built under the item's epoch, as far as it is known without asking? */
+  readonly isBuilt: (item: Item) => boolean
   /** May this process have current live items at all? */
   readonly maySell: () => boolean
+  /** How long a gate must have answered before it replaces another door that sells. */
+  readonly backMs: number
+  /** How long an operator's move waits for the gate. */
+  readonly syncMsMax: number
 }
 
 /** What every part of a process is made of. */
@@ -125,7 +133,7 @@ export function createSelling(parts: ProcessParts, side: GateSide, confirm: Conf
 
   function makeLiveItem(sale: Sale, item: Item, skewed: boolean, seenAtMs: number): LiveItem {
     const { epoch, door } = item
-    const current = (door === 'gate' || door === 'ledger') && side.maySell()
+    const current = (door === 'ledger' || (door === 'gate' && side.isBuilt(item))) && side.maySell()
     const makeQueue = (sell: Seller['sell']) =>
       createQueues(door === 'gate' ? side.lanes(item) : undefined, QUEUE_MAX, queueMax =>
         createBatcher<Ask, Decision>({ batchMax: BATCH_MAX, queueMax, defer: nextTurn, run: sell }),
@@ -164,6 +172,7 @@ export function createSelling(parts: ProcessParts, side: GateSide, confirm: Conf
     onDoorSet: () => rounds.kick('follow'),
     fenceMs: side.rebuildFenceMs,
     gateDownMs: GATE_DOWN_MS,
+    backMs: side.backMs,
     drainMsMax: DRAIN_MS_MAX,
   })
 
@@ -171,6 +180,7 @@ export function createSelling(parts: ProcessParts, side: GateSide, confirm: Conf
     sales,
     gate,
     clock,
+    waitMsMax: side.syncMsMax,
     wake() {
       rounds.kick('gates')
       rounds.kick('follow')
@@ -184,9 +194,13 @@ export function createSelling(parts: ProcessParts, side: GateSide, confirm: Conf
     maySell,
     withdraw,
     /** Answers when the gate has the sale as the ledger has it, and this process follows it. */
-    async syncState(...words: Parameters<typeof sync>): Promise<boolean> {
-      const synced = await sync(...words)
-      await rounds.roundOf('follow')
+    async syncState(sale: SaleId, warm: boolean): Promise<boolean> {
+      // Another process has the gate, and syncs it with the ledger.
+      if (!side.maySell()) return !warm
+      const synced = await sync(sale, warm)
+      await rounds.roundOf('follow').catch((error: unknown) => {
+        if (!(error instanceof Fault)) throw error
+      })
       return synced
     },
   }

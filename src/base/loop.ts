@@ -32,6 +32,8 @@ export function startLoop({ name, everyMs, clock, log, signal, run }: LoopOption
   let lastRoundMs: number | undefined
   let kicked = false
   let waiting: PromiseWithResolvers<void> | undefined
+  let ended = false
+  const stopping = () => new Fault('stopping', 'the process is stopping', { retryable: true })
 
   async function go(): Promise<void> {
     while (!signal.aborted) {
@@ -50,7 +52,8 @@ export function startLoop({ name, everyMs, clock, log, signal, run }: LoopOption
       }
       if (waiting === undefined && !kicked) await clock.sleep(everyMs, wake.signal)
     }
-    waiting?.reject(new Fault('stopping', 'the process is stopping', { retryable: true }))
+    ended = true
+    waiting?.reject(stopping())
   }
 
   const kick = () => {
@@ -60,6 +63,7 @@ export function startLoop({ name, everyMs, clock, log, signal, run }: LoopOption
   signal.addEventListener('abort', kick, { once: true })
   return {
     round() {
+      if (ended) return Promise.reject(stopping())
       waiting ??= Promise.withResolvers()
       kick()
       return waiting.promise

@@ -282,6 +282,7 @@ export function openKeeperStage(ledger: TestLedger) {
         onDoorSet() {},
         fenceMs: FENCE_MS,
         gateDownMs: GATE_DOWN_MS,
+        backMs: 1_000,
         drainMsMax: 60_000,
         ...change,
       })

@@ -141,13 +141,17 @@ export class Following {
       cache.seen(status, sentAtMs)
       const live = registry.get(status.item)
       // It is the gate that the epoch was built on after all: a reply of another had reached us.
-      if (live !== undefined && live.epoch === status.epoch) this.#sellAgain(live, sentAtMs)
+      if (live === undefined || live.epoch !== status.epoch) continue
+      live.activeAtMs = sentAtMs
+      this.#sellAgain(live)
     }
   }
 
-  /** A read that was sent after the entry was called stale shows it active. */
-  #sellAgain(live: LiveItem, sentAtMs: number): void {
-    if (live.staleAtMs === undefined || sentAtMs <= live.staleAtMs || !this.#context.maySell()) return
+  /** Reads of the gate and of the ledger that were sent after the entry was called stale both show its epoch. */
+  #sellAgain(live: LiveItem): void {
+    const { staleAtMs, seenAtMs, activeAtMs, door } = live
+    if (staleAtMs === undefined || seenAtMs <= staleAtMs || !this.#context.maySell()) return
+    if (door === 'gate' && activeAtMs <= staleAtMs) return
     live.staleAtMs = undefined
     live.current = true
   }
@@ -173,7 +177,7 @@ export class Following {
       known.sale = sale
       known.item = item
       known.seenAtMs = sentAtMs
-      if (known.door === 'ledger') this.#sellAgain(known, sentAtMs)
+      this.#sellAgain(known)
       return
     }
     if (known !== undefined && known.epoch > item.epoch) {
@@ -189,8 +193,8 @@ export class Following {
     }
     const skewed = item.door === 'gate' && this.#clocks.skewedMs(clock.elapsed()) !== undefined
     const live = this.#context.makeLiveItem(sale, item, skewed, sentAtMs)
-    // Not current though its door sells: a later read may show that this process may sell it.
-    if (!live.current) live.staleAtMs = sentAtMs
+    // Not current though its door sells: later reads may show that this process may sell it.
+    if (!live.current && (item.door === 'gate' || item.door === 'ledger')) live.staleAtMs = sentAtMs
     registry.set(item.id, live)
     changed()
     log.info({ sale: sale.id, item: item.id, epoch: item.epoch, door: item.door }, 'item followed')
@@ -217,7 +221,10 @@ export class Following {
     const aheadMs = this.#clocks.skewedMs(clock.elapsed())
     const skewed = aheadMs !== undefined
     for (const live of registry.values()) if (live.door === 'gate') live.skewed = skewed
-    if (skewed && !this.#skewReported) alarm('gate_clock_skew', { aheadMs })
+    if (skewed && !this.#skewReported) {
+      alarm('gate_clock_skew', { aheadMs })
+      log.error({ aheadMs }, "the gate's clock and the ledger's disagree: nothing is sold until both are set right")
+    }
     if (!skewed && this.#skewReported) log.info({}, "the gate's clock and the ledger's agree again")
     this.#skewReported = skewed
   }

@@ -15,7 +15,7 @@ import { Fault } from '../../base/fault.ts'
 import type { Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'
 import { createSemaphore } from '../../base/semaphore.ts'
-import type { Epoch, ItemId } from '../../domain/ids.ts'
+import type { Epoch, ItemId, SaleId } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Gate } from '../../gate/gate.ts'
@@ -53,6 +53,8 @@ interface ControllerContext {
   readonly fenceMs: number
   /** E10: a gate that is away for longer than this is done without. */
   readonly gateDownMs: number
+  /** A gate that has just come back may go again: so long it must have answered before it replaces another door that sells. */
+  readonly backMs: number
   /** Longer than a lease. */
   readonly drainMsMax: number
 }
@@ -73,6 +75,7 @@ export class GateController {
   /** Items to be compacted: when the last lease ended of those that were held as that was first seen. */
   readonly #scattered = new Map<ItemId, number>()
   readonly #heavy = createSemaphore(HEAVY_AT_ONCE_MAX)
+  readonly #preparing = new Map<SaleId, Promise<void>>()
   readonly #states
   #health
   #bug: { readonly error: unknown } | undefined
@@ -142,7 +145,7 @@ export class GateController {
   /** Adds what is to be begun to `due`. False: the item's gate does not have everything it should have. */
   async #plan(sale: Sale, item: Item, nowMs: number, health: GateHealth, due: (() => void)[]): Promise<boolean> {
     const home = this.#context.homeDoorOf(item)
-    const wanted = planItem(sale, item, home, nowMs, health, this.#context.gateDownMs)
+    const wanted = planItem(sale, item, home, nowMs, health, this.#context)
     if (wanted !== 'compact') this.#scattered.delete(item.id)
     const plan = wanted === 'compact' && !(await this.#allRenewed(item.id)) ? 'sync' : wanted
     switch (plan) {
@@ -235,14 +238,24 @@ export class GateController {
 
   /** Warm, and as the ledger has it now: an operator may have moved the sale since the snapshot. */
   async #beforeOpening(sale: Sale, item: Item, epoch: Epoch): Promise<void> {
-    const { gate, sales, prepare } = this.#context
-    if (item.epoch === 0) await this.#heavy.run(prepare)
+    const { gate, sales } = this.#context
+    if (item.epoch === 0) await this.#prepareOnce(sale.id)
     const now = await sales.find(sale.id)
     const [status] = (await gate.status([item.id])).items
     if (now === undefined || status === undefined || shows(status, now)) return
     const done = await gate.set(item.id, epoch, windowStateOf(now))
     if (done.status === 'done') return
     throw new Fault('gate_not_told', `item ${item.id}: the gate did not take the sale's state`, { retryable: true })
+  }
+
+  /** Once for all items of a sale that are built together. */
+  #prepareOnce(sale: SaleId): Promise<void> {
+    let preparing = this.#preparing.get(sale)
+    if (preparing === undefined) {
+      preparing = this.#heavy.run(this.#context.prepare).finally(() => this.#preparing.delete(sale))
+      this.#preparing.set(sale, preparing)
+    }
+    return preparing
   }
 
   async #withoutGate(item: Item, home: Door): Promise<void> {

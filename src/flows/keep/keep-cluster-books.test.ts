@@ -336,7 +336,7 @@ describe('a sale that is over', () => {
 
 describe('an operator on any edge', () => {
   const syncState = (clock: Clock = systemClock) =>
-    createSyncState({ sales: ledger.sales, gate: stage.gate, clock, wake() {} })
+    createSyncState({ sales: ledger.sales, gate: stage.gate, clock, waitMsMax: 3_000, wake() {} })
 
   test('hears "done" of a pause when the gate shows it', async () => {
     const { sale, item } = await openItem()

@@ -23,9 +23,6 @@ export type GateHealth =
  */
 type ItemPlan = 'rest' | 'sync' | 'rebuild' | 'compact' | 'without_gate' | 'behind_ledger'
 
-/** A gate that has just come back may go again: as long as another door sells, it is not trusted at once. */
-const BACK_MS = 1_000
-
 /** By the ledger's clock. */
 export function isOver(sale: Sale, nowMs: number): boolean {
   return sale.state === 'over' || nowMs >= sale.closesAtMs
@@ -37,7 +34,7 @@ export function planItem(
   home: Door,
   nowMs: number,
   health: GateHealth,
-  gateDownMs: number,
+  { gateDownMs, backMs }: { readonly gateDownMs: number; readonly backMs: number },
 ): ItemPlan {
   const over = isOver(sale, nowMs)
   const { door } = item
@@ -57,8 +54,8 @@ export function planItem(
     case 'draining':
       return 'rebuild'
     case 'ledger':
-      return health.forMs >= BACK_MS ? 'rebuild' : 'rest'
+      return health.forMs >= backMs ? 'rebuild' : 'rest'
     case 'shut':
-      return item.epoch === 0 || health.forMs >= BACK_MS ? 'rebuild' : 'rest'
+      return item.epoch === 0 || health.forMs >= backMs ? 'rebuild' : 'rest'
   }
 }

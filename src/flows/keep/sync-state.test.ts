@@ -63,7 +63,7 @@ describe('what the ledger says of a sale', () => {
     const { sales } = ledger
     const { gate } = stage
     const { epoch } = await stage.keeper().untilDoor(item, 'gate')
-    const syncState = createSyncState({ sales, gate, clock: patient, wake() {} })
+    const syncState = createSyncState({ sales, gate, clock: patient, waitMsMax: 3_000, wake() {} })
     await sales.move(sale, ['ready'], 'paused', 'olga', 'sale.pause')
     expect(await syncState(sale, false)).toBe(true)
     // Whoever resumed it died before the gate heard of it: that is for the keeper to tell.

@@ -20,6 +20,7 @@ interface SyncStateContext {
   readonly sales: Pick<Sales, 'find'>
   readonly gate: Pick<Gate, 'status' | 'set'>
   readonly clock: Clock
+  readonly waitMsMax: number
   /** The process has something new to follow or to build. */
   readonly wake: () => void
 }
@@ -27,7 +28,6 @@ interface SyncStateContext {
 /** True: the gate has the sale as the ledger has it. `warm`: every item must be there to be sold. */
 export type SyncState = (sale: SaleId, warm: boolean) => Promise<boolean>
 
-const SYNC_MS_MAX = 3_000
 const READ_AGAIN_MS = 50
 const WRITES_MAX = 3
 const STRICTNESS: Readonly<Record<GateState, number>> = { open: 0, paused: 1, over: 2 }
@@ -45,9 +45,9 @@ export function shows(status: GateStatus, sale: Sale): boolean {
 }
 
 /** Items that no process sells have nothing to show; when the sale is to be warm they are not ready. */
-export function createSyncState({ sales, gate, clock, wake }: SyncStateContext): SyncState {
+export function createSyncState({ sales, gate, clock, waitMsMax, wake }: SyncStateContext): SyncState {
   return async (id, warm) => {
-    const untilMs = clock.elapsed() + SYNC_MS_MAX
+    const untilMs = clock.elapsed() + waitMsMax
     for (;;) {
       const sale = await sales.find(id)
       if (sale === undefined || (await synced(sale, warm))) return true

@@ -31,7 +31,9 @@ export class LiveItem {
   skewed: boolean
   /** E2: when the read of the ledger was sent that last showed this epoch and this door. Monotonic, ms. */
   seenAtMs: number
-  /** When the gate called this epoch stale. Only a status that was read later shows it active again. */
+  /** When the read of the gate was sent that last showed this epoch active. Monotonic, ms. */
+  activeAtMs = Number.NEGATIVE_INFINITY
+  /** When this epoch was called stale. Only reads that were sent later, of ledger and gate, bring the item back. */
   staleAtMs: number | undefined = undefined
   /** Batches that are at the gate under this epoch right now. */
   atGate = 0

@@ -1,38 +1,88 @@
 import { expect, test } from 'bun:test'
 import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { openLocalShop } from '../../../test/harness/local-shop.ts'
-import type { ItemWish } from '../../../test/harness/money-ledger.ts'
 import { systemClock } from '../../base/clock.ts'
-import type { Ask } from '../../gate/gate.ts'
+import { repeatOrder } from './repeat-order.ts'
 
 const ledger = ledgerForFile()
+const askOf = (buyer: string) => ({ ...ledger.ask(buyer), askedAtMs: systemClock.now() })
 
-/** No other sale is followed any more: every test has the controller for itself. */
-async function openItem(wish: ItemWish = {}) {
-  await ledger.sql("UPDATE sales SET state = 'over'")
-  return ledger.openItem(wish)
-}
+test('after a restart, before the gate is built, a buyer with an order gets it, whatever refuses everybody else', async () => {
+  const { item, sale } = await ledger.openItem()
+  const before = openLocalShop(ledger)
+  await before.round()
+  expect((await before.liveItem(item).seller.sell([askOf('ann')]))[0]?.kind).toBe('placed')
+  await ledger.sales.move(sale, ['ready'], 'paused', 'test', 'sale.pause')
 
-const askOf = (buyer: string): Ask => ({ ...ledger.ask(buyer), askedAtMs: systemClock.now() })
+  const restarted = openLocalShop(ledger)
+  await restarted.following.round()
+  const live = restarted.liveItem(item)
+  expect(live.seller.standing()?.kind).toBe('paused')
+  expect(live.seller.knows('ann')).toBe(true)
+  expect((await repeatOrder(restarted.context, live, item, 'ann', 1))?.kind).toBe('same')
+  await restarted.round()
+  expect(restarted.liveItem(item).seller.knows('eve')).toBe(false)
+})
 
-test('a refusal whose answer was lost is still a refusal when the ledger is asked again: not a 201, and the unit goes back to the gate', async () => {
-  const { item, sale } = await openItem({ units: 1 })
-  // What `Database.run` does when the first answer is lost between COMMIT and its arrival: the same statement again.
-  const shop = openLocalShop(ledger, {
-    orders: real => ({
-      ...real,
-      async place(...args) {
-        await real.place(...args)
-        return real.place(...args)
-      },
-    }),
-  })
+test('a process that lost the lead does not deny what the new leader has sold', async () => {
+  const { item, sale } = await ledger.openItem()
+  const lost = openLocalShop(ledger)
+  await lost.round()
+  lost.lead.held = false
+  for (const live of lost.registry.values()) lost.withdraw(live)
+  const leader = openLocalShop(ledger)
+  await leader.round()
+  expect((await leader.liveItem(item).seller.sell([askOf('bob')]))[0]?.kind).toBe('placed')
+  await ledger.sales.move(sale, ['ready'], 'over', 'test', 'sale.end')
+  await lost.following.round()
+  const live = lost.liveItem(item)
+  expect(live.seller.knows('bob')).toBe(true)
+  expect((await repeatOrder(lost.context, live, item, 'bob', 1))?.kind).toBe('same')
+})
+
+test('with the lead regained nothing is refused by a gate whose epoch the ledger has not shown since', async () => {
+  const { item } = await ledger.openItem({ units: 1 })
+  let answered: Promise<void> = Promise.resolve()
+  const sales = {
+    ...ledger.sales,
+    async followed() {
+      await answered
+      return ledger.sales.followed()
+    },
+  }
+  const shop = openLocalShop({ ...ledger, sales })
   await shop.round()
-  // The ledger has less than the gate.
-  await ledger.sql('UPDATE items SET available = 0, units = 0 WHERE id = $1', [item])
-  const [decision] = await shop.liveItem(item).seller.sell([askOf('ann')])
-  expect(decision?.kind).toBe('sold_out')
-  expect(shop.view.statusNow(item)).toMatchObject({ left: 1, held: 0 })
-  expect(shop.alarms).toEqual(['ledger_refused'])
-  expect(await ledger.units(sale)).toMatchObject({ available: 0, pending: 0 })
+  const standing = () => shop.liveItem(item).seller.standing()?.kind
+  expect((await shop.liveItem(item).seller.sell([askOf('ann')]))[0]?.kind).toBe('placed')
+  expect(standing()).toBe('sold_out')
+  shop.lead.held = false
+  for (const live of shop.registry.values()) shop.withdraw(live)
+  expect(standing()).toBe('busy')
+  // Another process took the item and its unit came back there; the lead returns while the ledger is slow.
+  await ledger.rights.raiseEpoch(item)
+  const slow = Promise.withResolvers<void>()
+  answered = slow.promise
+  shop.lead.held = true
+  await shop.following.round()
+  expect(standing()).toBe('busy')
+  slow.resolve()
+})
+
+test("an operator's move at a process that does not lead is done when the ledger has it", async () => {
+  const { sale } = await ledger.openItem()
+  const leader = openLocalShop(ledger)
+  await leader.round()
+  const standby = openLocalShop(ledger)
+  standby.lead.held = false
+  await ledger.sales.move(sale, ['ready'], 'paused', 'test', 'sale.pause')
+  expect(await standby.syncState(sale, false)).toBe(true)
+  expect(await standby.syncState(sale, true)).toBe(false)
+})
+
+test("an item that a cluster left behind the ledger's door is on sale after the first round", async () => {
+  const { item } = await ledger.openItem()
+  await ledger.rights.setDoor(item, await ledger.rights.raiseEpoch(item), 'ledger')
+  const shop = openLocalShop(ledger)
+  await shop.round()
+  expect(shop.liveItem(item)).toMatchObject({ door: 'gate', current: true })
 })

@@ -12,7 +12,7 @@ import { assert, unreachable } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { SharedTimeout } from '../../base/shared-timeout.ts'
-import type { OrderId } from '../../domain/ids.ts'
+import type { BuyerId, OrderId } from '../../domain/ids.ts'
 import type { Refusal } from '../../domain/outcomes.ts'
 import type { Ask, AskAnswer, Release } from '../../gate/gate.ts'
 import type { LocalView } from '../../gate/local-view.ts'
@@ -20,7 +20,7 @@ import type { PlaceAsk, Placing } from '../../ledger/orders.ts'
 import { askGate, type Decided, decisionOf } from './ask-gate.ts'
 import { GateSeller } from './gate-seller.ts'
 import type { SellContext } from './sell-context.ts'
-import { ATTEMPTS_USED, BUSY, type Decision, SOLD_OUT } from './seller.ts'
+import { ATTEMPTS_USED, BUSY, type Decision, type Holdings, SOLD_OUT } from './seller.ts'
 
 export interface LocalGateContext extends SellContext {
   readonly view: Required<LocalView>
@@ -67,8 +67,17 @@ export class LocalGateSeller extends GateSeller<LocalGateContext> {
     return false
   }
 
+  /** A book that is not current knows nothing of orders that another process has placed since: the ledger is asked. */
+  override knows(buyer: BuyerId): boolean {
+    return !this.live.current || super.knows(buyer)
+  }
+
+  override async find(buyer: BuyerId): Promise<Holdings | 'unknown'> {
+    return this.live.current ? super.find(buyer) : 'unknown'
+  }
+
   async outstanding(): Promise<boolean> {
-    return false
+    return this.live.unsettled.size > 0
   }
 
   /** Places again what the ledger has not answered for. */
