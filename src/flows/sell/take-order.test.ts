@@ -56,6 +56,18 @@ describe('one click behind a gate elsewhere', () => {
     expect(hurried.acknowledged.size()).toBe(0)
   })
 
+  test('is not told "reserved" when the fence has lapsed while it waited to be placed (E2)', async () => {
+    const { cluster, edge, take } = await openEdge({ placedWaitMs: 300 })
+    const asked = take('ann')
+    await until('ann has it', () => edge.acknowledged.size() === 1)
+    cluster.clock.jump(FENCE_MS + 1)
+    expect((await asked).kind).toBe('busy')
+    expect(edge.reservedTold).toEqual([])
+    // Asking again finds it, once the ledger has shown the epoch again.
+    await edge.round()
+    expect((await take('ann')).kind).toBe('same_reserved')
+  })
+
   test("is placed even if the worker's message is faster than the gate's own reply", async () => {
     const cluster = openCluster(ledger)
     const { item, epoch } = await cluster.openItem()

@@ -78,6 +78,8 @@ function opensSoon({ view }: SellContext, opensAtMs: number): boolean {
 async function awaitPlaced(context: SellContext, live: LiveItem, reservation: Reservation): Promise<TakeOrderOutcome> {
   const row = await context.waiters.wait(reservation.id)
   if (row === undefined) {
+    // E2: the fence was checked when the gate answered; it may have lapsed since.
+    if (!live.seller.acknowledge(reservation)) return BUSY
     context.messages.orderReserved(reservation)
     return { kind: 'reserved', reservation }
   }
