@@ -117,3 +117,13 @@ test('a sale that took more money than a number holds exactly is still read', as
   )
   await ledger.reconciliation.results(sale)
 })
+
+test('the audit of a sale whose closed orders add up to more than an int is still read', async () => {
+  const { item, sale } = await openItem()
+  await ledger.sql(
+    `INSERT INTO orders (id, item, buyer, attempt, quantity, price_minor, currency, state, reason, epoch, reserved_at, placed_at, closed_at)
+     SELECT $2::bigint + i, $1, 'c' || i, 1, 100000000, 1, 'CNY', 'closed', 'unpaid', 1, now(), now(), now() FROM generate_series(1, 30) i`,
+    [item, ledger.id()],
+  )
+  expect(await ledger.reconciliation.audit(sale)).toMatchObject([{ closed: 3_000_000_000 }])
+})

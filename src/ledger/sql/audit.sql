@@ -4,8 +4,8 @@
 --         holds), moving (units that may be between two shards), door, epoch, gate_epoch, oldest_release_ms
 -- Keeps   one statement is one snapshot: the figures belong together
 SELECT i.id AS item, i.units, i.available, i.door, i.epoch, i.gate_epoch,
-       coalesce(o.pending, 0)::int AS pending, coalesce(o.paid, 0)::int AS paid, coalesce(o.closed, 0)::int AS closed,
-       coalesce(r.pieces, 0)::int AS releases, coalesce(r.gone, 0)::int AS gone, r.oldest_ms AS oldest_release_ms,
+       coalesce(o.pending, 0)::bigint AS pending, coalesce(o.paid, 0)::bigint AS paid, coalesce(o.closed, 0)::bigint AS closed,
+       coalesce(r.pieces, 0)::bigint AS releases, coalesce(r.gone, 0)::bigint AS gone, r.oldest_ms AS oldest_release_ms,
        coalesce(m.taken, m.wanted, 0) AS moving
 FROM items i
 LEFT JOIN LATERAL (
