@@ -69,6 +69,7 @@ export function openLocalGate(clock: Clock, ledger: LedgerParts, registry: Regis
       const closed = { ...context, view: { ...viewOf(gate), knows } }
       return live => (live.door === 'gate' ? new LocalGateSeller(local, live) : new ClosedSeller(closed, live))
     },
+    onRead() {},
     isBuilt: ({ id, epoch }) => gate.statusNow(id)?.epoch === epoch,
     maySell: () => leader.holds(),
     backMs: 0,

@@ -83,6 +83,7 @@ export function openSharedGate(redis: RedisConfig, parts: SharedGateParts) {
   const reconciliation = learnFromUnsettled(ledger.reconciliation, counts)
   const rights = learnFromSnapshots(ledger.rights, counts)
   const semaphore = createSemaphore(DIRECT_AT_ONCE_MAX)
+  let follows = false
   return {
     gate,
     books: gate,
@@ -91,7 +92,7 @@ export function openSharedGate(redis: RedisConfig, parts: SharedGateParts) {
     outbox,
     acknowledged: createAcknowledgedReservations(ACKNOWLEDGED_MAX),
     waiters: createPlacementWaiters(clock, config.placedWaitMs),
-    unplaced: createUnplacedReservations({ outbox, nodes, rights, reconciliation, registry }),
+    unplaced: createUnplacedReservations({ outbox, nodes, rights, reconciliation, registry, follows: () => follows }),
     sales: learnFromSales(ledger.sales, counts),
     rights,
     nodes,
@@ -107,6 +108,9 @@ export function openSharedGate(redis: RedisConfig, parts: SharedGateParts) {
         if (live.door === 'gate') return new SharedGateSeller(shared, live)
         return live.door === 'ledger' ? new LedgerSeller(direct, live) : new ClosedSeller(context, live)
       }
+    },
+    onRead() {
+      follows = true
     },
     isBuilt: () => true,
     maySell: () => true,

@@ -61,6 +61,8 @@ export interface GateSide {
   readonly rebuildFenceMs: number
   /** The sellers of live items, by their door. */
   readonly sellers: (context: SellContext) => (live: LiveItem) => Seller
+  /** The registry has what the ledger shows. */
+  readonly onRead: () => void
   /** Is the gate built under the item's epoch, as far as it is known without asking? */
   readonly isBuilt: (item: Item) => boolean
   /** May this process have current live items at all? */
@@ -152,6 +154,7 @@ export function createSelling(parts: ProcessParts, side: GateSide, confirm: Conf
     makeLiveItem,
     confirming,
     maySell: side.maySell,
+    onRead: side.onRead,
     // Seen in the ledger: the process that changed it has published it.
     changed: () => parts.catalog.invalidate(),
   })

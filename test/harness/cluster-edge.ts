@@ -207,6 +207,7 @@ export function openCluster(ledger: TestLedger) {
         { registry, clock },
       )
       const withdraw = (live: LiveItem) => withdrawItem({ confirming, clock, log: quiet }, live)
+      let follows = false
       /** There is no outbox to read: what the gate holds may be in no ledger yet. */
       const unplaced = createUnplacedReservations({
         outbox: {
@@ -218,6 +219,7 @@ export function openCluster(ledger: TestLedger) {
         rights: ledger.rights,
         reconciliation: ledger.reconciliation,
         registry,
+        follows: () => follows,
       })
       const context: SharedGateContext & LedgerSellContext = {
         gate: at,
@@ -268,6 +270,9 @@ export function openCluster(ledger: TestLedger) {
           ),
         confirming,
         maySell: () => true,
+        onRead() {
+          follows = true
+        },
         changed() {},
       })
       const find: FindOrdersContext = { orders, registry, acknowledged, unplaced, clock }

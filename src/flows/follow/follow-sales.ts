@@ -37,6 +37,8 @@ interface FollowContext {
   readonly confirming: Confirming
   /** May this process sell at all? Without it no entry is current. */
   readonly maySell: () => boolean
+  /** The registry has what the ledger shows. */
+  readonly onRead: () => void
   /** An item was seen for the first time, or its sale has changed: what is known of sales elsewhere is old. */
   readonly changed: () => void
 }
@@ -105,6 +107,7 @@ export class Following {
       this.#clocks.ledger(nowMs, sentAtMs, clock.elapsed())
       if (this.#clocks.gateSilentMs(clock.elapsed()) > CLOCK_FRESH_MS) cache.clockSeen(nowMs, sentAtMs, clock.elapsed())
       this.#show(followed, sentAtMs)
+      this.#context.onRead()
     } finally {
       this.#ledgerReads -= 1
     }

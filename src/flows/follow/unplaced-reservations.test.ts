@@ -15,6 +15,7 @@ async function promised(asked: (parts: Parameters<typeof changeStock>[0], item: 
   await node.confirm(item, epoch)
   for (let i = 0; i < 8; i++) await stage.reserve(item, epoch, `buyer-${i}`)
   const unplaced = createUnplacedReservations({
+    follows: () => true,
     outbox: stage.outbox,
     nodes: stage.nodes,
     rights: ledger.rights,

@@ -15,12 +15,14 @@ interface UnplacedReservationsParts {
   readonly rights: DrainedParts['rights']
   readonly reconciliation: OrphanedEntriesParts['reconciliation']
   readonly registry: Pick<Registry, 'has'>
+  /** Has this process read which items are live? Until then it may not know of an item whose gate holds reservations. */
+  readonly follows: () => boolean
 }
 
 export interface UnplacedReservations {
   /** Of an item whose gate did not answer, live here or not. */
   maybe(item: ItemId): Promise<boolean>
-  /** In the outbox of an item of a sale that is not followed any more. */
+  /** Of an item that is not live here: in its outbox, or at a gate that this process does not follow yet. */
   orphaned(counts: (item: ItemId) => boolean): Promise<boolean>
   /** Did a process lapse without confirming this epoch of the item (E10)? */
   unconfirmed(item: ItemId, epoch: Epoch): Promise<boolean>
@@ -41,8 +43,12 @@ export function createUnplacedReservations(parts: UnplacedReservationsParts): Un
 
   function read(item: ItemId): Promise<boolean> {
     return orYes(async () =>
-      parts.registry.has(item) ? !(await isDrained(parts, item)) : mayBeOrphaned(parts, one => one === item),
+      parts.registry.has(item) ? !(await isDrained(parts, item)) : orphaned(one => one === item),
     )
+  }
+
+  async function orphaned(counts: (item: ItemId) => boolean): Promise<boolean> {
+    return !parts.follows() || mayBeOrphaned(parts, counts)
   }
 
   return {
@@ -53,7 +59,7 @@ export function createUnplacedReservations(parts: UnplacedReservationsParts): Un
       asked.set(item, answer)
       return answer
     },
-    orphaned: counts => mayBeOrphaned(parts, counts),
+    orphaned,
     unconfirmed: async (item, epoch) => (await parts.nodes.unconfirmed(item, epoch)).lapsed > 0,
     async promised(item) {
       const [right] = await parts.rights.read([item])

@@ -24,7 +24,7 @@ async function edge(saleId: string, change: (item: Item) => Item = item => item)
   const sale = (await ledger.sales.find(saleId))!
   const registry: Registry = new Map()
   const acknowledged = createAcknowledgedReservations(10)
-  const unplaced = createUnplacedReservations({ ...stage, ...ledger, registry })
+  const unplaced = createUnplacedReservations({ ...stage, ...ledger, registry, follows: () => true })
   const context = {
     gate: stage.gate,
     view: { knows: () => true, nowMs: () => systemClock.now(), statusNow: () => undefined },
