@@ -38,12 +38,16 @@ export function createIdentity(
 
 type OperatorHandler = (exchange: Exchange, by: string) => Response | Promise<Response>
 
-/** To make routes that only operators may use; the handler gets the operator's name. */
+/** To make routes that only operators may use; the handler gets the operator's name. No cache keeps the answers. */
 export function routesForOperators(identity: Pick<Identity, 'operator'>) {
   return ({ method, path }: Pick<Call, 'method' | 'path'>, handle: OperatorHandler): Route => ({
     method,
     path,
-    handle: exchange => handle(exchange, identity.operator(exchange.request)),
+    async handle(exchange) {
+      const answer = await handle(exchange, identity.operator(exchange.request))
+      if (!answer.headers.has('cache-control')) answer.headers.set('cache-control', 'no-store')
+      return answer
+    },
   })
 }
 
