@@ -56,10 +56,13 @@ function lineOf(order: Order | Reservation): string {
   return COLUMNS.map(column => field(values[column])).join(',')
 }
 
-/** Quoted where needed; a leading sign that a spreadsheet would run as a formula is kept from being one. */
+/** What a spreadsheet would run: a sign, also in full width, also behind characters that show nothing. */
+const FORMULA = /^[\p{Cf}\s]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r]/u
+
+/** Quoted where needed; a text that a spreadsheet would run as a formula is kept from being one. */
 function field(value: unknown): string {
   if (value === undefined) return ''
-  const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value)
+  const text = typeof value === 'string' && FORMULA.test(value) ? `'${value}` : String(value)
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
