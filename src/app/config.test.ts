@@ -85,7 +85,7 @@ test('operators whose name or token can not be used are refused, and named by th
     [{ ADMIN_TOKENS: `ann:${token},bob:hunter2` }, 'ADMIN_TOKENS: entry 2 is not name:token'],
     [{ ADMIN_TOKENS: `ann:${token},bob:${token}` }, 'ADMIN_TOKENS: entry 2 has the same token as entry 1'],
     [{ ADMIN_TOKENS: `,ann:${token}`, ADMIN_TOKEN: token }, 'ADMIN_TOKENS: entry 2 has the same token as ADMIN_TOKEN'],
-    [{ ADMIN_TOKENS: ' , ' }, 'ADMIN_TOKENS: names nobody'],
+    [{ ADMIN_TOKENS: ' , ' }, 'ADMIN_TOKENS: names no operator'],
     [{ ADMIN_TOKEN: 'x'.repeat(1025) }, 'ADMIN_TOKEN: must have at most 1024 characters'],
   ] as const)
     expect(refusal(wrong)).toStartWith(words)

@@ -76,7 +76,7 @@ async function open() {
     neighbour,
     gate,
     keeper,
-    /** The activation of this place is lost once, as if whoever builds the gate died just then. */
+    /** The activation of this shard is lost once, as if the keeper that builds the gate died just then. */
     lose: (place: string) => void lost.add(place),
     /** Every door that was seen, or turned, since, of either. */
     doors,

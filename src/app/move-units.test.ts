@@ -144,7 +144,7 @@ async function stage(lefts: readonly number[] = [UNITS, 0, 0, 0]) {
   }
 }
 
-describe('units move to where somebody waits', () => {
+describe('units move to the shard where a buyer waits', () => {
   test('an even share of them, written down from the first step to the last', async () => {
     const it = await stage()
     it.waits(2)

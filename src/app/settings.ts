@@ -270,7 +270,7 @@ function parseOperators(text: string): readonly NamedOperator[] {
     if (same !== undefined) throw new Error(`entry ${entry} has the same token as entry ${same.entry}`)
     operators.push(operator)
   }
-  if (operators.length === 0) throw new Error('names nobody, must be name:token')
+  if (operators.length === 0) throw new Error('names no operator, must be name:token')
   return operators
 }
 

@@ -331,16 +331,6 @@ describe("a buyer's own orders", () => {
   })
 })
 
-test('an edge that has not read the ledger yet denies no order: it may be held by a gate that it does not follow', async () => {
-  const { cluster, take } = await openEdge()
-  const told = await take('ann')
-  if (told.kind !== 'reserved') throw new Error(told.kind)
-  const starting = cluster.edge()
-  expect((await findOrder(starting.find, told.reservation.id, 'ann')).kind).toBe('busy')
-  await starting.round()
-  expect((await findOrder(starting.find, told.reservation.id, 'ann')).kind).toBe('found')
-})
-
 test("behind the ledger's door a ticket carries the attempt that the ledger's rows call for", async () => {
   const { cluster, item, sale, edge } = await openEdge()
   const epoch = await cluster.raiseEpoch(item)
