@@ -19,3 +19,13 @@ export class Fault extends Error {
     this.outcomeUnknown = options.outcomeUnknown ?? false
   }
 }
+
+/** The call's value, or what `instead` makes of a fault. A bug is thrown. */
+export async function onFault<T, U>(call: () => Promise<T>, instead: (fault: Fault) => U): Promise<T | U> {
+  try {
+    return await call()
+  } catch (error) {
+    if (error instanceof Fault) return instead(error)
+    throw error
+  }
+}

@@ -4,7 +4,7 @@
  * the caller reads again. An unreachable gate shows nothing, which is no error here.
  */
 
-import { Fault } from '../../base/fault.ts'
+import { onFault } from '../../base/fault.ts'
 import type { ItemId } from '../../domain/ids.ts'
 import type { Gate, GateStatus } from '../../gate/gate.ts'
 import type { Outbox } from '../../gate/outbox.ts'
@@ -25,13 +25,11 @@ export function createGateView(
 ): GateView {
   return {
     async status(items) {
-      try {
-        const reply = await gate.status(items)
-        return new Map(reply.items.map(status => [status.item, status]))
-      } catch (error) {
-        if (error instanceof Fault) return new Map()
-        throw error
-      }
+      const reply = await onFault(
+        () => gate.status(items),
+        () => undefined,
+      )
+      return new Map(reply?.items.map(status => [status.item, status]))
     },
     async unplacedUnits(items) {
       const unsettled = new Map(items.map(item => [item, unsettledUnits(registry, item)]))

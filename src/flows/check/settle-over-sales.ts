@@ -4,7 +4,7 @@
  * sale is over: if it was wrong and has been corrected, the sale gets another report at its real end.
  */
 
-import { Fault } from '../../base/fault.ts'
+import { onFault } from '../../base/fault.ts'
 import type { SaleId } from '../../domain/ids.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Gate } from '../../gate/gate.ts'
@@ -73,14 +73,9 @@ export function createPlacedCheck(
   return async sale => {
     const items = sale.items.filter(item => item.gateEpoch > 0).map(item => item.id)
     if (items.length === 0) return true
-    try {
-      if (!(await isOverAtGate(gate, sale))) return false
-      const depths = await outbox.depth(items)
-      return depths.every(depth => depth.entries === 0)
-    } catch (error) {
-      if (error instanceof Fault) return false
-      throw error
-    }
+    const isPlaced = async () =>
+      (await isOverAtGate(gate, sale)) && (await outbox.depth(items)).every(depth => depth.entries === 0)
+    return onFault(isPlaced, () => false)
   }
 }
 

@@ -4,7 +4,7 @@
  * channel brings a process its own messages back. A batch of placed orders is one message on the channel.
  */
 
-import { Fault } from '../../base/fault.ts'
+import { onFault } from '../../base/fault.ts'
 import type { Log } from '../../base/log.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { OrderId, SaleId } from '../../domain/ids.ts'
@@ -61,13 +61,11 @@ export function shareMessages(parts: ShareMessagesParts): Messages {
 
   /** The sale as it is now. If it can't be read, listeners see the change when they ask. */
   async function deliverSale(id: SaleId): Promise<void> {
-    try {
-      const sale = await catalog.find(id)
-      if (sale !== undefined) messages.saleChanged(sale)
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error
-      parts.log.warn({ sale: id, code: error.code, err: error }, 'sale-changed message not published')
-    }
+    const sale = await onFault(
+      () => catalog.find(id),
+      fault => void parts.log.warn({ sale: id, code: fault.code, err: fault }, 'sale-changed message not published'),
+    )
+    if (sale) messages.saleChanged(sale)
   }
 
   channel.listen(message => {

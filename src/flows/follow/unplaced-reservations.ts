@@ -3,7 +3,7 @@
  * yes. Concurrent questions about one item are one question.
  */
 
-import { Fault } from '../../base/fault.ts'
+import { onFault } from '../../base/fault.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import { type DrainedParts, entriesOf, isDrained } from '../keep/drain.ts'
 import { mayBeOrphaned, type OrphanedEntriesParts } from '../keep/orphaned-entries.ts'
@@ -70,11 +70,6 @@ export function createUnplacedReservations(parts: UnplacedReservationsParts): Un
   }
 }
 
-async function orYes(question: () => Promise<boolean>): Promise<boolean> {
-  try {
-    return await question()
-  } catch (error) {
-    if (error instanceof Fault) return true
-    throw error
-  }
+function orYes(question: () => Promise<boolean>): Promise<boolean> {
+  return onFault(question, () => true)
 }

@@ -5,7 +5,7 @@
  * door; the next keeper does it again. Forgetting again changes nothing, so each process does it once per item.
  */
 
-import { Fault } from '../../base/fault.ts'
+import { onFault } from '../../base/fault.ts'
 import type { Log } from '../../base/log.ts'
 import type { ItemId, SaleId } from '../../domain/ids.ts'
 import type { Sale } from '../../domain/sale.ts'
@@ -41,7 +41,7 @@ export function createForgetSales(parts: ForgetSalesParts): ForgetSales {
   const { gate, outbox, rights, sales, log, maySell } = parts
   const forgotten = new Set<ItemId>()
 
-  async function round(): Promise<void> {
+  async function forgetSettled(): Promise<void> {
     if (!maySell()) return
     const nowMs = await rights.now()
     const known = new Set<ItemId>()
@@ -90,16 +90,12 @@ export function createForgetSales(parts: ForgetSalesParts): ForgetSales {
   }
 
   return {
-    async round() {
-      try {
-        await round()
-      } catch (error) {
-        if (!(error instanceof Fault)) throw error
+    round: () =>
+      onFault(forgetSettled, fault =>
         log.warn(
-          { code: error.code, err: error },
+          { code: fault.code, err: fault },
           'settled sales not removed from the gate; the next round tries again',
-        )
-      }
-    },
+        ),
+      ),
   }
 }

@@ -8,7 +8,7 @@
  */
 
 import type { Clock } from '../../base/clock.ts'
-import { Fault } from '../../base/fault.ts'
+import { onFault } from '../../base/fault.ts'
 import type { ItemId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Gate, GateStatus, GateStatusReply } from '../../gate/gate.ts'
@@ -24,17 +24,18 @@ interface HealthReader {
 }
 
 const READS_AT_ONCE_MAX = 16
+const NO_ANSWER = () => undefined
 
 export function createGateHealth(gate: Pick<Gate, 'status' | 'reserve'>, clock: Clock): HealthReader {
   let since = new Map<ItemId, { readonly there: boolean; readonly atMs: number }>()
 
   function statusOf(items: readonly ItemId[]): Promise<GateStatusReply | undefined> {
-    return orUndefined(() => gate.status(items))
+    return onFault(() => gate.status(items), NO_ANSWER)
   }
 
   /** Whatever it says of the epoch. */
   async function acceptsWrites({ id, epoch }: Pick<Item, 'id' | 'epoch'>): Promise<boolean> {
-    const reply = await orUndefined(() => gate.reserve(id, epoch, []))
+    const reply = await onFault(() => gate.reserve(id, epoch, []), NO_ANSWER)
     return reply !== undefined && reply.status !== 'busy' && reply.status !== 'unknown'
   }
 
@@ -80,15 +81,6 @@ export function createGateHealth(gate: Pick<Gate, 'status' | 'reserve'>, clock: 
             : (all.clockMs ?? all.nowMs) - (all.behindMs ?? 0),
       }
     },
-  }
-}
-
-async function orUndefined<T>(call: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await call()
-  } catch (error) {
-    if (error instanceof Fault) return undefined
-    throw error
   }
 }
 

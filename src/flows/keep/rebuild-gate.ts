@@ -15,11 +15,11 @@
  */
 
 import type { Clock } from '../../base/clock.ts'
-import { Fault } from '../../base/fault.ts'
+import { Fault, onFault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { Log } from '../../base/log.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
-import type { Done, Gate, Terms } from '../../gate/gate.ts'
+import type { Gate, Terms } from '../../gate/gate.ts'
 import type { Rights } from '../../ledger/rights.ts'
 
 interface RebuildContext {
@@ -54,7 +54,11 @@ export async function rebuildGate(context: RebuildContext, item: ItemId): Promis
   const waitMs = sold ? await context.fenceWaitMs() : 0
   if (waitMs > 0) {
     // Early, so that little is reserved that must be drained; a gate that does not answer now is fenced after the wait.
-    if ((await answerOf(() => gate.fence(item, epoch))) === 'stale') return undefined
+    const fenced = await onFault(
+      () => gate.fence(item, epoch),
+      () => undefined,
+    )
+    if (fenced?.status === 'stale') return undefined
     await clock.sleep(waitMs + FENCE_MARGIN_MS)
   }
   if (!(await emptied(context, item, epoch, sold))) return undefined
@@ -121,14 +125,4 @@ async function verified(context: RebuildContext, item: ItemId, epoch: Epoch, ter
       'the gate does not show what was loaded into it; the item is not opened',
     )
   return same
-}
-
-/** `unknown` also when no answer came. */
-async function answerOf(call: () => Promise<Done>): Promise<Done['status']> {
-  try {
-    return (await call()).status
-  } catch (error) {
-    if (error instanceof Fault) return 'unknown'
-    throw error
-  }
 }

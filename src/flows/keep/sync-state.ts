@@ -9,7 +9,7 @@
  */
 
 import type { Clock } from '../../base/clock.ts'
-import { Fault } from '../../base/fault.ts'
+import { onFault } from '../../base/fault.ts'
 import type { ItemId, SaleId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
@@ -30,6 +30,7 @@ export type SyncState = (sale: SaleId, warm: boolean) => Promise<boolean>
 
 const READ_AGAIN_MS = 50
 const WRITES_MAX = 3
+const NO_ANSWER = () => undefined
 const STRICTNESS: Readonly<Record<GateState, number>> = { open: 0, paused: 1, over: 2 }
 
 /** The state as the gate has it; the window does the rest. */
@@ -68,13 +69,13 @@ export function createSyncState({ sales, gate, clock, waitMsMax, wake }: SyncSta
       if (item.door === 'gate' && status?.epoch === item.epoch && shows(status, sale)) continue
       all = false
       if (item.door === 'gate' && status?.epoch === item.epoch)
-        await orUndefined(() => gate.set(item.id, item.epoch, windowStateOf(sale)))
+        await onFault(() => gate.set(item.id, item.epoch, windowStateOf(sale)), NO_ANSWER)
     }
     return all
   }
 
   async function statusesOf(sale: Sale): Promise<ReadonlyMap<ItemId, GateStatus>> {
-    const reply = await orUndefined(() => gate.status(sale.items.map(item => item.id)))
+    const reply = await onFault(() => gate.status(sale.items.map(item => item.id)), NO_ANSWER)
     return new Map(reply?.items.map(status => [status.item, status]))
   }
 }
@@ -119,7 +120,7 @@ export function createStateRepeater(
       missing.delete(item.id)
       if (shows(status, sale)) return
       missing.set(item.id, nameOf(sale, item))
-      await orUndefined(() => write(sale.id, item, status, seenBefore))
+      await onFault(() => write(sale.id, item, status, seenBefore), NO_ANSWER)
     },
   }
 }
@@ -132,13 +133,4 @@ function isOver(status: GateStatus, sale: Sale): boolean {
 function nameOf(sale: Sale, item: Item): string {
   const { stateNo, state, opensAtMs, closesAtMs } = windowStateOf(sale)
   return `${item.epoch} ${stateNo} ${state} ${opensAtMs} ${closesAtMs}`
-}
-
-async function orUndefined<T>(call: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await call()
-  } catch (error) {
-    if (error instanceof Fault) return undefined
-    throw error
-  }
 }

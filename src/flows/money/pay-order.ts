@@ -5,12 +5,12 @@
  */
 
 import { withDeadline } from '../../base/deadline.ts'
-import { Fault } from '../../base/fault.ts'
+import { onFault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { BuyerId, OrderId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'
 import type { Payment } from '../../domain/payment.ts'
-import type { CallbackEvent, PaymentProvider, ProviderReply } from '../../payment/payment.ts'
+import type { CallbackEvent, PaymentProvider } from '../../payment/payment.ts'
 import type { MoneyPorts } from './money-context.ts'
 import { recordCapture, recordReply } from './record-capture.ts'
 
@@ -45,20 +45,16 @@ export async function startPayment(
     const [after] = await context.orders.find([wish.order])
     return { kind: after?.state === 'paid' ? 'paid' : 'closed' }
   }
-  try {
-    const request = {
-      ref: payment.ref,
-      amount: payment.amount,
-      description: wish.describe(order),
-      returnUrl: wish.returnUrl,
-      payByMs: order.payByMs ?? context.clock.now(),
-    }
-    const { payUrl } = await withDeadline(context.clock, START_MS_MAX, signal => provider.start(request, signal))
-    return { kind: 'started', payment: payment.id, payUrl }
-  } catch (error) {
-    if (error instanceof Fault) return { kind: 'busy' }
-    throw error
+  const request = {
+    ref: payment.ref,
+    amount: payment.amount,
+    description: wish.describe(order),
+    returnUrl: wish.returnUrl,
+    payByMs: order.payByMs ?? context.clock.now(),
   }
+  const start = () => withDeadline(context.clock, START_MS_MAX, signal => provider.start(request, signal))
+  const started = await onFault(start, () => undefined)
+  return started === undefined ? { kind: 'busy' } : { kind: 'started', payment: payment.id, payUrl: started.payUrl }
 }
 
 /** The order's open payment: an earlier one that can still be paid, or a new one. */
@@ -76,15 +72,10 @@ async function openPayment(
 }
 
 async function isPaymentOver(context: PayContext, provider: PaymentProvider, payment: Payment): Promise<boolean> {
-  let reply: ProviderReply
-  try {
-    reply = await withDeadline(context.clock, QUERY_MS_MAX, signal => provider.query(payment.ref, signal))
-  } catch (error) {
-    // No answer: the same payment is started once more, which is safe.
-    if (error instanceof Fault) return false
-    throw error
-  }
-  return (await recordReply(context, payment, reply)) !== 'open'
+  const query = () => withDeadline(context.clock, QUERY_MS_MAX, signal => provider.query(payment.ref, signal))
+  const reply = await onFault(query, () => undefined)
+  // No answer: the same payment is started once more, which is safe.
+  return reply !== undefined && (await recordReply(context, payment, reply)) !== 'open'
 }
 
 /** Records a callback with a verified signature. Twice counts once. */

@@ -13,7 +13,7 @@
  * read are handled in `place-entries.ts`.
  */
 
-import { Fault } from '../../base/fault.ts'
+import { Fault, onFault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { Random } from '../../base/random.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
@@ -192,12 +192,12 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
       stopping = true
       waiting.clear()
       await idle()
-      for (const partition of leased) {
-        // Best effort: a lease that is not given back lapses.
-        await outbox.give(partition, worker).catch((error: unknown) => {
-          if (!(error instanceof Fault)) throw error
-        })
-      }
+      // Best effort: a lease that is not given back lapses.
+      for (const partition of leased)
+        await onFault(
+          () => outbox.give(partition, worker),
+          () => {},
+        )
       leased.clear()
     },
     idle,

@@ -4,7 +4,7 @@
  * `busy`: there may be an order, but it can't be read now.
  */
 
-import { Fault } from '../../base/fault.ts'
+import { onFault } from '../../base/fault.ts'
 import type { BuyerId, ItemId, OrderId } from '../../domain/ids.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
 import type { TakeOrderOutcome } from '../../domain/outcomes.ts'
@@ -54,13 +54,8 @@ export async function existingOrder(
   return found ?? STILL_BUSY
 }
 
-async function orBusy(read: () => Promise<Repeated | undefined>): Promise<Repeated | undefined> {
-  try {
-    return await read()
-  } catch (error) {
-    if (error instanceof Fault) return STILL_BUSY
-    throw error
-  }
+function orBusy(read: () => Promise<Repeated | undefined>): Promise<Repeated | undefined> {
+  return onFault(read, () => STILL_BUSY)
 }
 
 /** The gate can't tell. A "no" is said only when every reservation of the item is in the ledger, and the ledger was read after that. */
