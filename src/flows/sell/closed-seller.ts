@@ -1,62 +1,78 @@
-/** Sells nothing and still finds: the item's door is draining or shut, or the item is not live in this process. */
+/**
+ * Sells nothing and still finds: the item's door is draining or shut, or the item is not live in this process. The sellers behind the other
+ * doors extend it by what they do otherwise.
+ */
 
+import { onFault } from '../../base/fault.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
+import type { Reservation } from '../../domain/order.ts'
 import type { Refusal } from '../../domain/outcomes.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Ask } from '../../gate/gate.ts'
-import { findAtGate } from './gate-seller.ts'
 import type { SellContext } from './sell-context.ts'
 import { BUSY, type Decision, type Holdings, type Seller, standingClosed } from './seller.ts'
 
-type ClosedItem = {
+type ClosedContext = Pick<SellContext, 'gate' | 'view' | 'unplaced'>
+
+interface ClosedItem {
   readonly item: { readonly id: ItemId }
   readonly epoch: Epoch
+  /** Undefined where the item is not live here. */
   readonly sale?: Sale
   readonly skewed?: boolean
 }
 
-export class ClosedSeller implements Seller {
-  readonly #context: Pick<SellContext, 'gate' | 'view' | 'unplaced'>
-  readonly #live: ClosedItem
+export class ClosedSeller<Context extends ClosedContext = ClosedContext, Live extends ClosedItem = ClosedItem>
+  implements Seller
+{
+  readonly context: Context
+  readonly live: Live
 
-  /** @param live without a sale where the item is not live here */
-  constructor(context: Pick<SellContext, 'gate' | 'view' | 'unplaced'>, live: ClosedItem) {
-    this.#context = context
-    this.#live = live
+  constructor(context: Context, live: Live) {
+    this.context = context
+    this.live = live
   }
 
-  standing(): Refusal {
-    const { sale, skewed } = this.#live
-    return sale === undefined || skewed ? BUSY : standingClosed(sale, this.#context.view.nowMs())
+  standing(): Refusal | undefined {
+    const { sale, skewed } = this.live
+    return sale === undefined || skewed ? BUSY : standingClosed(sale, this.context.view.nowMs())
   }
 
   knows(buyer: BuyerId): boolean {
-    return this.#context.view.knows(this.#live.item.id, buyer)
+    return this.context.view.knows(this.live.item.id, buyer)
   }
 
-  refusal(): undefined {
+  /** Units may come back meanwhile: only a gate in this process can tell without being asked. */
+  refusal(_ask: Pick<Ask, 'buyer' | 'attempt' | 'quantity'>): Refusal | undefined {
     return undefined
   }
 
   left(): number | undefined {
-    return this.#context.view.statusNow(this.#live.item.id)?.left
+    return this.context.view.statusNow(this.live.item.id)?.left
   }
 
   async sell(asks: readonly Ask[]): Promise<readonly Decision[]> {
     return asks.map(() => BUSY)
   }
 
-  find(buyer: BuyerId, toShow?: boolean): Promise<Holdings | 'unknown'> {
-    return findAtGate(this.#context, this.#live.item.id, this.#live.epoch, buyer, toShow)
+  /** The epoch is read before the gate is asked: what it answers is held under this epoch or a later one. */
+  async find(buyer: BuyerId, toShow?: boolean): Promise<Holdings | 'unknown'> {
+    const { item, epoch } = this.live
+    const found = await onFault(
+      () => this.context.gate.find(item.id, buyer, toShow),
+      () => undefined,
+    )
+    return found?.status === 'ok' ? { epoch, held: found.holdings } : 'unknown'
   }
 
-  acknowledge(): boolean {
+  /** Nothing outside the ledger is told. */
+  acknowledge(_reservation: Reservation): boolean {
     return false
   }
 
-  async settle(): Promise<void> {}
-
   outstanding(): Promise<boolean> {
-    return this.#context.unplaced.maybe(this.#live.item.id)
+    return this.context.unplaced.maybe(this.live.item.id)
   }
+
+  async settle(): Promise<void> {}
 }

@@ -1,24 +1,25 @@
-/** What the two sellers behind the gate's door have in common: what is known of the gate without asking it, and what it holds for a buyer. */
+/**
+ * What the two sellers behind the gate's door have in common: what is known of the gate without asking it, and one batch at the gate; and the
+ * gate's answers as decisions, in the one table that every seller reads.
+ */
 
+import { assert, unreachable } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
-import type { BuyerId } from '../../domain/ids.ts'
-import type { Reservation } from '../../domain/order.ts'
+import { faultPoint } from '../../base/fault-points.ts'
+import type { OrderId } from '../../domain/ids.ts'
 import type { Refusal } from '../../domain/outcomes.ts'
-import type { Ask } from '../../gate/gate.ts'
+import type { Sale } from '../../domain/sale.ts'
+import type { Ask, AskCode, ReserveReply } from '../../gate/gate.ts'
+import { ClosedSeller } from './closed-seller.ts'
 import type { LiveItem } from './live-item.ts'
 import type { SellContext } from './sell-context.ts'
-import { BUSY, type Decision, type Holdings, OVER, PAUSED, type Seller, SOLD_OUT, standingClosed } from './seller.ts'
+import { ATTEMPTS_USED, BUSY, type Decision, OVER, PAUSED, SOLD_OUT, standingClosed } from './seller.ts'
 
-export abstract class GateSeller<Context extends SellContext> implements Seller {
-  readonly context: Context
-  readonly live: LiveItem
+/** A reply that answers every ask. */
+export type Decided = Extract<ReserveReply, { readonly answers: unknown }>
 
-  constructor(context: Context, live: LiveItem) {
-    this.context = context
-    this.live = live
-  }
-
-  standing(): Refusal | undefined {
+export abstract class GateSeller<Context extends SellContext> extends ClosedSeller<Context, LiveItem> {
+  override standing(): Refusal | undefined {
     const { view } = this.context
     const { live } = this
     if (live.skewed) return BUSY
@@ -31,38 +32,83 @@ export abstract class GateSeller<Context extends SellContext> implements Seller 
     return status.left === 0 ? SOLD_OUT : undefined
   }
 
-  knows(buyer: BuyerId): boolean {
-    return this.context.view.knows(this.live.item.id, buyer)
+  /**
+   * Undefined: nothing may be told to any of them. A reply that is `unknown` or never comes releases nothing (E11).
+   * @param onTaken called in the turn in which the reply arrives, before anything else can fail: units may be taken from here on
+   */
+  protected async askGate(asks: readonly Ask[], onTaken?: (reply: Decided) => void): Promise<Decided | undefined> {
+    const { context, live } = this
+    const { clock, meters } = context
+    const item = live.item.id
+    try {
+      const before = faultPoint('reserve.before')
+      if (before) await before
+      const askedAtMs = clock.elapsed()
+      const reply = await context.gate.reserve(item, live.epoch, asks)
+      meters.time('gate_reserve', clock.elapsed() - askedAtMs)
+      meters.size('order_batch', asks.length)
+      if ('answers' in reply) onTaken?.(reply)
+      const after = faultPoint('reserve.after')
+      if (after) await after
+      switch (reply.status) {
+        case 'stale':
+          meters.count('gate_stale', 'reply')
+          context.onStale(live)
+          return undefined
+        case 'busy':
+        case 'unknown':
+          return undefined
+        case 'ok':
+        case 'early':
+        case 'over':
+        case 'paused':
+          assert(
+            reply.answers.length === asks.length,
+            `the gate gave ${reply.answers.length} answers to ${asks.length} asks`,
+          )
+          assert(reply.epoch === live.epoch, `asked under epoch ${live.epoch}, answered under ${reply.epoch}`)
+          return reply
+        default:
+          return unreachable(reply)
+      }
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      context.log.warn({ item, asks: asks.length, code: error.code, err: error }, 'the gate did not answer a batch')
+      return undefined
+    }
   }
-
-  left(): number | undefined {
-    return this.context.view.statusNow(this.live.item.id)?.left
-  }
-
-  async find(buyer: BuyerId, toShow?: boolean): Promise<Holdings | 'unknown'> {
-    return findAtGate(this.context, this.live.item.id, this.live.epoch, buyer, toShow)
-  }
-
-  abstract refusal(ask: Pick<Ask, 'buyer' | 'attempt' | 'quantity'>): Refusal | undefined
-  abstract sell(asks: readonly Ask[]): Promise<readonly Decision[]>
-  abstract acknowledge(reservation: Reservation): boolean
-  abstract outstanding(): Promise<boolean>
-  async settle(): Promise<void> {}
 }
 
-/** `epoch` was read before the gate is asked: what it answers is held under this epoch or a later one. */
-export async function findAtGate(
-  { gate }: Pick<SellContext, 'gate'>,
-  item: string,
-  epoch: number,
-  buyer: BuyerId,
-  toShow?: boolean,
-): Promise<Holdings | 'unknown'> {
-  try {
-    const found = await gate.find(item, buyer, toShow)
-    return found.status === 'ok' ? { epoch, held: found.holdings } : 'unknown'
-  } catch (error) {
-    if (error instanceof Fault) return 'unknown'
-    throw error
+/** An answer that takes nothing. `order` is the one it names, `left` what is left of the item. */
+export function decisionOf(
+  context: Pick<SellContext, 'alarm'>,
+  live: LiveItem,
+  code: Exclude<AskCode, 'reserved'>,
+  { status, left, order }: { readonly status: Decided['status']; readonly left: number; readonly order: OrderId },
+): Decision {
+  switch (code) {
+    case 'same':
+    case 'same_closed':
+      return { kind: 'existing', order }
+    case 'not_enough':
+      return left === 0 ? SOLD_OUT : { kind: 'not_enough', left }
+    case 'attempts_used':
+      return ATTEMPTS_USED
+    case 'wait':
+      return BUSY
+    case 'id_conflict':
+      context.alarm('foreign_order_id', { order, item: live.item.id })
+      return BUSY
+    case 'not_now':
+      return notNow(status, live.sale)
+    default:
+      return unreachable(code)
   }
+}
+
+/** The window or the operator forbids a new order. */
+function notNow(status: Decided['status'], sale: Sale): Refusal {
+  if (status === 'ok') return BUSY
+  if (status === 'over') return OVER
+  return status === 'paused' ? PAUSED : { kind: 'early', opensAtMs: sale.opensAtMs }
 }

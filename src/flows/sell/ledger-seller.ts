@@ -14,10 +14,11 @@ import type { BuyerId } from '../../domain/ids.ts'
 import type { Refusal } from '../../domain/outcomes.ts'
 import type { Ask } from '../../gate/gate.ts'
 import type { DirectPlacing, DirectReply } from '../../ledger/orders.ts'
-import { decisionOf } from './ask-gate.ts'
+import { ClosedSeller } from './closed-seller.ts'
+import { decisionOf } from './gate-seller.ts'
 import type { LiveItem } from './live-item.ts'
 import type { SellContext } from './sell-context.ts'
-import { BUSY, type Decision, type Holdings, type Seller, SOLD_OUT, standingClosed } from './seller.ts'
+import { BUSY, type Decision, type Holdings, SOLD_OUT, standingClosed } from './seller.ts'
 
 export interface LedgerSellContext extends SellContext {
   /** Shared by all items of the process. */
@@ -31,63 +32,45 @@ type Decided = Exclude<DirectReply, { readonly status: 'stale' }>
 /** How long a batch waits for its permit and for the ledger before its buyers are told to ask again. */
 const PLACE_WAIT_MS = 3_000
 
-export class LedgerSeller implements Seller {
-  readonly #context: LedgerSellContext
-  readonly #live: LiveItem
+export class LedgerSeller extends ClosedSeller<LedgerSellContext, LiveItem> {
   /** What the last batch left available, and when it was asked. The item's row may be newer. */
   #available = { units: 0, atMs: Number.NEGATIVE_INFINITY }
 
-  constructor(context: LedgerSellContext, live: LiveItem) {
-    this.#context = context
-    this.#live = live
-  }
-
-  standing(): Refusal | undefined {
-    const { sale, current } = this.#live
+  override standing(): Refusal | undefined {
+    const { sale, current } = this.live
     const left = this.left()
-    const closed = standingClosed(sale, this.#context.view.nowMs())
+    const closed = standingClosed(sale, this.context.view.nowMs())
     if (left === undefined || !current || closed !== BUSY) return closed
     return left === 0 ? SOLD_OUT : undefined
   }
 
   /** Nothing here counts buyers: each is looked up in the ledger. */
-  knows(): boolean {
+  override knows(): boolean {
     return true
   }
 
-  refusal(): undefined {
-    return undefined
-  }
-
-  left(): number | undefined {
-    const { freshMs, clock } = this.#context
-    const { item, seenAtMs } = this.#live
+  override left(): number | undefined {
+    const { freshMs, clock } = this.context
+    const { item, seenAtMs } = this.live
     const newest = seenAtMs > this.#available.atMs ? { units: item.available, atMs: seenAtMs } : this.#available
     return clock.elapsed() - newest.atMs <= freshMs ? newest.units : undefined
   }
 
-  async find(buyer: BuyerId): Promise<Holdings> {
-    const { epoch, item } = this.#live
-    const orders = await this.#context.finder.ofBuyer(item.id, buyer)
+  override async find(buyer: BuyerId): Promise<Holdings> {
+    const { epoch, item } = this.live
+    const orders = await this.context.finder.ofBuyer(item.id, buyer)
     const held = orders.map(row => ({ ...row, order: row.id, live: row.state !== 'closed', row }))
     return { epoch, held }
   }
 
-  /** Every order is in the ledger before its buyer is told. */
-  acknowledge(): boolean {
-    return false
-  }
-
   /** Not behind this door, unless an operator opened it while a process had gone without a word (E10). */
-  async outstanding(): Promise<boolean> {
-    const { item, epoch } = this.#live
-    return item.homeDoor !== 'ledger' && this.#context.unplaced.unconfirmed(item.id, epoch)
+  override async outstanding(): Promise<boolean> {
+    const { item, epoch } = this.live
+    return item.homeDoor !== 'ledger' && this.context.unplaced.unconfirmed(item.id, epoch)
   }
 
-  async settle(): Promise<void> {}
-
-  async sell(asks: readonly Ask[]): Promise<readonly Decision[]> {
-    const { semaphore, clock } = this.#context
+  override async sell(asks: readonly Ask[]): Promise<readonly Decision[]> {
+    const { semaphore, clock } = this.context
     const answered = new AbortController()
     let late = false
     try {
@@ -105,8 +88,8 @@ export class LedgerSeller implements Seller {
 
   /** Never rejects with a fault: the caller may have stopped waiting. */
   async #place(asks: readonly Ask[]): Promise<readonly Decision[]> {
-    const { orders, view, clock, meters, log, onStale } = this.#context
-    const live = this.#live
+    const { orders, view, clock, meters, log, onStale } = this.context
+    const live = this.live
     const busy = () => asks.map(() => BUSY)
     // The item may have been withdrawn while the batch waited.
     if (!live.current) return busy()
@@ -148,7 +131,7 @@ export class LedgerSeller implements Seller {
   }
 
   #decideOne(ask: Ask, placing: DirectPlacing, { status, available }: Decided): Decision {
-    const context = this.#context
+    const context = this.context
     switch (placing.verdict) {
       case 'placed':
         assert(placing.order.buyer === ask.buyer, `order ${ask.order} was placed for another buyer`)
@@ -159,7 +142,7 @@ export class LedgerSeller implements Seller {
         assert(placing.order.buyer === ask.buyer, `order ${placing.order.id} is another buyer's`)
         return { kind: 'same', order: placing.order }
       default:
-        return decisionOf(context, this.#live, placing.verdict, { status, left: available, order: ask.order })
+        return decisionOf(context, this.live, placing.verdict, { status, left: available, order: ask.order })
     }
   }
 }

@@ -17,8 +17,7 @@ import type { Refusal } from '../../domain/outcomes.ts'
 import type { Ask, AskAnswer, Release } from '../../gate/gate.ts'
 import type { LocalView } from '../../gate/local-view.ts'
 import type { PlaceAsk, Placing } from '../../ledger/orders.ts'
-import { askGate, type Decided, decisionOf } from './ask-gate.ts'
-import { GateSeller } from './gate-seller.ts'
+import { type Decided, decisionOf, GateSeller } from './gate-seller.ts'
 import type { SellContext } from './sell-context.ts'
 import { ATTEMPTS_USED, BUSY, type Decision, type Holdings, SOLD_OUT } from './seller.ts'
 
@@ -35,7 +34,7 @@ type Placings = ReadonlyMap<OrderId, Placing>
 
 export class LocalGateSeller extends GateSeller<LocalGateContext> {
   /** Certain only while no ask waits and nothing is on its way into the ledger. */
-  refusal(ask: Pick<Ask, 'buyer' | 'attempt' | 'quantity'>): Refusal | undefined {
+  override refusal(ask: Pick<Ask, 'buyer' | 'attempt' | 'quantity'>): Refusal | undefined {
     const { item, epoch, queue, unsettled, current, skewed } = this.live
     if (!current || skewed || unsettled.size > 0 || queue.depth() > 0) return undefined
     const refused = this.context.view.refusal(item.id, epoch, ask)
@@ -44,10 +43,10 @@ export class LocalGateSeller extends GateSeller<LocalGateContext> {
     return left === undefined || left === 0 ? undefined : { kind: 'not_enough', left }
   }
 
-  async sell(asks: readonly Ask[]): Promise<readonly Decision[]> {
+  override async sell(asks: readonly Ask[]): Promise<readonly Decision[]> {
     const { live, context } = this
     if (!live.current || live.skewed || live.unsettled.size > 0) return asks.map(() => BUSY)
-    const reply = await askGate(context, live, asks, taken => this.#hold(asks, taken))
+    const reply = await this.askGate(asks, taken => this.#hold(asks, taken))
     if (reply === undefined) return asks.map(() => BUSY)
     const placed = live.unsettled.size === 0 ? undefined : await context.timeout(this.#placeUnsettled())
     return asks.map((ask, i) => this.#decide(ask, reply.answers[i]!, reply, placed))
@@ -62,11 +61,6 @@ export class LocalGateSeller extends GateSeller<LocalGateContext> {
     }
   }
 
-  /** Nothing outside the ledger is ever told. */
-  acknowledge(): boolean {
-    return false
-  }
-
   /** A book that is not current knows nothing of orders that another process has placed since: the ledger is asked. */
   override knows(buyer: BuyerId): boolean {
     return !this.live.current || super.knows(buyer)
@@ -76,7 +70,7 @@ export class LocalGateSeller extends GateSeller<LocalGateContext> {
     return this.live.current ? super.find(buyer) : 'unknown'
   }
 
-  async outstanding(): Promise<boolean> {
+  override async outstanding(): Promise<boolean> {
     return this.live.unsettled.size > 0
   }
 

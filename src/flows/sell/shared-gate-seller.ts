@@ -13,8 +13,7 @@ import type { Reservation } from '../../domain/order.ts'
 import type { Ask } from '../../gate/gate.ts'
 import type { GateCache } from '../../gate/gate-cache.ts'
 import { READ_AFTER_MS } from '../follow/acknowledged-reservations.ts'
-import { askGate, type Decided, decisionOf } from './ask-gate.ts'
-import { GateSeller } from './gate-seller.ts'
+import { type Decided, decisionOf, GateSeller } from './gate-seller.ts'
 import type { SellContext } from './sell-context.ts'
 import { BUSY, type Decision, toReservation } from './seller.ts'
 
@@ -23,12 +22,7 @@ export interface SharedGateContext extends SellContext {
 }
 
 export class SharedGateSeller extends GateSeller<SharedGateContext> {
-  /** Another process may have brought units back: only the gate can tell. */
-  refusal(): undefined {
-    return undefined
-  }
-
-  async sell(asks: readonly Ask[]): Promise<readonly Decision[]> {
+  override async sell(asks: readonly Ask[]): Promise<readonly Decision[]> {
     const { context, live } = this
     const { acknowledged, waiters } = context
     const busy = asks.map(() => BUSY)
@@ -37,7 +31,7 @@ export class SharedGateSeller extends GateSeller<SharedGateContext> {
     for (const { order } of asks) waiters.expect(order)
     let decisions: readonly Decision[] = busy
     try {
-      const reply = await askGate(context, live, asks)
+      const reply = await this.askGate(asks)
       if (reply !== undefined && this.#withinFence()) decisions = this.#decide(asks, reply)
       return decisions
     } finally {
@@ -51,7 +45,7 @@ export class SharedGateSeller extends GateSeller<SharedGateContext> {
    * Within the fence the gate that holds it can't be under another epoch than this entry's: the next is activated only after every fence
    * has lapsed (E3). Decides and remembers in one turn.
    */
-  acknowledge(reservation: Reservation): boolean {
+  override acknowledge(reservation: Reservation): boolean {
     const { acknowledged, clock } = this.context
     if (!this.#withinFence()) return false
     if (acknowledged.find(reservation.id) !== undefined) return true
@@ -62,7 +56,7 @@ export class SharedGateSeller extends GateSeller<SharedGateContext> {
   }
 
   /** While the sale runs the gate may reserve at any moment. When it is over, the outbox and the other processes tell. */
-  async outstanding(): Promise<boolean> {
+  override async outstanding(): Promise<boolean> {
     return this.standing()?.kind !== 'over' || this.context.unplaced.maybe(this.live.item.id)
   }
 
