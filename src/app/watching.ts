@@ -54,7 +54,7 @@ export function createWatching({ meters, messages, finder, log }: WatchingParts)
     refundSent: () => meters.count('refunds', 'sent'),
     released: (count: number) => meters.count('releases', 'done', count),
     forged(provider: string): void {
-      meters.count('callbacks_forged', 'forged')
+      meters.count('payment_callbacks_forged', 'forged')
       log.warn({ provider }, 'callback refused: wrong signature')
     },
     differences(differences: number, repairs: number): void {

@@ -4,7 +4,7 @@
  * the figures are read (`src/telemetry`).
  */
 
-/** Family → what may be counted in it. */
+/** Family → what may be counted in it. Shown as `stampede_<family>_total`. */
 export const COUNTED = {
   order_asks: [
     'placed',
@@ -27,7 +27,7 @@ export const COUNTED = {
   orders: ['placed', 'paid', 'unpaid', 'cancelled', 'refused', 'refunded'],
   releases: ['done'],
   refunds: ['due', 'sent'],
-  callbacks_forged: ['forged'],
+  payment_callbacks_forged: ['forged'],
   reconciliation: ['difference', 'repair'],
   promises_broken: ['1', '2', '3', '4', '5', '6', '7', '8'],
   alarms: [
@@ -69,24 +69,27 @@ export const COUNTED = {
 export type Counted = typeof COUNTED
 export type CountFamily = keyof Counted
 
-/** In milliseconds. */
-export const TIMED = [
-  'gate_reserve',
-  'ledger_place',
-  'click_to_row',
-  'event_loop_delay',
-  'outbox_age',
-  'rebuild',
-] as const
-export type Timed = (typeof TIMED)[number]
+/** In milliseconds. Shown as `stampede_<name>_seconds`, with this sentence. */
+export const TIMED = {
+  gate_reserve: 'One batch at the gate.',
+  ledger_place: 'One batch placed in the ledger, COMMIT included.',
+  click_to_row: 'From joining the queue to the committed order row.',
+  event_loop_delay: 'How late timers fire. Requests wait as long.',
+  outbox_age: 'Age of an outbox entry when it was in the ledger.',
+  rebuild: 'One rebuild of an item, from raising the epoch to the open door.',
+} as const
 
-export const SIZED = ['order_batch', 'finder_batch', 'place_batch'] as const
-export type Sized = (typeof SIZED)[number]
+/** Shown as `stampede_<name>_size`, with this sentence. */
+export const SIZED = {
+  order_batch: 'Asks decided together at the gate.',
+  finder_batch: 'Orders read from the ledger together.',
+  place_batch: 'Reservations that a worker placed in the ledger together.',
+} as const
 
 export interface Meters {
   count<F extends CountFamily>(family: F, which: Counted[F][number], by?: number): void
-  time(what: Timed, ms: number): void
-  size(what: Sized, count: number): void
+  time(what: keyof typeof TIMED, ms: number): void
+  size(what: keyof typeof SIZED, count: number): void
   /** For one route, by its template; asked for once, at the start. */
   route(method: string, template: string): RouteMeter
 }
