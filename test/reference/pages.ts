@@ -1,8 +1,8 @@
 /** The pages of `docs/reference/` that are made from the code. */
 
-import { renderMetricsReference } from '../../src/telemetry/reference-metrics.ts'
 import { renderConfigurationReference } from './configuration.ts'
 import { renderErrorsReference } from './errors.ts'
+import { renderMetricsReference } from './metrics.ts'
 
 export const PAGES: Readonly<Record<string, () => string>> = {
   'docs/reference/configuration.md': renderConfigurationReference,
