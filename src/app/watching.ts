@@ -7,7 +7,7 @@ import type { Log } from '../base/log.ts'
 import type { Counted, Meters } from '../base/meters.ts'
 import type { OrderId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
-import type { Violation } from '../domain/promises/violation.ts'
+import type { Violation } from '../domain/promises/snapshot.ts'
 import type { Messages } from '../flows/follow/messages.ts'
 import type { OrderFinder } from '../flows/sell/order-finder.ts'
 

@@ -30,17 +30,10 @@ export interface Order {
 }
 
 /** Units taken at the gate and not placed in the ledger yet: it becomes an order, or a refusal. */
-export interface Reservation {
-  readonly id: OrderId
-  readonly sale: SaleId
-  readonly item: ItemId
-  readonly buyer: BuyerId
-  readonly attempt: number
-  readonly quantity: number
-  readonly price: Money
-  readonly state: 'reserved'
-  readonly reservedAtMs: number
-}
+export type Reservation = Pick<
+  Order,
+  'id' | 'sale' | 'item' | 'buyer' | 'attempt' | 'quantity' | 'price' | 'reservedAtMs'
+> & { readonly state: 'reserved' }
 
 /** from → the states it may move to, each with the reasons that may close it. */
 const ORDER_MOVES: Readonly<Record<OrderState, Partial<Record<OrderState, readonly CloseReason[]>>>> = {

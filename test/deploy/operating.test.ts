@@ -147,7 +147,7 @@ const found = [
       { ...order, id: '2' },
     ]
     const nothing = { quiet: true, items: [], told: [], payments: [], bounds: [] }
-    return oneLiveOrder({ ...nothing, orders, refusals: { refusedAtEdge: 0, networkCalls: 0 } })
+    return [...oneLiveOrder({ ...nothing, orders, refusals: { refusedAtEdge: 0, networkCalls: 0 } })]
   }),
   { kind: 'count', item: '7', gateLeft: 1, gateHeld: 2 },
 ]

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'bun:test'
 import { systemClock, toRfc3339 } from '../../src/base/clock.ts'
 import { type Random, seededRandom, systemRandom } from '../../src/base/random.ts'
-import type { StockChange } from '../../src/domain/promises/snapshot.ts'
+import type { ItemFacts } from '../../src/domain/promises/snapshot.ts'
 import { atMost, persist } from '../harness/crowd.ts'
 import { gatherFacts } from '../harness/facts.ts'
 import { type Change, payUrlOf, Till } from '../harness/money.ts'
@@ -220,6 +220,6 @@ async function operatorActs(shop: Shop, till: Till, sale: ShopSale, item: string
 }
 
 /** More units count from when they were asked for, fewer from when it was answered: in between only the ledger knows. */
-function toFact({ change, askedAtMs, answeredAtMs }: MadeChange): StockChange {
+function toFact({ change, askedAtMs, answeredAtMs }: MadeChange): ItemFacts['changes'][number] {
   return { no: change.no, taken: change.taken, atMs: change.taken > 0 ? askedAtMs : answeredAtMs }
 }

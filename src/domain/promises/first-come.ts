@@ -18,8 +18,7 @@
  * What it can't see: who was served first among those who overlapped. That is the gate's own suite. A draw has no first comer.
  */
 
-import type { ItemFacts, OrderFacts, Snapshot, Told } from './snapshot.ts'
-import type { Violation } from './violation.ts'
+import type { ItemFacts, OrderFacts, Snapshot, Told, Violation } from './snapshot.ts'
 
 interface Served {
   readonly order: OrderFacts
@@ -29,20 +28,17 @@ interface Served {
   readonly toldMs: number
 }
 
-export function firstCome(snapshot: Snapshot): Violation[] {
-  const { orders, told } = snapshot
-  if (orders === undefined) return []
+export function* firstCome({ items, orders, told }: Snapshot): Iterable<Violation> {
+  if (orders === undefined) return
   const toldByItem = Map.groupBy(told, one => one.item)
   const ordersByItem = Map.groupBy(orders, order => order.item)
-  return snapshot.items.flatMap(item =>
-    item.rule === 'draw' ? [] : ofItem(item, ordersByItem.get(item.item) ?? [], toldByItem.get(item.item) ?? []),
-  )
+  for (const item of items)
+    if (item.rule !== 'draw') yield* ofItem(item, ordersByItem.get(item.item) ?? [], toldByItem.get(item.item) ?? [])
 }
 
-function ofItem(item: ItemFacts, orders: readonly OrderFacts[], told: readonly Told[]): Violation[] {
+function* ofItem(item: ItemFacts, orders: readonly OrderFacts[], told: readonly Told[]): Iterable<Violation> {
   const cameBack = orders.reduce((sum, order) => sum + (order.state === 'closed' ? order.quantity : 0), 0)
   const added = item.changes.reduce((sum, change) => sum + Math.max(0, change.taken), 0)
-  const found: Violation[] = []
   for (const [epoch, served] of Map.groupBy(serve(orders, told), one => one.order.epoch)) {
     if (epoch === undefined) continue
     const begunMs = served.reduce((first, one) => Math.min(first, one.toldMs), Number.POSITIVE_INFINITY)
@@ -52,18 +48,17 @@ function ofItem(item: ItemFacts, orders: readonly OrderFacts[], told: readonly T
       if (left === undefined || refusal.askedAtMs < begunMs) continue
       const after = late(refusal.answeredAtMs)
       if (after.units <= left + cameBack + added) continue
-      found.push({
+      yield {
         promise: 5,
         message:
           `item ${item.item}: buyer ${refusal.buyer} was told ${refusal.answer.kind} with ${left} left, then ${after.units} units went ` +
           `to buyers who came later (${cameBack} came back, ${added} were added)`,
         ids: [item.item, ...after.orders().slice(0, 10)],
-      })
+      }
       // The same later orders would break it for thousands of refused buyers: one is enough to act on.
       break
     }
   }
-  return found
 }
 
 /** How many units were left at some moment between ask and answer, when the answer proves it. */

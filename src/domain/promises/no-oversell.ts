@@ -6,27 +6,26 @@
  * The walk through time trusts the ledger's clock, which stamps rows under the item lock.
  */
 
-import type { ItemFacts, OrderFacts, Snapshot, StockChange } from './snapshot.ts'
-import type { Violation } from './violation.ts'
+import type { ItemFacts, OrderFacts, Snapshot, Violation } from './snapshot.ts'
 
-export function noOversell(snapshot: Snapshot): Violation[] {
-  const found: Violation[] = []
-  for (const item of snapshot.items) {
-    const add = (message: string) => found.push({ promise: 1, message, ids: [item.item] })
-    const live = item.pending + item.paid
-    if (live > item.units) add(`item ${item.item}: ${live} units in live orders, ${item.units} put on sale`)
-    if (item.available < 0) add(`item ${item.item}: ${item.available} available`)
-    if (item.gate !== undefined && item.gate.left < 0) add(`item ${item.item}: ${item.gate.left} left at the gate`)
+export function* noOversell(snapshot: Snapshot): Iterable<Violation> {
+  for (const item of snapshot.items)
+    for (const wrong of wrongs(snapshot, item))
+      yield { promise: 1, message: `item ${item.item}: ${wrong}`, ids: [item.item] }
+}
 
-    const orders = snapshot.orders?.filter(order => order.item === item.item)
-    if (orders === undefined) continue
-    const worst = mostOver(item, orders)
-    if (worst > 0) add(`item ${item.item}: at one moment ${worst} units more in live orders than put on sale`)
-    const told = unitsTold(snapshot, item, orders)
-    if (told > unitsMost(item))
-      add(`item ${item.item}: buyers hold answers for ${told} units, ${unitsMost(item)} put on sale`)
-  }
-  return found
+function* wrongs(snapshot: Snapshot, item: ItemFacts): Iterable<string> {
+  const live = item.pending + item.paid
+  if (live > item.units) yield `${live} units in live orders, ${item.units} put on sale`
+  if (item.available < 0) yield `${item.available} available`
+  if (item.gate !== undefined && item.gate.left < 0) yield `${item.gate.left} left at the gate`
+
+  const orders = snapshot.orders?.filter(order => order.item === item.item)
+  if (orders === undefined) return
+  const worst = mostOver(item, orders)
+  if (worst > 0) yield `at one moment ${worst} units more in live orders than put on sale`
+  const told = unitsTold(snapshot, item, orders)
+  if (told > unitsMost(item)) yield `buyers hold answers for ${told} units, ${unitsMost(item)} put on sale`
 }
 
 /** By how much the live units exceeded the units when it was worst. Within one millisecond, what helps comes first. */
@@ -68,13 +67,9 @@ function unitsFirst(item: ItemFacts): number {
 function unitsMost(item: ItemFacts): number {
   let units = unitsFirst(item)
   let most = units
-  for (const change of item.changes.toSorted(byNumber)) {
+  for (const change of item.changes.toSorted((one, other) => one.no - other.no)) {
     units += change.taken
     if (units > most) most = units
   }
   return most
-}
-
-function byNumber(one: StockChange, other: StockChange): number {
-  return one.no - other.no
 }

@@ -6,27 +6,21 @@
  */
 
 import { unreachable } from '../../base/assert.ts'
-import type { OrderFacts, Snapshot, Told, ToldOrder } from './snapshot.ts'
-import type { Violation } from './violation.ts'
+import type { OrderFacts, Snapshot, Told, ToldOrder, Violation } from './snapshot.ts'
 
-export function nothingLost(snapshot: Snapshot): Violation[] {
-  if (snapshot.orders === undefined) return []
+export function* nothingLost(snapshot: Snapshot): Iterable<Violation> {
+  if (snapshot.orders === undefined) return
   const rows = new Map(snapshot.orders.map(order => [order.id, order]))
-  const found: Violation[] = []
   for (const told of snapshot.told) {
     if (!('order' in told.answer)) continue
     const { order } = told.answer
     const row = rows.get(order.id)
     const wrong = row === undefined ? missing(snapshot, order) : differs(told, order, row)
     if (wrong === undefined) continue
-    found.push({
-      promise: 2,
-      message: `buyer ${told.buyer} was told ${told.answer.kind} (${order.state}) for order ${order.id}, but ${wrong}`,
-      ids: [told.item, order.id],
-    })
+    const message = `buyer ${told.buyer} was told ${told.answer.kind} (${order.state}) for order ${order.id}, but ${wrong}`
+    yield { promise: 2, message, ids: [told.item, order.id] }
   }
-  if (snapshot.quiet) found.push(...sumsOfRows(snapshot, snapshot.orders))
-  return found
+  if (snapshot.quiet) yield* sumsOfRows(snapshot, snapshot.orders)
 }
 
 function missing(snapshot: Snapshot, order: ToldOrder): string | undefined {
@@ -53,16 +47,14 @@ function differs(told: Told, order: ToldOrder, row: OrderFacts): string | undefi
 }
 
 /** The rows that were read and the sums that were read are the same orders, or rows went missing between them. */
-function sumsOfRows(snapshot: Snapshot, orders: readonly OrderFacts[]): Violation[] {
-  const found: Violation[] = []
+function* sumsOfRows(snapshot: Snapshot, orders: readonly OrderFacts[]): Iterable<Violation> {
   for (const item of snapshot.items) {
     for (const state of ['pending', 'paid'] as const) {
       const rows = orders.filter(order => order.item === item.item && order.state === state)
       const units = rows.reduce((sum, order) => sum + order.quantity, 0)
       if (units === item[state]) continue
       const message = `item ${item.item}: the ledger counts ${item[state]} ${state} units, its rows hold ${units}`
-      found.push({ promise: 2, message, ids: [item.item] })
+      yield { promise: 2, message, ids: [item.item] }
     }
   }
-  return found
 }

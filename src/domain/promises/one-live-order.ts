@@ -8,8 +8,7 @@
  * explicitly refused is free again, so it is left out.
  */
 
-import type { OrderFacts, Snapshot, Told } from './snapshot.ts'
-import type { Violation } from './violation.ts'
+import type { OrderFacts, Snapshot, Told, Violation } from './snapshot.ts'
 
 const PLAIN_NO: ReadonlySet<Told['answer']['kind']> = new Set([
   'sold_out',
@@ -21,36 +20,29 @@ const PLAIN_NO: ReadonlySet<Told['answer']['kind']> = new Set([
   'rate_limited',
 ])
 
-export function oneLiveOrder(snapshot: Snapshot): Violation[] {
-  const orders = snapshot.orders ?? []
-  return [
-    ...twice(
-      orders.filter(order => order.state !== 'closed'),
-      order => key(order.buyer, order.item),
-      'live orders',
-    ),
-    ...twice(
-      orders.filter(order => order.reason !== 'refused'),
-      order => key(order.buyer, order.item, order.attempt),
-      'orders of one attempt',
-    ),
-    ...toldApart(snapshot.told, new Set(orders.filter(order => order.reason === 'refused').map(order => order.id))),
-  ]
+export function* oneLiveOrder({ orders = [], told }: Snapshot): Iterable<Violation> {
+  const live = orders.filter(order => order.state !== 'closed')
+  const taken = orders.filter(order => order.reason !== 'refused')
+  const refused = new Set(orders.filter(order => order.reason === 'refused').map(order => order.id))
+  yield* twice(live, order => key(order.buyer, order.item), 'live orders')
+  yield* twice(taken, order => key(order.buyer, order.item, order.attempt), 'orders of one attempt')
+  yield* toldApart(told, refused)
 }
 
-function twice(orders: readonly OrderFacts[], keyOf: (order: OrderFacts) => string, what: string): Violation[] {
-  const found: Violation[] = []
+function* twice(
+  orders: readonly OrderFacts[],
+  keyOf: (order: OrderFacts) => string,
+  what: string,
+): Iterable<Violation> {
   for (const same of Map.groupBy(orders, keyOf).values()) {
     const [first] = same
     if (first === undefined || same.length === 1) continue
     const message = `buyer ${first.buyer} has ${same.length} ${what} for item ${first.item}`
-    found.push({ promise: 4, message, ids: [first.item, ...same.map(order => order.id)] })
+    yield { promise: 4, message, ids: [first.item, ...same.map(order => order.id)] }
   }
-  return found
 }
 
-function toldApart(told: readonly Told[], refused: ReadonlySet<string>): Violation[] {
-  const found: Violation[] = []
+function* toldApart(told: readonly Told[], refused: ReadonlySet<string>): Iterable<Violation> {
   for (const asks of Map.groupBy(told, one => key(one.buyer, one.item, one.attempt)).values()) {
     const ids = new Set<string>()
     let firstAnswerMs = Number.POSITIVE_INFINITY
@@ -63,14 +55,12 @@ function toldApart(told: readonly Told[], refused: ReadonlySet<string>): Violati
     const [first] = asks
     if (first === undefined || ids.size === 0) continue
     const who = `buyer ${first.buyer}, item ${first.item}, attempt ${first.attempt}`
-    if (ids.size > 1)
-      found.push({ promise: 4, message: `${who}: told of ${ids.size} orders`, ids: [first.item, ...ids] })
+    if (ids.size > 1) yield { promise: 4, message: `${who}: told of ${ids.size} orders`, ids: [first.item, ...ids] }
     const no = asks.find(ask => ask.askedAtMs > firstAnswerMs && PLAIN_NO.has(ask.answer.kind))
     if (no === undefined) continue
     const message = `${who}: had an order and was then told ${no.answer.kind}`
-    found.push({ promise: 4, message, ids: [first.item, ...ids] })
+    yield { promise: 4, message, ids: [first.item, ...ids] }
   }
-  return found
 }
 
 function key(...parts: readonly (string | number)[]): string {

@@ -6,45 +6,33 @@
  * has its capture, and a refunded order its refund. Silent when the rows were not read.
  */
 
-import type { OrderFacts, PaymentFacts, Snapshot } from './snapshot.ts'
-import type { Violation } from './violation.ts'
+import type { OrderFacts, PaymentFacts, Snapshot, Violation } from './snapshot.ts'
 
-export function paidOrReleased(snapshot: Snapshot): Violation[] {
-  if (snapshot.orders === undefined) return []
+export function* paidOrReleased(snapshot: Snapshot): Iterable<Violation> {
+  if (snapshot.orders === undefined) return
   const payments = Map.groupBy(snapshot.payments, payment => payment.order)
   const known = new Set(snapshot.orders.map(order => order.id))
-  const found: Violation[] = []
-  for (const order of snapshot.orders) {
-    for (const wrong of wrongs(order, payments.get(order.id) ?? [], snapshot.quiet)) {
-      found.push({
-        promise: 6,
-        message: `order ${order.id} (${order.reason ?? order.state}): ${wrong}`,
-        ids: [order.id],
-      })
-    }
-  }
-  for (const order of payments.keys()) {
+  for (const order of snapshot.orders)
+    for (const wrong of wrongs(order, payments.get(order.id) ?? [], snapshot.quiet))
+      yield { promise: 6, message: `order ${order.id} (${order.reason ?? order.state}): ${wrong}`, ids: [order.id] }
+  for (const order of payments.keys())
     if (!known.has(order))
-      found.push({ promise: 6, message: `there is a payment for order ${order}, but no such order`, ids: [order] })
-  }
-  return found
+      yield { promise: 6, message: `there is a payment for order ${order}, but no such order`, ids: [order] }
 }
 
-function wrongs(order: OrderFacts, payments: readonly PaymentFacts[], quiet: boolean): string[] {
+function* wrongs(order: OrderFacts, payments: readonly PaymentFacts[], quiet: boolean): Iterable<string> {
   const captured = payments.filter(payment => payment.state === 'captured')
   const refunds = payments.filter(payment => payment.state === 'refund_due' || payment.state === 'refunded')
-  const wrong: string[] = []
-  if (captured.length > 1) wrong.push(`was captured ${captured.length} times`)
+  if (captured.length > 1) yield `was captured ${captured.length} times`
   for (const { amount } of captured) {
     const due = order.price.amount * order.quantity
     if (amount.amount !== due || amount.currency !== order.price.currency)
-      wrong.push(`captured ${amount.amount} ${amount.currency}, due were ${due} ${order.price.currency}`)
+      yield `captured ${amount.amount} ${amount.currency}, due were ${due} ${order.price.currency}`
   }
   if (order.paidAtMs !== undefined && (order.reason === 'unpaid' || order.reason === 'cancelled'))
-    wrong.push('was paid, and released as well')
-  if (!quiet) return wrong
-  if (captured.length > 0 && order.state !== 'paid') wrong.push('its money was kept')
-  if (order.state === 'paid' && captured.length === 0) wrong.push('is paid without a captured payment')
-  if (order.reason === 'refunded' && refunds.length === 0) wrong.push('is refunded without a refund')
-  return wrong
+    yield 'was paid, and released as well'
+  if (!quiet) return
+  if (captured.length > 0 && order.state !== 'paid') yield 'its money was kept'
+  if (order.state === 'paid' && captured.length === 0) yield 'is paid without a captured payment'
+  if (order.reason === 'refunded' && refunds.length === 0) yield 'is refunded without a refund'
 }

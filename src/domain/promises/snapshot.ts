@@ -1,14 +1,15 @@
 /**
  * What the promises are judged by: the facts of gate, outbox and ledger, and what buyers were told. Plain data, gathered by a test, by
- * reconciliation or by the operations page. Facts that were not read are `undefined` or an empty list, and break no promise.
+ * reconciliation or by the operations page. Facts that were not read are `undefined` or an empty list, and break no promise. And what a broken
+ * promise looks like.
  *
  * Two clocks, never compared with each other: the ledger's (order rows) and one monotonic clock of those who asked (`Told`).
  */
 
-import type { BuyerId, Epoch, ItemId, OrderId } from '../ids.ts'
+import type { BuyerId, Epoch, ItemId } from '../ids.ts'
 import type { Door } from '../item.ts'
-import type { Money } from '../money.ts'
 import type { Order, OrderState } from '../order.ts'
+import type { Payment } from '../payment.ts'
 import type { SaleRule } from '../sale.ts'
 
 export interface Snapshot {
@@ -19,8 +20,17 @@ export interface Snapshot {
   readonly orders: readonly OrderFacts[] | undefined
   readonly told: readonly Told[]
   readonly payments: readonly PaymentFacts[]
-  readonly bounds: readonly Bound[]
-  readonly refusals: RefusalWork
+  /** What must not grow beyond `max`: queues, batches, caches, waits. */
+  readonly bounds: readonly { readonly name: string; readonly value: number; readonly max: number }[]
+  /** What refusals have cost. */
+  readonly refusals: { readonly refusedAtEdge: number; readonly networkCalls: number }
+}
+
+/** A broken promise: which one, what happened, and the ids concerned. */
+export interface Violation {
+  readonly promise: 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8
+  readonly message: string
+  readonly ids: readonly string[]
 }
 
 /** Units of one item, wherever they are. */
@@ -45,33 +55,12 @@ export interface ItemFacts {
   readonly moving?: number
   readonly door: Door
   readonly epoch: Epoch
-  readonly changes: readonly StockChange[]
-}
-
-/** A stock change as it was applied: `taken` is what it really moved, with the sign of its delta. */
-export interface StockChange {
-  readonly no: number
-  readonly taken: number
-  /** By the ledger's clock. */
-  readonly atMs: number
+  /** Stock changes as they were applied: `taken` is what one really moved, with the sign of its delta; `atMs` by the ledger's clock. */
+  readonly changes: readonly { readonly no: number; readonly taken: number; readonly atMs: number }[]
 }
 
 /** The part of an order row that the promises speak of. */
-export type OrderFacts = Pick<
-  Order,
-  | 'id'
-  | 'item'
-  | 'buyer'
-  | 'attempt'
-  | 'quantity'
-  | 'price'
-  | 'state'
-  | 'reason'
-  | 'supersededBy'
-  | 'placedAtMs'
-  | 'paidAtMs'
-  | 'closedAtMs'
-> & {
+export type OrderFacts = Omit<Order, 'sale' | 'epoch' | 'reservedAtMs' | 'payByMs' | 'version'> & {
   /** Undefined: not shown to the reader of the row. */
   readonly epoch: Epoch | undefined
 }
@@ -94,28 +83,6 @@ type Answer =
   /** The connection broke before the answer came: anything may have happened. */
   | { readonly kind: 'unknown' }
 
-export interface ToldOrder {
-  readonly id: OrderId
-  readonly attempt: number
-  readonly quantity: number
-  readonly state: OrderState | 'reserved'
-}
+export type ToldOrder = Pick<Order, 'id' | 'attempt' | 'quantity'> & { readonly state: OrderState | 'reserved' }
 
-export interface PaymentFacts {
-  readonly order: OrderId
-  readonly amount: Money
-  readonly state: 'started' | 'captured' | 'void' | 'refund_due' | 'refunded'
-}
-
-/** Something that must not grow beyond `max`: a queue, a batch, a cache, a wait. */
-interface Bound {
-  readonly name: string
-  readonly value: number
-  readonly max: number
-}
-
-/** What refusals have cost. */
-interface RefusalWork {
-  readonly refusedAtEdge: number
-  readonly networkCalls: number
-}
+export type PaymentFacts = Pick<Payment, 'order' | 'amount' | 'state'>

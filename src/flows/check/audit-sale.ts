@@ -7,7 +7,7 @@
 import type { ItemId } from '../../domain/ids.ts'
 import type { Door } from '../../domain/item.ts'
 import { checkPromises } from '../../domain/promises/check.ts'
-import type { Violation } from '../../domain/promises/violation.ts'
+import type { Violation } from '../../domain/promises/snapshot.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { GateStatus } from '../../gate/gate.ts'
 import type { ItemAudit } from '../../ledger/reconciliation.ts'

@@ -1,7 +1,7 @@
 /** What the checking flows share, composed once in `app/compose.ts`. A flow takes only the members it uses. */
 
 import type { ItemId } from '../../domain/ids.ts'
-import type { Violation } from '../../domain/promises/violation.ts'
+import type { Violation } from '../../domain/promises/snapshot.ts'
 import type { GateBooks } from '../../gate/books.ts'
 import type { Reconciliation } from '../../ledger/reconciliation.ts'
 import type { Sales } from '../../ledger/sales.ts'

@@ -4,7 +4,7 @@
  */
 
 import { checkPromises } from '../../domain/promises/check.ts'
-import type { Violation } from '../../domain/promises/violation.ts'
+import type { Violation } from '../../domain/promises/snapshot.ts'
 import type { Rehearsal } from '../result.ts'
 import type { Facts } from './facts.ts'
 
