@@ -139,6 +139,42 @@ for (const [where, locks] of [
   })
 }
 
+test('makes one buyer of two tabs that each made a guest, where the browser has no locks', async () => {
+  const sale = await stage.shop.sale(-1_000, [{ units: 5 }])
+  const visitor = await stage.newVisitor()
+  await visitor.context.addInitScript(() => Object.defineProperty(navigator, 'locks', { value: undefined }))
+  // Each tab has found the lock in the storage free, and neither has a cookie yet.
+  const [first, both] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let made = 0
+  await visitor.context.route('**/api/session', async route => {
+    if (route.request().method() !== 'POST') return route.continue()
+    made += 1
+    if (made === 1) first.resolve()
+    else both.resolve()
+    await both.promise
+    await route.continue()
+  })
+  const one = await visitor.tab(sale.path)
+  await first.promise
+  await one.evaluate("localStorage.removeItem('stampede.lock.session')")
+  const two = await visitor.tab(sale.path)
+  await both.promise
+  const hasTicket = async (page: Page) => {
+    const session = await visitor.context.request.get(`${stage.shop.url()}/api/session`)
+    const { buyer } = (await session.json()) as { buyer: string }
+    return page.evaluate(
+      key => Object.keys(sessionStorage).some(one => one.startsWith(key)),
+      `stampede.ticket.${buyer}`,
+    )
+  }
+  for (const page of [one, two]) await until('the ticket of the one buyer', () => hasTicket(page))
+  await button(one, 'live').click()
+  await Promise.all([placed(one).waitFor(), placed(two).waitFor()])
+  expect(made).toBe(2)
+  expect(await stage.shop.orders(sale)).toHaveLength(1)
+  await leave(visitor, two)
+})
+
 test('asks by itself when the tab that it gave way to never asked, where the browser has no locks', async () => {
   const sale = await stage.shop.sale(-1_000, [{ units: 1 }])
   const visitor = await stage.newVisitor()

@@ -3,6 +3,7 @@
 import { render } from 'preact'
 import { followOtherTabs, resumeAsks } from './buy/buying.ts'
 import { backFromPaying } from './buy/paying.ts'
+import { onTabMessage } from './buy/tabs.ts'
 import { followLinks } from './route.ts'
 import { store } from './store.ts'
 import { keepLive } from './sync/live.ts'
@@ -43,6 +44,10 @@ function followDevice(): void {
     pollNow()
   }
   document.addEventListener('visibilitychange', back)
+  onTabMessage(({ kind }) => {
+    // A search that is under way may have read the cookie before it changed.
+    if (kind === 'session') void findSession().then(findSession).then(pollNow)
+  })
   window.addEventListener('pageshow', event => {
     if (!event.persisted) return
     backFromPaying()

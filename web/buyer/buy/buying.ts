@@ -53,6 +53,7 @@ export async function resumeAsks(): Promise<void> {
 export function followOtherTabs(): void {
   onTabMessage(message => {
     if (message.kind === 'order') return store.putOrder(message.order)
+    if (message.kind === 'session') return
     askedElsewhere.add(message.item)
     if (store.doing(message.item).kind !== 'sending') void waitForOtherTab(message.item)
   })

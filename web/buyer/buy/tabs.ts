@@ -9,6 +9,8 @@ import type { Order } from '../shapes.ts'
 type TabMessage =
   | { readonly kind: 'sending'; readonly item: string }
   | { readonly kind: 'order'; readonly order: Order }
+  /** The browser's cookie is another one now. */
+  | { readonly kind: 'session' }
 
 const LAPSES_MS = 4_000
 const RENEW_MS = 1_000

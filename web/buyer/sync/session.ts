@@ -4,7 +4,7 @@
  */
 
 import { call, getJson } from '../api.ts'
-import { alone, sleep, whenFree } from '../buy/tabs.ts'
+import { alone, publish, sleep, whenFree } from '../buy/tabs.ts'
 import type { SessionState, SignedIn } from '../shapes.ts'
 import { type Session, store } from '../store.ts'
 import { backOffMs } from './moments.ts'
@@ -41,6 +41,8 @@ async function readSession(): Promise<Session | undefined> {
     const again = await getJson<SessionState>('/api/session')
     if (again.kind === 'ok' && again.body.buyer !== null) return again.body.buyer
     const made = await call<SignedIn>('POST', '/api/session', { body: {} })
+    // A lock in the storage can be lost to another tab, which then makes a guest too: the browser keeps the cookie that came last.
+    if (made.kind === 'ok') publish({ kind: 'session' })
     return made.kind === 'ok' ? made.body.buyer : undefined
   })
   if (guest === 'taken') {
