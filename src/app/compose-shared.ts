@@ -18,9 +18,8 @@ import type { ConfirmParts } from '../flows/follow/confirm-epochs.ts'
 import { type HandOverParts, handOverAll, readAcknowledged } from '../flows/follow/hand-over.ts'
 import type { Messages } from '../flows/follow/messages.ts'
 import { shareMessages } from '../flows/follow/share-messages.ts'
-import { createUnplacedReservations } from '../flows/follow/unplaced-reservations.ts'
+import { createUnplacedReservations, orphanedEntries } from '../flows/follow/unplaced-reservations.ts'
 import { createForgetSales } from '../flows/keep/forget-sales.ts'
-import { orphanedEntries } from '../flows/keep/orphaned-entries.ts'
 import { type OrderPlacer, placeOrders } from '../flows/place/place-orders.ts'
 import { ClosedSeller } from '../flows/sell/closed-seller.ts'
 import { type LedgerSellContext, LedgerSeller } from '../flows/sell/ledger-seller.ts'
@@ -203,7 +202,7 @@ export function createWorker(parts: ProcessParts, side: SharedGate) {
       rounds.loop('place', () => placer.round())
       // A gate that was away for longer than sales are followed may still have reservations of theirs.
       rounds.loop('orphaned', async () => {
-        orphaned = await orphanedEntries({ reconciliation: side.reconciliation, outbox })
+        orphaned = (await orphanedEntries(side)).items
       })
     },
     stop: async () => placer?.stop(),
@@ -258,7 +257,7 @@ export function runInCluster(
       rounds.loop('moves', async () => {
         if (maySell()) await moveUnits({ gate, shardGate, counts, journal, items, log, mayMove: maySell })
       })
-      rounds.loop('forget', () => forget.round())
+      rounds.loop('forget', forget)
       leader.onLost(() => void leader.acquire(signal, () => {}))
       const acting = leader.acquire(signal, () => log.info({}, 'another keeper acts; standing by'))
       void acting.then(acquired => (acquired ? startDemo(parts, report) : undefined)).catch(broken.reject)

@@ -10,6 +10,7 @@ import type { Sale } from '../../domain/sale.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { Outbox } from '../../gate/outbox.ts'
 import type { Report } from '../../ledger/reconciliation.ts'
+import { entriesOf } from '../keep/drain.ts'
 import type { CheckContext } from './check-context.ts'
 
 interface SettleContext extends Pick<CheckContext, 'sales' | 'reconciliation' | 'clock' | 'log' | 'alarm'> {
@@ -73,8 +74,7 @@ export function createPlacedCheck(
   return async sale => {
     const items = sale.items.filter(item => item.gateEpoch > 0).map(item => item.id)
     if (items.length === 0) return true
-    const isPlaced = async () =>
-      (await isOverAtGate(gate, sale)) && (await outbox.depth(items)).every(depth => depth.entries === 0)
+    const isPlaced = async () => (await isOverAtGate(gate, sale)) && (await entriesOf(outbox, items)) === 0
     return onFault(isPlaced, () => false)
   }
 }

@@ -5,15 +5,18 @@
 
 import { onFault } from '../../base/fault.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
-import { type DrainedParts, entriesOf, isDrained } from '../keep/drain.ts'
-import { mayBeOrphaned, type OrphanedEntriesParts } from '../keep/orphaned-entries.ts'
+import type { Outbox } from '../../gate/outbox.ts'
+import type { Nodes } from '../../ledger/nodes.ts'
+import type { Reconciliation } from '../../ledger/reconciliation.ts'
+import type { Rights } from '../../ledger/rights.ts'
+import { entriesOf } from '../keep/drain.ts'
 import type { Registry } from '../sell/live-item.ts'
 
-interface UnplacedReservationsParts {
-  readonly outbox: DrainedParts['outbox'] & OrphanedEntriesParts['outbox']
-  readonly nodes: DrainedParts['nodes']
-  readonly rights: DrainedParts['rights']
-  readonly reconciliation: OrphanedEntriesParts['reconciliation']
+interface UnplacedContext {
+  readonly outbox: Pick<Outbox, 'depth' | 'status'>
+  readonly nodes: Pick<Nodes, 'unconfirmed'>
+  readonly rights: Pick<Rights, 'read'>
+  readonly reconciliation: Pick<Reconciliation, 'unsettledItems'>
   readonly registry: Pick<Registry, 'has'>
   /** Has this process read which items are live? Until then it may not know of an item whose gate holds reservations. */
   readonly follows: () => boolean
@@ -30,6 +33,8 @@ export interface UnplacedReservations {
   promised(item: ItemId): Promise<boolean>
 }
 
+const ITEMS_MAX = 1_000
+
 /** Where every buyer is answered after the ledger's commit. */
 export const NOTHING_UNPLACED: UnplacedReservations = Object.freeze({
   maybe: async () => false,
@@ -38,17 +43,29 @@ export const NOTHING_UNPLACED: UnplacedReservations = Object.freeze({
   promised: async () => false,
 })
 
-export function createUnplacedReservations(parts: UnplacedReservationsParts): UnplacedReservations {
+export function createUnplacedReservations(context: UnplacedContext): UnplacedReservations {
+  const { outbox, nodes, rights, registry } = context
   const asked = new Map<ItemId, Promise<boolean>>()
 
   function read(item: ItemId): Promise<boolean> {
-    return orYes(async () =>
-      parts.registry.has(item) ? !(await isDrained(parts, item)) : orphaned(one => one === item),
-    )
+    return orYes(async () => (registry.has(item) ? !(await isDrained(item)) : orphaned(one => one === item)))
+  }
+
+  /**
+   * Read once: is every reservation of this item that a buyer was ever told of in the ledger? No while its gate may sell it, and no while a
+   * process has lapsed unconfirmed. The outbox is read last: a process that has confirmed writes nothing into it any more.
+   */
+  async function isDrained(item: ItemId): Promise<boolean> {
+    const [right] = await rights.read([item])
+    if (right === undefined || right.door === 'gate') return false
+    const { waiting, lapsed } = await nodes.unconfirmed(item, right.epoch)
+    return waiting + lapsed === 0 && (await entriesOf(outbox, [item])) === 0
   }
 
   async function orphaned(counts: (item: ItemId) => boolean): Promise<boolean> {
-    return !parts.follows() || mayBeOrphaned(parts, counts)
+    if (!context.follows()) return true
+    const { items, away } = await orphanedEntries(context, counts)
+    return away.length + items.length > 0
   }
 
   return {
@@ -60,14 +77,29 @@ export function createUnplacedReservations(parts: UnplacedReservationsParts): Un
       return answer
     },
     orphaned,
-    unconfirmed: async (item, epoch) => (await parts.nodes.unconfirmed(item, epoch)).lapsed > 0,
+    unconfirmed: async (item, epoch) => (await nodes.unconfirmed(item, epoch)).lapsed > 0,
     async promised(item) {
-      const [right] = await parts.rights.read([item])
+      const [right] = await rights.read([item])
       if (right === undefined || right.door !== 'shut' || right.epoch === 0) return false
-      const { waiting, lapsed } = await parts.nodes.unconfirmed(item, right.epoch)
-      return waiting + lapsed > 0 && orYes(async () => (await entriesOf(parts, item)) > 0)
+      const { waiting, lapsed } = await nodes.unconfirmed(item, right.epoch)
+      return waiting + lapsed > 0 && orYes(async () => (await entriesOf(outbox, [item])) > 0)
     },
   }
+}
+
+/**
+ * Items with outbox entries of sales that are not followed any more: their gate was away when they ended, and came back more than an hour
+ * later. A sale is not settled before its entries are in the ledger, so the list ends by itself; until then each item's outbox is read
+ * once a round, and a worker places what it finds. `away`: items whose gate does not answer.
+ */
+export async function orphanedEntries(
+  { reconciliation, outbox }: Pick<UnplacedContext, 'reconciliation'> & { readonly outbox: Pick<Outbox, 'status'> },
+  counts: (item: ItemId) => boolean = () => true,
+): Promise<{ readonly items: readonly ItemId[]; readonly away: readonly ItemId[] }> {
+  const unsettled = (await reconciliation.unsettledItems(ITEMS_MAX)).map(({ id }) => id).filter(counts)
+  if (unsettled.length === 0) return { items: [], away: [] }
+  const { items, away } = await outbox.status(unsettled)
+  return { items: items.filter(({ entries }) => entries > 0).map(({ item }) => item), away }
 }
 
 function orYes(question: () => Promise<boolean>): Promise<boolean> {

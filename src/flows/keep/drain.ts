@@ -7,54 +7,51 @@
  * a new epoch.
  */
 
-import type { Clock } from '../../base/clock.ts'
-import type { Log } from '../../base/log.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Outbox } from '../../gate/outbox.ts'
-import type { Nodes } from '../../ledger/nodes.ts'
-import type { Rights } from '../../ledger/rights.ts'
+import type { KeepContext } from './keep-context.ts'
 
-export interface DrainedParts {
-  readonly outbox: Pick<Outbox, 'depth'>
-  readonly nodes: Pick<Nodes, 'unconfirmed'>
-  readonly rights: Pick<Rights, 'read'>
-}
-
-interface DrainParts extends DrainedParts {
-  readonly clock: Clock
-  readonly log: Log
-  readonly mayGoOn: () => boolean
-  /** Longer than a lease: a process that died must have the time to lapse. */
-  readonly drainMsMax: number
-}
-
+/** Timers fire a little early now and then, and two machines' clocks do not run equally fast. */
+const FENCE_MARGIN_MS = 50
 /** Grows: a drain that waits for a lease to lapse is not over in a moment, and there may be many of them. */
 const READ_EVERY_MS = 100
 const READ_EVERY_MS_MAX = 500
 const LOG_EVERY_MS = 2_000
 
+/**
+ * E2, E3: so long an edge may go on acknowledging under what it read before the epoch was raised; longer where an edge's own fence is.
+ * 0: there is nothing to wait for.
+ */
+export async function fenceWaitMs({ nodes, fenceMs, log }: KeepContext): Promise<number> {
+  const longestMs = await nodes.longestFenceMs()
+  if (longestMs > fenceMs)
+    log.warn({ fenceMs, longestMs }, 'an edge has a longer FENCE_MS than this keeper; waiting for the longer one')
+  const waitMs = Math.max(fenceMs, longestMs)
+  return waitMs === 0 ? 0 : waitMs + FENCE_MARGIN_MS
+}
+
 /** Undefined: the epoch is not ours any more, or it took too long. `lapsed`: processes whose lease ended unconfirmed. */
 export async function drain(
-  parts: DrainParts,
+  context: KeepContext,
   item: ItemId,
   epoch: Epoch,
   withOutbox: boolean,
 ): Promise<{ readonly lapsed: number } | undefined> {
-  const { clock, log } = parts
+  const { clock, log } = context
   const startedMs = clock.elapsed()
   let loggedMs = startedMs
   for (let pauseMs = READ_EVERY_MS; ; pauseMs = Math.min(pauseMs * 1.25, READ_EVERY_MS_MAX)) {
-    if (!parts.mayGoOn()) return undefined
-    const [right] = await parts.rights.read([item])
+    if (!context.maySell()) return undefined
+    const [right] = await context.rights.read([item])
     if (right?.epoch !== epoch) return undefined
 
-    const { waiting, lapsed } = await parts.nodes.unconfirmed(item, epoch)
-    const entries = withOutbox ? await entriesOf(parts, item) : 0
+    const { waiting, lapsed } = await context.nodes.unconfirmed(item, epoch)
+    const entries = withOutbox ? await entriesOf(context.outbox, [item]) : 0
     if (waiting === 0 && entries === 0) return { lapsed }
 
     const nowMs = clock.elapsed()
     const waitedMs = Math.round(nowMs - startedMs)
-    if (waitedMs > parts.drainMsMax) {
+    if (waitedMs > context.drainMsMax) {
       log.error(
         { item, epoch, waiting, lapsed, entries, waitedMs },
         entries > 0
@@ -71,19 +68,9 @@ export async function drain(
   }
 }
 
-/**
- * Read once: is every reservation of this item that a buyer was ever told of in the ledger? No while its gate may sell it, and no while a process
- * has lapsed unconfirmed. The outbox is read last: a process that has confirmed writes nothing into it any more.
- */
-export async function isDrained(parts: DrainedParts, item: ItemId): Promise<boolean> {
-  const [right] = await parts.rights.read([item])
-  if (right === undefined || right.door === 'gate') return false
-  const { waiting, lapsed } = await parts.nodes.unconfirmed(item, right.epoch)
-  return waiting + lapsed === 0 && (await entriesOf(parts, item)) === 0
-}
-
-export async function entriesOf({ outbox }: Pick<DrainedParts, 'outbox'>, item: ItemId): Promise<number> {
+/** Entries that wait in the outboxes of these items. */
+export async function entriesOf(outbox: Pick<Outbox, 'depth'>, items: readonly ItemId[]): Promise<number> {
   let entries = 0
-  for (const depth of await outbox.depth([item])) entries += depth.entries
+  for (const depth of await outbox.depth(items)) entries += depth.entries
   return entries
 }

@@ -5,40 +5,32 @@
  * door; the next keeper does it again. Forgetting again changes nothing, so each process does it once per item.
  */
 
-import { onFault } from '../../base/fault.ts'
-import type { Log } from '../../base/log.ts'
+import { type Fault, onFault } from '../../base/fault.ts'
 import type { ItemId, SaleId } from '../../domain/ids.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { Outbox } from '../../gate/outbox.ts'
 import type { Reconciliation } from '../../ledger/reconciliation.ts'
-import type { Rights } from '../../ledger/rights.ts'
-import type { Sales } from '../../ledger/sales.ts'
+import { entriesOf } from './drain.ts'
 import type { GateController } from './gate-controller.ts'
+import type { KeepContext } from './keep-context.ts'
 import { isOver } from './plan-item.ts'
 
-interface ForgetSalesParts {
+interface ForgetContext extends Pick<KeepContext, 'rights' | 'sales' | 'log' | 'maySell'> {
   readonly gate: Pick<Gate, 'fence'>
   readonly outbox: Pick<Outbox, 'depth' | 'forget'>
-  readonly rights: Pick<Rights, 'raiseEpoch' | 'setDoor' | 'now'>
-  readonly sales: Pick<Sales, 'list' | 'find'>
   readonly reconciliation: Pick<Reconciliation, 'reports' | 'audit'>
   readonly keeper: Pick<GateController, 'alone'>
-  readonly log: Log
-  readonly maySell: () => boolean
   /** A buyer may still ask for the order of a moment ago; the gate answers that cheaper than the ledger. */
   readonly afterMs: number
-}
-
-interface ForgetSales {
-  round(): Promise<void>
 }
 
 const SALES_MAX = 1_000
 const REPORTS_MAX = 20
 
-export function createForgetSales(parts: ForgetSalesParts): ForgetSales {
-  const { gate, outbox, rights, sales, log, maySell } = parts
+/** One round of it. */
+export function createForgetSales(context: ForgetContext): () => Promise<void> {
+  const { gate, outbox, rights, sales, reconciliation, log, maySell } = context
   const forgotten = new Set<ItemId>()
 
   async function forgetSettled(): Promise<void> {
@@ -50,16 +42,16 @@ export function createForgetSales(parts: ForgetSalesParts): ForgetSales {
       if (isOver(sale, nowMs)) for (const item of sale.items) known.add(item.id)
       const left = sale.items.filter(item => item.epoch > 0 && item.homeDoor === 'gate' && !forgotten.has(item.id))
       if (left.length > 0 && isOver(sale, nowMs) && maySell() && (await settled(sale, nowMs)))
-        for (const item of left) await parts.keeper.alone(item.id, () => forget(sale.id, item.id))
+        for (const item of left) await context.keeper.alone(item.id, () => forget(sale.id, item.id))
     }
     for (const id of forgotten) if (!known.has(id)) forgotten.delete(id)
   }
 
   /** The final report is there, has lain for a while, and nothing has moved since. */
   async function settled(sale: Sale, nowMs: number): Promise<boolean> {
-    const final = (await parts.reconciliation.reports(sale.id, REPORTS_MAX)).find(report => report.final)
-    if (final === undefined || nowMs - final.atMs < parts.afterMs) return false
-    for (const line of await parts.reconciliation.audit(sale.id))
+    const final = (await reconciliation.reports(sale.id, REPORTS_MAX)).find(report => report.final)
+    if (final === undefined || nowMs - final.atMs < context.afterMs) return false
+    for (const line of await reconciliation.audit(sale.id))
       if (line.releases > 0 || line.gone > 0 || line.pending > 0) return false
     return true
   }
@@ -67,7 +59,7 @@ export function createForgetSales(parts: ForgetSalesParts): ForgetSales {
   async function forget(sale: SaleId, id: ItemId): Promise<void> {
     // Read again: the list may be old by now.
     const item = (await sales.find(sale))?.items.find(one => one.id === id)
-    if (item === undefined || !(await isEmpty(id))) return
+    if (item === undefined || (await entriesOf(outbox, [id])) > 0) return
     if (item.door === 'shut') {
       // It is not sold, and never will be: at most its keys are left.
       if (await outbox.forget(id)) forgotten.add(id)
@@ -85,17 +77,7 @@ export function createForgetSales(parts: ForgetSalesParts): ForgetSales {
     log.info({ sale, item: id }, 'item removed from the gate: its sale is over and settled')
   }
 
-  async function isEmpty(item: ItemId): Promise<boolean> {
-    return (await outbox.depth([item])).every(depth => depth.entries === 0)
-  }
-
-  return {
-    round: () =>
-      onFault(forgetSettled, fault =>
-        log.warn(
-          { code: fault.code, err: fault },
-          'settled sales not removed from the gate; the next round tries again',
-        ),
-      ),
-  }
+  const warn = (fault: Fault) =>
+    log.warn({ code: fault.code, err: fault }, 'settled sales not removed from the gate; the next round tries again')
+  return () => onFault(forgetSettled, warn)
 }

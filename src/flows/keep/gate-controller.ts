@@ -10,54 +10,18 @@
  * A round that began while an item's task was under way does not plan that item: what it read may be from before the task's end.
  */
 
-import type { Clock } from '../../base/clock.ts'
-import { Fault } from '../../base/fault.ts'
-import type { Log } from '../../base/log.ts'
-import type { Meters } from '../../base/meters.ts'
+import { Fault, onFault } from '../../base/fault.ts'
 import { createSemaphore } from '../../base/semaphore.ts'
 import type { Epoch, ItemId, SaleId } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
-import type { Gate } from '../../gate/gate.ts'
-import type { Outbox } from '../../gate/outbox.ts'
-import type { Nodes } from '../../ledger/nodes.ts'
 import type { Rights } from '../../ledger/rights.ts'
-import type { Sales } from '../../ledger/sales.ts'
-import { drain } from './drain.ts'
 import { createGateHealth } from './gate-health.ts'
+import type { KeepContext } from './keep-context.ts'
 import { type GateHealth, isOver, planItem } from './plan-item.ts'
 import { rebuildGate } from './rebuild-gate.ts'
 import { sellWithoutGate } from './sell-without-gate.ts'
 import { createStateRepeater, shows, windowStateOf } from './sync-state.ts'
-
-interface ControllerContext {
-  readonly gate: Gate
-  readonly outbox: Pick<Outbox, 'depth'>
-  readonly rights: Rights
-  readonly sales: Sales
-  readonly nodes: Pick<Nodes, 'unconfirmed' | 'longestFenceMs' | 'leaseEnds' | 'settle'>
-  readonly clock: Clock
-  readonly log: Log
-  readonly meters: Meters
-  /** Does this process hold the leader lock? Asked before every step. */
-  readonly maySell: () => boolean
-  /** Opens connections and reads the catalog before the crowd needs them. */
-  readonly prepare: () => Promise<void>
-  /** The door an item is sold behind when all is well. */
-  readonly homeDoorOf: (item: Item) => Door
-  /** Shuts the doors of ended items whose gate is gone with an earlier process: they are not built again. */
-  readonly shutIdle: () => Promise<unknown>
-  /** An item's door was set: this process should follow it at once. */
-  readonly onDoorSet: () => void
-  /** Waited for at least; longer where an edge says so. 0 where each answer is itself the commit that checks the epoch under the item lock. */
-  readonly fenceMs: number
-  /** E10: a gate that is away for longer than this is done without. */
-  readonly gateDownMs: number
-  /** A gate that has just come back may go again: so long it must have answered before it replaces another door that sells. */
-  readonly backMs: number
-  /** Longer than a lease. */
-  readonly drainMsMax: number
-}
 
 /** Nearly all of a task is waiting: after a restart of the gate all its items are to wait together, not one after the other. */
 const TASKS_MAX = 128
@@ -68,7 +32,7 @@ const SETTLE_EVERY_MS = 1_000
 const SETTLE_MARGIN_MS = 2_000
 
 export class GateController {
-  readonly #context: ControllerContext
+  readonly #context: KeepContext
   readonly #tasks = new Map<ItemId, Promise<void>>()
   /** When an item's last task ended: the item that has waited longest is next. */
   readonly #triedMs = new Map<ItemId, number>()
@@ -76,21 +40,22 @@ export class GateController {
   readonly #scattered = new Map<ItemId, number>()
   readonly #heavy = createSemaphore(HEAVY_AT_ONCE_MAX)
   readonly #preparing = new Map<SaleId, Promise<void>>()
-  readonly #states
+  readonly #repeatState
   #health
   #bug: { readonly error: unknown } | undefined
   #settledMs = Number.NEGATIVE_INFINITY
 
-  constructor(context: ControllerContext) {
+  constructor(context: KeepContext) {
     const { gate, sales, rights, clock } = context
-    this.#context = context
-    this.#states = createStateRepeater(gate, sales, item => rights.raiseEpoch(item))
+    const snapshot: Rights['snapshot'] = (...terms) => this.#heavy.run(() => rights.snapshot(...terms))
+    this.#context = { ...context, rights: { ...rights, snapshot } }
+    this.#repeatState = createStateRepeater(gate, sales, item => rights.raiseEpoch(item))
     this.#health = createGateHealth(gate, clock)
   }
 
   /** Plans every item once. Begins tasks and does not wait for them. Throws what a task met that is no fault. */
   async round(): Promise<void> {
-    const { gate, sales, clock, maySell } = this.#context
+    const { gate, sales, clock, maySell, homeDoorOf } = this.#context
     if (this.#bug !== undefined) throw this.#bug.error
     if (!maySell()) {
       // Another process kept the gates meanwhile: what was seen before says nothing.
@@ -101,8 +66,8 @@ export class GateController {
     const busy = new Set(this.#tasks.keys())
     const { nowMs, sales: followed } = await sales.followed()
     const items = followed.flatMap(sale => sale.items.map(item => ({ sale, item })))
-    const behindGate = items.filter(({ item }) => this.#isHomeAtGate(item)).map(({ item }) => item)
-    const health = await this.#health.read(behindGate)
+    const behindGate = items.map(({ item }) => item).filter(item => homeDoorOf(item) === 'gate')
+    const health = await this.#health(behindGate)
     this.#forgetOthers(items.map(({ item }) => item.id))
 
     const due: (() => void)[] = []
@@ -128,10 +93,6 @@ export class GateController {
     while (this.#tasks.size > 0) await Promise.all(this.#tasks.values())
   }
 
-  #isHomeAtGate(item: Item): boolean {
-    return this.#context.homeDoorOf(item) === 'gate'
-  }
-
   #lastTryMs(item: Item): number {
     return this.#triedMs.get(item.id) ?? 0
   }
@@ -152,7 +113,7 @@ export class GateController {
       case 'rest':
         break
       case 'sync':
-        if (health.kind === 'there' && health.status !== undefined) await this.#states.repeat(sale, item, health.status)
+        if (health.kind === 'there' && health.status !== undefined) await this.#repeatState(sale, item, health.status)
         break
       case 'rebuild':
       case 'compact':
@@ -202,7 +163,7 @@ export class GateController {
   }
 
   async #rebuild(sale: Sale, item: Item, compact: boolean): Promise<void> {
-    const { clock, log, meters, rights, maySell, onDoorSet } = this.#context
+    const { clock, log, meters, onDoorSet } = this.#context
     const startedMs = clock.elapsed()
     if (compact)
       log.info({ item: item.id, shards: item.shards }, 'few units left: the gate is built anew with one shard')
@@ -210,18 +171,8 @@ export class GateController {
     meters.count('door_turns', 'draining')
     let epoch: Epoch | undefined
     try {
-      epoch = await rebuildGate(
-        {
-          ...this.#context,
-          rights: { ...rights, snapshot: (...terms) => this.#heavy.run(() => rights.snapshot(...terms)) },
-          compact,
-          mayGoOn: maySell,
-          fenceWaitMs: () => this.#fenceWaitMs(),
-          drain: async (id, own) => (await this.#drain(id, own, true)) !== undefined,
-          beforeOpening: own => this.#beforeOpening(sale, item, own),
-        },
-        item.id,
-      )
+      const beforeOpening = (own: Epoch) => this.#beforeOpening(sale, item, own)
+      epoch = await rebuildGate(this.#context, item.id, compact, beforeOpening)
     } finally {
       meters.count('rebuilds', epoch === undefined ? 'failed' : 'done')
     }
@@ -259,34 +210,12 @@ export class GateController {
   }
 
   async #withoutGate(item: Item, home: Door): Promise<void> {
-    const { meters, maySell, onDoorSet } = this.#context
+    const { meters, onDoorSet } = this.#context
     meters.count('door_turns', 'draining')
-    const door = await sellWithoutGate(
-      {
-        ...this.#context,
-        mayGoOn: maySell,
-        fenceWaitMs: () => this.#fenceWaitMs(),
-        drain: (id, epoch) => this.#drain(id, epoch, false),
-      },
-      item,
-      home,
-    )
+    const door = await sellWithoutGate(this.#context, item, home)
     if (door === undefined) return
     meters.count('door_turns', door)
     onDoorSet()
-  }
-
-  /** E2, E3: so long an edge may go on acknowledging under what it read before the epoch was raised; longer where an edge's own fence is. */
-  async #fenceWaitMs(): Promise<number> {
-    const { nodes, fenceMs, log } = this.#context
-    const longestMs = await nodes.longestFenceMs()
-    if (longestMs > fenceMs)
-      log.warn({ fenceMs, longestMs }, 'an edge has a longer FENCE_MS than this keeper; waiting for the longer one')
-    return Math.max(fenceMs, longestMs)
-  }
-
-  #drain(item: ItemId, epoch: Epoch, withOutbox: boolean): Promise<{ readonly lapsed: number } | undefined> {
-    return drain({ ...this.#context, mayGoOn: this.#context.maySell }, item, epoch, withOutbox)
   }
 
   /**
@@ -298,16 +227,12 @@ export class GateController {
     const { clock, outbox, nodes } = this.#context
     if (clock.elapsed() - this.#settledMs < SETTLE_EVERY_MS) return
     this.#settledMs = clock.elapsed()
-    let oldestMs = nowMs
-    try {
-      for (const depth of await outbox.depth(items.map(({ id }) => id))) {
-        if (depth.oldestMs !== undefined && depth.oldestMs > nowMs + SETTLE_MARGIN_MS) return
-        oldestMs = Math.min(oldestMs, depth.oldestMs ?? nowMs)
-      }
-    } catch (error) {
-      if (error instanceof Fault) return
-      throw error
-    }
+    const read = () => outbox.depth(items.map(({ id }) => id))
+    const depths = await onFault(read, () => undefined)
+    if (depths === undefined) return
+    const oldest = depths.map(depth => depth.oldestMs ?? nowMs)
+    if (oldest.some(atMs => atMs > nowMs + SETTLE_MARGIN_MS)) return
+    const oldestMs = Math.min(nowMs, ...oldest)
     await nodes.settle(Math.floor(oldestMs - SETTLE_MARGIN_MS))
   }
 }

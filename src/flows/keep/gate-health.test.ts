@@ -24,7 +24,7 @@ async function reached({ reply, full = [] }: Wish) {
       return full.includes(item) ? { status: 'busy' } : { status: 'stale', epoch: 1 }
     },
   }
-  const health = await createGateHealth(gate, systemClock).read(items)
+  const health = await createGateHealth(gate, systemClock)(items)
   return { kinds: items.map(({ id }) => health.of(id).kind), nowMs: health.nowMs, asked }
 }
 

@@ -14,19 +14,11 @@ import type { Item } from '../../domain/item.ts'
 import type { Gate, GateStatus, GateStatusReply } from '../../gate/gate.ts'
 import type { GateHealth } from './plan-item.ts'
 
-interface HealthReader {
-  /** Forgets items that are not asked for any more. */
-  read(items: readonly Pick<Item, 'id' | 'epoch'>[]): Promise<{
-    of(item: ItemId): GateHealth
-    /** The gate's clock, as early as it can have been read. Undefined: not all of it is there. */
-    readonly nowMs: number | undefined
-  }>
-}
-
 const READS_AT_ONCE_MAX = 16
 const NO_ANSWER = () => undefined
 
-export function createGateHealth(gate: Pick<Gate, 'status' | 'reserve'>, clock: Clock): HealthReader {
+/** The function that reads; it forgets items that are not asked for any more. */
+export function createGateHealth(gate: Pick<Gate, 'status' | 'reserve'>, clock: Clock) {
   let since = new Map<ItemId, { readonly there: boolean; readonly atMs: number }>()
 
   function statusOf(items: readonly ItemId[]): Promise<GateStatusReply | undefined> {
@@ -39,48 +31,45 @@ export function createGateHealth(gate: Pick<Gate, 'status' | 'reserve'>, clock: 
     return reply !== undefined && reply.status !== 'busy' && reply.status !== 'unknown'
   }
 
-  return {
-    async read(wanted) {
-      const items = wanted.map(({ id }) => id)
-      const statuses = new Map<ItemId, GateStatus>()
-      const away = new Set<ItemId>()
-      const all = items.length === 0 ? undefined : await statusOf(items)
-      if (all === undefined) {
-        await inChunks(items, async item => {
-          const one = await statusOf([item])
-          if (one === undefined) away.add(item)
-          for (const status of one?.items ?? []) statuses.set(item, status)
+  return async (wanted: readonly Pick<Item, 'id' | 'epoch'>[]) => {
+    const items = wanted.map(({ id }) => id)
+    const statuses = new Map<ItemId, GateStatus>()
+    const away = new Set<ItemId>()
+    const all = items.length === 0 ? undefined : await statusOf(items)
+    if (all === undefined) {
+      await inChunks(items, async item => {
+        const one = await statusOf([item])
+        if (one === undefined) away.add(item)
+        for (const status of one?.items ?? []) statuses.set(item, status)
+      })
+    } else {
+      for (const status of all.items) statuses.set(status.item, status)
+      for (const item of all.away ?? []) away.add(item)
+      // One server: one of them answers for all.
+      if (all.away === undefined && !(await acceptsWrites(wanted[0]!))) for (const item of items) away.add(item)
+      if (all.away !== undefined)
+        await inChunks(wanted, async item => {
+          if (!away.has(item.id) && !(await acceptsWrites(item))) away.add(item.id)
         })
-      } else {
-        for (const status of all.items) statuses.set(status.item, status)
-        for (const item of all.away ?? []) away.add(item)
-        // One server: one of them answers for all.
-        if (all.away === undefined && !(await acceptsWrites(wanted[0]!))) for (const item of items) away.add(item)
-        if (all.away !== undefined)
-          await inChunks(wanted, async item => {
-            if (!away.has(item.id) && !(await acceptsWrites(item))) away.add(item.id)
-          })
-      }
-      const nowMs = clock.elapsed()
-      since = new Map(
-        items.map(item => {
-          const there = !away.has(item)
-          const before = since.get(item)
-          return [item, before?.there === there ? before : { there, atMs: nowMs }]
-        }),
-      )
-      return {
-        of(item) {
-          const known = since.get(item)
-          const forMs = known === undefined ? 0 : nowMs - known.atMs
-          return known?.there === false ? { kind: 'away', forMs } : { kind: 'there', forMs, status: statuses.get(item) }
-        },
-        nowMs:
-          all === undefined || (all.away?.length ?? 0) > 0
-            ? undefined
-            : (all.clockMs ?? all.nowMs) - (all.behindMs ?? 0),
-      }
-    },
+    }
+    const nowMs = clock.elapsed()
+    since = new Map(
+      items.map(item => {
+        const there = !away.has(item)
+        const before = since.get(item)
+        return [item, before?.there === there ? before : { there, atMs: nowMs }]
+      }),
+    )
+    return {
+      of(item: ItemId): GateHealth {
+        const known = since.get(item)
+        const forMs = known === undefined ? 0 : nowMs - known.atMs
+        return known?.there === false ? { kind: 'away', forMs } : { kind: 'there', forMs, status: statuses.get(item) }
+      },
+      /** The gate's clock, as early as it can have been read. Undefined: not all of it is there. */
+      nowMs:
+        all === undefined || (all.away?.length ?? 0) > 0 ? undefined : (all.clockMs ?? all.nowMs) - (all.behindMs ?? 0),
+    }
   }
 }
 

@@ -14,44 +14,34 @@
  * An item whose epoch was 0 was never sold: there is no process to fence off and nothing to drain.
  */
 
-import type { Clock } from '../../base/clock.ts'
 import { Fault, onFault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
-import type { Log } from '../../base/log.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
-import type { Gate, Terms } from '../../gate/gate.ts'
+import type { Terms } from '../../gate/gate.ts'
 import type { Rights } from '../../ledger/rights.ts'
+import { drain, fenceWaitMs } from './drain.ts'
+import type { KeepContext } from './keep-context.ts'
 
-interface RebuildContext {
-  readonly gate: Gate
-  readonly rights: Pick<Rights, 'raiseEpoch' | 'setDoor' | 'snapshot'>
-  readonly clock: Clock
-  readonly log: Log
-  /** Few units are left: the gate does not spread them, however many come back until it is built. */
-  readonly compact: boolean
-  /** Is it still this process's to do? Asked between the steps. */
-  readonly mayGoOn: () => boolean
-  /** E2, E3. */
-  readonly fenceWaitMs: () => Promise<number>
-  /** E4. False: not ours any more, or it takes too long. */
-  readonly drain: (item: ItemId, epoch: Epoch) => Promise<boolean>
-  /** Between activation and opening: what must be ready, and what the ledger has said meanwhile. */
-  readonly beforeOpening: (epoch: Epoch) => Promise<void>
-}
-
-/** Timers fire a little early now and then, and two machines' clocks do not run equally fast. */
-export const FENCE_MARGIN_MS = 50
 const TRIES_MAX = 10
 const TRY_AGAIN_MS = 200
 
-/** The epoch that now sells, or undefined when another process has taken over meanwhile, or the gate could not be opened. */
-export async function rebuildGate(context: RebuildContext, item: ItemId): Promise<Epoch | undefined> {
-  const { gate, rights, clock, mayGoOn } = context
+/**
+ * The epoch that now sells, or undefined when another process has taken over meanwhile, or the gate could not be opened.
+ * @param compact few units are left: the gate does not spread them, however many come back until it is built
+ * @param beforeOpening between activation and opening: what must be ready, and what the ledger has said meanwhile
+ */
+export async function rebuildGate(
+  context: KeepContext,
+  item: ItemId,
+  compact: boolean,
+  beforeOpening: (epoch: Epoch) => Promise<void>,
+): Promise<Epoch | undefined> {
+  const { gate, rights, clock, maySell } = context
   const epoch = await rights.raiseEpoch(item)
   await faultPoint('rebuild.bumped')
 
   const sold = epoch > 1
-  const waitMs = sold ? await context.fenceWaitMs() : 0
+  const waitMs = sold ? await fenceWaitMs(context) : 0
   if (waitMs > 0) {
     // Early, so that little is reserved that must be drained; a gate that does not answer now is fenced after the wait.
     const fenced = await onFault(
@@ -59,50 +49,50 @@ export async function rebuildGate(context: RebuildContext, item: ItemId): Promis
       () => undefined,
     )
     if (fenced?.status === 'stale') return undefined
-    await clock.sleep(waitMs + FENCE_MARGIN_MS)
+    await clock.sleep(waitMs)
   }
   if (!(await emptied(context, item, epoch, sold))) return undefined
   await faultPoint('rebuild.drained')
-  if (!mayGoOn()) return undefined
+  if (!maySell()) return undefined
 
-  const terms = await loaded(context, item, epoch)
-  if (terms === undefined || !mayGoOn()) return undefined
+  const terms = await loaded(context, item, epoch, compact)
+  if (terms === undefined || !maySell()) return undefined
   if ((await gate.activate(item, epoch, terms)).status !== 'done') return undefined
   await faultPoint('rebuild.activated')
   if (!(await verified(context, item, epoch, terms))) return undefined
 
-  await context.beforeOpening(epoch)
-  if (!mayGoOn()) return undefined
+  await beforeOpening(epoch)
+  if (!maySell()) return undefined
   const set = await rights.setDoor(item, epoch, 'gate')
   await faultPoint('door.turned')
   return set ? epoch : undefined
 }
 
 /** The gate is fenced, and nothing acknowledged under an older epoch is outside the ledger. */
-async function emptied(context: RebuildContext, item: ItemId, epoch: Epoch, sold: boolean): Promise<boolean> {
-  const { gate, clock, mayGoOn } = context
+async function emptied(context: KeepContext, item: ItemId, epoch: Epoch, sold: boolean): Promise<boolean> {
+  const { gate, clock, maySell } = context
   for (let tries = 1; ; tries++) {
     try {
       const fenced = await gate.fence(item, epoch)
       await faultPoint('rebuild.fenced')
       if (fenced.status === 'stale') return false
       // Drained only behind this fence: a gate that was another meanwhile is fenced and drained again.
-      if (fenced.status === 'done') return !sold || (await context.drain(item, epoch))
+      if (fenced.status === 'done') return !sold || (await drain(context, item, epoch, true)) !== undefined
     } catch (error) {
       if (!(error instanceof Fault) || tries === TRIES_MAX) throw error
     }
-    if (tries === TRIES_MAX || !mayGoOn()) return false
+    if (tries === TRIES_MAX || !maySell()) return false
     await clock.sleep(TRY_AGAIN_MS)
   }
 }
 
-async function loaded(context: RebuildContext, item: ItemId, epoch: Epoch): Promise<Terms | undefined> {
+async function loaded(context: KeepContext, item: ItemId, epoch: Epoch, compact: boolean): Promise<Terms | undefined> {
   let all = true
   const onPage: Parameters<Rights['snapshot']>[2] = async page => {
     if (all) all = (await context.gate.load(item, epoch, page)).status === 'done'
     await faultPoint('rebuild.loaded')
   }
-  const terms = await context.rights.snapshot(item, epoch, onPage, context.compact)
+  const terms = await context.rights.snapshot(item, epoch, onPage, compact)
   await faultPoint('rebuild.snapshot')
   if (terms === undefined || !all) return undefined
   const { available, gateShards, olderVersions, ...rest } = terms
@@ -115,7 +105,7 @@ async function loaded(context: RebuildContext, item: ItemId, epoch: Epoch): Prom
 }
 
 /** Read by another way than it was written: nothing is sold yet, so the gate shows exactly what the ledger had. */
-async function verified(context: RebuildContext, item: ItemId, epoch: Epoch, terms: Terms): Promise<boolean> {
+async function verified(context: KeepContext, item: ItemId, epoch: Epoch, terms: Terms): Promise<boolean> {
   const [status] = (await context.gate.status([item])).items
   const { left, held, buyers } = terms
   const same = status?.epoch === epoch && status.left === left && status.held === held && status.buyers === buyers

@@ -7,57 +7,43 @@
  * shut, until the gate is back or an operator decides (`openLedgerDoor`).
  */
 
-import type { Clock } from '../../base/clock.ts'
 import { faultPoint } from '../../base/fault-points.ts'
-import type { Log } from '../../base/log.ts'
-import type { Meters } from '../../base/meters.ts'
-import type { Epoch, ItemId, SaleId } from '../../domain/ids.ts'
+import type { ItemId, SaleId } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import { type Sale, saleState } from '../../domain/sale.ts'
 import type { Rights } from '../../ledger/rights.ts'
 import type { Sales } from '../../ledger/sales.ts'
-import { FENCE_MARGIN_MS } from './rebuild-gate.ts'
-
-interface WithoutGateContext {
-  readonly rights: Pick<Rights, 'raiseEpoch' | 'setDoor'>
-  readonly clock: Clock
-  readonly log: Log
-  readonly meters: Pick<Meters, 'count'>
-  /** E2, E3. */
-  readonly fenceWaitMs: () => Promise<number>
-  readonly mayGoOn: () => boolean
-  /** E4 without the outbox. Undefined: not ours any more, or it takes too long. */
-  readonly drain: (item: ItemId, epoch: Epoch) => Promise<{ readonly lapsed: number } | undefined>
-}
+import { drain, fenceWaitMs } from './drain.ts'
+import type { KeepContext } from './keep-context.ts'
 
 /** The door that is set now, or undefined when another process has taken over meanwhile. */
-export async function sellWithoutGate(parts: WithoutGateContext, item: Item, home: Door): Promise<Door | undefined> {
-  const epoch = await parts.rights.raiseEpoch(item.id)
+export async function sellWithoutGate(context: KeepContext, item: Item, home: Door): Promise<Door | undefined> {
+  const epoch = await context.rights.raiseEpoch(item.id)
   await faultPoint('rebuild.bumped')
   let lapsed = 0
   // An item whose epoch was 0 was never sold: there is no process to wait for.
   if (epoch > 1) {
-    await parts.clock.sleep((await parts.fenceWaitMs()) + FENCE_MARGIN_MS)
-    const drained = await parts.drain(item.id, epoch)
+    await context.clock.sleep(await fenceWaitMs(context))
+    const drained = await drain(context, item.id, epoch, false)
     if (drained === undefined) return undefined
     lapsed = drained.lapsed
   }
   await faultPoint('rebuild.drained')
-  if (!parts.mayGoOn()) return undefined
+  if (!context.maySell()) return undefined
 
   // An item whose home is the ledger was never behind a gate: nothing was ever acknowledged outside the ledger.
   const door = home === 'ledger' ? 'ledger' : lapsed > 0 ? 'shut' : item.whenGateDown
-  if (!(await parts.rights.setDoor(item.id, epoch, door))) return undefined
+  if (!(await context.rights.setDoor(item.id, epoch, door))) return undefined
   await faultPoint('door.turned')
   if (home === 'gate' && lapsed > 0) {
-    parts.meters.count('alarms', 'door_shut')
-    parts.log.error(
+    context.meters.count('alarms', 'door_shut')
+    context.log.error(
       { alarm: 'door_shut', item: item.id, epoch, lapsed },
       'the gate is away, and a process that sold this item is gone without a word: what it told buyers last may be on the gate’s disk alone. ' +
         'The item is not sold until the gate is back. Bring it back with its data; or, if that is lost, open the ledger door ' +
         '(POST /api/admin/sales/{sale}/items/{item}/door), which may turn such a reservation into a refusal',
     )
-  } else parts.log.warn({ item: item.id, epoch, door }, 'the item is sold without a gate')
+  } else context.log.warn({ item: item.id, epoch, door }, 'the item is sold without a gate')
   return door
 }
 

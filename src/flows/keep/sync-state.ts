@@ -17,9 +17,9 @@ import type { Gate, GateState, GateStatus, WindowState } from '../../gate/gate.t
 import type { Sales } from '../../ledger/sales.ts'
 
 interface SyncStateContext {
+  readonly clock: Clock
   readonly sales: Pick<Sales, 'find'>
   readonly gate: Pick<Gate, 'status' | 'set'>
-  readonly clock: Clock
   readonly waitMsMax: number
   /** The process has something new to follow or to build. */
   readonly wake: () => void
@@ -80,17 +80,13 @@ export function createSyncState({ sales, gate, clock, waitMsMax, wake }: SyncSta
   }
 }
 
-interface StateRepeater {
-  /** Faults are left to the next round. */
-  repeat(sale: Sale, item: Item, status: GateStatus): Promise<void>
-}
-
+/** The function that repeats; it leaves faults to the next round. */
 export function createStateRepeater(
   gate: Pick<Gate, 'set'>,
   sales: Pick<Sales, 'find'>,
   /** The item is built anew under the next epoch. */
   rebuild: (item: ItemId) => Promise<unknown>,
-): StateRepeater {
+): (sale: Sale, item: Item, status: GateStatus) => Promise<void> {
   /** What was missing at the last round. */
   const missing = new Map<ItemId, string>()
 
@@ -114,14 +110,12 @@ export function createStateRepeater(
     }
   }
 
-  return {
-    async repeat(sale, item, status) {
-      const seenBefore = missing.get(item.id)
-      missing.delete(item.id)
-      if (shows(status, sale)) return
-      missing.set(item.id, nameOf(sale, item))
-      await onFault(() => write(sale.id, item, status, seenBefore), NO_ANSWER)
-    },
+  return async (sale, item, status) => {
+    const seenBefore = missing.get(item.id)
+    missing.delete(item.id)
+    if (shows(status, sale)) return
+    missing.set(item.id, nameOf(sale, item))
+    await onFault(() => write(sale.id, item, status, seenBefore), NO_ANSWER)
   }
 }
 
