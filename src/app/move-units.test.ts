@@ -7,9 +7,9 @@ import type { Log } from '../base/log.ts'
 import { auditItems } from '../flows/check/audit-sale.ts'
 import type { GateView } from '../flows/check/gate-view.ts'
 import type { LiveItem } from '../flows/sell/live-item.ts'
-import type { ShardStatus } from '../gate/gate.ts'
+import type { ChangeReply, ShardStatus } from '../gate/gate.ts'
 import { moveUnits } from '../gate/sharded/move-units.ts'
-import type { MoveReply, ShardGate } from '../gate/sharded/shard-gate.ts'
+import type { ShardGate } from '../gate/sharded/shard-gate.ts'
 import { createMoves } from '../ledger/postgres/moves.ts'
 import { soldAtGate } from './compose-shards.ts'
 
@@ -29,11 +29,11 @@ function openShards(item: string, epoch: number, lefts: readonly number[]) {
   const named = new Map(shards.map((shard, i) => [`${item}#${i}`, shard]))
   const moving = { epoch, away: false }
   const mover: Pick<ShardGate, 'move'> = {
-    async move(name, under, no, delta): Promise<MoveReply> {
+    async move(name, under, no, delta): Promise<ChangeReply> {
       const shard = named.get(name)
       if (shard === undefined) throw new Error(`there is no shard ${name}`)
       if (under !== moving.epoch) return { status: 'stale' }
-      if (no < shard.moveNo) return { status: 'past', moveNo: shard.moveNo }
+      if (no < shard.moveNo) return { status: 'past', changeNo: shard.moveNo }
       if (no > shard.moveNo) {
         shard.moved = Math.max(delta, -shard.left)
         shard.left += shard.moved
@@ -109,7 +109,7 @@ async function stage(lefts: readonly number[] = [UNITS, 0, 0, 0]) {
         move: (shard, under, no, delta) => {
           const mishap = decide(delta < 0 ? 'take' : 'give')
           const lost = { status: mishap === 'stale' ? ('stale' as const) : ('unknown' as const) }
-          return happen<MoveReply>(mishap, () => gate.mover.move(shard, under, no, delta), lost)
+          return happen<ChangeReply>(mishap, () => gate.mover.move(shard, under, no, delta), lost)
         },
       },
       counts: { of: () => SHARDS },

@@ -4,8 +4,15 @@ import { assert } from '../base/assert.ts'
 import { BUYER_LENGTH_MAX, type BuyerId, type Epoch, type ItemId, isId, type OrderId } from '../domain/ids.ts'
 import type { Ask, Holding, Release, Terms, WindowState } from './gate.ts'
 
-const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0
-const isNumber = (value: number) => Number.isSafeInteger(value) && value >= 1
+/** From 0 on. */
+export function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+/** From 1 on. */
+export function isNumber(value: unknown): value is number {
+  return isCount(value) && value !== 0
+}
 
 /** Braces would end the hash tag early and let one item write into another's keys. */
 export function checkItem(item: ItemId): void {
@@ -51,11 +58,6 @@ export function checkHolding({ order, buyer, attempt, quantity, live, reservedAt
 export function checkChange(no: number, delta: number): void {
   assert(isNumber(no), `stock change number ${no}`)
   assert(Number.isSafeInteger(delta), `stock change by ${delta}`)
-}
-
-export function checkMove(no: number, delta: number): void {
-  assert(isNumber(no), `move number ${no}`)
-  assert(Number.isSafeInteger(delta), `a move of ${delta}`)
 }
 
 export function checkTerms(terms: Terms): void {

@@ -41,7 +41,7 @@ export class ModelMoves {
     const { moving } = now
     this.#model.give(this.#to)
     for (let i = 0; i < times; i++) await this.#half(this.#to, this.#no, moving, { status: 'done', taken: moving })
-    if (this.#no > 1) await this.#half(this.#to, this.#no - 1, 1, { status: 'past', moveNo: this.#no })
+    if (this.#no > 1) await this.#half(this.#to, this.#no - 1, 1, { status: 'past', changeNo: this.#no })
     this.#to = undefined
     return 'given'
   }

@@ -5,6 +5,7 @@
 
 import { type BuyerId, isBuyerId, isId } from '../../domain/ids.ts'
 import type { CloseReason, Order, OrderState } from '../../domain/order.ts'
+import { isCount } from '../arguments.ts'
 import type { ChannelMessage } from '../channel.ts'
 import type { Partition } from '../outbox.ts'
 import { isShardId, itemOf } from '../shard-ids.ts'
@@ -15,8 +16,8 @@ const BUYERS_MAX = 10_000
 /** Ten thousand buyers with the longest names, or two hundred orders, fit. */
 const TEXT_MAX = 4_000_000
 
-const STATES: ReadonlySet<string> = new Set<OrderState>(['pending', 'paid', 'closed'])
-const REASONS: ReadonlySet<string> = new Set<CloseReason>(['unpaid', 'cancelled', 'refused', 'refunded'])
+const STATES: ReadonlySet<unknown> = new Set<OrderState>(['pending', 'paid', 'closed'])
+const REASONS: ReadonlySet<unknown> = new Set<CloseReason>(['unpaid', 'cancelled', 'refused', 'refunded'])
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -51,38 +52,36 @@ function messageOf(fields: Fields): ChannelMessage | undefined {
   }
 }
 
-/** Fields that were undefined are missing in the text. */
+/** What each field of an order must be. Those that were undefined are missing in the text. */
+const ORDER_CHECKS: Readonly<Record<keyof Order, (value: unknown) => boolean>> = {
+  id: isIdText,
+  sale: isIdText,
+  item: isIdText,
+  buyer: isBuyerText,
+  attempt: isCount,
+  quantity: isCount,
+  price: value => isFields(value) && isCount(value.amount) && typeof value.currency === 'string',
+  state: value => STATES.has(value),
+  reason: value => value === undefined || REASONS.has(value),
+  supersededBy: value => value === undefined || isIdText(value),
+  epoch: isCount,
+  reservedAtMs: isTime,
+  placedAtMs: isTime,
+  payByMs: isTimeOrNone,
+  paidAtMs: isTimeOrNone,
+  closedAtMs: isTimeOrNone,
+  version: isCount,
+}
+const ORDER_FIELDS = Object.entries(ORDER_CHECKS)
+
 function orderOf(value: unknown): Order | undefined {
   if (!isFields(value)) return undefined
-  const { id, sale, item, buyer, attempt, quantity, price, state, reason, supersededBy, epoch, version } = value
-  const { reservedAtMs, placedAtMs, payByMs, paidAtMs, closedAtMs } = value
-  if (!isIdText(id) || !isIdText(sale) || !isIdText(item) || !isBuyerText(buyer)) return undefined
-  if (!isCount(attempt) || !isCount(quantity) || !isCount(epoch) || !isCount(version)) return undefined
-  if (!isFields(price) || !isCount(price.amount) || typeof price.currency !== 'string') return undefined
-  if (!isOneOf<OrderState>(state, STATES) || !(reason === undefined || isOneOf<CloseReason>(reason, REASONS)))
-    return undefined
-  if (!(supersededBy === undefined || isIdText(supersededBy)) || !isTime(reservedAtMs) || !isTime(placedAtMs))
-    return undefined
-  if (!isTimeOrNone(payByMs) || !isTimeOrNone(paidAtMs) || !isTimeOrNone(closedAtMs)) return undefined
-  return {
-    id,
-    sale,
-    item,
-    buyer,
-    attempt,
-    quantity,
-    price: { amount: price.amount, currency: price.currency },
-    state,
-    reason,
-    supersededBy,
-    epoch,
-    reservedAtMs,
-    placedAtMs,
-    payByMs,
-    paidAtMs,
-    closedAtMs,
-    version,
+  const order: Record<string, unknown> = {}
+  for (const [field, isRight] of ORDER_FIELDS) {
+    if (!isRight(value[field])) return undefined
+    order[field] = value[field]
   }
+  return order as unknown as Order
 }
 
 function parse(text: string): Fields | undefined {
@@ -110,10 +109,6 @@ function isBuyerText(value: unknown): value is BuyerId {
   return typeof value === 'string' && isBuyerId(value)
 }
 
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0
-}
-
 /** Unix ms; PostgreSQL's have fractions. */
 function isTime(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0
@@ -121,8 +116,4 @@ function isTime(value: unknown): value is number {
 
 function isTimeOrNone(value: unknown): value is number | undefined {
   return value === undefined || isTime(value)
-}
-
-function isOneOf<T extends string>(value: unknown, all: ReadonlySet<string>): value is T {
-  return typeof value === 'string' && all.has(value)
 }

@@ -127,7 +127,7 @@ describe('half a move', () => {
     expect(await gate.move(SHARD, 1, 5, -10)).toEqual({ status: 'done', taken: -3 })
     const before = await gateStatus()
     for (const delta of [-10, -1, 6]) expect(await gate.move(SHARD, 1, 5, delta)).toEqual({ status: 'done', taken: -3 })
-    for (const no of [1, 4]) expect(await gate.move(SHARD, 1, no, 6)).toEqual({ status: 'past', moveNo: 5 })
+    for (const no of [1, 4]) expect(await gate.move(SHARD, 1, no, 6)).toEqual({ status: 'past', changeNo: 5 })
     expect(await gateStatus()).toEqual(before)
   })
 

@@ -14,6 +14,7 @@
 import { assert } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
+import type { Script } from '../../base/redis/script.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
 import {
   checkAsk,
@@ -22,7 +23,6 @@ import {
   checkEpoch,
   checkHolding,
   checkItem,
-  checkMove,
   checkRelease,
   checkTerms,
   checkWindowState,
@@ -42,18 +42,18 @@ import {
   type WindowState,
 } from '../gate.ts'
 import type { ShardId } from '../shard-ids.ts'
-import type { LoadedReply, MoveReply, ShardGate } from '../sharded/shard-gate.ts'
+import type { LoadedReply, ShardGate } from '../sharded/shard-gate.ts'
 import { outwaitStepBack } from '../step-back.ts'
-import { listOf, statusOf, textOf, wholeOf } from './codes.ts'
 import { buyersKey, gateKey, messageChannel, ordersKey, outboxesKey, outboxKey } from './keys.ts'
 import {
   changeReplyFrom,
-  doneFrom,
   holdingsFrom,
-  loadedReplyFrom,
-  moveReplyFrom,
+  listOf,
   reserveReplyFrom,
   statusFrom,
+  statusOf,
+  textOf,
+  wholeOf,
 } from './replies.ts'
 import { readScript } from './scripts.ts'
 
@@ -65,6 +65,8 @@ const HOLDINGS_MAX = 5_000
 const HOLDINGS_PAGE = 1_000
 /** Clicks that may be repeated ones are looked up one by one. At most so many at a time: batches of reservations wait behind them. */
 const FINDS_AT_ONCE_MAX = 500
+
+type Arguments = readonly (string | number)[]
 
 interface RedisGateParts {
   readonly connection: RedisConnection
@@ -176,7 +178,7 @@ class RedisGate implements ShardGate {
       args.push(one.order, one.buyer, one.attempt, one.outcome)
     }
     const keys = [gateKey(item), buyersKey(item, epoch), ordersKey(item, epoch)]
-    return unlessLost(async () => doneFrom(await this.#connection.run(this.#scripts.release, keys, args)))
+    return this.#do(this.#scripts.release, keys, args)
   }
 
   async find(item: ItemId, buyer: BuyerId, toShow = false): Promise<FindReply> {
@@ -184,15 +186,16 @@ class RedisGate implements ShardGate {
     checkBuyer(buyer)
     if (this.#finding >= FINDS_AT_ONCE_MAX) return { status: 'unknown' }
     this.#finding += 1
+    const durably = toShow && this.#connection.durability === 'replica'
     try {
-      return await unlessLost(async () => {
-        const reply = await (toShow && this.#connection.durability === 'replica'
-          ? this.#connection.runDurably(this.#scripts.show, [gateKey(item)], [buyer])
-          : this.#connection.run(this.#scripts.find, [gateKey(item)], [buyer]))
-        const [first, packed] = listOf(reply)
-        if (statusOf(first) === 'stale') return { status: 'stale' }
-        return { status: 'ok', holdings: holdingsFrom(buyer, textOf(packed)) }
-      })
+      const found = await (durably
+        ? this.#connection.runDurably(this.#scripts.show, [gateKey(item)], [buyer])
+        : this.#connection.run(this.#scripts.find, [gateKey(item)], [buyer]))
+      const [first, packed] = listOf(found)
+      const status = statusOf(first, 'ok', 'stale')
+      return status === 'stale' ? { status } : { status, holdings: holdingsFrom(buyer, textOf(packed)) }
+    } catch (error) {
+      return unknownAfter(error)
     } finally {
       this.#finding -= 1
     }
@@ -207,7 +210,7 @@ class RedisGate implements ShardGate {
     do {
       const reply = await this.#connection.run(this.#scripts.holdings, keys, [epoch, cursor, HOLDINGS_PAGE])
       const [first, next, fields] = listOf(reply)
-      if (statusOf(first) === 'stale') {
+      if (statusOf(first, 'ok', 'stale') === 'stale') {
         if (cursor === '0') return
         throw new Fault('gate_stale', `item ${item}, epoch ${epoch}: not active any more`, { retryable: true })
       }
@@ -227,23 +230,21 @@ class RedisGate implements ShardGate {
   async change(item: ItemId, epoch: Epoch, no: number, delta: number): Promise<ChangeReply> {
     checkEpoch(item, epoch, 0)
     checkChange(no, delta)
-    const args = [epoch, no, delta, CHANGES_REMEMBERED]
-    return unlessLost(async () =>
-      changeReplyFrom(await this.#connection.run(this.#scripts.change, [gateKey(item)], args)),
-    )
+    return this.#ask(this.#scripts.change, [gateKey(item)], [epoch, no, delta, CHANGES_REMEMBERED], changeReplyFrom)
   }
 
   async set(item: ItemId, epoch: Epoch, to: WindowState): Promise<Done> {
     checkEpoch(item, epoch, 0)
     checkWindowState(to)
     const { stateNo, state, opensAtMs, closesAtMs } = to
-    const args = [epoch, state, opensAtMs, closesAtMs, stateNo]
-    return unlessLost(async () => doneFrom(await this.#connection.run(this.#scripts.set, [gateKey(item)], args)))
+    return this.#do(this.#scripts.set, [gateKey(item)], [epoch, state, opensAtMs, closesAtMs, stateNo])
   }
 
   async fence(item: ItemId, epoch: Epoch): Promise<Done> {
     checkEpoch(item, epoch, 1)
-    return this.#begin(item, epoch, () => this.#connection.run(this.#scripts.fence, [gateKey(item)], [epoch]))
+    const done = await this.#do(this.#scripts.fence, [gateKey(item)], [epoch])
+    if (done.status === 'done') this.#begun.set(item, epoch)
+    return done
   }
 
   async load(item: ItemId, epoch: Epoch, holdings: readonly Holding[]): Promise<Done> {
@@ -255,7 +256,9 @@ class RedisGate implements ShardGate {
       args.push(one.order, one.buyer, one.attempt, one.quantity, one.live ? 1 : 0, one.reservedAtMs)
     }
     const keys = [gateKey(item), buyersKey(item, epoch), ordersKey(item, epoch)]
-    return this.#begin(item, epoch, () => this.#connection.run(this.#scripts.load, keys, args))
+    const done = await this.#do(this.#scripts.load, keys, args)
+    if (done.status === 'done') this.#begun.set(item, epoch)
+    return done
   }
 
   async activate(item: ItemId, epoch: Epoch, terms: Terms): Promise<Done> {
@@ -265,7 +268,7 @@ class RedisGate implements ShardGate {
     const begun = this.#hasBegun(item, epoch)
     const args = [epoch, begun, left, held, buyers, attemptsMax, changeNo, state, opensAtMs, closesAtMs, stateNo]
     const keys = [gateKey(item), buyersKey(item, epoch), ordersKey(item, epoch), outboxesKey(item)]
-    const done = await unlessLost(async () => doneFrom(await this.#connection.run(this.#scripts.activate, keys, args)))
+    const done = await this.#do(this.#scripts.activate, keys, args)
     if (done.status !== 'unknown') this.#begun.delete(item)
     return done
   }
@@ -273,34 +276,39 @@ class RedisGate implements ShardGate {
   async loaded(shard: ShardId, epoch: Epoch): Promise<LoadedReply> {
     checkEpoch(shard, epoch, 1)
     const keys = [gateKey(shard), buyersKey(shard, epoch)]
-    const args = [epoch, this.#hasBegun(shard, epoch)]
-    return unlessLost(async () => loadedReplyFrom(await this.#connection.run(this.#scripts.loaded, keys, args)))
+    return this.#ask(this.#scripts.loaded, keys, [epoch, this.#hasBegun(shard, epoch)], (reply): LoadedReply => {
+      const [first, held, buyers] = listOf(reply)
+      const status = statusOf(first, 'ok', 'done', 'stale')
+      if (status === 'ok') return { status, held: wholeOf(held), buyers: wholeOf(buyers) }
+      return { status: status === 'done' ? 'active' : status }
+    })
   }
 
-  async move(shard: ShardId, epoch: Epoch, no: number, delta: number): Promise<MoveReply> {
-    checkEpoch(shard, epoch, 1)
-    checkMove(no, delta)
-    const args = [epoch, no, delta]
-    return unlessLost(async () => moveReplyFrom(await this.#connection.run(this.#scripts.move, [gateKey(shard)], args)))
+  async move(shard: ShardId, epoch: Epoch, no: number, delta: number): Promise<ChangeReply> {
+    checkEpoch(shard, epoch, 0)
+    checkChange(no, delta)
+    return this.#ask(this.#scripts.move, [gateKey(shard)], [epoch, no, delta], changeReplyFrom)
   }
 
   #hasBegun(item: ItemId, epoch: Epoch): 0 | 1 {
     return this.#begun.get(item) === epoch ? 1 : 0
   }
 
-  async #begin(item: ItemId, epoch: Epoch, call: () => Promise<unknown>): Promise<Done> {
-    const done = await unlessLost(async () => doneFrom(await call()))
-    if (done.status === 'done') this.#begun.set(item, epoch)
-    return done
+  #do(script: Script, keys: readonly string[], args: Arguments): Promise<Done> {
+    return this.#ask(script, keys, args, (reply): Done => ({ status: statusOf(reply, 'done', 'stale') }))
+  }
+
+  async #ask<R>(script: Script, keys: readonly string[], args: Arguments, read: (reply: unknown) => R) {
+    try {
+      return read(await this.#connection.run(script, keys, args))
+    } catch (error) {
+      return unknownAfter(error)
+    }
   }
 }
 
 /** For verbs that have no `busy`: after any fault the caller asks again with the same arguments. */
-async function unlessLost<R>(call: () => Promise<R>): Promise<R | { readonly status: 'unknown' }> {
-  try {
-    return await call()
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error
-    return { status: 'unknown' }
-  }
+function unknownAfter(error: unknown): { readonly status: 'unknown' } {
+  if (!(error instanceof Fault)) throw error
+  return { status: 'unknown' }
 }

@@ -11,11 +11,11 @@ import { assert } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
 import { BUYER_LENGTH_MAX, type Epoch, type ItemId, isId } from '../../domain/ids.ts'
-import { checkEpoch, checkItem } from '../arguments.ts'
+import { checkEpoch, checkItem, isNumber } from '../arguments.ts'
 import type { OutboxDepth, OutboxEntry, OutboxStatus, QueuedAsk, TakeReply } from '../outbox.ts'
 import type { ShardOutbox } from '../sharded/shard-gate.ts'
-import { listOf, statusOf, textOf, wholeOf } from './codes.ts'
 import { gateKey, outboxesKey, outboxKey, workerKey } from './keys.ts'
+import { listOf, statusOf, textOf, wholeOf } from './replies.ts'
 import { readScript } from './scripts.ts'
 
 const LEASE_MS = 2_000
@@ -52,11 +52,13 @@ export function createRedisOutbox(parts: { readonly connection: RedisConnection 
     async take(item, worker, asksMax): Promise<TakeReply> {
       checkItem(item)
       assert(worker.length >= 1, 'a worker without a name')
-      assert(Number.isSafeInteger(asksMax) && asksMax >= 1, `take of at most ${asksMax} reservations`)
+      assert(isNumber(asksMax), `take of at most ${asksMax} reservations`)
       const keys = [workerKey(item), outboxesKey(item), gateKey(item)]
       const [first, epoch, ...entries] = listOf(await connection.run(scripts.take, keys, [worker, LEASE_MS, asksMax]))
-      if (statusOf(first) === 'held') return { status: 'held' }
-      return { status: 'ok', entries: entries.map(entry => entryFrom(wholeOf(epoch), entry)) }
+      const status = statusOf(first, 'ok', 'held')
+      return status === 'held'
+        ? { status }
+        : { status, entries: entries.map(entry => entryFrom(wholeOf(epoch), entry)) }
     },
 
     async done(item, epoch, ids) {
@@ -129,8 +131,4 @@ function listIn(json: unknown): unknown[] | undefined {
   } catch {
     return undefined
   }
-}
-
-function isNumber(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 1
 }

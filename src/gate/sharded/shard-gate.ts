@@ -10,7 +10,7 @@
 
 import type { Epoch } from '../../domain/ids.ts'
 import type { GateBooks } from '../books.ts'
-import type { Gate } from '../gate.ts'
+import type { ChangeReply, Gate } from '../gate.ts'
 import type { Outbox, TakeReply } from '../outbox.ts'
 import type { ShardId } from '../shard-ids.ts'
 
@@ -22,19 +22,14 @@ export type LoadedReply =
   | { readonly status: 'stale' }
   | { readonly status: 'unknown' }
 
-export type MoveReply =
-  /** Now or before. `taken` has the sign of its delta, and is nearer to 0 than asked when less was left. */
-  | { readonly status: 'done'; readonly taken: number }
-  /** The shard has taken part in a higher number since: what this one did is not known here any more. */
-  | { readonly status: 'past'; readonly moveNo: number }
-  | { readonly status: 'stale' }
-  | { readonly status: 'unknown' }
-
 export interface ShardGate extends Gate, GateBooks {
   /** What the pages loaded under this epoch add up to. */
   loaded(shard: ShardId, epoch: Epoch): Promise<LoadedReply>
-  /** @param no from 1 on; a shard does not see the numbers of moves between others */
-  move(shard: ShardId, epoch: Epoch, no: number, delta: number): Promise<MoveReply>
+  /**
+   * Half a move; answers as `change` does, without `gap`: a shard does not see the numbers of moves between others, and has no part in a
+   * lower one any more (`past`).
+   */
+  move(shard: ShardId, epoch: Epoch, no: number, delta: number): Promise<ChangeReply>
 }
 
 export interface ShardOutbox extends Pick<Outbox, 'depth' | 'status' | 'forget'> {

@@ -1,7 +1,7 @@
 -- lib: what all scripts share; its text is put before each of them.
 -- KEYS     none of its own; every key of an item carries its hash tag, so a script may build the name of one from another
 -- ARGV     none of its own
--- Returns  nothing; statuses and codes are decoded in codes.ts
+-- Returns  nothing; statuses and codes are decoded in replies.ts
 -- Keeps    E1: `selling` gives the state of an epoch only on the server and in the history it was activated in. Ids stay strings.
 
 local DONE, STALE, OK, EARLY, OVER, PAUSED, BUSY, GAP, PAST, HELD = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
