@@ -66,58 +66,49 @@ export interface Stated {
 
 /** What a server of another kind than REDIS_URL says is to be addressed as. Undefined: it is of that kind. */
 export function otherKind(kind: RedisTarget['kind'], mode: string): string | undefined {
-  const found = mode === 'sentinel' ? 'sentinel' : mode === 'cluster' ? 'cluster' : 'single'
+  const found = mode === 'sentinel' || mode === 'cluster' ? mode : 'single'
+  if (found === kind) return undefined
   if (found === 'sentinel')
-    return kind === 'sentinel'
-      ? undefined
-      : 'REDIS_URL leads to a sentinel, which takes no reservations: set it to redis-sentinel://host:26379,host:26379/name, with all sentinels and the name they have for the primary'
+    return 'REDIS_URL leads to a sentinel, which takes no reservations: set it to redis-sentinel://host:26379,host:26379/name, with all sentinels and the name they have for the primary'
   if (found === 'cluster')
-    return kind === 'cluster'
-      ? undefined
-      : 'REDIS_URL leads to a node of a Redis Cluster: set it to redis-cluster://host:port,host:port, with some of the nodes'
-  return kind === 'single'
-    ? undefined
-    : `REDIS_URL begins with redis-${kind}://, but leads to a server that is ${kind === 'cluster' ? 'no node of a cluster' : 'no sentinel'}: set it to redis://host:port`
+    return 'REDIS_URL leads to a node of a Redis Cluster: set it to redis-cluster://host:port,host:port, with some of the nodes'
+  return `REDIS_URL begins with redis-${kind}://, but leads to a server that is ${kind === 'cluster' ? 'no node of a cluster' : 'no sentinel'}: set it to redis://host:port`
 }
+
+/** A line, or nothing where all is as it must be. */
+type Finding = string | false | undefined
 
 /** Empty: the server keeps what this level says. */
 export function problemsOf(facts: RedisFacts, stated: Stated): readonly string[] {
   const { version, role, mode, maxmemoryPolicy } = facts
-  const { durability: wanted, unverified } = stated
+  const { kind, durability } = stated
   // Behind sentinels there is an ordinary server. One of another kind has none of the rest.
-  const other = otherKind(stated.kind === 'sentinel' ? 'single' : stated.kind, mode)
+  const other = otherKind(kind === 'sentinel' ? 'single' : kind, mode)
   if (other !== undefined) return [other]
-  const problems: string[] = []
-  if (Number.parseInt(version, 10) < VERSION_MIN)
-    problems.push(`Redis is version ${version}: use ${VERSION_MIN}.0 or newer`)
-  if (role !== 'master')
-    problems.push(`REDIS_URL leads to a replica, which takes no reservations: set it to the primary`)
-  if (maxmemoryPolicy !== 'noeviction')
-    problems.push(
+  const findings = [
+    Number.parseInt(version, 10) < VERSION_MIN && `Redis is version ${version}: use ${VERSION_MIN}.0 or newer`,
+    role !== 'master' && 'REDIS_URL leads to a replica, which takes no reservations: set it to the primary',
+    maxmemoryPolicy !== 'noeviction' &&
       `Redis may throw away reservations when its memory is full (maxmemory-policy is ${maxmemoryPolicy}): ${set('maxmemory-policy', 'noeviction')}`,
-    )
-  if (wanted === 'disk') problems.push(...diskProblems(facts, unverified))
-  if (wanted === 'replica') problems.push(...replicaProblems(facts, stated))
-  return problems
+    ...(durability === 'disk' ? diskFindings(facts, stated) : []),
+    ...(durability === 'replica' ? replicaFindings(facts, stated) : []),
+  ]
+  return findings.filter(line => typeof line === 'string')
 }
 
-function diskProblems({ appendOnly, settings }: RedisFacts, unverified: boolean): string[] {
-  const problems: string[] = []
-  if (!appendOnly)
-    problems.push(
-      `REDIS_DURABILITY=disk, but Redis writes nothing down as it goes (appendonly is no): ${set('appendonly', 'yes')}`,
-    )
-  if (settings === undefined) return unverified ? problems : [...problems, hidden('appendfsync is "always"')]
+function diskFindings({ appendOnly, settings }: RedisFacts, { unverified }: Stated): readonly Finding[] {
+  const appends =
+    !appendOnly &&
+    `REDIS_DURABILITY=disk, but Redis writes nothing down as it goes (appendonly is no): ${set('appendonly', 'yes')}`
+  if (settings === undefined) return [appends, !unverified && hidden('appendfsync is "always"')]
   const { appendfsync, 'no-appendfsync-on-rewrite': paused } = settings
-  if (appendfsync !== 'always')
-    problems.push(
+  return [
+    appends,
+    appendfsync !== 'always' &&
       `REDIS_DURABILITY=disk, but Redis answers before its disk has it (appendfsync is ${appendfsync}): ${set('appendfsync', 'always')}, or set REDIS_DURABILITY=replica or memory`,
-    )
-  if (paused !== 'no')
-    problems.push(
+    paused !== 'no' &&
       `REDIS_DURABILITY=disk, but Redis stops waiting for its disk while it rewrites its file (no-appendfsync-on-rewrite is ${paused}): ${set('no-appendfsync-on-rewrite', 'no')}`,
-    )
-  return problems
+  ]
 }
 
 /** The line of `problemsOf` that says so. Undefined: enough follow it, or none has to. */
@@ -126,24 +117,20 @@ export function tooFewReplicas({ replicasOnline }: RedisFacts, { durability, rep
   return `REDIS_DURABILITY=replica with REDIS_REPLICAS=${replicas}, but ${replicasOnline} follow the primary: start more replicas, or lower REDIS_REPLICAS`
 }
 
-function replicaProblems(facts: RedisFacts, stated: Stated): string[] {
+function replicaFindings(facts: RedisFacts, stated: Stated): readonly Finding[] {
   const { settings } = facts
   const { replicas, unverified } = stated
   const few = tooFewReplicas(facts, stated)
-  const problems = few === undefined ? [] : [few]
-  if (settings === undefined)
-    return unverified ? problems : [...problems, hidden(`min-replicas-to-write is at least ${replicas}`)]
+  if (settings === undefined) return [few, !unverified && hidden(`min-replicas-to-write is at least ${replicas}`)]
   const { 'min-replicas-to-write': toWrite, 'min-replicas-max-lag': lag } = settings
-  if (Number(toWrite) < replicas)
-    problems.push(
+  return [
+    few,
+    Number(toWrite) < replicas &&
       `REDIS_DURABILITY=replica, but a primary that nobody follows any more would go on selling (min-replicas-to-write is ${toWrite}): ${set('min-replicas-to-write', String(replicas))}, on the replicas too`,
-    )
-  // 0 turns the setting above off.
-  if (Number(lag) < 1)
-    problems.push(
+    // 0 turns the setting above off.
+    Number(lag) < 1 &&
       `REDIS_DURABILITY=replica, but it never notices that a replica is gone (min-replicas-max-lag is ${lag}): ${set('min-replicas-max-lag', '10')}`,
-    )
-  return problems
+  ]
 }
 
 function set(name: string, value: string): string {
