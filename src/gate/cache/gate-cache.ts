@@ -1,6 +1,6 @@
 /**
- * The gate cache: the newest status of each shard, the gate's clock, and a filter of buyers per shard; all of it is fed from outside and
- * none of it decides anything. A status that was asked for too long ago is not shown: then no buyer is refused by it. Bounded: all filters
+ * The gate cache: what is known of each item (`item-cache.ts`), and the gate's clock; all of it is fed from outside and none of it decides
+ * anything. A status that was asked for too long ago is not shown: then no buyer is refused by it. Bounded: all filters
  * together hold five million buyers (about 200 MB); beyond that `knows` says yes to every buyer of the shard that found no room. A
  * status without a count of buyers carries a number that no filter reaches.
  *
@@ -10,15 +10,12 @@
 
 import type { Clock } from '../../base/clock.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
-import { SHARDS_MAX } from '../../domain/item.ts'
 import type { GateBooks } from '../books.ts'
-import type { GateStatus, ShardStatus } from '../gate.ts'
 import type { GateCache } from '../gate-cache.ts'
-import { itemOf, type ShardId, shardIdsOf, shardOf } from '../shard-ids.ts'
+import { isOneOfSeveral, itemOf, type ShardId } from '../shard-ids.ts'
 import { BuyerFilter, type Room } from './buyer-filter.ts'
 import { GateClock } from './gate-clock.ts'
-import { ShardCache } from './shard-cache.ts'
-import { ShardGroup } from './shard-group.ts'
+import { ItemCache } from './item-cache.ts'
 
 const BUYERS_MAX = 5_000_000
 
@@ -42,75 +39,34 @@ interface GateCacheOptions {
 export function createGateCache({ clock, hash, books, freshMs, buyersMax = BUYERS_MAX }: GateCacheOptions): GateCache {
   const gateClock = new GateClock(clock)
   const room: Room = { left: buyersMax }
-  const shards = new Map<ShardId, ShardCache>()
-  /** Of items with several shards. */
-  const groups = new Map<ItemId, ShardGroup>()
-  /** Has the item one shard or several, as of the newest epoch that was heard of? */
-  const shapes = new Map<ItemId, { readonly several: boolean; readonly epoch: Epoch }>()
+  const items = new Map<ItemId, ItemCache>()
   /** The epoch an item was dropped with: only a higher one brings it back. */
   const dropped = new Map<ItemId, Epoch>()
   let missedAtMs = Number.NEGATIVE_INFINITY
-  let incompleteBefore: ReadonlyMap<ShardId, BuyerFilter> = new Map()
+  let incompleteBefore: ReadonlySet<ShardId> = new Set()
   let reloading = false
 
   /** Undefined: the item was dropped, and this epoch with it; or it has another number of shards since. */
-  function cacheOf(id: ShardId, epoch: Epoch): ShardCache | undefined {
-    let shard = shards.get(id)
-    if (shard !== undefined && epoch <= shard.filter.epoch) return shard
-    const item = itemOf(id)
-    if (epoch <= (dropped.get(item) ?? -1)) return undefined
-    const several = id !== item
-    const shape = shapes.get(item)
-    if (shape !== undefined && shape.several !== several) {
-      if (epoch <= shape.epoch) return undefined
+  function cacheOf(item: ItemId, several: boolean, epoch: Epoch): ItemCache | undefined {
+    let known = items.get(item)
+    if (known !== undefined && known.several !== several) {
+      if (epoch <= known.epoch) return undefined
       // From here on nothing is known of it: `knows` says yes to every buyer.
-      clear(item)
-      shard = undefined
+      clear(item, known)
+      known = undefined
     }
-    // An old message about an unknown shard: a filter that began with it would call complete what was over long ago.
-    if (shard === undefined && shape !== undefined && epoch < shape.epoch) return undefined
-    shapes.set(item, { several, epoch: Math.max(epoch, shape?.epoch ?? epoch) })
-    if (shape !== undefined && epoch > shape.epoch) advance(item, epoch)
-    if (shard === undefined) {
-      shard = new ShardCache(new BuyerFilter(room, epoch, missedAtMs))
-      shards.set(id, shard)
+    if (known === undefined) {
+      if (epoch <= (dropped.get(item) ?? -1)) return undefined
+      known = new ItemCache(several, epoch, begun => new BuyerFilter(room, begun, missedAtMs))
+      items.set(item, known)
     }
-    return shard
+    if (epoch > known.epoch) known.advance(epoch, clock.elapsed())
+    return known
   }
 
-  /** All its shards: one that was not heard of yet must not go on saying no, because the item may have had other shards meanwhile. */
-  function advance(item: ItemId, epoch: Epoch): void {
-    for (const id of [item, ...shardIdsOf(item, SHARDS_MAX)]) shards.get(id)?.filter.advance(epoch, clock.elapsed())
-  }
-
-  function clear(item: ItemId): void {
-    groups.delete(item)
-    for (const id of [item, ...shardIdsOf(item, SHARDS_MAX)]) {
-      shards.get(id)?.filter.drop()
-      shards.delete(id)
-    }
-  }
-
-  function seenOne(status: GateStatus, askedAtMs: number): void {
-    const shard = cacheOf(status.item, status.epoch)
-    if (shard !== undefined && status.epoch >= shard.filter.epoch) shard.seen(status, askedAtMs, clock.elapsed())
-  }
-
-  function seenAll(status: GateStatus, each: readonly ShardStatus[], askedAtMs: number): void {
-    const { item, epoch } = status
-    const nowMs = clock.elapsed()
-    const parts: ShardCache[] = []
-    for (const one of each) {
-      const part = cacheOf(one.shard, epoch)
-      if (part === undefined) return
-      parts.push(part)
-      const { version, left, held, buyers } = one
-      if (epoch >= part.filter.epoch)
-        part.seen({ ...status, item: one.shard, version, left, held, buyers, shards: [one] }, askedAtMs, nowMs)
-    }
-    const group = groups.get(item)
-    if (group === undefined) groups.set(item, new ShardGroup(status, askedAtMs, parts))
-    else group.seen(status, askedAtMs)
+  function clear(item: ItemId, known: ItemCache): void {
+    for (const { filter } of known.shards.values()) filter.drop()
+    items.delete(item)
   }
 
   function hashOf(buyer: BuyerId): number {
@@ -126,41 +82,26 @@ export function createGateCache({ clock, hash, books, freshMs, buyersMax = BUYER
   return {
     nowMs: () => gateClock.nowMs(),
 
-    statusNow(item) {
-      const shard = shards.get(item)
-      if (shard === undefined) return groups.get(item)?.status(clock.elapsed(), freshMs)
-      const { newest } = shard
-      return newest !== undefined && clock.elapsed() - shard.askedAtMs <= freshMs ? newest : undefined
-    },
+    statusNow: item => items.get(item)?.status(clock.elapsed(), freshMs),
 
-    knows(item, buyer) {
-      let shard = shards.get(item)
-      if (shard === undefined) {
-        const group = groups.get(item)
-        shard = group?.shards[shardOf(buyer, group.shards.length)]
-      }
-      return shard === undefined || shard.filter.mayHold(hashOf(buyer))
-    },
+    knows: (item, buyer) => items.get(item)?.filterOf(buyer)?.mayHold(hashOf(buyer)) ?? true,
 
     drop(item) {
-      const shape = shapes.get(item)
-      if (shape === undefined) return
-      dropped.set(item, shape.epoch)
-      shapes.delete(item)
-      clear(item)
+      const known = items.get(item)
+      if (known === undefined) return
+      dropped.set(item, known.epoch)
+      clear(item, known)
     },
 
     seen(status, askedAtMs) {
-      if (status.shards === undefined) seenOne(status, askedAtMs)
-      else seenAll(status, status.shards, askedAtMs)
+      const known = cacheOf(status.item, status.shards !== undefined, status.epoch)
+      if (known?.epoch === status.epoch) known.seen(status, askedAtMs, clock.elapsed())
     },
 
     reserved(of, reply, buyers) {
-      const { id, version, left } = reply.shard ?? { id: of, version: reply.version, left: reply.left }
-      const shard = cacheOf(id, reply.epoch)
-      if (shard === undefined) return
-      shard.reserved(buyers.map(hashOf), reply.epoch, version, left)
-      groups.get(itemOf(id))?.fed()
+      const { id, ...stock } = reply.shard ?? { id: of, version: reply.version, left: reply.left }
+      const known = cacheOf(itemOf(id), isOneOfSeveral(id), reply.epoch)
+      known?.reserved(id, reply.epoch, stock, buyers.map(hashOf))
     },
 
     clockSeen: (nowMs, askedAtMs, answeredAtMs) => gateClock.seen(nowMs, askedAtMs, answeredAtMs),
@@ -168,10 +109,12 @@ export function createGateCache({ clock, hash, books, freshMs, buyersMax = BUYER
     async reloadFilters(epochOf) {
       const nowMs = clock.elapsed()
       const incomplete = new Map<ShardId, BuyerFilter>()
-      for (const [id, { filter }] of shards)
-        if (filter.isToReload(nowMs) && filter.epoch === epochOf(itemOf(id))) incomplete.set(id, filter)
+      for (const [item, { epoch, shards }] of items) {
+        if (epoch !== epochOf(item)) continue
+        for (const [id, { filter }] of shards) if (filter.isToReload(nowMs)) incomplete.set(id, filter)
+      }
       const before = incompleteBefore
-      incompleteBefore = incomplete
+      incompleteBefore = new Set(incomplete.keys())
       if (reloading) return
       const again = [...incomplete].find(([id]) => before.has(id))
       if (again === undefined) return
@@ -186,7 +129,7 @@ export function createGateCache({ clock, hash, books, freshMs, buyersMax = BUYER
 
     missed() {
       missedAtMs = clock.elapsed()
-      for (const { filter } of shards.values()) filter.doubt(missedAtMs)
+      for (const { shards } of items.values()) for (const { filter } of shards.values()) filter.doubt(missedAtMs)
     },
   }
 }

@@ -33,7 +33,7 @@ import {
   type WindowState,
 } from '../gate.ts'
 import { itemOf, type ShardId, shardIdFor, shardIdsOf, shardOf } from '../shard-ids.ts'
-import { KnownStock } from './known-stock.ts'
+import { KnownShard, sumKnown } from './known-shard.ts'
 import { type Decided, mergeReplies } from './merge-replies.ts'
 import type { ShardCounts } from './shard-counts.ts'
 import type { ShardGate } from './shard-gate.ts'
@@ -57,13 +57,15 @@ export class ShardedGate implements Gate, GateBooks {
   readonly #gate: ShardGate
   readonly #counts: ShardedGateParts['counts']
   readonly #clock: Clock
-  readonly #known: KnownStock
+  readonly #freshMs: number
+  /** Each item's shards, in the order of their numbers. */
+  readonly #known = new Map<ItemId, readonly KnownShard[]>()
 
   constructor({ gate, counts, clock, freshMs = STATUS_FRESH_MS }: ShardedGateParts) {
     this.#gate = gate
     this.#counts = counts
     this.#clock = clock
-    this.#known = new KnownStock(freshMs, item => counts.all(item) !== undefined)
+    this.#freshMs = freshMs
   }
 
   /** One for each shard; one if their number is not known. */
@@ -80,8 +82,11 @@ export class ShardedGate implements Gate, GateBooks {
     const shown: GateStatus[] = []
     for (const item of items) {
       const status = this.#statusFrom(item, statuses)
-      if (status?.shards !== undefined) this.#known.seen(item, status.epoch, status.shards, askedAtMs)
-      if (status !== undefined) shown.push(status)
+      if (status === undefined) continue
+      shown.push(status)
+      if (status.shards === undefined) continue
+      const known = this.#knownOf(item, status.shards.length)
+      for (const [i, one] of status.shards.entries()) known[i]!.seen(status.epoch, one, askedAtMs)
     }
     if (reply.away === undefined) return { ...reply, items: shown }
     const silent = new Set(reply.away.map(itemOf))
@@ -125,16 +130,15 @@ export class ShardedGate implements Gate, GateBooks {
         const askedAtMs = this.#clock.elapsed()
         const reply = await this.#gate.reserve(`${item}#${shard}`, epoch, mine)
         if ('answers' in reply) {
-          const { version, left } = reply
           const took = reply.answers.some(answer => answer.code === 'reserved')
-          this.#known.replied(item, epoch, count, shard, { version, left, askedAtMs, took })
+          this.#knownOf(item, count)[shard]!.replied(epoch, reply, took, askedAtMs)
         }
         return { shard, reply }
       }),
     )
     const merged = mergeReplies(replies, shardOfAsk)
     if (!('answers' in merged)) return merged
-    const decided = this.#ofAll(item, epoch, merged)
+    const decided = this.#ofAll(this.#knownOf(item, count), merged)
     const [only] = replies
     if (shards.length > 1 || only === undefined || asks.length === 0) return decided
     const { version, left } = merged
@@ -153,16 +157,24 @@ export class ShardedGate implements Gate, GateBooks {
   }
 
   /** What a single shard can't say: how much is left in all, and which asks must wait for a move. */
-  #ofAll(item: ItemId, epoch: Epoch, merged: Decided): Decided {
-    const { version, left, fresh } = this.#known.total(item, epoch, this.#clock.elapsed())
-    const short = merged.answers.some(answer => answer.code === 'not_enough')
-    const answers = !short
-      ? merged.answers
-      : merged.answers.map(answer => {
-          const waits = answer.code === 'not_enough' && (!fresh || left >= answer.quantity)
-          return waits ? { ...answer, code: 'wait' as const } : answer
-        })
+  #ofAll(shards: readonly KnownShard[], merged: Decided): Decided {
+    const { version, left, askedAtMs, unexplained } = sumKnown(shards, merged.epoch)
+    const fresh = !unexplained && this.#clock.elapsed() - askedAtMs <= this.#freshMs
+    const answers = merged.answers.map(answer => {
+      const waits = answer.code === 'not_enough' && (!fresh || left >= answer.quantity)
+      return waits ? { ...answer, code: 'wait' as const } : answer
+    })
     return { ...merged, version, left, answers }
+  }
+
+  #knownOf(item: ItemId, count: number): readonly KnownShard[] {
+    let shards = this.#known.get(item)
+    if (shards?.length !== count) {
+      for (const other of this.#known.keys()) if (this.#counts.all(other) === undefined) this.#known.delete(other)
+      shards = Array.from({ length: count }, () => new KnownShard())
+      this.#known.set(item, shards)
+    }
+    return shards
   }
 
   async release(item: ItemId, epoch: Epoch, releases: readonly Release[]): Promise<Done> {
