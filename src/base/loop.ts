@@ -12,8 +12,6 @@ export interface Loop {
   round(): Promise<void>
   /** A round soon, without waiting for it. */
   kick(): void
-  /** Milliseconds since the last whole round; undefined before the first. */
-  sinceRoundMs(): number | undefined
   /** Resolves when the signal has stopped it; rejects on a bug. */
   readonly stopped: Promise<void>
 }
@@ -29,7 +27,6 @@ interface LoopOptions {
 
 export function startLoop({ name, everyMs, clock, log, signal, run }: LoopOptions): Loop {
   let wake = new AbortController()
-  let lastRoundMs: number | undefined
   let kicked = false
   let waiting: PromiseWithResolvers<void> | undefined
   let ended = false
@@ -43,7 +40,6 @@ export function startLoop({ name, everyMs, clock, log, signal, run }: LoopOption
       wake = new AbortController()
       try {
         await run()
-        lastRoundMs = clock.elapsed()
         asked?.resolve()
       } catch (error) {
         asked?.reject(error)
@@ -69,7 +65,6 @@ export function startLoop({ name, everyMs, clock, log, signal, run }: LoopOption
       return waiting.promise
     },
     kick,
-    sinceRoundMs: () => (lastRoundMs === undefined ? undefined : clock.elapsed() - lastRoundMs),
     stopped: go(),
   }
 }

@@ -72,15 +72,17 @@ export function createIdMaker({ clock, node, fromMs, untilMs: firstUntilMs }: Id
 
   function next(): string {
     const nowMs = Math.floor(clock.now())
-    if (nowMs > untilMs) throw exhausted(`the clock is ${nowMs - untilMs} ms beyond the bound of node ${node}`)
+    if (nowMs > untilMs)
+      throw refusal('ids_exhausted', `the clock is ${nowMs - untilMs} ms beyond the bound of node ${node}`)
     if (nowMs > lastMs) enter(nowMs)
     else {
-      if (lastMs - nowMs > DRIFT_MS_MAX) throw clockBack(lastMs - nowMs)
+      if (lastMs - nowMs > DRIFT_MS_MAX)
+        throw refusal('clock_back', `the clock is ${lastMs - nowMs} ms behind the last id`)
       if (sequence < SEQUENCE_MAX) sequence += 1
       else {
-        if (lastMs >= untilMs) throw exhausted(`node ${node} has used its time up to the bound`)
+        if (lastMs >= untilMs) throw refusal('ids_exhausted', `node ${node} has used its time up to the bound`)
         if (lastMs - nowMs >= DRIFT_MS_MAX)
-          throw exhausted(`node ${node} is ${DRIFT_MS_MAX} ms of ids ahead of the clock`)
+          throw refusal('ids_exhausted', `node ${node} is ${DRIFT_MS_MAX} ms of ids ahead of the clock`)
         enter(lastMs + 1)
       }
     }
@@ -89,7 +91,9 @@ export function createIdMaker({ clock, node, fromMs, untilMs: firstUntilMs }: Id
       head = high + carry
       headText = String(head)
     }
-    return decimal(head, headText, low + sequence - carry * CUT)
+    const tail = low + sequence - carry * CUT
+    // The leading 1 keeps the zeros; only ids of the first seconds of 2024 have no head.
+    return head === 0 ? String(tail) : headText + String(CUT + tail).slice(1)
   }
 
   return {
@@ -110,21 +114,12 @@ export function madeAtMs(id: string): number {
   return EPOCH_MS + Math.floor(Number(id) / MS_STEP)
 }
 
-/** The leading 1 keeps the zeros; only ids of the first seconds of 2024 have no head. */
-function decimal(head: number, headText: string, tail: number): string {
-  return head === 0 ? String(tail) : headText + String(CUT + tail).slice(1)
-}
-
 function checkedBound(untilMs: number, atLeastMs: number): number {
   assert(Number.isInteger(untilMs) && untilMs <= MS_MAX, `an id maker can't be bound to ${untilMs} ms`)
   assert(untilMs >= atLeastMs, `the bound of an id maker can't go back, from ${atLeastMs} to ${untilMs} ms`)
   return untilMs
 }
 
-function clockBack(byMs: number): Fault {
-  return new Fault('clock_back', `the clock is ${byMs} ms behind the last id`, { retryable: true })
-}
-
-function exhausted(message: string): Fault {
-  return new Fault('ids_exhausted', message, { retryable: true })
+function refusal(code: 'clock_back' | 'ids_exhausted', message: string): Fault {
+  return new Fault(code, message, { retryable: true })
 }

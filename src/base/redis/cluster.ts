@@ -15,9 +15,9 @@ import { Fault } from '../fault.ts'
 import { isOtherKind, MovedFault, notDone } from './faults.ts'
 import { Link } from './link.ts'
 import type { RedisConnection } from './redis-connection.ts'
-import { type Address, hostOf, nameOf } from './redis-url.ts'
+import { type Address, type HostPort, hostOf, nameOf } from './redis-url.ts'
 import { Server, type ServerOptions } from './server.ts'
-import { type NodeAddress, readSlots, readTarget, type SlotMap, slotOf } from './slots.ts'
+import { readSlots, readTarget, type SlotMap, slotOf } from './slots.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 const NODES_MAX = 1_000
@@ -41,7 +41,7 @@ export class Cluster implements RedisConnection {
   readonly #scout: Link
   readonly #subscriptions: Subscriptions
   readonly #kept: Promise<void>
-  #nodes: readonly NodeAddress[] = []
+  #nodes: readonly HostPort[] = []
   #owners: (string | undefined)[] | undefined
   #believed = { epoch: 0, atMs: Number.NEGATIVE_INFINITY }
   #asked = 0
@@ -69,14 +69,7 @@ export class Cluster implements RedisConnection {
 
   /** By slot, not by server: one call may not name two slots, even of one server. */
   together(keys: readonly string[]): readonly (readonly string[])[] {
-    const groups = new Map<number, string[]>()
-    for (const key of keys) {
-      const slot = slotOf(key)
-      const group = groups.get(slot)
-      if (group === undefined) groups.set(slot, [key])
-      else group.push(key)
-    }
-    return [...groups.values()]
+    return [...Map.groupBy(keys, slotOf).values()]
   }
 
   primaries(): readonly Server[] {
@@ -99,7 +92,10 @@ export class Cluster implements RedisConnection {
   }
 
   async #route<T>(what: string, key: string | undefined, send: (server: Server) => Promise<T>): Promise<T> {
-    const server = key === undefined ? this.#any() : this.#servers.get(this.#owners?.[slotOf(key)] ?? '')
+    const server =
+      key === undefined
+        ? this.primaries().find(one => one.isUp())
+        : this.#servers.get(this.#owners?.[slotOf(key)] ?? '')
     if (server === undefined) {
       this.#wake.abort()
       throw notDone('redis_away', what, key === undefined ? 'not connected' : 'no node is known to have this key')
@@ -115,22 +111,18 @@ export class Cluster implements RedisConnection {
     }
   }
 
-  #any(): Server | undefined {
-    return this.primaries().find(server => server.isUp())
-  }
-
   /** A redirect names the owner of one slot; the whole map is asked for soon. */
   #learn({ slot, target }: MovedFault, by: Server): Server | undefined {
     const where = readTarget(target, hostOf(by.name))
     if (where === undefined) return undefined
     const name = nameOf(where)
-    if (!this.#servers.has(name)) this.#meet(name, where)
+    this.#meet(name, where)
     if (this.#owners !== undefined) this.#owners[slot] = name
     return this.#servers.get(name)
   }
 
-  #meet(name: string, where: NodeAddress): void {
-    if (this.#servers.size >= NODES_MAX || this.#closing.signal.aborted) return
+  #meet(name: string, where: HostPort): void {
+    if (this.#servers.has(name) || this.#servers.size >= NODES_MAX || this.#closing.signal.aborted) return
     this.#servers.set(name, new Server(this.#options, () => ({ ...this.#seed, ...where })))
   }
 
@@ -187,7 +179,7 @@ export class Cluster implements RedisConnection {
 
   #take({ primaries, nodes, owners }: SlotMap): void {
     if (this.#closing.signal.aborted) return
-    for (const [name, where] of primaries) if (!this.#servers.has(name)) this.#meet(name, where)
+    for (const [name, where] of primaries) this.#meet(name, where)
     for (const [name, server] of this.#servers) {
       if (primaries.has(name)) continue
       this.#servers.delete(name)
@@ -210,9 +202,9 @@ export class Cluster implements RedisConnection {
 
   /** The next one each time; those of the address come last, and are all there are at first. */
   #nextNode(): Address {
-    const all: readonly NodeAddress[] = [...this.#nodes, ...this.#seeds]
+    const all: readonly HostPort[] = [...this.#nodes, ...this.#seeds]
     this.#asked += 1
-    return { ...this.#seed, ...addressOf(all[this.#asked % all.length]!) }
+    return { ...this.#seed, ...all[this.#asked % all.length] }
   }
 
   /** Every node gets the messages of all; one that is cut off stops being a primary sooner or later. */
@@ -222,10 +214,6 @@ export class Cluster implements RedisConnection {
     this.#asked += 1
     const { name } = up[this.#asked % up.length]!
     const where = this.#nodes.find(node => nameOf(node) === name)
-    return where === undefined ? this.#nextNode() : { ...this.#seed, ...addressOf(where) }
+    return where === undefined ? this.#nextNode() : { ...this.#seed, ...where }
   }
-}
-
-function addressOf({ host, port }: NodeAddress): NodeAddress {
-  return { host, port }
 }

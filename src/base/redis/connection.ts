@@ -53,7 +53,7 @@ function openOne(
   onUp?: LinkOptions['onUp'],
 ): RedisConnection & Pick<Server, 'moveTo'> {
   const server = new Server(options, address, onUp)
-  const subscriptions = new Subscriptions({ ...options, address, ...(onUp === undefined ? {} : { onUp }) })
+  const subscriptions = new Subscriptions({ ...options, address, onUp })
   return {
     database,
     durability: options.durability,

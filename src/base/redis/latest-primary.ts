@@ -3,9 +3,7 @@
  * one that leads a failover, already under the new epoch, until it is done: its answer counts less than another of that epoch.
  */
 
-import type { Address } from './redis-url.ts'
-
-export type HostPort = Pick<Address, 'host' | 'port'>
+import type { HostPort } from './redis-url.ts'
 
 /** Out of the answers to `SENTINEL MASTER`; undefined when none of them names a server. */
 export function latestPrimary(answers: readonly unknown[]): HostPort | undefined {

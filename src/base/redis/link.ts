@@ -13,7 +13,7 @@ import { createClient, ErrorReply } from '@redis/client'
 import type { Clock } from '../clock.ts'
 import type { Log } from '../log.ts'
 import { fromReply, isNoScript, maybeDone, notDone, timeoutFault } from './faults.ts'
-import { type Address, nameOf } from './redis-url.ts'
+import { type Address, type HostPort, nameOf } from './redis-url.ts'
 
 type Client = ReturnType<typeof newClient>
 
@@ -31,7 +31,7 @@ export interface LinkOptions {
   readonly timeoutMs: number
   readonly name: string
   /** After every connect, before any call. A failure drops the socket. */
-  readonly onUp?: (client: Client) => Promise<void>
+  readonly onUp?: ((client: Client) => Promise<void>) | undefined
 }
 
 export class Link {
@@ -103,6 +103,11 @@ export class Link {
   /** Ends the socket, if there is one; the next follows. */
   drop(why: string): void {
     this.#drop?.(new Error(why))
+  }
+
+  /** Ends the socket if it leads to none of these servers. */
+  keepTo(servers: readonly HostPort[], why: string): void {
+    if (this.isUp() && !servers.some(server => nameOf(server) === this.#at)) this.drop(why)
   }
 
   async close(): Promise<void> {

@@ -4,10 +4,13 @@
  * No message ever holds a part of the address: it may be part of a password.
  */
 
-/** One server: where it is, and who we are there. */
-export interface Address {
+export interface HostPort {
   readonly host: string
   readonly port: number
+}
+
+/** One server: where it is, and who we are there. */
+export interface Address extends HostPort {
   readonly tls: boolean
   readonly username: string | undefined
   readonly password: string | undefined
@@ -62,7 +65,7 @@ export function parseRedisUrl(text: string): RedisTarget {
 }
 
 /** For people and as a key: without a user, without a password. */
-export function nameOf({ host, port }: Pick<Address, 'host' | 'port'>): string {
+export function nameOf({ host, port }: HostPort): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 

@@ -9,9 +9,9 @@
 import { Bug } from '../assert.ts'
 import { Fault } from '../fault.ts'
 import { isOtherKind, notDone } from './faults.ts'
-import { type HostPort, latestPrimary } from './latest-primary.ts'
+import { latestPrimary } from './latest-primary.ts'
 import { Link } from './link.ts'
-import type { RedisTarget } from './redis-url.ts'
+import type { HostPort, RedisTarget } from './redis-url.ts'
 import type { ServerOptions } from './server.ts'
 
 type SentinelTarget = Extract<RedisTarget, { readonly kind: 'sentinel' }>

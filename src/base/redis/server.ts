@@ -12,7 +12,7 @@ import type { Log } from '../log.ts'
 import { isNoScript, maybeDone, notDone } from './faults.ts'
 import { Link, type LinkOptions } from './link.ts'
 import type { Durability, Primary } from './redis-connection.ts'
-import { type Address, nameOf } from './redis-url.ts'
+import type { HostPort } from './redis-url.ts'
 import type { Script } from './script.ts'
 
 /** What every connection to a server is made with. */
@@ -46,8 +46,7 @@ export class Server implements Primary {
   constructor(options: ServerOptions, address: LinkOptions['address'], onUp?: LinkOptions['onUp']) {
     this.#options = options
     const { clock, log, timeoutMs, durability, replicas } = options
-    const link = (name: string) =>
-      new Link({ address, clock, log, timeoutMs, name, ...(onUp === undefined ? {} : { onUp }) })
+    const link = (name: string) => new Link({ address, clock, log, timeoutMs, name, onUp })
     this.#main = link('commands')
     this.#beside = durability === 'replica' ? link('the rest') : this.#main
     // A replica that does not answer must be a short WAIT, not a silent server.
@@ -96,9 +95,8 @@ export class Server implements Primary {
   }
 
   /** The primary is at this address now: connections to another one are ended. */
-  moveTo(address: Pick<Address, 'host' | 'port'>): void {
-    for (const link of [this.#main, this.#beside])
-      if (link.isUp() && link.at() !== nameOf(address)) link.drop('another server is the primary')
+  moveTo(address: HostPort): void {
+    for (const link of [this.#main, this.#beside]) link.keepTo([address], 'another server is the primary')
   }
 
   async close(): Promise<void> {

@@ -3,18 +3,15 @@
  * answers. Pure. What a node does not know (a slot without an owner, an owner without an address) is left out.
  */
 
-import type { Address } from './redis-url.ts'
-import { nameOf } from './redis-url.ts'
+import { type HostPort, nameOf } from './redis-url.ts'
 
 export const SLOTS = 16_384
 
-export type NodeAddress = Pick<Address, 'host' | 'port'>
-
 export interface SlotMap {
   /** By name. */
-  readonly primaries: ReadonlyMap<string, NodeAddress>
+  readonly primaries: ReadonlyMap<string, HostPort>
   /** Replicas too: they can be asked for the map. */
-  readonly nodes: readonly NodeAddress[]
+  readonly nodes: readonly HostPort[]
   /** Slot → name of its primary. */
   readonly owners: (string | undefined)[]
 }
@@ -37,8 +34,8 @@ export function slotOf(key: string): number {
  * @param asked the host of the node that answered, used where a node announces no host
  */
 export function readSlots(reply: unknown, asked: string): SlotMap {
-  const primaries = new Map<string, NodeAddress>()
-  const nodes = new Map<string, NodeAddress>()
+  const primaries = new Map<string, HostPort>()
+  const nodes = new Map<string, HostPort>()
   const owners: (string | undefined)[] = new Array(SLOTS).fill(undefined)
   for (const range of listOf(reply)) {
     const [first, last, ...members] = listOf(range)
@@ -52,12 +49,12 @@ export function readSlots(reply: unknown, asked: string): SlotMap {
 }
 
 /** `host:port` of a MOVED; without a host: that of the node that answered. Undefined: it does not know. */
-export function readTarget(text: string, asked: string): NodeAddress | undefined {
+export function readTarget(text: string, asked: string): HostPort | undefined {
   const colon = text.lastIndexOf(':')
   return addressOf([text.slice(0, colon), text.slice(colon + 1)], asked)
 }
 
-function addressOf(member: unknown, asked: string): NodeAddress | undefined {
+function addressOf(member: unknown, asked: string): HostPort | undefined {
   const [host, port] = listOf(member)
   if (host === '?' || !(Number(port) > 0)) return undefined
   return { host: host === null || host === '' ? asked : String(host), port: Number(port) }

@@ -4,7 +4,7 @@
  */
 
 import { Link, type LinkOptions } from './link.ts'
-import { type Address, nameOf } from './redis-url.ts'
+import type { HostPort } from './redis-url.ts'
 
 interface Subscription {
   readonly channel: string
@@ -41,9 +41,8 @@ export class Subscriptions {
   }
 
   /** It must be connected to one of these: another server may not get messages any more, without knowing it. */
-  moveTo(servers: readonly Pick<Address, 'host' | 'port'>[]): void {
-    const link = this.#link
-    if (link?.isUp() && !servers.some(server => nameOf(server) === link.at())) link.drop('listening elsewhere')
+  moveTo(servers: readonly HostPort[]): void {
+    this.#link?.keepTo(servers, 'listening elsewhere')
   }
 
   async close(): Promise<void> {
