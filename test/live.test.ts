@@ -12,8 +12,8 @@ import type { Order } from '../src/domain/order.ts'
 import type { Sale } from '../src/domain/sale.ts'
 import { createBrowsers } from '../src/edge/browsers.ts'
 import { plainProblem } from '../src/edge/http/problem-response.ts'
+import { findSocketBuyer } from '../src/edge/identity.ts'
 import { Live } from '../src/edge/live/live.ts'
-import { createLiveBuyer } from '../src/edge/live/live-buyer.ts'
 import { startServer } from '../src/edge/server.ts'
 import { createMessages } from '../src/flows/follow/messages.ts'
 import type { LiveItem, Registry } from '../src/flows/sell/live-item.ts'
@@ -96,9 +96,8 @@ function openShop({ socketsMax }: { socketsMax?: number } = {}) {
   const messages = createMessages()
   const buyers = createBuyerTokens({ clock, secret: SECRET })
   const { trusts } = createBrowsers({ corsOrigins: [LISTED_ORIGIN], publicUrl: undefined })
-  const findBuyer = createLiveBuyer({ buyers, trusts })
   const live = new Live({
-    findBuyer,
+    findBuyer: request => findSocketBuyer(buyers, trusts, request),
     ordersOfBuyer: (buyer, limit) => orders.ofBuyer(buyer, undefined, limit),
     registry,
     stock,

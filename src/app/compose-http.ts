@@ -3,26 +3,24 @@
 import { createClientAddress } from '../admission/client-address.ts'
 import { PRESENT_EVERY_MS } from '../admission/rate/sharing.ts'
 import type { RedisConnection } from '../base/redis/connection.ts'
-import type { Order } from '../domain/order.ts'
 import { createBrowsers } from '../edge/browsers.ts'
 import { docsRoutes } from '../edge/docs/docs-routes.ts'
+import type { EdgeContext } from '../edge/edge-context.ts'
 import { plainProblem } from '../edge/http/problem-response.ts'
-import { createIdentity } from '../edge/identity.ts'
+import { createIdentity, findSocketBuyer } from '../edge/identity.ts'
 import { Live } from '../edge/live/live.ts'
 import { ROUND_EVERY_MS } from '../edge/live/live-board.ts'
-import { createLiveBuyer } from '../edge/live/live-buyer.ts'
-import { createOperations } from '../edge/ops/operations.ts'
-import { createOrderRoute } from '../edge/order-route.ts'
+import { Monitor } from '../edge/ops/monitor.ts'
+import { OperatorSessions } from '../edge/ops/operator-sessions.ts'
+import { OrderRoute } from '../edge/order-route.ts'
 import { loadPages } from '../edge/pages.ts'
 import { buyerRoutes } from '../edge/routes/buyer-routes.ts'
-import { healthRoutes, type Readiness } from '../edge/routes/health-routes.ts'
-import { metricsRoutes } from '../edge/routes/metrics-routes.ts'
-import { operatorEditRoutes } from '../edge/routes/operator-edit-routes.ts'
+import { healthRoutes, metricsRoutes, type Readiness, sandboxRoutes } from '../edge/routes/operations-routes.ts'
 import { operatorOrderRoutes } from '../edge/routes/operator-order-routes.ts'
 import { operatorSaleRoutes } from '../edge/routes/operator-sale-routes.ts'
+import { opsRoutes } from '../edge/routes/ops-routes.ts'
 import { pageRoutes } from '../edge/routes/page-routes.ts'
 import { paymentRoutes } from '../edge/routes/payment-routes.ts'
-import { sandboxRoutes } from '../edge/routes/sandbox-routes.ts'
 import { startMetricsServer, startServer } from '../edge/server.ts'
 import type { CheckContext } from '../flows/check/check-context.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
@@ -65,10 +63,11 @@ export async function composeHttp(
   const url = () => address.url
 
   const admission = composeAdmission(parts, redis)
-  const { isEdge, secret, tickets, buyers, operators, sharing, orderLimits: limits, ticketLimits } = admission
+  const { isEdge, secret, tickets, buyers, operators, sharing, orderLimits, ticketLimits } = admission
   const browsers = createBrowsers(config)
   const secureCookies = config.publicUrl?.startsWith('https:') ?? false
-  const operations = createOperations({
+  const { trusts } = browsers
+  const monitor = new Monitor({
     reconciliation,
     view: check.view,
     clock,
@@ -78,16 +77,18 @@ export async function composeHttp(
     payments,
     readiness,
     metrics: metrics.list,
-    operators,
-    sessionSecret: secret('ops-session'),
-    random,
-    secureCookies,
-    trusts: browsers.trusts,
   })
-  const identity = operations.identify(createIdentity(buyers, operators, browsers.trusts))
-  const findBuyer = createLiveBuyer({ buyers, trusts: browsers.trusts })
+  const sessions = new OperatorSessions({
+    secret: secret('ops-session'),
+    operators,
+    clock,
+    random,
+    secure: secureCookies,
+    trusts,
+  })
+  const identity = createIdentity(buyers, operators, trusts, sessions)
   const live = new Live({
-    findBuyer,
+    findBuyer: request => findSocketBuyer(buyers, trusts, request),
     ordersOfBuyer: (buyer, limit) => ordersOfBuyer(find, buyer, undefined, limit),
     registry,
     stock,
@@ -98,59 +99,60 @@ export async function composeHttp(
   const clientAddress = createClientAddress(config.trustedProxies)
   const addressOf = (request: Request) =>
     clientAddress.of(running?.peerOf(request) ?? '', request.headers.get('x-forwarded-for'))
-  const describe = (order: Order) => registry.get(order.item)?.item.name ?? `Order ${order.id}`
-  const demoCrowd = createDemoCrowd(config, { catalog, clock, log, url, trusts: browsers.trusts })
-  const pages = await loadPages()
+  const demoCrowd = createDemoCrowd(config, { catalog, clock, log, url, trusts })
+  const edge: EdgeContext = {
+    registry,
+    stock,
+    catalog,
+    sell: selling.context,
+    find,
+    money,
+    operate,
+    check,
+    journal,
+    rights,
+    identity,
+    buyers,
+    operators,
+    sessions,
+    monitor,
+    pages: await loadPages(),
+    tickets,
+    orderLimits,
+    ticketLimits,
+    addressOf,
+    secureCookies,
+    clock,
+    random,
+    meters,
+    onForged: watching.forged,
+  }
 
   const scrape = { contentType: METRICS_CONTENT_TYPE, render: metrics.render }
   const wellBeing = [...healthRoutes(readiness), ...metricsRoutes(scrape, identity)]
   const whole = () => [
-    ...buyerRoutes({
-      stock,
-      registry,
-      catalog,
-      find,
-      tickets,
-      buyers,
-      identity,
-      random,
-      meters,
-      limits: ticketLimits,
-      addressOf,
-      secureCookies,
-    }),
-    ...paymentRoutes({ identity, money, describe, find, onForged: watching.forged }),
-    ...operatorSaleRoutes({
-      journal,
-      identity,
-      stock,
-      operate,
-      check,
-      door: { rights, sales, changed: operate.changed },
-    }),
-    ...operatorEditRoutes({ identity, stock, operate }),
-    ...operatorOrderRoutes({ sales, journal, identity, money, acknowledged }),
+    ...buyerRoutes(edge),
+    ...paymentRoutes(edge),
+    ...operatorSaleRoutes(edge),
+    ...operatorOrderRoutes(edge),
     ...(sandbox === undefined ? [] : sandboxRoutes(sandbox)),
     ...wellBeing,
-    ...operations.routes({ page: pages.ops, identity, addressOf }),
+    ...opsRoutes(edge),
     ...demoCrowd.routes,
-    ...pageRoutes({ pages, identity, guests: buyers.issueGuest !== undefined }),
+    ...pageRoutes(edge),
   ]
   const routes = isEdge ? whole() : wellBeing
-  const order = isEdge
-    ? createOrderRoute({ registry, sell: selling.context, tickets, catalog, limits, addressOf })
-    : () => plainProblem('not_found')
+  const orderRoute = new OrderRoute(edge)
 
   return {
     live,
     url,
     adminTokenPath: admission.adminTokenPath,
-    onReconciled: ((sale, report) =>
-      operations.monitor.reconciled(sale.id, report)) satisfies KeeperWork['onReconciled'],
+    onReconciled: ((sale, report) => monitor.reconciled(sale.id, report)) satisfies KeeperWork['onReconciled'],
     /** What must be done again and again where buyers and operators are served. */
     others: [
       ['live', ROUND_EVERY_MS, async () => live.round()],
-      ['monitor', MONITOR_EVERY_MS, () => operations.monitor.round()],
+      ['monitor', MONITOR_EVERY_MS, () => monitor.round()],
       ...(sharing === undefined ? [] : ([['limits', PRESENT_EVERY_MS, () => sharing.round()]] as const)),
     ] satisfies KeeperWork['others'],
     serve() {
@@ -161,7 +163,9 @@ export async function composeHttp(
         host,
         port,
         routes: all,
-        order,
+        order: isEdge
+          ? (request, sale, item) => orderRoute.order(request, sale, item)
+          : () => plainProblem('not_found'),
         clock,
         log,
         random,

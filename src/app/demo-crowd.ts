@@ -13,7 +13,7 @@ import type { Log } from '../base/log.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { SaleId } from '../domain/ids.ts'
 import type { Sale } from '../domain/sale.ts'
-import { demoRoutes } from '../edge/routes/demo-routes.ts'
+import { demoRoutes } from '../edge/routes/page-routes.ts'
 import type { DemoAnswer } from '../wire/answers.ts'
 import type { Config } from './config.ts'
 
@@ -87,7 +87,7 @@ export function createDemoCrowd(config: Pick<Config, 'demo' | 'guestSignIn'>, pa
   }
 
   return {
-    routes: demoRoutes({ read: async () => describe(await findSale()), bring, trusts }),
+    routes: demoRoutes(async () => describe(await findSale()), bring, trusts),
     /** Resolves when the crowd's process has ended. */
     async stop() {
       stopping.abort()

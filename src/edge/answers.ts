@@ -1,4 +1,7 @@
-/** From the domain to the bodies of `wire/answers.ts`: ids as strings, times RFC 3339, money in minor units. */
+/**
+ * From the domain to the bodies of `wire/answers.ts`: ids as strings, times RFC 3339, money in minor units. What is undefined is not
+ * written: spreading it in only where it is there would cost more than all the rest.
+ */
 
 import { toRfc3339 } from '../base/clock.ts'
 import type { Item } from '../domain/item.ts'
@@ -7,6 +10,7 @@ import type { Order, Reservation } from '../domain/order.ts'
 import type { Payment } from '../domain/payment.ts'
 import { type Sale, saleState } from '../domain/sale.ts'
 import type { AuditLine } from '../flows/check/audit-sale.ts'
+import type { StockView } from '../flows/sell/live-item.ts'
 import type {
   AuditAnswer,
   ItemAnswer,
@@ -16,18 +20,15 @@ import type {
   SaleAnswer,
 } from '../wire/answers.ts'
 
-/** What the gate has left of an item; undefined where it does not have it. */
-export type LeftOf = (item: string) => number | undefined
-
-export function wireSale(sale: Sale, nowMs: number, leftOf: LeftOf): SaleAnswer {
-  const items = sale.items.map(item => wireItem(item, leftOf))
+export function wireSale(sale: Sale, stock: StockView): SaleAnswer {
+  const items = sale.items.map(item => wireItem(item, stock))
   const left = items.reduce((sum, item) => sum + item.left, 0)
   return {
     id: sale.id,
     name: sale.name,
     opensAt: toRfc3339(sale.opensAtMs),
     closesAt: toRfc3339(sale.closesAtMs),
-    state: saleState(sale, nowMs, left),
+    state: saleState(sale, stock.nowMs(), left),
     rule: sale.rule,
     warmBeforeSeconds: sale.warmBeforeMs / 1000,
     items,
@@ -35,26 +36,26 @@ export function wireSale(sale: Sale, nowMs: number, leftOf: LeftOf): SaleAnswer 
 }
 
 /** With what only operators see. */
-export function wireOperatorSale(sale: Sale, nowMs: number, leftOf: LeftOf): OperatorSaleAnswer {
-  const seen = wireSale(sale, nowMs, leftOf)
+export function wireOperatorSale(sale: Sale, stock: StockView): OperatorSaleAnswer {
+  const seen = wireSale(sale, stock)
   const items = sale.items.map(({ whenGateDown, homeDoor }, i) => ({ ...seen.items[i]!, whenGateDown, door: homeDoor }))
   return { ...seen, items }
 }
 
-function wireItem(item: Item, leftOf: LeftOf): ItemAnswer {
+function wireItem(item: Item, stock: StockView): ItemAnswer {
   return {
     id: item.id,
-    ...(item.sku !== undefined && { sku: item.sku }),
+    sku: item.sku,
     name: item.name,
-    ...(item.image !== undefined && { image: item.image }),
+    image: item.image,
     price: item.price,
-    ...(item.listPrice !== undefined && { listPrice: item.listPrice }),
+    listPrice: item.listPrice,
     units: item.units,
-    left: leftOf(item.id) ?? item.available,
+    left: stock.leftOf(item.id) ?? item.available,
     quantityMax: item.quantityMax,
     attemptsMax: item.attemptsMax,
     payWithinSeconds: item.payWithinMs / 1000,
-    ...(item.shards > 1 && { shards: item.shards }),
+    shards: item.shards > 1 ? item.shards : undefined,
   }
 }
 
@@ -63,7 +64,6 @@ export function wireOrder(order: Order | Reservation): OrderAnswer {
   const amount = times(order.price, quantity)
   const reservedAt = toRfc3339(order.reservedAtMs)
   if (order.state === 'reserved') return { id, sale, item, buyer, attempt, quantity, amount, state, reservedAt }
-  // What is undefined is not written; spreading it in only where it is there costs more than all the rest.
   return {
     id,
     sale,
@@ -88,17 +88,10 @@ function timeOf(unixMs: number | undefined): string | undefined {
 }
 
 export function wirePayment(payment: Payment): PaymentAnswer {
-  return {
-    id: payment.id,
-    provider: payment.provider,
-    ref: payment.ref,
-    amount: payment.amount,
-    state: payment.state,
-    ...(payment.why !== undefined && { why: payment.why }),
-    startedAt: toRfc3339(payment.startedAtMs),
-    ...(payment.capturedAtMs !== undefined && { capturedAt: toRfc3339(payment.capturedAtMs) }),
-    ...(payment.refundedAtMs !== undefined && { refundedAt: toRfc3339(payment.refundedAtMs) }),
-  }
+  const { id, provider, ref, amount, state, why } = payment
+  const startedAt = toRfc3339(payment.startedAtMs)
+  const capturedAt = timeOf(payment.capturedAtMs)
+  return { id, provider, ref, amount, state, why, startedAt, capturedAt, refundedAt: timeOf(payment.refundedAtMs) }
 }
 
 export function wireAudit({ gateAgrees, addsUp, changing, ...line }: AuditLine): AuditAnswer {

@@ -1,13 +1,10 @@
 import { expect, test } from 'bun:test'
 import { csvOfOrders } from './http/csv.ts'
 import { json } from './http/exchange.ts'
-import { routesForOperators } from './identity.ts'
-
-const route = routesForOperators({ operator: () => 'olga' })
-const CALL = { method: 'GET', path: '/api/admin/log' } as const
+import { operatorsOnly } from './identity.ts'
 
 async function headerOf(answer: () => Response | Promise<Response>): Promise<string | null> {
-  const { handle } = route(CALL, answer)
+  const handle = operatorsOnly({ operator: () => 'olga' }, answer)
   const url = new URL('http://stampede.test/api/admin/log')
   const answered = await handle({ request: new Request(url), url, params: {}, requestId: 'r' })
   return answered.headers.get('cache-control')

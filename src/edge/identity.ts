@@ -1,34 +1,40 @@
-/** Who is asking: the buyer by bearer token or session cookie, the operator by bearer token. */
+/**
+ * Who is asking. The buyer: by bearer token or session cookie; who opens a live socket also by a token offered as a subprotocol. The
+ * operator: by bearer token, or by the session of the operations page. A token counts from anywhere, and before a cookie, even a wrong one.
+ * A browser sends cookies with any page's request, so they count only where the page is trusted (`browsers.ts`).
+ */
 
 import type { BuyerTokens } from '../admission/buyer-token.ts'
 import type { Operators } from '../admission/operator.ts'
 import { readSessionCookie } from '../admission/session.ts'
 import type { BuyerId } from '../domain/ids.ts'
-import type { Call } from '../wire/call.ts'
-import { bearerOf, type Exchange, type Route } from './http/exchange.ts'
+import { bearerOf, type Exchange, type Handler } from './http/exchange.ts'
 import { ProblemError } from './http/problem-response.ts'
+import type { OperatorSessions } from './ops/operator-sessions.ts'
+
+type Trusts = (request: Request) => boolean
 
 export interface Identity {
   buyer(request: Request): Promise<BuyerId>
   operator(request: Request): string
 }
 
-/** `trusts` says whether the page behind a request may use the cookie (`browsers.ts`). */
 export function createIdentity(
   buyers: BuyerTokens,
-  operators: Operators,
-  trusts: (request: Request) => boolean,
+  operators: Pick<Operators, 'verify'>,
+  trusts: Trusts,
+  sessions?: Pick<OperatorSessions, 'operatorOf'>,
 ): Identity {
   return {
     async buyer(request) {
-      const token = bearerOf(request) ?? (trusts(request) ? cookieOf(request) : undefined)
+      const token = bearerOf(request) ?? cookieOf(request, trusts)
       const buyer = token === undefined ? undefined : await buyers.verify(token)
       if (buyer === undefined) throw new ProblemError('unauthenticated')
       return buyer
     },
     operator(request) {
       const token = bearerOf(request)
-      const name = token === undefined ? undefined : operators.verify(token)
+      const name = token === undefined ? sessions?.operatorOf(request) : operators.verify(token)
       if (name === undefined)
         throw new ProblemError('unauthenticated', 'Send the operator token as "Authorization: Bearer …".')
       return name
@@ -36,21 +42,57 @@ export function createIdentity(
   }
 }
 
-type OperatorHandler = (exchange: Exchange, by: string) => Response | Promise<Response>
-
-/** To make routes that only operators may use; the handler gets the operator's name. No cache keeps the answers. */
-export function routesForOperators(identity: Pick<Identity, 'operator'>) {
-  return ({ method, path }: Pick<Call, 'method' | 'path'>, handle: OperatorHandler): Route => ({
-    method,
-    path,
-    async handle(exchange) {
-      const answer = await handle(exchange, identity.operator(exchange.request))
-      if (!answer.headers.has('cache-control')) answer.headers.set('cache-control', 'no-store')
-      return answer
-    },
-  })
+interface SocketBuyer {
+  readonly buyer: BuyerId
+  /** When the token ends, and the socket with it. */
+  readonly expiresAtMs: number
+  /** What the handshake must answer; browsers hang up without it. */
+  readonly protocol: string | undefined
 }
 
-function cookieOf(request: Request): string | undefined {
-  return readSessionCookie(request.headers.get('cookie') ?? '')
+const BEARER_PROTOCOL = 'bearer'
+
+/** The buyer who opens a live socket. A page without a cookie offers its token: `Sec-WebSocket-Protocol: bearer, <token>`. */
+export async function findSocketBuyer(
+  buyers: Pick<BuyerTokens, 'verify'>,
+  trusts: Trusts,
+  request: Request,
+): Promise<SocketBuyer | undefined> {
+  const offered = offeredToken(request.headers.get('sec-websocket-protocol'))
+  const token = bearerOf(request) ?? offered ?? cookieOf(request, trusts)
+  const buyer = token === undefined ? undefined : await buyers.verify(token)
+  if (token === undefined || buyer === undefined) return undefined
+  return { buyer, expiresAtMs: expiryOf(token), protocol: offered === undefined ? undefined : BEARER_PROTOCOL }
+}
+
+function offeredToken(header: string | null): string | undefined {
+  const [first, token] = header?.split(',').map(word => word.trim()) ?? []
+  return first === BEARER_PROTOCOL && token !== '' ? token : undefined
+}
+
+/** Of a token that was found good: when it ends, or never. */
+function expiryOf(token: string): number {
+  try {
+    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')) as { exp?: unknown }
+    return typeof claims.exp === 'number' ? claims.exp * 1000 : Number.POSITIVE_INFINITY
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
+}
+
+function cookieOf(request: Request, trusts: Trusts): string | undefined {
+  const cookie = request.headers.get('cookie')
+  return cookie !== null && trusts(request) ? readSessionCookie(cookie) : undefined
+}
+
+/** A handler for operators only; it gets the operator's name. No cache keeps the answers. */
+export function operatorsOnly(
+  identity: Pick<Identity, 'operator'>,
+  handle: (exchange: Exchange, by: string) => Response | Promise<Response>,
+): Handler {
+  return async exchange => {
+    const answer = await handle(exchange, identity.operator(exchange.request))
+    if (!answer.headers.has('cache-control')) answer.headers.set('cache-control', 'no-store')
+    return answer
+  }
 }

@@ -20,7 +20,7 @@ import type { Ask } from '../gate/gate.ts'
 import type { LocalView } from '../gate/local-view.ts'
 import { createMemoryGate } from '../gate/memory/memory-gate.ts'
 import type { Orders } from '../ledger/orders.ts'
-import { createOrderRoute } from './order-route.ts'
+import { OrderRoute } from './order-route.ts'
 
 const SALE = '7'
 const ITEM = '71'
@@ -114,12 +114,12 @@ async function openShop(view: 'refuses' | 'asks') {
     run => createBatcher<Ask, Decision>({ batchMax: 100, queueMax: 100, defer: nextTurn, run }),
   )
   const none = { perAddress: undefined, perBuyer: undefined, perItem: undefined, total: undefined }
-  const route = createOrderRoute({
+  const route = new OrderRoute({
     registry: new Map([[ITEM, liveItem]]),
     sell,
     tickets,
     catalog: undefined as never,
-    limits: createRateLimits({ ...none, clock, random: systemRandom }),
+    orderLimits: createRateLimits({ ...none, clock, random: systemRandom }),
     addressOf: () => 'here',
   })
   const set = (state: 'open' | 'paused' | 'over') => gate.set(ITEM, 1, { stateNo: 1, state, opensAtMs, closesAtMs })
@@ -128,7 +128,7 @@ async function openShop(view: 'refuses' | 'asks') {
     const body = quantity === 1 ? {} : { body: JSON.stringify({ quantity }) }
     const headers: Record<string, string> = { authorization: `Bearer ${tickets.issue(claims)}` }
     if (quantity !== 1) headers['content-length'] = String(JSON.stringify({ quantity }).length)
-    return route(new Request(`http://here/${SALE}`, { method: 'POST', headers, ...body }), SALE, ITEM)
+    return route.order(new Request(`http://here/${SALE}`, { method: 'POST', headers, ...body }), SALE, ITEM)
   }
   return { gate, liveItem, ledger, counted, set, ask }
 }

@@ -8,13 +8,15 @@ import { systemClock } from '../base/clock.ts'
 import { noMeters } from '../base/meters.ts'
 import { systemRandom } from '../base/random.ts'
 import { Catalog } from '../catalog/catalog.ts'
+import type { OperateContext } from '../flows/operate/operate-context.ts'
 import { createStockView } from '../flows/sell/live-item.ts'
 import { createFaultyGate, type GateMishap } from '../gate/contract/faulty-gate.ts'
 import { createJournal } from '../ledger/postgres/journal.ts'
+import type { EdgeContext } from './edge-context.ts'
 import { ProblemError } from './http/problem-response.ts'
 import { createRouter } from './http/router.ts'
 import type { Identity } from './identity.ts'
-import { createOrderRoute } from './order-route.ts'
+import { OrderRoute } from './order-route.ts'
 import { buyerRoutes } from './routes/buyer-routes.ts'
 import { operatorOrderRoutes } from './routes/operator-order-routes.ts'
 import { paymentRoutes } from './routes/payment-routes.ts'
@@ -61,7 +63,6 @@ async function openShop(units = 10) {
       clock: systemClock,
       random: systemRandom,
     })
-    const addressOf = () => 'here'
     const money = {
       orders: ledger.orders,
       closings: ledger.closings,
@@ -72,37 +73,29 @@ async function openShop(units = 10) {
       onClosed() {},
       releaseNow: async () => {},
     } as never
-    const order = createOrderRoute({ registry: edge.registry, sell: edge.context, tickets, catalog, limits, addressOf })
-    const find = createRouter([
-      ...buyerRoutes({
-        find: edge.find,
-        stock: createStockView(edge.registry, edge.cache),
-        meters: noMeters,
-        registry: edge.registry,
-        catalog,
-        tickets,
-        identity,
-        limits,
-        addressOf,
-        random: systemRandom,
-        secureCookies: false,
-        buyers: { verify: async () => undefined } as never,
-      }),
-      ...operatorOrderRoutes({
-        acknowledged: edge.acknowledged,
-        identity,
-        money,
-        journal: createJournal(ledger.database),
-        sales: ledger.sales,
-      }),
-      ...paymentRoutes({
-        find: edge.find,
-        identity,
-        money,
-        describe: () => '',
-        onForged() {},
-      }),
-    ])
+    const context: Partial<EdgeContext> = {
+      registry: edge.registry,
+      sell: edge.context,
+      find: edge.find,
+      stock: createStockView(edge.registry, edge.cache),
+      catalog,
+      tickets,
+      identity,
+      money,
+      operate: { sales: ledger.sales } as OperateContext,
+      journal: createJournal(ledger.database),
+      orderLimits: limits,
+      ticketLimits: limits,
+      addressOf: () => 'here',
+      meters: noMeters,
+      random: systemRandom,
+      secureCookies: false,
+      buyers: { verify: async () => undefined },
+      onForged() {},
+    }
+    const shared = context as EdgeContext
+    const route = new OrderRoute(shared)
+    const find = createRouter([...buyerRoutes(shared), ...operatorOrderRoutes(shared), ...paymentRoutes(shared)])
     /** What an edge has not seen for seconds it does not vouch for: on a slow machine the first look is too old by now. */
     const seenJustNow = () => edge.round()
     const ticketOf = (buyer: string, attempt = 1) =>
@@ -113,7 +106,7 @@ async function openShop(units = 10) {
       async order(buyer: string, attempt = 1): Promise<Answer> {
         await seenJustNow()
         const headers = { authorization: `Bearer ${ticketOf(buyer, attempt)}` }
-        return read(await order(new Request('http://here/', { method: 'POST', headers }), sale, item))
+        return read(await route.order(new Request('http://here/', { method: 'POST', headers }), sale, item))
       },
       async call(method: string, path: string, buyer: string): Promise<Answer> {
         await seenJustNow()

@@ -13,7 +13,7 @@ import { createDispatch, type DispatchParts } from './dispatch.ts'
 import { type AnsweringParts, createAnswering } from './http/answering.ts'
 import { plainProblem, problem } from './http/problem-response.ts'
 import type { LiveState } from './live/socket.ts'
-import { type Scrape, scrapeResponse } from './routes/metrics-routes.ts'
+import { type Scrape, scrapeResponse } from './routes/operations-routes.ts'
 
 interface Address {
   readonly host: string

@@ -33,14 +33,19 @@ export interface Route {
 }
 
 /** A described call and what answers it. */
-export function route(call: Pick<Call, 'method' | 'path'>, handle: Handler): Route {
-  return { method: call.method, path: call.path, handle }
+export function route({ method, path }: Pick<Call, 'method' | 'path'>, handle: Handler): Route {
+  return { method, path, handle }
 }
 
 const JSON_HEADERS = { 'content-type': 'application/json', ...UNRENDERED }
 
 export function json(body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
   return new Response(JSON.stringify(body), { status, headers: { ...JSON_HEADERS, ...headers } })
+}
+
+/** An answer for this moment or this client only. */
+export function uncached(body: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
+  return json(body, status, { ...headers, 'cache-control': 'no-store' })
 }
 
 /** The text, or `304` for a client that has it already. */

@@ -89,3 +89,16 @@ export function bodyInvalid(field: string, detail: string): ProblemError {
 export function notChangeable(field: string, detail: string): ProblemError {
   return new ProblemError('not_changeable', detail, { field })
 }
+
+type AnswerFor<Outcome> = (outcome: Outcome) => Response | ProblemError | Promise<Response>
+
+/** One answer for each kind of outcome; the compiler asks for all of them. */
+export async function answerBy<Outcome extends { readonly kind: string }>(
+  outcome: Outcome,
+  answers: { readonly [Kind in Outcome['kind']]: AnswerFor<Extract<Outcome, { readonly kind: Kind }>> },
+): Promise<Response> {
+  const answerOf = answers[outcome.kind as Outcome['kind']] as AnswerFor<never>
+  const answer = await answerOf(outcome as never)
+  if (answer instanceof ProblemError) throw answer
+  return answer
+}

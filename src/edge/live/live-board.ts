@@ -104,7 +104,7 @@ export class LiveBoard {
   }
 
   #saleMessage(sale: Sale): LiveMessage {
-    return { type: 'sale', sale: wireSale(sale, this.#parts.stock.nowMs(), item => this.#leftOf(item)) }
+    return { type: 'sale', sale: wireSale(sale, this.#parts.stock) }
   }
 
   /** What is left is published as stock, so only the state that follows from it counts here. */

@@ -12,13 +12,13 @@ import type { Counted, Meters } from '../../base/meters.ts'
 import type { Messages } from '../../flows/follow/messages.ts'
 import type { Registry, StockView } from '../../flows/sell/live-item.ts'
 import { plainProblem, problem } from '../http/problem-response.ts'
+import type { findSocketBuyer } from '../identity.ts'
 import { LiveBoard } from './live-board.ts'
-import type { createLiveBuyer } from './live-buyer.ts'
 import { OrderFeed } from './order-feed.ts'
 import { end, GOING_AWAY, type LiveSocket, LiveSockets, type LiveState, POLICY, sendTo } from './socket.ts'
 
 interface LiveParts {
-  readonly findBuyer: ReturnType<typeof createLiveBuyer>
+  readonly findBuyer: (request: Request) => ReturnType<typeof findSocketBuyer>
   /** A buyer's latest orders, with reservations that are not placed yet. */
   readonly ordersOfBuyer: ConstructorParameters<typeof OrderFeed>[0]['read']
   readonly registry: Registry

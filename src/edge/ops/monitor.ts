@@ -19,12 +19,12 @@ import type { LiveItem, StockView } from '../../flows/sell/live-item.ts'
 import type { Payments } from '../../ledger/payments.ts'
 import type { Reconciliation, Report } from '../../ledger/reconciliation.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
-import type { Readiness } from '../routes/health-routes.ts'
+import type { Readiness } from '../routes/operations-routes.ts'
 import { auditFindings, itemFindings, processFindings } from './findings.ts'
 import { type Funnel, RecentFigures, type Sample } from './recent-figures.ts'
 import { type Trouble, TroubleBoard } from './trouble-board.ts'
 
-export interface MonitorParts extends WatchContext, AuditContext {
+interface MonitorParts extends WatchContext, AuditContext {
   readonly stock: StockView
   readonly payments: Pick<Payments, 'refundsWaiting'>
   readonly reconciliation: Pick<Reconciliation, 'reports' | 'audit'>

@@ -7,9 +7,10 @@ import type { Database } from '../../ledger/postgres/connection/database.ts'
 import { createOrders } from '../../ledger/postgres/orders.ts'
 import { createRights } from '../../ledger/postgres/rights.ts'
 import { createSales } from '../../ledger/postgres/sales.ts'
+import type { EdgeContext } from '../edge-context.ts'
 import { ProblemError } from '../http/problem-response.ts'
 import { createRouter } from '../http/router.ts'
-import { operatorEditRoutes } from './operator-edit-routes.ts'
+import { operatorSaleRoutes } from './operator-sale-routes.ts'
 
 interface Answer {
   readonly status: number
@@ -32,7 +33,8 @@ export function createEditRig(database: Database) {
   const run = { sales, syncState, nowMs: () => view.nowMs(), changed() {}, messages }
   const operate = { ...run, ids }
   const identity = { operator: () => 'olga', buyer: () => Promise.reject(new Error('no buyer here')) }
-  const find = createRouter(operatorEditRoutes({ identity, stock: createStockView(registry, view), operate }))
+  const edge = { identity, stock: createStockView(registry, view), operate }
+  const find = createRouter(operatorSaleRoutes(edge as unknown as EdgeContext))
   return { gate, view, sales, orders, ids, run, call }
 
   async function call(method: 'PATCH' | 'DELETE', sale: string, body?: unknown): Promise<Answer> {

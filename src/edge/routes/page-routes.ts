@@ -1,20 +1,16 @@
-/** The buyer's page and its files, and the call that tells the page its buyer: its script can't read the cookie. */
+/**
+ * The buyer's page: its files, the call that tells it its buyer (its script can't read the cookie), and the demo's crowd, which it offers.
+ * Where there is no demo, the crowd's state is `off` and starting it is not found.
+ */
 
-import type { BuyerId } from '../../domain/ids.ts'
+import type { DemoAnswer } from '../../wire/answers.ts'
 import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
-import { type Exchange, json, type Route, route } from '../http/exchange.ts'
+import type { EdgeContext } from '../edge-context.ts'
+import { type Exchange, type Route, route, uncached } from '../http/exchange.ts'
 import { ProblemError, plainProblem } from '../http/problem-response.ts'
-import type { Identity } from '../identity.ts'
-import { ASSETS_PATH, type PageFile, type Pages } from '../pages.ts'
+import { ASSETS_PATH, type PageFile } from '../pages.ts'
 
-interface PageRouteParts {
-  readonly pages: Pages
-  readonly identity: Identity
-  /** Whether `POST /api/session` lets guests in. */
-  readonly guests: boolean
-}
-
-export function pageRoutes({ pages, identity, guests }: PageRouteParts): readonly Route[] {
+export function pageRoutes({ pages, identity, buyers }: EdgeContext): readonly Route[] {
   // One page for all its addresses: which of them it shows, its script reads from the address bar.
   const page = ({ request }: Exchange) => sendPage(request, pages.buyer)
   return [
@@ -33,16 +29,11 @@ export function pageRoutes({ pages, identity, guests }: PageRouteParts): readonl
 
   /** Without a session the answer is null, not an error. */
   async function session({ request }: Exchange): Promise<Response> {
-    return json({ buyer: (await buyerOf(request)) ?? null, guests }, 200, { 'cache-control': 'no-store' })
-  }
-
-  async function buyerOf(request: Request): Promise<BuyerId | undefined> {
-    try {
-      return await identity.buyer(request)
-    } catch (error) {
-      if (error instanceof ProblemError) return undefined
+    const buyer = await identity.buyer(request).catch((error: unknown) => {
+      if (error instanceof ProblemError) return null
       throw error
-    }
+    })
+    return uncached({ buyer, guests: buyers.issueGuest !== undefined })
   }
 }
 
@@ -54,4 +45,21 @@ export function sendPage(request: Request, { bytes, gzipped, etag, headers }: Pa
   return new Response(zip ? gzipped : bytes, {
     headers: { ...headers, etag, ...(zip && { 'content-encoding': 'gzip' }) },
   })
+}
+
+/** @param bring starts the crowd; undefined where there is no demo sale */
+export function demoRoutes(
+  read: () => Promise<DemoAnswer>,
+  bring: () => Promise<DemoAnswer | undefined>,
+  trusts: (request: Request) => boolean,
+): readonly Route[] {
+  return [
+    route(buyerCalls.demo, async () => uncached(await read())),
+    route(buyerCalls.bringCrowd, async ({ request }) => {
+      // This needs no sign-in, so a page of another site could send it unseen: only trusted pages may.
+      const brought = trusts(request) ? await bring() : undefined
+      if (brought === undefined) throw new ProblemError('not_found', 'There is no demo sale to bring a crowd to.')
+      return uncached(brought, 202)
+    }),
+  ]
 }

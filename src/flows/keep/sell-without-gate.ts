@@ -47,7 +47,7 @@ export async function sellWithoutGate(context: KeepContext, item: Item, home: Do
   return door
 }
 
-export interface OpenLedgerDoorParts {
+interface OpenLedgerDoorParts {
   readonly rights: Pick<Rights, 'openLedgerDoor' | 'now'>
   readonly sales: Pick<Sales, 'find'>
   readonly changed: () => void

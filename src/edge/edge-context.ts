@@ -1,0 +1,74 @@
+/** What the routes share, made once by `app/`; and how a described call becomes a route. */
+
+import type { BuyerTokens } from '../admission/buyer-token.ts'
+import type { Operators } from '../admission/operator.ts'
+import type { RateLimits } from '../admission/rate-limits.ts'
+import type { TicketOffice } from '../admission/ticket.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Meters } from '../base/meters.ts'
+import type { Random } from '../base/random.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { CheckContext } from '../flows/check/check-context.ts'
+import type { MoneyContext } from '../flows/money/money-context.ts'
+import type { OperateContext } from '../flows/operate/operate-context.ts'
+import type { FindOrdersContext } from '../flows/sell/find-orders.ts'
+import type { Registry, StockView } from '../flows/sell/live-item.ts'
+import type { SellContext } from '../flows/sell/sell-context.ts'
+import type { Journal } from '../ledger/journal.ts'
+import type { Rights } from '../ledger/rights.ts'
+import type { Call } from '../wire/call.ts'
+import { type Exchange, type Route, route } from './http/exchange.ts'
+import { type Identity, operatorsOnly } from './identity.ts'
+import type { Monitor } from './ops/monitor.ts'
+import type { OperatorSessions } from './ops/operator-sessions.ts'
+import type { Pages } from './pages.ts'
+
+export interface EdgeContext {
+  readonly registry: Registry
+  readonly stock: StockView
+  readonly catalog: Catalog
+  readonly sell: SellContext
+  readonly find: FindOrdersContext
+  readonly money: MoneyContext
+  readonly operate: OperateContext
+  readonly check: CheckContext
+  readonly journal: Journal
+  readonly rights: Pick<Rights, 'openLedgerDoor' | 'now'>
+  readonly identity: Identity
+  readonly buyers: BuyerTokens
+  readonly operators: Operators
+  readonly sessions: OperatorSessions
+  readonly monitor: Pick<Monitor, 'watch' | 'trouble'>
+  readonly pages: Pages
+  readonly tickets: TicketOffice
+  readonly orderLimits: RateLimits
+  readonly ticketLimits: RateLimits
+  /** The limiter's key for the request's sender. */
+  readonly addressOf: (request: Request) => string
+  readonly secureCookies: boolean
+  readonly clock: Clock
+  readonly random: Random
+  readonly meters: Meters
+  readonly onForged: (provider: string) => void
+}
+
+/** `by` is the operator's name in operators' calls, and empty in all others. */
+type Handle = (edge: EdgeContext, exchange: Exchange, by: string) => Response | Promise<Response>
+
+export type Handlers<Calls> = { readonly [Name in keyof Calls]?: Handle }
+
+/** The routes of the calls that have a handler. Who may ask is the call's own word: a handler can't forget to check for operators. */
+export function routesOf<Name extends string>(
+  edge: EdgeContext,
+  calls: Readonly<Record<Name, Call>>,
+  handlers: { readonly [N in Name]?: Handle },
+): readonly Route[] {
+  return Object.entries<Handle>(handlers as Record<Name, Handle>).map(([name, handle]) => {
+    const call = calls[name as Name]
+    if (call.who !== 'operator') return route(call, exchange => handle(edge, exchange, ''))
+    return route(
+      call,
+      operatorsOnly(edge.identity, (exchange, by) => handle(edge, exchange, by)),
+    )
+  })
+}

@@ -1,0 +1,58 @@
+/** For those who run the server: probes and load balancers, Prometheus, and the pay page of the sandbox, which makes its own answers. */
+
+import { operationsCalls } from '../../wire/calls/operations-calls.ts'
+import { type Exchange, type Route, route, uncached } from '../http/exchange.ts'
+import { type Identity, operatorsOnly } from '../identity.ts'
+
+/** Why traffic should go elsewhere; empty when it may come. */
+export type Readiness = () => readonly string[]
+
+export function healthRoutes(readiness: Readiness): readonly Route[] {
+  return [
+    route(operationsCalls.alive, () => uncached({ status: 'alive' })),
+    route(operationsCalls.ready, () => {
+      const missing = readiness()
+      const ready = missing.length === 0
+      return uncached({ status: ready ? 'ready' : 'unready', missing }, ready ? 200 : 503)
+    }),
+  ]
+}
+
+/** The metrics as text, and what it calls itself. */
+export interface Scrape {
+  readonly contentType: string
+  render(): Promise<string>
+}
+
+/** For operators. On a port of its own it needs no token: see `startMetricsServer`. */
+export function metricsRoutes(scrape: Scrape, identity: Pick<Identity, 'operator'>): readonly Route[] {
+  const handle = operatorsOnly(identity, () => scrapeResponse(scrape))
+  return [route(operationsCalls.metrics, handle)]
+}
+
+export async function scrapeResponse({ render, contentType }: Scrape): Promise<Response> {
+  return new Response(await render(), { headers: { 'content-type': contentType, 'cache-control': 'no-store' } })
+}
+
+type SandboxPage = (request: {
+  readonly method: string
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly accept: string | undefined
+  readonly acceptLanguage: string | undefined
+}) => Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }>
+
+export function sandboxRoutes(page: SandboxPage): readonly Route[] {
+  const handle = async ({ request, url }: Exchange) => {
+    const { status, headers, body } = await page({
+      method: request.method,
+      path: url.pathname,
+      query: url.searchParams,
+      accept: request.headers.get('accept') ?? undefined,
+      acceptLanguage: request.headers.get('accept-language') ?? undefined,
+    })
+    return new Response(body, { status, headers: { ...headers } })
+  }
+  const { payPage, approve, decline, hide } = operationsCalls
+  return [payPage, approve, decline, hide].map(call => route(call, handle))
+}

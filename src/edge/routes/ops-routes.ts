@@ -1,0 +1,105 @@
+/**
+ * The operations page's side of the server: its addresses, signing in and out, and the two calls made for the page. Everything else the
+ * page does goes through the operators' ordinary calls, under the session that is opened here.
+ */
+
+import { createRateLimits } from '../../admission/rate-limits.ts'
+import { toRfc3339 } from '../../base/clock.ts'
+import type { StockView } from '../../flows/sell/live-item.ts'
+import type { TroubleAnswer, WatchAnswer } from '../../wire/answers.ts'
+import { operatorCalls } from '../../wire/calls/operator-calls.ts'
+import { signInInput } from '../../wire/inputs.ts'
+import { wireAudit, wireOperatorSale } from '../answers.ts'
+import { type EdgeContext, type Handlers, routesOf } from '../edge-context.ts'
+import { type Exchange, idParam, json, type Route, readBody, readQuery, route, uncached } from '../http/exchange.ts'
+import { noSuch, ProblemError, rateLimitedProblem } from '../http/problem-response.ts'
+import type { Watch } from '../ops/monitor.ts'
+import type { Trouble } from '../ops/trouble-board.ts'
+import { sendPage } from './page-routes.ts'
+
+/** Sign-ins per address: enough for a person who mistypes, far too few to guess a token. */
+const SIGN_INS = {
+  perAddress: { count: 10, windowMs: 60_000 },
+  perBuyer: undefined,
+  perItem: undefined,
+  total: undefined,
+}
+const ADDRESSES = [
+  '/ops',
+  '/ops/new',
+  '/ops/log',
+  '/ops/orders/{order}',
+  '/ops/sales/{sale}',
+  '/ops/sales/{sale}/edit',
+  '/ops/sales/{sale}/orders',
+]
+
+const handlers = {
+  async watch({ monitor, stock }, exchange) {
+    const { after = 0 } = readQuery(exchange, operatorCalls.watch.query)
+    const seen = await monitor.watch(idParam(exchange, 'sale'), after)
+    if (seen === undefined) throw noSuch('sale')
+    return json(wireWatch(stock, seen))
+  },
+  trouble: ({ monitor }) => json({ trouble: monitor.trouble().map(wireTrouble) }),
+} satisfies Handlers<typeof operatorCalls>
+
+export function opsRoutes(edge: EdgeContext): readonly Route[] {
+  const { sessions, operators, addressOf, pages, clock, random } = edge
+  const limits = createRateLimits({ ...SIGN_INS, clock, random })
+  return [
+    ...ADDRESSES.map(path => route({ method: 'GET', path }, ({ request }) => sendPage(request, pages.ops))),
+    { method: 'GET', path: '/ops/session', handle: showSession },
+    { method: 'POST', path: '/ops/session', handle: signIn },
+    { method: 'DELETE', path: '/ops/session', handle: signOut },
+    ...routesOf(edge, operatorCalls, handlers),
+  ]
+
+  /** Without a session the answer is null, not an error. */
+  function showSession({ request }: Exchange): Response {
+    return uncached({ operator: sessions.operatorOf(request) ?? null })
+  }
+
+  async function signIn({ request }: Exchange): Promise<Response> {
+    sessions.demandPage(request)
+    const refused = await limits.admitAddress(addressOf(request))
+    if (refused !== undefined) return rateLimitedProblem(refused)
+    const token = (await readBody(request, signInInput)).token.trim()
+    const operator = operators.verify(token)
+    if (operator === undefined) throw new ProblemError('unauthenticated', 'This is not an operator token.')
+    return uncached({ operator }, 200, { 'set-cookie': sessions.open(token) })
+  }
+
+  function signOut({ request }: Exchange): Response {
+    sessions.demandPage(request)
+    const headers = { 'cache-control': 'no-store', 'set-cookie': sessions.close(request) }
+    return new Response(null, { status: 204, headers })
+  }
+}
+
+function wireTrouble({ sinceMs, ...found }: Trouble): TroubleAnswer {
+  return { ...found, since: toRfc3339(sinceMs) }
+}
+
+function wireWatch(stock: StockView, { sale, audit, items, reconciled, ...seen }: Watch): WatchAnswer {
+  const { sinceMs, ...funnel } = seen.funnel
+  return {
+    at: toRfc3339(Math.floor(stock.nowMs() - seen.ageMs)),
+    sale: wireOperatorSale(sale, stock),
+    audit: audit?.map(wireAudit) ?? null,
+    items,
+    funnel: { since: toRfc3339(sinceMs), ...funnel },
+    recent: seen.recent.map(({ atMs, requestsPerSecond, p50Ms, p99Ms, queued }) => ({
+      at: toRfc3339(atMs),
+      p50Ms: p50Ms ?? null,
+      p99Ms: p99Ms ?? null,
+      requestsPerSecond,
+      line: queued,
+    })),
+    reconciled:
+      reconciled === undefined
+        ? null
+        : { at: toRfc3339(reconciled.atMs), differences: reconciled.differences, repairs: reconciled.repairs },
+    trouble: seen.trouble.map(wireTrouble),
+  }
+}
