@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { systemRandom } from '../../base/random.ts'
 import { runsAsRoot } from './account.ts'
-import { findBinaries, type Programs, usableBinaries } from './binaries.ts'
-import type { Binaries } from './binaries-copy.ts'
+import { type Binaries, findBinaries, type Programs, usableBinaries } from './binaries.ts'
 import { NOBODY, Scratch } from './scratch.fixture.ts'
 
 setDefaultTimeout(120_000)

@@ -34,13 +34,6 @@ export interface PostmasterOptions {
   readonly maxConnections: number
 }
 
-export interface Connection {
-  readonly host: string
-  readonly port: number
-  readonly user: string
-  readonly database: string
-}
-
 const DATABASE = 'stampede'
 
 const LOG_BYTES_MAX = 10 << 20
@@ -83,7 +76,7 @@ export function spawnPostmaster(options: PostmasterOptions): Postmaster {
   // A forgotten stop must not keep Stampede's process from ending.
   child.unref()
   if (child.pid === undefined)
-    throw new Fault('embedded_start', `${options.programs.postgres} can't be run on this system`, { retryable: false })
+    throw new Fault('embedded_start', `${options.programs.postgres} can't be run on this system`)
   return { pid: child.pid, ended, hasEnded: () => how !== undefined, lastError: () => lastError(logPath, logStart) }
 }
 
@@ -124,9 +117,12 @@ function settings({ socketFolder, dataFolder, maxConnections }: PostmasterOption
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
-export function connectionTo(socketFolder: string, database = DATABASE): Connection {
+/** For `pg`: a unix-socket directory as host. */
+export function connectionTo(socketFolder: string, database = DATABASE) {
   return { host: socketFolder, port: SOCKET_PORT, user: DATABASE_USER, database }
 }
+
+export type Connection = Readonly<ReturnType<typeof connectionTo>>
 
 /** Returns when the database answers; creates it if it does not exist. Throws when the server ends, or `signal` aborts. */
 export async function waitUntilReady(

@@ -7,7 +7,7 @@
  * After `stop` nothing is started. Does not know tables, pools or what the database is used for.
  */
 
-import { rmdirSync } from 'node:fs'
+import { rmdir } from 'node:fs/promises'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { accountFor } from './account.ts'
@@ -25,15 +25,6 @@ import {
   waitUntilReady,
 } from './postmaster.ts'
 import { makeSocketFolder } from './socket-folder.ts'
-
-interface EmbeddedServer {
-  /** For `pg`: a unix-socket directory as host, no TCP port is opened. */
-  readonly connection: Connection
-  /** PostgreSQL's main process; undefined while it is being restarted. */
-  pid(): number | undefined
-  /** Stops PostgreSQL, orderly if that succeeds in time, and releases the folder. Idempotent. */
-  stop(): Promise<void>
-}
 
 interface EmbeddedServerOptions {
   readonly dataDir: string
@@ -61,7 +52,7 @@ async function start(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   const { release } = lockFolder(dataDir)
   try {
     const parts = await prepare(dataDir, options)
-    const server = new Supervisor(parts, options, release)
+    const server = new EmbeddedServer(parts, options, release)
     await server.start(clock.elapsed() + START_MS_MAX)
     const tookMs = Math.round(clock.elapsed() - begun)
     log('info', `PostgreSQL runs in ${parts.dataFolder} (pid ${server.pid()}), ready after ${tookMs} ms`)
@@ -72,20 +63,18 @@ async function start(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   }
 }
 
-async function prepare(
-  dataDir: string,
-  { clock, log, maxConnections }: EmbeddedServerOptions,
-): Promise<PostmasterOptions> {
+async function prepare(dataDir: string, options: EmbeddedServerOptions): Promise<PostmasterOptions> {
+  const { clock, log, maxConnections = CONNECTIONS_MAX } = options
   const data = findData(dataDir)
   const account = accountFor(data?.ownerUid)
   const programs = usableBinaries(findBinaries(), account)
   if (data) adoptData(data, programs, account, log)
   const dataFolder = data?.path ?? (await makeData(dataDir, { programs, account, clock, log }))
   const socketFolder = makeSocketFolder(dataDir, account)
-  return { dataDir, dataFolder, socketFolder, programs, account, maxConnections: maxConnections ?? CONNECTIONS_MAX }
+  return { dataDir, dataFolder, socketFolder, programs, account, maxConnections }
 }
 
-class Supervisor implements EmbeddedServer {
+class EmbeddedServer {
   readonly connection: Connection
   readonly #parts: PostmasterOptions
   readonly #clock: Clock
@@ -104,10 +93,12 @@ class Supervisor implements EmbeddedServer {
     this.#release = release
   }
 
+  /** PostgreSQL's main process; undefined while it is being restarted. */
   pid(): number | undefined {
     return this.#current?.hasEnded() === false ? this.#current.pid : undefined
   }
 
+  /** Stops PostgreSQL, orderly if that succeeds in time, and releases the folder. Idempotent. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop()
     return this.#stopped
@@ -178,7 +169,9 @@ class Supervisor implements EmbeddedServer {
       await this.#endCurrent()
       await endOrphans(this.#parts.dataFolder, this.#clock, this.#log)
     } finally {
-      removeIfEmpty(this.#parts.socketFolder)
+      await rmdir(this.#parts.socketFolder).catch(() => {
+        // Not empty: the next start uses it again.
+      })
       this.#release()
     }
   }
@@ -191,12 +184,4 @@ class Supervisor implements EmbeddedServer {
 
 function longer(pauseMs: number): number {
   return Math.min(PAUSE_MS_MAX, Math.max(PAUSE_MS_MIN, pauseMs * 2))
-}
-
-function removeIfEmpty(folder: string): void {
-  try {
-    rmdirSync(folder)
-  } catch {
-    // Left over: the next start uses it again.
-  }
 }
