@@ -22,6 +22,7 @@ import type { Config } from './config.ts'
 
 export { backupEmbedded } from '../ledger/embedded/backup/backup.ts'
 export { restoreEmbedded } from '../ledger/embedded/backup/restore.ts'
+export { runningSocketFolder } from '../ledger/embedded/leftover.ts'
 
 const POOL_MAX = 20
 /** Smaller in a cluster: many processes share one PostgreSQL. */

@@ -6,12 +6,6 @@ import { ConfigError, readConfigForTools } from '../app/config.ts'
 import { systemClock } from '../base/clock.ts'
 import { print, printJson, size } from './table.ts'
 
-interface Copied {
-  readonly files: number
-  readonly bytes: number
-  readonly tookMs: number
-}
-
 const SHOW_EVERY_MS = 100
 
 export function addBackup(program: Command): void {
@@ -50,20 +44,11 @@ function embeddedDataDir(refusal: string): string {
   return dataDir
 }
 
-function figuresOf({ files, bytes, tookMs }: Copied): string {
+function figuresOf({ files, bytes, tookMs }: Record<'files' | 'bytes' | 'tookMs', number>): string {
   return `${files} files, ${size(bytes)}, ${(tookMs / 1000).toFixed(1)} s`
 }
 
-interface Shown {
-  readonly clock: typeof systemClock
-  readonly log: (level: string, message: string) => void
-  readonly onProgress: (progress: {
-    readonly files: number
-    readonly filesMax: number
-    readonly bytes: number
-    readonly bytesMax: number
-  }) => void
-}
+type Shown = Pick<Parameters<typeof backupEmbedded>[0], 'clock' | 'log' | 'onProgress'>
 
 /** Shows the progress of a copy: one line that is written over on a terminal, nothing elsewhere. */
 async function showing<T>(verb: string, copy: (shown: Shown) => Promise<T>): Promise<T> {

@@ -9,12 +9,9 @@
 import {
   chmodSync,
   chownSync,
-  closeSync,
-  fsyncSync,
   lchownSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -24,6 +21,7 @@ import {
   statSync,
   symlinkSync,
 } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
@@ -111,7 +109,7 @@ export async function makeData(
   renameSync(unfinished, finished)
   // The initdb of a killed process may have gone on for a moment, in the folder that was removed above.
   removeUnfinished(dataDir, log)
-  syncFolder(dataDir)
+  await syncFolder(dataDir)
   return realpathSync(finished)
 }
 
@@ -177,13 +175,10 @@ export function giveTree(folder: string, account: Account): void {
   lchownSync(folder, account.uid, account.gid)
 }
 
-function syncFolder(folder: string): void {
-  const handle = openSync(folder, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
+/** Puts the names in the folder on disk. */
+export async function syncFolder(folder: string): Promise<void> {
+  await using handle = await open(folder, 'r')
+  await handle.sync()
 }
 
 function hex(): string {

@@ -15,9 +15,9 @@ import { join } from 'node:path'
 import { Fault } from '../../base/fault.ts'
 import { systemRandom } from '../../base/random.ts'
 import { errnoOf, ifExists } from './errno.ts'
-import { identityOfThisProcess, isStillRunning, type ProcessIdentity } from './process-identity.ts'
+import { identityOfThisProcess, identitySchema, isStillRunning, type ProcessIdentity } from './process-identity.ts'
 
-interface FolderLock {
+interface FolderLock extends Disposable {
   /** Idempotent. */
   release(): void
 }
@@ -44,7 +44,10 @@ export function lockFolder(folder: string): FolderLock {
         continue
       }
       removeOlder(folder, mine)
-      return { release: () => releaseAt(lockPath(folder, mine)) }
+      // Emptied, not removed: a number must not be given again to a process that read the folder long ago. The operator may have
+      // deleted the whole folder.
+      const release = () => void ifExists(() => truncateSync(lockPath(folder, mine), 0))
+      return { release, [Symbol.dispose]: release }
     }
   } finally {
     rmSync(candidate, { force: true })
@@ -53,6 +56,16 @@ export function lockFolder(folder: string): FolderLock {
     'embedded_folder_lock',
     `could not lock the data folder ${folder}: too many processes start in it at once`,
   )
+}
+
+/** Undefined when another process, or this one, has the folder. */
+export function tryLockFolder(folder: string): FolderLock | undefined {
+  try {
+    return lockFolder(folder)
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'embedded_folder_in_use') return undefined
+    throw error
+  }
 }
 
 function inUse(folder: string, holder: ProcessIdentity): Fault {
@@ -78,13 +91,9 @@ function highestLock(folder: string): number {
 
 /** Undefined when the lock was released, was removed meanwhile, or can't be parsed (a torn write after a power cut). */
 function readHolder(path: string): ProcessIdentity | undefined {
-  const text = ifExists(() => readFileSync(path, 'utf8'))
-  if (text === undefined) return undefined
+  const text = ifExists(() => readFileSync(path, 'utf8')) ?? ''
   try {
-    const { pid, startTicks, bootId } = JSON.parse(text)
-    if (!Number.isSafeInteger(pid) || pid <= 0 || typeof startTicks !== 'string' || typeof bootId !== 'string')
-      return undefined
-    return { pid, startTicks, bootId }
+    return identitySchema.parse(JSON.parse(text))
   } catch {
     return undefined
   }
@@ -106,10 +115,4 @@ function removeOlder(folder: string, mine: number): void {
     const number = Number(LOCK_NAME.exec(name)?.[1] ?? mine)
     if (number < mine || CANDIDATE_NAME.test(name)) rmSync(join(folder, name), { force: true })
   }
-}
-
-/** Emptied, not removed: a number must not be given again to a process that read the folder long ago. */
-function releaseAt(path: string): void {
-  // The operator may have deleted the whole folder.
-  ifExists(() => truncateSync(path, 0))
 }

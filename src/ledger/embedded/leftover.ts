@@ -35,9 +35,15 @@ export function clusterNameOf(dataFolder: string): string {
   return `stampede-${createHash('sha256').update(dataFolder).digest('hex').slice(0, 16)}`
 }
 
+/** The folder of the socket of the PostgreSQL that runs on this data; undefined when none runs, or it is only starting. */
+export function runningSocketFolder(dataFolder: string): string | undefined {
+  const { pid, socketFolder } = readPidFile(dataFolder)
+  return pid !== undefined && isRunning(pid) ? socketFolder || undefined : undefined
+}
+
 /** Afterwards no process runs on the data, and no file of an earlier run prevents a start. */
 export async function clearLeftover(dataFolder: string, socketFolder: string, clock: Clock, log: Log): Promise<void> {
-  const postmaster = readPostmasterPid(dataFolder)
+  const postmaster = readPidFile(dataFolder).pid
   if (postmaster !== undefined && processesOn(dataFolder).includes(postmaster)) {
     log('warn', `PostgreSQL of an earlier process still runs (pid ${postmaster}); stopping it`)
     await endPostmaster(postmaster, () => !isRunning(postmaster), clock)
@@ -92,9 +98,10 @@ async function waitFor(condition: () => boolean, waitMs: number, clock: Clock): 
   return true
 }
 
-function readPostmasterPid(dataFolder: string): number | undefined {
-  const pid = Number(ifExists(() => readFileSync(join(dataFolder, 'postmaster.pid'), 'utf8'))?.split('\n')[0])
-  return Number.isSafeInteger(pid) && pid > 1 ? pid : undefined
+function readPidFile(dataFolder: string): { readonly pid: number | undefined; readonly socketFolder: string } {
+  const lines = ifExists(() => readFileSync(join(dataFolder, 'postmaster.pid'), 'utf8'))?.split('\n') ?? []
+  const pid = Number(lines[0])
+  return { pid: Number.isSafeInteger(pid) && pid > 1 ? pid : undefined, socketFolder: lines[4] ?? '' }
 }
 
 function processesOn(dataFolder: string): number[] {

@@ -7,16 +7,19 @@
  */
 
 import { readFileSync } from 'node:fs'
+import { z } from 'zod'
 import { assert } from '../../base/assert.ts'
 import { errnoOf } from './errno.ts'
 
-export interface ProcessIdentity {
-  readonly pid: number
+export const identitySchema = z.object({
+  pid: z.int().positive(),
   /** Clock ticks from boot to the start of the process; empty where the system has no such figure. */
-  readonly startTicks: string
+  startTicks: z.string(),
   /** Empty where the system has none. */
-  readonly bootId: string
-}
+  bootId: z.string(),
+})
+
+export type ProcessIdentity = Readonly<z.infer<typeof identitySchema>>
 
 export function identityOfThisProcess(): ProcessIdentity {
   return { pid: process.pid, startTicks: readStat(process.pid)?.startTicks ?? '', bootId: readBootId() }

@@ -9,70 +9,61 @@
 
 import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
-import type { Clock } from '../../../base/clock.ts'
 import { toRfc3339 } from '../../../base/clock.ts'
 import { Fault } from '../../../base/fault.ts'
 import { accountFor } from '../account.ts'
-import { type ExistingData, findData, type Log } from '../data-folder.ts'
+import { type ExistingData, findData } from '../data-folder.ts'
 import { errnoOf, orFault } from '../errno.ts'
-import { isLockFile, lockFolder } from '../folder-lock.ts'
+import { isLockFile, tryLockFolder } from '../folder-lock.ts'
 import { clearLeftover } from '../leftover.ts'
 import { makeSocketFolder } from '../socket-folder.ts'
 import {
+  bytesOf,
+  type CopyOptions,
   copyFiles,
   type HashedFile,
   listTree,
   makeFolders,
-  type OnProgress,
   syncFolders,
+  type Tree,
   writeWhole,
 } from './file-copy.ts'
-import { KEPT_FILES, MANIFEST, type Manifest, manifestText } from './manifest.ts'
-import { type CopiedData, copyRunning } from './running-copy.ts'
+import { KEPT_FILES, MANIFEST, manifestText } from './manifest.ts'
+import { copyRunning } from './running-copy.ts'
 
-interface BackupOptions {
-  readonly dataDir: string
-  readonly to: string
-  readonly clock: Clock
-  readonly log: Log
-  readonly onProgress: OnProgress
-}
-
-interface BackupReport {
-  readonly folder: string
-  readonly of: Manifest['of']
-  readonly files: number
-  readonly bytes: number
-  readonly tookMs: number
-}
+type BackupOptions = CopyOptions & { readonly to: string }
 
 /** Not copied from a stopped server: temporary files, and the pid file of its last run. */
 const LEFT_OUT = /(^|\/)pgsql_tmp[^/]*$|^postmaster\.(pid|opts)$|^pg_stat_tmp\//
 
 /** Throws a Fault with one line for the operator; then there is no backup, and no remains of one. */
-export function backupEmbedded(options: BackupOptions): Promise<BackupReport> {
+export function backupEmbedded(options: BackupOptions) {
   return orFault('backup_failed', 'the backup failed', () => backup(options))
 }
 
-async function backup(options: BackupOptions): Promise<BackupReport> {
+async function backup(options: BackupOptions) {
   const begun = options.clock.elapsed()
   const dataDir = existsSync(options.dataDir) ? realpathSync(options.dataDir) : resolve(options.dataDir)
   const data = findData(dataDir)
   if (data === undefined)
     throw new Fault('backup_no_data', `there is no ledger in ${dataDir}; set DATA_DIR to the folder to back up`)
   const { folder, partial } = makePartial(options.to, data)
-  const unlock = lockPartial(partial)
+  // Of two backups to the same folder at once one goes on.
+  const lock = tryLockFolder(partial)
+  if (lock === undefined) throw new Fault('backup_exists', `another backup is being written to ${partial}`)
   try {
+    // What a dead one left.
+    clear(partial, name => !isLockFile(name))
     const { of, files, folders } = await copyAll(options, dataDir, data, partial)
     const text = manifestText({ postgres: data.major, takenAt: toRfc3339(options.clock.now()), of, folders, files })
     await writeWhole(partial, MANIFEST, text)
-    unlock()
+    lock.release()
     clear(partial, isLockFile)
-    await syncFolders(partial, [])
+    await syncFolders(partial)
     renameSync(partial, folder)
-    await syncFolders(dirname(folder), [])
-    const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
-    return { folder, of, files: files.length, bytes, tookMs: Math.round(options.clock.elapsed() - begun) }
+    await syncFolders(dirname(folder))
+    const tookMs = Math.round(options.clock.elapsed() - begun)
+    return { folder, of, files: files.length, bytes: bytesOf(files), tookMs }
   } catch (error) {
     rmSync(partial, { recursive: true, force: true })
     throw error
@@ -82,24 +73,20 @@ async function backup(options: BackupOptions): Promise<BackupReport> {
 async function copyAll(options: BackupOptions, dataDir: string, data: ExistingData, partial: string) {
   const inside = join(partial, 'postgres')
   mkdirSync(inside, { mode: 0o700 })
-  const lock = tryLock(dataDir)
-  try {
-    const copied =
-      lock === undefined
-        ? await copyRunning(data.path, inside, options.onProgress)
-        : await copyStopped(options, dataDir, data, inside)
-    // After the ledger: a payment that the ledger names is then among them.
-    const kept = await copyFiles(
-      dataDir,
-      partial,
-      KEPT_FILES.map(path => ({ path, bytes: 0 })),
-      () => {},
-    )
-    const files: HashedFile[] = [...kept, ...copied.files.map(file => ({ ...file, path: `postgres/${file.path}` }))]
-    const folders = ['postgres', ...copied.folders.map(folder => `postgres/${folder}`)]
-    return { of: lock === undefined ? ('running' as const) : ('stopped' as const), files, folders }
-  } finally {
-    lock?.release()
+  using lock = tryLockFolder(dataDir)
+  const copied =
+    lock === undefined
+      ? await copyRunning(data.path, inside, options.onProgress)
+      : await copyStopped(options, dataDir, data, inside)
+  // After the ledger: a payment that the ledger names is then among them.
+  const kept = KEPT_FILES.map(path => ({ path, bytes: 0 }))
+  return {
+    of: lock === undefined ? ('running' as const) : ('stopped' as const),
+    files: [
+      ...(await copyFiles(dataDir, partial, kept)),
+      ...copied.files.map(file => ({ ...file, path: `postgres/${file.path}` })),
+    ],
+    folders: ['postgres', ...copied.folders.map(folder => `postgres/${folder}`)],
   }
 }
 
@@ -109,7 +96,7 @@ async function copyStopped(
   dataDir: string,
   data: ExistingData,
   to: string,
-): Promise<CopiedData> {
+): Promise<Tree<HashedFile>> {
   const socketFolder = makeSocketFolder(dataDir, accountFor(data.ownerUid))
   await clearLeftover(data.path, socketFolder, options.clock, options.log)
   const tree = await listTree(data.path, path => !LEFT_OUT.test(path))
@@ -117,16 +104,6 @@ async function copyStopped(
   const files = await copyFiles(data.path, to, tree.files, options.onProgress)
   await syncFolders(to, tree.folders)
   return { folders: tree.folders, files }
-}
-
-/** Undefined when a server has the folder. */
-function tryLock(dataDir: string): ReturnType<typeof lockFolder> | undefined {
-  try {
-    return lockFolder(dataDir)
-  } catch (error) {
-    if (error instanceof Fault && error.code === 'embedded_folder_in_use') return undefined
-    throw error
-  }
 }
 
 function makePartial(to: string, data: ExistingData): { readonly folder: string; readonly partial: string } {
@@ -151,19 +128,6 @@ function makePartial(to: string, data: ExistingData): { readonly folder: string;
       )
   }
   return { folder, partial }
-}
-
-/** Of two backups to the same folder at once one goes on. What a dead one left is removed. */
-function lockPartial(partial: string): () => void {
-  let lock: ReturnType<typeof lockFolder>
-  try {
-    lock = lockFolder(partial)
-  } catch (error) {
-    if (!(error instanceof Fault) || error.code !== 'embedded_folder_in_use') throw error
-    throw new Fault('backup_exists', `another backup is being written to ${partial}`, { cause: error })
-  }
-  clear(partial, name => !isLockFile(name))
-  return () => lock.release()
 }
 
 function clear(folder: string, which: (name: string) => boolean): void {

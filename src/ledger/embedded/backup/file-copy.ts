@@ -5,10 +5,12 @@
  */
 
 import { createHash } from 'node:crypto'
-import { type FileHandle, mkdir, open, readdir, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Clock } from '../../../base/clock.ts'
 import { Fault } from '../../../base/fault.ts'
 import { createSemaphore } from '../../../base/semaphore.ts'
+import { type Log, syncFolder } from '../data-folder.ts'
 import { missing } from '../errno.ts'
 
 export interface FoundFile {
@@ -21,20 +23,26 @@ export interface HashedFile extends FoundFile {
   readonly sha256: string
 }
 
-export interface Tree {
+export interface Tree<F = FoundFile> {
   /** Outer ones first. */
   readonly folders: readonly string[]
-  readonly files: readonly FoundFile[]
+  readonly files: readonly F[]
 }
 
-interface Progress {
+export type OnProgress = (progress: {
   readonly files: number
   readonly filesMax: number
   readonly bytes: number
   readonly bytesMax: number
-}
+}) => void
 
-export type OnProgress = (progress: Progress) => void
+/** What a backup and a restore have in common. */
+export interface CopyOptions {
+  readonly dataDir: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly onProgress: OnProgress
+}
 
 const CHUNK_BYTES = 1 << 20
 const FILES_AT_ONCE = 4
@@ -66,116 +74,69 @@ export async function makeFolders(root: string, folders: readonly string[]): Pro
   for (const folder of folders) await mkdir(join(root, folder), { mode: 0o700 })
 }
 
-/** Copies the files into existing folders; returns what was copied, in the order of the list. */
-export async function copyFiles(
-  from: string,
-  to: string,
-  files: readonly FoundFile[],
-  onProgress: OnProgress,
-): Promise<readonly HashedFile[]> {
-  const copied = await eachFile(files, onProgress, file => copyFile(from, to, file.path))
-  return copied.filter(file => file !== undefined)
+/** Puts the names in these folders, and in the root, on disk too. */
+export async function syncFolders(root: string, folders: readonly string[] = []): Promise<void> {
+  for (const folder of [...folders, '']) await syncFolder(join(root, folder))
 }
 
-/** Size and hash of the files. A file that is gone is left out. */
-export async function hashFiles(
-  root: string,
+/**
+ * Copies the files into the existing folders of `to`; without `to` they are only read. Returns size and hash of each, in the order of the
+ * list. A few at a time; the first failure ends it.
+ */
+export async function copyFiles(
+  from: string,
+  to: string | undefined,
   files: readonly FoundFile[],
-  onProgress: OnProgress,
+  onProgress?: OnProgress,
 ): Promise<readonly HashedFile[]> {
-  const hashed = await eachFile(files, onProgress, async ({ path }) => {
-    const source = await open(join(root, path), 'r').catch(missing)
-    if (source === undefined) return undefined
-    try {
-      return { path, ...(await pour(source, undefined)) }
-    } finally {
-      await source.close()
-    }
-  })
-  return hashed.filter(file => file !== undefined)
+  const semaphore = createSemaphore(FILES_AT_ONCE)
+  const bytesMax = bytesOf(files)
+  const failed = new AbortController()
+  let done = 0
+  let bytes = 0
+  const copies = files.map(file =>
+    semaphore.run(async () => {
+      failed.signal.throwIfAborted()
+      const copied = await copyFile(from, to, file.path)
+      done += 1
+      bytes += file.bytes
+      onProgress?.({ files: done, filesMax: files.length, bytes, bytesMax })
+      return copied
+    }),
+  )
+  for (const copy of copies) copy.catch(error => failed.abort(error))
+  // All of them, also after a failure: none may still write when the caller cleans up.
+  await Promise.allSettled(copies)
+  return (await Promise.all(copies)).filter(file => file !== undefined)
 }
 
 /** A file of our own making, under the same terms as a copy. */
 export async function writeWhole(root: string, path: string, content: string | Uint8Array): Promise<HashedFile> {
-  const bytes = typeof content === 'string' ? Buffer.from(content, 'utf8') : content
-  const target = await open(join(root, path), 'wx', 0o600)
-  try {
-    await target.writeFile(bytes)
-    await target.sync()
-  } finally {
-    await target.close()
-  }
-  return { path, bytes: bytes.byteLength, sha256: createHash('sha256').update(bytes).digest('hex') }
+  await using target = await open(join(root, path), 'wx', 0o600)
+  await target.writeFile(content)
+  await target.sync()
+  return { path, bytes: Buffer.byteLength(content), sha256: createHash('sha256').update(content).digest('hex') }
 }
 
-/** Puts the names in these folders, and in the root, on disk too. */
-export async function syncFolders(root: string, folders: readonly string[]): Promise<void> {
-  for (const folder of [...folders, '']) {
-    const handle = await open(join(root, folder), 'r')
-    try {
-      await handle.sync()
-    } finally {
-      await handle.close()
-    }
-  }
+export function bytesOf(files: readonly FoundFile[]): number {
+  return files.reduce((sum, file) => sum + file.bytes, 0)
 }
 
-async function copyFile(from: string, to: string, path: string): Promise<HashedFile | undefined> {
-  const source = await open(join(from, path), 'r').catch(missing)
+async function copyFile(from: string, to: string | undefined, path: string): Promise<HashedFile | undefined> {
+  await using source = await open(join(from, path), 'r').catch(missing)
   if (source === undefined) return undefined
-  try {
-    const target = await open(join(to, path), 'wx', 0o600)
-    try {
-      const poured = await pour(source, target)
-      await target.sync()
-      return { path, ...poured }
-    } finally {
-      await target.close()
-    }
-  } finally {
-    await source.close()
-  }
-}
-
-async function pour(source: FileHandle, target: FileHandle | undefined): Promise<{ bytes: number; sha256: string }> {
+  await using target = to === undefined ? undefined : await open(join(to, path), 'wx', 0o600)
   const hash = createHash('sha256')
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
-  let bytes = 0
-  for (;;) {
+  for (let bytes = 0; ; ) {
     const { bytesRead } = await source.read(chunk, 0, chunk.length, bytes)
-    if (bytesRead === 0) return { bytes, sha256: hash.digest('hex') }
+    if (bytesRead === 0) {
+      await target?.sync()
+      return { path, bytes, sha256: hash.digest('hex') }
+    }
     const part = chunk.subarray(0, bytesRead)
     hash.update(part)
-    for (let written = 0; target !== undefined && written < bytesRead; ) {
-      written += (await target.write(part, written, bytesRead - written, bytes + written)).bytesWritten
-    }
+    await target?.writeFile(part)
     bytes += bytesRead
   }
-}
-
-/** A few at a time, results in order. The first failure ends it. */
-async function eachFile<T>(
-  files: readonly FoundFile[],
-  onProgress: OnProgress,
-  act: (file: FoundFile) => Promise<T>,
-): Promise<T[]> {
-  const semaphore = createSemaphore(FILES_AT_ONCE)
-  const bytesMax = files.reduce((sum, file) => sum + file.bytes, 0)
-  const failed = new AbortController()
-  let done = 0
-  let bytes = 0
-  const acts = files.map(file =>
-    semaphore.run(async () => {
-      failed.signal.throwIfAborted()
-      const result = await act(file)
-      done += 1
-      bytes += file.bytes
-      onProgress({ files: done, filesMax: files.length, bytes, bytesMax })
-      return result
-    }),
-  )
-  for (const one of acts) one.catch(error => failed.abort(error))
-  // All of them, also after a failure: none may still write when the caller cleans up.
-  await Promise.allSettled(acts)
-  return Promise.all(acts)
 }

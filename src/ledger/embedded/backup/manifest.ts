@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { Fault } from '../../../base/fault.ts'
 import { errnoOf } from '../errno.ts'
-import { hashFiles, listTree, type OnProgress } from './file-copy.ts'
+import { copyFiles, listTree, type OnProgress } from './file-copy.ts'
 
 export const MANIFEST = 'manifest.json'
 const FORMAT = 1
@@ -51,7 +51,7 @@ export async function verifyBackup(folder: string, onProgress: OnProgress): Prom
   const folders = new Set(tree.folders)
   const lost = manifest.folders.find(path => !folders.has(path))
   if (lost !== undefined) throw damaged(folder, `the folder ${lost} is missing`)
-  const hashed = new Map((await hashFiles(folder, tree.files, onProgress)).map(file => [file.path, file]))
+  const hashed = new Map((await copyFiles(folder, undefined, tree.files, onProgress)).map(file => [file.path, file]))
   for (const { path, bytes, sha256 } of manifest.files) {
     const found = hashed.get(path)
     if (found === undefined) throw damaged(folder, `${path} is missing`)

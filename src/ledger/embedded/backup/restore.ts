@@ -6,40 +6,33 @@
 
 import { readdirSync, realpathSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { Clock } from '../../../base/clock.ts'
 import { Fault } from '../../../base/fault.ts'
 import { accountFor } from '../account.ts'
 import { findBinaries, majorOf } from '../binaries.ts'
 import { giveTree, isUnfinished, type Log, makeDataDir, makeUnfinished, removeUnfinished } from '../data-folder.ts'
 import { orFault } from '../errno.ts'
 import { isLockFile, lockFolder } from '../folder-lock.ts'
-import { copyFiles, type HashedFile, hashFiles, makeFolders, type OnProgress, syncFolders } from './file-copy.ts'
+import {
+  bytesOf,
+  type CopyOptions,
+  copyFiles,
+  type HashedFile,
+  makeFolders,
+  type OnProgress,
+  syncFolders,
+} from './file-copy.ts'
 import { type Manifest, verifyBackup } from './manifest.ts'
 
-interface RestoreOptions {
-  readonly from: string
-  readonly dataDir: string
-  readonly clock: Clock
-  readonly log: Log
-  readonly onProgress: OnProgress
-}
-
-interface RestoreReport {
-  readonly dataDir: string
-  readonly takenAt: string
-  readonly files: number
-  readonly bytes: number
-  readonly tookMs: number
-}
+type RestoreOptions = CopyOptions & { readonly from: string }
 
 const DATA = 'postgres/'
 
 /** Throws a Fault with one line for the operator; then the data folder holds no ledger. */
-export function restoreEmbedded(options: RestoreOptions): Promise<RestoreReport> {
+export function restoreEmbedded(options: RestoreOptions) {
   return orFault('restore_failed', 'the restore failed', () => restore(options))
 }
 
-async function restore(options: RestoreOptions): Promise<RestoreReport> {
+async function restore(options: RestoreOptions) {
   const begun = options.clock.elapsed()
   const from = resolve(options.from)
   const manifest = await verifyBackup(from, options.onProgress)
@@ -50,16 +43,12 @@ async function restore(options: RestoreOptions): Promise<RestoreReport> {
       `the backup holds data of PostgreSQL ${manifest.postgres} and this is ${major}; restore it with Stampede ${manifest.stampede}`,
     )
   const dataDir = makeDataDir(options.dataDir)
-  const lock = lockFolder(dataDir)
-  try {
-    await refuseUnlessEmpty(dataDir, manifest)
-    await restoreInto(dataDir, from, manifest, options)
-  } finally {
-    lock.release()
-  }
-  const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0)
+  using _lock = lockFolder(dataDir)
+  await refuseUnlessEmpty(dataDir, manifest)
+  await restoreInto(dataDir, from, manifest, options)
+  const { takenAt, files } = manifest
   const tookMs = Math.round(options.clock.elapsed() - begun)
-  return { dataDir, takenAt: manifest.takenAt, files: manifest.files.length, bytes, tookMs }
+  return { dataDir, takenAt, files: files.length, bytes: bytesOf(files), tookMs }
 }
 
 /** Locks, a socket's folder and what an interrupted start or restore left do not count; nor do files equal to the backup's. */
@@ -72,7 +61,7 @@ async function refuseUnlessEmpty(dataDir: string, manifest: Manifest): Promise<v
   const wanted = new Map(keptIn(manifest).map(file => [file.path, file.sha256]))
   for (const name of readdirSync(dataDir)) {
     if (isLockFile(name) || isUnfinished(name) || name === 'socket') continue
-    const [found] = wanted.has(name) ? await hashFiles(dataDir, [{ path: name, bytes: 0 }], () => {}) : []
+    const [found] = wanted.has(name) ? await copyFiles(dataDir, undefined, [{ path: name, bytes: 0 }]) : []
     if (found?.sha256 === undefined || found.sha256 !== wanted.get(name))
       throw new Fault(
         'restore_not_empty',
@@ -89,14 +78,16 @@ async function restoreInto(dataDir: string, from: string, manifest: Manifest, op
     const unfinished = makeUnfinished(dataDir, account, options.log)
     const folder = realpathSync(unfinished)
     const folders = manifest.folders.filter(path => path.startsWith(DATA)).map(path => path.slice(DATA.length))
-    const files = manifest.files.filter(file => file.path.startsWith(DATA)).map(withoutPrefix)
+    const files = manifest.files
+      .filter(file => file.path.startsWith(DATA))
+      .map(file => ({ ...file, path: file.path.slice(DATA.length) }))
     await makeFolders(folder, folders)
     await copyAsWritten(join(from, 'postgres'), folder, files, options.onProgress)
     if (account !== undefined) giveTree(folder, account)
     await syncFolders(folder, folders)
-    await copyAsWritten(from, dataDir, kept, () => {})
+    await copyAsWritten(from, dataDir, kept)
     renameSync(unfinished, join(dataDir, 'postgres'))
-    await syncFolders(dataDir, [])
+    await syncFolders(dataDir)
   } catch (error) {
     removeRemains(dataDir, kept, options.log)
     throw error
@@ -113,7 +104,7 @@ async function copyAsWritten(
   from: string,
   to: string,
   files: readonly HashedFile[],
-  onProgress: OnProgress,
+  onProgress?: OnProgress,
 ): Promise<void> {
   const copied = new Map((await copyFiles(from, to, files, onProgress)).map(file => [file.path, file.sha256]))
   const changed = files.find(file => copied.get(file.path) !== file.sha256)
@@ -123,8 +114,4 @@ async function copyAsWritten(
 
 function keptIn(manifest: Manifest): readonly HashedFile[] {
   return manifest.files.filter(file => !file.path.startsWith(DATA))
-}
-
-function withoutPrefix(file: HashedFile): HashedFile {
-  return { ...file, path: file.path.slice(DATA.length) }
 }

@@ -7,17 +7,16 @@
  * process is killed.
  */
 
-import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Client } from 'pg'
+import { Client, type QueryResultRow } from 'pg'
 import { assert } from '../../../base/assert.ts'
 import { Fault } from '../../../base/fault.ts'
-import { errnoOf, ifExists, messageOf } from '../errno.ts'
-import { type Connection, connectionTo } from '../postmaster.ts'
+import { errnoOf, messageOf } from '../errno.ts'
+import { runningSocketFolder } from '../leftover.ts'
+import { connectionTo } from '../postmaster.ts'
 import {
   copyFiles,
-  type FoundFile,
   type HashedFile,
   listTree,
   makeFolders,
@@ -38,15 +37,15 @@ const LEFT_OUT =
 /** Folders in the emptied ones that PostgreSQL expects. */
 const WAL_FOLDERS = /^pg_wal\/(archive_status|summaries)$/
 
-export interface CopiedData {
-  readonly folders: readonly string[]
-  readonly files: readonly HashedFile[]
-}
-
 /** Copies the data in `dataFolder` into `to`, an empty folder. */
-export async function copyRunning(dataFolder: string, to: string, onProgress: OnProgress): Promise<CopiedData> {
+export async function copyRunning(dataFolder: string, to: string, onProgress: OnProgress): Promise<Tree<HashedFile>> {
+  const socketFolder = runningSocketFolder(dataFolder)
+  if (socketFolder === undefined) {
+    const why = 'the server that has the data folder is starting or stopping; try again in a moment'
+    throw new Fault('backup_not_now', why, { retryable: true })
+  }
   const client = new Client({
-    ...connectionOf(dataFolder),
+    ...connectionTo(socketFolder),
     application_name: 'stampede backup',
     connectionTimeoutMillis: CONNECT_MS_MAX,
   })
@@ -70,53 +69,39 @@ export async function copyRunning(dataFolder: string, to: string, onProgress: On
   }
 }
 
-async function copyBeside(client: Client, dataFolder: string, to: string, onProgress: OnProgress): Promise<CopiedData> {
+async function copyBeside(
+  client: Client,
+  dataFolder: string,
+  to: string,
+  onProgress: OnProgress,
+): Promise<Tree<HashedFile>> {
   await client.query('SELECT pg_create_physical_replication_slot($1, true, true)', [`stampede_backup_${process.pid}`])
-  const start = await lsn(client, `SELECT pg_backup_start('stampede', true) AS lsn`)
+  const started = await one<{ lsn: string }>(client, `SELECT pg_backup_start('stampede', true) AS lsn`)
 
   const tree = await listTree(
     dataFolder,
     path => !LEFT_OUT.test(path) && (!EMPTIED.test(path) || WAL_FOLDERS.test(path)),
   )
-  refuseTablespaces(tree)
+  if (tree.folders.some(path => path.startsWith('pg_tblspc/')))
+    throw new Fault(
+      'backup_tablespaces',
+      'the database uses tablespaces outside its folder; this backup does not copy them',
+    )
   await makeFolders(to, tree.folders)
   const plain = tree.files.filter(file => file.path !== CONTROL)
   const files = [...(await copyFiles(dataFolder, to, plain, onProgress))]
   // Last, as PostgreSQL's own tool does: it may be newer than the files, never older.
   files.push(await writeWhole(to, CONTROL, await readControl(dataFolder)))
 
-  const { rows } = await client.query<{ lsn: string; labelfile: string; spcmapfile: string }>(
+  const stopped = await one<{ lsn: string; labelfile: string; spcmapfile: string }>(
+    client,
     'SELECT lsn, labelfile, spcmapfile FROM pg_backup_stop(false)',
   )
-  const [stopped] = rows
-  assert(stopped !== undefined, 'pg_backup_stop answered no row')
   files.push(await writeWhole(to, 'backup_label', stopped.labelfile))
   if (stopped.spcmapfile.trim() !== '') files.push(await writeWhole(to, 'tablespace_map', stopped.spcmapfile))
-  files.push(...(await copyWal(client, dataFolder, to, start, toNumber(stopped.lsn), onProgress)))
+  files.push(...(await copyWal(client, dataFolder, to, toNumber(started.lsn), toNumber(stopped.lsn), onProgress)))
   await syncFolders(to, tree.folders)
   return { folders: tree.folders, files }
-}
-
-/** The socket of the PostgreSQL that runs on this data, from its pid file. */
-function connectionOf(dataFolder: string): Connection {
-  const folder = ifExists(() => readFileSync(join(dataFolder, 'postmaster.pid'), 'utf8'))?.split('\n')[4]
-  if (!folder)
-    throw new Fault(
-      'backup_not_now',
-      'the server that has the data folder is starting or stopping; try again in a moment',
-      {
-        retryable: true,
-      },
-    )
-  return connectionTo(folder)
-}
-
-function refuseTablespaces(tree: Tree): void {
-  if (tree.folders.some(path => path.startsWith('pg_tblspc/')))
-    throw new Fault(
-      'backup_tablespaces',
-      'the database uses tablespaces outside its folder; this backup does not copy them',
-    )
 }
 
 /** Read until two reads are equal: PostgreSQL may be rewriting it. */
@@ -139,22 +124,16 @@ async function copyWal(
   stop: bigint,
   onProgress: OnProgress,
 ): Promise<readonly HashedFile[]> {
-  const { rows } = await client.query<{ bytes: string; timeline: number }>(
+  const wal = await one<{ bytes: string; timeline: number }>(
+    client,
     `SELECT setting AS bytes, (SELECT timeline_id FROM pg_control_checkpoint()) AS timeline FROM pg_settings WHERE name = 'wal_segment_size'`,
   )
-  const [wal] = rows
-  assert(wal !== undefined, 'PostgreSQL has no wal_segment_size')
   const bytes = Number(wal.bytes)
   const wanted = walNames(start, stop, BigInt(bytes), wal.timeline)
   const { files } = await listTree(join(dataFolder, 'pg_wal'), path => !path.includes('/') && !path.endsWith('.tmp'))
   const histories = files.filter(file => file.path.endsWith('.history'))
-  const segments: FoundFile[] = wanted.map(path => ({ path, bytes }))
-  const copied = await copyFiles(
-    join(dataFolder, 'pg_wal'),
-    join(to, 'pg_wal'),
-    [...segments, ...histories],
-    onProgress,
-  )
+  const logs = [...wanted.map(path => ({ path, bytes })), ...histories]
+  const copied = await copyFiles(join(dataFolder, 'pg_wal'), join(to, 'pg_wal'), logs, onProgress)
   for (const name of wanted) {
     if (copied.find(file => file.path === name)?.bytes !== bytes)
       throw new Fault('backup_wal', `the log file ${name} was gone before it was copied; take the backup again`, {
@@ -175,9 +154,10 @@ function walNames(start: bigint, stop: bigint, bytes: bigint, timeline: number):
   return names
 }
 
-async function lsn(client: Client, statement: string): Promise<bigint> {
-  const { rows } = await client.query<{ lsn: string }>(statement)
-  return toNumber(rows[0]?.lsn ?? '')
+async function one<R extends QueryResultRow>(client: Client, statement: string): Promise<R> {
+  const [row] = (await client.query<R>(statement)).rows
+  assert(row !== undefined, `PostgreSQL answered no row to ${statement}`)
+  return row
 }
 
 /** `16/B374D848`: the halves of a 64-bit position. */
