@@ -10,9 +10,6 @@ const SKEW_MS_ODD = 100
 const SKEW_MS_BAD = 1_000
 const ON_TIME = 'keep both machines on time with NTP (chrony, systemd-timesyncd)'
 
-/** Reads a clock; what PostgreSQL answers to it. */
-export const LEDGER_CLOCK = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms'
-
 /** How far that clock is ahead of ours: halfway between asking and the answer. */
 export async function aheadMs(clock: Clock, ask: () => Promise<number>): Promise<number> {
   let best = { ahead: 0, took: Number.POSITIVE_INFINITY }

@@ -8,17 +8,9 @@ export interface Finding {
   readonly advice?: string
 }
 
-export function good(what: string, found: string): Finding {
-  return { what, state: 'good', found }
-}
-
-export function odd(what: string, found: string, advice: string): Finding {
-  return { what, state: 'odd', found, advice }
-}
-
-export function bad(what: string, found: string, advice: string): Finding {
-  return { what, state: 'bad', found, advice }
-}
+export const good = (what: string, found: string): Finding => ({ what, state: 'good', found })
+export const odd = (what: string, found: string, advice: string): Finding => ({ what, state: 'odd', found, advice })
+export const bad = (what: string, found: string, advice: string): Finding => ({ what, state: 'bad', found, advice })
 
 /** For what the doctor opens: its findings say what is wrong, so the log says nothing. */
 export const SILENT = { debug() {}, info() {}, warn() {}, error() {} }

@@ -3,15 +3,16 @@
  * An embedded one that is running is asked beside its server; one that is not running is started for a moment.
  */
 
-import { chmodSync, existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openLedger } from '../../app/compose-ledger.ts'
+import { openLedger, runningSocketFolder } from '../../app/compose-ledger.ts'
 import type { Config } from '../../app/config.ts'
+import { removeDataDir } from '../../app/data-dir.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
-import { aheadMs, LEDGER_CLOCK, skewFinding } from './clock-skew.ts'
+import { aheadMs, skewFinding } from './clock-skew.ts'
 import { bad, type Finding, good, odd, SILENT } from './finding.ts'
 
 const VERSION_MIN = 14
@@ -26,28 +27,41 @@ type Ask = (statement: string) => Promise<readonly Record<string, unknown>[]>
 
 export async function checkLedger(config: Config, clock: Clock): Promise<Finding[]> {
   const { databaseUrl, dataDir } = config
-  if (databaseUrl !== undefined) return withAdvice(config, () => examine(config, 'reached', false, clock))
-  const running = socketOf(dataDir)
-  if (running !== undefined) {
-    const target = { ...config, databaseUrl: running }
-    return withAdvice(config, () => examine(target, 'the embedded one, which is running', false, clock))
-  }
-  if (existsSync(join(dataDir, 'postgres')))
-    return withAdvice(config, () => examine(config, 'the embedded one, started for this check', false, clock))
+  if (databaseUrl !== undefined) return examine(config, 'reached', clock)
+  const running = addressIn(dataDir)
+  if (running !== undefined)
+    return examine(config, 'the embedded one, which is running', clock, { databaseUrl: running })
+  if (existsSync(join(dataDir, 'postgres'))) return examine(config, 'the embedded one, started for this check', clock)
   const scratch = mkdtempSync(join(tmpdir(), 'stampede-doctor-'))
+  const isNew = { dataDir: join(scratch, 'data') }
   try {
     // Root lends PostgreSQL another account, which must be able to enter.
     chmodSync(scratch, 0o755)
-    const target = { ...config, dataDir: join(scratch, 'data') }
-    return await withAdvice(config, () => examine(target, 'the embedded one can be run here; no data yet', true, clock))
+    return await examine(config, 'the embedded one can be run here; no data yet', clock, isNew)
   } finally {
-    removeScratch(scratch)
+    removeDataDir(isNew.dataDir)
+    rmSync(scratch, { recursive: true, force: true })
   }
 }
 
-async function withAdvice({ databaseUrl, dataDir }: Config, check: () => Promise<Finding[]>): Promise<Finding[]> {
+/** The ledger of `config`, or of `instead` on this occasion: one that is running, or a new one in a data folder for this check. */
+async function examine(
+  config: Config,
+  where: string,
+  clock: Clock,
+  instead: { readonly databaseUrl?: string; readonly dataDir?: string } = {},
+): Promise<Finding[]> {
+  const { databaseUrl, dataDir, redis } = config
   try {
-    return await check()
+    return await askLedger({ ...config, ...instead }, async ask => [
+      await checkVersion(ask, where),
+      await checkDurability(ask),
+      await (redis === undefined ? checkConnections(ask) : checkClusterConnections(ask)),
+      skewFinding('clock', await ledgerAheadMs(clock, ask), 'sales open and close by this clock'),
+      instead.dataDir === undefined
+        ? await checkMigrations(ask)
+        : good('migrations', 'none yet; the first start applies them'),
+    ])
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     const advice =
@@ -58,27 +72,13 @@ async function withAdvice({ databaseUrl, dataDir }: Config, check: () => Promise
   }
 }
 
-/** With the data, which lies elsewhere where PostgreSQL's account can't enter the temporary folder. */
-function removeScratch(scratch: string): void {
-  const data = join(scratch, 'data', 'postgres')
-  if (lstatSync(data, { throwIfNoEntry: false })?.isSymbolicLink() && basename(readlinkSync(data)).startsWith('data-'))
-    rmSync(readlinkSync(data), { recursive: true, force: true })
-  rmSync(scratch, { recursive: true, force: true })
-}
-
-async function examine(config: Config, where: string, isNew: boolean, clock: Clock): Promise<Finding[]> {
+/** The ledger is open while `use` runs. */
+export async function askLedger<T>(config: Config, use: (ask: Ask) => Promise<T>): Promise<T> {
   const ledger = await openLedger(config, SILENT)
   try {
     const client = await ledger.database.connect()
     try {
-      const ask: Ask = async statement => (await client.query(statement)).rows
-      return [
-        await checkVersion(ask, where),
-        await checkDurability(ask),
-        await (config.redis === undefined ? checkConnections(ask) : checkClusterConnections(ask)),
-        await checkSkew(ask, clock),
-        isNew ? good('migrations', 'none yet; the first start applies them') : await checkMigrations(ask),
-      ]
+      return await use(async statement => (await client.query(statement)).rows)
     } finally {
       await client.end()
     }
@@ -137,9 +137,9 @@ async function checkConnections(ask: Ask): Promise<Finding> {
   return odd('connections', `only up to ${free}`, advice)
 }
 
-async function checkSkew(ask: Ask, clock: Clock): Promise<Finding> {
-  const ahead = await aheadMs(clock, async () => Number((await ask(LEDGER_CLOCK))[0]?.ms))
-  return skewFinding('clock', ahead, 'sales open and close by this clock')
+export function ledgerAheadMs(clock: Clock, ask: Ask): Promise<number> {
+  const statement = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms'
+  return aheadMs(clock, async () => Number((await ask(statement))[0]?.ms))
 }
 
 async function checkMigrations(ask: Ask): Promise<Finding> {
@@ -163,24 +163,12 @@ async function exists(ask: Ask, table: 'nodes' | 'migrations'): Promise<boolean>
   return row?.made === true
 }
 
-/** The address of the embedded PostgreSQL that runs on this folder, from its pid file; undefined when none runs. */
-function socketOf(dataDir: string): string | undefined {
-  let lines: string[]
+/** The address of the embedded PostgreSQL that runs on this folder; undefined when none runs, or it is closed to us. */
+function addressIn(dataDir: string): string | undefined {
   try {
-    lines = readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')
+    const folder = runningSocketFolder(join(dataDir, 'postgres'))
+    return folder && `postgresql://stampede@localhost/stampede?host=${encodeURIComponent(folder)}`
   } catch {
     return undefined
-  }
-  const folder = lines[4] ?? ''
-  if (folder === '' || !isRunning(Number(lines[0]))) return undefined
-  return `postgresql://stampede@localhost/stampede?host=${encodeURIComponent(folder)}`
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    // It runs under another account, which we may not signal.
-    return (error as { code?: string }).code === 'EPERM'
   }
 }

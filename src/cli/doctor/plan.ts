@@ -21,36 +21,27 @@ const SHARDS_PER_PRIMARY = 4
 const CLUSTER_MIN = 3
 const COUNT_MAX = 1_000_000_000
 
-interface Plan {
-  readonly units: number
-  readonly buyers: number
-  readonly way: 'one process' | 'many machines around one Redis' | 'sharded over a Redis Cluster'
-  /** How long one process on one core would need to answer all buyers. */
-  readonly oneProcessSeconds: number
-  /** For many machines. */
-  readonly edges: number
-  readonly workers: 2
-  readonly keepers: 2
-  /** Of Redis. More than one: a Cluster, and so many `shards` for the item. */
-  readonly primaries: number
-  readonly shards: number
-}
+type Plan = ReturnType<typeof planSale>
 
-function planSale(units: number, buyers: number): Plan {
+function planSale(units: number, buyers: number) {
   const orders = Math.min(units, buyers)
   const seconds = orders / MEASURED.placedPerSecond + (buyers - orders) / MEASURED.refusedPerSecond
-  const primaries = Math.ceil(orders / (MEASURED.reservedPerSecond * WAIT_S_MAX))
+  const wanted = Math.ceil(orders / (MEASURED.reservedPerSecond * WAIT_S_MAX))
+  const primaries = wanted > 1 ? Math.max(CLUSTER_MIN, wanted) : 1
   const many = primaries > 1 ? 'sharded over a Redis Cluster' : 'many machines around one Redis'
   return {
     units,
     buyers,
     way: seconds <= WAIT_S_MAX ? 'one process' : many,
+    /** How long one process on one core would need to answer all buyers. */
     oneProcessSeconds: Math.ceil(seconds * 10) / 10,
+    /** The rest is for many machines. */
     edges: Math.ceil(seconds / WAIT_S_MAX) + SPARE,
     workers: 2,
     keepers: 2,
-    primaries: primaries === 1 ? 1 : Math.max(CLUSTER_MIN, primaries),
-    shards: primaries === 1 ? 1 : Math.min(SHARDS_MAX, SHARDS_PER_PRIMARY * Math.max(CLUSTER_MIN, primaries)),
+    /** Of Redis. More than one: a Cluster, and so many `shards` for the item. */
+    primaries,
+    shards: primaries === 1 ? 1 : Math.min(SHARDS_MAX, SHARDS_PER_PRIMARY * primaries),
   }
 }
 
@@ -63,7 +54,8 @@ export function readPlan(numbers: readonly string[]): Plan {
   return planSale(units, buyers)
 }
 
-export function explainPlan(plan: Plan): readonly (readonly [string, string])[] {
+/** For `card`, which leaves out what is undefined. */
+export function explainPlan(plan: Plan): readonly (readonly [string, string | undefined])[] {
   const { units, buyers, edges, workers, keepers, primaries, shards } = plan
   const orders = Math.min(units, buyers)
   const cluster = `${edges} edges, ${workers} workers, ${keepers} keepers, nginx, ${primaries === 1 ? 'one Redis' : `a Redis Cluster of ${primaries} primaries with a replica each, the item with "shards": ${shards}`}, one PostgreSQL`
@@ -78,14 +70,12 @@ export function explainPlan(plan: Plan): readonly (readonly [string, string])[] 
       'why',
       `one process on one core answers all of them in about ${plan.oneProcessSeconds} s if they click in the same second (measured: ${shown(MEASURED.refusedPerSecond)} refusals or ${shown(MEASURED.placedPerSecond)} orders a second, docs/performance.md)`,
     ],
-    ...(buyers > QUEUE_MAX
-      ? [
-          [
-            'queue',
-            `${shown(QUEUE_MAX)} clicks wait for an item at each process; a click beyond that is answered "busy" until the item is sold out, and the page asks again`,
-          ] as const,
-        ]
-      : []),
+    [
+      'queue',
+      buyers > QUEUE_MAX
+        ? `${shown(QUEUE_MAX)} clicks wait for an item at each process; a click beyond that is answered "busy" until the item is sold out, and the page asks again`
+        : undefined,
+    ],
     [
       'survives',
       alone
@@ -100,14 +90,12 @@ export function explainPlan(plan: Plan): readonly (readonly [string, string])[] 
             ? `one is enough: it reserves ${shown(MEASURED.reservedPerSecond)} a second in batches (measured, docs/performance.md), and only clicks that can win reach it; "shards" would gain nothing`
             : `one would need ${shown(Math.ceil(orders / MEASURED.reservedPerSecond))} s for all winners (measured: ${shown(MEASURED.reservedPerSecond)} reservations a second in batches); to measure a Cluster on your machines: "npm run bench -- redis"`,
         ],
-    ...(buyers <= units
-      ? [
-          [
-            'ledger',
-            'there are units for all buyers: in a cluster the item may be sold by the ledger ("door": "ledger"), whether Redis is there or not',
-          ] as const,
-        ]
-      : []),
+    [
+      'ledger',
+      buyers <= units
+        ? 'there are units for all buyers: in a cluster the item may be sold by the ledger ("door": "ledger"), whether Redis is there or not'
+        : undefined,
+    ],
     ['try', `stampede rehearse --units ${units} --buyers ${buyers} --within 1s`],
     ['more', 'docs/choosing.md'],
   ]

@@ -5,14 +5,14 @@
  */
 
 import { examineRedis, type RedisExamination } from '../../app/compose-doctor.ts'
-import { openLedger } from '../../app/compose-ledger.ts'
 import type { Config } from '../../app/config.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { SLOTS } from '../../base/redis/slots.ts'
 import { size } from '../table.ts'
-import { aheadMs, LEDGER_CLOCK, skewFinding } from './clock-skew.ts'
+import { aheadMs, skewFinding } from './clock-skew.ts'
 import { bad, type Finding, good, SILENT } from './finding.ts'
+import { askLedger, ledgerAheadMs } from './ledger.ts'
 
 type RedisConfig = NonNullable<Config['redis']>
 type Examined = RedisExamination['primaries'][number]
@@ -97,21 +97,13 @@ function judged(what: string, found: string, problems: readonly string[], about:
 
 /** Nothing when the ledger can't be asked: that is a finding of its own. */
 async function checkSkew(config: Config, { nowMs }: Examined, clock: Clock): Promise<Finding[]> {
-  const ledger = await openLedger(config, SILENT)
   try {
-    const client = await ledger.database.connect()
-    try {
-      const ledgerMs = await aheadMs(clock, async () => Number((await client.query(LEDGER_CLOCK)).rows[0]?.ms))
-      const skewMs = (await aheadMs(clock, nowMs)) - ledgerMs
-      const why = 'sales open and close by this clock, and with more than a second nothing is sold'
-      return [skewFinding('Redis clock', skewMs, why)]
-    } finally {
-      await client.end()
-    }
+    const ledgerMs = await askLedger(config, ask => ledgerAheadMs(clock, ask))
+    const skewMs = (await aheadMs(clock, nowMs)) - ledgerMs
+    const why = 'sales open and close by this clock, and with more than a second nothing is sold'
+    return [skewFinding('Redis clock', skewMs, why)]
   } catch (error) {
     if (error instanceof Fault) return []
     throw error
-  } finally {
-    await ledger.close()
   }
 }
