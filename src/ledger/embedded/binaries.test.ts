@@ -5,8 +5,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { systemRandom } from '../../base/random.ts'
 import { runsAsRoot } from './account.ts'
-import { type Binaries, findBinaries, type Programs, usableBinaries } from './binaries.ts'
+import { findBinaries, type Programs, usableBinaries } from './binaries.ts'
 import { NOBODY, Scratch } from './scratch.fixture.ts'
+
+type Binaries = ReturnType<typeof findBinaries>
 
 setDefaultTimeout(120_000)
 

@@ -33,7 +33,7 @@ import { type Account, blockedAt, makeSharedHome, mayReadAndRun } from './accoun
 import { errnoOf, ifExists, messageOf } from './errno.ts'
 
 /** PostgreSQL's programs as installed. */
-export interface Binaries {
+interface Binaries {
   /** The folder that holds `native/`. */
   readonly packageFolder: string
   /** As in package.json, e.g. `18.4.0`. */

@@ -13,7 +13,7 @@ import { createSemaphore } from '../../../base/semaphore.ts'
 import { type Log, syncFolder } from '../data-folder.ts'
 import { missing } from '../errno.ts'
 
-export interface FoundFile {
+interface FoundFile {
   /** Below the root, with forward slashes. */
   readonly path: string
   readonly bytes: number
