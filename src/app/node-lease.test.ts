@@ -65,9 +65,7 @@ function reference() {
     giveBack: async node => void seen.givenBack.push(node),
     confirm: async () => true,
     unconfirmed: async () => ({ waiting: 0, lapsed: 0 }),
-    longestFenceMs: async () => 0,
-    leaseEnds: async () => undefined,
-    holding: async () => ({ live: 0, unsettled: 0 }),
+    holding: async () => ({ live: 0, unsettled: 0, firstEndMs: undefined, lastEndMs: undefined, longestFenceMs: 0 }),
     settle: async () => {},
   }
   return {

@@ -21,17 +21,14 @@ export interface DueRelease {
   readonly epoch: Epoch
 }
 
+export type RefundOutcome = 'refunded' | 'same' | 'not_paid' | 'unknown'
+
 export interface Closings {
   /** Pending orders whose `pay_by` has passed by the ledger's clock, longest overdue first, without those named. */
   due(max: number, without: readonly OrderId[]): Promise<readonly DueOrder[]>
   /** Closes those still pending (and due, when `unpaid`) and makes their units available. Returns the orders closed by this call. */
   close(item: ItemId, orders: readonly OrderId[], reason: 'unpaid' | 'cancelled'): Promise<readonly Order[]>
-  refund(
-    order: OrderId,
-    item: ItemId,
-    restock: boolean,
-    by: string,
-  ): Promise<'refunded' | 'same' | 'not_paid' | 'unknown'>
+  refund(order: OrderId, item: ItemId, restock: boolean, by: string): Promise<RefundOutcome>
   /** At most `itemMax` of one item, and the oldest of every item before more of any. */
   releases(max: number, itemMax: number): Promise<readonly DueRelease[]>
   /** Of these orders only. */

@@ -16,14 +16,8 @@ export interface LogLine {
   readonly details: unknown
 }
 
-interface LogEntry {
-  readonly by: string
-  readonly action: string
-  readonly sale?: SaleId | undefined
-  readonly item?: ItemId | undefined
-  readonly order?: OrderId | undefined
-  readonly details?: Readonly<Record<string, unknown>>
-}
+type LogEntry = Pick<LogLine, 'by' | 'action'> &
+  Partial<Pick<LogLine, 'sale' | 'item' | 'order'>> & { readonly details?: Readonly<Record<string, unknown>> }
 
 interface LogQuery {
   readonly after: string
@@ -52,8 +46,7 @@ export interface Journal {
     key: string,
     bodyHash: string,
     subject: string,
-  ): Promise<{ readonly bodyHash: string; readonly subject: string }>
+  ): Promise<{ bodyHash: string; subject: string }>
   /** Written before the entry is taken out of the outbox. The same entry and order again changes nothing. */
   writeDeadLetter(letter: DeadLetter): Promise<void>
-  deadLetters(max: number): Promise<readonly (DeadLetter & { readonly atMs: number })[]>
 }

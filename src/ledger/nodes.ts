@@ -16,6 +16,18 @@ interface NodeLease {
 /** `holding`: may hold reservations that are not in the ledger yet (an edge or a worker of a cluster). `plain`: never does. */
 export type NodeKind = 'holding' | 'plain'
 
+interface HoldingNodes {
+  /** They have a lease. */
+  readonly live: number
+  /** Their lease lapsed, and what they acknowledged last may not be in the ledger. */
+  readonly unsettled: number
+  /** When the first and the last lease of the live ones ends (unix ms, by the ledger's clock). */
+  readonly firstEndMs: number | undefined
+  readonly lastEndMs: number | undefined
+  /** E2, E3: for so long a process may still acknowledge under an epoch that was raised before this read. */
+  readonly longestFenceMs: number
+}
+
 export interface Nodes {
   /** `nowMs`: the caller's wall clock, which its ids are made from. `fenceMs`: for how long it acknowledges after reading an epoch (E2). */
   lease(holder: string, nowMs: number, kind: NodeKind, fenceMs?: number): Promise<NodeLease>
@@ -27,22 +39,14 @@ export interface Nodes {
   /** Only for a process that holds nothing outside the ledger: it is settled. Any other lets its lease lapse. */
   giveBack(node: number, holder: string, lastMs: number): Promise<void>
   /** E4: this process has seen these epochs and holds nothing older of these items. False: the lease was lost. */
-  confirm(
-    node: number,
-    holder: string,
-    seen: readonly { readonly item: ItemId; readonly epoch: Epoch }[],
-  ): Promise<boolean>
+  confirm(node: number, holder: string, seen: readonly { item: ItemId; epoch: Epoch }[]): Promise<boolean>
   /**
    * E4, E10: holding processes that have not confirmed this epoch of the item. `waiting` have a lease; the lease of `lapsed` ones ended
    * unsettled: what they acknowledged last may not be in the ledger.
    */
   unconfirmed(item: ItemId, epoch: Epoch): Promise<{ readonly waiting: number; readonly lapsed: number }>
-  /** E2, E3: for so long a process may still acknowledge under an epoch that was raised before this call. */
-  longestFenceMs(): Promise<number>
-  /** When the first and the last lease of live holding processes ends (unix ms, by the ledger's clock). */
-  leaseEnds(): Promise<{ readonly firstMs: number; readonly lastMs: number } | undefined>
-  /** Holding processes: `live` have a lease; the lease of `unsettled` ones lapsed, and what they acknowledged last may not be in the ledger. */
-  holding(): Promise<{ readonly live: number; readonly unsettled: number }>
+  /** The holding processes, read at one moment. */
+  holding(): Promise<HoldingNodes>
   /** Marks processes whose lease lapsed before this moment (by the ledger's clock) as settled: all they reserved is in the ledger. */
   settle(beforeMs: number): Promise<void>
 }

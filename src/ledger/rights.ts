@@ -5,13 +5,7 @@
  */
 
 import type { BuyerId, Epoch, ItemId, OrderId } from '../domain/ids.ts'
-import type { Door } from '../domain/item.ts'
-
-interface ItemRights {
-  readonly item: ItemId
-  readonly epoch: Epoch
-  readonly door: Door
-}
+import type { Door, Item } from '../domain/item.ts'
 
 /** What the gate is built from, read under one item lock (E9). */
 interface SnapshotTerms {
@@ -30,7 +24,7 @@ interface SnapshotTerms {
   readonly olderVersions: boolean
 }
 
-interface SnapshotHolding {
+export interface SnapshotHolding {
   readonly order: OrderId
   readonly buyer: BuyerId
   readonly attempt: number
@@ -40,7 +34,7 @@ interface SnapshotHolding {
 }
 
 export interface Rights {
-  read(items: readonly ItemId[]): Promise<readonly ItemRights[]>
+  read(item: ItemId): Promise<Pick<Item, 'epoch' | 'door'> | undefined>
   /** Takes the item for a new epoch and sets its door to `draining` in the same UPDATE (E3). */
   raiseEpoch(item: ItemId): Promise<Epoch>
   /** Compare-and-set on the epoch. False: the epoch was raised meanwhile. */

@@ -258,9 +258,9 @@ export function openKeeperStage(ledger: TestLedger) {
     },
 
     async rights(item: string) {
-      const [right] = await ledger.rights.read([item])
+      const right = await ledger.rights.read(item)
       if (right === undefined) throw new Error(`there is no item ${item}`)
-      return right
+      return { item, ...right }
     },
 
     keeper(change: Partial<ConstructorParameters<typeof GateController>[0]> = {}) {
@@ -296,8 +296,8 @@ export function openKeeperStage(ledger: TestLedger) {
         untilDoor: (item: string, door: string) =>
           until(`item ${item} is behind the door "${door}"`, async () => {
             const isThere = async () => {
-              const [found] = await ledger.rights.read([item])
-              return found?.door === door ? found : undefined
+              const found = await ledger.rights.read(item)
+              return found?.door === door ? { item, ...found } : undefined
             }
             await keeper.round()
             if ((await isThere()) === undefined) return undefined

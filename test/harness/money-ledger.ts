@@ -91,6 +91,17 @@ export async function startTestLedger() {
     id,
     rebuild,
 
+    /** Newest first, as an operator reads them. */
+    async deadLetters(max: number) {
+      const rows = await sql('SELECT * FROM dead_letters ORDER BY id DESC LIMIT $1', [max])
+      return rows.map(({ id: _, epoch, order_id: order, at, ...letter }) => ({
+        ...(letter as { item: string; entry: string; raw: string; why: string }),
+        epoch: Number(epoch),
+        order: order === '' ? undefined : order,
+        atMs: at as number,
+      }))
+    },
+
     async openItem(wish: ItemWish = {}): Promise<OnSaleItem> {
       const sale = id()
       const item = id()

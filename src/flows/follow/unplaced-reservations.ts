@@ -56,7 +56,7 @@ export function createUnplacedReservations(context: UnplacedContext): UnplacedRe
    * process has lapsed unconfirmed. The outbox is read last: a process that has confirmed writes nothing into it any more.
    */
   async function isDrained(item: ItemId): Promise<boolean> {
-    const [right] = await rights.read([item])
+    const right = await rights.read(item)
     if (right === undefined || right.door === 'gate') return false
     const { waiting, lapsed } = await nodes.unconfirmed(item, right.epoch)
     return waiting + lapsed === 0 && (await entriesOf(outbox, [item])) === 0
@@ -79,7 +79,7 @@ export function createUnplacedReservations(context: UnplacedContext): UnplacedRe
     orphaned,
     unconfirmed: async (item, epoch) => (await nodes.unconfirmed(item, epoch)).lapsed > 0,
     async promised(item) {
-      const [right] = await rights.read([item])
+      const right = await rights.read(item)
       if (right === undefined || right.door !== 'shut' || right.epoch === 0) return false
       const { waiting, lapsed } = await nodes.unconfirmed(item, right.epoch)
       return waiting + lapsed > 0 && orYes(async () => (await entriesOf(outbox, [item])) > 0)

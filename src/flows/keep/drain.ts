@@ -23,7 +23,7 @@ const LOG_EVERY_MS = 2_000
  * 0: there is nothing to wait for.
  */
 export async function fenceWaitMs({ nodes, fenceMs, log }: KeepContext): Promise<number> {
-  const longestMs = await nodes.longestFenceMs()
+  const { longestFenceMs: longestMs } = await nodes.holding()
   if (longestMs > fenceMs)
     log.warn({ fenceMs, longestMs }, 'an edge has a longer FENCE_MS than this keeper; waiting for the longer one')
   const waitMs = Math.max(fenceMs, longestMs)
@@ -42,7 +42,7 @@ export async function drain(
   let loggedMs = startedMs
   for (let pauseMs = READ_EVERY_MS; ; pauseMs = Math.min(pauseMs * 1.25, READ_EVERY_MS_MAX)) {
     if (!context.maySell()) return undefined
-    const [right] = await context.rights.read([item])
+    const right = await context.rights.read(item)
     if (right?.epoch !== epoch) return undefined
 
     const { waiting, lapsed } = await context.nodes.unconfirmed(item, epoch)

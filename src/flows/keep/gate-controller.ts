@@ -132,11 +132,11 @@ export class GateController {
    * emergency: it begins when every process that has a lease has renewed it since.
    */
   async #allRenewed(item: ItemId): Promise<boolean> {
-    const ends = await this.#context.nodes.leaseEnds()
-    if (ends === undefined) return true
+    const { firstEndMs, lastEndMs } = await this.#context.nodes.holding()
+    if (firstEndMs === undefined || lastEndMs === undefined) return true
     const sinceMs = this.#scattered.get(item)
-    if (sinceMs === undefined) this.#scattered.set(item, ends.lastMs)
-    return sinceMs !== undefined && ends.firstMs > sinceMs
+    if (sinceMs === undefined) this.#scattered.set(item, lastEndMs)
+    return sinceMs !== undefined && firstEndMs > sinceMs
   }
 
   #begin(item: ItemId, work: () => Promise<void>): boolean {

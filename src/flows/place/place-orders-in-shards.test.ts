@@ -57,7 +57,7 @@ describe('a worker on an item in several shards', () => {
     const worker = stage.worker('w', item, { outbox: outboxOf(item) })
     await worker.work()
     expect(worker.alarms).toEqual(shards.map(() => 'dead_letter'))
-    const letters = (await stage.journal.deadLetters(100)).filter(letter => letter.item === item)
+    const letters = (await ledger.deadLetters(100)).filter(letter => letter.item === item)
     expect(letters.map(({ raw }) => raw).toSorted()).toEqual(shards.map(shard => `of ${shard}`))
   })
 

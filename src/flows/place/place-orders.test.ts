@@ -96,7 +96,7 @@ describe('placing from the outbox', () => {
     })
     await worker.work()
     expect(await depthOf(item)).toBe(1)
-    expect(await stage.journal.deadLetters(10)).toEqual([])
+    expect(await ledger.deadLetters(10)).toEqual([])
     isAway = false
     await until('it is placed', async () => {
       await worker.work()
@@ -197,7 +197,7 @@ describe('poison', () => {
     expect(await depthOf(item)).toBe(0)
     expect(worker.alarms).toEqual(['dead_letter'])
     expect((await ledger.orders.find(orders)).map(order => order.buyer).toSorted()).toEqual(['ann', 'cyd'])
-    expect(await stage.journal.deadLetters(10)).toMatchObject([{ item, epoch, order: orders[1]! }])
+    expect(await ledger.deadLetters(10)).toMatchObject([{ item, epoch, order: orders[1]! }])
     expect((await stage.gate.status([item])).items).toMatchObject([{ left: 8, held: 2 }])
     expect(await ledger.units(sale)).toMatchObject({ available: 8, pending: 2 })
   })
@@ -229,7 +229,7 @@ describe('poison', () => {
     const worker = stage.worker('w', item)
     await worker.work()
     expect(await depthOf(item)).toBe(0)
-    expect((await stage.journal.deadLetters(10)).filter(letter => letter.item === item)).toMatchObject([
+    expect((await ledger.deadLetters(10)).filter(letter => letter.item === item)).toMatchObject([
       { entry: id, order: undefined },
     ])
     expect(await ledger.orders.find([order!])).toMatchObject([{ state: 'pending' }])
@@ -245,7 +245,7 @@ describe('poison', () => {
     await worker.work()
     expect(await depthOf(item)).toBe(1)
     expect(worker.alarms).toEqual([])
-    expect((await stage.journal.deadLetters(10)).filter(letter => letter.item === item)).toEqual([])
+    expect((await ledger.deadLetters(10)).filter(letter => letter.item === item)).toEqual([])
   })
 
   test('an order id of a buyer else’s order ends in a letter, not in a row', async () => {

@@ -2,41 +2,31 @@
 
 import { assert } from '../../base/assert.ts'
 import { mayMove } from '../../domain/order.ts'
-import type { Closings, DueRelease } from '../closings.ts'
+import type { Closings, DueRelease, RefundOutcome } from '../closings.ts'
 import type { Database, Row } from './connection/database.ts'
-import { number, only, text, toOrder } from './rows.ts'
+import { number, queries, text, toOrder } from './rows.ts'
 
 export function createClosings(database: Database): Closings {
+  const { all, one, act } = queries(database)
   return {
-    async due(max, without) {
-      return (await database.run('due_orders', [max, without])).map(row => ({
+    due: (max, without) =>
+      all('due_orders', [max, without], row => ({
         id: text(row, 'id'),
         item: text(row, 'item'),
         paymentStarted: row.started === true,
-      }))
-    },
+      })),
     async close(item, orders, reason) {
-      const closed = (await database.run('close_orders', [item, orders, reason])).map(toOrder)
+      const closed = await all('close_orders', [item, orders, reason], toOrder)
       for (const { id, state, reason: why } of closed)
         assert(mayMove('pending', state, why), `order ${id} became ${state}/${why}`)
       return closed
     },
-    async refund(order, item, restock, by) {
-      const row = only(await database.run('refund_order', [order, item, restock, by]))
-      return text(row, 'outcome') as 'refunded' | 'same' | 'not_paid' | 'unknown'
-    },
-    async releases(max, itemMax) {
-      return (await database.run('releases', [max, itemMax])).map(toRelease)
-    },
-    async releasesOf(orders) {
-      return (await database.run('releases_of', [orders])).map(toRelease)
-    },
-    async released(orders) {
-      return (await database.run('released', [orders])).length
-    },
-    async releaseIdle() {
-      await database.run('release_idle', [])
-    },
+    refund: (order, item, restock, by) =>
+      one('refund_order', [order, item, restock, by], row => text(row, 'outcome') as RefundOutcome),
+    releases: (max, itemMax) => all('releases', [max, itemMax], toRelease),
+    releasesOf: orders => all('releases_of', [orders], toRelease),
+    released: async orders => (await database.run('released', [orders])).length,
+    releaseIdle: () => act('release_idle', []),
   }
 }
 
@@ -46,7 +36,7 @@ function toRelease(row: Row): DueRelease {
     item: text(row, 'item'),
     buyer: text(row, 'buyer'),
     attempt: number(row, 'attempt'),
-    outcome: text(row, 'outcome') as 'closed' | 'gone',
+    outcome: text(row, 'outcome') as DueRelease['outcome'],
     epoch: number(row, 'epoch'),
   }
 }

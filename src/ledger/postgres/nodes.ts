@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { Fault } from '../../base/fault.ts'
 import type { Nodes } from '../nodes.ts'
 import type { Database } from './connection/database.ts'
-import { number, only } from './rows.ts'
+import { number, optionalNumber, queries } from './rows.ts'
 
 /** Long enough to outlast a short absence of the ledger, short enough that a thousand restarts a minute still find a free id. */
 const LEASE_MS = 30_000
@@ -21,12 +21,17 @@ function idsSkipped(holder: string, tries: number): number {
 }
 
 export function createNodes(database: Database, { leaseMs = LEASE_MS }: { readonly leaseMs?: number } = {}): Nodes {
+  const { first, one, did, act } = queries(database)
   return {
     async lease(holder, nowMs, kind, fenceMs = 0) {
       for (let i = 0; i < TRIES_MAX; i += 1) {
-        const [row] = await database.run('lease_node', [holder, nowMs, leaseMs, idsSkipped(holder, i), kind, fenceMs])
-        if (row !== undefined)
-          return { node: number(row, 'id'), fromMs: number(row, 'from_ms'), untilMs: number(row, 'until_ms') }
+        const values = [holder, nowMs, leaseMs, idsSkipped(holder, i), kind, fenceMs]
+        const leased = await first('lease_node', values, row => ({
+          node: number(row, 'id'),
+          fromMs: number(row, 'from_ms'),
+          untilMs: number(row, 'until_ms'),
+        }))
+        if (leased !== undefined) return leased
       }
       throw new Fault(
         'no_node_id',
@@ -34,42 +39,27 @@ export function createNodes(database: Database, { leaseMs = LEASE_MS }: { readon
       )
     },
     async renew(node, holder, nowMs) {
-      const [row] = await database.run('renew_node', [node, holder, nowMs, leaseMs])
+      const untilMs = await first('renew_node', [node, holder, nowMs, leaseMs], row => number(row, 'until_ms'))
       // A live process does it for dead ones: renewals are frequent.
-      await database.run('cut_leases', [leaseMs])
-      return row === undefined ? undefined : number(row, 'until_ms')
+      await act('cut_leases', [leaseMs])
+      return untilMs
     },
-    async giveBack(node, holder, lastMs) {
-      await database.run('give_back_node', [node, holder, lastMs])
-    },
-    async confirm(node, holder, seen) {
-      const rows = await database.run('confirm_node', [
-        node,
-        holder,
-        seen.map(one => one.item),
-        seen.map(one => one.epoch),
-      ])
-      return rows.length === 1
-    },
-    async unconfirmed(item, epoch) {
-      const row = only(await database.run('unconfirmed_nodes', [item, epoch]))
-      return { waiting: number(row, 'waiting'), lapsed: number(row, 'lapsed') }
-    },
-    async longestFenceMs() {
-      const row = only(await database.run('longest_fence', []))
-      return number(row, 'ms')
-    },
-    async leaseEnds() {
-      const [row] = await database.run('lease_ends', [])
-      if (row === undefined || row.first_ms === null) return undefined
-      return { firstMs: number(row, 'first_ms'), lastMs: number(row, 'last_ms') }
-    },
-    async holding() {
-      const row = only(await database.run('holding_nodes', []))
-      return { live: number(row, 'live'), unsettled: number(row, 'unsettled') }
-    },
-    async settle(beforeMs) {
-      await database.run('settle_nodes', [Math.trunc(beforeMs)])
-    },
+    giveBack: (node, holder, lastMs) => act('give_back_node', [node, holder, lastMs]),
+    confirm: (node, holder, seen) =>
+      did('confirm_node', [node, holder, seen.map(({ item }) => item), seen.map(({ epoch }) => epoch)]),
+    unconfirmed: (item, epoch) =>
+      one('unconfirmed_nodes', [item, epoch], row => ({
+        waiting: number(row, 'waiting'),
+        lapsed: number(row, 'lapsed'),
+      })),
+    holding: () =>
+      one('holding_nodes', [], row => ({
+        live: number(row, 'live'),
+        unsettled: number(row, 'unsettled'),
+        firstEndMs: optionalNumber(row, 'first_end_ms'),
+        lastEndMs: optionalNumber(row, 'last_end_ms'),
+        longestFenceMs: number(row, 'longest_fence_ms'),
+      })),
+    settle: beforeMs => act('settle_nodes', [Math.trunc(beforeMs)]),
   }
 }

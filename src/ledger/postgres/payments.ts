@@ -3,47 +3,25 @@
 import type { Payment, PaymentState } from '../../domain/payment.ts'
 import type { CaptureOutcome, Payments } from '../payments.ts'
 import type { Database, Row } from './connection/database.ts'
-import { number, only, optionalText, optionalTime, text, time } from './rows.ts'
+import { number, optionalText, optionalTime, queries, text, time } from './rows.ts'
 
 export function createPayments(database: Database): Payments {
+  const { all, first, one, did, act } = queries(database)
   return {
-    async start(id, order, provider) {
-      const [row] = await database.run('start_payment', [id, order, provider])
-      return row === undefined ? undefined : toPayment(row)
-    },
-    async find(provider, ref) {
-      const [row] = await database.run('find_payment', [provider, ref])
-      return row === undefined ? undefined : toPayment(row)
-    },
-    async ofOrders(orders) {
-      return (await database.run('payments_of_orders', [orders])).map(toPayment)
-    },
-    async capture(provider, ref, amount, atMs) {
-      const row = only(await database.run('capture', [provider, ref, amount.amount, amount.currency, Math.trunc(atMs)]))
-      return {
+    start: (id, order, provider) => first('start_payment', [id, order, provider], toPayment),
+    find: (provider, ref) => first('find_payment', [provider, ref], toPayment),
+    ofOrders: orders => all('payments_of_orders', [orders], toPayment),
+    capture: (provider, ref, { amount, currency }, atMs) =>
+      one('capture', [provider, ref, amount, currency, Math.trunc(atMs)], row => ({
         outcome: text(row, 'outcome') as CaptureOutcome,
         order: optionalText(row, 'order_id'),
         item: optionalText(row, 'item'),
-      }
-    },
-    async decideCapture(payment) {
-      const [row] = await database.run('decide_capture', [payment])
-      return row === undefined ? undefined : (text(row, 'outcome') as 'paid' | 'late')
-    },
-    async claim(max) {
-      const rows = await database.run('claim_payments', [max])
-      return rows.map(row => ({ ...toPayment(row), wanted: row.wanted === true }))
-    },
-    async move(id, from, to, why) {
-      return (await database.run('move_payment', [id, from, to, why ?? null])).length === 1
-    },
-    async recordCallback(provider, event, ref, outcome) {
-      await database.run('record_callback', [provider, event, ref, outcome])
-    },
-    async refundsWaiting(tries) {
-      const [row] = await database.run('refunds_waiting', [tries])
-      return row === undefined ? 0 : number(row, 'count')
-    },
+      })),
+    decideCapture: payment => first('decide_capture', [payment], row => text(row, 'outcome') as 'paid' | 'late'),
+    claim: max => all('claim_payments', [max], row => ({ ...toPayment(row), wanted: row.wanted === true })),
+    move: (id, from, to, why) => did('move_payment', [id, from, to, why ?? null]),
+    recordCallback: (provider, event, ref, outcome) => act('record_callback', [provider, event, ref, outcome]),
+    refundsWaiting: tries => one('refunds_waiting', [tries], row => number(row, 'count')),
   }
 }
 

@@ -17,7 +17,7 @@ import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Orders, PlaceAsk, PlaceReply } from '../orders.ts'
 import type { Database } from './connection/database.ts'
 import { arrayOf, askArrays, toPlaceReply } from './place-replies.ts'
-import { number, only, text } from './rows.ts'
+import { number, queries, text } from './rows.ts'
 
 interface Batch {
   readonly item: ItemId
@@ -41,6 +41,7 @@ const ITEMS_MAX = 256
 const ASKS_MAX = 1_000
 
 export function placeTogether(database: Pick<Database, 'run'>, clock: Clock = systemClock): Orders['place'] {
+  const { one } = queries(database)
   let alone = 0
   let calls = 0
   let calledMs = 0
@@ -54,8 +55,8 @@ export function placeTogether(database: Pick<Database, 'run'>, clock: Clock = sy
   ): Promise<PlaceReply> {
     alone += 1
     try {
-      const row = only(await database.run('place', [item, epoch, acknowledged, ...askArrays(asks)]))
-      return toPlaceReply(row, item, epoch, asks)
+      const values = [item, epoch, acknowledged, ...askArrays(asks)]
+      return await one('place', values, row => toPlaceReply(row, item, epoch, asks))
     } finally {
       alone -= 1
     }

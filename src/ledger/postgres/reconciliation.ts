@@ -4,14 +4,15 @@ import type { OrderId } from '../../domain/ids.ts'
 import type { Door } from '../../domain/item.ts'
 import type { Reconciliation, Report } from '../reconciliation.ts'
 import type { Database } from './connection/database.ts'
-import { number, text, time } from './rows.ts'
+import { number, optionalNumber, queries, text, time } from './rows.ts'
 
 const PAGE = 10_000
 
 export function createReconciliation(database: Database): Reconciliation {
+  const { all, act } = queries(database)
   return {
-    async audit(sale) {
-      return (await database.run('audit', [sale])).map(row => ({
+    audit: sale =>
+      all('audit', [sale], row => ({
         item: text(row, 'item'),
         units: number(row, 'units'),
         available: number(row, 'available'),
@@ -21,80 +22,52 @@ export function createReconciliation(database: Database): Reconciliation {
         releases: number(row, 'releases'),
         gone: number(row, 'gone'),
         moving: number(row, 'moving'),
-        oldestReleaseMs: row.oldest_release_ms === null ? undefined : number(row, 'oldest_release_ms'),
+        oldestReleaseMs: optionalNumber(row, 'oldest_release_ms'),
         door: text(row, 'door') as Door,
         epoch: number(row, 'epoch'),
         gateEpoch: number(row, 'gate_epoch'),
-      }))
-    },
+      })),
     async held(item) {
       const live = new Set<OrderId>()
-      for (let after = '0'; ; ) {
-        const rows = await database.run('live_orders', [item, after, PAGE])
-        for (const row of rows) live.add(text(row, 'id'))
-        const last = rows.at(-1)
-        if (last === undefined || rows.length < PAGE) break
-        after = text(last, 'id')
+      for (let after: OrderId | undefined = '0'; after !== undefined; ) {
+        const page: OrderId[] = await all('live_orders', [item, after, PAGE], row => text(row, 'id'))
+        for (const id of page) live.add(id)
+        after = page.length < PAGE ? undefined : page.at(-1)
       }
-      const releasing = await database.run('release_ids', [item])
-      return { live, releasing: new Set(releasing.map(row => text(row, 'order_id'))) }
+      return { live, releasing: new Set(await all('release_ids', [item], row => text(row, 'order_id'))) }
     },
-    async paymentsAmiss(sale) {
-      return (await database.run('payments_amiss', [sale])).map(row =>
-        text(row, 'kind') === 'paid_uncaptured'
-          ? { kind: 'paid_uncaptured', order: text(row, 'order_id') }
-          : {
-              kind: 'captured_unpaid',
-              payment: text(row, 'id'),
-              order: text(row, 'order_id'),
-              item: text(row, 'item'),
-            },
-      )
+    paymentsAmiss: sale =>
+      all('payments_amiss', [sale], row => {
+        const order = text(row, 'order_id')
+        if (text(row, 'kind') === 'paid_uncaptured') return { kind: 'paid_uncaptured', order }
+        return { kind: 'captured_unpaid', payment: text(row, 'id'), order, item: text(row, 'item') }
+      }),
+    save(sale, final, { differences, repairs }, summary = null) {
+      const json = [differences, repairs, summary].map(value => (value === null ? null : JSON.stringify(value)))
+      return act('save_reconciliation', [sale, final, ...json])
     },
-    async save(sale, final, { differences, repairs }, summary) {
-      const json = [
-        JSON.stringify(differences),
-        JSON.stringify(repairs),
-        summary === undefined ? null : JSON.stringify(summary),
-      ]
-      await database.run('save_reconciliation', [sale, final, ...json])
-    },
-    async reports(sale, max) {
-      return (await database.run('reconciliations', [sale, max])).map(row => ({
+    reports: (sale, max) =>
+      all('reconciliations', [sale, max], row => ({
         atMs: time(row, 'at'),
         final: row.final === true,
         differences: row.differences as Report['differences'],
         repairs: row.repairs as Report['repairs'],
         summary: row.summary,
-      }))
-    },
-    async reopen() {
-      return (await database.run('reopen_reports', [])).map(row => text(row, 'sale'))
-    },
-    async toSettle(max) {
-      return (await database.run('sales_to_settle', [max])).map(row => text(row, 'id'))
-    },
-    async unsettledItems(max) {
-      return (await database.run('unsettled_items', [max])).map(row => ({
+      })),
+    reopen: () => all('reopen_reports', [], row => text(row, 'sale')),
+    toSettle: max => all('sales_to_settle', [max], row => text(row, 'id')),
+    unsettledItems: max =>
+      all('unsettled_items', [max], row => ({
         id: text(row, 'id'),
         shards: number(row, 'shards'),
         gateEpoch: number(row, 'gate_epoch'),
         gateShards: number(row, 'gate_shards'),
-      }))
-    },
-    async results(sale) {
-      return (await database.run('sale_results', [sale])).map(row => ({
-        item: text(row, 'item'),
-        orders: number(row, 'orders'),
-        unitsPaid: number(row, 'pieces_paid'),
-        buyersPaid: number(row, 'buyers_paid'),
-        // A sum over a whole sale may exceed what a number holds exactly; that must not end the process.
-        revenue: { amount: Number(text(row, 'revenue_minor')), currency: text(row, 'currency') },
-        refundedOrders: number(row, 'refunded_orders'),
-        unpaidOrders: number(row, 'unpaid_orders'),
-        cancelledOrders: number(row, 'cancelled_orders'),
-        refusedOrders: number(row, 'refused_orders'),
-      }))
-    },
+      })),
+    // A sum over a whole sale may exceed what a number holds exactly; that must not end the process.
+    results: sale =>
+      all('sale_results', [sale], ({ revenue_minor, currency, ...figures }) => ({
+        ...figures,
+        revenue: { amount: Number(revenue_minor), currency },
+      })),
   }
 }

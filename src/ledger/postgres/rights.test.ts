@@ -13,7 +13,7 @@ test('E3: of two keepers only the last to raise the epoch can read, open or shut
   expect(await ledger.rights.snapshot(item, mine, async () => {})).toBeUndefined()
   for (const door of ['gate', 'ledger', 'shut', 'draining'] as const)
     expect(await ledger.rights.setDoor(item, mine, door)).toBe(false)
-  expect(await ledger.rights.read([item])).toEqual([{ item, epoch: theirs, door: 'draining' }])
+  expect(await ledger.rights.read(item)).toEqual({ epoch: theirs, door: 'draining' })
   // The first keeper has not moved gate_epoch: entries of the last gate are still placed.
   expect(verdicts(await ledger.orders.place(item, epoch, true, [ledger.ask('ann')]))).toEqual(['placed'])
   expect(await ledger.rights.snapshot(item, theirs, async () => {})).toMatchObject({ available: 9 })
@@ -56,7 +56,7 @@ test('E10: an operator opens the ledger door of a shut item, under its epoch, an
   await ledger.rights.setDoor(item, epoch, 'shut')
   expect(await ledger.rights.openLedgerDoor(item, 'op')).toBe(true)
   expect(await ledger.rights.openLedgerDoor(item, 'op'), 'again, after a lost answer').toBe(true)
-  expect(await ledger.rights.read([item])).toEqual([{ item, epoch, door: 'ledger' }])
+  expect(await ledger.rights.read(item)).toEqual({ epoch, door: 'ledger' })
   expect(await ledger.sql("SELECT by, item::text FROM audit_log WHERE action = 'item.open_ledger_door'")).toEqual([
     { by: 'op', item },
   ])
@@ -68,7 +68,7 @@ test('a raised epoch refuses to set the door or read a snapshot under an older o
   const { item, epoch } = await ledger.openItem()
   const next = await ledger.rights.raiseEpoch(item)
   expect(next).toBe(epoch + 1)
-  expect(await ledger.rights.read([item])).toEqual([{ item, epoch: next, door: 'draining' }])
+  expect(await ledger.rights.read(item)).toEqual({ epoch: next, door: 'draining' })
   expect(await ledger.rights.setDoor(item, epoch, 'gate')).toBe(false)
   expect(await ledger.rights.snapshot(item, epoch, async () => {})).toBeUndefined()
   // Until the new gate is built, the old one's entries are still placed.

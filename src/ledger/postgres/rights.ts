@@ -3,35 +3,25 @@
 import { assert } from '../../base/assert.ts'
 import type { Door } from '../../domain/item.ts'
 import { shardsFor } from '../../domain/shards.ts'
-import type { Rights } from '../rights.ts'
-import type { Database } from './connection/database.ts'
-import { number, only, text, time } from './rows.ts'
+import type { Rights, SnapshotHolding } from '../rights.ts'
+import type { Database, Row } from './connection/database.ts'
+import { number, queries, text, time } from './rows.ts'
 
 const SNAPSHOT_PAGE = 5_000
 
 export function createRights(database: Database): Rights {
+  const { all, first, one, did } = queries(database)
   return {
-    async read(items) {
-      return (await database.run('item_rights', [items])).map(row => ({
-        item: text(row, 'id'),
-        epoch: number(row, 'epoch'),
-        door: text(row, 'door') as Door,
-      }))
-    },
+    read: item =>
+      first('item_rights', [item], row => ({ epoch: number(row, 'epoch'), door: text(row, 'door') as Door })),
     async raiseEpoch(item) {
-      const [row] = await database.run('raise_epoch', [item])
-      assert(row !== undefined, `item ${item} is not in the ledger`)
-      return number(row, 'epoch')
+      const epoch = await first('raise_epoch', [item], row => number(row, 'epoch'))
+      assert(epoch !== undefined, `item ${item} is not in the ledger`)
+      return epoch
     },
-    async setDoor(item, epoch, door) {
-      return (await database.run('set_door', [item, epoch, door])).length === 1
-    },
-    async openLedgerDoor(item, by) {
-      return (await database.run('open_ledger_door', [item, by])).length === 1
-    },
-    async shutIdle(liveItems) {
-      return (await database.run('shut_idle_items', [liveItems])).map(row => text(row, 'id'))
-    },
+    setDoor: (item, epoch, door) => did('set_door', [item, epoch, door]),
+    openLedgerDoor: (item, by) => did('open_ledger_door', [item, by]),
+    shutIdle: liveItems => all('shut_idle_items', [liveItems], row => text(row, 'id')),
     snapshot: (item, epoch, onPage, compact = false, begun) =>
       database.transaction(async run => {
         const [terms] = await run('snapshot_terms', [item, epoch])
@@ -43,27 +33,16 @@ export function createRights(database: Database): Rights {
         const gateShards = olderVersions ? 1 : shardsFor(available, wanted)
         await run('spread_item', [item, gateShards])
         begun?.({ shards, gateShards })
-        let after = '0'
         let held = 0
         const buyers = new Set<string>()
-        for (;;) {
-          const rows = await run('snapshot_page', [item, after, SNAPSHOT_PAGE])
-          const page = rows.map(row => ({
-            order: text(row, 'id'),
-            buyer: text(row, 'buyer'),
-            attempt: number(row, 'attempt'),
-            quantity: number(row, 'quantity'),
-            live: row.live === true,
-            reservedAtMs: time(row, 'reserved_at'),
-          }))
+        for (let after: string | undefined = '0'; after !== undefined; ) {
+          const page: SnapshotHolding[] = (await run('snapshot_page', [item, after, SNAPSHOT_PAGE])).map(toHolding)
           for (const holding of page) {
             buyers.add(holding.buyer)
             if (holding.live) held += holding.quantity
           }
           if (page.length > 0) await onPage(page)
-          const last = page.at(-1)
-          if (last === undefined || page.length < SNAPSHOT_PAGE) break
-          after = last.order
+          after = page.length < SNAPSHOT_PAGE ? undefined : page.at(-1)?.order
         }
         const state = text(terms, 'state')
         return {
@@ -80,9 +59,17 @@ export function createRights(database: Database): Rights {
           olderVersions,
         }
       }),
-    async now() {
-      const row = only(await database.run('now', []))
-      return time(row, 'now')
-    },
+    now: () => one('now', [], row => time(row, 'now')),
+  }
+}
+
+function toHolding(row: Row): SnapshotHolding {
+  return {
+    order: text(row, 'id'),
+    buyer: text(row, 'buyer'),
+    attempt: number(row, 'attempt'),
+    quantity: number(row, 'quantity'),
+    live: row.live === true,
+    reservedAtMs: time(row, 'reserved_at'),
   }
 }

@@ -1,16 +1,35 @@
-/** Rows into domain objects, each column checked as it is read. */
+/** Statements and their answers: how many rows a statement may answer, and rows into domain objects, each column checked as it is read. */
 
 import { assert } from '../../base/assert.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import type { CloseReason, Order, OrderState } from '../../domain/order.ts'
 import type { Sale, SaleRule, StoredSaleState } from '../../domain/sale.ts'
-import type { Row } from './connection/database.ts'
+import type { Database, Row } from './connection/database.ts'
 
-/** Of a statement that always answers one row. */
-export function only(rows: readonly Row[]): Row {
-  const [row] = rows
-  assert(row !== undefined && rows.length === 1, `${rows.length} rows instead of one`)
-  return row
+type Read<T> = (row: Row) => T
+
+/** Runs statements of `ledger/sql`, by the number of rows they answer. */
+export function queries(database: Pick<Database, 'run'>) {
+  const run = (name: string, values: unknown[]) => database.run(name, values)
+  return {
+    all: async <T>(name: string, values: unknown[], read: Read<T>): Promise<T[]> => (await run(name, values)).map(read),
+    /** Undefined: it answered no row. */
+    async first<T>(name: string, values: unknown[], read: Read<T>): Promise<T | undefined> {
+      const [row] = await run(name, values)
+      return row === undefined ? undefined : read(row)
+    },
+    /** Of a statement that always answers one row. */
+    async one<T>(name: string, values: unknown[], read: Read<T>): Promise<T> {
+      const rows = await run(name, values)
+      assert(rows.length === 1, `${rows.length} rows instead of one`)
+      return read(rows[0]!)
+    },
+    /** It answers a row if it did something. */
+    did: async (name: string, values: unknown[]): Promise<boolean> => (await run(name, values)).length === 1,
+    async act(name: string, values: unknown[]): Promise<void> {
+      await run(name, values)
+    },
+  }
 }
 
 export function text(row: Row, column: string): string {
@@ -24,6 +43,10 @@ export function number(row: Row, column: string): number {
   const value = Number(row[column])
   assert(row[column] !== null && Number.isSafeInteger(value), `column ${column} is not an exact number`)
   return value
+}
+
+export function optionalNumber(row: Row, column: string): number | undefined {
+  return row[column] === null ? undefined : number(row, column)
 }
 
 export function optionalText(row: Row, column: string): string | undefined {

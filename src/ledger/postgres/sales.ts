@@ -3,30 +3,17 @@
 import { assert } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Item } from '../../domain/item.ts'
+import type { Sale } from '../../domain/sale.ts'
 import type { Sales, SaleWrite } from '../sales.ts'
 import type { Database } from './connection/database.ts'
-import { time, toSales } from './rows.ts'
+import { queries, time, toSales } from './rows.ts'
 
 export function createSales(database: Database): Sales {
+  const { did, act } = queries(database)
   return {
-    async create(sale, by) {
-      await database.run('create_sale', [
-        sale.id,
-        sale.name,
-        sale.opensAtMs,
-        sale.closesAtMs,
-        sale.warmBeforeMs,
-        sale.rule,
-        JSON.stringify(sale.items.map(itemColumns)),
-        by,
-      ])
-    },
-    async find(id) {
-      return toSales(await database.run('find_sale', [id]))[0]
-    },
-    async list({ drafts, limit }) {
-      return toSales(await database.run('list_sales', [drafts, limit]))
-    },
+    create: (sale, by) => act('create_sale', valuesOf(sale, 'replaced', by)),
+    find: async id => toSales(await database.run('find_sale', [id]))[0],
+    list: async ({ drafts, limit }) => toSales(await database.run('list_sales', [drafts, limit])),
     async followed() {
       const rows = await database.run('followed_sales', [])
       const [row] = rows
@@ -36,12 +23,8 @@ export function createSales(database: Database): Sales {
         throw new Fault('ledger_standby', 'the ledger reached is a standby, not the primary', { retryable: true })
       return { nowMs: time(row, 'now'), sales: toSales(rows.filter(one => one.sale_id !== null)) }
     },
-    async move(id, from, to, by, action) {
-      return (await database.run('move_sale', [id, from, to, by, action])).length === 1
-    },
-    async warmNow(id, by) {
-      await database.run('warm_sale_now', [id, by])
-    },
+    move: (id, from, to, by, action) => did('move_sale', [id, from, to, by, action]),
+    warmNow: (id, by) => act('warm_sale_now', [id, by]),
     edit(id, by, decide) {
       return database.transaction(async run => {
         if ((await run('lock_sale', [id])).length === 0) return undefined
@@ -57,35 +40,24 @@ export function createSales(database: Database): Sales {
           `sale ${id} is not a draft: its items can't be replaced`,
         )
         if (write.items === 'replaced') await run('clear_draft', [id])
-        await run('edit_sale', valuesOf(write, by))
+        const { changes } = write
+        await run('edit_sale', [...valuesOf(write.sale, write.items, by), JSON.stringify({ changes })])
         return result
       })
     },
-    async remove(id, by) {
-      return (await database.run('delete_sale', [id, by])).length === 1
-    },
+    remove: (id, by) => did('delete_sale', [id, by]),
   }
 }
 
-function valuesOf({ sale, items, changes }: SaleWrite, by: string): unknown[] {
-  const written = sale.items
-    .map((item, position) => ({ item, position }))
-    .filter(({ item }) => items === 'replaced' || items.has(item.id))
-  return [
-    sale.id,
-    sale.name,
-    sale.opensAtMs,
-    sale.closesAtMs,
-    sale.warmBeforeMs,
-    sale.rule,
-    JSON.stringify(written.map(({ item, position }) => itemColumns(item, position))),
-    by,
-    JSON.stringify({ changes }),
-  ]
+/** The first values of `create_sale` and `edit_sale`. */
+function valuesOf(sale: Sale, items: SaleWrite['items'], by: string): unknown[] {
+  const { id, name, opensAtMs, closesAtMs, warmBeforeMs, rule } = sale
+  const written = sale.items.map(itemColumns).filter(item => items === 'replaced' || items.has(item.id))
+  return [id, name, opensAtMs, closesAtMs, warmBeforeMs, rule, JSON.stringify(written), by]
 }
 
-/** An item as the columns that `create_sale` and `edit_sale` write, in JSON: ids as strings. */
-function itemColumns(item: Item, position: number): Record<string, unknown> {
+/** An item as the columns that both write, in JSON: ids as strings. */
+function itemColumns(item: Item, position: number) {
   return {
     id: item.id,
     position,

@@ -4,7 +4,7 @@
  */
 
 import type { Database } from './connection/database.ts'
-import { number, text } from './rows.ts'
+import { number, queries, text } from './rows.ts'
 
 interface SharedRow {
   readonly text: string
@@ -13,24 +13,15 @@ interface SharedRow {
 }
 
 export function createSandboxPayments(database: Database) {
+  const { first, one, did } = queries(database)
   return {
-    async read(ref: string) {
-      const [row] = await database.run('read_sandbox_payment', [ref])
-      return row === undefined ? undefined : text(row, 'body')
-    },
-    async replace(ref: string, before: string | undefined, { text: body, madeAtMs, over }: SharedRow) {
-      const rows =
-        before === undefined
-          ? await database.run('add_sandbox_payment', [ref, body, madeAtMs, over])
-          : await database.run('replace_sandbox_payment', [ref, before, body, over])
-      return rows.length === 1
-    },
-    async count() {
-      const [row] = await database.run('count_sandbox_payments', [])
-      return row === undefined ? 0 : number(row, 'count')
-    },
-    async forget(madeBeforeMs: number, most: number) {
-      return (await database.run('forget_sandbox_payments', [madeBeforeMs, most])).length
-    },
+    read: (ref: string) => first('read_sandbox_payment', [ref], row => text(row, 'body')),
+    replace: (ref: string, before: string | undefined, { text: body, madeAtMs, over }: SharedRow) =>
+      before === undefined
+        ? did('add_sandbox_payment', [ref, body, madeAtMs, over])
+        : did('replace_sandbox_payment', [ref, before, body, over]),
+    count: () => one('count_sandbox_payments', [], row => number(row, 'count')),
+    forget: async (madeBeforeMs: number, most: number) =>
+      (await database.run('forget_sandbox_payments', [madeBeforeMs, most])).length,
   }
 }

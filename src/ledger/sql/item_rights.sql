@@ -1,5 +1,5 @@
--- item_rights: epoch and door of these items.
--- In      array of item ids
--- Out     id, epoch, door
+-- item_rights: epoch and door of an item.
+-- In      item
+-- Out     epoch, door
 -- Keeps   a plain read of the primary
-SELECT id, epoch, door FROM items WHERE id = ANY ($1::bigint[])
+SELECT epoch, door FROM items WHERE id = $1
