@@ -139,21 +139,35 @@ test('invalid arguments are refused before the first write', async () => {
   const server = await startRedis(playground)
   const { connection } = await edgesOn(server, 1)
   const read = scriptsIn(new URL('./scripts/', import.meta.url))
-  const right = ['0', 'ab', 'stampede:0:limits', '10', '1000', '5', '2', '1', '1', '0', '1', '0', '1']
-  const wrong: (readonly string[])[] = [[], right.slice(0, -1), [...right, '1']]
-  for (const at of right.keys()) for (const value of ['', 'x y', '-2', '1.5']) wrong.push(right.with(at, value))
-  for (const at of [0, ...Array.from(right.keys()).slice(3)])
-    for (const value of ['1e3', '9999999999999999', '99999999999999999999']) wrong.push(right.with(at, value))
-  for (const name of ['window', 'bucket']) {
-    const script = read(name, 'grows')
-    for (const args of wrong) await expect(connection.run(script, ['k'], args)).rejects.toMatchObject({ name: 'Bug' })
-    await expect(connection.run(script, [], right)).rejects.toMatchObject({ name: 'Bug' })
+  const admit = read('admit', 'grows')
+  const argsOf = (burst: string) => [
+    '0',
+    'ab',
+    'stampede:0:limits',
+    '10',
+    '1000',
+    burst,
+    '2',
+    '1',
+    '1',
+    '0',
+    '1',
+    '0',
+    '1',
+  ]
+  for (const right of [argsOf('0'), argsOf('5')]) {
+    const wrong: (readonly string[])[] = [[], right.slice(0, -1), [...right, '1'], right.with(5, '11')]
+    for (const at of right.keys()) for (const value of ['', 'x y', '-2', '1.5']) wrong.push(right.with(at, value))
+    for (const at of [0, ...Array.from(right.keys()).slice(3)])
+      for (const value of ['1e3', '9999999999999999', '99999999999999999999']) wrong.push(right.with(at, value))
+    for (const args of wrong) await expect(connection.run(admit, ['k'], args)).rejects.toMatchObject({ name: 'Bug' })
+    await expect(connection.run(admit, [], right)).rejects.toMatchObject({ name: 'Bug' })
   }
   const announce = read('announce', 'grows')
   for (const args of [[], ['0', 'ab', '0'], ['0', 'x y', '5'], ['-1', 'ab', '5'], ['0', 'ab', '5', '5']])
     await expect(connection.run(announce, ['k'], args)).rejects.toMatchObject({ name: 'Bug' })
   expect(await server.command('DBSIZE')).toBe(0)
-  await connection.run(read('bucket', 'grows'), ['k'], right)
+  await connection.run(admit, ['k'], argsOf('5'))
   expect(await server.command('DBSIZE')).toBe(1)
 })
 

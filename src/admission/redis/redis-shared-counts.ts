@@ -1,5 +1,5 @@
 /**
- * The shared counts on Redis: each batch is one script call per algorithm, decided in one step by the server and by its clock (`scripts/`).
+ * The shared counts on Redis: each batch is one script call, decided in one step by the server and by its clock (`scripts/`).
  * On a Redis Cluster, one call for each group of partitions that may be named together; a group whose server does not answer is
  * `undefined`, the others are decided.
  *
@@ -39,8 +39,7 @@ export function createRedisSharedCounts({ connection, random, nowMs }: RedisShar
   const channel = `stampede:${connection.database}:limits`
   const readScript = scriptsIn(new URL('./scripts/', import.meta.url))
   const scripts = {
-    window: readScript('window', 'grows'),
-    bucket: readScript('bucket', 'grows'),
+    admit: readScript('admit', 'grows'),
     announce: readScript('announce', 'grows'),
   }
   const edgeKeys = Array.from({ length: PARTITIONS }, (_, partition) => `${tagOf(partition)}:edges`)
@@ -79,14 +78,7 @@ export function createRedisSharedCounts({ connection, random, nowMs }: RedisShar
         const fields = group.flatMap(key => fieldsOf(byKey.get(key)!))
         return [now(), edge, channel, ...fields]
       }
-      const isBucket = (key: string) => byKey.get(key)!.rate.burst !== undefined
-      const keys = [...byKey.keys()]
-      const windowKeys = keys.filter(key => !isBucket(key))
-      const bucketKeys = keys.filter(isBucket)
-      await Promise.all([
-        runOn(scripts.window, windowKeys, argsOf, put, 3),
-        runOn(scripts.bucket, bucketKeys, argsOf, put, 3),
-      ])
+      await runOn(scripts.admit, [...byKey.keys()], argsOf, put, 3)
       return asks.map(ask => answers.get(keyOf(ask)))
     },
 
