@@ -13,9 +13,9 @@ import type { Random } from '../base/random.ts'
 import { createSemaphore } from '../base/semaphore.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { ItemId } from '../domain/ids.ts'
-import { createAcknowledgedReservations, READ_AFTER_MS } from '../flows/follow/acknowledged-reservations.ts'
-import type { ConfirmParts } from '../flows/follow/confirm-epochs.ts'
-import { type HandOverParts, handOverAll, readAcknowledged } from '../flows/follow/hand-over.ts'
+import { createAcknowledgedReservations } from '../flows/follow/acknowledged-reservations.ts'
+import type { ConfirmContext } from '../flows/follow/confirm-epochs.ts'
+import { type HandOverContext, handOverAll, readAcknowledged } from '../flows/follow/hand-over.ts'
 import type { Messages } from '../flows/follow/messages.ts'
 import { shareMessages } from '../flows/follow/share-messages.ts'
 import { createUnplacedReservations, orphanedEntries } from '../flows/follow/unplaced-reservations.ts'
@@ -156,7 +156,7 @@ export function shareWithCluster(
 }
 
 /** What this process must confirm before a rebuild may go on (E4). Undefined: it never holds what is not in the ledger. */
-export function confirmInCluster(parts: ProcessParts, side: SharedGate, worker: Worker): ConfirmParts | undefined {
+export function confirmInCluster(parts: ProcessParts, side: SharedGate, worker: Worker): ConfirmContext | undefined {
   const { config, ledger, node } = parts
   const isEdge = config.roles.includes('edge')
   if (!isEdge && !config.roles.includes('worker')) return undefined
@@ -168,9 +168,9 @@ export function confirmInCluster(parts: ProcessParts, side: SharedGate, worker: 
   }
 }
 
-function handOverOf(parts: ProcessParts, { acknowledged, waiters }: SharedGate): HandOverParts {
-  const { ledger, messages, log, meters, watching } = parts
-  return { orders: ledger.orders, acknowledged, waiters, messages, log, meters, alarm: watching.alarm }
+function handOverOf(parts: ProcessParts, { acknowledged, waiters }: SharedGate): HandOverContext {
+  const { ledger, messages, clock, log, meters, watching } = parts
+  return { orders: ledger.orders, acknowledged, waiters, messages, clock, log, meters, alarm: watching.alarm }
 }
 
 /** The worker's role: takes entries of the outbox into the ledger. Idle in a process without that role. */
@@ -216,7 +216,7 @@ export function runInCluster(
   selling: Selling,
   worker: Worker,
 ): Runner {
-  const { config, log, clock, ledger, node, registry, rounds, signal } = parts
+  const { config, log, ledger, node, registry, rounds, signal } = parts
   const { gate, outbox, acknowledged, connection, counts, shardGate, rights, sales, reconciliation } = side
   const { following, controller, maySell } = selling
   const { leader } = ledger
@@ -236,7 +236,7 @@ export function runInCluster(
       worker.start()
       if (config.roles.includes('edge')) {
         for (const [name, everyMs, run] of work.others) rounds.also(name, everyMs, run)
-        rounds.loop('look-for', () => readAcknowledged({ ...handOver, clock, readAgainAfterMs: READ_AFTER_MS }))
+        rounds.loop('look-for', () => readAcknowledged(handOver))
       }
       if (!config.roles.includes('keeper')) return true
       const journal = ledger.moves

@@ -14,11 +14,10 @@ import type { SaleId } from '../domain/ids.ts'
 import type { Door, Item } from '../domain/item.ts'
 import type { Sale } from '../domain/sale.ts'
 import type { AcknowledgedReservations } from '../flows/follow/acknowledged-reservations.ts'
-import { type ConfirmParts, createConfirming } from '../flows/follow/confirm-epochs.ts'
+import { type ConfirmContext, createConfirming } from '../flows/follow/confirm-epochs.ts'
 import { Following } from '../flows/follow/follow-sales.ts'
 import type { Messages } from '../flows/follow/messages.ts'
 import type { UnplacedReservations } from '../flows/follow/unplaced-reservations.ts'
-import { withdrawItem } from '../flows/follow/withdraw-item.ts'
 import { GateController } from '../flows/keep/gate-controller.ts'
 import { createSyncState } from '../flows/keep/sync-state.ts'
 import { LiveItem, type Registry } from '../flows/sell/live-item.ts'
@@ -104,13 +103,13 @@ const DRAIN_MS_MAX = 60_000
 
 export type Selling = ReturnType<typeof createSelling>
 
-export function createSelling(parts: ProcessParts, side: GateSide, confirm: ConfirmParts | undefined) {
+export function createSelling(parts: ProcessParts, side: GateSide, confirm: ConfirmContext | undefined) {
   const { config, clock, log, meters, messages, ledger, registry, rounds, watching } = parts
   const { gate, view, acknowledged, waiters, unplaced, sales } = side
   const { alarm } = watching
   const maySell = () => ledger.leader.holds() && !parts.signal.aborted
-  const confirming = createConfirming(confirm, { registry, clock })
-  const withdraw = (live: LiveItem) => withdrawItem({ confirming, clock, log }, live)
+  const confirming = createConfirming(confirm, { registry, clock, log })
+  const withdraw = (live: LiveItem) => confirming.withdraw(live)
 
   const context: SellContext = {
     gate,

@@ -14,11 +14,10 @@ import type { Order, Reservation } from '../../src/domain/order.ts'
 import { createAcknowledgedReservations } from '../../src/flows/follow/acknowledged-reservations.ts'
 import { createConfirming } from '../../src/flows/follow/confirm-epochs.ts'
 import { Following } from '../../src/flows/follow/follow-sales.ts'
-import type { HandOverParts } from '../../src/flows/follow/hand-over.ts'
+import type { HandOverContext } from '../../src/flows/follow/hand-over.ts'
 import { createMessages } from '../../src/flows/follow/messages.ts'
 import { shareMessages } from '../../src/flows/follow/share-messages.ts'
 import { createUnplacedReservations } from '../../src/flows/follow/unplaced-reservations.ts'
-import { withdrawItem } from '../../src/flows/follow/withdraw-item.ts'
 import { ClosedSeller } from '../../src/flows/sell/closed-seller.ts'
 import type { FindOrdersContext } from '../../src/flows/sell/find-orders.ts'
 import { type LedgerSellContext, LedgerSeller } from '../../src/flows/sell/ledger-seller.ts'
@@ -193,7 +192,16 @@ export function openCluster(ledger: TestLedger) {
       })
       const alarms: string[] = []
       const alarm = (what: string) => void alarms.push(what)
-      const handOver: HandOverParts = { orders, acknowledged, waiters, messages, log: quiet, meters: noMeters, alarm }
+      const handOver: HandOverContext = {
+        orders,
+        acknowledged,
+        waiters,
+        messages,
+        clock,
+        log: quiet,
+        meters: noMeters,
+        alarm,
+      }
       const confirmed: { item: string; epoch: number }[] = []
       const nodes: Pick<Nodes, 'confirm'> = {
         async confirm(_node, _holder, seen) {
@@ -204,9 +212,9 @@ export function openCluster(ledger: TestLedger) {
       const lease = { node: 1, holder: 'edge' }
       const confirming = createConfirming(
         { nodes, lease: () => lease, handOver, holdsOlder: wish.holdsOlder ?? (() => false) },
-        { registry, clock },
+        { registry, clock, log: quiet },
       )
-      const withdraw = (live: LiveItem) => withdrawItem({ confirming, clock, log: quiet }, live)
+      const withdraw = (live: LiveItem) => confirming.withdraw(live)
       let follows = false
       /** There is no outbox to read: what the gate holds may be in no ledger yet. */
       const unplaced = createUnplacedReservations({

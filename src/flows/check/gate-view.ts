@@ -10,28 +10,21 @@ import type { Gate, GateStatus } from '../../gate/gate.ts'
 import type { Outbox } from '../../gate/outbox.ts'
 import type { Registry } from '../sell/live-item.ts'
 
-export interface GateView {
-  /** Items that the gate has; others are missing. */
-  status(items: readonly ItemId[]): Promise<ReadonlyMap<ItemId, GateStatus>>
-  /** Units reserved, not in the ledger yet. An item whose number is unknown is missing: unknown is not 0. */
-  unplacedUnits(items: readonly ItemId[]): Promise<ReadonlyMap<ItemId, number>>
-}
+export type GateView = ReturnType<typeof createGateView>
 
 /** Nothing is awaited before the figures of this process are read: two calls without an await in between see the same instant. */
-export function createGateView(
-  gate: Pick<Gate, 'status'>,
-  outbox: Pick<Outbox, 'status'>,
-  registry: Registry,
-): GateView {
+export function createGateView(gate: Pick<Gate, 'status'>, outbox: Pick<Outbox, 'status'>, registry: Registry) {
   return {
-    async status(items) {
+    /** Items that the gate has; others are missing. */
+    async status(items: readonly ItemId[]): Promise<ReadonlyMap<ItemId, GateStatus>> {
       const reply = await onFault(
         () => gate.status(items),
         () => undefined,
       )
       return new Map(reply?.items.map(status => [status.item, status]))
     },
-    async unplacedUnits(items) {
+    /** Units reserved, not in the ledger yet. An item whose number is unknown is missing: unknown is not 0. */
+    async unplacedUnits(items: readonly ItemId[]): Promise<ReadonlyMap<ItemId, number>> {
       const unsettled = new Map(items.map(item => [item, unsettledUnits(registry, item)]))
       const waiting = await outbox.status(items)
       const away = new Set(waiting.away)

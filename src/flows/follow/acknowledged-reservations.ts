@@ -19,38 +19,17 @@ interface Acknowledgement {
   readonly readAtMs: number
 }
 
-export interface AcknowledgedReservations {
-  /** Room for so many more. False: there is none, nothing was booked. */
-  book(count: number): boolean
-  /** Gives back what was booked, used or not. */
-  unbook(count: number): void
-  /** Only within booked room, and before the booking is given back. The same order again changes nothing. */
-  remember(epoch: Epoch, reservation: Reservation, readAtMs: number): void
-  /** It is in the ledger, or the ledger has refused it by a row. */
-  settled(order: OrderId): void
-  find(order: OrderId): Acknowledgement | undefined
-  ofBuyer(buyer: BuyerId): readonly Reservation[]
-  /** Of an item, under epochs below this one: oldest epoch first, each in the order it was acknowledged. */
-  olderThan(
-    item: ItemId,
-    epoch: Epoch,
-  ): readonly { readonly epoch: Epoch; readonly reservations: readonly Reservation[] }[]
-  holdsOlder(item: ItemId, epoch: Epoch): boolean
-  /** Of which anything is remembered. */
-  items(): readonly ItemId[]
-  /** Those that are due to be read in the ledger, at most `max`; their next time is `againAtMs`. */
-  due(nowMs: number, max: number, againAtMs: number): readonly OrderId[]
-  size(): number
-}
+export type AcknowledgedReservations = ReturnType<typeof createAcknowledgedReservations>
 
-export function createAcknowledgedReservations(max: number): AcknowledgedReservations {
+export function createAcknowledgedReservations(max: number) {
   /** In the order of `readAtMs`: every entry is put at the end with a later time than all before it. */
   const byOrder = new Map<OrderId, Acknowledgement>()
   const byItem = new Map<ItemId, Map<Epoch, Map<OrderId, Reservation>>>()
   const byBuyer = new Map<BuyerId, Map<OrderId, Reservation>>()
   let booked = 0
 
-  function forget(order: OrderId): void {
+  /** It is in the ledger, or the ledger has refused it by a row. */
+  function settled(order: OrderId): void {
     const known = byOrder.get(order)
     if (known === undefined) return
     byOrder.delete(order)
@@ -66,15 +45,18 @@ export function createAcknowledgedReservations(max: number): AcknowledgedReserva
   }
 
   return {
-    book(count) {
+    /** Room for so many more. False: there is none, nothing was booked. */
+    book(count: number): boolean {
       if (byOrder.size + booked + count > max) return false
       booked += count
       return true
     },
-    unbook(count) {
+    /** Gives back what was booked, used or not. */
+    unbook(count: number): void {
       booked -= count
     },
-    remember(epoch, reservation, readAtMs) {
+    /** Only within booked room, and before the booking is given back. The same order again changes nothing. */
+    remember(epoch: Epoch, reservation: Reservation, readAtMs: number): void {
       if (byOrder.has(reservation.id)) return
       byOrder.set(reservation.id, { epoch, reservation, readAtMs })
       const epochs = byItem.get(reservation.item) ?? new Map<Epoch, Map<OrderId, Reservation>>()
@@ -84,21 +66,24 @@ export function createAcknowledgedReservations(max: number): AcknowledgedReserva
       const own = byBuyer.get(reservation.buyer) ?? new Map<OrderId, Reservation>()
       byBuyer.set(reservation.buyer, own.set(reservation.id, reservation))
     },
-    settled: forget,
-    find: order => byOrder.get(order),
-    ofBuyer: buyer => [...(byBuyer.get(buyer)?.values() ?? [])],
-    olderThan(item, epoch) {
+    settled,
+    find: (order: OrderId): Acknowledgement | undefined => byOrder.get(order),
+    ofBuyer: (buyer: BuyerId): readonly Reservation[] => [...(byBuyer.get(buyer)?.values() ?? [])],
+    /** Of an item, under epochs below this one: oldest epoch first, each in the order it was acknowledged. */
+    olderThan(item: ItemId, epoch: Epoch) {
       return [...(byItem.get(item) ?? [])]
         .filter(([under]) => under < epoch)
         .sort(([a], [b]) => a - b)
         .map(([under, held]) => ({ epoch: under, reservations: [...held.values()] }))
     },
-    holdsOlder(item, epoch) {
+    holdsOlder(item: ItemId, epoch: Epoch): boolean {
       for (const under of byItem.get(item)?.keys() ?? []) if (under < epoch) return true
       return false
     },
-    items: () => [...byItem.keys()],
-    due(nowMs, most, againAtMs) {
+    /** Of which anything is remembered. */
+    items: (): readonly ItemId[] => [...byItem.keys()],
+    /** Those that are due to be read in the ledger, at most so many; their next time is `againAtMs`. */
+    due(nowMs: number, most: number, againAtMs: number): readonly OrderId[] {
       const found: OrderId[] = []
       for (const [order, known] of byOrder) {
         if (known.readAtMs > nowMs || found.length === most) break
@@ -111,6 +96,6 @@ export function createAcknowledgedReservations(max: number): AcknowledgedReserva
       }
       return found
     },
-    size: () => byOrder.size,
+    size: (): number => byOrder.size,
   }
 }

@@ -16,17 +16,7 @@ interface Reading {
   readonly atMs: number
 }
 
-interface ClockComparison {
-  /** @param behindMs how far the slowest of its servers is behind `nowMs` */
-  gate(nowMs: number, askedAtMs: number, answeredAtMs: number, behindMs?: number): void
-  ledger(nowMs: number, askedAtMs: number, answeredAtMs: number): void
-  /** How long ago the gate's clock was last read. */
-  gateSilentMs(atMs: number): number
-  /** By how much a clock of the gate is ahead of the ledger's (or behind, negative), if that is too much for both to be right. */
-  skewedMs(atMs: number): number | undefined
-}
-
-export function createClockComparison(): ClockComparison {
+export function createClockComparison() {
   let gate: Reading | undefined
   let slowest: Reading | undefined
   let ledger: Reading | undefined
@@ -38,15 +28,18 @@ export function createClockComparison(): ClockComparison {
   })
 
   return {
-    gate(nowMs, askedAtMs, answeredAtMs, behindMs = 0) {
+    /** @param behindMs how far the slowest of its servers is behind `nowMs` */
+    gate(nowMs: number, askedAtMs: number, answeredAtMs: number, behindMs = 0): void {
       gate = reading(nowMs, askedAtMs, answeredAtMs)
       slowest = reading(nowMs - behindMs, askedAtMs, answeredAtMs)
     },
-    ledger(nowMs, askedAtMs, answeredAtMs) {
+    ledger(nowMs: number, askedAtMs: number, answeredAtMs: number): void {
       ledger = reading(nowMs, askedAtMs, answeredAtMs)
     },
-    gateSilentMs: atMs => (gate === undefined ? Number.POSITIVE_INFINITY : atMs - gate.atMs),
-    skewedMs(atMs) {
+    /** How long ago the gate's clock was last read. */
+    gateSilentMs: (atMs: number): number => (gate === undefined ? Number.POSITIVE_INFINITY : atMs - gate.atMs),
+    /** By how much a clock of the gate is ahead of the ledger's (or behind, negative), if that is too much for both to be right. */
+    skewedMs(atMs: number): number | undefined {
       if (gate === undefined || slowest === undefined || ledger === undefined) return undefined
       if (atMs - gate.atMs > FRESH_MS || atMs - ledger.atMs > FRESH_MS) return undefined
       if (gate.least - ledger.most > SKEW_MS_MAX) return Math.round(gate.least - ledger.most)

@@ -8,40 +8,31 @@
 
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
+import type { Log } from '../../base/log.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Nodes } from '../../ledger/nodes.ts'
 import type { LiveItem, Registry } from '../sell/live-item.ts'
-import { type HandOverParts, handOver } from './hand-over.ts'
+import { type HandOverContext, handOver } from './hand-over.ts'
 
-export interface ConfirmParts {
+export interface ConfirmContext {
   readonly nodes: Pick<Nodes, 'confirm'>
   /** The lease this process has now. */
   readonly lease: () => { readonly node: number; readonly holder: string }
   /** Undefined: this process acknowledges nothing. */
-  readonly handOver: HandOverParts | undefined
+  readonly handOver: HandOverContext | undefined
   /** Has this process's worker entries in hand that were reserved under an epoch below this one? */
   readonly holdsOlder: (item: ItemId, epoch: Epoch) => boolean
 }
 
-type Unattended = (what: string, work: Promise<unknown>) => Promise<void>
-type AtMost = (ms: number, work: Promise<void>) => Promise<void>
-
-export interface Confirming {
-  /** This entry is not in the registry any more; its batches may still be at the gate. */
-  replaced(live: LiveItem): void
-  /** The gate may have lost what was acknowledged under this entry's own epoch: that is handed over too. */
-  handOverNow(live: LiveItem): void
-  round(unattended: Unattended, atMost: AtMost): Promise<void>
-}
-
-/** A round goes on after so long: the fence must be renewed, however long the ledger takes for a hand-over. */
-const ROUND_WAIT_MS = 250
 const AGAIN_AFTER_MS = 5_000
 
+export type Confirming = ReturnType<typeof createConfirming>
+
+/** @param context undefined: this process never holds what is not in the ledger */
 export function createConfirming(
-  parts: ConfirmParts | undefined,
-  { registry, clock }: { readonly registry: Registry; readonly clock: Clock },
-): Confirming {
+  context: ConfirmContext | undefined,
+  { registry, clock, log }: { readonly registry: Registry; readonly clock: Clock; readonly log: Log },
+) {
   /** Replaced while batches of theirs were at the gate. */
   const leaving = new Set<LiveItem>()
   /** The gate has called this epoch stale: hand over up to and including it. */
@@ -49,27 +40,25 @@ export function createConfirming(
   let confirmed = new Map<ItemId, Epoch>()
   let confirmedAs = ''
   let confirmedAtMs = Number.NEGATIVE_INFINITY
-  let working: Promise<void> | undefined
 
-  /** One item that the ledger does not take now does not keep the others from being confirmed. */
-  async function work(all: ConfirmParts): Promise<void> {
+  /** One item that the ledger does not take now does not keep the others from being handed over: the first fault is thrown at the end. */
+  async function handOverDue(by: HandOverContext): Promise<Fault | undefined> {
     const due = [...forgotten].map(([item, epoch]) => ({ item, below: epoch + 1 }))
     for (const { item, epoch } of registry.values()) due.push({ item: item.id, below: epoch })
     let fault: Fault | undefined
-    for (const { item, below } of all.handOver === undefined ? [] : due) {
+    for (const { item, below } of due) {
       try {
-        if ((await handOver(all.handOver!, item, below)) && forgotten.get(item) === below - 1) forgotten.delete(item)
+        if ((await handOver(by, item, below)) && forgotten.get(item) === below - 1) forgotten.delete(item)
       } catch (error) {
         if (!(error instanceof Fault)) throw error
         fault ??= error
       }
     }
-    await confirm(all)
-    if (fault !== undefined) throw fault
+    return fault
   }
 
   /** Decided from one moment, and sent in the same turn: nothing can be acknowledged in between. */
-  async function confirm({ nodes, lease, holdsOlder, handOver: by }: ConfirmParts): Promise<void> {
+  async function confirm({ nodes, lease, holdsOlder, handOver: by }: ConfirmContext): Promise<void> {
     const { node, holder } = lease()
     const as = `${node} ${holder}`
     if (as !== confirmedAs || clock.elapsed() - confirmedAtMs > AGAIN_AFTER_MS) confirmed = new Map()
@@ -99,17 +88,30 @@ export function createConfirming(
   }
 
   return {
-    replaced(live) {
+    /** This entry is not in the registry any more; its batches may still be at the gate. */
+    replaced(live: LiveItem): void {
       if (live.atGate > 0) leaving.add(live)
     },
-    handOverNow: live => void forgotten.set(live.item.id, Math.max(live.epoch, forgotten.get(live.item.id) ?? 0)),
-    async round(unattended, atMost) {
+    /**
+     * The gate or the ledger called a live item's epoch stale: nothing is sold under it until a later read shows it active again. The gate
+     * may have lost what was acknowledged under it: that is handed over too.
+     */
+    withdraw(live: LiveItem): void {
+      if (!live.current) return
+      const { epoch } = live
+      const item = live.item.id
+      live.current = false
+      live.staleAtMs = clock.elapsed()
+      forgotten.set(item, Math.max(epoch, forgotten.get(item) ?? 0))
+      log.warn({ item, epoch }, 'item withdrawn: its epoch may not sell here any more')
+    },
+    /** One call at a time. */
+    async round(): Promise<void> {
       for (const one of leaving) if (one.atGate === 0) leaving.delete(one)
-      if (parts === undefined) return
-      working ??= unattended('handing over and confirming', work(parts)).then(() => {
-        working = undefined
-      })
-      await atMost(ROUND_WAIT_MS, working)
+      if (context === undefined) return
+      const fault = context.handOver && (await handOverDue(context.handOver))
+      await confirm(context)
+      if (fault !== undefined) throw fault
     },
   }
 }

@@ -46,6 +46,8 @@ interface FollowContext {
 /** A round goes on without an answer after so long. */
 const LEDGER_WAIT_MS = 1_000
 const GATE_WAIT_MS = 500
+/** The fence must be renewed, however long the ledger takes for a hand-over. */
+const CONFIRM_WAIT_MS = 250
 /** So many reads may be under way when none is answered: one hanging connection does not let the fence lapse. */
 const READS_MAX = 3
 /** Statuses older than this are not the gate's clock any more. */
@@ -59,6 +61,7 @@ export class Following {
   #gateSentAtMs = Number.NEGATIVE_INFINITY
   #ledgerReads = 0
   #gateReads = 0
+  #confirming: Promise<void> | undefined
   #skewReported = false
   /** A bug in work that no caller awaits: the next round throws it, and the process ends. */
   #bug: { readonly error: unknown } | undefined
@@ -83,10 +86,10 @@ export class Following {
       this.#context.cache.reloadFilters(item => this.#gateEpochOf(item)),
     )
     await this.#atMost(LEDGER_WAIT_MS, this.#settle())
-    await confirming.round(
-      (what, work) => this.#unattended(what, work),
-      (ms, work) => this.#atMost(ms, work),
-    )
+    this.#confirming ??= this.#unattended('handing over and confirming', confirming.round()).then(() => {
+      this.#confirming = undefined
+    })
+    await this.#atMost(CONFIRM_WAIT_MS, this.#confirming)
     if (this.#bug !== undefined) throw this.#bug.error
   }
 

@@ -124,7 +124,7 @@ describe('E6: what was acknowledged reaches the ledger by the hand of this edge'
     await edge.round()
     /** As if it were that moment, however long the worker took meanwhile. */
     const readAt = (ms: number) =>
-      readAcknowledged({ ...edge.handOver, clock: { elapsed: () => ms }, readAgainAfterMs: READ_AFTER_MS })
+      readAcknowledged({ ...edge.handOver, clock: { ...cluster.clock, elapsed: () => ms } })
     const beforeMs = cluster.clock.elapsed()
     await takeOrder(edge.context, edge.liveItem(item), click('ann'))
     const afterMs = cluster.clock.elapsed()

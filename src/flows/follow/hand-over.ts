@@ -8,22 +8,15 @@
 
 import { assert } from '../../base/assert.ts'
 import { faultPoint } from '../../base/fault-points.ts'
-import type { Log } from '../../base/log.ts'
-import type { Meters } from '../../base/meters.ts'
 import type { Epoch, ItemId, OrderId } from '../../domain/ids.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
 import type { Orders, Placing } from '../../ledger/orders.ts'
-import type { PlacementWaiters } from '../sell/placement-waiters.ts'
-import type { AcknowledgedReservations } from './acknowledged-reservations.ts'
-import type { MessageListener } from './messages.ts'
+import type { SellContext } from '../sell/sell-context.ts'
+import { READ_AFTER_MS } from './acknowledged-reservations.ts'
 
-export interface HandOverParts {
+export interface HandOverContext
+  extends Pick<SellContext, 'acknowledged' | 'waiters' | 'messages' | 'clock' | 'log' | 'meters'> {
   readonly orders: Pick<Orders, 'place' | 'find'>
-  readonly acknowledged: AcknowledgedReservations
-  readonly waiters: Pick<PlacementWaiters, 'resolve'>
-  readonly messages: Pick<MessageListener, 'orderChanged'>
-  readonly log: Log
-  readonly meters: Meters
   readonly alarm: (what: 'foreign_order_id' | 'refused_acknowledged', fields: Readonly<Record<string, unknown>>) => void
 }
 
@@ -31,40 +24,32 @@ const HANDED_AT_ONCE_MAX = 500
 const READ_AT_ONCE_MAX = 500
 
 /** Everything of this item that was acknowledged under an epoch below `epoch`. True when nothing older is held any more. */
-export async function handOver(parts: HandOverParts, item: ItemId, epoch: Epoch): Promise<boolean> {
-  for (const older of parts.acknowledged.olderThan(item, epoch)) {
+export async function handOver(context: HandOverContext, item: ItemId, epoch: Epoch): Promise<boolean> {
+  for (const older of context.acknowledged.olderThan(item, epoch)) {
     for (let i = 0; i < older.reservations.length; i += HANDED_AT_ONCE_MAX)
-      await handBatch(parts, item, older.epoch, older.reservations.slice(i, i + HANDED_AT_ONCE_MAX))
+      await handBatch(context, item, older.epoch, older.reservations.slice(i, i + HANDED_AT_ONCE_MAX))
   }
-  return !parts.acknowledged.holdsOlder(item, epoch)
+  return !context.acknowledged.holdsOlder(item, epoch)
 }
 
 /** Everything, under whichever epoch, for a process that ends. True when nothing is held any more: its node id may be given back. */
-export async function handOverAll(parts: HandOverParts): Promise<boolean> {
-  for (const item of parts.acknowledged.items()) await handOver(parts, item, Number.POSITIVE_INFINITY)
-  return parts.acknowledged.size() === 0
+export async function handOverAll(context: HandOverContext): Promise<boolean> {
+  for (const item of context.acknowledged.items()) await handOver(context, item, Number.POSITIVE_INFINITY)
+  return context.acknowledged.size() === 0
 }
 
 async function handBatch(
-  parts: HandOverParts,
+  context: HandOverContext,
   item: ItemId,
   epoch: Epoch,
   reservations: readonly Reservation[],
 ): Promise<void> {
-  const before = faultPoint('handover.before')
-  if (before) await before
-  const asks = reservations.map(({ id, buyer, attempt, quantity, reservedAtMs }) => ({
-    order: id,
-    buyer,
-    attempt,
-    quantity,
-    reservedAtMs,
-  }))
-  const reply = await parts.orders.place(item, epoch, true, asks)
-  const after = faultPoint('handover.after')
-  if (after) await after
+  await faultPoint('handover.before')
+  const asks = reservations.map(({ id: order, ...rest }) => ({ ...rest, order }))
+  const reply = await context.orders.place(item, epoch, true, asks)
+  await faultPoint('handover.after')
   if (reply.status !== 'ok') {
-    parts.log.error(
+    context.log.error(
       { item, epoch, held: asks.length },
       'acknowledged reservations not placed; the next round tries again',
     )
@@ -74,39 +59,37 @@ async function handBatch(
     reply.placings.length === asks.length,
     `the ledger gave ${reply.placings.length} answers to ${asks.length} reservations`,
   )
-  for (let i = 0; i < asks.length; i++) settle(parts, item, asks[i]!.order, reply.placings[i]!)
-  parts.meters.count('hand_overs', 'order', asks.length)
-  parts.log.warn({ item, epoch, orders: asks.length }, 'acknowledged reservations handed over to the ledger')
+  for (let i = 0; i < asks.length; i++) settle(context, item, asks[i]!.order, reply.placings[i]!)
+  context.meters.count('hand_overs', 'order', asks.length)
+  context.log.warn({ item, epoch, orders: asks.length }, 'acknowledged reservations handed over to the ledger')
 }
 
-function settle(parts: HandOverParts, item: ItemId, id: OrderId, placing: Placing): void {
-  parts.acknowledged.settled(id)
+function settle(context: HandOverContext, item: ItemId, id: OrderId, placing: Placing): void {
+  context.acknowledged.settled(id)
   if (placing.verdict === 'id_conflict') {
-    parts.alarm('foreign_order_id', { order: id, item })
+    context.alarm('foreign_order_id', { order: id, item })
     return
   }
   const { order } = placing
-  if (placing.verdict !== 'same') parts.meters.count('orders', placing.verdict)
+  if (placing.verdict !== 'same') context.meters.count('orders', placing.verdict)
   if (placing.verdict === 'refused' && order.supersededBy === undefined)
-    parts.alarm('refused_acknowledged', { order: id, item })
-  seenInLedger(parts, order)
+    context.alarm('refused_acknowledged', { order: id, item })
+  seenInLedger(context, order)
 }
 
 /** An acknowledged order is in the ledger, as this row: clicks that wait for it are answered, and it is not remembered any more. */
-function seenInLedger(parts: Pick<HandOverParts, 'acknowledged' | 'waiters' | 'messages'>, order: Order): void {
-  parts.acknowledged.settled(order.id)
-  parts.waiters.resolve(order)
-  parts.messages.orderChanged(order)
+function seenInLedger(context: HandOverContext, order: Order): void {
+  context.acknowledged.settled(order.id)
+  context.waiters.resolve(order)
+  context.messages.orderChanged(order)
 }
 
 /** Messages of placed orders may get lost: an order that no message told of in time is read in the ledger. One round, once a second. */
-export async function readAcknowledged(
-  parts: HandOverParts & { readonly clock: { elapsed(): number }; readonly readAgainAfterMs: number },
-): Promise<void> {
-  const startedAtMs = parts.clock.elapsed()
+export async function readAcknowledged(context: HandOverContext): Promise<void> {
+  const startedAtMs = context.clock.elapsed()
   for (;;) {
-    const due = parts.acknowledged.due(startedAtMs, READ_AT_ONCE_MAX, startedAtMs + parts.readAgainAfterMs)
-    for (const order of due.length === 0 ? [] : await parts.orders.find(due)) seenInLedger(parts, order)
+    const due = context.acknowledged.due(startedAtMs, READ_AT_ONCE_MAX, startedAtMs + READ_AFTER_MS)
+    for (const order of due.length === 0 ? [] : await context.orders.find(due)) seenInLedger(context, order)
     if (due.length < READ_AT_ONCE_MAX) return
   }
 }

@@ -31,16 +31,7 @@ interface PlaceOrdersParts extends PlaceEntriesParts {
   readonly items: () => Iterable<ItemId>
 }
 
-export interface OrderPlacer {
-  /** Begins to drain every partition, and does not wait. Throws the bug that placing met before. */
-  round(): Promise<void>
-  /** E4: may this process hold something of the item that was reserved under an epoch below this one? */
-  holdsOlder(item: ItemId, epoch: Epoch): boolean
-  /** Finishes what is begun, takes nothing more, and gives its leases back. */
-  stop(): Promise<void>
-  /** Resolves when nothing is under way. */
-  idle(): Promise<void>
-}
+export type OrderPlacer = ReturnType<typeof placeOrders>
 
 const ASKS_MAX = 500
 const PARTITIONS_AT_ONCE_MAX = 8
@@ -61,7 +52,7 @@ interface Failing {
   readonly untilMs: number
 }
 
-export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
+export function placeOrders(parts: PlaceOrdersParts) {
   const { outbox, clock, log, worker } = parts
   const working = new Map<Partition, Work>()
   const tasks = new Set<Promise<void>>()
@@ -173,22 +164,26 @@ export function placeOrders(parts: PlaceOrdersParts): OrderPlacer {
     return true
   }
 
+  /** Resolves when nothing is under way. */
   async function idle(): Promise<void> {
     while (tasks.size > 0) await Promise.all(tasks)
   }
 
   return {
-    async round() {
+    /** Begins to drain every partition, and does not wait. Throws the bug that placing met before. */
+    async round(): Promise<void> {
       if (bug !== undefined) throw bug.error
       drained = new Set(outbox.partitions(parts.items()))
       for (const partition of failing.keys()) if (!drained.has(partition)) failing.delete(partition)
       for (const partition of others) if (!drained.has(partition)) others.delete(partition)
       for (const partition of drained) wake(partition)
     },
-    holdsOlder(item, epoch) {
+    /** E4: may this process hold something of the item that was reserved under an epoch below this one? */
+    holdsOlder(item: ItemId, epoch: Epoch): boolean {
       return workingOf(item).some(({ holds }) => holds === 'unknown' || (holds !== 'nothing' && holds < epoch))
     },
-    async stop() {
+    /** Finishes what is begun, takes nothing more, and gives its leases back. */
+    async stop(): Promise<void> {
       stopping = true
       waiting.clear()
       await idle()

@@ -6,16 +6,14 @@
 import type { Clock } from '../../base/clock.ts'
 import type { ItemId } from '../../domain/ids.ts'
 
-export interface Opening {
-  /** Resolves in about `ms`, together with all others that wait for this item. Undefined: too many wait already. */
-  wait(item: ItemId, ms: number): Promise<void> | undefined
-}
+export type Opening = ReturnType<typeof createOpening>
 
-export function createOpening(clock: Clock, waitingMax: number): Opening {
+export function createOpening(clock: Clock, waitingMax: number) {
   const timers = new Map<ItemId, Promise<void>>()
   let waiting = 0
   return {
-    wait(item, ms) {
+    /** Resolves in about `ms`, together with all others that wait for this item. Undefined: too many wait already. */
+    wait(item: ItemId, ms: number): Promise<void> | undefined {
       if (waiting >= waitingMax) return undefined
       let timer = timers.get(item)
       if (timer === undefined) {

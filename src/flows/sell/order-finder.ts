@@ -9,11 +9,7 @@ import type { BuyerId, ItemId, OrderId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'
 import type { Orders } from '../../ledger/orders.ts'
 
-export interface OrderFinder {
-  byId(id: OrderId): Promise<Order | undefined>
-  /** Every order of this buyer and item, refusals aside: a refused order is no attempt. */
-  ofBuyer(item: ItemId, buyer: BuyerId): Promise<readonly Order[]>
-}
+export type OrderFinder = ReturnType<typeof createOrderFinder>
 
 interface OrderFinderOptions {
   readonly batchMax: number
@@ -25,7 +21,7 @@ interface OrderFinderOptions {
 export function createOrderFinder(
   orders: Pick<Orders, 'find' | 'ofBuyers'>,
   { onBatch, ...options }: OrderFinderOptions,
-): OrderFinder {
+) {
   const byId = createBatcher<OrderId, Order | undefined>({
     ...options,
     async run(ids) {
@@ -42,8 +38,9 @@ export function createOrderFinder(
     },
   })
   return {
-    byId: async id => byId.join(id) ?? tooMany(),
-    ofBuyer: async (item, buyer) => ofBuyer.join({ item, buyer }) ?? tooMany(),
+    byId: async (id: OrderId) => byId.join(id) ?? tooMany(),
+    /** Every order of this buyer and item, refusals aside: a refused order is no attempt. */
+    ofBuyer: async (item: ItemId, buyer: BuyerId) => ofBuyer.join({ item, buyer }) ?? tooMany(),
   }
 }
 

@@ -8,16 +8,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { OrderId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'
 
-export interface PlacementWaiters {
-  /** From now on a message about this order is kept, until it is waited for or forgotten. */
-  expect(order: OrderId): void
-  forget(order: OrderId): void
-  /** The order as it was placed or refused, or undefined when no message came in time. Forgets it. */
-  wait(order: OrderId): Promise<Order | undefined>
-  /** An order is in the ledger, as this row. */
-  resolve(order: Order): void
-  expected(): number
-}
+export type PlacementWaiters = ReturnType<typeof createPlacementWaiters>
 
 /** Clicks within so many milliseconds of each other share a timer. */
 const TOGETHER_MS = 10
@@ -27,7 +18,7 @@ interface Expected {
   answer: ((order: Order) => void) | undefined
 }
 
-export function createPlacementWaiters(clock: Clock, waitMs: number): PlacementWaiters {
+export function createPlacementWaiters(clock: Clock, waitMs: number) {
   const expected = new Map<OrderId, Expected>()
   let timer: { readonly untilMs: number; readonly over: Promise<undefined> } | undefined
 
@@ -40,11 +31,13 @@ export function createPlacementWaiters(clock: Clock, waitMs: number): PlacementW
   }
 
   return {
-    expect(order) {
+    /** From now on a message about this order is kept, until it is waited for or forgotten. */
+    expect(order: OrderId): void {
       if (!expected.has(order)) expected.set(order, { row: undefined, answer: undefined })
     },
-    forget: order => void expected.delete(order),
-    async wait(order) {
+    forget: (order: OrderId): void => void expected.delete(order),
+    /** The order as it was placed or refused, or undefined when no message came in time. Forgets it. */
+    async wait(order: OrderId): Promise<Order | undefined> {
       const waiting = expected.get(order)
       try {
         if (waiting?.row !== undefined || waiting === undefined || waitMs === 0) return waiting?.row
@@ -56,12 +49,13 @@ export function createPlacementWaiters(clock: Clock, waitMs: number): PlacementW
         expected.delete(order)
       }
     },
-    resolve(order) {
+    /** An order is in the ledger, as this row. */
+    resolve(order: Order): void {
       const waiting = expected.get(order.id)
       if (waiting === undefined) return
       waiting.row = order
       waiting.answer?.(order)
     },
-    expected: () => expected.size,
+    expected: (): number => expected.size,
   }
 }
