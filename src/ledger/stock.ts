@@ -1,7 +1,10 @@
 /** Stock changes, numbered per item, one open at a time. Increases reach the ledger first, decreases leave the gate first. */
 
 import type { Epoch, ItemId } from '../domain/ids.ts'
-import type { Door } from '../domain/item.ts'
+import type { Door, Item } from '../domain/item.ts'
+
+/** An item's rights, as read before the lock was held. */
+export type JudgedRights = Pick<Item, 'epoch' | 'door'>
 
 export interface ChangeWish {
   readonly item: ItemId
@@ -40,9 +43,10 @@ export interface StockChange {
 }
 
 export interface Stock {
-  ask(wish: ChangeWish): Promise<AskedChange>
-  /** False: the gate that gave the units up was rebuilt meanwhile; it must do the change again. */
-  settle(item: ItemId, no: number, epoch: Epoch, taken: number): Promise<boolean>
+  /** @param judged the rights under which it was judged that units may be taken away; `moving` if the item has others by now */
+  ask(wish: ChangeWish, judged?: JudgedRights): Promise<AskedChange>
+  /** False: the gate that gave the units up was rebuilt meanwhile, or the rights are not the judged ones: the change must be done again. */
+  settle(item: ItemId, no: number, epoch: Epoch, taken: number, judged?: JudgedRights): Promise<boolean>
   open(item: ItemId | undefined): Promise<readonly OpenChange[]>
   find(item: ItemId, no: number): Promise<StockChange | undefined>
 }

@@ -9,6 +9,7 @@ import type { Outbox } from '../../gate/outbox.ts'
 import type { Nodes } from '../../ledger/nodes.ts'
 import type { Reconciliation } from '../../ledger/reconciliation.ts'
 import type { Rights } from '../../ledger/rights.ts'
+import type { JudgedRights } from '../../ledger/stock.ts'
 import { entriesOf } from '../keep/drain.ts'
 import type { Registry } from '../sell/live-item.ts'
 
@@ -29,8 +30,11 @@ export interface UnplacedReservations {
   orphaned(counts: (item: ItemId) => boolean): Promise<boolean>
   /** Did a process lapse without confirming this epoch of the item (E10)? */
   unconfirmed(item: ItemId, epoch: Epoch): Promise<boolean>
-  /** Behind a door that was shut because a process lapsed without a word (E10): the units belong to the buyers it told last. */
-  promised(item: ItemId): Promise<boolean>
+  /**
+   * Behind a door that was shut because a process lapsed without a word (E10): the units belong to the buyers it told last. `rights`: those
+   * it was judged under; it says nothing about others. None: whatever they are.
+   */
+  promised(item: ItemId): Promise<{ readonly holds: boolean; readonly rights?: JudgedRights | undefined }>
 }
 
 const ITEMS_MAX = 1_000
@@ -40,7 +44,7 @@ export const NOTHING_UNPLACED: UnplacedReservations = Object.freeze({
   maybe: async () => false,
   orphaned: async () => false,
   unconfirmed: async () => false,
-  promised: async () => false,
+  promised: async () => ({ holds: false }),
 })
 
 export function createUnplacedReservations(context: UnplacedContext): UnplacedReservations {
@@ -80,9 +84,10 @@ export function createUnplacedReservations(context: UnplacedContext): UnplacedRe
     unconfirmed: async (item, epoch) => (await nodes.unconfirmed(item, epoch)).lapsed > 0,
     async promised(item) {
       const right = await rights.read(item)
-      if (right === undefined || right.door !== 'shut' || right.epoch === 0) return false
+      if (right === undefined || right.door !== 'shut' || right.epoch === 0) return { holds: false, rights: right }
       const { waiting, lapsed } = await nodes.unconfirmed(item, right.epoch)
-      return waiting + lapsed > 0 && orYes(async () => (await entriesOf(outbox, [item])) > 0)
+      const holds = waiting + lapsed > 0 && (await orYes(async () => (await entriesOf(outbox, [item])) > 0))
+      return { holds, rights: right }
     },
   }
 }

@@ -27,9 +27,10 @@ const TRIES_MAX = 50
 const TRY_AGAIN_MS = 20
 
 export async function changeStock(context: StockContext, wish: ChangeWish): Promise<ChangeStockOutcome> {
-  if (wish.delta < 0 && (await context.unplaced?.promised(wish.item))) return { kind: 'busy' }
   for (let i = 0; i < TRIES_MAX; i++) {
-    const { outcome, no } = await context.stock.ask(wish)
+    const promised = wish.delta < 0 ? await context.unplaced?.promised(wish.item) : undefined
+    if (promised?.holds) return { kind: 'busy' }
+    const { outcome, no } = await context.stock.ask(wish, promised?.rights)
     await faultPoint('change.asked')
     switch (outcome) {
       case 'no_item':
@@ -81,16 +82,17 @@ export async function settleChanges(context: StockContext, item: ItemId | undefi
 async function settleChange({ gate, stock, unplaced }: StockContext, change: OpenChange): Promise<void> {
   const { item, no, delta, epoch, door } = change
   if (door === 'draining') return
+  const promised = change.state === 'asked' ? await unplaced?.promised(item) : undefined
+  if (promised?.holds || (promised?.rights?.door ?? door) !== door) return
   if (door !== 'gate') {
-    if (change.state === 'asked' && (await unplaced?.promised(item))) return
     // No gate has the item: an increase is in the ledger already, and a decrease takes what is available there. Epoch 0 is no gate's: if a
     // gate is being built meanwhile, it will be asked, and nothing counts as given up by a gate that did not give it up.
-    await stock.settle(item, no, 0, 0)
+    await stock.settle(item, no, 0, 0, promised?.rights)
     return
   }
   const reply = await gate.change(item, epoch, no, delta)
   await faultPoint('change.taken')
   // Past: the gate was built from a ledger that had this change. A decrease is in the ledger only once it is settled.
   if (reply.status === 'past' && change.state === 'applied') await stock.settle(item, no, epoch, delta)
-  if (reply.status === 'done') await stock.settle(item, no, epoch, reply.taken)
+  if (reply.status === 'done') await stock.settle(item, no, epoch, reply.taken, promised?.rights)
 }

@@ -8,12 +8,15 @@ import { number, optionalNumber, queries, text, time } from './rows.ts'
 export function createStock(database: Database): Stock {
   const { all, first, one } = queries(database)
   return {
-    ask: ({ item, delta, reason, by, key }) =>
-      one('ask_change', [item, delta, reason, by, key ?? null], row => ({
+    ask: ({ item, delta, reason, by, key }, judged) =>
+      one('ask_change', [item, delta, reason, by, key ?? null, judged?.epoch ?? null, judged?.door ?? null], row => ({
         outcome: text(row, 'outcome') as AskedChange['outcome'],
         no: optionalNumber(row, 'no'),
       })),
-    settle: (item, no, epoch, taken) => one('settle_change', [item, no, epoch, taken], row => row.settled === true),
+    async settle(item, no, epoch, taken, judged) {
+      const rights = [judged?.epoch ?? null, judged?.door ?? null]
+      return (await first('settle_change', [item, no, epoch, taken, ...rights], row => row.settled === true)) ?? false
+    },
     open: item =>
       all('open_changes', [item ?? null], row => ({
         item: text(row, 'item'),
