@@ -6,8 +6,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { type CliEnvironment, ConfigError, readCliEnvironment } from '../../app/config.ts'
-import { type Clock, systemClock } from '../../base/clock.ts'
+import { ConfigError, readCliEnvironment } from '../../app/config.ts'
+import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 
 export interface ServerOptions {
@@ -20,14 +20,6 @@ interface Ask {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
-}
-
-export interface Client {
-  readonly url: string
-  /** The JSON answer. Refusals and silence are Faults. */
-  ask<T>(path: string, ask?: Ask): Promise<T>
-  /** The answer's text in chunks, as it comes. */
-  stream(path: string, ask?: Ask): AsyncIterable<string>
 }
 
 export function saleAt(id: string): string {
@@ -45,18 +37,40 @@ export function withServer(command: Command): Command {
     .option('--json', 'print JSON')
 }
 
-export function connectTo(
-  options: ServerOptions,
-  clock: Clock = systemClock,
-  environment: CliEnvironment = readCliEnvironment(),
-): Client {
-  const base = parseServer(options.server ?? environment.server)
-  const token = options.token ?? environment.token ?? keptToken(base, environment.dataDir)
+export class Client {
+  readonly #base: URL
+  readonly #token: string | undefined
 
-  async function send(path: string, { method = 'GET', body, headers }: Ask): Promise<Response> {
+  constructor(options: ServerOptions) {
+    const environment = readCliEnvironment()
+    this.#base = parseServer(options.server ?? environment.server)
+    this.#token = options.token ?? environment.token ?? keptToken(this.#base, environment.dataDir)
+  }
+
+  /** The JSON answer. Refusals and silence are Faults. */
+  async ask<T>(path: string, ask: Ask = {}): Promise<T> {
+    const text = await (await this.#send(path, ask)).text()
+    if (text === '') return undefined as T
+    try {
+      return JSON.parse(text) as T
+    } catch (cause) {
+      throw notStampede(this.#base, cause)
+    }
+  }
+
+  /** The answer's text in chunks, as it comes. */
+  async *stream(path: string, ask: Ask = {}): AsyncGenerator<string> {
+    const response = await this.#send(path, ask)
+    const decoder = new TextDecoder()
+    for await (const chunk of response.body ?? []) yield decoder.decode(chunk as Uint8Array, { stream: true })
+    yield decoder.decode()
+  }
+
+  async #send(path: string, { method = 'GET', body, headers }: Ask): Promise<Response> {
+    const [base, token] = [this.#base, this.#token]
     const answered = new AbortController()
     const hangUp = new AbortController()
-    void clock.sleep(ANSWER_MS_MAX, answered.signal).then(() => answered.signal.aborted || hangUp.abort())
+    void systemClock.sleep(ANSWER_MS_MAX, answered.signal).then(() => answered.signal.aborted || hangUp.abort())
     try {
       const response = await fetch(`${base.origin}${base.pathname.replace(/\/+$/, '')}${path}`, {
         method,
@@ -81,26 +95,6 @@ export function connectTo(
       // The limit is for the head of the answer: a body that streams may take longer.
       answered.abort()
     }
-  }
-
-  return {
-    url: base.origin,
-    async ask<T>(path: string, ask: Ask = {}) {
-      const response = await send(path, ask)
-      const text = await response.text()
-      if (text === '') return undefined as T
-      try {
-        return JSON.parse(text) as T
-      } catch (cause) {
-        throw notStampede(base, cause)
-      }
-    },
-    async *stream(path: string, ask: Ask = {}) {
-      const response = await send(path, ask)
-      const decoder = new TextDecoder()
-      for await (const chunk of response.body ?? []) yield decoder.decode(chunk as Uint8Array, { stream: true })
-      yield decoder.decode()
-    },
   }
 }
 

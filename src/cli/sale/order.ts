@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import type { WholeOrderAnswer } from '../../wire/answers.ts'
 import { card, money, print, printJson, table } from '../table.ts'
-import { connectTo, type ServerOptions, withServer } from './client.ts'
+import { Client, type ServerOptions, withServer } from './client.ts'
 
 type OrderOptions = ServerOptions & { readonly restock?: boolean }
 
@@ -13,22 +13,17 @@ export function addOrder(program: Command): void {
     withServer(order.command(name).description(description).argument('<order>', 'its id'))
   add('show', 'an order with its payments and history').action((id: string, options: OrderOptions) => run(id, options))
   add('cancel', 'close an order that is not paid; its units are on sale again').action(
-    (id: string, options: OrderOptions) => run(id, options, { move: 'cancel' }),
+    (id: string, options: OrderOptions) => run(id, options, '/cancel'),
   )
   add('refund', 'refund a paid order')
     .option('--restock', 'put its units on sale again')
-    .action((id: string, options: OrderOptions) =>
-      run(id, options, { move: 'refund', body: { restock: options.restock ?? false } }),
-    )
+    .action((id: string, options: OrderOptions) => run(id, options, '/refund', { restock: options.restock ?? false }))
 }
 
-async function run(id: string, options: OrderOptions, change?: { readonly move: string; readonly body?: unknown }) {
-  const path = `/api/admin/orders/${encodeURIComponent(id)}`
-  const client = connectTo(options)
-  const order =
-    change === undefined
-      ? await client.ask<WholeOrderAnswer>(path)
-      : await client.ask<WholeOrderAnswer>(`${path}/${change.move}`, { method: 'POST', body: change.body })
+async function run(id: string, options: OrderOptions, move = '', body?: unknown): Promise<void> {
+  const path = `/api/admin/orders/${encodeURIComponent(id)}${move}`
+  const ask = move === '' ? {} : { method: 'POST' as const, body }
+  const order = await new Client(options).ask<WholeOrderAnswer>(path, ask)
   if (options.json) return printJson(order)
   const head = card([
     ['order', order.id],

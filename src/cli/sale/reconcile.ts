@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import type { OperatorSalesAnswer, ReportAnswer } from '../../wire/answers.ts'
 import { print, printJson } from '../table.ts'
-import { type Client, connectTo, type ServerOptions, saleAt, withServer } from './client.ts'
+import { Client, type ServerOptions, saleAt, withServer } from './client.ts'
 
 export function addReconcile(program: Command): void {
   withServer(
@@ -12,7 +12,7 @@ export function addReconcile(program: Command): void {
       .description('compare gate, ledger and payments now, and repair what differs')
       .argument('[sale]', 'its id; without one, every published sale'),
   ).action(async (id: string | undefined, options: ServerOptions) => {
-    const client = connectTo(options)
+    const client = new Client(options)
     const reports: ({ sale: string } & ReportAnswer)[] = []
     for (const sale of id === undefined ? await publishedSales(client) : [id])
       reports.push({ sale, ...(await client.ask<ReportAnswer>(`${saleAt(sale)}/reconcile`, { method: 'POST' })) })

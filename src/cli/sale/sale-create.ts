@@ -9,66 +9,49 @@ import { ConfigError } from '../../app/config.ts'
 import type { OperatorSaleAnswer, TimeAnswer } from '../../wire/answers.ts'
 import type { SaleInput } from '../../wire/inputs.ts'
 import { parseMoment, wholeNumber } from '../arguments.ts'
-import { type Client, connectTo, type ServerOptions, saleAt, withServer } from './client.ts'
+import { Client, type ServerOptions, saleAt, withServer } from './client.ts'
 import { printSale } from './sale-view.ts'
 
-type Text =
-  | 'file'
-  | 'name'
-  | 'opensAt'
-  | 'closesAt'
-  | 'key'
-  | 'itemName'
-  | 'sku'
-  | 'image'
-  | 'currency'
-  | 'whenGateDown'
-  | 'door'
-type Count = 'warmBefore' | 'price' | 'listPrice' | 'units' | 'quantityMax' | 'attemptsMax' | 'payWithin' | 'shards'
-type CreateOptions = ServerOptions &
-  Readonly<Partial<Record<Text, string>>> &
-  Readonly<Partial<Record<Count, number>>> & { readonly publish?: boolean }
+type Texts = Partial<Record<'file' | 'name' | 'opensAt' | 'closesAt' | 'key', string>>
+/** What describes the item is for the server to check. */
+type CreateOptions = Readonly<
+  ServerOptions & Texts & { warmBefore?: number; publish?: boolean } & Record<string, unknown>
+>
 
-const NEEDED = ['name', 'opensAt', 'closesAt', 'units', 'price', 'currency'] as const
-/** Options that describe the one item. */
-const OF_ITEM = [
-  'itemName',
-  'sku',
-  'image',
-  'price',
-  'listPrice',
-  'currency',
-  'units',
-  'quantityMax',
-  'attemptsMax',
-  'payWithin',
-  'whenGateDown',
-  'door',
-  'shards',
+/** The options, as the help shows them: name, argument, description. An argument of `NUMBERS` is a whole number. */
+const OF_SALE = [
+  ['file', 'sale.json', 'the whole sale as JSON; "-" reads it from standard input'],
+  ['name', 'name', 'name of the sale'],
+  ['opensAt', 'time', '2026-11-11T00:00:00Z, now, or +30s, +10m, +2h, +1d'],
+  ['closesAt', 'time', 'likewise'],
+  ['warmBefore', 'seconds', 'how long before the opening the warm-up begins'],
 ] as const
+/** Those that describe the one item. */
+const OF_ITEM = [
+  ['itemName', 'name', 'the item; default: the name of the sale'],
+  ['units', 'count', 'units for sale'],
+  ['price', 'minor units', '199900 for 1,999.00'],
+  ['currency', 'code', 'CNY, EUR …'],
+  ['listPrice', 'minor units', 'the usual price'],
+  ['sku', 'sku', "the shop's own number"],
+  ['image', 'address', 'a picture'],
+  ['quantityMax', 'count', 'units per order'],
+  ['attemptsMax', 'count', 'orders per buyer'],
+  ['payWithin', 'seconds', 'time to pay'],
+  ['whenGateDown', 'who', 'who sells while Redis is away: ledger, or shut for nobody'],
+  ['door', 'door', 'who sells normally: gate, or ledger for a small sale'],
+  ['shards', 'count', 'shards of a Redis Cluster that share the units, 1 to 64'],
+] as const
+const NUMBERS: readonly string[] = ['count', 'minor units', 'seconds']
+const NEEDED = ['name', 'opensAt', 'closesAt', 'units', 'price', 'currency'] as const
 
 export function addSaleCreate(sale: Command): void {
   const command = sale.command('create').description('make a sale, as a draft')
-  const count = (option: string, unit: string, description: string) =>
-    command.option(`${option} <${unit}>`, description, wholeNumber(option))
-  command.option('--file <sale.json>', 'the whole sale as JSON; "-" reads it from standard input')
-  command.option('--name <name>', 'name of the sale')
-  command.option('--opens-at <time>', '2026-11-11T00:00:00Z, now, or +30s, +10m, +2h, +1d')
-  command.option('--closes-at <time>', 'likewise')
-  count('--warm-before', 'seconds', 'how long before the opening the warm-up begins')
-  command.option('--item-name <name>', 'the item; default: the name of the sale')
-  count('--units', 'count', 'units for sale')
-  count('--price', 'minor units', '199900 for 1,999.00')
-  command.option('--currency <code>', 'CNY, EUR …')
-  count('--list-price', 'minor units', 'the usual price')
-  command.option('--sku <sku>', "the shop's own number")
-  command.option('--image <address>', 'a picture')
-  count('--quantity-max', 'count', 'units per order')
-  count('--attempts-max', 'count', 'orders per buyer')
-  count('--pay-within', 'seconds', 'time to pay')
-  command.option('--when-gate-down <who>', 'who sells while Redis is away: ledger, or shut for nobody')
-  command.option('--door <door>', 'who sells normally: gate, or ledger for a small sale')
-  count('--shards', 'count', 'shards of a Redis Cluster that share the units, 1 to 64')
+  for (const [name, argument, description] of [...OF_SALE, ...OF_ITEM]) {
+    const [flag, flags] = [flagOf(name), `${flagOf(name)} <${argument}>`]
+    if (NUMBERS.includes(argument)) command.option(flags, description, wholeNumber(flag))
+    else command.option(flags, description)
+  }
   command.option('--key <key>', 'the same key again makes no second sale')
   command.option('--publish', 'publish it at once')
   withServer(command)
@@ -80,7 +63,7 @@ export function addSaleCreate(sale: Command): void {
 }
 
 async function create(options: CreateOptions): Promise<void> {
-  const client = connectTo(options)
+  const client = new Client(options)
   const body = await bodyOf(client, options)
   const headers = options.key === undefined ? {} : { 'idempotency-key': options.key }
   let made = await client.ask<OperatorSaleAnswer>('/api/admin/sales', { method: 'POST', body, headers })
@@ -109,8 +92,8 @@ async function bodyOf(client: Client, options: CreateOptions): Promise<Record<st
     if (missing === undefined) return { ...body, items: [itemOf(options)] }
     throw new ConfigError(`${flagOf(missing)} is needed (or --file with the whole sale)`)
   }
-  const refused = OF_ITEM.find(option => options[option] !== undefined)
-  if (refused !== undefined) throw new ConfigError(`${flagOf(refused)}: with --file the items come from the file`)
+  const refused = OF_ITEM.find(([option]) => options[option] !== undefined)
+  if (refused !== undefined) throw new ConfigError(`${flagOf(refused[0])}: with --file the items come from the file`)
   return body
 }
 
@@ -120,21 +103,15 @@ function flagOf(option: string): string {
 
 /** Members that are undefined are not sent; what is missing or wrong is for the server to say. */
 function itemOf(options: CreateOptions): Partial<Record<keyof SaleInput['items'][number], unknown>> {
-  const { units, price, currency, listPrice, sku, image, quantityMax, attemptsMax, whenGateDown, door, shards } =
-    options
+  const { name, itemName, price, currency, listPrice, payWithin } = options
+  const { units, sku, image, quantityMax, attemptsMax, whenGateDown, door, shards } = options
+  const asGiven = { units, sku, image, quantityMax, attemptsMax, whenGateDown, door, shards }
   return {
-    name: options.itemName ?? options.name,
-    units,
+    ...asGiven,
+    name: itemName ?? name,
     price: { amount: price, currency },
     listPrice: listPrice === undefined ? undefined : { amount: listPrice, currency },
-    payWithinSeconds: options.payWithin,
-    sku,
-    image,
-    quantityMax,
-    attemptsMax,
-    whenGateDown,
-    door,
-    shards,
+    payWithinSeconds: payWithin,
   }
 }
 

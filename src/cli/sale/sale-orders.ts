@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import type { OrdersAnswer } from '../../wire/answers.ts'
 import { wholeNumber } from '../arguments.ts'
 import { money, print, printJson, table, write } from '../table.ts'
-import { connectTo, type ServerOptions, saleAt, withServer } from './client.ts'
+import { Client, type ServerOptions, saleAt, withServer } from './client.ts'
 
 const FILTERS = ['state', 'buyer', 'limit', 'after'] as const
 type OrdersOptions = ServerOptions & { readonly [F in (typeof FILTERS)[number]]?: string } & { readonly csv?: boolean }
@@ -21,7 +21,7 @@ export function addSaleOrders(sale: Command): void {
       .option('--after <cursor>', 'continue after the last page')
       .option('--csv', 'all of them, as CSV'),
   ).action(async (id: string, options: OrdersOptions) => {
-    const client = connectTo(options)
+    const client = new Client(options)
     const given = FILTERS.filter(name => options[name] !== undefined).map(name => [name, String(options[name])])
     const path = `${saleAt(id)}/orders?${new URLSearchParams(given)}`
     if (options.csv) {

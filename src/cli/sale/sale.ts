@@ -7,12 +7,14 @@ import { systemRandom } from '../../base/random.ts'
 import type { AuditsAnswer, OperatorSaleAnswer, OperatorSalesAnswer, StockChangeAnswer } from '../../wire/answers.ts'
 import { wholeNumber } from '../arguments.ts'
 import { card, print, printJson, table } from '../table.ts'
-import { type Client, connectTo, type ServerOptions, saleAt, withServer } from './client.ts'
+import { Client, type ServerOptions, saleAt, withServer } from './client.ts'
 import { addSaleCreate } from './sale-create.ts'
 import { addSaleOrders } from './sale-orders.ts'
 import { printSale } from './sale-view.ts'
 
+/** Commands that take the sale's id and print the sale; all but `show` change it. */
 const MOVES = {
+  show: 'one sale with its items',
   publish: 'publish a draft: it opens by itself at its time',
   warm: 'prepare it now: the gate is loaded and verified',
   pause: 'sell nothing until it is resumed',
@@ -24,18 +26,12 @@ export function addSale(program: Command): void {
   const sale = program.command('sale').description('create sales and run them, on a running server')
   addSaleCreate(sale)
   addList(sale)
-  withServer(sale.command('show').description('one sale with its items').argument('<sale>', 'its id')).action(
-    async (id: string, options: ServerOptions) => {
-      await printSale(await connectTo(options).ask<OperatorSaleAnswer>(saleAt(id)), options)
-    },
-  )
   for (const [move, description] of Object.entries(MOVES)) {
     withServer(sale.command(move).description(description).argument('<sale>', 'its id')).action(
       async (id: string, options: ServerOptions) => {
-        await printSale(
-          await connectTo(options).ask<OperatorSaleAnswer>(`${saleAt(id)}/${move}`, { method: 'POST' }),
-          options,
-        )
+        const path = move === 'show' ? saleAt(id) : `${saleAt(id)}/${move}`
+        const method = move === 'show' ? 'GET' : 'POST'
+        await printSale(await new Client(options).ask<OperatorSaleAnswer>(path, { method }), options)
       },
     )
   }
@@ -46,7 +42,7 @@ export function addSale(program: Command): void {
 
 function addList(sale: Command): void {
   withServer(sale.command('list').description('all sales, drafts too')).action(async (options: ServerOptions) => {
-    const answer = await connectTo(options).ask<OperatorSalesAnswer>('/api/admin/sales')
+    const answer = await new Client(options).ask<OperatorSalesAnswer>('/api/admin/sales')
     if (options.json) return printJson(answer)
     if (answer.sales.length === 0) return print('no sales yet: make one with "stampede sale create"')
     const sum = (one: OperatorSaleAnswer, of: 'units' | 'left') =>
@@ -84,7 +80,7 @@ function addStock(sale: Command): void {
       .option('--item <item>', 'which item; not needed when there is only one')
       .option('--key <key>', 'the same key again makes no second change'),
   ).action(async (id: string, options: StockOptions) => {
-    const client = connectTo(options)
+    const client = new Client(options)
     const item = options.item ?? (await onlyItem(client, id))
     const key = options.key ?? Buffer.from(systemRandom.bytes(12)).toString('hex')
     const path = `${saleAt(id)}/items/${encodeURIComponent(item)}/stock`
@@ -127,7 +123,7 @@ function addAudit(sale: Command): void {
       .description('units by state in ledger and gate; exit code 1 when they do not add up')
       .argument('<sale>', 'its id'),
   ).action(async (id: string, options: ServerOptions) => {
-    const answer = await connectTo(options).ask<AuditsAnswer>(`${saleAt(id)}/audit`)
+    const answer = await new Client(options).ask<AuditsAnswer>(`${saleAt(id)}/audit`)
     if (options.json) await printJson(answer)
     else
       await print(
