@@ -135,7 +135,7 @@ function showPlain(value: unknown): string | number | null {
 }
 
 /** Where the commands that speak to a running server find it, and the operator's token they use. */
-export interface CliEnvironment {
+interface CliEnvironment {
   readonly server: string
   readonly token: string | undefined
   readonly dataDir: string
