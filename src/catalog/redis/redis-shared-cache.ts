@@ -79,15 +79,15 @@ export function createRedisSharedCache(connection: Connection, random: Random): 
   const scripts = {
     ask: readScript('ask', 'grows'),
     put: readScript('put', 'grows'),
-    returnLease: readScript('return-lease', 'always'),
     forgetAll: readScript('forget-all', 'always'),
   }
   const name = `stampede:${connection.database}:catalog`
   const changesKey = `{${name}}:changes`
   const keyOf = (key: CatalogKey) => `{${name}}:${key === LIST ? key : `sale:${key}`}`
 
-  async function returnLease(key: CatalogKey, lease: string): Promise<void> {
-    await connection.run(scripts.returnLease, [keyOf(key)], [lease])
+  async function endLease(key: CatalogKey, lease: string, text = '', freshMs = 0, keepMs = 0): Promise<void> {
+    const times = [Math.floor(freshMs), Math.floor(keepMs)]
+    await connection.run(scripts.put, [keyOf(key), changesKey], [lease, text, ...times])
   }
 
   return {
@@ -103,13 +103,11 @@ export function createRedisSharedCache(connection: Connection, random: Random): 
       if (sales === undefined) return { kind: 'unreadable', old: undefined }
       return { kind: 'known', sales, ageMs: Number(ageMs) }
     },
-    async put(key, lease, sales, freshMs, keepMs) {
+    put(key, lease, sales, freshMs, keepMs) {
       const text = JSON.stringify(sales)
-      if (text.length > TEXT_MAX) return returnLease(key, lease)
-      const times = [Math.floor(freshMs), Math.floor(keepMs)]
-      await connection.run(scripts.put, [keyOf(key), changesKey], [lease, text, ...times])
+      return text.length > TEXT_MAX ? endLease(key, lease) : endLease(key, lease, text, freshMs, keepMs)
     },
-    returnLease,
+    returnLease: (key, lease) => endLease(key, lease),
     async forgetAll() {
       await connection.run(scripts.forgetAll, [changesKey], [name])
     },
