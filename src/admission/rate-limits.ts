@@ -86,6 +86,6 @@ export function createRateLimits(options: RateLimitsOptions) {
 /** @param edges for a bucket: how many processes divide what flows back */
 export function createOwnCounts(rate: Rate, keysMax: number, random: Random, edges = () => 1): OwnCounts {
   const { burst } = rate
-  if (burst === undefined) return createSlidingWindow({ rate, keysMax, exactMax: EXACT_MAX, random })
-  return createTokenBucket({ ...rate, burst, keysMax, random, edges })
+  if (burst === undefined) return createSlidingWindow(rate, keysMax, EXACT_MAX, random)
+  return createTokenBucket({ ...rate, burst }, keysMax, random, edges)
 }

@@ -7,24 +7,14 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { Clock } from '../base/clock.ts'
-import type { Meters } from '../base/meters.ts'
-import type { Random } from '../base/random.ts'
 import { createKeyedHash } from './rate/keyed-hash.ts'
-import { SharedLimit } from './rate/shared-limit.ts'
-import type { Sharing } from './rate/sharing.ts'
+import { SharedLimit, type SharedLimitContext } from './rate/shared-limit.ts'
 import type { Rate, RateLimited, RatePolicy } from './rate-limit-policy.ts'
 import { type Admission, ITEMS_MAX, PEOPLE_MAX, type RateLimits, type Rates } from './rate-limits.ts'
 
-interface SharedRateLimitsOptions extends Rates {
-  /** What is limited: in lower-case letters, the same at every edge. */
-  readonly what: string
-  readonly sharing: Sharing
-  /** The same at every edge: keys leave the process only as hashes under it. */
+interface SharedRateLimitsOptions extends Rates, Omit<SharedLimitContext, 'hash'> {
+  /** The same at every edge. */
   readonly secret: string
-  readonly clock: Clock
-  readonly random: Random
-  readonly meters: Meters
 }
 
 interface Question {
@@ -38,13 +28,12 @@ const ASK_AGAIN_MS = 1_000
 const NO_LIMITS: ReadonlySet<SharedLimit> = new Set()
 
 export function createSharedRateLimits(options: SharedRateLimitsOptions): RateLimits {
-  const { what, secret, clock } = options
+  const { secret, clock } = options
   const digest = createHash('sha256').update(secret).digest()
   const hash = createKeyedHash({ next: () => 0, bytes: length => digest.subarray(0, length) })
-
-  function limitOf(policy: RatePolicy, rate: Rate | undefined, keysMax: number): SharedLimit | undefined {
-    return rate && new SharedLimit({ ...options, name: `${what}-${policy}`, policy, rate, keysMax, hash })
-  }
+  const context = { ...options, hash }
+  const limitOf = (policy: RatePolicy, rate: Rate | undefined, keysMax: number) =>
+    rate && new SharedLimit(context, policy, rate, keysMax)
 
   const perAddress = limitOf('per-address', options.perAddress, PEOPLE_MAX)
   const perBuyer = limitOf('per-buyer', options.perBuyer, PEOPLE_MAX)

@@ -1,6 +1,7 @@
 /**
  * Gives each of a bounded number of keys a slot: a small number, the index of arrays that hold the key's state. Keeps 64 bits of keyed
  * hash per key and never the key; two keys with equal hashes (one in 2^64 pairs) would count as one.
+ * Behind the keys' own slots lie some that keys share for which there is none.
  * Guarantees: memory is fixed at creation; a slot belongs to one key until it is removed. Does not decide which key is removed.
  */
 
@@ -11,15 +12,22 @@ import { createKeyedHash } from './keyed-hash.ts'
 interface KeyTable {
   /** The key's slot, or -1. */
   find(key: string): number
-  /** For the key that `find` read last: its slot among `count` (a power of two) shared ones. */
-  sharedSlot(count: number): number
+  /** For the key that `find` read last. */
+  sharedSlot(): number
+  /** All slots, the shared ones included. */
+  readonly slotsMax: number
   readonly isFull: boolean
   /** Adds the key that `find` read last and did not find. */
   add(): number
   remove(slot: number): void
 }
 
+const KEYS_PER_SHARED_SLOT = 16
+
+/** @param keysMax a power of two */
 export function createKeyTable(keysMax: number, random: Random): KeyTable {
+  assert(Number.isInteger(Math.log2(keysMax)), 'the number of keys must be a power of two')
+  const sharedMax = Math.max(1, keysMax / KEYS_PER_SHARED_SLOT)
   const hash = createKeyedHash(random)
   // Open addressing, never more than half full, so that searches stay short. Holds slot + 1; 0 is empty.
   const cells = new Uint32Array(2 ** Math.ceil(Math.log2(keysMax * 2)))
@@ -42,7 +50,8 @@ export function createKeyTable(keysMax: number, random: Random): KeyTable {
       return -1
     },
 
-    sharedSlot: count => hash.high & (count - 1),
+    sharedSlot: () => keysMax + (hash.high & (sharedMax - 1)),
+    slotsMax: keysMax + sharedMax,
 
     get isFull() {
       return removedCount === 0 && used === keysMax

@@ -24,15 +24,12 @@ import type { createKeyedHash } from './keyed-hash.ts'
 import type { OwnCounts } from './own-counts.ts'
 import type { Asker, Sharing } from './sharing.ts'
 
-interface SharedLimitOptions {
-  /** The same at every edge, and of no other limit. */
-  readonly name: string
-  readonly policy: RatePolicy
-  readonly rate: Rate
-  /** A power of two. */
-  readonly keysMax: number
+/** What the limits of one kind of request have in common. */
+export interface SharedLimitContext {
+  /** What is limited: in lower-case letters, the same at every edge. */
+  readonly what: string
   readonly sharing: Sharing
-  /** With a secret that all edges share. */
+  /** With a secret that all edges share: keys leave the process only as hashes under it. */
   readonly hash: ReturnType<typeof createKeyedHash>
   readonly clock: Clock
   readonly random: Random
@@ -50,22 +47,28 @@ const JOIN_MS_MAX = 80
 const SLICES_MAX = 32
 
 export class SharedLimit implements Asker {
-  readonly #options: SharedLimitOptions
+  readonly #context: SharedLimitContext
   readonly #sharing: Sharing
+  readonly #name: string
+  readonly #policy: RatePolicy
+  readonly #rate: Rate
   readonly #capacity: number
   readonly #aheadMs: number
   readonly #own: OwnCounts
   readonly #hots: HotKeys
 
-  constructor(options: SharedLimitOptions) {
-    const { name, rate, keysMax, sharing, random } = options
-    this.#options = options
+  constructor(context: SharedLimitContext, policy: RatePolicy, rate: Rate, keysMax: number) {
+    const { what, sharing, random } = context
+    this.#context = context
     this.#sharing = sharing
+    this.#name = `${what}-${policy}`
+    this.#policy = policy
+    this.#rate = rate
     this.#capacity = capacityOf(rate)
     this.#aheadMs = Math.min(AHEAD_MS_MAX, ((this.#capacity / rate.count) * rate.windowMs) / 2)
     this.#own = createOwnCounts(rate, keysMax, random, () => sharing.edges)
     this.#hots = new HotKeys(Math.min(keysMax, HOT_MAX), rate.windowMs + KEEP_MS)
-    sharing.add(name, this)
+    sharing.add(this.#name, this)
   }
 
   /** From now on nothing of this key is admitted here without a grant. */
@@ -82,7 +85,7 @@ export class SharedLimit implements Asker {
   }
 
   idOf(key: string): string {
-    const { hash } = this.#options
+    const { hash } = this.#context
     hash.read(key)
     return hash.high.toString(16).padStart(8, '0') + hash.low.toString(16).padStart(8, '0')
   }
@@ -92,18 +95,18 @@ export class SharedLimit implements Asker {
     const hot = this.#hots.find(id, nowMs)
     if (hot !== undefined && allowanceOf(hot, nowMs) > 0) return undefined
     // Holds also while the shared counts are away.
-    if (hot !== undefined && nowMs < hot.fullUntilMs) return this.#refuse('shared', hot.fullUntilMs - nowMs)
+    if (hot !== undefined && nowMs < hot.fullUntilMs) return this.refuse(hot.fullUntilMs - nowMs)
     if (this.#sharing.isAway(id)) return this.judgeAlone(id, nowMs)
     // Only this edge's part flows back into a bucket here: the state of a bucket that several edges share is known to the shared counts alone.
-    const knowsAll = this.#options.rate.burst === undefined || this.#sharing.edges === 1
-    if (knowsAll && !this.#own.hasRoom(id, nowMs)) return this.#refuse('here', this.#own.waitMs())
+    const knowsAll = this.#rate.burst === undefined || this.#sharing.edges === 1
+    if (knowsAll && !this.#own.hasRoom(id, nowMs)) return this.refuse(this.#own.waitMs(), 'here')
     const isFree = hot === undefined && this.#sharing.isKnown(nowMs) && this.#own.hasRoom(id, nowMs, this.#freePart())
     return isFree ? undefined : 'ask'
   }
 
   /** By what this edge itself has admitted, against its equal part. */
   judgeAlone(id: string, nowMs: number): RateLimited | undefined {
-    return this.#own.hasRoom(id, nowMs, this.#equalPart()) ? undefined : this.#refuse('alone', this.#own.waitMs())
+    return this.#own.hasRoom(id, nowMs, this.#equalPart()) ? undefined : this.refuse(this.#own.waitMs(), 'alone')
   }
 
   /** Counts a request that was judged to have room. */
@@ -128,7 +131,7 @@ export class SharedLimit implements Asker {
    * crowded  as many requests wait already as can ever be admitted
    */
   async ask(id: string): Promise<'judge' | 'alone' | 'crowded'> {
-    const { clock } = this.#options
+    const { clock } = this.#context
     const hot = this.#hots.findOrAdd(id, clock.elapsed())
     if (hot === undefined) return 'alone'
     if (hot.waiting >= this.#capacity) return 'crowded'
@@ -141,19 +144,20 @@ export class SharedLimit implements Asker {
     return 'judge'
   }
 
-  refuse(waitMs: number): RateLimited {
-    return this.#refuse('shared', waitMs)
+  refuse(waitMs: number, why: 'here' | 'shared' | 'alone' = 'shared'): RateLimited {
+    this.#context.meters.count('rate_refusals', why)
+    return rateLimited(this.#policy, this.#rate, waitMs)
   }
 
   compose(hot: HotKey, waiting: number, nowMs: number): SharedAsk {
-    const { name, rate } = this.#options
+    const rate = this.#rate
     // An edge that was cut off admitted an equal part, and may not have reported it yet.
     const isRecent = nowMs - this.#sharing.reachedSinceMs < rate.windowMs
     const kept = isRecent ? this.#equalPart() : this.#freePart()
     this.#own.hasRoom(hot.id, nowMs, kept)
     const joins = hot.joined ? undefined : this.#own.recent(SLICES_MAX)
     const want = waiting === 0 ? 0 : Math.min(this.#capacity, waiting + this.#ahead())
-    return { limit: name, id: hot.id, rate, want, edges: this.#sharing.edges, kept, late: hot.late, joins }
+    return { limit: this.#name, id: hot.id, rate, want, edges: this.#sharing.edges, kept, late: hot.late, joins }
   }
 
   settle(hot: HotKey, ask: SharedAsk, answer: SharedAnswer | undefined, nowMs: number): void {
@@ -183,12 +187,6 @@ export class SharedLimit implements Asker {
   /** How many are granted ahead of use. */
   #ahead(): number {
     return Math.floor(this.#capacity / (AHEAD_PARTS * this.#sharing.edges))
-  }
-
-  #refuse(why: 'here' | 'shared' | 'alone', waitMs: number): RateLimited {
-    const { policy, rate, meters } = this.#options
-    meters.count('rate_refusals', why)
-    return rateLimited(policy, rate, waitMs)
   }
 }
 

@@ -11,7 +11,7 @@ const newSeed = () => {
 }
 
 const window = (count: number, windowMs: number, { keysMax = 64, exactMax = 10_000, seed = 1 } = {}) =>
-  createSlidingWindow({ rate: { count, windowMs }, keysMax, exactMax, random: seededRandom(seed) })
+  createSlidingWindow({ count, windowMs }, keysMax, exactMax, seededRandom(seed))
 
 function ask(limit: ReturnType<typeof createSlidingWindow>, key: string, nowMs: number): boolean {
   const admitted = limit.hasRoom(key, nowMs)

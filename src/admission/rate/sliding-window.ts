@@ -27,23 +27,15 @@ import type { OwnCounts, Slice } from './own-counts.ts'
 
 const SLICES_MIN = 4
 const SLICES_MAX = 1024
-const KEYS_PER_SHARED_SLOT = 16
 
-interface SlidingWindowOptions {
-  readonly rate: Rate
-  /** A power of two. */
-  readonly keysMax: number
-  readonly exactMax: number
-  readonly random: Random
-}
-
-export function createSlidingWindow({ rate, keysMax, exactMax, random }: SlidingWindowOptions): OwnCounts {
-  const { count, windowMs } = rate
-  assert(Number.isInteger(Math.log2(keysMax)), 'the number of keys must be a power of two')
+export function createSlidingWindow(
+  { count, windowMs }: Rate,
+  keysMax: number,
+  exactMax: number,
+  random: Random,
+): OwnCounts {
   const keys = createKeyTable(keysMax, random)
-  const sharedMax = Math.max(1, keysMax / KEYS_PER_SHARED_SLOT)
-  /** The keys' own slots, then the shared ones. */
-  const slotsMax = keysMax + sharedMax
+  const { slotsMax } = keys
   const slices = Math.min(SLICES_MAX, Math.max(SLICES_MIN, Math.floor(exactMax / slotsMax)))
   const sliceMs = windowMs / slices
 
@@ -109,7 +101,7 @@ export function createSlidingWindow({ rate, keysMax, exactMax, random }: Sliding
       nowMs = atMs
       dropOld()
       slot = keys.find(key)
-      shared = keysMax + keys.sharedSlot(sharedMax)
+      shared = keys.sharedSlot()
       return (slot < 0 ? 0 : counted[slot]!) + (isSharing() ? counted[shared]! : 0) < limit
     },
 

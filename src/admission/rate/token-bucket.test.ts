@@ -10,7 +10,7 @@ const newSeed = () => {
 }
 
 const bucket = (count: number, windowMs: number, burst: number, { keysMax = 64, edges = 1, seed = 1 } = {}) =>
-  createTokenBucket({ count, windowMs, burst, keysMax, random: seededRandom(seed), edges: () => edges })
+  createTokenBucket({ count, windowMs, burst }, keysMax, seededRandom(seed), () => edges)
 
 function ask(limit: ReturnType<typeof createTokenBucket>, key: string, nowMs: number): boolean {
   const admitted = limit.hasRoom(key, nowMs)

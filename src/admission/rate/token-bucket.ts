@@ -14,38 +14,29 @@
  * (`recent`) is what it would have used up of the whole limit, and of a part never more than its holder may take without a grant.
  */
 
-import { assert } from '../../base/assert.ts'
 import type { Random } from '../../base/random.ts'
+import type { Rate } from '../rate-limit-policy.ts'
 import { createKeyTable } from './key-table.ts'
 import type { OwnCounts } from './own-counts.ts'
 
-const KEYS_PER_SHARED_SLOT = 16
 /** More than one: the cursor must come round before new keys fill the table. */
 const SLOTS_PER_CALL = 4
 /** What flows back in many small parts must add up to a whole token. */
 const ROUNDING = 1e-9
 
-interface TokenBucketOptions {
-  readonly count: number
-  readonly windowMs: number
-  readonly burst: number
-  /** A power of two. */
-  readonly keysMax: number
-  readonly random: Random
-  /** How many processes divide what flows back. */
-  readonly edges: () => number
-}
-
-export function createTokenBucket(options: TokenBucketOptions): OwnCounts {
-  const { burst, keysMax, random, edges } = options
-  assert(Number.isInteger(Math.log2(keysMax)), 'the number of keys must be a power of two')
-  const perMs = options.count / options.windowMs
+/** @param edges how many processes divide what flows back */
+export function createTokenBucket(
+  { count, windowMs, burst }: Required<Rate>,
+  keysMax: number,
+  random: Random,
+  edges: () => number,
+): OwnCounts {
+  const perMs = count / windowMs
   const keys = createKeyTable(keysMax, random)
-  const sharedMax = Math.max(1, keysMax / KEYS_PER_SHARED_SLOT)
-  /** The keys' own slots, then the shared ones. What is used up, if a part of `count` flows back and if all of it does. */
-  const partUsed = new Float64Array(keysMax + sharedMax)
-  const wholeUsed = new Float64Array(keysMax + sharedMax)
-  const atMs = new Float64Array(keysMax + sharedMax)
+  /** What is used up, if a part of `count` flows back and if all of it does. */
+  const partUsed = new Float64Array(keys.slotsMax)
+  const wholeUsed = new Float64Array(keys.slotsMax)
+  const atMs = new Float64Array(keys.slotsMax)
   const isUsed = new Uint8Array(keysMax)
   let cursor = 0
 
@@ -83,7 +74,7 @@ export function createTokenBucket(options: TokenBucketOptions): OwnCounts {
       limit = limited
       freeFull()
       own = keys.find(key)
-      shared = keysMax + keys.sharedSlot(sharedMax)
+      shared = keys.sharedSlot()
       flow(slotOfKey())
       return partUsed[slotOfKey()]! + 1 <= limit + ROUNDING
     },
