@@ -22,18 +22,38 @@ function headerFault(file: File, words: readonly string[]): string | undefined {
   return missing.length === 0 ? undefined : `header lacks ${missing.map(word => `"-- ${word} …"`).join(', ')}`
 }
 
+/** `place` for src/ledger/sql/place.sql. */
+function operationOf(path: string): string | undefined {
+  return /^src\/ledger\/sql\/(.+)\.sql$/.exec(path)?.[1]
+}
+
+/**
+ * What the header must say. A statement of `ledger/sql` says nothing of what it does not have: parameters, rows, or a change that keeps an
+ * invariant; and nothing that `functions/` says of the function it calls.
+ */
+function wordsOf({ path, text }: File, files: readonly File[]): readonly string[] {
+  if (path.endsWith('.lua')) return ['KEYS', 'ARGV', 'Returns', 'Keeps']
+  if (!path.endsWith('.sql')) return []
+  const operation = operationOf(path)
+  if (operation === undefined) return ['In', 'Out', 'Keeps']
+  const called = files.some(file => file.path === `src/ledger/functions/${operation}.sql`)
+  if (called && text.startsWith(`-- ${operation}: calls functions/${operation}.sql`)) return []
+  const statement = text.replace(/^--.*$/gm, '').trim()
+  const has: readonly [string, RegExp][] = [
+    ['In', /\$\d/],
+    ['Out', /^(SELECT|WITH)\b|\bRETURNING\b/],
+    ['Keeps', /\b(INSERT|UPDATE|DELETE)\b/],
+  ]
+  return has.filter(([, pattern]) => pattern.test(statement)).map(([word]) => word)
+}
+
 export const headersOfScripts: Rule = {
-  name: 'every SQL and Lua file opens with its name, In, Out and Keeps (Lua: KEYS, ARGV, Returns, Keeps)',
-  remedy: 'Write the header as CONTRIBUTING.md shows it: the first line names the file, then one line each.',
+  name: 'every SQL and Lua file opens with its name and what it has of In, Out and Keeps (Lua: KEYS, ARGV, Returns, Keeps)',
+  remedy: 'Write the header as CONTRIBUTING.md shows it: the first line names the file, then one line for each.',
   check(files) {
     const found: string[] = []
-    for (const file of files.filter(one => one.path.startsWith('src/'))) {
-      const words = file.path.endsWith('.sql')
-        ? ['In', 'Out', 'Keeps']
-        : file.path.endsWith('.lua')
-          ? ['KEYS', 'ARGV', 'Returns', 'Keeps']
-          : undefined
-      const fault = words && headerFault(file, words)
+    for (const file of files.filter(one => /^src\/.*\.(sql|lua)$/.test(one.path))) {
+      const fault = headerFault(file, wordsOf(file, files))
       if (fault !== undefined) found.push(`${file.path}: ${fault}`)
     }
     return found
@@ -46,6 +66,13 @@ export const headersOfScripts: Rule = {
     ),
     tree('src/ledger/sql/set_door.sql', '-- set_door: opens an item\n-- In  item\n-- Out  a row\nUPDATE'),
     tree('src/ledger/sql/set_door.sql', '-- set_door: opens an item\n-- In  item\nUPDATE\n-- Out  a row\n-- Keeps  E3'),
+    tree('src/ledger/sql/now.sql', "-- now: the ledger's clock\nSELECT clock_timestamp()"),
+    tree('src/ledger/sql/raise_epoch.sql', '-- raise_epoch: fences\n-- Keeps  E3\nUPDATE items RETURNING epoch'),
+    tree(
+      'src/ledger/sql/set_door.sql',
+      '-- set_door: opens an item\n-- Out  id\n-- Keeps  E3\nUPDATE items WHERE id = $1',
+    ),
+    tree('src/ledger/sql/place.sql', '-- place: calls functions/place.sql, which is not there\nSELECT place($1)'),
     tree('src/ledger/functions/place.sql', 'CREATE OR REPLACE FUNCTION place'),
     tree('src/ledger/functions/place.sql', '-- place: decides a batch\n-- In  item\n-- Out  a row\n\nCREATE'),
     tree(
@@ -55,9 +82,16 @@ export const headersOfScripts: Rule = {
   ],
   keeps: [
     tree('src/ledger/sql/set_door.sql', '-- set_door: opens an item\n-- In  item\n-- Out  a row\n-- Keeps  E3\nUPDATE'),
+    tree('src/ledger/sql/now.sql', "-- now: the ledger's clock\n-- Out  now\nSELECT clock_timestamp()"),
+    tree(
+      'src/ledger/sql/write_log.sql',
+      '-- write_log: a line of it\n-- In  by\n-- Keeps  it\nINSERT INTO log VALUES ($1)',
+    ),
     tree(
       'src/ledger/functions/place.sql',
       '-- place: decides a batch\n-- In  item\n-- Out  a row\n-- Keeps  E5\n-- Locks  items\n\nCREATE',
+      'src/ledger/sql/place.sql',
+      '-- place: calls functions/place.sql; In, Out and Keeps are said there\nSELECT place($1)',
     ),
     tree(
       'src/ledger/migrations/0001_tables.sql',
@@ -68,11 +102,6 @@ export const headersOfScripts: Rule = {
       '-- reserve: decides a batch\n-- KEYS  gate    ARGV  epoch\n-- Returns  status\n-- Keeps  all\nreturn 1',
     ),
   ],
-}
-
-/** `place` for src/ledger/sql/place.sql. */
-function operationOf(path: string): string | undefined {
-  return /^src\/ledger\/sql\/(.+)\.sql$/.exec(path)?.[1]
 }
 
 export const operationsUsed: Rule = {

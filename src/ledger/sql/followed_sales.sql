@@ -1,6 +1,5 @@
 -- followed_sales: the sales that every process of a cluster follows: from their warm-up until an hour after their end, and later while a
 --                 release or a stock change is open: an order may expire or be refunded long after its sale, when its gate has been lost.
--- In      nothing
 -- Out     a row per item, each with the sale's columns, this clock (now) and whether this is a standby; one row without a sale if there is none
 -- Keeps   one statement is one moment: doors, epochs and the clock belong together (E2)
 WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now, pg_is_in_recovery() AS standby)

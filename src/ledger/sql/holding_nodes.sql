@@ -1,5 +1,4 @@
 -- holding_nodes: the holding processes of a cluster.
--- In      nothing
 -- Out     one row: live (their lease is valid), unsettled (it lapsed, and reservations they acknowledged may not be in the ledger), first_end_ms
 --         and last_end_ms (when the leases of live ones end, unix ms by this clock; null without one), longest_fence_ms (for so long a process
 --         may still acknowledge under an epoch that was raised before this read; 0 without one)

@@ -1,7 +1,6 @@
 -- orders_of_buyer: a buyer's own orders over all items, newest first, by cursor.
 -- In      buyer, before (order id or null), limit
 -- Out     order rows
--- Keeps   a plain read
 SELECT o.id, i.sale, o.item, o.buyer, o.attempt, o.quantity, o.price_minor, o.currency, o.state, o.reason, o.superseded_by, o.epoch,
        o.reserved_at, o.placed_at, o.pay_by, o.paid_at, o.closed_at, o.version
 FROM orders o JOIN items i ON i.id = o.item

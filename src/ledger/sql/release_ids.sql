@@ -1,5 +1,4 @@
 -- release_ids: orders of an item whose release the gate has not done yet.
 -- In      item
 -- Out     order_id
--- Keeps   a plain read
 SELECT order_id FROM releases WHERE item = $1

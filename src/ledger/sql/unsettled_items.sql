@@ -2,7 +2,6 @@
 --                  shut because the gate was away with acknowledged reservations (E10).
 -- In      limit
 -- Out     id, shards, gate_epoch, gate_shards
--- Keeps   a plain read
 SELECT i.id, i.shards, i.gate_epoch, i.gate_shards FROM items i JOIN sales s ON s.id = i.sale
 WHERE s.state <> 'draft' AND s.closes_at <= clock_timestamp() - interval '1 hour' AND i.gate_epoch > 0
   AND NOT EXISTS (SELECT 1 FROM reconciliations r WHERE r.sale = s.id AND r.final)
