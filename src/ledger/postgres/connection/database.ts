@@ -7,8 +7,7 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { basename } from 'node:path'
 import pg from 'pg'
 import { assert } from '../../../base/assert.ts'
 import type { Clock } from '../../../base/clock.ts'
@@ -18,11 +17,6 @@ import { retry } from '../../../base/retry.ts'
 import { toConnectFault, toFault } from './faults.ts'
 
 export type Row = Record<string, unknown>
-
-/** The part of `pg` that reads and writes: a pool, or one client inside a transaction. */
-interface Queryable {
-  query(config: { name: string; text: string; values: unknown[] }): Promise<{ rows: Row[] }>
-}
 
 export interface Database {
   /** One statement of `ledger/sql`, by file name. At most three tries, when the ledger was away or the statement collided. */
@@ -83,7 +77,7 @@ export function createDatabase(options: DatabaseOptions): Database {
       })
     return pool
   }
-  const execute = async (on: Queryable, name: string, values: unknown[]) => {
+  const execute = async (on: Pick<pg.ClientBase, 'query'>, name: string, values: unknown[]) => {
     const text = statements.get(name)
     assert(text !== undefined, `there is no statement ${name}.sql`)
     try {
@@ -99,7 +93,7 @@ export function createDatabase(options: DatabaseOptions): Database {
         options.clock,
         options.random,
         RETRY,
-        async () => execute(usePool() as Queryable, name, values),
+        async () => execute(usePool(), name, values),
         error => error instanceof Fault && error.retryable && closed === undefined,
       ),
     async transaction(work) {
@@ -116,7 +110,7 @@ export function createDatabase(options: DatabaseOptions): Database {
       client.on('error', onError)
       try {
         await client.query('BEGIN')
-        const result = await work((name, values) => execute(client as Queryable, name, values))
+        const result = await work((name, values) => execute(client, name, values))
         await client.query('COMMIT')
         return result
       } catch (error) {
@@ -162,10 +156,6 @@ function parserFor(oid: number, format?: 'text' | 'binary'): (value: string) => 
 }
 
 function readStatements(): ReadonlyMap<string, string> {
-  const folder = fileURLToPath(new URL('../../sql', import.meta.url))
-  return new Map(
-    readdirSync(folder)
-      .filter(file => file.endsWith('.sql'))
-      .map(file => [basename(file, '.sql'), readFileSync(join(folder, file), 'utf8')]),
-  )
+  const folder = new URL('../../sql/', import.meta.url)
+  return new Map(readdirSync(folder).map(file => [basename(file, '.sql'), readFileSync(new URL(file, folder), 'utf8')]))
 }

@@ -23,17 +23,7 @@ const BELIEVED_MS = 3_000
 /** Far enough beyond BELIEVED_MS for a server whose clock runs fast. */
 const SERVER_WAITS_MS = 8_000
 
-interface LeaderLock {
-  /** Resolves with true when this process holds the lock, with false when `signal` aborts. `onWait` is called once if another process has it. */
-  acquire(signal: AbortSignal, onWait: () => void): Promise<boolean>
-  /** Confirmed less than BELIEVED_MS ago by the monotonic clock: false for a process that wakes after its successor has started. */
-  holds(): boolean
-  /** Called when the lock was lost without being given back. */
-  onLost(listener: () => void): void
-  giveBack(): Promise<void>
-}
-
-export function createLeaderLock(database: Database, clock: Clock): LeaderLock {
+export function createLeaderLock(database: Database, clock: Clock) {
   /** A connection that is open and does not hold the lock. */
   let candidate: pg.Client | undefined
   let holder: pg.Client | undefined
@@ -108,7 +98,8 @@ export function createLeaderLock(database: Database, clock: Clock): LeaderLock {
   }
 
   return {
-    async acquire(signal, onWait) {
+    /** Resolves with true when this process holds the lock, with false when `signal` aborts. `onWait` is called once if another process has it. */
+    async acquire(signal: AbortSignal, onWait: () => void): Promise<boolean> {
       let told = false
       while (!signal.aborted) {
         const answer = await tryOnce()
@@ -123,8 +114,10 @@ export function createLeaderLock(database: Database, clock: Clock): LeaderLock {
       await giveBack()
       return false
     },
+    /** Confirmed less than BELIEVED_MS ago by the monotonic clock: false for a process that wakes after its successor has started. */
     holds: () => holder !== undefined && clock.elapsed() - confirmedMs < BELIEVED_MS,
-    onLost(next) {
+    /** Called when the lock was lost without being given back. */
+    onLost(next: () => void): void {
       listener = next
     },
     giveBack,

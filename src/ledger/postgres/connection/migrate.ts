@@ -70,7 +70,7 @@ export async function migrate(database: Database, folder?: string, limits: Limit
     await client.query(
       'CREATE TABLE IF NOT EXISTS migrations (no int PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp())',
     )
-    const { rows } = await client.query<{ no: number; name: string; checksum: string }>(
+    const { rows } = await client.query<Omit<Migration, 'text'>>(
       'SELECT no, name, checksum FROM migrations ORDER BY no',
     )
     const missing = compare(migrations, rows)
@@ -91,24 +91,18 @@ async function lock(client: pg.Client, { waitMs = WAIT_MS, signal, onWaiting }: 
     const { rows } = await client.query<{ ours: boolean }>('SELECT pg_try_advisory_lock($1) AS ours', [MIGRATION_LOCK])
     if (rows[0]?.ours === true) return
     if (signal?.aborted) throw new Fault('stopped', 'stopped while another process migrates the database')
-    if (systemClock.elapsed() >= lateMs) throw elsewhere(waitMs)
+    if (systemClock.elapsed() >= lateMs)
+      throw new Fault(
+        'migration_elsewhere',
+        `another process is migrating the database, and was not done after ${Math.round(waitMs / 1_000)} s: start again when it is. Find it with: SELECT pid, state, xact_start, query FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE locktype = 'advisory' AND objid = ${MIGRATION_LOCK}`,
+        { retryable: true },
+      )
     if (tries === 0) onWaiting?.()
     await systemClock.sleep(POLL_MS, signal)
   }
 }
 
-function elsewhere(waitMs: number): Fault {
-  return new Fault(
-    'migration_elsewhere',
-    `another process is migrating the database, and was not done after ${Math.round(waitMs / 1_000)} s: start again when it is. Find it with: SELECT pid, state, xact_start, query FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE locktype = 'advisory' AND objid = ${MIGRATION_LOCK}`,
-    { retryable: true },
-  )
-}
-
-function compare(
-  ours: readonly Migration[],
-  applied: readonly { no: number; name: string; checksum: string }[],
-): readonly Migration[] {
+function compare(ours: readonly Migration[], applied: readonly Omit<Migration, 'text'>[]): readonly Migration[] {
   const byNo = new Map(ours.map(migration => [migration.no, migration]))
   for (const row of applied) {
     const mine = byNo.get(row.no)
@@ -135,28 +129,22 @@ async function applyInTime(client: pg.Client, migration: Migration, lateMs: numb
       return await apply(client, migration)
     } catch (error) {
       const { code = '' } = error as { code?: string }
-      if (code === CANCELED) throw canceled(migration, error)
+      // Not `ledger_away`, as elsewhere: the server answered that this migration was ended.
+      if (code === CANCELED)
+        throw new Fault(
+          'migration_canceled',
+          `migration ${migration.name} was ended before it was done, and nothing was changed: ${(error as Error).message}`,
+          { cause: error },
+        )
       if (!LOCKED.has(code)) throw error
-      if (systemClock.elapsed() >= lateMs) throw locked(migration)
+      if (systemClock.elapsed() >= lateMs)
+        throw new Fault(
+          'migration_in_the_way',
+          `migration ${migration.name} could not lock its tables, because other connections hold them: nothing was changed, and running processes are not affected. Look for long transactions (SELECT pid, xact_start, query FROM pg_stat_activity ORDER BY xact_start), end what should not be there, and start again`,
+        )
     }
     await systemClock.sleep(LOCK_RETRY_MS)
   }
-}
-
-function locked(migration: Migration): Fault {
-  return new Fault(
-    'migration_in_the_way',
-    `migration ${migration.name} could not lock its tables, because other connections hold them: nothing was changed, and running processes are not affected. Look for long transactions (SELECT pid, xact_start, query FROM pg_stat_activity ORDER BY xact_start), end what should not be there, and start again`,
-  )
-}
-
-/** Not `ledger_away`, as elsewhere: the server answered that this migration was ended. */
-function canceled(migration: Migration, cause: unknown): Fault {
-  return new Fault(
-    'migration_canceled',
-    `migration ${migration.name} was ended before it was done, and nothing was changed: ${(cause as Error).message}`,
-    { cause },
-  )
 }
 
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
