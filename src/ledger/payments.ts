@@ -11,6 +11,12 @@ import type { Payment, PaymentState } from '../domain/payment.ts'
  */
 export type CaptureOutcome = 'paid' | 'same' | 'late' | 'second' | 'wrong_amount' | 'unknown'
 
+interface Captured {
+  readonly outcome: CaptureOutcome
+  readonly order: OrderId | undefined
+  readonly item: ItemId | undefined
+}
+
 interface ClaimedPayment extends Payment {
   /** The order is pending. If not, the payment should be cancelled. */
   readonly wanted: boolean
@@ -21,16 +27,7 @@ export interface Payments {
   start(id: string, order: OrderId, provider: string): Promise<Payment | undefined>
   find(provider: string, ref: string): Promise<Payment | undefined>
   ofOrders(orders: readonly OrderId[]): Promise<readonly Payment[]>
-  capture(
-    provider: string,
-    ref: string,
-    amount: Money,
-    atMs: number,
-  ): Promise<{
-    readonly outcome: CaptureOutcome
-    readonly order: OrderId | undefined
-    readonly item: ItemId | undefined
-  }>
+  capture(provider: string, ref: string, amount: Money, atMs: number): Promise<Captured>
   /** Captured money whose order is not paid pays it, or becomes due for refund. Undefined: it was decided meanwhile. */
   decideCapture(payment: string): Promise<'paid' | 'late' | undefined>
   /** Payments to query and refunds to send that are due; each is postponed to its next try. */

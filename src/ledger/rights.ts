@@ -4,8 +4,9 @@
  * raising it, and an operator's decision.
  */
 
-import type { BuyerId, Epoch, ItemId, OrderId } from '../domain/ids.ts'
+import type { Epoch, ItemId } from '../domain/ids.ts'
 import type { Door, Item } from '../domain/item.ts'
+import type { PlaceAsk } from './orders.ts'
 
 /** What the gate is built from, read under one item lock (E9). */
 interface SnapshotTerms {
@@ -24,14 +25,7 @@ interface SnapshotTerms {
   readonly olderVersions: boolean
 }
 
-export interface SnapshotHolding {
-  readonly order: OrderId
-  readonly buyer: BuyerId
-  readonly attempt: number
-  readonly quantity: number
-  readonly live: boolean
-  readonly reservedAtMs: number
-}
+export type SnapshotHolding = PlaceAsk & { readonly live: boolean }
 
 export interface Rights {
   read(item: ItemId): Promise<Pick<Item, 'epoch' | 'door'> | undefined>

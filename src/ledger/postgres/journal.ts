@@ -2,7 +2,7 @@
 
 import type { Journal } from '../journal.ts'
 import type { Database } from './connection/database.ts'
-import { optionalText, queries, text, time } from './rows.ts'
+import { optional, queries, text, time } from './rows.ts'
 
 const RAW_LENGTH_MAX = 262_144
 const TEXT_LENGTH_MAX = 2_000
@@ -18,9 +18,9 @@ export function createJournal(database: Database): Journal {
         atMs: time(row, 'at'),
         by: text(row, 'by'),
         action: text(row, 'action'),
-        sale: optionalText(row, 'sale'),
-        item: optionalText(row, 'item'),
-        order: optionalText(row, 'order_id'),
+        sale: optional(row, 'sale', text),
+        item: optional(row, 'item', text),
+        order: optional(row, 'order_id', text),
         details: row.details,
       })),
     rememberKey: (call, key, bodyHash, subject) =>

@@ -2,7 +2,7 @@
 
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Database } from './connection/database.ts'
-import { number, optionalNumber, queries, text } from './rows.ts'
+import { number, optional, queries, text } from './rows.ts'
 
 /** Of each item, for operators to read. */
 const ENDED_KEPT_MAX = 1_000
@@ -18,7 +18,7 @@ export function createMoves(database: Database) {
         from: number(row, 'from_shard'),
         to: number(row, 'to_shard'),
         wanted: number(row, 'wanted'),
-        taken: optionalNumber(row, 'taken'),
+        taken: optional(row, 'taken', number),
         current: row.current === true,
       })),
     ask: (item: ItemId, epoch: Epoch, { from, to, wanted }: { from: number; to: number; wanted: number }) =>

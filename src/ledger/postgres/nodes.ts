@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { Fault } from '../../base/fault.ts'
 import type { Nodes } from '../nodes.ts'
 import type { Database } from './connection/database.ts'
-import { number, optionalNumber, queries } from './rows.ts'
+import { number, optional, queries } from './rows.ts'
 
 /** Long enough to outlast a short absence of the ledger, short enough that a thousand restarts a minute still find a free id. */
 const LEASE_MS = 30_000
@@ -56,8 +56,8 @@ export function createNodes(database: Database, { leaseMs = LEASE_MS }: { readon
       one('holding_nodes', [], row => ({
         live: number(row, 'live'),
         unsettled: number(row, 'unsettled'),
-        firstEndMs: optionalNumber(row, 'first_end_ms'),
-        lastEndMs: optionalNumber(row, 'last_end_ms'),
+        firstEndMs: optional(row, 'first_end_ms', number),
+        lastEndMs: optional(row, 'last_end_ms', number),
         longestFenceMs: number(row, 'longest_fence_ms'),
       })),
     settle: beforeMs => act('settle_nodes', [Math.trunc(beforeMs)]),

@@ -3,7 +3,7 @@
 import type { Payment, PaymentState } from '../../domain/payment.ts'
 import type { CaptureOutcome, Payments } from '../payments.ts'
 import type { Database, Row } from './connection/database.ts'
-import { number, optionalText, optionalTime, queries, text, time } from './rows.ts'
+import { number, optional, queries, text, time } from './rows.ts'
 
 export function createPayments(database: Database): Payments {
   const { all, first, one, did, act } = queries(database)
@@ -14,8 +14,8 @@ export function createPayments(database: Database): Payments {
     capture: (provider, ref, { amount, currency }, atMs) =>
       one('capture', [provider, ref, amount, currency, Math.trunc(atMs)], row => ({
         outcome: text(row, 'outcome') as CaptureOutcome,
-        order: optionalText(row, 'order_id'),
-        item: optionalText(row, 'item'),
+        order: optional(row, 'order_id', text),
+        item: optional(row, 'item', text),
       })),
     decideCapture: payment => first('decide_capture', [payment], row => text(row, 'outcome') as 'paid' | 'late'),
     claim: max => all('claim_payments', [max], row => ({ ...toPayment(row), wanted: row.wanted === true })),
@@ -34,10 +34,10 @@ function toPayment(row: Row): Payment {
     ref: text(row, 'ref'),
     amount: { amount: number(row, 'amount_minor'), currency: text(row, 'currency') },
     state: text(row, 'state') as PaymentState,
-    why: optionalText(row, 'why'),
+    why: optional(row, 'why', text),
     startedAtMs: time(row, 'started_at'),
-    capturedAtMs: optionalTime(row, 'captured_at'),
-    refundedAtMs: optionalTime(row, 'refunded_at'),
+    capturedAtMs: optional(row, 'captured_at', time),
+    refundedAtMs: optional(row, 'refunded_at', time),
     tries: number(row, 'tries'),
   }
 }

@@ -47,12 +47,7 @@ export function placeTogether(database: Pick<Database, 'run'>, clock: Clock = sy
   let calledMs = 0
   let waiting: Batch[] = []
 
-  async function placeAlone(
-    item: ItemId,
-    epoch: Epoch,
-    acknowledged: boolean,
-    asks: readonly PlaceAsk[],
-  ): Promise<PlaceReply> {
+  const placeAlone: Orders['place'] = async (item, epoch, acknowledged, asks) => {
     alone += 1
     try {
       const values = [item, epoch, acknowledged, ...askArrays(asks)]

@@ -4,7 +4,7 @@ import type { OrderId } from '../../domain/ids.ts'
 import type { Door } from '../../domain/item.ts'
 import type { Reconciliation, Report } from '../reconciliation.ts'
 import type { Database } from './connection/database.ts'
-import { number, optionalNumber, queries, text, time } from './rows.ts'
+import { number, optional, queries, text, time } from './rows.ts'
 
 const PAGE = 10_000
 
@@ -22,7 +22,7 @@ export function createReconciliation(database: Database): Reconciliation {
         releases: number(row, 'releases'),
         gone: number(row, 'gone'),
         moving: number(row, 'moving'),
-        oldestReleaseMs: optionalNumber(row, 'oldest_release_ms'),
+        oldestReleaseMs: optional(row, 'oldest_release_ms', number),
         door: text(row, 'door') as Door,
         epoch: number(row, 'epoch'),
         gateEpoch: number(row, 'gate_epoch'),

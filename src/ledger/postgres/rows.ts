@@ -1,6 +1,7 @@
 /** Statements and their answers: how many rows a statement may answer, and rows into domain objects, each column checked as it is read. */
 
 import { assert } from '../../base/assert.ts'
+import type { SaleId } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import type { CloseReason, Order, OrderState } from '../../domain/order.ts'
 import type { Sale, SaleRule, StoredSaleState } from '../../domain/sale.ts'
@@ -45,12 +46,9 @@ export function number(row: Row, column: string): number {
   return value
 }
 
-export function optionalNumber(row: Row, column: string): number | undefined {
-  return row[column] === null ? undefined : number(row, column)
-}
-
-export function optionalText(row: Row, column: string): string | undefined {
-  return row[column] === null ? undefined : text(row, column)
+/** Undefined where the column is NULL. */
+export function optional<T>(row: Row, column: string, read: (row: Row, column: string) => T): T | undefined {
+  return row[column] === null ? undefined : read(row, column)
 }
 
 /** Times come as unix ms from a column, as RFC 3339 from JSON. */
@@ -59,10 +57,6 @@ export function time(row: Row, column: string): number {
   const ms = typeof value === 'string' ? Date.parse(value) : value
   assert(typeof ms === 'number' && Number.isFinite(ms), `column ${column} is not a time`)
   return Math.trunc(ms)
-}
-
-export function optionalTime(row: Row, column: string): number | undefined {
-  return row[column] === null ? undefined : time(row, column)
 }
 
 export function toOrder(row: Row): Order {
@@ -75,14 +69,14 @@ export function toOrder(row: Row): Order {
     quantity: number(row, 'quantity'),
     price: { amount: number(row, 'price_minor'), currency: text(row, 'currency') },
     state: text(row, 'state') as OrderState,
-    reason: optionalText(row, 'reason') as CloseReason | undefined,
-    supersededBy: optionalText(row, 'superseded_by'),
+    reason: optional(row, 'reason', text) as CloseReason | undefined,
+    supersededBy: optional(row, 'superseded_by', text),
     epoch: number(row, 'epoch'),
     reservedAtMs: time(row, 'reserved_at'),
     placedAtMs: time(row, 'placed_at'),
-    payByMs: optionalTime(row, 'pay_by'),
-    paidAtMs: optionalTime(row, 'paid_at'),
-    closedAtMs: optionalTime(row, 'closed_at'),
+    payByMs: optional(row, 'pay_by', time),
+    paidAtMs: optional(row, 'paid_at', time),
+    closedAtMs: optional(row, 'closed_at', time),
     version: number(row, 'version'),
   }
 }
@@ -92,9 +86,9 @@ function toItem(row: Row): Item {
   return {
     id: text(row, 'id'),
     sale: text(row, 'sale_id'),
-    sku: optionalText(row, 'sku'),
+    sku: optional(row, 'sku', text),
     name: text(row, 'name'),
-    image: optionalText(row, 'image'),
+    image: optional(row, 'image', text),
     price: { amount: number(row, 'price_minor'), currency },
     listPrice: row.list_price_minor === null ? undefined : { amount: number(row, 'list_price_minor'), currency },
     units: number(row, 'units'),
@@ -115,22 +109,20 @@ function toItem(row: Row): Item {
 
 /** Rows of one item each, with their sale's columns beside them, grouped by sale in the order they came. */
 export function toSales(rows: readonly Row[]): readonly Sale[] {
-  const sales = new Map<string, { first: Row; items: Item[] }>()
-  for (const row of rows) {
-    const id = text(row, 'sale_id')
-    const sale = sales.get(id)
-    if (sale === undefined) sales.set(id, { first: row, items: [toItem(row)] })
-    else sale.items.push(toItem(row))
-  }
-  return [...sales].map(([id, { first, items }]) => ({
+  const bySale = Map.groupBy(rows, row => text(row, 'sale_id'))
+  return [...bySale].map(([id, ofSale]) => toSale(id, ofSale[0]!, ofSale.map(toItem)))
+}
+
+function toSale(id: SaleId, row: Row, items: readonly Item[]): Sale {
+  return {
     id,
-    name: text(first, 'sale_name'),
-    opensAtMs: time(first, 'opens_at'),
-    closesAtMs: time(first, 'closes_at'),
-    warmBeforeMs: number(first, 'warm_before_ms'),
-    state: text(first, 'state') as StoredSaleState,
-    stateNo: number(first, 'word_no'),
-    rule: text(first, 'rule') as SaleRule,
+    name: text(row, 'sale_name'),
+    opensAtMs: time(row, 'opens_at'),
+    closesAtMs: time(row, 'closes_at'),
+    warmBeforeMs: number(row, 'warm_before_ms'),
+    state: text(row, 'state') as StoredSaleState,
+    stateNo: number(row, 'word_no'),
+    rule: text(row, 'rule') as SaleRule,
     items,
-  }))
+  }
 }

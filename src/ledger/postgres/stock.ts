@@ -3,7 +3,7 @@
 import type { Door } from '../../domain/item.ts'
 import type { AskedChange, OpenChange, Stock, StockChange } from '../stock.ts'
 import type { Database } from './connection/database.ts'
-import { number, optionalNumber, queries, text, time } from './rows.ts'
+import { number, optional, queries, text, time } from './rows.ts'
 
 export function createStock(database: Database): Stock {
   const { all, first, one } = queries(database)
@@ -11,7 +11,7 @@ export function createStock(database: Database): Stock {
     ask: ({ item, delta, reason, by, key }, judged) =>
       one('ask_change', [item, delta, reason, by, key ?? null, judged?.epoch ?? null, judged?.door ?? null], row => ({
         outcome: text(row, 'outcome') as AskedChange['outcome'],
-        no: optionalNumber(row, 'no'),
+        no: optional(row, 'no', number),
       })),
     async settle(item, no, epoch, taken, judged) {
       const rights = [judged?.epoch ?? null, judged?.door ?? null]
@@ -30,7 +30,7 @@ export function createStock(database: Database): Stock {
       first('find_change', [item, no], row => ({
         no: number(row, 'no'),
         delta: number(row, 'delta'),
-        taken: optionalNumber(row, 'taken'),
+        taken: optional(row, 'taken', number),
         state: text(row, 'state') as StockChange['state'],
         reason: text(row, 'reason'),
         by: text(row, 'by'),
