@@ -23,24 +23,11 @@ const SETTINGS = [
   'min-replicas-to-write',
   'min-replicas-max-lag',
 ] as const
-type Setting = (typeof SETTINGS)[number]
+
+type RedisFacts = Awaited<ReturnType<typeof readFacts>>
 
 /** What the server says of itself. */
-interface RedisFacts {
-  readonly version: string
-  readonly role: string
-  readonly mode: string
-  readonly appendOnly: boolean
-  readonly maxmemoryPolicy: string
-  /** Bytes; 0 is no limit. */
-  readonly maxmemory: number
-  /** Replicas that follow it right now. */
-  readonly replicasOnline: number
-  /** Undefined: the server does not show its settings. */
-  readonly settings: Readonly<Record<Setting, string>> | undefined
-}
-
-export async function readFacts(connection: Pick<Primary, 'command'>): Promise<RedisFacts> {
+export async function readFacts(connection: Pick<Primary, 'command'>) {
   const info = String(await connection.command(['INFO', 'everything']))
   const of = (field: string) => new RegExp(`^${field}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
   return {
@@ -49,7 +36,9 @@ export async function readFacts(connection: Pick<Primary, 'command'>): Promise<R
     mode: of('redis_mode'),
     appendOnly: of('aof_enabled') === '1',
     maxmemoryPolicy: of('maxmemory_policy'),
+    /** Bytes; 0 is no limit. */
     maxmemory: Number(of('maxmemory')),
+    /** Replicas that follow it right now. */
     replicasOnline: info.match(/^slave\d+:.*\bstate=online\b/gm)?.length ?? 0,
     settings: await readSettings(connection),
   }
@@ -142,7 +131,7 @@ function hidden(what: string): string {
 }
 
 /** Undefined: the server does not take CONFIG from us. */
-async function readSettings(connection: Pick<Primary, 'command'>): Promise<RedisFacts['settings']> {
+async function readSettings(connection: Pick<Primary, 'command'>) {
   let reply: unknown
   try {
     reply = await connection.command(['CONFIG', 'GET', ...SETTINGS])
@@ -155,7 +144,7 @@ async function readSettings(connection: Pick<Primary, 'command'>): Promise<Redis
   for (let i = 0; i + 1 < list.length; i += 2) pairs.set(String(list[i]), String(list[i + 1]))
   // A server that leaves one of them out hides it.
   if (!SETTINGS.every(name => pairs.has(name))) return undefined
-  return Object.fromEntries(pairs) as Record<Setting, string>
+  return Object.fromEntries(pairs) as Record<(typeof SETTINGS)[number], string>
 }
 
 /** By the rules of its users, or because the command was taken away or renamed. */

@@ -5,6 +5,7 @@ import type { Epoch, ItemId } from '../../domain/ids.ts'
 export const gateKey = (item: ItemId) => `{${item}}:gate`
 export const buyersKey = (item: ItemId, epoch: Epoch) => `{${item}}:${epoch}:buyers`
 export const ordersKey = (item: ItemId, epoch: Epoch) => `{${item}}:${epoch}:orders`
+export const bookKeys = (item: ItemId, epoch: Epoch) => [gateKey(item), buyersKey(item, epoch), ordersKey(item, epoch)]
 export const outboxKey = (item: ItemId, epoch: Epoch) => `{${item}}:${epoch}:outbox`
 export const outboxesKey = (item: ItemId) => `{${item}}:outboxes`
 export const workerKey = (item: ItemId) => `{${item}}:worker`

@@ -44,7 +44,7 @@ import {
 import type { ShardId } from '../shard-ids.ts'
 import type { LoadedReply, ShardGate } from '../sharded/shard-gate.ts'
 import { outwaitStepBack } from '../step-back.ts'
-import { buyersKey, gateKey, messageChannel, ordersKey, outboxesKey, outboxKey } from './keys.ts'
+import { bookKeys, buyersKey, gateKey, messageChannel, outboxesKey, outboxKey } from './keys.ts'
 import {
   changeReplyFrom,
   holdingsFrom,
@@ -66,6 +66,7 @@ const HOLDINGS_PAGE = 1_000
 /** Clicks that may be repeated ones are looked up one by one. At most so many at a time: batches of reservations wait behind them. */
 const FINDS_AT_ONCE_MAX = 500
 
+type Keys = readonly string[]
 type Arguments = readonly (string | number)[]
 
 interface RedisGateParts {
@@ -89,7 +90,7 @@ class RedisGate implements ShardGate {
     reserve: readScript('reserve', 'grows'),
     release: readScript('release', 'always'),
     find: readScript('find', 'reads'),
-    show: readScript('show', 'always'),
+    show: readScript('find', 'always'),
     change: readScript('change', 'always'),
     set: readScript('set', 'always'),
     fence: readScript('fence', 'always'),
@@ -154,13 +155,7 @@ class RedisGate implements ShardGate {
       checkAsk(ask)
       args.push(ask.order, ask.buyer, ask.attempt, ask.quantity)
     }
-    const keys = [
-      gateKey(item),
-      buyersKey(item, epoch),
-      ordersKey(item, epoch),
-      outboxKey(item, epoch),
-      outboxesKey(item),
-    ]
+    const keys = [...bookKeys(item, epoch), outboxKey(item, epoch), outboxesKey(item)]
     try {
       return reserveReplyFrom(await this.#connection.runDurably(this.#scripts.reserve, keys, args), asks)
     } catch (error) {
@@ -177,8 +172,7 @@ class RedisGate implements ShardGate {
       checkRelease(one)
       args.push(one.order, one.buyer, one.attempt, one.outcome)
     }
-    const keys = [gateKey(item), buyersKey(item, epoch), ordersKey(item, epoch)]
-    return this.#do(this.#scripts.release, keys, args)
+    return this.#do(this.#scripts.release, bookKeys(item, epoch), args)
   }
 
   async find(item: ItemId, buyer: BuyerId, toShow = false): Promise<FindReply> {
@@ -187,15 +181,14 @@ class RedisGate implements ShardGate {
     if (this.#finding >= FINDS_AT_ONCE_MAX) return { status: 'unknown' }
     this.#finding += 1
     const durably = toShow && this.#connection.durability === 'replica'
-    try {
-      const found = await (durably
-        ? this.#connection.runDurably(this.#scripts.show, [gateKey(item)], [buyer])
-        : this.#connection.run(this.#scripts.find, [gateKey(item)], [buyer]))
-      const [first, packed] = listOf(found)
+    const script = durably ? this.#scripts.show : this.#scripts.find
+    const read = (reply: unknown): FindReply => {
+      const [first, packed] = listOf(reply)
       const status = statusOf(first, 'ok', 'stale')
       return status === 'stale' ? { status } : { status, holdings: holdingsFrom(buyer, textOf(packed)) }
-    } catch (error) {
-      return unknownAfter(error)
+    }
+    try {
+      return await this.#ask(script, [gateKey(item)], [buyer, durably ? 1 : 0], read, durably)
     } finally {
       this.#finding -= 1
     }
@@ -255,8 +248,7 @@ class RedisGate implements ShardGate {
       checkHolding(one)
       args.push(one.order, one.buyer, one.attempt, one.quantity, one.live ? 1 : 0, one.reservedAtMs)
     }
-    const keys = [gateKey(item), buyersKey(item, epoch), ordersKey(item, epoch)]
-    const done = await this.#do(this.#scripts.load, keys, args)
+    const done = await this.#do(this.#scripts.load, bookKeys(item, epoch), args)
     if (done.status === 'done') this.#begun.set(item, epoch)
     return done
   }
@@ -267,8 +259,7 @@ class RedisGate implements ShardGate {
     const { left, held, buyers, attemptsMax, changeNo, state, opensAtMs, closesAtMs, stateNo } = terms
     const begun = this.#hasBegun(item, epoch)
     const args = [epoch, begun, left, held, buyers, attemptsMax, changeNo, state, opensAtMs, closesAtMs, stateNo]
-    const keys = [gateKey(item), buyersKey(item, epoch), ordersKey(item, epoch), outboxesKey(item)]
-    const done = await this.#do(this.#scripts.activate, keys, args)
+    const done = await this.#do(this.#scripts.activate, [...bookKeys(item, epoch), outboxesKey(item)], args)
     if (done.status !== 'unknown') this.#begun.delete(item)
     return done
   }
@@ -294,21 +285,17 @@ class RedisGate implements ShardGate {
     return this.#begun.get(item) === epoch ? 1 : 0
   }
 
-  #do(script: Script, keys: readonly string[], args: Arguments): Promise<Done> {
+  #do(script: Script, keys: Keys, args: Arguments): Promise<Done> {
     return this.#ask(script, keys, args, (reply): Done => ({ status: statusOf(reply, 'done', 'stale') }))
   }
 
-  async #ask<R>(script: Script, keys: readonly string[], args: Arguments, read: (reply: unknown) => R) {
+  /** For verbs that have no `busy`: after any fault the caller asks again with the same arguments. */
+  async #ask<R>(script: Script, keys: Keys, args: Arguments, read: (reply: unknown) => R, durably = false) {
     try {
-      return read(await this.#connection.run(script, keys, args))
+      return read(await this.#connection[durably ? 'runDurably' : 'run'](script, keys, args))
     } catch (error) {
-      return unknownAfter(error)
+      if (!(error instanceof Fault)) throw error
+      return { status: 'unknown' } as const
     }
   }
-}
-
-/** For verbs that have no `busy`: after any fault the caller asks again with the same arguments. */
-function unknownAfter(error: unknown): { readonly status: 'unknown' } {
-  if (!(error instanceof Fault)) throw error
-  return { status: 'unknown' }
 }
