@@ -50,7 +50,7 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
     await until('a connection to the cluster', () => connection.connected())
     const counts = createShardCounts()
     const shardGate = createRedisGate({ connection, outboxEntriesMax: OUTBOX_MAX })
-    const gate = new ShardedGate({ gate: shardGate, counts, clock: stage.clock })
+    const gate = new ShardedGate(shardGate, counts, stage.clock)
     const violations = new Set<string>()
     let items = 0
 

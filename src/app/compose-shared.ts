@@ -74,8 +74,8 @@ export function openSharedGate(redis: RedisConfig, parts: SharedGateParts) {
   const connection = connectTo(redis, log)
   const counts = createShardCounts()
   const shardGate = createRedisGate({ connection, clockOffsetMs: () => faultPointMs('gate.clock') })
-  const gate = new ShardedGate({ gate: shardGate, counts, clock })
-  const outbox = createShardedOutbox({ outbox: createRedisOutbox({ connection }), gate: shardGate, counts })
+  const gate = new ShardedGate(shardGate, counts, clock)
+  const outbox = createShardedOutbox(createRedisOutbox({ connection }), shardGate, counts)
   const freshMs = Math.min(config.fenceMs, STATUS_FRESH_MS)
   const cache = createGateCache({ clock, hash: createKeyedHash(random), books: shardGate, freshMs })
   const { nodes } = ledger
@@ -117,7 +117,7 @@ export function openSharedGate(redis: RedisConfig, parts: SharedGateParts) {
     syncMsMax: SYNC_MS_MAX,
     reconciliation,
     connection,
-    channel: createRedisChannel({ connection, log, meters }),
+    channel: createRedisChannel(connection, log, meters),
     counts,
     shardGate,
   } satisfies GateSide & Record<string, unknown>

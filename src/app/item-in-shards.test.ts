@@ -43,8 +43,8 @@ async function open() {
       lost.delete(shard) ? { status: 'unknown' } : shardGate.activate(shard, ...terms),
   }
   const counts = createShardCounts()
-  const gate = new ShardedGate({ gate: overlaid(shardGate, some), counts, clock: systemClock })
-  const outbox = createShardedOutbox({ outbox: createRedisOutbox({ connection }), gate: shardGate, counts })
+  const gate = new ShardedGate(overlaid(shardGate, some), counts, systemClock)
+  const outbox = createShardedOutbox(createRedisOutbox({ connection }), shardGate, counts)
   const sales = learnFromSales(ledger.sales, counts)
   const doors = new Set<string>()
   const name = (one: string) => (one === item ? 'item' : 'neighbour')

@@ -17,11 +17,15 @@
 import type { BuyerId, Epoch, ItemId, OrderId } from '../domain/ids.ts'
 import type { ShardId } from './shard-ids.ts'
 
-/** A buyer asks for units, under an order id made before the gate was asked. */
-export interface Ask {
+/** One attempt of one buyer, under its order id, which was made before the gate was asked. */
+interface BuyerAttempt {
   readonly order: OrderId
   readonly buyer: BuyerId
   readonly attempt: number
+}
+
+/** A buyer asks for units. */
+export interface Ask extends BuyerAttempt {
   readonly quantity: number
   /** When the edge took the click, unix ms. Carried along for the order row; the gate judges by its own clock. */
   readonly askedAtMs: number
@@ -146,14 +150,14 @@ export type ReserveReply =
  * `closed` keeps the attempt as used; `refused` forgets it: a refused order does not count as an attempt. `gone` closes the attempt, and
  * the units do not come back: they were written off.
  */
-export interface Release {
-  readonly order: OrderId
-  readonly buyer: BuyerId
-  readonly attempt: number
+export interface Release extends BuyerAttempt {
   readonly outcome: 'closed' | 'refused' | 'gone'
 }
 
-export type Done = { readonly status: 'done' } | { readonly status: 'stale' } | { readonly status: 'unknown' }
+/** stale: not under this epoch (E1, E8). unknown: it may or may not have been done; ask again with the same arguments. */
+export type NotDone = { readonly status: 'stale' } | { readonly status: 'unknown' }
+
+export type Done = { readonly status: 'done' } | NotDone
 
 /**
  * done: applied now or before. `taken` is what the change really moved, with the sign of its delta: nearer to 0 than asked when a
@@ -165,8 +169,7 @@ export type ChangeReply =
   | { readonly status: 'gap'; readonly changeNo: number }
   /** Done before this epoch, or more than CHANGES_REMEMBERED numbers ago: what it took is not known here any more; the ledger's row has it. */
   | { readonly status: 'past'; readonly changeNo: number }
-  | { readonly status: 'stale' }
-  | { readonly status: 'unknown' }
+  | NotDone
 
 /** Units that come back must be on sale again within two seconds, in every process: no buyer is refused by an older status. */
 export const STATUS_FRESH_MS = 1_500
@@ -174,20 +177,14 @@ export const STATUS_FRESH_MS = 1_500
 /** How many of the latest stock changes can be asked again with the same answer. */
 export const CHANGES_REMEMBERED = 64
 
-/** One attempt of one buyer, as the ledger's snapshot or the gate's map has it. */
-export interface Holding {
-  readonly order: OrderId
-  readonly buyer: BuyerId
-  readonly attempt: number
+/** An attempt as the ledger's snapshot or the gate's map has it. */
+export interface Holding extends BuyerAttempt {
   readonly quantity: number
   readonly live: boolean
   readonly reservedAtMs: number
 }
 
-export type FindReply =
-  | { readonly status: 'ok'; readonly holdings: readonly Holding[] }
-  | { readonly status: 'stale' }
-  | { readonly status: 'unknown' }
+export type FindReply = { readonly status: 'ok'; readonly holdings: readonly Holding[] } | NotDone
 
 /** What an epoch starts with. `buyers` and `held` are what the loaded pages must add up to, or activation is refused as a bug. */
 export interface Terms extends WindowState {
@@ -203,6 +200,15 @@ export interface Lanes {
   readonly count: number
   /** From 0 on; a buyer is always in the same one. */
   laneOf(buyer: BuyerId): number
+}
+
+/**
+ * The gate's reservations, page by page, for reconciliation and buyer filters. Not for the hot path.
+ * Pages are read one after the other while the sale goes on: a difference must be seen twice before it is acted on.
+ */
+export interface GateBooks {
+  /** Every attempt the gate knows of, live and closed. Nothing under another epoch. */
+  holdings(item: ItemId, epoch: Epoch): AsyncIterable<readonly Holding[]>
 }
 
 export interface Gate {

@@ -11,20 +11,14 @@
  * without it; a decision that needs an empty outbox uses `depth`, which is complete or throws.
  */
 
-import type { BuyerId, Epoch, ItemId, OrderId } from '../domain/ids.ts'
-import type { Done, Release } from './gate.ts'
+import type { Epoch, ItemId } from '../domain/ids.ts'
+import type { Done, Holding, Release } from './gate.ts'
 
 declare const partition: unique symbol
 /** One independently drained part of an item's outbox. Opaque: only the gate makes and reads one. */
 export type Partition = string & { readonly [partition]: true }
 
-export interface QueuedAsk {
-  readonly order: OrderId
-  readonly buyer: BuyerId
-  readonly attempt: number
-  readonly quantity: number
-  readonly reservedAtMs: number
-}
+export type QueuedAsk = Omit<Holding, 'live'>
 
 export interface OutboxEntry {
   /** Unique among the entries of an item and epoch. */

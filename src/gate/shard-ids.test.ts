@@ -73,7 +73,7 @@ describe('the names of shards', () => {
 describe('how many shards an item has', () => {
   test('is known of the epochs that were read, and of no other', () => {
     const shards = createShardCounts()
-    expect([shards.of('7', 1), shards.all('7'), shards.recent('7')]).toEqual([undefined, undefined, undefined])
+    expect([shards.of('7', 1), shards.all('7'), shards.recent('7')]).toEqual([undefined, undefined, []])
     shards.learn('7', { shards: 3, epoch: 4, gateShards: 3 })
     shards.learn('7', { shards: 3, epoch: 5, gateShards: 1 })
     shards.learn('7', { shards: 3, epoch: 4, gateShards: 3 })

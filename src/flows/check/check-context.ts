@@ -2,7 +2,7 @@
 
 import type { ItemId } from '../../domain/ids.ts'
 import type { Violation } from '../../domain/promises/snapshot.ts'
-import type { GateBooks } from '../../gate/books.ts'
+import type { GateBooks } from '../../gate/gate.ts'
 import type { Reconciliation } from '../../ledger/reconciliation.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import type { MoneyPorts } from '../money/money-context.ts'

@@ -33,7 +33,7 @@ async function open(wish: Parameters<KeeperStage['fresh']>[0] = {}) {
   const gate = createRedisGate({ connection })
   const counts = createShardCounts()
   counts.learn(item, { shards: 1, epoch: 0, gateShards: 1 })
-  const outbox = createShardedOutbox({ outbox: createRedisOutbox({ connection }), gate, counts })
+  const outbox = createShardedOutbox(createRedisOutbox({ connection }), gate, counts)
   const keeper = stage.keeper({ gate, outbox, fenceMs: 100, gateDownMs: 300 })
   const worker = stage.worker(`worker of ${item}`, item, { outbox })
   opened.push({

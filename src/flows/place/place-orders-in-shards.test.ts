@@ -15,7 +15,7 @@ const stage = keeperStageForFile(ledger)
 function outboxOf(item: string, gate: Pick<Gate, 'release'> = stage.gate): Outbox {
   const counts = createShardCounts()
   counts.learn(item, { shards: 4, epoch: 1, gateShards: 4 })
-  return createShardedOutbox({ outbox: stage.outbox, gate, counts })
+  return createShardedOutbox(stage.outbox, gate, counts)
 }
 
 const ask = (buyer: string): QueuedAsk => ({

@@ -62,10 +62,6 @@ export class BuyerFilter {
     this.#doubt = { sinceMs: missedAtMs, version: -1 }
   }
 
-  get epoch(): Epoch {
-    return this.#epoch
-  }
-
   mayHold(hash: number): boolean {
     return !this.#complete() || this.#buyers.has(hash)
   }

@@ -10,7 +10,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
-import type { GateBooks } from '../books.ts'
+import type { GateBooks } from '../gate.ts'
 import type { GateCache } from '../gate-cache.ts'
 import { isOneOfSeveral, itemOf, type ShardId } from '../shard-ids.ts'
 import { BuyerFilter, type Room } from './buyer-filter.ts'
@@ -108,20 +108,20 @@ export function createGateCache({ clock, hash, books, freshMs, buyersMax = BUYER
 
     async reloadFilters(epochOf) {
       const nowMs = clock.elapsed()
-      const incomplete = new Map<ShardId, BuyerFilter>()
+      const incomplete = new Map<ShardId, { readonly filter: BuyerFilter; readonly epoch: Epoch }>()
       for (const [item, { epoch, shards }] of items) {
         if (epoch !== epochOf(item)) continue
-        for (const [id, { filter }] of shards) if (filter.isToReload(nowMs)) incomplete.set(id, filter)
+        for (const [id, { filter }] of shards) if (filter.isToReload(nowMs)) incomplete.set(id, { filter, epoch })
       }
       const before = incompleteBefore
       incompleteBefore = new Set(incomplete.keys())
       if (reloading) return
       const again = [...incomplete].find(([id]) => before.has(id))
       if (again === undefined) return
-      const [id, filter] = again
+      const [id, { filter, epoch }] = again
       reloading = true
       try {
-        await filter.reload(buyersOf(id, filter.epoch), () => clock.elapsed())
+        await filter.reload(buyersOf(id, epoch), () => clock.elapsed())
       } finally {
         reloading = false
       }

@@ -5,7 +5,7 @@
  */
 
 import { assert } from '../../base/assert.ts'
-import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
+import type { Epoch, ItemId } from '../../domain/ids.ts'
 import { checkAsk, checkChange, checkRelease, checkWindowState } from '../arguments.ts'
 import {
   type Ask,
@@ -14,7 +14,6 @@ import {
   CHANGES_REMEMBERED,
   type ChangeReply,
   type GateStatus,
-  type Holding,
   type Release,
   type ReserveReply,
   type Terms,
@@ -22,12 +21,15 @@ import {
 } from '../gate.ts'
 import type { Attempt, Book } from './book.ts'
 
+const WINDOW = ['stateNo', 'state', 'opensAtMs', 'closesAtMs'] as const
+
 type Status = 'ok' | 'early' | 'over' | 'paused'
 type Wish = Pick<Ask, 'buyer' | 'attempt' | 'quantity'>
 
 export class ActiveEpoch {
-  readonly #shown: { -readonly [K in keyof GateStatus]: GateStatus[K] }
-  readonly #book: Book
+  /** Not a copy: it changes with every call. */
+  readonly status: { -readonly [K in keyof GateStatus]: GateStatus[K] }
+  readonly book: Book
   readonly #attemptsMax: number
   /** The first number this epoch can have applied, and what the latest ones took, each at its number's remainder. */
   readonly #changesFrom: number
@@ -36,21 +38,16 @@ export class ActiveEpoch {
   /** `terms` are checked by `checkTerms`, and the book adds up to them. */
   constructor(item: ItemId, epoch: Epoch, terms: Terms, book: Book) {
     const { left, held, buyers, stateNo, state, opensAtMs, closesAtMs, changeNo } = terms
-    this.#shown = { item, epoch, version: 1, left, held, buyers, stateNo, state, opensAtMs, closesAtMs, changeNo }
-    this.#book = book
+    this.status = { item, epoch, version: 1, left, held, buyers, stateNo, state, opensAtMs, closesAtMs, changeNo }
+    this.book = book
     this.#attemptsMax = terms.attemptsMax
     this.#changesFrom = changeNo + 1
-  }
-
-  /** Not a copy: it changes with every call. */
-  get status(): GateStatus {
-    return this.#shown
   }
 
   reserve(nowMs: number, asks: readonly Ask[]): ReserveReply {
     for (const ask of asks) checkAsk(ask)
 
-    const shown = this.#shown
+    const shown = this.status
     const status = this.#judge(nowMs)
     const leftBefore = shown.left
     const answers: AskAnswer[] = new Array(asks.length)
@@ -60,48 +57,45 @@ export class ActiveEpoch {
   }
 
   #decide(ask: Ask, status: Status, nowMs: number): AskAnswer {
-    const existing = this.#book.existing(ask.buyer, ask.attempt)
-    if (existing !== undefined) return answer(existing.live ? 'same' : 'same_closed', existing)
-    if (status !== 'ok') return refusal('not_now', ask)
+    const existing = this.book.existing(ask.buyer, ask.attempt)
+    if (existing !== undefined) return answer(existing.live ? 'same' : 'same_closed', existing, existing.reservedAtMs)
+    if (status !== 'ok') return answer('not_now', ask)
     const refused = this.#refuses(ask)
-    if (refused !== undefined) return refusal(refused, ask)
-    if (this.#book.hasOrder(ask.order)) return refusal('id_conflict', ask)
+    if (refused !== undefined) return answer(refused, ask)
+    if (this.book.hasOrder(ask.order)) return answer('id_conflict', ask)
 
     const taken = { order: ask.order, attempt: ask.attempt, quantity: ask.quantity, live: true, reservedAtMs: nowMs }
-    this.#book.add(ask.buyer, taken)
-    this.#shown.left -= ask.quantity
-    return answer('reserved', taken)
+    this.book.add(ask.buyer, taken)
+    this.status.left -= ask.quantity
+    return answer('reserved', taken, nowMs)
   }
 
   /** As `reserve` would refuse it, in a window that is open; undefined for everything else. */
   refusal(nowMs: number, ask: Wish) {
-    if (this.#book.existing(ask.buyer, ask.attempt) !== undefined || this.#judge(nowMs) !== 'ok') return undefined
+    if (this.book.existing(ask.buyer, ask.attempt) !== undefined || this.#judge(nowMs) !== 'ok') return undefined
     return this.#refuses(ask)
   }
 
   #refuses({ attempt, quantity }: Wish): 'attempts_used' | 'not_enough' | undefined {
     if (attempt > this.#attemptsMax) return 'attempts_used'
-    return quantity > this.#shown.left ? 'not_enough' : undefined
+    return quantity > this.status.left ? 'not_enough' : undefined
   }
 
   release(releases: readonly Release[]): void {
     for (const one of releases) checkRelease(one)
     let changed = false
     for (const { order, buyer, attempt, outcome } of releases) {
-      const live = this.#book.live(buyer, attempt, order)
-      if (live === undefined) continue
-      if (outcome === 'refused') this.#book.forget(buyer, live)
-      else this.#book.close(live)
-      if (outcome !== 'gone') this.#shown.left += live.quantity
-      changed = true
+      const units = this.book.end(buyer, attempt, order, outcome === 'refused')
+      if (outcome !== 'gone') this.status.left += units
+      changed ||= units > 0
     }
     if (changed) this.#changed()
   }
 
   change(no: number, delta: number): ChangeReply {
     checkChange(no, delta)
-    assert(Number.isSafeInteger(this.#shown.left + delta), `stock change by ${delta}`)
-    const shown = this.#shown
+    assert(Number.isSafeInteger(this.status.left + delta), `stock change by ${delta}`)
+    const shown = this.status
     if (no > shown.changeNo + 1) return { status: 'gap', changeNo: shown.changeNo }
     if (no <= shown.changeNo) {
       const remembered = no >= this.#changesFrom && no > shown.changeNo - CHANGES_REMEMBERED
@@ -118,33 +112,16 @@ export class ActiveEpoch {
 
   set(to: WindowState): void {
     checkWindowState(to)
-    const { stateNo, state, opensAtMs, closesAtMs } = to
-    const shown = this.#shown
+    const shown = this.status
     // A stale number is ignored.
-    if (stateNo < shown.stateNo) return
-    const same = shown.state === state && shown.opensAtMs === opensAtMs && shown.closesAtMs === closesAtMs
-    if (same && shown.stateNo === stateNo) return
-    shown.stateNo = stateNo
-    shown.state = state
-    shown.opensAtMs = opensAtMs
-    shown.closesAtMs = closesAtMs
+    if (to.stateNo < shown.stateNo || WINDOW.every(field => to[field] === shown[field])) return
+    const { stateNo, state, opensAtMs, closesAtMs } = to
+    Object.assign(shown, { stateNo, state, opensAtMs, closesAtMs })
     this.#changed()
   }
 
-  knows(buyer: BuyerId): boolean {
-    return this.#book.hasBuyer(buyer)
-  }
-
-  find(buyer: BuyerId): Holding[] {
-    return this.#book.holdings(buyer)
-  }
-
-  pages(pageMax: number): Generator<Holding[]> {
-    return this.#book.pages(pageMax)
-  }
-
   #judge(nowMs: number): Status {
-    const { state, opensAtMs, closesAtMs } = this.#shown
+    const { state, opensAtMs, closesAtMs } = this.status
     if (state === 'over' || nowMs >= closesAtMs) return 'over'
     if (nowMs < opensAtMs) return 'early'
     return state === 'paused' ? 'paused' : 'ok'
@@ -152,18 +129,14 @@ export class ActiveEpoch {
 
   /** What is left is counted here, what is held in the book, each by itself; the status shows both. */
   #changed(): void {
-    const shown = this.#shown
-    shown.held = this.#book.held
-    shown.buyers = this.#book.buyers
+    const shown = this.status
+    shown.held = this.book.held
+    shown.buyers = this.book.buyers
     shown.version += 1
     assert(shown.left >= 0 && shown.held >= 0, `item ${shown.item} has ${shown.left} left and ${shown.held} held`)
   }
 }
 
-function answer(code: AskCode, existing: Attempt): AskAnswer {
-  return { code, order: existing.order, quantity: existing.quantity, reservedAtMs: existing.reservedAtMs }
-}
-
-function refusal(code: AskCode, ask: Ask): AskAnswer {
-  return { code, order: ask.order, quantity: ask.quantity, reservedAtMs: 0 }
+function answer(code: AskCode, { order, quantity }: Ask | Attempt, reservedAtMs = 0): AskAnswer {
+  return { code, order, quantity, reservedAtMs }
 }

@@ -26,12 +26,8 @@ export class Book {
   readonly #byBuyer = new WideMap<Attempts>()
   /** Every recorded id, to notice one that comes twice. */
   readonly #orders = new WideMap<true>()
-  #held = 0
-
   /** Units in live attempts. */
-  get held(): number {
-    return this.#held
-  }
+  held = 0
 
   get buyers(): number {
     return this.#byBuyer.size
@@ -60,30 +56,25 @@ export class Book {
     else if (Array.isArray(found)) found.push(added)
     else this.#byBuyer.set(buyer, [found, added])
     this.#orders.set(added.order, true)
-    if (added.live) this.#held += added.quantity
+    if (added.live) this.held += added.quantity
   }
 
-  /** The live attempt under this very id (E8), or undefined. */
-  live(buyer: BuyerId, attempt: number, order: OrderId): Attempt | undefined {
-    const found = this.existing(buyer, attempt)
-    return found?.live === true && found.attempt === attempt && found.order === order ? found : undefined
-  }
-
-  /** The attempt stays used. */
-  close(closed: Attempt): void {
-    assert(closed.live, `order ${closed.order} is closed a second time`)
-    closed.live = false
-    this.#held -= closed.quantity
-  }
-
-  /** The attempt was never made. */
-  forget(buyer: BuyerId, forgotten: Attempt): void {
-    assert(forgotten.live, `order ${forgotten.order} is forgotten, but it is closed`)
-    const found = this.#byBuyer.get(buyer)
-    if (Array.isArray(found) && found.length > 1) found.splice(found.indexOf(forgotten), 1)
-    else this.#byBuyer.delete(buyer)
-    this.#orders.delete(forgotten.order)
-    this.#held -= forgotten.quantity
+  /**
+   * Ends the attempt that is live under this very id (E8): it stays used, or, forgotten, was never made.
+   * @returns its units; 0 if there is none
+   */
+  end(buyer: BuyerId, attempt: number, order: OrderId, forgotten: boolean): number {
+    const ended = this.existing(buyer, attempt)
+    if (!ended?.live || ended.attempt !== attempt || ended.order !== order) return 0
+    ended.live = false
+    this.held -= ended.quantity
+    if (forgotten) {
+      const found = this.#byBuyer.get(buyer)
+      if (Array.isArray(found) && found.length > 1) found.splice(found.indexOf(ended), 1)
+      else this.#byBuyer.delete(buyer)
+      this.#orders.delete(order)
+    }
+    return ended.quantity
   }
 
   /** All attempts, in pages. Each page is read when it is asked for. */

@@ -15,13 +15,13 @@ import { assert } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
 import { checkEpoch, checkTerms } from '../arguments.ts'
-import type { GateBooks } from '../books.ts'
 import type {
   Ask,
   ChangeReply,
   Done,
   FindReply,
   Gate,
+  GateBooks,
   GateStatus,
   GateStatusReply,
   Holding,
@@ -72,7 +72,7 @@ class MemoryGate implements Gate, LocalView, GateBooks {
   }
 
   knows(item: ItemId, buyer: BuyerId): boolean {
-    return this.#items.get(item)?.active?.knows(buyer) ?? false
+    return this.#items.get(item)?.active?.book.hasBuyer(buyer) ?? false
   }
 
   refusal(item: ItemId, epoch: Epoch, ask: Pick<Ask, 'buyer' | 'attempt' | 'quantity'>) {
@@ -113,12 +113,12 @@ class MemoryGate implements Gate, LocalView, GateBooks {
   async find(item: ItemId, buyer: BuyerId): Promise<FindReply> {
     const active = this.#selling(item)
     if (active === undefined) return STALE
-    return { status: 'ok', holdings: active.find(buyer) }
+    return { status: 'ok', holdings: active.book.holdings(buyer) }
   }
 
   async *holdings(item: ItemId, epoch: Epoch): AsyncGenerator<readonly Holding[]> {
     const active = this.#selling(item, epoch)
-    if (active !== undefined) yield* active.pages(HOLDINGS_PAGE)
+    if (active !== undefined) yield* active.book.pages(HOLDINGS_PAGE)
   }
 
   async change(item: ItemId, epoch: Epoch, no: number, delta: number): Promise<ChangeReply> {

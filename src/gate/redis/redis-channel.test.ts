@@ -47,7 +47,7 @@ async function listen(redis: RedisServer, database = 0) {
     },
   }
   const log = hearingLog()
-  const channel = createRedisChannel({ connection, log, meters })
+  const channel = createRedisChannel(connection, log, meters)
   const heard: ChannelMessage[] = []
   const gaps = { told: 0 }
   channel.listen(message => heard.push(message))

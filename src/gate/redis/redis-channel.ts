@@ -17,18 +17,12 @@ import { messageChannel } from './keys.ts'
 /** At 200 orders each this is more than a second of the fastest ledger. */
 const UNDERWAY_MAX = 256
 
-interface RedisChannelOptions {
-  readonly connection: Pick<RedisConnection, 'command' | 'subscribe' | 'database'>
-  readonly log: Log
-  readonly meters: Meters
-}
-
-interface RedisChannel extends Channel {
-  /** Resolves when it listens for the first time, or when the connection is closed. */
-  readonly listening: Promise<void>
-}
-
-export function createRedisChannel({ connection, log, meters }: RedisChannelOptions): RedisChannel {
+/** @returns `listening` resolves when it listens for the first time, or when the connection is closed. */
+export function createRedisChannel(
+  connection: Pick<RedisConnection, 'command' | 'subscribe' | 'database'>,
+  log: Log,
+  meters: Meters,
+): Channel & { readonly listening: Promise<void> } {
   const name = messageChannel(connection.database)
   const listeners: ((message: ChannelMessage) => void)[] = []
   const gapListeners: (() => void)[] = []

@@ -80,16 +80,14 @@ export function redisModel(name: string, shards?: number): void {
       if (shards === undefined) return { ...subject, gate: shardGate }
       const learn = (epoch: number, gateShards: number) => counts.learn(subject.item, { shards, epoch, gateShards })
       const freshMs = Number.POSITIVE_INFINITY
-      const gate = new ShardedGate({ gate: shardGate, counts, clock: systemClock, freshMs })
+      const gate = new ShardedGate(shardGate, counts, systemClock, freshMs)
       return { ...subject, gate, several: { count: shards, shardGate, learn } }
     },
     async end({ item }, { queued }) {
       const outbox = createRedisOutbox({ connection: connection! })
       const gate = createRedisGate({ connection: connection! })
       expect(await emptied(outbox, counts.all(item) ?? [item])).toEqual(queued)
-      expect(await (shards === undefined ? outbox : createShardedOutbox({ outbox, gate, counts })).forget(item)).toBe(
-        true,
-      )
+      expect(await (shards === undefined ? outbox : createShardedOutbox(outbox, gate, counts)).forget(item)).toBe(true)
       expect(counts.all(item)).toBeUndefined()
       expect(await connection!.command(['KEYS', `{${item}[#}]*`])).toEqual([])
     },

@@ -15,39 +15,23 @@ export interface ShardStock {
   readonly wants: number
 }
 
-interface PlannedMove {
-  /** Positions in the list that was given. */
-  readonly from: number
-  readonly to: number
-  readonly units: number
-}
-
-interface Standing {
-  readonly at: number
-  readonly left: number
-  readonly wants: number
-  /** How many are missing; at most 0: it does not wait. */
-  readonly lacks: number
-}
-
-export function planMove(shards: readonly ShardStock[]): PlannedMove | undefined {
+/** `from` and `to` are positions in the list. */
+export function planMove(shards: readonly ShardStock[]): { from: number; to: number; units: number } | undefined {
   const total = shards.reduce((sum, { left }) => sum + left, 0)
   const share = Math.floor(total / shards.length)
-  const standings = shards.map(({ left, wants }, at): Standing => {
+  const standings = shards.map(({ left, wants }, at) => {
     const possible = wants <= total ? wants : Math.max(1, share)
+    // What is missing; at most 0: it does not wait.
     return { at, left, wants: possible, lacks: possible - left }
   })
   const waiting = standings.filter(({ lacks }) => lacks > 0)
   const to = least(waiting, ({ lacks }) => lacks)
   if (to === undefined) return undefined
 
-  const spare = ({ left, wants }: Standing) => left - wants
-  const giver = least(
-    standings.filter(one => spare(one) > 0),
-    one => -spare(one),
-  )
-  if (giver !== undefined) {
-    const units = Math.min(spare(giver), Math.max(share, to.wants) - to.left)
+  // It lacks less than nothing: what it can spare.
+  const giver = least(standings, ({ lacks }) => lacks)
+  if (giver !== undefined && giver.lacks < 0) {
+    const units = Math.min(-giver.lacks, Math.max(share, to.wants) - to.left)
     return { from: giver.at, to: to.at, units }
   }
   if (waiting.reduce((sum, { left }) => sum + left, 0) < to.wants) return undefined

@@ -2,9 +2,8 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { Playground } from '../../../test/harness/playground.ts'
 import { startRedis } from '../../../test/harness/redis.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
-import type { GateBooks } from '../books.ts'
 import { handClock } from '../cache/gate-cache.fixture.ts'
-import type { Done, Holding, Terms } from '../gate.ts'
+import type { Done, GateBooks, Holding, Terms } from '../gate.ts'
 import { ask, codes, ITEM, openTerms } from '../redis/redis-gate.fixture.ts'
 import { createRedisGate } from '../redis/redis-gate.ts'
 import { createRedisOutbox } from '../redis/redis-outbox.ts'
@@ -57,13 +56,9 @@ async function setUp(terms: Partial<Terms> = {}, options: { outboxEntriesMax?: n
   const counts = createShardCounts()
   const clock = handClock()
   let lost: Lost = () => false
-  const gate = new ShardedGate({
-    gate: losing(shardGate, (verb, shard) => lost(verb, shard)),
-    counts,
-    clock,
-    freshMs: FRESH_MS,
-  })
-  const outbox = createShardedOutbox({ outbox: createRedisOutbox({ connection }), gate: shardGate, counts })
+  const unsure = losing(shardGate, (verb, shard) => lost(verb, shard))
+  const gate = new ShardedGate(unsure, counts, clock, FRESH_MS)
+  const outbox = createShardedOutbox(createRedisOutbox({ connection }), shardGate, counts)
   const all = await openTerms(shardGate, { left: 9, ...terms })
   counts.learn(ITEM, { shards: SHARDS, epoch: 1, gateShards: SHARDS })
   if (terms.held === undefined) expect(await gate.activate(ITEM, 1, all)).toEqual(done)

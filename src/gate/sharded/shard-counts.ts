@@ -22,8 +22,8 @@ export interface ShardCounts {
   learn(item: ItemId, sharding: Sharding): void
   /** How many shards the item has under this epoch. Undefined: not known. */
   of(item: ItemId, epoch: Epoch): number | undefined
-  /** The counts of the epochs that are known, newest epoch first, each count once. Undefined: nothing is known of the item. */
-  recent(item: ItemId): readonly number[] | undefined
+  /** The counts of the epochs that are known, newest epoch first, each count once. None: nothing is known of the item. */
+  recent(item: ItemId): readonly number[]
   /** Every shard that any epoch of the item may have had: what is fenced, drained and forgotten. Undefined: not known. */
   all(item: ItemId): readonly ShardId[] | undefined
   forget(item: ItemId): void
@@ -34,9 +34,8 @@ const EPOCHS_REMEMBERED = 4
 interface Known {
   readonly shards: number
   readonly all: readonly ShardId[]
-  /** The one read last is at the end. */
-  epochs: readonly { readonly epoch: Epoch; readonly gateShards: number }[]
-  recent: readonly number[]
+  /** By epoch; the one read last is at the end. */
+  readonly counts: Map<Epoch, number>
 }
 
 export function createShardCounts(): ShardCounts {
@@ -46,28 +45,27 @@ export function createShardCounts(): ShardCounts {
     learn(item, { shards, epoch, gateShards }) {
       assert(gateShards === 1 || gateShards === shards, `item ${item}: ${gateShards} of ${shards} shards`)
       let known = items.get(item)
-      if (known === undefined || known.shards !== shards) {
+      if (known?.shards !== shards) {
         const all = shards === 1 ? [item] : [item, ...shardIdsOf(item, shards)]
-        known = { shards, all, epochs: [], recent: [1] }
+        known = { shards, all, counts: new Map() }
         items.set(item, known)
       }
-      // One shard, whatever the epoch.
-      if (shards === 1) return
-      const last = known.epochs.at(-1)
-      const same = last?.epoch === epoch ? last : known.epochs.find(one => one.epoch === epoch)
-      if (same !== undefined && same.gateShards !== gateShards)
-        assert(false, `item ${item}, epoch ${epoch}: ${same.gateShards} and ${gateShards} shards`)
-      if (same !== undefined && same === last) return
-      known.epochs = [...known.epochs.filter(one => one !== same), { epoch, gateShards }].slice(-EPOCHS_REMEMBERED)
-      const newestFirst = known.epochs.toSorted((one, other) => other.epoch - one.epoch)
-      known.recent = [...new Set(newestFirst.map(one => one.gateShards))]
+      const { counts } = known
+      const before = counts.get(epoch) ?? gateShards
+      assert(before === gateShards, `item ${item}, epoch ${epoch}: ${before} and ${gateShards} shards`)
+      counts.delete(epoch)
+      counts.set(epoch, gateShards)
+      if (counts.size > EPOCHS_REMEMBERED) counts.delete(counts.keys().next().value!)
     },
     of(item, epoch) {
       const known = items.get(item)
-      if (known === undefined || known.shards === 1) return known?.shards
-      return known.epochs.find(one => one.epoch === epoch)?.gateShards
+      // One shard, whatever the epoch.
+      return known?.shards === 1 ? 1 : known?.counts.get(epoch)
     },
-    recent: item => items.get(item)?.recent,
+    recent(item) {
+      const newestFirst = [...(items.get(item)?.counts ?? [])].sort(([one], [other]) => other - one)
+      return [...new Set(newestFirst.map(([, count]) => count))]
+    },
     all: item => items.get(item)?.all,
     forget: item => void items.delete(item),
   }

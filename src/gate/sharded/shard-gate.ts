@@ -9,8 +9,7 @@
  */
 
 import type { Epoch } from '../../domain/ids.ts'
-import type { GateBooks } from '../books.ts'
-import type { ChangeReply, Gate } from '../gate.ts'
+import type { ChangeReply, Gate, GateBooks, NotDone } from '../gate.ts'
 import type { Outbox, TakeReply } from '../outbox.ts'
 import type { ShardId } from '../shard-ids.ts'
 
@@ -18,9 +17,8 @@ export type LoadedReply =
   | { readonly status: 'ok'; readonly held: number; readonly buyers: number }
   /** The epoch is active here already. */
   | { readonly status: 'active' }
-  /** It can't be activated here any more. */
-  | { readonly status: 'stale' }
-  | { readonly status: 'unknown' }
+  /** stale: it can't be activated here any more. */
+  | NotDone
 
 export interface ShardGate extends Gate, GateBooks {
   /** What the pages loaded under this epoch add up to. */

@@ -45,7 +45,7 @@ function memoryJournal() {
 
 export function createSettlingGate(gate: ShardGate, count: number): Gate & { readonly counts: ShardCounts } {
   const counts = createShardCounts()
-  const sharded = new ShardedGate({ gate, counts, clock: systemClock })
+  const sharded = new ShardedGate(gate, counts, systemClock)
   const { journal, asked } = memoryJournal()
   let moving: Promise<unknown> = Promise.resolve()
 

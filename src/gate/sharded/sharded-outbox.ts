@@ -7,19 +7,13 @@
 import { Fault } from '../../base/fault.ts'
 import type { ItemId } from '../../domain/ids.ts'
 import type { Gate } from '../gate.ts'
-import type { Outbox, OutboxDepth, OutboxStatus, Partition } from '../outbox.ts'
+import type { Outbox, OutboxDepth, Partition } from '../outbox.ts'
 import { isOneOfSeveral, itemOf, type ShardId } from '../shard-ids.ts'
 import type { ShardCounts } from './shard-counts.ts'
 import type { ShardOutbox } from './shard-gate.ts'
 
-interface ShardedOutboxParts {
-  readonly outbox: ShardOutbox
-  /** Of single shards. */
-  readonly gate: Pick<Gate, 'release'>
-  readonly counts: Pick<ShardCounts, 'all' | 'forget'>
-}
-
-export function createShardedOutbox({ outbox, gate, counts }: ShardedOutboxParts): Outbox {
+/** @param gate of single shards */
+export function createShardedOutbox(outbox: ShardOutbox, gate: Pick<Gate, 'release'>, counts: ShardCounts): Outbox {
   function shardsOf(item: ItemId): readonly ShardId[] {
     const all = counts.all(item)
     if (all === undefined)
@@ -28,24 +22,7 @@ export function createShardedOutbox({ outbox, gate, counts }: ShardedOutboxParts
   }
 
   async function depth(items: readonly ItemId[]): Promise<readonly OutboxDepth[]> {
-    const shards = new Map(items.map(item => [item, shardsOf(item)]))
-    const depthOf = byShard(await outbox.depth([...shards.values()].flat()))
-    return items.map(item => sum(item, (shards.get(item) ?? []).flatMap(depthOf)))
-  }
-
-  async function status(items: readonly ItemId[]): Promise<OutboxStatus> {
-    const shards = new Map(items.map(item => [item, counts.all(item) ?? []]))
-    const seen = await outbox.status([...shards.values()].flat())
-    const depthOf = byShard(seen.items)
-    const silent = new Set(seen.away)
-    const depths: OutboxDepth[] = []
-    const away: ItemId[] = []
-    for (const [item, all] of shards) {
-      const found = all.flatMap(depthOf)
-      if (found.length > 0) depths.push(sum(item, found))
-      if (all.length === 0 || all.some(shard => silent.has(shard))) away.push(item)
-    }
-    return { items: depths, away }
+    return sums(await outbox.depth(items.flatMap(shardsOf)))
   }
 
   return {
@@ -64,7 +41,12 @@ export function createShardedOutbox({ outbox, gate, counts }: ShardedOutboxParts
     release: (shard, epoch, releases) => gate.release(shard, epoch, releases),
     give: (shard, worker) => outbox.give(shard, worker),
     depth,
-    status,
+    async status(items) {
+      const unknown = new Set(items.filter(item => counts.all(item) === undefined))
+      const seen = await outbox.status(items.flatMap(item => counts.all(item) ?? []))
+      const silent = new Set(seen.away.map(itemOf))
+      return { items: sums(seen.items), away: items.filter(item => unknown.has(item) || silent.has(item)) }
+    },
     async forget(item) {
       const [found] = await depth([item])
       if (found === undefined || found.entries > 0) return false
@@ -76,17 +58,15 @@ export function createShardedOutbox({ outbox, gate, counts }: ShardedOutboxParts
   }
 }
 
-function byShard(depths: readonly OutboxDepth[]): (shard: ShardId) => readonly OutboxDepth[] {
-  const byId = new Map(depths.map(one => [one.item, [one]]))
-  return shard => byId.get(shard) ?? []
-}
-
-function sum(item: ItemId, shards: readonly OutboxDepth[]): OutboxDepth {
-  let [entries, units, oldestMs] = [0, 0, undefined as number | undefined]
-  for (const one of shards) {
-    entries += one.entries
-    units += one.units
-    if (one.oldestMs !== undefined) oldestMs = Math.min(oldestMs ?? one.oldestMs, one.oldestMs)
-  }
-  return { item, entries, units, oldestMs }
+/** Of the items that these shards are of. */
+function sums(shards: readonly OutboxDepth[]): readonly OutboxDepth[] {
+  return [...Map.groupBy(shards, one => itemOf(one.item))].map(([item, all]) => {
+    const oldest = all.flatMap(({ oldestMs }) => oldestMs ?? [])
+    return {
+      item,
+      entries: all.reduce((sum, { entries }) => sum + entries, 0),
+      units: all.reduce((sum, { units }) => sum + units, 0),
+      oldestMs: oldest.length > 0 ? Math.min(...oldest) : undefined,
+    }
+  })
 }
