@@ -3,7 +3,7 @@
 import { Fault } from '../base/fault.ts'
 import type { ItemId } from '../domain/ids.ts'
 import type { Sale } from '../domain/sale.ts'
-import { demoSale } from '../flows/operate/demo-sale.ts'
+import { demoSale } from '../flows/operate/create-sale.ts'
 import type { KeeperWork } from './rounds.ts'
 import type { ProcessParts } from './selling.ts'
 

@@ -12,7 +12,7 @@
 import { faultPoint } from '../../base/fault-points.ts'
 import type { OrderId } from '../../domain/ids.ts'
 import type { Sale } from '../../domain/sale.ts'
-import type { Holding } from '../../gate/gate.ts'
+import type { Holding, Release } from '../../gate/gate.ts'
 import type { Report } from '../../ledger/reconciliation.ts'
 import type { LiveItem } from '../sell/live-item.ts'
 import { type AuditLine, auditItems, isExplained } from './audit-sale.ts'
@@ -30,9 +30,7 @@ interface Findings {
 
 /** The gate's live holdings against the ledger's orders. */
 interface Comparison {
-  readonly lostReleases: readonly Holding[]
-  /** Orders of `lostReleases` that were refused: a refusal does not count as an attempt. */
-  readonly refused: ReadonlySet<OrderId>
+  readonly lostReleases: readonly Release[]
   /** Lost releases of refunds. Only the lost row said whether the units go back on sale, so a rebuild from the ledger decides. */
   readonly refunded: readonly Holding[]
   readonly withoutOrder: readonly Holding[]
@@ -90,7 +88,7 @@ async function reconcileItem(context: ReconcileContext, liveItem: LiveItem, find
   for (const order of unknownToGate) differences.push({ kind: 'order_unknown_to_gate', item, order })
   await faultPoint('reconcile.found')
 
-  for (const some of chunksOf(lostReleases)) await repairReleases(context, liveItem, some, second.refused, findings)
+  for (const some of chunksOf(lostReleases)) await repairReleases(context, liveItem, some, findings)
   for (const some of chunksOf(withoutOrder)) await repairWithoutOrder(context, liveItem, some, findings)
   await faultPoint('reconcile.repaired')
   const unrepaired = unknownToGate.length + refunded.length
@@ -126,8 +124,10 @@ async function compareHoldings(context: ReconcileContext, liveItem: LiveItem): P
   const closed = unexplained.filter(({ order }) => rows.get(order)?.state === 'closed')
   const reasonOf = ({ order }: Holding) => rows.get(order)?.reason
   return {
-    lostReleases: closed.filter(one => reasonOf(one) !== 'refunded'),
-    refused: new Set(closed.filter(one => reasonOf(one) === 'refused').map(one => one.order)),
+    // A refusal does not count as an attempt.
+    lostReleases: closed
+      .filter(one => reasonOf(one) !== 'refunded')
+      .map(one => releaseOf(one, reasonOf(one) === 'refused' ? 'refused' : 'closed')),
     refunded: closed.filter(one => reasonOf(one) === 'refunded'),
     withoutOrder: unexplained.filter(({ order }) => !rows.has(order)),
     unknownToGate: [...live].filter(order => !atGate.has(order)),
@@ -138,7 +138,11 @@ function* chunksOf<T>(all: readonly T[]): Generator<readonly T[]> {
   for (let i = 0; i < all.length; i += REPAIRS_PER_CALL_MAX) yield all.slice(i, i + REPAIRS_PER_CALL_MAX)
 }
 
-function inBoth(first: readonly Holding[], second: readonly Holding[]): readonly Holding[] {
+function releaseOf({ order, buyer, attempt }: Holding, outcome: Release['outcome']): Release {
+  return { order, buyer, attempt, outcome }
+}
+
+function inBoth<T extends { readonly order: OrderId }>(first: readonly T[], second: readonly T[]): readonly T[] {
   const seen = new Set(first.map(one => one.order))
   return second.filter(one => seen.has(one.order))
 }
@@ -146,16 +150,11 @@ function inBoth(first: readonly Holding[], second: readonly Holding[]): readonly
 async function repairReleases(
   context: ReconcileContext,
   liveItem: LiveItem,
-  lost: readonly Holding[],
-  refused: ReadonlySet<OrderId>,
+  lost: readonly Release[],
   { repairs }: Findings,
 ): Promise<void> {
   const item = liveItem.item.id
-  const releases = lost.map(({ order, buyer, attempt }) => {
-    const outcome = refused.has(order) ? ('refused' as const) : ('closed' as const)
-    return { order, buyer, attempt, outcome }
-  })
-  const done = await context.gate.release(item, liveItem.epoch, releases)
+  const done = await context.gate.release(item, liveItem.epoch, lost)
   if (done.status === 'done') for (const { order } of lost) repairs.push({ kind: 'released', item, order })
 }
 
@@ -169,12 +168,12 @@ async function repairWithoutOrder(
   const reply = await context.orders.place(item, liveItem.epoch, true, reservations)
   if (reply.status !== 'ok') return
   for (const [i, placing] of reply.placings.entries()) {
-    const { order, buyer, attempt } = reservations[i]!
+    const { order } = reservations[i]!
     if (placing.verdict === 'placed' || placing.verdict === 'same') {
       repairs.push({ kind: 'placed', item, order })
       continue
     }
-    await context.gate.release(item, liveItem.epoch, [{ order, buyer, attempt, outcome: 'refused' }])
+    await context.gate.release(item, liveItem.epoch, [releaseOf(reservations[i]!, 'refused')])
     repairs.push({ kind: 'refused', item, order })
   }
 }

@@ -1,12 +1,13 @@
 /**
  * An operator edits one item of a sale: fields that are not given stay as they are. In a published sale only what breaks no promise to a
- * buyer, and terms for later orders.
+ * buyer, and terms for later orders. The fields that an edit changes are listed for the journal, by their names in the API.
  */
 
+import { toRfc3339 } from '../../base/clock.ts'
 import type { Item } from '../../domain/item.ts'
 import { isSameMoney } from '../../domain/money.ts'
+import type { Sale } from '../../domain/sale.ts'
 import type { FieldChange } from '../../ledger/sales.ts'
-import { itemChanges } from './field-changes.ts'
 
 type Fixed = 'name' | 'price' | 'units' | 'quantityMax' | 'attemptsMax' | 'payWithinMs' | 'whenGateDown' | 'homeDoor'
 type Removable = 'sku' | 'image' | 'listPrice'
@@ -47,22 +48,9 @@ export function amendPublished(
 }
 
 /** Fields that are not given stay; only `null` removes one. */
-export function amended(item: Item, wish: ItemEdit): Item {
-  return {
-    ...item,
-    name: wish.name ?? item.name,
-    sku: wish.sku === undefined ? item.sku : (wish.sku ?? undefined),
-    image: wish.image === undefined ? item.image : (wish.image ?? undefined),
-    price: wish.price ?? item.price,
-    listPrice: wish.listPrice === undefined ? item.listPrice : (wish.listPrice ?? undefined),
-    units: wish.units ?? item.units,
-    quantityMax: wish.quantityMax ?? item.quantityMax,
-    attemptsMax: wish.attemptsMax ?? item.attemptsMax,
-    payWithinMs: wish.payWithinMs ?? item.payWithinMs,
-    whenGateDown: wish.whenGateDown ?? item.whenGateDown,
-    homeDoor: wish.homeDoor ?? item.homeDoor,
-    shards: wish.shards ?? item.shards,
-  }
+export function amended<T extends object>(was: T, wish: { readonly [K in keyof T]?: T[K] | null | undefined }): T {
+  const given = Object.entries(wish).filter(([, value]) => value !== undefined)
+  return { ...was, ...Object.fromEntries(given.map(([field, value]) => [field, value ?? undefined])) }
 }
 
 /** Rules between fields: a value that is valid alone may not fit a field that stayed. */
@@ -72,4 +60,39 @@ export function itemFault(was: Item, { price, listPrice, units }: Item, prefix: 
   const moved = price.amount !== was.price.amount || units !== was.units
   if (!moved || Number.isSafeInteger(price.amount * units)) return undefined
   return { field: `${prefix}units`, why: 'is too many at this price: the value of all units must be an exact number' }
+}
+
+export function itemChanges(from: Item, to: Item, prefix: string): FieldChange[] {
+  return compare(prefix, [
+    ['name', from.name, to.name],
+    ['sku', from.sku, to.sku],
+    ['image', from.image, to.image],
+    ['price', from.price.amount, to.price.amount],
+    ['currency', from.price.currency, to.price.currency],
+    ['listPrice', from.listPrice?.amount, to.listPrice?.amount],
+    ['units', from.units, to.units],
+    ['quantityMax', from.quantityMax, to.quantityMax],
+    ['attemptsMax', from.attemptsMax, to.attemptsMax],
+    ['payWithinSeconds', from.payWithinMs / 1000, to.payWithinMs / 1000],
+    ['whenGateDown', from.whenGateDown, to.whenGateDown],
+    ['door', from.homeDoor, to.homeDoor],
+    ['shards', from.shards, to.shards],
+  ])
+}
+
+export function saleChanges(from: Sale, to: Sale): FieldChange[] {
+  return compare('', [
+    ['name', from.name, to.name],
+    ['opensAt', toRfc3339(from.opensAtMs), toRfc3339(to.opensAtMs)],
+    ['closesAt', toRfc3339(from.closesAtMs), toRfc3339(to.closesAtMs)],
+    ['rule', from.rule, to.rule],
+    ['warmBeforeSeconds', from.warmBeforeMs / 1000, to.warmBeforeMs / 1000],
+  ])
+}
+
+/** A field that already has the given value is no change. */
+function compare(prefix: string, fields: readonly (readonly [string, unknown, unknown])[]): FieldChange[] {
+  return fields
+    .filter(([, from, to]) => from !== to)
+    .map(([field, from, to]) => ({ field: `${prefix}${field}`, from: from ?? null, to: to ?? null }))
 }

@@ -14,9 +14,17 @@ import type { ItemId, SaleId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sale, SaleRule, StoredSaleState } from '../../domain/sale.ts'
 import type { FieldChange, SaleWrite } from '../../ledger/sales.ts'
-import { amended, amendPublished, type FieldFault, type ItemEdit, itemFault, type Refused } from './amend-item.ts'
+import {
+  amended,
+  amendPublished,
+  type FieldFault,
+  type ItemEdit,
+  itemChanges,
+  itemFault,
+  type Refused,
+  saleChanges,
+} from './amend-item.ts'
 import { type NewItem, newItem } from './create-sale.ts'
-import { itemChanges, saleChanges } from './field-changes.ts'
 import type { OperateContext } from './operate-context.ts'
 
 export interface SaleEdit {
@@ -73,7 +81,7 @@ export async function deleteSale(context: EditContext, id: SaleId, by: string): 
 
 function editDraft(sale: Sale, edit: SaleEdit, ids: Pick<IdMaker, 'next'>): SaleWrite | Refused {
   const { items, ...fields } = edit
-  const next: Sale = { ...sale, ...given(fields) }
+  const next = amended(sale, fields)
   if (next.opensAtMs >= next.closesAtMs)
     return { kind: 'invalid', field: 'closesAt', why: 'must be later than opensAt' }
   const changes = saleChanges(sale, next)
@@ -108,7 +116,7 @@ function editDraft(sale: Sale, edit: SaleEdit, ids: Pick<IdMaker, 'next'>): Sale
 
 function editPublished(sale: Sale, edit: SaleEdit, nowMs: number): SaleWrite | Refused {
   const { items, ...fields } = edit
-  const next: Sale = { ...sale, ...given(fields) }
+  const next = amended(sale, fields)
   const fault = windowFault(sale, next, nowMs)
   if (fault !== undefined) return { kind: 'not_changeable', ...fault }
   const changes = saleChanges(sale, next)
@@ -149,10 +157,4 @@ function windowFault(sale: Sale, next: Sale, nowMs: number): FieldFault | undefi
   if (next.warmBeforeMs !== sale.warmBeforeMs && (over || nowMs >= sale.opensAtMs - sale.warmBeforeMs))
     return { field: 'warmBeforeSeconds', why: 'the warm-up has begun already' }
   return undefined
-}
-
-/** Leaves undefined fields out: a spread must not overwrite with undefined. */
-function given<T extends object>(fields: T) {
-  const entries = Object.entries(fields).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> }
 }

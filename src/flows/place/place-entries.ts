@@ -14,24 +14,33 @@ import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'
+import type { Random } from '../../base/random.ts'
 import { BUYER_LENGTH_MAX, type Epoch, type ItemId, isId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'
+import type { Channel } from '../../gate/channel.ts'
 import type { Release } from '../../gate/gate.ts'
 import type { Outbox, OutboxEntry, Partition, QueuedAsk } from '../../gate/outbox.ts'
 import type { DeadLetter, Journal } from '../../ledger/journal.ts'
 import type { Orders, Placing } from '../../ledger/orders.ts'
 
-export interface PlaceEntriesParts {
+/** What the worker needs, in both files. */
+export interface PlaceContext {
   readonly orders: Pick<Orders, 'place' | 'refuse'>
-  readonly outbox: Pick<Outbox, 'itemOf' | 'release'>
+  readonly outbox: Omit<Outbox, 'depth' | 'status' | 'forget'>
+  readonly channel: Pick<Channel, 'publish' | 'listen'>
   readonly journal: Pick<Journal, 'writeDeadLetter'>
   readonly clock: Clock
+  readonly random: Random
   readonly log: Log
   readonly meters: Meters
   readonly alarm: (
     what: 'dead_letter' | 'refused_acknowledged' | 'foreign_order_id',
     fields: Readonly<Record<string, unknown>>,
   ) => void
+  /** The name for its leases, unique among all workers. */
+  readonly worker: string
+  /** Whose outboxes are drained now. */
+  readonly items: () => Iterable<ItemId>
 }
 
 /** A reservation, and the entry it came in. */
@@ -45,17 +54,17 @@ const TRY_AGAIN_MS = 50
 
 /** The orders as they are in the ledger now. Throws a fault when the entries must stay. */
 export async function placeEntries(
-  parts: PlaceEntriesParts,
+  context: PlaceContext,
   partition: Partition,
   epoch: Epoch,
   entries: readonly OutboxEntry[],
 ): Promise<readonly Order[]> {
-  const placing = new EntryPlacing(parts, parts.outbox.itemOf(partition), epoch)
+  const placing = new EntryPlacing(context, context.outbox.itemOf(partition), epoch)
   await placing.place(entries)
   const releases = placing.releases.filter(isWellFormed)
   if (releases.length > 0) {
     // A repeated release changes nothing; stale means that this gate is gone, and the next one is built from the ledger.
-    const done = await parts.outbox.release(partition, epoch, releases)
+    const done = await context.outbox.release(partition, epoch, releases)
     if (done.status === 'unknown')
       throw new Fault('gate_away', `partition ${partition}: refused units may not be back in the gate`, {
         retryable: true,
@@ -68,12 +77,12 @@ class EntryPlacing {
   readonly orders: Order[] = []
   /** Of reservations that were refused. */
   readonly releases: Release[] = []
-  readonly #parts: PlaceEntriesParts
+  readonly #context: PlaceContext
   readonly #item: ItemId
   readonly #epoch: Epoch
 
-  constructor(parts: PlaceEntriesParts, item: ItemId, epoch: Epoch) {
-    this.#parts = parts
+  constructor(context: PlaceContext, item: ItemId, epoch: Epoch) {
+    this.#context = context
     this.#item = item
     this.#epoch = epoch
   }
@@ -85,7 +94,7 @@ class EntryPlacing {
       else for (const ask of entry.asks) queue.push({ ask, entry })
     }
     if (queue.length === 0) return
-    this.#parts.meters.size('place_batch', queue.length)
+    this.#context.meters.size('place_batch', queue.length)
     const placings = await this.#placeTogether(queue)
     if (placings === undefined) await this.#placeOneByOne(queue)
     else for (const [i, placing] of placings.entries()) await this.#settle(queue[i]!, placing)
@@ -93,7 +102,7 @@ class EntryPlacing {
 
   /** Undefined: the ledger does not take them, for a reason that a retry does not change. */
   async #placeTogether(queue: readonly Queued[]): Promise<readonly Placing[] | undefined> {
-    const { log, clock } = this.#parts
+    const { log, clock } = this.#context
     for (let tries = 1; ; tries++) {
       try {
         return await this.#placeNow(queue)
@@ -107,7 +116,7 @@ class EntryPlacing {
   }
 
   async #placeNow(queue: readonly Queued[]): Promise<readonly Placing[]> {
-    const { orders, clock, meters } = this.#parts
+    const { orders, clock, meters } = this.#context
     await faultPoint('place.before')
     const askedAtMs = clock.elapsed()
     const asks = queue.map(({ ask }) => ask)
@@ -123,7 +132,7 @@ class EntryPlacing {
   }
 
   async #settle(queued: Queued, placing: Placing): Promise<void> {
-    const { alarm, meters } = this.#parts
+    const { alarm, meters } = this.#context
     const { ask } = queued
     if (placing.verdict === 'id_conflict') {
       // The id is another buyer's order, so this reservation can't have a row: it only gets the dead letter.
@@ -165,7 +174,7 @@ class EntryPlacing {
   /** If an empty batch fails too, the database is at fault, not a reservation. */
   async #checkLedger(why: unknown): Promise<void> {
     try {
-      await this.#parts.orders.place(this.#item, this.#epoch, true, [])
+      await this.#context.orders.place(this.#item, this.#epoch, true, [])
     } catch (error) {
       throw asFault(error, 'ledger_unfit', `nothing can be placed for item ${this.#item}: ${messageOf(why)}`)
     }
@@ -173,7 +182,7 @@ class EntryPlacing {
 
   /** The dead letter first: everything after it may fail. */
   async #refuse(queued: Queued, why: unknown): Promise<void> {
-    const { orders, log, meters } = this.#parts
+    const { orders, log, meters } = this.#context
     await this.#buryAsk(queued, messageOf(why))
     try {
       const refused = await orders.refuse(this.#item, this.#epoch, queued.ask)
@@ -193,9 +202,9 @@ class EntryPlacing {
   /** Nothing leaves the outbox before it is stored: a dead letter that can't be written keeps the entry there. */
   async #bury({ id, epoch }: OutboxEntry, order: DeadLetter['order'], raw: string, why: string): Promise<void> {
     const about = { item: this.#item, epoch, entry: id, order, why }
-    this.#parts.alarm('dead_letter', about)
+    this.#context.alarm('dead_letter', about)
     try {
-      await this.#parts.journal.writeDeadLetter({ ...about, raw })
+      await this.#context.journal.writeDeadLetter({ ...about, raw })
     } catch (error) {
       throw asFault(error, 'dead_letter_unwritten', `a dead letter can not be written: ${messageOf(error)}`)
     }

@@ -15,21 +15,9 @@
 
 import { Fault, onFault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
-import type { Random } from '../../base/random.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
-import type { Channel } from '../../gate/channel.ts'
-import type { Outbox, Partition } from '../../gate/outbox.ts'
-import { type PlaceEntriesParts, placeEntries } from './place-entries.ts'
-
-interface PlaceOrdersParts extends PlaceEntriesParts {
-  readonly outbox: Omit<Outbox, 'depth' | 'status' | 'forget'>
-  readonly channel: Pick<Channel, 'publish' | 'listen'>
-  readonly random: Random
-  /** The name for its leases, unique among all workers. */
-  readonly worker: string
-  /** Whose outboxes are drained now. */
-  readonly items: () => Iterable<ItemId>
-}
+import type { Partition } from '../../gate/outbox.ts'
+import { type PlaceContext, placeEntries } from './place-entries.ts'
 
 export type OrderPlacer = ReturnType<typeof placeOrders>
 
@@ -52,8 +40,8 @@ interface Failing {
   readonly untilMs: number
 }
 
-export function placeOrders(parts: PlaceOrdersParts) {
-  const { outbox, clock, log, worker } = parts
+export function placeOrders(context: PlaceContext) {
+  const { outbox, clock, log, worker } = context
   const working = new Map<Partition, Work>()
   const tasks = new Set<Promise<void>>()
   /** In the order they were woken; bounded by the partitions there are. */
@@ -66,7 +54,7 @@ export function placeOrders(parts: PlaceOrdersParts) {
   let stopping = false
   let bug: { readonly error: unknown } | undefined
 
-  parts.channel.listen(message => {
+  context.channel.listen(message => {
     // Only what this process follows: messages are not trusted.
     if (message.kind === 'reserved' && drained.has(message.partition) && !others.has(message.partition))
       wake(message.partition)
@@ -119,7 +107,7 @@ export function placeOrders(parts: PlaceOrdersParts) {
         return
       }
       const failures = (failing.get(partition)?.failures ?? 0) + 1
-      const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (failures - 1)) * (0.5 + parts.random.next() / 2)
+      const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (failures - 1)) * (0.5 + context.random.next() / 2)
       failing.set(partition, { failures, untilMs: clock.elapsed() + pauseMs })
       work.again = false
       // Logged when it begins, and ever less often while it lasts: a hundred partitions may fail at once.
@@ -155,11 +143,11 @@ export function placeOrders(parts: PlaceOrdersParts) {
     await faultPoint('outbox.take')
     // Each epoch by itself: the ledger judges them apart (E5).
     for (const [epoch, some] of Map.groupBy(entries, entry => entry.epoch)) {
-      const orders = await placeEntries(parts, partition, epoch, some)
+      const orders = await placeEntries(context, partition, epoch, some)
       const ids = some.map(entry => entry.id)
       await outbox.done(partition, epoch, ids)
       await faultPoint('outbox.done')
-      if (orders.length > 0) parts.channel.publish({ kind: 'orders', orders })
+      if (orders.length > 0) context.channel.publish({ kind: 'orders', orders })
     }
     return true
   }
@@ -173,7 +161,7 @@ export function placeOrders(parts: PlaceOrdersParts) {
     /** Begins to drain every partition, and does not wait. Throws the bug that placing met before. */
     async round(): Promise<void> {
       if (bug !== undefined) throw bug.error
-      drained = new Set(outbox.partitions(parts.items()))
+      drained = new Set(outbox.partitions(context.items()))
       for (const partition of failing.keys()) if (!drained.has(partition)) failing.delete(partition)
       for (const partition of others) if (!drained.has(partition)) others.delete(partition)
       for (const partition of drained) wake(partition)

@@ -98,13 +98,7 @@ export class LedgerSeller extends ClosedSeller<LedgerSellContext, LiveItem> {
       if (before) await before
       const askedAtMs = clock.elapsed()
       const reservedAtMs = view.nowMs()
-      const batch = asks.map(({ order, buyer, attempt, quantity }) => ({
-        order,
-        buyer,
-        attempt,
-        quantity,
-        reservedAtMs,
-      }))
+      const batch = asks.map(ask => ({ ...ask, reservedAtMs }))
       const reply = await orders.placeDirectly(live.item.id, live.epoch, batch)
       meters.time('ledger_place', clock.elapsed() - askedAtMs)
       meters.size('order_batch', asks.length)
