@@ -5,7 +5,6 @@
  */
 
 import type { ItemId } from '../../domain/ids.ts'
-import type { Door } from '../../domain/item.ts'
 import { checkPromises } from '../../domain/promises/check.ts'
 import type { Violation } from '../../domain/promises/snapshot.ts'
 import type { Sale } from '../../domain/sale.ts'
@@ -13,22 +12,13 @@ import type { GateStatus } from '../../gate/gate.ts'
 import type { ItemAudit } from '../../ledger/reconciliation.ts'
 import type { AuditContext } from './check-context.ts'
 
-export interface AuditLine {
-  readonly item: ItemId
-  readonly units: number
-  readonly available: number
-  readonly pending: number
-  readonly paid: number
-  readonly closed: number
+export interface AuditLine extends Omit<ItemAudit, 'oldestReleaseMs' | 'gone' | 'moving' | 'gateEpoch'> {
   /** Undefined while the gate does not have the item, is unreachable, or does not sell it: then only the ledger is judged. */
   readonly gate: { readonly left: number; readonly held: number } | undefined
   /** Units reserved at the gate, not in the ledger yet. */
   readonly outbox: number
-  readonly releases: number
   /** Units taken from one shard of the gate and not given to another yet: left in neither. */
   readonly moving: number
-  readonly door: Door
-  readonly epoch: number
   readonly consistent: boolean
   /** `gate.left + outbox + releases + moving = available`, and held units are in live orders, in the outbox or in releases; or no gate. */
   readonly gateAgrees: boolean

@@ -88,7 +88,10 @@ async function reconcileItem(context: ReconcileContext, liveItem: LiveItem, find
   for (const order of unknownToGate) differences.push({ kind: 'order_unknown_to_gate', item, order })
   await faultPoint('reconcile.found')
 
-  for (const some of chunksOf(lostReleases)) await repairReleases(context, liveItem, some, findings)
+  for (const some of chunksOf(lostReleases)) {
+    const done = await context.gate.release(item, liveItem.epoch, some)
+    if (done.status === 'done') for (const { order } of some) repairs.push({ kind: 'released', item, order })
+  }
   for (const some of chunksOf(withoutOrder)) await repairWithoutOrder(context, liveItem, some, findings)
   await faultPoint('reconcile.repaired')
   const unrepaired = unknownToGate.length + refunded.length
@@ -145,17 +148,6 @@ function releaseOf({ order, buyer, attempt }: Holding, outcome: Release['outcome
 function inBoth<T extends { readonly order: OrderId }>(first: readonly T[], second: readonly T[]): readonly T[] {
   const seen = new Set(first.map(one => one.order))
   return second.filter(one => seen.has(one.order))
-}
-
-async function repairReleases(
-  context: ReconcileContext,
-  liveItem: LiveItem,
-  lost: readonly Release[],
-  { repairs }: Findings,
-): Promise<void> {
-  const item = liveItem.item.id
-  const done = await context.gate.release(item, liveItem.epoch, lost)
-  if (done.status === 'done') for (const { order } of lost) repairs.push({ kind: 'released', item, order })
 }
 
 async function repairWithoutOrder(

@@ -7,7 +7,7 @@
  */
 
 import type { Clock } from '../../base/clock.ts'
-import { Fault } from '../../base/fault.ts'
+import { eachOf } from '../../base/each-of.ts'
 import type { Log } from '../../base/log.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Nodes } from '../../ledger/nodes.ts'
@@ -41,20 +41,12 @@ export function createConfirming(
   let confirmedAs = ''
   let confirmedAtMs = Number.NEGATIVE_INFINITY
 
-  /** One item that the ledger does not take now does not keep the others from being handed over: the first fault is thrown at the end. */
-  async function handOverDue(by: HandOverContext): Promise<Fault | undefined> {
+  async function handOverDue(by: HandOverContext): Promise<void> {
     const due = [...forgotten].map(([item, epoch]) => ({ item, below: epoch + 1 }))
     for (const { item, epoch } of registry.values()) due.push({ item: item.id, below: epoch })
-    let fault: Fault | undefined
-    for (const { item, below } of due) {
-      try {
-        if ((await handOver(by, item, below)) && forgotten.get(item) === below - 1) forgotten.delete(item)
-      } catch (error) {
-        if (!(error instanceof Fault)) throw error
-        fault ??= error
-      }
-    }
-    return fault
+    await eachOf(due, 1, async ({ item, below }) => {
+      if ((await handOver(by, item, below)) && forgotten.get(item) === below - 1) forgotten.delete(item)
+    })
   }
 
   /** Decided from one moment, and sent in the same turn: nothing can be acknowledged in between. */
@@ -109,9 +101,12 @@ export function createConfirming(
     async round(): Promise<void> {
       for (const one of leaving) if (one.atGate === 0) leaving.delete(one)
       if (context === undefined) return
-      const fault = context.handOver && (await handOverDue(context.handOver))
-      await confirm(context)
-      if (fault !== undefined) throw fault
+      try {
+        if (context.handOver !== undefined) await handOverDue(context.handOver)
+      } finally {
+        // An item that the ledger does not take now does not keep the others from being confirmed.
+        await confirm(context)
+      }
     },
   }
 }

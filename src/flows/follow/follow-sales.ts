@@ -12,6 +12,7 @@
  */
 
 import type { Clock } from '../../base/clock.ts'
+import { atMost } from '../../base/deadline.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Log } from '../../base/log.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
@@ -71,25 +72,25 @@ export class Following {
   }
 
   async round(): Promise<void> {
-    const { confirming } = this.#context
+    const { confirming, clock } = this.#context
     const read = new Set(this.#behindGate())
     const ledger = this.#unattended('reading the ledger', this.#readLedger())
     const gate = this.#unattended('reading the gate', this.#readGate())
-    await this.#atMost(LEDGER_WAIT_MS, ledger)
-    await this.#atMost(GATE_WAIT_MS, gate)
+    await atMost(clock, LEDGER_WAIT_MS, ledger)
+    await atMost(clock, GATE_WAIT_MS, gate)
     // What has come behind the gate's door just now is read in the same round.
     if (this.#behindGate().some(item => !read.has(item)))
-      await this.#atMost(GATE_WAIT_MS, this.#unattended('reading the gate', this.#readGate()))
+      await atMost(clock, GATE_WAIT_MS, this.#unattended('reading the gate', this.#readGate()))
     this.#compareClocks()
     void this.#unattended(
       'reloading a buyer filter',
       this.#context.cache.reloadFilters(item => this.#gateEpochOf(item)),
     )
-    await this.#atMost(LEDGER_WAIT_MS, this.#settle())
+    await atMost(clock, LEDGER_WAIT_MS, this.#settle())
     this.#confirming ??= this.#unattended('handing over and confirming', confirming.round()).then(() => {
       this.#confirming = undefined
     })
-    await this.#atMost(CONFIRM_WAIT_MS, this.#confirming)
+    await atMost(clock, CONFIRM_WAIT_MS, this.#confirming)
     if (this.#bug !== undefined) throw this.#bug.error
   }
 
@@ -254,11 +255,5 @@ export class Following {
         else this.#bug ??= { error }
       },
     )
-  }
-
-  async #atMost(ms: number, work: Promise<void>): Promise<void> {
-    const done = new AbortController()
-    await Promise.race([work, this.#context.clock.sleep(ms, done.signal)])
-    done.abort()
   }
 }

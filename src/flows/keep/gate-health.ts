@@ -8,6 +8,7 @@
  */
 
 import type { Clock } from '../../base/clock.ts'
+import { eachOf } from '../../base/each-of.ts'
 import { onFault } from '../../base/fault.ts'
 import type { ItemId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
@@ -37,7 +38,7 @@ export function createGateHealth(gate: Pick<Gate, 'status' | 'reserve'>, clock: 
     const away = new Set<ItemId>()
     const all = items.length === 0 ? undefined : await statusOf(items)
     if (all === undefined) {
-      await inChunks(items, async item => {
+      await eachOf(items, READS_AT_ONCE_MAX, async item => {
         const one = await statusOf([item])
         if (one === undefined) away.add(item)
         for (const status of one?.items ?? []) statuses.set(item, status)
@@ -48,7 +49,7 @@ export function createGateHealth(gate: Pick<Gate, 'status' | 'reserve'>, clock: 
       // One server: one of them answers for all.
       if (all.away === undefined && !(await acceptsWrites(wanted[0]!))) for (const item of items) away.add(item)
       if (all.away !== undefined)
-        await inChunks(wanted, async item => {
+        await eachOf(wanted, READS_AT_ONCE_MAX, async item => {
           if (!away.has(item.id) && !(await acceptsWrites(item))) away.add(item.id)
         })
     }
@@ -71,9 +72,4 @@ export function createGateHealth(gate: Pick<Gate, 'status' | 'reserve'>, clock: 
         all === undefined || (all.away?.length ?? 0) > 0 ? undefined : (all.clockMs ?? all.nowMs) - (all.behindMs ?? 0),
     }
   }
-}
-
-async function inChunks<T>(all: readonly T[], act: (one: T) => Promise<void>): Promise<void> {
-  for (let i = 0; i < all.length; i += READS_AT_ONCE_MAX)
-    await Promise.all(all.slice(i, i + READS_AT_ONCE_MAX).map(act))
 }

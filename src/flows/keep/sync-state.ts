@@ -60,7 +60,8 @@ export function createSyncState({ sales, gate, clock, waitMsMax, wake }: SyncSta
 
   /** One try: an item that does not show the state is written, and read again by the next try. */
   async function synced(sale: Sale, warm: boolean): Promise<boolean> {
-    const statuses = await statusesOf(sale)
+    const reply = await onFault(() => gate.status(sale.items.map(item => item.id)), NO_ANSWER)
+    const statuses = new Map(reply?.items.map(status => [status.item, status]))
     let all = true
     for (const item of sale.items) {
       // Behind these doors the ledger judges, or nothing is sold: neither asks a gate.
@@ -72,11 +73,6 @@ export function createSyncState({ sales, gate, clock, waitMsMax, wake }: SyncSta
         await onFault(() => gate.set(item.id, item.epoch, windowStateOf(sale)), NO_ANSWER)
     }
     return all
-  }
-
-  async function statusesOf(sale: Sale): Promise<ReadonlyMap<ItemId, GateStatus>> {
-    const reply = await onFault(() => gate.status(sale.items.map(item => item.id)), NO_ANSWER)
-    return new Map(reply?.items.map(status => [status.item, status]))
   }
 }
 

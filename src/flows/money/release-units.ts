@@ -4,6 +4,8 @@
  * then does nothing.
  */
 
+import { atMost } from '../../base/deadline.ts'
+import { eachOf } from '../../base/each-of.ts'
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { ItemId, OrderId } from '../../domain/ids.ts'
@@ -25,18 +27,12 @@ export async function releaseNow(
   context: ReleaseContext & Pick<MoneyPorts, 'clock' | 'log'>,
   orders: readonly OrderId[],
 ): Promise<void> {
-  const done = new AbortController()
-  const late = context.clock.sleep(NOW_MS_MAX, done.signal)
   const releasing = releaseOrders(context, orders).catch((error: unknown) => {
     // The orders are closed in any case. A bug is logged here, and the release loop will meet it again.
     if (!(error instanceof Fault))
       context.log.error({ orders, err: error }, 'closed orders not released at the gate, the release loop repeats it')
   })
-  try {
-    await Promise.race([releasing, late])
-  } finally {
-    done.abort()
-  }
+  await atMost(context.clock, NOW_MS_MAX, releasing)
 }
 
 async function releaseOrders(context: ReleaseContext, orders: readonly OrderId[]): Promise<void> {
@@ -53,21 +49,10 @@ export async function releaseUnits(context: ReleaseContext): Promise<boolean> {
   const due = await context.closings.releases(RELEASES_MAX, RELEASES_OF_ITEM_MAX)
   const items = [...Map.groupBy(due, release => release.item)]
   let more = due.length === RELEASES_MAX
-  let unreachable: Fault | undefined
-
-  async function release(item: ItemId, releases: readonly DueRelease[]): Promise<void> {
-    try {
-      const done = await releaseItem(context, item, releases)
-      if (!done || releases.length === RELEASES_OF_ITEM_MAX) more = true
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error
-      unreachable = error
-    }
-  }
-
-  for (let i = 0; i < items.length; i += ITEMS_AT_ONCE_MAX)
-    await Promise.all(items.slice(i, i + ITEMS_AT_ONCE_MAX).map(([item, releases]) => release(item, releases)))
-  if (unreachable !== undefined) throw unreachable
+  await eachOf(items, ITEMS_AT_ONCE_MAX, async ([item, releases]) => {
+    const done = await releaseItem(context, item, releases)
+    if (!done || releases.length === RELEASES_OF_ITEM_MAX) more = true
+  })
   return more
 }
 

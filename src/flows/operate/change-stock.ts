@@ -7,7 +7,7 @@
  * is taken away until they are in the ledger, or an operator has set the door to `ledger`.
  */
 
-import { Fault } from '../../base/fault.ts'
+import { eachOf } from '../../base/each-of.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { ItemId } from '../../domain/ids.ts'
 import type { ChangeWish, OpenChange, StockChange } from '../../ledger/stock.ts'
@@ -66,17 +66,8 @@ async function finish(context: StockContext, wish: ChangeWish, no: number): Prom
 
 /** Applies every open change to gate and ledger, of one item or of all. The keeper calls it too. */
 export async function settleChanges(context: StockContext, item: ItemId | undefined): Promise<void> {
-  let unreachable: Fault | undefined
-  for (const change of await context.stock.open(item)) {
-    try {
-      await settleChange(context, change)
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error
-      // The gate of the next change's item may be reachable.
-      unreachable = error
-    }
-  }
-  if (unreachable !== undefined) throw unreachable
+  // The gate of the next change's item may be reachable.
+  await eachOf(await context.stock.open(item), 1, change => settleChange(context, change))
 }
 
 async function settleChange({ gate, stock, unplaced }: StockContext, change: OpenChange): Promise<void> {

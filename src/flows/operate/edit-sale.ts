@@ -12,7 +12,7 @@ import { assert } from '../../base/assert.ts'
 import type { IdMaker } from '../../base/snowflake.ts'
 import type { ItemId, SaleId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
-import type { Sale, SaleRule, StoredSaleState } from '../../domain/sale.ts'
+import type { Sale, StoredSaleState } from '../../domain/sale.ts'
 import type { FieldChange, SaleWrite } from '../../ledger/sales.ts'
 import {
   amended,
@@ -27,12 +27,9 @@ import {
 import { type NewItem, newItem } from './create-sale.ts'
 import type { OperateContext } from './operate-context.ts'
 
-export interface SaleEdit {
-  readonly name?: string | undefined
-  readonly opensAtMs?: number | undefined
-  readonly closesAtMs?: number | undefined
-  readonly rule?: SaleRule | undefined
-  readonly warmBeforeMs?: number | undefined
+type SaleField = 'name' | 'opensAtMs' | 'closesAtMs' | 'rule' | 'warmBeforeMs'
+
+export type SaleEdit = { readonly [K in SaleField]?: Sale[K] | undefined } & {
   /** The input, parsed both ways: as edits of existing items, and as new items of a draft. */
   readonly items?:
     | { readonly edits: readonly ItemEdit[]; readonly fresh: readonly (NewItem | FieldFault)[] }

@@ -6,6 +6,7 @@
  * item is in the ledger.
  */
 
+import { eachOf } from '../../base/each-of.ts'
 import { madeAtMs } from '../../base/snowflake.ts'
 import type { BuyerId, ItemId, OrderId } from '../../domain/ids.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
@@ -101,8 +102,7 @@ async function reservationsOf(
   const asked = [...registry.values()].filter(({ item, seller }) => item.gateEpoch > 0 && seller.knows(buyer))
   const found: Found[] = []
   let whole = true
-  for (let i = 0; i < asked.length; i += ITEMS_AT_ONCE_MAX)
-    await Promise.all(asked.slice(i, i + ITEMS_AT_ONCE_MAX).map(ask))
+  await eachOf(asked, ITEMS_AT_ONCE_MAX, ask)
   return { found, whole }
 
   async function ask(live: LiveItem): Promise<void> {

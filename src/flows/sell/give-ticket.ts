@@ -3,22 +3,15 @@
  * With a live order the ticket carries that order's attempt, so that asking again finds it; after a closed one the next attempt.
  */
 
+import type { TicketClaims } from '../../admission/ticket.ts'
 import type { BuyerId } from '../../domain/ids.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { LiveItem } from './live-item.ts'
 
-interface TicketTerms {
-  readonly attempt: number
-  readonly notBeforeMs: number
-  readonly expiresAtMs: number
-}
-
 type GiveTicketOutcome =
-  | { readonly kind: 'given'; readonly terms: TicketTerms }
-  | { readonly kind: 'attempts_used' }
+  | { readonly kind: 'given'; readonly terms: Pick<TicketClaims, 'attempt' | 'notBeforeMs' | 'expiresAtMs'> }
+  | { readonly kind: 'attempts_used' | 'over' | 'busy' }
   | { readonly kind: 'early'; readonly opensAtMs: number }
-  | { readonly kind: 'over' }
-  | { readonly kind: 'busy' }
 
 /** @param nowMs by the gate's clock */
 export async function giveTicket(

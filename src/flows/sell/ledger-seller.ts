@@ -7,6 +7,7 @@
  */
 
 import { assert } from '../../base/assert.ts'
+import { atMost } from '../../base/deadline.ts'
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { Semaphore } from '../../base/semaphore.ts'
@@ -71,19 +72,11 @@ export class LedgerSeller extends ClosedSeller<LedgerSellContext, LiveItem> {
 
   override async sell(asks: readonly Ask[]): Promise<readonly Decision[]> {
     const { semaphore, clock } = this.context
-    const answered = new AbortController()
     let late = false
-    try {
-      return await Promise.race([
-        semaphore.run(async () => (late ? asks.map(() => BUSY) : this.#place(asks))),
-        clock.sleep(PLACE_WAIT_MS, answered.signal).then(() => {
-          late = true
-          return asks.map(() => BUSY)
-        }),
-      ])
-    } finally {
-      answered.abort()
-    }
+    const placing = semaphore.run(async () => (late ? undefined : this.#place(asks)))
+    const decisions = await atMost(clock, PLACE_WAIT_MS, placing)
+    late = true
+    return decisions ?? asks.map(() => BUSY)
   }
 
   /** Never rejects with a fault: the caller may have stopped waiting. */
