@@ -36,7 +36,7 @@ export async function openSandbox(
   const sandbox = new Sandbox({ payments, keys, clock, random: systemRandom, log, callbackUrl })
   return {
     provider: createSandboxProvider({ sandbox, keys, clock, publicUrl }),
-    handle: (request: Parameters<typeof handleSandbox>[2]) => handleSandbox(sandbox, keys, request),
+    handle: (request: Request) => handleSandbox(sandbox, keys, request),
     stop: () => sandbox.stop(),
   }
 }

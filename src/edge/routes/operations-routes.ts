@@ -1,7 +1,7 @@
 /** For those who run the server: probes and load balancers, Prometheus, and the pay page of the sandbox, which makes its own answers. */
 
 import { operationsCalls } from '../../wire/calls/operations-calls.ts'
-import { type Exchange, type Route, route, uncached } from '../http/exchange.ts'
+import { type Route, route, uncached } from '../http/exchange.ts'
 import { type Identity, operatorsOnly } from '../identity.ts'
 
 /** Why traffic should go elsewhere; empty when it may come. */
@@ -34,25 +34,7 @@ export async function scrapeResponse({ render, contentType }: Scrape): Promise<R
   return new Response(await render(), { headers: { 'content-type': contentType, 'cache-control': 'no-store' } })
 }
 
-type SandboxPage = (request: {
-  readonly method: string
-  readonly path: string
-  readonly query: URLSearchParams
-  readonly accept: string | undefined
-  readonly acceptLanguage: string | undefined
-}) => Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }>
-
-export function sandboxRoutes(page: SandboxPage): readonly Route[] {
-  const handle = async ({ request, url }: Exchange) => {
-    const { status, headers, body } = await page({
-      method: request.method,
-      path: url.pathname,
-      query: url.searchParams,
-      accept: request.headers.get('accept') ?? undefined,
-      acceptLanguage: request.headers.get('accept-language') ?? undefined,
-    })
-    return new Response(body, { status, headers: { ...headers } })
-  }
+export function sandboxRoutes(answer: (request: Request) => Promise<Response>): readonly Route[] {
   const { payPage, approve, decline, hide } = operationsCalls
-  return [payPage, approve, decline, hide].map(call => route(call, handle))
+  return [payPage, approve, decline, hide].map(call => route(call, ({ request }) => answer(request)))
 }

@@ -11,54 +11,27 @@
  */
 
 import { Fault } from '../../base/fault.ts'
+import { PROBLEMS, type ProblemCode, problemBody } from '../../wire/problems.ts'
 import type { Sandbox } from './sandbox.ts'
 import type { SandboxKeys } from './sandbox-keys.ts'
 import { contentSecurityPolicy, type Language, languageOf, renderMissing, renderPayment } from './sandbox-page.ts'
 import { parseMode, parseWaitMs, type SandboxPayment } from './sandbox-payment.ts'
 import { PAY_PATH } from './sandbox-provider.ts'
 
-interface SandboxRequest {
-  readonly method: string
-  /** Begins with `/sandbox/pay/`. */
-  readonly path: string
-  readonly query: URLSearchParams
-  readonly accept: string | undefined
-  readonly acceptLanguage: string | undefined
-}
-
-interface SandboxAnswer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string
-}
-
 /** The address is a secret: caches must not keep it, and other sites must not learn it. */
 const HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-content-type-options': 'nosniff' }
 
-const TITLES = {
-  body_invalid: { status: 400, title: 'The request is not what this call takes' },
-  not_found: { status: 404, title: 'There is no such thing' },
-  method_not_allowed: { status: 405, title: 'This address does not take that method' },
-  payment_settled: { status: 409, title: 'The payment was decided before' },
-  busy: { status: 503, title: 'Busy' },
-} as const
-
-export async function handleSandbox(
-  sandbox: Sandbox,
-  keys: SandboxKeys,
-  request: SandboxRequest,
-): Promise<SandboxAnswer> {
-  const [token = '', action, ...more] = request.path.slice(PAY_PATH.length).split('/')
-  const ref = request.path.startsWith(PAY_PATH) && more.length === 0 ? keys.refOf(token) : undefined
-  const view: View = {
-    token,
-    language: languageOf(request.acceptLanguage),
-    html: /\btext\/html\b/i.test(request.accept ?? ''),
-  }
+export async function handleSandbox(sandbox: Sandbox, keys: SandboxKeys, request: Request): Promise<Response> {
+  const { pathname, searchParams: query } = new URL(request.url)
+  const [token = '', action, ...more] = pathname.slice(PAY_PATH.length).split('/')
+  const ref = pathname.startsWith(PAY_PATH) && more.length === 0 ? keys.refOf(token) : undefined
+  const accept = request.headers.get('accept') ?? ''
+  const language = languageOf(request.headers.get('accept-language') ?? undefined)
+  const view: View = { token, language, html: /\btext\/html\b/i.test(accept) }
   try {
     // Not read before the decision: another request could decide in between.
     const decides = request.method === 'POST' && (action === 'approve' || action === 'decline')
-    if (ref !== undefined && decides) return await decide(sandbox, ref, action, request.query, view)
+    if (ref !== undefined && decides) return await decide(sandbox, ref, action, query, view)
 
     const payment = ref === undefined ? undefined : await sandbox.find(ref)
     if (ref === undefined || payment === undefined) return missing(view)
@@ -66,11 +39,11 @@ export async function handleSandbox(
     if (action === undefined) {
       if (request.method !== 'GET' && request.method !== 'HEAD')
         return problem('method_not_allowed', undefined, { allow: 'GET, HEAD' })
-      return view.html || acceptsAnything(request.accept) ? htmlPage(payment, view) : json({ state: payment.state })
+      return view.html || acceptsAnything(accept) ? htmlPage(payment, view) : json({ state: payment.state })
     }
     if (action !== 'approve' && action !== 'decline' && action !== 'hide') return missing(view)
     if (request.method !== 'POST') return problem('method_not_allowed', undefined, { allow: 'POST' })
-    const ms = parseWaitMs(request.query.get('ms'))
+    const ms = parseWaitMs(query.get('ms'))
     if (ms === undefined) return problem('body_invalid', '"ms" is a whole number from 0 to 600000.')
     sandbox.hide(ref, ms)
     return json({ hiddenMs: ms })
@@ -94,7 +67,7 @@ async function decide(
   action: 'approve' | 'decline',
   query: URLSearchParams,
   view: View,
-): Promise<SandboxAnswer> {
+): Promise<Response> {
   const mode = parseMode(query.get('mode') ?? 'plain')
   if (mode === undefined) return problem('body_invalid', '"mode" is not one that the sandbox knows.')
   const payment = await (action === 'approve' ? sandbox.approve(ref, mode) : sandbox.decline(ref))
@@ -103,23 +76,23 @@ async function decide(
   const refused = payment.state !== (action === 'approve' ? 'captured' : 'void')
   if (view.html) {
     const back = payment.asked?.returnUrl
-    if (back !== undefined) return { status: 303, headers: { ...HEADERS, location: back }, body: '' }
+    if (back !== undefined) return new Response('', { status: 303, headers: { ...HEADERS, location: back } })
     return htmlPage(payment, view, refused ? 409 : 200)
   }
   if (!refused) return json({ state: payment.state })
   return problem('payment_settled', `The payment is ${payment.state}.`, {}, { state: payment.state })
 }
 
-function htmlPage(payment: SandboxPayment, view: View, status = 200): SandboxAnswer {
+function htmlPage(payment: SandboxPayment, view: View, status = 200): Response {
   return html(status, renderPayment(payment, view.token, view.language), payment.asked?.returnUrl)
 }
 
-function missing(view: View): SandboxAnswer {
+function missing(view: View): Response {
   return view.html ? html(404, renderMissing(view.language), undefined) : problem('not_found')
 }
 
-function html(status: number, body: string, returnUrl: string | undefined): SandboxAnswer {
-  return {
+function html(status: number, body: string, returnUrl: string | undefined): Response {
+  return new Response(body, {
     status,
     headers: {
       ...HEADERS,
@@ -127,30 +100,27 @@ function html(status: number, body: string, returnUrl: string | undefined): Sand
       'content-security-policy': contentSecurityPolicy(returnUrl),
       vary: 'accept, accept-language',
     },
-    body,
-  }
+  })
 }
 
-function json(body: unknown): SandboxAnswer {
-  return { status: 200, headers: { ...HEADERS, 'content-type': 'application/json' }, body: JSON.stringify(body) }
+function json(body: unknown): Response {
+  return new Response(JSON.stringify(body), { headers: { ...HEADERS, 'content-type': 'application/json' } })
 }
 
 function problem(
-  code: keyof typeof TITLES,
+  code: ProblemCode,
   detail?: string,
   headers: Readonly<Record<string, string>> = {},
   more: Readonly<Record<string, unknown>> = {},
-): SandboxAnswer {
-  const { status, title } = TITLES[code]
-  const body = { type: `/docs/errors#${code}`, title, status, detail: detail ?? title, code, ...more }
-  return {
+): Response {
+  const { status, title } = PROBLEMS[code]
+  return new Response(JSON.stringify({ ...problemBody(code, detail ?? title), ...more }), {
     status,
     headers: { ...HEADERS, 'content-type': 'application/problem+json', ...headers },
-    body: JSON.stringify(body),
-  }
+  })
 }
 
 /** No Accept header, or one that takes anything. */
-function acceptsAnything(accept: string | undefined): boolean {
-  return accept === undefined || accept === '' || accept.startsWith('*/*')
+function acceptsAnything(accept: string): boolean {
+  return accept === '' || accept.startsWith('*/*')
 }

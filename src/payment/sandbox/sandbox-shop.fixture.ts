@@ -55,10 +55,12 @@ export async function openSandboxShop(options: ShopOptions = {}) {
   const never = new AbortController().signal
 
   /** A request to the pay page's address, or below it. */
-  const ask = (method: string, url: string, headers: { accept?: string; acceptLanguage?: string } = {}) => {
-    const { pathname, searchParams } = new URL(url)
-    const { accept, acceptLanguage } = headers
-    return handleSandbox(sandbox, keys, { method, path: pathname, query: searchParams, accept, acceptLanguage })
+  const ask = async (method: string, url: string, wish: { accept?: string; acceptLanguage?: string } = {}) => {
+    const { accept = '', acceptLanguage = '' } = wish
+    const request = new Request(url, { method, headers: { accept, 'accept-language': acceptLanguage } })
+    const answer = await handleSandbox(sandbox, keys, request)
+    const headers: Record<string, string | undefined> = Object.fromEntries(answer.headers)
+    return { status: answer.status, headers, body: await answer.text() }
   }
 
   return {
