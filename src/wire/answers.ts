@@ -22,117 +22,119 @@ const time = plainTime.meta({
 })
 const count = z.int().min(0)
 
+/** A body that the API's description shows under its own name. */
+function named<Shape extends z.ZodRawShape>(id: string, shape: Shape, description?: string) {
+  return z.object(shape).meta({ id, ...(description !== undefined && { description }) })
+}
+
 const moneyAnswer = z
   .object({ amount: count, currency: z.string().regex(/^[A-Z]{3}$/) })
   .meta({ id: 'Money', description: 'In minor units.', examples: [{ amount: 199900, currency: 'CNY' }] })
 
-const itemAnswer = z
-  .object({
-    id,
-    sku: z.string().optional(),
-    name: z.string(),
-    image: z.string().optional(),
-    price: moneyAnswer,
-    listPrice: moneyAnswer.optional(),
-    units: count.meta({ description: 'Put on sale.' }),
-    left: count.meta({ description: 'Units that can still be ordered.' }),
-    quantityMax: z.int().min(1).max(QUANTITY_MAX).meta({ description: 'Per order.' }),
-    attemptsMax: z.int().min(1).meta({ description: 'Orders per buyer, one live at a time.' }),
-    payWithinSeconds: z.number().min(0),
-    shards: z
-      .int()
-      .min(2)
-      .max(SHARDS_MAX)
-      .optional()
-      .meta({ description: 'The number of shards its units may be spread over; missing: one.' }),
-  })
-  .meta({ id: 'Item' })
+const itemAnswer = named('Item', {
+  id,
+  sku: z.string().optional(),
+  name: z.string(),
+  image: z.string().optional(),
+  price: moneyAnswer,
+  listPrice: moneyAnswer.optional(),
+  units: count.describe('Put on sale.'),
+  left: count.describe('Units that can still be ordered.'),
+  quantityMax: z.int().min(1).max(QUANTITY_MAX).describe('Per order.'),
+  attemptsMax: z.int().min(1).describe('Orders per buyer, one live at a time.'),
+  payWithinSeconds: z.number().min(0),
+  shards: z
+    .int()
+    .min(2)
+    .max(SHARDS_MAX)
+    .optional()
+    .describe('The number of shards its units may be spread over; missing: one.'),
+})
 
-export const saleAnswer = z
-  .object({
-    id,
-    name: z.string(),
-    opensAt: time,
-    closesAt: time,
-    state: z
-      .enum(['draft', 'scheduled', 'open', 'paused', 'sold_out', 'over'])
-      .meta({ description: 'Only operators see drafts.' }),
-    rule: z.enum(['first_come', 'draw']),
-    warmBeforeSeconds: z.number().min(0),
-    items: z.array(itemAnswer),
-  })
-  .meta({ id: 'Sale' })
+export const saleAnswer = named('Sale', {
+  id,
+  name: z.string(),
+  opensAt: time,
+  closesAt: time,
+  state: z.enum(['draft', 'scheduled', 'open', 'paused', 'sold_out', 'over']).describe('Only operators see drafts.'),
+  rule: z.enum(['first_come', 'draw']),
+  warmBeforeSeconds: z.number().min(0),
+  items: z.array(itemAnswer),
+})
 
 /** With what only operators see. */
-const operatorItemAnswer = itemAnswer
-  .extend({
-    whenGateDown: z
-      .enum(['ledger', 'shut'])
-      .meta({ description: 'Who sells the item while Redis is away: the ledger, or nobody (shut).' }),
-    door: z.enum(['gate', 'ledger']).meta({ description: 'Who sells the item normally: the gate, or the ledger.' }),
-  })
-  .meta({ id: 'OperatorItem' })
+const operatorItemAnswer = named('OperatorItem', {
+  ...itemAnswer.shape,
+  whenGateDown: z
+    .enum(['ledger', 'shut'])
+    .describe('Who sells the item while Redis is away: the ledger, or nobody (shut).'),
+  door: z.enum(['gate', 'ledger']).describe('Who sells the item normally: the gate, or the ledger.'),
+})
 
-export const operatorSaleAnswer = saleAnswer
-  .extend({ items: z.array(operatorItemAnswer) })
-  .meta({ id: 'OperatorSale', description: 'A sale as operators see it.' })
+export const operatorSaleAnswer = named(
+  'OperatorSale',
+  { ...saleAnswer.shape, items: z.array(operatorItemAnswer) },
+  'A sale as operators see it.',
+)
 
-export const orderAnswer = z
-  .object({
-    id,
-    sale: id,
-    item: id,
-    buyer: z.string(),
-    attempt: z.int().min(0),
-    quantity: z.int().min(1),
-    amount: moneyAnswer,
-    state: z.enum(['reserved', 'pending', 'paid', 'closed']),
-    reason: z.enum(['unpaid', 'cancelled', 'refused', 'refunded']).optional(),
-    supersededBy: id.optional(),
-    reservedAt: time,
-    placedAt: time.optional(),
-    payBy: time.optional(),
-    paidAt: time.optional(),
-    closedAt: time.optional(),
-  })
-  .meta({ id: 'Order' })
+export const orderAnswer = named('Order', {
+  id,
+  sale: id,
+  item: id,
+  buyer: z.string(),
+  attempt: z.int().min(0),
+  quantity: z.int().min(1),
+  amount: moneyAnswer,
+  state: z.enum(['reserved', 'pending', 'paid', 'closed']),
+  reason: z.enum(['unpaid', 'cancelled', 'refused', 'refunded']).optional(),
+  supersededBy: id.optional(),
+  reservedAt: time,
+  placedAt: time.optional(),
+  payBy: time.optional(),
+  paidAt: time.optional(),
+  closedAt: time.optional(),
+})
 
-const paymentAnswer = z
-  .object({
-    id: z.string(),
-    provider: z.string(),
-    ref: z.string(),
-    amount: moneyAnswer,
-    state: z.enum(['started', 'captured', 'void', 'refund_due', 'refunded']),
-    why: z.string().optional(),
-    startedAt: time,
-    capturedAt: time.optional(),
-    refundedAt: time.optional(),
-  })
-  .meta({ id: 'Payment' })
+const paymentAnswer = named('Payment', {
+  id: z.string(),
+  provider: z.string(),
+  ref: z.string(),
+  amount: moneyAnswer,
+  state: z.enum(['started', 'captured', 'void', 'refund_due', 'refunded']),
+  why: z.string().optional(),
+  startedAt: time,
+  capturedAt: time.optional(),
+  refundedAt: time.optional(),
+})
 
 const eventAnswer = z.object({ at: time, what: z.string(), by: z.string().optional() })
 
-export const wholeOrderAnswer = orderAnswer
-  .extend({ payments: z.array(paymentAnswer), history: z.array(eventAnswer) })
-  .meta({ id: 'WholeOrder', description: 'An order with its payments and its history, oldest first.' })
+export const wholeOrderAnswer = named(
+  'WholeOrder',
+  { ...orderAnswer.shape, payments: z.array(paymentAnswer), history: z.array(eventAnswer) },
+  'An order with its payments and its history, oldest first.',
+)
 
-const next = id.nullable().meta({ description: 'The cursor for `after`; null at the end.' })
+const next = id.nullable().describe('The cursor for `after`; null at the end.')
 export const salesAnswer = z.object({ sales: z.array(saleAnswer) })
 export const operatorSalesAnswer = z.object({ sales: z.array(operatorSaleAnswer) })
 export const ordersAnswer = z.object({ orders: z.array(orderAnswer), next })
 
-export const ticketAnswer = z
-  .object({ ticket: z.string(), attempt: z.int().min(1), notBefore: time, expiresAt: time })
-  .meta({ id: 'Ticket' })
+export const ticketAnswer = named('Ticket', {
+  ticket: z.string(),
+  attempt: z.int().min(1),
+  notBefore: time,
+  expiresAt: time,
+})
 
 export const timeAnswer = z.object({ now: time, unixMs: z.int() })
 export const sessionAnswer = z.object({ token: z.string(), buyer: z.string() })
 export const whoAnswer = z.object({ buyer: z.string().nullable(), guests: z.boolean() })
 export const paymentStartedAnswer = z.object({ payment: z.string(), provider: z.string(), payUrl: z.string() })
 
-const auditAnswer = z
-  .object({
+const auditAnswer = named(
+  'ItemAudit',
+  {
     item: id,
     units: count,
     available: z.int(),
@@ -142,18 +144,17 @@ const auditAnswer = z
     gate: z
       .object({ left: z.int(), held: count })
       .nullable()
-      .meta({ description: 'Null while the item is not loaded in the gate.' }),
+      .describe('Null while the item is not loaded in the gate.'),
     outbox: count,
     releases: count,
-    moving: count.meta({
-      description: 'Units taken from one shard and not yet given to another: counted in neither.',
-    }),
+    moving: count.describe('Units taken from one shard and not yet given to another: counted in neither.'),
     door: z.enum(['gate', 'draining', 'ledger', 'shut']),
     epoch: count,
     consistent: z.boolean(),
     violations: z.array(z.object({ promise: z.int(), message: z.string(), ids: z.array(z.string()) })),
-  })
-  .meta({ id: 'ItemAudit', description: 'Units by state, read together.' })
+  },
+  'Units by state, read together.',
+)
 export const auditsAnswer = z.object({ items: z.array(auditAnswer) })
 
 const finding = z.looseObject({ kind: z.string() })
@@ -164,30 +165,26 @@ export const reportsAnswer = z.object({
   reports: z.array(z.looseObject({ at: time, final: z.boolean(), ...report })),
 })
 
-export const stockChangeAnswer = z
-  .object({
-    no: z.int().min(1),
-    delta: z.int(),
-    taken: z.int(),
-    shortfall: count.meta({ description: 'How many units of a decrease could not be taken because they are sold.' }),
-    reason: z.string(),
-    by: z.string(),
-    at: time,
-  })
-  .meta({ id: 'StockChange' })
+export const stockChangeAnswer = named('StockChange', {
+  no: z.int().min(1),
+  delta: z.int(),
+  taken: z.int(),
+  shortfall: count.describe('How many units of a decrease could not be taken because they are sold.'),
+  reason: z.string(),
+  by: z.string(),
+  at: time,
+})
 
-const logLineAnswer = z
-  .object({
-    id,
-    at: time,
-    by: z.string(),
-    action: z.string(),
-    sale: id.optional(),
-    item: id.optional(),
-    order: id.optional(),
-    details: z.unknown(),
-  })
-  .meta({ id: 'LogLine' })
+const logLineAnswer = named('LogLine', {
+  id,
+  at: time,
+  by: z.string(),
+  action: z.string(),
+  sale: id.optional(),
+  item: id.optional(),
+  order: id.optional(),
+  details: z.unknown(),
+})
 export const logAnswer = z.object({ log: z.array(logLineAnswer), next })
 
 export const liveAnswer = z.object({ status: z.literal('alive') })
@@ -195,86 +192,73 @@ export const readyAnswer = z.object({ status: z.enum(['ready', 'unready']), miss
 export const sandboxAnswer = z.object({ state: z.enum(['open', 'captured', 'void', 'refunded']) })
 export const sandboxHiddenAnswer = z.object({ hiddenMs: count })
 
-export const problemAnswer = z
-  .object({
+export const problemAnswer = named(
+  'Problem',
+  {
     type: z.string().regex(/^\/docs\/errors#[a-z_]+$/),
     title: z.string(),
     status: z.int(),
     detail: z.string(),
     code: z.string(),
-    field: z
-      .string()
-      .optional()
-      .meta({ description: 'The field that does not fit; empty: the body or query as a whole.' }),
+    field: z.string().optional().describe('The field that does not fit; empty: the body or query as a whole.'),
     left: count.optional(),
     opensAt: time.optional(),
     quantityMax: z.int().min(1).optional(),
     requestId: z.string().optional(),
     state: z.string().optional(),
-  })
-  .meta({ id: 'Problem', description: 'RFC 9457. `code` is stable; the texts are for people.' })
+  },
+  'RFC 9457. `code` is stable; the texts are for people.',
+)
 
-export const demoAnswer = z
-  .object({
-    crowd: z
-      .enum(['off', 'offered', 'running', 'done'])
-      .meta({ description: '`off`: there is no demo sale here, or guests can not sign in.' }),
-    sale: plainId.optional().meta({ description: 'The demo sale; absent when off.' }),
-    buyers: z.int().min(1).meta({ description: 'How many simulated buyers one request starts.' }),
-  })
-  .meta({ id: 'Demo' })
+export const demoAnswer = named('Demo', {
+  crowd: z
+    .enum(['off', 'offered', 'running', 'done'])
+    .describe('`off`: there is no demo sale here, or guests can not sign in.'),
+  sale: plainId.optional().describe('The demo sale; absent when off.'),
+  buyers: z.int().min(1).describe('How many simulated buyers one request starts.'),
+})
 
 const funnelCounts = Object.fromEntries(FUNNEL_STEPS.map(step => [step, count])) as Record<FunnelStep, typeof count>
 
-const troubleAnswer = z
-  .object({
-    code: z.enum(TROUBLE_CODES),
-    since: plainTime,
-    which: z.string().optional().meta({ description: "A promise's number, an alarm's name." }),
-    sale: plainId.optional(),
-    item: plainId.optional(),
-    count: count.optional(),
-    words: z.string().optional().meta({ description: 'What the check found.' }),
-  })
-  .meta({ id: 'Trouble' })
+const troubleAnswer = named('Trouble', {
+  code: z.enum(TROUBLE_CODES),
+  since: plainTime,
+  which: z.string().optional().describe("A promise's number, an alarm's name."),
+  sale: plainId.optional(),
+  item: plainId.optional(),
+  count: count.optional(),
+  words: z.string().optional().describe('What the check found.'),
+})
 
-export const watchAnswer = z
-  .object({
-    at: plainTime,
-    sale: operatorSaleAnswer,
-    audit: z
-      .array(auditAnswer)
-      .nullable()
-      .meta({ description: 'As GET …/audit gives it; null while the ledger is away.' }),
-    items: z.array(
+export const watchAnswer = named('Watch', {
+  at: plainTime,
+  sale: operatorSaleAnswer,
+  audit: z.array(auditAnswer).nullable().describe('As GET …/audit gives it; null while the ledger is away.'),
+  items: z.array(
+    z.object({
+      item: plainId,
+      line: count.describe('Asks waiting before the gate.'),
+      unsettled: count.describe('Reservations the ledger has not confirmed yet.'),
+      selling: z.enum(['selling', 'withdrawn', 'shut', 'skewed', 'away']),
+    }),
+  ),
+  funnel: z
+    .object({ since: plainTime, ...funnelCounts })
+    .describe('Counted by this process since it started, over all its sales.'),
+  recent: z
+    .array(
       z.object({
-        item: plainId,
-        line: count.meta({ description: 'Asks waiting before the gate.' }),
-        unsettled: count.meta({ description: 'Reservations the ledger has not confirmed yet.' }),
-        selling: z.enum(['selling', 'withdrawn', 'shut', 'skewed', 'away']),
+        at: plainTime,
+        requestsPerSecond: z.number().min(0),
+        p50Ms: z.number().nullable(),
+        p99Ms: z.number().nullable(),
+        line: count,
       }),
-    ),
-    funnel: z
-      .object({ since: plainTime, ...funnelCounts })
-      .meta({ description: 'Counted by this process since it started, over all its sales.' }),
-    recent: z
-      .array(
-        z.object({
-          at: plainTime,
-          requestsPerSecond: z.number().min(0),
-          p50Ms: z.number().nullable(),
-          p99Ms: z.number().nullable(),
-          line: count,
-        }),
-      )
-      .meta({
-        description:
-          'One sample a second, at most five minutes back; of this process, without the requests of operators.',
-      }),
-    reconciled: z.object({ at: plainTime, differences: count, repairs: count }).nullable(),
-    trouble: z.array(troubleAnswer),
-  })
-  .meta({ id: 'Watch' })
+    )
+    .describe('One sample a second, at most five minutes back; of this process, without the requests of operators.'),
+  reconciled: z.object({ at: plainTime, differences: count, repairs: count }).nullable(),
+  trouble: z.array(troubleAnswer),
+})
 
 export const troublesAnswer = z.object({ trouble: z.array(troubleAnswer) })
 

@@ -53,11 +53,10 @@ export const itemInput = z
       .min(1)
       .max(SHARDS_MAX)
       .default(1)
-      .meta({
-        description:
-          'Spreads the units over so many shards of the gate, for an item that one Redis can not carry. First come, first served then ' +
+      .describe(
+        'Spreads the units over so many shards of the gate, for an item that one Redis can not carry. First come, first served then ' +
           'holds within each shard. Without a cluster, and with fewer than 8 units per shard, one shard is used.',
-      }),
+      ),
   })
   .refine(item => item.listPrice === undefined || item.listPrice.currency === item.price.currency, {
     path: ['listPrice'],
@@ -146,7 +145,7 @@ const after = z
   .string()
   .refine(text => text === '' || isId(text), 'must be the "next" of an earlier answer')
   .optional()
-  .meta({ description: 'The `next` of the page before.' })
+  .describe('The `next` of the page before.')
 
 /** Pages by cursor: from the beginning, or after what was seen last. */
 export function pageQuery(byDefault: number, max: number) {
@@ -167,7 +166,7 @@ export const ordersQuery = pageQuery(100, 1000).extend({
   state: z
     .enum(['reserved', 'pending', 'paid', 'closed'])
     .optional()
-    .meta({ description: '`reserved`: acknowledged by the edge that is asked, and not placed yet.' }),
+    .describe('`reserved`: acknowledged by the edge that is asked, and not placed yet.'),
   buyer: z.string().refine(isBuyerId, 'is not a buyer id').optional(),
 })
 
