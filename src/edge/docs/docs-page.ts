@@ -26,7 +26,7 @@ export function docsPage(document: OpenApi): string {
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
   )
   const groups = document.tags.map(({ name }) => {
-    const inGroup = operations.filter(({ operation }) => operation.tags.includes(String(name)))
+    const inGroup = operations.filter(({ operation }) => operation.tags.some(tag => tag === name))
     if (inGroup.length === 0) return ''
     const shown = inGroup.map(({ method, path, operation }) => showOperation(method, path, operation))
     return `<h2 id="${escaped(name)}">${escaped(name)}</h2>${shown.join('\n')}`

@@ -1,5 +1,6 @@
 /** `/openapi.json`, `/docs` and `/docs/errors`: the calls that this server really has, described. Made once, at the start. */
 
+import { assert } from '../../base/assert.ts'
 import type { Call } from '../../wire/call.ts'
 import { ALL_CALLS } from '../../wire/calls/all-calls.ts'
 import { operationsCalls } from '../../wire/calls/operations-calls.ts'
@@ -10,37 +11,19 @@ import { describeCalls } from './openapi.ts'
 
 /** `others` are all other routes of this server; `sells`: it also has the calls that are no routes, orders and the live connection. */
 export function docsRoutes(others: readonly Route[], sells: boolean): readonly Route[] {
-  const document = describeCalls(callsOf(others, sells))
+  const { openapi, docs, docsErrors } = operationsCalls
+  const named = ({ method, path }: Pick<Call, 'method' | 'path'>) => `${method} ${path}`
+  const there = new Set([...others, openapi, docs, docsErrors].map(named))
+  const known = new Set(ALL_CALLS.map(named))
+  for (const one of others)
+    assert(known.has(named(one)) || !one.path.startsWith('/api/'), `${named(one)} is described nowhere`)
+  const document = describeCalls(ALL_CALLS.filter(call => (call.apart === true ? sells : there.has(named(call)))))
   const api = docsPage(document)
   const errors = errorsPage()
   const headers = pageHeaders(STYLE)
   return [
-    route(operationsCalls.openapi, ({ request }) => jsonWithEtag(request, document)),
-    route(operationsCalls.docs, ({ request }) => withEtag(request, api, headers)),
-    route(operationsCalls.docsErrors, ({ request }) => withEtag(request, errors, headers)),
-  ]
-}
-
-/** Routes of the API without a description are listed as such, so that the gap is seen. */
-function callsOf(routes: readonly Route[], sells: boolean): readonly Call[] {
-  const named = ({ method, path }: Pick<Call, 'method' | 'path'>) => `${method} ${path}`
-  const there = new Set(
-    [...routes, operationsCalls.openapi, operationsCalls.docs, operationsCalls.docsErrors].map(named),
-  )
-  const known = new Set(ALL_CALLS.map(named))
-  const unknown = routes.filter(one => one.path.startsWith('/api/') && !known.has(named(one)))
-  return [
-    ...ALL_CALLS.filter(call => (call.apart === true ? sells : there.has(named(call)))),
-    ...unknown.map(
-      ({ method, path }): Call => ({
-        method,
-        path,
-        group: 'Operations',
-        summary: 'Not described',
-        who: 'anyone',
-        answers: {},
-        problems: [],
-      }),
-    ),
+    route(openapi, ({ request }) => jsonWithEtag(request, document)),
+    route(docs, ({ request }) => withEtag(request, api, headers)),
+    route(docsErrors, ({ request }) => withEtag(request, errors, headers)),
   ]
 }

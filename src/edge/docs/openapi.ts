@@ -10,25 +10,8 @@ import { PROBLEMS, type ProblemCode, problemBody } from '../../wire/problems.ts'
 
 export type Json = { readonly [key: string]: unknown }
 
-export interface OpenApi {
-  readonly openapi: '3.1.0'
-  readonly info: Json
-  readonly servers: readonly Json[]
-  readonly tags: readonly Json[]
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: { readonly schemas: Readonly<Record<string, Json>>; readonly [kind: string]: Json }
-}
-
-export interface Operation {
-  readonly tags: readonly string[]
-  readonly operationId: string
-  readonly summary: string
-  readonly description?: string
-  readonly security: readonly Json[]
-  readonly parameters: readonly Json[]
-  readonly requestBody?: Json
-  readonly responses: Readonly<Record<string, Json>>
-}
+export type OpenApi = ReturnType<typeof describeCalls>
+export type Operation = ReturnType<typeof operationOf>
 
 /** Describes a schema, and moves its named parts to the document's components. */
 type Describe = (schema: z.ZodType) => Json
@@ -74,7 +57,7 @@ const REQUEST_HEADERS: Readonly<Record<string, string>> = {
   Upgrade: 'websocket',
 }
 
-export function describeCalls(calls: readonly Call[]): OpenApi {
+export function describeCalls(calls: readonly Call[]) {
   const schemas: Record<string, Json> = {}
   const paths: Record<string, Record<string, Operation>> = {}
   for (const call of calls) {
@@ -92,33 +75,38 @@ export function describeCalls(calls: readonly Call[]): OpenApi {
   }
 }
 
-function operationOf(call: Call, describe: Describe): Operation {
+function operationOf(call: Call, describe: Describe) {
+  // Described in this order: the components stand in the order they are met.
+  const responses = responsesOf(call, describe)
+  const parameters = parametersOf(call, describe)
   return {
     tags: [call.group],
     operationId: operationIdOf(call),
     summary: call.summary,
     ...(call.more !== undefined && { description: call.more }),
     security: SECURITY[call.who],
-    ...withResponses(call, describe),
+    parameters,
+    ...(call.body !== undefined && { requestBody: requestBodyOf(call.body, describe) }),
+    responses,
   }
 }
 
-/** Schemas are described in the order answers, problems, parameters, body: the components stand in the order they are met. */
-function withResponses(call: Call, describe: Describe): Pick<Operation, 'parameters' | 'requestBody' | 'responses'> {
+function requestBodyOf({ schema, example }: NonNullable<Call['body']>, describe: Describe) {
+  const content = { 'application/json': { schema: describe(schema), example } }
+  return { required: !schema.safeParse({}).success, content }
+}
+
+function responsesOf(call: Call, describe: Describe): Readonly<Record<string, Json>> {
   const responses: Record<string, Json> = {}
   for (const [status, answer] of Object.entries(call.answers)) responses[status] = answerOf(answer, describe)
-  for (const [status, codes] of byStatus(problemsOf(call))) {
+  for (const [status, codes] of Map.groupBy(problemsOf(call), code => String(PROBLEMS[code].status))) {
     // A status may belong to an answer and to a problem: readiness answers 503 itself.
     const answer = responses[status]
     const problem = problemOf(codes, describe)
     const content = { ...(answer?.content as Json | undefined), ...(problem.content as Json) }
     responses[status] = answer === undefined ? problem : { ...problem, ...answer, content }
   }
-  const parameters = parametersOf(call, describe)
-  if (call.body === undefined) return { parameters, responses }
-  const { schema, example } = call.body
-  const content = { 'application/json': { schema: describe(schema), example } }
-  return { parameters, requestBody: { required: !schema.safeParse({}).success, content }, responses }
+  return responses
 }
 
 function answerOf(answer: Answer, describe: Describe): Json {
@@ -151,28 +139,20 @@ function headersOf(names: readonly string[]): Json {
   return Object.fromEntries(names.map(name => [name, { description: RESPONSE_HEADERS[name] ?? name, schema }]))
 }
 
-function byStatus(codes: readonly ProblemCode[]): Map<string, ProblemCode[]> {
-  return Map.groupBy(codes, code => String(PROBLEMS[code].status))
-}
-
 function parametersOf(call: Call, describe: Describe): readonly Json[] {
-  const parameter = (name: string, where: 'path' | 'query' | 'header', required: boolean, more: Json) => {
-    return { name, in: where, required, ...more }
-  }
+  const text = { type: 'string' }
   const inPath = Array.from(call.path.matchAll(/\{(\w+)\}/g), ([, name = '']) => {
     const isId = ['sale', 'item', 'id'].includes(name)
-    return parameter(name, 'path', true, {
-      schema: isId ? { $ref: '#/components/schemas/Id' } : { type: 'string' },
-    })
+    return { name, in: 'path', required: true, schema: isId ? { $ref: '#/components/schemas/Id' } : text }
   })
   const query = call.query === undefined ? {} : describe(call.query)
   const required = (query.required ?? []) as readonly string[]
-  const inQuery = Object.entries((query.properties ?? {}) as Json).map(([name, schema]) =>
-    parameter(name, 'query', required.includes(name), { schema }),
-  )
-  const inHeader = (call.takes ?? []).map(name =>
-    parameter(name, 'header', false, { description: REQUEST_HEADERS[name] ?? name, schema: { type: 'string' } }),
-  )
+  const inQuery = Object.entries((query.properties ?? {}) as Json).map(([name, schema]) => {
+    return { name, in: 'query', required: required.includes(name), schema }
+  })
+  const inHeader = (call.takes ?? []).map(name => {
+    return { name, in: 'header', required: false, description: REQUEST_HEADERS[name] ?? name, schema: text }
+  })
   return [...inPath, ...inQuery, ...inHeader]
 }
 
