@@ -48,12 +48,12 @@ export function createDispatch(parts: DispatchParts, answering: Answering) {
     if (address !== undefined && request.method === 'POST') return order(request, address.sale, address.item)
     const path = pathOf(url)
     const passage = answering.begin(request, NO_ROUTE, otherMeter)
-    if (live !== undefined && path === LIVE_PATH && request.method === 'GET') return open(live, passage, upgrader)
-    return routed(passage, path)
+    const opens = live !== undefined && path === LIVE_PATH && request.method === 'GET'
+    return answering.settle(passage, opens ? open(live, passage, upgrader) : routed(passage, path))
   }
 
   /** The hot path. A refusal that is known at once costs no promise and no header of its own. */
-  function order(request: Request, sale: string, item: string): Response | Promise<Response> {
+  function order(request: Request, sale: string, item: string): Response | Promise<Response | undefined> {
     const fromMs = answering.refusedFrom()
     let answer: Response | Promise<Response>
     try {
@@ -62,26 +62,10 @@ export function createDispatch(parts: DispatchParts, answering: Answering) {
       return answering.fail(answering.begin(request, ORDER_ROUTE, orderMeter), error)
     }
     if (!(answer instanceof Promise)) return answering.refused(request, ORDER_ROUTE, orderMeter, answer, fromMs)
-    return orderLater(answering.begin(request, ORDER_ROUTE, orderMeter), answer)
-  }
-
-  async function orderLater(passage: Passage, answer: Promise<Response>): Promise<Response> {
-    try {
-      return answering.finish(passage, await answer)
-    } catch (error) {
-      return answering.fail(passage, error)
-    }
+    return answering.settle(answering.begin(request, ORDER_ROUTE, orderMeter), answer)
   }
 
   async function routed(passage: Passage, path: string): Promise<Response> {
-    try {
-      return answering.finish(passage, await answerBy(passage, path))
-    } catch (error) {
-      return answering.fail(passage, error)
-    }
-  }
-
-  function answerBy(passage: Passage, path: string): Response | Promise<Response> {
     const { request, requestId } = passage
     const url = isHost(request.headers.get('host')) ? URL.parse(request.url) : null
     if (url === null) return problem('body_invalid', { detail: '"Host" is not a host.', more: { field: 'host' } })
@@ -98,20 +82,11 @@ export function createDispatch(parts: DispatchParts, answering: Answering) {
   async function open(to: Live, passage: Passage, upgrader: Upgrader): Promise<Response | undefined> {
     passage.route = LIVE_PATH
     passage.meter = answering.meterOf('GET', LIVE_PATH)
-    try {
-      const admitted = await to.admit(passage.request)
-      if (admitted instanceof Response) return answering.finish(passage, admitted)
-      const headers = { ...admitted.headers, [REQUEST_ID_HEADER]: passage.requestId }
-      if (!upgrader.upgrade(passage.request, { data: admitted.state, headers }))
-        return answering.finish(
-          passage,
-          problem('body_invalid', { detail: 'This is not a WebSocket handshake of version 13.' }),
-        )
-      answering.upgraded(passage)
-      return undefined
-    } catch (error) {
-      return answering.fail(passage, error)
-    }
+    const admitted = await to.admit(passage.request)
+    if (admitted instanceof Response) return admitted
+    const headers = { ...admitted.headers, [REQUEST_ID_HEADER]: passage.requestId }
+    if (upgrader.upgrade(passage.request, { data: admitted.state, headers })) return undefined
+    return problem('body_invalid', { detail: 'This is not a WebSocket handshake of version 13.' })
   }
 }
 

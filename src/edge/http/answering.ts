@@ -48,7 +48,7 @@ export function createAnswering({ clock = systemClock, log, random, meters = noM
   let draining = false
   let refusals = 0
 
-  return { meterOf, begin, finish, fail, refusedFrom, refused, upgraded, drain }
+  return { meterOf, begin, settle, fail, refusedFrom, refused, drain }
 
   function drain(): void {
     draining = true
@@ -56,17 +56,30 @@ export function createAnswering({ clock = systemClock, log, random, meters = noM
 
   function meterOf(method: string, route: string): RouteMeter {
     const key = `${method} ${route}`
-    let meter = known.get(key)
-    if (meter === undefined) {
-      meter = meters.route(method, route)
-      known.set(key, meter)
-    }
+    const meter = known.get(key) ?? meters.route(method, route)
+    known.set(key, meter)
     return meter
   }
 
   function begin(request: Request, route: string, meter: RouteMeter): Passage {
     const requestId = requestIds(request.headers.get(REQUEST_ID_HEADER))
     return { request, requestId, fromMs: clock.elapsed(), route, meter }
+  }
+
+  /** No answer: the connection is a socket now, and the handshake has been answered. */
+  async function settle(passage: Passage, answer: Promise<Response | undefined>): Promise<Response | undefined> {
+    try {
+      const response = await answer
+      if (response !== undefined) return finish(passage, response)
+      passage.meter.answered(101, clock.elapsed() - passage.fromMs)
+      return undefined
+    } catch (error) {
+      return fail(passage, error)
+    }
+  }
+
+  function fail(passage: Passage, error: unknown): Response {
+    return finish(passage, responseTo(error, passage, log))
   }
 
   function finish({ request, requestId, fromMs, route, meter }: Passage, response: Response): Response {
@@ -77,15 +90,6 @@ export function createAnswering({ clock = systemClock, log, random, meters = noM
     headers.set(REQUEST_ID_HEADER, requestId)
     if (draining || leavesTooMuch(request, status)) headers.set('connection', 'close')
     return applyHeaders?.(request, response) ?? response
-  }
-
-  function fail(passage: Passage, error: unknown): Response {
-    return finish(passage, toResponse(error, passage))
-  }
-
-  /** The connection is a socket now; the headers of the handshake's answer. */
-  function upgraded({ meter, fromMs }: Passage): void {
-    meter.answered(101, clock.elapsed() - fromMs)
   }
 
   /** When a request came that may be a cheap refusal; undefined for those that are not timed. */
@@ -105,19 +109,19 @@ export function createAnswering({ clock = systemClock, log, random, meters = noM
     if (draining) answer.headers.set('connection', 'close')
     return applyHeaders?.(request, answer) ?? answer
   }
+}
 
-  function toResponse(error: unknown, { request, requestId, route }: Passage): Response {
-    if (error instanceof ProblemError) return error.toResponse()
-    // The client hung up while its body was read: no answer reaches it, and nothing failed here.
-    if (request.signal.aborted) return plainProblem('body_invalid')
-    const about = { requestId, method: request.method, route, err: error }
-    if (error instanceof Fault && error.retryable) {
-      log.warn({ ...about, code: error.code }, 'answered busy')
-      return plainProblem('busy')
-    }
-    log.error(about, 'unexpected error')
-    return problem('internal', { detail: `Tell the shop this request id: ${requestId}.`, more: { requestId } })
+function responseTo(error: unknown, { request, requestId, route }: Passage, log: Log): Response {
+  if (error instanceof ProblemError) return error.toResponse()
+  // The client hung up while its body was read: no answer reaches it, and nothing failed here.
+  if (request.signal.aborted) return plainProblem('body_invalid')
+  const about = { requestId, method: request.method, route, err: error }
+  if (error instanceof Fault && error.retryable) {
+    log.warn({ ...about, code: error.code }, 'answered busy')
+    return plainProblem('busy')
   }
+  log.error(about, 'unexpected error')
+  return problem('internal', { detail: `Tell the shop this request id: ${requestId}.`, more: { requestId } })
 }
 
 /** The rest of the body is not worth reading: it says it is long, or was found too long and does not say where it ends. */

@@ -14,12 +14,10 @@ import type { Registry, StockView } from '../../flows/sell/live-item.ts'
 import type { LiveMessage } from '../../wire/answers.ts'
 import { wireSale } from '../answers.ts'
 
-interface LiveBoardParts {
+export interface BoardContext {
   readonly registry: Registry
   readonly stock: StockView
   readonly clock: Clock
-  /** To every socket. */
-  readonly publish: (text: string) => void
 }
 
 /** The message about one item or one sale, as it was last written. */
@@ -36,24 +34,27 @@ export const ROUND_EVERY_MS = 250
 const WRITES_PER_MS_MAX = 8
 
 export class LiveBoard {
-  readonly #parts: LiveBoardParts
+  readonly #context: BoardContext
+  readonly #publish: (text: string) => void
   readonly #stock = new Map<ItemId, Entry>()
   readonly #sales = new Map<SaleId, Entry>()
   #publishedAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(parts: LiveBoardParts) {
-    this.#parts = parts
+  /** @param publish sends a text to every socket */
+  constructor(context: BoardContext, publish: (text: string) => void) {
+    this.#context = context
+    this.#publish = publish
   }
 
   /** Publishes what has changed since the last round. */
   round(sockets: number): void {
-    const nowMs = this.#parts.clock.elapsed()
+    const nowMs = this.#context.clock.elapsed()
     if (sockets === 0 || nowMs - this.#publishedAtMs < sockets / WRITES_PER_MS_MAX) return
     this.#publishedAtMs = nowMs
     for (const entry of this.#renewAll()) {
       if (entry.published) continue
       entry.published = true
-      this.#parts.publish(entry.text)
+      this.#publish(entry.text)
     }
   }
 
@@ -64,19 +65,19 @@ export class LiveBoard {
 
   saleChanged(sale: Sale): void {
     if (sale.state === 'draft') return
-    if (!sale.items.some(item => this.#parts.registry.has(item.id))) {
-      this.#parts.publish(JSON.stringify(this.#saleMessage(sale)))
+    if (!sale.items.some(item => this.#context.registry.has(item.id))) {
+      this.#publish(JSON.stringify(this.#saleMessage(sale)))
       return
     }
     const entry = this.#renew(this.#sales, sale.id, this.#saleKey(sale), () => this.#saleMessage(sale))
     if (entry === undefined) return
     entry.published = true
-    this.#parts.publish(entry.text)
+    this.#publish(entry.text)
   }
 
   /** All entries, up to date: sales before stock. Those of items and sales that are not live any more are forgotten. */
   #renewAll(): readonly Entry[] {
-    const { registry } = this.#parts
+    const { registry, stock } = this.#context
     const sales = new Map<SaleId, Sale>()
     for (const { sale } of registry.values()) sales.set(sale.id, sale)
     for (const id of this.#sales.keys()) if (!sales.has(id)) this.#sales.delete(id)
@@ -84,7 +85,7 @@ export class LiveBoard {
     for (const sale of sales.values())
       this.#renew(this.#sales, sale.id, this.#saleKey(sale), () => this.#saleMessage(sale))
     for (const { sale, item } of registry.values()) {
-      const left = this.#leftOf(item.id)
+      const left = stock.leftOf(item.id)
       if (left === undefined) continue
       this.#renew(this.#stock, item.id, String(left), () => ({ type: 'stock', sale: sale.id, item: item.id, left }))
     }
@@ -99,19 +100,16 @@ export class LiveBoard {
     return entry
   }
 
-  #leftOf(item: ItemId): number | undefined {
-    return this.#parts.stock.leftOf(item)
-  }
-
   #saleMessage(sale: Sale): LiveMessage {
-    return { type: 'sale', sale: wireSale(sale, this.#parts.stock) }
+    return { type: 'sale', sale: wireSale(sale, this.#context.stock) }
   }
 
   /** What is left is published as stock, so only the state that follows from it counts here. */
   #saleKey(sale: Sale): string {
-    const left = sale.items.reduce((sum, item) => sum + (this.#leftOf(item.id) ?? item.available), 0)
+    const { stock } = this.#context
+    const left = sale.items.reduce((sum, item) => sum + (stock.leftOf(item.id) ?? item.available), 0)
     const units = sale.items.map(item => item.units).join()
-    const state = saleState(sale, this.#parts.stock.nowMs(), left)
+    const state = saleState(sale, stock.nowMs(), left)
     return [state, sale.name, sale.opensAtMs, sale.closesAtMs, units].join('|')
   }
 }

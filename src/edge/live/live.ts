@@ -7,24 +7,18 @@
  * the life of a token. Does not know what serves the sockets.
  */
 
-import type { Clock } from '../../base/clock.ts'
 import type { Counted, Meters } from '../../base/meters.ts'
 import type { Messages } from '../../flows/follow/messages.ts'
-import type { Registry, StockView } from '../../flows/sell/live-item.ts'
 import { plainProblem, problem } from '../http/problem-response.ts'
 import type { findSocketBuyer } from '../identity.ts'
-import { LiveBoard } from './live-board.ts'
-import { OrderFeed } from './order-feed.ts'
+import { type BoardContext, LiveBoard } from './live-board.ts'
+import { OrderFeed, type ReadOrders } from './order-feed.ts'
 import { end, GOING_AWAY, type LiveSocket, LiveSockets, type LiveState, POLICY, sendTo } from './socket.ts'
 
-interface LiveParts {
+interface LiveParts extends BoardContext {
   readonly findBuyer: (request: Request) => ReturnType<typeof findSocketBuyer>
-  /** A buyer's latest orders, with reservations that are not placed yet. */
-  readonly ordersOfBuyer: ConstructorParameters<typeof OrderFeed>[0]['read']
-  readonly registry: Registry
-  readonly stock: StockView
+  readonly ordersOfBuyer: ReadOrders
   readonly messages: Pick<Messages, 'listen'>
-  readonly clock: Clock
   readonly meters: Meters
   readonly socketsMax?: number
 }
@@ -60,8 +54,8 @@ export class Live {
     this.#socketsMax = socketsMax
     this.#sweptAtMs = clock.elapsed()
     this.#minuteAtMs = clock.elapsed()
-    this.#board = new LiveBoard({ ...parts, publish: text => this.#sendToAll(text) })
-    this.#orders = new OrderFeed({ sockets: this.#sockets, socketsMax, read: parts.ordersOfBuyer })
+    this.#board = new LiveBoard(parts, text => this.#sendToAll(text))
+    this.#orders = new OrderFeed(this.#sockets, socketsMax, parts.ordersOfBuyer)
     messages.listen({
       orderChanged: order => this.#orders.publish(order),
       orderReserved: reservation => this.#orders.publish(reservation),

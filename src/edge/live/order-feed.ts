@@ -8,14 +8,12 @@ import { createBatcher } from '../../base/batcher.ts'
 import { Fault } from '../../base/fault.ts'
 import type { BuyerId } from '../../domain/ids.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
-import { end, type LiveSocket, type LiveSockets, orderMessage, sendTo, TRY_AGAIN_LATER, versionOf } from './socket.ts'
+import type { LiveMessage } from '../../wire/answers.ts'
+import { wireOrder } from '../answers.ts'
+import { end, type LiveSocket, type LiveSockets, sendTo, TRY_AGAIN_LATER } from './socket.ts'
 
-interface OrderFeedParts {
-  readonly sockets: LiveSockets
-  readonly socketsMax: number
-  /** A buyer's latest orders, with reservations that are not placed yet. */
-  readonly read: (buyer: BuyerId, limit: number) => Promise<readonly (Order | Reservation)[]>
-}
+/** A buyer's latest orders, with reservations that are not placed yet. */
+export type ReadOrders = (buyer: BuyerId, limit: number) => Promise<readonly (Order | Reservation)[]>
 
 const ORDERS_SHOWN_MAX = 20
 /** Orders of so many buyers are read at a time: after a restart all of them come back at once. */
@@ -26,7 +24,7 @@ export class OrderFeed {
   readonly #reader
   #closed = false
 
-  constructor({ sockets, socketsMax, read }: OrderFeedParts) {
+  constructor(sockets: LiveSockets, socketsMax: number, read: ReadOrders) {
     this.#sockets = sockets
     const readOne = (buyer: BuyerId) =>
       this.#closed || sockets.of(buyer).length === 0 ? [] : read(buyer, ORDERS_SHOWN_MAX)
@@ -80,4 +78,13 @@ export class OrderFeed {
       void this.show(socket)
     }
   }
+}
+
+/** A reservation comes before every version of its order. */
+function versionOf(order: Order | Reservation): number {
+  return order.state === 'reserved' ? 0 : order.version
+}
+
+function orderMessage(order: Order | Reservation): string {
+  return JSON.stringify({ type: 'order', order: wireOrder(order) } satisfies LiveMessage)
 }

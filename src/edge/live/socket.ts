@@ -2,9 +2,6 @@
 
 import type { Counted } from '../../base/meters.ts'
 import type { BuyerId, OrderId } from '../../domain/ids.ts'
-import type { Order, Reservation } from '../../domain/order.ts'
-import type { LiveMessage } from '../../wire/answers.ts'
-import { wireOrder } from '../answers.ts'
 
 type ClosedBecause = Counted['sockets_closed'][number]
 
@@ -72,13 +69,4 @@ export class LiveSockets {
     else this.#byBuyer.set(buyer, rest)
     this.count -= 1
   }
-}
-
-/** A reservation comes before every version of its order. */
-export function versionOf(order: Order | Reservation): number {
-  return order.state === 'reserved' ? 0 : order.version
-}
-
-export function orderMessage(order: Order | Reservation): string {
-  return JSON.stringify({ type: 'order', order: wireOrder(order) } satisfies LiveMessage)
 }
