@@ -95,7 +95,7 @@ function openShop({ socketsMax }: { socketsMax?: number } = {}) {
   }
   const messages = createMessages()
   const buyers = createBuyerTokens({ clock, secret: SECRET })
-  const { trusts } = createBrowsers({ corsOrigins: [LISTED_ORIGIN], publicUrl: undefined })
+  const { trusts } = createBrowsers([LISTED_ORIGIN], undefined)
   const live = new Live({
     findBuyer: request => findSocketBuyer(buyers, trusts, request),
     ordersOfBuyer: (buyer, limit) => orders.ofBuyer(buyer, undefined, limit),

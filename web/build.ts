@@ -14,7 +14,7 @@ interface BuiltFile {
   readonly text: string
 }
 
-export interface BuiltPage {
+interface BuiltPage {
   readonly html: string
   readonly files: readonly BuiltFile[]
 }

@@ -64,7 +64,7 @@ export async function composeHttp(
 
   const admission = composeAdmission(parts, redis)
   const { isEdge, secret, tickets, buyers, operators, sharing, orderLimits, ticketLimits } = admission
-  const browsers = createBrowsers(config)
+  const browsers = createBrowsers(config.corsOrigins, config.publicUrl)
   const secureCookies = config.publicUrl?.startsWith('https:') ?? false
   const { trusts } = browsers
   const monitor = new Monitor({

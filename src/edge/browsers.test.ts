@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import { createBrowsers } from './browsers.ts'
 
 const SHOP = 'https://shop.example'
-const browsers = createBrowsers({ corsOrigins: [SHOP], publicUrl: 'https://sale.example' })
-const nobody = createBrowsers({ corsOrigins: [], publicUrl: undefined })
+const browsers = createBrowsers([SHOP], 'https://sale.example')
+const nobody = createBrowsers([], undefined)
 
 const asked = (headers: Record<string, string>, method = 'GET') =>
   new Request('http://127.0.0.1/api/orders', { method, headers })

@@ -16,12 +16,7 @@ export interface Browsers {
   trusts(request: Request): boolean
 }
 
-interface BrowsersOptions {
-  readonly corsOrigins: readonly string[]
-  readonly publicUrl: string | undefined
-}
-
-export function createBrowsers({ corsOrigins, publicUrl }: BrowsersOptions): Browsers {
+export function createBrowsers(corsOrigins: readonly string[], publicUrl: string | undefined): Browsers {
   const listed = new Set(corsOrigins)
   const home = publicUrl === undefined ? undefined : new URL(publicUrl).origin
   const https = home?.startsWith('https:') === true

@@ -58,13 +58,13 @@ type Handle = (edge: EdgeContext, exchange: Exchange, by: string) => Response | 
 export type Handlers<Calls> = { readonly [Name in keyof Calls]?: Handle }
 
 /** The routes of the calls that have a handler. Who may ask is the call's own word: a handler can't forget to check for operators. */
-export function routesOf<Name extends string>(
+export function routesOf<Calls extends Record<string, Call>>(
   edge: EdgeContext,
-  calls: Readonly<Record<Name, Call>>,
-  handlers: { readonly [N in Name]?: Handle },
+  calls: Calls,
+  handlers: Handlers<Calls>,
 ): readonly Route[] {
-  return Object.entries<Handle>(handlers as Record<Name, Handle>).map(([name, handle]) => {
-    const call = calls[name as Name]
+  return Object.entries(handlers as Record<string, Handle>).map(([name, handle]) => {
+    const call = calls[name]!
     if (call.who !== 'operator') return route(call, exchange => handle(edge, exchange, ''))
     return route(
       call,

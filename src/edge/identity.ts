@@ -42,22 +42,13 @@ export function createIdentity(
   }
 }
 
-interface SocketBuyer {
-  readonly buyer: BuyerId
-  /** When the token ends, and the socket with it. */
-  readonly expiresAtMs: number
-  /** What the handshake must answer; browsers hang up without it. */
-  readonly protocol: string | undefined
-}
-
 const BEARER_PROTOCOL = 'bearer'
 
-/** The buyer who opens a live socket. A page without a cookie offers its token: `Sec-WebSocket-Protocol: bearer, <token>`. */
-export async function findSocketBuyer(
-  buyers: Pick<BuyerTokens, 'verify'>,
-  trusts: Trusts,
-  request: Request,
-): Promise<SocketBuyer | undefined> {
+/**
+ * The buyer who opens a live socket, and when the token ends, and the socket with it. A page without a cookie offers its token:
+ * `Sec-WebSocket-Protocol: bearer, <token>`; the handshake must answer with `protocol` then, or browsers hang up.
+ */
+export async function findSocketBuyer(buyers: Pick<BuyerTokens, 'verify'>, trusts: Trusts, request: Request) {
   const offered = offeredToken(request.headers.get('sec-websocket-protocol'))
   const token = bearerOf(request) ?? offered ?? cookieOf(request, trusts)
   const buyer = token === undefined ? undefined : await buyers.verify(token)

@@ -9,7 +9,7 @@
 import { createHash } from 'node:crypto'
 import { extname } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { type BuiltPage, buildPage } from '../../web/build.ts'
+import { buildPage } from '../../web/build.ts'
 
 export interface PageFile {
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -62,32 +62,21 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 
 export async function loadPages(): Promise<Pages> {
   const [buyer, ops] = await Promise.all([buildPage('buyer', ASSETS_PATH), buildPage('ops', ASSETS_PATH)])
-  const files = [...buyer.files, ...ops.files]
-  return {
-    buyer: htmlFile(buyer),
-    ops: htmlFile(ops),
-    assets: new Map(files.map(({ name, text }) => [name, assetFile(name, text)])),
-  }
-}
-
-function htmlFile({ html }: BuiltPage): PageFile {
-  return pageFile(html, { 'content-type': 'text/html; charset=utf-8', ...PAGE_HEADERS })
-}
-
-function assetFile(name: string, text: string): PageFile {
-  return pageFile(text, {
-    'content-type': CONTENT_TYPES[extname(name)] ?? 'application/octet-stream',
-    ...ASSET_HEADERS,
+  const page = (html: string) => pageFile(html, 'text/html; charset=utf-8', PAGE_HEADERS)
+  const files = [...buyer.files, ...ops.files].map(({ name, text }) => {
+    const contentType = CONTENT_TYPES[extname(name)] ?? 'application/octet-stream'
+    return [name, pageFile(text, contentType, ASSET_HEADERS)] as const
   })
+  return { buyer: page(buyer.html), ops: page(ops.html), assets: new Map(files) }
 }
 
-function pageFile(text: string, headers: Readonly<Record<string, string>>): PageFile {
+function pageFile(text: string, contentType: string, headers: Readonly<Record<string, string>>): PageFile {
   const bytes = Buffer.from(text)
   return {
     bytes,
     gzipped: gzipSync(bytes, { level: 9 }),
     // Weak, because the compressed and the plain form share it.
     etag: `W/"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
-    headers: { ...headers, vary: 'accept-encoding' },
+    headers: { 'content-type': contentType, ...headers, vary: 'accept-encoding' },
   }
 }

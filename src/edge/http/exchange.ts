@@ -124,6 +124,19 @@ export function readQuery<T extends z.ZodObject>(exchange: Exchange, schema: T):
   throw misfit(parsed.error, 'The query')
 }
 
+/**
+ * One page of a list: one row more than is shown is read, to find out whether there is another page. `next` is the cursor for `after`;
+ * null at the end.
+ */
+export async function readPage<Row extends { readonly id: string }>(
+  limit: number,
+  read: (limit: number) => Promise<readonly Row[]>,
+) {
+  const found = await read(limit + 1)
+  const shown = found.slice(0, limit)
+  return { shown, next: found.length > limit ? (shown.at(-1)?.id ?? null) : null }
+}
+
 function misfit(error: z.ZodError, whole: string): ProblemError {
   const issue = error.issues[0]
   const path = [...(issue?.path ?? []), ...(issue?.code === 'unrecognized_keys' ? [issue.keys[0]] : [])]

@@ -13,13 +13,8 @@ type Match =
   | { readonly kind: 'missing' }
 
 export function createRouter(routes: readonly Route[]) {
-  const bySize = new Map<number, { route: Route; segments: readonly string[] }[]>()
-  for (const route of routes) {
-    const segments = route.path.split('/')
-    const same = bySize.get(segments.length)
-    if (same === undefined) bySize.set(segments.length, [{ route, segments }])
-    else same.push({ route, segments })
-  }
+  const known = routes.map(route => ({ route, segments: route.path.split('/') }))
+  const bySize = Map.groupBy(known, ({ segments }) => segments.length)
 
   return function find(method: string, path: string): Match {
     const parts = path.split('/')

@@ -74,7 +74,7 @@ export class Monitor {
     const { clock, metrics } = parts
     this.#parts = parts
     this.#board = new TroubleBoard(clock)
-    this.#figures = new RecentFigures({ clock, metrics, queued: () => this.#sumOf(({ queue }) => queue.depth()) })
+    this.#figures = new RecentFigures(metrics, () => this.#sumOf(({ queue }) => queue.depth()), clock)
     this.#audit = createSharedAudit(parts)
     this.#within = createSharedTimeout({ clock, ms: LEDGER_MS_MAX })
   }

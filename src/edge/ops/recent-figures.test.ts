@@ -20,7 +20,7 @@ function stage() {
   }
   const { meters, list, watch } = createMetrics(clock)
   watch(watched)
-  const figures = new RecentFigures({ metrics: list, queued: () => 7, clock })
+  const figures = new RecentFigures(list, () => 7, clock)
   const second = async () => {
     ms += 1000
     await figures.sample()
@@ -63,9 +63,7 @@ test('does not watch the watchers, and says nothing of a second without requests
   await second()
   for (let i = 0; i < 10; i++) meters.route('GET', '/api/admin/sales/{sale}/watch').answered(200, 900)
   await second()
-  expect(figures.since(0)).toEqual([
-    { atMs: 1_002_000, requestsPerSecond: 0, p50Ms: undefined, p99Ms: undefined, queued: 7 },
-  ])
+  expect(figures.since(0)).toEqual([{ atMs: 1_002_000, requestsPerSecond: 0, p50Ms: null, p99Ms: null, queued: 7 }])
 })
 
 test('accounts for every ask in the funnel', async () => {

@@ -11,9 +11,9 @@ import type { FunnelStep } from '../../wire/monitor-codes.ts'
 export interface Sample {
   readonly atMs: number
   readonly requestsPerSecond: number
-  /** Undefined in a second without requests. */
-  readonly p50Ms: number | undefined
-  readonly p99Ms: number | undefined
+  /** Null in a second without requests. */
+  readonly p50Ms: number | null
+  readonly p99Ms: number | null
   readonly queued: number
 }
 
@@ -28,35 +28,32 @@ interface Answers {
   readonly within: ReadonlyMap<number, number>
 }
 
-interface RecentFiguresParts {
-  readonly metrics: readonly PlainMetric[]
-  readonly queued: () => number
-  readonly clock: Clock
-}
-
 export class RecentFigures {
-  readonly #parts: RecentFiguresParts
+  readonly #metrics: readonly PlainMetric[]
+  readonly #queued: () => number
+  readonly #clock: Clock
   readonly #sinceMs: number
   readonly #samples: Sample[] = []
   #last: { readonly atMs: number; readonly answers: Answers } | undefined
 
-  constructor(parts: RecentFiguresParts) {
-    this.#parts = parts
-    this.#sinceMs = parts.clock.now()
+  constructor(metrics: readonly PlainMetric[], queued: () => number, clock: Clock) {
+    this.#metrics = metrics
+    this.#queued = queued
+    this.#clock = clock
+    this.#sinceMs = clock.now()
   }
 
   async sample(): Promise<void> {
-    const { clock, queued } = this.#parts
-    const now = { atMs: clock.elapsed(), answers: await this.#readAnswers() }
+    const now = { atMs: this.#clock.elapsed(), answers: await this.#readAnswers() }
     const last = this.#last
     if (last !== undefined && now.atMs > last.atMs) {
       const requests = Math.max(0, now.answers.count - last.answers.count)
       this.#samples.push({
-        atMs: clock.now(),
+        atMs: this.#clock.now(),
         requestsPerSecond: (requests * 1000) / (now.atMs - last.atMs),
         p50Ms: quantile(0.5, last.answers, now.answers),
         p99Ms: quantile(0.99, last.answers, now.answers),
-        queued: queued(),
+        queued: this.#queued(),
       })
       if (this.#samples.length > SAMPLES_MAX) this.#samples.shift()
     }
@@ -89,7 +86,7 @@ export class RecentFigures {
   }
 
   async #read(name: string) {
-    return (await this.#parts.metrics.find(metric => metric.name === name)?.read()) ?? []
+    return (await this.#metrics.find(metric => metric.name === name)?.read()) ?? []
   }
 
   async #tally(name: string, label: string): Promise<ReadonlyMap<string, number>> {
@@ -126,7 +123,7 @@ function keyOf(labels: Readonly<Record<string, string>>): string {
 }
 
 /** Of the answers between two readings, interpolated inside the bucket it falls into. */
-function quantile(part: number, from: Answers, to: Answers): number | undefined {
+function quantile(part: number, from: Answers, to: Answers): number | null {
   const bounds = [...to.within.keys()].sort((a, b) => a - b)
   // A weight that changed between the readings must not make a bucket shrink.
   let most = 0
@@ -134,7 +131,7 @@ function quantile(part: number, from: Answers, to: Answers): number | undefined 
     most = Math.max(most, (to.within.get(bound) ?? 0) - (from.within.get(bound) ?? 0))
     return most
   })
-  if (most < 1e-9) return undefined
+  if (most < 1e-9) return null
   const wanted = most * part
   const i = counts.findIndex(count => count >= wanted)
   const below = i === 0 ? 0 : bounds[i - 1]!

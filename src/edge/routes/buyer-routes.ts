@@ -8,8 +8,16 @@ import { giveTicket } from '../../flows/sell/give-ticket.ts'
 import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
 import { wireOrder, wireSale } from '../answers.ts'
 import { type EdgeContext, type Handlers, routesOf } from '../edge-context.ts'
-import { bearerOf, type Exchange, idParam, jsonWithEtag, readBody, readQuery, uncached } from '../http/exchange.ts'
-import { pageOf, toRead } from '../http/paging.ts'
+import {
+  bearerOf,
+  type Exchange,
+  idParam,
+  jsonWithEtag,
+  readBody,
+  readPage,
+  readQuery,
+  uncached,
+} from '../http/exchange.ts'
 import { answerBy, noSuch, ProblemError, plainProblem, problem, rateLimitedProblem } from '../http/problem-response.ts'
 
 const SESSION_MS = 12 * 3600 * 1000
@@ -65,7 +73,7 @@ const handlers = {
   async ownOrders({ identity, find }, exchange) {
     const buyer = await identity.buyer(exchange.request)
     const { after, limit } = readQuery(exchange, buyerCalls.ownOrders.query)
-    const { shown, next } = pageOf(await ordersOfBuyer(find, buyer, after || undefined, toRead(limit)), limit)
+    const { shown, next } = await readPage(limit, max => ordersOfBuyer(find, buyer, after || undefined, max))
     return uncached({ orders: shown.map(wireOrder), next })
   },
 

@@ -12,8 +12,7 @@ import { operatorCalls } from '../../wire/calls/operator-calls.ts'
 import { wireOrder, wirePayment } from '../answers.ts'
 import { type EdgeContext, type Handlers, routesOf } from '../edge-context.ts'
 import { csvOfOrders, prefersCsv } from '../http/csv.ts'
-import { type Exchange, idParam, json, readBody, readQuery } from '../http/exchange.ts'
-import { pageOf, toRead } from '../http/paging.ts'
+import { type Exchange, idParam, json, readBody, readPage, readQuery } from '../http/exchange.ts'
 import { answerBy, noSuch, ProblemError } from '../http/problem-response.ts'
 import { findSale } from './operator-sale-routes.ts'
 
@@ -34,7 +33,7 @@ const handlers = {
     }
     if (prefersCsv(exchange.request.headers.get('accept') ?? ''))
       return csvOfOrders(after => read(PAGE_MAX, after), sale.id)
-    const { shown, next } = pageOf(await read(toRead(limit)), limit)
+    const { shown, next } = await readPage(limit, max => read(max))
     return json({ orders: shown.map(wireOrder), next })
   },
 
@@ -63,7 +62,7 @@ const handlers = {
 
   async log({ journal }, exchange) {
     const { after, limit } = readQuery(exchange, operatorCalls.log.query)
-    const { shown, next } = pageOf(await journal.read({ after: after || '0', limit: toRead(limit) }), limit)
+    const { shown, next } = await readPage(limit, max => journal.read({ after: after || '0', limit: max }))
     return json({ log: shown.map(wireLine), next })
   },
 } satisfies Handlers<typeof operatorCalls>
@@ -109,22 +108,15 @@ function wireLine({ id, atMs, by, action, sale, item, order, details }: LogLine)
 
 /** What happened to an order, oldest first: its own times, and what operators did. */
 function historyOf(order: Order | Reservation, lines: readonly LogLine[]): WholeOrderAnswer['history'] {
-  const own = [
-    { atMs: order.reservedAtMs, what: 'reserved' },
-    ...(order.state === 'reserved' ? [] : sincePlaced(order)),
-  ]
+  const own = [{ atMs: order.reservedAtMs, what: 'reserved' }]
+  if (order.state !== 'reserved') {
+    const refused = order.reason === 'refused'
+    own.push({ atMs: order.placedAtMs, what: refused ? 'refused' : 'placed' })
+    if (order.paidAtMs !== undefined) own.push({ atMs: order.paidAtMs, what: 'paid' })
+    if (order.closedAtMs !== undefined && !refused) own.push({ atMs: order.closedAtMs, what: `closed/${order.reason}` })
+  }
   const byOperators = lines.map(line => ({ atMs: line.atMs, what: line.action, by: line.by }))
   return [...own, ...byOperators]
     .sort((a, b) => a.atMs - b.atMs)
     .map(({ atMs, ...event }) => ({ at: toRfc3339(atMs), ...event }))
-}
-
-function sincePlaced(order: Order): readonly { readonly atMs: number; readonly what: string }[] {
-  return [
-    { atMs: order.placedAtMs, what: order.reason === 'refused' ? 'refused' : 'placed' },
-    ...(order.paidAtMs === undefined ? [] : [{ atMs: order.paidAtMs, what: 'paid' }]),
-    ...(order.closedAtMs === undefined || order.reason === 'refused'
-      ? []
-      : [{ atMs: order.closedAtMs, what: `closed/${order.reason}` }]),
-  ]
 }

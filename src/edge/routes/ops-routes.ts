@@ -81,6 +81,10 @@ function wireTrouble({ sinceMs, ...found }: Trouble): TroubleAnswer {
   return { ...found, since: toRfc3339(sinceMs) }
 }
 
+function wireAt<Kept extends { readonly atMs: number }>({ atMs, ...kept }: Kept) {
+  return { at: toRfc3339(atMs), ...kept }
+}
+
 function wireWatch(stock: StockView, { sale, audit, items, reconciled, ...seen }: Watch): WatchAnswer {
   const { sinceMs, ...funnel } = seen.funnel
   return {
@@ -89,17 +93,8 @@ function wireWatch(stock: StockView, { sale, audit, items, reconciled, ...seen }
     audit: audit?.map(wireAudit) ?? null,
     items,
     funnel: { since: toRfc3339(sinceMs), ...funnel },
-    recent: seen.recent.map(({ atMs, requestsPerSecond, p50Ms, p99Ms, queued }) => ({
-      at: toRfc3339(atMs),
-      p50Ms: p50Ms ?? null,
-      p99Ms: p99Ms ?? null,
-      requestsPerSecond,
-      line: queued,
-    })),
-    reconciled:
-      reconciled === undefined
-        ? null
-        : { at: toRfc3339(reconciled.atMs), differences: reconciled.differences, repairs: reconciled.repairs },
+    recent: seen.recent.map(({ queued, ...sample }) => ({ ...wireAt(sample), line: queued })),
+    reconciled: reconciled === undefined ? null : wireAt(reconciled),
     trouble: seen.trouble.map(wireTrouble),
   }
 }
