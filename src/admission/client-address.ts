@@ -9,11 +9,6 @@
  * customer gets; equal addresses in any spelling give equal keys. Work per request is bounded. Does not know ports, names or `Forwarded`.
  */
 
-interface ClientAddress {
-  /** @param forwardedFor the `X-Forwarded-For` header, several joined by commas, or null */
-  of(peer: string, forwardedFor: string | null): string
-}
-
 /** Eight groups of 16 bits; IPv4 in the last two, as IPv6 embeds it. */
 interface Address {
   readonly isV4: boolean
@@ -33,7 +28,7 @@ const IPV4_MAPPED = '::ffff:'
 const REMEMBERED_MAX = 4096
 
 /** @param trustedProxies addresses and CIDR ranges, separated by commas; may be empty */
-export function createClientAddress(trustedProxies: string): ClientAddress {
+export function createClientAddress(trustedProxies: string) {
   const trusted = trustedProxies
     .split(',')
     .map(entry => entry.trim())
@@ -62,7 +57,8 @@ export function createClientAddress(trustedProxies: string): ClientAddress {
   }
 
   return {
-    of(peer, forwardedFor) {
+    /** @param forwardedFor the `X-Forwarded-For` header, several joined by commas, or null */
+    of(peer: string, forwardedFor: string | null): string {
       if (trusted.length === 0 || forwardedFor === null) return ofPeer(peer)
       let client = parseAddress(peer)
       if (client === undefined || !isTrusted(client)) return ofPeer(peer)

@@ -10,12 +10,7 @@ interface Operator {
   readonly token: string
 }
 
-export interface Operators {
-  /** The operator's name. */
-  verify(token: string): string | undefined
-  /** The hashes of all tokens with this name. A session bound to a token ends when its hash is gone. */
-  hashesOf(name: string): readonly Uint8Array[]
-}
+export type Operators = ReturnType<typeof createOperators>
 
 /** A longer token is not even hashed. */
 export const TOKEN_LENGTH_MAX = 1024
@@ -27,7 +22,7 @@ export function operatorProblem({ name, token }: Operator): string | undefined {
   return undefined
 }
 
-export function createOperators(operators: readonly Operator[]): Operators {
+export function createOperators(operators: readonly Operator[]) {
   const known: { readonly name: string; readonly hash: Buffer }[] = []
   for (const [index, operator] of operators.entries()) {
     const label = `operator ${index + 1}`
@@ -40,7 +35,8 @@ export function createOperators(operators: readonly Operator[]): Operators {
   }
 
   return {
-    verify(token) {
+    /** The operator's name. */
+    verify(token: string): string | undefined {
       if (token.length > TOKEN_LENGTH_MAX) return undefined
       const hash = hashOfToken(token)
       let found: string | undefined
@@ -49,7 +45,9 @@ export function createOperators(operators: readonly Operator[]): Operators {
       }
       return found
     },
-    hashesOf: name => known.filter(operator => operator.name === name).map(({ hash }) => hash),
+    /** The hashes of all tokens with this name. A session bound to a token ends when its hash is gone. */
+    hashesOf: (name: string): readonly Uint8Array[] =>
+      known.filter(operator => operator.name === name).map(({ hash }) => hash),
   }
 }
 

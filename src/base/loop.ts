@@ -7,14 +7,7 @@ import type { Clock } from './clock.ts'
 import { Fault } from './fault.ts'
 import type { Log } from './log.ts'
 
-export interface Loop {
-  /** Resolves after a whole round that began after this call; rejects with what made that round fail. */
-  round(): Promise<void>
-  /** A round soon, without waiting for it. */
-  kick(): void
-  /** Resolves when the signal has stopped it; rejects on a bug. */
-  readonly stopped: Promise<void>
-}
+export type Loop = ReturnType<typeof startLoop>
 
 interface LoopOptions {
   readonly name: string
@@ -25,7 +18,7 @@ interface LoopOptions {
   readonly run: () => Promise<void>
 }
 
-export function startLoop({ name, everyMs, clock, log, signal, run }: LoopOptions): Loop {
+export function startLoop({ name, everyMs, clock, log, signal, run }: LoopOptions) {
   let wake = new AbortController()
   let kicked = false
   let waiting: PromiseWithResolvers<void> | undefined
@@ -52,19 +45,22 @@ export function startLoop({ name, everyMs, clock, log, signal, run }: LoopOption
     waiting?.reject(stopping())
   }
 
+  /** A round soon, without waiting for it. */
   const kick = () => {
     kicked = true
     wake.abort()
   }
   signal.addEventListener('abort', kick, { once: true })
   return {
-    round() {
+    /** Resolves after a whole round that began after this call; rejects with what made that round fail. */
+    round(): Promise<void> {
       if (ended) return Promise.reject(stopping())
       waiting ??= Promise.withResolvers()
       kick()
       return waiting.promise
     },
     kick,
+    /** Resolves when the signal has stopped it; rejects on a bug. */
     stopped: go(),
   }
 }

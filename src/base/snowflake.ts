@@ -27,16 +27,7 @@ const CUT = 10_000_000
 /** Node and sequence lie below the milliseconds. */
 const MS_STEP = 2 ** 22
 
-export interface IdMaker {
-  /** Throws a retryable fault: `clock_back` when the clock went back too far, `ids_exhausted` when bound or sequence are used up. */
-  next(): string
-  /** The bound was moved in the ledger. It only goes up. */
-  extend(untilMs: number): void
-  /** May this node make ids: is the clock within 50 ms of the last id, and not beyond the bound? */
-  healthy(): boolean
-  /** The last millisecond used, or the previous holder's bound when there was none yet. */
-  lastMs(): number
-}
+export type IdMaker = ReturnType<typeof createIdMaker>
 
 interface IdMakerOptions {
   readonly clock: Clock
@@ -45,7 +36,7 @@ interface IdMakerOptions {
   readonly untilMs: number
 }
 
-export function createIdMaker({ clock, node, fromMs, untilMs: firstUntilMs }: IdMakerOptions): IdMaker {
+export function createIdMaker({ clock, node, fromMs, untilMs: firstUntilMs }: IdMakerOptions) {
   assert(Number.isInteger(node) && node >= 0 && node <= NODE_MAX, `node id ${node} is not within 0..${NODE_MAX}`)
   assert(Number.isInteger(fromMs), `an id maker can't start after ${fromMs} ms`)
 
@@ -70,6 +61,7 @@ export function createIdMaker({ clock, node, fromMs, untilMs: firstUntilMs }: Id
     low = (sinceEpoch - cuts * CUT) * MS_STEP + nodeBits
   }
 
+  /** Throws a retryable fault: `clock_back` when the clock went back too far, `ids_exhausted` when bound or sequence are used up. */
   function next(): string {
     const nowMs = Math.floor(clock.now())
     if (nowMs > untilMs)
@@ -98,13 +90,16 @@ export function createIdMaker({ clock, node, fromMs, untilMs: firstUntilMs }: Id
 
   return {
     next,
-    extend(to) {
+    /** The bound was moved in the ledger. It only goes up. */
+    extend(to: number): void {
       untilMs = checkedBound(to, untilMs)
     },
-    healthy() {
+    /** May this node make ids: is the clock within 50 ms of the last id, and not beyond the bound? */
+    healthy(): boolean {
       const nowMs = Math.floor(clock.now())
       return nowMs <= untilMs && lastMs - nowMs <= DRIFT_MS_MAX
     },
+    /** The last millisecond used, or the previous holder's bound when there was none yet. */
     lastMs: () => lastMs,
   }
 }

@@ -9,23 +9,10 @@ import { assert } from '../../base/assert.ts'
 import type { Random } from '../../base/random.ts'
 import { createKeyedHash } from './keyed-hash.ts'
 
-interface KeyTable {
-  /** The key's slot, or -1. */
-  find(key: string): number
-  /** For the key that `find` read last. */
-  sharedSlot(): number
-  /** All slots, the shared ones included. */
-  readonly slotsMax: number
-  readonly isFull: boolean
-  /** Adds the key that `find` read last and did not find. */
-  add(): number
-  remove(slot: number): void
-}
-
 const KEYS_PER_SHARED_SLOT = 16
 
 /** @param keysMax a power of two */
-export function createKeyTable(keysMax: number, random: Random): KeyTable {
+export function createKeyTable(keysMax: number, random: Random) {
   assert(Number.isInteger(Math.log2(keysMax)), 'the number of keys must be a power of two')
   const sharedMax = Math.max(1, keysMax / KEYS_PER_SHARED_SLOT)
   const hash = createKeyedHash(random)
@@ -40,7 +27,8 @@ export function createKeyTable(keysMax: number, random: Random): KeyTable {
   let used = 0
 
   return {
-    find(key) {
+    /** The key's slot, or -1. */
+    find(key: string): number {
       hash.read(key)
       const { low, high } = hash
       for (let at = low & mask; cells[at] !== 0; at = (at + 1) & mask) {
@@ -50,14 +38,17 @@ export function createKeyTable(keysMax: number, random: Random): KeyTable {
       return -1
     },
 
+    /** For the key that `find` read last. */
     sharedSlot: () => keysMax + (hash.high & (sharedMax - 1)),
+    /** All slots, the shared ones included. */
     slotsMax: keysMax + sharedMax,
 
-    get isFull() {
+    get isFull(): boolean {
       return removedCount === 0 && used === keysMax
     },
 
-    add() {
+    /** Adds the key that `find` read last and did not find. */
+    add(): number {
       assert(removedCount > 0 || used < keysMax, 'a key was added to a full table')
       const slot = removedCount > 0 ? removed[--removedCount]! : used++
       lows[slot] = hash.low
@@ -68,7 +59,7 @@ export function createKeyTable(keysMax: number, random: Random): KeyTable {
       return slot
     },
 
-    remove(slot) {
+    remove(slot: number): void {
       let gap = lows[slot]! & mask
       while (cells[gap] !== slot + 1) {
         assert(cells[gap] !== 0, 'a slot was removed that no key has')

@@ -16,16 +16,6 @@ import type { ServerOptions } from './server.ts'
 
 type SentinelTarget = Extract<RedisTarget, { readonly kind: 'sentinel' }>
 
-interface Sentinels {
-  /** A fault when none of them answers, or none knows the name. */
-  primary(): Promise<HostPort>
-  /** From now on called about every second with where the primary is. */
-  follow(onPrimary: (where: HostPort) => void): void
-  /** Their own text: how many there are, and whether they could fail over. Undefined: none answers. */
-  quorum(): Promise<{ readonly reached: boolean; readonly words: string } | undefined>
-  close(): Promise<void>
-}
-
 const ASK_EVERY_MS = 1_000
 /** Less than a connect may take: a silent sentinel must not delay the others' answers. */
 const ANSWER_MS_MAX = 1_000
@@ -35,16 +25,10 @@ const FIRST_EVERY_MS = 10
 export function openSentinels(
   target: SentinelTarget,
   { clock, log, timeoutMs }: Pick<ServerOptions, 'clock' | 'log' | 'timeoutMs'>,
-): Sentinels {
+) {
+  const common = { clock, log, timeoutMs: Math.min(ANSWER_MS_MAX, Math.ceil(timeoutMs / 2)) }
   const links = target.sentinels.map(
-    (address, i) =>
-      new Link({
-        address: () => address,
-        clock,
-        log,
-        timeoutMs: Math.min(ANSWER_MS_MAX, Math.ceil(timeoutMs / 2)),
-        name: `sentinel ${i + 1}`,
-      }),
+    (address, i) => new Link({ ...common, address: () => address, name: `sentinel ${i + 1}` }),
   )
   const closing = new AbortController()
   let following: Promise<void> | undefined
@@ -56,6 +40,7 @@ export function openSentinels(
     return answers.map(one => (one.status === 'fulfilled' ? one.value[0] : one.reason))
   }
 
+  /** A fault when none of them answers, or none knows the name. */
   async function primary(): Promise<HostPort> {
     // At the start none is connected yet.
     const lateMs = clock.elapsed() + FIRST_MS_MAX
@@ -82,9 +67,11 @@ export function openSentinels(
 
   return {
     primary,
-    follow(onPrimary) {
+    /** From now on called about every second with where the primary is. */
+    follow(onPrimary: (where: HostPort) => void): void {
       following = follow(onPrimary)
     },
+    /** Their own text: how many there are, and whether they could fail over. Undefined: none answers. */
     async quorum() {
       const answers = await ask('SENTINEL', 'CKQUORUM', target.name)
       const good = answers.find(answer => !(answer instanceof Error))
@@ -92,7 +79,7 @@ export function openSentinels(
       const refusal = answers.find(answer => answer instanceof Error && /NOQUORUM/.test(answer.message))
       return refusal === undefined ? undefined : { reached: false, words: (refusal as Error).message }
     },
-    async close() {
+    async close(): Promise<void> {
       closing.abort()
       await Promise.all(links.map(link => link.close()))
       await following
