@@ -78,7 +78,8 @@ export function createBuyerTokens(options: BuyerTokensOptions): BuyerTokens {
     const known = remembered.get(token)
     if (known !== undefined) {
       remembered.delete(token)
-      if (isPast(known.expiresAtS, nowS)) return undefined
+      // The comparison that the verification itself uses, so that a cached token expires in the same second.
+      if (known.expiresAtS <= nowS - TOLERANCE_S) return undefined
       if (known.keysVersion === keys?.version()) {
         remembered.set(token, known)
         return known.buyer
@@ -128,11 +129,6 @@ export function createBuyerTokens(options: BuyerTokensOptions): BuyerTokens {
         .sign(await guestKey())
     },
   }
-}
-
-/** The comparison that the verification itself uses, so that a cached token expires in the same second. */
-function isPast(expiresAtS: number, nowS: number): boolean {
-  return expiresAtS <= nowS - TOLERANCE_S
 }
 
 /** Imported once and on first use: importing is asynchronous and slower than checking a signature. */

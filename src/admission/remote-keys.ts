@@ -24,14 +24,7 @@ const COOL_DOWN_MS = 30_000
 const COOL_DOWN_FAILED_MS = 1_000
 const RSA_MODULUS_BYTES_MIN = 256
 
-export interface RemoteKeys {
-  /** For jose. Throws `JWKSNoMatchingKey` for a key that is not there, a retryable `Fault` when that can't be known. */
-  readonly key: JWTVerifyGetKey
-  /** Changes with the set of keys: a token verified before may have been verified with a key that is gone. */
-  version(): number
-  /** Fetches aged keys again in the background. */
-  freshen(): void
-}
+export type RemoteKeys = ReturnType<typeof createRemoteKeys>
 
 interface RemoteKeysOptions {
   readonly url: string
@@ -39,7 +32,7 @@ interface RemoteKeysOptions {
   readonly onFailed: (why: string) => void
 }
 
-export function createRemoteKeys({ url, clock, onFailed }: RemoteKeysOptions): RemoteKeys {
+export function createRemoteKeys({ url, clock, onFailed }: RemoteKeysOptions) {
   let find: ReturnType<typeof createLocalJWKSet> | undefined
   let content = ''
   let version = 0
@@ -72,21 +65,25 @@ export function createRemoteKeys({ url, clock, onFailed }: RemoteKeysOptions): R
 
   const cool = () => clock.elapsed() - triedAtMs >= (failed ? COOL_DOWN_FAILED_MS : COOL_DOWN_MS)
 
+  const key: JWTVerifyGetKey = async (header, token) => {
+    try {
+      if (find !== undefined) return await find(header, token)
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
+    }
+    if (underWay !== undefined || cool()) await refetch()
+    if (failed || find === undefined)
+      throw new Fault('keys_unreachable', "the shop's keys can't be fetched", { retryable: true })
+    return find(header, token)
+  }
+
   return {
-    async key(header, token) {
-      const known = find
-      try {
-        if (known !== undefined) return await known(header, token)
-      } catch (error) {
-        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
-      }
-      if (underWay !== undefined || cool()) await refetch()
-      if (failed || find === undefined)
-        throw new Fault('keys_unreachable', "the shop's keys can't be fetched", { retryable: true })
-      return find(header, token)
-    },
+    /** For jose. Throws `JWKSNoMatchingKey` for a key that is not there, a retryable `Fault` when that can't be known. */
+    key,
+    /** Changes with the set of keys: a token verified before may have been verified with a key that is gone. */
     version: () => version,
-    freshen() {
+    /** Fetches aged keys again in the background. */
+    freshen(): void {
       if (find !== undefined && clock.elapsed() - fetchedAtMs >= AGED_AFTER_MS && cool()) void refetch()
     },
   }

@@ -16,9 +16,6 @@ export function sessionCookie(token: string, { secure, maxAgeS }: { secure: bool
 
 /** The token in a `Cookie` header, unverified; the first one when there are several. */
 export function readSessionCookie(header: string): string | undefined {
-  for (const pair of header.split(';')) {
-    const trimmed = pair.trim()
-    if (trimmed.startsWith(`${NAME}=`)) return trimmed.slice(NAME.length + 1) || undefined
-  }
-  return undefined
+  const pairs = header.split(';').map(pair => pair.trim())
+  return pairs.find(pair => pair.startsWith(`${NAME}=`))?.slice(NAME.length + 1) || undefined
 }

@@ -31,12 +31,7 @@ interface TicketKey {
   readonly secret: KeyObject
 }
 
-export interface TicketOffice {
-  issue(claims: TicketClaims): string
-  verify(ticket: string): TicketClaims | undefined
-  /** The buyer named in the ticket, unverified: only to decide whether verifying is worth it. @param at where it begins in the text */
-  peekBuyer(text: string, at?: number): BuyerId | undefined
-}
+export type TicketOffice = ReturnType<typeof createTicketOffice>
 
 const PREFIX = 't1.'
 const ITEM_AT = PREFIX.length
@@ -75,7 +70,7 @@ export function parseTicketKeys(text: string): readonly TicketKey[] {
 }
 
 /** The first key signs; all of them verify. */
-export function createTicketOffice(keys: readonly TicketKey[]): TicketOffice {
+export function createTicketOffice(keys: readonly TicketKey[]) {
   const newest = keys[0]
   assert(newest !== undefined, 'a ticket office needs a key')
   const signers = new Map(keys.map(key => [key.id, createSigner(key.secret)]))
@@ -173,6 +168,7 @@ function endsWith(ticket: string, at: number, mac: string): boolean {
   return difference === 0
 }
 
+/** The buyer named in the ticket, unverified: only to decide whether verifying is worth it. @param at where it begins in the text */
 function peekBuyer(text: string, at = 0): BuyerId | undefined {
   if (text.length - at > TICKET_LENGTH_MAX || !text.startsWith(PREFIX, at)) return undefined
   const itemEnd = text.indexOf('.', at + ITEM_AT)

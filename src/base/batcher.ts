@@ -86,10 +86,6 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
     void runQueue()
   }
 
-  function turn(): Promise<void> {
-    return new Promise(resolve => defer(resolve))
-  }
-
   /** Never rejects: an error belongs to the asks of its batch. */
   async function runQueue(): Promise<void> {
     for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
@@ -99,7 +95,7 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
       const all = Math.min(batchMax, FULL_ENOUGH, depth + batch.asks.length)
       // After a lone ask there is nothing to wait for.
       if (all === 1) continue
-      for (let turns = 0; turns < turnsMax && depth < all; turns++) await turn()
+      for (let turns = 0; turns < turnsMax && depth < all; turns++) await new Promise<void>(resolve => defer(resolve))
     }
     idle = true
     quiet?.resolve()

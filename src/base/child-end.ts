@@ -6,16 +6,11 @@
 import type { ChildProcess } from 'node:child_process'
 import { systemClock } from './clock.ts'
 
-interface ChildEnd {
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
-}
-
 /** After the exit the last output is in the pipe already, and only has to be read. */
 const LAST_OUTPUT_MS = 250
 
 /** Never resolves if the process could not be started: that is an `error` event. */
-export function childEnd(child: ChildProcess): Promise<ChildEnd> {
+export function childEnd(child: ChildProcess): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
   return new Promise(resolve => {
     const closed = new AbortController()
     child.once('close', (code, signal) => {

@@ -20,8 +20,11 @@ export class Fault extends Error {
   }
 }
 
-/** The call's value, or what `instead` makes of a fault. A bug is thrown. */
-export async function onFault<T, U>(call: () => Promise<T>, instead: (fault: Fault) => U): Promise<T | U> {
+/** The call's value, or what `instead` makes of a fault: undefined, unless it says otherwise. A bug is thrown. */
+export async function onFault<T, U = undefined>(
+  call: () => Promise<T>,
+  instead: (fault: Fault) => U = () => undefined as U,
+): Promise<T | U> {
   try {
     return await call()
   } catch (error) {

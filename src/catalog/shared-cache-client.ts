@@ -7,7 +7,7 @@
  */
 
 import type { Clock } from '../base/clock.ts'
-import { Fault } from '../base/fault.ts'
+import { onFault } from '../base/fault.ts'
 import type { Random } from '../base/random.ts'
 import { createSharedTimeout } from '../base/shared-timeout.ts'
 import type { CatalogKey, SharedAnswer, SharedCache } from './shared-cache.ts'
@@ -33,7 +33,8 @@ export function createSharedCacheClient(cache: SharedCache, clock: Clock, random
   /** Undefined while the cache is unreachable. */
   async function call<T>(fn: (cache: SharedCache) => Promise<T>): Promise<{ readonly reply: T } | undefined> {
     if (clock.elapsed() < unreachableUntilMs) return undefined
-    const answer = await timeout(fn(cache).then(reply => ({ reply }), ignoreFault))
+    const reply = async () => ({ reply: await fn(cache) })
+    const answer = await timeout(onFault(reply))
     if (answer === undefined) unreachableUntilMs = clock.elapsed() + UNREACHABLE_MS
     return answer
   }
@@ -77,8 +78,4 @@ export function createSharedCacheClient(cache: SharedCache, clock: Clock, random
       return forgetAll()
     },
   }
-}
-
-function ignoreFault(error: unknown): undefined {
-  if (!(error instanceof Fault)) throw error
 }

@@ -8,7 +8,7 @@
  */
 
 import { assert } from '../../base/assert.ts'
-import { Fault } from '../../base/fault.ts'
+import { onFault } from '../../base/fault.ts'
 import type { Random } from '../../base/random.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
 import { type Script, scriptsIn } from '../../base/redis/script.ts'
@@ -54,14 +54,11 @@ export function createRedisSharedCounts({ connection, random, nowMs }: RedisShar
     width: number,
   ): Promise<void> {
     const run = async (group: readonly string[]) => {
-      try {
-        const numbers = numbersOf(await connection.run(script, group, argsOf(group)), group.length * width)
-        for (const [i, key] of group.entries()) put(key, numbers.slice(i * width, (i + 1) * width))
-      } catch (error) {
-        if (!(error instanceof Fault)) throw error
-      }
+      const numbers = numbersOf(await connection.run(script, group, argsOf(group)), group.length * width)
+      for (const [i, key] of group.entries()) put(key, numbers.slice(i * width, (i + 1) * width))
     }
-    await Promise.all(connection.together(keys).flatMap(slicesOf).map(run))
+    const groups = connection.together(keys).flatMap(slicesOf)
+    await Promise.all(groups.map(group => onFault(() => run(group))))
   }
 
   return {
@@ -90,9 +87,8 @@ export function createRedisSharedCounts({ connection, random, nowMs }: RedisShar
     },
 
     async leave() {
-      const gone = edgeKeys.map(key => connection.command(['ZREM', key, edge], key))
-      for (const { reason } of (await Promise.allSettled(gone)).filter(one => one.status === 'rejected'))
-        if (!(reason instanceof Fault)) throw reason
+      const remove = (key: string) => connection.command(['ZREM', key, edge], key)
+      await Promise.all(edgeKeys.map(key => onFault(() => remove(key))))
     },
 
     onJoinRequest(listener) {

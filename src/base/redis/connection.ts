@@ -1,11 +1,9 @@
 /** A connection to Redis, of the kind its address says: one server, a primary that sentinels name (`sentinels.ts`), a cluster (`cluster.ts`). */
 
 import { assert } from '../assert.ts'
-import type { Clock } from '../clock.ts'
-import type { Log } from '../log.ts'
 import { Cluster } from './cluster.ts'
 import type { LinkOptions } from './link.ts'
-import type { Durability, RedisConnection } from './redis-connection.ts'
+import type { RedisConnection } from './redis-connection.ts'
 import { parseRedisUrl } from './redis-url.ts'
 import { openSentinels } from './sentinels.ts'
 import { Server, type ServerOptions } from './server.ts'
@@ -13,23 +11,17 @@ import { Subscriptions } from './subscriptions.ts'
 
 export type { Durability, Primary, RedisConnection } from './redis-connection.ts'
 
-interface RedisOptions {
+interface RedisOptions extends Omit<ServerOptions, 'timeoutMs'> {
   readonly url: string
-  readonly clock: Clock
-  readonly log: Log
-  /** How long a call may take, from the moment it is made. */
   readonly timeoutMs?: number
-  readonly durability: Durability
-  readonly replicas: number
 }
 
 const TIMEOUT_MS = 2_000
 
 export function openRedis(options: RedisOptions): RedisConnection {
-  const { url, clock, log, timeoutMs = TIMEOUT_MS, durability, replicas } = options
-  assert(durability !== 'replica' || replicas >= 1, 'durability "replica" without a replica')
-  const target = parseRedisUrl(url)
-  const common = { clock, log, timeoutMs, durability, replicas }
+  const common = { timeoutMs: TIMEOUT_MS, ...options }
+  assert(options.durability !== 'replica' || options.replicas >= 1, 'durability "replica" without a replica')
+  const target = parseRedisUrl(options.url)
   switch (target.kind) {
     case 'single':
       return openOne(common, target.server.database, () => target.server)

@@ -28,6 +28,7 @@ export interface LinkOptions {
   readonly address: () => Address | Promise<Address>
   readonly clock: Clock
   readonly log: Log
+  /** How long a call may take, from the moment it is made. */
   readonly timeoutMs: number
   readonly name: string
   /** After every connect, before any call. A failure drops the socket. */

@@ -7,7 +7,7 @@
  */
 
 import { Bug } from '../assert.ts'
-import { Fault } from '../fault.ts'
+import { onFault } from '../fault.ts'
 import { isOtherKind, notDone } from './faults.ts'
 import { latestPrimary } from './latest-primary.ts'
 import { Link } from './link.ts'
@@ -56,12 +56,9 @@ export function openSentinels(
     while (!closing.signal.aborted) {
       await clock.sleep(ASK_EVERY_MS, closing.signal)
       if (closing.signal.aborted) return
-      try {
-        onPrimary(await primary())
-      } catch (error) {
-        // Without an answer the connected server stays the primary.
-        if (!(error instanceof Fault)) throw error
-      }
+      // Without an answer the connected server stays the primary.
+      const where = await onFault(primary)
+      if (where !== undefined) onPrimary(where)
     }
   }
 

@@ -7,8 +7,6 @@
  * States: as its links (down ⇄ up, closed at the end); held, while its monitor forbids scripts there.
  */
 
-import type { Clock } from '../clock.ts'
-import type { Log } from '../log.ts'
 import { isNoScript, maybeDone, notDone } from './faults.ts'
 import { Link, type LinkOptions } from './link.ts'
 import type { Durability, Primary } from './redis-connection.ts'
@@ -16,10 +14,7 @@ import type { HostPort } from './redis-url.ts'
 import type { Script } from './script.ts'
 
 /** What every connection to a server is made with. */
-export interface ServerOptions {
-  readonly clock: Clock
-  readonly log: Log
-  readonly timeoutMs: number
+export interface ServerOptions extends Pick<LinkOptions, 'clock' | 'log' | 'timeoutMs'> {
   readonly durability: Durability
   readonly replicas: number
 }
