@@ -5,12 +5,11 @@ import { systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { systemRandom } from '../base/random.ts'
 import { FileStore } from '../payment/sandbox/file-store.ts'
-import { openLocalRepository } from '../payment/sandbox/local-repository.ts'
+import { PaymentRepository, type SandboxRows } from '../payment/sandbox/payment-repository.ts'
 import { Sandbox } from '../payment/sandbox/sandbox.ts'
 import { handleSandbox } from '../payment/sandbox/sandbox-http.ts'
 import { createSandboxKeys } from '../payment/sandbox/sandbox-keys.ts'
 import { createSandboxProvider } from '../payment/sandbox/sandbox-provider.ts'
-import { createSharedRepository, type SharedRows } from '../payment/sandbox/shared-repository.ts'
 import type { Config } from './config.ts'
 import { ownSecret } from './secrets.ts'
 
@@ -23,15 +22,13 @@ export async function openSandbox(
   log: Log,
   url: () => string,
   publicUrl: () => string,
-  shared?: SharedRows,
+  shared?: SandboxRows,
 ) {
   const clock = systemClock
   // In a cluster every edge must know a pay page and a callback's signature that another edge made.
   const keys = createSandboxKeys(ownSecret(config, systemRandom, 'sandbox-secret', 'sandbox'))
-  const payments =
-    shared === undefined
-      ? await openLocalRepository({ store: new FileStore(join(config.dataDir, 'sandbox-payments.jsonl'), log), clock })
-      : createSharedRepository({ rows: shared, clock })
+  const rows = shared ?? (await FileStore.open(join(config.dataDir, 'sandbox-payments.jsonl'), log))
+  const payments = new PaymentRepository(rows, clock)
   const callbackUrl = () => `${shared === undefined ? url() : publicUrl()}/api/payments/sandbox/callback`
   const sandbox = new Sandbox({ payments, keys, clock, random: systemRandom, log, callbackUrl })
   return {

@@ -1,6 +1,6 @@
 /**
  * The sandbox provider's payments, shared by several processes: texts under a ref, moved by compare-and-set. No order and no payment of the
- * ledger depends on them, and what the texts say is not read here. Payment declares the contract (`SharedRows`), app wires it.
+ * ledger depends on them, and what the texts say is not read here. Payment declares the contract (`SandboxRows`), app wires it.
  */
 
 import type { Database } from './connection/database.ts'

@@ -15,16 +15,11 @@ import { type SandboxKeys, SIGNATURE_HEADER } from './sandbox-keys.ts'
 
 export const ACKNOWLEDGEMENT = { contentType: 'text/plain; charset=utf-8', body: 'received' } as const
 
+const PENDING_MAX = 10_000
+const RETRY_BASE_MS = 500
 const TRIES = 5
 const TRY_MS_MAX = 5_000
 const ANSWER_BYTES_MAX = 1024
-
-interface CallbackSender {
-  /** Returns at once, before the callback is sent. */
-  send(event: CallbackEvent, how?: { readonly delayMs?: number; readonly forged?: boolean }): void
-  /** Drops all callbacks that are not acknowledged yet. */
-  stop(): Promise<void>
-}
 
 export interface CallbackSenderOptions {
   /** Read at every try: the port may be known only after the start. */
@@ -33,13 +28,13 @@ export interface CallbackSenderOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
-  readonly pendingMax: number
+  readonly pendingMax?: number
   /** The longest first wait between tries; it doubles. */
-  readonly retryBaseMs: number
+  readonly retryBaseMs?: number
 }
 
-export function createCallbackSender(options: CallbackSenderOptions): CallbackSender {
-  const { callbackUrl, keys, clock, random, log, pendingMax, retryBaseMs } = options
+export function createCallbackSender(options: CallbackSenderOptions) {
+  const { callbackUrl, keys, clock, random, log, pendingMax = PENDING_MAX, retryBaseMs = RETRY_BASE_MS } = options
   const stopping = new AbortController()
   const pending = new Set<Promise<void>>()
 
@@ -78,16 +73,18 @@ export function createCallbackSender(options: CallbackSenderOptions): CallbackSe
   }
 
   return {
-    send(event, { delayMs = 0, forged = false } = {}) {
+    /** Returns at once, before the callback is sent. */
+    send(event: CallbackEvent, { delayMs = 0, forged = false } = {}): void {
       if (stopping.signal.aborted) return
       if (pending.size >= pendingMax) {
         log.warn({ ref: event.ref, pendingMax }, 'sandbox callback dropped: too many are pending')
         return
       }
-      const delivery = deliver(event, delayMs, forged).finally(() => pending.delete(delivery))
+      const delivery: Promise<void> = deliver(event, delayMs, forged).finally(() => pending.delete(delivery))
       pending.add(delivery)
     },
-    async stop() {
+    /** Drops all callbacks that are not acknowledged yet. */
+    async stop(): Promise<void> {
       stopping.abort()
       await Promise.all(pending)
     },

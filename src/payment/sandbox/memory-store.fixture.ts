@@ -1,25 +1,28 @@
-/** A store in memory: the reference for the one on disk, and enough for tests without restarts. Can be made to fail or to hang. */
+/** Rows in memory: the reference for those on disk, and enough for tests without restarts. Can be made to fail or to hang. */
 
 import { Fault } from '../../base/fault.ts'
-import type { SandboxStore } from './local-repository.ts'
-import type { SandboxPayment } from './sandbox-payment.ts'
+import type { SandboxRow, SandboxRows } from './payment-repository.ts'
 
-export function createMemoryStore(): SandboxStore & {
-  readonly failing: { now: boolean; hanging?: Promise<void> }
-} {
-  const kept = new Map<string, SandboxPayment>()
+export function createMemoryStore() {
+  const kept = new Map<string, SandboxRow>()
   const failing: { now: boolean; hanging?: Promise<void> } = { now: false }
-  return {
+  const store = {
     failing,
-    load: async () => [...kept.values()],
-    async save(payment) {
+    refs: () => [...kept.keys()],
+    read: async ref => kept.get(ref)?.text,
+    async replace(ref, before, row) {
       if (failing.now) throw new Fault('sandbox_store_failed', 'the store was told to fail', { outcomeUnknown: true })
       if (failing.hanging !== undefined) await failing.hanging
-      kept.set(payment.ref, payment)
+      if (kept.get(ref)?.text !== before) return false
+      kept.set(ref, row)
+      return true
     },
-    async forget(refs) {
-      for (const ref of refs) kept.delete(ref)
+    count: async () => kept.size,
+    async forget(madeBeforeMs) {
+      const old = [...kept].filter(([, row]) => row.over && row.madeAtMs < madeBeforeMs)
+      for (const [ref] of old) kept.delete(ref)
+      return old.length
     },
-    close: async () => {},
-  }
+  } satisfies SandboxRows & Record<string, unknown>
+  return store
 }

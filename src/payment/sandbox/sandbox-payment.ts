@@ -38,6 +38,19 @@ export const sandboxPaymentSchema = z
 
 export type SandboxPayment = z.infer<typeof sandboxPaymentSchema>
 
+/** Undefined: the text is no payment. */
+export function parsePayment(text: string): SandboxPayment | undefined {
+  try {
+    return sandboxPaymentSchema.parse(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}
+
+export function isFinal(payment: SandboxPayment): boolean {
+  return payment.state === 'void' || payment.state === 'refunded'
+}
+
 /** The body of a callback. */
 export const callbackEventSchema = z
   .object({

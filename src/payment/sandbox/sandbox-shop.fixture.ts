@@ -10,25 +10,22 @@ import { seededRandom } from '../../base/random.ts'
 import { listenForCallbacks } from '../contract/callback-listener.ts'
 import type { PaymentRequest } from '../payment.ts'
 import { ACKNOWLEDGEMENT } from './callback-sender.ts'
-import { openLocalRepository, type SandboxStore } from './local-repository.ts'
 import { createMemoryStore } from './memory-store.fixture.ts'
+import { PaymentRepository, type SandboxRows } from './payment-repository.ts'
 import { Sandbox } from './sandbox.ts'
 import { handleSandbox } from './sandbox-http.ts'
 import { createSandboxKeys } from './sandbox-keys.ts'
 import { createSandboxProvider } from './sandbox-provider.ts'
-import { createSharedRepository, type SharedRows } from './shared-repository.ts'
 
 interface ShopOptions {
   readonly secret?: string
-  readonly store?: SandboxStore
-  /** Instead of a store of its own. */
-  readonly shared?: SharedRows
+  readonly rows?: SandboxRows
   readonly paymentsMax?: number
   readonly pendingMax?: number
 }
 
 export async function openSandboxShop(options: ShopOptions = {}) {
-  const { secret = 'a secret for tests only', store = createMemoryStore(), shared, paymentsMax, ...limits } = options
+  const { secret = 'a secret for tests only', rows = createMemoryStore(), paymentsMax, ...limits } = options
   const listener = await listenForCallbacks(ACKNOWLEDGEMENT)
   let shiftMs = 0
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + shiftMs }
@@ -36,13 +33,8 @@ export async function openSandboxShop(options: ShopOptions = {}) {
   const write = (_fields: unknown, message: string) => void logged.push(message)
   const log: Log = { debug: write, info: write, warn: write, error: write }
   const keys = createSandboxKeys(secret)
-  const bound = paymentsMax === undefined ? {} : { paymentsMax }
-  const payments =
-    shared === undefined
-      ? await openLocalRepository({ store, clock, ...bound })
-      : createSharedRepository({ rows: shared, clock, ...bound })
   const sandbox = new Sandbox({
-    payments,
+    payments: new PaymentRepository(rows, clock, paymentsMax),
     keys,
     clock,
     log,

@@ -284,7 +284,7 @@ describe('the sandbox', () => {
 
   test('that takes too long is a fault while it works on, and asked again tells what came of it', async () => {
     const store = createMemoryStore()
-    const shop = await open({ store })
+    const shop = await open({ rows: store })
     const payUrl = await shop.start('1')
     const { promise, resolve } = Promise.withResolvers<void>()
     store.failing.hanging = promise
@@ -318,7 +318,7 @@ describe('the sandbox', () => {
 
   test('whose store fails captures nothing, sends no callback, and captures when asked again', async () => {
     const store = createMemoryStore()
-    const shop = await open({ store })
+    const shop = await open({ rows: store })
     const payUrl = await shop.start('1')
     store.failing.now = true
     expect((await shop.post(`${payUrl}/approve`)).status).toBe(503)

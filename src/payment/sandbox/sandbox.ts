@@ -21,15 +21,9 @@ import type { PaymentRepository } from './payment-repository.ts'
 import { isRef, type Mode, type SandboxPayment } from './sandbox-payment.ts'
 
 const DESCRIPTION_LENGTH_MAX = 200
-const CALLBACKS_MAX = 10_000
-const RETRY_BASE_MS = 500
 const HIDDEN_MAX = 10_000
 
-interface SandboxOptions extends Omit<CallbackSenderOptions, 'pendingMax' | 'retryBaseMs'> {
-  readonly payments: PaymentRepository
-  readonly pendingMax?: number
-  readonly retryBaseMs?: number
-}
+type SandboxOptions = CallbackSenderOptions & { readonly payments: PaymentRepository }
 
 type Found = SandboxPayment | undefined
 
@@ -42,7 +36,7 @@ export class Sandbox {
   constructor(options: SandboxOptions) {
     this.#payments = options.payments
     this.#clock = options.clock
-    this.#sender = createCallbackSender({ pendingMax: CALLBACKS_MAX, retryBaseMs: RETRY_BASE_MS, ...options })
+    this.#sender = createCallbackSender(options)
   }
 
   find(ref: string): Promise<Found> {

@@ -5,8 +5,8 @@ import { Fault } from '../../base/fault.ts'
 import { seededRandom, systemRandom } from '../../base/random.ts'
 import { createSandboxPayments } from '../../ledger/postgres/sandbox-payments.ts'
 import { paymentContract } from '../payment.contract.ts'
+import type { SandboxRows } from './payment-repository.ts'
 import { openSandboxShop, type SandboxShop } from './sandbox-shop.fixture.ts'
-import type { SharedRows } from './shared-repository.ts'
 
 const ledger = ledgerForFile()
 
@@ -15,8 +15,8 @@ paymentContract('sandbox with a shared repository', async () => {
   // A sandbox with its own key has its own rows; edge and keeper are two processes of the same sandbox.
   const secret = `the secret of shop ${++shops}`
   const shared = createSandboxPayments(ledger.database)
-  const edge = await openSandboxShop({ secret, shared })
-  const keeper = await openSandboxShop({ secret, shared })
+  const edge = await openSandboxShop({ secret, rows: shared })
+  const keeper = await openSandboxShop({ secret, rows: shared })
   return {
     // Whatever the engine asks, it asks through another process than the one that the buyer stands before.
     provider: keeper.provider,
@@ -47,7 +47,7 @@ describe('two sandboxes over the same rows', () => {
   let [edge, keeper]: SandboxShop[] = []
   let shops: SandboxShop[] = []
   const open = async (more: Parameters<typeof openSandboxShop>[0] = {}) => {
-    const shop = await openSandboxShop({ shared: createSandboxPayments(ledger.database), ...more })
+    const shop = await openSandboxShop({ rows: createSandboxPayments(ledger.database), ...more })
     shops.push(shop)
     return shop
   }
@@ -119,7 +119,7 @@ describe('two sandboxes over the same rows', () => {
   test('a move whose answer is lost has happened once, and is told', async () => {
     const rows = createSandboxPayments(ledger.database)
     let losing = false
-    const shared: SharedRows = {
+    const shared: SandboxRows = {
       ...rows,
       async replace(ref, before, row) {
         if (losing) {
@@ -129,7 +129,7 @@ describe('two sandboxes over the same rows', () => {
         return rows.replace(ref, before, row)
       },
     }
-    const shop = await open({ shared })
+    const shop = await open({ rows: shared })
     losing = true
     const payUrl = await shop.start('1')
     expect((await shop.post(`${payUrl}/approve`)).body).toBe('{"state":"captured"}')
@@ -139,7 +139,7 @@ describe('two sandboxes over the same rows', () => {
 
   test('unreachable rows are a provider that does not answer, never a state', async () => {
     const away = () => Promise.reject(new Fault('ledger_away', 'the ledger is away', { retryable: true }))
-    const shop = await open({ shared: { read: away, replace: away, count: away, forget: away } })
+    const shop = await open({ rows: { read: away, replace: away, count: away, forget: away } })
     const unreachable = { code: 'payment_unreachable', retryable: true, outcomeUnknown: true }
     await expect(shop.query('1')).rejects.toMatchObject(unreachable)
     await expect(shop.cancel('1')).rejects.toMatchObject(unreachable)
