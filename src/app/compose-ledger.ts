@@ -6,6 +6,7 @@ import { systemRandom } from '../base/random.ts'
 import { startEmbeddedServer } from '../ledger/embedded/server.ts'
 import { createClosings } from '../ledger/postgres/closings.ts'
 import { createDatabase, type Database } from '../ledger/postgres/connection/database.ts'
+import { requireDurable } from '../ledger/postgres/connection/durable.ts'
 import { createLeaderLock } from '../ledger/postgres/connection/leader-lock.ts'
 import { migrate } from '../ledger/postgres/connection/migrate.ts'
 import { createJournal } from '../ledger/postgres/journal.ts'
@@ -58,6 +59,7 @@ export async function openLedger(config: Config, log: Log) {
     migrate: (signal?: AbortSignal) =>
       migrate(database, undefined, {
         signal,
+        check: client => requireDurable(client, log),
         onWaiting: () => log.info({}, 'another process migrates the database; waiting for it'),
       }),
     /** `waitMs`: how long to wait for connections in use. */

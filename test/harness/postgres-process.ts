@@ -1,6 +1,7 @@
-/** The embedded PostgreSQL of a data folder, found by its pid file and ended without a word. */
+/** The embedded PostgreSQL of a data folder, found by its pid file, and ended without a word or begun again with other settings. */
 
-import { readdirSync, readFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { chownSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { until } from './until.ts'
 
@@ -18,6 +19,30 @@ export async function killPostgres(dataDir: string): Promise<void> {
   const family = [pid, ...childrenOf(pid)]
   process.kill(pid, 'SIGKILL')
   await until('the end of PostgreSQL and its children', () => family.every(one => !isPostgres(one)))
+}
+
+/** Stopped, and begun again as it was but with these settings, by nobody who watches over it. Returns before it answers. */
+export async function restartPostgres(
+  dataDir: string,
+  stop: () => Promise<unknown>,
+  settings: Readonly<Record<string, string>>,
+): Promise<void> {
+  const pid = postgresPid(dataDir)
+  const [program = '', ...args] = read(`/proc/${pid}/cmdline`).split('\0').slice(0, -1)
+  const status = read(`/proc/${pid}/status`)
+  const account = (kind: 'Uid' | 'Gid') => Number(new RegExp(`^${kind}:\\s+(\\d+)`, 'm').exec(status)?.[1])
+  const env = Object.fromEntries(
+    read(`/proc/${pid}/environ`)
+      .split('\0')
+      .filter(Boolean)
+      .map(line => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  )
+  await stop()
+  mkdirSync(join(dataDir, 'socket'), { recursive: true })
+  chownSync(join(dataDir, 'socket'), account('Uid'), account('Gid'))
+  const changed = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const options = { uid: account('Uid'), gid: account('Gid'), env, stdio: 'ignore', detached: true } as const
+  spawn(program, [...args, ...changed], options).unref()
 }
 
 /** Ends what still works in a test's own folder and names it on its command line: an `initdb` that outlived its server. */

@@ -6,6 +6,8 @@ import { systemClock } from '../../src/base/clock.ts'
 import { startEmbeddedServer } from '../../src/ledger/embedded/server.ts'
 import { copyMadeData } from './made-data.ts'
 import type { Playground } from './playground.ts'
+import { restartPostgres } from './postgres-process.ts'
+import { until } from './until.ts'
 
 type Connection = Awaited<ReturnType<typeof startEmbeddedServer>>['connection']
 
@@ -18,6 +20,8 @@ export interface TestPostgres {
   url(port?: number): string
   /** One statement, on a connection of its own. */
   sql(text: string): Promise<readonly Record<string, unknown>[]>
+  /** As some other PostgreSQL is set, which Stampede's own never is. */
+  restart(settings: Readonly<Record<string, string>>): Promise<void>
 }
 
 export async function startPostgres(
@@ -48,5 +52,9 @@ export async function startPostgres(
         ? `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
         : `postgres://${user}@127.0.0.1:${via}/${database}`,
     sql,
+    async restart(settings) {
+      await restartPostgres(dataDir, () => server.stop(), settings)
+      await until('PostgreSQL to be back', () => sql('SELECT true').catch(() => undefined))
+    },
   }
 }

@@ -14,6 +14,7 @@ import type { Clock } from '../../../base/clock.ts'
 import { Fault } from '../../../base/fault.ts'
 import type { Random } from '../../../base/random.ts'
 import { retry } from '../../../base/retry.ts'
+import { RAISE_COMMIT } from './durable.ts'
 import { toConnectFault, toFault } from './faults.ts'
 
 export type Row = Record<string, unknown>
@@ -62,7 +63,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     idleTimeoutMillis: 30_000,
     onConnect: async (client: pg.ClientBase) => {
       await client.query(
-        `SET idle_in_transaction_session_timeout = ${ABANDONED_MS}; SET tcp_user_timeout = ${ABANDONED_MS}`,
+        `SET idle_in_transaction_session_timeout = ${ABANDONED_MS}; SET tcp_user_timeout = ${ABANDONED_MS}; ${RAISE_COMMIT}`,
       )
     },
   })
@@ -127,6 +128,7 @@ export function createDatabase(options: DatabaseOptions): Database {
         const client = new pg.Client({ ...settings, query_timeout: 60_000, statement_timeout: 60_000 })
         client.on('error', options.onError)
         await client.connect()
+        await client.query(RAISE_COMMIT)
         return client
       } catch (error) {
         throw toConnectFault(error)

@@ -51,6 +51,8 @@ interface Limits {
   readonly signal?: AbortSignal | undefined
   /** Called once, when another process is migrating. */
   readonly onWaiting?: () => void
+  /** Called on the connection, before anything is changed. */
+  readonly check?: (client: pg.Client) => Promise<void>
 }
 
 interface Migration {
@@ -66,6 +68,7 @@ export async function migrate(database: Database, folder?: string, limits: Limit
   const migrations = readMigrations(folder ?? fileURLToPath(new URL('../../migrations', import.meta.url)))
   const client = await retry(systemClock, systemRandom, CONNECT, () => database.connect(), isPassing)
   try {
+    await limits.check?.(client)
     await lock(client, limits)
     await client.query(
       'CREATE TABLE IF NOT EXISTS migrations (no int PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, at timestamptz NOT NULL DEFAULT clock_timestamp())',
