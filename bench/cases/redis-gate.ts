@@ -13,7 +13,7 @@ import { createBatcher } from '../../src/base/batcher.ts'
 import { nextTurn } from '../../src/base/clock.ts'
 import type { Ask } from '../../src/gate/gate.ts'
 import { buyersKey, gateKey, messageChannel, ordersKey, outboxesKey, outboxKey } from '../../src/gate/redis/keys.ts'
-import { createRedisGate } from '../../src/gate/redis/redis-gate.ts'
+import { RedisGate } from '../../src/gate/redis/redis-gate.ts'
 import { readScript } from '../../src/gate/redis/scripts.ts'
 import type { BenchCase, Contestant, PreparedCase, Stage } from '../bench-case.ts'
 import { freshAsk, RESERVED, runAsks } from '../client/asks.ts'
@@ -107,7 +107,7 @@ async function prepare(stage: Stage, batchMax: number, fsync: Fsync): Promise<Pr
 }
 
 function createGateOnSale({ connection }: Redis) {
-  const gate = createRedisGate({ connection, outboxEntriesMax: OUTBOX_MAX })
+  const gate = new RedisGate(connection, undefined, OUTBOX_MAX)
   const script = readScript('reserve', 'grows')
   const channel = messageChannel(connection.database)
   let items = 0

@@ -9,7 +9,7 @@ import { type Batcher, createBatcher } from '../../src/base/batcher.ts'
 import { nextTurn, systemClock } from '../../src/base/clock.ts'
 import { openRedis } from '../../src/base/redis/connection.ts'
 import type { Ask } from '../../src/gate/gate.ts'
-import { createRedisGate } from '../../src/gate/redis/redis-gate.ts'
+import { RedisGate } from '../../src/gate/redis/redis-gate.ts'
 import { shardOf } from '../../src/gate/shard-ids.ts'
 import { createShardCounts } from '../../src/gate/sharded/shard-counts.ts'
 import { ShardedGate } from '../../src/gate/sharded/sharded-gate.ts'
@@ -49,7 +49,7 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
     playground.onUndo(() => connection.close())
     await until('a connection to the cluster', () => connection.connected())
     const counts = createShardCounts()
-    const shardGate = createRedisGate({ connection, outboxEntriesMax: OUTBOX_MAX })
+    const shardGate = new RedisGate(connection, undefined, OUTBOX_MAX)
     const gate = new ShardedGate(shardGate, counts, stage.clock)
     const violations = new Set<string>()
     let items = 0

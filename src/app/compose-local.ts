@@ -11,7 +11,7 @@ import type { Registry } from '../flows/sell/live-item.ts'
 import { type LocalGateContext, LocalGateSeller, PLACE_WAIT_MS } from '../flows/sell/local-gate-seller.ts'
 import { createPlacementWaiters } from '../flows/sell/placement-waiters.ts'
 import type { LocalView } from '../gate/local-view.ts'
-import { createMemoryGate } from '../gate/memory/memory-gate.ts'
+import { MemoryGate } from '../gate/memory/memory-gate.ts'
 import type { Outbox } from '../gate/outbox.ts'
 import type { LedgerParts } from './compose-ledger.ts'
 import type { KeeperWork } from './rounds.ts'
@@ -33,7 +33,7 @@ function emptyOf(item: ItemId): Awaited<ReturnType<Outbox['depth']>>[number] {
 }
 
 export function openLocalGate(clock: Clock, ledger: LedgerParts, registry: Registry): GateSide {
-  const gate = createMemoryGate({ clock })
+  const gate = new MemoryGate(clock)
   const timeout = createSharedTimeout({ clock, ms: PLACE_WAIT_MS })
   const { rights, nodes, leader } = ledger
   return {

@@ -28,7 +28,7 @@ import { createPlacementWaiters } from '../flows/sell/placement-waiters.ts'
 import { type SharedGateContext, SharedGateSeller } from '../flows/sell/shared-gate-seller.ts'
 import { createGateCache } from '../gate/cache/gate-cache.ts'
 import { createRedisChannel } from '../gate/redis/redis-channel.ts'
-import { createRedisGate } from '../gate/redis/redis-gate.ts'
+import { RedisGate } from '../gate/redis/redis-gate.ts'
 import { createRedisOutbox } from '../gate/redis/redis-outbox.ts'
 import { moveUnits } from '../gate/sharded/move-units.ts'
 import { createShardCounts } from '../gate/sharded/shard-counts.ts'
@@ -73,9 +73,9 @@ export function openSharedGate(redis: RedisConfig, parts: SharedGateParts) {
   const { config, log, clock, random, meters, ledger, registry } = parts
   const connection = connectTo(redis, log)
   const counts = createShardCounts()
-  const shardGate = createRedisGate({ connection, clockOffsetMs: () => faultPointMs('gate.clock') })
+  const shardGate = new RedisGate(connection, () => faultPointMs('gate.clock'))
   const gate = new ShardedGate(shardGate, counts, clock)
-  const outbox = createShardedOutbox(createRedisOutbox({ connection }), shardGate, counts)
+  const outbox = createShardedOutbox(createRedisOutbox(connection), shardGate, counts)
   const freshMs = Math.min(config.fenceMs, STATUS_FRESH_MS)
   const cache = createGateCache({ clock, hash: createKeyedHash(random), books: shardGate, freshMs })
   const { nodes } = ledger

@@ -7,7 +7,7 @@ import { type RedisServer, startRedis } from '../../test/harness/redis.ts'
 import { until } from '../../test/harness/until.ts'
 import { systemClock } from '../base/clock.ts'
 import { connect } from '../base/redis/connection.fixture.ts'
-import { createRedisGate } from '../gate/redis/redis-gate.ts'
+import { RedisGate } from '../gate/redis/redis-gate.ts'
 import { createRedisOutbox } from '../gate/redis/redis-outbox.ts'
 import { createShardCounts } from '../gate/sharded/shard-counts.ts'
 import type { ShardGate } from '../gate/sharded/shard-gate.ts'
@@ -36,7 +36,7 @@ async function open() {
   const { item: neighbour } = await ledger.openItem()
   await ledger.sql("UPDATE items SET epoch = 0, gate_epoch = 0, door = 'shut' WHERE id = $1", [neighbour])
   const connection = await connect(playground, redis.url, { timeoutMs: 10_000 })
-  const shardGate = createRedisGate({ connection })
+  const shardGate = new RedisGate(connection)
   const lost = new Set<string>()
   const some: Pick<ShardGate, 'activate'> = {
     activate: async (shard, ...terms) =>
@@ -44,7 +44,7 @@ async function open() {
   }
   const counts = createShardCounts()
   const gate = new ShardedGate(overlaid(shardGate, some), counts, systemClock)
-  const outbox = createShardedOutbox(createRedisOutbox({ connection }), shardGate, counts)
+  const outbox = createShardedOutbox(createRedisOutbox(connection), shardGate, counts)
   const sales = learnFromSales(ledger.sales, counts)
   const doors = new Set<string>()
   const name = (one: string) => (one === item ? 'item' : 'neighbour')

@@ -18,7 +18,7 @@ import { createPlacementWaiters } from '../flows/sell/placement-waiters.ts'
 import type { Decision } from '../flows/sell/seller.ts'
 import type { Ask } from '../gate/gate.ts'
 import type { LocalView } from '../gate/local-view.ts'
-import { createMemoryGate } from '../gate/memory/memory-gate.ts'
+import { MemoryGate } from '../gate/memory/memory-gate.ts'
 import type { Orders } from '../ledger/orders.ts'
 import { OrderRoute } from './order-route.ts'
 
@@ -34,7 +34,7 @@ const tickets = createTicketOffice(parseTicketKeys('test:0123456789abcdef0123456
  */
 async function openShop(view: 'refuses' | 'asks') {
   const clock = systemClock
-  const gate = createMemoryGate({ clock })
+  const gate = new MemoryGate(clock)
   const opensAtMs = clock.now() - HOUR_MS
   const closesAtMs = clock.now() + HOUR_MS
   const window = { state: 'open', opensAtMs, closesAtMs } as const

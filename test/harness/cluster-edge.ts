@@ -30,7 +30,7 @@ import { createGateCache } from '../../src/gate/cache/gate-cache.ts'
 import type { Channel, ChannelMessage } from '../../src/gate/channel.ts'
 import { createFaultyGate } from '../../src/gate/contract/faulty-gate.ts'
 import type { Gate, GateBooks } from '../../src/gate/gate.ts'
-import { createMemoryGate } from '../../src/gate/memory/memory-gate.ts'
+import { MemoryGate } from '../../src/gate/memory/memory-gate.ts'
 import type { Partition } from '../../src/gate/outbox.ts'
 import type { Nodes } from '../../src/ledger/nodes.ts'
 import type { Orders } from '../../src/ledger/orders.ts'
@@ -67,7 +67,7 @@ function jumpingClock(): Clock & { jump(ms: number): void } {
 
 export function openCluster(ledger: TestLedger) {
   const clock = jumpingClock()
-  const memory = createMemoryGate({ clock })
+  const memory = new MemoryGate(clock)
   const listeners: ((message: ChannelMessage) => void)[] = []
   const gaps: (() => void)[] = []
   const said: ChannelMessage[] = []

@@ -14,7 +14,7 @@ import { GateController } from '../../src/flows/keep/gate-controller.ts'
 import { placeOrders } from '../../src/flows/place/place-orders.ts'
 import type { ChannelMessage } from '../../src/gate/channel.ts'
 import type { Ask, Gate } from '../../src/gate/gate.ts'
-import { createMemoryGate } from '../../src/gate/memory/memory-gate.ts'
+import { MemoryGate } from '../../src/gate/memory/memory-gate.ts'
 import type { Outbox, OutboxEntry, Partition, QueuedAsk } from '../../src/gate/outbox.ts'
 import { itemOf } from '../../src/gate/shard-ids.ts'
 import type { ShardOutbox } from '../../src/gate/sharded/shard-gate.ts'
@@ -43,7 +43,7 @@ function createLog() {
 }
 
 export function openKeeperStage(ledger: TestLedger) {
-  const server = { away: false, memory: createMemoryGate({ clock: systemClock }) }
+  const server = { away: false, memory: new MemoryGate(systemClock) }
   const entries = new Map<string, OutboxEntry[]>()
   const leases = new Map<string, string>()
   const forgotten: string[] = []
@@ -200,7 +200,7 @@ export function openKeeperStage(ledger: TestLedger) {
 
     /** The server restarts without its memory: what is asked of it from here on finds nothing of before (E1). */
     restartEmpty(): void {
-      server.memory = createMemoryGate({ clock: systemClock })
+      server.memory = new MemoryGate(systemClock)
     },
 
     /** An item that was never sold, in the only sale that is followed; no node owes anything. */

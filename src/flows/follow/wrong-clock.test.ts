@@ -10,7 +10,7 @@ import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
 import { createFaultyGate } from '../../gate/contract/faulty-gate.ts'
-import { createRedisGate } from '../../gate/redis/redis-gate.ts'
+import { RedisGate } from '../../gate/redis/redis-gate.ts'
 import { takeOrder } from '../sell/take-order.ts'
 import { createClockComparison } from './clock-comparison.ts'
 
@@ -24,7 +24,7 @@ test('a gate whose clock was an hour ahead for a moment sells again when it is s
   const server = await startRedis(playground)
   const connection = await connect(playground, server.url)
   const off = { ms: 0 }
-  const gate = createRedisGate({ connection, clockOffsetMs: () => off.ms })
+  const gate = new RedisGate(connection, () => off.ms)
   const nowMs = systemClock.now()
   await gate.load(ITEM, 1, [])
   const terms = { left: 5, held: 0, buyers: 0, attemptsMax: 3, changeNo: 0, stateNo: 0, state: 'open' } as const
@@ -49,7 +49,7 @@ test('a gate whose clock was an hour ahead for a moment sells again when it is s
   expect((await gate.reserve(ITEM, 1, [])).status).toBe('over')
   off.ms = 0
   expect(await skewedMs(), 'the process that saw it').toBeUndefined()
-  expect(await skewedMs(createRedisGate({ connection })), 'a process that starts afterwards').toBeUndefined()
+  expect(await skewedMs(new RedisGate(connection)), 'a process that starts afterwards').toBeUndefined()
   // It ends in half an hour: it was over for that moment only.
   expect((await gate.reserve(ITEM, 1, [])).status).toBe('ok')
   expect((await gate.status([ITEM])).nowMs).toBeLessThan(nowMs + HOUR_MS / 2)

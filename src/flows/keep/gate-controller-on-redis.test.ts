@@ -6,7 +6,7 @@ import { type RedisServer, startRedis } from '../../../test/harness/redis.ts'
 import { until } from '../../../test/harness/until.ts'
 import { systemClock } from '../../base/clock.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
-import { createRedisGate } from '../../gate/redis/redis-gate.ts'
+import { RedisGate } from '../../gate/redis/redis-gate.ts'
 import { createRedisOutbox } from '../../gate/redis/redis-outbox.ts'
 import { createShardCounts } from '../../gate/sharded/shard-counts.ts'
 import { createShardedOutbox } from '../../gate/sharded/sharded-outbox.ts'
@@ -30,10 +30,10 @@ afterAll(() => playground.undo())
 async function open(wish: Parameters<KeeperStage['fresh']>[0] = {}) {
   const { sale, item } = await stage.fresh(wish)
   const connection = await connect(playground, redis.url, { timeoutMs: 5_000 })
-  const gate = createRedisGate({ connection })
+  const gate = new RedisGate(connection)
   const counts = createShardCounts()
   counts.learn(item, { shards: 1, epoch: 0, gateShards: 1 })
-  const outbox = createShardedOutbox(createRedisOutbox({ connection }), gate, counts)
+  const outbox = createShardedOutbox(createRedisOutbox(connection), gate, counts)
   const keeper = stage.keeper({ gate, outbox, fenceMs: 100, gateDownMs: 300 })
   const worker = stage.worker(`worker of ${item}`, item, { outbox })
   opened.push({

@@ -3,7 +3,7 @@ import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Gate } from '../../gate/gate.ts'
-import { createMemoryGate } from '../../gate/memory/memory-gate.ts'
+import { MemoryGate } from '../../gate/memory/memory-gate.ts'
 import { releaseUnits } from './release-units.ts'
 
 const ledger = ledgerForFile()
@@ -30,7 +30,7 @@ async function left(item: string): Promise<number> {
 }
 
 function contextOf(release: (item: string) => Promise<typeof DONE>) {
-  const gate: Gate = { ...createMemoryGate({ clock: systemClock }), release }
+  const gate: Gate = Object.assign(new MemoryGate(systemClock), { release })
   return { gate, closings: ledger.closings, onReleased() {} }
 }
 

@@ -26,11 +26,6 @@ export interface Room {
 const UNDERWAY_MS_MAX = 500
 const LATER_MAX = 1_000
 
-interface Later {
-  version: number
-  buyers: number
-}
-
 export class BuyerFilter {
   readonly #room: Room
   #epoch: Epoch
@@ -38,7 +33,7 @@ export class BuyerFilter {
   /** How many of them were known up to `#version`. */
   #counted = 0
   /** The others, by the version they came with. */
-  #later: Later[] = []
+  #later: { version: number; buyers: number }[] = []
   /** Of the newest status that was compared, and how many buyers that had. */
   #version = -1
   #wanted = 0
@@ -49,7 +44,6 @@ export class BuyerFilter {
   #shortSinceMs: number | undefined
   /** Since when, and the version it was complete for (-1: none). */
   #doubt: { readonly sinceMs: number; readonly version: number } | undefined
-  #doubts = 0
   #reload: Set<number> | undefined
   /** A status that was asked for earlier is not compared. */
   #reloadedAtMs = Number.NEGATIVE_INFINITY
@@ -104,7 +98,6 @@ export class BuyerFilter {
 
   /** Messages may have been missed, up to now. */
   doubt(nowMs: number): void {
-    this.#doubts += 1
     this.#doubt = { sinceMs: nowMs, version: this.#doubt?.version ?? (this.#complete() ? this.#version : -1) }
   }
 
@@ -117,9 +110,7 @@ export class BuyerFilter {
     this.#counted = this.#buyers.size
     this.#later = []
     this.#endReload()
-    if (known) return
-    this.#doubts += 1
-    this.#doubt = { sinceMs: nowMs, version: -1 }
+    if (!known) this.#doubt = { sinceMs: nowMs, version: -1 }
   }
 
   /** Should all buyers be read again? */
@@ -136,7 +127,7 @@ export class BuyerFilter {
     if (this.#reload !== undefined) return
     if (this.#room.left < this.#wanted && !this.#complete()) this.#beFull()
     const fresh = new Set<number>()
-    const doubts = this.#doubts
+    const doubt = this.#doubt
     this.#reload = fresh
     try {
       for await (const page of pages) {
@@ -159,7 +150,7 @@ export class BuyerFilter {
       // The next status must agree first.
       this.#confirmed = false
       // A buyer whose message was missed meanwhile may be missing in the pages too.
-      if (doubts === this.#doubts) this.#doubt = undefined
+      if (doubt === this.#doubt) this.#doubt = undefined
     } finally {
       if (this.#reload === fresh) this.#endReload()
     }

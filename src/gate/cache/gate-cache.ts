@@ -11,7 +11,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
 import type { GateBooks } from '../gate.ts'
-import type { GateCache } from '../gate-cache.ts'
+import type { GateCache } from '../local-view.ts'
 import { isOneOfSeveral, itemOf, type ShardId } from '../shard-ids.ts'
 import { BuyerFilter, type Room } from './buyer-filter.ts'
 import { GateClock } from './gate-clock.ts'

@@ -1,6 +1,6 @@
 import { gateModel } from '../gate-model.contract.ts'
 import { MODEL_SEED } from '../gate-model.fixture.ts'
-import { createMemoryGate } from './memory-gate.ts'
+import { MemoryGate } from './memory-gate.ts'
 
 gateModel('memory gate', {
   seed: MODEL_SEED,
@@ -8,7 +8,7 @@ gateModel('memory gate', {
   stepsMax: 60,
   async begin() {
     let nowMs = 10_000
-    const gate = createMemoryGate({ clock: { now: () => nowMs, elapsed: () => 0, sleep: async () => {} } })
+    const gate = new MemoryGate({ now: () => nowMs, elapsed: () => 0, sleep: async () => {} })
     const moveClock = (ms: number) => {
       nowMs += ms
     }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { Clock } from '../../base/clock.ts'
 import { gateContract } from '../gate.contract.ts'
 import type { Ask, Terms } from '../gate.ts'
-import { createMemoryGate } from './memory-gate.ts'
+import { MemoryGate } from './memory-gate.ts'
 
 /** A wall clock that stands where it is put, also in the past. */
 function standingClock(startMs: number): Clock & { nowMs: number } {
@@ -13,7 +13,7 @@ function standingClock(startMs: number): Clock & { nowMs: number } {
 gateContract('memory gate', async () => {
   const clock = standingClock(1_750_000_000_000)
   return {
-    gate: createMemoryGate({ clock }),
+    gate: new MemoryGate(clock),
     untilClock: async nowMs => {
       clock.nowMs = Math.max(clock.nowMs, nowMs)
     },
@@ -38,7 +38,7 @@ describe('memory gate', () => {
 
   async function openAt(nowMs: number) {
     const clock = standingClock(nowMs)
-    const gate = createMemoryGate({ clock })
+    const gate = new MemoryGate(clock)
     await gate.activate(item, 1, terms)
     const status = async () => (await gate.reserve(item, 1, [])).status
     return { clock, gate, status }

@@ -6,8 +6,8 @@
  * Does not write an outbox: behind it, buyers are answered only after the ledger's commit. It never answers `busy` or `unknown`,
  * and with one shard never `wait`.
  *
- * States of an item: absent → loading(epoch) → active(epoch) → fenced(epoch' > epoch) → loading(epoch') → …, and
- * dropped, where nothing is kept but the lowest epoch that may come back: some hundred bytes per item for as long as the process lives.
+ * States of an item: as in the contract, and dropped, where nothing is kept but the lowest epoch that may come back: some hundred bytes per
+ * item for as long as the process lives.
  * A fenced epoch's book is kept until the next is active, so that `knows` goes on answering; a rebuild holds two for that time.
  */
 
@@ -49,11 +49,7 @@ const HOLDINGS_PAGE = 1_000
 const DONE: Done = Object.freeze({ status: 'done' })
 const STALE: { readonly status: 'stale' } = Object.freeze({ status: 'stale' })
 
-export function createMemoryGate(parts: { readonly clock: Clock }): Gate & Required<LocalView> & GateBooks {
-  return new MemoryGate(parts.clock)
-}
-
-class MemoryGate implements Gate, LocalView, GateBooks {
+export class MemoryGate implements Gate, LocalView, GateBooks {
   readonly #clock: Clock
   readonly #items = new Map<ItemId, Known>()
   #lastMs = 0

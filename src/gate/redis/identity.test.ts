@@ -6,7 +6,7 @@ import { connect } from '../../base/redis/connection.fixture.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
 import type { Gate, Holding } from '../gate.ts'
 import { ask, codes, ITEM, openItem, openTerms } from './redis-gate.fixture.ts'
-import { createRedisGate } from './redis-gate.ts'
+import { RedisGate } from './redis-gate.ts'
 
 /** E1: an epoch lives and dies with the process and the history it was activated in. */
 
@@ -36,7 +36,7 @@ async function expectNobodySells(gate: Gate): Promise<void> {
   for await (const page of createdBooks(gate)) expect(page).toEqual([])
 }
 
-const createdBooks = (gate: Gate) => (gate as ReturnType<typeof createRedisGate>).holdings(ITEM, 1)
+const createdBooks = (gate: Gate) => (gate as RedisGate).holdings(ITEM, 1)
 
 /** The rebuild that follows, under a higher epoch, sells again. */
 async function expectRebuild(gate: Gate, epoch: number): Promise<void> {
@@ -84,7 +84,7 @@ test('a replica shows nothing of its primary, though it has every byte of it', a
   const { gate } = await openItem(playground, primary.url)
   expect(codes(await gate.reserve(ITEM, 1, [ask('a')]))).toEqual(['reserved'])
   await caughtUp(primary, replica)
-  const there = createRedisGate({ connection: await connect(playground, replica.url) })
+  const there = new RedisGate(await connect(playground, replica.url))
   expect((await there.status([ITEM])).items).toEqual([])
   expect(await there.find(ITEM, 'a')).toEqual(stale)
 })
@@ -99,7 +99,7 @@ test('a promoted replica sells nothing under the old epoch, and neither does the
 
   await promote(second)
   const other = await connect(playground, second.url)
-  await expectNobodySells(createRedisGate({ connection: other }))
+  await expectNobodySells(new RedisGate(other))
 
   await first.command('REPLICAOF', '127.0.0.1', String(second.port))
   await caughtUp(second, first)
@@ -117,7 +117,7 @@ for (const [what, between] of [
   test(`an epoch that was loaded before the server was ${what} is not activated after it, and that is no bug`, async () => {
     const server = await startRedis(playground)
     const connection = await connect(playground, server.url)
-    const gate = createRedisGate({ connection })
+    const gate = new RedisGate(connection)
     const terms = await openTerms(gate, { held: 2, buyers: 1 })
     expect(await gate.load(ITEM, 3, [held])).toEqual(done)
     await between(server)
@@ -131,7 +131,7 @@ for (const [what, between] of [
   test(`an epoch that was fenced before the server was ${what} is not activated after it`, async () => {
     const server = await startRedis(playground)
     const connection = await connect(playground, server.url)
-    const gate = createRedisGate({ connection })
+    const gate = new RedisGate(connection)
     expect(await gate.fence(ITEM, 3)).toEqual(done)
     await between(server)
     await backAgain(connection, server)

@@ -3,7 +3,7 @@ import { until } from '../../../test/harness/until.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
 import { slotOf } from '../../base/redis/slots.ts'
 import { ask, codes, openTerms } from './redis-gate.fixture.ts'
-import { createRedisGate } from './redis-gate.ts'
+import { RedisGate } from './redis-gate.ts'
 import { createRedisOutbox } from './redis-outbox.ts'
 import { clusterForAll, REPLICA, redisContract } from './redis-suites.fixture.ts'
 
@@ -25,10 +25,10 @@ describe('redis gate on a cluster', () => {
 
   async function openItem(items: readonly string[]) {
     const connection = await connect(playground, cluster().url, { ...REPLICA, timeoutMs: 6_000 })
-    const gate = createRedisGate({ connection })
+    const gate = new RedisGate(connection)
     const terms = await openTerms(gate)
     for (const item of items) expect(await gate.activate(item, 1, terms)).toEqual({ status: 'done' })
-    return { gate, outbox: createRedisOutbox({ connection }), connection }
+    return { gate, outbox: createRedisOutbox(connection), connection }
   }
 
   test('items on three servers are looked at together, each with its own stock', async () => {

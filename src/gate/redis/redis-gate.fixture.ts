@@ -5,7 +5,7 @@ import { assert } from '../../base/assert.ts'
 import { type ConnectOptions, connect, type Undo } from '../../base/redis/connection.fixture.ts'
 import type { Ask, AskCode, Gate, ReserveReply, Terms } from '../gate.ts'
 import type { ShardOutbox } from '../sharded/shard-gate.ts'
-import { createRedisGate } from './redis-gate.ts'
+import { RedisGate } from './redis-gate.ts'
 
 export const ITEM = '4711'
 export const HOUR_MS = 3_600_000
@@ -23,8 +23,7 @@ export async function openItem(
   options: ConnectOptions & { readonly outboxEntriesMax?: number } = {},
 ) {
   const connection = await connect(undo, url, options)
-  const { outboxEntriesMax } = options
-  const gate = createRedisGate({ connection, ...(outboxEntriesMax === undefined ? {} : { outboxEntriesMax }) })
+  const gate = new RedisGate(connection, undefined, options.outboxEntriesMax)
   const terms = await openTerms(gate)
   const { status } = await gate.activate(ITEM, 1, terms)
   assert(status === 'done', `activate answered ${status}`)

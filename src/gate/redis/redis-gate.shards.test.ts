@@ -5,7 +5,7 @@ import { systemClock } from '../../base/clock.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
 import type { Holding } from '../gate.ts'
 import { ask, codes, HOUR_MS, ITEM, openTerms } from './redis-gate.fixture.ts'
-import { createRedisGate } from './redis-gate.ts'
+import { RedisGate } from './redis-gate.ts'
 import { readScript } from './scripts.ts'
 
 const SHARD = `${ITEM}#2`
@@ -25,7 +25,7 @@ async function setUp(left = 10, { still = false } = {}) {
   const clock = { offsetMs: 0 }
   const begunMs = systemClock.now()
   const passedMs = () => (still ? systemClock.now() - begunMs : 0)
-  const gate = createRedisGate({ connection, clockOffsetMs: () => clock.offsetMs - passedMs() })
+  const gate = new RedisGate(connection, () => clock.offsetMs - passedMs())
   const terms = await openTerms(gate, { left })
   expect(await gate.activate(SHARD, 1, terms)).toEqual(done)
   const gateStatus = async (shard = SHARD) => (await gate.status([shard])).items[0]!

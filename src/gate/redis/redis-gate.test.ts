@@ -4,7 +4,7 @@ import { caughtUp, promote, startRedis, startReplica } from '../../../test/harne
 import { until } from '../../../test/harness/until.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
 import { ask, codes, deafRoad, HOUR_MS, ITEM, openItem, openTerms } from './redis-gate.fixture.ts'
-import { createRedisGate } from './redis-gate.ts'
+import { RedisGate } from './redis-gate.ts'
 import { redisContract } from './redis-suites.fixture.ts'
 import { readScript } from './scripts.ts'
 
@@ -64,7 +64,7 @@ describe('redis gate', () => {
     await first.command('MSET', ...keys.flat())
     const slowly = ['key-load-delay 5000', 'loading-process-events-interval-bytes 1024']
     const second = await startRedis(playground, { config: slowly })
-    const gate = createRedisGate({ connection: await connect(playground, second.url) })
+    const gate = new RedisGate(await connect(playground, second.url))
     await second.command('REPLICAOF', '127.0.0.1', String(first.port))
     await until('it to load', async () => (await second.info('loading')) === '1')
     expect(await gate.reserve(ITEM, 1, [ask('b')])).toEqual(busy)
@@ -80,7 +80,7 @@ describe('redis gate', () => {
     const primary = await startRedis(playground)
     const replica = await startReplica(playground, primary)
     const connection = await connect(playground, replica.url)
-    const gate = createRedisGate({ connection })
+    const gate = new RedisGate(connection)
     const socket = await connection.command(['CLIENT', 'ID'])
     expect(await gate.reserve(ITEM, 1, [ask('a')])).toEqual(busy)
     expect(connection.connected()).toBe(false)
@@ -93,7 +93,7 @@ describe('redis gate', () => {
     const server = await startRedis(playground)
     const { gate } = await openItem(playground, server.url, { timeoutMs: PATIENT_MS })
     const connection = await connect(playground, server.url, { timeoutMs: HASTY_MS })
-    const hasty = createRedisGate({ connection })
+    const hasty = new RedisGate(connection)
     const asks = [ask('a'), ask('b', { quantity: 2 })]
     process.kill(server.pid, 'SIGSTOP')
     const replies = await Promise.all([hasty.reserve(ITEM, 1, asks), hasty.find(ITEM, 'a'), hasty.fence(ITEM, 1)])
@@ -114,7 +114,7 @@ describe('redis gate', () => {
     const road = await deafRoad(playground, server.port)
     const { gate } = await openItem(playground, server.url, { timeoutMs: PATIENT_MS })
     const connection = await connect(playground, `redis://127.0.0.1:${road.port}`, { timeoutMs: HASTY_MS })
-    const hasty = createRedisGate({ connection })
+    const hasty = new RedisGate(connection)
     const asks = [ask('a'), ask('b', { quantity: 2 })]
     // The script is known to the server from here on: it runs with the first word it hears of it.
     expect(codes(await gate.reserve(ITEM, 1, []))).toEqual([])
@@ -185,7 +185,7 @@ describe('redis gate', () => {
       const server = await startRedis(playground)
       const connection = await connect(playground, server.url)
       const off = { ms: 0 }
-      const gate = createRedisGate({ connection, clockOffsetMs: () => off.ms })
+      const gate = new RedisGate(connection, () => off.ms)
       const { nowMs } = await gate.status([])
       const terms = await openTerms(gate, { opensAtMs: nowMs + HOUR_MS, closesAtMs: nowMs + 3 * HOUR_MS })
       await gate.activate(ITEM, 1, terms)
@@ -204,7 +204,7 @@ describe('redis gate', () => {
         statuses.push(await statusAt(ms))
       expect(statuses).toEqual(['early', 'ok', 'ok', 'over', 'over'])
       expect((await gate.status([ITEM])).nowMs).toBeGreaterThanOrEqual(nowMs + 3 * HOUR_MS)
-      const other = createRedisGate({ connection, clockOffsetMs: () => off.ms })
+      const other = new RedisGate(connection, () => off.ms)
       expect((await other.status([ITEM])).nowMs, 'another process').toBeGreaterThanOrEqual(nowMs + 3 * HOUR_MS)
       expect((await other.reserve(ITEM, 1, [])).status).toBe('over')
     })
@@ -223,7 +223,7 @@ describe('redis gate', () => {
       for (const hours of [0, 2, 0, 4, 2]) statuses.push(await statusAt(hours * HOUR_MS))
       expect(statuses).toEqual(['early', 'ok', 'early', 'over', 'ok'])
       expect((await gate.status([ITEM])).nowMs).toBeWithin(nowMs + 2 * HOUR_MS, nowMs + 2 * HOUR_MS + MINUTE_MS)
-      const other = createRedisGate({ connection, clockOffsetMs: () => off.ms })
+      const other = new RedisGate(connection, () => off.ms)
       expect(codes(await other.reserve(ITEM, 1, [ask('a')]))).toEqual(['reserved'])
     })
 
@@ -333,7 +333,7 @@ describe('redis gate', () => {
       const replica = await startReplica(playground, primary)
       const { gate } = await openItem(playground, primary.url, patient)
       const connection = await connect(playground, primary.url, hasty)
-      const impatient = createRedisGate({ connection })
+      const impatient = new RedisGate(connection)
       /** One that was kept waiting for too long has lost its connection, and asks only when it has another. */
       const again = () => until('a connection', () => connection.connected())
       expect(codes(await gate.reserve(ITEM, 1, [ask('before')]))).toEqual(['reserved'])
@@ -360,7 +360,7 @@ describe('redis gate', () => {
       const primary = await startRedis(playground)
       await startReplica(playground, primary)
       const { gate } = await openItem(playground, primary.url, patient)
-      const plain = createRedisGate({ connection: await connect(playground, primary.url) })
+      const plain = new RedisGate(await connect(playground, primary.url))
       expect(codes(await gate.reserve(ITEM, 1, [ask('a')]))).toEqual(['reserved'])
       const changes = async () =>
         Number(/rdb_changes_since_last_save:(\d+)/.exec(String(await primary.command('INFO', 'persistence')))![1])

@@ -69,18 +69,7 @@ const FINDS_AT_ONCE_MAX = 500
 type Keys = readonly string[]
 type Arguments = readonly (string | number)[]
 
-interface RedisGateParts {
-  readonly connection: RedisConnection
-  /** A fault point: moves the gate's clock, as a server with a wrong clock would. */
-  readonly clockOffsetMs?: () => number
-  readonly outboxEntriesMax?: number
-}
-
-export function createRedisGate(parts: RedisGateParts): ShardGate {
-  return new RedisGate(parts)
-}
-
-class RedisGate implements ShardGate {
+export class RedisGate implements ShardGate {
   readonly #connection: RedisConnection
   readonly #offset: () => number
   readonly #outboxMax: number
@@ -105,7 +94,8 @@ class RedisGate implements ShardGate {
   #lastMs = 0
   #finding = 0
 
-  constructor({ connection, clockOffsetMs = () => 0, outboxEntriesMax = OUTBOX_ENTRIES_MAX }: RedisGateParts) {
+  /** @param clockOffsetMs a fault point: moves the gate's clock, as a server with a wrong clock would */
+  constructor(connection: RedisConnection, clockOffsetMs = () => 0, outboxEntriesMax = OUTBOX_ENTRIES_MAX) {
     this.#connection = connection
     this.#offset = clockOffsetMs
     this.#outboxMax = outboxEntriesMax

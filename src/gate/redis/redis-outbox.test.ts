@@ -8,7 +8,7 @@ import type { RedisConnection } from '../../base/redis/connection.ts'
 import type { Gate } from '../gate.ts'
 import type { OutboxEntry, TakeReply } from '../outbox.ts'
 import { ask, codes, HOUR_MS, ITEM, openTerms } from './redis-gate.fixture.ts'
-import { createRedisGate } from './redis-gate.ts'
+import { RedisGate } from './redis-gate.ts'
 import { createRedisOutbox } from './redis-outbox.ts'
 
 const playground = new Playground()
@@ -19,8 +19,8 @@ let outbox: ReturnType<typeof createRedisOutbox>
 beforeAll(async () => {
   server = await startRedis(playground)
   connection = await connect(playground, server.url)
-  gate = createRedisGate({ connection })
-  outbox = createRedisOutbox({ connection })
+  gate = new RedisGate(connection)
+  outbox = createRedisOutbox(connection)
 })
 beforeEach(async () => {
   await server.command('FLUSHALL')
@@ -242,7 +242,7 @@ test('a full server still lets entries be taken and deleted', async () => {
 })
 
 test("the oldest entry's age is told by the gate's clock", async () => {
-  const moved = createRedisGate({ connection, clockOffsetMs: () => -HOUR_MS })
+  const moved = new RedisGate(connection, () => -HOUR_MS)
   const { nowMs } = await gate.status([])
   const window = { opensAtMs: nowMs - 2 * HOUR_MS, closesAtMs: nowMs + HOUR_MS }
   await gate.set(ITEM, 1, { stateNo: 1, state: 'open', ...window })

@@ -4,7 +4,6 @@
  * failover.
  * Guarantees: entries come in the order they were written, lowest epoch first; only `done` deletes them; a worker's lease lapses by the
  * server's own clock. An entry that can't be read is shown as it is, and kept.
- * Asks neither for the epoch nor for the server's identity: whether an entry may be placed is judged in the ledger (E5).
  */
 
 import { assert } from '../../base/assert.ts'
@@ -21,8 +20,7 @@ import { readScript } from './scripts.ts'
 const LEASE_MS = 2_000
 const DONE_AT_ONCE = 1_000
 
-export function createRedisOutbox(parts: { readonly connection: RedisConnection }): ShardOutbox {
-  const { connection } = parts
+export function createRedisOutbox(connection: RedisConnection): ShardOutbox {
   const scripts = {
     take: readScript('take', 'always'),
     done: readScript('done', 'always'),

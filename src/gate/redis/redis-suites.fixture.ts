@@ -16,7 +16,7 @@ import { createSettlingGate, together } from '../sharded/sharded-gate.fixture.ts
 import { ShardedGate } from '../sharded/sharded-gate.ts'
 import { createShardedOutbox } from '../sharded/sharded-outbox.ts'
 import { emptied } from './redis-gate.fixture.ts'
-import { createRedisGate } from './redis-gate.ts'
+import { RedisGate } from './redis-gate.ts'
 import { createRedisOutbox } from './redis-outbox.ts'
 
 /** Half of it is the replicas': patient, on a machine that does other things too. */
@@ -44,7 +44,7 @@ export function redisContract(name: string, { shards, url, ...options }: Wish = 
   gateContract(name, async () => {
     const own = new Playground()
     const connection = await connect(own, url?.() ?? (await startRedis(own)).url, options)
-    const shardGate = createRedisGate({ connection })
+    const shardGate = new RedisGate(connection)
     const gate = shards === undefined ? shardGate : createSettlingGate(shardGate, shards)
     return {
       gate,
@@ -74,7 +74,7 @@ export function redisModel(name: string, shards?: number): void {
       const moveClock = (ms: number) => {
         offsetMs += ms
       }
-      const shardGate = createRedisGate({ connection, clockOffsetMs: () => offsetMs })
+      const shardGate = new RedisGate(connection, () => offsetMs)
       const { nowMs } = await shardGate.status([])
       const subject = { item: String(life), clock: 'runs', nowMs, moveClock } as const
       if (shards === undefined) return { ...subject, gate: shardGate }
@@ -84,8 +84,8 @@ export function redisModel(name: string, shards?: number): void {
       return { ...subject, gate, several: { count: shards, shardGate, learn } }
     },
     async end({ item }, { queued }) {
-      const outbox = createRedisOutbox({ connection: connection! })
-      const gate = createRedisGate({ connection: connection! })
+      const outbox = createRedisOutbox(connection!)
+      const gate = new RedisGate(connection!)
       expect(await emptied(outbox, counts.all(item) ?? [item])).toEqual(queued)
       expect(await (shards === undefined ? outbox : createShardedOutbox(outbox, gate, counts)).forget(item)).toBe(true)
       expect(counts.all(item)).toBeUndefined()

@@ -7,7 +7,7 @@
 
 import type { Epoch } from '../../domain/ids.ts'
 import type { ShardStatus } from '../gate.ts'
-import { movingIn } from './sum-statuses.ts'
+import { movingIn } from './several-as-one.ts'
 
 type Figures = Pick<ShardStatus, 'version' | 'left' | 'held' | 'buyers' | 'moveNo' | 'moved'>
 

@@ -5,7 +5,7 @@ import { connect } from '../../base/redis/connection.fixture.ts'
 import { handClock } from '../cache/gate-cache.fixture.ts'
 import type { Done, GateBooks, Holding, Terms } from '../gate.ts'
 import { ask, codes, ITEM, openTerms } from '../redis/redis-gate.fixture.ts'
-import { createRedisGate } from '../redis/redis-gate.ts'
+import { RedisGate } from '../redis/redis-gate.ts'
 import { createRedisOutbox } from '../redis/redis-outbox.ts'
 import { type ShardId, shardIdsOf, shardOf } from '../shard-ids.ts'
 import { createShardCounts } from './shard-counts.ts'
@@ -52,13 +52,13 @@ function losing(gate: ShardGate, lost: Lost): ShardGate {
 async function setUp(terms: Partial<Terms> = {}, options: { outboxEntriesMax?: number } = {}) {
   const server = await startRedis(playground, { config: ['appendonly no'] })
   const connection = await connect(playground, server.url)
-  const shardGate = createRedisGate({ connection, ...options })
+  const shardGate = new RedisGate(connection, undefined, options.outboxEntriesMax)
   const counts = createShardCounts()
   const clock = handClock()
   let lost: Lost = () => false
   const unsure = losing(shardGate, (verb, shard) => lost(verb, shard))
   const gate = new ShardedGate(unsure, counts, clock, FRESH_MS)
-  const outbox = createShardedOutbox(createRedisOutbox({ connection }), shardGate, counts)
+  const outbox = createShardedOutbox(createRedisOutbox(connection), shardGate, counts)
   const all = await openTerms(shardGate, { left: 9, ...terms })
   counts.learn(ITEM, { shards: SHARDS, epoch: 1, gateShards: SHARDS })
   if (terms.held === undefined) expect(await gate.activate(ITEM, 1, all)).toEqual(done)

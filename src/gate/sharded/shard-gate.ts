@@ -2,10 +2,8 @@
  * A gate and an outbox as they are for one shard: the contracts of the whole, for each shard alone, and what `sharded/` needs beside them to
  * make one item of several shards. The status of a shard that is one of several carries `shards`, with that one in it.
  *
- * Units move between two shards in two halves: taken from one, later given to the other. Moves are numbered by their journal, one after
- * the other; a shard takes part in a number once, and repeats its answer when it is asked again. So a move that was interrupted at any
- * step goes on under the same number, and no unit is there twice. Between the two halves the units are in the journal and nowhere else.
- * With a new epoch every shard begins anew, and older moves are void.
+ * Units move between two shards in two halves (`move-units.ts`): a shard takes part in the number of a move once, and repeats its answer
+ * when it is asked again. Between the two halves the units are in the journal and nowhere else. With a new epoch every shard begins anew.
  */
 
 import type { Epoch } from '../../domain/ids.ts'

@@ -4,7 +4,7 @@ import { systemClock } from '../../base/clock.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
 import { slotOf } from '../../base/redis/slots.ts'
 import { ask, codes, ITEM, openTerms } from '../redis/redis-gate.fixture.ts'
-import { createRedisGate } from '../redis/redis-gate.ts'
+import { RedisGate } from '../redis/redis-gate.ts'
 import { createRedisOutbox } from '../redis/redis-outbox.ts'
 import { clusterForAll, REPLICA, redisContract } from '../redis/redis-suites.fixture.ts'
 import { shardIdFor, shardIdsOf } from '../shard-ids.ts'
@@ -24,9 +24,9 @@ describe('sharded gate on a cluster', () => {
     const connection = await connect(playground, cluster().url, { ...REPLICA, timeoutMs: 6_000 })
     const counts = createShardCounts()
     counts.learn(ITEM, { shards: MANY, epoch: 1, gateShards: MANY })
-    const shardGate = createRedisGate({ connection })
+    const shardGate = new RedisGate(connection)
     const gate = new ShardedGate(shardGate, counts, systemClock)
-    const outbox = createShardedOutbox(createRedisOutbox({ connection }), shardGate, counts)
+    const outbox = createShardedOutbox(createRedisOutbox(connection), shardGate, counts)
     expect(await gate.activate(ITEM, 1, await openTerms(gate, { left: 100 * MANY }))).toEqual({ status: 'done' })
 
     const owners = new Map<string, number>()
@@ -72,7 +72,7 @@ describe('sharded gate on a cluster', () => {
     const connection = await connect(playground, cluster().url, REPLICA)
     const counts = createShardCounts()
     counts.learn(item, { shards: MANY, epoch: 1, gateShards: MANY })
-    const shardGate = createRedisGate({ connection })
+    const shardGate = new RedisGate(connection)
     const gate = new ShardedGate(shardGate, counts, systemClock)
     const terms = await openTerms(gate, { left: 50 * MANY })
     expect(await gate.activate(item, 1, terms)).toEqual({ status: 'done' })

@@ -34,10 +34,9 @@ import {
 } from '../gate.ts'
 import { itemOf, type ShardId, shardIdFor, shardIdsOf, shardOf } from '../shard-ids.ts'
 import { KnownShard, sumKnown } from './known-shard.ts'
-import { type Decided, mergeReplies } from './merge-replies.ts'
+import { type Decided, mergeReplies, sumStatuses } from './several-as-one.ts'
 import type { ShardCounts } from './shard-counts.ts'
 import type { ShardGate } from './shard-gate.ts'
-import { sumStatuses } from './sum-statuses.ts'
 
 /** Far beyond what an item may have, and no sum of shards loses a digit. */
 const DELTA_MAX = 2 ** 52

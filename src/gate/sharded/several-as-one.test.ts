@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { AskCode, ReserveReply } from '../gate.ts'
-import { mergeReplies } from './merge-replies.ts'
+import { mergeReplies } from './several-as-one.ts'
 
 const stale = (epoch: number): ReserveReply => ({ status: 'stale', epoch })
 const busy: ReserveReply = { status: 'busy' }
