@@ -9,11 +9,11 @@ import { createRemoteKeys } from '../admission/remote-keys.ts'
 import { createSharedRateLimits } from '../admission/shared-rate-limits.ts'
 import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import type { RedisConnection } from '../base/redis/connection.ts'
+import type { ProcessContext } from './process-context.ts'
 import { keepSecret, ownSecret } from './secrets.ts'
-import type { ProcessParts } from './selling.ts'
 
-export function composeAdmission(parts: ProcessParts, redis: RedisConnection | undefined) {
-  const { config, log, clock, random, meters } = parts
+export function composeAdmission(context: ProcessContext, redis: RedisConnection | undefined) {
+  const { config, log, clock, random, meters } = context
   const secret = (name: string) => ownSecret(config, random, name)
   const tickets = createTicketOffice(parseTicketKeys(config.ticketKeys ?? `kept:${secret('ticket-key')}`))
   const onFailed = (why: string) => log.warn({ why }, "the shop's keys could not be fetched")
@@ -29,7 +29,7 @@ export function composeAdmission(parts: ProcessParts, redis: RedisConnection | u
   const kept = config.adminTokens.length > 0 ? undefined : keepSecret(config.dataDir, 'admin-token', random)
   const operators = createOperators(kept === undefined ? config.adminTokens : [{ name: 'admin', token: kept.value }])
   const isEdge = config.roles.includes('edge')
-  const sharing = isEdge ? composeSharing(parts, redis) : undefined
+  const sharing = isEdge ? composeSharing(context, redis) : undefined
   const limitsOf = (what: string, rates: typeof config.rates) =>
     sharing === undefined
       ? createRateLimits({ ...rates, clock, random })
@@ -48,7 +48,7 @@ export function composeAdmission(parts: ProcessParts, redis: RedisConnection | u
 }
 
 /** With whom limits are shared; undefined where each process counts for itself. */
-function composeSharing({ config, clock, random, log, meters }: ProcessParts, redis: RedisConnection | undefined) {
+function composeSharing({ config, clock, random, log, meters }: ProcessContext, redis: RedisConnection | undefined) {
   if (config.rateSharing === undefined || redis === undefined) return undefined
   const counts = createRedisSharedCounts({ connection: redis, random })
   return new Sharing({ counts, clock, log, meters, edgesAssumed: config.rateSharing.edgesAssumed })

@@ -22,25 +22,25 @@ import { opsRoutes } from '../edge/routes/ops-routes.ts'
 import { pageRoutes } from '../edge/routes/page-routes.ts'
 import { paymentRoutes } from '../edge/routes/payment-routes.ts'
 import { startMetricsServer, startServer } from '../edge/server.ts'
-import type { CheckContext } from '../flows/check/check-context.ts'
-import type { MoneyContext } from '../flows/money/money-context.ts'
-import type { OperateContext } from '../flows/operate/operate-context.ts'
 import { ordersOfBuyer } from '../flows/sell/find-orders.ts'
 import { createStockView } from '../flows/sell/live-item.ts'
+import type { SellContext } from '../flows/sell/sell-context.ts'
 import { type createMetrics, METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
 import { composeAdmission } from './compose-admission.ts'
+import type { Flows } from './compose-flows.ts'
 import { createDemoCrowd } from './demo-crowd.ts'
+import type { ProcessContext } from './process-context.ts'
 import type { KeeperWork } from './rounds.ts'
-import type { GateSide, ProcessParts, Selling } from './selling.ts'
+
+/** Set when the server listens. */
+export type ServerAddress = Pick<ReturnType<typeof startServer>, 'url' | 'peerOf'>
 
 interface HttpParts {
   readonly readiness: Readiness
   readonly metrics: ReturnType<typeof createMetrics>
-  /** Set when the server listens. */
-  readonly address: { url: string }
-  readonly money: MoneyContext
-  readonly operate: OperateContext
-  readonly check: CheckContext
+  readonly address: { -readonly [Name in keyof ServerAddress]: ServerAddress[Name] }
+  readonly flows: Flows
+  readonly sell: SellContext
   readonly sandbox: Parameters<typeof sandboxRoutes>[0] | undefined
   /** Where the edges of a cluster meet. */
   readonly redis: RedisConnection | undefined
@@ -48,88 +48,63 @@ interface HttpParts {
 
 const MONITOR_EVERY_MS = 1_000
 
-export async function composeHttp(
-  parts: ProcessParts,
-  { acknowledged, unplaced, view }: GateSide,
-  selling: Selling,
-  { readiness, metrics, address, money, operate, check, sandbox, redis }: HttpParts,
-) {
-  const { config, log, clock, random, meters, messages, ledger, registry, catalog, watching } = parts
-  const { orders, rights, sales, payments, journal, reconciliation } = ledger
-  const stock = createStockView(registry, view)
-  const find = { orders, registry, acknowledged, unplaced, clock }
-  let running: ReturnType<typeof startServer> | undefined
-  let apart: ReturnType<typeof startMetricsServer> | undefined
-  const url = () => address.url
-
-  const admission = composeAdmission(parts, redis)
-  const { isEdge, secret, tickets, buyers, operators, sharing, orderLimits, ticketLimits } = admission
-  const browsers = createBrowsers(config.corsOrigins, config.publicUrl)
+/** Who asks, what is shown to them, and what the routes share. */
+async function openEdge(context: ProcessContext, { readiness, metrics, address, flows, sell, redis }: HttpParts) {
+  const { config, registry, ledger } = context
+  const admission = composeAdmission(context, redis)
+  const { buyers, operators, secret } = admission
+  const { trusts, applyHeaders } = createBrowsers(config.corsOrigins, config.publicUrl)
   const secureCookies = config.publicUrl?.startsWith('https:') ?? false
-  const { trusts } = browsers
+  const stock = createStockView(registry, context.view)
+  const clientAddress = createClientAddress(config.trustedProxies)
   const monitor = new Monitor({
-    reconciliation,
-    view: check.view,
-    clock,
+    ...context,
+    sales: ledger.sales,
+    view: flows.view,
     stock,
-    registry,
-    sales,
-    payments,
     readiness,
     metrics: metrics.list,
   })
   const sessions = new OperatorSessions({
+    ...context,
     secret: secret('ops-session'),
     operators,
-    clock,
-    random,
     secure: secureCookies,
     trusts,
   })
-  const identity = createIdentity(buyers, operators, trusts, sessions)
   const live = new Live({
+    ...context,
     findBuyer: request => findSocketBuyer(buyers, trusts, request),
-    ordersOfBuyer: (buyer, limit) => ordersOfBuyer(find, buyer, undefined, limit),
-    registry,
+    ordersOfBuyer: (buyer, limit) => ordersOfBuyer(context, buyer, undefined, limit),
     stock,
-    messages,
-    clock,
-    meters,
   })
-  const clientAddress = createClientAddress(config.trustedProxies)
-  const addressOf = (request: Request) =>
-    clientAddress.of(running?.peerOf(request) ?? '', request.headers.get('x-forwarded-for'))
-  const demoCrowd = createDemoCrowd(config, { catalog, clock, log, url, trusts })
-  const edge: EdgeContext = {
-    registry,
+  const edge = {
+    ...context,
+    ...admission,
     stock,
-    catalog,
-    sell: selling.context,
-    find,
-    money,
-    operate,
-    check,
-    journal,
-    rights,
-    identity,
-    buyers,
-    operators,
+    sell,
+    find: context,
+    money: flows,
+    operate: flows,
+    check: flows,
+    identity: createIdentity(buyers, operators, trusts, sessions),
     sessions,
     monitor,
     pages: await loadPages(),
-    tickets,
-    orderLimits,
-    ticketLimits,
-    addressOf,
+    addressOf: (request: Request) => clientAddress.of(address.peerOf(request), request.headers.get('x-forwarded-for')),
     secureCookies,
-    clock,
-    random,
-    meters,
-    onForged: watching.forged,
-  }
+  } satisfies EdgeContext
+  return { edge, admission, live, monitor, trusts, applyHeaders }
+}
 
+export async function composeHttp(context: ProcessContext, parts: HttpParts) {
+  const { config, log, catalog, registry } = context
+  const { readiness, metrics, address, sandbox, sell } = parts
+  const { edge, admission, live, monitor, trusts, applyHeaders } = await openEdge(context, parts)
+  const { isEdge, sharing, tickets, orderLimits } = admission
+  const demoCrowd = createDemoCrowd(context, () => address.url, trusts)
   const scrape = { contentType: METRICS_CONTENT_TYPE, render: metrics.render }
-  const wellBeing = [...healthRoutes(readiness), ...metricsRoutes(scrape, identity)]
+  const wellBeing = [...healthRoutes(readiness), ...metricsRoutes(scrape, edge.identity)]
   const whole = () => [
     ...buyerRoutes(edge),
     ...paymentRoutes(edge),
@@ -142,11 +117,15 @@ export async function composeHttp(
     ...pageRoutes(edge),
   ]
   const routes = isEdge ? whole() : wellBeing
-  const orderRoute = new OrderRoute(edge)
+  // Only what it needs: this object is read for every click.
+  const clicks = new OrderRoute({ registry, catalog, sell, tickets, orderLimits, addressOf: edge.addressOf })
+  const order: typeof clicks.order = isEdge
+    ? (request, sale, item) => clicks.order(request, sale, item)
+    : () => plainProblem('not_found')
+  let apart: ReturnType<typeof startMetricsServer> | undefined
 
   return {
     live,
-    url,
     adminTokenPath: admission.adminTokenPath,
     onReconciled: ((sale, report) => monitor.reconciled(sale.id, report)) satisfies KeeperWork['onReconciled'],
     /** What must be done again and again where buyers and operators are served. */
@@ -157,25 +136,13 @@ export async function composeHttp(
     ] satisfies KeeperWork['others'],
     serve() {
       const all = [...routes, ...docsRoutes(routes, isEdge)]
-      const { applyHeaders } = browsers
       const { host, port, metricsPort } = config
-      const server = startServer({
-        host,
-        port,
-        routes: all,
-        order: isEdge
-          ? (request, sale, item) => orderRoute.order(request, sale, item)
-          : () => plainProblem('not_found'),
-        clock,
-        log,
-        random,
-        applyHeaders,
-        meters,
-        ...(isEdge && { live }),
-      })
+      const { clock, random, meters } = context
+      const answering = { clock, log, random, meters, applyHeaders }
+      const server = startServer({ host, port, routes: all, order, ...answering, ...(isEdge && { live }) })
       if (metricsPort !== undefined) apart = startMetricsServer({ host, port: metricsPort, scrape, log })
-      running = server
       address.url = server.url
+      address.peerOf = server.peerOf
       return server
     },
     async close() {

@@ -1,22 +1,27 @@
 /** One process does everything: the gate is in it, and a second process on the same ledger stands by until this one is gone. */
 
-import type { Clock } from '../base/clock.ts'
-import { Fault } from '../base/fault.ts'
+import { Fault, onFault } from '../base/fault.ts'
 import { createSharedTimeout } from '../base/shared-timeout.ts'
 import type { BuyerId, ItemId } from '../domain/ids.ts'
 import { createAcknowledgedReservations } from '../flows/follow/acknowledged-reservations.ts'
 import { NOTHING_UNPLACED } from '../flows/follow/unplaced-reservations.ts'
 import { ClosedSeller } from '../flows/sell/closed-seller.ts'
-import type { Registry } from '../flows/sell/live-item.ts'
 import { type LocalGateContext, LocalGateSeller, PLACE_WAIT_MS } from '../flows/sell/local-gate-seller.ts'
 import { createPlacementWaiters } from '../flows/sell/placement-waiters.ts'
 import type { LocalView } from '../gate/local-view.ts'
 import { MemoryGate } from '../gate/memory/memory-gate.ts'
 import type { Outbox } from '../gate/outbox.ts'
 import type { LedgerParts } from './compose-ledger.ts'
-import type { KeeperWork } from './rounds.ts'
-import type { GateSide, ProcessParts, Selling } from './selling.ts'
-import { LEDGER_SILENT_MS_MAX, type Runner, type StartReport, startDemo } from './start.ts'
+import {
+  type Foundation,
+  type GateSide,
+  LEDGER_SILENT_MS_MAX,
+  type ProcessContext,
+  type Runner,
+  type StartReport,
+  startDemo,
+} from './process-context.ts'
+import type { Selling } from './selling.ts'
 
 const TRY_AGAIN_MS = 1_000
 /** The gate is built in this very process: an operator's move waits for that, however large the item is. */
@@ -32,7 +37,11 @@ function emptyOf(item: ItemId): Awaited<ReturnType<Outbox['depth']>>[number] {
   return { item, entries: 0, units: 0, oldestMs: undefined }
 }
 
-export function openLocalGate(clock: Clock, ledger: LedgerParts, registry: Registry): GateSide {
+export function openLocalGate({
+  clock,
+  ledger,
+  registry,
+}: Pick<Foundation, 'clock' | 'ledger' | 'registry'>): GateSide {
   const gate = new MemoryGate(clock)
   const timeout = createSharedTimeout({ clock, ms: PLACE_WAIT_MS })
   const { rights, nodes, leader } = ledger
@@ -86,9 +95,8 @@ function viewOf(gate: LocalView): LocalView {
   }
 }
 
-export function runAlone(parts: ProcessParts, selling: Selling): Runner {
-  const { log, clock, registry, ledger, node, rounds, signal } = parts
-  const { leader, nodes } = ledger
+export function runAlone(context: ProcessContext, selling: Selling): Runner {
+  const { log, clock, registry, leader, nodes, node, rounds, signal } = context
   const { following, controller, withdraw, maySell } = selling
   /** Edges and workers of a cluster that were alive on this ledger at the last read. */
   let ofCluster = 0
@@ -106,10 +114,10 @@ export function runAlone(parts: ProcessParts, selling: Selling): Runner {
     }
     for (;;) {
       if (!(await leader.acquire(stopping, () => standBy('another process sells on this ledger')))) return false
-      const { live, unsettled } = await nodes.holding().catch((error: unknown) => {
-        if (!(error instanceof Fault)) throw error
-        return { live: undefined, unsettled: 0 }
-      })
+      const { live, unsettled } = await onFault(
+        () => nodes.holding(),
+        () => ({ live: undefined, unsettled: 0 }),
+      )
       ofCluster = live ?? ofCluster
       if (live === 0) {
         if (unsettled > 0)
@@ -142,27 +150,27 @@ export function runAlone(parts: ProcessParts, selling: Selling): Runner {
       if (missing.length === 0 && !started) missing.push('the gates are being built')
       return missing
     },
-    async start(work: KeeperWork, report, stopping) {
+    async start(work, report, stopping) {
       if (!(await acquireLead(report, stopping))) return false
       leader.onLost(() => {
         // From here another process may sell: what this gate shows may be out of date, even a "sold out".
         for (const live of registry.values()) withdraw(live)
         void leader.acquire(signal, () => {})
       })
-      await startDemo(parts, report)
+      await startDemo(context, report)
       // What is due is on sale when the process is ready, and before anything is released or reconciled.
       await rounds.loop('follow', () => following.round()).round()
       rounds.loop('gates', () => controller.round())
       await buildGates()
-      rounds.startKeeping({ ...work, maySell })
-      parts.catalog.changed()
+      rounds.startKeeping(work, maySell)
+      context.catalog.changed()
       started = true
       return true
     },
     ended: () => Promise.race([node.stopped, ...rounds.loops.map(loop => loop.stopped)]),
     /** Done when this resolves: the gate is in this process. */
     async rebuild(item) {
-      await ledger.rights.raiseEpoch(item)
+      await context.ledger.rights.raiseEpoch(item)
       await buildGates()
       return 'rebuilt'
     },

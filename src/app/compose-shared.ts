@@ -4,23 +4,19 @@
  */
 
 import { createKeyedHash } from '../admission/rate/keyed-hash.ts'
-import { type Clock, nextTurn } from '../base/clock.ts'
-import { Fault } from '../base/fault.ts'
+import { nextTurn } from '../base/clock.ts'
+import { onFault } from '../base/fault.ts'
 import { faultPointMs } from '../base/fault-points.ts'
-import type { Log } from '../base/log.ts'
-import type { Meters } from '../base/meters.ts'
-import type { Random } from '../base/random.ts'
 import { createSemaphore } from '../base/semaphore.ts'
-import type { Catalog } from '../catalog/catalog.ts'
 import type { ItemId } from '../domain/ids.ts'
 import { createAcknowledgedReservations } from '../flows/follow/acknowledged-reservations.ts'
 import type { ConfirmContext } from '../flows/follow/confirm-epochs.ts'
-import { type HandOverContext, handOverAll, readAcknowledged } from '../flows/follow/hand-over.ts'
+import { handOverAll, readAcknowledged } from '../flows/follow/hand-over.ts'
 import type { Messages } from '../flows/follow/messages.ts'
 import { shareMessages } from '../flows/follow/share-messages.ts'
 import { createUnplacedReservations, orphanedEntries } from '../flows/follow/unplaced-reservations.ts'
 import { createForgetSales } from '../flows/keep/forget-sales.ts'
-import { type OrderPlacer, placeOrders } from '../flows/place/place-orders.ts'
+import { placeOrders } from '../flows/place/place-orders.ts'
 import { ClosedSeller } from '../flows/sell/closed-seller.ts'
 import { type LedgerSellContext, LedgerSeller } from '../flows/sell/ledger-seller.ts'
 import type { Registry } from '../flows/sell/live-item.ts'
@@ -35,13 +31,19 @@ import { createShardCounts } from '../gate/sharded/shard-counts.ts'
 import { ShardedGate } from '../gate/sharded/sharded-gate.ts'
 import { createShardedOutbox } from '../gate/sharded/sharded-outbox.ts'
 import type { OutboxBacklog } from '../telemetry/gauges.ts'
-import type { LedgerParts } from './compose-ledger.ts'
 import { connectTo, watchDurability } from './compose-redis.ts'
 import { learnFromSales, learnFromSnapshots, learnFromUnsettled, soldAtGate } from './compose-shards.ts'
 import type { Config } from './config.ts'
-import type { Rounds } from './rounds.ts'
-import type { GateSide, ProcessParts, Selling } from './selling.ts'
-import { LEDGER_SILENT_MS_MAX, type Runner, startDemo } from './start.ts'
+import {
+  type Foundation,
+  type GateSide,
+  LEDGER_SILENT_MS_MAX,
+  type ProcessContext,
+  type Runner,
+  startDemo,
+} from './process-context.ts'
+import type { KeeperWork } from './rounds.ts'
+import type { Selling } from './selling.ts'
 
 type RedisConfig = NonNullable<Config['redis']>
 
@@ -57,20 +59,10 @@ const SYNC_MS_MAX = 3_000
 /** How long a settled sale's keys stay, for late questions. */
 const FORGET_AFTER_MS = 60_000
 
-interface SharedGateParts {
-  readonly config: Config
-  readonly log: Log
-  readonly clock: Clock
-  readonly random: Random
-  readonly meters: Meters
-  readonly ledger: LedgerParts
-  readonly registry: Registry
-}
-
 type SharedGate = ReturnType<typeof openSharedGate>
 
-export function openSharedGate(redis: RedisConfig, parts: SharedGateParts) {
-  const { config, log, clock, random, meters, ledger, registry } = parts
+export function openSharedGate(redis: RedisConfig, foundation: Foundation) {
+  const { config, log, clock, random, meters, ledger, registry } = foundation
   const connection = connectTo(redis, log)
   const counts = createShardCounts()
   const shardGate = new RedisGate(connection, () => faultPointMs('gate.clock'))
@@ -138,91 +130,71 @@ export async function backlogOf(side: SharedGate, registry: Registry): Promise<O
 /** Messages as the flows of this process publish them: the other processes get them too. */
 export function shareWithCluster(
   side: SharedGate,
-  { messages, catalog, rounds, log }: { messages: Messages; catalog: Catalog; rounds: Rounds; log: Log },
+  parts: Pick<ProcessContext, 'messages' | 'catalog' | 'rounds' | 'log'>,
 ): Messages {
-  const { channel, cache, acknowledged, waiters } = side
-  const onSaleChanged = () => rounds.kick('follow')
-  return shareMessages({
-    messages,
-    channel,
-    cache,
-    catalog,
-    acknowledged,
-    waiters,
-    log,
-    onSaleChanged,
-    defer: nextTurn,
-  })
+  return shareMessages({ ...side, ...parts, onSaleChanged: () => parts.rounds.kick('follow'), defer: nextTurn })
 }
 
-/** What this process must confirm before a rebuild may go on (E4). Undefined: it never holds what is not in the ledger. */
-export function confirmInCluster(parts: ProcessParts, side: SharedGate, worker: Worker): ConfirmContext | undefined {
-  const { config, ledger, node } = parts
-  const isEdge = config.roles.includes('edge')
-  if (!isEdge && !config.roles.includes('worker')) return undefined
+/** What a process of a cluster does beside following what is on sale: what its roles say, and what it confirms before a rebuild may go on (E4). */
+export function joinCluster(redis: RedisConfig, context: ProcessContext, side: SharedGate) {
+  const isEdge = context.config.roles.includes('edge')
+  const worker = createWorker(context, side)
+  const confirm: ConfirmContext = {
+    nodes: context.nodes,
+    lease: () => ({ node: context.node.node(), holder: context.node.holder }),
+    handOver: isEdge ? context : undefined,
+    holdsOlder: (item, epoch) => worker?.placer.holdsOlder(item, epoch) ?? false,
+  }
   return {
-    nodes: ledger.nodes,
-    lease: () => ({ node: node.node(), holder: node.holder }),
-    handOver: isEdge ? handOverOf(parts, side) : undefined,
-    holdsOlder: (item, epoch) => worker.holdsOlder(item, epoch),
+    /** Undefined: it never holds what is not in the ledger. */
+    confirm: isEdge || worker !== undefined ? confirm : undefined,
+    run: (selling: Selling) => runInCluster(redis, context, side, selling, worker),
   }
 }
 
-function handOverOf(parts: ProcessParts, { acknowledged, waiters }: SharedGate): HandOverContext {
-  const { ledger, messages, clock, log, meters, watching } = parts
-  return { orders: ledger.orders, acknowledged, waiters, messages, clock, log, meters, alarm: watching.alarm }
-}
-
-/** The worker's role: takes entries of the outbox into the ledger. Idle in a process without that role. */
-type Worker = ReturnType<typeof createWorker>
-
-export function createWorker(parts: ProcessParts, side: SharedGate) {
-  const { clock, log, meters, ledger, node, registry, rounds, watching, config } = parts
-  const { outbox, channel } = side
+/** Takes entries of the outbox into the ledger. Undefined in a process without that role. */
+function createWorker(context: ProcessContext, side: SharedGate) {
+  const { node, registry, rounds, config } = context
+  if (!config.roles.includes('worker')) return undefined
   let orphaned: readonly ItemId[] = []
-  const placer: OrderPlacer | undefined = config.roles.includes('worker')
-    ? placeOrders({
-        orders: ledger.orders,
-        journal: ledger.journal,
-        outbox,
-        channel,
-        clock,
-        random: parts.random,
-        log,
-        meters,
-        alarm: watching.alarm,
-        worker: node.holder,
-        items: () => [...registry.keys(), ...orphaned],
-      })
-    : undefined
+  const items = () => [...registry.keys(), ...orphaned]
+  const placer = placeOrders({ ...context, outbox: side.outbox, channel: side.channel, worker: node.holder, items })
   return {
-    holdsOlder: (item: ItemId, epoch: number) => placer?.holdsOlder(item, epoch) ?? false,
+    placer,
     start() {
-      if (placer === undefined) return
       rounds.loop('place', () => placer.round())
       // A gate that was away for longer than sales are followed may still have reservations of theirs.
       rounds.loop('orphaned', async () => {
         orphaned = (await orphanedEntries(side)).items
       })
     },
-    stop: async () => placer?.stop(),
   }
 }
 
-export function runInCluster(
+function runInCluster(
   redis: RedisConfig,
-  parts: ProcessParts,
+  context: ProcessContext,
   side: SharedGate,
   selling: Selling,
-  worker: Worker,
+  worker: ReturnType<typeof createWorker>,
 ): Runner {
-  const { config, log, ledger, node, registry, rounds, signal } = parts
-  const { gate, outbox, acknowledged, connection, counts, shardGate, rights, sales, reconciliation } = side
+  const { config, log, leader, node, registry, rounds, signal } = context
+  const { outbox, acknowledged, connection, rights } = side
   const { following, controller, maySell } = selling
-  const { leader } = ledger
-  const handOver = handOverOf(parts, side)
   const broken = Promise.withResolvers<never>()
   broken.promise.catch(() => {})
+
+  function keep(work: KeeperWork): void {
+    const moving = { ...side, log, journal: context.moves, items: () => soldAtGate(registry), mayMove: maySell }
+    const forget = createForgetSales({ ...context, outbox, keeper: controller, maySell, afterMs: FORGET_AFTER_MS })
+    rounds.loop('gates', () => controller.round())
+    rounds.startKeeping(work, maySell)
+    rounds.loop('moves', async () => {
+      if (maySell()) await moveUnits(moving)
+    })
+    rounds.loop('forget', forget)
+    leader.onLost(() => void leader.acquire(signal, () => {}))
+  }
 
   return {
     missing() {
@@ -233,34 +205,15 @@ export function runInCluster(
       await watchDurability(redis, connection, log, signal, broken.reject)
       await Promise.race([rounds.loop('follow', () => following.round()).round(), aborted(stopping)])
       if (stopping.aborted) return false
-      worker.start()
+      worker?.start()
       if (config.roles.includes('edge')) {
         for (const [name, everyMs, run] of work.others) rounds.also(name, everyMs, run)
-        rounds.loop('look-for', () => readAcknowledged(handOver))
+        rounds.loop('look-for', () => readAcknowledged(context))
       }
       if (!config.roles.includes('keeper')) return true
-      const journal = ledger.moves
-      const items = () => soldAtGate(registry)
-      const forget = createForgetSales({
-        gate,
-        outbox,
-        rights,
-        sales,
-        reconciliation,
-        keeper: controller,
-        log,
-        maySell,
-        afterMs: FORGET_AFTER_MS,
-      })
-      rounds.loop('gates', () => controller.round())
-      rounds.startKeeping({ ...work, others: [], maySell })
-      rounds.loop('moves', async () => {
-        if (maySell()) await moveUnits({ gate, shardGate, counts, journal, items, log, mayMove: maySell })
-      })
-      rounds.loop('forget', forget)
-      leader.onLost(() => void leader.acquire(signal, () => {}))
+      keep({ ...work, others: [] })
       const acting = leader.acquire(signal, () => log.info({}, 'another keeper acts; standing by'))
-      void acting.then(acquired => (acquired ? startDemo(parts, report) : undefined)).catch(broken.reject)
+      void acting.then(acquired => (acquired ? startDemo(context, report) : undefined)).catch(broken.reject)
       return true
     },
     ended: () => Promise.race([broken.promise, node.stopped, ...rounds.loops.map(loop => loop.stopped)]),
@@ -270,12 +223,12 @@ export function runInCluster(
       return 'rebuilding'
     },
     async stop() {
-      await worker.stop()
+      await worker?.placer.stop()
       await controller.idle()
-      const all = await handOverAll(handOver).catch((error: unknown) => {
-        if (!(error instanceof Fault)) throw error
-        return false
-      })
+      const all = await onFault(
+        () => handOverAll(context),
+        () => false,
+      )
       // What could not be handed over is in the outbox; the lease lapses, and a rebuild waits for it (E4).
       if (all) await node.giveBack()
       else log.warn({ held: acknowledged.size() }, 'stopped with acknowledged orders that the ledger did not take')

@@ -12,39 +12,27 @@ import type { Readiness } from '../edge/routes/operations-routes.ts'
 import { countUnits, createGateView } from '../flows/check/gate-view.ts'
 import { createPlacedCheck } from '../flows/check/settle-over-sales.ts'
 import { createMessages } from '../flows/follow/messages.ts'
-import type { LiveItem, Registry } from '../flows/sell/live-item.ts'
+import type { LiveItem } from '../flows/sell/live-item.ts'
 import { createOrderFinder } from '../flows/sell/order-finder.ts'
-import type { PaymentProvider } from '../payment/payment.ts'
 import { watchEventLoop } from '../telemetry/gauges.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
-import { composeHttp } from './compose-http.ts'
-import { type LedgerParts, ledgerParts, type OpenLedger } from './compose-ledger.ts'
+import { composeFlows, openSandbox } from './compose-flows.ts'
+import { composeHttp, type ServerAddress } from './compose-http.ts'
+import { ledgerParts, type OpenLedger } from './compose-ledger.ts'
 import { openLocalGate, runAlone } from './compose-local.ts'
-import { openSandbox } from './compose-sandbox.ts'
-import {
-  backlogOf,
-  confirmInCluster,
-  createWorker,
-  openSharedGate,
-  runInCluster,
-  shareWithCluster,
-} from './compose-shared.ts'
+import { backlogOf, joinCluster, openSharedGate, shareWithCluster } from './compose-shared.ts'
 import type { Config } from './config.ts'
-import { createCheck, createMoney, createOperate } from './money.ts'
 import { holdNode } from './node-lease.ts'
+import type { Foundation, ProcessContext, StartReport } from './process-context.ts'
 import { createRounds, type KeeperWork } from './rounds.ts'
-import { BATCH_MAX, createSelling, type ProcessParts } from './selling.ts'
-import type { StartReport } from './start.ts'
+import { BATCH_MAX, createSelling } from './selling.ts'
 import { createWatching } from './watching.ts'
 
 const WARM_CONNECTIONS = 8
 const FINDER_QUEUE_MAX = 20_000
 const CLUSTER_RENEW_EVERY_MS = 2_000
 
-/** Where this process answers, known when it listens. */
-class ServerAddress {
-  url = ''
-}
+type Database = OpenLedger['database']
 
 /** Everything a running process has, wired. Nothing is on sale before it is started. */
 export async function compose(
@@ -54,14 +42,17 @@ export async function compose(
   signal: AbortSignal,
   readiness: Readiness,
 ) {
+  const clock = systemClock
+  const random = systemRandom
   const ledger = ledgerParts(config, database)
+  const metrics = createMetrics(clock)
   // A process that only keeps holds nothing that is not in the ledger (E4).
   const holds = config.redis !== undefined && config.roles.some(role => role !== 'keeper')
   const node = await holdNode(
     {
       nodes: ledger.nodes,
-      clock: systemClock,
-      random: systemRandom,
+      clock,
+      random,
       log,
       kind: holds ? 'holding' : 'plain',
       fenceMs: holds && config.roles.includes('edge') ? config.fenceMs : 0,
@@ -69,8 +60,11 @@ export async function compose(
     },
     signal,
   )
+  const rounds = createRounds({ clock, log, signal })
+  const { meters } = metrics
+  const foundation = { config, log, clock, random, meters, ledger, registry: new Map(), node, rounds, signal }
   try {
-    return await wire(config, log, database, ledger, node, signal, readiness)
+    return await wire(foundation, database, metrics, readiness)
   } catch (error) {
     // A rebuild waits for every lease (E4): a process that failed to start must not leave one, again with every try.
     await node.giveBack()
@@ -78,25 +72,11 @@ export async function compose(
   }
 }
 
-async function wire(
-  config: Config,
-  log: Log,
-  database: OpenLedger['database'],
-  ledger: LedgerParts,
-  node: ProcessParts['node'],
-  signal: AbortSignal,
-  readiness: Readiness,
-) {
-  const clock = systemClock
-  const random = systemRandom
-  const registry: Registry = new Map()
-  const metrics = createMetrics(clock)
-  const { meters } = metrics
-  const rounds = createRounds({ clock, log, signal })
-
-  const shared = config.redis && openSharedGate(config.redis, { config, log, clock, random, meters, ledger, registry })
-  const side = shared ?? openLocalGate(clock, ledger, registry)
-  const gateView = createGateView(side.gate, side.outbox, registry)
+/** What every part is made of, and the gate in Redis if it is there. */
+function openContext(foundation: Foundation, database: Database) {
+  const { config, log, clock, random, meters, ledger, rounds } = foundation
+  const shared = config.redis && openSharedGate(config.redis, foundation)
+  const side = shared ?? openLocalGate(foundation)
   const catalog = new Catalog({
     source: ledger.sales,
     clock,
@@ -113,51 +93,46 @@ async function wire(
     defer: nextTurn,
     onBatch: size => meters.size('finder_batch', size),
   })
-  const watching = createWatching({ meters, messages, finder, log })
-  const prepare = async () => void (await Promise.all([database.warm(WARM_CONNECTIONS), catalog.warm()]))
-  const parts: ProcessParts = {
-    config,
-    log,
-    clock,
-    random,
-    meters,
+  const context: ProcessContext = {
+    ...ledger,
+    ...foundation,
+    ...side,
+    ...createWatching(foundation, messages, finder),
+    ids: foundation.node.ids,
     messages,
-    ledger,
-    registry,
     catalog,
-    node,
     finder,
-    rounds,
-    watching,
-    prepare,
-    signal,
+    prepare: async () => void (await Promise.all([database.warm(WARM_CONNECTIONS), catalog.warm()])),
   }
+  return { context, shared }
+}
 
-  const worker = shared && createWorker(parts, shared)
-  const selling = createSelling(parts, side, shared && worker && confirmInCluster(parts, shared, worker))
-  const runner =
-    shared === undefined || worker === undefined
-      ? runAlone(parts, selling)
-      : runInCluster(config.redis!, parts, shared, selling, worker)
+async function wire(
+  foundation: Foundation,
+  database: Database,
+  metrics: ReturnType<typeof createMetrics>,
+  readiness: Readiness,
+) {
+  const { context, shared } = openContext(foundation, database)
+  const { config, clock, meters, registry, rounds, signal, gate, outbox } = context
+  const gateView = createGateView(gate, outbox, registry)
 
-  const address = new ServerAddress()
-  const publicUrl = () => config.publicUrl ?? address.url
+  const cluster = shared && joinCluster(config.redis!, context, shared)
+  const selling = createSelling(context, cluster?.confirm)
+  const runner = cluster?.run(selling) ?? runAlone(context, selling)
+
+  const address: ServerAddress = { url: '', peerOf: () => '' }
   const sandbox = config.paymentProviders.includes('sandbox')
-    ? await openSandbox(config, log, () => address.url, publicUrl, shared && ledger.sandboxPayments)
+    ? await openSandbox(context, () => address.url)
     : undefined
-  const providers = new Map<string, PaymentProvider>(
-    sandbox === undefined ? [] : [[sandbox.provider.name, sandbox.provider]],
-  )
-  const money = createMoney(parts, side, providers)
-  const operate = createOperate(parts, side, selling)
-  const check = createCheck(parts, side, money, gateView, runner.rebuild)
-  const http = await composeHttp(parts, side, selling, {
+  const providers = new Map(sandbox && [[sandbox.provider.name, sandbox.provider]])
+  const flows = composeFlows(context, gateView, selling.syncState, runner.rebuild, providers)
+  const http = await composeHttp(context, {
     readiness,
     metrics,
     address,
-    money,
-    operate,
-    check,
+    flows,
+    sell: selling.context,
     sandbox: sandbox?.handle,
     redis: shared?.connection,
   })
@@ -165,7 +140,7 @@ async function wire(
   const sumOver = (figure: (live: LiveItem) => number) =>
     [...registry.values()].reduce((sum, one) => sum + figure(one), 0)
   metrics.watch({
-    units: () => countUnits({ registry, view: gateView, reconciliation: ledger.reconciliation }),
+    units: () => countUnits(flows),
     itemsOnSale: () => registry.size,
     queueDepth: () => sumOver(live => live.queue.depth()),
     unsettled: () => sumOver(live => live.unsettled.size),
@@ -175,16 +150,10 @@ async function wire(
     ...(shared !== undefined && { outbox: () => backlogOf(shared, registry) }),
   })
   const eventLoopWatched = watchEventLoop(clock, meters, signal)
-  const work: KeeperWork = {
-    money,
-    operate,
-    check,
-    onReconciled: http.onReconciled,
-    allPlaced: createPlacedCheck(side.gate, side.outbox),
-    others: http.others,
-  }
+  const { onReconciled, others } = http
+  const work: KeeperWork = { flows, onReconciled, others, allPlaced: createPlacedCheck(gate, outbox) }
   return {
-    node,
+    node: context.node,
     loops: rounds.loops,
     adminTokenPath: http.adminTokenPath,
     missing: runner.missing,

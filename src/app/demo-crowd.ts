@@ -9,13 +9,11 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { childEnd } from '../base/child-end.ts'
 import type { Clock } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
-import type { Catalog } from '../catalog/catalog.ts'
 import type { SaleId } from '../domain/ids.ts'
 import type { Sale } from '../domain/sale.ts'
 import { demoRoutes } from '../edge/routes/page-routes.ts'
 import type { DemoAnswer } from '../wire/answers.ts'
-import type { Config } from './config.ts'
+import type { ProcessContext } from './process-context.ts'
 
 /** The hidden command that plays the buyers. */
 export const CROWD_COMMAND = 'demo-crowd'
@@ -29,14 +27,6 @@ export interface CrowdTask {
   readonly buyers: number
 }
 
-interface DemoCrowdParts {
-  readonly catalog: Pick<Catalog, 'list'>
-  readonly clock: Clock
-  readonly log: Log
-  readonly url: () => string
-  readonly trusts: (request: Request) => boolean
-}
-
 const BUYERS = 2_000
 const CROWD_MS_MAX = 90_000
 /** A sale that opens later than this gets no crowd: its time would be over before it has bought. */
@@ -44,8 +34,11 @@ const OPENING_MS_MAX = 60_000
 const MAIN = join(import.meta.dirname, '../main.ts')
 const STDERR_LENGTH_MAX = 2_000
 
-export function createDemoCrowd(config: Pick<Config, 'demo' | 'guestSignIn'>, parts: DemoCrowdParts) {
-  const { catalog, clock, log, url, trusts } = parts
+export function createDemoCrowd(
+  { config, catalog, clock, log }: Pick<ProcessContext, 'config' | 'catalog' | 'clock' | 'log'>,
+  url: () => string,
+  trusts: (request: Request) => boolean,
+) {
   const stopping = new AbortController()
   let running: Promise<void> | undefined
   let done: SaleId | undefined

@@ -43,18 +43,12 @@ type LoopName = keyof typeof EVERY_MS
 
 /** What the leader does, wherever the gate is. */
 export interface KeeperWork {
-  readonly money: MoneyContext
-  readonly operate: OperateContext
-  readonly check: CheckContext
+  readonly flows: MoneyContext & OperateContext & CheckContext
   readonly onReconciled: (sale: Sale, report: Report) => void
   /** Is every reservation of the sale in the ledger? */
   readonly allPlaced: (sale: Sale) => Promise<boolean>
   /** Rounds that other parts bring along: their name, how often, and what they do. */
   readonly others: readonly (readonly [name: string, everyMs: number, run: () => Promise<void>])[]
-}
-
-interface LeaderWork extends KeeperWork {
-  readonly maySell: () => boolean
 }
 
 /** Rounds that found all they could take follow at once, at most so many. */
@@ -78,51 +72,31 @@ export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; s
     return started
   }
 
-  function startKeeping(work: LeaderWork): void {
-    const { maySell, money, operate, check } = work
-    const leading = (run: () => Promise<unknown>) => async () => {
-      if (maySell()) await run()
-    }
+  function startKeeping({ flows, onReconciled, allPlaced, others }: KeeperWork, maySell: () => boolean): void {
+    const lead = (name: LoopName, run: () => Promise<unknown>) =>
+      loop(name, async () => {
+        if (maySell()) await run()
+      })
     /** Again at once for as long as there is more. */
-    const leadingOn = (run: () => Promise<boolean>) => async () => {
-      for (let i = 0; i < ROUNDS_ON_END_MAX && maySell() && !signal.aborted; i++) if (!(await run())) return
-    }
-    loop(
-      'changes',
-      leading(() => settleChanges(operate, undefined)),
-    )
-    for (const other of work.others) also(...other)
-    loop(
-      'release',
-      leadingOn(() => releaseUnits(money)),
-    )
-    loop(
-      'payments',
-      leadingOn(() => settlePayments(money)),
-    )
-    const closer = new OrderCloser(money)
+    const leadOn = (name: LoopName, run: () => Promise<boolean>) =>
+      loop(name, async () => {
+        for (let i = 0; i < ROUNDS_ON_END_MAX && maySell() && !signal.aborted; i++) if (!(await run())) return
+      })
+    const closer = new OrderCloser(flows)
+    const reconcile = (sale: Sale) => reconcileSale(flows, sale)
+    const settler = createSaleSettler({ ...flows, reconcile, allPlaced })
+    lead('changes', () => settleChanges(flows, undefined))
+    for (const other of others) also(...other)
+    leadOn('release', () => releaseUnits(flows))
+    leadOn('payments', () => settlePayments(flows))
     loop('ask-due', () => closer.ask(() => maySell() && !signal.aborted))
-    loop(
-      'close',
-      leadingOn(async () => {
-        const { queued, more } = await closer.sweep()
-        if (queued > 0) byName.get('ask-due')?.kick()
-        return more
-      }),
-    )
-    loop(
-      'reconcile',
-      leading(() => reconcileLive(work)),
-    )
-    const settler = createSaleSettler({
-      ...check,
-      reconcile: sale => reconcileSale(check, sale),
-      allPlaced: work.allPlaced,
+    leadOn('close', async () => {
+      const { queued, more } = await closer.sweep()
+      if (queued > 0) byName.get('ask-due')?.kick()
+      return more
     })
-    loop(
-      'settle-over',
-      leading(() => settler.round()),
-    )
+    lead('reconcile', () => reconcileLive(flows, onReconciled))
+    lead('settle-over', () => settler.round())
   }
 
   return {
@@ -139,7 +113,7 @@ export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; s
 }
 
 /** Every sale with a live item. A gate that is away does not keep the others from being reconciled. */
-async function reconcileLive({ check, onReconciled }: KeeperWork): Promise<void> {
+async function reconcileLive(check: CheckContext, onReconciled: KeeperWork['onReconciled']): Promise<void> {
   const sales = new Map([...check.registry.values()].map(({ sale }) => [sale.id, sale]))
   let away: Fault | undefined
   for (const sale of sales.values()) {

@@ -1,6 +1,6 @@
 /**
- * What the flows call when something has happened. Each of these counts it, publishes it, or both; none of them changes anything, waits or
- * fails.
+ * What the flows call when something has happened. Each of these counts it, publishes it, wakes the round that goes on with it, or all three;
+ * none of them changes anything, waits or fails.
  */
 
 import type { Log } from '../base/log.ts'
@@ -10,19 +10,17 @@ import type { Order } from '../domain/order.ts'
 import type { Violation } from '../domain/promises/snapshot.ts'
 import type { Messages } from '../flows/follow/messages.ts'
 import type { OrderFinder } from '../flows/sell/order-finder.ts'
-
-interface WatchingParts {
-  readonly meters: Meters
-  readonly messages: Messages
-  readonly finder: Pick<OrderFinder, 'byId'>
-  readonly log: Log
-}
+import type { Rounds } from './rounds.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
 export type Watching = ReturnType<typeof createWatching>
 
-export function createWatching({ meters, messages, finder, log }: WatchingParts) {
+export function createWatching(
+  { meters, log, rounds }: { readonly meters: Meters; readonly log: Log; readonly rounds: Rounds },
+  messages: Messages,
+  finder: Pick<OrderFinder, 'byId'>,
+) {
   /** Only its id is known, so it is read first. A listener that misses the message reads the order later. */
   function publishOrder(id: OrderId): void {
     void finder.byId(id).then(
@@ -36,31 +34,36 @@ export function createWatching({ meters, messages, finder, log }: WatchingParts)
       meters.count('alarms', what)
       log.error({ alarm: what, ...fields }, 'alarm: this should never happen')
     },
-    paid(order: OrderId): void {
+    onPaid(order: OrderId): void {
       meters.count('orders', 'paid')
       publishOrder(order)
     },
-    closed(orders: readonly Order[]): void {
+    onClosed(orders: readonly Order[]): void {
+      rounds.kick('release')
       for (const order of orders) {
         if (order.reason !== undefined) meters.count('orders', order.reason)
         messages.orderChanged(order)
       }
     },
-    refunded(order: OrderId): void {
+    onOrderRefunded(order: OrderId): void {
+      rounds.kick('release')
       meters.count('orders', 'refunded')
       publishOrder(order)
     },
-    refundDue: () => meters.count('refunds', 'due'),
-    refundSent: () => meters.count('refunds', 'sent'),
-    released: (count: number) => meters.count('releases', 'done', count),
-    forged(provider: string): void {
+    onRefundDue(): void {
+      meters.count('refunds', 'due')
+      rounds.kick('payments')
+    },
+    onRefundSent: () => meters.count('refunds', 'sent'),
+    onReleased: (count: number) => meters.count('releases', 'done', count),
+    onForged(provider: string): void {
       meters.count('payment_callbacks_forged', 'forged')
       log.warn({ provider }, 'callback refused: wrong signature')
     },
-    differences(differences: number, repairs: number): void {
+    onDifferences(differences: number, repairs: number): void {
       meters.count('reconciliation', 'difference', differences)
       meters.count('reconciliation', 'repair', repairs)
     },
-    broken: (promise: Violation['promise']) => meters.count('promises_broken', `${promise}`),
+    onBroken: (promise: Violation['promise']) => meters.count('promises_broken', `${promise}`),
   }
 }

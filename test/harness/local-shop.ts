@@ -1,8 +1,9 @@
 /** One process that sells alone, in the test's own process and on its ledger: gate, registry and controller, round by round as the test wants it. */
 
 import { openLocalGate } from '../../src/app/compose-local.ts'
+import type { GateSide, ProcessContext } from '../../src/app/process-context.ts'
 import { createRounds } from '../../src/app/rounds.ts'
-import { createSelling, type GateSide, type ProcessParts } from '../../src/app/selling.ts'
+import { createSelling } from '../../src/app/selling.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
 import { noMeters } from '../../src/base/meters.ts'
@@ -34,30 +35,31 @@ export function openLocalShop(
   const nodes = createNodes(ledger.database)
   const lead = { held: true }
   const leader = { holds: () => lead.held }
-  const parts = { ...ledger, orders, rights, nodes, leader } as unknown as ProcessParts['ledger']
+  const parts = { ...ledger, orders, rights, nodes, leader } as unknown as ProcessContext['ledger']
   const registry: Registry = new Map()
-  const side: GateSide = openLocalGate(clock, parts, registry)
+  const side: GateSide = openLocalGate({ clock, ledger: parts, registry })
   const messages = createMessages()
   const alarms: string[] = []
   const { signal } = new AbortController()
   const selling = createSelling(
     {
+      ...parts,
+      ...side,
       config: { fenceMs: 5_000 },
       clock,
       log: quiet,
       meters: noMeters,
       messages,
       ledger: parts,
+      ids: { next: ledger.id },
       registry,
       catalog: { invalidate() {} },
-      node: { ids: { next: ledger.id } },
       finder: createOrderFinder(orders, { batchMax: 500, queueMax: 1_000 }),
       rounds: createRounds({ clock, log: quiet, signal }),
-      watching: { alarm: (what: string) => void alarms.push(what) },
+      alarm: (what: string) => void alarms.push(what),
       prepare: async () => {},
       signal,
-    } as unknown as ProcessParts,
-    side,
+    } as unknown as ProcessContext,
     undefined,
   )
   const { following, controller } = selling

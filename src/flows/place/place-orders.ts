@@ -19,8 +19,6 @@ import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Partition } from '../../gate/outbox.ts'
 import { type PlaceContext, placeEntries } from './place-entries.ts'
 
-export type OrderPlacer = ReturnType<typeof placeOrders>
-
 const ASKS_MAX = 500
 const PARTITIONS_AT_ONCE_MAX = 8
 /** While one batch of an item is in the ledger the next is fetched; a third would only wait, with a connection of its own. */
