@@ -10,7 +10,7 @@ import type { LiveItem } from '../flows/sell/live-item.ts'
 import type { ChangeReply, ShardStatus } from '../gate/gate.ts'
 import { moveUnits } from '../gate/sharded/move-units.ts'
 import type { ShardGate } from '../gate/sharded/shard-gate.ts'
-import { createMoves } from '../ledger/postgres/moves.ts'
+import { createMoves } from '../ledger/postgres/stock.ts'
 import { soldAtGate } from './compose-shards.ts'
 
 const SHARDS = 4

@@ -2,7 +2,7 @@
 
 import type { Journal } from '../journal.ts'
 import type { Database } from './connection/database.ts'
-import { optional, queries, text, time } from './rows.ts'
+import { columns, optional, queries, text, time } from './rows.ts'
 
 const RAW_LENGTH_MAX = 262_144
 const TEXT_LENGTH_MAX = 2_000
@@ -14,20 +14,15 @@ export function createJournal(database: Database): Journal {
       act('write_log', [by, action, sale ?? null, item ?? null, order ?? null, JSON.stringify(details)]),
     read: ({ after, sale, order, limit }) =>
       all('read_log', [after, sale ?? null, order ?? null, limit], row => ({
-        id: text(row, 'id'),
+        ...columns(row, text, 'id', 'by', 'action'),
         atMs: time(row, 'at'),
-        by: text(row, 'by'),
-        action: text(row, 'action'),
         sale: optional(row, 'sale', text),
         item: optional(row, 'item', text),
         order: optional(row, 'order_id', text),
         details: row.details,
       })),
     rememberKey: (call, key, bodyHash, subject) =>
-      one('remember_key', [call, key, bodyHash, subject], row => ({
-        bodyHash: text(row, 'body_hash'),
-        subject: text(row, 'subject'),
-      })),
+      one('remember_key', [call, key, bodyHash, subject], row => columns(row, text, 'body_hash', 'subject')),
     writeDeadLetter: ({ item, epoch, entry, order = '', raw, why }) =>
       act('write_dead_letter', [
         item,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { systemClock } from '../../base/clock.ts'
-import { createMoves } from './moves.ts'
 import { createNodes } from './nodes.ts'
+import { createMoves } from './stock.ts'
 
 const ledger = ledgerForFile()
 

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { Fault } from '../../base/fault.ts'
 import type { Nodes } from '../nodes.ts'
 import type { Database } from './connection/database.ts'
-import { number, optional, queries } from './rows.ts'
+import { columns, number, optional, queries } from './rows.ts'
 
 /** Long enough to outlast a short absence of the ledger, short enough that a thousand restarts a minute still find a free id. */
 const LEASE_MS = 30_000
@@ -28,8 +28,7 @@ export function createNodes(database: Database, { leaseMs = LEASE_MS }: { readon
         const values = [holder, nowMs, leaseMs, idsSkipped(holder, i), kind, fenceMs]
         const leased = await first('lease_node', values, row => ({
           node: number(row, 'id'),
-          fromMs: number(row, 'from_ms'),
-          untilMs: number(row, 'until_ms'),
+          ...columns(row, number, 'from_ms', 'until_ms'),
         }))
         if (leased !== undefined) return leased
       }
@@ -48,17 +47,12 @@ export function createNodes(database: Database, { leaseMs = LEASE_MS }: { readon
     confirm: (node, holder, seen) =>
       did('confirm_node', [node, holder, seen.map(({ item }) => item), seen.map(({ epoch }) => epoch)]),
     unconfirmed: (item, epoch) =>
-      one('unconfirmed_nodes', [item, epoch], row => ({
-        waiting: number(row, 'waiting'),
-        lapsed: number(row, 'lapsed'),
-      })),
+      one('unconfirmed_nodes', [item, epoch], row => columns(row, number, 'waiting', 'lapsed')),
     holding: () =>
       one('holding_nodes', [], row => ({
-        live: number(row, 'live'),
-        unsettled: number(row, 'unsettled'),
+        ...columns(row, number, 'live', 'unsettled', 'longest_fence_ms'),
         firstEndMs: optional(row, 'first_end_ms', number),
         lastEndMs: optional(row, 'last_end_ms', number),
-        longestFenceMs: number(row, 'longest_fence_ms'),
       })),
     settle: beforeMs => act('settle_nodes', [Math.trunc(beforeMs)]),
   }

@@ -1,11 +1,14 @@
-/** Orders in PostgreSQL. */
+/** Orders in PostgreSQL: placed, found, closed and refunded. */
 
+import { assert } from '../../base/assert.ts'
 import { isBuyerId, isId } from '../../domain/ids.ts'
+import { mayMove } from '../../domain/order.ts'
+import type { Closings, DueRelease, RefundOutcome } from '../closings.ts'
 import type { Orders } from '../orders.ts'
-import type { Database } from './connection/database.ts'
+import type { Database, Row } from './connection/database.ts'
 import { arrayOf, askArrays, toDirectReply } from './place-replies.ts'
 import { placeTogether } from './place-together.ts'
-import { queries, toOrder } from './rows.ts'
+import { columns, number, queries, text, toOrder } from './rows.ts'
 
 const INT_MAX = 2 ** 31 - 1
 
@@ -33,4 +36,36 @@ export function createOrders(database: Database): Orders {
 /** The nearest whole number in the range; the lowest for NaN and infinity. */
 function within(value: number, least: number, most: number): number {
   return Number.isFinite(value) ? Math.min(most, Math.max(least, Math.trunc(value))) : least
+}
+
+export function createClosings(database: Database): Closings {
+  const { all, one, act } = queries(database)
+  return {
+    due: (max, without) =>
+      all('due_orders', [max, without], row => ({
+        ...columns(row, text, 'id', 'item'),
+        paymentStarted: row.started === true,
+      })),
+    async close(item, orders, reason) {
+      const closed = await all('close_orders', [item, orders, reason], toOrder)
+      for (const { id, state, reason: why } of closed)
+        assert(mayMove('pending', state, why), `order ${id} became ${state}/${why}`)
+      return closed
+    },
+    refund: (order, item, restock, by) =>
+      one('refund_order', [order, item, restock, by], row => text(row, 'outcome') as RefundOutcome),
+    releases: (max, itemMax) => all('releases', [max, itemMax], toRelease),
+    releasesOf: orders => all('releases_of', [orders], toRelease),
+    released: async orders => (await database.run('released', [orders])).length,
+    releaseIdle: () => act('release_idle', []),
+  }
+}
+
+function toRelease(row: Row): DueRelease {
+  return {
+    order: text(row, 'order_id'),
+    outcome: text(row, 'outcome') as DueRelease['outcome'],
+    ...columns(row, text, 'item', 'buyer'),
+    ...columns(row, number, 'attempt', 'epoch'),
+  }
 }

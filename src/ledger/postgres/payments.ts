@@ -1,9 +1,9 @@
-/** Payments in PostgreSQL. */
+/** Payments in PostgreSQL, and those of the sandbox provider. */
 
 import type { Payment, PaymentState } from '../../domain/payment.ts'
 import type { CaptureOutcome, Payments } from '../payments.ts'
 import type { Database, Row } from './connection/database.ts'
-import { number, optional, queries, text, time } from './rows.ts'
+import { columns, number, optional, queries, text, time } from './rows.ts'
 
 export function createPayments(database: Database): Payments {
   const { all, first, one, did, act } = queries(database)
@@ -27,11 +27,8 @@ export function createPayments(database: Database): Payments {
 
 function toPayment(row: Row): Payment {
   return {
-    id: text(row, 'id'),
+    ...columns(row, text, 'id', 'item', 'provider', 'ref'),
     order: text(row, 'order_id'),
-    item: text(row, 'item'),
-    provider: text(row, 'provider'),
-    ref: text(row, 'ref'),
     amount: { amount: number(row, 'amount_minor'), currency: text(row, 'currency') },
     state: text(row, 'state') as PaymentState,
     why: optional(row, 'why', text),
@@ -39,5 +36,23 @@ function toPayment(row: Row): Payment {
     capturedAtMs: optional(row, 'captured_at', time),
     refundedAtMs: optional(row, 'refunded_at', time),
     tries: number(row, 'tries'),
+  }
+}
+
+/**
+ * The sandbox provider's payments, shared by several processes: texts under a ref, moved by compare-and-set. No order and no payment of the
+ * ledger depends on them, and what the texts say is not read here. Payment declares the contract (`SandboxRows`), app wires it.
+ */
+export function createSandboxPayments(database: Database) {
+  const { first, one, did } = queries(database)
+  return {
+    read: (ref: string) => first('read_sandbox_payment', [ref], row => text(row, 'body')),
+    replace: (ref: string, before: string | undefined, row: { text: string; madeAtMs: number; over: boolean }) =>
+      before === undefined
+        ? did('add_sandbox_payment', [ref, row.text, row.madeAtMs, row.over])
+        : did('replace_sandbox_payment', [ref, before, row.text, row.over]),
+    count: () => one('count_sandbox_payments', [], row => number(row, 'count')),
+    forget: async (madeBeforeMs: number, most: number) =>
+      (await database.run('forget_sandbox_payments', [madeBeforeMs, most])).length,
   }
 }

@@ -4,7 +4,7 @@ import type { OrderId } from '../../domain/ids.ts'
 import type { Door } from '../../domain/item.ts'
 import type { Reconciliation, Report } from '../reconciliation.ts'
 import type { Database } from './connection/database.ts'
-import { number, optional, queries, text, time } from './rows.ts'
+import { columns, number, optional, queries, text, time } from './rows.ts'
 
 const PAGE = 10_000
 
@@ -14,18 +14,10 @@ export function createReconciliation(database: Database): Reconciliation {
     audit: sale =>
       all('audit', [sale], row => ({
         item: text(row, 'item'),
-        units: number(row, 'units'),
-        available: number(row, 'available'),
-        pending: number(row, 'pending'),
-        paid: number(row, 'paid'),
-        closed: number(row, 'closed'),
-        releases: number(row, 'releases'),
-        gone: number(row, 'gone'),
-        moving: number(row, 'moving'),
-        oldestReleaseMs: optional(row, 'oldest_release_ms', number),
         door: text(row, 'door') as Door,
-        epoch: number(row, 'epoch'),
-        gateEpoch: number(row, 'gate_epoch'),
+        ...columns(row, number, 'units', 'available', 'pending', 'paid', 'closed', 'releases', 'gone', 'moving'),
+        ...columns(row, number, 'epoch', 'gate_epoch'),
+        oldestReleaseMs: optional(row, 'oldest_release_ms', number),
       })),
     async held(item) {
       const live = new Set<OrderId>()
@@ -59,9 +51,7 @@ export function createReconciliation(database: Database): Reconciliation {
     unsettledItems: max =>
       all('unsettled_items', [max], row => ({
         id: text(row, 'id'),
-        shards: number(row, 'shards'),
-        gateEpoch: number(row, 'gate_epoch'),
-        gateShards: number(row, 'gate_shards'),
+        ...columns(row, number, 'shards', 'gate_epoch', 'gate_shards'),
       })),
     // A sum over a whole sale may exceed what a number holds exactly; that must not end the process.
     results: sale =>

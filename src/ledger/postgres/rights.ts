@@ -5,7 +5,7 @@ import type { Door } from '../../domain/item.ts'
 import { shardsFor } from '../../domain/shards.ts'
 import type { Rights, SnapshotHolding } from '../rights.ts'
 import type { Database, Row } from './connection/database.ts'
-import { number, queries, text, time } from './rows.ts'
+import { columns, number, queries, text, time } from './rows.ts'
 
 const SNAPSHOT_PAGE = 5_000
 
@@ -49,8 +49,7 @@ export function createRights(database: Database): Rights {
           available,
           held,
           buyers: buyers.size,
-          attemptsMax: number(terms, 'attempts_max'),
-          changeNo: number(terms, 'change_no'),
+          ...columns(terms, number, 'attempts_max', 'change_no'),
           opensAtMs: time(terms, 'opens_at'),
           closesAtMs: time(terms, 'closes_at'),
           stateNo: number(terms, 'word_no'),

@@ -51,6 +51,14 @@ export function optional<T>(row: Row, column: string, read: (row: Row, column: s
   return row[column] === null ? undefined : read(row, column)
 }
 
+type Camel<S extends string> = S extends `${infer A}_${infer B}` ? `${A}${Capitalize<Camel<B>>}` : S
+
+/** Columns of one kind, each under its own name: `gate_epoch` becomes `gateEpoch`. */
+export function columns<T, C extends string>(row: Row, read: (row: Row, column: string) => T, ...names: C[]) {
+  const camel = (name: string) => name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+  return Object.fromEntries(names.map(name => [camel(name), read(row, name)])) as { [N in C as Camel<N>]: T }
+}
+
 /** Times come as unix ms from a column, as RFC 3339 from JSON. */
 export function time(row: Row, column: string): number {
   const value = row[column]
@@ -84,26 +92,17 @@ export function toOrder(row: Row): Order {
 function toItem(row: Row): Item {
   const currency = text(row, 'currency')
   return {
-    id: text(row, 'id'),
+    ...columns(row, text, 'id', 'name'),
+    ...columns(row, number, 'units', 'available', 'quantity_max', 'attempts_max', 'pay_within_ms'),
+    ...columns(row, number, 'shards', 'epoch', 'gate_epoch', 'gate_shards', 'change_no'),
     sale: text(row, 'sale_id'),
     sku: optional(row, 'sku', text),
-    name: text(row, 'name'),
     image: optional(row, 'image', text),
     price: { amount: number(row, 'price_minor'), currency },
     listPrice: row.list_price_minor === null ? undefined : { amount: number(row, 'list_price_minor'), currency },
-    units: number(row, 'units'),
-    available: number(row, 'available'),
-    quantityMax: number(row, 'quantity_max'),
-    attemptsMax: number(row, 'attempts_max'),
-    payWithinMs: number(row, 'pay_within_ms'),
     whenGateDown: text(row, 'when_gate_down') as 'ledger' | 'shut',
     homeDoor: text(row, 'home_door') as 'gate' | 'ledger',
-    shards: number(row, 'shards'),
     door: text(row, 'door') as Door,
-    epoch: number(row, 'epoch'),
-    gateEpoch: number(row, 'gate_epoch'),
-    gateShards: number(row, 'gate_shards'),
-    changeNo: number(row, 'change_no'),
   }
 }
 

@@ -13,6 +13,4 @@ INSERT INTO items (id, sale, position, sku, name, image, price_minor, list_price
                    quantity_max, attempts_max, pay_within_ms, when_gate_down, home_door, shards)
 SELECT i.id, made.id, i.position, i.sku, i.name, i.image, i.price_minor, i.list_price_minor, i.currency, i.units, i.units,
        i.quantity_max, i.attempts_max, i.pay_within_ms, i.when_gate_down, i.home_door, i.shards
-FROM made, jsonb_to_recordset($7::jsonb) AS i (
-  id bigint, position int, sku text, name text, image text, price_minor bigint, list_price_minor bigint, currency text, units int,
-  quantity_max int, attempts_max int, pay_within_ms bigint, when_gate_down text, home_door text, shards int)
+FROM made, jsonb_populate_recordset(NULL::items, $7::jsonb) AS i

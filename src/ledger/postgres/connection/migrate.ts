@@ -150,16 +150,12 @@ async function applyInTime(client: pg.Client, migration: Migration, lateMs: numb
   }
 }
 
-async function apply(client: pg.Client, migration: Migration): Promise<void> {
+async function apply(client: pg.Client, { no, name, text, checksum }: Migration): Promise<void> {
   await client.query('BEGIN')
   try {
     await client.query(`SET LOCAL lock_timeout = ${LOCK_WAIT_MS}; SET LOCAL statement_timeout = ${STATEMENT_MS}`)
-    await client.query(migration.text)
-    await client.query('INSERT INTO migrations (no, name, checksum) VALUES ($1, $2, $3)', [
-      migration.no,
-      migration.name,
-      migration.checksum,
-    ])
+    await client.query(text)
+    await client.query('INSERT INTO migrations (no, name, checksum) VALUES ($1, $2, $3)', [no, name, checksum])
     await client.query('COMMIT')
   } catch (error) {
     await client.query('ROLLBACK').catch(() => {})
@@ -173,11 +169,7 @@ function readMigrations(folder: string): readonly Migration[] {
     .sort()
     .map(file => {
       const text = readFileSync(join(folder, file), 'utf8')
-      return {
-        no: Number(file.slice(0, 4)),
-        name: file,
-        text,
-        checksum: createHash('sha256').update(text).digest('hex'),
-      }
+      const checksum = createHash('sha256').update(text).digest('hex')
+      return { no: Number(file.slice(0, 4)), name: file, text, checksum }
     })
 }
