@@ -9,11 +9,12 @@ import type { Random } from '../base/random.ts'
 import { createRequests } from './client/requests.ts'
 import { openConnections, targetOf } from './crowd/connections.ts'
 import { Crowd } from './crowd/crowd.ts'
-import { SignIn } from './crowd/sign-in.ts'
+import { signIn } from './crowd/sign-in.ts'
 import { Tally } from './crowd/tally.ts'
 import { DEFAULT_MIX, type Mix } from './plan/mix.ts'
 import { FIRST_CLICK_MS } from './plan/plan.ts'
 import { arrivals } from './plan/shape.ts'
+import { NORMAL } from './time-limits.ts'
 
 interface DemoCrowdTask {
   readonly url: string
@@ -48,9 +49,7 @@ export async function runDemoCrowd(
 
   let pool = await connect()
   try {
-    const signIn = new SignIn({ pool, requests, clock, stop })
-    const tokens = await signIn.guests(names)
-    const tickets = await signIn.tickets(tokens)
+    const credentials = await signIn({ pool, requests, clock, stop }, names, { secret: undefined, now: clock.now })
     const opensInMs = task.opensAtMs - clock.now()
     const waits = opensInMs > FIRST_CLICK_MS
     if (waits) {
@@ -66,12 +65,13 @@ export async function runDemoCrowd(
       botPool: undefined,
       requests,
       names,
-      credentials: { tokens, tickets },
+      ...credentials,
       item: task.item,
       mix: waits ? MIX : { ...MIX, early: 0, time: 0 },
       arrivalsMs: arrivals({ kind: 'ramp', withinMs: waits ? AT_OPENING_MS : WHILE_OPEN_MS }, task.buyers, random),
       openMs: clock.elapsed() + Math.max(0, task.opensAtMs - clock.now()),
       tally: new Tally(-FIRST_CLICK_MS),
+      limits: NORMAL,
     })
     await crowd.run(stop)
     const { cancelled } = crowd.buyers.checkout

@@ -1,20 +1,32 @@
 /**
- * One rehearsal: creates a sale of its own, runs it (`run.ts`), ends it and gives the verdict. What prevents the beginning is a Fault.
- * However it ends, the sale is ended, or a message says that it is still open. On a throwaway server it disappears with the server.
+ * One rehearsal: creates a sale of its own; buyers get their tickets, the sale opens, they click, pay and cancel; refused buyers come back
+ * for returned units; then audit and orders are read, the sale is ended and the verdict given. What prevents the beginning is a Fault. A
+ * run that ends early (the server dies, Ctrl-C) gives a partial result. However it ends, its connections are closed and the sale is ended,
+ * or a message says that it is still open. On a throwaway server it disappears with the server.
  */
 
 import { availableParallelism, cpus } from 'node:os'
 import { type Clock, toRfc3339 } from '../base/clock.ts'
-import { checkOpenFiles, targetOf } from './crowd/connections.ts'
+import { Fault } from '../base/fault.ts'
+import { seededRandom } from '../base/random.ts'
+import type { Pool } from './client/pool.ts'
+import { createRequests, type Requests } from './client/requests.ts'
+import { checkOpenFiles, openConnections, targetOf } from './crowd/connections.ts'
+import { Crowd } from './crowd/crowd.ts'
+import { type Credentials, signIn } from './crowd/sign-in.ts'
 import { Tally } from './crowd/tally.ts'
-import { endSale, stillOpen } from './operator/end-sale.ts'
+import { describeFault, killMidRun, type MidRunFault } from './fault/mid-run-fault.ts'
+import { endSale, graceAfter, stillOpen } from './operator/end-sale.ts'
+import { keepAhead } from './operator/opening.ts'
 import { Operator } from './operator/operator.ts'
 import { FIRST_CLICK_MS } from './plan/plan.ts'
+import { arrivals } from './plan/shape.ts'
 import { type Progress, ProgressBoard } from './progress.ts'
 import type { Rehearsal, RehearsalOptions } from './result.ts'
-import { Run, type RunResult } from './run.ts'
-import { NORMAL, SHARDED, WITH_FAULT } from './time-limits.ts'
-import { shardsNote, summarize } from './verdict/summary.ts'
+import { NORMAL, SHARDED, type TimeLimits, WITH_FAULT } from './time-limits.ts'
+import { Audits } from './verdict/audits.ts'
+import { type Facts, gatherFacts } from './verdict/facts.ts'
+import { reservedNote, shardsNote, summarize } from './verdict/summary.ts'
 
 interface RehearseParts {
   readonly clock: Clock
@@ -28,53 +40,226 @@ interface RehearseParts {
 const OPENING_MS_FIRST = 3_500
 const TICKETS_PER_MS = 8
 const BOT_CONNECTIONS_MAX = 50
+/** While tickets are being given out, the opening is never nearer than this. */
+const OPENING_MS_MIN = 2_000
+const OPENING_MS_SPARE = 500
+const BUYERS_PER_WAITED_MS = 20
+const COME_BACK_PER_UNIT = 3
+/** After Ctrl-C: time for answers under way, and for reading audit and orders. */
+const LAST_ANSWERS_MS = 1_000
+const LAST_READ_MS = 5_000
 
 export async function rehearse(options: RehearsalOptions, parts: RehearseParts): Promise<Rehearsal> {
-  const { clock, stop, print } = parts
+  return new Run(options, { ...parts, ...(await setUp(options, parts)) }).play()
+}
+
+/** Checks what can be checked beforehand, and creates the sale, as a draft. */
+async function setUp(options: RehearsalOptions, { clock, stop, print }: RehearseParts) {
   const { server, buyers, units, shards, connections, mix } = options
+  /** Connections of bots, besides those of the buyers. */
   const bots = Math.min(BOT_CONNECTIONS_MAX, Math.ceil(buyers * mix.bots))
   checkOpenFiles(connections + bots)
-  const limits = options.fault !== undefined ? WITH_FAULT : shards > 1 ? SHARDED : NORMAL
   const operator = new Operator(server, clock, { stop })
   const { serverMsAtZero } = await operator.connect()
-  const serverNowMs = clock.elapsed() + serverMsAtZero
+  const startedMs = clock.elapsed() + serverMsAtZero
   const notes = shardsNote(options)
   for (const note of notes) print(note)
   const { target, note } = targetOf(server.url)
   if (note !== undefined) notes.push(note)
-  const sale = await operator.create(units, shards, serverNowMs + OPENING_MS_FIRST + buyers / TICKETS_PER_MS)
-  const tally = new Tally(-FIRST_CLICK_MS)
-  const board = new ProgressBoard(tally)
-  board.show('connecting', 0, connections)
-  const over = new AbortController()
-  void board.report(clock, over.signal, parts.watch)
-  const keepsRunning = options.kind === 'running'
-  if (keepsRunning) parts.setLastMessage(stillOpen(server, sale.sale))
-  let open: string | undefined
-  let result: RunResult
-  try {
-    await operator.publish(sale.sale)
-    const scene = { operator, sale, target, bots, serverMsAtZero }
-    result = await new Run(options, { clock, stop, print, board, tally, notes, limits, ...scene }).play()
-  } finally {
-    const ending = { server, clock, sale: sale.sale, retryMs: limits.operatorMsMax, stop }
-    open = keepsRunning ? await endSale(ending) : undefined
-    over.abort()
-    parts.setLastMessage(undefined)
-    if (open !== undefined) print(open)
+  const sale = await operator.create(units, shards, startedMs + OPENING_MS_FIRST + buyers / TICKETS_PER_MS)
+  return { operator, sale, target, bots, serverMsAtZero, startedMs, notes }
+}
+
+class Run {
+  readonly #options: RehearsalOptions
+  readonly #parts: RehearseParts & Awaited<ReturnType<typeof setUp>>
+  readonly #limits: TimeLimits
+  readonly #audits: Audits
+  readonly #tally = new Tally(-FIRST_CLICK_MS)
+  readonly #board = new ProgressBoard(this.#tally)
+  readonly #pools: Pool[] = []
+  #opensAtMs: number
+  #firstEpoch = 0
+  #crowd: Crowd | undefined
+  #facts: Facts | undefined
+  #fault: MidRunFault | null = null
+
+  constructor(options: RehearsalOptions, parts: RehearseParts & Awaited<ReturnType<typeof setUp>>) {
+    this.#options = options
+    this.#parts = parts
+    this.#limits = options.fault !== undefined ? WITH_FAULT : options.shards > 1 ? SHARDED : NORMAL
+    this.#audits = new Audits(parts.sale.sale, parts.clock)
+    this.#opensAtMs = parts.sale.opensAtMs
   }
-  if (open !== undefined) notes.push(open)
-  const machine = `${availableParallelism()} cores, ${cpus()[0]?.model.trim() ?? 'unknown'}`
-  const startedAt = toRfc3339(serverNowMs)
-  // A sale that is still open makes the result partial.
-  return summarize({
-    options,
-    startedAt,
-    sale,
-    tally,
-    notes,
-    ...result,
-    partial: result.partial ?? open ?? null,
-    machine,
-  })
+
+  async play(): Promise<Rehearsal> {
+    const { clock, stop, print, watch, setLastMessage, operator, sale, notes, startedMs } = this.#parts
+    const { server, kind, connections } = this.#options
+    this.#board.show('connecting', 0, connections)
+    const over = new AbortController()
+    void this.#board.report(clock, over.signal, watch)
+    const keepsRunning = kind === 'running'
+    if (keepsRunning) setLastMessage(stillOpen(server, sale.sale))
+    let open: string | undefined
+    let partial: string | null
+    try {
+      await operator.publish(sale.sale)
+      partial = await this.#sellAndRead()
+    } finally {
+      open = keepsRunning ? await endSale(server, clock, sale.sale, this.#limits.operatorMsMax, stop) : undefined
+      over.abort()
+      setLastMessage(undefined)
+      if (open !== undefined) print(open)
+    }
+    if (open !== undefined) notes.push(open)
+    return summarize({
+      options: this.#options,
+      startedAt: toRfc3339(startedMs),
+      sale,
+      opensAtMs: this.#opensAtMs,
+      tally: this.#tally,
+      crowd: this.#crowd,
+      facts: this.#facts,
+      // A sale that is still open makes the result partial.
+      partial: partial ?? open ?? null,
+      fault: this.#fault,
+      notes,
+      machine: `${availableParallelism()} cores, ${cpus()[0]?.model.trim() ?? 'unknown'}`,
+    })
+  }
+
+  /** Returns why it ended early; null when it did not. */
+  async #sellAndRead(): Promise<string | null> {
+    const { clock, stop } = this.#parts
+    let partial: string | null
+    try {
+      partial = await faultMessage(this.#sell())
+      if (stop.aborted) partial ??= 'interrupted'
+      this.#board.show('checking', 0, 1)
+      if (stop.aborted) await clock.sleep(LAST_ANSWERS_MS)
+    } finally {
+      for (const pool of this.#pools) pool.close()
+    }
+    const unread = await faultMessage(this.#readFacts(partial === null))
+    return partial ?? unread ?? (stop.aborted ? 'interrupted' : null)
+  }
+
+  async #sell(): Promise<void> {
+    const { clock, stop, notes, operator, sale, target, bots } = this.#parts
+    const { server, buyers, connections, shape, mix, seed } = this.#options
+    const [tally, limits] = [this.#tally, this.#limits]
+    this.#firstEpoch = (await operator.audit(sale.sale)).epoch
+    const pool = await this.#connect('buyers', connections)
+    const botPool = bots === 0 ? undefined : await this.#connect('bots', bots)
+    const requests = createRequests(target, new URL(server.url).pathname.replace(/\/+$/, ''), sale)
+    const names = Array.from({ length: buyers }, (_, i) => `rehearsal-${i + 1}`)
+    const credentials = await this.#signIn(names, pool, requests)
+    const openMs = this.#opensAtMs - this.#parts.serverMsAtZero
+    const random = seededRandom(seed)
+    const arrivalsMs = arrivals(shape, buyers, random)
+    const wishes = { names, ...credentials, item: sale.item, mix, arrivalsMs, openMs, tally, limits }
+    const crowd = new Crowd({ clock, random, pool, botPool, requests, ...wishes })
+    this.#crowd = crowd
+    this.#board.show('waiting', buyers, buyers)
+    await clock.sleep(openMs - FIRST_CLICK_MS - clock.elapsed(), stop)
+    this.#board.follow(crowd.buyers, buyers)
+    const over = new AbortController()
+    const killing = this.#killMidRun(crowd, openMs, arrivalsMs, AbortSignal.any([over.signal, stop]))
+    await crowd.run(stop).finally(() => over.abort())
+    await killing
+    if (pool.gone) throw new Fault('server_away', 'the server went away in the middle of the rehearsal')
+    await this.#sellReturned(crowd)
+    notes.push(...reservedNote(tally))
+    if (!crowd.buyers.checkout.canPay) notes.push('The server does not offer the sandbox, so no buyer paid.')
+  }
+
+  async #connect(group: 'buyers' | 'bots', connections: number): Promise<Pool> {
+    const { target, clock, stop } = this.#parts
+    const { reopenTriesMax } = this.#limits
+    const pool = await openConnections(group, connections, target, clock, { reopenTriesMax, stop })
+    this.#pools.push(pool)
+    return pool
+  }
+
+  /** Every buyer signs in and gets a ticket; the opening waits for them. */
+  async #signIn(names: readonly string[], pool: Pool, requests: Requests): Promise<Credentials> {
+    const { clock, stop, operator, sale, serverMsAtZero } = this.#parts
+    const serverNow = () => clock.elapsed() + serverMsAtZero
+    const opening = {
+      clock,
+      serverNow,
+      opensAtMs: this.#opensAtMs,
+      // The larger the crowd that asks for tickets, the longer the operator waits for an answer.
+      nearMs: OPENING_MS_MIN + names.length / BUYERS_PER_WAITED_MS,
+      marginMs: FIRST_CLICK_MS,
+      move: (toMs: number) => operator.moveOpening(sale.sale, toMs),
+    }
+    const progress = (phase: 'signing in' | 'tickets', count: number) => {
+      if (phase === 'tickets') this.#tally.tickets = count
+      this.#board.show(phase, count, names.length)
+    }
+    const shop = { secret: this.#options.server.buyerSecret, now: serverNow }
+    const { done, opensAtMs } = await keepAhead(opening, OPENING_MS_SPARE, () =>
+      signIn({ pool, requests, clock, stop }, names, shop, progress),
+    )
+    this.#opensAtMs = opensAtMs
+    return done
+  }
+
+  async #killMidRun(crowd: Crowd, openMs: number, arrivalsMs: Float64Array, over: AbortSignal): Promise<void> {
+    const { fault, units } = this.#options
+    if (fault === undefined) return
+    const { clock, sale, print } = this.#parts
+    const lastArrivalMs = arrivalsMs.reduce((last, atMs) => Math.max(last, atMs), 0)
+    const toldCount = () => crowd.buyers.toldCount
+    this.#fault = await killMidRun(fault, { clock, openMs, item: sale.item, units, lastArrivalMs, toldCount, over })
+    print(describeFault(this.#fault))
+  }
+
+  /** Cancelled units are on sale again: refused buyers come back for them, until all are sold or no buyer is left. */
+  async #sellReturned(crowd: Crowd): Promise<void> {
+    const { stop } = this.#parts
+    const operator = this.#patientOperator(stop)
+    const { comeBackRounds, quietMsMax } = this.#limits
+    for (let round = 0; round < comeBackRounds && !stop.aborted; round++) {
+      const watch = (waitsFor: string) => this.#board.settle(waitsFor)
+      const { available } = await this.#audits.untilQuiet(operator, quietMsMax, watch, stop)
+      this.#board.settle(undefined)
+      if (available === 0 || stop.aborted) return
+      if (crowd.buyers.comeBack(available * COME_BACK_PER_UNIT) === 0) return
+      await crowd.run(stop)
+    }
+  }
+
+  async #readFacts(atRest: boolean): Promise<void> {
+    const { clock, stop, sale } = this.#parts
+    this.#facts = await gatherFacts({
+      operator: this.#patientOperator(graceAfter(stop, LAST_READ_MS, clock)),
+      audits: this.#audits,
+      sale: sale.sale,
+      firstEpoch: this.#firstEpoch,
+      told: this.#tally.told,
+      atRest,
+      msMax: this.#limits.quietMsMax,
+      watch: waitsFor => this.#board.show('checking', 0, 1, waitsFor),
+      stop,
+      partKilled: this.#fault !== null,
+    })
+  }
+
+  /** Repeats calls for as long as a recovery may take. */
+  #patientOperator(stop: AbortSignal): Operator {
+    return new Operator(this.#options.server, this.#parts.clock, { retryMs: this.#limits.operatorMsMax, stop })
+  }
+}
+
+/** The message of the Fault that the work ended with; null when it succeeded. */
+async function faultMessage(work: Promise<void>): Promise<string | null> {
+  try {
+    await work
+    return null
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    return error.message
+  }
 }

@@ -4,36 +4,26 @@
  * purpose, so the limits cover a recovery: the fence, draining up to a lapsed lease, a restart.
  */
 
-export interface TimeLimits {
-  /** Clicks of one buyer who is told "later", or gets no answer. */
-  readonly clicksMax: number
-  /** Tries of each payment, order read and cancellation, about a second apart. */
-  readonly callsMax: number
-  /** From an approved payment to an order in state `paid`. */
-  readonly paidMsMax: number
-  /** Tries to reopen a broken connection. */
-  readonly reopenTriesMax: number
-  /** How long a server may answer nothing at all while buyers wait. */
-  readonly silenceMsMax: number
-  /** Until the outbox is empty, units have returned and the audit agrees. */
-  readonly quietMsMax: number
-  /** How long the operator retries a server that does not answer. */
-  readonly operatorMsMax: number
-  /** A proxy's 502, 503 or 504 counts as a broken connection, not as a wrong answer. */
-  readonly proxyMayLose: boolean
-  /** How often refused buyers come back for returned units. */
-  readonly comeBackRounds: number
-}
+export type TimeLimits = Readonly<typeof NORMAL>
 
-export const NORMAL: TimeLimits = {
+export const NORMAL = {
+  /** Clicks of one buyer who is told "later", or gets no answer. */
   clicksMax: 40,
+  /** Tries of each payment, order read and cancellation, about a second apart. */
   callsMax: 10,
+  /** From an approved payment to an order in state `paid`. */
   paidMsMax: 15_000,
+  /** Tries to reopen a broken connection. */
   reopenTriesMax: 8,
+  /** How long a server may answer nothing at all while buyers wait. */
   silenceMsMax: 60_000,
+  /** Until the outbox is empty, units have returned and the audit agrees. */
   quietMsMax: 10_000,
+  /** How long the operator retries a server that does not answer. */
   operatorMsMax: 0,
+  /** A proxy's 502, 503 or 504 counts as a broken connection, not as a wrong answer. */
   proxyMayLose: false,
+  /** How often refused buyers come back for returned units. */
   comeBackRounds: 5,
 }
 

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { systemClock, toRfc3339 } from '../../src/base/clock.ts'
 import { Operator } from '../../src/rehearsal/operator/operator.ts'
+import { Audits } from '../../src/rehearsal/verdict/audits.ts'
 import { gatherFacts } from '../../src/rehearsal/verdict/facts.ts'
 import { barriers, button, openBrowser } from '../harness/browser.ts'
 import { assertDescribed } from '../harness/described.ts'
@@ -157,11 +158,15 @@ test('one press brings 2,000 buyers: the units go before one’s eyes, here and 
 
   const { audit, orders, snapshot } = await gatherFacts({
     operator: new Operator({ url: demo.url(), token: ADMIN_TOKEN }, systemClock),
-    clock: systemClock,
+    audits: new Audits(id, systemClock),
     sale: id,
     firstEpoch: 1,
     told: [],
     atRest: true,
+    msMax: 10_000,
+    watch: () => {},
+    stop: new AbortController().signal,
+    partKilled: false,
   })
   expect(audit).toMatchObject({ units: UNITS, consistent: true })
   assertPromises(snapshot, sinceMs)

@@ -6,7 +6,7 @@ import type { Answer } from '../client/connection.ts'
 import { ANSWER_MS_MAX, type Job } from '../client/pool.ts'
 import { createRequests } from '../client/requests.ts'
 import { DEFAULT_MIX, type Mix } from '../plan/mix.ts'
-import { type TimeLimits, WITH_FAULT } from '../time-limits.ts'
+import { NORMAL, type TimeLimits, WITH_FAULT } from '../time-limits.ts'
 import { Crowd } from './crowd.ts'
 import { Tally } from './tally.ts'
 
@@ -75,13 +75,14 @@ function play(arrivalsMs: readonly number[], server: Server, more: { mix?: Mix; 
     botPool: undefined,
     requests: createRequests({ host: 'x', port: 1 }, '', { sale: '1', item: '2' }),
     names,
-    credentials: { tokens: names, tickets: names.map((_, i) => `ticket-${i}`) },
+    tokens: names,
+    tickets: names.map((_, i) => `ticket-${i}`),
     item: '2',
     mix: more.mix ?? PLAIN,
     arrivalsMs: Float64Array.from(arrivalsMs),
     openMs,
     tally,
-    ...(more.limits !== undefined && { limits: more.limits }),
+    limits: more.limits ?? NORMAL,
   })
   const stop = new AbortController()
   return { crowd, tally, stop, run: () => crowd.run(stop.signal), nowMs: () => nowMs - openMs }

@@ -6,44 +6,33 @@
 
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
-import type { Random } from '../../base/random.ts'
 import { isFromProxy, type OrderAnswer, readOrderAnswer } from '../client/answers.ts'
 import type { Answer } from '../client/connection.ts'
 import type { Histogram } from '../client/histogram.ts'
 import type { Pool } from '../client/pool.ts'
-import type { Requests } from '../client/requests.ts'
-import type { Mix } from '../plan/mix.ts'
 import { botRequests, type ClickKind, planSteps, type Step } from '../plan/plan.ts'
 import { Schedule } from '../plan/schedule.ts'
-import { NORMAL, type TimeLimits } from '../time-limits.ts'
 import { Buyers } from './buyers.ts'
 import { Click } from './click.ts'
-import type { Answered } from './context.ts'
+import type { Answered, CrowdContext } from './context.ts'
 import type { Credentials } from './sign-in.ts'
 import { Silence } from './silence.ts'
-import { STREAM_OF, type Tally } from './tally.ts'
+import { STREAM_OF } from './tally.ts'
 import { Waits } from './waits.ts'
 
-interface CrowdParts {
+interface CrowdParts extends Credentials, Omit<CrowdContext, 'nowMs' | 'send' | 'later' | 'record'> {
   readonly clock: Clock
-  readonly random: Random
   readonly pool: Pick<Pool, 'send' | 'gone'>
   readonly botPool: Pick<Pool, 'send'> | undefined
-  readonly requests: Requests
   readonly names: readonly string[]
-  readonly credentials: Credentials
   readonly item: string
-  readonly mix: Mix
   readonly arrivalsMs: Float64Array
   /** The opening, on the clock's `elapsed`. */
   readonly openMs: number
-  readonly tally: Tally
-  readonly limits?: TimeLimits
 }
 
 export class Crowd {
   readonly #parts: CrowdParts
-  readonly #limits: TimeLimits
   readonly #schedule: Schedule<Step>
   readonly #orders: readonly Buffer[]
   readonly #bots: readonly Buffer[]
@@ -54,10 +43,8 @@ export class Crowd {
   #endedMs = 0
 
   constructor(parts: CrowdParts) {
-    const { names, credentials, requests, mix, arrivalsMs, random, tally, limits = NORMAL } = parts
-    const { tokens, tickets } = credentials
+    const { names, tickets, requests, mix, arrivalsMs, random, tally } = parts
     this.#parts = parts
-    this.#limits = limits
     this.#orders = tickets.map(ticket => requests.order(ticket))
     this.#bots =
       parts.botPool === undefined ? [] : botRequests(Math.ceil(names.length * mix.bots), names, tickets, requests)
@@ -66,8 +53,6 @@ export class Crowd {
     tally.tickets = tickets.length
     this.buyers = new Buyers({
       ...parts,
-      limits,
-      tokens,
       waits: this.#waits,
       nowMs: () => this.#nowMs(),
       send: this.#send.bind(this),
@@ -95,7 +80,7 @@ export class Crowd {
   }
 
   #checkSilence(nowMs: number): void {
-    const { silenceMsMax } = this.#limits
+    const { silenceMsMax } = this.#parts.limits
     if (this.#silence.lastedMs(nowMs) <= silenceMsMax) return
     const seconds = Math.round(silenceMsMax / 1000)
     throw new Fault('server_silent', `the server has answered nothing for ${seconds} s, and buyers are waiting`)
@@ -123,7 +108,7 @@ export class Crowd {
     const nowMs = nowElapsedMs - this.#parts.openMs
     if (answer === undefined) this.#silence.lost(nowMs)
     else this.#silence.answered(nowMs)
-    const lost = answer === undefined || (this.#limits.proxyMayLose && isFromProxy(answer))
+    const lost = answer === undefined || (this.#parts.limits.proxyMayLose && isFromProxy(answer))
     const read: OrderAnswer = lost ? { kind: 'unknown' } : readOrderAnswer(answer)
     if (click.kind === 'bot') this.#countBot(read, nowMs)
     else this.buyers.handle(click, read, nowElapsedMs)

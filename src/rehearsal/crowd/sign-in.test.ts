@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Clock } from '../../base/clock.ts'
 import type { Job } from '../client/pool.ts'
 import { createRequests } from '../client/requests.ts'
-import { SignIn } from './sign-in.ts'
+import { signIn } from './sign-in.ts'
 
 const BUYERS = 100
 const requests = createRequests({ host: 'x', port: 1 }, '', { sale: '1', item: '2' })
@@ -30,7 +30,9 @@ function crowded(busyTimes: number) {
     },
   }
   const names = Array.from({ length: BUYERS }, (_, i) => `buyer-${i}`)
-  const tickets = new SignIn({ pool, requests, clock, stop: new AbortController().signal }).tickets(names)
+  const asking = { pool, requests, clock, stop: new AbortController().signal }
+  const signedIn = signIn(asking, names, { secret: 'secret', now: () => nowMs })
+  const tickets = signedIn.then(credentials => credentials.tickets)
   return { tickets, waitedMs: () => nowMs }
 }
 

@@ -16,9 +16,7 @@ export interface Credentials {
   readonly tickets: readonly string[]
 }
 
-type OnProgress = (done: number) => void
-
-interface SignInParts {
+interface Asking {
   readonly pool: Pick<Pool, 'send' | 'gone'>
   readonly requests: Requests
   readonly clock: Clock
@@ -32,8 +30,29 @@ const STUCK_MS_MAX = 60_000
 /** From the server, or from a proxy that could not reach it. Asking again has no second effect. */
 const RETRIED: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
+const UNAUTHORIZED = {
+  token: 'the server does not accept guests: pass the secret that the shop signs buyer tokens with, as --buyer-secret',
+  ticket: 'the server does not accept the buyers’ tokens: is --buyer-secret the right one?',
+} as const
+
+/** A token and a ticket for each name. `shop`: its secret, if it is known, and the server's time. */
+export async function signIn(
+  asking: Asking,
+  names: readonly string[],
+  shop: { readonly secret: string | undefined; readonly now: () => number },
+  progress: (phase: 'signing in' | 'tickets', done: number) => void = () => {},
+): Promise<Credentials> {
+  const { session, ticket } = asking.requests
+  const tokens =
+    shop.secret === undefined
+      ? await fetchAll(asking, 'token', names.map(session), done => progress('signing in', done))
+      : signBuyers(names, shop.secret, shop.now())
+  const tickets = await fetchAll(asking, 'ticket', tokens.map(ticket), done => progress('tickets', done))
+  return { tokens, tickets }
+}
+
 /** One JWT (HS256) for each buyer, as the shop's server would make it. */
-export function signBuyers(names: readonly string[], secret: string, nowMs: number): readonly string[] {
+function signBuyers(names: readonly string[], secret: string, nowMs: number): readonly string[] {
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const header = encode({ alg: 'HS256', typ: 'JWT' })
   const nowS = Math.floor(nowMs / 1000)
@@ -43,74 +62,50 @@ export function signBuyers(names: readonly string[], secret: string, nowMs: numb
   })
 }
 
-export class SignIn {
-  readonly #parts: SignInParts
+/** Sends all requests, as fast as the connections allow, and collects this field of each answer. */
+function fetchAll(
+  { pool, clock, stop }: Asking,
+  field: 'token' | 'ticket',
+  requests: readonly Buffer[],
+  progress: (done: number) => void,
+): Promise<readonly string[]> {
+  const found = new Array<string>(requests.length)
+  const outcome = Promise.withResolvers<readonly string[]>()
+  let done = 0
+  let lastFoundMs = clock.elapsed()
+  let settled = false
+  const fail = (code: string, message: string) => outcome.reject(new Fault(code, message))
+  const interrupted = () => fail('interrupted', 'interrupted while the buyers were getting their tickets')
+  if (stop.aborted) interrupted()
+  stop.addEventListener('abort', interrupted, { once: true })
 
-  constructor(parts: SignInParts) {
-    this.#parts = parts
+  const retry = async (i: number) => {
+    if (settled) return
+    if (pool.gone || clock.elapsed() - lastFoundMs > STUCK_MS_MAX)
+      return fail('server_away', 'the server went away while the buyers were getting their tickets')
+    await clock.sleep(LATER_MS)
+    if (!settled) pool.send(job(i))
   }
-
-  /** A token for each name. */
-  guests(names: readonly string[], progress?: OnProgress): Promise<readonly string[]> {
-    const requests = names.map(name => this.#parts.requests.session(name))
-    const unauthorized =
-      'the server does not accept guests: pass the secret that the shop signs buyer tokens with, as --buyer-secret'
-    return this.#fetchAll('token', requests, unauthorized, progress)
-  }
-
-  /** A ticket for each token. */
-  tickets(tokens: readonly string[], progress?: OnProgress): Promise<readonly string[]> {
-    const requests = tokens.map(token => this.#parts.requests.ticket(token))
-    const unauthorized = 'the server does not accept the buyers’ tokens: is --buyer-secret the right one?'
-    return this.#fetchAll('ticket', requests, unauthorized, progress)
-  }
-
-  /** Sends all requests, as fast as the connections allow, and collects this field of each answer. */
-  #fetchAll(
-    field: 'token' | 'ticket',
-    requests: readonly Buffer[],
-    unauthorized: string,
-    progress: OnProgress = () => {},
-  ): Promise<readonly string[]> {
-    const { pool, clock, stop } = this.#parts
-    const found = new Array<string>(requests.length)
-    const outcome = Promise.withResolvers<readonly string[]>()
-    let done = 0
-    let lastFoundMs = clock.elapsed()
-    let settled = false
-    const fail = (code: string, message: string) => outcome.reject(new Fault(code, message))
-    const interrupted = () => fail('interrupted', 'interrupted while the buyers were getting their tickets')
-    if (stop.aborted) interrupted()
-    stop.addEventListener('abort', interrupted, { once: true })
-
-    const retry = async (i: number) => {
-      if (settled) return
-      if (pool.gone || clock.elapsed() - lastFoundMs > STUCK_MS_MAX)
-        return fail('server_away', 'the server went away while the buyers were getting their tickets')
-      await clock.sleep(LATER_MS)
-      if (!settled) pool.send(job(i))
-    }
-    const job = (i: number): Job => ({
-      bytes: requests[i]!,
-      sentMs: 0,
-      answered(answer) {
-        const { status } = answer
-        const value = status < 300 ? readJson(answer)?.[field] : undefined
-        if (typeof value === 'string') {
-          found[i] = value
-          lastFoundMs = clock.elapsed()
-          progress(++done)
-          if (done === requests.length) outcome.resolve(found)
-        } else if (RETRIED.has(status)) void retry(i)
-        else if (status === 401) fail('refused', unauthorized)
-        else fail('refused', `the server refused a ${field} with ${status} ${codeOf(answer)}`)
-      },
-      lost: () => void retry(i),
-    })
-    for (let i = 0; i < requests.length; i++) pool.send(job(i))
-    return outcome.promise.finally(() => {
-      settled = true
-      stop.removeEventListener('abort', interrupted)
-    })
-  }
+  const job = (i: number): Job => ({
+    bytes: requests[i]!,
+    sentMs: 0,
+    answered(answer) {
+      const { status } = answer
+      const value = status < 300 ? readJson(answer)?.[field] : undefined
+      if (typeof value === 'string') {
+        found[i] = value
+        lastFoundMs = clock.elapsed()
+        progress(++done)
+        if (done === requests.length) outcome.resolve(found)
+      } else if (RETRIED.has(status)) void retry(i)
+      else if (status === 401) fail('refused', UNAUTHORIZED[field])
+      else fail('refused', `the server refused a ${field} with ${status} ${codeOf(answer)}`)
+    },
+    lost: () => void retry(i),
+  })
+  for (let i = 0; i < requests.length; i++) pool.send(job(i))
+  return outcome.promise.finally(() => {
+    settled = true
+    stop.removeEventListener('abort', interrupted)
+  })
 }

@@ -25,7 +25,7 @@ async function ended(...first: readonly string[]) {
   // Pauses between two asks are short here; an answer, for which there are five seconds, may take its time.
   const sleep = (ms: number, signal?: AbortSignal) => systemClock.sleep(ms < 5_000 ? ms / 20 : ms, signal)
   const clock = { ...systemClock, sleep }
-  const open = await endSale({ server, clock, sale: '7', retryMs: 0, stop: new AbortController().signal })
+  const open = await endSale(server, clock, '7', 0, new AbortController().signal)
   return { open, asked }
 }
 

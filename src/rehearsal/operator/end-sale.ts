@@ -4,16 +4,6 @@ import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { Operator, type Server } from './operator.ts'
 
-interface Ending {
-  readonly server: Server
-  readonly clock: Clock
-  readonly sale: string
-  /** How long to retry at most, where a recovery may take longer than the default. */
-  readonly retryMs: number
-  /** After `stop` the call is repeated for a shorter time. */
-  readonly stop: AbortSignal
-}
-
 const RETRY_MS = 15_000
 const RETRY_STOPPED_MS = 8_000
 const ANSWER_MS_MAX = 5_000
@@ -21,8 +11,17 @@ const DRAFT_AGAIN_MS = 2_000
 /** The sale is a draft, or does not exist: buyers don't see it. */
 const NOT_OPEN: ReadonlySet<string> = new Set(['not_changeable', 'not_found'])
 
-/** Undefined when the sale is over; otherwise a message with the command that ends it. */
-export async function endSale({ server, clock, sale, retryMs, stop }: Ending): Promise<string | undefined> {
+/**
+ * Undefined when the sale is over; otherwise a message with the command that ends it. `retryMs`: how long to retry, where a recovery may
+ * take longer than the default. After `stop` the call is repeated for a shorter time.
+ */
+export async function endSale(
+  server: Server,
+  clock: Clock,
+  sale: string,
+  retryMs: number,
+  stop: AbortSignal,
+): Promise<string | undefined> {
   const operator = new Operator(server, clock, {
     retryMs: Math.max(RETRY_MS, retryMs),
     answerMsMax: ANSWER_MS_MAX,

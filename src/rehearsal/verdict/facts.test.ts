@@ -3,8 +3,8 @@ import type { Clock } from '../../base/clock.ts'
 import { checkPromises } from '../../domain/promises/check.ts'
 import type { AuditAnswer } from '../../wire/answers.ts'
 import type { Operator, PlacedOrder } from '../operator/operator.ts'
+import { Audits } from './audits.ts'
 import { gatherFacts } from './facts.ts'
-import { Returns } from './returns.ts'
 
 const AUDIT: AuditAnswer = {
   item: '7',
@@ -74,11 +74,11 @@ async function gather({ audit, last, backMs = 0, partKilled = false, atRest = tr
       return new Map(read.map(id => [id, [{ amount: ORDER.amount, state: 'captured' }]]))
     },
   } as unknown as Operator
-  const returns = new Returns()
-  returns.observe({ releases: 1, door: 'gate' }, 0, 0)
-  returns.observe({ releases: 1, door: 'gate' }, backMs, backMs)
-  const run = { operator, clock, sale: '1', firstEpoch: 1, told: [], atRest }
-  const facts = await gatherFacts({ ...run, stop: stopping.signal, returns, partKilled })
+  const audits = new Audits('1', clock)
+  audits.observe({ releases: 1, door: 'gate' }, 0, 0)
+  audits.observe({ releases: 1, door: 'gate' }, backMs, backMs)
+  const run = { operator, audits, sale: '1', firstEpoch: 1, told: [], atRest, msMax: 10_000, watch: () => {} }
+  const facts = await gatherFacts({ ...run, stop: stopping.signal, partKilled })
   const broken = [...new Set(checkPromises(facts.snapshot).map(({ promise }) => promise))]
   return { broken, notJudged: [...facts.notJudged.keys()] }
 }

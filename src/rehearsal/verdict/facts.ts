@@ -3,14 +3,11 @@
  * promises that these facts can't judge, so that a missing check is not taken for a kept promise.
  */
 
-import type { Clock } from '../../base/clock.ts'
 import type { OrderFacts, PaymentFacts, Snapshot, Told } from '../../domain/promises/snapshot.ts'
 import type { AuditAnswer } from '../../wire/answers.ts'
 import { ANSWER_MS_MAX } from '../client/pool.ts'
 import type { Operator, PlacedOrder } from '../operator/operator.ts'
-import { NORMAL } from '../time-limits.ts'
-import { readAudit, untilQuiet, type Waiting } from './quiet.ts'
-import { BACK_MS_MAX, BACK_MS_ROOM, Returns } from './returns.ts'
+import type { Audits } from './audits.ts'
 
 export interface Facts {
   readonly audit: AuditAnswer
@@ -20,32 +17,38 @@ export interface Facts {
   readonly notJudged: ReadonlyMap<number, string>
 }
 
-interface Gathering extends Partial<Waiting> {
+interface Gathering {
   readonly operator: Operator
-  readonly clock: Clock
+  readonly audits: Audits
   readonly sale: string
   /** The item's epoch when the sale was published; 0 when it was not read. */
   readonly firstEpoch: number
   readonly told: readonly Told[]
   /** No buyer asks for anything any more. */
   readonly atRest: boolean
+  /** How long to wait until the sale is at rest. */
+  readonly msMax: number
+  readonly watch: (waitsFor: string) => void
+  readonly stop: AbortSignal
   /** A part was killed on purpose: waiting for its recovery breaks no promise. */
-  readonly partKilled?: boolean
+  readonly partKilled: boolean
 }
 
+/** Promise 3, and the time allowed to a machine that has just been under the crowd's load. */
+const BACK_MS_MAX = 2_000
+const BACK_MS_ROOM = 5 * BACK_MS_MAX
+
 export async function gatherFacts(gathering: Gathering): Promise<Facts> {
-  const { operator, clock, sale, firstEpoch, told, atRest, stop, returns = new Returns() } = gathering
-  const { msMax = NORMAL.quietMsMax, watch = () => {} } = gathering
-  const waiting = { msMax: atRest ? msMax : 0, watch, returns, ...(stop !== undefined && { stop }) }
-  let audit = await untilQuiet(operator, clock, sale, waiting)
+  const { operator, audits, sale, firstEpoch, told, atRest, msMax, watch, stop, partKilled } = gathering
+  let audit = await audits.untilQuiet(operator, atRest ? msMax : 0, watch, stop)
   const orders = await operator.orders(sale)
-  if (atRest) audit = await readAudit(operator, clock, sale, returns)
-  const payments = stop?.aborted ? [] : await readPayments(operator, orders, stop)
+  if (atRest) audit = await audits.read(operator)
+  const payments = stop.aborted ? [] : await readPayments(operator, orders, stop)
   // When the reading was stopped, it is unknown what was still under way.
-  const cutShort = stop?.aborted === true
+  const cutShort = stop.aborted
   const quiet = atRest && !cutShort
   const sameEpoch = firstEpoch === audit.epoch
-  const oldestReleaseMs = tooLongMs(returns, gathering.partKilled === true)
+  const oldestReleaseMs = tooLongMs(audits, partKilled)
   const slowestMs = told.reduce((most, one) => Math.max(most, one.answeredAtMs - one.askedAtMs), 0)
   const snapshot: Snapshot = {
     quiet,
@@ -59,8 +62,8 @@ export async function gatherFacts(gathering: Gathering): Promise<Facts> {
   }
   const notJudged = new Map<number, string>()
   if (!quiet) notJudged.set(3, 'it ended early, and what was still under way is not known')
-  else if (oldestReleaseMs === undefined && returns.longestMs > BACK_MS_MAX)
-    notJudged.set(3, `units needed ${(returns.longestMs / 1000).toFixed(1)} s to be back on sale`)
+  else if (oldestReleaseMs === undefined && audits.longestMs > BACK_MS_MAX)
+    notJudged.set(3, `units needed ${(audits.longestMs / 1000).toFixed(1)} s to be back on sale`)
   if (firstEpoch === 0) notJudged.set(5, 'it ended before it began')
   else if (!sameEpoch) notJudged.set(5, 'the gate was rebuilt during the run, and the order of arrival is not known')
   if (cutShort) notJudged.set(6, 'it ended early, and the payments were not read')
@@ -68,7 +71,7 @@ export async function gatherFacts(gathering: Gathering): Promise<Facts> {
 }
 
 /** For how long units were kept from sale, when neither the crowd's load nor a recovery explains it. */
-function tooLongMs({ longestMs, openMs, rebuilt }: Returns, partKilled: boolean): number | undefined {
+function tooLongMs({ longestMs, openMs, rebuilt }: Audits, partKilled: boolean): number | undefined {
   const excused = longestMs <= BACK_MS_ROOM || rebuilt || partKilled
   // Units that returned late are excused; units that never returned are not, by their own time.
   const ms = excused ? openMs : longestMs
@@ -78,7 +81,7 @@ function tooLongMs({ longestMs, openMs, rebuilt }: Returns, partKilled: boolean)
 async function readPayments(
   operator: Operator,
   orders: readonly PlacedOrder[],
-  enough: AbortSignal | undefined,
+  enough: AbortSignal,
 ): Promise<PaymentFacts[]> {
   const touched = orders.filter(order => order.state !== 'pending').map(order => order.id)
   const found = await operator.payments(touched, enough)

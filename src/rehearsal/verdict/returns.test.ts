@@ -1,9 +1,10 @@
 import { expect, test } from 'bun:test'
-import { Returns } from './returns.ts'
+import { systemClock } from '../../base/clock.ts'
+import { Audits } from './audits.ts'
 
 /** Audits a second apart, each answered after a tenth of one. */
-function seen(releases: readonly number[], door: 'gate' | 'draining' = 'gate'): Returns {
-  const returns = new Returns()
+function seen(releases: readonly number[], door: 'gate' | 'draining' = 'gate'): Audits {
+  const returns = new Audits('1', systemClock)
   for (const [i, count] of releases.entries()) returns.observe({ releases: count, door }, i * 1_000, i * 1_000 + 100)
   return returns
 }

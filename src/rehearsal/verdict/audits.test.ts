@@ -2,8 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Clock } from '../../base/clock.ts'
 import type { AuditAnswer } from '../../wire/answers.ts'
 import type { Operator } from '../operator/operator.ts'
-import { untilQuiet } from './quiet.ts'
-import { Returns } from './returns.ts'
+import { Audits } from './audits.ts'
 
 const AT_REST: AuditAnswer = {
   item: '7',
@@ -37,9 +36,9 @@ async function wait(audits: readonly Partial<AuditAnswer>[], msMax: number, stop
   const next = () => ({ ...AT_REST, ...audits[Math.min(audited++, audits.length - 1)] })
   const operator = { audit: async () => next() } as unknown as Operator
   const heard: string[] = []
-  const returns = new Returns()
+  const returns = new Audits('1', clock)
   const watch = (waitsFor: string) => heard.push(waitsFor)
-  const audit = await untilQuiet(operator, clock, '1', { msMax, watch, stop: stopping.signal, returns })
+  const audit = await returns.untilQuiet(operator, msMax, watch, stopping.signal)
   return { audit, heard, atMs, returns }
 }
 
