@@ -22,11 +22,10 @@ import { Operator } from './operator/operator.ts'
 import { FIRST_CLICK_MS } from './plan/plan.ts'
 import { arrivals } from './plan/shape.ts'
 import { type Progress, ProgressBoard } from './progress.ts'
-import type { Rehearsal, RehearsalOptions } from './result.ts'
+import { type Rehearsal, type RehearsalOptions, reservedNote, shardsNote, summarize } from './result.ts'
 import { NORMAL, SHARDED, type TimeLimits, WITH_FAULT } from './time-limits.ts'
 import { Audits } from './verdict/audits.ts'
 import { type Facts, gatherFacts } from './verdict/facts.ts'
-import { reservedNote, shardsNote, summarize } from './verdict/summary.ts'
 
 interface RehearseParts {
   readonly clock: Clock
@@ -76,7 +75,7 @@ class Run {
   readonly #limits: TimeLimits
   readonly #audits: Audits
   readonly #tally = new Tally(-FIRST_CLICK_MS)
-  readonly #board = new ProgressBoard(this.#tally)
+  readonly #board: ProgressBoard
   readonly #pools: Pool[] = []
   #opensAtMs: number
   #firstEpoch = 0
@@ -88,14 +87,14 @@ class Run {
     this.#options = options
     this.#parts = parts
     this.#limits = options.fault !== undefined ? WITH_FAULT : options.shards > 1 ? SHARDED : NORMAL
+    this.#board = new ProgressBoard(this.#tally, options.connections)
     this.#audits = new Audits(parts.sale.sale, parts.clock)
     this.#opensAtMs = parts.sale.opensAtMs
   }
 
   async play(): Promise<Rehearsal> {
     const { clock, stop, print, watch, setLastMessage, operator, sale, notes, startedMs } = this.#parts
-    const { server, kind, connections } = this.#options
-    this.#board.show('connecting', 0, connections)
+    const { server, kind } = this.#options
     const over = new AbortController()
     void this.#board.report(clock, over.signal, watch)
     const keepsRunning = kind === 'running'
@@ -221,10 +220,10 @@ class Run {
     const { stop } = this.#parts
     const operator = this.#patientOperator(stop)
     const { comeBackRounds, quietMsMax } = this.#limits
+    const watch = (waitsFor?: string) => this.#board.follow(crowd.buyers, this.#options.buyers, waitsFor)
     for (let round = 0; round < comeBackRounds && !stop.aborted; round++) {
-      const watch = (waitsFor: string) => this.#board.settle(waitsFor)
       const { available } = await this.#audits.untilQuiet(operator, quietMsMax, watch, stop)
-      this.#board.settle(undefined)
+      watch()
       if (available === 0 || stop.aborted) return
       if (crowd.buyers.comeBack(available * COME_BACK_PER_UNIT) === 0) return
       await crowd.run(stop)

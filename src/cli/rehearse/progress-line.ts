@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 import type { Progress } from '../../rehearsal/progress.ts'
+import { whole } from '../../rehearsal/verdict/verdict.ts'
 
 interface ProgressLine {
   print(line: string): void
@@ -53,12 +54,8 @@ function describe(progress: Progress, rate: number): string {
   const { phase, done, of, orders, refusals, later, errors, reserved, waitsFor } = progress
   const filled = of === 0 ? 0 : Math.round((BAR * done) / of)
   const bar = `${'█'.repeat(filled)}${'░'.repeat(BAR - filled)}`
-  const head = `${phase.padEnd(10)} ${bar} ${show(done)}/${show(of)}`
+  const head = `${phase.padEnd(10)} ${bar} ${whole(done)}/${whole(of)}`
   if (waitsFor !== undefined) return `${head}  waiting: ${waitsFor}`
   if (phase !== 'selling') return head
-  return `${head}  ${show(rate)}/s  orders ${show(orders)}  refused ${show(refusals)}  later ${show(later)}  errors ${show(errors)}${reserved > 0 ? `  reserved ${show(reserved)}` : ''}`
-}
-
-function show(value: number): string {
-  return Math.round(value).toLocaleString('en-GB')
+  return `${head}  ${whole(Math.round(rate))}/s  orders ${whole(orders)}  refused ${whole(refusals)}  later ${whole(later)}  errors ${whole(errors)}${reserved > 0 ? `  reserved ${whole(reserved)}` : ''}`
 }

@@ -4,9 +4,10 @@ import { readFileSync } from 'node:fs'
 import { ConfigError } from '../../app/config.ts'
 import { systemRandom } from '../../base/random.ts'
 import { SHARDS_MAX } from '../../domain/item.ts'
-import { DEFAULT_MIX, parseMix } from '../../rehearsal/plan/mix.ts'
+import { parseMix } from '../../rehearsal/plan/mix.ts'
 import type { Shape } from '../../rehearsal/plan/shape.ts'
 import type { RehearsalOptions } from '../../rehearsal/result.ts'
+import { whole } from '../../rehearsal/verdict/verdict.ts'
 
 export interface RehearseOptions {
   readonly buyers?: number
@@ -56,11 +57,16 @@ export function readCrowd(options: RehearseOptions): Omit<RehearsalOptions, 'ser
   const connections = options.connections ?? fitting
   between('--connections', connections, 1, CONNECTIONS_MAX)
   const seed = options.seed ?? Math.floor(systemRandom.next() * 2 ** 31)
+  const mix = orUsage('--mix', () => parseMix(options.mix))
+  return { buyers, units: options.units, shards: options.shards, shape, mix, seed, connections }
+}
+
+/** What is wrong is said with the name of the option. */
+export function orUsage<T>(option: string, read: () => T): T {
   try {
-    const mix = options.mix === undefined ? DEFAULT_MIX : parseMix(options.mix)
-    return { buyers, units: options.units, shards: options.shards, shape, mix, seed, connections }
+    return read()
   } catch (error) {
-    throw new ConfigError(`--mix: ${error instanceof Error ? error.message : error}`)
+    throw new ConfigError(`${option}: ${error instanceof Error ? error.message : error}`)
   }
 }
 
@@ -103,26 +109,20 @@ function readWithin(within = WITHIN): number {
 }
 
 /** A click after the end of the sale would test nothing. */
-function checkTime(shape: Shape, options: RehearseOptions, buyers: number): void {
-  const [option, lastMs] = lastClick(shape, options, buyers)
+function checkTime(shape: Shape, { rate, within }: RehearseOptions, buyers: number): void {
+  let [option, lastMs] = ['--within', 0]
+  if (shape.kind === 'replay') {
+    option = '--replay'
+    for (const ms of shape.offsetsMs.slice(0, buyers)) lastMs = Math.max(lastMs, ms)
+  } else if (rate !== undefined) {
+    option = '--rate'
+    lastMs = (buyers * 1000) / rate
+  } else lastMs = readWithin(within)
   if (lastMs <= CLICKS_MS_MAX) return
-  const minutes = Math.ceil(lastMs / MINUTE_MS).toLocaleString('en-GB')
+  const minutes = whole(Math.ceil(lastMs / MINUTE_MS))
   throw new ConfigError(
     `${option}: the last click would come ${minutes} minutes after the opening, and a rehearsal takes ${CLICKS_MS_MAX / MINUTE_MS} at most`,
   )
-}
-
-function lastClick(shape: Shape, options: RehearseOptions, buyers: number): readonly [option: string, ms: number] {
-  switch (shape.kind) {
-    case 'spike':
-    case 'ramp':
-      return ['--within', shape.withinMs]
-    case 'poisson':
-      if (options.rate === undefined) return ['--within', readWithin(options.within)]
-      return ['--rate', (buyers * 1000) / shape.perSecond]
-    case 'replay':
-      return ['--replay', shape.offsetsMs.slice(0, buyers).reduce((last, ms) => Math.max(last, ms), 0)]
-  }
 }
 
 function readOffsets(path: string): number[] {

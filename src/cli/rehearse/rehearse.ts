@@ -20,12 +20,13 @@ import { startThrowawayServer } from '../../rehearsal/operator/throwaway-server.
 import { DEFAULT_MIX } from '../../rehearsal/plan/mix.ts'
 import { rehearse } from '../../rehearsal/rehearse.ts'
 import type { Rehearsal } from '../../rehearsal/result.ts'
+import { whole } from '../../rehearsal/verdict/verdict.ts'
 import { wholeNumber } from '../arguments.ts'
-import { keptToken } from '../sale/client.ts'
+import { keptToken, parseServer } from '../sale/client.ts'
 import { print, printJson } from '../table.ts'
 import { createInterrupt } from './interrupt.ts'
 import { createProgressLine } from './progress-line.ts'
-import { BUYERS, CONNECTIONS_MAX, type RehearseOptions, readCrowd } from './rehearse-options.ts'
+import { BUYERS, CONNECTIONS_MAX, orUsage, type RehearseOptions, readCrowd } from './rehearse-options.ts'
 import { checkReportPath, writeReport } from './rehearse-report.ts'
 import { serveRehearsal } from './rehearse-server.ts'
 
@@ -92,9 +93,7 @@ async function run(options: RehearseOptions): Promise<void> {
   const { server, kind, stop } = await findServer(options, cluster, stopping.signal, line.print)
   let result: Rehearsal
   try {
-    line.print(
-      `seed ${asked.seed}: ${asked.buyers.toLocaleString('en-GB')} buyers, ${asked.units.toLocaleString('en-GB')} units`,
-    )
+    line.print(`seed ${asked.seed}: ${whole(asked.buyers)} buyers, ${whole(asked.units)} units`)
     const setLastMessage = (text: string | undefined) => {
       lastMessage = text
     }
@@ -143,13 +142,14 @@ async function findServer(
     const server = await startThrowawayServer([...command], discardData, systemClock, systemRandom, stop)
     return { server, kind: 'throwaway' as const, stop: () => server.stop() }
   }
-  const url = parseUrl(against)
+  const base = parseAgainst(against)
   const environment = readCliEnvironment()
   const known = options.token ?? cluster?.adminToken ?? environment.token
-  const token = known ?? keptToken(new URL(url), environment.dataDir)
+  const token = known ?? keptToken(base, environment.dataDir)
   if (token === undefined)
     throw new ConfigError('--against needs the operator token: pass --token, or set STAMPEDE_TOKEN')
   const buyerSecret = options.buyerSecret ?? cluster?.buyerSecret
+  const url = base.origin + base.pathname.replace(/\/+$/, '')
   const server = { url, token, ...(buyerSecret !== undefined && { buyerSecret }) }
   return { server, kind: 'running' as const, stop: async () => {} }
 }
@@ -160,7 +160,7 @@ function readCluster(options: RehearseOptions): Cluster | undefined {
   const path = options.cluster ?? CLUSTER_FILE
   const cluster = orUsage('--cluster', () => readClusterFile(path))
   // The file's secrets are for its own cluster, and killing a part of one cluster proves nothing about another.
-  const hosts = [cluster.url, options.against ?? cluster.url].map(url => new URL(parseUrl(url)).hostname)
+  const hosts = [cluster.url, options.against ?? cluster.url].map(url => parseAgainst(url).hostname)
   if (hosts[0] !== hosts[1])
     throw new ConfigError(`--against ${options.against} is not the cluster of ${path}, which is ${cluster.url}`)
   return cluster
@@ -177,19 +177,8 @@ function readFault(options: RehearseOptions): FaultPlan | undefined {
   return { role, kill: item => signalPart('SIGKILL', path, role, shards(item).map(slotOf)) }
 }
 
-function orUsage<T>(option: string, fn: () => T): T {
-  try {
-    return fn()
-  } catch (error) {
-    throw new ConfigError(`${option}: ${error instanceof Error ? error.message : error}`)
-  }
-}
-
-function parseUrl(text: string): string {
-  const url = URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol))
-    throw new ConfigError(`--against: "${text}" is not the address of a server; it looks like http://127.0.0.1:8080`)
-  return url.origin + url.pathname.replace(/\/+$/, '')
+function parseAgainst(url: string): URL {
+  return orUsage('--against', () => parseServer(url))
 }
 
 function showMix(): string {

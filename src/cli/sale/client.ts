@@ -121,7 +121,7 @@ function notStampede(base: URL, cause: unknown): Fault {
   return new Fault('not_stampede', `what answers on ${base.origin} is not a Stampede server: check --server`, { cause })
 }
 
-function parseServer(text: string): URL {
+export function parseServer(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     throw new ConfigError(`"${text}" is not the address of a server; it looks like http://127.0.0.1:8080`)

@@ -116,11 +116,5 @@ function lengthIn(bytes: Buffer, headEnd: number): number | undefined {
   let at = bytes.indexOf(LENGTH_UPPER)
   if (at < 0 || at > headEnd) at = bytes.indexOf(LENGTH)
   if (at < 0 || at > headEnd) return undefined
-  let length = 0
-  for (let i = at + LENGTH.length; i < headEnd; i++) {
-    const digit = bytes[i]! - 48
-    if (digit < 0 || digit > 9) break
-    length = length * 10 + digit
-  }
-  return length
+  return Number.parseInt(bytes.toString('latin1', at + LENGTH.length, headEnd), 10)
 }

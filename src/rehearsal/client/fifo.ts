@@ -6,10 +6,6 @@ export class Fifo<T> {
   #items: (T | undefined)[] = []
   #from = 0
 
-  get length(): number {
-    return this.#items.length - this.#from
-  }
-
   push(item: T): void {
     this.#items.push(item)
   }

@@ -89,10 +89,6 @@ export class Pool {
     return this.#dead === this.#seats.length
   }
 
-  get waiting(): number {
-    return this.#waiting.length
-  }
-
   send(job: Job): void {
     const gone = this.gone || this.#closing.signal.aborted
     const seat = gone ? undefined : this.#idle.shift()

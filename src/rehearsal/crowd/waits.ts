@@ -10,7 +10,7 @@
  */
 
 import { Histogram } from '../client/histogram.ts'
-import type { Click } from './click.ts'
+import type { Click } from './context.ts'
 
 type Clicked = Pick<Click, 'kind' | 'buyer' | 'atMs'>
 

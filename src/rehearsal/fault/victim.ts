@@ -10,26 +10,6 @@ import { type ClusterPart, readClusterFile } from './cluster-file.ts'
 export const FAULTS = ['redis', 'worker', 'edge', 'keeper', 'postgres'] as const
 export type FaultRole = (typeof FAULTS)[number]
 
-interface Processes {
-  /** Undefined when no process runs under this pid. */
-  startTicksOf(pid: number): string | undefined
-  signal(pid: number, signal: 0 | 'SIGKILL'): void
-}
-
-const systemProcesses: Processes = {
-  startTicksOf(pid) {
-    try {
-      const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-      // The second field is the command in parentheses and may contain spaces and parentheses: count from the last one.
-      const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-      return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19]
-    } catch {
-      return undefined
-    }
-  },
-  signal: (pid, signal) => void process.kill(pid, signal),
-}
-
 /**
  * Signals the first running part of this role and returns it: of several keepers, the one started first most likely holds the leader lock. Of
  * a Redis Cluster, the node that serves most of `slots`, or at least some slot: a killed replica would change nothing. Signal 0 only checks
@@ -40,12 +20,12 @@ export function signalPart(
   path: string,
   role: FaultRole,
   slots: readonly number[] = [],
-  processes: Processes = systemProcesses,
+  kill: (pid: number, signal: 0 | 'SIGKILL') => void = process.kill,
 ): ClusterPart {
   const parts = readClusterFile(path).parts.filter(part => part.role === role)
   if (parts.length === 0) throw new Error(`there is no ${role} in the cluster of ${path}`)
   const [victim] = parts
-    .filter(part => part.pid !== process.pid && processes.startTicksOf(part.pid) === part.startTicks)
+    .filter(part => part.pid !== process.pid && startTicksOf(part.pid) === part.startTicks)
     .toSorted((a, b) => weight(b, slots) - weight(a, slots))
   if (victim === undefined) {
     const names = parts.map(({ name, pid }) => `${name} (pid ${pid})`).join(', ')
@@ -53,7 +33,7 @@ export function signalPart(
   }
   const { name, pid } = victim
   try {
-    processes.signal(pid, signal)
+    kill(pid, signal)
   } catch (error) {
     const { code } = error as { code?: string }
     if (code === 'EPERM')
@@ -61,6 +41,18 @@ export function signalPart(
     throw new Error(`${name} (pid ${pid}) could not be killed: ${code ?? String(error)}`)
   }
   return victim
+}
+
+/** Undefined when no process runs under this pid. */
+function startTicksOf(pid: number): string | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // The second field is the command in parentheses and may contain spaces and parentheses: count from the last one.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19]
+  } catch {
+    return undefined
+  }
 }
 
 function weight({ slots: served = [] }: ClusterPart, wanted: readonly number[]): number {

@@ -7,12 +7,12 @@ import { type Clock, toRfc3339 } from '../../base/clock.ts'
 import { withDeadline } from '../../base/deadline.ts'
 import { Fault } from '../../base/fault.ts'
 import type { OrderState } from '../../domain/order.ts'
+import type { PaymentFacts } from '../../domain/promises/snapshot.ts'
 import type {
   AuditAnswer,
   AuditsAnswer,
   OperatorSaleAnswer,
   OrderAnswer,
-  PaymentAnswer,
   TimeAnswer,
   WholeOrderAnswer,
 } from '../../wire/answers.ts'
@@ -124,17 +124,16 @@ export class Operator {
     }
   }
 
-  /** The payments of these orders, by order. `enough` ends the reading early. */
-  async payments(
-    orders: readonly string[],
-    enough?: AbortSignal,
-  ): Promise<ReadonlyMap<string, readonly PaymentAnswer[]>> {
-    const found = new Map<string, readonly PaymentAnswer[]>()
+  /** The payments of these orders. `enough` ends the reading early. */
+  async payments(orders: readonly string[], enough: AbortSignal): Promise<PaymentFacts[]> {
+    const found: PaymentFacts[] = []
     const left = [...orders]
     const read = async () => {
       try {
-        for (let id = left.pop(); id !== undefined && !enough?.aborted; id = left.pop())
-          found.set(id, (await this.#call<WholeOrderAnswer>('GET', `/api/admin/orders/${id}`)).payments)
+        for (let order = left.pop(); order !== undefined && !enough.aborted; order = left.pop()) {
+          const { payments } = await this.#call<WholeOrderAnswer>('GET', `/api/admin/orders/${order}`)
+          for (const { amount, state } of payments) found.push({ order, amount, state })
+        }
       } catch (error) {
         left.length = 0
         throw error
@@ -164,8 +163,21 @@ export class Operator {
   }
 
   async #callOnce<T>(method: string, path: string, body: unknown): Promise<T> {
-    const { url } = this.#server
-    const { status, text } = await this.#fetch(method, path, body)
+    const { url, token } = this.#server
+    const { answerMsMax = ANSWER_MS_MAX, stop } = this.#options
+    if (stop?.aborted) throw new Fault('interrupted', 'interrupted')
+    const { status, text } = await withDeadline(this.#clock, answerMsMax, async deadline => {
+      const response = await fetch(url + path, {
+        method,
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        signal: stop === undefined ? deadline : AbortSignal.any([deadline, stop]),
+      })
+      return { status: response.status, text: await response.text() }
+    }).catch((cause: unknown) => {
+      if (stop?.aborted) throw new Fault('interrupted', 'interrupted', { cause })
+      throw new Fault('server_away', `no server answers on ${url}: check --against`, { retryable: true, cause })
+    })
     const answer = parseObject(text)
     const refused = `${url} refused ${method} ${path}: ${String(answer?.detail ?? status)}`
     if (status === 429) throw new Fault(LIMITED, `${url} limits requests: ${method} ${path}`, { retryable: true })
@@ -176,25 +188,5 @@ export class Operator {
       throw new Fault('token_refused', `${url} does not accept this operator token: pass the right one with --token`)
     if (status >= 400) throw new Fault(String(answer.code), refused)
     return answer as T
-  }
-
-  async #fetch(method: string, path: string, body: unknown): Promise<{ status: number; text: string }> {
-    const { url, token } = this.#server
-    const { answerMsMax = ANSWER_MS_MAX, stop } = this.#options
-    if (stop?.aborted) throw new Fault('interrupted', 'interrupted')
-    try {
-      return await withDeadline(this.#clock, answerMsMax, async deadline => {
-        const response = await fetch(url + path, {
-          method,
-          headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-          ...(body !== undefined && { body: JSON.stringify(body) }),
-          signal: stop === undefined ? deadline : AbortSignal.any([deadline, stop]),
-        })
-        return { status: response.status, text: await response.text() }
-      })
-    } catch (cause) {
-      if (stop?.aborted) throw new Fault('interrupted', 'interrupted', { cause })
-      throw new Fault('server_away', `no server answers on ${url}: check --against`, { retryable: true, cause })
-    }
   }
 }

@@ -17,9 +17,9 @@ export interface Mix {
 export const DEFAULT_MIX: Mix = { time: 0.05, early: 0.05, double: 0.05, pay: 0.6, cancel: 0.05, bots: 0.01 }
 
 /** Reads `early=10,bots=0`: percent of all buyers. Throws an error that says what is wrong. */
-export function parseMix(text: string): Mix {
+export function parseMix(text: string | undefined): Mix {
   const mix: Record<string, number> = { ...DEFAULT_MIX }
-  for (const part of text.split(',')) {
+  for (const part of text?.split(',') ?? []) {
     const match = /^\s*([a-z]+)=([0-9]{1,3}(?:\.[0-9]+)?)%?\s*$/.exec(part)
     const [, name = '', percent = ''] = match ?? []
     if (match === null || !Object.hasOwn(DEFAULT_MIX, name) || Number(percent) > 100)

@@ -1,6 +1,6 @@
 /** The report's five pictures, each drawn from the result alone. */
 
-import type { Latency, Rehearsal } from '../result.ts'
+import type { Rehearsal } from '../result.ts'
 import { whole } from '../verdict/verdict.ts'
 import { area, draw, line, linear, linearFromZero, mark, nines, type Points, quote, rooted, steps } from './plot.ts'
 
@@ -84,7 +84,7 @@ export function rowPicture({ clickToRow }: Rehearsal): string {
 }
 
 /** The few orders for returned units come late and would compress all others into a corner. */
-function rowScale({ p99, max }: Latency): number {
+function rowScale({ p99, max }: Rehearsal['clickToRow']): number {
   return max > 4 * p99 ? p99 * 1.3 : max
 }
 

@@ -1,8 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Tally } from '../crowd/tally.ts'
 import { DEFAULT_MIX } from '../plan/mix.ts'
-import type { Rehearsal } from '../result.ts'
-import { summarize } from '../verdict/summary.ts'
+import { type Rehearsal, summarize } from '../result.ts'
 import { renderReport } from './report.ts'
 
 /** Nothing has happened yet. */

@@ -166,7 +166,7 @@ function settingRows({ settings, server, sale, seed, requests, fault, notes }: R
     ['connections', `${whole(settings.connections)}, ${addresses}; ${limits}`],
     ['requests', `${whole(requests)}, without those for tickets`],
     ['server', throwaway ? started : server.url],
-    ['sale', sale === null ? 'none' : `${sale.name} (${sale.id})`],
+    ['sale', `${sale.name} (${sale.id})`],
     fault !== null && ['fault', describeFault(fault)],
     ['machine', settings.machine],
     ['seed', String(seed)],

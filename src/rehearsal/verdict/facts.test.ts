@@ -71,7 +71,7 @@ async function gather({ audit, last, backMs = 0, partKilled = false, atRest = tr
     async payments(ids: readonly string[], enough?: AbortSignal) {
       if (stopped) stopping.abort()
       const read = enough?.aborted ? [] : ids
-      return new Map(read.map(id => [id, [{ amount: ORDER.amount, state: 'captured' }]]))
+      return read.map(order => ({ order, amount: ORDER.amount, state: 'captured' }))
     },
   } as unknown as Operator
   const audits = new Audits('1', clock)

@@ -3,7 +3,7 @@
  * promises that these facts can't judge, so that a missing check is not taken for a kept promise.
  */
 
-import type { OrderFacts, PaymentFacts, Snapshot, Told } from '../../domain/promises/snapshot.ts'
+import type { OrderFacts, Snapshot, Told } from '../../domain/promises/snapshot.ts'
 import type { AuditAnswer } from '../../wire/answers.ts'
 import { ANSWER_MS_MAX } from '../client/pool.ts'
 import type { Operator, PlacedOrder } from '../operator/operator.ts'
@@ -43,7 +43,8 @@ export async function gatherFacts(gathering: Gathering): Promise<Facts> {
   let audit = await audits.untilQuiet(operator, atRest ? msMax : 0, watch, stop)
   const orders = await operator.orders(sale)
   if (atRest) audit = await audits.read(operator)
-  const payments = stop.aborted ? [] : await readPayments(operator, orders, stop)
+  const touched = orders.filter(order => order.state !== 'pending').map(order => order.id)
+  const payments = stop.aborted ? [] : await operator.payments(touched, stop)
   // When the reading was stopped, it is unknown what was still under way.
   const cutShort = stop.aborted
   const quiet = atRest && !cutShort
@@ -76,16 +77,6 @@ function tooLongMs({ longestMs, openMs, rebuilt }: Audits, partKilled: boolean):
   // Units that returned late are excused; units that never returned are not, by their own time.
   const ms = excused ? openMs : longestMs
   return ms > BACK_MS_MAX ? Math.round(ms) : undefined
-}
-
-async function readPayments(
-  operator: Operator,
-  orders: readonly PlacedOrder[],
-  enough: AbortSignal,
-): Promise<PaymentFacts[]> {
-  const touched = orders.filter(order => order.state !== 'pending').map(order => order.id)
-  const found = await operator.payments(touched, enough)
-  return [...found].flatMap(([order, payments]) => payments.map(({ amount, state }) => ({ order, amount, state })))
 }
 
 function toFacts(order: PlacedOrder, epoch: number | undefined): OrderFacts {

@@ -5,14 +5,13 @@
 
 import { checkPromises } from '../../domain/promises/check.ts'
 import type { Violation } from '../../domain/promises/snapshot.ts'
-import type { Rehearsal } from '../result.ts'
 import type { Facts } from './facts.ts'
 
 interface Evidence {
   readonly units: number
-  readonly buyers: Rehearsal['buyers']
+  readonly buyers: Readonly<Record<'all' | 'answered' | 'withOrder' | 'refused' | 'unanswered', number>>
   readonly facts: Facts | undefined
-  readonly unexpected: Rehearsal['unexpected']
+  readonly unexpected: Readonly<Record<string, number>>
   readonly partial: string | null
   readonly p99: number
   readonly lastAnswerMs: number
@@ -32,17 +31,19 @@ const PROMISES: readonly (readonly [Violation['promise'], string])[] = [
 const NAMED_MAX = 5
 const NO_FACTS = 'the sale’s audit and orders could not be read'
 
-export function judge(evidence: Evidence): Pick<Rehearsal, 'verdict' | 'sentence' | 'reasons' | 'promises'> {
+export function judge(evidence: Evidence) {
   const { facts } = evidence
   const violations = facts === undefined ? [] : checkPromises(facts.snapshot)
   const reasons = reasonsOf(evidence, violations)
   const promises = PROMISES.map(([no, name]) => ({
     no,
     name,
+    /** A violation that was found counts, also where the facts can't show the promise kept. */
     broken: violations.filter(violation => violation.promise === no).length,
     notJudged: facts === undefined ? NO_FACTS : (facts.notJudged.get(no) ?? null),
   }))
-  return { verdict: reasons.length === 0 ? 'green' : 'red', reasons, promises, sentence: sentenceOf(evidence, reasons) }
+  const verdict: 'green' | 'red' = reasons.length === 0 ? 'green' : 'red'
+  return { verdict, reasons, promises, sentence: sentenceOf(evidence, reasons) }
 }
 
 /** Everything that is wrong; empty when the rehearsal is green. */

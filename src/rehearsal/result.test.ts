@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test'
-import { Histogram } from '../client/histogram.ts'
-import { Tally } from '../crowd/tally.ts'
-import { DEFAULT_MIX } from '../plan/mix.ts'
-import type { RehearsalOptions } from '../result.ts'
-import { summarize } from './summary.ts'
+import { Histogram } from './client/histogram.ts'
+import { Tally } from './crowd/tally.ts'
+import { DEFAULT_MIX } from './plan/mix.ts'
+import { type RehearsalOptions, summarize } from './result.ts'
 
 const OPTIONS: RehearsalOptions = {
   buyers: 100,
