@@ -23,3 +23,12 @@ export async function parseMoment(option: string, text: string, nowMs: () => Pro
     )
   return text
 }
+
+/** What is wrong with an option is said after its name. */
+export function orUsage<T>(option: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw new ConfigError(`${option}: ${error instanceof Error ? error.message : error}`)
+  }
+}

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Histogram } from './client/histogram.ts'
 import { Tally } from './crowd/tally.ts'
-import { DEFAULT_MIX } from './plan/mix.ts'
+import { DEFAULT_MIX } from './plan/plan.ts'
 import { type RehearsalOptions, summarize } from './result.ts'
 
 const OPTIONS: RehearsalOptions = {

@@ -9,8 +9,8 @@ import type { Buyers } from './crowd/buyers.ts'
 import type { Checkout } from './crowd/checkout.ts'
 import type { Tally } from './crowd/tally.ts'
 import { type FaultPlan, type MidRunFault, NOT_REACHED } from './fault/mid-run-fault.ts'
-import type { PlacedOrder, RehearsalSale, Server } from './operator/operator.ts'
-import { describeMix, type Mix } from './plan/mix.ts'
+import type { PlacedOrder, Server } from './operator/operator.ts'
+import { describeMix, type Mix } from './plan/plan.ts'
 import { describeShape, type Shape } from './plan/shape.ts'
 import type { Facts } from './verdict/facts.ts'
 import { judge } from './verdict/verdict.ts'
@@ -39,7 +39,7 @@ interface CountedCrowd {
 interface Found {
   readonly options: RehearsalOptions
   readonly startedAt: string
-  readonly sale: Pick<RehearsalSale, 'sale' | 'item' | 'name'>
+  readonly sale: Readonly<Record<'sale' | 'item' | 'name', string>>
   readonly opensAtMs: number
   readonly tally: Tally
   readonly crowd: CountedCrowd | undefined

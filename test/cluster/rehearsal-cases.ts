@@ -3,7 +3,7 @@
 import { expect } from 'bun:test'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
-import { type Cluster, readClusterFile } from '../../src/rehearsal/fault/cluster-file.ts'
+import { type Cluster, readClusterFile } from '../../src/rehearsal/fault/cluster.ts'
 import type { Rehearsal } from '../../src/rehearsal/result.ts'
 import { listenTo } from '../harness/heard-out.ts'
 import type { Playground } from '../harness/playground.ts'

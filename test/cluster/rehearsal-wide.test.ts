@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from 'bun:test'
 import { SLOTS, slotOf } from '../../src/base/redis/slots.ts'
-import type { Cluster } from '../../src/rehearsal/fault/cluster-file.ts'
+import type { Cluster } from '../../src/rehearsal/fault/cluster.ts'
 import { Playground } from '../harness/playground.ts'
 import { until } from '../harness/until.ts'
 import { startCluster } from './rehearsal-cases.ts'

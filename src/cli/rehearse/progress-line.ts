@@ -4,18 +4,12 @@ import type { Clock } from '../../base/clock.ts'
 import type { Progress } from '../../rehearsal/progress.ts'
 import { whole } from '../../rehearsal/verdict/verdict.ts'
 
-interface ProgressLine {
-  print(line: string): void
-  show(progress: Progress): void
-  end(): void
-}
-
 const BAR = 24
 const PLAIN_MS = 1_000
 /** Where the terminal does not report its width. */
 const COLUMNS = 120
 
-export function createProgressLine(out: NodeJS.WriteStream, clock: Clock): ProgressLine {
+export function createProgressLine(out: NodeJS.WriteStream, clock: Clock) {
   let drawn = false
   let [lastMs, lastAnswers, lastPhase, rate] = [clock.elapsed(), 0, '', 0]
   const clear = () => {
@@ -23,11 +17,11 @@ export function createProgressLine(out: NodeJS.WriteStream, clock: Clock): Progr
     drawn = false
   }
   return {
-    print(line) {
+    print(line: string) {
       clear()
       out.write(`${line}\n`)
     },
-    show(progress) {
+    show(progress: Progress) {
       const nowMs = clock.elapsed()
       const { phase } = progress
       const answers = progress.orders + progress.refusals + progress.later + progress.errors

@@ -4,10 +4,11 @@ import { readFileSync } from 'node:fs'
 import { ConfigError } from '../../app/config.ts'
 import { systemRandom } from '../../base/random.ts'
 import { SHARDS_MAX } from '../../domain/item.ts'
-import { parseMix } from '../../rehearsal/plan/mix.ts'
+import { parseMix } from '../../rehearsal/plan/plan.ts'
 import type { Shape } from '../../rehearsal/plan/shape.ts'
 import type { RehearsalOptions } from '../../rehearsal/result.ts'
 import { whole } from '../../rehearsal/verdict/verdict.ts'
+import { orUsage } from '../arguments.ts'
 
 export interface RehearseOptions {
   readonly buyers?: number
@@ -59,15 +60,6 @@ export function readCrowd(options: RehearseOptions): Omit<RehearsalOptions, 'ser
   const seed = options.seed ?? Math.floor(systemRandom.next() * 2 ** 31)
   const mix = orUsage('--mix', () => parseMix(options.mix))
   return { buyers, units: options.units, shards: options.shards, shape, mix, seed, connections }
-}
-
-/** What is wrong is said with the name of the option. */
-export function orUsage<T>(option: string, read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    throw new ConfigError(`${option}: ${error instanceof Error ? error.message : error}`)
-  }
 }
 
 /** Recorded clicks fix every moment. An option that would have no effect beside them is refused. */

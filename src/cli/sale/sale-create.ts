@@ -8,7 +8,7 @@ import type { Command } from 'commander'
 import { ConfigError } from '../../app/config.ts'
 import type { OperatorSaleAnswer, TimeAnswer } from '../../wire/answers.ts'
 import type { SaleInput } from '../../wire/inputs.ts'
-import { parseMoment, wholeNumber } from '../arguments.ts'
+import { orUsage, parseMoment, wholeNumber } from '../arguments.ts'
 import { Client, type ServerOptions, saleAt, withServer } from './client.ts'
 import { printSale } from './sale-view.ts'
 
@@ -118,19 +118,11 @@ function itemOf(options: CreateOptions): Partial<Record<keyof SaleInput['items']
 const STANDARD_INPUT = 0
 
 function readSale(path: string): Record<string, unknown> {
-  const text = attempt(`--file: ${path} can't be read`, () =>
+  const text = orUsage(`--file: ${path} can't be read`, () =>
     readFileSync(path === '-' ? STANDARD_INPUT : path, 'utf8'),
   )
-  const value = attempt(`--file: ${path} is not JSON`, (): unknown => JSON.parse(text))
+  const value = orUsage(`--file: ${path} is not JSON`, (): unknown => JSON.parse(text))
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new ConfigError(`--file: ${path} is not a sale: it must hold one JSON object`)
   return value as Record<string, unknown>
-}
-
-function attempt<T>(failure: string, fn: () => T): T {
-  try {
-    return fn()
-  } catch (error) {
-    throw new ConfigError(`${failure}: ${error instanceof Error ? error.message : error}`)
-  }
 }

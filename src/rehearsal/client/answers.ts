@@ -4,12 +4,8 @@ import type { Told, ToldOrder } from '../../domain/promises/snapshot.ts'
 import { PROBLEMS, type ProblemCode } from '../../wire/problems.ts'
 import type { Answer } from './connection.ts'
 
-/** An answer that the API does not define for this request. */
-interface Unexpected {
-  readonly kind: 'unexpected'
-  readonly what: string
-}
-export type OrderAnswer = Told['answer'] | Unexpected
+/** `unexpected`: an answer that the API does not define for this request. */
+export type OrderAnswer = Told['answer'] | { readonly kind: 'unexpected'; readonly what: string }
 
 const CODE = Buffer.from('"code":"')
 type Refusal = Exclude<Told['answer']['kind'], 'placed' | 'reserved' | 'same' | 'not_enough'>
@@ -87,9 +83,9 @@ export function codeOf({ bytes, bodyAt }: Answer): string {
   return to < 0 ? '' : bytes.toString('latin1', from, to)
 }
 
-function unexpected(answer: Answer): Unexpected {
-  const nothing = codeOf(answer) === '' && oddState(answer) === ''
-  return { kind: 'unexpected', what: nothing ? `${answer.status} without a known body` : describeAnswer(answer) }
+function unexpected(answer: Answer): OrderAnswer {
+  const what = describeAnswer(answer)
+  return { kind: 'unexpected', what: what === String(answer.status) ? `${what} without a known body` : what }
 }
 
 function oddState(answer: Answer): string {

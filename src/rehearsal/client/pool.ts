@@ -10,7 +10,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { type Answer, Connection, type Target } from './connection.ts'
-import { Fifo } from './fifo.ts'
 
 /** One request and its callbacks. Exactly one of `answered` and `lost` is called. */
 export interface Job {
@@ -46,6 +45,7 @@ const OPENING_AT_ONCE_MAX = 250
 const REOPEN_TRIES_MAX = 8
 const REOPEN_WAIT_MS = 100
 const REOPEN_WAIT_MS_MAX = 1_000
+const SHRINK_AT = 4_096
 
 export class Pool {
   readonly #options: PoolOptions
@@ -185,4 +185,32 @@ export class Pool {
 /** The error that the system would give later. */
 function connectTimeout(): Error {
   return Object.assign(new Error(`no connection within ${CONNECT_MS_MAX / 1000} s`), { code: 'ETIMEDOUT' })
+}
+
+/** First in, first out. Taking from the front does not move the rest, so it costs the same at any length. */
+class Fifo<T> {
+  #items: (T | undefined)[] = []
+  #from = 0
+
+  push(item: T): void {
+    this.#items.push(item)
+  }
+
+  shift(): T | undefined {
+    if (this.#from >= this.#items.length) return undefined
+    const item = this.#items[this.#from]
+    this.#items[this.#from] = undefined
+    this.#from += 1
+    if (this.#from >= SHRINK_AT && this.#from * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#from)
+      this.#from = 0
+    }
+    return item
+  }
+
+  /** Linear in the length; rarely needed. */
+  remove(item: T): void {
+    const at = this.#items.indexOf(item, this.#from)
+    if (at >= 0) this.#items.splice(at, 1)
+  }
 }

@@ -1,8 +1,7 @@
 /** Kills a part of the cluster in the middle of the run: when half of the units are sold, or half of the clicks' time has passed. */
 
 import type { Clock } from '../../base/clock.ts'
-import type { ClusterPart } from './cluster-file.ts'
-import type { FaultRole } from './victim.ts'
+import type { ClusterPart, FaultRole } from './cluster.ts'
 
 export interface FaultPlan {
   readonly role: FaultRole

@@ -27,13 +27,6 @@ export interface Server {
   readonly token: string
 }
 
-export interface RehearsalSale {
-  readonly sale: string
-  readonly item: string
-  readonly name: string
-  readonly opensAtMs: number
-}
-
 interface OperatorOptions {
   /** How long a call is repeated while the server does not answer; only for calls without a second effect. */
   readonly retryMs?: number
@@ -87,7 +80,7 @@ export class Operator {
   }
 
   /** A draft with units of its own and a name that can't be taken for a real sale. Buyers do not see it yet. */
-  async create(units: number, shards: number, opensAtMs: number): Promise<RehearsalSale> {
+  async create(units: number, shards: number, opensAtMs: number) {
     const name = `REHEARSAL ${toRfc3339(opensAtMs).slice(0, 19)}Z, not for sale`
     const sale = await this.#call<OperatorSaleAnswer>('POST', '/api/admin/sales', {
       name,

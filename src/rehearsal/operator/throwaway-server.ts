@@ -12,13 +12,6 @@ import { childEnd } from '../../base/child-end.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Random } from '../../base/random.ts'
-import type { Server } from './operator.ts'
-
-interface ThrowawayServer extends Server {
-  /** What the shop signs its buyers' tokens with. */
-  readonly buyerSecret: string
-  stop(): Promise<void>
-}
 
 const READY = /stampede ready on (http:\/\/\S+)/
 const READY_MS_MAX = 60_000
@@ -35,7 +28,7 @@ export async function startThrowawayServer(
   clock: Clock,
   random: Random,
   stop: AbortSignal,
-): Promise<ThrowawayServer> {
+) {
   const folder = mkdtempSync(join(tmpdir(), 'stampede-rehearsal-'))
   // As root, PostgreSQL runs under another account, which must be able to enter the folder.
   chmodSync(folder, 0o711)

@@ -14,26 +14,21 @@ export type Shape =
 
 /** One moment for each buyer, in no particular order. */
 export function arrivals(shape: Shape, buyers: number, random: Random): Float64Array {
-  const at = new Float64Array(buyers)
   let lastMs = 0
-  for (let i = 0; i < buyers; i++) {
+  const next = (i: number) => {
     switch (shape.kind) {
       case 'spike':
-        at[i] = shape.withinMs * random.next() ** 2
-        break
+        return shape.withinMs * random.next() ** 2
       case 'ramp':
-        at[i] = shape.withinMs * Math.sqrt(random.next())
-        break
+        return shape.withinMs * Math.sqrt(random.next())
       case 'poisson':
         lastMs += (-Math.log(1 - random.next()) * 1000) / shape.perSecond
-        at[i] = lastMs
-        break
+        return lastMs
       case 'replay':
-        at[i] = shape.offsetsMs[i % shape.offsetsMs.length]!
-        break
+        return shape.offsetsMs[i % shape.offsetsMs.length]!
     }
   }
-  return at
+  return Float64Array.from({ length: buyers }, (_, i) => next(i))
 }
 
 export function describeShape(shape: Shape): string {

@@ -107,14 +107,8 @@ export function line(scale: Scale, kind: string, points: Points): string {
 
 /** Between these points and zero, or a lower row of points. */
 export function area(scale: Scale, kind: string, upper: Points, lower?: Points): string {
-  const [first, last] = [upper[0], upper.at(-1)]
-  if (first === undefined || last === undefined) return ''
-  const under =
-    lower ??
-    ([
-      [first[0], 0],
-      [last[0], 0],
-    ] as const)
+  if (upper.length === 0) return ''
+  const under = lower ?? [upper[0]!, upper.at(-1)!].map(([x]) => [x, 0] as const)
   return `<path class="area ${kind}" d="M${outline(scale, [...upper, ...under.toReversed()])}Z"/>`
 }
 
@@ -128,10 +122,7 @@ export function mark(scale: Scale, kind: 'opening' | 'fault', value: number, nam
 
 /** A value holds until the next one. */
 export function steps(points: Points): Points {
-  return points.flatMap(([x, y], i) => {
-    const before = points[i - 1]
-    return before === undefined ? [[x, y] as const] : [[x, before[1]] as const, [x, y] as const]
-  })
+  return points.flatMap((point, i) => (i === 0 ? [point] : [[point[0], points[i - 1]![1]] as const, point]))
 }
 
 export function quote(text: string): string {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { Tally } from '../crowd/tally.ts'
-import { DEFAULT_MIX } from '../plan/mix.ts'
+import { DEFAULT_MIX } from '../plan/plan.ts'
 import { type Rehearsal, summarize } from '../result.ts'
 import { renderReport } from './report.ts'
 

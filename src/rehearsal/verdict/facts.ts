@@ -4,18 +4,11 @@
  */
 
 import type { OrderFacts, Snapshot, Told } from '../../domain/promises/snapshot.ts'
-import type { AuditAnswer } from '../../wire/answers.ts'
 import { ANSWER_MS_MAX } from '../client/pool.ts'
 import type { Operator, PlacedOrder } from '../operator/operator.ts'
 import type { Audits } from './audits.ts'
 
-export interface Facts {
-  readonly audit: AuditAnswer
-  readonly orders: readonly PlacedOrder[]
-  readonly snapshot: Snapshot
-  /** Promises that can't be judged, by number, and why. */
-  readonly notJudged: ReadonlyMap<number, string>
-}
+export type Facts = Awaited<ReturnType<typeof gatherFacts>>
 
 interface Gathering {
   readonly operator: Operator
@@ -38,7 +31,7 @@ interface Gathering {
 const BACK_MS_MAX = 2_000
 const BACK_MS_ROOM = 5 * BACK_MS_MAX
 
-export async function gatherFacts(gathering: Gathering): Promise<Facts> {
+export async function gatherFacts(gathering: Gathering) {
   const { operator, audits, sale, firstEpoch, told, atRest, msMax, watch, stop, partKilled } = gathering
   let audit = await audits.untilQuiet(operator, atRest ? msMax : 0, watch, stop)
   const orders = await operator.orders(sale)
@@ -61,6 +54,7 @@ export async function gatherFacts(gathering: Gathering): Promise<Facts> {
     // Counted inside the server, and not visible from here.
     refusals: { refusedAtEdge: 0, networkCalls: 0 },
   }
+  /** Promises that can't be judged, by number, and why. */
   const notJudged = new Map<number, string>()
   if (!quiet) notJudged.set(3, 'it ended early, and what was still under way is not known')
   else if (oldestReleaseMs === undefined && audits.longestMs > BACK_MS_MAX)

@@ -4,8 +4,7 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type ClusterPart, readClusterFile } from './cluster-file.ts'
-import { signalPart } from './victim.ts'
+import { type ClusterPart, readClusterFile, signalPart } from './cluster.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'stampede-cluster-file-'))
 const path = join(folder, 'cluster.json')
