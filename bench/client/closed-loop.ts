@@ -72,7 +72,12 @@ export async function runClosedLoop(loop: ClosedLoop): Promise<LoadResult> {
     if (sentAt.size === 0) finished.resolve()
   }
 
-  const connections = await openAll(loop, answered, finish)
+  const ended = (connection: Connection) => {
+    if (sentAt.has(connection)) broken += 1
+    finish(connection)
+  }
+
+  const connections = await openAll(loop, answered, ended)
   const beganMs = clock.elapsed()
   until = beganMs + loop.forMs
   for (const connection of connections) sentAt.set(connection, { ms: 0 })
@@ -80,10 +85,8 @@ export async function runClosedLoop(loop: ClosedLoop): Promise<LoadResult> {
   const gaveUp = new AbortController()
   await Promise.race([finished.promise, clock.sleep(loop.forMs + LAST_ANSWER_MS_MAX, gaveUp.signal)])
   gaveUp.abort()
-  for (const connection of connections) {
-    if (connection.waiting) broken += 1
-    connection.close()
-  }
+  broken += sentAt.size
+  for (const connection of connections) connection.close()
   const tookMs = Math.max(lastMs - beganMs, 0.001)
   return { answers, tookMs, perSecond: (answers / tookMs) * 1000, latency, statuses, broken, usedUp }
 }

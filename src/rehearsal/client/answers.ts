@@ -48,11 +48,9 @@ export function isFromProxy(answer: Answer): boolean {
 
 /** Undefined when it is not an order, or its state is unknown here: a server of another version may have more states. */
 export function readOrder(answer: Answer): ToldOrder | undefined {
-  const order = readJson(answer)
-  if (typeof order?.id !== 'string' || typeof order.attempt !== 'number' || typeof order.quantity !== 'number')
-    return undefined
-  const { id, attempt, quantity, state } = order
-  return isState(state) ? { id, attempt, quantity, state } : undefined
+  const { id, attempt, quantity, state } = readJson(answer) ?? {}
+  const known = typeof id === 'string' && typeof attempt === 'number' && typeof quantity === 'number' && isState(state)
+  return known ? { id, attempt, quantity, state } : undefined
 }
 
 /** Status, and the problem's code or what is unexpected about the body. */

@@ -34,7 +34,6 @@ export class Connection {
   readonly #socket: Socket
   readonly #onAnswer: OnAnswer
   #kept: Buffer | undefined
-  #waiting = false
 
   private constructor(socket: Socket, onAnswer: OnAnswer) {
     this.#socket = socket
@@ -80,12 +79,7 @@ export class Connection {
     })
   }
 
-  get waiting(): boolean {
-    return this.#waiting
-  }
-
   send(request: Buffer): void {
-    this.#waiting = true
     this.#socket.write(request)
   }
 
@@ -107,7 +101,6 @@ export class Connection {
     }
     if (bytes.length < bodyAt + length) return
     this.#kept = undefined
-    this.#waiting = false
     this.#onAnswer(this, { status, bytes, bodyAt })
   }
 }

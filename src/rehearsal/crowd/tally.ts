@@ -7,8 +7,8 @@ import type { Told } from '../../domain/promises/snapshot.ts'
 import { Histogram } from '../client/histogram.ts'
 
 /** The groups of answers in the report's pictures. */
-const STREAMS = ['clicks', 'orders', 'refusals', 'later', 'errors'] as const
-export type Stream = (typeof STREAMS)[number]
+const NONE = { clicks: 0, orders: 0, refusals: 0, later: 0, errors: 0 }
+type Stream = keyof typeof NONE
 
 export const STREAM_OF: Readonly<Record<Told['answer']['kind'], Stream>> = {
   placed: 'orders',
@@ -35,9 +35,9 @@ export class Tally {
   readonly placed = new Histogram()
   readonly answers = new Map<string, number>()
   readonly unexpected = new Map<string, number>()
-  readonly #steps: Record<Stream, number[]> = { clicks: [], orders: [], refusals: [], later: [], errors: [] }
+  readonly #steps: Record<Stream, number>[] = []
   readonly #fromMs: number
-  readonly totals: Record<Stream, number> = { clicks: 0, orders: 0, refusals: 0, later: 0, errors: 0 }
+  readonly totals = { ...NONE }
   /** Of an order request of a person, after the opening. */
   lastAnswerMs = 0
   sent = 0
@@ -49,10 +49,9 @@ export class Tally {
   }
 
   add(stream: Stream, atMs: number): void {
-    const steps = this.#steps[stream]
     const at = Math.max(0, Math.floor((atMs - this.#fromMs) / STEP_MS))
-    while (steps.length <= at) steps.push(0)
-    steps[at]! += 1
+    while (this.#steps.length <= at) this.#steps.push({ ...NONE })
+    this.#steps[at]![stream] += 1
     this.totals[stream] += 1
   }
 
@@ -64,9 +63,10 @@ export class Tally {
     this.unexpected.set(what, (this.unexpected.get(what) ?? 0) + 1)
   }
 
-  timeline(): { readonly fromMs: number; readonly stepMs: number } & Readonly<Record<Stream, readonly number[]>> {
-    const length = Math.max(...STREAMS.map(stream => this.#steps[stream].length))
-    const counts = STREAMS.map(stream => [stream, Array.from({ length }, (_, i) => this.#steps[stream][i] ?? 0)])
-    return { fromMs: this.#fromMs, stepMs: STEP_MS, ...(Object.fromEntries(counts) as Record<Stream, number[]>) }
+  timeline() {
+    const counts = (stream: Stream): readonly number[] => this.#steps.map(step => step[stream])
+    const [clicks, orders, refusals] = [counts('clicks'), counts('orders'), counts('refusals')]
+    const [later, errors] = [counts('later'), counts('errors')]
+    return { fromMs: this.#fromMs, stepMs: STEP_MS, clicks, orders, refusals, later, errors }
   }
 }

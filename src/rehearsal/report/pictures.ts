@@ -69,7 +69,9 @@ export function latencyPicture({ latency, clickToRow }: Rehearsal): string {
 
 /** How many of the placed orders were committed after so long. */
 export function rowPicture({ clickToRow }: Rehearsal): string {
-  const mostMs = rowScale(clickToRow)
+  const { p99, max } = clickToRow
+  // The few orders for returned units come late and would compress all others into a corner.
+  const mostMs = max > 4 * p99 ? p99 * 1.3 : max
   const shown = clickToRow.curve.filter(([, ms]) => ms <= mostMs)
   const points: Points = [[0, 0], ...shown.map(([share, ms]) => [ms, share] as const)]
   return draw({
@@ -81,11 +83,6 @@ export function rowPicture({ clickToRow }: Rehearsal): string {
     yName: 'orders committed',
     layers: scale => [area(scale, 'orders', points), line(scale, 'orders', points)],
   })
-}
-
-/** The few orders for returned units come late and would compress all others into a corner. */
-function rowScale({ p99, max }: Rehearsal['clickToRow']): number {
-  return max > 4 * p99 ? p99 * 1.3 : max
 }
 
 export function stockPicture({ stock, lastAnswerMs, settings, fault }: Rehearsal): string {
