@@ -7,16 +7,11 @@ import { removeDataDir } from '../../app/data-dir.ts'
 import { serve } from '../../app/lifecycle.ts'
 import { readTask } from '../standard-input.ts'
 
-interface Task {
-  readonly folder: string
-  readonly settings: Readonly<Record<string, string>>
-}
-
 export async function serveRehearsal(): Promise<void> {
   const stopping = new AbortController()
   process.on('SIGINT', () => {})
   process.on('SIGTERM', () => stopping.abort())
-  const { folder, settings } = await readTask<Task>(stopping)
+  const { folder, settings } = await readTask<{ folder: string; settings: Record<string, string> }>(stopping)
   try {
     await serve(readConfig(settings), text => process.stdout.write(`${text}\n`), stopping.signal)
   } finally {

@@ -59,12 +59,12 @@ export class Buyers {
 
   /** Buyers who were told of an order, placed or reserved. */
   get toldCount(): number {
-    return this.holders.size + this.#reserved.count
+    return this.holders.size + this.#reserved.waiting.size
   }
 
   /** Buyers whose order is reserved and not placed yet. */
   get reservedCount(): number {
-    return this.#reserved.count
+    return this.#reserved.waiting.size
   }
 
   /** Buyers with a final answer. */
@@ -141,7 +141,7 @@ export class Buyers {
   /** The final state of an order that this buyer had not held before. */
   #settleOrder(buyer: number, order: ToldOrder, again: boolean, clickedMs: number, nowMs: number): void {
     if (this.holders.has(buyer)) return
-    this.#reserved.drop(buyer)
+    this.#reserved.waiting.delete(buyer)
     // Only its buyer cancels an order here, and this buyer did not know it yet: a closed order was refused.
     const refused = order.state === 'closed'
     this.#settle({ kind: again ? 'again' : 'retry', buyer }, refused ? 'refused' : 'order', nowMs)
@@ -153,7 +153,7 @@ export class Buyers {
 
   /** Returns whether the buyer will click again. */
   #clickAgain({ kind, buyer }: Click, range: Range): boolean {
-    if (kind === 'double' || kind === 'early' || this.settled[buyer] === 'order' || this.#reserved.has(buyer))
+    if (kind === 'double' || kind === 'early' || this.settled[buyer] === 'order' || this.#reserved.waiting.has(buyer))
       return false
     const { limits, random, nowMs, click } = this.#parts
     this.#tries[buyer]! += 1

@@ -48,7 +48,7 @@ function play(answers: readonly (Answer | undefined)[], midway: (waiting: Reserv
   reserved.wait(CLICK)
   for (; schedule.size > 0 && nowMs < 200_000; nowMs++)
     for (let due = schedule.take(nowMs); due; due = schedule.take(nowMs)) due.act()
-  return { said, polls, nowMs, waiting: reserved.count, surprises: [...tally.unexpected.keys()] }
+  return { said, polls, nowMs, waiting: reserved.waiting.size, surprises: [...tally.unexpected.keys()] }
 }
 
 test('polls until the order is placed, whatever is answered or lost meanwhile, and records it once', () => {
@@ -77,7 +77,7 @@ test('gives up after a minute and a half, having polled ever less often, and rec
 })
 
 test('who learned it in another way is not told twice', () => {
-  const played = play([order('reserved'), order('pending')], reserved => reserved.drop(3))
+  const played = play([order('reserved'), order('pending')], reserved => reserved.waiting.delete(3))
   expect(played).toMatchObject({ said: [], waiting: 0, surprises: [] })
 })
 

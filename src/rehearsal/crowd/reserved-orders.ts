@@ -29,30 +29,18 @@ const NOT_YET: ReadonlySet<number> = new Set([404, 429, 502, 503, 504])
 export class ReservedOrders {
   readonly #context: CrowdContext
   readonly #settled: OnSettled
-  readonly #waiting = new Map<number, Reservation>()
+  /** By buyer. A buyer who learns the outcome from another answer is deleted. */
+  readonly waiting = new Map<number, Reservation>()
 
   constructor(context: CrowdContext, settled: OnSettled) {
     this.#context = context
     this.#settled = settled
   }
 
-  get count(): number {
-    return this.#waiting.size
-  }
-
-  has(buyer: number): boolean {
-    return this.#waiting.has(buyer)
-  }
-
   wait(reservation: Reservation): void {
-    if (this.#waiting.has(reservation.buyer)) return
-    this.#waiting.set(reservation.buyer, reservation)
+    if (this.waiting.has(reservation.buyer)) return
+    this.waiting.set(reservation.buyer, reservation)
     this.#pollLater(reservation, this.#context.nowMs() + WAIT_MS_MAX, POLL_MS)
-  }
-
-  /** The buyer learned the outcome from another answer. */
-  drop(buyer: number): void {
-    this.#waiting.delete(buyer)
   }
 
   #pollLater(reservation: Reservation, untilMs: number, afterMs: number): void {
@@ -63,12 +51,12 @@ export class ReservedOrders {
   #poll(reservation: Reservation, untilMs: number, afterMs: number): void {
     const { requests, tokens, tally, send, record, nowMs } = this.#context
     const { buyer, order: id } = reservation
-    const isWaiting = () => this.#waiting.get(buyer) === reservation
+    const isWaiting = () => this.waiting.get(buyer) === reservation
     if (!isWaiting()) return
     const again = () => {
       if (!isWaiting()) return
       if (nowMs() < untilMs) return this.#pollLater(reservation, untilMs, Math.min(POLL_MS_MAX, afterMs * POLL_GROWTH))
-      this.drop(buyer)
+      this.waiting.delete(buyer)
       tally.surprise(`reserved, but neither placed nor refused after ${WAIT_MS_MAX / 1000} s`)
     }
     send(
@@ -77,12 +65,12 @@ export class ReservedOrders {
         if (NOT_YET.has(answer.status)) return again()
         const order = answer.status === 200 ? readOrder(answer) : undefined
         if (order === undefined || order.id !== id) {
-          this.drop(buyer)
+          this.waiting.delete(buyer)
           return tally.surprise(`read a reserved order: ${describeAnswer(answer)}`)
         }
         if (order.state === 'reserved') return again()
         if (!isWaiting()) return
-        this.drop(buyer)
+        this.waiting.delete(buyer)
         record(buyer, order, sentMs, answeredMs)
         this.#settled(reservation, order)
       },

@@ -1,10 +1,6 @@
 /** Steps in the order of their time, never early: most are known beforehand, some are added during the run. Has no clock of its own. */
 
-interface Due {
-  readonly atMs: number
-}
-
-export class Schedule<T extends Due> {
+export class Schedule<T extends { readonly atMs: number }> {
   readonly #known: readonly T[]
   #next = 0
   /** A heap: the earliest is first. */
