@@ -26,8 +26,7 @@ export interface Answer {
 type OnAnswer = (connection: Connection, answer: Answer) => void
 
 const HEAD_END = Buffer.from('\r\n\r\n')
-const LENGTH = Buffer.from('content-length: ')
-const LENGTH_UPPER = Buffer.from('Content-Length: ')
+const LENGTH = /\r\ncontent-length: *(\d+)/i
 const NO_BODY = new Set([204, 304])
 
 export class Connection {
@@ -94,20 +93,13 @@ export class Connection {
     if (headEnd < 0) return
     const status = (bytes[9]! - 48) * 100 + (bytes[10]! - 48) * 10 + (bytes[11]! - 48)
     const bodyAt = headEnd + 4
-    const length = NO_BODY.has(status) ? 0 : lengthIn(bytes, headEnd)
+    const length = NO_BODY.has(status) ? '0' : LENGTH.exec(bytes.toString('latin1', 0, headEnd))?.[1]
     if (length === undefined) {
       this.#socket.destroy(new Error(`an answer of status ${status} without content-length`))
       return
     }
-    if (bytes.length < bodyAt + length) return
+    if (bytes.length < bodyAt + Number(length)) return
     this.#kept = undefined
     this.#onAnswer(this, { status, bytes, bodyAt })
   }
-}
-
-function lengthIn(bytes: Buffer, headEnd: number): number | undefined {
-  let at = bytes.indexOf(LENGTH_UPPER)
-  if (at < 0 || at > headEnd) at = bytes.indexOf(LENGTH)
-  if (at < 0 || at > headEnd) return undefined
-  return Number.parseInt(bytes.toString('latin1', at + LENGTH.length, headEnd), 10)
 }

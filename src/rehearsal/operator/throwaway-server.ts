@@ -45,10 +45,8 @@ export async function startThrowawayServer(
   }
   const [program, ...args] = command
   const child = spawn(program, args, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'], detached: true })
-  const ended = new Promise<void>(done => {
-    void childEnd(child).then(() => done())
-    child.once('error', () => done())
-  })
+  const notStarted = new Promise(failed => child.once('error', failed))
+  const ended = Promise.race([childEnd(child), notStarted]).then(() => undefined)
   child.stdin.on('error', () => {})
   child.stdin.write(`${JSON.stringify({ folder, settings })}\n`)
 
@@ -71,7 +69,7 @@ export async function startThrowawayServer(
 }
 
 /** The server's address, from its output. */
-async function ready(child: ChildProcess, ended: Promise<void>, clock: Clock, stop: AbortSignal): Promise<string> {
+async function ready(child: ChildProcess, ended: Promise<undefined>, clock: Clock, stop: AbortSignal): Promise<string> {
   let output = ''
   const enough = new AbortController()
   const url = new Promise<string>(found => {
@@ -83,8 +81,8 @@ async function ready(child: ChildProcess, ended: Promise<void>, clock: Clock, st
     child.stdout?.on('data', read)
     child.stderr?.on('data', read)
   })
-  const tooLate = clock.sleep(READY_MS_MAX, AbortSignal.any([enough.signal, stop]))
-  const found = await Promise.race([url, ended.then(() => undefined), tooLate.then(() => undefined)])
+  const tooLate = clock.sleep(READY_MS_MAX, AbortSignal.any([enough.signal, stop])).then(() => undefined)
+  const found = await Promise.race([url, ended, tooLate])
   enough.abort()
   if (found !== undefined) return found
   if (stop.aborted) throw new Fault('interrupted', 'interrupted before the rehearsal began')
