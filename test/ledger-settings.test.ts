@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { requireDurable } from '../src/ledger/postgres/connection/durable.ts'
+import { startDoctor } from './harness/doctor.ts'
 import { Playground } from './harness/playground.ts'
 import { startPostgres, type TestPostgres } from './harness/postgres.ts'
 import { Shop } from './harness/shop.ts'
 import { Stampede } from './harness/stampede.ts'
 
 const playground = new Playground()
+const doctor = startDoctor()
 let postgres: TestPostgres
 beforeEach(async () => {
   postgres = await startPostgres(playground)
@@ -49,6 +51,20 @@ describe('a 201 is a promise on a PostgreSQL of the user’s:', () => {
     const server = start()
     await server.ready()
     expect(server.output()).toContain('full_page_writes is off')
+  }, 60_000)
+
+  test('a collation of another version than the indexes were built with is named with its REINDEX, at the start and by the doctor', async () => {
+    await postgres.sql(`CREATE DATABASE shop TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en' LOCALE 'C'`)
+    const env = { DATABASE_URL: postgres.url().replace(`/${postgres.connection.database}?`, '/shop?') }
+    expect(doctor.examine('', env).of('collation')?.state).toBe('good')
+    await postgres.sql(`UPDATE pg_database SET datcollversion = '1.2.3' WHERE datname = 'shop'`)
+    expect(doctor.examine('', env).of('collation')).toMatchObject({
+      state: 'bad',
+      advice: expect.stringContaining('REINDEX DATABASE "shop"'),
+    })
+    const server = Stampede.spawn(playground, { dataDir: playground.dataDir(), env })
+    await server.ready()
+    expect(server.output()).toContain('REINDEX DATABASE')
   }, 60_000)
 
   test('a connection that stays at off refuses the start', async () => {

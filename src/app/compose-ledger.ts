@@ -21,6 +21,7 @@ import type { Config } from './config.ts'
 export { backupEmbedded } from '../ledger/embedded/backup/backup.ts'
 export { restoreEmbedded } from '../ledger/embedded/backup/restore.ts'
 export { runningSocketFolder } from '../ledger/embedded/leftover.ts'
+export { COLLATION_VERSION_MIN, collationAdvice, STALE_COLLATION } from '../ledger/postgres/connection/durable.ts'
 
 const POOL_MAX = 20
 /** Smaller in a cluster: many processes share one PostgreSQL. */

@@ -7,7 +7,13 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openLedger, runningSocketFolder } from '../../app/compose-ledger.ts'
+import {
+  COLLATION_VERSION_MIN,
+  collationAdvice,
+  openLedger,
+  runningSocketFolder,
+  STALE_COLLATION,
+} from '../../app/compose-ledger.ts'
 import type { Config } from '../../app/config.ts'
 import { removeDataDir } from '../../app/data-dir.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -56,6 +62,7 @@ async function examine(
     return await askLedger({ ...config, ...instead }, async ask => [
       await checkVersion(ask, where),
       await checkDurability(ask),
+      await checkCollation(ask),
       await (redis === undefined ? checkConnections(ask) : checkClusterConnections(ask)),
       skewFinding('clock', await ledgerAheadMs(clock, ask), 'sales open and close by this clock'),
       instead.dataDir === undefined
@@ -107,6 +114,16 @@ async function checkDurability(ask: Ask): Promise<Finding> {
   if (off.length === 0) return good('durability', found)
   const mend = off.map(([name]) => `ALTER SYSTEM SET ${name} = on`).join('; ')
   return bad('durability', found, `a confirmed order could be lost in a crash: ${mend}; SELECT pg_reload_conf()`)
+}
+
+async function checkCollation(ask: Ask): Promise<Finding> {
+  const [row] = await ask(
+    `SELECT current_setting('server_version_num')::int / 10000 AS major, datcollate AS collate FROM pg_database WHERE datname = current_database()`,
+  )
+  const [stale] = Number(row?.major) < COLLATION_VERSION_MIN ? [] : await ask(STALE_COLLATION)
+  if (stale === undefined) return good('collation', String(row?.collate))
+  const found = `version ${stale.here}, but the indexes were built with ${stale.made}: they may miss orders that exist`
+  return bad('collation', found, collationAdvice(String(stale.name)))
 }
 
 async function connectionsOf(ask: Ask): Promise<number> {
