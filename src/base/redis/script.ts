@@ -1,7 +1,7 @@
 /**
- * Lua scripts as source: one file per operation in a folder, each behind the code they share (`lib.lua`). A script is called by
- * its digest. The first line that Redis reads declares what it may do: a script that may not use more memory is refused before it starts,
- * so that none is stopped halfway (what was written would stay).
+ * Lua scripts as source: one file per operation in a folder, each behind the code they share (`prelude.lua` here, `lib.lua` there). A
+ * script is called by its digest. The first line that Redis reads declares what it may do: a script that may not use more memory is
+ * refused before it starts, so that none is stopped halfway (what was written would stay).
  */
 
 import { createHash } from 'node:crypto'
@@ -29,9 +29,10 @@ const FIRST_LINE: Readonly<Record<ScriptKind, string>> = {
 
 /** @param folder where the scripts of one part are */
 export function scriptsIn(folder: URL): (name: string, kind: ScriptKind) => Script {
-  const read = (name: string) => readFileSync(fileURLToPath(new URL(`${name}.lua`, folder)), 'utf8')
+  const read = (name: string, from = folder) => readFileSync(fileURLToPath(new URL(`${name}.lua`, from)), 'utf8')
+  const shared = [read('prelude', new URL(import.meta.url)), read('lib')]
   return (name, kind) => {
-    const text = [FIRST_LINE[kind], read('lib'), read(name)].join('\n')
+    const text = [FIRST_LINE[kind], ...shared, read(name)].join('\n')
     return { name, text, digest: createHash('sha1').update(text).digest('hex') }
   }
 }

@@ -1,24 +1,11 @@
 -- lib: what all scripts of the catalog share; it is put before each of them.
--- KEYS     none of its own
--- ARGV     none of its own
--- Returns  nothing
 -- Keeps    a copy and its lease are one hash: at, fresh, of, text (when it was read, how long it is fresh, its change number, the sales);
 --          lease, since, under (the lease, when it was given, its change number)
 
 local KNOWN, LEASED, WAIT = 0, 1, 2
 
--- A bug of the caller, found before the first write.
-local function bug(message)
-  return redis.error_reply('BUG ' .. message)
-end
-
 local function isCount(argument)
   return argument ~= nil and #argument <= 12 and argument:find('^%d+$') ~= nil
-end
-
-local function nowMs()
-  local time = redis.call('TIME')
-  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
 -- Is `now` less than `ms` after `since`? A `since` in the future was written by a clock that has been set back: no.

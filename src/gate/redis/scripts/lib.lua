@@ -11,16 +11,6 @@ local WANTED_MS = 2000
 -- As in step-back.ts.
 local STEP_BACK_MS_MAX = 2000
 
--- A bug of the caller, found before the first write.
-local function bug(message)
-  return redis.error_reply('BUG ' .. message)
-end
-
--- Lua prints large numbers with an exponent.
-local function text(number)
-  return string.format('%.0f', number)
-end
-
 local function isWhole(argument)
   if not argument or #argument > 17 or not argument:find('^%-?%d+$') then return false end
   local number = tonumber(argument)
@@ -103,8 +93,7 @@ end
 
 -- The gate's clock: the server's, moved by a test's offset; where an item has seen one, it does not step back from that.
 local function nowMs(offset, clock)
-  local time = redis.call('TIME')
-  return outwaitStepBack(clock, tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) + offset)
+  return outwaitStepBack(clock, serverMs() + offset)
 end
 
 -- What a buyer's field holds: attempt,order,quantity,live,reservedAtMs; for each attempt.
