@@ -85,12 +85,8 @@ export class MemoryGate implements Gate, LocalView, GateBooks {
   }
 
   async status(items: readonly ItemId[]): Promise<GateStatusReply> {
-    const statuses: GateStatus[] = []
-    for (const item of items) {
-      const status = this.statusNow(item)
-      if (status !== undefined) statuses.push({ ...status })
-    }
-    return { nowMs: this.nowMs(), items: statuses }
+    const statuses = items.flatMap(item => this.statusNow(item) ?? [])
+    return { nowMs: this.nowMs(), items: statuses.map(status => ({ ...status })) }
   }
 
   async reserve(item: ItemId, epoch: Epoch, asks: readonly Ask[]): Promise<ReserveReply> {

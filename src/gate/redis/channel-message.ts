@@ -9,6 +9,7 @@ import { isCount } from '../arguments.ts'
 import type { ChannelMessage } from '../channel.ts'
 import type { Partition } from '../outbox.ts'
 import { isShardId, itemOf } from '../shard-ids.ts'
+import { jsonIn } from './replies.ts'
 
 export const ORDERS_PER_MESSAGE = 200
 /** More than a batch at the gate may have. */
@@ -25,9 +26,10 @@ type Fields = Readonly<Record<string, unknown>>
 export function readMessage(
   text: string,
 ): ChannelMessage | { readonly kind: 'unreadable'; readonly reservation: boolean } {
-  const fields = text.length <= TEXT_MAX ? parse(text) : undefined
-  const read = fields === undefined ? undefined : messageOf(fields)
-  return read ?? { kind: 'unreadable', reservation: fields?.kind === 'reserved' || text.length > TEXT_MAX }
+  if (text.length > TEXT_MAX) return { kind: 'unreadable', reservation: true }
+  const value = jsonIn(text)
+  const fields = isFields(value) ? value : {}
+  return messageOf(fields) ?? { kind: 'unreadable', reservation: fields.kind === 'reserved' }
 }
 
 function messageOf(fields: Fields): ChannelMessage | undefined {
@@ -82,15 +84,6 @@ function orderOf(value: unknown): Order | undefined {
     order[field] = value[field]
   }
   return order as unknown as Order
-}
-
-function parse(text: string): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isFields(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }
 
 function isFields(value: unknown): value is Fields {

@@ -12,7 +12,7 @@
  */
 
 import { assert } from '../../base/assert.ts'
-import { Fault } from '../../base/fault.ts'
+import { Fault, onFault } from '../../base/fault.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
 import type { Script } from '../../base/redis/script.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
@@ -107,22 +107,26 @@ export class RedisGate implements ShardGate {
     const itemOf = new Map(items.map(item => [gateKey(item), item]))
     // Without an item it is asked for its clock alone.
     const groups = items.length === 0 ? [[]] : this.#connection.together([...itemOf.keys()])
-    const replies = await Promise.allSettled(
-      groups.map(keys => this.#connection.run(this.#scripts.status, keys, [this.#offset()])),
+    const ask = (keys: Keys) => this.#connection.run(this.#scripts.status, keys, [this.#offset()])
+    const replies = await Promise.all(
+      groups.map(keys =>
+        onFault(
+          () => ask(keys),
+          fault => fault,
+        ),
+      ),
     )
+    if (replies.every(reply => reply instanceof Fault)) throw replies[0]
     const statuses: GateStatus[] = []
     const away: ItemId[] = []
     const clocks: number[] = []
     const judging: number[] = []
     for (const [i, keys] of groups.entries()) {
-      const reply = replies[i]!
-      if (reply.status === 'rejected') {
-        // A Fault only if no server answers.
-        if (!(reply.reason instanceof Fault) || replies.every(({ status }) => status === 'rejected')) throw reply.reason
+      if (replies[i] instanceof Fault) {
         away.push(...keys.map(key => itemOf.get(key)!))
         continue
       }
-      const [nowMs, clockMs, ...found] = listOf(reply.value)
+      const [nowMs, clockMs, ...found] = listOf(replies[i])
       assert(found.length <= keys.length, `${keys.length} items asked for, ${found.length} found`)
       clocks.push(wholeOf(clockMs))
       judging.push(wholeOf(nowMs))
@@ -146,12 +150,10 @@ export class RedisGate implements ShardGate {
       args.push(ask.order, ask.buyer, ask.attempt, ask.quantity)
     }
     const keys = [...bookKeys(item, epoch), outboxKey(item, epoch), outboxesKey(item)]
-    try {
-      return reserveReplyFrom(await this.#connection.runDurably(this.#scripts.reserve, keys, args), asks)
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error
-      return { status: error.outcomeUnknown ? 'unknown' : 'busy' }
-    }
+    return onFault(
+      async () => reserveReplyFrom(await this.#connection.runDurably(this.#scripts.reserve, keys, args), asks),
+      ({ outcomeUnknown }) => ({ status: outcomeUnknown ? 'unknown' : 'busy' }),
+    )
   }
 
   async release(item: ItemId, epoch: Epoch, releases: readonly Release[]): Promise<Done> {
@@ -280,12 +282,10 @@ export class RedisGate implements ShardGate {
   }
 
   /** For verbs that have no `busy`: after any fault the caller asks again with the same arguments. */
-  async #ask<R>(script: Script, keys: Keys, args: Arguments, read: (reply: unknown) => R, durably = false) {
-    try {
-      return read(await this.#connection[durably ? 'runDurably' : 'run'](script, keys, args))
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error
-      return { status: 'unknown' } as const
-    }
+  #ask<R>(script: Script, keys: Keys, args: Arguments, read: (reply: unknown) => R, durably = false) {
+    return onFault(
+      async () => read(await this.#connection[durably ? 'runDurably' : 'run'](script, keys, args)),
+      () => ({ status: 'unknown' }) as const,
+    )
   }
 }

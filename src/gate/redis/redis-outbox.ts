@@ -7,14 +7,14 @@
  */
 
 import { assert } from '../../base/assert.ts'
-import { Fault } from '../../base/fault.ts'
+import { onFault } from '../../base/fault.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
 import { BUYER_LENGTH_MAX, type Epoch, type ItemId, isId } from '../../domain/ids.ts'
 import { checkEpoch, checkItem, isNumber } from '../arguments.ts'
 import type { OutboxDepth, OutboxEntry, OutboxStatus, QueuedAsk, TakeReply } from '../outbox.ts'
 import type { ShardOutbox } from '../sharded/shard-gate.ts'
 import { gateKey, outboxesKey, outboxKey, workerKey } from './keys.ts'
-import { listOf, statusOf, textOf, wholeOf } from './replies.ts'
+import { jsonIn, listOf, statusOf, textOf, wholeOf } from './replies.ts'
 import { readScript } from './scripts.ts'
 
 const LEASE_MS = 2_000
@@ -77,15 +77,9 @@ export function createRedisOutbox(connection: RedisConnection): ShardOutbox {
 
     async status(items): Promise<OutboxStatus> {
       const groups = together(items)
-      const replies = await Promise.allSettled(groups.map(depthsOf))
-      const seen: OutboxDepth[] = []
-      const away: ItemId[] = []
-      for (const [i, reply] of replies.entries()) {
-        if (reply.status === 'fulfilled') seen.push(...reply.value)
-        else if (reply.reason instanceof Fault) away.push(...groups[i]!)
-        else throw reply.reason
-      }
-      return { items: seen, away }
+      const replies = await Promise.all(groups.map(group => onFault(() => depthsOf(group))))
+      const away = groups.filter((_, i) => replies[i] === undefined).flat()
+      return { items: replies.flatMap(depths => depths ?? []), away }
     },
 
     async forget(item) {
@@ -106,9 +100,9 @@ function entryFrom(epoch: Epoch, reply: unknown): OutboxEntry {
 function asksFrom(fields: readonly unknown[]): QueuedAsk[] | undefined {
   const [, at, , count, , units] = fields
   if (fields.length !== 8 || fields.filter((_, i) => i % 2 === 0).join() !== 'at,count,pieces,asks') return undefined
-  const list = listIn(fields[7])
+  const list = jsonIn(String(fields[7]))
   const reservedAtMs = Number(at)
-  if (list === undefined || !isNumber(reservedAtMs) || list.length !== 4 * Number(count)) return undefined
+  if (!Array.isArray(list) || !isNumber(reservedAtMs) || list.length !== 4 * Number(count)) return undefined
   const asks: QueuedAsk[] = []
   let sum = 0
   for (let i = 0; i < list.length; i += 4) {
@@ -120,13 +114,4 @@ function asksFrom(fields: readonly unknown[]): QueuedAsk[] | undefined {
     sum += Number(quantity)
   }
   return asks.length > 0 && sum === Number(units) ? asks : undefined
-}
-
-function listIn(json: unknown): unknown[] | undefined {
-  try {
-    const list: unknown = JSON.parse(String(json))
-    return Array.isArray(list) ? list : undefined
-  } catch {
-    return undefined
-  }
 }

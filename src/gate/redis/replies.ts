@@ -43,6 +43,15 @@ export function textOf(value: unknown): string {
   return value
 }
 
+/** Undefined: it is not JSON. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** No gate may ever show less than nothing. */
 function unitsOf(value: unknown): number {
   const units = wholeOf(value)

@@ -15,12 +15,12 @@
  */
 
 import { assert } from '../../base/assert.ts'
-import { Fault } from '../../base/fault.ts'
+import { eachOf } from '../../base/each-of.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { Log } from '../../base/log.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
-import type { Gate, GateStatus, ShardStatus } from '../gate.ts'
-import { planMove, type ShardStock } from './plan-move.ts'
+import type { Gate, GateStatus } from '../gate.ts'
+import { planMove } from './plan-move.ts'
 import type { ShardCounts } from './shard-counts.ts'
 import type { ShardGate } from './shard-gate.ts'
 
@@ -66,30 +66,22 @@ const WAITS_MS = 2_000
 
 /** Finishes what was begun, then moves what is wanted elsewhere. One item whose gate is away does not hold up the others. */
 export async function moveUnits(parts: MoveUnitsParts): Promise<void> {
-  let away: Fault | undefined
-  const unlessAway = async (work: () => Promise<unknown>) => {
-    if (!parts.mayMove()) return
-    try {
-      await work()
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error
-      away = error
-    }
+  const begun = await parts.journal.open()
+  const serveAll = async () => {
+    const items = [...parts.items()].filter(({ item, epoch }) => (parts.counts.of(item, epoch) ?? 1) > 1)
+    if (items.length === 0) return
+    const { items: statuses } = await parts.gate.status(items.map(({ item }) => item))
+    await eachOf(statuses, 1, status => serve(parts, status))
   }
-  for (const move of await parts.journal.open()) await unlessAway(() => finish(parts, move))
-  const items = [...parts.items()].filter(({ item, epoch }) => (parts.counts.of(item, epoch) ?? 1) > 1)
-  if (items.length > 0)
-    await unlessAway(async () => {
-      const { items: statuses } = await parts.gate.status(items.map(({ item }) => item))
-      for (const status of statuses) await unlessAway(() => serve(parts, status))
-    })
-  if (away !== undefined) throw away
+  const steps = [...begun.map(move => () => finish(parts, move)), serveAll]
+  await eachOf(steps, 1, async step => (parts.mayMove() ? step() : undefined))
 }
 
 /** Until no buyer waits who could be served, as far as the status shows; at most a move for each shard. */
 async function serve(parts: MoveUnitsParts, { item, epoch, shards }: GateStatus): Promise<void> {
   if (shards === undefined) return
-  const stocks = shards.map(stockOf)
+  const waits = (waitedMs = Number.POSITIVE_INFINITY) => waitedMs < WAITS_MS
+  const stocks = shards.map(({ left, wants, waitedMs }) => ({ left, wants: waits(waitedMs) ? wants : 0 }))
   for (let i = 0; i < shards.length && parts.mayMove(); i++) {
     const plan = planMove(stocks)
     if (plan === undefined) return
@@ -103,10 +95,6 @@ async function serve(parts: MoveUnitsParts, { item, epoch, shards }: GateStatus)
     stocks[from] = { ...stocks[from]!, left: moved < units ? 0 : stocks[from]!.left - moved }
     stocks[to] = { ...stocks[to]!, left: stocks[to]!.left + moved }
   }
-}
-
-function stockOf({ left, wants, waitedMs }: ShardStatus): ShardStock {
-  return { left, wants: waitedMs !== undefined && waitedMs < WAITS_MS ? wants : 0 }
 }
 
 /** How many units have arrived. Undefined: not finished, or not by this keeper; the next round goes on. */

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { shardsFor } from '../../domain/shards.ts'
-import { planMove, type ShardStock } from './plan-move.ts'
+import { planMove } from './plan-move.ts'
+
+type ShardStock = Parameters<typeof planMove>[0][number]
 
 const shard = fc.record({ left: fc.nat(60), wants: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 100 })) })
 const shards = fc.array(shard, { minLength: 2, maxLength: 64 })

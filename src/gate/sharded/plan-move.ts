@@ -9,14 +9,12 @@
  * Guarantees: never more than the giving shard has; repeated, it ends; it never undoes its own last step.
  */
 
-export interface ShardStock {
-  readonly left: number
-  /** The fewest units that a buyer was refused here just now; 0: none was. */
-  readonly wants: number
-}
+import type { ShardStatus } from '../gate.ts'
+
+type Stock = Pick<ShardStatus, 'left' | 'wants'>
 
 /** `from` and `to` are positions in the list. */
-export function planMove(shards: readonly ShardStock[]): { from: number; to: number; units: number } | undefined {
+export function planMove(shards: readonly Stock[]): { from: number; to: number; units: number } | undefined {
   const total = shards.reduce((sum, { left }) => sum + left, 0)
   const share = Math.floor(total / shards.length)
   const standings = shards.map(({ left, wants }, at) => {
