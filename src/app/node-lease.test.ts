@@ -11,9 +11,10 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} }
 /** A clock that only moves when it is told to, and wakes the sleepers that are due. */
 function handClock() {
   let nowMs = 1_800_000_000_000
+  let wrongMs = 0
   let sleepers: { atMs: number; wake: () => void }[] = []
   const clock: Clock = {
-    now: () => nowMs,
+    now: () => nowMs + wrongMs,
     elapsed: () => nowMs,
     sleep: (ms, signal) =>
       new Promise(wake => {
@@ -23,6 +24,10 @@ function handClock() {
   }
   return {
     clock,
+    /** The wall clock is set wrong by so much, and everything else goes on. */
+    set(ms: number) {
+      wrongMs = ms
+    },
     async pass(ms: number) {
       nowMs += ms
       const due = sleepers.filter(one => one.atMs <= nowMs)
@@ -115,6 +120,28 @@ describe('a node id', () => {
     seen.lost = true
     await pass(20_000)
     expect([held.node(), held.healthy()]).toEqual([1, true])
+  })
+
+  test('is replaced by a new one when the clock was an hour ahead and is right again: no restart is needed', async () => {
+    const { pass, set, held } = await rig()
+    set(3_600_000)
+    await pass(2_000)
+    const ahead = held.ids.next()
+    set(0)
+    expect([held.healthy(), held.ids.healthy()]).toEqual([false, false])
+    await pass(2_000)
+    expect([held.node(), held.healthy(), held.ids.healthy()]).toEqual([1, true, true])
+    expect(held.ids.next()).not.toBe(ahead)
+  })
+
+  test('is waited for when the clock went back a little: it catches up sooner than a new id would help', async () => {
+    const { pass, set, held } = await rig()
+    held.ids.next()
+    set(-1_000)
+    await pass(500)
+    expect(held.healthy()).toBe(false)
+    await pass(1_500)
+    expect([held.node(), held.healthy()]).toEqual([0, true])
   })
 
   test('is given back while a renewal is in flight, and that renewal leases no other', async () => {

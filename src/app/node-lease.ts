@@ -1,6 +1,7 @@
 /**
  * This process's node id: leased at start, renewed while the process lives, given back at the end. A lease that lapsed is valid again with the
- * next renewal, unless another process has the id by then (E4, E10): then a new id is leased, and the old id makes no order id any more.
+ * next renewal, unless another process has the id by then (E4, E10): then a new id is leased, and the old id makes no order id any more. So is
+ * one whose clock was far ahead and is right again: its own time lies in the future.
  */
 
 import type { Clock } from '../base/clock.ts'
@@ -42,12 +43,15 @@ export async function holdNode(parts: NodeParts, signal: AbortSignal) {
     try {
       const askedMs = clock.elapsed()
       const untilMs = await nodes.renew(held.node, holder, Math.floor(clock.now()))
-      if (untilMs !== undefined) {
+      const behindMs = held.maker.behindMs()
+      if (untilMs !== undefined && behindMs <= renewEveryMs) {
         held.maker.extend(untilMs)
         held.askedMs = askedMs
       } else if (!ended) {
         held = await lease()
-        log.warn({ node: held.node }, 'lease of the node id lost to another process; leased a new id')
+        const why =
+          untilMs === undefined ? 'lost to another process' : 'of no use until the clock has caught up with it'
+        log.warn({ node: held.node, behindMs }, `lease of the node id ${why}; leased a new id`)
       }
     } catch (error) {
       if (!(error instanceof Fault)) throw error

@@ -99,6 +99,8 @@ export function createIdMaker({ clock, node, fromMs, untilMs: firstUntilMs }: Id
       const nowMs = Math.floor(clock.now())
       return nowMs <= untilMs && lastMs - nowMs <= DRIFT_MS_MAX
     },
+    /** How far the clock is behind the last id. */
+    behindMs: () => lastMs - Math.floor(clock.now()),
     /** The last millisecond used, or the previous holder's bound when there was none yet. */
     lastMs: () => lastMs,
   }
