@@ -36,11 +36,6 @@ export interface Rates {
   readonly total: Rate | undefined
 }
 
-interface RateLimitsOptions extends Rates {
-  readonly clock: Clock
-  readonly random: Random
-}
-
 type Limit = { refuses(key: string, nowMs: number): RateLimited | undefined; take(): void } | undefined
 
 /** A crowd of 100,000 in the same second is the case we are made for: each has a slot. */
@@ -49,9 +44,11 @@ export const ITEMS_MAX = 1024
 /** So many admissions of a sliding window are remembered one by one. */
 const EXACT_MAX = 262_144
 
-export function createRateLimits(options: RateLimitsOptions) {
-  const { clock, random } = options
-
+export function createRateLimits({
+  clock,
+  random,
+  ...rates
+}: Rates & { readonly clock: Clock; readonly random: Random }) {
   function limit(policy: RatePolicy, rate: Rate | undefined, keysMax: number): Limit {
     if (rate === undefined) return undefined
     const own = createOwnCounts(rate, keysMax, random)
@@ -62,10 +59,10 @@ export function createRateLimits(options: RateLimitsOptions) {
     }
   }
 
-  const perAddress = limit('per-address', options.perAddress, PEOPLE_MAX)
-  const perBuyer = limit('per-buyer', options.perBuyer, PEOPLE_MAX)
-  const perItem = limit('per-item', options.perItem, ITEMS_MAX)
-  const total = limit('total', options.total, 1)
+  const perAddress = limit('per-address', rates.perAddress, PEOPLE_MAX)
+  const perBuyer = limit('per-buyer', rates.perBuyer, PEOPLE_MAX)
+  const perItem = limit('per-item', rates.perItem, ITEMS_MAX)
+  const total = limit('total', rates.total, 1)
 
   /** Counts only when both have room. */
   function admit(first: Limit, firstKey: string, second: Limit, secondKey: string): RateLimited | undefined {

@@ -24,16 +24,7 @@ interface BatcherOptions<Ask, Answer> {
   readonly defer?: (fn: () => void) => void
 }
 
-export interface Batcher<Ask, Answer> {
-  /** `undefined`: the queue is full, nothing was taken. */
-  join(ask: Ask): Promise<Answer> | undefined
-  /** How many wait, those in flight not counted. */
-  depth(): number
-  /** The longest queue and the largest batch so far. */
-  peak(): { readonly depth: number; readonly batch: number }
-  /** Resolves when nothing waits and nothing is in flight. */
-  drained(): Promise<void>
-}
+export type Batcher<Ask, Answer> = ReturnType<typeof createBatcher<Ask, Answer>>
 
 /** A batch from its first ask on. The queue is a list of these, all full but the last, so that nothing is ever copied. */
 interface Batch<Ask, Answer> {
@@ -47,7 +38,7 @@ const TURNS_BETWEEN_MAX = 4
 /** A batch this full is not held back: the fixed cost of a call is shared by enough asks. */
 const FULL_ENOUGH = 64
 
-export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>): Batcher<Ask, Answer> {
+export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>) {
   const { batchMax, queueMax, run, defer = queueMicrotask } = options
   const turnsMax = options.defer === undefined ? 0 : TURNS_BETWEEN_MAX
   assert(Number.isInteger(batchMax) && batchMax >= 1, `a batch of ${batchMax} is no batch`)
@@ -60,6 +51,7 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
   let idle = true
   let quiet: PromiseWithResolvers<void> | undefined
 
+  /** `undefined`: the queue is full, nothing was taken. */
   function join(ask: Ask): Promise<Answer> | undefined {
     if (depth >= queueMax) return undefined
     let batch = queue[queue.length - 1]
@@ -114,9 +106,12 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
 
   return {
     join,
+    /** How many wait, those in flight not counted. */
     depth: () => depth,
+    /** The longest queue and the largest batch so far. */
     peak: () => ({ depth: depthPeak, batch: batchPeak }),
-    drained() {
+    /** Resolves when nothing waits and nothing is in flight. */
+    drained(): Promise<void> {
       if (idle) return Promise.resolve()
       quiet ??= Promise.withResolvers()
       return quiet.promise
