@@ -1,7 +1,14 @@
 /** What is served over HTTP: who may ask, what may be asked, and the pages. A process of a cluster that is no edge only says how it is. */
 
+import { createBuyerTokens } from '../admission/buyer-token.ts'
 import { createClientAddress } from '../admission/client-address.ts'
-import { PRESENT_EVERY_MS } from '../admission/rate/sharing.ts'
+import { createOperators } from '../admission/operator.ts'
+import { PRESENT_EVERY_MS, Sharing } from '../admission/rate/sharing.ts'
+import { createRateLimits } from '../admission/rate-limits.ts'
+import { createRedisSharedCounts } from '../admission/redis/redis-shared-counts.ts'
+import { createRemoteKeys } from '../admission/remote-keys.ts'
+import { createSharedRateLimits } from '../admission/shared-rate-limits.ts'
+import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import type { RedisConnection } from '../base/redis/connection.ts'
 import { createBrowsers } from '../edge/browsers.ts'
 import { docsRoutes } from '../edge/docs/docs-routes.ts'
@@ -26,11 +33,11 @@ import { ordersOfBuyer } from '../flows/sell/find-orders.ts'
 import { createStockView } from '../flows/sell/live-item.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
 import { type createMetrics, METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
-import { composeAdmission } from './compose-admission.ts'
 import type { Flows } from './compose-flows.ts'
 import { createDemoCrowd } from './demo-crowd.ts'
 import type { ProcessContext } from './process-context.ts'
 import type { KeeperWork } from './rounds.ts'
+import { keepSecret, ownSecret } from './secrets.ts'
 
 /** Set when the server listens. */
 export type ServerAddress = Pick<ReturnType<typeof startServer>, 'url' | 'peerOf'>
@@ -151,4 +158,47 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
       await apart?.stop()
     },
   }
+}
+
+/** Who may ask, and how often: tickets, buyers' tokens, operators, and the limits that edges may share. */
+function composeAdmission(context: ProcessContext, redis: RedisConnection | undefined) {
+  const { config, log, clock, random, meters } = context
+  const secret = (name: string) => ownSecret(config, random, name)
+  const tickets = createTicketOffice(parseTicketKeys(config.ticketKeys ?? `kept:${secret('ticket-key')}`))
+  const onFailed = (why: string) => log.warn({ why }, "the shop's keys could not be fetched")
+  const { jwksUrl } = config.buyerJwt
+  const buyers = createBuyerTokens({
+    clock,
+    ...(jwksUrl !== undefined && { keys: createRemoteKeys({ url: jwksUrl, clock, onFailed }) }),
+    ...(config.buyerJwt.secret !== undefined && { secret: config.buyerJwt.secret }),
+    ...(config.buyerJwt.issuer !== undefined && { issuer: config.buyerJwt.issuer }),
+    ...(config.buyerJwt.audience !== undefined && { audience: config.buyerJwt.audience }),
+    ...(config.guestSignIn && { guestSecret: secret('guest-secret') }),
+  })
+  const kept = config.adminTokens.length > 0 ? undefined : keepSecret(config.dataDir, 'admin-token', random)
+  const operators = createOperators(kept === undefined ? config.adminTokens : [{ name: 'admin', token: kept.value }])
+  const isEdge = config.roles.includes('edge')
+  const sharing = isEdge ? composeSharing(context, redis) : undefined
+  const limitsOf = (what: string, rates: typeof config.rates) =>
+    sharing === undefined
+      ? createRateLimits({ ...rates, clock, random })
+      : createSharedRateLimits({ what, ...rates, sharing, secret: secret('rate-keys'), clock, random, meters })
+  return {
+    isEdge,
+    secret,
+    tickets,
+    buyers,
+    operators,
+    adminTokenPath: kept?.path,
+    sharing,
+    orderLimits: limitsOf('orders', config.rates),
+    ticketLimits: limitsOf('tickets', { ...config.rates, total: undefined, perItem: undefined }),
+  }
+}
+
+/** With whom limits are shared; undefined where each process counts for itself. */
+function composeSharing({ config, clock, random, log, meters }: ProcessContext, redis: RedisConnection | undefined) {
+  if (config.rateSharing === undefined || redis === undefined) return undefined
+  const counts = createRedisSharedCounts({ connection: redis, random })
+  return new Sharing({ counts, clock, log, meters, edgesAssumed: config.rateSharing.edgesAssumed })
 }

@@ -8,7 +8,6 @@ import { NOTHING_UNPLACED } from '../flows/follow/unplaced-reservations.ts'
 import { ClosedSeller } from '../flows/sell/closed-seller.ts'
 import { type LocalGateContext, LocalGateSeller, PLACE_WAIT_MS } from '../flows/sell/local-gate-seller.ts'
 import { createPlacementWaiters } from '../flows/sell/placement-waiters.ts'
-import type { LocalView } from '../gate/local-view.ts'
 import { MemoryGate } from '../gate/memory/memory-gate.ts'
 import type { Outbox } from '../gate/outbox.ts'
 import type { LedgerParts } from './compose-ledger.ts'
@@ -73,10 +72,7 @@ export function openLocalGate({
     rebuildFenceMs: 0,
     sellers(context) {
       const local: LocalGateContext = { ...context, view: gate, timeout }
-      // Without a book every buyer may have an order: the ledger is asked.
-      const knows = (item: ItemId, buyer: BuyerId) => gate.statusNow(item) === undefined || gate.knows(item, buyer)
-      const closed = { ...context, view: { ...viewOf(gate), knows } }
-      return live => (live.door === 'gate' ? new LocalGateSeller(local, live) : new ClosedSeller(closed, live))
+      return live => (live.door === 'gate' ? new LocalGateSeller(local, live) : new ClosedLocalSeller(context, live))
     },
     onRead() {},
     isBuilt: ({ id, epoch }) => gate.statusNow(id)?.epoch === epoch,
@@ -86,12 +82,10 @@ export function openLocalGate({
   }
 }
 
-function viewOf(gate: LocalView): LocalView {
-  return {
-    nowMs: () => gate.nowMs(),
-    statusNow: item => gate.statusNow(item),
-    knows: (item, buyer) => gate.knows(item, buyer),
-    drop: item => gate.drop(item),
+class ClosedLocalSeller extends ClosedSeller {
+  /** Without a book every buyer may have an order: the ledger is asked. */
+  override knows(buyer: BuyerId): boolean {
+    return this.context.view.statusNow(this.live.item.id) === undefined || super.knows(buyer)
   }
 }
 

@@ -1,19 +1,23 @@
-/** The connection to Redis, and the check that its servers keep what REDIS_DURABILITY says (E11). */
+/**
+ * The connection to Redis, the check that its servers keep what REDIS_DURABILITY says (E11), and what the doctor learns from them: each
+ * primary's state, problems and clock, and whether a Cluster or its Sentinels are whole.
+ */
 
 import { systemClock } from '../base/clock.ts'
-import { Fault } from '../base/fault.ts'
+import { Fault, onFault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
 import { openRedis, type Primary, type RedisConnection } from '../base/redis/connection.ts'
 import { Link } from '../base/redis/link.ts'
 import { type Address, parseRedisUrl } from '../base/redis/redis-url.ts'
+import { openSentinels } from '../base/redis/sentinels.ts'
 import { otherKind, problemsOf, readFacts, type Stated, tooFewReplicas } from '../gate/redis/durability.ts'
 import { type Config, ConfigError } from './config.ts'
 
-export type RedisConfig = NonNullable<Config['redis']>
+type RedisConfig = NonNullable<Config['redis']>
 
 /** How long a start waits for a Redis that is away. Then it goes on without: the ledger can sell. */
-export const CONNECT_MS_MAX = 5_000
-export const CALL_MS_MAX = 2_000
+const CONNECT_MS_MAX = 5_000
+const CALL_MS_MAX = 2_000
 const POLL_MS = 50
 const CHECK_EVERY_MS = 500
 
@@ -79,13 +83,7 @@ class DurabilityWatch {
     while (!signal.aborted) {
       await systemClock.sleep(CHECK_EVERY_MS, signal)
       const primaries = this.#connection.primaries()
-      for (const primary of primaries) {
-        try {
-          await this.#checkAgain(primary, primaries)
-        } catch (error) {
-          if (!(error instanceof Fault)) throw error
-        }
-      }
+      for (const primary of primaries) await onFault(() => this.#checkAgain(primary, primaries))
       this.#complete ||= this.#connection.connected() && primaries.every(one => this.#isRight(one))
       for (const name of this.#right.keys()) if (!primaries.some(one => one.name === name)) this.#right.delete(name)
     }
@@ -143,7 +141,7 @@ class DurabilityWatch {
   }
 }
 
-export function statedBy({ url, durability, replicas, unverified }: RedisConfig): Stated {
+function statedBy({ url, durability, replicas, unverified }: RedisConfig): Stated {
   return { kind: parseRedisUrl(url).kind, durability, replicas, unverified }
 }
 
@@ -153,13 +151,13 @@ function named(all: readonly Primary[], name: string, problems: readonly string[
 }
 
 /** Or until the time is up. */
-export async function waitUntil(isMet: () => boolean | Promise<boolean>, msMax: number): Promise<void> {
+async function waitUntil(isMet: () => boolean | Promise<boolean>, msMax: number): Promise<void> {
   const deadlineMs = systemClock.elapsed() + msMax
   while (!(await isMet()) && systemClock.elapsed() < deadlineMs) await systemClock.sleep(POLL_MS)
 }
 
 /** Does the address lead to a server of another kind than it says? Then the line that says what to write instead. */
-export async function findOtherKind({ url }: RedisConfig, log: Log): Promise<string | undefined> {
+async function findOtherKind({ url }: RedisConfig, log: Log): Promise<string | undefined> {
   const target = parseRedisUrl(url)
   if (target.kind === 'single') return undefined
   for (const address of target.kind === 'sentinel' ? target.sentinels : target.seeds) {
@@ -180,12 +178,94 @@ async function modeOf(address: Address, log: Log): Promise<string | undefined> {
   })
   try {
     await waitUntil(() => link.isUp(), CALL_MS_MAX)
-    const [info] = await link.send('INFO', [['INFO', 'server']])
-    return /redis_mode:(\w+)/.exec(String(info))?.[1]
-  } catch (error) {
-    if (error instanceof Fault) return undefined
-    throw error
+    const replies = await onFault(() => link.send('INFO', [['INFO', 'server']]))
+    return /redis_mode:(\w+)/.exec(String(replies?.[0]))?.[1]
   } finally {
     await link.close()
+  }
+}
+
+export type RedisExamination = Awaited<ReturnType<typeof examine>>
+
+/** The connection is open while `use` runs. Throws a Fault if no primary answers. */
+export async function examineRedis<T>(
+  redis: RedisConfig,
+  log: Log,
+  use: (examination: RedisExamination) => Promise<T>,
+): Promise<T> {
+  const connection = connectTo(redis, log)
+  try {
+    await waitUntil(() => connection.connected(), CONNECT_MS_MAX)
+    if (!connection.connected()) {
+      const other = await findOtherKind(redis, log)
+      if (other !== undefined) throw new Fault('redis_other_kind', other)
+    }
+    return await use(await examine(redis, connection, log))
+  } finally {
+    await connection.close()
+  }
+}
+
+async function examine(redis: RedisConfig, connection: RedisConnection, log: Log) {
+  const known = connection.primaries()
+  // No primary is known: this call throws the reason.
+  if (known.length === 0) await connection.command(['PING'])
+  const examined = await Promise.all(known.map(primary => examinePrimary(primary, statedBy(redis))))
+  /** Those that do not answer, while others do. */
+  const away = examined.filter(one => one.kind === 'away')
+  const primaries = examined.filter(one => one.kind === 'primary')
+  if (primaries.length === 0 && away[0] !== undefined) throw away[0].fault
+  return {
+    primaries,
+    away,
+    cluster: await readCluster(redis, connection),
+    quorum: await readQuorum(redis, log),
+  }
+}
+
+async function examinePrimary(primary: Primary, stated: Stated) {
+  const { name } = primary
+  const nowMs = () => readClock(primary)
+  return onFault(
+    async () => {
+      const facts = await readFacts(primary)
+      return { kind: 'primary', name, facts, problems: problemsOf(facts, stated), nowMs } as const
+    },
+    fault => ({ kind: 'away', name, fault }) as const,
+  )
+}
+
+/** Unix ms. */
+async function readClock(primary: Primary): Promise<number> {
+  const [seconds, micros] = (await primary.command(['TIME'])) as readonly [string, string]
+  return Number(seconds) * 1_000 + Number(micros) / 1_000
+}
+
+/** What one node says about its Redis Cluster. */
+async function readCluster({ url }: RedisConfig, connection: RedisConnection) {
+  if (parseRedisUrl(url).kind !== 'cluster') return undefined
+  const info = String(await connection.command(['CLUSTER', 'INFO']))
+  const field = (name: string) => new RegExp(`^${name}:(\\w+)`, 'm').exec(info)?.[1] ?? ''
+  return {
+    ok: field('cluster_state') === 'ok',
+    slotsCovered: Number(field('cluster_slots_ok')),
+    primaries: Number(field('cluster_size')),
+  }
+}
+
+/** Could the Sentinels fail over, in their own words? */
+async function readQuorum({ url }: RedisConfig, log: Log) {
+  const target = parseRedisUrl(url)
+  if (target.kind !== 'sentinel') return undefined
+  const sentinels = openSentinels(target, { clock: systemClock, log, timeoutMs: CALL_MS_MAX })
+  let quorum: Awaited<ReturnType<typeof sentinels.quorum>>
+  try {
+    await waitUntil(async () => {
+      quorum = await sentinels.quorum()
+      return quorum !== undefined
+    }, CALL_MS_MAX)
+    return quorum
+  } finally {
+    await sentinels.close()
   }
 }

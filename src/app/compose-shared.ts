@@ -225,10 +225,7 @@ function runInCluster(
     async stop() {
       await worker?.placer.stop()
       await controller.idle()
-      const all = await onFault(
-        () => handOverAll(context),
-        () => false,
-      )
+      const all = await onFault(() => handOverAll(context))
       // What could not be handed over is in the outbox; the lease lapses, and a rebuild waits for it (E4).
       if (all) await node.giveBack()
       else log.warn({ held: acknowledged.size() }, 'stopped with acknowledged orders that the ledger did not take')

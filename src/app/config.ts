@@ -134,15 +134,11 @@ function showPlain(value: unknown): string | number | null {
   return value === undefined || value === '' ? null : (value as string | number)
 }
 
-/** Where the commands that speak to a running server find it, and the operator's token they use. */
-interface CliEnvironment {
-  readonly server: string
-  readonly token: string | undefined
-  readonly dataDir: string
-}
-
-/** Lenient on purpose: settings that would stop a server here do not matter to a command that asks a server elsewhere. */
-export function readCliEnvironment(environment: Environment = process.env): CliEnvironment {
+/**
+ * Where the commands that speak to a running server find it, and the operator's token they use. Lenient on purpose: settings that would stop
+ * a server here do not matter to a command that asks a server elsewhere.
+ */
+export function readCliEnvironment(environment: Environment = process.env) {
   const given = (name: string) => environment[name] || undefined
   const host = given('HOST') ?? SETTINGS.HOST.default!
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host

@@ -103,10 +103,7 @@ export function createSelling(context: ProcessContext, confirm: ConfirmContext |
       // Another process has the gate, and syncs it with the ledger.
       if (!context.maySell()) return !warm
       const synced = await sync(sale, warm)
-      await onFault(
-        () => rounds.roundOf('follow'),
-        () => {},
-      )
+      await onFault(() => rounds.roundOf('follow'))
       return synced
     },
   }

@@ -19,14 +19,6 @@ interface AccessLine {
   readonly ms: number | undefined
 }
 
-interface AccessLog {
-  /** True if the refusal that comes next is sampled: it must then be passed to `write`. */
-  refusalDue(): boolean
-  /** The same for any other answer. */
-  due(status: number): boolean
-  write(line: AccessLine): void
-}
-
 export const REQUEST_ID_HEADER = 'x-request-id'
 
 const REFUSALS_PER_LINE = 1_000
@@ -34,13 +26,15 @@ const ANSWERS_PER_LINE = 100
 const SERVER_ERROR = 500
 const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/
 
-export function createAccessLog(log: Log): AccessLog {
+export function createAccessLog(log: Log) {
   let refusals = 0
   let answers = 0
   return {
+    /** True if the refusal that comes next is sampled: it must then be passed to `write`. */
     refusalDue: () => refusals++ % REFUSALS_PER_LINE === 0,
-    due: status => status >= SERVER_ERROR || answers++ % ANSWERS_PER_LINE === 0,
-    write({ ms, ...line }) {
+    /** The same for any other answer. */
+    due: (status: number) => status >= SERVER_ERROR || answers++ % ANSWERS_PER_LINE === 0,
+    write({ ms, ...line }: AccessLine): void {
       const fields = { ...line, ...(ms !== undefined && { ms: Math.round(ms * 100) / 100 }) }
       if (line.status >= SERVER_ERROR) log.warn(fields, 'answered')
       else log.info(fields, 'answered')

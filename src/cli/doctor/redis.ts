@@ -4,7 +4,7 @@
  * also whether every slot is covered, with Sentinel whether a failover would find its quorum.
  */
 
-import { examineRedis, type RedisExamination } from '../../app/compose-doctor.ts'
+import { examineRedis, type RedisExamination } from '../../app/compose-redis.ts'
 import type { Config } from '../../app/config.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
