@@ -17,7 +17,6 @@ import { PaymentRepository } from '../payment/sandbox/payment-repository.ts'
 import { Sandbox } from '../payment/sandbox/sandbox.ts'
 import { handleSandbox } from '../payment/sandbox/sandbox-http.ts'
 import { createSandboxKeys } from '../payment/sandbox/sandbox-keys.ts'
-import { createSandboxProvider } from '../payment/sandbox/sandbox-provider.ts'
 import type { ProcessContext, Runner } from './process-context.ts'
 import { ownSecret } from './secrets.ts'
 
@@ -58,9 +57,9 @@ export async function openSandbox(context: ProcessContext, url: () => string) {
   const rows = shared ?? (await FileStore.open(join(config.dataDir, 'sandbox-payments.jsonl'), log))
   const payments = new PaymentRepository(rows, clock)
   const callbackUrl = () => `${shared ? publicUrl() : url()}/api/payments/sandbox/callback`
-  const sandbox = new Sandbox({ payments, keys, clock, random, log, callbackUrl })
+  const sandbox = new Sandbox({ payments, keys, clock, random, log, callbackUrl, publicUrl })
   return {
-    provider: createSandboxProvider({ sandbox, keys, clock, publicUrl }),
+    provider: sandbox,
     handle: (request: Request) => handleSandbox(sandbox, keys, request),
     stop: () => sandbox.stop(),
   }

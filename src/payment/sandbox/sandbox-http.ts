@@ -12,11 +12,10 @@
 
 import { Fault } from '../../base/fault.ts'
 import { PROBLEMS, type ProblemCode, problemBody } from '../../wire/problems.ts'
-import type { Sandbox } from './sandbox.ts'
+import { PAY_PATH, type Sandbox } from './sandbox.ts'
 import type { SandboxKeys } from './sandbox-keys.ts'
 import { contentSecurityPolicy, type Language, languageOf, renderMissing, renderPayment } from './sandbox-page.ts'
 import { parseMode, parseWaitMs, type SandboxPayment } from './sandbox-payment.ts'
-import { PAY_PATH } from './sandbox-provider.ts'
 
 /** The address is a secret: caches must not keep it, and other sites must not learn it. */
 const HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-content-type-options': 'nosniff' }

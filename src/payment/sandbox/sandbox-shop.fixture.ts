@@ -8,14 +8,13 @@ import { type Clock, systemClock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import { seededRandom } from '../../base/random.ts'
 import { listenForCallbacks } from '../contract/callback-listener.ts'
-import type { PaymentRequest } from '../payment.ts'
+import type { PaymentProvider, PaymentRequest } from '../payment.ts'
 import { ACKNOWLEDGEMENT } from './callback-sender.ts'
 import { createMemoryStore } from './memory-store.fixture.ts'
 import { PaymentRepository, type SandboxRows } from './payment-repository.ts'
 import { Sandbox } from './sandbox.ts'
 import { handleSandbox } from './sandbox-http.ts'
 import { createSandboxKeys } from './sandbox-keys.ts'
-import { createSandboxProvider } from './sandbox-provider.ts'
 
 interface ShopOptions {
   readonly secret?: string
@@ -40,10 +39,11 @@ export async function openSandboxShop(options: ShopOptions = {}) {
     log,
     random: seededRandom(1),
     callbackUrl: () => listener.url,
+    publicUrl: () => 'http://shop.example',
     retryBaseMs: 2,
     ...limits,
   })
-  const provider = createSandboxProvider({ sandbox, keys, clock, publicUrl: () => 'http://shop.example' })
+  const provider: PaymentProvider = sandbox
   const never = new AbortController().signal
 
   /** A request to the pay page's address, or below it. */

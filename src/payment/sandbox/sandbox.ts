@@ -9,31 +9,45 @@
  * made the change sends them, and they are lost with it.
  *
  * Captures after `payByMs` on purpose: the engine must be able to refund late money. When the repository is full, `start` is a fault.
+ * To the engine it behaves as if there were a network in between: no answer before the signal aborts is a fault with an unknown outcome.
  */
 
 import { assert } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
 import { isSameMoney, type Money } from '../../domain/money.ts'
-import type { CallbackKind, PaymentRequest } from '../payment.ts'
+import type { CallbackEvent, CallbackKind, PaymentProvider, PaymentRequest, ProviderReply } from '../payment.ts'
 import { checkReturnUrl } from '../return-url.ts'
-import { type CallbackSenderOptions, createCallbackSender } from './callback-sender.ts'
+import { ACKNOWLEDGEMENT, type CallbackSenderOptions, createCallbackSender } from './callback-sender.ts'
 import type { PaymentRepository } from './payment-repository.ts'
-import { isRef, type Mode, type SandboxPayment } from './sandbox-payment.ts'
+import { SIGNATURE_HEADER } from './sandbox-keys.ts'
+import { callbackEventSchema, isRef, type Mode, type SandboxPayment } from './sandbox-payment.ts'
+
+/** Below the public address. */
+export const PAY_PATH = '/sandbox/pay/'
 
 const DESCRIPTION_LENGTH_MAX = 200
 const HIDDEN_MAX = 10_000
+const CALLBACK_BYTES_MAX = 16 * 1024
 
-type SandboxOptions = CallbackSenderOptions & { readonly payments: PaymentRepository }
+interface SandboxOptions extends CallbackSenderOptions {
+  readonly payments: PaymentRepository
+  /** Without a trailing slash. Read at every start: the port may be known only after the process has started. */
+  readonly publicUrl: () => string
+}
 
 type Found = SandboxPayment | undefined
 
-export class Sandbox {
+export class Sandbox implements PaymentProvider {
+  readonly name = 'sandbox'
+  readonly acknowledgement = ACKNOWLEDGEMENT
+  readonly #options: SandboxOptions
   readonly #payments: PaymentRepository
   readonly #clock: SandboxOptions['clock']
   readonly #sender: ReturnType<typeof createCallbackSender>
   readonly #hiddenUntilMs = new Map<string, number>()
 
   constructor(options: SandboxOptions) {
+    this.#options = options
     this.#payments = options.payments
     this.#clock = options.clock
     this.#sender = createCallbackSender(options)
@@ -44,19 +58,32 @@ export class Sandbox {
   }
 
   /** The same ref again changes nothing; with another amount it is a fault. */
-  async start(request: PaymentRequest): Promise<void> {
+  async start(request: PaymentRequest, signal: AbortSignal): Promise<{ readonly payUrl: string }> {
     const { ref, amount } = request
     assert(isRef(ref), 'a payment was started with an invalid ref')
-    await this.#payments.update(ref, found => {
-      if (found !== undefined) {
-        if (found.asked !== undefined && !isSameMoney(found.asked.amount, amount))
-          throw new Fault('payment_refused', `payment ${ref} was started before, with another amount`)
-        return undefined
-      }
-      const description = Array.from(request.description).slice(0, DESCRIPTION_LENGTH_MAX).join('')
-      const returnUrl = checkReturnUrl(request.returnUrl)
-      const asked = { amount, description, returnUrl, payByMs: Math.floor(request.payByMs) }
-      return { ref, state: 'open', asked, madeAtMs: this.#clock.now() }
+    return this.#answer(ref, signal, async () => {
+      await this.#payments.update(ref, found => {
+        if (found !== undefined) {
+          if (found.asked !== undefined && !isSameMoney(found.asked.amount, amount))
+            throw new Fault('payment_refused', `payment ${ref} was started before, with another amount`)
+          return undefined
+        }
+        const description = Array.from(request.description).slice(0, DESCRIPTION_LENGTH_MAX).join('')
+        const returnUrl = checkReturnUrl(request.returnUrl)
+        const asked = { amount, description, returnUrl, payByMs: Math.floor(request.payByMs) }
+        return { ref, state: 'open', asked, madeAtMs: this.#clock.now() }
+      })
+      return { payUrl: `${this.#options.publicUrl()}${PAY_PATH}${this.#options.keys.tokenOf(ref)}` }
+    })
+  }
+
+  query(ref: string, signal: AbortSignal): Promise<ProviderReply> {
+    return this.#answer(ref, signal, async () => {
+      const payment = await this.find(ref)
+      if (payment === undefined) return { state: 'unknown' }
+      if (payment.state === 'open' || payment.state === 'void') return { state: payment.state }
+      const { amount, atMs } = payment.captured!
+      return { state: payment.state, amount, capturedAtMs: atMs }
     })
   }
 
@@ -79,23 +106,41 @@ export class Sandbox {
     return after
   }
 
-  async cancel(ref: string): Promise<SandboxPayment> {
+  async cancel(ref: string, signal: AbortSignal) {
     assert(isRef(ref), 'a payment was cancelled with an invalid ref')
-    const { after } = await this.#payments.update(ref, found => {
-      if (found === undefined) return { ref, state: 'void', madeAtMs: this.#clock.now() }
-      return found.state === 'open' ? { ...found, state: 'void' } : undefined
+    return this.#answer(ref, signal, async () => {
+      const { after } = await this.#payments.update(ref, found => {
+        if (found === undefined) return { ref, state: 'void', madeAtMs: this.#clock.now() }
+        return found.state === 'open' ? { ...found, state: 'void' } : undefined
+      })
+      const { state } = after!
+      assert(state !== 'open', 'a cancelled payment is still open')
+      return { state }
     })
-    return after!
   }
 
-  async refund(ref: string, key: string): Promise<Found> {
-    const { before, after, changed } = await this.#payments.update(ref, found => {
-      if (found?.state !== 'captured') return undefined
-      if (found.slowRefund && found.refund === undefined) return { ...found, refund: { key, state: 'pending' } }
-      return { ...found, state: 'refunded', refund: { key: found.refund?.key ?? key, state: 'refunded' } }
+  refund(ref: string, key: string, signal: AbortSignal): ReturnType<PaymentProvider['refund']> {
+    return this.#answer(ref, signal, async () => {
+      const { before, after, changed } = await this.#payments.update(ref, found => {
+        if (found?.state !== 'captured') return undefined
+        if (found.slowRefund && found.refund === undefined) return { ...found, refund: { key, state: 'pending' } }
+        return { ...found, state: 'refunded', refund: { key: found.refund?.key ?? key, state: 'refunded' } }
+      })
+      if (changed && before?.refund !== undefined) this.#callBack(after!, 'refunded')
+      if (after?.state === 'refunded') return { state: 'refunded' }
+      return { state: after?.state === 'captured' ? 'pending' : 'not_captured' }
     })
-    if (changed && before?.refund !== undefined) this.#callBack(after!, 'refunded')
-    return after
+  }
+
+  verify(...[rawBody, headers]: Parameters<PaymentProvider['verify']>): CallbackEvent | undefined {
+    const signature = headers.get(SIGNATURE_HEADER)
+    if (typeof signature !== 'string' || rawBody.byteLength > CALLBACK_BYTES_MAX) return undefined
+    if (!this.#options.keys.isGenuine(rawBody, signature, this.#clock.now())) return undefined
+    try {
+      return callbackEventSchema.parse(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(rawBody)))
+    } catch {
+      return undefined
+    }
   }
 
   /** For tests: this process's sandbox does not answer the engine about this payment for so long. Pay pages work as before. */
@@ -106,17 +151,26 @@ export class Sandbox {
     this.#hiddenUntilMs.set(ref, this.#clock.elapsed() + ms)
   }
 
-  /** How much longer the payment is hidden from the engine. */
-  hiddenMs(ref: string): number {
-    const leftMs = (this.#hiddenUntilMs.get(ref) ?? 0) - this.#clock.elapsed()
-    if (leftMs <= 0) this.#hiddenUntilMs.delete(ref)
-    return Math.max(0, leftMs)
-  }
-
   /** Drops pending callbacks and closes the repository. */
   async stop(): Promise<void> {
     await this.#sender.stop()
     await this.#payments.close()
+  }
+
+  /** An answer to the engine: none while the payment is hidden, and none after the signal has aborted. */
+  async #answer<T>(ref: string, signal: AbortSignal, fn: () => Promise<T>): Promise<T> {
+    const hiddenMs = (this.#hiddenUntilMs.get(ref) ?? 0) - this.#clock.elapsed()
+    if (hiddenMs > 0) await this.#clock.sleep(hiddenMs, signal)
+    else this.#hiddenUntilMs.delete(ref)
+    if (signal.aborted) throw unreachable(ref)
+    const { promise: aborted, reject } = Promise.withResolvers<never>()
+    const onAbort = () => reject(unreachable(ref))
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      return await Promise.race([fn(), aborted])
+    } finally {
+      signal.removeEventListener('abort', onAbort)
+    }
   }
 
   #callBack(payment: SandboxPayment, kind: CallbackKind, mode: Mode = { kind: 'plain' }): void {
@@ -141,4 +195,11 @@ function reportedAmount(captured: Money, mode: Mode): Money {
   if (mode.kind === 'wrong_amount') return { ...captured, amount: captured.amount + 1 }
   if (mode.kind === 'wrong_currency') return { ...captured, currency: captured.currency === 'USD' ? 'EUR' : 'USD' }
   return captured
+}
+
+function unreachable(ref: string): Fault {
+  return new Fault('payment_unreachable', `the sandbox did not answer in time about payment ${ref}`, {
+    retryable: true,
+    outcomeUnknown: true,
+  })
 }
