@@ -1,6 +1,5 @@
 /** The cluster's PostgreSQL: the embedded one, started by this process, with connections for all parts. */
 
-import { systemClock } from '../src/base/clock.ts'
 import { startEmbeddedServer } from '../src/ledger/embedded/server.ts'
 
 const CONNECTIONS_MAX = 250
@@ -8,7 +7,6 @@ const CONNECTIONS_MAX = 250
 export async function startPostgres(dataDir: string) {
   const server = await startEmbeddedServer({
     dataDir,
-    clock: systemClock,
     log: () => {},
     maxConnections: CONNECTIONS_MAX,
   })

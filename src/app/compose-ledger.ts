@@ -37,7 +37,6 @@ export async function openLedger(config: Config, log: Log) {
     config.databaseUrl === undefined
       ? await startEmbeddedServer({
           dataDir: config.dataDir,
-          clock: systemClock,
           log: (level, message) => log[level]({}, message),
         })
       : undefined

@@ -48,7 +48,7 @@ function figuresOf({ files, bytes, tookMs }: Record<'files' | 'bytes' | 'tookMs'
   return `${files} files, ${size(bytes)}, ${(tookMs / 1000).toFixed(1)} s`
 }
 
-type Shown = Pick<Parameters<typeof backupEmbedded>[0], 'clock' | 'log' | 'onProgress'>
+type Shown = Pick<Parameters<typeof backupEmbedded>[0], 'log' | 'onProgress'>
 
 /** Shows the progress of a copy: one line that is written over on a terminal, nothing elsewhere. */
 async function showing<T>(verb: string, copy: (shown: Shown) => Promise<T>): Promise<T> {
@@ -56,7 +56,6 @@ async function showing<T>(verb: string, copy: (shown: Shown) => Promise<T>): Pro
   let shownMs = Number.NEGATIVE_INFINITY
   try {
     return await copy({
-      clock: systemClock,
       log: (_level, message) => out.write(`stampede: ${message}\n`),
       onProgress({ files, filesMax, bytes, bytesMax }) {
         const nowMs = systemClock.elapsed()

@@ -10,7 +10,6 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } fro
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { dependencies } from '../../package.json' with { type: 'json' }
-import { systemClock } from '../../src/base/clock.ts'
 import { startEmbeddedServer } from '../../src/ledger/embedded/server.ts'
 
 /** The data folder that a run has made for its files. */
@@ -30,7 +29,7 @@ export async function copyMadeData(dataDir: string): Promise<void> {
 /** Starts PostgreSQL on an empty folder once, and stops it. */
 export async function makeData(folder: string): Promise<string> {
   const dataDir = join(folder, 'made-data')
-  const server = await startEmbeddedServer({ dataDir, clock: systemClock, log: () => {} })
+  const server = await startEmbeddedServer({ dataDir, log: () => {} })
   await server.stop()
   // A test that reads the log reads its own lines only.
   rmSync(join(dataDir, 'postgres.log'))

@@ -44,7 +44,7 @@ export async function startTestLedger() {
   chmodSync(folder, 0o755)
   const dataDir = join(folder, 'data')
   await copyMadeData(dataDir)
-  const server = await startEmbeddedServer({ dataDir, clock: systemClock, log: () => {} })
+  const server = await startEmbeddedServer({ dataDir, log: () => {} })
   const connect = (database?: string): Database =>
     createDatabase({
       connection: { ...server.connection, ...(database !== undefined && { database }) },

@@ -2,7 +2,6 @@
 
 import { join } from 'node:path'
 import pg from 'pg'
-import { systemClock } from '../../src/base/clock.ts'
 import { startEmbeddedServer } from '../../src/ledger/embedded/server.ts'
 import { copyMadeData } from './made-data.ts'
 import type { Playground } from './playground.ts'
@@ -30,7 +29,7 @@ export async function startPostgres(
 ): Promise<TestPostgres> {
   const dataDir = playground.dataDir()
   await copyMadeData(dataDir)
-  const server = await startEmbeddedServer({ dataDir, clock: systemClock, log: () => {}, ...options })
+  const server = await startEmbeddedServer({ dataDir, log: () => {}, ...options })
   playground.onUndo(() => server.stop())
   const { host, port, user, database } = server.connection
   const sql = async (text: string) => {

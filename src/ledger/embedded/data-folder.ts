@@ -23,7 +23,6 @@ import {
 } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { systemRandom } from '../../base/random.ts'
 import { type Account, blockedAt, makeSharedHome, runsAsRoot } from './account.ts'
@@ -99,12 +98,14 @@ export function adoptData(data: ExistingData, programs: Programs, account: Accou
 /** Makes new data and returns its real path. */
 export async function makeData(
   dataDir: string,
-  { programs, account, clock, log }: { programs: Programs; account: Account | undefined; clock: Clock; log: Log },
+  programs: Programs,
+  account: Account | undefined,
+  log: Log,
 ): Promise<string> {
   removeUnfinished(dataDir, log)
   const unfinished = makeUnfinished(dataDir, account, log)
   if (account) chownSync(unfinished, account.uid, account.gid)
-  await runInitdb(realpathSync(unfinished), programs, account, clock)
+  await runInitdb(realpathSync(unfinished), programs, account)
   const finished = join(dataDir, 'postgres')
   renameSync(unfinished, finished)
   // The initdb of a killed process may have gone on for a moment, in the folder that was removed above.

@@ -23,7 +23,7 @@ export function ifExists<T>(read: () => T): T | undefined {
 
 /** For `catch`: undefined for a file that does not exist, any other error is thrown on. */
 export function missing(error: unknown): undefined {
-  if (errnoOf(error) !== 'ENOENT') throw error
+  if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') throw error
 }
 
 /** An error of the system in `work` becomes a Fault with one line for the operator; any other passes as it is. */

@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import { childEnd } from '../../base/child-end.ts'
-import type { Clock } from '../../base/clock.ts'
+import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Account } from './account.ts'
 import type { Programs } from './binaries.ts'
@@ -17,12 +17,7 @@ export const PROGRAM_ENV = { LC_ALL: 'C', PATH: '/usr/bin:/bin' } as const
 const INITDB_MS_MAX = 120_000
 const STDERR_CHARS_MAX = 4_000
 
-export async function runInitdb(
-  folder: string,
-  programs: Programs,
-  account: Account | undefined,
-  clock: Clock,
-): Promise<void> {
+export async function runInitdb(folder: string, programs: Programs, account: Account | undefined): Promise<void> {
   const child = spawn(
     programs.initdb,
     // Trust: only this account can open the socket's folder (mode 0700), and there is no TCP port.
@@ -45,7 +40,7 @@ export async function runInitdb(
       resolve(code === 0 ? undefined : lastLine(stderr) || `ended with ${signal ?? code}`),
     )
   })
-  const late = clock.sleep(INITDB_MS_MAX, done.signal).then(() => `not done after ${INITDB_MS_MAX / 1000} s`)
+  const late = systemClock.sleep(INITDB_MS_MAX, done.signal).then(() => `not done after ${INITDB_MS_MAX / 1000} s`)
   const failure = await Promise.race([ended, late])
   done.abort()
   if (failure === undefined) return

@@ -11,7 +11,7 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import type { Clock } from '../../base/clock.ts'
+import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Log } from './data-folder.ts'
 import { ifExists } from './errno.ts'
@@ -42,13 +42,13 @@ export function runningSocketFolder(dataFolder: string): string | undefined {
 }
 
 /** Afterwards no process runs on the data, and no file of an earlier run prevents a start. */
-export async function clearLeftover(dataFolder: string, socketFolder: string, clock: Clock, log: Log): Promise<void> {
+export async function clearLeftover(dataFolder: string, socketFolder: string, log: Log): Promise<void> {
   const postmaster = readPidFile(dataFolder).pid
   if (postmaster !== undefined && processesOn(dataFolder).includes(postmaster)) {
     log('warn', `PostgreSQL of an earlier process still runs (pid ${postmaster}); stopping it`)
-    await endPostmaster(postmaster, () => !isRunning(postmaster), clock)
+    await endPostmaster(postmaster, () => !isRunning(postmaster))
   }
-  await endOrphans(dataFolder, clock, log)
+  await endOrphans(dataFolder, log)
 
   // A pid that now belongs to another program (or to a zombie) would keep PostgreSQL from starting. If it is a PostgreSQL, on
   // whatever data, PostgreSQL decides.
@@ -58,12 +58,12 @@ export async function clearLeftover(dataFolder: string, socketFolder: string, cl
 }
 
 /** From the orderly stop to the last resort, until `isGone`. A stopped process (SIGSTOP) is woken to receive the signal. */
-export async function endPostmaster(pid: number, isGone: () => boolean, clock: Clock): Promise<void> {
+export async function endPostmaster(pid: number, isGone: () => boolean): Promise<void> {
   for (const [signal, waitMs] of STEPS) {
     if (isGone()) return
     sendSignal(pid, signal)
     sendSignal(pid, 'SIGCONT')
-    if (await waitFor(isGone, waitMs, clock)) return
+    if (await waitFor(isGone, waitMs)) return
   }
   throw new Fault('embedded_leftover', `PostgreSQL (pid ${pid}) does not end, not even when killed`, {
     retryable: true,
@@ -71,7 +71,7 @@ export async function endPostmaster(pid: number, isGone: () => boolean, clock: C
 }
 
 /** Ends server processes that outlived their main process: one in a long computation holds the shared memory that a new PostgreSQL needs. */
-export async function endOrphans(dataFolder: string, clock: Clock, log: Log): Promise<void> {
+export async function endOrphans(dataFolder: string, log: Log): Promise<void> {
   let orphans = processesOn(dataFolder)
   if (orphans.length === 0) return
   log('warn', `ending ${orphans.length} processes that a killed PostgreSQL left behind (pid ${orphans.join(', ')})`)
@@ -80,7 +80,7 @@ export async function endOrphans(dataFolder: string, clock: Clock, log: Log): Pr
       sendSignal(pid, signal)
       sendSignal(pid, 'SIGCONT')
     }
-    await waitFor(() => !orphans.some(isRunning), waitMs, clock)
+    await waitFor(() => !orphans.some(isRunning), waitMs)
     orphans = processesOn(dataFolder)
     if (orphans.length === 0) return
   }
@@ -89,11 +89,11 @@ export async function endOrphans(dataFolder: string, clock: Clock, log: Log): Pr
   })
 }
 
-async function waitFor(condition: () => boolean, waitMs: number, clock: Clock): Promise<boolean> {
-  const until = clock.elapsed() + waitMs
+async function waitFor(condition: () => boolean, waitMs: number): Promise<boolean> {
+  const until = systemClock.elapsed() + waitMs
   while (!condition()) {
-    if (clock.elapsed() >= until) return false
-    await clock.sleep(LOOK_EVERY_MS)
+    if (systemClock.elapsed() >= until) return false
+    await systemClock.sleep(LOOK_EVERY_MS)
   }
   return true
 }

@@ -7,7 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, fstatSync, openSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client, DatabaseError } from 'pg'
-import type { Clock } from '../../base/clock.ts'
+import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Account } from './account.ts'
 import type { Programs } from './binaries.ts'
@@ -125,15 +125,10 @@ export function connectionTo(socketFolder: string, database = DATABASE) {
 export type Connection = Readonly<ReturnType<typeof connectionTo>>
 
 /** Returns when the database answers; creates it if it does not exist. Throws when the server ends, or `signal` aborts. */
-export async function waitUntilReady(
-  postmaster: Postmaster,
-  socketFolder: string,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<void> {
-  const until = clock.elapsed() + READY_MS_MAX
+export async function waitUntilReady(postmaster: Postmaster, socketFolder: string, signal: AbortSignal): Promise<void> {
+  const until = systemClock.elapsed() + READY_MS_MAX
   let refused: unknown
-  while (clock.elapsed() < until && !signal.aborted) {
+  while (systemClock.elapsed() < until && !signal.aborted) {
     if (postmaster.hasEnded()) throw endedEarly(await postmaster.ended, postmaster.lastError())
     try {
       await query(connectionTo(socketFolder), 'SELECT 1')
@@ -148,7 +143,7 @@ export async function waitUntilReady(
       }
       // Waiting helps while there is no socket yet, while it recovers, or when it has just died; not with any other error.
       if (code !== undefined && !code.startsWith(NOT_NOW_CLASS)) throw error
-      await Promise.race([postmaster.ended, clock.sleep(RETRY_EVERY_MS, signal)])
+      await Promise.race([postmaster.ended, systemClock.sleep(RETRY_EVERY_MS, signal)])
     }
   }
   const why = signal.aborted ? 'Stampede was stopped' : `after ${READY_MS_MAX / 1000} s: ${messageOf(refused)}`

@@ -49,7 +49,6 @@ export class Scratch {
   async start(dataDir: string): ReturnType<typeof startEmbeddedServer> {
     const server = await startEmbeddedServer({
       dataDir,
-      clock: systemClock,
       log: (level, message) => this.logged.push(`${level} ${message}`),
     })
     this.#undo.push(() => server.stop())

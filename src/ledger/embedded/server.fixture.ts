@@ -4,14 +4,13 @@
  * process that is draining.
  */
 
-import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { startEmbeddedServer } from './server.ts'
 
 process.on('SIGINT', () => {})
 const print = (line: object) => console.log(JSON.stringify(line))
 try {
-  const server = await startEmbeddedServer({ dataDir: process.argv[2] ?? '', clock: systemClock, log: () => {} })
+  const server = await startEmbeddedServer({ dataDir: process.argv[2] ?? '', log: () => {} })
   print({ connection: server.connection, postmaster: server.pid() })
   process.stdin.on('end', () => server.stop().then(() => process.exit(0))).resume()
 } catch (error) {

@@ -8,7 +8,7 @@
  */
 
 import { rmdir } from 'node:fs/promises'
-import type { Clock } from '../../base/clock.ts'
+import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { accountFor } from './account.ts'
 import { findBinaries, usableBinaries } from './binaries.ts'
@@ -28,7 +28,6 @@ import { makeSocketFolder } from './socket-folder.ts'
 
 interface EmbeddedServerOptions {
   readonly dataDir: string
-  readonly clock: Clock
   readonly log: Log
   readonly maxConnections?: number
 }
@@ -46,16 +45,15 @@ export function startEmbeddedServer(options: EmbeddedServerOptions): Promise<Emb
 }
 
 async function start(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
-  const { clock, log } = options
-  const begun = clock.elapsed()
+  const begun = systemClock.elapsed()
   const dataDir = makeDataDir(options.dataDir)
   const { release } = lockFolder(dataDir)
   try {
     const parts = await prepare(dataDir, options)
     const server = new EmbeddedServer(parts, options, release)
-    await server.start(clock.elapsed() + START_MS_MAX)
-    const tookMs = Math.round(clock.elapsed() - begun)
-    log('info', `PostgreSQL runs in ${parts.dataFolder} (pid ${server.pid()}), ready after ${tookMs} ms`)
+    await server.start(systemClock.elapsed() + START_MS_MAX)
+    const tookMs = Math.round(systemClock.elapsed() - begun)
+    options.log('info', `PostgreSQL runs in ${parts.dataFolder} (pid ${server.pid()}), ready after ${tookMs} ms`)
     return server
   } catch (error) {
     release()
@@ -64,12 +62,12 @@ async function start(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
 }
 
 async function prepare(dataDir: string, options: EmbeddedServerOptions): Promise<PostmasterOptions> {
-  const { clock, log, maxConnections = CONNECTIONS_MAX } = options
+  const { log, maxConnections = CONNECTIONS_MAX } = options
   const data = findData(dataDir)
   const account = accountFor(data?.ownerUid)
   const programs = usableBinaries(findBinaries(), account)
   if (data) adoptData(data, programs, account, log)
-  const dataFolder = data?.path ?? (await makeData(dataDir, { programs, account, clock, log }))
+  const dataFolder = data?.path ?? (await makeData(dataDir, programs, account, log))
   const socketFolder = makeSocketFolder(dataDir, account)
   return { dataDir, dataFolder, socketFolder, programs, account, maxConnections }
 }
@@ -77,7 +75,6 @@ async function prepare(dataDir: string, options: EmbeddedServerOptions): Promise
 class EmbeddedServer {
   readonly connection: Connection
   readonly #parts: PostmasterOptions
-  readonly #clock: Clock
   readonly #log: Log
   readonly #release: () => void
   readonly #stopping = new AbortController()
@@ -85,10 +82,9 @@ class EmbeddedServer {
   #supervising: Promise<void> = Promise.resolve()
   #stopped: Promise<void> | undefined
 
-  constructor(parts: PostmasterOptions, { clock, log }: EmbeddedServerOptions, release: () => void) {
+  constructor(parts: PostmasterOptions, { log }: EmbeddedServerOptions, release: () => void) {
     this.connection = connectionTo(parts.socketFolder)
     this.#parts = parts
-    this.#clock = clock
     this.#log = log
     this.#release = release
   }
@@ -112,21 +108,21 @@ class EmbeddedServer {
         this.#supervising = this.#supervise(first)
         return
       } catch (error) {
-        if (!(error instanceof Fault && error.retryable) || this.#clock.elapsed() + pauseMs > until) throw error
-        await this.#clock.sleep(pauseMs)
+        if (!(error instanceof Fault && error.retryable) || systemClock.elapsed() + pauseMs > until) throw error
+        await systemClock.sleep(pauseMs)
       }
     }
   }
 
   async #launch(): Promise<Postmaster> {
     const { dataFolder, socketFolder } = this.#parts
-    await clearLeftover(dataFolder, socketFolder, this.#clock, this.#log)
+    await clearLeftover(dataFolder, socketFolder, this.#log)
     const postmaster = spawnPostmaster(this.#parts)
     this.#current = postmaster
     try {
-      await waitUntilReady(postmaster, socketFolder, this.#clock, this.#stopping.signal)
+      await waitUntilReady(postmaster, socketFolder, this.#stopping.signal)
     } catch (error) {
-      await endPostmaster(postmaster.pid, postmaster.hasEnded, this.#clock)
+      await endPostmaster(postmaster.pid, postmaster.hasEnded)
       throw error
     }
     return postmaster
@@ -138,14 +134,14 @@ class EmbeddedServer {
     let running = first
     let pauseMs = 0
     while (!stopping.aborted) {
-      const since = this.#clock.elapsed()
+      const since = systemClock.elapsed()
       const how = await running.ended
       if (stopping.aborted) return
       this.#log('error', `PostgreSQL (pid ${running.pid}) ended unexpectedly (${how}); starting it again`)
-      if (this.#clock.elapsed() - since > HEALTHY_MS) pauseMs = 0
+      if (systemClock.elapsed() - since > HEALTHY_MS) pauseMs = 0
 
       for (;;) {
-        await this.#clock.sleep(pauseMs, stopping)
+        await systemClock.sleep(pauseMs, stopping)
         if (stopping.aborted) return
         pauseMs = longer(pauseMs)
         try {
@@ -167,7 +163,7 @@ class EmbeddedServer {
       // A restart under way gives up; one that succeeded meanwhile is ended here.
       await this.#supervising
       await this.#endCurrent()
-      await endOrphans(this.#parts.dataFolder, this.#clock, this.#log)
+      await endOrphans(this.#parts.dataFolder, this.#log)
     } finally {
       await rmdir(this.#parts.socketFolder).catch(() => {
         // Not empty: the next start uses it again.
@@ -178,7 +174,7 @@ class EmbeddedServer {
 
   async #endCurrent(): Promise<void> {
     const current = this.#current
-    if (current && !current.hasEnded()) await endPostmaster(current.pid, current.hasEnded, this.#clock)
+    if (current && !current.hasEnded()) await endPostmaster(current.pid, current.hasEnded)
   }
 }
 

@@ -16,7 +16,6 @@ import { atMost } from '../../../../test/harness/crowd.ts'
 import { Playground } from '../../../../test/harness/playground.ts'
 import { Shop, type Ticket } from '../../../../test/harness/shop.ts'
 import { Stampede } from '../../../../test/harness/stampede.ts'
-import { systemClock } from '../../../base/clock.ts'
 import { Fault } from '../../../base/fault.ts'
 import { runsAsRoot } from '../account.ts'
 import { connect, isGone, query, Scratch, until } from '../scratch.fixture.ts'
@@ -36,7 +35,7 @@ afterEach(async () => {
   await scratch.undo()
 })
 
-const quiet = { clock: systemClock, log: () => {}, onProgress: () => {} }
+const quiet = { log: () => {}, onProgress: () => {} }
 const backup = (dataDir: string, to: string) => backupEmbedded({ ...quiet, dataDir, to })
 const restore = (from: string, dataDir: string) => restoreEmbedded({ ...quiet, from, dataDir })
 

@@ -9,7 +9,7 @@
 
 import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
-import { toRfc3339 } from '../../../base/clock.ts'
+import { systemClock, toRfc3339 } from '../../../base/clock.ts'
 import { Fault } from '../../../base/fault.ts'
 import { accountFor } from '../account.ts'
 import { type ExistingData, findData } from '../data-folder.ts'
@@ -42,7 +42,7 @@ export function backupEmbedded(options: BackupOptions) {
 }
 
 async function backup(options: BackupOptions) {
-  const begun = options.clock.elapsed()
+  const begun = systemClock.elapsed()
   const dataDir = existsSync(options.dataDir) ? realpathSync(options.dataDir) : resolve(options.dataDir)
   const data = findData(dataDir)
   if (data === undefined)
@@ -55,14 +55,14 @@ async function backup(options: BackupOptions) {
     // What a dead one left.
     clear(partial, name => !isLockFile(name))
     const { of, files, folders } = await copyAll(options, dataDir, data, partial)
-    const text = manifestText({ postgres: data.major, takenAt: toRfc3339(options.clock.now()), of, folders, files })
+    const text = manifestText({ postgres: data.major, takenAt: toRfc3339(systemClock.now()), of, folders, files })
     await writeWhole(partial, MANIFEST, text)
     lock.release()
     clear(partial, isLockFile)
     await syncFolders(partial)
     renameSync(partial, folder)
     await syncFolders(dirname(folder))
-    const tookMs = Math.round(options.clock.elapsed() - begun)
+    const tookMs = Math.round(systemClock.elapsed() - begun)
     return { folder, of, files: files.length, bytes: bytesOf(files), tookMs }
   } catch (error) {
     rmSync(partial, { recursive: true, force: true })
@@ -98,7 +98,7 @@ async function copyStopped(
   to: string,
 ): Promise<Tree<HashedFile>> {
   const socketFolder = makeSocketFolder(dataDir, accountFor(data.ownerUid))
-  await clearLeftover(data.path, socketFolder, options.clock, options.log)
+  await clearLeftover(data.path, socketFolder, options.log)
   const tree = await listTree(data.path, path => !LEFT_OUT.test(path))
   await makeFolders(to, tree.folders)
   const files = await copyFiles(data.path, to, tree.files, options.onProgress)

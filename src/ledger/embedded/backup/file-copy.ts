@@ -7,7 +7,6 @@
 import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Clock } from '../../../base/clock.ts'
 import { Fault } from '../../../base/fault.ts'
 import { createSemaphore } from '../../../base/semaphore.ts'
 import { type Log, syncFolder } from '../data-folder.ts'
@@ -39,7 +38,6 @@ export type OnProgress = (progress: {
 /** What a backup and a restore have in common. */
 export interface CopyOptions {
   readonly dataDir: string
-  readonly clock: Clock
   readonly log: Log
   readonly onProgress: OnProgress
 }

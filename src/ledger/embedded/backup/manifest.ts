@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { Fault } from '../../../base/fault.ts'
-import { errnoOf } from '../errno.ts'
+import { ifExists } from '../errno.ts'
 import { copyFiles, listTree, type OnProgress } from './file-copy.ts'
 
 export const MANIFEST = 'manifest.json'
@@ -66,13 +66,8 @@ function isPart(path: string): boolean {
 }
 
 function readManifest(folder: string): Manifest {
-  let text: string
-  try {
-    text = readFileSync(join(folder, MANIFEST), 'utf8')
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') throw error
-    throw new Fault('backup_missing', `${folder} is not a backup: there is no ${MANIFEST} in it`)
-  }
+  const text = ifExists(() => readFileSync(join(folder, MANIFEST), 'utf8'))
+  if (text === undefined) throw new Fault('backup_missing', `${folder} is not a backup: there is no ${MANIFEST} in it`)
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -6,6 +6,7 @@
 
 import { readdirSync, realpathSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { systemClock } from '../../../base/clock.ts'
 import { Fault } from '../../../base/fault.ts'
 import { accountFor } from '../account.ts'
 import { findBinaries, majorOf } from '../binaries.ts'
@@ -33,7 +34,7 @@ export function restoreEmbedded(options: RestoreOptions) {
 }
 
 async function restore(options: RestoreOptions) {
-  const begun = options.clock.elapsed()
+  const begun = systemClock.elapsed()
   const from = resolve(options.from)
   const manifest = await verifyBackup(from, options.onProgress)
   const major = majorOf(findBinaries())
@@ -47,7 +48,7 @@ async function restore(options: RestoreOptions) {
   await refuseUnlessEmpty(dataDir, manifest)
   await restoreInto(dataDir, from, manifest, options)
   const { takenAt, files } = manifest
-  const tookMs = Math.round(options.clock.elapsed() - begun)
+  const tookMs = Math.round(systemClock.elapsed() - begun)
   return { dataDir, takenAt, files: files.length, bytes: bytesOf(files), tookMs }
 }
 
