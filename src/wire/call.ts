@@ -66,6 +66,11 @@ export function json(what: string, body: z.ZodType, example?: unknown, headers?:
 
 export const NO_STORE = ['cache-control']
 
+/** An answer with a JSON body that no cache keeps. */
+export function uncached(what: string, body: z.ZodType, example: unknown): Answer {
+  return json(what, body, example, NO_STORE)
+}
+
 /** Every code this call can answer with. */
 export function problemsOf(call: Call): readonly ProblemCode[] {
   const codes = new Set<ProblemCode>(call.problems)

@@ -180,9 +180,5 @@ export const watchQuery = z.object({
 
 export const signInInput = z.strictObject({ token: z.string().min(1).max(1024) })
 
-/** As a client writes it, and as the server has checked it. */
+/** As a client writes it. */
 export type SaleInput = z.input<typeof saleInput>
-export type CheckedSale = z.output<typeof saleInput>
-export type CheckedItem = z.output<typeof itemInput>
-export type CheckedSaleEdit = z.output<typeof saleEdit>
-export type CheckedItemEdit = z.output<typeof itemEdit>

@@ -1,19 +1,16 @@
 /** Operators' checked input in the domain's own units. */
 
+import type { z } from 'zod'
 import type { FieldFault, ItemEdit } from '../../flows/operate/amend-item.ts'
 import type { NewSale } from '../../flows/operate/create-sale.ts'
 import type { SaleEdit } from '../../flows/operate/edit-sale.ts'
-import {
-  type CheckedItem,
-  type CheckedItemEdit,
-  type CheckedSale,
-  type CheckedSaleEdit,
-  itemInput,
-} from '../../wire/inputs.ts'
+import { itemInput, type saleEdit, type saleInput } from '../../wire/inputs.ts'
 
 type NewItem = NewSale['items'][number]
+type CheckedEdit = z.output<typeof saleEdit>
+type CheckedItemEdit = NonNullable<CheckedEdit['items']>[number]
 
-export function toNewSale(wish: CheckedSale): NewSale {
+export function toNewSale(wish: z.output<typeof saleInput>): NewSale {
   const { opensAt, closesAt, warmBeforeSeconds, items, ...sale } = wish
   return {
     ...sale,
@@ -24,13 +21,13 @@ export function toNewSale(wish: CheckedSale): NewSale {
   }
 }
 
-function toNewItem(wish: CheckedItem): NewItem {
+function toNewItem(wish: z.output<typeof itemInput>): NewItem {
   const { payWithinSeconds, door, sku, image, listPrice, ...item } = wish
   return { ...item, sku, image, listPrice, payWithinMs: payWithinSeconds * 1000, homeDoor: door }
 }
 
 /** Items are read both ways, as changes and as new items: only the ledger knows whether the sale is a draft. */
-export function toEdit({ opensAt, closesAt, warmBeforeSeconds, items, ...sale }: CheckedSaleEdit): SaleEdit {
+export function toEdit({ opensAt, closesAt, warmBeforeSeconds, items, ...sale }: CheckedEdit): SaleEdit {
   return {
     ...sale,
     opensAtMs: opensAt,

@@ -12,7 +12,7 @@ import {
   timeAnswer,
   whoAnswer,
 } from '../answers.ts'
-import { type Call, callsFor, json, NO_STORE } from '../call.ts'
+import { type Call, callsFor, json, NO_STORE, uncached } from '../call.ts'
 import { orderInput, pageQuery, paymentInput, sessionInput, ticketInput } from '../inputs.ts'
 import { ORDER, SALE, TICKET } from './examples.ts'
 
@@ -24,12 +24,10 @@ const DEMO = { sale: SALE.id, buyers: 2000 }
 export const buyerCalls = {
   time: anyone.get('/api/time', 'The time by which sales open', {
     answers: {
-      200: json(
-        'The clock of the gate. Countdowns should run by it.',
-        timeAnswer,
-        { now: '2026-11-13T09:59:58.500Z', unixMs: 1794563998500 },
-        NO_STORE,
-      ),
+      200: uncached('The clock of the gate. Countdowns should run by it.', timeAnswer, {
+        now: '2026-11-13T09:59:58.500Z',
+        unixMs: 1794563998500,
+      }),
     },
   }),
   sales: anyone.get('/api/sales', 'All sales that are published', {
@@ -59,12 +57,7 @@ export const buyerCalls = {
   /** For the page, which can't read its own cookie. */
   session: anyone.get('/api/session', 'Who is signed in here?', {
     answers: {
-      200: json(
-        'The buyer, or null; and whether guests are allowed.',
-        whoAnswer,
-        { buyer: 'ada', guests: false },
-        NO_STORE,
-      ),
+      200: uncached('The buyer, or null; and whether guests are allowed.', whoAnswer, { buyer: 'ada', guests: false }),
     },
   }),
   ticket: buyer.post('/api/sales/{sale}/items/{item}/ticket', 'A ticket: the right to try', {
@@ -72,7 +65,7 @@ export const buyerCalls = {
       'From the warm-up on, also when the item is sold out (units return). With a live order the ticket carries its attempt, ' +
       'after a closed one the next.',
     body: { schema: ticketInput, example: {} },
-    answers: { 201: json('The ticket.', ticketAnswer, TICKET, NO_STORE) },
+    answers: { 201: uncached('The ticket.', ticketAnswer, TICKET) },
     problems: ['sale_not_open', 'attempts_used', 'sale_over', 'rate_limited'],
   }),
   takeOrder: callsFor('Buyers', 'ticket').post('/api/sales/{sale}/items/{item}/orders', 'Order', {
@@ -105,10 +98,10 @@ export const buyerCalls = {
   }),
   ownOrders: buyer.get('/api/orders', "The buyer's orders, newest first", {
     query: pageQuery(50, 100),
-    answers: { 200: json('A page of orders.', ordersAnswer, { orders: [ORDER], next: null }, NO_STORE) },
+    answers: { 200: uncached('A page of orders.', ordersAnswer, { orders: [ORDER], next: null }) },
   }),
   ownOrder: buyer.get('/api/orders/{id}', "One of the buyer's orders", {
-    answers: { 200: json('The order.', orderAnswer, ORDER, NO_STORE) },
+    answers: { 200: uncached('The order.', orderAnswer, ORDER) },
   }),
   cancelOrder: buyer.post('/api/orders/{id}/cancel', 'Cancel an order that is not paid', {
     answers: {
@@ -148,11 +141,11 @@ export const buyerCalls = {
     apart: true,
   }),
   demo: anyone.get('/api/demo', 'Is there a demo sale, and what is its crowd doing?', {
-    answers: { 200: json('What the crowd is doing.', demoAnswer, { ...DEMO, crowd: 'offered' }, NO_STORE) },
+    answers: { 200: uncached('What the crowd is doing.', demoAnswer, { ...DEMO, crowd: 'offered' }) },
   }),
   bringCrowd: anyone.post('/api/demo/crowd', 'Send simulated buyers to the demo sale', {
     more: 'Before the opening they get their tickets and wait for it. While they are running, asking again changes nothing.',
-    answers: { 202: json('The buyers have started.', demoAnswer, { ...DEMO, crowd: 'running' }, NO_STORE) },
+    answers: { 202: uncached('The buyers have started.', demoAnswer, { ...DEMO, crowd: 'running' }) },
     problems: ['not_found'],
   }),
 } satisfies Record<string, Call>
