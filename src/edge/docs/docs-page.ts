@@ -3,10 +3,12 @@
  * the page's security policy names by its hash. Everything shown is escaped.
  */
 
+import { createHash } from 'node:crypto'
 import { PROBLEM_CODES, PROBLEMS } from '../../wire/problems.ts'
+import { ALWAYS } from '../http/security-headers.ts'
 import type { Json, OpenApi, Operation } from './openapi.ts'
 
-export const STYLE = `
+const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: light-dark(#0b57d0, #8ab4f8) }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; padding: 1rem }
 h1 { font-size: 1.6rem } h2 { border-bottom: 1px solid var(--line); margin-top: 2.5rem } h3 { font-size: 1rem; margin: 0 }
@@ -20,6 +22,12 @@ dt { font-weight: 600; margin-top: 1.25rem } dd { margin: 0.25rem 0 }
 nav { display: flex; flex-wrap: wrap; gap: 0.25rem 1rem }
 :target { outline: 2px solid var(--accent); outline-offset: 4px }
 `
+
+export const PAGE_HEADERS = {
+  ...ALWAYS,
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+}
 
 export function docsPage(document: OpenApi): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>

@@ -5,8 +5,7 @@ import type { Call } from '../../wire/call.ts'
 import { ALL_CALLS } from '../../wire/calls/all-calls.ts'
 import { operationsCalls } from '../../wire/calls/operations-calls.ts'
 import { jsonWithEtag, type Route, route, withEtag } from '../http/exchange.ts'
-import { pageHeaders } from '../http/security-headers.ts'
-import { docsPage, errorsPage, STYLE } from './docs-page.ts'
+import { docsPage, errorsPage, PAGE_HEADERS } from './docs-page.ts'
 import { describeCalls } from './openapi.ts'
 
 /** `others` are all other routes of this server; `sells`: it also has the calls that are no routes, orders and the live connection. */
@@ -20,7 +19,7 @@ export function docsRoutes(others: readonly Route[], sells: boolean): readonly R
   const document = describeCalls(ALL_CALLS.filter(call => (call.apart === true ? sells : there.has(named(call)))))
   const api = docsPage(document)
   const errors = errorsPage()
-  const headers = pageHeaders(STYLE)
+  const headers = PAGE_HEADERS
   return [
     route(openapi, ({ request }) => jsonWithEtag(request, document)),
     route(docs, ({ request }) => withEtag(request, api, headers)),

@@ -162,22 +162,10 @@ function operationIdOf(call: Call): string {
   return call.method.toLowerCase() + words.map(word => word[0]?.toUpperCase() + word.slice(1)).join('')
 }
 
+/** Through text: members that are undefined are gone, and references point to the document's components. */
 function hoist(schema: z.ZodType, components: Record<string, Json>): Json {
-  const made = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json
-  const { $schema, $defs, ...root } = made
-  for (const [name, part] of Object.entries(($defs ?? {}) as Json)) components[name] = moved(part) as Json
-  return moved(root) as Json
-}
-
-/** The same value without undefined members, its references pointing to the document's components. */
-function moved(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(moved)
-  if (value === null || typeof value !== 'object') return value
-  const entries = Object.entries(value).filter(([, child]) => child !== undefined)
-  return Object.fromEntries(
-    entries.map(([key, child]) => [
-      key,
-      key === '$ref' && typeof child === 'string' ? child.replace('#/$defs/', '#/components/schemas/') : moved(child),
-    ]),
-  )
+  const made = JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
+  const { $schema, $defs, ...root } = JSON.parse(made.replaceAll('#/$defs/', '#/components/schemas/'))
+  Object.assign(components, $defs)
+  return root
 }
