@@ -16,6 +16,11 @@ export function sessionCookie(token: string, { secure, maxAgeS }: { secure: bool
 
 /** The token in a `Cookie` header, unverified; the first one when there are several. */
 export function readSessionCookie(header: string): string | undefined {
+  return cookiesOf(header, NAME)[0] || undefined
+}
+
+/** The values of a cookie in a `Cookie` header. Several servers on one host share its cookies, so there may be more than one. */
+export function cookiesOf(header: string, name: string): readonly string[] {
   const pairs = header.split(';').map(pair => pair.trim())
-  return pairs.find(pair => pair.startsWith(`${NAME}=`))?.slice(NAME.length + 1) || undefined
+  return pairs.filter(pair => pair.startsWith(`${name}=`)).map(pair => pair.slice(name.length + 1))
 }

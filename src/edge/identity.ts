@@ -4,6 +4,7 @@
  * A browser sends cookies with any page's request, so they count only where the page is trusted (`browsers.ts`).
  */
 
+import { decodeJwt } from 'jose'
 import type { BuyerTokens } from '../admission/buyer-token.ts'
 import type { Operators } from '../admission/operator.ts'
 import { readSessionCookie } from '../admission/session.ts'
@@ -53,22 +54,13 @@ export async function findSocketBuyer(buyers: Pick<BuyerTokens, 'verify'>, trust
   const token = bearerOf(request) ?? offered ?? cookieOf(request, trusts)
   const buyer = token === undefined ? undefined : await buyers.verify(token)
   if (token === undefined || buyer === undefined) return undefined
-  return { buyer, expiresAtMs: expiryOf(token), protocol: offered === undefined ? undefined : BEARER_PROTOCOL }
+  const { exp = Number.POSITIVE_INFINITY } = decodeJwt(token)
+  return { buyer, expiresAtMs: exp * 1000, protocol: offered === undefined ? undefined : BEARER_PROTOCOL }
 }
 
 function offeredToken(header: string | null): string | undefined {
   const [first, token] = header?.split(',').map(word => word.trim()) ?? []
   return first === BEARER_PROTOCOL && token !== '' ? token : undefined
-}
-
-/** Of a token that was found good: when it ends, or never. */
-function expiryOf(token: string): number {
-  try {
-    const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')) as { exp?: unknown }
-    return typeof claims.exp === 'number' ? claims.exp * 1000 : Number.POSITIVE_INFINITY
-  } catch {
-    return Number.POSITIVE_INFINITY
-  }
 }
 
 function cookieOf(request: Request, trusts: Trusts): string | undefined {

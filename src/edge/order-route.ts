@@ -5,6 +5,7 @@
  */
 
 import type { RateLimited } from '../admission/rate-limit-policy.ts'
+import type { Admission } from '../admission/rate-limits.ts'
 import type { TicketClaims } from '../admission/ticket.ts'
 import { unreachable } from '../base/assert.ts'
 import { toRfc3339 } from '../base/clock.ts'
@@ -60,37 +61,17 @@ export class OrderRoute {
     if (refused !== undefined && !(refused.kind === 'early' && refused.opensAtMs - sell.view.nowMs() <= EARLY_WAIT_MS))
       return this.#toResponse(refused)
 
-    const limited = orderLimits.admitAddress(addressOf(request))
-    if (!(limited instanceof Promise)) return this.#orderFrom(request, live, ticket, limited)
-    return limited.then(late => this.#orderFrom(request, live, ticket, late))
-  }
-
-  /** The address has been judged. */
-  #orderFrom(
-    request: Request,
-    live: LiveItem,
-    ticket: string | undefined,
-    limited: RateLimited | undefined,
-  ): Response | Promise<Response> {
-    if (limited !== undefined) return this.#counted('rate_limited', rateLimitedProblem(limited))
-    const claims = this.#claimsOf(ticket, live.sale.id, live.item.id)
-    if (claims === undefined || this.#edge.sell.view.nowMs() >= claims.expiresAtMs)
-      return this.#counted('ticket_invalid', plainProblem('ticket_invalid'))
-    // Only a valid ticket names its buyer reliably, so the buyer's limit comes after it.
-    const tooOften = this.#edge.orderLimits.admitBuyer(claims.buyer, live.item.id)
-    if (!(tooOften instanceof Promise)) return this.#orderOf(request, live, claims, tooOften)
-    return tooOften.then(late => this.#orderOf(request, live, claims, late))
-  }
-
-  /** The buyer has been judged. */
-  #orderOf(
-    request: Request,
-    live: LiveItem,
-    claims: TicketClaims,
-    tooOften: RateLimited | undefined,
-  ): Response | Promise<Response> {
-    if (tooOften !== undefined) return this.#counted('rate_limited', rateLimitedProblem(tooOften))
-    return bodyless(request) ? this.#take(live, claims, 1) : this.#readAndTake(request, live, claims)
+    return whenKnown(orderLimits.admitAddress(addressOf(request)), limited => {
+      if (limited !== undefined) return this.#counted('rate_limited', rateLimitedProblem(limited))
+      const claims = this.#claimsOf(ticket, live.sale.id, live.item.id)
+      if (claims === undefined || sell.view.nowMs() >= claims.expiresAtMs)
+        return this.#counted('ticket_invalid', plainProblem('ticket_invalid'))
+      // Only a valid ticket names its buyer reliably, so the buyer's limit comes after it.
+      return whenKnown(orderLimits.admitBuyer(claims.buyer, live.item.id), tooOften => {
+        if (tooOften !== undefined) return this.#counted('rate_limited', rateLimitedProblem(tooOften))
+        return bodyless(request) ? this.#take(live, claims, 1) : this.#readAndTake(request, live, claims)
+      })
+    })
   }
 
   async #readAndTake(request: Request, live: LiveItem, claims: TicketClaims): Promise<Response> {
@@ -144,6 +125,11 @@ export class OrderRoute {
     this.#edge.sell.meters.count('order_asks', outcome)
     return answer
   }
+}
+
+/** Limits are judged at once, unless the counts that edges share must be asked. */
+function whenKnown(limited: Admission, go: (limited: RateLimited | undefined) => Response | Promise<Response>) {
+  return limited instanceof Promise ? limited.then(go) : go(limited)
 }
 
 /** True when there is certainly no body, without touching the body itself. */

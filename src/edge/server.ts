@@ -31,15 +31,10 @@ export function startServer(parts: Address & DispatchParts & AnsweringParts) {
   const answering = createAnswering(parts)
   const dispatch = createDispatch(parts, answering)
   const server = listen<LiveState>('PORT', parts, {
-    idleTimeout: IDLE_S_MAX,
     // Bun's own refusal has no body: dispatch and those who read a body refuse more than 16 KiB themselves.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    development: false,
     fetch: (request, self) => dispatch(request, self) as Response,
-    error(error) {
-      log.error({ err: error }, 'unexpected error outside a handler')
-      return plainProblem('internal')
-    },
+    error: error => failed(log, error, 'unexpected error outside a handler'),
     websocket: {
       data: {} as LiveState,
       maxPayloadLength: SOCKET_HEARD_BYTES_MAX,
@@ -76,21 +71,21 @@ export function startServer(parts: Address & DispatchParts & AnsweringParts) {
 /** Only metrics, without a token, for those who can reach the port. */
 export function startMetricsServer(parts: Address & { readonly scrape: Scrape; readonly log: Log }) {
   const server = listen('METRICS_PORT', parts, {
-    idleTimeout: IDLE_S_MAX,
     maxRequestBodySize: 0,
-    development: false,
     async fetch(request) {
       if (new URL(request.url).pathname !== '/metrics') return plainProblem('not_found')
       if (request.method !== 'GET' && request.method !== 'HEAD')
         return problem('method_not_allowed', { headers: { allow: 'GET, HEAD' } })
       return scrapeResponse(parts.scrape)
     },
-    error(error) {
-      parts.log.error({ err: error }, 'metrics could not be read')
-      return plainProblem('internal')
-    },
+    error: error => failed(parts.log, error, 'metrics could not be read'),
   })
   return { url: urlOf(parts.host, server.port), stop: () => server.stop(true) }
+}
+
+function failed(log: Log, error: Error, event: string): Response {
+  log.error({ err: error }, event)
+  return plainProblem('internal')
 }
 
 /** An address on which the server can't listen is a Fault with one line for the operator. */
@@ -101,7 +96,8 @@ function listen<Data>(
 ): Bun.Server<Data> {
   try {
     // Bun would share the port with another server of its own, and the kernel deal the connections to either.
-    return Bun.serve<Data>({ ...options, hostname: host, port, reusePort: false } as typeof options)
+    const more = { hostname: host, port, reusePort: false, idleTimeout: IDLE_S_MAX, development: false }
+    return Bun.serve<Data>({ ...options, ...more } as typeof options)
   } catch (error) {
     const { code, message = '' } = error as { code?: unknown; message?: string }
     if (typeof code !== 'string') throw error

@@ -23,12 +23,6 @@ interface LiveParts extends BoardContext {
   readonly socketsMax?: number
 }
 
-interface Admitted {
-  readonly state: LiveState
-  /** For the answer to the handshake. */
-  readonly headers: Record<string, string>
-}
-
 const SOCKETS_MAX = 10_000
 const SOCKETS_PER_BUYER_MAX = 8
 /** A few messages are tolerated: some clients send "ping" as a text. */
@@ -64,8 +58,8 @@ export class Live {
     })
   }
 
-  /** The state of a socket that may be opened, or the answer that refuses it. */
-  async admit(request: Request): Promise<Response | Admitted> {
+  /** The state of a socket that may be opened and headers for the handshake's answer; or the answer that refuses it. */
+  async admit(request: Request): Promise<Response | { state: LiveState; headers: Record<string, string> }> {
     if (this.#draining) return this.#refuse('draining', 'busy')
     const found = await this.#parts.findBuyer(request)
     if (found === undefined) return this.#refuse('unauthenticated', 'unauthenticated')

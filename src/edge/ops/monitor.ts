@@ -20,9 +20,8 @@ import type { Payments } from '../../ledger/payments.ts'
 import type { Reconciliation, Report } from '../../ledger/reconciliation.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
 import type { Readiness } from '../routes/operations-routes.ts'
-import { auditFindings, itemFindings, processFindings } from './findings.ts'
 import { type Funnel, RecentFigures, type Sample } from './recent-figures.ts'
-import { type Trouble, TroubleBoard } from './trouble-board.ts'
+import { auditFindings, itemFindings, processFindings, type Trouble, TroubleBoard } from './trouble-board.ts'
 
 interface MonitorParts extends WatchContext, AuditContext {
   readonly stock: StockView
@@ -33,11 +32,7 @@ interface MonitorParts extends WatchContext, AuditContext {
   readonly clock: Clock
 }
 
-interface Reconciled {
-  readonly atMs: number
-  readonly differences: number
-  readonly repairs: number
-}
+type Reconciled = ReturnType<typeof counted>
 
 export interface Watch extends WatchedSale {
   readonly funnel: Funnel
@@ -94,15 +89,11 @@ export class Monitor {
   }
 
   /** Reconciliation has run by itself. */
-  reconciled(sale: SaleId, { differences, repairs }: Report): void {
+  reconciled(sale: SaleId, report: Report): void {
     const known = this.#reconciled
     known.delete(sale)
     for (const oldest of known.keys()) if (known.size >= RECONCILED_MAX) known.delete(oldest)
-    known.set(sale, {
-      atMs: this.#parts.clock.now(),
-      differences: differences.length,
-      repairs: repairs.length,
-    })
+    known.set(sale, counted(report, this.#parts.clock.now()))
   }
 
   /** With the samples after a moment. Undefined: there is no such sale. */
@@ -184,7 +175,7 @@ export class Monitor {
     const own = this.#reconciled.get(sale)
     const [kept] = await this.#parts.reconciliation.reports(sale, 1)
     if (kept === undefined || (own !== undefined && own.atMs >= kept.atMs)) return own
-    return { atMs: kept.atMs, differences: kept.differences.length, repairs: kept.repairs.length }
+    return counted(kept, kept.atMs)
   }
 
   async #inTime<T>(asked: Promise<T>): Promise<T> {
@@ -192,4 +183,8 @@ export class Monitor {
     if (answer === undefined) throw new Fault('ledger_slow', 'the ledger does not answer in time', { retryable: true })
     return answer.value
   }
+}
+
+function counted({ differences, repairs }: Pick<Report, 'differences' | 'repairs'>, atMs: number) {
+  return { atMs, differences: differences.length, repairs: repairs.length }
 }

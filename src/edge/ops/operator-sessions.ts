@@ -13,6 +13,7 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { hashOfToken, type Operators } from '../../admission/operator.ts'
+import { cookiesOf } from '../../admission/session.ts'
 import { assert } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
@@ -102,7 +103,7 @@ export class OperatorSessions {
   /** The valid sessions among the request's cookies. */
   *#sessionsOf(request: Request): Generator<Session, undefined> {
     const { operators, clock } = this.#options
-    for (const value of cookiesOf(request)) {
+    for (const value of cookiesOf(request.headers.get('cookie') ?? '', NAME)) {
       const [, claims, name, until, id, signature] = FORM.exec(value) ?? []
       if (claims === undefined || name === undefined || id === undefined || signature === undefined) continue
       const operator = Buffer.from(name, 'base64url').toString('utf8')
@@ -114,13 +115,4 @@ export class OperatorSessions {
       if (signed && untilMs > clock.now() && !this.#ended.has(id)) yield { id, operator, untilMs }
     }
   }
-}
-
-/** Several servers on one host share its cookies, so there may be more than one. */
-function cookiesOf(request: Request): readonly string[] {
-  return (request.headers.get('cookie') ?? '')
-    .split(';')
-    .map(pair => pair.trim())
-    .filter(pair => pair.startsWith(`${NAME}=`))
-    .map(pair => pair.slice(NAME.length + 1))
 }

@@ -1,13 +1,19 @@
 /**
  * What is wrong, and since when. Findings come in rounds, one scope at a time (a sale, the process): a round replaces what the last one
  * of its scope found, and a finding that is found again keeps its beginning. A finding is trouble once it was seen twice and has lasted
- * its grace time. Holds at most what one round of each scope finds.
+ * its grace time. Holds at most what one round of each scope finds. Below it: what is found by looking at one live item, one line of an
+ * audit, or the process.
  */
 
 import type { Clock } from '../../base/clock.ts'
+import type { SaleId } from '../../domain/ids.ts'
+import { type AuditLine, isExplained } from '../../flows/check/audit-sale.ts'
+import { sellingOf } from '../../flows/check/watch-sale.ts'
+import type { LiveItem } from '../../flows/sell/live-item.ts'
+import type { PlainMetric } from '../../telemetry/plain-metric.ts'
 import type { TroubleCode } from '../../wire/monitor-codes.ts'
 
-export interface Finding {
+interface Finding {
   readonly code: TroubleCode
   /** Tells findings of the same code apart: a promise's number, an alarm's name. */
   readonly which?: string
@@ -25,6 +31,8 @@ export interface Trouble extends Omit<Finding, 'graceMs'> {
 }
 
 const SEEN_MIN = 2
+/** Shorter than this, an item that is not sold is no trouble: epochs change, clocks are compared again. */
+const GRACE_MS = 5_000
 const WORST_FIRST: readonly TroubleCode[] = [
   'promise_broken',
   'inconsistent',
@@ -82,4 +90,47 @@ export class TroubleBoard {
 
 function rank({ code }: Trouble): number {
   return WORST_FIRST.indexOf(code)
+}
+
+export async function processFindings(seen: {
+  readonly missing: readonly string[]
+  readonly ledgerAway: boolean
+  readonly refundsStuck: number
+  readonly metrics: readonly PlainMetric[]
+}): Promise<readonly Finding[]> {
+  const found: Finding[] = seen.missing.map(words => ({ code: 'unready', which: words, words }))
+  if (seen.ledgerAway) found.push({ code: 'ledger_away' })
+  if (seen.refundsStuck > 0) found.push({ code: 'refunds_stuck', count: seen.refundsStuck })
+  const alarms = await seen.metrics.find(metric => metric.name === 'stampede_alarms_total')?.read()
+  for (const { labels, value } of alarms ?? [])
+    if (value > 0) found.push({ code: 'alarm', which: labels.kind ?? '', count: value })
+  return found
+}
+
+export function itemFindings(liveItem: LiveItem, nowMs: number): readonly Finding[] {
+  const { sale, item, unsettled } = liveItem
+  const found: Finding[] = []
+  const add = (code: Finding['code'], more?: Partial<Finding>) =>
+    found.push({ sale: sale.id, item: item.id, graceMs: GRACE_MS, code, ...more })
+  const notOver = sale.state !== 'over' && nowMs < sale.closesAtMs
+  const selling = sellingOf(liveItem)
+  if (selling === 'skewed') add('clock_skew')
+  if (selling === 'shut' && notOver) add('door_shut')
+  if (selling === 'withdrawn' && notOver && nowMs >= sale.opensAtMs) add('withdrawn')
+  if (unsettled.size > 0) add('unsettled', { count: unsettled.size })
+  return found
+}
+
+export function auditFindings(sale: SaleId, line: AuditLine): readonly Finding[] {
+  const { item, violations } = line
+  if (violations.length > 0)
+    return violations.map(({ promise, message: words }) => {
+      return { code: 'promise_broken', which: `${promise}`, sale, item, words }
+    })
+  if (isExplained(line)) return []
+  const { units, available, pending, paid, gate, outbox, releases } = line
+  const words = line.addsUp
+    ? `gate ${gate?.left} left and ${gate?.held} held, ${outbox} + ${releases} on their way; ledger ${available} available, ${pending + paid} in orders`
+    : `${available} available + ${pending} pending + ${paid} paid is not ${units} units`
+  return [{ code: 'inconsistent', sale, item, words }]
 }

@@ -14,11 +14,8 @@ export function pageRoutes({ pages, identity, buyers }: EdgeContext): readonly R
   // One page for all its addresses: which of them it shows, its script reads from the address bar.
   const page = ({ request }: Exchange) => sendPage(request, pages.buyer)
   return [
-    { method: 'GET', path: '/', handle: page },
-    { method: 'GET', path: '/s/{sale}', handle: page },
-    { method: 'GET', path: '/orders', handle: page },
-    { method: 'GET', path: '/orders/{id}', handle: page },
-    { method: 'GET', path: `${ASSETS_PATH}{file}`, handle: asset },
+    ...['/', '/s/{sale}', '/orders', '/orders/{id}'].map(path => route({ method: 'GET', path }, page)),
+    route({ method: 'GET', path: `${ASSETS_PATH}{file}` }, asset),
     route(buyerCalls.session, session),
   ]
 
