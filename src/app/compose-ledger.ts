@@ -2,7 +2,6 @@
 
 import { systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { systemRandom } from '../base/random.ts'
 import { startEmbeddedServer } from '../ledger/embedded/server.ts'
 import { createDatabase, type Database } from '../ledger/postgres/connection/database.ts'
 import { requireDurable } from '../ledger/postgres/connection/durable.ts'
@@ -44,8 +43,6 @@ export async function openLedger(config: Config, log: Log) {
   const database = createDatabase({
     connection: server?.connection ?? { connectionString: config.databaseUrl! },
     poolMax: config.redis === undefined ? POOL_MAX : CLUSTER_POOL_MAX,
-    clock: systemClock,
-    random: systemRandom,
     onError: error => {
       if (!closing) log.warn({ err: error }, 'connection to the ledger broken')
     },

@@ -19,10 +19,8 @@ export interface LogLine {
 type LogEntry = Pick<LogLine, 'by' | 'action'> &
   Partial<Pick<LogLine, 'sale' | 'item' | 'order'>> & { readonly details?: Readonly<Record<string, unknown>> }
 
-interface LogQuery {
+interface LogQuery extends Partial<Pick<LogLine, 'sale' | 'order'>> {
   readonly after: string
-  readonly sale?: SaleId
-  readonly order?: OrderId
   readonly limit: number
 }
 

@@ -17,11 +17,6 @@ interface Captured {
   readonly item: ItemId | undefined
 }
 
-interface ClaimedPayment extends Payment {
-  /** The order is pending. If not, the payment should be cancelled. */
-  readonly wanted: boolean
-}
-
 export interface Payments {
   /** The open payment of this order with this provider, made if there is none. Undefined: the order is not pending. */
   start(id: string, order: OrderId, provider: string): Promise<Payment | undefined>
@@ -30,8 +25,11 @@ export interface Payments {
   capture(provider: string, ref: string, amount: Money, atMs: number): Promise<Captured>
   /** Captured money whose order is not paid pays it, or becomes due for refund. Undefined: it was decided meanwhile. */
   decideCapture(payment: string): Promise<'paid' | 'late' | undefined>
-  /** Payments to query and refunds to send that are due; each is postponed to its next try. */
-  claim(max: number): Promise<readonly ClaimedPayment[]>
+  /**
+   * Payments to query and refunds to send that are due; each is postponed to its next try. `wanted`: the order is pending; if not, the
+   * payment should be cancelled.
+   */
+  claim(max: number): Promise<readonly (Payment & { readonly wanted: boolean })[]>
   move(id: string, from: PaymentState, to: PaymentState, why?: string): Promise<boolean>
   recordCallback(provider: string, event: string, ref: string, outcome: string): Promise<void>
   /** How many refunds were tried more than `tries` times and are still not through. */

@@ -1,13 +1,11 @@
 /** What audits and reconciliation read and keep: units by state, live orders, payments that do not fit their orders, and reports. */
 
-import type { Epoch, ItemId, OrderId, SaleId } from '../domain/ids.ts'
-import type { Door, Item } from '../domain/item.ts'
+import type { ItemId, OrderId, SaleId } from '../domain/ids.ts'
+import type { Item } from '../domain/item.ts'
 
 /** Units by state, read in one statement together with the item. */
-export interface ItemAudit {
+export interface ItemAudit extends Pick<Item, 'units' | 'available' | 'door' | 'epoch' | 'gateEpoch'> {
   readonly item: ItemId
-  readonly units: number
-  readonly available: number
   readonly pending: number
   readonly paid: number
   readonly closed: number
@@ -18,18 +16,10 @@ export interface ItemAudit {
   readonly gone: number
   /** At most so many units are between two shards: taken from one, not yet given to the other. */
   readonly moving: number
-  readonly door: Door
-  readonly epoch: Epoch
-  readonly gateEpoch: Epoch
 }
 
 type PaymentAmiss =
-  | {
-      readonly kind: 'captured_unpaid'
-      readonly payment: string
-      readonly order: OrderId
-      readonly item: ItemId
-    }
+  | { readonly kind: 'captured_unpaid'; readonly payment: string; readonly order: OrderId; readonly item: ItemId }
   | { readonly kind: 'paid_uncaptured'; readonly order: OrderId }
 
 export interface Report {

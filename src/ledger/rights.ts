@@ -6,21 +6,16 @@
 
 import type { Epoch, ItemId } from '../domain/ids.ts'
 import type { Door, Item } from '../domain/item.ts'
+import type { Sale } from '../domain/sale.ts'
 import type { PlaceAsk } from './orders.ts'
 
 /** What the gate is built from, read under one item lock (E9). */
-interface SnapshotTerms {
-  readonly available: number
+interface SnapshotTerms
+  extends Pick<Item, 'available' | 'attemptsMax' | 'changeNo' | 'gateShards'>,
+    Pick<Sale, 'opensAtMs' | 'closesAtMs' | 'stateNo'> {
   readonly held: number
   readonly buyers: number
-  readonly attemptsMax: number
-  readonly changeNo: number
-  readonly opensAtMs: number
-  readonly closesAtMs: number
-  readonly stateNo: number
   readonly state: 'open' | 'paused' | 'over'
-  /** The gate is to be built in so many shards. */
-  readonly gateShards: number
   /** One shard, though more were wanted: a process of an older version lives, which does not read an item's shards. */
   readonly olderVersions: boolean
 }

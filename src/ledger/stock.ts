@@ -1,16 +1,13 @@
 /** Stock changes, numbered per item, one open at a time. Increases reach the ledger first, decreases leave the gate first. */
 
 import type { Epoch, ItemId } from '../domain/ids.ts'
-import type { Door, Item } from '../domain/item.ts'
+import type { Item } from '../domain/item.ts'
 
 /** An item's rights, as read before the lock was held. */
 export type JudgedRights = Pick<Item, 'epoch' | 'door'>
 
-export interface ChangeWish {
+export interface ChangeWish extends Pick<StockChange, 'delta' | 'reason' | 'by'> {
   readonly item: ItemId
-  readonly delta: number
-  readonly reason: string
-  readonly by: string
   /** The same key again is the same change. */
   readonly key: string | undefined
 }
@@ -22,13 +19,9 @@ export interface AskedChange {
 }
 
 /** A change that the gate or the ledger has not done yet. */
-export interface OpenChange {
+export interface OpenChange extends JudgedRights, Pick<StockChange, 'no' | 'delta'> {
   readonly item: ItemId
-  readonly no: number
-  readonly delta: number
   readonly state: 'asked' | 'applied'
-  readonly epoch: Epoch
-  readonly door: Door
 }
 
 export interface StockChange {

@@ -7,7 +7,6 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../src/base/clock.ts'
-import { systemRandom } from '../../src/base/random.ts'
 import { startEmbeddedServer } from '../../src/ledger/embedded/server.ts'
 import type { PlaceAsk } from '../../src/ledger/orders.ts'
 import { createDatabase, type Database, type Row } from '../../src/ledger/postgres/connection/database.ts'
@@ -49,8 +48,6 @@ export async function startTestLedger() {
     createDatabase({
       connection: { ...server.connection, ...(database !== undefined && { database }) },
       poolMax: 20,
-      clock: systemClock,
-      random: systemRandom,
       onError: () => {},
     })
   const database = connect()
@@ -148,8 +145,6 @@ export async function startTestLedger() {
       const road = createDatabase({
         connection: { host: '127.0.0.1', port: proxy.port(), user, database: name },
         poolMax,
-        clock: systemClock,
-        random: systemRandom,
         onError: () => {},
       })
       const close = async () => {

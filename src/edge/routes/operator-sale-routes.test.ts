@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { systemClock, toRfc3339 } from '../../base/clock.ts'
-import { systemRandom } from '../../base/random.ts'
 import type { Sale } from '../../domain/sale.ts'
 import { createSale } from '../../flows/operate/create-sale.ts'
 import { runSale } from '../../flows/operate/run-sale.ts'
@@ -26,8 +25,6 @@ beforeAll(async () => {
   database = createDatabase({
     connection: server.connection,
     poolMax: 5,
-    clock,
-    random: systemRandom,
     onError: () => {},
   })
   await migrate(database)

@@ -15,7 +15,7 @@ import { faultPoint } from '../../base/fault-points.ts'
 import { createSharedTimeout } from '../../base/shared-timeout.ts'
 import type { OrderId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'
-import type { DueOrder } from '../../ledger/closings.ts'
+import type { DueOrder } from '../../ledger/orders.ts'
 import type { MoneyContext } from './money-context.ts'
 
 type SweepContext = Pick<MoneyContext, 'closings' | 'clock' | 'settleOrder' | 'onClosed'>

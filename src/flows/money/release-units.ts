@@ -9,7 +9,7 @@ import { eachOf } from '../../base/each-of.ts'
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { ItemId, OrderId } from '../../domain/ids.ts'
-import type { DueRelease } from '../../ledger/closings.ts'
+import type { DueRelease } from '../../ledger/orders.ts'
 import type { MoneyPorts } from './money-context.ts'
 
 type ReleaseContext = Pick<MoneyPorts, 'gate' | 'closings' | 'onReleased'>

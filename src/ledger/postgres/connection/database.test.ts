@@ -4,9 +4,7 @@ import { ledgerForFile } from '../../../../test/harness/flow-stage.ts'
 import { Playground } from '../../../../test/harness/playground.ts'
 import { startPostgres } from '../../../../test/harness/postgres.ts'
 import { Relay } from '../../../../test/harness/relay.ts'
-import { systemClock } from '../../../base/clock.ts'
 import { Fault } from '../../../base/fault.ts'
-import { systemRandom } from '../../../base/random.ts'
 import { createDatabase } from './database.ts'
 
 const ledger = ledgerForFile()
@@ -41,8 +39,6 @@ test('a server that accepts a connection and does not answer is a ledger that do
   const database = createDatabase({
     connection,
     poolMax: 1,
-    clock: systemClock,
-    random: systemRandom,
     onError: () => {},
   })
   try {
@@ -62,8 +58,6 @@ test('a process that slept in the middle of a transaction finds its session ende
   const database = createDatabase({
     connection: { host: '127.0.0.1', port: road.port(), user, database: name },
     poolMax: 2,
-    clock: systemClock,
-    random: systemRandom,
     onError: () => {},
   })
   playground.onUndo(() => database.close())

@@ -10,9 +10,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import pg from 'pg'
 import { assert } from '../../../base/assert.ts'
-import type { Clock } from '../../../base/clock.ts'
+import { systemClock } from '../../../base/clock.ts'
 import { Fault } from '../../../base/fault.ts'
-import type { Random } from '../../../base/random.ts'
+import { systemRandom } from '../../../base/random.ts'
 import { retry } from '../../../base/retry.ts'
 import { RAISE_COMMIT } from './durable.ts'
 import { toConnectFault, toFault } from './faults.ts'
@@ -35,8 +35,6 @@ export interface Database {
 interface DatabaseOptions {
   readonly connection: pg.ClientConfig
   readonly poolMax: number
-  readonly clock: Clock
-  readonly random: Random
   readonly onError: (error: Error) => void
 }
 
@@ -91,8 +89,8 @@ export function createDatabase(options: DatabaseOptions): Database {
   return {
     run: (name, values) =>
       retry(
-        options.clock,
-        options.random,
+        systemClock,
+        systemRandom,
         RETRY,
         async () => execute(usePool(), name, values),
         error => error instanceof Fault && error.retryable && closed === undefined,

@@ -4,15 +4,12 @@
  */
 
 import { systemClock } from '../../../base/clock.ts'
-import { systemRandom } from '../../../base/random.ts'
 import { createDatabase } from './database.ts'
 import { createLeaderLock } from './leader-lock.ts'
 
 const database = createDatabase({
   connection: JSON.parse(process.argv[2] ?? '{}'),
   poolMax: 1,
-  clock: systemClock,
-  random: systemRandom,
   onError: () => {},
 })
 const leader = createLeaderLock(database, systemClock)
