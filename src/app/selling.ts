@@ -61,13 +61,13 @@ export function createSelling(context: ProcessContext, confirm: ConfirmContext |
   const makeSeller = context.sellers(sell)
 
   function makeLiveItem(sale: Sale, item: Item, skewed: boolean, seenAtMs: number): LiveItem {
-    const { epoch, door } = item
+    const { door } = item
     const current = (door === 'ledger' || (door === 'gate' && context.isBuilt(item))) && context.maySell()
     const makeQueue = (sell: Seller['sell']) =>
       createQueues(door === 'gate' ? context.lanes(item) : undefined, QUEUE_MAX, queueMax =>
         createBatcher<Ask, Decision>({ batchMax: BATCH_MAX, queueMax, defer: nextTurn, run: sell }),
       )
-    return new LiveItem({ sale, item, epoch, door, current, skewed, seenAtMs }, makeSeller, makeQueue)
+    return new LiveItem({ sale, item, current, skewed, seenAtMs }, makeSeller, makeQueue)
   }
 
   // Seen in the ledger: the process that changed it has published it.

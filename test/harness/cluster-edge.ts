@@ -266,8 +266,6 @@ export function openCluster(ledger: TestLedger) {
             {
               sale,
               item,
-              epoch: item.epoch,
-              door: item.door,
               current: item.door === 'gate' || item.door === 'ledger',
               skewed,
               seenAtMs,

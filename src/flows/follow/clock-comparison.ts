@@ -18,7 +18,7 @@ interface Reading {
 
 export function createClockComparison() {
   let gate: Reading | undefined
-  let slowest: Reading | undefined
+  let behindMs = 0
   let ledger: Reading | undefined
 
   const reading = (nowMs: number, askedAtMs: number, answeredAtMs: number): Reading => ({
@@ -28,10 +28,10 @@ export function createClockComparison() {
   })
 
   return {
-    /** @param behindMs how far the slowest of its servers is behind `nowMs` */
-    gate(nowMs: number, askedAtMs: number, answeredAtMs: number, behindMs = 0): void {
+    /** @param slowerMs how far the slowest of its servers is behind `nowMs` */
+    gate(nowMs: number, askedAtMs: number, answeredAtMs: number, slowerMs = 0): void {
       gate = reading(nowMs, askedAtMs, answeredAtMs)
-      slowest = reading(nowMs - behindMs, askedAtMs, answeredAtMs)
+      behindMs = slowerMs
     },
     ledger(nowMs: number, askedAtMs: number, answeredAtMs: number): void {
       ledger = reading(nowMs, askedAtMs, answeredAtMs)
@@ -40,11 +40,11 @@ export function createClockComparison() {
     gateSilentMs: (atMs: number): number => (gate === undefined ? Number.POSITIVE_INFINITY : atMs - gate.atMs),
     /** By how much a clock of the gate is ahead of the ledger's (or behind, negative), if that is too much for both to be right. */
     skewedMs(atMs: number): number | undefined {
-      if (gate === undefined || slowest === undefined || ledger === undefined) return undefined
+      if (gate === undefined || ledger === undefined) return undefined
       if (atMs - gate.atMs > FRESH_MS || atMs - ledger.atMs > FRESH_MS) return undefined
       if (gate.least - ledger.most > SKEW_MS_MAX) return Math.round(gate.least - ledger.most)
-      if (ledger.least - slowest.most > SKEW_MS_MAX) return -Math.round(ledger.least - slowest.most)
-      return undefined
+      const slowestMost = gate.most - behindMs
+      return ledger.least - slowestMost > SKEW_MS_MAX ? -Math.round(ledger.least - slowestMost) : undefined
     },
   }
 }

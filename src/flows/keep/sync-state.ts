@@ -121,6 +121,5 @@ function isOver(status: GateStatus, sale: Sale): boolean {
 }
 
 function nameOf(sale: Sale, item: Item): string {
-  const { stateNo, state, opensAtMs, closesAtMs } = windowStateOf(sale)
-  return `${item.epoch} ${stateNo} ${state} ${opensAtMs} ${closesAtMs}`
+  return `${item.epoch} ${JSON.stringify(windowStateOf(sale))}`
 }

@@ -129,10 +129,7 @@ async function closeUnpaid(context: SweepContext, unpaid: readonly DueOrder[]): 
   }
 }
 
-type CancelOutcome =
-  | { readonly kind: 'closed'; readonly order: Order }
-  | { readonly kind: 'paid' }
-  | { readonly kind: 'missing' }
+type CancelOutcome = { readonly kind: 'closed'; readonly order: Order } | { readonly kind: 'paid' | 'missing' }
 
 /** The buyer's or the operator's cancel. Cancelling again gives the same answer; a closed order keeps its reason. */
 export async function cancelOrder(

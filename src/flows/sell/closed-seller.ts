@@ -4,19 +4,19 @@
  */
 
 import { onFault } from '../../base/fault.ts'
-import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
+import type { BuyerId } from '../../domain/ids.ts'
+import type { Item } from '../../domain/item.ts'
 import type { Reservation } from '../../domain/order.ts'
 import type { Refusal } from '../../domain/outcomes.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Ask } from '../../gate/gate.ts'
 import type { SellContext } from './sell-context.ts'
-import { BUSY, type Decision, type Holdings, type Seller, standingClosed } from './seller.ts'
+import { BUSY, type Click, type Decision, type Held, type Seller, standingClosed } from './seller.ts'
 
 type ClosedContext = Pick<SellContext, 'gate' | 'view' | 'unplaced'>
 
 interface ClosedItem {
-  readonly item: { readonly id: ItemId }
-  readonly epoch: Epoch
+  readonly item: Pick<Item, 'id'>
   /** Undefined where the item is not live here. */
   readonly sale?: Sale
   readonly skewed?: boolean
@@ -43,7 +43,7 @@ export class ClosedSeller<Context extends ClosedContext = ClosedContext, Live ex
   }
 
   /** Units may come back meanwhile: only a gate in this process can tell without being asked. */
-  refusal(_ask: Pick<Ask, 'buyer' | 'attempt' | 'quantity'>): Refusal | undefined {
+  refusal(_click: Click): Refusal | undefined {
     return undefined
   }
 
@@ -55,14 +55,12 @@ export class ClosedSeller<Context extends ClosedContext = ClosedContext, Live ex
     return asks.map(() => BUSY)
   }
 
-  /** The epoch is read before the gate is asked: what it answers is held under this epoch or a later one. */
-  async find(buyer: BuyerId, toShow?: boolean): Promise<Holdings | 'unknown'> {
-    const { item, epoch } = this.live
+  async find(buyer: BuyerId, toShow?: boolean): Promise<readonly Held[] | 'unknown'> {
     const found = await onFault(
-      () => this.context.gate.find(item.id, buyer, toShow),
+      () => this.context.gate.find(this.live.item.id, buyer, toShow),
       () => undefined,
     )
-    return found?.status === 'ok' ? { epoch, held: found.holdings } : 'unknown'
+    return found?.status === 'ok' ? found.holdings : 'unknown'
   }
 
   /** Nothing outside the ledger is told. */

@@ -22,9 +22,8 @@ export interface FindOrdersContext extends Pick<SellContext, 'acknowledged' | 'u
 
 type FindOrderOutcome =
   | { readonly kind: 'found'; readonly order: Order | Reservation }
-  | { readonly kind: 'missing' }
-  /** It may be held by a gate that does not answer. */
-  | { readonly kind: 'busy' }
+  /** busy: it may be held by a gate that does not answer. */
+  | { readonly kind: 'missing' | 'busy' }
 
 /** Shown only after the seller that it was read from has acknowledged it. */
 interface Found {
@@ -114,8 +113,7 @@ async function reservationsOf(
       if (id !== undefined && (await live.seller.outstanding())) whole = false
       return
     }
-    for (const one of held.held)
-      if (one.live) found.push({ reservation: toReservation(live.sale, live.item, one), live })
+    for (const one of held) if (one.live) found.push({ reservation: toReservation(live.sale, live.item, one), live })
   }
 }
 

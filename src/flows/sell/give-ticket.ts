@@ -25,9 +25,8 @@ export async function giveTicket(
     const warm = nowMs >= sale.opensAtMs - sale.warmBeforeMs
     return warm ? { kind: 'busy' } : { kind: 'early', opensAtMs: sale.opensAtMs }
   }
-  const found = await live.seller.find(buyer)
-  if (found === 'unknown') return { kind: 'busy' }
-  const { held } = found
+  const held = await live.seller.find(buyer)
+  if (held === 'unknown') return { kind: 'busy' }
   const attempt = held.find(one => one.live)?.attempt ?? 1 + held.reduce((last, one) => Math.max(last, one.attempt), 0)
   if (attempt > live.item.attemptsMax) return { kind: 'attempts_used' }
   return { kind: 'given', terms: { attempt, notBeforeMs: sale.opensAtMs, expiresAtMs: sale.closesAtMs } }

@@ -19,7 +19,7 @@ import { ClosedSeller } from './closed-seller.ts'
 import { decisionOf } from './gate-seller.ts'
 import type { LiveItem } from './live-item.ts'
 import type { SellContext } from './sell-context.ts'
-import { BUSY, type Decision, type Holdings, SOLD_OUT, standingClosed } from './seller.ts'
+import { BUSY, type Decision, type Held, SOLD_OUT, standingClosed } from './seller.ts'
 
 export interface LedgerSellContext extends SellContext {
   /** Shared by all items of the process. */
@@ -57,11 +57,9 @@ export class LedgerSeller extends ClosedSeller<LedgerSellContext, LiveItem> {
     return clock.elapsed() - newest.atMs <= freshMs ? newest.units : undefined
   }
 
-  override async find(buyer: BuyerId): Promise<Holdings> {
-    const { epoch, item } = this.live
-    const orders = await this.context.finder.ofBuyer(item.id, buyer)
-    const held = orders.map(row => ({ ...row, order: row.id, live: row.state !== 'closed', row }))
-    return { epoch, held }
+  override async find(buyer: BuyerId): Promise<readonly Held[]> {
+    const orders = await this.context.finder.ofBuyer(this.live.item.id, buyer)
+    return orders.map(row => ({ ...row, order: row.id, live: row.state !== 'closed', row }))
   }
 
   /** Not behind this door, unless an operator opened it while a process had gone without a word (E10). */

@@ -15,7 +15,7 @@ import type { PlaceAsk } from '../../ledger/orders.ts'
 import type { Decision, Seller } from './seller.ts'
 
 /** What the ledger showed when the entry was made. */
-type LiveItemTerms = Pick<LiveItem, 'sale' | 'item' | 'epoch' | 'door' | 'current' | 'skewed' | 'seenAtMs'>
+type LiveItemTerms = Pick<LiveItem, 'sale' | 'item' | 'current' | 'skewed' | 'seenAtMs'>
 
 export class LiveItem {
   sale: Sale
@@ -49,8 +49,8 @@ export class LiveItem {
   ) {
     this.sale = terms.sale
     this.item = terms.item
-    this.epoch = terms.epoch
-    this.door = terms.door
+    this.epoch = terms.item.epoch
+    this.door = terms.item.door
     this.current = terms.current
     this.skewed = terms.skewed
     this.seenAtMs = terms.seenAtMs

@@ -8,7 +8,7 @@
  * answer. Nothing is released on a guess.
  */
 
-import { assert, unreachable } from '../../base/assert.ts'
+import { assert } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { SharedTimeout } from '../../base/shared-timeout.ts'
@@ -19,7 +19,7 @@ import type { LocalView } from '../../gate/local-view.ts'
 import type { PlaceAsk, Placing } from '../../ledger/orders.ts'
 import { type Decided, decisionOf, GateSeller } from './gate-seller.ts'
 import type { SellContext } from './sell-context.ts'
-import { ATTEMPTS_USED, BUSY, type Decision, type Holdings, SOLD_OUT } from './seller.ts'
+import { ATTEMPTS_USED, BUSY, type Click, type Decision, type Held, SOLD_OUT } from './seller.ts'
 
 export interface LocalGateContext extends SellContext {
   readonly view: Required<LocalView>
@@ -34,10 +34,10 @@ type Placings = ReadonlyMap<OrderId, Placing>
 
 export class LocalGateSeller extends GateSeller<LocalGateContext> {
   /** Certain only while no ask waits and nothing is on its way into the ledger. */
-  override refusal(ask: Pick<Ask, 'buyer' | 'attempt' | 'quantity'>): Refusal | undefined {
+  override refusal(click: Click): Refusal | undefined {
     const { item, epoch, queue, unsettled, current, skewed } = this.live
     if (!current || skewed || unsettled.size > 0 || queue.depth() > 0) return undefined
-    const refused = this.context.view.refusal(item.id, epoch, ask)
+    const refused = this.context.view.refusal(item.id, epoch, click)
     if (refused !== 'not_enough') return refused && ATTEMPTS_USED
     const left = this.left()
     return left === undefined || left === 0 ? undefined : { kind: 'not_enough', left }
@@ -66,7 +66,7 @@ export class LocalGateSeller extends GateSeller<LocalGateContext> {
     return !this.live.current || super.knows(buyer)
   }
 
-  override async find(buyer: BuyerId): Promise<Holdings | 'unknown'> {
+  override async find(buyer: BuyerId): Promise<readonly Held[] | 'unknown'> {
     return this.live.current ? super.find(buyer) : 'unknown'
   }
 
@@ -158,15 +158,7 @@ function isOrder(placing: Placing): boolean {
 function toDecision(placing: Placing | undefined): Decision {
   if (placing === undefined || placing.verdict === 'id_conflict') return BUSY
   const { order } = placing
-  switch (placing.verdict) {
-    // The id was made by this very click: committed by an earlier try of the same batch is committed by this click.
-    case 'placed':
-    case 'same':
-      if (isOrder(placing)) return { kind: 'placed', order }
-      return toDecision({ verdict: 'refused', order })
-    case 'refused':
-      return order.supersededBy === undefined ? SOLD_OUT : { kind: 'existing', order: order.supersededBy }
-    default:
-      return unreachable(placing)
-  }
+  // The id was made by this very click: committed by an earlier try of the same batch is committed by this click.
+  if (isOrder(placing)) return { kind: 'placed', order }
+  return order.supersededBy === undefined ? SOLD_OUT : { kind: 'existing', order: order.supersededBy }
 }

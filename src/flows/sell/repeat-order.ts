@@ -11,7 +11,7 @@ import type { TakeOrderOutcome } from '../../domain/outcomes.ts'
 import { ClosedSeller } from './closed-seller.ts'
 import type { LiveItem } from './live-item.ts'
 import type { SellContext } from './sell-context.ts'
-import { type Holdings, type Seller, toReservation } from './seller.ts'
+import { type Held, type Seller, toReservation } from './seller.ts'
 
 type Repeated = Extract<TakeOrderOutcome, { kind: 'same' | 'same_reserved' | 'busy' }>
 
@@ -26,10 +26,10 @@ export function repeatOrder(
   attempt: number,
 ): Promise<Repeated | undefined> {
   return orBusy(async () => {
-    const seller = live?.seller ?? new ClosedSeller(context, { item: { id: item }, epoch: 0 })
+    const seller = live?.seller ?? new ClosedSeller(context, { item: { id: item } })
     const found = await seller.find(buyer)
     if (found === 'unknown') return outsideGate(context, seller, item, buyer, attempt)
-    const held = found.held.find(one => one.attempt === attempt)
+    const held = found.find(one => one.attempt === attempt)
     return held && existingHolding(context, live, held)
   })
 }
@@ -41,7 +41,7 @@ export async function existingOrder(
   buyer: BuyerId,
   id: OrderId,
 ): Promise<Repeated> {
-  const found = await orBusy(async () => {
+  return orBusy<Repeated>(async () => {
     const order = await context.finder.byId(id)
     if (order !== undefined) return { kind: 'same', order }
     const reservation = context.acknowledged.find(id)?.reservation ?? (await reservationAtGate(live, buyer, id))
@@ -51,10 +51,9 @@ export async function existingOrder(
     if (placed !== undefined) return { kind: 'same', order: placed }
     return live.seller.acknowledge(reservation) ? { kind: 'same_reserved', reservation } : STILL_BUSY
   })
-  return found ?? STILL_BUSY
 }
 
-function orBusy(read: () => Promise<Repeated | undefined>): Promise<Repeated | undefined> {
+function orBusy<T extends Repeated | undefined>(read: () => Promise<T>): Promise<T | Repeated> {
   return onFault(read, () => STILL_BUSY)
 }
 
@@ -83,11 +82,7 @@ async function outsideGate(
  * An attempt that the gate or the ledger knows. Not in the ledger yet: asked through the queue as if anew, so that the gate says `same` in a
  * call that is as durable as what it says to a new buyer (E11).
  */
-async function existingHolding(
-  context: SellContext,
-  live: LiveItem | undefined,
-  held: Holdings['held'][number],
-): Promise<Repeated> {
+async function existingHolding(context: SellContext, live: LiveItem | undefined, held: Held): Promise<Repeated> {
   const order = held.row ?? (await context.finder.byId(held.order))
   if (order !== undefined) return { kind: 'same', order }
   if (live === undefined || !held.live) return STILL_BUSY
@@ -115,6 +110,6 @@ async function reservationAtGate(
   id: OrderId,
 ): Promise<Reservation | undefined> {
   const found = await seller.find(buyer)
-  const held = found === 'unknown' ? undefined : found.held.find(one => one.order === id && one.live)
+  const held = found === 'unknown' ? undefined : found.find(one => one.order === id && one.live)
   return held && toReservation(sale, item, held)
 }

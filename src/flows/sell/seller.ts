@@ -6,12 +6,15 @@
  * `standing`, `knows`, `refusal` and `left` do no I/O: the crowd that can't win costs no promise.
  */
 
-import type { BuyerId, Epoch, OrderId } from '../../domain/ids.ts'
+import type { BuyerId, OrderId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
 import type { Refusal } from '../../domain/outcomes.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Ask, Holding } from '../../gate/gate.ts'
+
+/** Who asks, under which attempt, for how many units. */
+export type Click = Pick<Ask, 'buyer' | 'attempt' | 'quantity'>
 
 /** What a batch came to, for one of its asks. */
 export type Decision =
@@ -25,13 +28,7 @@ export type Decision =
   | Refusal
 
 /** One attempt of a buyer. `row`: the order, where it was read together with the attempt. */
-type Held = Holding & { readonly row?: Order }
-
-export interface Holdings {
-  /** The epoch they were read under. */
-  readonly epoch: Epoch
-  readonly held: readonly Held[]
-}
+export type Held = Holding & { readonly row?: Order }
 
 export interface Seller {
   /** What refuses every new buyer right now (early, paused, over, sold out, busy), or undefined: the gate must be asked. */
@@ -39,13 +36,13 @@ export interface Seller {
   /** May this buyer hold a reservation or an order of this item? False is certain, true is not. */
   knows(buyer: BuyerId): boolean
   /** The refusal of this ask, where it is known without asking the gate. */
-  refusal(ask: Pick<Ask, 'buyer' | 'attempt' | 'quantity'>): Refusal | undefined
+  refusal(click: Click): Refusal | undefined
   /** Units left to sell, as last known here. Undefined: not known. */
   left(): number | undefined
   /** One batch, in arrival order. Units taken stay held until the ledger has answered for these very ids. */
   sell(asks: readonly Ask[]): Promise<readonly Decision[]>
   /** Every attempt of this buyer, live and closed. `toShow`: what is found is as durable as what a new buyer is told (E11). */
-  find(buyer: BuyerId, toShow?: boolean): Promise<Holdings | 'unknown'>
+  find(buyer: BuyerId, toShow?: boolean): Promise<readonly Held[] | 'unknown'>
   /** May this buyer be told of a reservation that is not in the ledger? Within the fence (E2), and remembered in the same turn (E6). */
   acknowledge(reservation: Reservation): boolean
   /** May acknowledged reservations of the item be unplaced? Unknown counts as yes. */

@@ -5,19 +5,13 @@
 
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
-import type { BuyerId, OrderId } from '../../domain/ids.ts'
+import type { OrderId } from '../../domain/ids.ts'
 import type { Reservation } from '../../domain/order.ts'
 import type { Refusal, TakeOrderOutcome } from '../../domain/outcomes.ts'
 import { EARLY_WAIT_MS, type LiveItem } from './live-item.ts'
 import { existingOrder } from './repeat-order.ts'
 import type { SellContext } from './sell-context.ts'
-import { BUSY, SOLD_OUT } from './seller.ts'
-
-interface Click {
-  readonly buyer: BuyerId
-  readonly attempt: number
-  readonly quantity: number
-}
+import { BUSY, type Click, SOLD_OUT } from './seller.ts'
 
 /** A gate elsewhere may find that it is a moment earlier than we thought: so often is the opening waited for once more. */
 const TOO_EARLY_MAX = 3
