@@ -43,7 +43,7 @@ export function createDemoCrowd(
   let running: Promise<void> | undefined
   let done: SaleId | undefined
 
-  /** The demo sale (flows/operate/demo-sale.ts), while it can be bought from. The crowd can only come as guests. */
+  /** The demo sale (flows/operate/create-sale.ts), while it can be bought from. The crowd can only come as guests. */
   async function findSale(): Promise<Sale | undefined> {
     if (!config.demo || !config.guestSignIn || stopping.signal.aborted) return undefined
     const nowMs = clock.now()

@@ -6,3 +6,6 @@ export interface Log {
   warn(fields: Readonly<Record<string, unknown>>, message: string): void
   error(fields: Readonly<Record<string, unknown>>, message: string): void
 }
+
+/** What should never happen and must not go unseen. */
+export type Alarm<What extends string> = (what: What, fields: Readonly<Record<string, unknown>>) => void

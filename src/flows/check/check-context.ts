@@ -1,5 +1,6 @@
 /** What the checking flows share, composed once in `app/compose.ts`. A flow takes only the members it uses. */
 
+import type { Alarm } from '../../base/log.ts'
 import type { ItemId } from '../../domain/ids.ts'
 import type { Violation } from '../../domain/promises/snapshot.ts'
 import type { GateBooks } from '../../gate/gate.ts'
@@ -20,10 +21,9 @@ export interface CheckContext
   readonly rebuild: (item: ItemId) => Promise<'rebuilt' | 'rebuilding'>
   readonly onDifferences: (differences: number, repairs: number) => void
   readonly onBroken: (promise: Violation['promise']) => void
-  readonly alarm: (what: 'sale_not_settled', fields: Readonly<Record<string, unknown>>) => void
+  readonly alarm: Alarm<'sale_not_settled'>
 }
 
-/** All that an audit needs. */
 export interface AuditContext extends Pick<CheckContext, 'view' | 'clock'> {
   readonly reconciliation: Pick<Reconciliation, 'audit'>
 }

@@ -5,11 +5,9 @@
  */
 
 import { onFault } from '../../base/fault.ts'
-import type { ItemId, SaleId } from '../../domain/ids.ts'
+import type { ItemId } from '../../domain/ids.ts'
 import type { Gate, GateStatus } from '../../gate/gate.ts'
 import type { Outbox } from '../../gate/outbox.ts'
-import type { Reconciliation } from '../../ledger/reconciliation.ts'
-import type { Units } from '../../telemetry/gauges.ts'
 import type { Registry } from '../sell/live-item.ts'
 
 export type GateView = ReturnType<typeof createGateView>
@@ -41,31 +39,4 @@ function unsettledUnits(registry: Registry, item: ItemId): number {
   let units = 0
   for (const { quantity } of registry.get(item)?.unsettled.values() ?? []) units += quantity
   return units
-}
-
-interface CountContext {
-  readonly registry: Registry
-  readonly view: GateView
-  readonly reconciliation: Pick<Reconciliation, 'audit'>
-}
-
-/** Units of all items on sale, by where they are, added up for the metrics. Costs the ledger one statement per sale. */
-export async function countUnits({ registry, view, reconciliation }: CountContext): Promise<Units> {
-  const sum = { available: 0, left: 0, held: 0, pending: 0, paid: 0, releasing: 0, oldestReleaseMs: 0 }
-  const sales = new Set<SaleId>()
-  for (const { sale } of registry.values()) sales.add(sale.id)
-  for (const { left, held } of (await view.status([...registry.keys()])).values()) {
-    sum.left += left
-    sum.held += held
-  }
-  for (const sale of sales) {
-    for (const line of await reconciliation.audit(sale)) {
-      sum.available += line.available
-      sum.pending += line.pending
-      sum.paid += line.paid
-      sum.releasing += line.releases
-      sum.oldestReleaseMs = Math.max(sum.oldestReleaseMs, line.oldestReleaseMs ?? 0)
-    }
-  }
-  return sum
 }

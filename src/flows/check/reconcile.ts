@@ -22,7 +22,6 @@ type ReconcileContext = Omit<CheckContext, 'sales' | 'alarm'>
 
 type Difference = Readonly<Record<string, unknown>> & { readonly kind: string }
 
-/** What reconciliation found and did, in the order it happened. */
 interface Findings {
   readonly differences: Difference[]
   readonly repairs: Difference[]

@@ -14,8 +14,8 @@
 import type { Clock } from '../../base/clock.ts'
 import { atMost } from '../../base/deadline.ts'
 import { Fault } from '../../base/fault.ts'
-import type { Log } from '../../base/log.ts'
-import type { Epoch, ItemId } from '../../domain/ids.ts'
+import type { Alarm, Log } from '../../base/log.ts'
+import type { ItemId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Gate, GateStatusReply } from '../../gate/gate.ts'
@@ -32,7 +32,7 @@ interface FollowContext {
   readonly registry: Registry
   readonly clock: Clock
   readonly log: Log
-  readonly alarm: (what: 'gate_clock_skew', fields: Readonly<Record<string, unknown>>) => void
+  readonly alarm: Alarm<'gate_clock_skew'>
   /** An entry for what the ledger shows, with the seller of its door. */
   readonly makeLiveItem: (sale: Sale, item: Item, skewed: boolean, seenAtMs: number) => LiveItem
   readonly confirming: Confirming
@@ -72,7 +72,7 @@ export class Following {
   }
 
   async round(): Promise<void> {
-    const { confirming, clock } = this.#context
+    const { confirming, cache, registry, clock } = this.#context
     const read = new Set(this.#behindGate())
     const ledger = this.#unattended('reading the ledger', this.#readLedger())
     const gate = this.#unattended('reading the gate', this.#readGate())
@@ -82,10 +82,9 @@ export class Following {
     if (this.#behindGate().some(item => !read.has(item)))
       await atMost(clock, GATE_WAIT_MS, this.#unattended('reading the gate', this.#readGate()))
     this.#compareClocks()
-    void this.#unattended(
-      'reloading a buyer filter',
-      this.#context.cache.reloadFilters(item => this.#gateEpochOf(item)),
-    )
+    // Undefined: another door sells the item.
+    const epochOf = (item: ItemId) => (registry.get(item)?.door === 'gate' ? registry.get(item)?.epoch : undefined)
+    void this.#unattended('reloading a buyer filter', cache.reloadFilters(epochOf))
     await atMost(clock, LEDGER_WAIT_MS, this.#settle())
     this.#confirming ??= this.#unattended('handing over and confirming', confirming.round()).then(() => {
       this.#confirming = undefined
@@ -165,7 +164,7 @@ export class Following {
 
   /** In one turn: what the ledger shows is what the registry has. */
   #show(sales: readonly Sale[], sentAtMs: number): void {
-    const { registry } = this.#context
+    const { registry, cache, confirming } = this.#context
     const listed = new Set<ItemId>()
     for (const sale of sales) {
       for (const item of sale.items) {
@@ -173,7 +172,13 @@ export class Following {
         this.#showItem(sale, item, sentAtMs)
       }
     }
-    for (const live of registry.values()) if (!listed.has(live.item.id)) this.#drop(live)
+    for (const [item, live] of registry) {
+      if (listed.has(item)) continue
+      live.current = false
+      confirming.replaced(live)
+      registry.delete(item)
+      cache.drop(item)
+    }
   }
 
   #showItem(sale: Sale, item: Item, sentAtMs: number): void {
@@ -213,15 +218,6 @@ export class Following {
     await Promise.all(unsettled.map(live => this.#unattended('placing again', live.seller.settle())))
   }
 
-  #drop(live: LiveItem): void {
-    const { registry, cache, confirming } = this.#context
-    const item = live.item.id
-    live.current = false
-    confirming.replaced(live)
-    registry.delete(item)
-    cache.drop(item)
-  }
-
   /** The window is judged by the gate's clock; more than a second off the ledger's, nothing behind that door is sold. */
   #compareClocks(): void {
     const { registry, clock, alarm, log } = this.#context
@@ -234,12 +230,6 @@ export class Following {
     }
     if (!skewed && this.#skewReported) log.info({}, "the gate's clock and the ledger's agree again")
     this.#skewReported = skewed
-  }
-
-  /** Undefined: another door sells the item. */
-  #gateEpochOf(item: ItemId): Epoch | undefined {
-    const live = this.#context.registry.get(item)
-    return live?.door === 'gate' ? live.epoch : undefined
   }
 
   /** A fault is logged and left to the next round; a bug is kept for it. Never rejects. */

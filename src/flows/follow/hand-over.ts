@@ -6,8 +6,9 @@
  * Dying in the middle leaves what the outbox holds. A ledger that does not answer leaves it remembered: the next round tries again.
  */
 
-import { assert } from '../../base/assert.ts'
+import { assertAnswered } from '../../base/assert.ts'
 import { faultPoint } from '../../base/fault-points.ts'
+import type { Alarm } from '../../base/log.ts'
 import type { Epoch, ItemId, OrderId } from '../../domain/ids.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
 import type { Orders, Placing } from '../../ledger/orders.ts'
@@ -17,7 +18,7 @@ import { READ_AFTER_MS } from './acknowledged-reservations.ts'
 export interface HandOverContext
   extends Pick<SellContext, 'acknowledged' | 'waiters' | 'messages' | 'clock' | 'log' | 'meters'> {
   readonly orders: Pick<Orders, 'place' | 'find'>
-  readonly alarm: (what: 'foreign_order_id' | 'refused_acknowledged', fields: Readonly<Record<string, unknown>>) => void
+  readonly alarm: Alarm<'foreign_order_id' | 'refused_acknowledged'>
 }
 
 const HANDED_AT_ONCE_MAX = 500
@@ -55,10 +56,7 @@ async function handBatch(
     )
     return
   }
-  assert(
-    reply.placings.length === asks.length,
-    `the ledger gave ${reply.placings.length} answers to ${asks.length} reservations`,
-  )
+  assertAnswered('the ledger', asks, reply.placings)
   for (let i = 0; i < asks.length; i++) settle(context, item, asks[i]!.order, reply.placings[i]!)
   context.meters.count('hand_overs', 'order', asks.length)
   context.log.warn({ item, epoch, orders: asks.length }, 'acknowledged reservations handed over to the ledger')

@@ -70,9 +70,10 @@ export class GateController {
     const health = await this.#health(behindGate)
     this.#forgetOthers(items.map(({ item }) => item.id))
 
+    const lastTryMs = (one: { readonly item: Item }) => this.#triedMs.get(one.item.id) ?? 0
     const due: (() => void)[] = []
     let whole = true
-    const oldestFirst = items.toSorted((a, b) => this.#lastTryMs(a.item) - this.#lastTryMs(b.item))
+    const oldestFirst = items.toSorted((a, b) => lastTryMs(a) - lastTryMs(b))
     for (const { sale, item } of oldestFirst) {
       if (busy.has(item.id)) whole = false
       else if (!(await this.#plan(sale, item, nowMs, health.of(item.id), due))) whole = false
@@ -91,10 +92,6 @@ export class GateController {
   /** Resolves when no task is under way. */
   async idle(): Promise<void> {
     while (this.#tasks.size > 0) await Promise.all(this.#tasks.values())
-  }
-
-  #lastTryMs(item: Item): number {
-    return this.#triedMs.get(item.id) ?? 0
   }
 
   #forgetOthers(items: readonly ItemId[]): void {

@@ -7,9 +7,9 @@ import { auditItems } from '../check/audit-sale.ts'
 import { createGateView } from '../check/gate-view.ts'
 import { reconcileSale } from '../check/reconcile.ts'
 import { createPlacedCheck, createSaleSettler } from '../check/settle-over-sales.ts'
+import { openLedgerDoor } from '../operate/run-sale.ts'
 import type { Registry } from '../sell/live-item.ts'
 import { createForgetSales } from './forget-sales.ts'
-import { openLedgerDoor } from './sell-without-gate.ts'
 import { createSyncState } from './sync-state.ts'
 
 type ReconcileContext = Parameters<typeof reconcileSale>[0]

@@ -8,11 +8,7 @@
  */
 
 import { faultPoint } from '../../base/fault-points.ts'
-import type { ItemId, SaleId } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
-import { type Sale, saleState } from '../../domain/sale.ts'
-import type { Rights } from '../../ledger/rights.ts'
-import type { Sales } from '../../ledger/sales.ts'
 import { drain, fenceWaitMs } from './drain.ts'
 import type { KeepContext } from './keep-context.ts'
 
@@ -45,36 +41,4 @@ export async function sellWithoutGate(context: KeepContext, item: Item, home: Do
     )
   } else context.log.warn({ item: item.id, epoch, door }, 'the item is sold without a gate')
   return door
-}
-
-interface OpenLedgerDoorParts {
-  readonly rights: Pick<Rights, 'openLedgerDoor' | 'now'>
-  readonly sales: Pick<Sales, 'find'>
-  readonly changed: () => void
-}
-
-type OpenLedgerDoorOutcome =
-  | { readonly kind: 'done'; readonly sale: Sale }
-  | { readonly kind: 'missing' }
-  /** Only a door that was shut because the gate is away can be opened so. */
-  | { readonly kind: 'not_possible'; readonly why: string }
-
-/** The operator's decision of E10. It stands until the gate is back. */
-export async function openLedgerDoor(
-  parts: OpenLedgerDoorParts,
-  id: SaleId,
-  item: ItemId,
-  by: string,
-): Promise<OpenLedgerDoorOutcome> {
-  const sale = await parts.sales.find(id)
-  const found = sale?.items.find(one => one.id === item)
-  if (sale === undefined || found === undefined) return { kind: 'missing' }
-  const state = saleState(sale, await parts.rights.now(), undefined)
-  if (state === 'draft' || state === 'over') return { kind: 'not_possible', why: `the sale is ${state}` }
-  if (found.epoch === 0) return { kind: 'not_possible', why: 'the item was never on sale' }
-  if (!(await parts.rights.openLedgerDoor(item, by)))
-    return { kind: 'not_possible', why: `its door is "${found.door}", only a door that is shut can be opened` }
-  parts.changed()
-  const after = await parts.sales.find(id)
-  return after === undefined ? { kind: 'missing' } : { kind: 'done', sale: after }
 }

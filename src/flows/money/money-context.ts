@@ -1,7 +1,7 @@
 /** What the money flows share, composed once in `app/compose.ts`. A flow takes only the members it uses. */
 
 import type { Clock } from '../../base/clock.ts'
-import type { Log } from '../../base/log.ts'
+import type { Alarm, Log } from '../../base/log.ts'
 import type { IdMaker } from '../../base/snowflake.ts'
 import type { ItemId, OrderId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'
@@ -28,10 +28,7 @@ export interface MoneyPorts {
   readonly onRefundSent: () => void
   /** After COMMIT of an operator's refund. The release loop is woken and the buyer is told. */
   readonly onOrderRefunded: (order: OrderId) => void
-  readonly alarm: (
-    what: 'wrong_amount' | 'unknown_payment' | 'refund_impossible',
-    fields: Readonly<Record<string, unknown>>,
-  ) => void
+  readonly alarm: Alarm<'wrong_amount' | 'unknown_payment' | 'refund_impossible'>
 }
 
 export interface MoneyContext extends MoneyPorts {

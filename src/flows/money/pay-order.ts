@@ -12,7 +12,7 @@ import type { Order } from '../../domain/order.ts'
 import type { Payment } from '../../domain/payment.ts'
 import type { CallbackEvent, PaymentProvider } from '../../payment/payment.ts'
 import type { MoneyPorts } from './money-context.ts'
-import { recordCapture, recordReply } from './record-capture.ts'
+import { recordCapture, recordReply } from './settle-payments.ts'
 
 type PayContext = Pick<MoneyPorts, 'orders' | 'payments' | 'ids' | 'clock' | 'onPaid' | 'onRefundDue' | 'alarm'>
 

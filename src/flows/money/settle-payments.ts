@@ -1,23 +1,27 @@
 /**
- * Payments without a callback, and refunds that are due.
+ * What a provider says of a payment, in a callback or in reply to a query; payments without a callback, and refunds that are due.
+ *
+ * Money that has arrived pays the order, or becomes a refund. One function in the ledger decides, and the same capture twice counts once. A
+ * wrong amount is refused and alarmed, never rounded or accepted in part.
  *
  * Lost callbacks are found by active queries: each open payment is queried now and then, sooner when its order is due. Refunds are rows,
  * sent with an idempotency key until the provider confirms. A row moves only after the provider has answered; a crash in between repeats
  * the question.
  */
 
+import { unreachable } from '../../base/assert.ts'
 import { withDeadline } from '../../base/deadline.ts'
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { OrderId } from '../../domain/ids.ts'
+import type { Money } from '../../domain/money.ts'
 import type { Payment } from '../../domain/payment.ts'
+import type { CaptureOutcome } from '../../ledger/payments.ts'
+import type { ProviderReply } from '../../payment/payment.ts'
 import type { MoneyPorts } from './money-context.ts'
-import { recordReply } from './record-capture.ts'
 
-type SettleContext = Pick<
-  MoneyPorts,
-  'payments' | 'providers' | 'clock' | 'log' | 'onPaid' | 'onRefundDue' | 'onRefundSent' | 'alarm'
->
+type CaptureContext = Pick<MoneyPorts, 'payments' | 'onPaid' | 'onRefundDue' | 'alarm'>
+type SettleContext = CaptureContext & Pick<MoneyPorts, 'providers' | 'clock' | 'log' | 'onRefundSent'>
 
 const QUERY_MS_MAX = 1_000
 const REFUND_MS_MAX = 5_000
@@ -84,4 +88,65 @@ function logProviderFault(context: SettleContext, payment: Payment, error: unkno
     { provider, payment: id, state, tries, code: error.code },
     'payment provider call failed, it will be repeated',
   )
+}
+
+export async function recordCapture(
+  context: CaptureContext,
+  provider: string,
+  capture: { readonly ref: string; readonly amount: Money; readonly atMs: number },
+): Promise<CaptureOutcome> {
+  const { ref, amount, atMs } = capture
+  await faultPoint('pay.before')
+  const { outcome, order, item } = await context.payments.capture(provider, ref, amount, atMs)
+  await faultPoint('pay.after')
+  switch (outcome) {
+    case 'paid':
+      if (order !== undefined && item !== undefined) context.onPaid(order, item)
+      break
+    case 'late':
+    case 'second':
+      context.onRefundDue()
+      break
+    case 'wrong_amount':
+      context.alarm('wrong_amount', { provider, ref, amount })
+      break
+    case 'unknown':
+      context.alarm('unknown_payment', { provider, ref })
+      break
+    case 'same':
+      break
+  }
+  return outcome
+}
+
+/**
+ * Records a provider's reply about an open payment. Twice counts once.
+ * paid: its money pays the order, now or before. open: it can still be paid. over: it can't be paid any more, and its row is closed.
+ */
+export async function recordReply(
+  context: CaptureContext,
+  payment: Payment,
+  reply: ProviderReply,
+): Promise<'paid' | 'open' | 'over'> {
+  switch (reply.state) {
+    case 'captured': {
+      const { amount, capturedAtMs: atMs } = reply
+      const outcome = await recordCapture(context, payment.provider, { ref: payment.ref, amount, atMs })
+      // A query confirms the wrong amount, so it is no forged or broken callback: all of it is refunded.
+      if (outcome === 'wrong_amount') {
+        const moved = await context.payments.move(payment.id, 'started', 'refund_due', 'wrong_amount')
+        if (moved) context.onRefundDue()
+      }
+      return outcome === 'paid' || outcome === 'same' ? 'paid' : 'over'
+    }
+    case 'void':
+    case 'refunded':
+      await context.payments.move(payment.id, 'started', 'void')
+      return 'over'
+    case 'open':
+    case 'unknown':
+      return 'open'
+    default:
+      return unreachable(reply)
+  }
 }

@@ -1,10 +1,12 @@
 /**
  * An operator moves a sale: publish, pause, resume, end, warm. The ledger moves by compare-and-set and logs it; then the gate is brought in
- * sync, and the answer "done" follows when it is. Repeating a move is no error: its first answer may have been lost.
+ * sync, and the answer "done" follows when it is. Repeating a move is no error: its first answer may have been lost. And the operator's
+ * decision to sell without the gate while it is away (E10).
  */
 
-import type { SaleId } from '../../domain/ids.ts'
-import type { Sale, StoredSaleState } from '../../domain/sale.ts'
+import type { ItemId, SaleId } from '../../domain/ids.ts'
+import { type Sale, type StoredSaleState, saleState } from '../../domain/sale.ts'
+import type { Rights } from '../../ledger/rights.ts'
 import type { OperateContext } from './operate-context.ts'
 
 export type SaleMove = 'publish' | 'pause' | 'resume' | 'end' | 'warm'
@@ -51,4 +53,34 @@ export async function runSale(context: RunContext, id: SaleId, move: SaleMove, b
   if (sale === undefined) return { kind: 'missing' }
   context.messages.saleChanged(sale)
   return synced ? { kind: 'done', sale } : { kind: 'busy' }
+}
+
+type OpenLedgerDoorOutcome =
+  | { readonly kind: 'done'; readonly sale: Sale }
+  | { readonly kind: 'missing' }
+  /** Only a door that was shut because the gate is away can be opened so. */
+  | { readonly kind: 'not_possible'; readonly why: string }
+
+type DoorContext = Pick<OperateContext, 'sales' | 'changed'> & {
+  readonly rights: Pick<Rights, 'openLedgerDoor' | 'now'>
+}
+
+/** The operator's decision of E10. It stands until the gate is back. */
+export async function openLedgerDoor(
+  context: DoorContext,
+  id: SaleId,
+  item: ItemId,
+  by: string,
+): Promise<OpenLedgerDoorOutcome> {
+  const sale = await context.sales.find(id)
+  const found = sale?.items.find(one => one.id === item)
+  if (sale === undefined || found === undefined) return { kind: 'missing' }
+  const state = saleState(sale, await context.rights.now(), undefined)
+  if (state === 'draft' || state === 'over') return { kind: 'not_possible', why: `the sale is ${state}` }
+  if (found.epoch === 0) return { kind: 'not_possible', why: 'the item was never on sale' }
+  if (!(await context.rights.openLedgerDoor(item, by)))
+    return { kind: 'not_possible', why: `its door is "${found.door}", only a door that is shut can be opened` }
+  context.changed()
+  const after = await context.sales.find(id)
+  return after === undefined ? { kind: 'missing' } : { kind: 'done', sale: after }
 }

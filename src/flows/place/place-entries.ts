@@ -8,11 +8,11 @@
  * is. May be repeated from the start at any point.
  */
 
-import { assert } from '../../base/assert.ts'
+import { assert, assertAnswered } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
-import type { Log } from '../../base/log.ts'
+import type { Alarm, Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'
 import type { Random } from '../../base/random.ts'
 import { BUYER_LENGTH_MAX, type Epoch, type ItemId, isId } from '../../domain/ids.ts'
@@ -23,7 +23,6 @@ import type { Outbox, OutboxEntry, Partition, QueuedAsk } from '../../gate/outbo
 import type { DeadLetter, Journal } from '../../ledger/journal.ts'
 import type { Orders, Placing } from '../../ledger/orders.ts'
 
-/** What the worker needs, in both files. */
 export interface PlaceContext {
   readonly orders: Pick<Orders, 'place' | 'refuse'>
   readonly outbox: Omit<Outbox, 'depth' | 'status' | 'forget'>
@@ -33,17 +32,13 @@ export interface PlaceContext {
   readonly random: Random
   readonly log: Log
   readonly meters: Meters
-  readonly alarm: (
-    what: 'dead_letter' | 'refused_acknowledged' | 'foreign_order_id',
-    fields: Readonly<Record<string, unknown>>,
-  ) => void
+  readonly alarm: Alarm<'dead_letter' | 'refused_acknowledged' | 'foreign_order_id'>
   /** The name for its leases, unique among all workers. */
   readonly worker: string
   /** Whose outboxes are drained now. */
   readonly items: () => Iterable<ItemId>
 }
 
-/** A reservation, and the entry it came in. */
 interface Queued {
   readonly ask: QueuedAsk
   readonly entry: OutboxEntry
@@ -124,10 +119,7 @@ class EntryPlacing {
     meters.time('ledger_place', clock.elapsed() - askedAtMs)
     await faultPoint('place.after')
     assert(reply.status === 'ok', `item ${this.#item}: what was acknowledged is stale, not refused by a row (E5)`)
-    assert(
-      reply.placings.length === queue.length,
-      `the ledger gave ${reply.placings.length} answers to ${queue.length} reservations`,
-    )
+    assertAnswered('the ledger', queue, reply.placings)
     return reply.placings
   }
 

@@ -33,18 +33,13 @@ interface Work {
   again: boolean
 }
 
-interface Failing {
-  readonly failures: number
-  readonly untilMs: number
-}
-
 export function placeOrders(context: PlaceContext) {
   const { outbox, clock, log, worker } = context
   const working = new Map<Partition, Work>()
   const tasks = new Set<Promise<void>>()
   /** In the order they were woken; bounded by the partitions there are. */
   const waiting = new Set<Partition>()
-  const failing = new Map<Partition, Failing>()
+  const failing = new Map<Partition, { readonly failures: number; readonly untilMs: number }>()
   const leased = new Set<Partition>()
   /** Another worker had the lease at the last take: the rounds ask again, not every message. */
   const others = new Set<Partition>()

@@ -31,7 +31,6 @@ interface Found {
   readonly live: LiveItem | undefined
 }
 
-/** So many items are asked about at a time. */
 const ITEMS_AT_ONCE_MAX = 32
 /** No clock of ours is off by so much. */
 const CLOCKS_APART_MS_MAX = 86_400_000
@@ -46,7 +45,9 @@ export async function findOrder(context: FindOrdersContext, id: OrderId, buyer: 
       ? await reservationsOf(context, buyer, id)
       : { found: [{ reservation: told, live: undefined }], whole: true }
   const mine = found.find(({ reservation }) => reservation.id === id && reservation.buyer === buyer)
-  const elsewhere = mine === undefined && (!whole || (await mayBeOrphaned(context, id)))
+  // Of a sale that is not followed any more it may still wait in an outbox.
+  const isOrphan = (item: ItemId) => !context.registry.has(item) && mayBeOf(item, id, context.clock.now())
+  const elsewhere = mine === undefined && (!whole || (await context.unplaced.orphaned(isOrphan)))
   // What was on its way when it was first looked for may have arrived.
   const since = await inLedger()
   if (since !== undefined) return since
@@ -115,11 +116,6 @@ async function reservationsOf(
     }
     for (const one of held) if (one.live) found.push({ reservation: toReservation(live.sale, live.item, one), live })
   }
-}
-
-/** May it be of a sale that is not followed any more, and still wait in an outbox? */
-function mayBeOrphaned({ unplaced, registry, clock }: FindOrdersContext, id: OrderId): Promise<boolean> {
-  return unplaced.orphaned(item => !registry.has(item) && mayBeOf(item, id, clock.now()))
 }
 
 /** An order's id is made after its item's, and not in the future. */

@@ -3,7 +3,7 @@
  * gate's answers as decisions, in the one table that every seller reads.
  */
 
-import { assert, unreachable } from '../../base/assert.ts'
+import { assert, assertAnswered, unreachable } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { OrderId } from '../../domain/ids.ts'
@@ -62,10 +62,7 @@ export abstract class GateSeller<Context extends SellContext> extends ClosedSell
         case 'early':
         case 'over':
         case 'paused':
-          assert(
-            reply.answers.length === asks.length,
-            `the gate gave ${reply.answers.length} answers to ${asks.length} asks`,
-          )
+          assertAnswered('the gate', asks, reply.answers)
           assert(reply.epoch === live.epoch, `asked under epoch ${live.epoch}, answered under ${reply.epoch}`)
           return reply
         default:

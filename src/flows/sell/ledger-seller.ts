@@ -6,7 +6,7 @@
  * keeps its permit until it has ended: what it committed is found by asking again.
  */
 
-import { assert } from '../../base/assert.ts'
+import { assert, assertAnswered } from '../../base/assert.ts'
 import { atMost } from '../../base/deadline.ts'
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
@@ -110,7 +110,7 @@ export class LedgerSeller extends ClosedSeller<LedgerSellContext, LiveItem> {
 
   #decide(asks: readonly Ask[], reply: Decided, askedAtMs: number): readonly Decision[] {
     const { placings, available } = reply
-    assert(placings.length === asks.length, `the ledger gave ${placings.length} answers to ${asks.length} asks`)
+    assertAnswered('the ledger', asks, placings)
     this.#available = { units: available, atMs: askedAtMs }
     return asks.map((ask, i) => this.#decideOne(ask, placings[i]!, reply))
   }

@@ -7,10 +7,10 @@
  */
 
 import type { Batcher } from '../../base/batcher.ts'
-import type { Epoch, ItemId, OrderId } from '../../domain/ids.ts'
+import type { BuyerId, Epoch, ItemId, OrderId } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
-import type { Ask } from '../../gate/gate.ts'
+import type { Ask, Lanes } from '../../gate/gate.ts'
 import type { PlaceAsk } from '../../ledger/orders.ts'
 import type { Decision, Seller } from './seller.ts'
 
@@ -59,20 +59,45 @@ export class LiveItem {
   }
 }
 
-/** The live items of this process. */
 export type Registry = Map<ItemId, LiveItem>
 
 /** How long before the opening a request is kept and answered at the opening, instead of being refused. */
 export const EARLY_WAIT_MS = 100
 
-/** What is shown of the stock without asking the gate. */
-export interface StockView {
-  /** The gate's clock, which judges the window. */
-  nowMs(): number
-  /** Undefined: not known here. */
-  leftOf(item: ItemId): number | undefined
+export type StockView = ReturnType<typeof createStockView>
+
+/** What is shown of the stock without asking the gate. @param clock the gate's, which judges the window */
+export function createStockView(registry: Registry, clock: { nowMs(): number }) {
+  return {
+    nowMs: () => clock.nowMs(),
+    /** Undefined: not known here. */
+    leftOf: (item: ItemId) => registry.get(item)?.seller.left(),
+  }
 }
 
-export function createStockView(registry: Registry, clock: Pick<StockView, 'nowMs'>): StockView {
-  return { nowMs: () => clock.nowMs(), leftOf: item => registry.get(item)?.seller.left() }
+/**
+ * The queue before a gate that decides an item's asks in several lanes: one bounded queue for each, so that a batch is of one lane and lanes
+ * do not wait for each other. Together they are as long as one queue would be.
+ */
+export function createQueues<One extends { readonly buyer: BuyerId }, Answer>(
+  lanes: Lanes | undefined,
+  queueMax: number,
+  make: (queueMax: number) => Batcher<One, Answer>,
+): Batcher<One, Answer> {
+  if (lanes === undefined || lanes.count === 1) return make(queueMax)
+  const queues = Array.from({ length: lanes.count }, () => make(Math.ceil(queueMax / lanes.count)))
+  return {
+    join: ask => queues[lanes.laneOf(ask.buyer)]!.join(ask),
+    depth: () => queues.reduce((sum, queue) => sum + queue.depth(), 0),
+    peak() {
+      const peaks = queues.map(queue => queue.peak())
+      return {
+        depth: peaks.reduce((sum, one) => sum + one.depth, 0),
+        batch: peaks.reduce((most, one) => Math.max(most, one.batch), 0),
+      }
+    },
+    async drained() {
+      await Promise.all(queues.map(queue => queue.drained()))
+    },
+  }
 }

@@ -8,7 +8,7 @@
  * answer. Nothing is released on a guess.
  */
 
-import { assert } from '../../base/assert.ts'
+import { assertAnswered } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { SharedTimeout } from '../../base/shared-timeout.ts'
@@ -106,10 +106,7 @@ export class LocalGateSeller extends GateSeller<LocalGateContext> {
         context.onStale(live)
         return undefined
       }
-      assert(
-        reply.placings.length === asks.length,
-        `the ledger gave ${reply.placings.length} answers to ${asks.length} reservations`,
-      )
+      assertAnswered('the ledger', asks, reply.placings)
       return await this.#settle(asks, reply.placings)
     } catch (error) {
       if (!(error instanceof Fault)) throw error

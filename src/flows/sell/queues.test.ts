@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createBatcher } from '../../base/batcher.ts'
 import { shardOf } from '../../gate/shard-ids.ts'
-import { createQueues } from './queues.ts'
+import { createQueues } from './live-item.ts'
 
 const lanesOf = (count: number) => ({ count, laneOf: (buyer: string) => shardOf(buyer, count) })
 const asks = Array.from({ length: 200 }, (_, i) => ({ buyer: `buyer-${i % 150}` }))

@@ -1,7 +1,7 @@
 /** What selling needs in every process: the ledger and the gate, what this process has told its buyers, and how it counts and reports. */
 
 import type { Clock } from '../../base/clock.ts'
-import type { Log } from '../../base/log.ts'
+import type { Alarm, Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'
 import type { IdMaker } from '../../base/snowflake.ts'
 import type { Gate } from '../../gate/gate.ts'
@@ -34,6 +34,5 @@ export interface SellContext {
   readonly fenceMs: number
   /** The epoch may not sell here any more: another process may have the item. Must not throw. */
   readonly onStale: (live: LiveItem) => void
-  /** What should never happen and must not go unseen. */
-  readonly alarm: (what: 'foreign_order_id' | 'ledger_refused', fields: Readonly<Record<string, unknown>>) => void
+  readonly alarm: Alarm<'foreign_order_id' | 'ledger_refused'>
 }
