@@ -48,7 +48,7 @@ export async function runDemoCrowd(
 
   let pool = await connect()
   try {
-    const credentials = await signIn({ pool, requests, clock, stop }, names, { secret: undefined, now: clock.now })
+    const credentials = await signIn({ pool, requests, clock, stop }, names, undefined)
     const opensInMs = task.opensAtMs - clock.now()
     const waits = opensInMs > FIRST_CLICK_MS
     if (waits) {

@@ -69,9 +69,11 @@ async function setUp(options: RehearsalOptions, { clock, stop, print }: Rehearse
   return { operator, sale, target, bots, serverMsAtZero, startedMs, notes }
 }
 
+type RunParts = RehearseParts & Awaited<ReturnType<typeof setUp>>
+
 class Run {
   readonly #options: RehearsalOptions
-  readonly #parts: RehearseParts & Awaited<ReturnType<typeof setUp>>
+  readonly #parts: RunParts
   readonly #limits: TimeLimits
   readonly #audits: Audits
   readonly #tally = new Tally(-FIRST_CLICK_MS)
@@ -83,7 +85,7 @@ class Run {
   #facts: Facts | undefined
   #fault: MidRunFault | null = null
 
-  constructor(options: RehearsalOptions, parts: RehearseParts & Awaited<ReturnType<typeof setUp>>) {
+  constructor(options: RehearsalOptions, parts: RunParts) {
     this.#options = options
     this.#parts = parts
     this.#limits = options.fault !== undefined ? WITH_FAULT : options.shards > 1 ? SHARDED : NORMAL
@@ -197,7 +199,8 @@ class Run {
       if (phase === 'tickets') this.#tally.tickets = count
       this.#board.show(phase, count, names.length)
     }
-    const shop = { secret: this.#options.server.buyerSecret, now: serverNow }
+    const { buyerSecret: secret } = this.#options.server
+    const shop = secret === undefined ? undefined : { secret, now: serverNow }
     const { done, opensAtMs } = await keepAhead(opening, OPENING_MS_SPARE, () =>
       signIn({ pool, requests, clock, stop }, names, shop, progress),
     )

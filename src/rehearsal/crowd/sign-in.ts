@@ -35,16 +35,16 @@ const UNAUTHORIZED = {
   ticket: 'the server does not accept the buyers’ tokens: is --buyer-secret the right one?',
 } as const
 
-/** A token and a ticket for each name. `shop`: its secret, if it is known, and the server's time. */
+/** A token and a ticket for each name. `shop`: its secret, and the server's time; undefined: the buyers are guests. */
 export async function signIn(
   asking: Asking,
   names: readonly string[],
-  shop: { readonly secret: string | undefined; readonly now: () => number },
+  shop: { readonly secret: string; readonly now: () => number } | undefined,
   progress: (phase: 'signing in' | 'tickets', done: number) => void = () => {},
 ): Promise<Credentials> {
   const { session, ticket } = asking.requests
   const tokens =
-    shop.secret === undefined
+    shop === undefined
       ? await fetchAll(asking, 'token', names.map(session), done => progress('signing in', done))
       : signBuyers(names, shop.secret, shop.now())
   const tickets = await fetchAll(asking, 'ticket', tokens.map(ticket), done => progress('tickets', done))

@@ -3,20 +3,21 @@
 import type { Random } from '../../base/random.ts'
 import type { Requests } from '../client/requests.ts'
 
-/** What buyers do, as shares of all buyers (bots come on top). The default resembles a real crowd; each share can be changed. */
-export interface Mix {
+/** What buyers do, as shares of all buyers (bots come on top). It resembles a real crowd; each share can be changed. */
+export const DEFAULT_MIX = {
   /** Reads the server's time before the opening, as the page's countdown does. */
-  readonly time: number
+  time: 0.05,
   /** Clicks before the opening, is refused, and clicks again. */
-  readonly early: number
+  early: 0.05,
   /** Clicks a second time before or after the first answer. */
-  readonly double: number
+  double: 0.05,
   /** Of the buyers with an order: pay, cancel; the rest abandon it. */
-  readonly pay: number
-  readonly cancel: number
+  pay: 0.6,
+  cancel: 0.05,
   /** Click several times without a ticket or with a forged one, from few addresses. */
-  readonly bots: number
+  bots: 0.01,
 }
+export type Mix = Readonly<typeof DEFAULT_MIX>
 
 /** `again`: a refused buyer who has come back. */
 export type ClickKind = 'early' | 'first' | 'double' | 'retry' | 'again' | 'bot'
@@ -30,7 +31,6 @@ export interface Step {
 
 export type Range = readonly [fromMs: number, toMs: number]
 
-export const DEFAULT_MIX: Mix = { time: 0.05, early: 0.05, double: 0.05, pay: 0.6, cancel: 0.05, bots: 0.01 }
 /** How long before the opening the first requests leave. */
 export const FIRST_CLICK_MS = 2_000
 const TIME_MS: Range = [50, FIRST_CLICK_MS]
