@@ -138,13 +138,9 @@ export class BuyerFilter {
         }
       }
       if (this.#reload !== fresh) return
-      this.#room.left += this.#buyers.size
-      this.#buyers = fresh
+      this.#hold(fresh)
       this.#reload = undefined
       this.#full = false
-      this.#counted = fresh.size
-      this.#later = []
-      this.#surplus = 0
       this.#shortSinceMs = undefined
       this.#reloadedAtMs = nowMs()
       // The next status must agree first.
@@ -192,11 +188,16 @@ export class BuyerFilter {
   }
 
   #beFull(): void {
+    this.#hold(new Set())
+    this.#full = true
+  }
+
+  /** These instead of the ones before, whose room is free again. */
+  #hold(buyers: Set<number>): void {
     this.#room.left += this.#buyers.size
-    this.#buyers = new Set()
-    this.#counted = 0
+    this.#buyers = buyers
+    this.#counted = buyers.size
     this.#later = []
     this.#surplus = 0
-    this.#full = true
   }
 }

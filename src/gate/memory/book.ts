@@ -12,18 +12,13 @@ import type { BuyerId, OrderId } from '../../domain/ids.ts'
 import { checkHolding } from '../arguments.ts'
 import type { Holding } from '../gate.ts'
 
-export interface Attempt {
-  readonly order: OrderId
-  readonly attempt: number
-  readonly quantity: number
-  live: boolean
-  readonly reservedAtMs: number
-}
+export type Attempt = Omit<Holding, 'buyer' | 'live'> & { live: boolean }
 
-type Attempts = Attempt | Attempt[]
+/** Two records of one attempt must agree in these. */
+const SAME = ['order', 'quantity', 'live', 'reservedAtMs'] as const
 
 export class Book {
-  readonly #byBuyer = new WideMap<Attempts>()
+  readonly #byBuyer = new WideMap<Attempt | Attempt[]>()
   /** Every recorded id, to notice one that comes twice. */
   readonly #orders = new WideMap<true>()
   /** Units in live attempts. */
@@ -101,8 +96,7 @@ export class Book {
     const alone = new Book()
     for (const holding of page) {
       checkHolding(holding)
-      this.#isNew(holding)
-      if (alone.#isNew(holding)) alone.add(holding.buyer, attemptOf(holding))
+      if (this.#isNew(holding) && alone.#isNew(holding)) alone.add(holding.buyer, attemptOf(holding))
     }
     for (const holding of page) if (this.#isNew(holding)) this.add(holding.buyer, attemptOf(holding))
   }
@@ -111,11 +105,7 @@ export class Book {
   #isNew(holding: Holding): boolean {
     const found = this.existing(holding.buyer, holding.attempt)
     if (found?.attempt === holding.attempt) {
-      const same =
-        found.order === holding.order &&
-        found.quantity === holding.quantity &&
-        found.live === holding.live &&
-        found.reservedAtMs === holding.reservedAtMs
+      const same = SAME.every(field => found[field] === holding[field])
       assert(same, `attempt ${holding.attempt} of one buyer is loaded as order ${found.order} and as ${holding.order}`)
       return false
     }

@@ -44,7 +44,7 @@ import {
 import type { ShardId } from '../shard-ids.ts'
 import type { LoadedReply, ShardGate } from '../sharded/shard-gate.ts'
 import { outwaitStepBack } from '../step-back.ts'
-import { bookKeys, buyersKey, gateKey, messageChannel, outboxesKey, outboxKey } from './keys.ts'
+import { bookKeys, buyersKey, gateKey, itemsTogether, messageChannel, outboxesKey, outboxKey } from './keys.ts'
 import {
   changeReplyFrom,
   holdingsFrom,
@@ -103,39 +103,28 @@ export class RedisGate implements ShardGate {
   }
 
   async status(items: readonly ItemId[]): Promise<GateStatusReply> {
-    items.forEach(checkItem)
-    const itemOf = new Map(items.map(item => [gateKey(item), item]))
     // Without an item it is asked for its clock alone.
-    const groups = items.length === 0 ? [[]] : this.#connection.together([...itemOf.keys()])
+    const groups = items.length === 0 ? [[]] : itemsTogether(this.#connection, items)
+    const asFault = (fault: Fault) => fault
     const ask = (keys: Keys) => this.#connection.run(this.#scripts.status, keys, [this.#offset()])
-    const replies = await Promise.all(
-      groups.map(keys =>
-        onFault(
-          () => ask(keys),
-          fault => fault,
-        ),
-      ),
-    )
+    const replies = await Promise.all(groups.map(group => onFault(() => ask(group.map(gateKey)), asFault)))
     if (replies.every(reply => reply instanceof Fault)) throw replies[0]
     const statuses: GateStatus[] = []
-    const away: ItemId[] = []
     const clocks: number[] = []
     const judging: number[] = []
-    for (const [i, keys] of groups.entries()) {
-      if (replies[i] instanceof Fault) {
-        away.push(...keys.map(key => itemOf.get(key)!))
-        continue
-      }
+    for (const [i, group] of groups.entries()) {
+      if (replies[i] instanceof Fault) continue
       const [nowMs, clockMs, ...found] = listOf(replies[i])
-      assert(found.length <= keys.length, `${keys.length} items asked for, ${found.length} found`)
+      assert(found.length <= group.length, `${group.length} items asked for, ${found.length} found`)
       clocks.push(wholeOf(clockMs))
       judging.push(wholeOf(nowMs))
-      for (const [j, key] of keys.entries())
-        if (found[j]) statuses.push(statusFrom(itemOf.get(key)!, found[j], wholeOf(nowMs)))
+      for (const [j, item] of group.entries()) if (found[j]) statuses.push(statusFrom(item, found[j], wholeOf(nowMs)))
     }
     this.#lastMs = outwaitStepBack(this.#lastMs, Math.max(...judging))
     const shown = { nowMs: this.#lastMs, clockMs: Math.max(...clocks), items: statuses }
-    return groups.length === 1 ? shown : { ...shown, behindMs: shown.clockMs - Math.min(...clocks), away }
+    if (groups.length === 1) return shown
+    const away = groups.filter((_, i) => replies[i] instanceof Fault).flat()
+    return { ...shown, behindMs: shown.clockMs - Math.min(...clocks), away }
   }
 
   async reserve(item: ItemId, epoch: Epoch, asks: readonly Ask[]): Promise<ReserveReply> {

@@ -13,7 +13,7 @@ import { BUYER_LENGTH_MAX, type Epoch, type ItemId, isId } from '../../domain/id
 import { checkEpoch, checkItem, isNumber } from '../arguments.ts'
 import type { OutboxDepth, OutboxEntry, OutboxStatus, QueuedAsk, TakeReply } from '../outbox.ts'
 import type { ShardOutbox } from '../sharded/shard-gate.ts'
-import { gateKey, outboxesKey, outboxKey, workerKey } from './keys.ts'
+import { gateKey, itemsTogether, outboxesKey, outboxKey, workerKey } from './keys.ts'
 import { jsonIn, listOf, statusOf, textOf, wholeOf } from './replies.ts'
 import { readScript } from './scripts.ts'
 
@@ -27,13 +27,6 @@ export function createRedisOutbox(connection: RedisConnection): ShardOutbox {
     give: readScript('give', 'always'),
     depth: readScript('depth', 'reads'),
     forget: readScript('forget', 'always'),
-  }
-
-  /** Those that one server can be asked about at once. */
-  function together(items: readonly ItemId[]): readonly (readonly ItemId[])[] {
-    items.forEach(checkItem)
-    const itemOf = new Map(items.map(item => [outboxesKey(item), item]))
-    return connection.together([...itemOf.keys()]).map(keys => keys.map(key => itemOf.get(key)!))
   }
 
   async function depthsOf(items: readonly ItemId[]): Promise<readonly OutboxDepth[]> {
@@ -72,11 +65,11 @@ export function createRedisOutbox(connection: RedisConnection): ShardOutbox {
     },
 
     async depth(items): Promise<readonly OutboxDepth[]> {
-      return (await Promise.all(together(items).map(depthsOf))).flat()
+      return (await Promise.all(itemsTogether(connection, items).map(depthsOf))).flat()
     },
 
     async status(items): Promise<OutboxStatus> {
-      const groups = together(items)
+      const groups = itemsTogether(connection, items)
       const replies = await Promise.all(groups.map(group => onFault(() => depthsOf(group))))
       const away = groups.filter((_, i) => replies[i] === undefined).flat()
       return { items: replies.flatMap(depths => depths ?? []), away }

@@ -7,7 +7,7 @@
 
 import type { Epoch } from '../../domain/ids.ts'
 import type { ShardStatus } from '../gate.ts'
-import { movingIn } from './several-as-one.ts'
+import { movingIn, sumFigures } from './several-as-one.ts'
 
 type Figures = Pick<ShardStatus, 'version' | 'left' | 'held' | 'buyers' | 'moveNo' | 'moved'>
 
@@ -55,15 +55,12 @@ const UNKNOWN = new KnownShard()
 /** As old as the oldest of them, and unexplained if one of them is. Units that are moving between two shards count as left. */
 export function sumKnown(shards: readonly KnownShard[], epoch: Epoch) {
   const known = shards.map(shard => (shard.epoch === epoch ? shard : UNKNOWN))
-  let [version, left, held, buyers] = [0, movingIn(known.map(({ figures }) => figures)), 0, 0]
-  let [askedAtMs, unexplained] = [Number.POSITIVE_INFINITY, false]
-  for (const { figures, ...shard } of known) {
-    version += figures.version
-    left += figures.left
-    held += figures.held
-    buyers += figures.buyers
-    askedAtMs = Math.min(askedAtMs, shard.askedAtMs)
-    unexplained ||= shard.unexplained
+  const figures = known.map(shard => shard.figures)
+  const sums = sumFigures(figures)
+  return {
+    ...sums,
+    left: sums.left + movingIn(figures),
+    askedAtMs: Math.min(...known.map(shard => shard.askedAtMs)),
+    unexplained: known.some(shard => shard.unexplained),
   }
-  return { version, left, held, buyers, askedAtMs, unexplained }
 }

@@ -8,31 +8,39 @@ import type { AskAnswer, GateStatus, ReserveReply, ShardStatus } from '../gate.t
 /** How much a state, or the status of a batch, forbids. */
 const STRICTNESS = { open: 0, ok: 0, paused: 1, early: 2, over: 3 } as const
 
+/** What a change that was interrupted before it reached all shards leaves different. */
+const EVEN = ['state', 'stateNo', 'opensAtMs', 'closesAtMs', 'changeNo'] as const
+
 /** @param statuses of every shard of one epoch, each as one of several */
 export function sumStatuses(item: ItemId, statuses: readonly GateStatus[]): GateStatus {
-  const [first, ...rest] = statuses
+  const [first] = statuses
   assert(first !== undefined, `item ${item} without a shard`)
-  let { version, left, held, buyers, stateNo, state, opensAtMs, closesAtMs, changeNo } = first
-  let uneven = false
-  for (const one of rest) {
-    assert(one.epoch === first.epoch, `item ${item}: a shard under epoch ${first.epoch}, another under ${one.epoch}`)
-    version += one.version
-    left += one.left
-    held += one.held
-    buyers += one.buyers
+  let { epoch, state, stateNo, opensAtMs, closesAtMs, changeNo } = first
+  for (const one of statuses) {
+    assert(one.epoch === epoch, `item ${item}: a shard under epoch ${epoch}, another under ${one.epoch}`)
     if (STRICTNESS[one.state] > STRICTNESS[state]) state = one.state
     opensAtMs = Math.max(opensAtMs, one.opensAtMs)
     closesAtMs = Math.min(closesAtMs, one.closesAtMs)
     stateNo = Math.min(stateNo, one.stateNo)
     changeNo = Math.min(changeNo, one.changeNo)
-    uneven ||= one.state !== first.state || one.changeNo !== first.changeNo || one.stateNo !== first.stateNo
-    uneven ||= one.opensAtMs !== first.opensAtMs || one.closesAtMs !== first.closesAtMs
   }
+  const sums = sumFigures(statuses)
   const shards = statuses.flatMap(one => one.shards ?? [])
   const moving = movingIn(shards)
-  const scattered = shardsFor(left + moving, statuses.length) < statuses.length
-  const sums = { version, left, held, buyers, changeNo }
-  return { item, epoch: first.epoch, ...sums, stateNo, state, opensAtMs, closesAtMs, shards, uneven, moving, scattered }
+  const scattered = shardsFor(sums.left + moving, statuses.length) < statuses.length
+  const uneven = statuses.some(one => EVEN.some(field => one[field] !== first[field]))
+  return { item, epoch, ...sums, stateNo, state, opensAtMs, closesAtMs, changeNo, shards, uneven, moving, scattered }
+}
+
+export function sumFigures(all: readonly Pick<ShardStatus, 'version' | 'left' | 'held' | 'buyers'>[]) {
+  let [version, left, held, buyers] = [0, 0, 0, 0]
+  for (const one of all) {
+    version += one.version
+    left += one.left
+    held += one.held
+    buyers += one.buyers
+  }
+  return { version, left, held, buyers }
 }
 
 /**
