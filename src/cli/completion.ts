@@ -4,12 +4,9 @@ import type { Command } from 'commander'
 import { ConfigError } from '../app/config.ts'
 import { print } from './table.ts'
 
+type Named = Readonly<{ name: string; description: string }>
 /** A command by the words that lead to it (none for the program itself), and what may follow. */
-interface Listed {
-  readonly path: string
-  readonly commands: readonly { readonly name: string; readonly description: string }[]
-  readonly options: readonly { readonly name: string; readonly description: string; readonly takesValue: boolean }[]
-}
+type Listed = Readonly<{ path: string; commands: Named[]; options: (Named & { takesValue: boolean })[] }>
 
 const SHELLS: Readonly<Record<string, (listed: readonly Listed[]) => string>> = { bash, zsh, fish }
 

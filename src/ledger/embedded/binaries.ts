@@ -40,12 +40,7 @@ interface Binaries {
   readonly version: string
 }
 
-export interface Programs {
-  readonly initdb: string
-  readonly postgres: string
-  /** The major version of the data they read and write. */
-  readonly major: string
-}
+export type Programs = Readonly<ReturnType<typeof usableBinaries>>
 
 /** Where the package manager installed the programs for this platform. */
 export function findBinaries(): Binaries {
@@ -67,7 +62,7 @@ export function findBinaries(): Binaries {
 }
 
 /** The programs, ready to be run by the account (by this user, when there is none). */
-export function usableBinaries(binaries: Binaries, account: Account | undefined): Programs {
+export function usableBinaries(binaries: Binaries, account: Account | undefined) {
   const { packageFolder } = binaries
   const usable = (account === undefined || canRun(binaries, account)) && addMissingLinks(packageFolder)
   const folder = usable ? packageFolder : copyBinaries(binaries, account)

@@ -6,6 +6,7 @@
  * under /var/lib/stampede. Existing data is never moved, emptied or upgraded: data that does not fit is a Fault that says what to do.
  */
 
+import { spawn } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -23,12 +24,13 @@ import {
 } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { childEnd } from '../../base/child-end.ts'
+import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { systemRandom } from '../../base/random.ts'
 import { type Account, blockedAt, makeSharedHome, runsAsRoot } from './account.ts'
 import type { Programs } from './binaries.ts'
 import { errnoOf, ifExists, messageOf } from './errno.ts'
-import { runInitdb } from './initdb.ts'
 
 export type Log = (level: 'info' | 'warn' | 'error', message: string) => void
 
@@ -39,6 +41,14 @@ export interface ExistingData {
   readonly major: string
 }
 
+/** The owner of everything in the database. Not a system account. */
+export const DATABASE_USER = 'stampede'
+
+/** The whole environment of PostgreSQL's programs: they read dozens of variables. */
+export const PROGRAM_ENV = { LC_ALL: 'C', PATH: '/usr/bin:/bin' } as const
+
+const INITDB_MS_MAX = 120_000
+const STDERR_CHARS_MAX = 4_000
 const UNFINISHED = 'postgres.new-'
 const OUTSIDE = 'data-'
 
@@ -112,6 +122,42 @@ export async function makeData(
   removeUnfinished(dataDir, log)
   await syncFolder(dataDir)
   return realpathSync(finished)
+}
+
+/** `initdb`, once, in an empty folder, under the account. When it returns, everything is written and synced. */
+async function runInitdb(folder: string, programs: Programs, account: Account | undefined): Promise<void> {
+  const child = spawn(
+    programs.initdb,
+    // Trust: only this account can open the socket's folder (mode 0700), and there is no TCP port.
+    ['-D', folder, '-U', DATABASE_USER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-instructions'],
+    {
+      cwd: '/',
+      env: PROGRAM_ENV,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      ...(account && { uid: account.uid, gid: account.gid }),
+    },
+  )
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    stderr = (stderr + chunk).slice(-STDERR_CHARS_MAX)
+  })
+  const done = new AbortController()
+  const ended = new Promise<string | undefined>(resolve => {
+    child.on('error', error => resolve(messageOf(error)))
+    void childEnd(child).then(({ code, signal }) =>
+      resolve(code === 0 ? undefined : lastLine(stderr) || `ended with ${signal ?? code}`),
+    )
+  })
+  const late = systemClock.sleep(INITDB_MS_MAX, done.signal).then(() => `not done after ${INITDB_MS_MAX / 1000} s`)
+  const failure = await Promise.race([ended, late])
+  done.abort()
+  if (failure === undefined) return
+  child.kill('SIGKILL')
+  throw new Fault('embedded_initdb', `PostgreSQL could not make its data in ${folder}: ${failure}`)
+}
+
+function lastLine(text: string): string {
+  return text.trim().split('\n').at(-1)?.trim() ?? ''
 }
 
 /** The folder to fill and then rename to `postgres`; a link to one outside where the account can't enter the data folder. */

@@ -11,19 +11,12 @@ import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Account } from './account.ts'
 import type { Programs } from './binaries.ts'
+import { DATABASE_USER, PROGRAM_ENV } from './data-folder.ts'
 import { ifExists, messageOf } from './errno.ts'
-import { DATABASE_USER, PROGRAM_ENV } from './initdb.ts'
 import { clusterNameOf } from './leftover.ts'
 import { SOCKET_PORT } from './socket-folder.ts'
 
-export interface Postmaster {
-  readonly pid: number
-  /** Resolves with how it ended, e.g. `SIGKILL` or `code 1`. Never rejects. */
-  readonly ended: Promise<string>
-  hasEnded(): boolean
-  /** The last error it logged in this run, one line. */
-  lastError(): string
-}
+export type Postmaster = ReturnType<typeof spawnPostmaster>
 
 export interface PostmasterOptions {
   readonly dataDir: string
@@ -47,7 +40,7 @@ const NOT_NOW_CLASS = '57'
 const TOO_MANY_CONNECTIONS = '53300'
 const NO_SUCH_DATABASE = '3D000'
 
-export function spawnPostmaster(options: PostmasterOptions): Postmaster {
+export function spawnPostmaster(options: PostmasterOptions) {
   const logPath = join(options.dataDir, 'postgres.log')
   rotate(logPath)
   const logFile = openSync(logPath, 'a', 0o600)
@@ -77,7 +70,14 @@ export function spawnPostmaster(options: PostmasterOptions): Postmaster {
   child.unref()
   if (child.pid === undefined)
     throw new Fault('embedded_start', `${options.programs.postgres} can't be run on this system`)
-  return { pid: child.pid, ended, hasEnded: () => how !== undefined, lastError: () => lastError(logPath, logStart) }
+  return {
+    pid: child.pid,
+    /** Resolves with how it ended, e.g. `SIGKILL` or `code 1`. Never rejects. */
+    ended,
+    hasEnded: () => how !== undefined,
+    /** The last error it logged in this run, one line. */
+    lastError: () => lastError(logPath, logStart),
+  }
 }
 
 function settings({ socketFolder, dataFolder, maxConnections }: PostmasterOptions): string[] {

@@ -54,11 +54,7 @@ export async function handleSandbox(sandbox: Sandbox, keys: SandboxKeys, request
   }
 }
 
-interface View {
-  readonly token: string
-  readonly language: Language
-  readonly html: boolean
-}
+type View = Readonly<{ token: string; language: Language; html: boolean }>
 
 async function decide(
   sandbox: Sandbox,

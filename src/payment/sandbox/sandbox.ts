@@ -41,20 +41,16 @@ export class Sandbox implements PaymentProvider {
   readonly name = 'sandbox'
   readonly acknowledgement = ACKNOWLEDGEMENT
   readonly #options: SandboxOptions
-  readonly #payments: PaymentRepository
-  readonly #clock: SandboxOptions['clock']
   readonly #sender: ReturnType<typeof createCallbackSender>
   readonly #hiddenUntilMs = new Map<string, number>()
 
   constructor(options: SandboxOptions) {
     this.#options = options
-    this.#payments = options.payments
-    this.#clock = options.clock
     this.#sender = createCallbackSender(options)
   }
 
   find(ref: string): Promise<Found> {
-    return this.#payments.find(ref)
+    return this.#options.payments.find(ref)
   }
 
   /** The same ref again changes nothing; with another amount it is a fault. */
@@ -62,7 +58,7 @@ export class Sandbox implements PaymentProvider {
     const { ref, amount } = request
     assert(isRef(ref), 'a payment was started with an invalid ref')
     return this.#answer(ref, signal, async () => {
-      await this.#payments.update(ref, found => {
+      await this.#options.payments.update(ref, found => {
         if (found !== undefined) {
           if (found.asked !== undefined && !isSameMoney(found.asked.amount, amount))
             throw new Fault('payment_refused', `payment ${ref} was started before, with another amount`)
@@ -71,7 +67,7 @@ export class Sandbox implements PaymentProvider {
         const description = Array.from(request.description).slice(0, DESCRIPTION_LENGTH_MAX).join('')
         const returnUrl = checkReturnUrl(request.returnUrl)
         const asked = { amount, description, returnUrl, payByMs: Math.floor(request.payByMs) }
-        return { ref, state: 'open', asked, madeAtMs: this.#clock.now() }
+        return { ref, state: 'open', asked, madeAtMs: this.#options.clock.now() }
       })
       return { payUrl: `${this.#options.publicUrl()}${PAY_PATH}${this.#options.keys.tokenOf(ref)}` }
     })
@@ -89,9 +85,9 @@ export class Sandbox implements PaymentProvider {
 
   /** The buyer pays. Returns the payment as it is afterwards: captured, or the state that made it impossible. */
   async approve(ref: string, mode: Mode): Promise<Found> {
-    const { after, changed } = await this.#payments.update(ref, found => {
+    const { after, changed } = await this.#options.payments.update(ref, found => {
       if (found?.state !== 'open') return undefined
-      const captured = { amount: capturedAmount(found.asked!.amount, mode), atMs: this.#clock.now() }
+      const captured = { amount: capturedAmount(found.asked!.amount, mode), atMs: this.#options.clock.now() }
       return { ...found, state: 'captured', captured, slowRefund: mode.kind === 'slow_refund' }
     })
     if (changed) this.#callBack(after!, 'captured', mode)
@@ -99,7 +95,7 @@ export class Sandbox implements PaymentProvider {
   }
 
   async decline(ref: string): Promise<Found> {
-    const { after, changed } = await this.#payments.update(ref, found =>
+    const { after, changed } = await this.#options.payments.update(ref, found =>
       found?.state === 'open' ? { ...found, state: 'void' } : undefined,
     )
     if (changed) this.#callBack(after!, 'void')
@@ -109,8 +105,8 @@ export class Sandbox implements PaymentProvider {
   async cancel(ref: string, signal: AbortSignal) {
     assert(isRef(ref), 'a payment was cancelled with an invalid ref')
     return this.#answer(ref, signal, async () => {
-      const { after } = await this.#payments.update(ref, found => {
-        if (found === undefined) return { ref, state: 'void', madeAtMs: this.#clock.now() }
+      const { after } = await this.#options.payments.update(ref, found => {
+        if (found === undefined) return { ref, state: 'void', madeAtMs: this.#options.clock.now() }
         return found.state === 'open' ? { ...found, state: 'void' } : undefined
       })
       const { state } = after!
@@ -121,7 +117,7 @@ export class Sandbox implements PaymentProvider {
 
   refund(ref: string, key: string, signal: AbortSignal): ReturnType<PaymentProvider['refund']> {
     return this.#answer(ref, signal, async () => {
-      const { before, after, changed } = await this.#payments.update(ref, found => {
+      const { before, after, changed } = await this.#options.payments.update(ref, found => {
         if (found?.state !== 'captured') return undefined
         if (found.slowRefund && found.refund === undefined) return { ...found, refund: { key, state: 'pending' } }
         return { ...found, state: 'refunded', refund: { key: found.refund?.key ?? key, state: 'refunded' } }
@@ -135,7 +131,7 @@ export class Sandbox implements PaymentProvider {
   verify(...[rawBody, headers]: Parameters<PaymentProvider['verify']>): CallbackEvent | undefined {
     const signature = headers.get(SIGNATURE_HEADER)
     if (typeof signature !== 'string' || rawBody.byteLength > CALLBACK_BYTES_MAX) return undefined
-    if (!this.#options.keys.isGenuine(rawBody, signature, this.#clock.now())) return undefined
+    if (!this.#options.keys.isGenuine(rawBody, signature, this.#options.clock.now())) return undefined
     try {
       return callbackEventSchema.parse(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(rawBody)))
     } catch {
@@ -148,19 +144,19 @@ export class Sandbox implements PaymentProvider {
     this.#hiddenUntilMs.delete(ref)
     const oldest = this.#hiddenUntilMs.size >= HIDDEN_MAX ? this.#hiddenUntilMs.keys().next().value : undefined
     if (oldest !== undefined) this.#hiddenUntilMs.delete(oldest)
-    this.#hiddenUntilMs.set(ref, this.#clock.elapsed() + ms)
+    this.#hiddenUntilMs.set(ref, this.#options.clock.elapsed() + ms)
   }
 
   /** Drops pending callbacks and closes the repository. */
   async stop(): Promise<void> {
     await this.#sender.stop()
-    await this.#payments.close()
+    await this.#options.payments.close()
   }
 
   /** An answer to the engine: none while the payment is hidden, and none after the signal has aborted. */
   async #answer<T>(ref: string, signal: AbortSignal, fn: () => Promise<T>): Promise<T> {
-    const hiddenMs = (this.#hiddenUntilMs.get(ref) ?? 0) - this.#clock.elapsed()
-    if (hiddenMs > 0) await this.#clock.sleep(hiddenMs, signal)
+    const hiddenMs = (this.#hiddenUntilMs.get(ref) ?? 0) - this.#options.clock.elapsed()
+    if (hiddenMs > 0) await this.#options.clock.sleep(hiddenMs, signal)
     else this.#hiddenUntilMs.delete(ref)
     if (signal.aborted) throw unreachable(ref)
     const { promise: aborted, reject } = Promise.withResolvers<never>()
@@ -179,7 +175,7 @@ export class Sandbox implements PaymentProvider {
       ref: payment.ref,
       kind,
       amount: reportedAmount(payment.captured?.amount ?? payment.asked!.amount, mode),
-      atMs: kind === 'captured' ? payment.captured!.atMs : this.#clock.now(),
+      atMs: kind === 'captured' ? payment.captured!.atMs : this.#options.clock.now(),
     }
     if (mode.kind === 'lost') return
     this.#sender.send(event, { delayMs: mode.kind === 'late' ? mode.ms : 0, forged: mode.kind === 'forged' })
