@@ -14,7 +14,6 @@ import type { LedgerParts } from './compose-ledger.ts'
 import {
   type Foundation,
   type GateSide,
-  LEDGER_SILENT_MS_MAX,
   type ProcessContext,
   type Runner,
   type StartReport,
@@ -140,7 +139,7 @@ export function runAlone(context: ProcessContext, selling: Selling): Runner {
       const missing: string[] = []
       if (ofCluster > 0) missing.push(`edges or workers of a cluster run on this ledger (${ofCluster})`)
       if (!leader.holds()) missing.push('another process sells on this ledger, or the ledger is away')
-      if (following.ledgerSilentMs() > LEDGER_SILENT_MS_MAX) missing.push('the ledger does not answer')
+      if (selling.ledgerIsSilent()) missing.push('the ledger does not answer')
       if (missing.length === 0 && !started) missing.push('the gates are being built')
       return missing
     },

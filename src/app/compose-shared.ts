@@ -32,12 +32,12 @@ import { ShardedGate } from '../gate/sharded/sharded-gate.ts'
 import { createShardedOutbox } from '../gate/sharded/sharded-outbox.ts'
 import type { OutboxBacklog } from '../telemetry/gauges.ts'
 import { connectTo, watchDurability } from './compose-redis.ts'
-import { learnFromSales, learnFromSnapshots, learnFromUnsettled, soldAtGate } from './compose-shards.ts'
+import { learnShards, soldAtGate } from './compose-shards.ts'
 import type { Config } from './config.ts'
 import {
+  aborted,
   type Foundation,
   type GateSide,
-  LEDGER_SILENT_MS_MAX,
   type ProcessContext,
   type Runner,
   startDemo,
@@ -71,8 +71,7 @@ export function openSharedGate(redis: RedisConfig, foundation: Foundation) {
   const freshMs = Math.min(config.fenceMs, STATUS_FRESH_MS)
   const cache = createGateCache({ clock, hash: createKeyedHash(random), books: shardGate, freshMs })
   const { nodes } = ledger
-  const reconciliation = learnFromUnsettled(ledger.reconciliation, counts)
-  const rights = learnFromSnapshots(ledger.rights, counts)
+  const learning = learnShards(ledger, counts)
   const semaphore = createSemaphore(DIRECT_AT_ONCE_MAX)
   let follows = false
   return {
@@ -83,9 +82,8 @@ export function openSharedGate(redis: RedisConfig, foundation: Foundation) {
     outbox,
     acknowledged: createAcknowledgedReservations(ACKNOWLEDGED_MAX),
     waiters: createPlacementWaiters(clock, config.placedWaitMs),
-    unplaced: createUnplacedReservations({ outbox, nodes, rights, reconciliation, registry, follows: () => follows }),
-    sales: learnFromSales(ledger.sales, counts),
-    rights,
+    unplaced: createUnplacedReservations({ ...learning, outbox, nodes, registry, follows: () => follows }),
+    ...learning,
     nodes,
     lanes: item => gate.lanes(item.id, item.epoch),
     homeDoorOf: item => item.homeDoor,
@@ -107,7 +105,6 @@ export function openSharedGate(redis: RedisConfig, foundation: Foundation) {
     maySell: () => true,
     backMs: BACK_MS,
     syncMsMax: SYNC_MS_MAX,
-    reconciliation,
     connection,
     channel: createRedisChannel(connection, log, meters),
     counts,
@@ -197,10 +194,7 @@ function runInCluster(
   }
 
   return {
-    missing() {
-      const silent = following.ledgerSilentMs() > LEDGER_SILENT_MS_MAX
-      return silent || !node.healthy() ? ['the ledger does not answer'] : []
-    },
+    missing: () => (selling.ledgerIsSilent() || !node.healthy() ? ['the ledger does not answer'] : []),
     async start(work, report, stopping) {
       await watchDurability(redis, connection, log, signal, broken.reject)
       await Promise.race([rounds.loop('follow', () => following.round()).round(), aborted(stopping)])
@@ -233,11 +227,4 @@ function runInCluster(
       await connection.close()
     },
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

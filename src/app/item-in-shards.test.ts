@@ -13,7 +13,7 @@ import { createShardCounts } from '../gate/sharded/shard-counts.ts'
 import type { ShardGate } from '../gate/sharded/shard-gate.ts'
 import { ShardedGate } from '../gate/sharded/sharded-gate.ts'
 import { createShardedOutbox } from '../gate/sharded/sharded-outbox.ts'
-import { learnFromSales, learnFromSnapshots } from './compose-shards.ts'
+import { learnShards } from './compose-shards.ts'
 
 const SHARDS = 4
 
@@ -45,12 +45,13 @@ async function open() {
   const counts = createShardCounts()
   const gate = new ShardedGate(overlaid(shardGate, some), counts, systemClock)
   const outbox = createShardedOutbox(createRedisOutbox(connection), shardGate, counts)
-  const sales = learnFromSales(ledger.sales, counts)
+  const learning = learnShards(ledger, counts)
+  const { sales } = learning
   const doors = new Set<string>()
   const name = (one: string) => (one === item ? 'item' : 'neighbour')
   // What the keeper itself does to a door is written down as it does it: between two readings a door may be shut and open again.
   const rights: typeof ledger.rights = {
-    ...learnFromSnapshots(ledger.rights, counts),
+    ...learning.rights,
     async raiseEpoch(one) {
       const epoch = await ledger.rights.raiseEpoch(one)
       doors.add(`${name(one)} draining`)

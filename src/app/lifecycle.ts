@@ -12,6 +12,7 @@ import { createPinoLog } from '../telemetry/pino-log.ts'
 import { type Composed, compose } from './compose.ts'
 import { openLedger } from './compose-ledger.ts'
 import type { Config } from './config.ts'
+import { aborted, type StartReport } from './process-context.ts'
 
 /** The part of DRAIN_SECONDS kept for giving back, if requests take longer. The rest is longer than an order waits by default. */
 const GIVE_BACK_SHARE = 1 / 4
@@ -60,21 +61,19 @@ function unreadyReasons(composed: Composed | undefined, stopping: AbortSignal): 
 
 /** Until it is told to stop, or a part that must run has ended. */
 async function run(config: Config, composed: Composed, url: string, print: Print, stopping: AbortSignal) {
-  const words = {
-    standby: (why: string) => print(`stampede stands by on ${url}: ${why}`),
-    demo: (sale: { readonly items: readonly { readonly units: number }[] }) =>
+  const report: StartReport = {
+    standby: why => print(`stampede stands by on ${url}: ${why}`),
+    demo: sale =>
       print(`A demo sale with ${sale.items[0]?.units} units opens in about 30 seconds (DEMO=off to do without).`),
   }
-  if (!(await composed.start(words, stopping))) return
+  if (!(await composed.start(report, stopping))) return
   if (composed.adminTokenPath !== undefined) print(`The operator token is in ${composed.adminTokenPath}`)
   if (config.guestSignIn)
     print(
       'Guest sign-in is on: anyone who reaches this address can buy under any name (GUEST_SIGN_IN=off to end that).',
     )
   print(`stampede ready on ${url}`)
-  const stopped = Promise.withResolvers<void>()
-  stopping.addEventListener('abort', () => stopped.resolve(), { once: true })
-  if (!stopping.aborted) await Promise.race([stopped.promise, composed.ended()])
+  await Promise.race([aborted(stopping), composed.ended()])
 }
 
 async function giveBack(composed: Composed, withinMs: number, log: Log): Promise<void> {

@@ -90,9 +90,6 @@ export interface ProcessContext extends Omit<LedgerParts, keyof GateSide>, Found
   readonly prepare: () => Promise<void>
 }
 
-/** Longest time since the ledger last answered before traffic should go elsewhere. */
-export const LEDGER_SILENT_MS_MAX = 5_000
-
 /** Printed on the way. */
 export interface StartReport {
   /** Another process does what this one would do; `why` ends the sentence. */
@@ -121,4 +118,11 @@ export async function startDemo(context: ProcessContext, report: StartReport): P
     error => context.log.warn({ code: error.code, err: error }, 'no demo sale: the ledger did not answer'),
   )
   if (sale) report.demo(sale)
+}
+
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 }

@@ -29,6 +29,9 @@ const EARLY_WAITING_MAX = 20_000
 const GATE_DOWN_MS = 3_000
 const DRAIN_MS_MAX = 60_000
 
+/** Longest time since the ledger last answered before traffic should go elsewhere. */
+const LEDGER_SILENT_MS_MAX = 5_000
+
 export type Selling = ReturnType<typeof createSelling>
 
 export function createSelling(context: ProcessContext, confirm: ConfirmContext | undefined) {
@@ -97,6 +100,7 @@ export function createSelling(context: ProcessContext, confirm: ConfirmContext |
     controller,
     maySell,
     withdraw,
+    ledgerIsSilent: () => following.ledgerSilentMs() > LEDGER_SILENT_MS_MAX,
     /** Answers when the gate has the sale as the ledger has it, and this process follows it. */
     async syncState(sale: SaleId, warm: boolean): Promise<boolean> {
       // Another process has the gate, and syncs it with the ledger.

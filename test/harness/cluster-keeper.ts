@@ -3,7 +3,7 @@
  * without its memory), an outbox that only its `reserve` writes, and nodes with leases. Rounds come when the test makes them.
  */
 
-import { learnFromSnapshots } from '../../src/app/compose-shards.ts'
+import { learnShards } from '../../src/app/compose-shards.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { Fault } from '../../src/base/fault.ts'
 import type { Log } from '../../src/base/log.ts'
@@ -219,7 +219,7 @@ export function openKeeperStage(ledger: TestLedger) {
     sharded() {
       const learned: (readonly [epoch: number, gateShards: number])[] = []
       let count = 1
-      const rights = learnFromSnapshots(ledger.rights, {
+      const { rights } = learnShards(ledger, {
         learn(_, { epoch, gateShards }) {
           learned.push([epoch, gateShards])
           count = gateShards
