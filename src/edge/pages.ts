@@ -18,12 +18,8 @@ export interface PageFile {
   readonly headers: Readonly<Record<string, string>>
 }
 
-export interface Pages {
-  readonly buyer: PageFile
-  readonly ops: PageFile
-  /** By name, without the path. */
-  readonly assets: ReadonlyMap<string, PageFile>
-}
+/** The two pages, and their files by name, without the path. */
+export type Pages = Awaited<ReturnType<typeof loadPages>>
 
 export const ASSETS_PATH = '/assets/'
 
@@ -60,7 +56,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-export async function loadPages(): Promise<Pages> {
+export async function loadPages() {
   const [buyer, ops] = await Promise.all([buildPage('buyer', ASSETS_PATH), buildPage('ops', ASSETS_PATH)])
   const page = (html: string) => pageFile(html, 'text/html; charset=utf-8', PAGE_HEADERS)
   const files = [...buyer.files, ...ops.files].map(({ name, text }) => {

@@ -5,12 +5,7 @@
 
 const DEPTH_MAX = 32
 
-interface JsonFault {
-  readonly detail: string
-  readonly field: string
-}
-
-export function faultOfJson(text: string): JsonFault | undefined {
+export function faultOfJson(text: string): { readonly detail: string; readonly field: string } | undefined {
   /** One entry per open bracket: the keys seen so far, or undefined inside a list. */
   const open: (Set<string> | undefined)[] = []
   for (let i = 0; i < text.length; i++) {

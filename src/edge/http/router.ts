@@ -1,22 +1,12 @@
 /** From method and path to a handler: a list of routes, searched by number of segments. `POST …/orders` does not come this way (dispatch.ts). */
 
-import type { Handler, Route } from './exchange.ts'
-
-type Match =
-  | {
-      readonly kind: 'found'
-      readonly handle: Handler
-      readonly params: Readonly<Record<string, string>>
-      readonly path: string
-    }
-  | { readonly kind: 'wrong_method'; readonly allow: string }
-  | { readonly kind: 'missing' }
+import type { Route } from './exchange.ts'
 
 export function createRouter(routes: readonly Route[]) {
   const known = routes.map(route => ({ route, segments: route.path.split('/') }))
   const bySize = Map.groupBy(known, ({ segments }) => segments.length)
 
-  return function find(method: string, path: string): Match {
+  return function find(method: string, path: string) {
     const parts = path.split('/')
     const allowed = new Set<string>()
     let template = ''
@@ -24,16 +14,17 @@ export function createRouter(routes: readonly Route[]) {
       const params = matchSegments(segments, parts)
       if (params === undefined) continue
       if (route.method === method || (method === 'HEAD' && route.method === 'GET')) {
-        return { kind: 'found', handle: route.handle, params, path: route.path }
+        return { kind: 'found' as const, handle: route.handle, params, path: route.path }
       }
       template = route.path
       allowed.add(route.method)
       if (route.method === 'GET') allowed.add('HEAD')
     }
-    if (allowed.size === 0) return { kind: 'missing' }
+    if (allowed.size === 0) return { kind: 'missing' as const }
     const allow = [...allowed, 'OPTIONS'].join(', ')
-    if (method === 'OPTIONS') return { kind: 'found', handle: () => allowing(allow), params: {}, path: template }
-    return { kind: 'wrong_method', allow }
+    if (method === 'OPTIONS')
+      return { kind: 'found' as const, handle: () => allowing(allow), params: {}, path: template }
+    return { kind: 'wrong_method' as const, allow }
   }
 }
 

@@ -20,7 +20,7 @@ import type { Payments } from '../../ledger/payments.ts'
 import type { Reconciliation, Report } from '../../ledger/reconciliation.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
 import type { Readiness } from '../routes/operations-routes.ts'
-import { type Funnel, RecentFigures, type Sample } from './recent-figures.ts'
+import { RecentFigures } from './recent-figures.ts'
 import { auditFindings, itemFindings, processFindings, type Trouble, TroubleBoard } from './trouble-board.ts'
 
 interface MonitorParts extends WatchContext, AuditContext {
@@ -34,12 +34,7 @@ interface MonitorParts extends WatchContext, AuditContext {
 
 type Reconciled = ReturnType<typeof counted>
 
-export interface Watch extends WatchedSale {
-  readonly funnel: Funnel
-  readonly recent: readonly Sample[]
-  readonly reconciled: Reconciled | undefined
-  readonly trouble: readonly Trouble[]
-}
+export type Watch = NonNullable<Awaited<ReturnType<Monitor['watch']>>>
 
 const AUDIT_EVERY_MS = 5_000
 /** The ledger rests between two audits of a sale, for a multiple of what the last one took: in the background, and for an operator. */
@@ -97,7 +92,7 @@ export class Monitor {
   }
 
   /** With the samples after a moment. Undefined: there is no such sale. */
-  async watch(id: SaleId, afterMs: number): Promise<Watch | undefined> {
+  async watch(id: SaleId, afterMs: number) {
     const seen = await this.#see(id)
     if (seen === undefined) return undefined
     if (seen.audit !== undefined) this.#judge(id, seen.audit)

@@ -8,7 +8,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
 import type { FunnelStep } from '../../wire/monitor-codes.ts'
 
-export interface Sample {
+interface Sample {
   readonly atMs: number
   readonly requestsPerSecond: number
   /** Null in a second without requests. */
@@ -17,7 +17,7 @@ export interface Sample {
   readonly queued: number
 }
 
-export type Funnel = Readonly<Record<FunnelStep, number>> & { readonly sinceMs: number }
+type Funnel = Readonly<Record<FunnelStep, number>> & { readonly sinceMs: number }
 
 const SAMPLES_MAX = 300
 const NOT_WATCHED = /^\/(api\/admin|ops|assets|metrics|livez|readyz|docs|openapi)/
