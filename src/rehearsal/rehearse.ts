@@ -36,11 +36,11 @@ interface RehearseParts {
   readonly setLastMessage: (line: string | undefined) => void
 }
 
-const OPENING_MS_FIRST = 3_500
+const OPENING_MS_FIRST = 4_500
 const TICKETS_PER_MS = 8
 const BOT_CONNECTIONS_MAX = 50
 /** While tickets are being given out, the opening is never nearer than this. */
-const OPENING_MS_MIN = 2_000
+const OPENING_MS_MIN = 3_000
 const OPENING_MS_SPARE = 500
 const BUYERS_PER_WAITED_MS = 20
 const COME_BACK_PER_UNIT = 3
