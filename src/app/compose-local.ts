@@ -35,11 +35,8 @@ function emptyOf(item: ItemId): Awaited<ReturnType<Outbox['depth']>>[number] {
   return { item, entries: 0, units: 0, oldestMs: undefined }
 }
 
-export function openLocalGate({
-  clock,
-  ledger,
-  registry,
-}: Pick<Foundation, 'clock' | 'ledger' | 'registry'>): GateSide {
+export function openLocalGate(foundation: Pick<Foundation, 'clock' | 'ledger' | 'registry'>): GateSide {
+  const { clock, ledger, registry } = foundation
   const gate = new MemoryGate(clock)
   const timeout = createSharedTimeout({ clock, ms: PLACE_WAIT_MS })
   const { rights, nodes, leader } = ledger

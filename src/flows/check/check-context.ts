@@ -1,4 +1,4 @@
-/** What the checking flows share, composed once in `app/compose.ts`. A flow takes only the members it uses. */
+/** What the checking flows share, composed once in `app/compose-flows.ts`. A flow takes only the members it uses. */
 
 import type { Alarm } from '../../base/log.ts'
 import type { ItemId } from '../../domain/ids.ts'

@@ -1,4 +1,4 @@
-/** What the operators' flows share, composed once in `app/compose.ts`. A flow takes only the members it uses. */
+/** What the operators' flows share, composed once in `app/compose-flows.ts`. A flow takes only the members it uses. */
 
 import type { Clock } from '../../base/clock.ts'
 import type { IdMaker } from '../../base/snowflake.ts'
