@@ -15,7 +15,7 @@ import type { PlacementWaiters } from '../sell/placement-waiters.ts'
 import type { AcknowledgedReservations } from './acknowledged-reservations.ts'
 import type { Messages } from './messages.ts'
 
-interface ShareMessagesParts {
+interface ShareContext {
   /** Of this process. */
   readonly messages: Messages
   readonly channel: Channel
@@ -36,8 +36,8 @@ const BUNDLE_MAX = 200
 const SEEN_MAX = 50_000
 
 /** Messages for the flows of this process, which go to the other processes too. Listens to the channel from now on. */
-export function shareMessages(parts: ShareMessagesParts): Messages {
-  const { messages, channel, catalog } = parts
+export function shareMessages(context: ShareContext): Messages {
+  const { messages, channel, catalog } = context
   /** The last version of an order that the listeners got. */
   const seen = new Map<OrderId, number>()
   let bundle: Order[] = []
@@ -63,7 +63,7 @@ export function shareMessages(parts: ShareMessagesParts): Messages {
   async function deliverSale(id: SaleId): Promise<void> {
     const sale = await onFault(
       () => catalog.find(id),
-      fault => void parts.log.warn({ sale: id, code: fault.code, err: fault }, 'sale-changed message not published'),
+      fault => void context.log.warn({ sale: id, code: fault.code, err: fault }, 'sale-changed message not published'),
     )
     if (sale) messages.saleChanged(sale)
   }
@@ -71,23 +71,23 @@ export function shareMessages(parts: ShareMessagesParts): Messages {
   channel.listen(message => {
     switch (message.kind) {
       case 'reserved':
-        parts.cache.reserved(message.partition, message, message.buyers)
+        context.cache.reserved(message.partition, message, message.buyers)
         break
       case 'orders':
         for (const order of message.orders) {
-          parts.acknowledged.settled(order.id)
-          parts.waiters.resolve(order)
+          context.acknowledged.settled(order.id)
+          context.waiters.resolve(order)
           deliver(order)
         }
         break
       case 'sale':
         catalog.invalidate()
-        parts.onSaleChanged()
+        context.onSaleChanged()
         void deliverSale(message.sale)
     }
   })
   channel.onGap(() => {
-    parts.cache.missed()
+    context.cache.missed()
     catalog.invalidate()
     messages.missed()
   })
@@ -96,7 +96,7 @@ export function shareMessages(parts: ShareMessagesParts): Messages {
     ...messages,
     orderChanged(order) {
       if (!deliver(order)) return
-      if (bundle.length === 0) parts.defer(publishBundle)
+      if (bundle.length === 0) context.defer(publishBundle)
       bundle.push(order)
     },
     saleChanged(sale) {

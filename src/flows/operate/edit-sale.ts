@@ -25,7 +25,7 @@ import {
   saleChanges,
 } from './amend-item.ts'
 import { type NewItem, newItem } from './create-sale.ts'
-import type { OperateContext } from './operate-context.ts'
+import type { OperateContext, SaleOutcome } from './operate-context.ts'
 
 type SaleField = 'name' | 'opensAtMs' | 'closesAtMs' | 'rule' | 'warmBeforeMs'
 
@@ -35,12 +35,6 @@ export type SaleEdit = { readonly [K in SaleField]?: Sale[K] | undefined } & {
     | { readonly edits: readonly ItemEdit[]; readonly fresh: readonly (NewItem | FieldFault)[] }
     | undefined
 }
-
-type EditSaleOutcome =
-  | { readonly kind: 'done'; readonly sale: Sale }
-  /** busy: committed, but not in the gate yet; the keeper goes on trying. */
-  | { readonly kind: 'missing' | 'busy' }
-  | Refused
 
 type DeleteSaleOutcome =
   | { readonly kind: 'done' | 'missing' }
@@ -53,7 +47,12 @@ const WARM_MARGIN_MS = 1_000
 
 const DECIDED = { kind: 'decided' } as const
 
-export async function editSale(context: EditContext, id: SaleId, edit: SaleEdit, by: string): Promise<EditSaleOutcome> {
+export async function editSale(
+  context: EditContext,
+  id: SaleId,
+  edit: SaleEdit,
+  by: string,
+): Promise<SaleOutcome | Refused> {
   const decided = await context.sales.edit<Refused | typeof DECIDED>(id, by, (sale, nowMs) => {
     const decision = sale.state === 'draft' ? editDraft(sale, edit, context.ids) : editPublished(sale, edit, nowMs)
     if ('kind' in decision) return { result: decision }

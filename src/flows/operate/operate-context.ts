@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 import type { IdMaker } from '../../base/snowflake.ts'
+import type { Sale } from '../../domain/sale.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import type { Stock } from '../../ledger/stock.ts'
@@ -24,3 +25,6 @@ export interface OperateContext {
   readonly changed: () => void
   readonly messages: Pick<MessageListener, 'saleChanged'>
 }
+
+/** busy: committed, but not in the gate yet; the keeper goes on trying. */
+export type SaleOutcome = { readonly kind: 'done'; readonly sale: Sale } | { readonly kind: 'missing' | 'busy' }

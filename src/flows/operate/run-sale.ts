@@ -7,7 +7,7 @@
 import type { ItemId, SaleId } from '../../domain/ids.ts'
 import { type Sale, type StoredSaleState, saleState } from '../../domain/sale.ts'
 import type { Rights } from '../../ledger/rights.ts'
-import type { OperateContext } from './operate-context.ts'
+import type { OperateContext, SaleOutcome } from './operate-context.ts'
 
 export type SaleMove = 'publish' | 'pause' | 'resume' | 'end' | 'warm'
 
@@ -21,11 +21,9 @@ const MOVES: Readonly<
 }
 
 type RunSaleOutcome =
-  | { readonly kind: 'done'; readonly sale: Sale }
+  | SaleOutcome
   /** The sale is in a state that this move does not start from. */
   | { readonly kind: 'not_possible'; readonly state: StoredSaleState }
-  /** busy: not all items are in the gate yet; the keeper goes on trying. */
-  | { readonly kind: 'missing' | 'busy' }
 
 type RunContext = Pick<OperateContext, 'sales' | 'syncState' | 'nowMs' | 'changed' | 'messages'>
 
