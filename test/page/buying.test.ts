@@ -129,6 +129,8 @@ for (const [where, locks] of [
       await route.continue()
     })
     await Promise.all(tabs.map(page => page.evaluate("document.querySelector('.main-button').click()")))
+    // The browser answers each tab in order: by now it has decided who has the lock.
+    if (locks) for (const page of tabs) await page.evaluate('navigator.locks.query()')
     pressed.resolve()
     await Promise.all(tabs.map(page => placed(page).waitFor()))
     // A line in the storage can lose a race, and then the server gives both the same order.
