@@ -3,7 +3,7 @@
  * break it or only look as if they did: a rule that can't fail is no rule.
  */
 
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { resolve } from 'node:path'
 import { SLOW_FILES } from './slow-files.ts'
 import * as effects from './tidy/effects.ts'
@@ -17,6 +17,9 @@ import { sourceOf } from './tidy/source.ts'
 import * as texts from './tidy/texts.ts'
 import { readTree } from './tidy/tree.ts'
 import * as words from './tidy/words.ts'
+
+// A busy machine needs longer than the five seconds a test has by default.
+setDefaultTimeout(60_000)
 
 const rules: Rule[] = [rooms, effects, scripts, texts, figures, packages, words].flatMap(group => Object.values(group))
 const files = readTree(resolve(import.meta.dirname, '..'))
