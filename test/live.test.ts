@@ -93,6 +93,7 @@ function openShop({ socketsMax }: { socketsMax?: number } = {}) {
       counted.set(`${family} ${which}`, (counted.get(`${family} ${which}`) ?? 0) + 1)
     },
   }
+  const silent: Log = { debug() {}, info() {}, warn() {}, error() {} }
   const messages = createMessages()
   const buyers = createBuyerTokens({ clock, secret: SECRET })
   const { trusts } = createBrowsers([LISTED_ORIGIN], undefined)
@@ -104,9 +105,9 @@ function openShop({ socketsMax }: { socketsMax?: number } = {}) {
     messages,
     clock,
     meters,
+    log: silent,
     ...(socketsMax !== undefined && { socketsMax }),
   })
-  const silent: Log = { debug() {}, info() {}, warn() {}, error() {} }
   const server = startServer({
     host: '127.0.0.1',
     port: 0,

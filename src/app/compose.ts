@@ -5,6 +5,7 @@
 
 import { nextTurn, systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { OutageLog } from '../base/outage-log.ts'
 import { systemRandom } from '../base/random.ts'
 import { Catalog } from '../catalog/catalog.ts'
 import { createRedisSharedCache } from '../catalog/redis/redis-shared-cache.ts'
@@ -32,6 +33,12 @@ import { createWatching } from './watching.ts'
 const WARM_CONNECTIONS = 8
 const FINDER_QUEUE_MAX = 20_000
 const CLUSTER_RENEW_EVERY_MS = 2_000
+
+const GAUGE_TEXTS = {
+  begins: 'gauges not read: they are left out of the metrics',
+  lasts: 'gauges still not read',
+  ends: 'gauges are read again',
+}
 
 type Database = OpenLedger['database']
 
@@ -61,8 +68,8 @@ export async function compose(
     },
     signal,
   )
-  const rounds = createRounds({ clock, log, signal })
   const { meters } = metrics
+  const rounds = createRounds({ clock, log, meters, signal })
   const foundation = { config, log, clock, random, meters, ledger, registry: new Map(), node, rounds, signal }
   try {
     return await wire(foundation, database, metrics, readiness)
@@ -149,6 +156,7 @@ async function wire(
     sockets: () => http.live.count(),
     ready: () => readiness().length === 0,
     ...(shared !== undefined && { outbox: () => backlogOf(shared, registry) }),
+    outageOf: source => new OutageLog(context, { source }, GAUGE_TEXTS),
   })
   const eventLoopWatched = watchEventLoop(clock, meters, signal)
   const { onReconciled, others } = http

@@ -2,12 +2,15 @@
  * The work that a process does again and again behind the buyers' backs. Each is a loop of its own, known by its name: code that makes work for a
  * loop kicks it by that name; before the loop has started a kick is not needed, because its first round sees everything.
  * What the leader does (`startKeeping`) runs in every keeper, and does nothing while another process leads.
+ * A bug in a loop that orders, units or money need ends the process. One in a loop that only watches or tidies up is logged and raises an
+ * alarm, and the process goes on selling.
  */
 
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
 import { type Loop, startLoop } from '../base/loop.ts'
+import type { Meters } from '../base/meters.ts'
 import type { Sale } from '../domain/sale.ts'
 import type { CheckContext } from '../flows/check/check-context.ts'
 import { reconcileSale } from '../flows/check/reconcile.ts'
@@ -41,6 +44,9 @@ const EVERY_MS = {
 
 type LoopName = keyof typeof EVERY_MS
 
+/** Without them nothing is sold twice, lost or left unpaid. So it is with every loop that other parts bring along. */
+const WATCHING: ReadonlySet<LoopName> = new Set(['reconcile', 'settle-over', 'forget'])
+
 /** What the leader does, wherever the gate is. */
 export interface KeeperWork {
   readonly flows: MoneyContext & OperateContext & CheckContext
@@ -56,18 +62,28 @@ const ROUNDS_ON_END_MAX = 20
 
 export type Rounds = ReturnType<typeof createRounds>
 
-export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; signal: AbortSignal }) {
+interface RoundsParts {
+  readonly clock: Clock
+  readonly log: Log
+  readonly meters: Meters
+  readonly signal: AbortSignal
+}
+
+export function createRounds({ clock, log, meters, signal }: RoundsParts) {
   const loops: Loop[] = []
   const byName = new Map<LoopName, Loop>()
+  const onBug = () => meters.count('alarms', 'watching_failed')
 
-  function also(name: string, everyMs: number, run: () => Promise<void>): Loop {
-    const started = startLoop({ name, everyMs, clock, log, signal, run })
+  function start(name: string, everyMs: number, run: () => Promise<void>, watches: boolean): Loop {
+    const started = startLoop({ name, everyMs, clock, log, signal, run, ...(watches && { onBug }) })
     loops.push(started)
     return started
   }
 
+  const also = (name: string, everyMs: number, run: () => Promise<void>) => start(name, everyMs, run, true)
+
   function loop(name: LoopName, run: () => Promise<void>): Loop {
-    const started = also(name, EVERY_MS[name], run)
+    const started = start(name, EVERY_MS[name], run, WATCHING.has(name))
     byName.set(name, started)
     return started
   }
@@ -112,17 +128,17 @@ export function createRounds({ clock, log, signal }: { clock: Clock; log: Log; s
   }
 }
 
-/** Every sale with a live item. A gate that is away does not keep the others from being reconciled. */
+/** Every sale with a live item. One that can't be reconciled, because its gate is away or by a bug, does not keep the others from it. */
 async function reconcileLive(check: CheckContext, onReconciled: KeeperWork['onReconciled']): Promise<void> {
   const sales = new Map([...check.registry.values()].map(({ sale }) => [sale.id, sale]))
-  let away: Fault | undefined
+  const failed: unknown[] = []
   for (const sale of sales.values()) {
     try {
       onReconciled(sale, await reconcileSale(check, sale))
     } catch (error) {
-      if (!(error instanceof Fault)) throw error
-      away = error
+      failed.push(error)
     }
   }
-  if (away !== undefined) throw away
+  // A bug is the one to know of.
+  if (failed.length > 0) throw failed.find(error => !(error instanceof Fault)) ?? failed[0]
 }

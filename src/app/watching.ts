@@ -23,10 +23,10 @@ export function createWatching(
 ) {
   /** Only its id is known, so it is read first. A listener that misses the message reads the order later. */
   function publishOrder(id: OrderId): void {
-    void finder.byId(id).then(
-      order => order && messages.orderChanged(order),
-      (error: unknown) => log.warn({ order: id, err: error }, 'order-changed message not published'),
-    )
+    void finder
+      .byId(id)
+      .then(order => order && messages.orderChanged(order))
+      .catch((error: unknown) => log.warn({ order: id, err: error }, 'order-changed message not published'))
   }
 
   return {

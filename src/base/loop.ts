@@ -1,11 +1,13 @@
 /**
  * A round of work, repeated until `signal` aborts: every `everyMs`, and at once when `round` or `kick` is called.
- * One round at a time. A round that fails with a fault is logged and followed by the next; a bug ends the loop, and the process with it.
+ * One round at a time. A round that fails with a fault is followed by the next; a bug ends the loop, and the process with it. A loop that only
+ * watches goes on after a bug too: a process that can't watch still sells. However often rounds fail, the log has few lines (`outage-log.ts`).
  */
 
 import type { Clock } from './clock.ts'
 import { Fault } from './fault.ts'
 import type { Log } from './log.ts'
+import { OutageLog } from './outage-log.ts'
 
 export type Loop = ReturnType<typeof startLoop>
 
@@ -16,9 +18,18 @@ interface LoopOptions {
   readonly log: Log
   readonly signal: AbortSignal
   readonly run: () => Promise<void>
+  /** It only watches: called with a bug, and the next round follows. Absent: a bug ends the loop. */
+  readonly onBug?: (bug: unknown) => void
 }
 
-export function startLoop({ name, everyMs, clock, log, signal, run }: LoopOptions) {
+const TEXTS = {
+  begins: 'a round failed; the next one follows',
+  lasts: 'rounds still fail',
+  ends: 'rounds succeed again',
+}
+
+export function startLoop({ name, everyMs, clock, log, signal, run, onBug }: LoopOptions) {
+  const outage = new OutageLog({ clock, log }, { loop: name }, TEXTS)
   let wake = new AbortController()
   let kicked = false
   let waiting: PromiseWithResolvers<void> | undefined
@@ -34,10 +45,14 @@ export function startLoop({ name, everyMs, clock, log, signal, run }: LoopOption
       try {
         await run()
         asked?.resolve()
+        outage.worked()
       } catch (error) {
         asked?.reject(error)
-        if (!(error instanceof Fault)) throw error
-        log.warn({ loop: name, code: error.code, err: error }, 'a round failed; the next one follows')
+        if (!(error instanceof Fault)) {
+          if (onBug === undefined) throw error
+          onBug(error)
+        }
+        outage.failed(error)
       }
       if (waiting === undefined && !kicked) await clock.sleep(everyMs, wake.signal)
     }
@@ -60,7 +75,7 @@ export function startLoop({ name, everyMs, clock, log, signal, run }: LoopOption
       return waiting.promise
     },
     kick,
-    /** Resolves when the signal has stopped it; rejects on a bug. */
+    /** Resolves when the signal has stopped it; rejects on a bug that ends it. */
     stopped: go(),
   }
 }

@@ -41,6 +41,7 @@ export const COUNTED = {
     'gate_clock_skew',
     'door_shut',
     'sale_not_settled',
+    'watching_failed',
   ],
   hand_overs: ['order'],
   gate_stale: ['reply'],

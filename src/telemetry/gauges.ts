@@ -1,6 +1,6 @@
 /**
  * Gauges: values that are read when Prometheus asks, instead of being counted: units by where they are, queue depth, the process itself.
- * A gauge whose source fails is left out of the answer; the others are shown. Sources that cost the ledger a query are read at most every
+ * A gauge whose source fails, even by a bug, is left out of the answer; the others are shown. Sources that cost the ledger a query are read at most every
  * two seconds, and less often the longer the query takes, however often Prometheus asks: the metrics port may be open to a whole network,
  * and a sale may have a million orders to count.
  */
@@ -9,6 +9,7 @@ import { readdirSync } from 'node:fs'
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import type { Meters } from '../base/meters.ts'
+import type { OutageLog } from '../base/outage-log.ts'
 import type { PlainMetric } from './plain-metric.ts'
 
 /** Over all items on sale. Units in pending and paid orders are those of the ledger, held and left those of the gate. */
@@ -44,6 +45,8 @@ export interface GaugeSources {
   ready(): boolean
   /** Over all items on sale. Absent without an outbox. */
   outbox?(): Promise<OutboxBacklog>
+  /** Where a source's bugs are logged. */
+  outageOf?(source: string): Pick<OutageLog, 'failed' | 'worked'>
 }
 
 const FRESH_MS = 2_000
@@ -58,8 +61,8 @@ const POOL_STATES = ['total', 'idle', 'waiting'] as const
 
 export function createGauges(sources: GaugeSources, clock: Clock): readonly PlainMetric[] {
   const startedAtS = clock.now() / 1000
-  const units = createCachedRead(clock, () => sources.units())
-  const outbox = createCachedRead(clock, async () => sources.outbox?.())
+  const units = createCachedRead(clock, () => sources.units(), sources.outageOf?.('units'))
+  const outbox = createCachedRead(clock, async () => sources.outbox?.(), sources.outageOf?.('outbox'))
   const ofUnits = (name: string, help: string, value: (units: Units) => number) =>
     gauge(name, help, async () => ifKnown(await units(), value))
   const ofOutbox = (name: string, help: string, value: (backlog: OutboxBacklog) => number | undefined) =>
@@ -147,7 +150,11 @@ function ifKnown<T, R>(value: T | undefined, use: (value: T) => R): R | undefine
 }
 
 /** One reading at a time, shared by all callers until the next is due. Undefined while the source fails. */
-function createCachedRead<T>(clock: Clock, read: () => Promise<T>): () => Promise<T | undefined> {
+function createCachedRead<T>(
+  clock: Clock,
+  read: () => Promise<T>,
+  outage: Pick<OutageLog, 'failed' | 'worked'> | undefined,
+): () => Promise<T | undefined> {
   let answer: Promise<T | undefined> | undefined
   let dueMs = Number.NEGATIVE_INFINITY
   return () => {
@@ -158,13 +165,14 @@ function createCachedRead<T>(clock: Clock, read: () => Promise<T>): () => Promis
         value => {
           const tookMs = clock.elapsed() - askedAtMs
           dueMs = askedAtMs + Math.max(FRESH_MS, tookMs + Math.min(tookMs * PAUSE_FACTOR, PAUSE_MS_MAX))
+          outage?.worked()
           return value
         },
         (error: unknown) => {
           // A source that failed may be back at once, so no pause is added.
           dueMs = Math.max(askedAtMs + FRESH_MS, clock.elapsed())
-          if (error instanceof Fault) return undefined
-          throw error
+          if (!(error instanceof Fault)) outage?.failed(error)
+          return undefined
         },
       )
     }

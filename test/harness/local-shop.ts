@@ -55,7 +55,7 @@ export function openLocalShop(
       registry,
       catalog: { invalidate() {} },
       finder: createOrderFinder(orders, { batchMax: 500, queueMax: 1_000 }),
-      rounds: createRounds({ clock, log: quiet, signal }),
+      rounds: createRounds({ clock, log: quiet, meters: noMeters, signal }),
       alarm: (what: string) => void alarms.push(what),
       prepare: async () => {},
       signal,

@@ -34,6 +34,8 @@ const pending = (id: string): Order => ({
 /** One socket of ann's; what is read for it is what the test says, when it says so. */
 async function openSocket() {
   const messages = createMessages()
+  const logged: string[] = []
+  const closed: number[] = []
   const reads: PromiseWithResolvers<readonly (Order | Reservation)[]>[] = []
   const live = new Live({
     findBuyer: async () => ({ buyer: 'ann', expiresAtMs: Number.POSITIVE_INFINITY, protocol: undefined }),
@@ -47,6 +49,12 @@ async function openSocket() {
     messages,
     clock: systemClock,
     meters: noMeters,
+    log: {
+      debug() {},
+      info() {},
+      warn: (_, line) => void logged.push(line),
+      error: (_, line) => void logged.push(line),
+    },
   })
   const admitted = await live.admit(new Request('http://here/api/live', { headers: { upgrade: 'websocket' } }))
   if (admitted instanceof Response) throw new Error(`not admitted: ${admitted.status}`)
@@ -60,12 +68,12 @@ async function openSocket() {
       return 1
     },
     subscribe() {},
-    close() {},
+    close: code => void closed.push(code),
     terminate() {},
     getBufferedAmount: () => 0,
   })
   const read = (n: number) => until(`read ${n}`, () => reads[n - 1])
-  return { live, messages, told, read, reads, data }
+  return { live, messages, told, read, reads, data, logged, closed }
 }
 
 test('a reservation is shown and told, and never again after the order it became', async () => {
@@ -103,4 +111,15 @@ test('once it says good-bye nothing more is read, neither for those who wait for
   await until('nobody waits for orders', () => data.sentMeanwhile === undefined && waiting.sentMeanwhile === undefined)
   messages.missed()
   expect(reads).toHaveLength(1)
+})
+
+test('an unexpected error, in reading orders or in a message, closes the socket or is logged, and is not thrown', async () => {
+  const { messages, read, data, logged, closed } = await openSocket()
+  ;(await read(1)).reject(new TypeError('a bug in reading'))
+  await until('the socket was told to close', () => data.sentMeanwhile === undefined)
+  expect(closed).toEqual([1013])
+  expect(logged).toEqual(['live socket or message not served'])
+  messages.orderChanged({ ...pending('1'), reservedAtMs: Number.NaN })
+  messages.saleChanged({ state: 'ready' } as never)
+  expect(logged).toEqual(['live socket or message not served', 'live socket or message not served'])
 })

@@ -5,14 +5,19 @@
  * Bounded: sockets in all (one more is refused: busy), sockets per buyer (the ninth ends the oldest: the newest tab is the one in use),
  * what a client may send (nothing is expected), what may wait for a slow reader (the server that owns the sockets drops that socket), and
  * the life of a token. Does not know what serves the sockets.
+ *
+ * What goes wrong here, a bug too, is logged and costs a socket or a message, never the process or the order it is about.
  */
 
+import { Fault } from '../../base/fault.ts'
+import type { Log } from '../../base/log.ts'
 import type { Counted, Meters } from '../../base/meters.ts'
+import { OutageLog } from '../../base/outage-log.ts'
 import type { Messages } from '../../flows/follow/messages.ts'
 import { plainProblem, problem } from '../http/problem-response.ts'
 import type { findSocketBuyer } from '../identity.ts'
 import { type BoardContext, LiveBoard } from './live-board.ts'
-import { OrderFeed, type ReadOrders } from './order-feed.ts'
+import { closeUnreadable, OrderFeed, type ReadOrders } from './order-feed.ts'
 import { end, GOING_AWAY, type LiveSocket, LiveSockets, type LiveState, POLICY, sendTo } from './socket.ts'
 
 interface LiveParts extends BoardContext {
@@ -20,6 +25,7 @@ interface LiveParts extends BoardContext {
   readonly ordersOfBuyer: ReadOrders
   readonly messages: Pick<Messages, 'listen'>
   readonly meters: Meters
+  readonly log: Log
   readonly socketsMax?: number
 }
 
@@ -30,6 +36,11 @@ const HEARD_PER_MINUTE_MAX = 10
 const MINUTE_MS = 60_000
 const SWEEP_EVERY_MS = 1_000
 const ALL_SOCKETS = 'all'
+const OUTAGE_TEXTS = {
+  begins: 'live socket or message not served',
+  lasts: 'live sockets or messages still not served',
+  ends: 'live sockets and messages are served again',
+}
 
 export class Live {
   readonly #parts: LiveParts
@@ -37,6 +48,7 @@ export class Live {
   readonly #sockets = new LiveSockets()
   readonly #orders: OrderFeed
   readonly #board: LiveBoard
+  readonly #outage: OutageLog
   #draining = false
   #sweptAtMs: number
   #minuteAtMs: number
@@ -49,12 +61,13 @@ export class Live {
     this.#sweptAtMs = clock.elapsed()
     this.#minuteAtMs = clock.elapsed()
     this.#board = new LiveBoard(parts, text => this.#sendToAll(text))
-    this.#orders = new OrderFeed(this.#sockets, socketsMax, parts.ordersOfBuyer)
+    this.#outage = new OutageLog(parts, {}, OUTAGE_TEXTS)
+    this.#orders = new OrderFeed(this.#sockets, socketsMax, parts.ordersOfBuyer, error => this.#failed(error))
     messages.listen({
-      orderChanged: order => this.#orders.publish(order),
-      orderReserved: reservation => this.#orders.publish(reservation),
-      saleChanged: sale => this.#board.saleChanged(sale),
-      missed: () => this.#orders.showAll(),
+      orderChanged: order => this.#try(() => this.#orders.publish(order)),
+      orderReserved: reservation => this.#try(() => this.#orders.publish(reservation)),
+      saleChanged: sale => this.#try(() => this.#board.saleChanged(sale)),
+      missed: () => this.#try(() => this.#orders.showAll()),
     })
   }
 
@@ -82,8 +95,11 @@ export class Live {
     const staying = this.#sockets.of(socket.data.buyer).filter(one => one.data.because === undefined)
     if (staying.length > SOCKETS_PER_BUYER_MAX) end(staying[0]!, POLICY, 'one_too_many', 'you have opened too many')
     socket.subscribe(ALL_SOCKETS)
-    for (const text of this.#board.current()) sendTo(socket, text)
-    void this.#orders.show(socket)
+    const shown = this.#try(() => {
+      for (const text of this.#board.current()) sendTo(socket, text)
+    })
+    if (shown) void this.#orders.show(socket)
+    else closeUnreadable(socket)
   }
 
   heard(socket: LiveSocket): void {
@@ -107,6 +123,7 @@ export class Live {
   /** Publishes what has changed; every `ROUND_EVERY_MS`. */
   round(): void {
     this.#board.round(this.#sockets.count)
+    this.#outage.worked()
     const nowMs = this.#parts.clock.elapsed()
     if (nowMs - this.#sweptAtMs < SWEEP_EVERY_MS) return
     this.#sweptAtMs = nowMs
@@ -126,6 +143,22 @@ export class Live {
 
   count(): number {
     return this.#sockets.count
+  }
+
+  /** False: it failed. */
+  #try(act: () => void): boolean {
+    try {
+      act()
+      return true
+    } catch (error) {
+      this.#failed(error)
+      return false
+    }
+  }
+
+  #failed(error: unknown): void {
+    this.#outage.failed(error)
+    if (!(error instanceof Fault)) this.#parts.meters.count('alarms', 'watching_failed')
   }
 
   #refuse(why: Counted['sockets_refused'][number], code: 'busy' | 'unauthenticated'): Response {

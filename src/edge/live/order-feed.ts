@@ -5,7 +5,6 @@
 
 import { assert } from '../../base/assert.ts'
 import { createBatcher } from '../../base/batcher.ts'
-import { Fault } from '../../base/fault.ts'
 import type { BuyerId } from '../../domain/ids.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
 import type { LiveMessage } from '../../wire/answers.ts'
@@ -22,10 +21,13 @@ const READ_AT_ONCE_MAX = 8
 export class OrderFeed {
   readonly #sockets: LiveSockets
   readonly #reader
+  readonly #onFailed: (error: unknown) => void
   #closed = false
 
-  constructor(sockets: LiveSockets, socketsMax: number, read: ReadOrders) {
+  /** @param onFailed called with what kept a buyer's orders from being read or shown */
+  constructor(sockets: LiveSockets, socketsMax: number, read: ReadOrders, onFailed: (error: unknown) => void) {
     this.#sockets = sockets
+    this.#onFailed = onFailed
     const readOne = (buyer: BuyerId) =>
       this.#closed || sockets.of(buyer).length === 0 ? [] : read(buyer, ORDERS_SHOWN_MAX)
     this.#reader = createBatcher<BuyerId, readonly (Order | Reservation)[]>({
@@ -40,7 +42,7 @@ export class OrderFeed {
     this.#closed = true
   }
 
-  /** Oldest first, as they would have been sent. */
+  /** Oldest first, as they would have been sent. Never rejects: a socket that can't be shown its orders is closed, and that is all. */
   async show(socket: LiveSocket): Promise<void> {
     const { data } = socket
     try {
@@ -51,10 +53,8 @@ export class OrderFeed {
       for (const order of oldestFirst)
         if (versionOf(order) > (data.sentMeanwhile?.get(order.id) ?? -1)) sendTo(socket, orderMessage(order))
     } catch (error) {
-      if (!(error instanceof Fault)) throw error
-      // Half a state would be wrong: the client opens a new socket when the ledger answers.
-      if (!data.closed)
-        end(socket, TRY_AGAIN_LATER, 'unreadable', 'your orders can not be read now; come back in a moment')
+      this.#onFailed(error)
+      if (!data.closed) closeUnreadable(socket)
     } finally {
       data.sentMeanwhile = undefined
     }
@@ -78,6 +78,11 @@ export class OrderFeed {
       void this.show(socket)
     }
   }
+}
+
+/** Half a state would be wrong: the client opens a new socket when it can be read. */
+export function closeUnreadable(socket: LiveSocket): void {
+  end(socket, TRY_AGAIN_LATER, 'unreadable', 'your orders can not be read now; come back in a moment')
 }
 
 /** A reservation comes before every version of its order. */

@@ -4,6 +4,8 @@
  *
  * States: ledger present → away (an audit or a request failed or took too long; sales are shown without an audit) → present (an audit of
  * all sales succeeded).
+ *
+ * A bug in an audit costs that audit alone: the round looks at everything else, and then throws it.
  */
 
 import type { Clock } from '../../base/clock.ts'
@@ -59,6 +61,7 @@ export class Monitor {
   #auditedAtMs = Number.NEGATIVE_INFINITY
   #refundsStuck = 0
   #ledgerAway = false
+  #bug: { readonly error: unknown } | undefined
 
   constructor(parts: MonitorParts) {
     const { clock, metrics } = parts
@@ -81,6 +84,9 @@ export class Monitor {
     const found = [...(await processFindings(seen))]
     for (const liveItem of registry.values()) found.push(...itemFindings(liveItem, stock.nowMs()))
     this.#board.see(PROCESS, found)
+    const bug = this.#bug
+    this.#bug = undefined
+    if (bug !== undefined) throw bug.error
   }
 
   /** Reconciliation has run by itself. */
@@ -121,20 +127,32 @@ export class Monitor {
   async #auditAll(): Promise<void> {
     const sales = new Map<SaleId, Sale>()
     for (const { sale } of this.#parts.registry.values()) sales.set(sale.id, sale)
-    try {
-      this.#refundsStuck = await this.#inTime(this.#parts.payments.refundsWaiting(REFUND_TRIES_MAX))
-      for (const sale of sales.values())
+    this.#ledgerAway = !(await this.#each([
+      async () => {
+        this.#refundsStuck = await this.#inTime(this.#parts.payments.refundsWaiting(REFUND_TRIES_MAX))
+      },
+      ...[...sales.values()].map(sale => async () => {
         this.#judge(sale.id, (await this.#inTime(this.#audit(sale, REST_IN_BACKGROUND))).lines)
-      this.#ledgerAway = false
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error
-      this.#ledgerAway = true
-    }
+      }),
+    ]))
     for (const id of this.#judged.keys()) {
       if (sales.has(id)) continue
       this.#judged.delete(id)
       this.#board.see(id, [])
     }
+  }
+
+  /** One after the other, until a fault: then false. A bug is kept for the end of the round. */
+  async #each(steps: readonly (() => Promise<void>)[]): Promise<boolean> {
+    for (const step of steps) {
+      try {
+        await step()
+      } catch (error) {
+        if (error instanceof Fault) return false
+        this.#bug = { error }
+      }
+    }
+    return true
   }
 
   /** The same audit shown twice counts as seen once. */
