@@ -38,6 +38,15 @@ async function openMonitor() {
       }
       return monitor.trouble().filter(trouble => trouble.item === item)
     },
+    /** The codes on the board after one round, `passMs` after the last. */
+    async step(passMs: number) {
+      ms += passMs
+      await monitor.round()
+      return monitor
+        .trouble()
+        .filter(trouble => trouble.item === item)
+        .map(({ code }) => code)
+    },
     untilFollowed: (door: string) =>
       until(`the edge sees the door "${door}"`, async () => {
         await edge.round()
@@ -58,6 +67,21 @@ test('an item whose door is shut is named as such, and not as one that comes bac
   expect(await ledger.rights.openLedgerDoor(item, 'olga')).toBe(true)
   await untilFollowed('ledger')
   expect(await found()).toEqual([])
+})
+
+test('an item that no process sells is trouble without a gap, from its withdrawal until it is sold again', async () => {
+  const { item, step, untilFollowed } = await openMonitor()
+  await ledger.rights.raiseEpoch(item)
+  await untilFollowed('draining')
+  const seen: string[][] = []
+  for (let i = 0; i < 8; i++) seen.push(await step(1_000))
+  expect(seen.at(-1)).toEqual(['withdrawn'])
+  await ledger.sql("UPDATE items SET door = 'shut' WHERE id = $1", [item])
+  await untilFollowed('shut')
+  expect(await step(1_000)).toEqual(['door_shut'])
+  expect(await ledger.rights.openLedgerDoor(item, 'olga')).toBe(true)
+  await untilFollowed('ledger')
+  expect(await step(1_000)).toEqual([])
 })
 
 test('an item that was never sold waits behind a shut door, and nothing is wrong', async () => {

@@ -1,7 +1,7 @@
 /**
  * What is wrong, and since when. Findings come in rounds, one scope at a time (a sale, the process): a round replaces what the last one
  * of its scope found, and a finding that is found again keeps its beginning. A finding is trouble once it was seen twice and has lasted
- * its grace time. Holds at most what one round of each scope finds. Below it: what is found by looking at one live item, one line of an
+ * its grace time. A finding may go on from another one (an item that was withdrawn is now shut): then it is trouble at once if that one was. Holds at most what one round of each scope finds. Below it: what is found by looking at one live item, one line of an
  * audit, or the process.
  */
 
@@ -24,9 +24,11 @@ interface Finding {
   readonly words?: string
   /** How long it may last before it is trouble. */
   readonly graceMs?: number
+  /** Of findings with the same group, sale and item one follows the other: they share their grace time. */
+  readonly group?: string
 }
 
-export interface Trouble extends Omit<Finding, 'graceMs'> {
+export interface Trouble extends Omit<Finding, 'graceMs' | 'group'> {
   readonly sinceMs: number
 }
 
@@ -64,10 +66,12 @@ export class TroubleBoard {
   /** Replaces what the last round of this scope found. */
   see(scope: string, findings: readonly Finding[]): void {
     const before = this.#scopes.get(scope)
+    const groups = new Map([...(before?.values() ?? [])].map(known => [groupOf(known.finding), known]))
     const now = new Map<string, Known>()
     for (const finding of findings) {
       const key = [finding.code, finding.which, finding.sale, finding.item].join('/')
-      const first = { sinceMs: this.#clock.now(), fromMs: this.#clock.elapsed(), seen: 0 }
+      const goesOn = finding.group === undefined ? undefined : groups.get(groupOf(finding))
+      const first = { fromMs: this.#clock.elapsed(), seen: 0, ...goesOn, sinceMs: this.#clock.now() }
       const known = before?.get(key) ?? first
       now.set(key, { ...known, finding, seen: known.seen + 1 })
     }
@@ -80,12 +84,16 @@ export class TroubleBoard {
     const found: Trouble[] = []
     for (const scope of this.#scopes.values()) {
       for (const { finding, sinceMs, fromMs, seen } of scope.values()) {
-        const { graceMs = 0, ...shown } = finding
+        const { graceMs = 0, group: _group, ...shown } = finding
         if (seen >= SEEN_MIN && this.#clock.elapsed() - fromMs >= graceMs) found.push({ ...shown, sinceMs })
       }
     }
     return found.sort((a, b) => rank(a) - rank(b) || a.sinceMs - b.sinceMs)
   }
+}
+
+function groupOf({ group, sale, item }: Finding): string {
+  return [group, sale, item].join('/')
 }
 
 function rank({ code }: Trouble): number {
@@ -112,11 +120,12 @@ export function itemFindings(liveItem: LiveItem, nowMs: number): readonly Findin
   const found: Finding[] = []
   const add = (code: Finding['code'], more?: Partial<Finding>) =>
     found.push({ sale: sale.id, item: item.id, graceMs: GRACE_MS, code, ...more })
+  const offSale = { group: 'off_sale' }
   const notOver = sale.state !== 'over' && nowMs < sale.closesAtMs
   const selling = sellingOf(liveItem)
-  if (selling === 'skewed') add('clock_skew')
-  if (selling === 'shut' && notOver) add('door_shut')
-  if (selling === 'withdrawn' && notOver && nowMs >= sale.opensAtMs) add('withdrawn')
+  if (selling === 'skewed') add('clock_skew', offSale)
+  if (selling === 'shut' && notOver) add('door_shut', offSale)
+  if (selling === 'withdrawn' && notOver && nowMs >= sale.opensAtMs) add('withdrawn', offSale)
   if (unsettled.size > 0) add('unsettled', { count: unsettled.size })
   return found
 }
