@@ -29,10 +29,11 @@ const SYNC_MS_MAX = 30_000
 const EMPTY_OUTBOX: GateSide['outbox'] = {
   depth: async items => items.map(emptyOf),
   status: async items => ({ items: items.map(emptyOf), away: [] }),
+  recount: async () => 0,
 }
 
 function emptyOf(item: ItemId): Awaited<ReturnType<Outbox['depth']>>[number] {
-  return { item, entries: 0, units: 0, oldestMs: undefined }
+  return { item, entries: 0, units: 0, oldestMs: undefined, miscounted: 0 }
 }
 
 export function openLocalGate(foundation: Pick<Foundation, 'clock' | 'ledger' | 'registry'>): GateSide {

@@ -135,7 +135,7 @@ async function stage(lefts: readonly number[] = [UNITS, 0, 0, 0]) {
     audit() {
       const view: GateView = {
         status: async () => new Map([[item, gate.status()]]),
-        unplacedUnits: async () => new Map([[item, 0]]),
+        unplaced: async () => new Map([[item, { units: 0, miscounted: 0 }]]),
       }
       return auditItems({ reconciliation: ledger.reconciliation, view, clock: systemClock }, found)
     },

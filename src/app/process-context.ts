@@ -24,7 +24,7 @@ import type { SellContext } from '../flows/sell/sell-context.ts'
 import type { Seller } from '../flows/sell/seller.ts'
 import type { Gate, GateBooks, Lanes } from '../gate/gate.ts'
 import type { GateCache, LocalView } from '../gate/local-view.ts'
-import type { Outbox } from '../gate/outbox.ts'
+import type { Outbox, OutboxBooks } from '../gate/outbox.ts'
 import type { LedgerParts } from './compose-ledger.ts'
 import type { Config } from './config.ts'
 import type { holdNode } from './node-lease.ts'
@@ -52,7 +52,7 @@ export interface GateSide {
   readonly books: GateBooks
   readonly view: LocalView
   readonly cache: Pick<GateCache, 'seen' | 'clockSeen' | 'drop' | 'reloadFilters'>
-  readonly outbox: Pick<Outbox, 'depth' | 'status'>
+  readonly outbox: Pick<Outbox, 'depth' | 'status'> & OutboxBooks
   readonly acknowledged: AcknowledgedReservations
   readonly waiters: PlacementWaiters
   readonly unplaced: UnplacedReservations

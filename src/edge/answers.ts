@@ -94,6 +94,6 @@ export function wirePayment(payment: Payment): PaymentAnswer {
   return { id, provider, ref, amount, state, why, startedAt, capturedAt, refundedAt: timeOf(payment.refundedAtMs) }
 }
 
-export function wireAudit({ gateAgrees, addsUp, changing, ...line }: AuditLine): AuditAnswer {
+export function wireAudit({ gateAgrees, addsUp, changing, miscounted, ...line }: AuditLine): AuditAnswer {
   return { ...line, gate: line.gate ?? null }
 }

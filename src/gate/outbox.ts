@@ -41,6 +41,8 @@ export interface OutboxDepth {
   readonly units: number
   /** When its oldest entry was written, by the gate's clock. Undefined: it is empty. */
   readonly oldestMs: number | undefined
+  /** By how many units the outbox's own count is off although nothing waits: it was written from outside (`OutboxBooks`). */
+  readonly miscounted: number
 }
 
 export interface OutboxStatus {
@@ -48,6 +50,12 @@ export interface OutboxStatus {
   readonly items: readonly OutboxDepth[]
   /** Items of which nothing is known, or not all: then they are in `items` too, and may have more. */
   readonly away: readonly ItemId[]
+}
+
+/** For reconciliation. */
+export interface OutboxBooks {
+  /** Compares the count of waiting units with the entries, and corrects it. Returns by how many units it was off. */
+  recount(item: ItemId): Promise<number>
 }
 
 export interface Outbox {

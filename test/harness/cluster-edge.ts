@@ -41,7 +41,7 @@ import { until } from './until.ts'
 const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
 export const FENCE_MS = 5_000
-const UNKNOWN_DEPTH = { entries: 1, units: 1, oldestMs: 0 }
+const UNKNOWN_DEPTH = { entries: 1, units: 1, oldestMs: 0, miscounted: 0 }
 
 export interface EdgeWish {
   readonly gate?: (real: Gate) => Gate

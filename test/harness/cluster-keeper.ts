@@ -15,7 +15,7 @@ import { placeOrders } from '../../src/flows/place/place-orders.ts'
 import type { ChannelMessage } from '../../src/gate/channel.ts'
 import type { Ask, Gate } from '../../src/gate/gate.ts'
 import { MemoryGate } from '../../src/gate/memory/memory-gate.ts'
-import type { Outbox, OutboxEntry, Partition, QueuedAsk } from '../../src/gate/outbox.ts'
+import type { Outbox, OutboxBooks, OutboxEntry, Partition, QueuedAsk } from '../../src/gate/outbox.ts'
 import { itemOf } from '../../src/gate/shard-ids.ts'
 import type { ShardOutbox } from '../../src/gate/sharded/shard-gate.ts'
 import { createJournal } from '../../src/ledger/postgres/journal.ts'
@@ -116,7 +116,7 @@ export function openKeeperStage(ledger: TestLedger) {
     return `${entryNo}-0`
   }
 
-  const outbox: Outbox & ShardOutbox = {
+  const outbox: Outbox & OutboxBooks & ShardOutbox = {
     partitions: items => [...items] as Partition[],
     itemOf,
     release: (item, epoch, releases) => gate.release(item, epoch, releases),
@@ -154,12 +154,13 @@ export function openKeeperStage(ledger: TestLedger) {
         const asks = (entries.get(item) ?? []).flatMap(entry => entry.asks ?? [])
         const oldestMs = asks.length === 0 ? undefined : Math.min(...asks.map(ask => ask.reservedAtMs))
         const units = asks.reduce((sum, ask) => sum + ask.quantity, 0)
-        return { item, entries: (entries.get(item) ?? []).length, units, oldestMs }
+        return { item, entries: (entries.get(item) ?? []).length, units, oldestMs, miscounted: 0 }
       })
     },
     async status(items) {
       return server.away ? { items: [], away: items } : { items: await outbox.depth(items), away: [] }
     },
+    recount: async () => 0,
     async forget(item) {
       reach('forget')
       if ((entries.get(item) ?? []).length > 0) return false

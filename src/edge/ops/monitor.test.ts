@@ -19,7 +19,7 @@ async function openMonitor() {
     stock: createStockView(edge.registry, edge.cache),
     registry: edge.registry,
     sales: ledger.sales,
-    view: { status: async () => new Map(), unplacedUnits: async () => new Map() },
+    view: { status: async () => new Map(), unplaced: async () => new Map() },
     payments: { refundsWaiting: async () => 0 },
     reconciliation: { ...ledger.reconciliation, reports: async () => [] },
     readiness: () => [],
@@ -126,7 +126,7 @@ test('a dear audit that is shown again is seen once, says how old it is, and cal
         if (!wrong) version += 1
         return new Map([['11', { item: '11', version, left: 5, held: 4 }]])
       },
-      unplacedUnits: async () => new Map([['11', 0]]),
+      unplaced: async () => new Map([['11', { units: 0, miscounted: 0 }]]),
     },
     payments: { refundsWaiting: async () => 0 },
     readiness: () => [],

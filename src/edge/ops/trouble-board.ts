@@ -136,10 +136,15 @@ export function auditFindings(sale: SaleId, line: AuditLine): readonly Finding[]
     return violations.map(({ promise, message: words }) => {
       return { code: 'promise_broken', which: `${promise}`, sale, item, words }
     })
-  if (isExplained(line)) return []
-  const { units, available, pending, paid, gate, outbox, releases } = line
+  const { units, available, pending, paid, gate, outbox, releases, miscounted } = line
+  const found: Finding[] = []
+  if (miscounted > 0) {
+    const words = `the outbox's counter is off by ${miscounted} units: it was written from outside; reconciliation corrects it`
+    found.push({ code: 'inconsistent', which: 'outbox_count', sale, item, count: miscounted, words })
+  }
+  if (isExplained(line)) return found
   const words = line.addsUp
     ? `gate ${gate?.left} left and ${gate?.held} held, ${outbox} + ${releases} on their way; ledger ${available} available, ${pending + paid} in orders`
     : `${available} available + ${pending} pending + ${paid} paid is not ${units} units`
-  return [{ code: 'inconsistent', sale, item, words }]
+  return [...found, { code: 'inconsistent', sale, item, words }]
 }

@@ -4,6 +4,7 @@ import type { Alarm } from '../../base/log.ts'
 import type { ItemId } from '../../domain/ids.ts'
 import type { Violation } from '../../domain/promises/snapshot.ts'
 import type { GateBooks } from '../../gate/gate.ts'
+import type { OutboxBooks } from '../../gate/outbox.ts'
 import type { Reconciliation } from '../../ledger/reconciliation.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import type { MoneyPorts } from '../money/money-context.ts'
@@ -16,6 +17,7 @@ export interface CheckContext
   readonly reconciliation: Reconciliation
   readonly view: GateView
   readonly books: GateBooks
+  readonly outbox: OutboxBooks
   readonly registry: Registry
   /** Takes the item off sale and rebuilds its gate from the ledger. `rebuilding`: the rebuild has begun and ends later. */
   readonly rebuild: (item: ItemId) => Promise<'rebuilt' | 'rebuilding'>

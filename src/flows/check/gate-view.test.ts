@@ -29,7 +29,7 @@ async function unseen() {
 
 describe('an outbox that can not be seen is not an empty one', () => {
   test('what is on its way is told of every item that was seen whole, and of no other', async () => {
-    const depth = { entries: 1, units: 2, oldestMs: 0 }
+    const depth = { entries: 1, units: 2, oldestMs: 0, miscounted: 0 }
     const outbox: Pick<Outbox, 'status'> = {
       status: async () => ({
         items: [
@@ -40,15 +40,10 @@ describe('an outbox that can not be seen is not an empty one', () => {
         away: ['in part', 'unseen'],
       }),
     }
-    const seen = await createGateView(stage.gate, outbox, new Map()).unplacedUnits([
-      'whole',
-      'empty',
-      'in part',
-      'unseen',
-    ])
+    const seen = await createGateView(stage.gate, outbox, new Map()).unplaced(['whole', 'empty', 'in part', 'unseen'])
     expect([...seen]).toEqual([
-      ['whole', 2],
-      ['empty', 0],
+      ['whole', { units: 2, miscounted: 0 }],
+      ['empty', { units: 0, miscounted: 0 }],
     ])
   })
 
@@ -65,6 +60,7 @@ describe('an outbox that can not be seen is not an empty one', () => {
       ...parts,
       gate: stage.gate,
       books: stage.books,
+      outbox: stage.outbox,
       payments: ledger.payments,
       onPaid() {},
       onRefundDue() {},

@@ -7,10 +7,12 @@
 import { onFault } from '../../base/fault.ts'
 import type { ItemId } from '../../domain/ids.ts'
 import type { Gate, GateStatus } from '../../gate/gate.ts'
-import type { Outbox } from '../../gate/outbox.ts'
+import type { Outbox, OutboxDepth } from '../../gate/outbox.ts'
 import type { Registry } from '../sell/live-item.ts'
 
 export type GateView = ReturnType<typeof createGateView>
+
+type Unplaced = Pick<OutboxDepth, 'units' | 'miscounted'>
 
 /** Nothing is awaited before the figures of this process are read: two calls without an await in between see the same instant. */
 export function createGateView(gate: Pick<Gate, 'status'>, outbox: Pick<Outbox, 'status'>, registry: Registry) {
@@ -23,13 +25,18 @@ export function createGateView(gate: Pick<Gate, 'status'>, outbox: Pick<Outbox, 
       )
       return new Map(reply?.items.map(status => [status.item, status]))
     },
-    /** Units reserved, not in the ledger yet. An item whose number is unknown is missing: unknown is not 0. */
-    async unplacedUnits(items: readonly ItemId[]): Promise<ReadonlyMap<ItemId, number>> {
+    /**
+     * Units reserved, not in the ledger yet, and by how many the outbox's own count of them is off. An item of which this is unknown is
+     * missing: unknown is not 0.
+     */
+    async unplaced(items: readonly ItemId[]): Promise<ReadonlyMap<ItemId, Unplaced>> {
       const unsettled = new Map(items.map(item => [item, unsettledUnits(registry, item)]))
       const waiting = await outbox.status(items)
       const away = new Set(waiting.away)
       const known = waiting.items.filter(({ item }) => !away.has(item))
-      return new Map(known.map(({ item, units }) => [item, units + (unsettled.get(item) ?? 0)]))
+      return new Map(
+        known.map(({ item, units, miscounted }) => [item, { units: units + (unsettled.get(item) ?? 0), miscounted }]),
+      )
     },
   }
 }

@@ -28,6 +28,7 @@ function openShop(wish: Parameters<typeof openLocalShop>[1] = {}) {
     onRefundDue() {},
     gate,
     books,
+    outbox: { recount: async () => 0 },
     reconciliation: ledger.reconciliation,
     log: quiet,
     async rebuild(item) {

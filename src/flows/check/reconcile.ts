@@ -4,13 +4,15 @@
  * is released, a reservation without an order is placed, any other difference at the gate is repaired by a rebuild from the ledger under a
  * new epoch, and captured money is decided again by the function that decides every capture. What can't be repaired is reported.
  *
+ * The outbox keeps a count of the units that wait in it; where it is off, a foreign write has been there, and it is set to what waits.
  * A reservation may wait in the outbox, which is not read entry by entry: holdings are compared only while it is empty, before and after.
  * So a reservation that is at the gate and in neither ledger nor outbox, twice, is nowhere else. Its buyer may have been told `202
  * reserved`: it is placed as acknowledged, never released on a guess.
  */
 
+import { onFault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
-import type { OrderId } from '../../domain/ids.ts'
+import type { ItemId, OrderId } from '../../domain/ids.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Holding, Release } from '../../gate/gate.ts'
 import type { Report } from '../../ledger/reconciliation.ts'
@@ -43,6 +45,7 @@ const REPAIRS_PER_CALL_MAX = 500
 export async function reconcileSale(context: ReconcileContext, sale: Sale): Promise<Report> {
   const findings: Findings = { differences: [], repairs: [] }
   const { differences, repairs } = findings
+  for (const { id } of sale.items) if (context.registry.get(id)?.current) await recountOutbox(context, id, findings)
   // One audit for all items: it reads every order of the sale.
   const first = await auditItems(context, sale, isExplained)
   for (const line of first) {
@@ -57,6 +60,14 @@ export async function reconcileSale(context: ReconcileContext, sale: Sale): Prom
     context.log.error({ sale: sale.id, differences, repairs }, 'reconciliation found differences')
   }
   return findings
+}
+
+/** What was written to the outbox from outside may have hidden another difference: its count is corrected before anything is compared. */
+async function recountOutbox({ outbox }: ReconcileContext, item: ItemId, findings: Findings): Promise<void> {
+  const units = (await onFault(() => outbox.recount(item))) ?? 0
+  if (units === 0) return
+  findings.differences.push({ kind: 'outbox_count', item, units })
+  findings.repairs.push({ kind: 'recounted', item, units })
 }
 
 /** Differences that only a person can repair. */

@@ -61,7 +61,7 @@ function openBooks(inRush: boolean) {
     },
     view: {
       status: async (items: readonly string[]) => new Map(items.map(item => [item, statusOf(item)])),
-      unplacedUnits: async (items: readonly string[]) => new Map(items.map(item => [item, 0])),
+      unplaced: async (items: readonly string[]) => new Map(items.map(item => [item, { units: 0, miscounted: 0 }])),
     },
   }
   return { books, parts, sale: SALE as unknown as Sale }
@@ -163,7 +163,11 @@ test('a reconciliation of a hundred items in a rush counts the orders once, not 
   const { books, parts, sale } = openBooks(true)
   const registry = new Map(sale.items.map(item => [item.id, { item, sale, current: true, epoch: 1 } as LiveItem]))
   const reconciliation = { ...parts.reconciliation, paymentsAmiss: async () => [] }
-  const report = await reconcileSale({ ...parts, registry, reconciliation } as unknown as ReconcileContext, sale)
+  const outbox = { recount: async () => 0 }
+  const report = await reconcileSale(
+    { ...parts, outbox, registry, reconciliation } as unknown as ReconcileContext,
+    sale,
+  )
   expect(report).toEqual({ differences: [], repairs: [] })
   expect(books.audits).toBe(1)
 })

@@ -57,6 +57,7 @@ async function reconcileParts(sale: string): Promise<ReconcileContext & { readon
     ...auditParts(),
     gate: stage.gate,
     books: stage.books,
+    outbox: stage.outbox,
     payments: ledger.payments,
     onPaid() {},
     onRefundDue() {},

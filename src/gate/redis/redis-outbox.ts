@@ -19,6 +19,8 @@ import { readScript } from './scripts.ts'
 
 const LEASE_MS = 2_000
 const DONE_AT_ONCE = 1_000
+/** The server does nothing else meanwhile; a longer outbox is counted when it is shorter. */
+const RECOUNT_ENTRIES_MAX = 64
 
 export function createRedisOutbox(connection: RedisConnection): ShardOutbox {
   const scripts = {
@@ -26,6 +28,7 @@ export function createRedisOutbox(connection: RedisConnection): ShardOutbox {
     done: readScript('done', 'always'),
     give: readScript('give', 'always'),
     depth: readScript('depth', 'reads'),
+    recount: readScript('recount', 'always'),
     forget: readScript('forget', 'always'),
   }
 
@@ -33,9 +36,9 @@ export function createRedisOutbox(connection: RedisConnection): ShardOutbox {
     const keys = items.flatMap(item => [outboxesKey(item), gateKey(item)])
     const found = listOf(await connection.run(scripts.depth, keys, []))
     return items.map((item, i) => {
-      const [entries, units, oldest] = listOf(found[i])
+      const [entries, units, oldest, miscounted] = listOf(found[i])
       const oldestMs = oldest === null || oldest === undefined ? undefined : wholeOf(oldest)
-      return { item, entries: wholeOf(entries), units: wholeOf(units), oldestMs }
+      return { item, entries: wholeOf(entries), units: wholeOf(units), oldestMs, miscounted: wholeOf(miscounted) }
     })
   }
 
@@ -73,6 +76,11 @@ export function createRedisOutbox(connection: RedisConnection): ShardOutbox {
       const replies = await Promise.all(groups.map(group => onFault(() => depthsOf(group))))
       const away = groups.filter((_, i) => replies[i] === undefined).flat()
       return { items: replies.flatMap(depths => depths ?? []), away }
+    },
+
+    async recount(item) {
+      checkItem(item)
+      return wholeOf(await connection.run(scripts.recount, [outboxesKey(item), gateKey(item)], [RECOUNT_ENTRIES_MAX]))
     },
 
     async forget(item) {

@@ -29,6 +29,7 @@ export interface ShardGate extends Gate, GateBooks {
 }
 
 export interface ShardOutbox extends Pick<Outbox, 'depth' | 'status' | 'forget'> {
+  recount(shard: ShardId): Promise<number>
   take(shard: ShardId, worker: string, asksMax: number): Promise<TakeReply>
   done(shard: ShardId, epoch: Epoch, ids: readonly string[]): Promise<void>
   give(shard: ShardId, worker: string): Promise<void>

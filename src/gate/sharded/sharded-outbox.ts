@@ -7,13 +7,17 @@
 import { Fault } from '../../base/fault.ts'
 import type { ItemId } from '../../domain/ids.ts'
 import type { Gate } from '../gate.ts'
-import type { Outbox, OutboxDepth, Partition } from '../outbox.ts'
+import type { Outbox, OutboxBooks, OutboxDepth, Partition } from '../outbox.ts'
 import { isOneOfSeveral, itemOf, type ShardId } from '../shard-ids.ts'
 import type { ShardCounts } from './shard-counts.ts'
 import type { ShardOutbox } from './shard-gate.ts'
 
 /** @param gate of single shards */
-export function createShardedOutbox(outbox: ShardOutbox, gate: Pick<Gate, 'release'>, counts: ShardCounts): Outbox {
+export function createShardedOutbox(
+  outbox: ShardOutbox,
+  gate: Pick<Gate, 'release'>,
+  counts: ShardCounts,
+): Outbox & OutboxBooks {
   function shardsOf(item: ItemId): readonly ShardId[] {
     const all = counts.all(item)
     if (all === undefined)
@@ -47,6 +51,10 @@ export function createShardedOutbox(outbox: ShardOutbox, gate: Pick<Gate, 'relea
       const silent = new Set(seen.away.map(itemOf))
       return { items: sums(seen.items), away: items.filter(item => unknown.has(item) || silent.has(item)) }
     },
+    async recount(item) {
+      const off = await Promise.all(shardsOf(item).map(shard => outbox.recount(shard)))
+      return off.reduce((sum, one) => sum + one, 0)
+    },
     async forget(item) {
       const [found] = await depth([item])
       if (found === undefined || found.entries > 0) return false
@@ -66,6 +74,7 @@ function sums(shards: readonly OutboxDepth[]): readonly OutboxDepth[] {
       item,
       entries: all.reduce((sum, { entries }) => sum + entries, 0),
       units: all.reduce((sum, { units }) => sum + units, 0),
+      miscounted: all.reduce((sum, { miscounted }) => sum + miscounted, 0),
       oldestMs: oldest.length > 0 ? Math.min(...oldest) : undefined,
     }
   })
