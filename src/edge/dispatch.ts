@@ -11,6 +11,7 @@ import { plainProblem, problem } from './http/problem-response.ts'
 import { createRouter } from './http/router.ts'
 import type { Live } from './live/live.ts'
 import type { LiveState } from './live/socket.ts'
+import { isOperatorPath } from './operator-door.ts'
 import { createOrderAddresses, pathOf } from './order-addresses.ts'
 
 export interface DispatchParts {
@@ -29,6 +30,9 @@ const LIVE_PATH = buyerCalls.live.path
 /** The label of answers without a route: requests can't make labels by inventing addresses. */
 const NO_ROUTE = 'other'
 
+/** In the same words as `deploy/nginx/stampede-site.inc`. */
+const MISREAD = 'The path must have no backslash and no "." or ".." segment.'
+
 export function createDispatch(parts: DispatchParts, answering: Answering) {
   const { routes, live } = parts
   const notHere = () => plainProblem('not_found')
@@ -42,14 +46,25 @@ export function createDispatch(parts: DispatchParts, answering: Answering) {
   for (const { method, path } of routes) answering.meterOf(method, path)
   const orderAt = createOrderAddresses()
 
-  return function dispatch(request: Request, upgrader: Upgrader): Response | Promise<Response | undefined> {
+  return { everybody, operators }
+
+  /** A request whose address, as it was sent, is not one of the operators'. */
+  function everybody(request: Request, upgrader: Upgrader): Response | Promise<Response | undefined> {
     const { url } = request
     const address = orderAt(url)
     if (address !== undefined && request.method === 'POST') return order(request, address.sale, address.item)
     const path = pathOf(url)
     const passage = answering.begin(request, NO_ROUTE, otherMeter)
     const opens = live !== undefined && path === LIVE_PATH && request.method === 'GET'
-    return answering.settle(passage, opens ? open(live, passage, upgrader) : routed(passage, path))
+    if (opens) return answering.settle(passage, open(live, passage, upgrader))
+    return answering.settle(passage, isOperatorPath(path) ? misread() : routed(passage, path))
+  }
+
+  /** A request whose address, as it was sent, is one of the operators' (`operator-door.ts`). */
+  function operators(request: Request): Promise<Response | undefined> {
+    const path = pathOf(request.url)
+    const passage = answering.begin(request, NO_ROUTE, otherMeter)
+    return answering.settle(passage, isOperatorPath(path) ? routed(passage, path) : misread())
   }
 
   /** The hot path. A refusal that is known at once costs no promise and no header of its own. */
@@ -63,6 +78,10 @@ export function createDispatch(parts: DispatchParts, answering: Answering) {
     }
     if (!(answer instanceof Promise)) return answering.refused(request, ORDER_ROUTE, orderMeter, answer, fromMs)
     return answering.settle(answering.begin(request, ORDER_ROUTE, orderMeter), answer)
+  }
+
+  async function misread(): Promise<Response> {
+    return problem('body_invalid', { detail: MISREAD, more: { field: 'path' } })
   }
 
   async function routed(passage: Passage, path: string): Promise<Response> {

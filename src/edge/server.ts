@@ -13,6 +13,7 @@ import { createDispatch, type DispatchParts } from './dispatch.ts'
 import { type AnsweringParts, createAnswering } from './http/answering.ts'
 import { plainProblem, problem } from './http/problem-response.ts'
 import type { LiveState } from './live/socket.ts'
+import { ROUTE_KEYS } from './operator-door.ts'
 import { type Scrape, scrapeResponse } from './routes/operations-routes.ts'
 
 interface Address {
@@ -30,10 +31,12 @@ export function startServer(parts: Address & DispatchParts & AnsweringParts) {
   const { live, log } = parts
   const answering = createAnswering(parts)
   const dispatch = createDispatch(parts, answering)
+  const operators = (request: Request) => dispatch.operators(request) as Promise<Response>
   const server = listen<LiveState>('PORT', parts, {
+    routes: Object.fromEntries(ROUTE_KEYS.map(key => [key, operators])),
     // Bun's own refusal has no body: dispatch and those who read a body refuse more than 16 KiB themselves.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch: (request, self) => dispatch(request, self) as Response,
+    fetch: (request, self) => dispatch.everybody(request, self) as Response,
     error: error => failed(log, error, 'unexpected error outside a handler'),
     websocket: {
       data: {} as LiveState,

@@ -14,6 +14,7 @@ import type { ProblemCode } from '../../src/wire/problems.ts'
 import { freePort } from '../harness/free-port.ts'
 import { layOutSite } from '../harness/nginx-site.ts'
 import { Playground } from '../harness/playground.ts'
+import { RawSocket } from '../harness/raw-socket.ts'
 import { until } from '../harness/until.ts'
 import { buildPage, ROOT, read } from './shipped.ts'
 
@@ -303,6 +304,28 @@ test('metrics are not shown to the world, which hears of it in the words of an e
   const { url } = await siteBefore(a.port, b.port)
   await saysAs(await fetch(`${url}/metrics`), 'not_found')
   expect(a.heard.length + b.heard.length).toBe(0)
+})
+
+test('an address that an edge would read otherwise than nginx does not pass it, with or without rules for operators', async () => {
+  const [a, b] = [await edge('a'), await edge('b')]
+  const { url } = await siteBefore(a.port, b.port)
+  const asked = async (path: string) => (await RawSocket.open(playground, url)).ask('GET', path)
+  for (const path of [
+    ...['/api\\admin\\log', '/api/admin\\log', '/api%5cadmin%5Clog', '/x/..\\ops'],
+    ...['/api/x/../admin/log', '/api/./admin/log', '/api/x/%2e%2E/admin/log', '/api/x/.%2e/admin/log', '/api/admin/..'],
+    ...['/x/../metrics?y', 'http://shop.test/api\\admin\\log', '/api/admin/../sales/1/items/2/orders'],
+  ]) {
+    const answer = await asked(path)
+    const { detail, ...told } = JSON.parse(answer?.text ?? '{}')
+    const { detail: _, ...plain } = await plainProblem('body_invalid').json()
+    expect([path, answer?.status, told]).toEqual([path, 400, { ...plain, field: 'path' }])
+    expect(readFileSync(join(ROOT, 'src/edge/dispatch.ts'), 'utf8')).toContain(detail)
+    expect(answer?.headers.get('content-type')).toBe('application/problem+json')
+  }
+  expect(a.heard.length + b.heard.length).toBe(0)
+  // In a query it is just a value, and dots within a name are no segments.
+  for (const path of ['/api/orders?back=/../\\x', '/api/..x/.y/z..', '/api/admin/log?after=1'])
+    expect([path, (await asked(path))?.status]).toEqual([path, 200])
 })
 
 test('a body that is too large for nginx is refused in the words of an edge, with its length told or not', async () => {
