@@ -18,7 +18,8 @@ import { type Address, type HostPort, nameOf } from './redis-url.ts'
 type Client = ReturnType<typeof newClient>
 
 const RECONNECT_MS_MIN = 20
-const RECONNECT_MS_MAX = 1_000
+/** Short: as long as it lasts the item is not sold, and a connect that is refused costs a server little. */
+const RECONNECT_MS_MAX = 250
 const REASONS_MAX = 5
 /** More than the callers' own bounds let through: beyond it something is wrong, and nothing is sent. */
 const UNDERWAY_MAX = 10_000

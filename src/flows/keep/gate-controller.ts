@@ -28,6 +28,9 @@ const TASKS_MAX = 128
 /** What asks much of the ledger, each with a connection of its own: a snapshot, a warm-up. */
 const HEAVY_AT_ONCE_MAX = 4
 const SETTLE_EVERY_MS = 1_000
+const BACK_MS_MAX = 60_000
+/** A gate that stayed for so long is trusted again. */
+const FLAPS_FORGOTTEN_MS = 600_000
 /** Clocks of two servers may differ by a second before anything is stopped; another for what was read one after the other. */
 const SETTLE_MARGIN_MS = 2_000
 
@@ -38,6 +41,8 @@ export class GateController {
   readonly #triedMs = new Map<ItemId, number>()
   /** Items to be compacted: when the last lease ended of those that were held as that was first seen. */
   readonly #scattered = new Map<ItemId, number>()
+  /** How often an item's gate was done without, and when it was last. */
+  readonly #falls = new Map<ItemId, { readonly times: number; readonly lastMs: number }>()
   readonly #heavy = createSemaphore(HEAVY_AT_ONCE_MAX)
   readonly #preparing = new Map<SaleId, Promise<void>>()
   readonly #repeatState
@@ -98,12 +103,32 @@ export class GateController {
     const known = new Set(items)
     for (const id of this.#triedMs.keys()) if (!known.has(id)) this.#triedMs.delete(id)
     for (const id of this.#scattered.keys()) if (!known.has(id)) this.#scattered.delete(id)
+    for (const id of this.#falls.keys()) if (!known.has(id)) this.#falls.delete(id)
+  }
+
+  /** The gate is done without. */
+  #fell(item: ItemId): void {
+    const { times } = this.#fallsOf(item)
+    this.#falls.set(item, { times: times + 1, lastMs: this.#context.clock.elapsed() })
+  }
+
+  #fallsOf(item: ItemId): { readonly times: number; readonly lastMs: number } {
+    const falls = this.#falls.get(item)
+    const isRecent = falls !== undefined && this.#context.clock.elapsed() - falls.lastMs < FLAPS_FORGOTTEN_MS
+    return isRecent ? falls : { times: 0, lastMs: 0 }
+  }
+
+  /** Each return to the gate costs the item a fence: a gate that goes again and again must have been back for longer each time. */
+  #backMs(item: ItemId): number {
+    const { times } = this.#fallsOf(item)
+    return Math.min(this.#context.backMs * 2 ** Math.max(0, times - 1), BACK_MS_MAX)
   }
 
   /** Adds what is to be begun to `due`. False: the item's gate does not have everything it should have. */
   async #plan(sale: Sale, item: Item, nowMs: number, health: GateHealth, due: (() => void)[]): Promise<boolean> {
     const home = this.#context.homeDoorOf(item)
-    const wanted = planItem(sale, item, home, nowMs, health, this.#context)
+    const { gateDownMs } = this.#context
+    const wanted = planItem(sale, item, home, nowMs, health, { gateDownMs, backMs: this.#backMs(item.id) })
     if (wanted !== 'compact') this.#scattered.delete(item.id)
     const plan = wanted === 'compact' && !(await this.#allRenewed(item.id)) ? 'sync' : wanted
     switch (plan) {
@@ -118,7 +143,7 @@ export class GateController {
         break
       case 'without_gate':
       case 'behind_ledger':
-        due.push(() => this.#begin(item.id, () => this.#withoutGate(item, home)))
+        due.push(() => this.#begin(item.id, () => this.#withoutGate(sale, item, home)))
     }
     const kept = plan === 'sync' || (plan === 'rest' && isOver(sale, nowMs))
     return home !== 'gate' || (kept && health.kind === 'there')
@@ -206,12 +231,15 @@ export class GateController {
     return preparing
   }
 
-  async #withoutGate(item: Item, home: Door): Promise<void> {
-    const { meters, onDoorSet } = this.#context
+  async #withoutGate(sale: Sale, item: Item, home: Door): Promise<void> {
+    const { meters, onDoorSet, log } = this.#context
     meters.count('door_turns', 'draining')
-    const door = await sellWithoutGate(this.#context, item, home)
+    const door = await sellWithoutGate(this.#context, item, home, own => this.#beforeOpening(sale, item, own))
     if (door === undefined) return
     meters.count('door_turns', door)
+    if (door === 'gate')
+      log.info({ sale: sale.id, item: item.id }, 'the gate came back before it was done without; item on sale')
+    else if (home === 'gate') this.#fell(item.id)
     onDoorSet()
   }
 

@@ -36,12 +36,11 @@ export async function rebuildGate(
   compact: boolean,
   beforeOpening: (epoch: Epoch) => Promise<void>,
 ): Promise<Epoch | undefined> {
-  const { gate, rights, clock, maySell } = context
+  const { gate, rights, clock } = context
   const epoch = await rights.raiseEpoch(item)
   await faultPoint('rebuild.bumped')
 
-  const sold = epoch > 1
-  const waitMs = sold ? await fenceWaitMs(context) : 0
+  const waitMs = epoch > 1 ? await fenceWaitMs(context) : 0
   if (waitMs > 0) {
     // Early, so that little is reserved that must be drained; a gate that does not answer now is fenced after the wait.
     const fenced = await onFault(
@@ -51,7 +50,19 @@ export async function rebuildGate(
     if (fenced?.status === 'stale') return undefined
     await clock.sleep(waitMs)
   }
-  if (!(await emptied(context, item, epoch, sold))) return undefined
+  return openGate(context, item, epoch, compact, beforeOpening)
+}
+
+/** Steps 3 to 6, under an own epoch whose fence has been waited for. */
+export async function openGate(
+  context: KeepContext,
+  item: ItemId,
+  epoch: Epoch,
+  compact: boolean,
+  beforeOpening: (epoch: Epoch) => Promise<void>,
+): Promise<Epoch | undefined> {
+  const { gate, rights, maySell } = context
+  if (!(await emptied(context, item, epoch, epoch > 1))) return undefined
   await faultPoint('rebuild.drained')
   if (!maySell()) return undefined
 

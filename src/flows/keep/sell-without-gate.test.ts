@@ -57,6 +57,53 @@ describe('E10: the gate is away', () => {
     await worker.stop()
   })
 
+  test('and comes back while the item is drained for the ledger: it is opened at once, under the same epoch', async () => {
+    const { item } = await stage.fresh()
+    const keeper = stage.keeper()
+    const { epoch } = await keeper.untilDoor(item, 'gate')
+    const edge = await stage.holdingNode('edge')
+    await edge.confirm(item, epoch)
+    stage.server.away = true
+    await until('it is raised', async () => {
+      await keeper.round()
+      return (await stage.rights(item)).epoch === epoch + 1
+    })
+    // The edge has not confirmed yet: the item drains.
+    stage.server.away = false
+    await edge.confirm(item, epoch + 1)
+    expect(await keeper.untilDoor(item, 'gate')).toMatchObject({ epoch: epoch + 1 })
+    expect((await stage.gate.status([item])).items).toMatchObject([{ epoch: epoch + 1, left: 10 }])
+  })
+
+  test('again and again: each time it must have been back for longer before it sells again', async () => {
+    const { item } = await stage.fresh()
+    let nowMs = 0
+    const clock = { ...systemClock, elapsed: () => nowMs }
+    const keeper = stage.keeper({ clock, backMs: 1_000 })
+    await keeper.untilDoor(item, 'gate')
+    const neededMs: number[] = []
+    for (let i = 0; i < 4; i++) {
+      stage.server.away = true
+      await until('the ledger sells', async () => {
+        nowMs += 100
+        await keeper.round()
+        await keeper.idle()
+        return (await stage.rights(item)).door === 'ledger'
+      })
+      stage.server.away = false
+      await keeper.round()
+      const backMs = nowMs
+      await until('it is rebuilt', async () => {
+        nowMs += 100
+        await keeper.round()
+        await keeper.idle()
+        return (await stage.rights(item)).door === 'gate'
+      })
+      neededMs.push(nowMs - backMs)
+    }
+    expect(neededMs).toEqual([1_000, 2_000, 4_000, 8_000])
+  })
+
   test('and the item says so: nobody sells', async () => {
     const { item } = await stage.fresh({ whenGateDown: 'shut' })
     const keeper = stage.keeper()

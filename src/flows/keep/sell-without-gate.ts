@@ -3,27 +3,44 @@
  * ledger's door. Steps: raise the epoch (E3), wait the longest fence (E2), drain without the outbox (E4), set the door. Dying after any of
  * them leaves a door that is draining; the next round raises the epoch again.
  *
+ * A gate that is back by the end of a wait is opened at once, under the same epoch: turning to the ledger and back would cost the item
+ * another fence.
+ *
  * If a process lapsed without a word while the gate is away, what it acknowledged last may be on the gate's disk alone: then the door is
  * shut, until the gate is back or an operator decides (`openLedgerDoor`).
  */
 
+import { onFault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
+import type { Epoch } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import { drain, fenceWaitMs } from './drain.ts'
 import type { KeepContext } from './keep-context.ts'
+import { openGate } from './rebuild-gate.ts'
 
-/** The door that is set now, or undefined when another process has taken over meanwhile. */
-export async function sellWithoutGate(context: KeepContext, item: Item, home: Door): Promise<Door | undefined> {
+/** The door that is set now, or undefined when another process has taken over meanwhile, or the gate that is back could not be opened. */
+export async function sellWithoutGate(
+  context: KeepContext,
+  item: Item,
+  home: Door,
+  beforeOpening: (epoch: Epoch) => Promise<void>,
+): Promise<Door | undefined> {
   const epoch = await context.rights.raiseEpoch(item.id)
   await faultPoint('rebuild.bumped')
+  const fence = () => onFault(() => context.gate.fence(item.id, epoch))
+  const isBack = async () => home === 'gate' && (await fence())?.status === 'done'
+  const open = async () =>
+    (await openGate(context, item.id, epoch, false, beforeOpening)) === undefined ? undefined : 'gate'
   let lapsed = 0
   // An item whose epoch was 0 was never sold: there is no process to wait for.
   if (epoch > 1) {
     await context.clock.sleep(await fenceWaitMs(context))
+    if (await isBack()) return open()
     const drained = await drain(context, item.id, epoch, false)
     if (drained === undefined) return undefined
     lapsed = drained.lapsed
   }
+  if (await isBack()) return open()
   await faultPoint('rebuild.drained')
   if (!context.maySell()) return undefined
 
