@@ -7,8 +7,15 @@ export interface Money {
   readonly currency: string
 }
 
-/** Large enough for any price, small enough that price × quantity stays an exact integer. */
+/** Large enough for any order: no price and no payment may be more. */
 export const AMOUNT_MAX = 1_000_000_000_000
+
+/** Can an order of so many be paid at this price? */
+export function isPayable(price: Money, quantity: number): boolean {
+  return price.amount * quantity <= AMOUNT_MAX
+}
+
+export const NOT_PAYABLE = `is too many at this price: an order may amount to at most ${AMOUNT_MAX} minor units, and a larger one could not be paid`
 
 export function times(price: Money, quantity: number): Money {
   const amount = price.amount * quantity

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { isBuyerId, isId } from '../domain/ids.ts'
 import { ATTEMPTS_MAX, QUANTITY_MAX, SHARDS_MAX, UNITS_MAX } from '../domain/item.ts'
-import { AMOUNT_MAX } from '../domain/money.ts'
+import { AMOUNT_MAX, isPayable, NOT_PAYABLE } from '../domain/money.ts'
 
 const NAME_LENGTH_MAX = 200
 const ITEMS_MAX = 100
@@ -62,6 +62,7 @@ export const itemInput = z
     path: ['listPrice'],
     message: 'must be in the currency of the price',
   })
+  .refine(item => isPayable(item.price, item.quantityMax), { path: ['quantityMax'], message: NOT_PAYABLE })
   .refine(item => Number.isSafeInteger(item.price.amount * item.units), {
     path: ['units'],
     message: 'is too many at this price: the value of all units must be an exact number',

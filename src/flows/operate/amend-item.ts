@@ -5,7 +5,7 @@
 
 import { toRfc3339 } from '../../base/clock.ts'
 import type { Item } from '../../domain/item.ts'
-import { isSameMoney } from '../../domain/money.ts'
+import { isPayable, isSameMoney, NOT_PAYABLE } from '../../domain/money.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { FieldChange } from '../../ledger/sales.ts'
 
@@ -54,11 +54,14 @@ export function amended<T extends object>(was: T, wish: { readonly [K in keyof T
 }
 
 /** Rules between fields: a value that is valid alone may not fit a field that stayed. */
-export function itemFault(was: Item, { price, listPrice, units }: Item, prefix: string): FieldFault | undefined {
+export function itemFault(was: Item, item: Item, prefix: string): FieldFault | undefined {
+  const { price, listPrice, units, quantityMax } = item
   if (listPrice !== undefined && listPrice.currency !== price.currency)
     return { field: `${prefix}listPrice`, why: 'must be in the currency of the price' }
-  const moved = price.amount !== was.price.amount || units !== was.units
-  if (!moved || Number.isSafeInteger(price.amount * units)) return undefined
+  const repriced = price.amount !== was.price.amount
+  if ((repriced || quantityMax !== was.quantityMax) && !isPayable(price, quantityMax))
+    return { field: `${prefix}quantityMax`, why: NOT_PAYABLE }
+  if (!(repriced || units !== was.units) || Number.isSafeInteger(price.amount * units)) return undefined
   return { field: `${prefix}units`, why: 'is too many at this price: the value of all units must be an exact number' }
 }
 
