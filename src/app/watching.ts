@@ -3,6 +3,7 @@
  * none of them changes anything, waits or fails.
  */
 
+import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Counted, Meters } from '../base/meters.ts'
 import type { OrderId } from '../domain/ids.ts'
@@ -14,13 +15,26 @@ import type { Rounds } from './rounds.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
+interface WatchingParts {
+  readonly meters: Meters
+  readonly log: Log
+  readonly rounds: Rounds
+  readonly clock: Clock
+}
+
+/** Forged callbacks cost their sender nothing: one log line in so long tells of all of them, the metric counts each. */
+const FORGED_LINE_EVERY_MS = 10_000
+
 export type Watching = ReturnType<typeof createWatching>
 
 export function createWatching(
-  { meters, log, rounds }: { readonly meters: Meters; readonly log: Log; readonly rounds: Rounds },
+  { meters, log, rounds, clock }: WatchingParts,
   messages: Messages,
   finder: Pick<OrderFinder, 'byId'>,
 ) {
+  let forged = 0
+  let forgedLineAtMs = Number.NEGATIVE_INFINITY
+
   /** Only its id is known, so it is read first. A listener that misses the message reads the order later. */
   function publishOrder(id: OrderId): void {
     void finder
@@ -58,7 +72,11 @@ export function createWatching(
     onReleased: (count: number) => meters.count('releases', 'done', count),
     onForged(provider: string): void {
       meters.count('payment_callbacks_forged', 'forged')
-      log.warn({ provider }, 'callback refused: wrong signature')
+      forged += 1
+      if (clock.elapsed() - forgedLineAtMs < FORGED_LINE_EVERY_MS) return
+      log.warn({ provider, forged }, 'callback refused: wrong signature')
+      forged = 0
+      forgedLineAtMs = clock.elapsed()
     },
     onDifferences(differences: number, repairs: number): void {
       meters.count('reconciliation', 'difference', differences)

@@ -3,6 +3,9 @@
 import type { ItemId, OrderId } from './ids.ts'
 import type { Money } from './money.ts'
 
+/** Every declined payment may be followed by another: enough for a buyer who tries all cards, and a bound for one who never pays. */
+export const PAYMENTS_OF_ORDER_MAX = 20
+
 export type PaymentState = 'started' | 'captured' | 'void' | 'refund_due' | 'refunded'
 
 export interface Payment {

@@ -18,7 +18,10 @@ interface Captured {
 }
 
 export interface Payments {
-  /** The open payment of this order with this provider, made if there is none. Undefined: the order is not pending. */
+  /**
+   * The open payment of this order with this provider, made if there is none. Undefined: the order is not pending, or has had
+   * `PAYMENTS_OF_ORDER_MAX` payments.
+   */
   start(id: string, order: OrderId, provider: string): Promise<Payment | undefined>
   find(provider: string, ref: string): Promise<Payment | undefined>
   ofOrders(orders: readonly OrderId[]): Promise<readonly Payment[]>

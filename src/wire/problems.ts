@@ -123,6 +123,13 @@ const CATALOGUE = {
     means: 'The order is closed (unpaid in time, cancelled, refused or refunded) and can no longer be paid.',
     todo: 'Get a new ticket: it carries the next attempt.',
   },
+  payments_used: {
+    status: 409,
+    title: 'This order has had too many payments',
+    detail: 'Too many payments of this order were started, and none was completed. Cancel the order to try again.',
+    means: 'Twenty payments of this order were started, and none was completed. No more can be started.',
+    todo: 'Do not retry. Cancel the order and get a new ticket: it carries the next attempt.',
+  },
   payment_settled: {
     status: 409,
     title: 'The payment was decided before',

@@ -44,6 +44,7 @@ const handlers = {
       missing: () => missing(edge, order, buyer),
       paid: () => new ProblemError('order_paid'),
       closed: () => new ProblemError('order_closed', 'The order is closed. Get a new ticket to try again.'),
+      payments_used: () => new ProblemError('payments_used'),
       busy: () => new ProblemError('busy', PROVIDER_AWAY),
     })
   },

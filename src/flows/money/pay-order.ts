@@ -18,8 +18,8 @@ type PayContext = Pick<MoneyPorts, 'orders' | 'payments' | 'ids' | 'clock' | 'on
 
 type StartPaymentOutcome =
   | { readonly kind: 'started'; readonly payment: string; readonly payUrl: string }
-  /** busy: the provider did not answer; a retry continues the same payment. */
-  | { readonly kind: 'missing' | 'paid' | 'closed' | 'busy' }
+  /** busy: the provider did not answer; a retry continues the same payment. payments_used: no more payments may be started. */
+  | { readonly kind: 'missing' | 'paid' | 'closed' | 'busy' | 'payments_used' }
 
 const START_MS_MAX = 5_000
 const QUERY_MS_MAX = 1_000
@@ -41,9 +41,9 @@ export async function startPayment(
   const payment = await openPayment(context, provider, order.id)
   await faultPoint('payment.recorded')
   if (payment === undefined) {
-    // Paid or closed since it was read.
+    // Paid or closed since it was read; if not, it has had all its payments.
     const [after] = await context.orders.find([wish.order])
-    return { kind: after?.state === 'paid' ? 'paid' : 'closed' }
+    return { kind: after?.state === 'pending' ? 'payments_used' : (after?.state ?? 'closed') }
   }
   const request = {
     ref: payment.ref,

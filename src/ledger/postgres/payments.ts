@@ -1,6 +1,6 @@
 /** Payments in PostgreSQL, and those of the sandbox provider. */
 
-import type { Payment, PaymentState } from '../../domain/payment.ts'
+import { PAYMENTS_OF_ORDER_MAX, type Payment, type PaymentState } from '../../domain/payment.ts'
 import type { CaptureOutcome, Payments } from '../payments.ts'
 import type { Database, Row } from './connection/database.ts'
 import { columns, number, optional, queries, text, time } from './rows.ts'
@@ -8,7 +8,7 @@ import { columns, number, optional, queries, text, time } from './rows.ts'
 export function createPayments(database: Database): Payments {
   const { all, first, one, did, act } = queries(database)
   return {
-    start: (id, order, provider) => first('start_payment', [id, order, provider], toPayment),
+    start: (id, order, provider) => first('start_payment', [id, order, provider, PAYMENTS_OF_ORDER_MAX], toPayment),
     find: (provider, ref) => first('find_payment', [provider, ref], toPayment),
     ofOrders: orders => all('payments_of_orders', [orders], toPayment),
     capture: (provider, ref, { amount, currency }, atMs) =>

@@ -101,6 +101,7 @@ function Pending({ order, panel }: { readonly order: Order; readonly panel: RefO
     const outcome = await pay(order)
     setPaying(outcome)
     if (outcome === 'failed') announce(words().payFailed)
+    if (outcome === 'used') announce(words().payUsed)
   }
   return (
     <>
@@ -122,6 +123,7 @@ function Pending({ order, panel }: { readonly order: Order; readonly panel: RefO
         <span>{busy ? text.openingPay : `${text.payNow} · ${formatMoney(order.amount)}`}</span>
       </button>
       {paying === 'failed' && <p class="note problem">{text.payFailed}</p>}
+      {paying === 'used' && <p class="note problem">{text.payUsed}</p>}
       <Cancel order={order} />
     </>
   )
