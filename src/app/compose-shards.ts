@@ -50,8 +50,8 @@ export function learnShards(
     },
     reconciliation: {
       ...reconciliation,
-      async unsettledItems(max) {
-        const items = await reconciliation.unsettledItems(max)
+      async unsettledItems(after, max) {
+        const items = await reconciliation.unsettledItems(after, max)
         learn(items)
         return items
       },

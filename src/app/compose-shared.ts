@@ -14,7 +14,7 @@ import type { ConfirmContext } from '../flows/follow/confirm-epochs.ts'
 import { handOverAll, readAcknowledged } from '../flows/follow/hand-over.ts'
 import type { Messages } from '../flows/follow/messages.ts'
 import { shareMessages } from '../flows/follow/share-messages.ts'
-import { createUnplacedReservations, orphanedEntries } from '../flows/follow/unplaced-reservations.ts'
+import { createOrphanSearch, createUnplacedReservations } from '../flows/follow/unplaced-reservations.ts'
 import { createForgetSales } from '../flows/keep/forget-sales.ts'
 import { placeOrders } from '../flows/place/place-orders.ts'
 import { ClosedSeller } from '../flows/sell/closed-seller.ts'
@@ -153,6 +153,7 @@ export function joinCluster(redis: RedisConfig, context: ProcessContext, side: S
 function createWorker(context: ProcessContext, side: SharedGate) {
   const { node, registry, rounds, config } = context
   if (!config.roles.includes('worker')) return undefined
+  const findOrphaned = createOrphanSearch(side)
   let orphaned: readonly ItemId[] = []
   const items = () => [...registry.keys(), ...orphaned]
   const placer = placeOrders({ ...context, outbox: side.outbox, channel: side.channel, worker: node.holder, items })
@@ -162,7 +163,7 @@ function createWorker(context: ProcessContext, side: SharedGate) {
       rounds.loop('place', () => placer.round())
       // A gate that was away for longer than sales are followed may still have reservations of theirs.
       rounds.loop('orphaned', async () => {
-        orphaned = (await orphanedEntries(side)).items
+        orphaned = await findOrphaned()
       })
     },
   }

@@ -42,10 +42,22 @@ export interface Reconciliation {
   reports(sale: SaleId, max: number): Promise<readonly KeptReport[]>
   /** Final reports of sales that are not over are final no more. Returns these sales. */
   reopen(): Promise<readonly SaleId[]>
-  /** Sales that are over, with no order or unit still moving, and without a final report. */
-  toSettle(max: number): Promise<readonly SaleId[]>
-  /** Items of sales that ended over an hour ago and have no final report: a gate that was away may still hold reservations of them. */
-  unsettledItems(max: number): Promise<readonly Pick<Item, 'id' | 'shards' | 'gateEpoch' | 'gateShards'>[]>
+  /** Sales that are over, with no order or unit still moving, and without a final report. A page: in the order of their ids, behind `after`. */
+  toSettle(after: SaleId, max: number): Promise<readonly SaleId[]>
+  /**
+   * Items of sales that ended over an hour ago and have no final report: a gate that was away may still hold reservations of them. A page, as
+   * above.
+   */
+  unsettledItems(
+    after: ItemId,
+    max: number,
+  ): Promise<readonly Pick<Item, 'id' | 'shards' | 'gateEpoch' | 'gateShards'>[]>
+  /** Items of sales that are over, with a final report of at least this age, which a gate may still have. A page, as above. */
+  toForget(
+    after: ItemId,
+    afterMs: number,
+    max: number,
+  ): Promise<readonly { readonly id: ItemId; readonly sale: SaleId }[]>
   /** Orders, units and revenue of each item. */
   results(sale: SaleId): Promise<readonly Readonly<Record<string, unknown>>[]>
 }

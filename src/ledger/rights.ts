@@ -28,6 +28,8 @@ export interface Rights {
   raiseEpoch(item: ItemId): Promise<Epoch>
   /** Compare-and-set on the epoch. False: the epoch was raised meanwhile. */
   setDoor(item: ItemId, epoch: Epoch, door: Door): Promise<boolean>
+  /** Removed from the gate under this epoch; the door is shut. False: the epoch was raised meanwhile. */
+  setForgotten(item: ItemId, epoch: Epoch): Promise<boolean>
   /** An operator's decision (E10): from `shut` to `ledger`, under the epoch it has. True also if the door is `ledger` already. */
   openLedgerDoor(item: ItemId, by: string): Promise<boolean>
   /** Shuts the doors of items that no process sells any more, without those named. Only the holder of the leader lock may call it. */

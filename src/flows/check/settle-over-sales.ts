@@ -4,7 +4,9 @@
  * sale is over: if it was wrong and has been corrected, the sale gets another report at its real end.
  */
 
+import { eachOf } from '../../base/each-of.ts'
 import { onFault } from '../../base/fault.ts'
+import { createRotation } from '../../base/rotation.ts'
 import type { SaleId } from '../../domain/ids.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Gate } from '../../gate/gate.ts'
@@ -19,7 +21,9 @@ interface SettleContext extends Pick<CheckContext, 'sales' | 'reconciliation' | 
   readonly allPlaced: (sale: Sale) => Promise<boolean>
 }
 
-const SALES_MAX = 20
+/** Looked at in one round; the next round goes on behind them. */
+const SALES_MAX = 50
+const SALES_AT_ONCE_MAX = 4
 /** Longer than a restart of the gate takes, with its rebuild. A buyer who was told `202` may be waiting. */
 const LATE_MS = 300_000
 /** Longer than sales are followed after their end (`followed_sales.sql`). */
@@ -29,6 +33,13 @@ export function createSaleSettler(context: SettleContext): { round(): Promise<vo
   const { sales, reconciliation, clock, log } = context
   /** Sales with unplaced reservations: since when, and whether the alarm was raised. */
   const waiting = new Map<SaleId, { readonly sinceMs: number; alarmed: boolean }>()
+  const next = createRotation(
+    SALES_MAX,
+    (after, max) => reconciliation.toSettle(after, max),
+    id => id,
+  )
+  /** Since the list was begun from its start. */
+  let listed = new Set<SaleId>()
 
   async function settle(sale: Sale): Promise<void> {
     const report = await context.reconcile(sale)
@@ -50,14 +61,18 @@ export function createSaleSettler(context: SettleContext): { round(): Promise<vo
     async round() {
       for (const sale of await reconciliation.reopen())
         log.warn({ sale }, 'sale with a final report is not over: it gets another report at its end')
-      const over = await reconciliation.toSettle(SALES_MAX)
-      for (const id of waiting.keys()) if (!over.includes(id)) waiting.delete(id)
-      for (const id of over) {
+      const { page, isLast } = await next()
+      for (const id of page) listed.add(id)
+      if (isLast) {
+        for (const id of waiting.keys()) if (!listed.has(id)) waiting.delete(id)
+        listed = new Set()
+      }
+      await eachOf(page, SALES_AT_ONCE_MAX, async id => {
         const sale = await sales.find(id)
-        if (sale === undefined) continue
+        if (sale === undefined) return
         if (await context.allPlaced(sale)) await settle(sale)
         else wait(id)
-      }
+      })
     },
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { keeperStageForFile, ledgerForFile } from '../../../test/harness/flow-stage.ts'
-import { orphanedEntries } from './unplaced-reservations.ts'
+import { createOrphanSearch } from './unplaced-reservations.ts'
 
 const ledger = ledgerForFile()
 const stage = keeperStageForFile(ledger)
@@ -22,8 +22,7 @@ async function longOver(door: 'gate' | 'shut') {
     item,
     order,
     ends,
-    found: async () =>
-      (await orphanedEntries({ ...stage, reconciliation: ledger.reconciliation })).items.includes(item),
+    found: async () => (await createOrphanSearch({ ...stage, reconciliation: ledger.reconciliation })()).includes(item),
   }
 }
 

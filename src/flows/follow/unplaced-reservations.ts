@@ -4,6 +4,7 @@
  */
 
 import { onFault } from '../../base/fault.ts'
+import { createRotation } from '../../base/rotation.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Outbox } from '../../gate/outbox.ts'
 import type { Nodes } from '../../ledger/nodes.ts'
@@ -37,6 +38,7 @@ export interface UnplacedReservations {
   promised(item: ItemId): Promise<{ readonly holds: boolean; readonly rights?: JudgedRights | undefined }>
 }
 
+/** A page. */
 const ITEMS_MAX = 1_000
 
 /** Where every buyer is answered after the ledger's commit. */
@@ -68,8 +70,9 @@ export function createUnplacedReservations(context: UnplacedContext): UnplacedRe
 
   async function orphaned(counts: (item: ItemId) => boolean): Promise<boolean> {
     if (!context.follows()) return true
-    const { items, away } = await orphanedEntries(context, counts)
-    return away.length + items.length > 0
+    for await (const { items, away } of orphanedEntries(context, counts))
+      if (items.length + away.length > 0) return true
+    return false
   }
 
   return {
@@ -94,16 +97,59 @@ export function createUnplacedReservations(context: UnplacedContext): UnplacedRe
 
 /**
  * Items with outbox entries of sales that are not followed any more: their gate was away when they ended, and came back more than an hour
- * later. A sale is not settled before its entries are in the ledger, so the list ends by itself; until then each item's outbox is read
- * once a round, and a worker places what it finds. `away`: items whose gate does not answer.
+ * later. A sale is not settled before its entries are in the ledger, so the list ends by itself; until then each item's outbox is read,
+ * page by page. `away`: items whose gate does not answer.
  */
-export async function orphanedEntries(
-  { reconciliation, outbox }: Pick<UnplacedContext, 'reconciliation'> & { readonly outbox: Pick<Outbox, 'status'> },
-  counts: (item: ItemId) => boolean = () => true,
-): Promise<{ readonly items: readonly ItemId[]; readonly away: readonly ItemId[] }> {
-  const unsettled = (await reconciliation.unsettledItems(ITEMS_MAX)).map(({ id }) => id).filter(counts)
-  if (unsettled.length === 0) return { items: [], away: [] }
-  const { items, away } = await outbox.status(unsettled)
+async function* orphanedEntries(
+  { reconciliation, outbox }: Pick<UnplacedContext, 'reconciliation' | 'outbox'>,
+  counts: (item: ItemId) => boolean,
+): AsyncGenerator<{ readonly items: readonly ItemId[]; readonly away: readonly ItemId[] }> {
+  const next = pagesOf(reconciliation)
+  for (let isLast = false; !isLast; ) {
+    const read = await next()
+    isLast = read.isLast
+    yield entriesAmong(outbox, read.page.map(({ id }) => id).filter(counts))
+  }
+}
+
+/**
+ * For a worker: the function finds items with such entries, at most so many at a time, and goes on behind them at its next call. What it
+ * finds is placed and then found no more; what can't be placed keeps nothing else from its turn.
+ */
+export function createOrphanSearch({
+  reconciliation,
+  outbox,
+}: {
+  readonly reconciliation: Pick<Reconciliation, 'unsettledItems'>
+  readonly outbox: Pick<Outbox, 'status'>
+}): () => Promise<readonly ItemId[]> {
+  const next = pagesOf(reconciliation)
+  return async () => {
+    const found: ItemId[] = []
+    for (let isLast = false; !isLast && found.length < ITEMS_MAX; ) {
+      const read = await next()
+      isLast = read.isLast
+      const { items } = await entriesAmong(
+        outbox,
+        read.page.map(({ id }) => id),
+      )
+      found.push(...items)
+    }
+    return found
+  }
+}
+
+function pagesOf(reconciliation: Pick<Reconciliation, 'unsettledItems'>) {
+  return createRotation(
+    ITEMS_MAX,
+    (after, max) => reconciliation.unsettledItems(after, max),
+    ({ id }) => id,
+  )
+}
+
+async function entriesAmong(outbox: Pick<Outbox, 'status'>, listed: readonly ItemId[]) {
+  if (listed.length === 0) return { items: [], away: [] }
+  const { items, away } = await outbox.status(listed)
   return { items: items.filter(({ entries }) => entries > 0).map(({ item }) => item), away }
 }
 

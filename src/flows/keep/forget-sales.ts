@@ -1,13 +1,17 @@
 /**
  * When a sale is over and finally reconciled, its items are removed from a gate outside the process. Nothing of a running sale ever is, and
  * nothing goes by time alone: the final report must be there, the outbox empty and no release open, before and after the gate is fenced.
- * Steps per item: raise the epoch (E3), fence, read again, forget, set the door to shut. Dying after any of them leaves keys or a draining
- * door; the next keeper does it again. Forgetting again changes nothing, so each process does it once per item.
+ * Steps per item: raise the epoch (E3), fence, read again, forget, mark as forgotten and shut the door. Dying after any of them leaves keys
+ * or a draining door; the next keeper does it again, and forgetting again changes nothing.
+ *
+ * A round takes one page of what the ledger has not marked; the next round goes on behind it. What can't be forgotten now (an entry waits, the
+ * gate is away) keeps nothing else from its turn.
  */
 
+import { eachOf } from '../../base/each-of.ts'
 import { type Fault, onFault } from '../../base/fault.ts'
+import { createRotation } from '../../base/rotation.ts'
 import type { ItemId, SaleId } from '../../domain/ids.ts'
-import type { Sale } from '../../domain/sale.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { Outbox } from '../../gate/outbox.ts'
 import type { Reconciliation } from '../../ledger/reconciliation.ts'
@@ -19,41 +23,38 @@ import { isOver } from './plan-item.ts'
 interface ForgetContext extends Pick<KeepContext, 'rights' | 'sales' | 'log' | 'maySell'> {
   readonly gate: Pick<Gate, 'fence'>
   readonly outbox: Pick<Outbox, 'depth' | 'forget'>
-  readonly reconciliation: Pick<Reconciliation, 'reports' | 'audit'>
+  readonly reconciliation: Pick<Reconciliation, 'toForget' | 'audit'>
   readonly keeper: Pick<GateController, 'alone'>
   /** A buyer may still ask for the order of a moment ago; the gate answers that cheaper than the ledger. */
   readonly afterMs: number
 }
 
-const SALES_MAX = 1_000
-const REPORTS_MAX = 20
+const ITEMS_MAX = 200
+const SALES_AT_ONCE_MAX = 4
 
 /** One round of it. */
 export function createForgetSales(context: ForgetContext): () => Promise<void> {
   const { gate, outbox, rights, sales, reconciliation, log, maySell } = context
-  const forgotten = new Set<ItemId>()
+  const next = createRotation(
+    ITEMS_MAX,
+    (after, max) => reconciliation.toForget(after, context.afterMs, max),
+    ({ id }) => id,
+  )
 
   async function forgetSettled(): Promise<void> {
     if (!maySell()) return
-    const nowMs = await rights.now()
-    const known = new Set<ItemId>()
-    for (const sale of await sales.list({ drafts: false, limit: SALES_MAX })) {
-      // A sale that is not over after all, by a clock that was set right, is in the gate again.
-      if (isOver(sale, nowMs)) for (const item of sale.items) known.add(item.id)
-      const left = sale.items.filter(item => item.epoch > 0 && item.homeDoor === 'gate' && !forgotten.has(item.id))
-      if (left.length > 0 && isOver(sale, nowMs) && maySell() && (await settled(sale, nowMs)))
-        for (const item of left) await context.keeper.alone(item.id, () => forget(sale.id, item.id))
-    }
-    for (const id of forgotten) if (!known.has(id)) forgotten.delete(id)
+    const { page } = await next()
+    const bySale = [...Map.groupBy(page, ({ sale }) => sale)]
+    await eachOf(bySale, SALES_AT_ONCE_MAX, async ([sale, items]) => {
+      if (!maySell() || !(await isQuiet(sale))) return
+      for (const { id } of items) await context.keeper.alone(id, () => forget(sale, id))
+    })
   }
 
-  /** The final report is there, has lain for a while, and nothing has moved since. */
-  async function settled(sale: Sale, nowMs: number): Promise<boolean> {
-    const final = (await reconciliation.reports(sale.id, REPORTS_MAX)).find(report => report.final)
-    if (final === undefined || nowMs - final.atMs < context.afterMs) return false
-    for (const line of await reconciliation.audit(sale.id))
-      if (line.releases > 0 || line.gone > 0 || line.pending > 0) return false
-    return true
+  /** Nothing has moved since the final report. */
+  async function isQuiet(sale: SaleId): Promise<boolean> {
+    const lines = await reconciliation.audit(sale)
+    return lines.every(({ releases, gone, pending }) => releases === 0 && gone === 0 && pending === 0)
   }
 
   async function forget(sale: SaleId, id: ItemId): Promise<void> {
@@ -62,7 +63,7 @@ export function createForgetSales(context: ForgetContext): () => Promise<void> {
     if (item === undefined || (await entriesOf(outbox, [id])) > 0) return
     if (item.door === 'shut') {
       // It is not sold, and never will be: at most its keys are left.
-      if (await outbox.forget(id)) forgotten.add(id)
+      if (await outbox.forget(id)) await rights.setForgotten(id, item.epoch)
       return
     }
     const epoch = await rights.raiseEpoch(id)
@@ -72,9 +73,8 @@ export function createForgetSales(context: ForgetContext): () => Promise<void> {
     if (now === undefined || now.state === 'draft' || !isOver(now, await rights.now())) return
     // Behind the fence nothing can come any more; what came before it is waited for: forgetting is refused.
     if (!(await outbox.forget(id))) return
-    if (!(await rights.setDoor(id, epoch, 'shut'))) return
-    forgotten.add(id)
-    log.info({ sale, item: id }, 'item removed from the gate: its sale is over and settled')
+    if (await rights.setForgotten(id, epoch))
+      log.info({ sale, item: id }, 'item removed from the gate: its sale is over and settled')
   }
 
   const warn = (fault: Fault) =>

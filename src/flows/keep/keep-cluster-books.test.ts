@@ -19,6 +19,12 @@ const stage = keeperStageForFile(ledger)
 
 const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} }
 
+/** Sales of other tests are settled too. */
+const onlyOf = (sale: string): Pick<typeof ledger.reconciliation, 'toForget' | 'audit'> => ({
+  audit: id => ledger.reconciliation.audit(id),
+  toForget: async (...page) => (await ledger.reconciliation.toForget(...page)).filter(one => one.sale === sale),
+})
+
 async function openItem(units = 10) {
   const { sale: id, item } = await stage.fresh({ units })
   const keeper = stage.keeper()
@@ -236,11 +242,8 @@ describe('a sale that is over', () => {
       gate: stage.gate,
       outbox: stage.outbox,
       rights: ledger.rights,
-      sales: {
-        ...ledger.sales,
-        list: async options => (await ledger.sales.list(options)).filter(({ id }) => id === made.sale.id),
-      },
-      reconciliation,
+      sales: ledger.sales,
+      reconciliation: onlyOf(made.sale.id),
       keeper: made.keeper,
       log: quiet,
       maySell: () => made.keeper.right.held,
@@ -319,11 +322,8 @@ describe('a sale that is over', () => {
       },
       outbox: stage.outbox,
       rights: ledger.rights,
-      sales: {
-        ...ledger.sales,
-        list: async options => (await ledger.sales.list(options)).filter(({ id }) => id === sale.id),
-      },
-      reconciliation: ledger.reconciliation,
+      sales: ledger.sales,
+      reconciliation: onlyOf(sale.id),
       keeper,
       log: quiet,
       maySell: () => true,

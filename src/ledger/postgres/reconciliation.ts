@@ -47,12 +47,14 @@ export function createReconciliation(database: Database): Reconciliation {
         summary: row.summary,
       })),
     reopen: () => all('reopen_reports', [], row => text(row, 'sale')),
-    toSettle: max => all('sales_to_settle', [max], row => text(row, 'id')),
-    unsettledItems: max =>
-      all('unsettled_items', [max], row => ({
+    toSettle: (after, max) => all('sales_to_settle', [after, max], row => text(row, 'id')),
+    unsettledItems: (after, max) =>
+      all('unsettled_items', [after, max], row => ({
         id: text(row, 'id'),
         ...columns(row, number, 'shards', 'gate_epoch', 'gate_shards'),
       })),
+    toForget: (after, afterMs, max) =>
+      all('items_to_forget', [after, afterMs, max], row => ({ id: text(row, 'id'), sale: text(row, 'sale') })),
     // A sum over a whole sale may exceed what a number holds exactly; that must not end the process.
     results: sale =>
       all('sale_results', [sale], ({ revenue_minor, currency, ...figures }) => ({

@@ -20,6 +20,7 @@ export function createRights(database: Database): Rights {
       return epoch
     },
     setDoor: (item, epoch, door) => did('set_door', [item, epoch, door]),
+    setForgotten: (item, epoch) => did('set_forgotten', [item, epoch]),
     openLedgerDoor: (item, by) => did('open_ledger_door', [item, by]),
     shutIdle: liveItems => all('shut_idle_items', [liveItems], row => text(row, 'id')),
     snapshot: (item, epoch, onPage, compact = false, begun) =>

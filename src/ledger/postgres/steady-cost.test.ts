@@ -53,8 +53,9 @@ test.each([
   ['open_moves', []],
   ['followed_sales', []],
   ['reopen_reports', []],
-  ['sales_to_settle', ['20']],
-  ['unsettled_items', ['100']],
+  ['sales_to_settle', ['0', '20']],
+  ['unsettled_items', ['0', '100']],
+  ['items_to_forget', ['0', '60000', '100']],
 ])('%s reads a few blocks while 20,000 rows wait', async (statement, values) => {
   const blocks = await blocksOf(statement, values)
   console.log(`  ${statement}: ${blocks} blocks`)
