@@ -25,7 +25,7 @@ const POLITE_P99_MS_MAX = 5_000
 const HANDLES_MORE_MAX = 30
 /** While hundreds of megabytes are asked for by those who read none of it. */
 const PEAK_MB_MAX = 500
-const DROPPED_MS_MAX = 100_000
+const DROPPED_MS_MAX = 160_000
 /** How often the deaf are told something in one round; and for how many rounds, or how long, those who read nothing ask for more. */
 const MOVES_EACH = 16
 const ROUNDS_WANTED = 60
@@ -183,7 +183,7 @@ describe('while others misbehave, polite buyers notice nothing, and nothing is l
       expect(mb(peak)).toBeLessThan(PEAK_MB_MAX)
       for (const socket of [...deaf, ...live]) socket.hangUp()
     })
-  }, 180_000)
+  }, 300_000)
 
   test('clients that hang up in every phase: what they began is finished or undone, and asking again settles it', async () => {
     const begunMs = systemClock.elapsed()

@@ -68,7 +68,9 @@ test('2,000 orders paid around their deadline: each is paid or closed, never bot
   const heard = await Promise.all(
     orders.slice(0, -LAST).map(async (order, i): Promise<Reply | undefined> => {
       const { act, offsetMs } = plans[i] as Plan
-      await systemClock.sleep((dueAtMs.get(order.id) ?? Number.NaN) + offsetMs - systemClock.now())
+      // Every other one that is cancelled is cancelled early: on a busy machine those around the deadline may all come too late.
+      if (act !== 'cancel' || i % 2 === 0)
+        await systemClock.sleep((dueAtMs.get(order.id) ?? Number.NaN) + offsetMs - systemClock.now())
       const payUrl = payUrls[i]
       if (act === 'cancel') return till.cancel(order)
       return act === 'nothing' || payUrl === undefined ? undefined : till.decide(payUrl, act)
