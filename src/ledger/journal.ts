@@ -27,7 +27,7 @@ interface LogQuery extends Partial<Pick<LogLine, 'sale' | 'order'>> {
 export interface DeadLetter {
   readonly item: ItemId
   readonly epoch: Epoch
-  /** The outbox entry it came from. */
+  /** The outbox entry it came from; `hand-over` where an edge placed what it had acknowledged. */
   readonly entry: string
   /** Undefined: the entry could not be parsed. */
   readonly order: OrderId | undefined

@@ -34,6 +34,7 @@ import { MemoryGate } from '../../src/gate/memory/memory-gate.ts'
 import type { Partition } from '../../src/gate/outbox.ts'
 import type { Nodes } from '../../src/ledger/nodes.ts'
 import type { Orders } from '../../src/ledger/orders.ts'
+import { createJournal } from '../../src/ledger/postgres/journal.ts'
 import type { Sales } from '../../src/ledger/sales.ts'
 import type { TestLedger } from './money-ledger.ts'
 import { until } from './until.ts'
@@ -193,6 +194,7 @@ export function openCluster(ledger: TestLedger) {
       const alarm = (what: string) => void alarms.push(what)
       const handOver: HandOverContext = {
         orders,
+        journal: createJournal(ledger.database),
         acknowledged,
         waiters,
         messages,

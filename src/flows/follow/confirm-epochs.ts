@@ -25,6 +25,8 @@ export interface ConfirmContext {
 }
 
 const AGAIN_AFTER_MS = 5_000
+/** What could be neither placed nor refused is tried again after so long: its reason is no outage. */
+const STUCK_MS = 5_000
 
 export type Confirming = ReturnType<typeof createConfirming>
 
@@ -37,6 +39,8 @@ export function createConfirming(
   const leaving = new Set<LiveItem>()
   /** The gate has called this epoch stale: hand over up to and including it. */
   const forgotten = new Map<ItemId, Epoch>()
+  /** Until when an item is left alone. */
+  const stuck = new Map<ItemId, number>()
   let confirmed = new Map<ItemId, Epoch>()
   let confirmedAs = ''
   let confirmedAtMs = Number.NEGATIVE_INFINITY
@@ -45,7 +49,11 @@ export function createConfirming(
     const due = [...forgotten].map(([item, epoch]) => ({ item, below: epoch + 1 }))
     for (const { item, epoch } of registry.values()) due.push({ item: item.id, below: epoch })
     await eachOf(due, 1, async ({ item, below }) => {
-      if ((await handOver(by, item, below)) && forgotten.get(item) === below - 1) forgotten.delete(item)
+      if ((stuck.get(item) ?? 0) > clock.elapsed()) return
+      const handed = await handOver(by, item, below)
+      if (handed === 'stuck') stuck.set(item, clock.elapsed() + STUCK_MS)
+      else stuck.delete(item)
+      if (handed === 'done' && forgotten.get(item) === below - 1) forgotten.delete(item)
     })
   }
 

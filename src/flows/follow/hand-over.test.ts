@@ -6,7 +6,7 @@ import { Fault } from '../../base/fault.ts'
 import { createFaultyGate, type GateMishap } from '../../gate/contract/faulty-gate.ts'
 import { takeOrder } from '../sell/take-order.ts'
 import { READ_AFTER_MS } from './acknowledged-reservations.ts'
-import { readAcknowledged } from './hand-over.ts'
+import { handOverAll, readAcknowledged } from './hand-over.ts'
 
 type Edge = ReturnType<ReturnType<typeof openCluster>['edge']>
 
@@ -135,6 +135,120 @@ describe('E6: what was acknowledged reaches the ledger by the hand of this edge'
     await readAt(afterMs + READ_AFTER_MS)
     expect(edge.acknowledged.size()).toBe(0)
     expect(edge.told).toMatchObject([{ buyer: 'ann', state: 'pending' }])
+  })
+})
+
+describe('E6: one that the ledger can not place', () => {
+  /** The rows that fit `when` are rejected by PostgreSQL, with an error that is no fault of its own. */
+  async function rejecting(when: string, act: () => Promise<unknown>): Promise<void> {
+    await ledger.sql(
+      "CREATE OR REPLACE FUNCTION reject() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no such row'; END $$",
+    )
+    await ledger.sql(
+      `CREATE TRIGGER reject BEFORE INSERT ON orders FOR EACH ROW WHEN (${when}) EXECUTE FUNCTION reject()`,
+    )
+    try {
+      await act()
+    } finally {
+      await ledger.sql('DROP TRIGGER IF EXISTS reject ON orders')
+    }
+  }
+  const lettersOf = async (item: string) => (await ledger.deadLetters(10)).filter(letter => letter.item === item)
+
+  /** An edge that has told all three "reserved". */
+  async function toldThree() {
+    const cluster = openCluster(ledger)
+    const { item, epoch } = await cluster.openItem()
+    const edge = cluster.edge()
+    await edge.round()
+    for (const buyer of ['ann', 'bad', 'cyd'])
+      expect((await takeOrder(edge.context, edge.liveItem(item), click(buyer))).kind).toBe('reserved')
+    return { cluster, item, epoch, edge, bad: edge.acknowledged.ofBuyer('bad')[0]!.id }
+  }
+
+  test('holds up nobody: its refusal and a dead letter are rows, the others have their orders, the edge lives', async () => {
+    const { cluster, item, epoch, edge, bad } = await toldThree()
+    const next = await cluster.raiseEpoch(item)
+    await rejecting("NEW.buyer = 'bad' AND NEW.state = 'pending'", () => confirms(edge, next))
+    expect(await rowsOf(item)).toMatchObject([
+      { buyer: 'ann', state: 'pending', epoch: String(epoch) },
+      { buyer: 'bad', state: 'closed', reason: 'refused' },
+      { buyer: 'cyd', state: 'pending', epoch: String(epoch) },
+    ])
+    expect(await lettersOf(item)).toMatchObject([{ epoch, order: bad, entry: 'hand-over', why: 'no such row' }])
+    expect(edge.told.map(order => [order.buyer, order.reason])).toEqual([
+      ['ann', undefined],
+      ['bad', 'refused'],
+      ['cyd', undefined],
+    ])
+    expect(edge.alarms).toEqual(['dead_letter'])
+    expect(edge.acknowledged.size()).toBe(0)
+  })
+
+  test('nor refuse is remembered and alone unconfirmed, until both its rows can be written', async () => {
+    const { cluster, item, edge, bad } = await toldThree()
+    const next = await cluster.raiseEpoch(item)
+    await rejecting("NEW.buyer = 'bad'", () =>
+      until('the others are handed over', async () => {
+        await edge.round()
+        return edge.acknowledged.size() === 1
+      }),
+    )
+    expect((await rowsOf(item)).map(row => row.buyer)).toEqual(['ann', 'cyd'])
+    expect(edge.acknowledged.find(bad)).toBeDefined()
+    expect(edge.confirmed.map(one => one.epoch)).not.toContain(next)
+    expect(await lettersOf(item)).toMatchObject([{ order: bad }])
+    cluster.clock.jump(60_000)
+    await confirms(edge, next)
+    expect((await rowsOf(item)).map(row => [row.buyer, row.state])).toEqual([
+      ['ann', 'pending'],
+      ['bad', 'pending'],
+      ['cyd', 'pending'],
+    ])
+  })
+
+  test('is nobody when nothing can be placed at all: everything stays remembered, and the edge lives', async () => {
+    const cluster = openCluster(ledger)
+    const { item } = await cluster.openItem()
+    const broken = { on: true }
+    const edge = cluster.edge({
+      orders: real => ({
+        ...real,
+        place: (...call) => (broken.on ? Promise.reject(new Error('no function place')) : real.place(...call)),
+      }),
+    })
+    await edge.round()
+    await takeOrder(edge.context, edge.liveItem(item), click('ann'))
+    const next = await cluster.raiseEpoch(item)
+    await edge.round()
+    expect(edge.acknowledged.size()).toBe(1)
+    expect(await lettersOf(item)).toEqual([])
+    broken.on = false
+    await confirms(edge, next)
+    expect(await rowsOf(item)).toMatchObject([{ buyer: 'ann', state: 'pending' }])
+  })
+
+  test('does not keep a process that ends from handing over the other items, nor does one that is locked', async () => {
+    const cluster = openCluster(ledger)
+    const items = [(await cluster.openItem()).item, (await ledger.openItem()).item, (await ledger.openItem()).item]
+    for (const item of items.slice(1)) await cluster.activate(item, await cluster.raiseEpoch(item))
+    const edge = cluster.edge({
+      orders: real => ({ ...real, place: (...call) => (call[0] === items[1] ? away() : real.place(...call)) }),
+    })
+    await edge.round()
+    for (const item of items)
+      for (const buyer of ['bad', 'cyd'])
+        expect((await takeOrder(edge.context, edge.liveItem(item), click(buyer))).kind).toBe('reserved')
+    await rejecting("NEW.buyer = 'bad' AND NEW.state = 'pending'", async () => {
+      await expect(handOverAll(edge.handOver)).rejects.toThrow('nobody answers')
+    })
+    for (const item of [items[0]!, items[2]!])
+      expect((await rowsOf(item)).map(row => [row.buyer, row.state])).toEqual([
+        ['bad', 'closed'],
+        ['cyd', 'pending'],
+      ])
+    expect(await rowsOf(items[1]!)).toEqual([])
+    expect(edge.acknowledged.items()).toEqual([items[1]!])
   })
 })
 

@@ -3,76 +3,78 @@
  * it was acknowledged under: it becomes a row, finds the row it has, or is refused by a row. Placing is idempotent, so a worker may have
  * placed it already, or do so at the same time.
  *
+ * One that the ledger can't place holds up no other: it gets a dead letter and a refusal row (`place-acknowledged.ts`).
+ *
  * Dying in the middle leaves what the outbox holds. A ledger that does not answer leaves it remembered: the next round tries again.
  */
 
-import { assertAnswered } from '../../base/assert.ts'
-import { faultPoint } from '../../base/fault-points.ts'
-import type { Alarm } from '../../base/log.ts'
-import type { Epoch, ItemId, OrderId } from '../../domain/ids.ts'
+import { eachOf } from '../../base/each-of.ts'
+import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
-import type { Orders, Placing } from '../../ledger/orders.ts'
+import type { Orders } from '../../ledger/orders.ts'
+import { type AcknowledgedContext, placeAcknowledged } from '../place/place-acknowledged.ts'
 import type { SellContext } from '../sell/sell-context.ts'
 import { READ_AFTER_MS } from './acknowledged-reservations.ts'
 
 export interface HandOverContext
-  extends Pick<SellContext, 'acknowledged' | 'waiters' | 'messages' | 'clock' | 'log' | 'meters'> {
-  readonly orders: Pick<Orders, 'place' | 'find'>
-  readonly alarm: Alarm<'foreign_order_id' | 'refused_acknowledged'>
+  extends AcknowledgedContext,
+    Pick<SellContext, 'acknowledged' | 'waiters' | 'messages'> {
+  readonly orders: Pick<Orders, 'place' | 'refuse' | 'find'>
 }
 
 const HANDED_AT_ONCE_MAX = 500
 const READ_AT_ONCE_MAX = 500
 
-/** Everything of this item that was acknowledged under an epoch below `epoch`. True when nothing older is held any more. */
-export async function handOver(context: HandOverContext, item: ItemId, epoch: Epoch): Promise<boolean> {
+/**
+ * Everything of this item that was acknowledged under an epoch below `epoch`. `more`: some was acknowledged meanwhile. `stuck`: some could be
+ * neither placed nor refused, for a reason that is no fault of the ledger.
+ */
+export async function handOver(
+  context: HandOverContext,
+  item: ItemId,
+  epoch: Epoch,
+): Promise<'done' | 'more' | 'stuck'> {
+  let stuck = 0
   for (const older of context.acknowledged.olderThan(item, epoch)) {
     for (let i = 0; i < older.reservations.length; i += HANDED_AT_ONCE_MAX)
-      await handBatch(context, item, older.epoch, older.reservations.slice(i, i + HANDED_AT_ONCE_MAX))
+      stuck += await handBatch(context, item, older.epoch, older.reservations.slice(i, i + HANDED_AT_ONCE_MAX))
   }
-  return !context.acknowledged.holdsOlder(item, epoch)
+  if (stuck > 0) return 'stuck'
+  return context.acknowledged.holdsOlder(item, epoch) ? 'more' : 'done'
 }
 
-/** Everything, under whichever epoch, for a process that ends. True when nothing is held any more: its node id may be given back. */
+/**
+ * Everything, under whichever epoch, for a process that ends. True when nothing is held any more: its node id may be given back. A fault of
+ * one item is thrown after all had their turn.
+ */
 export async function handOverAll(context: HandOverContext): Promise<boolean> {
-  for (const item of context.acknowledged.items()) await handOver(context, item, Number.POSITIVE_INFINITY)
+  await eachOf(context.acknowledged.items(), 1, item => handOver(context, item, Number.POSITIVE_INFINITY))
   return context.acknowledged.size() === 0
 }
 
+/** Returns how many are stuck: each is remembered until both its dead letter and its refusal are rows. */
 async function handBatch(
   context: HandOverContext,
   item: ItemId,
   epoch: Epoch,
   reservations: readonly Reservation[],
-): Promise<void> {
-  await faultPoint('handover.before')
+): Promise<number> {
+  const { acknowledged, meters, log } = context
   const asks = reservations.map(({ id: order, ...rest }) => ({ ...rest, order }))
-  const reply = await context.orders.place(item, epoch, true, asks)
-  await faultPoint('handover.after')
-  if (reply.status !== 'ok') {
-    context.log.error(
-      { item, epoch, held: asks.length },
-      'acknowledged reservations not placed; the next round tries again',
-    )
-    return
-  }
-  assertAnswered('the ledger', asks, reply.placings)
-  for (let i = 0; i < asks.length; i++) settle(context, item, asks[i]!.order, reply.placings[i]!)
-  context.meters.count('hand_overs', 'order', asks.length)
-  context.log.warn({ item, epoch, orders: asks.length }, 'acknowledged reservations handed over to the ledger')
-}
-
-function settle(context: HandOverContext, item: ItemId, id: OrderId, placing: Placing): void {
-  context.acknowledged.settled(id)
-  if (placing.verdict === 'id_conflict') {
-    context.alarm('foreign_order_id', { order: id, item })
-    return
-  }
-  const { order } = placing
-  if (placing.verdict !== 'same') context.meters.count('orders', placing.verdict)
-  if (placing.verdict === 'refused' && order.supersededBy === undefined)
-    context.alarm('refused_acknowledged', { order: id, item })
-  seenInLedger(context, order)
+  const source = { item, epoch, faultPoints: 'handover', entryOf: () => 'hand-over' } as const
+  let stuck = 0
+  await placeAcknowledged(context, source, asks, ({ order: id }, outcome) => {
+    if (outcome.verdict === 'stuck') {
+      stuck += 1
+      return
+    }
+    acknowledged.settled(id)
+    if (outcome.order !== undefined) seenInLedger(context, outcome.order)
+  })
+  const orders = asks.length - stuck
+  meters.count('hand_overs', 'order', orders)
+  log.warn({ item, epoch, orders, stuck }, 'acknowledged reservations handed over to the ledger')
+  return stuck
 }
 
 /** An acknowledged order is in the ledger, as this row: clicks that wait for it are answered, and it is not remembered any more. */

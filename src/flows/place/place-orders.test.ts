@@ -222,6 +222,26 @@ describe('poison', () => {
     expect(await leftOf(item)).toBe(10)
   })
 
+  test('that has an order all the same keeps its units: another process had placed it meanwhile', async () => {
+    const { item, epoch } = await openItem()
+    const [order] = await reserve(item, epoch, ['ann'])
+    const { orders } = ledger
+    const worker = stage.worker('w', item, {
+      orders: {
+        ...orders,
+        async place(id, under, acknowledged, asks): Promise<PlaceReply> {
+          const reply = await orders.place(id, under, acknowledged, asks)
+          if (asks.length === 0) return reply
+          throw new Error('the reply can not be read')
+        },
+      },
+    })
+    await worker.work()
+    expect(await depthOf(item)).toBe(0)
+    expect(await ledger.orders.find([order!])).toMatchObject([{ state: 'pending' }])
+    expect((await stage.gate.status([item])).items).toMatchObject([{ left: 9, held: 1 }])
+  })
+
   test('that can not even be read is written down and leaves', async () => {
     const { item, epoch } = await openItem()
     const id = stage.put(item, epoch, undefined, 'gar\0bage')

@@ -9,8 +9,8 @@
  *   4 done    the entries are deleted, after the commit and never before. Dies before: placed again, no second effect
  *   5 publish the orders on the channel. Lost: edges read the ledger for what they wait for
  *
- * A fault (ledger or gate away) leaves the entries where they are; they are tried again with a growing pause. Entries that the ledger can't
- * read are handled in `place-entries.ts`.
+ * A fault (ledger or gate away) leaves the entries where they are; they are tried again with a growing pause. Reservations that the ledger
+ * can't place are handled in `place-acknowledged.ts`.
  */
 
 import { Fault, onFault } from '../../base/fault.ts'
