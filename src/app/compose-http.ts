@@ -38,6 +38,7 @@ import { createDemoCrowd } from './demo-crowd.ts'
 import type { ProcessContext } from './process-context.ts'
 import type { KeeperWork } from './rounds.ts'
 import { keepSecret, ownSecret } from './secrets.ts'
+import { unsafeSettings } from './unsafe-settings.ts'
 
 /** Set when the server listens. */
 export type ServerAddress = Pick<ReturnType<typeof startServer>, 'url' | 'peerOf'>
@@ -71,6 +72,7 @@ async function openEdge(context: ProcessContext, { readiness, metrics, address, 
     stock,
     readiness,
     metrics: metrics.list,
+    unsafe: unsafeSettings(config).map(({ which, value, words }) => ({ which, words: `${which}=${value}: ${words}` })),
   })
   const sessions = new OperatorSessions({
     ...context,

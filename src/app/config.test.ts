@@ -164,6 +164,22 @@ test('what only a server needs does not stop other commands, and is shown', () =
   expect(() => readConfigForTools({ ...unserved, PORT: 'many' })).toThrow(/^PORT: /)
 })
 
+test('parts for trying it out are on by themselves only where nobody else comes: embedded, on loopback, without a key', () => {
+  const BUYER_JWT_SECRET = 'b'.repeat(32)
+  const all = { paymentProviders: ['sandbox'], demo: true, guestSignIn: true, atHome: true }
+  const none = { paymentProviders: [], demo: false, guestSignIn: false, atHome: false }
+  for (const HOST of ['', '127.0.0.1', '::1', 'localhost']) {
+    expect(readConfig({ HOST })).toMatchObject(all)
+    expect(readConfig({ HOST, BUYER_JWT_SECRET })).toMatchObject(none)
+    expect(readConfig({ HOST, BUYER_JWKS_URL: 'https://shop.example/keys' })).toMatchObject(none)
+    expect(readConfig({ HOST, BUYER_JWT_SECRET, DATABASE_URL: 'postgres://db/stampede' })).toMatchObject(none)
+  }
+  for (const HOST of ['0.0.0.0', '::', '192.0.2.1', 'shop.example'])
+    expect(readConfig({ HOST, GUEST_SIGN_IN: 'on' })).toMatchObject({ ...none, guestSignIn: true })
+  const named = { HOST: '0.0.0.0', BUYER_JWT_SECRET, PAYMENT_PROVIDERS: 'sandbox', DEMO: 'on' }
+  expect(readConfig(named)).toMatchObject({ ...all, guestSignIn: false, atHome: false })
+})
+
 test('reading the configuration has no side effect: fault points are checked, and armed by the server that uses it', () => {
   expect(readConfig({ FAULT_POINTS: 'place.before=fail@*' }).faultPoints).toBe('place.before=fail@*')
   expect(faultPoint('place.before')).toBeUndefined()

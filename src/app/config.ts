@@ -6,7 +6,7 @@
 
 import type { z } from 'zod'
 import type { Setting, Texts, Value } from './setting.ts'
-import { SETTINGS } from './settings.ts'
+import { atHome, SETTINGS } from './settings.ts'
 
 /** A start that can't go on because of how it was asked for. The message is for a person. */
 export class ConfigError extends Error {
@@ -99,6 +99,8 @@ function configOf(values: Values, texts: Texts) {
     /** Undefined: metrics only on the main port. */
     metricsPort: values.METRICS_PORT,
     faultPoints: values.FAULT_POINTS ?? '',
+    /** Only its owner can reach it, and no shop sells with it: parts for trying it out are on by default. */
+    atHome: atHome(texts),
     /** What a server can't do without, and why; undefined when nothing is missing. */
     missing,
     /** What is in force, for people: every setting under its own name and in the form it is set in; null: unset. No secrets. */

@@ -13,6 +13,7 @@ import { type Composed, compose } from './compose.ts'
 import { openLedger } from './compose-ledger.ts'
 import type { Config } from './config.ts'
 import { aborted, type StartReport } from './process-context.ts'
+import { unsafeSettings } from './unsafe-settings.ts'
 
 /** The part of DRAIN_SECONDS kept for giving back, if requests take longer. The rest is longer than an order waits by default. */
 const GIVE_BACK_SHARE = 1 / 4
@@ -72,6 +73,10 @@ async function run(config: Config, composed: Composed, url: string, print: Print
     print(
       'Guest sign-in is on: anyone who reaches this address can buy under any name (GUEST_SIGN_IN=off to end that).',
     )
+  if (config.paymentProviders.length === 0)
+    print('No payment provider is configured: orders can not be paid here (name one in PAYMENT_PROVIDERS).')
+  for (const { which, value, words, todo } of unsafeSettings(config))
+    print(`WARNING: ${which}=${value}: ${words}: ${todo}.`)
   print(`stampede ready on ${url}`)
   await Promise.race([aborted(stopping), composed.ended()])
 }

@@ -35,6 +35,8 @@ const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
 const embedded = (texts: Texts) => texts.DATABASE_URL === undefined
 const hasRedis = (texts: Texts) => texts.REDIS_URL !== undefined
 const hasBuyerKey = (texts: Texts) => texts.BUYER_JWT_SECRET !== undefined || texts.BUYER_JWKS_URL !== undefined
+/** Only its owner can reach it, and no shop sells with it: embedded, on loopback, without a key of the shop. */
+export const atHome = (texts: Texts) => embedded(texts) && LOOPBACK.has(texts.HOST ?? '') && !hasBuyerKey(texts)
 const needsRedis = (name: string) => `${name} needs REDIS_URL: without it the gate is in the process`
 
 export const SETTINGS = {
@@ -178,16 +180,17 @@ export const SETTINGS = {
   GUEST_SIGN_IN: setting({
     about: 'Lets anybody buy under any name. Unset: on only when embedded, on loopback and without a key of the shop.',
     schema: onOff,
-    unset: texts => (embedded(texts) && LOOPBACK.has(texts.HOST ?? '') && !hasBuyerKey(texts) ? 'on' : 'off'),
+    unset: texts => (atHome(texts) ? 'on' : 'off'),
     missing: texts =>
       texts.GUEST_SIGN_IN === 'on' || hasBuyerKey(texts)
         ? undefined
         : 'no buyer could sign in: set BUYER_JWT_SECRET to the secret your shop signs buyer tokens with, BUYER_JWKS_URL to where it publishes its keys, or GUEST_SIGN_IN=on',
   }),
   PAYMENT_PROVIDERS: setting({
-    about: 'Names, separated by commas; the first is the default. Unset: the sandbox when embedded, none otherwise.',
+    about:
+      'Names, separated by commas; the first is the default. In the sandbox a buyer approves his own payment. Unset: the sandbox when embedded, on loopback and without a key of the shop; none otherwise.',
     schema: list.refine(names => names.every(name => name === 'sandbox'), 'only "sandbox" is built yet'),
-    unset: texts => (embedded(texts) ? 'sandbox' : undefined),
+    unset: texts => (atHome(texts) ? 'sandbox' : undefined),
   }),
   TRUSTED_PROXIES: setting({
     about: 'Addresses and networks whose X-Forwarded-For is believed, separated by commas.',
@@ -221,9 +224,10 @@ export const SETTINGS = {
     applies: texts => texts.RATE_SCOPE === 'cluster',
   }),
   DEMO: setting({
-    about: 'Creates a sale to try. Unset: on when embedded and nothing is on sale.',
+    about:
+      'Creates a sale to try, if nothing is on sale. Unset: on only when embedded, on loopback and without a key of the shop.',
     schema: onOff,
-    unset: texts => (embedded(texts) ? 'on' : 'off'),
+    unset: texts => (atHome(texts) ? 'on' : 'off'),
   }),
   LOG_LEVEL: setting({
     about: 'How much is logged.',

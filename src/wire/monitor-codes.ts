@@ -13,6 +13,7 @@ export const TROUBLE_CODES = [
   'door_shut',
   'clock_skew',
   'refunds_stuck',
+  'unsafe_setting',
   'alarm',
 ] as const
 export type TroubleCode = (typeof TROUBLE_CODES)[number]

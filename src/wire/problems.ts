@@ -144,6 +144,13 @@ const CATALOGUE = {
     todo: 'Ask again after Retry-After.',
     headers: ['retry-after'],
   },
+  no_payment_provider: {
+    status: 409,
+    title: 'Payments are not set up here',
+    detail: 'This shop has not set up payments here. Your order stands until its time to pay is up.',
+    means: 'The server has no payment provider, so no payment can be started.',
+    todo: 'Asking again does not help before the operator names a provider in PAYMENT_PROVIDERS.',
+  },
   sale_over: {
     status: 410,
     title: 'The sale is over',

@@ -86,6 +86,8 @@ export class Stampede {
         DEMO: 'off',
         ADMIN_TOKEN,
         BUYER_JWT_SECRET,
+        // With a shop's key it is on by name only.
+        ...(options.env?.DATABASE_URL === undefined && { PAYMENT_PROVIDERS: 'sandbox' }),
         RATE_PER_BUYER: 'off',
         RATE_PER_ADDRESS: 'off',
         LOG_LEVEL: 'warn',

@@ -62,6 +62,18 @@ export async function confirm(page: Page, action: string): Promise<string> {
   return said
 }
 
+/** Nothing is wrong, except that this shop with a key of its own takes its payments through the sandbox. */
+export async function allWell(page: Page, timeout = 15_000): Promise<void> {
+  await page.waitForFunction(
+    () => {
+      const found = Array.from(document.querySelectorAll<HTMLElement>('[data-trouble]'), one => one.dataset.trouble)
+      return found.join() === 'unsafe_setting'
+    },
+    undefined,
+    { timeout },
+  )
+}
+
 /** What should not have happened, refusals that a test asked for left out. */
 export function complaintsOf(person: Visitor): readonly string[] {
   return person.complaints().filter(complaint => !REFUSAL.test(complaint))

@@ -10,7 +10,7 @@ import { childrenOf, postgresPid } from '../harness/postgres-process.ts'
 import { Shop, type WireOrder } from '../harness/shop.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET } from '../harness/stampede.ts'
 import { until } from '../harness/until.ts'
-import { complaintsOf, confirm, type OpsDesk, openOpsDesk, signIn } from './ops-desk.ts'
+import { allWell, complaintsOf, confirm, type OpsDesk, openOpsDesk, signIn } from './ops-desk.ts'
 
 const playground = new Playground()
 let desk: OpsDesk
@@ -257,7 +257,7 @@ test('shows a red banner when a promise is broken, since when, and what to press
   const sale = await shop.openSale(-1000, [{ units: 5 }])
   for (const buyer of ['ada', 'bob', 'cyn']) await order(buyer, sale)
   const { person, page } = await desk.operator(`/ops/sales/${sale.id}`)
-  await page.locator('[data-well]').waitFor()
+  await allWell(page)
   const planted = Date.now()
   await sql(desk.shop.site.server().dataDir, 'UPDATE items SET units = 2, available = 0 WHERE id = $1', [
     sale.items[0]!.id,
@@ -286,7 +286,7 @@ test('shows a red banner when a promise is broken, since when, and what to press
   await sql(desk.shop.site.server().dataDir, 'UPDATE items SET units = 5, available = 2 WHERE id = $1', [
     sale.items[0]!.id,
   ])
-  await page.locator('[data-well]').waitFor({ timeout: AUDITED_MS_MAX })
+  await allWell(page, AUDITED_MS_MAX)
   await leave(person, page)
 }, 180_000)
 
@@ -426,7 +426,7 @@ function focused(page: Page): Promise<string | null | undefined> {
 test('says so when the server can’t be reached, and goes on by itself', async () => {
   const sale = await desk.shop.sale(-1000, [{ units: 3 }])
   const { person, page } = await desk.operator(`/ops/sales/${sale.id}`, { cut: true })
-  await page.locator('[data-well]').waitFor()
+  await allWell(page)
   await page.context().setOffline(true)
   await page.locator('[data-trouble=unreachable]').waitFor()
   await page.locator('[data-action=pause]').click()
@@ -435,14 +435,14 @@ test('says so when the server can’t be reached, and goes on by itself', async 
   await page.context().setOffline(false)
   await page.locator('dialog button[type=submit]').click()
   await page.locator('.badge-paused').waitFor()
-  await page.locator('[data-well]').waitFor()
+  await allWell(page)
   await leave(person, page)
 })
 
 test('says that the ledger is away, shows what it can meanwhile, and is well again when it is back', async () => {
   const sale = await desk.shop.sale(-1000, [{ units: 3 }])
   const { person, page } = await desk.operator(`/ops/sales/${sale.id}`, { cut: true })
-  await page.locator('[data-well]').waitFor()
+  await allWell(page)
   const main = postgresPid(desk.shop.site.server().dataDir) ?? 0
   // The parent first: then nobody is born who would not be stopped. A child may have come to its own end meanwhile.
   process.kill(main, 'SIGSTOP')
@@ -463,7 +463,7 @@ test('says that the ledger is away, shows what it can meanwhile, and is well aga
   } finally {
     for (const pid of [main, ...family]) signal(pid, 'SIGCONT')
   }
-  await page.locator('[data-well]').waitFor({ timeout: AUDITED_MS_MAX })
+  await allWell(page, AUDITED_MS_MAX)
   await page.locator('.pieces').waitFor()
   await leave(person, page)
 }, 180_000)

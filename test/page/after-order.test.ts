@@ -1,6 +1,7 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import type { Page, Route } from 'playwright-core'
 import { barriers, button } from '../harness/browser.ts'
+import { BUYER_JWT_SECRET } from '../harness/stampede.ts'
 import { until } from '../harness/until.ts'
 import { pageStage } from './page-shop.ts'
 
@@ -141,4 +142,27 @@ test('says a sentence again that was said before', async () => {
   }
   expect(new Set(await heard())).toEqual(new Set(['The pay page could not be opened. Try again.']))
   await visitor.context.close()
+})
+
+describe('where payments are not set up', () => {
+  // With a shop's key no provider is on by itself.
+  const shop = pageStage({ BUYER_JWT_SECRET, PAYMENT_PROVIDERS: '' })
+
+  test('says that they are not, and does not ask the buyer to try again', async () => {
+    const sale = await shop.shop.sale(-1_000, [{ units: 3 }])
+    const visitor = await shop.newVisitor()
+    const page = await visitor.tab(sale.path)
+    await order(page)
+    const heard = await listen(page)
+    await page.locator('.button-pay').click()
+    const sentence = 'This shop has not set up payments here. Please ask the shop.'
+    await page.locator('.problem', { hasText: sentence }).waitFor()
+    await until('it is said', async () => (await heard()).includes(sentence))
+    expect(await page.getByText('Try again').count()).toBe(0)
+    expect(await barriers(page)).toEqual([])
+    await page.getByRole('button', { name: '切换到中文' }).click()
+    await page.locator('.problem', { hasText: '商店尚未在此开通支付' }).waitFor()
+    expect(visitor.complaints()).toEqual([])
+    await visitor.context.close()
+  })
 })

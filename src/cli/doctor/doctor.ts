@@ -7,10 +7,11 @@
 
 import type { Command } from 'commander'
 import { type Config, ConfigError, readConfigForTools } from '../../app/config.ts'
+import { unsafeSettings } from '../../app/unsafe-settings.ts'
 import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { card, print, printJson, table } from '../table.ts'
-import { bad, type Finding, good } from './finding.ts'
+import { bad, type Finding, good, odd } from './finding.ts'
 import { checkLedger } from './ledger.ts'
 import { checkDisk, checkOpenFiles, checkRuntime, checkSecrets } from './machine.ts'
 import { explainPlan, readPlan } from './plan.ts'
@@ -61,6 +62,8 @@ async function examine(): Promise<readonly Finding[]> {
   return [
     ...machine,
     checkSettings(config),
+    checkPayments(config),
+    ...unsafeSettings(config).map(({ which, value, words, todo }) => odd(which, `${value}: ${words}`, todo)),
     await checkDisk(config.dataDir),
     ...checkSecrets(config.dataDir),
     ...(await checkLedger(config, systemClock)),
@@ -72,4 +75,9 @@ function checkSettings({ missing, databaseUrl, redis, host, port }: Config): Fin
   if (missing !== undefined) return bad('settings', `"stampede serve" would stop: ${missing}`, MEND)
   const ledger = databaseUrl === undefined ? 'embedded ledger' : 'ledger of your own'
   return good('settings', `${ledger}${redis === undefined ? '' : ', gate in Redis'}, ${host}:${port}`)
+}
+
+function checkPayments({ paymentProviders }: Config): Finding {
+  if (paymentProviders.length > 0) return good('payments', paymentProviders.join(', '))
+  return odd('payments', 'no provider: orders can not be paid', 'name a payment provider in PAYMENT_PROVIDERS')
 }

@@ -23,6 +23,7 @@ async function openMonitor() {
     payments: { refundsWaiting: async () => 0 },
     reconciliation: { ...ledger.reconciliation, reports: async () => [] },
     readiness: () => [],
+    unsafe: [],
     metrics: [],
     clock,
   })

@@ -23,7 +23,14 @@ import type { Reconciliation, Report } from '../../ledger/reconciliation.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
 import type { Readiness } from '../routes/operations-routes.ts'
 import { RecentFigures } from './recent-figures.ts'
-import { auditFindings, itemFindings, processFindings, type Trouble, TroubleBoard } from './trouble-board.ts'
+import {
+  auditFindings,
+  itemFindings,
+  processFindings,
+  type Trouble,
+  TroubleBoard,
+  type UnsafeSetting,
+} from './trouble-board.ts'
 
 interface MonitorParts extends WatchContext, AuditContext {
   readonly stock: StockView
@@ -31,6 +38,8 @@ interface MonitorParts extends WatchContext, AuditContext {
   readonly reconciliation: Pick<Reconciliation, 'reports' | 'audit'>
   readonly readiness: Readiness
   readonly metrics: readonly PlainMetric[]
+  /** Settings that no shop should run with. They stay as they are until the process ends. */
+  readonly unsafe: readonly UnsafeSetting[]
   readonly clock: Clock
 }
 
@@ -74,13 +83,19 @@ export class Monitor {
 
   /** Once a second. */
   async round(): Promise<void> {
-    const { clock, registry, stock, readiness, metrics } = this.#parts
+    const { clock, registry, stock, readiness, metrics, unsafe } = this.#parts
     await this.#figures.sample()
     if (clock.elapsed() - this.#auditedAtMs >= AUDIT_EVERY_MS) {
       this.#auditedAtMs = clock.elapsed()
       await this.#auditAll()
     }
-    const seen = { missing: readiness(), ledgerAway: this.#ledgerAway, refundsStuck: this.#refundsStuck, metrics }
+    const seen = {
+      missing: readiness(),
+      ledgerAway: this.#ledgerAway,
+      refundsStuck: this.#refundsStuck,
+      metrics,
+      unsafe,
+    }
     const found = [...(await processFindings(seen))]
     for (const liveItem of registry.values()) found.push(...itemFindings(liveItem, stock.nowMs()))
     this.#board.see(PROCESS, found)

@@ -15,7 +15,7 @@ import type { TroubleCode } from '../../wire/monitor-codes.ts'
 
 interface Finding {
   readonly code: TroubleCode
-  /** Tells findings of the same code apart: a promise's number, an alarm's name. */
+  /** Tells findings of the same code apart: a promise's number, an alarm's or a setting's name. */
   readonly which?: string
   readonly sale?: string
   readonly item?: string
@@ -32,6 +32,9 @@ export interface Trouble extends Omit<Finding, 'graceMs' | 'group'> {
   readonly sinceMs: number
 }
 
+/** A setting that no shop should run with, and why. */
+export type UnsafeSetting = Required<Pick<Finding, 'which' | 'words'>>
+
 const SEEN_MIN = 2
 /** Shorter than this, an item that is not sold is no trouble: epochs change, clocks are compared again. */
 const GRACE_MS = 5_000
@@ -44,6 +47,7 @@ const WORST_FIRST: readonly TroubleCode[] = [
   'clock_skew',
   'withdrawn',
   'unsettled',
+  'unsafe_setting',
   'alarm',
   'refunds_stuck',
 ]
@@ -105,10 +109,12 @@ export async function processFindings(seen: {
   readonly ledgerAway: boolean
   readonly refundsStuck: number
   readonly metrics: readonly PlainMetric[]
+  readonly unsafe: readonly UnsafeSetting[]
 }): Promise<readonly Finding[]> {
   const found: Finding[] = seen.missing.map(words => ({ code: 'unready', which: words, words }))
   if (seen.ledgerAway) found.push({ code: 'ledger_away' })
   if (seen.refundsStuck > 0) found.push({ code: 'refunds_stuck', count: seen.refundsStuck })
+  for (const { which, words } of seen.unsafe) found.push({ code: 'unsafe_setting', which, words })
   const alarms = await seen.metrics.find(metric => metric.name === 'stampede_alarms_total')?.read()
   for (const { labels, value } of alarms ?? [])
     if (value > 0) found.push({ code: 'alarm', which: labels.kind ?? '', count: value })

@@ -34,8 +34,10 @@ const handlers = {
     const names = [...money.providers.keys()]
     // A buyer who names none gets the first one.
     const provider = money.providers.get(name ?? names[0] ?? '')
-    if (provider === undefined)
+    if (provider === undefined) {
+      if (name === undefined) throw new ProblemError('no_payment_provider')
       throw bodyInvalid('provider', `"provider" is one of: ${names.join(', ') || 'none is configured'}.`)
+    }
     if (returnUrl !== undefined && checkReturnUrl(returnUrl) === undefined)
       throw bodyInvalid('returnUrl', '"returnUrl" must be an http(s) address or a path.')
     const describe = (one: { id: string; item: string }) => registry.get(one.item)?.item.name ?? `Order ${one.id}`

@@ -40,6 +40,7 @@ export async function startThrowawayServer(
     DATA_DIR: join(folder, 'data'),
     ADMIN_TOKEN: token,
     BUYER_JWT_SECRET: buyerSecret,
+    PAYMENT_PROVIDERS: 'sandbox',
     DEMO: 'off',
     LOG_LEVEL: 'error',
   }

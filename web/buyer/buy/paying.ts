@@ -7,7 +7,7 @@ import { loadOrder, noteReply } from '../sync/loading.ts'
 import { backOffMs } from '../sync/moments.ts'
 import { publish, sleep } from './tabs.ts'
 
-export type PayOutcome = 'leaving' | 'settled' | 'failed' | 'used'
+export type PayOutcome = 'leaving' | 'settled' | 'failed' | 'used' | 'unavailable'
 
 const TRIES_MAX = 4
 const PAYING = 'stampede.paying.'
@@ -24,8 +24,10 @@ export async function pay(order: Order): Promise<PayOutcome> {
     return 'leaving'
   }
   await loadOrder(order.id)
-  if (reply.kind === 'refused' && reply.code === 'payments_used') return 'used'
-  return reply.kind === 'refused' && /^order_/.test(reply.code) ? 'settled' : 'failed'
+  if (reply.kind !== 'refused') return 'failed'
+  if (reply.code === 'payments_used') return 'used'
+  if (reply.code === 'no_payment_provider') return 'unavailable'
+  return /^order_/.test(reply.code) ? 'settled' : 'failed'
 }
 
 export async function cancel(order: Order): Promise<'settled' | 'failed'> {

@@ -102,6 +102,7 @@ function Pending({ order, panel }: { readonly order: Order; readonly panel: RefO
     setPaying(outcome)
     if (outcome === 'failed') announce(words().payFailed)
     if (outcome === 'used') announce(words().payUsed)
+    if (outcome === 'unavailable') announce(words().payUnavailable)
   }
   return (
     <>
@@ -124,6 +125,7 @@ function Pending({ order, panel }: { readonly order: Order; readonly panel: RefO
       </button>
       {paying === 'failed' && <p class="note problem">{text.payFailed}</p>}
       {paying === 'used' && <p class="note problem">{text.payUsed}</p>}
+      {paying === 'unavailable' && <p class="note problem">{text.payUnavailable}</p>}
       <Cancel order={order} />
     </>
   )

@@ -129,6 +129,10 @@ export const en = {
       title: (_, count) => `${counted(count, 'refund is', 'refunds are')} not going through`,
       advice: 'They are retried every minute. Check the payment provider’s status and the server’s log.',
     },
+    unsafe_setting: {
+      title: which => `${which} is set for trying or testing`,
+      advice: 'Not for a shop with real buyers. Change the setting and restart; docs/operating.md says what it does.',
+    },
     alarm: {
       title: (which, count) => `Alarm: ${which} (${count})`,
       advice: 'This should never happen. The server’s log has the details. The alarm stays until the server restarts.',

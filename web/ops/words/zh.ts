@@ -99,6 +99,10 @@ export const zh: Words = {
       title: (_, count) => `${count} 笔退款未能完成`,
       advice: '系统每分钟会重试。请查看支付渠道状态和服务器日志。',
     },
+    unsafe_setting: {
+      title: which => `${which} 的设置仅供试用或测试`,
+      advice: '不可用于面向真实买家的商店。请修改该设置并重启；其作用见 docs/operating.md。',
+    },
     alarm: {
       title: (which, count) => `告警：${which}（${count}）`,
       advice: '这种情况不应发生。详情见服务器日志；服务器重启之前会一直显示。',
