@@ -6,7 +6,7 @@ import { SignJWT } from 'jose'
 import { freePort } from './harness/free-port.ts'
 import { Playground } from './harness/playground.ts'
 import { Shop, type ShopSale } from './harness/shop.ts'
-import { Stampede } from './harness/stampede.ts'
+import { ADMIN_TOKEN, Stampede } from './harness/stampede.ts'
 
 const SHOP = 'https://shop.example'
 const playground = new Playground()
@@ -126,7 +126,7 @@ describe('a browser', () => {
     const signedIn = await ask('/api/session', { method: 'POST', headers: { authorization } })
     const set = signedIn.headers.get('set-cookie') ?? ''
     expect(signedIn.status).toBe(204)
-    expect(set).toMatch(/; HttpOnly; SameSite=Lax; Secure$/)
+    expect(set).toMatch(/^__Host-stampede_session=[\w.-]+; Path=\/; Max-Age=43200; HttpOnly; SameSite=Lax; Secure$/)
     const cookie = set.split(';')[0] ?? ''
     expect((await ask('/api/orders', { headers: { cookie } })).status).toBe(200)
     expect((await ask('/api/orders', { headers: { cookie, origin: SHOP } })).status).toBe(200)
@@ -134,6 +134,90 @@ describe('a browser', () => {
     expect((await ask('/api/orders', { headers: { cookie, 'sec-fetch-site': 'cross-site' } })).status).toBe(401)
   })
 })
+
+describe('a page of another origin', () => {
+  const HOME = 'https://sale.example'
+
+  test('can not read with the operator’s cookie, also when it is listed; our own page can', async () => {
+    const page = { 'x-stampede-ops': '1' }
+    const signIn = (origin: Record<string, string>) =>
+      ask('/ops/session', {
+        method: 'POST',
+        headers: { ...page, ...origin },
+        body: JSON.stringify({ token: ADMIN_TOKEN }),
+      })
+    for (const origin of [SHOP, 'https://evil.example', 'null'])
+      expect([origin, (await signIn({ origin })).status]).toEqual([origin, 401])
+    const signedIn = await signIn({ origin: HOME })
+    expect(signedIn.headers.get('set-cookie')).toMatch(/^__Host-stampede_ops=[^;]+; .*Path=\/; .*Secure$/)
+    const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? ''
+    const statusOf = async (headers: Record<string, string>, method = 'GET', path = '/api/admin/sales') =>
+      (await ask(path, { method, headers: { cookie, ...headers } })).status
+    const foreign: Record<string, string>[] = [
+      { origin: SHOP },
+      { origin: 'https://evil.example' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'cross-site' },
+    ]
+    for (const headers of foreign) {
+      expect([headers, await statusOf(headers)]).toEqual([headers, 401])
+      expect([headers, await statusOf({ ...headers, ...page }, 'POST')]).toEqual([headers, 401])
+      expect([headers, await statusOf(headers, 'GET', '/metrics')]).toEqual([headers, 401])
+      const shown = await ask('/ops/session', { headers: { cookie, ...headers } })
+      expect(await shown.json()).toMatchObject({ operator: null })
+    }
+    const own: Record<string, string>[] = [{}, { origin: HOME }, { 'sec-fetch-site': 'same-origin' }]
+    for (const headers of own) {
+      expect([headers, await statusOf(headers)]).toEqual([headers, 200])
+      expect([headers, await statusOf({ ...headers, ...page }, 'POST')]).toEqual([headers, 400])
+    }
+    // A page that has the token may send it, as any program may.
+    expect((await ask('/api/admin/sales', { headers: bearer(ADMIN_TOKEN, SHOP) })).status).toBe(200)
+    // The name of the cookie before this release.
+    expect((await ask('/api/admin/sales', { headers: { cookie: cookie.replace('__Host-', '') } })).status).toBe(200)
+  })
+
+  test('can not sign a visitor in or out, unless it is listed', async () => {
+    const authorization = `Bearer ${await token(first.privateKey, 'one')}`
+    const foreign: Record<string, string>[] = [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+    ]
+    for (const headers of foreign)
+      for (const method of ['POST', 'DELETE']) {
+        const refused = await ask('/api/session', { method, headers: { authorization, ...headers } })
+        expect([method, headers, refused.status, (await refused.json()).code]).toEqual([
+          method,
+          headers,
+          403,
+          'forbidden',
+        ])
+        expect(refused.headers.get('set-cookie')).toBeNull()
+      }
+    const trusted: Record<string, string>[] = [{}, { origin: SHOP }, { origin: HOME }]
+    for (const headers of trusted) {
+      expect((await ask('/api/session', { method: 'POST', headers: { authorization, ...headers } })).status).toBe(204)
+      expect((await ask('/api/session', { method: 'DELETE', headers })).status).toBe(204)
+    }
+  })
+
+  test('a buyer who signs out is a stranger in this browser, under the old name of the cookie too', async () => {
+    const jwt = await token(first.privateKey, 'one')
+    const cookies = [`__Host-stampede_session=${jwt}`, `stampede_session=${jwt}`]
+    for (const cookie of cookies) expect((await ask('/api/orders', { headers: { cookie } })).status).toBe(200)
+    // Only we can set a cookie under the new name: it goes before one that a neighbouring host may have set.
+    const both = `stampede_session=${await token(first.privateKey, 'one', 'eve')}; ${cookies[0]}`
+    const who = await ask('/api/session', { headers: { cookie: both } })
+    expect(await who.json()).toMatchObject({ buyer: 'ada' })
+    const out = await ask('/api/session', { method: 'DELETE', headers: { cookie: both } })
+    expect([out.status, await out.text()]).toEqual([204, ''])
+    const gone = 'Path=/; Max-Age=0; HttpOnly; SameSite=Lax; Secure'
+    expect(out.headers.getSetCookie()).toEqual([`__Host-stampede_session=; ${gone}`, `stampede_session=; ${gone}`])
+  })
+})
+
+const bearer = (jwt: string, origin: string) => ({ authorization: `Bearer ${jwt}`, origin })
 
 describe('keys that the shop publishes', () => {
   const asking = async (at: Stampede, key: KeyObject, kid: string) => {

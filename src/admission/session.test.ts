@@ -6,7 +6,9 @@ test('the session cookie is out of reach of scripts and of other sites, and Secu
   expect(sessionCookie('a.b.c', { secure: false, maxAgeS: 60 })).toBe(
     'stampede_session=a.b.c; Path=/; Max-Age=60; HttpOnly; SameSite=Lax',
   )
-  expect(sessionCookie('a.b.c', { secure: true, maxAgeS: 0 })).toEndWith('; HttpOnly; SameSite=Lax; Secure')
+  expect(sessionCookie('a.b.c', { secure: true, maxAgeS: 0 })).toBe(
+    '__Host-stampede_session=a.b.c; Path=/; Max-Age=0; HttpOnly; SameSite=Lax; Secure',
+  )
 })
 
 test('nothing but a token gets into the header', () => {
@@ -21,6 +23,7 @@ test('the token is found among other cookies, and only under its own name', () =
   expect(readSessionCookie('theme=dark; stampede_session=a.b.c;lang=zh')).toBe('a.b.c')
   expect(readSessionCookie('lang=zh;stampede_session=a.b.c')).toBe('a.b.c')
   expect(readSessionCookie('stampede_session=first; stampede_session=second')).toBe('first')
+  expect(readSessionCookie('stampede_session=neighbour; __Host-stampede_session=ours')).toBe('ours')
   for (const header of [
     '',
     ';',

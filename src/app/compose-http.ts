@@ -61,7 +61,7 @@ async function openEdge(context: ProcessContext, { readiness, metrics, address, 
   const { config, registry, ledger } = context
   const admission = composeAdmission(context, redis)
   const { buyers, operators, secret } = admission
-  const { trusts, applyHeaders } = createBrowsers(config.corsOrigins, config.publicUrl)
+  const { trusts, isHome, applyHeaders } = createBrowsers(config.corsOrigins, config.publicUrl)
   const secureCookies = config.publicUrl?.startsWith('https:') ?? false
   const stock = createStockView(registry, context.view)
   const clientAddress = createClientAddress(config.trustedProxies)
@@ -79,7 +79,7 @@ async function openEdge(context: ProcessContext, { readiness, metrics, address, 
     secret: secret('ops-session'),
     operators,
     secure: secureCookies,
-    trusts,
+    isHome,
   })
   const live = new Live({
     ...context,
@@ -101,6 +101,7 @@ async function openEdge(context: ProcessContext, { readiness, metrics, address, 
     monitor,
     pages: await loadPages(),
     addressOf: (request: Request) => clientAddress.of(address.peerOf(request), request.headers.get('x-forwarded-for')),
+    trusts,
     secureCookies,
   } satisfies EdgeContext
   return { edge, admission, live, monitor, trusts, applyHeaders }

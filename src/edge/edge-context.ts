@@ -17,6 +17,7 @@ import type { SellContext } from '../flows/sell/sell-context.ts'
 import type { Journal } from '../ledger/journal.ts'
 import type { Rights } from '../ledger/rights.ts'
 import type { Call } from '../wire/call.ts'
+import type { Browsers } from './browsers.ts'
 import { type Exchange, type Route, route } from './http/exchange.ts'
 import { type Identity, operatorsOnly } from './identity.ts'
 import type { Monitor } from './ops/monitor.ts'
@@ -45,6 +46,8 @@ export interface EdgeContext {
   readonly ticketLimits: RateLimits
   /** The limiter's key for the request's sender. */
   readonly addressOf: (request: Request) => string
+  /** May the request's page sign a buyer in? (`browsers.ts`) */
+  readonly trusts: Browsers['trusts']
   readonly secureCookies: boolean
   readonly clock: Clock
   readonly random: Random

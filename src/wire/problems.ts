@@ -49,6 +49,14 @@ const CATALOGUE = {
     means: 'A payment callback is not signed by its provider, or too old.',
     todo: 'Nothing was changed. Check the provider keys on both sides.',
   },
+  forbidden: {
+    status: 403,
+    title: 'This is not allowed',
+    means:
+      'A page of another origin tried to sign a buyer in or out, or the operator\'s role is too low: "needs" is the least role that may make the call.',
+    todo: 'List the origin in CORS_ORIGINS, or ask an operator with that role.',
+    more: ['needs'],
+  },
   not_found: {
     status: 404,
     title: 'There is no such thing',

@@ -28,7 +28,12 @@ const INFO = {
 }
 const SECURITY_SCHEMES = {
   buyer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Signed by the shop; sub is the buyer.' },
-  session: { type: 'apiKey', in: 'cookie', name: 'stampede_session' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'stampede_session',
+    description: 'Where PUBLIC_URL is https: __Host-stampede_session.',
+  },
   ticket: { type: 'http', scheme: 'bearer', description: 'What …/ticket returned.' },
   operator: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN, or one of ADMIN_TOKENS.' },
 }

@@ -48,6 +48,13 @@ export function uncached(body: unknown, status = 200, headers: Readonly<Record<s
   return json(body, status, { ...headers, 'cache-control': 'no-store' })
 }
 
+/** @param cookies the values of `Set-Cookie` that take the session away */
+export function signedOut(cookies: readonly string[]): Response {
+  const answer = new Response(null, { status: 204, headers: { 'cache-control': 'no-store' } })
+  for (const cookie of cookies) answer.headers.append('set-cookie', cookie)
+  return answer
+}
+
 /** The text, or `304` for a client that has it already. */
 export function withEtag(request: Request, text: string, headers: Readonly<Record<string, string>>): Response {
   const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`

@@ -7,13 +7,13 @@
  * end. At most `ENDED_MAX` ended sessions are remembered (the oldest is forgotten first); only a valid session can be ended, so requests
  * from outside can't fill that memory.
  *
- * A browser sends a cookie whichever page caused the request. So it counts only for our own pages (SameSite=Strict, and `trusts`), and for
- * changes only with a header that no form and no page of another site can send.
+ * A browser sends a cookie whichever page caused the request. So it counts only for our own pages (SameSite=Strict, and `isHome`; pages in
+ * CORS_ORIGINS are not our own), and for changes only with a header that no form and no page of another site can send.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { hashOfToken, type Operators } from '../../admission/operator.ts'
-import { cookiesOf } from '../../admission/session.ts'
+import { cookieName, cookiesOf, namesOf } from '../../admission/session.ts'
 import { assert } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
@@ -34,7 +34,8 @@ interface OperatorSessionsOptions {
   readonly clock: Clock
   readonly random: Random
   readonly secure: boolean
-  readonly trusts: (request: Request) => boolean
+  /** Is it our own page, or no page, that asks? */
+  readonly isHome: (request: Request) => boolean
 }
 
 interface Session {
@@ -56,7 +57,7 @@ export class OperatorSessions {
 
   /** The value of `Set-Cookie` for a new session of the operator with this token. */
   open(token: string): string {
-    const { operators, random, clock } = this.#options
+    const { operators, random, clock, secure } = this.#options
     const operator = operators.verify(token)
     assert(operator !== undefined, 'a session was asked for with something that is no operator token')
     const id = Buffer.from(random.bytes(ID_BYTES)).toString('base64url')
@@ -64,24 +65,24 @@ export class OperatorSessions {
     const claims = `v1.${Buffer.from(operator, 'utf8').toString('base64url')}.${untilMs}.${id}`
     const value = `${claims}.${this.#signatureOf(claims, hashOfToken(token)).toString('base64url')}`
     assert(FORM.test(value), 'a session was written that could not be read')
-    return `${NAME}=${value}; Max-Age=${SESSION_S}; ${this.#attributes}`
+    return `${cookieName(NAME, secure)}=${value}; Max-Age=${SESSION_S}; ${this.#attributes}`
   }
 
-  /** Ends the request's session, if it has one; the value of `Set-Cookie` that takes the cookie away. */
-  close(request: Request): string {
+  /** Ends the request's session, if it has one; the values of `Set-Cookie` that take the cookie away. */
+  close(request: Request): readonly string[] {
     const ended = this.#ended
     for (const { id, untilMs } of [...this.#sessionsOf(request)]) {
       for (const [old, until] of ended)
         if (until <= this.#options.clock.now() || ended.size >= ENDED_MAX) ended.delete(old)
       ended.set(id, untilMs)
     }
-    return `${NAME}=; Max-Age=0; ${this.#attributes}`
+    return namesOf(NAME, this.#options.secure).map(name => `${name}=; Max-Age=0; ${this.#attributes}`)
   }
 
   /** The operator of the request's session, if the session may be used for this request. */
   operatorOf(request: Request): string | undefined {
     const reads = request.method === 'GET' || request.method === 'HEAD'
-    if (!(reads ? this.#options.trusts(request) : this.#isFromPage(request))) return undefined
+    if (!(reads ? this.#options.isHome(request) : this.#isFromPage(request))) return undefined
     return this.#sessionsOf(request).next().value?.operator
   }
 
@@ -92,7 +93,7 @@ export class OperatorSessions {
   }
 
   #isFromPage(request: Request): boolean {
-    return this.#options.trusts(request) && request.headers.get(HEADER) !== null
+    return this.#options.isHome(request) && request.headers.get(HEADER) !== null
   }
 
   /** All hashes have the same length, so no part of the claims can be read as part of the hash. */

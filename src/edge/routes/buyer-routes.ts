@@ -1,6 +1,6 @@
 /** What buyers call, apart from ordering and paying: time, sales, session, ticket, their own orders. */
 
-import { sessionCookie } from '../../admission/session.ts'
+import { endedSessionCookies, sessionCookie } from '../../admission/session.ts'
 import { toRfc3339 } from '../../base/clock.ts'
 import type { Counted } from '../../base/meters.ts'
 import { findOrder, ordersOfBuyer } from '../../flows/sell/find-orders.ts'
@@ -16,6 +16,7 @@ import {
   readBody,
   readPage,
   readQuery,
+  signedOut,
   uncached,
 } from '../http/exchange.ts'
 import { answerBy, noSuch, ProblemError, plainProblem, problem, rateLimitedProblem } from '../http/problem-response.ts'
@@ -40,7 +41,8 @@ const handlers = {
   },
 
   /** With a shop's token: a cookie for the page. Without one: a guest, where guests are let in. */
-  async signIn({ buyers, random, secureCookies: secure }, { request }) {
+  async signIn({ buyers, random, trusts, secureCookies: secure }, { request }) {
+    demandTrusted(trusts, request)
     const cookie = (token: string) => ({
       'set-cookie': sessionCookie(token, { secure, maxAgeS: SESSION_MS / 1000 }),
     })
@@ -54,6 +56,12 @@ const handlers = {
     const buyer = wish.buyer ?? `guest-${Buffer.from(random.bytes(9)).toString('base64url')}`
     const guest = await buyers.issueGuest(buyer, SESSION_MS)
     return uncached({ token: guest, buyer }, 200, cookie(guest))
+  },
+
+  /** Takes the cookie away. The token in it is good until its own end: the server keeps no list of tokens. */
+  signOut({ trusts, secureCookies }, { request }) {
+    demandTrusted(trusts, request)
+    return signedOut(endedSessionCookies(secureCookies))
   },
 
   /** Counted by the code it is answered with: given, or why not. */
@@ -88,6 +96,12 @@ const handlers = {
 } satisfies Handlers<typeof buyerCalls>
 
 export const buyerRoutes = (edge: EdgeContext) => routesOf(edge, buyerCalls, handlers)
+
+/** A page of another site could make a visitor buy under the page owner's name, and read it all in the owner's orders. */
+function demandTrusted(trusts: EdgeContext['trusts'], request: Request): void {
+  if (!trusts(request))
+    throw new ProblemError('forbidden', 'Only pages of this site, and of origins in CORS_ORIGINS, may sign in or out.')
+}
 
 async function giveOrRefuse(
   edge: EdgeContext,

@@ -11,7 +11,17 @@ import { operatorCalls } from '../../wire/calls/operator-calls.ts'
 import { signInInput } from '../../wire/inputs.ts'
 import { wireAudit, wireOperatorSale } from '../answers.ts'
 import { type EdgeContext, type Handlers, routesOf } from '../edge-context.ts'
-import { type Exchange, idParam, json, type Route, readBody, readQuery, route, uncached } from '../http/exchange.ts'
+import {
+  type Exchange,
+  idParam,
+  json,
+  type Route,
+  readBody,
+  readQuery,
+  route,
+  signedOut,
+  uncached,
+} from '../http/exchange.ts'
 import { noSuch, ProblemError, rateLimitedProblem } from '../http/problem-response.ts'
 import type { Watch } from '../ops/monitor.ts'
 import type { Trouble } from '../ops/trouble-board.ts'
@@ -72,8 +82,7 @@ export function opsRoutes(edge: EdgeContext): readonly Route[] {
 
   function signOut({ request }: Exchange): Response {
     sessions.demandPage(request)
-    const headers = { 'cache-control': 'no-store', 'set-cookie': sessions.close(request) }
-    return new Response(null, { status: 204, headers })
+    return signedOut(sessions.close(request))
   }
 }
 

@@ -41,7 +41,7 @@ export const buyerCalls = {
   signIn: anyone.post('/api/session', 'Sign in a browser page, or a guest', {
     more:
       "With the shop's token as bearer: a cookie for the page. Without one, where guests are allowed: a guest token. " +
-      'The cookie is HttpOnly and SameSite=Lax, and Secure when PUBLIC_URL is https.',
+      'The cookie is HttpOnly and SameSite=Lax; when PUBLIC_URL is https it is Secure, and its name begins with __Host-.',
     body: { schema: sessionInput, example: { buyer: 'ada' } },
     answers: {
       200: json(
@@ -52,7 +52,12 @@ export const buyerCalls = {
       ),
       204: { what: "The shop's token is in the cookie.", headers: ['set-cookie'] },
     },
-    problems: ['unauthenticated'],
+    problems: ['unauthenticated', 'forbidden'],
+  }),
+  signOut: anyone.delete('/api/session', 'Sign out a browser page', {
+    more: 'Takes the cookie away. The token itself is good until its end: give short ones, and sign out at the shop too.',
+    answers: { 204: { what: 'The browser has no session any more.', headers: ['set-cookie', ...NO_STORE] } },
+    problems: ['forbidden'],
   }),
   /** For the page, which can't read its own cookie. */
   session: anyone.get('/api/session', 'Who is signed in here?', {
