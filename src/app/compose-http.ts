@@ -137,7 +137,6 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
   return {
     live,
     adminTokenPath: admission.adminTokenPath,
-    onReconciled: ((sale, report) => monitor.reconciled(sale.id, report)) satisfies KeeperWork['onReconciled'],
     /** What must be done again and again where buyers and operators are served. */
     others: [
       ['live', ROUND_EVERY_MS, async () => live.round()],

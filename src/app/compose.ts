@@ -159,8 +159,7 @@ async function wire(
     outageOf: source => new OutageLog(context, { source }, GAUGE_TEXTS),
   })
   const eventLoopWatched = watchEventLoop(clock, meters, signal)
-  const { onReconciled, others } = http
-  const work: KeeperWork = { flows, onReconciled, others, allPlaced: createPlacedCheck(gate, outbox) }
+  const work: KeeperWork = { flows, others: http.others, allPlaced: createPlacedCheck(gate, outbox) }
   return {
     node: context.node,
     loops: rounds.loops,

@@ -21,7 +21,6 @@ import { releaseUnits } from '../flows/money/release-units.ts'
 import { settlePayments } from '../flows/money/settle-payments.ts'
 import { settleChanges } from '../flows/operate/change-stock.ts'
 import type { OperateContext } from '../flows/operate/operate-context.ts'
-import type { Report } from '../ledger/reconciliation.ts'
 
 /** How often a round begins, at least. */
 const EVERY_MS = {
@@ -50,7 +49,6 @@ const WATCHING: ReadonlySet<LoopName> = new Set(['reconcile', 'settle-over', 'fo
 /** What the leader does, wherever the gate is. */
 export interface KeeperWork {
   readonly flows: MoneyContext & OperateContext & CheckContext
-  readonly onReconciled: (sale: Sale, report: Report) => void
   /** Is every reservation of the sale in the ledger? */
   readonly allPlaced: (sale: Sale) => Promise<boolean>
   /** Rounds that other parts bring along: their name, how often, and what they do. */
@@ -88,7 +86,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     return started
   }
 
-  function startKeeping({ flows, onReconciled, allPlaced, others }: KeeperWork, maySell: () => boolean): void {
+  function startKeeping({ flows, allPlaced, others }: KeeperWork, maySell: () => boolean): void {
     const lead = (name: LoopName, run: () => Promise<unknown>) =>
       loop(name, async () => {
         if (maySell()) await run()
@@ -111,7 +109,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
       if (queued > 0) byName.get('ask-due')?.kick()
       return more
     })
-    lead('reconcile', () => reconcileLive(flows, onReconciled))
+    lead('reconcile', () => reconcileLive(flows))
     lead('settle-over', () => settler.round())
   }
 
@@ -129,12 +127,12 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
 }
 
 /** Every sale with a live item. One that can't be reconciled, because its gate is away or by a bug, does not keep the others from it. */
-async function reconcileLive(check: CheckContext, onReconciled: KeeperWork['onReconciled']): Promise<void> {
+async function reconcileLive(check: CheckContext): Promise<void> {
   const sales = new Map([...check.registry.values()].map(({ sale }) => [sale.id, sale]))
   const failed: unknown[] = []
   for (const sale of sales.values()) {
     try {
-      onReconciled(sale, await reconcileSale(check, sale))
+      await check.reconciliation.save(sale.id, 'automatic', await reconcileSale(check, sale))
     } catch (error) {
       failed.push(error)
     }

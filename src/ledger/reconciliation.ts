@@ -27,6 +27,13 @@ export interface Report {
   readonly repairs: readonly Readonly<Record<string, unknown>>[]
 }
 
+/**
+ * asked      an operator asked for it; all are kept
+ * automatic  it ran by itself; of a sale the last one without a difference and the last one with some are kept
+ * final      the sale is over and settled; one for each sale
+ */
+type ReportKind = 'asked' | 'automatic' | 'final'
+
 interface KeptReport extends Report {
   readonly atMs: number
   readonly final: boolean
@@ -38,7 +45,7 @@ export interface Reconciliation {
   /** Ids of live orders, and of orders whose release the gate has not done. */
   held(item: ItemId): Promise<{ readonly live: ReadonlySet<OrderId>; readonly releasing: ReadonlySet<OrderId> }>
   paymentsAmiss(sale: SaleId): Promise<readonly PaymentAmiss[]>
-  save(sale: SaleId, final: boolean, report: Report, summary: unknown): Promise<void>
+  save(sale: SaleId, kind: ReportKind, report: Report, summary?: unknown): Promise<void>
   reports(sale: SaleId, max: number): Promise<readonly KeptReport[]>
   /** Final reports of sales that are not over are final no more. Returns these sales. */
   reopen(): Promise<readonly SaleId[]>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import type { TroublesAnswer } from '../../src/wire/answers.ts'
+import type { ReportsAnswer, TroublesAnswer, WatchAnswer } from '../../src/wire/answers.ts'
 import { Cluster } from '../harness/cluster.ts'
 import { Till } from '../harness/money.ts'
 import { Playground } from '../harness/playground.ts'
@@ -69,4 +69,27 @@ test('units that the gate has too many do not hide behind an entry that was adde
   })
   await cluster.quiet(shop(), sale)
   expect(await shop().audit(sale.id)).toMatchObject([{ available: UNITS - 1, gate: { left: UNITS - 1, held: 1 } }])
+}, 180_000)
+
+test('a reconciliation that ran by itself leaves its report: every edge shows when it was, and what it found', async () => {
+  const sale = await withoutKeeper(async (one, item, epoch) => {
+    await cluster.redis.command('HINCRBY', `{${item}}:outboxes`, String(epoch), '3')
+    return one
+  })
+  for (const edge of [0, 1]) {
+    const till = tillAt(edge)
+    const shown = async () => {
+      const watch = (await till.operator('GET', `/sales/${sale.id}/watch`)) as unknown as WatchAnswer
+      const { reports } = (await till.operator('GET', `/sales/${sale.id}/reports`)) as unknown as ReportsAnswer
+      const found = reports.find(report => report.differences.length > 0)
+      // Another reconciliation may have run between the two answers.
+      return found !== undefined && watch.reconciled?.at === reports[0]?.at ? found : undefined
+    }
+    expect(await until('a report of the keeper', shown, SOON_MS)).toMatchObject({
+      final: false,
+      differences: [{ kind: 'outbox_count', units: 3 }],
+      repairs: [{ kind: 'recounted', units: 3 }],
+      summary: { automatic: true },
+    })
+  }
 }, 180_000)

@@ -19,7 +19,7 @@ import { createSharedAudit } from '../../flows/check/shared-audit.ts'
 import { type WatchContext, type WatchedSale, watchRegistry, watchSale } from '../../flows/check/watch-sale.ts'
 import type { LiveItem, StockView } from '../../flows/sell/live-item.ts'
 import type { Payments } from '../../ledger/payments.ts'
-import type { Reconciliation, Report } from '../../ledger/reconciliation.ts'
+import type { Reconciliation } from '../../ledger/reconciliation.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
 import type { Readiness } from '../routes/operations-routes.ts'
 import { RecentFigures } from './recent-figures.ts'
@@ -43,7 +43,11 @@ interface MonitorParts extends WatchContext, AuditContext {
   readonly clock: Clock
 }
 
-type Reconciled = ReturnType<typeof counted>
+interface Reconciled {
+  readonly atMs: number
+  readonly differences: number
+  readonly repairs: number
+}
 
 export type Watch = NonNullable<Awaited<ReturnType<Monitor['watch']>>>
 
@@ -102,14 +106,6 @@ export class Monitor {
     const bug = this.#bug
     this.#bug = undefined
     if (bug !== undefined) throw bug.error
-  }
-
-  /** Reconciliation has run by itself. */
-  reconciled(sale: SaleId, report: Report): void {
-    const known = this.#reconciled
-    known.delete(sale)
-    for (const oldest of known.keys()) if (known.size >= RECONCILED_MAX) known.delete(oldest)
-    known.set(sale, counted(report, this.#parts.clock.now()))
   }
 
   /** With the samples after a moment. Undefined: there is no such sale. */
@@ -199,11 +195,16 @@ export class Monitor {
     return { audit: lines, ageMs: this.#parts.clock.elapsed() - beganMs }
   }
 
+  /** By whichever process it ran. Remembered, to be shown while the ledger is away. */
   async #lastReconciled(sale: SaleId): Promise<Reconciled | undefined> {
-    const own = this.#reconciled.get(sale)
     const [kept] = await this.#parts.reconciliation.reports(sale, 1)
-    if (kept === undefined || (own !== undefined && own.atMs >= kept.atMs)) return own
-    return counted(kept, kept.atMs)
+    if (kept === undefined) return undefined
+    const known = this.#reconciled
+    const last = { atMs: kept.atMs, differences: kept.differences.length, repairs: kept.repairs.length }
+    known.delete(sale)
+    for (const oldest of known.keys()) if (known.size >= RECONCILED_MAX) known.delete(oldest)
+    known.set(sale, last)
+    return last
   }
 
   async #inTime<T>(asked: Promise<T>): Promise<T> {
@@ -211,8 +212,4 @@ export class Monitor {
     if (answer === undefined) throw new Fault('ledger_slow', 'the ledger does not answer in time', { retryable: true })
     return answer.value
   }
-}
-
-function counted({ differences, repairs }: Pick<Report, 'differences' | 'repairs'>, atMs: number) {
-  return { atMs, differences: differences.length, repairs: repairs.length }
 }

@@ -97,7 +97,7 @@ const handlers = {
   async reconcile(edge, exchange, by) {
     const sale = await findSale(edge, exchange)
     const report = await reconcileSale(edge.check, sale)
-    await edge.check.reconciliation.save(sale.id, false, report, undefined)
+    await edge.check.reconciliation.save(sale.id, 'asked', report)
     const details = { differences: report.differences.length }
     await edge.journal.write({ by, action: 'sale.reconcile', sale: sale.id, details })
     return json(report)

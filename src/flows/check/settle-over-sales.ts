@@ -44,7 +44,7 @@ export function createSaleSettler(context: SettleContext): { round(): Promise<vo
   async function settle(sale: Sale): Promise<void> {
     const report = await context.reconcile(sale)
     const results = await reconciliation.results(sale.id)
-    await reconciliation.save(sale.id, true, report, { results })
+    await reconciliation.save(sale.id, 'final', report, { results })
     log.info({ sale: sale.id, differences: report.differences.length, results }, 'sale over and settled')
   }
 

@@ -52,7 +52,7 @@ test('where nothing waits nobody is sent, and of a settled sale nobody asks', as
     `INSERT INTO reconciliations (sale, final, differences, repairs) SELECT id, true, '[]', '[]' FROM sales WHERE id <> $1 ON CONFLICT DO NOTHING`,
     [sale],
   )
-  await ledger.reconciliation.save(sale, true, { differences: [], repairs: [] }, undefined)
+  await ledger.reconciliation.save(sale, 'final', { differences: [], repairs: [] })
   expect(await found()).toBe(false)
   expect(stage.calls).toEqual(['depth'])
 })

@@ -34,9 +34,11 @@ export function createReconciliation(database: Database): Reconciliation {
         if (text(row, 'kind') === 'paid_uncaptured') return { kind: 'paid_uncaptured', order }
         return { kind: 'captured_unpaid', payment: text(row, 'id'), order, item: text(row, 'item') }
       }),
-    save(sale, final, { differences, repairs }, summary = null) {
-      const json = [differences, repairs, summary].map(value => (value === null ? null : JSON.stringify(value)))
-      return act('save_reconciliation', [sale, final, ...json])
+    save(sale, kind, { differences, repairs }, summary) {
+      const found = [JSON.stringify(differences), JSON.stringify(repairs)]
+      if (kind === 'automatic') return act('save_automatic_reconciliation', [sale, ...found])
+      const json = summary === undefined ? null : JSON.stringify(summary)
+      return act('save_reconciliation', [sale, kind === 'final', ...found, json])
     },
     reports: (sale, max) =>
       all('reconciliations', [sale, max], row => ({
