@@ -50,6 +50,27 @@ test('a server that accepts a connection and does not answer is a ledger that do
   }
 }, 20_000)
 
+test('a server that lets a connection in and then falls silent is no connection: it is given up soon, and closed', async () => {
+  const closed = Promise.withResolvers<void>()
+  // After the first message of the client: it may come in (AuthenticationOk), and may ask (ReadyForQuery). Nothing else is ever answered.
+  const mute = createServer(socket => {
+    socket.once('data', () => socket.write(Buffer.from('520000000800000000' + '5a0000000549', 'hex')))
+    socket.once('close', () => closed.resolve()).on('error', () => {})
+  }).listen(0, '127.0.0.1')
+  await new Promise(resolve => mute.once('listening', resolve))
+  const { port } = mute.address() as AddressInfo
+  const connection = { host: '127.0.0.1', port, user: 'stampede', database: 'stampede' }
+  const database = createDatabase({ connection, poolMax: 1, onError: () => {} })
+  try {
+    const fault = await database.connect().catch((error: unknown) => error)
+    expect(fault).toMatchObject({ code: 'ledger_away', retryable: true })
+    await closed.promise
+  } finally {
+    await database.close()
+    mute.close()
+  }
+}, 20_000)
+
 test('a process that slept in the middle of a transaction finds its session ended: a fault that passes, so a keeper starts over and does not end', async () => {
   const postgres = await startPostgres(playground)
   const { user, database: name } = postgres.connection

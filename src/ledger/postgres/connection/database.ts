@@ -39,6 +39,7 @@ interface DatabaseOptions {
 }
 
 const RETRY = { tries: 3, baseMs: 20, maxMs: 200 }
+const CONNECT_MS_MAX = 2_000
 /**
  * The server ends the session of a process that was stopped in a transaction, or before it has read its answer: it must not keep an item's
  * lock. Shorter than others wait for that lock, so that they go on and do not give up.
@@ -49,7 +50,7 @@ export function createDatabase(options: DatabaseOptions): Database {
   const settings: pg.ClientConfig = {
     ...options.connection,
     application_name: 'stampede',
-    connectionTimeoutMillis: 2_000,
+    connectionTimeoutMillis: CONNECT_MS_MAX,
     query_timeout: 10_000,
     statement_timeout: 9_000,
     keepAlive: true,
@@ -122,13 +123,17 @@ export function createDatabase(options: DatabaseOptions): Database {
       }
     },
     async connect() {
+      const client = new pg.Client({ ...settings, query_timeout: 60_000, statement_timeout: 60_000 })
+      client.on('error', options.onError)
+      // The end of connecting, and no longer waited for: who wants the leader lock must not hang on a server that has fallen silent.
+      const last = { text: RAISE_COMMIT, query_timeout: CONNECT_MS_MAX }
       try {
-        const client = new pg.Client({ ...settings, query_timeout: 60_000, statement_timeout: 60_000 })
-        client.on('error', options.onError)
         await client.connect()
-        await client.query(RAISE_COMMIT)
+        await client.query(last)
         return client
       } catch (error) {
+        // Not awaited: a server that does not answer may take long to let go.
+        void client.end().catch(() => {})
         throw toConnectFault(error)
       }
     },
