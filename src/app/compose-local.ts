@@ -62,7 +62,7 @@ export function openLocalGate(foundation: Pick<Foundation, 'clock' | 'ledger' | 
       snapshot: (item, epoch, onPage) => rights.snapshot(item, epoch, onPage, true),
     },
     // What lapsed processes of a cluster left in its Redis is not known here: they stay unsettled.
-    nodes: { ...nodes, async settle() {} },
+    nodes: { ...nodes, async settle() {}, async settleItems() {} },
     lanes: () => undefined,
     homeDoorOf: () => 'gate',
     shutIdle: () => rights.shutIdle([...registry.keys()].filter(item => gate.statusNow(item) !== undefined)),

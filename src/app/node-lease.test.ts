@@ -72,6 +72,7 @@ function reference() {
     unconfirmed: async () => ({ waiting: 0, lapsed: 0 }),
     holding: async () => ({ live: 0, unsettled: 0, firstEndMs: undefined, lastEndMs: undefined, longestFenceMs: 0 }),
     settle: async () => {},
+    settleItems: async () => {},
   }
   return {
     nodes,

@@ -49,4 +49,6 @@ export interface Nodes {
   holding(): Promise<HoldingNodes>
   /** Marks processes whose lease lapsed before this moment (by the ledger's clock) as settled: all they reserved is in the ledger. */
   settle(beforeMs: number): Promise<void>
+  /** The same for single items, each with a moment of its own: all that such processes reserved of the item is in the ledger. */
+  settleItems(settled: readonly { readonly item: ItemId; readonly beforeMs: number }[]): Promise<void>
 }

@@ -254,6 +254,7 @@ export function openKeeperStage(ledger: TestLedger) {
       const { node } = await nodes.lease(name, systemClock.now(), 'holding')
       return {
         confirm: (item: string, epoch: number) => nodes.confirm(node, name, [{ item, epoch }]),
+        renew: () => nodes.renew(node, name, systemClock.now()),
         lapse: () => ledger.sql("UPDATE nodes SET lease_until = now() - interval '1 minute' WHERE id = $1", [node]),
       }
     },

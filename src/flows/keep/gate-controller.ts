@@ -77,14 +77,16 @@ export class GateController {
 
     const lastTryMs = (one: { readonly item: Item }) => this.#triedMs.get(one.item.id) ?? 0
     const due: (() => void)[] = []
-    let whole = true
+    /** Behind the gate's door, and their gate has everything it should have. */
+    const whole: Item[] = []
     const oldestFirst = items.toSorted((a, b) => lastTryMs(a) - lastTryMs(b))
     for (const { sale, item } of oldestFirst) {
-      if (busy.has(item.id)) whole = false
-      else if (!(await this.#plan(sale, item, nowMs, health.of(item.id), due))) whole = false
+      const isWhole = !busy.has(item.id) && (await this.#plan(sale, item, nowMs, health.of(item.id), due))
+      if (isWhole && homeDoorOf(item) === 'gate') whole.push(item)
     }
     for (const start of due) start()
-    if (whole && behindGate.length > 0) await this.#settleNodes(behindGate, Math.min(nowMs, health.nowMs ?? nowMs))
+    const readMs = Math.min(nowMs, health.nowMs ?? nowMs)
+    if (whole.length > 0) await this.#settleNodes(whole, whole.length === behindGate.length, readMs)
   }
 
   /** Runs `work` as the item's one task. False: another is under way, or too many are; nothing was begun. */
@@ -246,18 +248,26 @@ export class GateController {
   /**
    * What lapsed processes had reserved before the oldest entry that still waits is in the ledger. `nowMs` was read before the outbox is:
    * what is written there since is younger. Only when the gate has everything it should have: an outbox that was lost is empty too. An entry
-   * from the future was dated by a wrong clock: its age can't be told.
+   * from the future was dated by a wrong clock: its age can't be told. Each item by itself: one whose gate is away, or whose entries wait,
+   * must not shut the doors of the others at the next outage (E10).
+   * @param isAll these are all items behind the gate's door: then the processes are settled as a whole
    */
-  async #settleNodes(items: readonly Item[], nowMs: number): Promise<void> {
+  async #settleNodes(items: readonly Item[], isAll: boolean, nowMs: number): Promise<void> {
     const { clock, outbox, nodes } = this.#context
     if (clock.elapsed() - this.#settledMs < SETTLE_EVERY_MS) return
     this.#settledMs = clock.elapsed()
     const read = () => outbox.depth(items.map(({ id }) => id))
     const depths = await onFault(read, () => undefined)
     if (depths === undefined) return
-    const oldest = depths.map(depth => depth.oldestMs ?? nowMs)
-    if (oldest.some(atMs => atMs > nowMs + SETTLE_MARGIN_MS)) return
-    const oldestMs = Math.min(nowMs, ...oldest)
-    await nodes.settle(Math.floor(oldestMs - SETTLE_MARGIN_MS))
+    const settled = depths
+      .filter(({ oldestMs = nowMs }) => oldestMs <= nowMs + SETTLE_MARGIN_MS)
+      .map(({ item, oldestMs = nowMs }) => ({
+        item,
+        beforeMs: Math.floor(Math.min(nowMs, oldestMs) - SETTLE_MARGIN_MS),
+      }))
+    if (settled.length === 0) return
+    const firstMs = settled.reduce((least, { beforeMs }) => Math.min(least, beforeMs), nowMs)
+    if (isAll && settled.length === items.length) await nodes.settle(firstMs)
+    await nodes.settleItems(settled)
   }
 }

@@ -15,7 +15,7 @@ export interface KeepContext {
   readonly outbox: Pick<Outbox, 'depth'>
   readonly rights: Rights
   readonly sales: Sales
-  readonly nodes: Pick<Nodes, 'unconfirmed' | 'holding' | 'settle'>
+  readonly nodes: Pick<Nodes, 'unconfirmed' | 'holding' | 'settle' | 'settleItems'>
   readonly clock: Clock
   readonly log: Log
   readonly meters: Meters

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { keeperStageForFile, ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { until } from '../../../test/harness/until.ts'
 import { systemClock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
 import { type Meters, noMeters } from '../../base/meters.ts'
 
 const ledger = ledgerForFile()
@@ -189,6 +190,85 @@ describe('E10: the gate is away', () => {
 
     stage.server.away = true
     await stage.keeper().untilDoor(item, 'ledger')
+  })
+})
+
+describe('E10: a process died, and the gates are on several servers', () => {
+  /** Two items whose gates are on servers of their own, both on sale; a process that sold them has died. */
+  async function twoServers() {
+    const { item: one } = await stage.fresh()
+    const { item: other } = await ledger.openItem()
+    await ledger.sql("UPDATE items SET epoch = 0, gate_epoch = 0, door = 'shut' WHERE id = $1", [other])
+    const down = new Set<string>()
+    const failIfDown = (item: string) => {
+      if (down.has(item)) throw new Fault('gate_away', 'the gate does not answer', { retryable: true })
+    }
+    const { gate } = stage
+    const parts: Partial<Parameters<typeof stage.keeper>[0]> = {
+      gate: {
+        ...gate,
+        async status(items) {
+          return {
+            ...(await gate.status(items.filter(item => !down.has(item)))),
+            away: items.filter(item => down.has(item)),
+          }
+        },
+        async reserve(item, ...rest) {
+          failIfDown(item)
+          return gate.reserve(item, ...rest)
+        },
+        async fence(item, ...rest) {
+          failIfDown(item)
+          return gate.fence(item, ...rest)
+        },
+      },
+      outbox: {
+        async depth(items) {
+          for (const item of items) failIfDown(item)
+          return stage.outbox.depth(items)
+        },
+      },
+    }
+    const keeper = stage.keeper(parts)
+    for (const item of [one, other]) await keeper.untilDoor(item, 'gate')
+    const edge = await stage.holdingNode('edge')
+    return { one, other, down, parts, edge }
+  }
+
+  test('an item that is away keeps no other unsettled: the next outage opens the ledger’s door', async () => {
+    const { one, other, down, parts, edge } = await twoServers()
+    await edge.lapse()
+    down.add(other)
+    const keeper = stage.keeper({ ...parts, gateDownMs: 600_000 })
+    await keeper.round()
+    expect(await settledNodes(), 'what it left at the silent server is not known').toEqual([false])
+    down.add(one)
+    const later = stage.keeper(parts)
+    expect((await later.untilDoor(one, 'ledger')).door).toBe('ledger')
+    expect((await later.untilDoor(other, 'shut')).door).toBe('shut')
+  })
+
+  test('an entry that waits keeps its own item unsettled, and no other', async () => {
+    const { one, other, down, parts, edge } = await twoServers()
+    await edge.lapse()
+    stage.put(other, 1, [{ ...stage.ask('ann'), reservedAtMs: systemClock.now() - 120_000 }])
+    await stage.keeper(parts).round()
+    down.add(one)
+    down.add(other)
+    const later = stage.keeper(parts)
+    await later.untilDoor(one, 'ledger')
+    await later.untilDoor(other, 'shut')
+  })
+
+  test('a process that comes back is unsettled again, for every item', async () => {
+    const { one, other, down, parts, edge } = await twoServers()
+    await edge.lapse()
+    down.add(other)
+    await stage.keeper({ ...parts, gateDownMs: 600_000 }).round()
+    await edge.renew()
+    await edge.lapse()
+    down.add(one)
+    await stage.keeper(parts).untilDoor(one, 'shut')
   })
 })
 

@@ -166,6 +166,30 @@ describe('E10: a process that died unconfirmed is remembered', () => {
     expect(await nodes.unconfirmed('77', 1)).toEqual({ waiting: 1, lapsed: 1 })
   })
 
+  test('items are settled one by one, each up to a moment of its own, for the lease that lapsed and for no epoch', async () => {
+    const dead = await nodes.lease('dead', NOW_MS, 'holding')
+    const alive = await nodes.lease('alive', NOW_MS, 'holding')
+    await nodes.confirm(dead.node, 'dead', [{ item: '78', epoch: 4 }])
+    await ledger.sql("UPDATE nodes SET lease_until = clock_timestamp() - interval '1 minute' WHERE id = $1", [
+      dead.node,
+    ])
+    const nowMs = await ledger.rights.now()
+    const settled = (item: string, beforeMs: number) => ({ item, beforeMs })
+    const twice = [settled('77', nowMs), settled('78', nowMs), settled('79', nowMs - 120_000)]
+    for (let i = 0; i < 2; i++) await nodes.settleItems(twice)
+    const lapsed = async (item: string, epoch: number) => (await nodes.unconfirmed(item, epoch)).lapsed
+    expect([await lapsed('77', 9), await lapsed('78', 9), await lapsed('79', 9), await lapsed('80', 9)]).toEqual([
+      0, 0, 1, 1,
+    ])
+    expect(await nodes.unconfirmed('77', 1), 'one that lives is waited for').toEqual({ waiting: 1, lapsed: 0 })
+    expect(await nodes.renew(dead.node, 'dead', NOW_MS)).toBeDefined()
+    expect(await nodes.unconfirmed('77', 1), 'who is back is waited for again').toEqual({ waiting: 2, lapsed: 0 })
+    expect(await nodes.unconfirmed('78', 4), 'what it confirmed stays').toEqual({ waiting: 1, lapsed: 0 })
+    await lapse(dead.node)
+    await lapse(alive.node)
+    expect([await lapsed('77', 1), await lapsed('78', 4)]).toEqual([2, 1])
+  })
+
   test('a lost answer leaves no lease without a holder', async () => {
     const lost = await nodes.lease('edge', NOW_MS, 'holding')
     const heard = await nodes.lease('edge', NOW_MS, 'holding')

@@ -55,5 +55,7 @@ export function createNodes(database: Database, { leaseMs = LEASE_MS }: { readon
         lastEndMs: optional(row, 'last_end_ms', number),
       })),
     settle: beforeMs => act('settle_nodes', [Math.trunc(beforeMs)]),
+    settleItems: settled =>
+      act('settle_items', [settled.map(({ item }) => item), settled.map(({ beforeMs }) => Math.trunc(beforeMs))]),
   }
 }
