@@ -18,7 +18,7 @@ import { createSaleSettler } from '../flows/check/settle-over-sales.ts'
 import { OrderCloser } from '../flows/money/close-orders.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
 import { releaseUnits } from '../flows/money/release-units.ts'
-import { settlePayments } from '../flows/money/settle-payments.ts'
+import { PaymentSettler } from '../flows/money/settle-payments.ts'
 import { settleChanges } from '../flows/operate/change-stock.ts'
 import type { OperateContext } from '../flows/operate/operate-context.ts'
 
@@ -97,12 +97,13 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
         for (let i = 0; i < ROUNDS_ON_END_MAX && maySell() && !signal.aborted; i++) if (!(await run())) return
       })
     const closer = new OrderCloser(flows)
+    const payments = new PaymentSettler(flows)
     const reconcile = (sale: Sale) => reconcileSale(flows, sale)
     const settler = createSaleSettler({ ...flows, reconcile, allPlaced })
     lead('changes', () => settleChanges(flows, undefined))
     for (const other of others) also(...other)
     leadOn('release', () => releaseUnits(flows))
-    leadOn('payments', () => settlePayments(flows))
+    leadOn('payments', () => payments.round())
     loop('ask-due', () => closer.ask(() => maySell() && !signal.aborted))
     leadOn('close', async () => {
       const { queued, more } = await closer.sweep()

@@ -17,6 +17,16 @@ interface Captured {
   readonly item: ItemId | undefined
 }
 
+export interface ClaimedPayment extends Payment {
+  readonly wanted: boolean
+}
+
+/** Payments to query (`started`) or refunds to send (`refund_due`), at one provider; `''`: at all providers that no lane names. */
+export interface PaymentLane {
+  readonly state: 'started' | 'refund_due'
+  readonly provider: string
+}
+
 export interface Payments {
   /**
    * The open payment of this order with this provider, made if there is none. Undefined: the order is not pending, or has had
@@ -29,10 +39,13 @@ export interface Payments {
   /** Captured money whose order is not paid pays it, or becomes due for refund. Undefined: it was decided meanwhile. */
   decideCapture(payment: string): Promise<'paid' | 'late' | undefined>
   /**
-   * Payments to query and refunds to send that are due; each is postponed to its next try. `wanted`: the order is pending; if not, the
-   * payment should be cancelled.
+   * Payments to query and refunds to send that are due, of each lane the longest due ones, without those named; each is postponed to its
+   * next try. `wanted`: the order is pending; if not, the payment should be cancelled.
    */
-  claim(max: number): Promise<readonly (Payment & { readonly wanted: boolean })[]>
+  claim(
+    rooms: readonly { readonly lane: PaymentLane; readonly room: number }[],
+    without: readonly string[],
+  ): Promise<readonly ClaimedPayment[]>
   move(id: string, from: PaymentState, to: PaymentState, why?: string): Promise<boolean>
   recordCallback(provider: string, event: string, ref: string, outcome: string): Promise<void>
   /** How many refunds were tried more than `tries` times and are still not through. */

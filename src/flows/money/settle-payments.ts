@@ -6,7 +6,7 @@
  *
  * Lost callbacks are found by active queries: each open payment is queried now and then, sooner when its order is due. Refunds are rows,
  * sent with an idempotency key until the provider confirms. A row moves only after the provider has answered; a crash in between repeats
- * the question.
+ * the question. Refunds do not wait for queries, nor one provider for another (`provider-lanes.ts`).
  */
 
 import { unreachable } from '../../base/assert.ts'
@@ -16,16 +16,16 @@ import { faultPoint } from '../../base/fault-points.ts'
 import type { OrderId } from '../../domain/ids.ts'
 import type { Money } from '../../domain/money.ts'
 import type { Payment } from '../../domain/payment.ts'
-import type { CaptureOutcome } from '../../ledger/payments.ts'
+import type { CaptureOutcome, ClaimedPayment, PaymentLane } from '../../ledger/payments.ts'
 import type { ProviderReply } from '../../payment/payment.ts'
 import type { MoneyPorts } from './money-context.ts'
+import { ProviderLanes } from './provider-lanes.ts'
 
 type CaptureContext = Pick<MoneyPorts, 'payments' | 'onPaid' | 'onRefundDue' | 'alarm'>
 type SettleContext = CaptureContext & Pick<MoneyPorts, 'providers' | 'clock' | 'log' | 'onRefundSent'>
 
 const QUERY_MS_MAX = 1_000
 const REFUND_MS_MAX = 5_000
-const CLAIM_MAX = 50
 
 /** The order is about to be closed. True: it is paid. */
 export async function settleOrder(context: SettleContext, order: OrderId): Promise<boolean> {
@@ -34,15 +34,33 @@ export async function settleOrder(context: SettleContext, order: OrderId): Promi
   return false
 }
 
-/** One round: queries open payments, sends refunds. True when more may be waiting. */
-export async function settlePayments(context: SettleContext): Promise<boolean> {
-  const claimed = await context.payments.claim(CLAIM_MAX)
-  await Promise.all(
-    claimed.map(payment =>
-      payment.state === 'refund_due' ? sendRefund(context, payment) : settlePayment(context, payment, !payment.wanted),
-    ),
-  )
-  return claimed.length === CLAIM_MAX
+/** Queries open payments and sends refunds, round by round; each provider has a lane for either. */
+export class PaymentSettler {
+  readonly #lanes: ProviderLanes<PaymentLane, ClaimedPayment>
+
+  constructor(context: SettleContext) {
+    const lanes: PaymentLane[] = [...context.providers.keys()].flatMap(provider => [
+      { state: 'refund_due', provider },
+      { state: 'started', provider },
+    ])
+    // Where nobody can be asked, a refund that is due must still raise its alarm.
+    const elsewhere: PaymentLane = { state: 'refund_due', provider: '' }
+    this.#lanes = new ProviderLanes({
+      clock: context.clock,
+      lanes: [...lanes, elsewhere],
+      take: (rooms, without) => context.payments.claim(rooms, without),
+      laneOf: ({ state, provider }) => lanes.find(one => one.state === state && one.provider === provider) ?? elsewhere,
+      ask: async payment => {
+        if (payment.state === 'refund_due') await sendRefund(context, payment)
+        else await settlePayment(context, payment, !payment.wanted)
+      },
+    })
+  }
+
+  /** True when more may be waiting. */
+  round(): Promise<boolean> {
+    return this.#lanes.round()
+  }
 }
 
 /** @param closing the order is about to be closed, or is closed already: the payment is cancelled unless it is captured. One try, one second in all. */

@@ -24,6 +24,10 @@ const stateOf = async (order: string) => {
 }
 const paymentOf = async (order: string) =>
   (await ledger.payments.ofOrders([order])).map(({ state, why }) => (why === undefined ? state : `${state} ${why}`))
+const claimAll = (room = 1_000, without: readonly string[] = []) => {
+  const lanes = (['started', 'refund_due'] as const).map(state => ({ lane: { state, provider: 'house' }, room }))
+  return ledger.payments.claim(lanes, without)
+}
 const makeDue = (order: string) =>
   ledger.sql("UPDATE orders SET pay_by = clock_timestamp() - interval '1 second' WHERE id = $1", [order])
 
@@ -87,7 +91,7 @@ describe('a payment', () => {
   test('is claimed by one keeper at a time, tells whether its order is pending, and comes due again after a clock went back', async () => {
     const { item, order, payment } = await billed()
     const claim = async () => {
-      const claimed = await Promise.all([ledger.payments.claim(1_000), ledger.payments.claim(1_000)])
+      const claimed = await Promise.all([claimAll(), claimAll()])
       return claimed
         .flat()
         .filter(one => one.id === payment.id)
@@ -218,7 +222,7 @@ test('paying, closing, cancelling, refunding and placing the same orders at once
             'unpaid',
           )),
         async () => void (random.next() < 0.3 && (await ledger.closings.close(item, [order], 'cancelled'))),
-        async () => void (await ledger.payments.claim(5)),
+        async () => void (await claimAll(5)),
         async () =>
           void (random.next() < 0.3 && count(await ledger.closings.refund(order, item, random.next() < 0.5, 'op'))),
         async () => void (await ledger.orders.place(item, epoch, false, [asks[below(asks.length)] ?? asks[0]!])),

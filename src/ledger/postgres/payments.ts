@@ -18,7 +18,11 @@ export function createPayments(database: Database): Payments {
         item: optional(row, 'item', text),
       })),
     decideCapture: payment => first('decide_capture', [payment], row => text(row, 'outcome') as 'paid' | 'late'),
-    claim: max => all('claim_payments', [max], row => ({ ...toPayment(row), wanted: row.wanted === true })),
+    claim(rooms, without) {
+      const lanes = [rooms.map(({ lane }) => lane.state), rooms.map(({ lane }) => lane.provider)]
+      const values = [...lanes, rooms.map(({ room }) => room), without]
+      return all('claim_payments', values, row => ({ ...toPayment(row), wanted: row.wanted === true }))
+    },
     move: (id, from, to, why) => did('move_payment', [id, from, to, why ?? null]),
     recordCallback: (provider, event, ref, outcome) => act('record_callback', [provider, event, ref, outcome]),
     refundsWaiting: tries => one('refunds_waiting', [tries], row => number(row, 'count')),

@@ -47,7 +47,7 @@ async function blocksOf(statement: string, values: readonly string[]): Promise<n
 
 test.each([
   ['due_orders', ['500', "'{}'"]],
-  ['claim_payments', ['100']],
+  ['claim_payments', ["'{started,refund_due,refund_due}'", '\'{sandbox,sandbox,""}\'', "'{50,50,50}'", "'{}'"]],
   ['releases', ['5000', '500']],
   ['open_changes', ['NULL']],
   ['open_moves', []],
