@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createOperators } from '../src/admission/operator.ts'
-import { systemClock } from '../src/base/clock.ts'
+import { type Clock, systemClock } from '../src/base/clock.ts'
 import { Fault } from '../src/base/fault.ts'
 import type { Log } from '../src/base/log.ts'
 import { COUNTED } from '../src/base/meters.ts'
@@ -43,7 +43,7 @@ function measure() {
   return { metrics, ledger }
 }
 
-function serve(metrics: ReturnType<typeof createMetrics>) {
+function serve(metrics: ReturnType<typeof createMetrics>, clock: Clock = systemClock) {
   const lines: string[] = []
   const write = (fields: Readonly<Record<string, unknown>>, message: string) =>
     void lines.push(JSON.stringify({ ...fields, message }))
@@ -67,12 +67,21 @@ function serve(metrics: ReturnType<typeof createMetrics>) {
           throw new Error('broken on purpose')
         },
       },
+      { method: 'GET', path: '/api/busy', handle: () => plainProblem('busy') },
+      { method: 'GET', path: '/readyz', handle: () => plainProblem('busy') },
+      {
+        method: 'GET',
+        path: '/api/away',
+        handle: () => {
+          throw new Fault('ledger_away', 'away', { retryable: true })
+        },
+      },
     ],
     order: () => {
       metrics.meters.count('order_asks', 'sold_out')
       return plainProblem('sold_out')
     },
-    clock: systemClock,
+    clock,
     log,
     random: systemRandom,
     meters: metrics.meters,
@@ -249,6 +258,36 @@ describe('over HTTP', () => {
     }
     expect(lines.join('\n')).not.toMatch(/secret-|in-a-query|123456789/)
   })
+})
+
+test('answers "busy" are one log line for each cause when they begin, a count while they last, and one line when they end', async () => {
+  let ms = 0
+  const { server, lines } = serve(measure().metrics, { ...systemClock, elapsed: () => ms })
+  const ask = async (path: string, times = 1) => {
+    for (let i = 0; i < times; i++) await (await fetch(`${server.url}${path}`)).text()
+  }
+  const told = () =>
+    lines
+      .splice(0)
+      .map(line => JSON.parse(line))
+      .filter(line => line.status === 503)
+  await ask('/api/busy', 150)
+  await ask('/api/away', 150)
+  expect(told()).toMatchObject([
+    { message: 'answered busy', method: 'GET', route: '/api/busy' },
+    { message: 'answered busy', route: '/api/away', code: 'ledger_away' },
+  ])
+  ms += 30_000
+  await ask('/api/away', 2)
+  expect(told()).toEqual([{ status: 503, failed: 301, forMs: 30_000, message: 'still answering busy' }])
+  // A probe that finds the process unready neither ends it nor goes on with it.
+  ms += 4_000
+  await ask('/api/orders/1')
+  await ask('/readyz', 5)
+  expect(told()).toMatchObject([{ message: 'answered unready', route: '/readyz' }])
+  ms += 1_000
+  await ask('/api/orders/1', 2)
+  expect(told()).toEqual([{ status: 503, failed: 302, forMs: 30_000, message: 'no longer answering busy' }])
 })
 
 test('the reference of the metrics says what the code says', () => {

@@ -7,11 +7,17 @@
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
+import { OutageLog } from '../base/outage-log.ts'
 import type { Random } from '../base/random.ts'
 import { createIdMaker } from '../base/snowflake.ts'
 import type { NodeKind, Nodes } from '../ledger/nodes.ts'
 
 const RENEW_EVERY_MS = 5_000
+const OUTAGE_TEXTS = {
+  begins: 'node id not renewed; trying again',
+  lasts: 'node id still not renewed',
+  ends: 'node id is renewed again',
+}
 
 interface NodeParts {
   readonly nodes: Nodes
@@ -27,6 +33,7 @@ interface NodeParts {
 export async function holdNode(parts: NodeParts, signal: AbortSignal) {
   const { nodes, clock, log, kind = 'plain', fenceMs = 0, renewEveryMs = RENEW_EVERY_MS } = parts
   const holder = Buffer.from(parts.random.bytes(16)).toString('hex')
+  const outage = new OutageLog({ clock, log }, {}, OUTAGE_TEXTS)
   let ended = false
   let renewal: Promise<void> = Promise.resolve()
   let held = await lease()
@@ -53,9 +60,10 @@ export async function holdNode(parts: NodeParts, signal: AbortSignal) {
           untilMs === undefined ? 'lost to another process' : 'of no use until the clock has caught up with it'
         log.warn({ node: held.node, behindMs }, `lease of the node id ${why}; leased a new id`)
       }
+      outage.worked()
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      log.warn({ code: error.code, err: error }, 'node id not renewed; trying again')
+      outage.failed(error)
     }
   }
 

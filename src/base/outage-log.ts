@@ -44,7 +44,7 @@ export class OutageLog {
   }
 
   /** @param fields in the line of the first failure of its kind */
-  failed(error?: unknown, fields?: Fields): void {
+  failed(error?: unknown, fields?: () => Fields): void {
     const nowMs = this.#clock.elapsed()
     if (this.#failed === 0) {
       this.#beganMs = nowMs
@@ -56,7 +56,7 @@ export class OutageLog {
     if (!this.#kinds.has(kind) && this.#kinds.size < KINDS_MAX) {
       this.#kinds.add(kind)
       const code = error instanceof Fault ? { code: error.code } : {}
-      const line = { ...this.#fields, ...fields, ...code, ...(error !== undefined && { err: error }) }
+      const line = { ...this.#fields, ...fields?.(), ...code, ...(error !== undefined && { err: error }) }
       if (error === undefined || error instanceof Fault) this.#log.warn(line, this.#texts.begins)
       else this.#log.error(line, this.#texts.begins)
     } else if (nowMs - this.#countedMs >= COUNT_EVERY_MS) {

@@ -1,14 +1,19 @@
 /**
  * One log line per sampled answer: one in a thousand of the cheap refusals of an order, one in a hundred of all other answers (the first
- * of each included), and every answer with a status of 500 or more. A line holds the route's template and never the address, a query or
- * a header, so no token can get into it.
+ * of each included), and every unexpected error. Answers "busy" come by the thousand while something is away: one line when they begin, a
+ * count while they last, one line when they end; the probe that asks whether the process is ready is counted apart. A line holds the route's template and never the address, a query or a header, so no token
+ * can get into it.
  *
  * Request ids connect an answer, a log line and the shop's own log. The client's `x-request-id` is kept if it is short and harmless;
  * otherwise one is made, unique in this process by counting, among processes by chance. An id is no secret.
  */
 
+import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { OutageLog } from '../base/outage-log.ts'
 import type { Random } from '../base/random.ts'
+import { operationsCalls } from '../wire/calls/operations-calls.ts'
+import { PROBLEMS } from '../wire/problems.ts'
 
 interface AccessLine {
   readonly requestId: string
@@ -24,22 +29,55 @@ export const REQUEST_ID_HEADER = 'x-request-id'
 const REFUSALS_PER_LINE = 1_000
 const ANSWERS_PER_LINE = 100
 const SERVER_ERROR = 500
+const BUSY = PROBLEMS.busy.status
+const BUSY_TEXTS = {
+  begins: 'answered busy',
+  lasts: 'still answering busy',
+  ends: 'no longer answering busy',
+}
+const UNREADY_TEXTS = {
+  begins: 'answered unready',
+  lasts: 'still answering unready',
+  ends: 'answered ready again',
+}
+const READY_PATH = operationsCalls.ready.path
 const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/
 
-export function createAccessLog(log: Log) {
+export function createAccessLog({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
+  const busy = new OutageLog({ clock, log }, { status: BUSY }, BUSY_TEXTS)
+  const unready = new OutageLog({ clock, log }, { status: BUSY }, UNREADY_TEXTS)
   let refusals = 0
   let answers = 0
+
+  function write(line: AccessLine): void {
+    if (line.status >= SERVER_ERROR) log.warn(fieldsOf(line), 'answered')
+    else log.info(fieldsOf(line), 'answered')
+  }
+
   return {
-    /** True if the refusal that comes next is sampled: it must then be passed to `write`. */
-    refusalDue: () => refusals++ % REFUSALS_PER_LINE === 0,
-    /** The same for any other answer. */
-    due: (status: number) => status >= SERVER_ERROR || answers++ % ANSWERS_PER_LINE === 0,
-    write({ ms, ...line }: AccessLine): void {
-      const fields = { ...line, ...(ms !== undefined && { ms: Math.round(ms * 100) / 100 }) }
-      if (line.status >= SERVER_ERROR) log.warn(fields, 'answered')
-      else log.info(fields, 'answered')
+    /** A refusal that was known at once. `line` is asked for if it is logged. */
+    refused(status: number, line: () => AccessLine): void {
+      if (status === BUSY) busy.failed(undefined, () => fieldsOf(line()))
+      else {
+        busy.worked()
+        if (refusals++ % REFUSALS_PER_LINE === 0) write(line())
+      }
+    },
+    /** Any other answer. @param fault what made it busy */
+    answered(line: AccessLine, fault?: unknown): void {
+      // A probe comes every few seconds, ready or not: it neither begins what buyers are told nor ends it.
+      const outage = line.route === READY_PATH ? unready : busy
+      if (line.status === BUSY) outage.failed(fault, () => fieldsOf(line))
+      else {
+        outage.worked()
+        if (line.status >= SERVER_ERROR || answers++ % ANSWERS_PER_LINE === 0) write(line)
+      }
     },
   }
+}
+
+function fieldsOf({ ms, ...line }: AccessLine) {
+  return { ...line, ...(ms !== undefined && { ms: Math.round(ms * 100) / 100 }) }
 }
 
 /** @returns the request's id, given or made */

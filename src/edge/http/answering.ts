@@ -43,7 +43,7 @@ export type Answering = ReturnType<typeof createAnswering>
 
 export function createAnswering({ clock = systemClock, log, random, meters = noMeters, applyHeaders }: AnsweringParts) {
   const requestIds = createRequestIds(random)
-  const access = createAccessLog(log)
+  const access = createAccessLog({ clock, log })
   const known = new Map<string, RouteMeter>()
   let draining = false
   let refusals = 0
@@ -79,14 +79,15 @@ export function createAnswering({ clock = systemClock, log, random, meters = noM
   }
 
   function fail(passage: Passage, error: unknown): Response {
-    return finish(passage, responseTo(error, passage, log))
+    return finish(passage, responseTo(error, passage, log), error instanceof Fault ? error : undefined)
   }
 
-  function finish({ request, requestId, fromMs, route, meter }: Passage, response: Response): Response {
+  /** @param fault what a handler threw instead of an answer */
+  function finish({ request, requestId, fromMs, route, meter }: Passage, response: Response, fault?: Fault) {
     const { status, headers } = response
     const ms = clock.elapsed() - fromMs
     meter.answered(status, ms)
-    if (access.due(status)) access.write({ requestId, method: request.method, route, status, ms })
+    access.answered({ requestId, method: request.method, route, status, ms }, fault)
     headers.set(REQUEST_ID_HEADER, requestId)
     if (draining || leavesTooMuch(request, status)) headers.set('connection', 'close')
     return applyHeaders?.(request, response) ?? response
@@ -102,10 +103,10 @@ export function createAnswering({ clock = systemClock, log, random, meters = noM
     refusals += 1
     const ms = fromMs === undefined ? undefined : clock.elapsed() - fromMs
     meter.answered(answer.status, ms)
-    if (access.refusalDue()) {
+    access.refused(answer.status, () => {
       const requestId = requestIds(request.headers.get(REQUEST_ID_HEADER))
-      access.write({ requestId, method: request.method, route, status: answer.status, ms })
-    }
+      return { requestId, method: request.method, route, status: answer.status, ms }
+    })
     if (draining) answer.headers.set('connection', 'close')
     return applyHeaders?.(request, answer) ?? answer
   }
@@ -115,12 +116,8 @@ function responseTo(error: unknown, { request, requestId, route }: Passage, log:
   if (error instanceof ProblemError) return error.toResponse()
   // The client hung up while its body was read: no answer reaches it, and nothing failed here.
   if (request.signal.aborted) return plainProblem('body_invalid')
-  const about = { requestId, method: request.method, route, err: error }
-  if (error instanceof Fault && error.retryable) {
-    log.warn({ ...about, code: error.code }, 'answered busy')
-    return plainProblem('busy')
-  }
-  log.error(about, 'unexpected error')
+  if (error instanceof Fault && error.retryable) return plainProblem('busy')
+  log.error({ requestId, method: request.method, route, err: error }, 'unexpected error')
   return problem('internal', { detail: `Tell the shop this request id: ${requestId}.`, more: { requestId } })
 }
 

@@ -15,6 +15,7 @@ import type { Clock } from '../../base/clock.ts'
 import { atMost } from '../../base/deadline.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Alarm, Log } from '../../base/log.ts'
+import { OutageLog } from '../../base/outage-log.ts'
 import type { ItemId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
@@ -53,6 +54,11 @@ const CONFIRM_WAIT_MS = 250
 const READS_MAX = 3
 /** Statuses older than this are not the gate's clock any more. */
 const CLOCK_FRESH_MS = 2_000
+const OUTAGE_TEXTS = {
+  begins: 'follow step failed; the next round tries again',
+  lasts: 'follow steps still fail',
+  ends: 'follow steps succeed again',
+}
 
 export class Following {
   readonly #context: FollowContext
@@ -65,6 +71,8 @@ export class Following {
   #confirming: Promise<void> | undefined
   #skewReported = false
   /** A bug in work that no caller awaits: the next round throws it, and the process ends. */
+  /** By step. */
+  readonly #outages = new Map<string, OutageLog>()
   #bug: { readonly error: unknown } | undefined
 
   constructor(context: FollowContext) {
@@ -234,14 +242,12 @@ export class Following {
 
   /** A fault is logged and left to the next round; a bug is kept for it. Never rejects. */
   #unattended(what: string, work: Promise<unknown>): Promise<void> {
+    const outage = this.#outages.get(what) ?? new OutageLog(this.#context, { what }, OUTAGE_TEXTS)
+    this.#outages.set(what, outage)
     return work.then(
-      () => {},
+      () => outage.worked(),
       (error: unknown) => {
-        if (error instanceof Fault)
-          this.#context.log.warn(
-            { what, code: error.code, err: error },
-            'follow step failed; the next round tries again',
-          )
+        if (error instanceof Fault) outage.failed(error)
         else this.#bug ??= { error }
       },
     )

@@ -6,6 +6,7 @@
 import { assert, assertAnswered, unreachable } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
+import { OutageLog } from '../../base/outage-log.ts'
 import type { OrderId } from '../../domain/ids.ts'
 import type { Refusal } from '../../domain/outcomes.ts'
 import type { Sale } from '../../domain/sale.ts'
@@ -18,7 +19,15 @@ import { ATTEMPTS_USED, BUSY, type Decision, OVER, PAUSED, SOLD_OUT, standingClo
 /** A reply that answers every ask. */
 export type Decided = Extract<ReserveReply, { readonly answers: unknown }>
 
+const OUTAGE_TEXTS = {
+  begins: 'the gate did not answer a batch',
+  lasts: 'the gate still does not answer batches',
+  ends: 'the gate answers batches again',
+}
+
 export abstract class GateSeller<Context extends SellContext> extends ClosedSeller<Context, LiveItem> {
+  readonly #gateOutage = new OutageLog(this.context, { item: this.live.item.id }, OUTAGE_TEXTS)
+
   override standing(): Refusal | undefined {
     const { view } = this.context
     const { live } = this
@@ -64,13 +73,14 @@ export abstract class GateSeller<Context extends SellContext> extends ClosedSell
         case 'paused':
           assertAnswered('the gate', asks, reply.answers)
           assert(reply.epoch === live.epoch, `asked under epoch ${live.epoch}, answered under ${reply.epoch}`)
+          this.#gateOutage.worked()
           return reply
         default:
           return unreachable(reply)
       }
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      context.log.warn({ item, asks: asks.length, code: error.code, err: error }, 'the gate did not answer a batch')
+      this.#gateOutage.failed(error, () => ({ asks: asks.length }))
       return undefined
     }
   }

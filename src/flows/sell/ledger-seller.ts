@@ -10,6 +10,7 @@ import { assert, assertAnswered } from '../../base/assert.ts'
 import { atMost } from '../../base/deadline.ts'
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
+import { OutageLog } from '../../base/outage-log.ts'
 import type { Semaphore } from '../../base/semaphore.ts'
 import type { BuyerId } from '../../domain/ids.ts'
 import type { Refusal } from '../../domain/outcomes.ts'
@@ -32,8 +33,14 @@ type Decided = Exclude<DirectReply, { readonly status: 'stale' }>
 
 /** How long a batch waits for its permit and for the ledger before its buyers are told to ask again. */
 const PLACE_WAIT_MS = 3_000
+const OUTAGE_TEXTS = {
+  begins: 'the ledger did not answer a batch; its buyers are told to ask again',
+  lasts: 'the ledger still does not answer batches',
+  ends: 'the ledger answers batches again',
+}
 
 export class LedgerSeller extends ClosedSeller<LedgerSellContext, LiveItem> {
+  readonly #outage = new OutageLog(this.context, { item: this.live.item.id }, OUTAGE_TEXTS)
   /** What the last batch left available, and when it was asked. The item's row may be newer. */
   #available = { units: 0, atMs: Number.NEGATIVE_INFINITY }
 
@@ -79,7 +86,7 @@ export class LedgerSeller extends ClosedSeller<LedgerSellContext, LiveItem> {
 
   /** Never rejects with a fault: the caller may have stopped waiting. */
   async #place(asks: readonly Ask[]): Promise<readonly Decision[]> {
-    const { orders, view, clock, meters, log, onStale } = this.context
+    const { orders, view, clock, meters, onStale } = this.context
     const live = this.live
     const busy = () => asks.map(() => BUSY)
     // The item may have been withdrawn while the batch waited.
@@ -95,15 +102,13 @@ export class LedgerSeller extends ClosedSeller<LedgerSellContext, LiveItem> {
       meters.size('order_batch', asks.length)
       const after = faultPoint('place.after')
       if (after) await after
+      this.#outage.worked()
       if (reply.status !== 'stale') return this.#decide(asks, reply, askedAtMs)
       onStale(live)
       return busy()
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      log.warn(
-        { item: live.item.id, asks: asks.length, code: error.code, err: error },
-        'the ledger did not answer a batch; its buyers are told to ask again',
-      )
+      this.#outage.failed(error, () => ({ asks: asks.length }))
       return busy()
     }
   }

@@ -11,6 +11,7 @@
 import { assertAnswered } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
+import { OutageLog } from '../../base/outage-log.ts'
 import type { SharedTimeout } from '../../base/shared-timeout.ts'
 import type { BuyerId, OrderId } from '../../domain/ids.ts'
 import type { Refusal } from '../../domain/outcomes.ts'
@@ -30,9 +31,17 @@ export interface LocalGateContext extends SellContext {
 /** How long a batch waits for the ledger before its buyers are told to ask again; the placing itself goes on. */
 export const PLACE_WAIT_MS = 3_000
 
+const OUTAGE_TEXTS = {
+  begins: 'the ledger did not answer; reservations stay held and are placed again',
+  lasts: 'the ledger still does not answer; reservations stay held',
+  ends: 'the ledger answers again; the held reservations are placed',
+}
+
 type Placings = ReadonlyMap<OrderId, Placing>
 
 export class LocalGateSeller extends GateSeller<LocalGateContext> {
+  readonly #ledgerOutage = new OutageLog(this.context, { item: this.live.item.id }, OUTAGE_TEXTS)
+
   /** Certain only while no ask waits and nothing is on its way into the ledger. */
   override refusal(click: Click): Refusal | undefined {
     const { item, epoch, queue, unsettled, current, skewed } = this.live
@@ -107,13 +116,11 @@ export class LocalGateSeller extends GateSeller<LocalGateContext> {
         return undefined
       }
       assertAnswered('the ledger', asks, reply.placings)
+      this.#ledgerOutage.worked()
       return await this.#settle(asks, reply.placings)
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      context.log.warn(
-        { item: live.item.id, unsettled: asks.length, code: error.code, err: error },
-        'the ledger did not answer; reservations stay held and are placed again',
-      )
+      this.#ledgerOutage.failed(error, () => ({ unsettled: asks.length }))
       return undefined
     } finally {
       live.placing -= 1
