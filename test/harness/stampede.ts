@@ -73,7 +73,9 @@ export class Stampede {
 
   /** Starts the process without waiting for anything. */
   static spawn(playground: Playground, options: StampedeOptions): Stampede {
-    const child = spawn(process.execPath, [PROGRAM, 'serve'], {
+    // A version that lies elsewhere runs its own sources (`upgrade/landed.ts`): the path of ours would lead back here.
+    const isElsewhere = options.env?.BUN_OPTIONS?.includes('--cwd=') ?? false
+    const child = spawn(process.execPath, [isElsewhere ? 'src/main.ts' : PROGRAM, 'serve'], {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {

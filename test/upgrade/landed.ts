@@ -60,5 +60,8 @@ export class Current {
   }
 }
 
-/** From which version's folder this process runs. */
-export const folderOf = (pid: number): string => readlinkSync(`/proc/${pid}/cwd`)
+/** From which version's folder this process runs: where its program lies, not only where it stands. */
+export function folderOf(pid: number): string {
+  const [, program = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+  return resolve(readlinkSync(`/proc/${pid}/cwd`), program, '../..')
+}
