@@ -50,7 +50,7 @@ function serve(metrics: ReturnType<typeof createMetrics>, clock: Clock = systemC
   const log: Log = { debug: write, info: write, warn: write, error: write }
   const identity = createIdentity(
     { verify: async () => undefined },
-    createOperators([{ name: 'admin', token: ADMIN_TOKEN }]),
+    createOperators([{ name: 'admin', role: 'admin', token: ADMIN_TOKEN }]),
     () => true,
   )
   const scrape = { contentType: METRICS_CONTENT_TYPE, render: metrics.render }

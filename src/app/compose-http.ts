@@ -178,7 +178,9 @@ function composeAdmission(context: ProcessContext, redis: RedisConnection | unde
     ...(config.guestSignIn && { guestSecret: secret('guest-secret') }),
   })
   const kept = config.adminTokens.length > 0 ? undefined : keepSecret(config.dataDir, 'admin-token', random)
-  const operators = createOperators(kept === undefined ? config.adminTokens : [{ name: 'admin', token: kept.value }])
+  const operators = createOperators(
+    kept === undefined ? config.adminTokens : [{ name: 'admin', role: 'admin', token: kept.value }],
+  )
   const isEdge = config.roles.includes('edge')
   const sharing = isEdge ? composeSharing(context, redis) : undefined
   const limitsOf = (what: string, rates: typeof config.rates) =>

@@ -82,7 +82,13 @@ test('operators whose name or token can not be used are refused, and named by th
   for (const [wrong, words] of [
     [{ ADMIN_TOKENS: `a b:${token}` }, 'ADMIN_TOKENS: entry 1: the name must be'],
     [{ ADMIN_TOKENS: `ann:${'x'.repeat(1025)}` }, 'ADMIN_TOKENS: entry 1: the token must have'],
-    [{ ADMIN_TOKENS: `ann:${token},bob:hunter2` }, 'ADMIN_TOKENS: entry 2 is not name:token'],
+    [{ ADMIN_TOKENS: `ann:${token},bob:hunter2` }, 'ADMIN_TOKENS: entry 2 is not name:token or name:role:token'],
+    [{ ADMIN_TOKENS: `ann:viewer:hunter2` }, 'ADMIN_TOKENS: entry 1 is not name:token or name:role:token'],
+    [{ ADMIN_TOKENS: `ann:viewer:${token},ann:${token}-2` }, 'ADMIN_TOKENS: entry 2 has the same name as entry 1'],
+    [
+      { ADMIN_TOKENS: `admin:viewer:${token}`, ADMIN_TOKEN: `${token}-2` },
+      'ADMIN_TOKENS: entry 1 is named admin, as is ADMIN_TOKEN',
+    ],
     [{ ADMIN_TOKENS: `ann:${token},bob:${token}` }, 'ADMIN_TOKENS: entry 2 has the same token as entry 1'],
     [{ ADMIN_TOKENS: `,ann:${token}`, ADMIN_TOKEN: token }, 'ADMIN_TOKENS: entry 2 has the same token as ADMIN_TOKEN'],
     [{ ADMIN_TOKENS: ' , ' }, 'ADMIN_TOKENS: names no operator'],
@@ -90,7 +96,14 @@ test('operators whose name or token can not be used are refused, and named by th
   ] as const)
     expect(refusal(wrong)).toStartWith(words)
   const { adminTokens } = readConfig({ ADMIN_TOKENS: `ann:${token},`, ADMIN_TOKEN: `${token}-2` })
-  expect(adminTokens.map(({ name }) => name)).toEqual(['admin', 'ann'])
+  expect(adminTokens.map(({ name, role }) => `${name} ${role}`)).toEqual(['admin admin', 'ann admin'])
+  const roles = readConfig({ ADMIN_TOKENS: `ann:viewer:${token}, bob : operator : ${token}-2,cy:admin:${token}-3` })
+  expect(roles.adminTokens.map(({ name, role }) => `${name} ${role}`)).toEqual([
+    'ann viewer',
+    'bob operator',
+    'cy admin',
+  ])
+  expect(roles.shown.ADMIN_TOKENS).toBe('ann:viewer:[hidden],bob:operator:[hidden],cy:[hidden]')
 })
 
 test('an address of the ledger that can not be read is refused, without its password', () => {

@@ -5,6 +5,7 @@
  */
 
 import type { z } from 'zod'
+import { readOperator } from '../admission/operator.ts'
 import type { Setting, Texts, Value } from './setting.ts'
 import { atHome, SETTINGS } from './settings.ts'
 
@@ -72,7 +73,9 @@ function configOf(values: Values, texts: Texts) {
     fenceMs: values.FENCE_MS,
     placedWaitMs: values.PLACED_WAIT_MS,
     adminTokens: [
-      ...(values.ADMIN_TOKEN === undefined ? [] : [{ name: 'admin', token: values.ADMIN_TOKEN }]),
+      ...(values.ADMIN_TOKEN === undefined
+        ? []
+        : [{ name: 'admin', role: 'admin' as const, token: values.ADMIN_TOKEN }]),
       ...(values.ADMIN_TOKENS ?? []),
     ],
     ticketKeys: values.TICKET_KEYS,
@@ -145,10 +148,10 @@ export function readCliEnvironment(environment: Environment = process.env) {
   const host = given('HOST') ?? SETTINGS.HOST.default!
   const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
   const port = given('PORT') ?? SETTINGS.PORT.default
-  const named = (given('ADMIN_TOKENS') ?? '').split(',')[0] ?? ''
+  const [first = ''] = (given('ADMIN_TOKENS') ?? '').split(',')
   return {
     server: given('STAMPEDE_SERVER') ?? `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`,
-    token: given('STAMPEDE_TOKEN') ?? given('ADMIN_TOKEN') ?? (named.slice(named.indexOf(':') + 1).trim() || undefined),
+    token: given('STAMPEDE_TOKEN') ?? given('ADMIN_TOKEN') ?? (readOperator(first).token || undefined),
     dataDir: SETTINGS.DATA_DIR.schema.parse(given('DATA_DIR') ?? SETTINGS.DATA_DIR.default),
   }
 }

@@ -6,7 +6,7 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { createClientAddress } from '../admission/client-address.ts'
-import { operatorProblem, TOKEN_LENGTH_MAX } from '../admission/operator.ts'
+import { operatorProblem, readOperator, TOKEN_LENGTH_MAX } from '../admission/operator.ts'
 import { parseTicketKeys } from '../admission/ticket.ts'
 import { parseFaultPoints } from '../base/fault-points.ts'
 import { parseRedisUrl } from '../base/redis/redis-url.ts'
@@ -150,13 +150,19 @@ export const SETTINGS = {
   }),
   ADMIN_TOKENS: setting({
     about:
-      'Several operators: name:token,name:token, each token at least 16 characters and no two the same. The name (letters, digits, ., @, -, _) goes into the log.',
+      'Several operators: name:role:token,name:role:token. The role is viewer (reads), operator (runs sales, orders and refunds) or admin (everything); name:token is an admin. Each token at least 16 characters; no two names or tokens the same. The name (letters, digits, ., @, -, _) goes into the log.',
     schema: parsedBy(parseOperators),
     conflict: (texts, operators) => {
-      const same = operators.find(({ token }) => token === texts.ADMIN_TOKEN)
-      return same && `ADMIN_TOKENS: entry ${same.entry} has the same token as ADMIN_TOKEN`
+      const { ADMIN_TOKEN } = texts
+      if (ADMIN_TOKEN === undefined) return undefined
+      const same = operators.find(({ token }) => token === ADMIN_TOKEN)
+      if (same !== undefined) return `ADMIN_TOKENS: entry ${same.entry} has the same token as ADMIN_TOKEN`
+      const named = operators.find(({ name }) => name === 'admin')
+      return (
+        named && `ADMIN_TOKENS: entry ${named.entry} is named admin, as is ADMIN_TOKEN: rename it, or unset ADMIN_TOKEN`
+      )
     },
-    show: operators => operators?.map(({ name }) => `${name}:${HIDDEN}`).join(',') ?? null,
+    show: operators => operators?.map(showOperator).join(',') ?? null,
   }),
   TICKET_KEYS: setting({
     about:
@@ -252,9 +258,7 @@ export const SETTINGS = {
   }),
 }
 
-interface NamedOperator {
-  readonly name: string
-  readonly token: string
+interface NamedOperator extends ReturnType<typeof readOperator> {
   /** Counted from 1, as in an error's line. */
   readonly entry: number
 }
@@ -264,18 +268,23 @@ function parseOperators(text: string): readonly NamedOperator[] {
   for (const [index, part] of text.split(',').entries()) {
     if (part.trim() === '') continue
     const entry = index + 1
-    const colon = part.indexOf(':')
-    const operator = { name: part.slice(0, colon).trim(), token: part.slice(colon + 1).trim(), entry }
-    if (colon < 1 || operator.token.length < 16)
-      throw new Error(`entry ${entry} is not name:token with a token of at least 16 characters`)
+    const operator = { ...readOperator(part), entry }
+    if (!part.includes(':') || operator.token.length < 16)
+      throw new Error(`entry ${entry} is not name:token or name:role:token with a token of at least 16 characters`)
     const problem = operatorProblem(operator)
     if (problem !== undefined) throw new Error(`entry ${entry}: ${problem}`)
     const same = operators.find(({ token }) => token === operator.token)
     if (same !== undefined) throw new Error(`entry ${entry} has the same token as entry ${same.entry}`)
+    const namesake = operators.find(({ name }) => name === operator.name)
+    if (namesake !== undefined) throw new Error(`entry ${entry} has the same name as entry ${namesake.entry}`)
     operators.push(operator)
   }
-  if (operators.length === 0) throw new Error('names no operator, must be name:token')
+  if (operators.length === 0) throw new Error('names no operator, must be name:role:token')
   return operators
+}
+
+function showOperator({ name, role }: NamedOperator): string {
+  return role === 'admin' ? `${name}:${HIDDEN}` : `${name}:${role}:${HIDDEN}`
 }
 
 function missingInCluster(texts: Texts): string | undefined {

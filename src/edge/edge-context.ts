@@ -60,7 +60,7 @@ type Handle = (edge: EdgeContext, exchange: Exchange, by: string) => Response | 
 
 export type Handlers<Calls> = { readonly [Name in keyof Calls]?: Handle }
 
-/** The routes of the calls that have a handler. Who may ask is the call's own word: a handler can't forget to check for operators. */
+/** The routes of the calls that have a handler. Who may ask is the call's own word: a handler can't forget to check for operators and their role. */
 export function routesOf<Calls extends Record<string, Call>>(
   edge: EdgeContext,
   calls: Calls,
@@ -68,10 +68,11 @@ export function routesOf<Calls extends Record<string, Call>>(
 ): readonly Route[] {
   return Object.entries(handlers as Record<string, Handle>).map(([name, handle]) => {
     const call = calls[name]!
-    if (call.who !== 'operator') return route(call, exchange => handle(edge, exchange, ''))
+    const { role } = call
+    if (role === undefined) return route(call, exchange => handle(edge, exchange, ''))
     return route(
       call,
-      operatorsOnly(edge.identity, (exchange, by) => handle(edge, exchange, by)),
+      operatorsOnly(edge.identity, role, (exchange, by) => handle(edge, exchange, by)),
     )
   })
 }

@@ -6,9 +6,10 @@
 
 import { decodeJwt } from 'jose'
 import type { BuyerTokens } from '../admission/buyer-token.ts'
-import type { Operators } from '../admission/operator.ts'
+import type { Operator, Operators } from '../admission/operator.ts'
 import { readSessionCookie } from '../admission/session.ts'
 import type { BuyerId } from '../domain/ids.ts'
+import { isAtLeast, type OperatorRole } from '../wire/operator-role.ts'
 import { bearerOf, type Exchange, type Handler } from './http/exchange.ts'
 import { ProblemError } from './http/problem-response.ts'
 import type { OperatorSessions } from './ops/operator-sessions.ts'
@@ -17,7 +18,7 @@ type Trusts = (request: Request) => boolean
 
 export interface Identity {
   buyer(request: Request): Promise<BuyerId>
-  operator(request: Request): string
+  operator(request: Request): Operator
 }
 
 export function createIdentity(
@@ -35,10 +36,10 @@ export function createIdentity(
     },
     operator(request) {
       const token = bearerOf(request)
-      const name = token === undefined ? sessions?.operatorOf(request) : operators.verify(token)
-      if (name === undefined)
+      const operator = token === undefined ? sessions?.operatorOf(request) : operators.verify(token)
+      if (operator === undefined)
         throw new ProblemError('unauthenticated', 'Send the operator token as "Authorization: Bearer …".')
-      return name
+      return operator
     },
   }
 }
@@ -68,13 +69,17 @@ function cookieOf(request: Request, trusts: Trusts): string | undefined {
   return cookie !== null && trusts(request) ? readSessionCookie(cookie) : undefined
 }
 
-/** A handler for operators only; it gets the operator's name. No cache keeps the answers. */
+/** A handler for operators of this role and above; it gets the operator's name. No cache keeps the answers. */
 export function operatorsOnly(
   identity: Pick<Identity, 'operator'>,
+  needs: OperatorRole,
   handle: (exchange: Exchange, by: string) => Response | Promise<Response>,
 ): Handler {
   return async exchange => {
-    const answer = await handle(exchange, identity.operator(exchange.request))
+    const { name, role } = identity.operator(exchange.request)
+    if (!isAtLeast(role, needs))
+      throw new ProblemError('forbidden', `This needs the role ${needs}; ${name} is ${role}.`, { needs })
+    const answer = await handle(exchange, name)
     if (!answer.headers.has('cache-control')) answer.headers.set('cache-control', 'no-store')
     return answer
   }

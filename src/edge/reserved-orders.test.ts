@@ -27,7 +27,7 @@ const tickets = createTicketOffice(parseTicketKeys('test:0123456789abcdef0123456
 /** The buyer's name is its own token here. */
 const identity: Identity = {
   buyer: async request => request.headers.get('x-buyer') ?? '',
-  operator: () => 'olga',
+  operator: () => ({ name: 'olga', role: 'admin' }),
 }
 const gateAway: { now: GateMishap | undefined } = { now: undefined }
 

@@ -4,6 +4,7 @@
  */
 
 import type { z } from 'zod'
+import { OPERATOR_ROLES, type OperatorRole } from './operator-role.ts'
 import type { ProblemCode } from './problems.ts'
 
 /** A buyer's token or cookie, a ticket, an operator's token, a provider's signature, or nothing at all. */
@@ -42,16 +43,26 @@ export interface Call extends Details {
   readonly group: 'Buyers' | 'Operators' | 'Operations' | 'Sandbox'
   readonly summary: string
   readonly who: Who
+  /** Of operators' calls: the least role that may make it. */
+  readonly role?: OperatorRole
 }
 
 /** To describe the calls of one group that the same people may make. */
-export function callsFor(group: Call['group'], who: Who) {
+export function callsFor(group: Call['group'], who: Exclude<Who, 'operator'>) {
+  return describersOf({ group, who })
+}
+
+/** The same for operators of this role and above. */
+export function callsForOperators(group: Call['group'], role: OperatorRole) {
+  return describersOf({ group, who: 'operator', role })
+}
+
+function describersOf<Common extends Pick<Call, 'group' | 'who' | 'role'>>(common: Common) {
   const by =
     (method: Call['method']) =>
     <D extends Details>(path: string, summary: string, details: D) => ({
       ...details,
-      group,
-      who,
+      ...common,
       method,
       path,
       summary,
@@ -75,6 +86,7 @@ export function uncached(what: string, body: z.ZodType, example: unknown): Answe
 export function problemsOf(call: Call): readonly ProblemCode[] {
   const codes = new Set<ProblemCode>(call.problems)
   if (call.who === 'buyer' || call.who === 'operator') codes.add('unauthenticated')
+  if (call.role !== undefined && call.role !== OPERATOR_ROLES[0]) codes.add('forbidden')
   if (call.path.includes('{')) codes.add('not_found')
   if (call.body !== undefined || call.query !== undefined) codes.add('body_invalid')
   codes.add('body_too_large').add('internal').add('busy')

@@ -3,7 +3,7 @@
 import { render } from 'preact'
 import { get } from './api.ts'
 import { followLinks } from './route.ts'
-import type { Time } from './shapes.ts'
+import type { OperatorSession, Time } from './shapes.ts'
 import { store } from './store.ts'
 import { App } from './views/app.tsx'
 
@@ -17,9 +17,10 @@ async function start(): Promise<void> {
 
 async function findOperator(): Promise<void> {
   for (;;) {
-    const reply = await get<{ operator: string | null }>('/ops/session')
+    const reply = await get<OperatorSession>('/ops/session')
     if (reply.kind === 'ok') {
       store.operator = reply.body.operator
+      store.role = reply.body.role
       return store.changed()
     }
     // No answer does not mean signed out: an operator must not have to sign in again because a proxy was restarted.

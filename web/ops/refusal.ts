@@ -31,6 +31,7 @@ const FIELD_RULES: readonly (readonly [RegExp, Translate])[] = [
 ]
 
 const CODES: Readonly<Record<string, Translate>> = {
+  forbidden: text => text.forbidden,
   not_found: text => text.gone,
   order_paid: text => text.orderPaid,
   order_not_paid: text => text.orderNotPaid,

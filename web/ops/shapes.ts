@@ -2,6 +2,7 @@
 
 import type { SaleAnswer, TroubleAnswer, WatchAnswer } from '../../src/wire/answers.ts'
 import type { TroubleCode as WireTroubleCode } from '../../src/wire/monitor-codes.ts'
+import type { OperatorRole } from '../../src/wire/operator-role.ts'
 
 export type {
   AuditAnswer as Audit,
@@ -21,6 +22,14 @@ export type {
   WholeOrderAnswer as WholeOrder,
 } from '../../src/wire/answers.ts'
 export { FUNNEL_STEPS, type FunnelStep } from '../../src/wire/monitor-codes.ts'
+
+export { isAtLeast, type OperatorRole } from '../../src/wire/operator-role.ts'
+
+/** Of `/ops/session`. */
+export interface OperatorSession {
+  readonly operator: string | null
+  readonly role: OperatorRole | null
+}
 
 export type SaleState = SaleAnswer['state']
 export type LiveItem = WatchAnswer['items'][number]

@@ -1,6 +1,6 @@
 /** The state of the page and its listeners. Everything here can be read again from the server. */
 
-import type { LogLine, Sale, Trouble } from './shapes.ts'
+import { isAtLeast, type LogLine, type OperatorRole, type Sale, type Trouble } from './shapes.ts'
 import type { TypedSale } from './views/sale-form/typed-sale.ts'
 
 /** The result of an action: shown until it is dismissed or replaced by the next. */
@@ -23,6 +23,8 @@ const listeners = new Set<() => void>()
 export const store = {
   /** Undefined: not read yet; null: signed out. */
   operator: undefined as string | null | undefined,
+  /** What the operator may do; null: signed out. The server decides: this only hides what it would refuse. */
+  role: null as OperatorRole | null,
   /** The session was requested, and there is no valid answer yet. */
   operatorUnanswered: false,
   /** The session ended while the operator was working. */
@@ -54,6 +56,11 @@ export function serverNow(): number {
   return Date.now() + store.offsetMs
 }
 
+/** May the operator run sales and change orders? */
+export function mayRun(): boolean {
+  return store.role !== null && isAtLeast(store.role, 'operator')
+}
+
 export function notify(kind: Note['kind'], text: string): void {
   store.note = { kind, text, atMs: serverNow() }
   store.changed()
@@ -62,6 +69,7 @@ export function notify(kind: Note['kind'], text: string): void {
 /** Clears everything that belongs to the signed-in operator. */
 export function forget(): void {
   store.operator = null
+  store.role = null
   store.sales = undefined
   store.trouble = undefined
   store.log = []

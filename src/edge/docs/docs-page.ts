@@ -69,7 +69,11 @@ export function errorsPage(): string {
 }
 
 function showOperation(method: string, path: string, operation: Operation): string {
-  const who = operation.security.map(one => Object.keys(one)[0]).join(' or ') || 'anyone'
+  const who =
+    operation.security
+      .flatMap(one => Object.entries(one))
+      .map(nameOf)
+      .join(' or ') || 'anyone'
   const parameters = operation.parameters.map(
     ({ name, in: place, description, schema }) =>
       `<tr><td><code>${escaped(name)}</code></td><td>${escaped(place)}</td><td>${escaped(description ?? (schema as Json).description ?? '')}</td></tr>`,
@@ -85,6 +89,11 @@ function showOperation(method: string, path: string, operation: Operation): stri
 ${parameters.length === 0 ? '' : `<table>${parameters.join('')}</table>`}
 ${body === undefined ? '' : `<p>Body:</p>${pretty(body.example)}`}
 <table>${responses.join('')}</table></details>`
+}
+
+function nameOf([scheme, roles]: [string, unknown]): string {
+  const [role] = roles as readonly string[]
+  return role === undefined ? scheme : `${scheme} (role ${role} or above)`
 }
 
 /** Codes in backticks lead to their explanation. */

@@ -35,13 +35,17 @@ const SECURITY_SCHEMES = {
     description: 'Where PUBLIC_URL is https: __Host-stampede_session.',
   },
   ticket: { type: 'http', scheme: 'bearer', description: 'What …/ticket returned.' },
-  operator: { type: 'http', scheme: 'bearer', description: 'ADMIN_TOKEN, or one of ADMIN_TOKENS.' },
+  operator: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'ADMIN_TOKEN (an admin), or one of ADMIN_TOKENS. Each call names the least role that may make it: viewer, operator or admin.',
+  },
 }
-const SECURITY: Readonly<Record<Call['who'], readonly Json[]>> = {
+const SECURITY: Readonly<Record<Exclude<Call['who'], 'operator'>, readonly Json[]>> = {
   anyone: [],
   buyer: [{ buyer: [] }, { session: [] }],
   ticket: [{ ticket: [] }],
-  operator: [{ operator: [] }],
   provider: [],
 }
 const RESPONSE_HEADERS: Readonly<Record<string, string>> = {
@@ -89,11 +93,16 @@ function operationOf(call: Call, describe: Describe) {
     operationId: operationIdOf(call),
     summary: call.summary,
     ...(call.more !== undefined && { description: call.more }),
-    security: SECURITY[call.who],
+    security: securityOf(call),
     parameters,
     ...(call.body !== undefined && { requestBody: requestBodyOf(call.body, describe) }),
     responses,
   }
+}
+
+/** Beside the scheme stands the least role, as OpenAPI 3.1 lets a requirement name roles. */
+function securityOf({ who, role }: Call): readonly Json[] {
+  return who === 'operator' ? [{ operator: [role] }] : SECURITY[who]
 }
 
 function requestBodyOf({ schema, example }: NonNullable<Call['body']>, describe: Describe) {

@@ -5,9 +5,9 @@ import { systemRandom } from '../../base/random.ts'
 import { OperatorSessions } from './operator-sessions.ts'
 
 const SESSION_MS = 12 * 3600 * 1000
-const TOKENS = [
-  { name: 'ada', token: 'token-of-ada' },
-  { name: 'bob', token: 'token-of-bob' },
+const TOKENS: Parameters<typeof createOperators>[0] = [
+  { name: 'ada', role: 'admin', token: 'token-of-ada' },
+  { name: 'bob', role: 'viewer', token: 'token-of-bob' },
 ]
 
 function stage({ secure = false, secret = 'the secret of all edges', tokens = TOKENS } = {}) {
@@ -32,8 +32,8 @@ const FROM_PAGE = { 'x-stampede-ops': '1' }
 test('opens a session that only our own page can use to change something', () => {
   const { sessions } = stage()
   const cookie = cookieOf(sessions.open('token-of-ada'))
-  expect(sessions.operatorOf(asked('GET', cookie))).toBe('ada')
-  expect(sessions.operatorOf(asked('POST', cookie, FROM_PAGE))).toBe('ada')
+  expect(sessions.operatorOf(asked('GET', cookie))).toMatchObject({ name: 'ada' })
+  expect(sessions.operatorOf(asked('POST', cookie, FROM_PAGE))).toMatchObject({ name: 'ada' })
   expect(sessions.operatorOf(asked('POST', cookie))).toBeUndefined()
   expect(sessions.operatorOf(asked('DELETE', cookie))).toBeUndefined()
   const foreign = { ...FROM_PAGE, origin: 'https://elsewhere.example' }
@@ -54,7 +54,7 @@ test('ends a session when it is closed, and after its time', () => {
   const second = cookieOf(sessions.open('token-of-bob'))
   expect(sessions.close(asked('DELETE', first, FROM_PAGE))).toEqual([expect.stringContaining('Max-Age=0')])
   expect(sessions.operatorOf(asked('GET', first))).toBeUndefined()
-  expect(sessions.operatorOf(asked('GET', `x=1; ${first}; ${second}`))).toBe('bob')
+  expect(sessions.operatorOf(asked('GET', `x=1; ${first}; ${second}`))).toMatchObject({ name: 'bob' })
   pass(SESSION_MS)
   expect(sessions.operatorOf(asked('GET', second))).toBeUndefined()
 })
@@ -62,22 +62,23 @@ test('ends a session when it is closed, and after its time', () => {
 test('a session opened at one edge is good at every other, until its time is up', () => {
   const [here, there] = [stage(), stage()]
   const cookie = cookieOf(here.sessions.open('token-of-ada'))
-  expect(there.sessions.operatorOf(asked('GET', cookie))).toBe('ada')
-  expect(there.sessions.operatorOf(asked('POST', cookie, FROM_PAGE))).toBe('ada')
+  expect(there.sessions.operatorOf(asked('GET', cookie))).toMatchObject({ name: 'ada' })
+  expect(there.sessions.operatorOf(asked('POST', cookie, FROM_PAGE))).toMatchObject({ name: 'ada' })
   there.pass(SESSION_MS)
   expect(there.sessions.operatorOf(asked('GET', cookie))).toBeUndefined()
-  expect(here.sessions.operatorOf(asked('GET', cookie))).toBe('ada')
+  expect(here.sessions.operatorOf(asked('GET', cookie))).toMatchObject({ name: 'ada' })
 })
 
 test('a session ends with its token: changed, removed, or gone to another name', () => {
   const cookie = cookieOf(stage().sessions.open('token-of-ada'))
   const after = (tokens: typeof TOKENS) => stage({ tokens }).sessions.operatorOf(asked('GET', cookie))
   const [, bob] = TOKENS
-  expect(after([{ name: 'ada', token: 'another' }, bob!])).toBeUndefined()
+  const [ada] = TOKENS
+  expect(after([{ ...ada!, token: 'another' }, bob!])).toBeUndefined()
   expect(after([bob!])).toBeUndefined()
-  expect(after([{ name: 'eve', token: 'token-of-ada' }, bob!])).toBeUndefined()
-  // A second token of hers, put beside the first, ends nothing.
-  expect(after([{ name: 'ada', token: 'another' }, ...TOKENS])).toBe('ada')
+  expect(after([{ ...ada!, name: 'eve' }, bob!])).toBeUndefined()
+  // Another role changes what the session may do, at once.
+  expect(after([{ ...ada!, role: 'viewer' }, bob!])).toEqual({ name: 'ada', role: 'viewer' })
 })
 
 test('nothing of a session can be changed, and nobody without the secret can make one', () => {
@@ -98,7 +99,7 @@ test('nothing of a session can be changed, and nobody without the secret can mak
   for (const parts of forged)
     expect(sessions.operatorOf(asked('GET', `stampede_ops=${parts.join('.')}`)), parts.join('.')).toBeUndefined()
   expect(stage({ secret: 'another' }).sessions.operatorOf(asked('GET', cookie))).toBeUndefined()
-  expect(sessions.operatorOf(asked('GET', cookie))).toBe('ada')
+  expect(sessions.operatorOf(asked('GET', cookie))).toMatchObject({ name: 'ada' })
 })
 
 test('remembers a bounded number of ended sessions, and only of those that stood', () => {
@@ -114,5 +115,5 @@ test('remembers a bounded number of ended sessions, and only of those that stood
   const last = opened()
   end(last)
   expect(sessions.operatorOf(asked('GET', last))).toBeUndefined()
-  expect(sessions.operatorOf(asked('GET', first)), 'the oldest of 1001 is forgotten').toBe('ada')
+  expect(sessions.operatorOf(asked('GET', first)), 'the oldest of 1001 is forgotten').toMatchObject({ name: 'ada' })
 })

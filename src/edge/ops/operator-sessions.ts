@@ -1,6 +1,6 @@
 /**
- * Operators signed in on the operations page. The cookie holds the operator's name, an end and an id, signed; never the token. The server
- * keeps nothing: every edge with the same secret accepts the session, also after a restart. The signature covers the operator's token:
+ * Operators signed in on the operations page. The cookie holds the operator's name, an end and an id, signed; never the token or the role.
+ * The server keeps nothing: every edge with the same secret accepts the session, also after a restart. The signature covers the operator's token:
  * when the token is changed or removed, its sessions end.
  *
  * Signing out takes the cookie away and ends the session at this edge at once; a copy of the cookie stays good at other edges until its
@@ -12,7 +12,7 @@
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { hashOfToken, type Operators } from '../../admission/operator.ts'
+import { hashOfToken, type Operator, type Operators } from '../../admission/operator.ts'
 import { cookieName, cookiesOf, namesOf } from '../../admission/session.ts'
 import { assert } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -30,7 +30,7 @@ const FORM = /^(v1\.([\w-]{1,88})\.(\d{1,15})\.([\w-]{22}))\.([\w-]{43})$/
 interface OperatorSessionsOptions {
   /** The same at every edge. */
   readonly secret: string
-  readonly operators: Pick<Operators, 'verify' | 'hashesOf'>
+  readonly operators: Pick<Operators, 'verify' | 'named'>
   readonly clock: Clock
   readonly random: Random
   readonly secure: boolean
@@ -40,7 +40,7 @@ interface OperatorSessionsOptions {
 
 interface Session {
   readonly id: string
-  readonly operator: string
+  readonly operator: Operator
   readonly untilMs: number
 }
 
@@ -62,7 +62,7 @@ export class OperatorSessions {
     assert(operator !== undefined, 'a session was asked for with something that is no operator token')
     const id = Buffer.from(random.bytes(ID_BYTES)).toString('base64url')
     const untilMs = Math.floor(clock.now()) + SESSION_S * 1000
-    const claims = `v1.${Buffer.from(operator, 'utf8').toString('base64url')}.${untilMs}.${id}`
+    const claims = `v1.${Buffer.from(operator.name, 'utf8').toString('base64url')}.${untilMs}.${id}`
     const value = `${claims}.${this.#signatureOf(claims, hashOfToken(token)).toString('base64url')}`
     assert(FORM.test(value), 'a session was written that could not be read')
     return `${cookieName(NAME, secure)}=${value}; Max-Age=${SESSION_S}; ${this.#attributes}`
@@ -80,7 +80,7 @@ export class OperatorSessions {
   }
 
   /** The operator of the request's session, if the session may be used for this request. */
-  operatorOf(request: Request): string | undefined {
+  operatorOf(request: Request): Operator | undefined {
     const reads = request.method === 'GET' || request.method === 'HEAD'
     if (!(reads ? this.#options.isHome(request) : this.#isFromPage(request))) return undefined
     return this.#sessionsOf(request).next().value?.operator
@@ -107,13 +107,12 @@ export class OperatorSessions {
     for (const value of cookiesOf(request.headers.get('cookie') ?? '', NAME)) {
       const [, claims, name, until, id, signature] = FORM.exec(value) ?? []
       if (claims === undefined || name === undefined || id === undefined || signature === undefined) continue
-      const operator = Buffer.from(name, 'base64url').toString('utf8')
+      const known = operators.named(Buffer.from(name, 'base64url').toString('utf8'))
+      if (known === undefined) continue
       const given = Buffer.from(signature, 'base64url')
-      let signed = false
-      for (const hash of operators.hashesOf(operator))
-        if (timingSafeEqual(this.#signatureOf(claims, hash), given)) signed = true
+      const signed = timingSafeEqual(this.#signatureOf(claims, known.hash), given)
       const untilMs = Number(until)
-      if (signed && untilMs > clock.now() && !this.#ended.has(id)) yield { id, operator, untilMs }
+      if (signed && untilMs > clock.now() && !this.#ended.has(id)) yield { id, operator: known.operator, untilMs }
     }
   }
 }

@@ -26,7 +26,7 @@ export interface Scrape {
 
 /** For operators. On a port of its own it needs no token: see `startMetricsServer`. */
 export function metricsRoutes(scrape: Scrape, identity: Pick<Identity, 'operator'>): readonly Route[] {
-  const handle = operatorsOnly(identity, () => scrapeResponse(scrape))
+  const handle = operatorsOnly(identity, operationsCalls.metrics.role, () => scrapeResponse(scrape))
   return [route(operationsCalls.metrics, handle)]
 }
 

@@ -3,6 +3,7 @@
  * page does goes through the operators' ordinary calls, under the session that is opened here.
  */
 
+import type { Operator } from '../../admission/operator.ts'
 import { createRateLimits } from '../../admission/rate-limits.ts'
 import { toRfc3339 } from '../../base/clock.ts'
 import type { StockView } from '../../flows/sell/live-item.ts'
@@ -67,7 +68,7 @@ export function opsRoutes(edge: EdgeContext): readonly Route[] {
 
   /** Without a session the answer is null, not an error. */
   function showSession({ request }: Exchange): Response {
-    return uncached({ operator: sessions.operatorOf(request) ?? null })
+    return uncached(sessionOf(sessions.operatorOf(request)))
   }
 
   async function signIn({ request }: Exchange): Promise<Response> {
@@ -77,13 +78,17 @@ export function opsRoutes(edge: EdgeContext): readonly Route[] {
     const token = (await readBody(request, signInInput)).token.trim()
     const operator = operators.verify(token)
     if (operator === undefined) throw new ProblemError('unauthenticated', 'This is not an operator token.')
-    return uncached({ operator }, 200, { 'set-cookie': sessions.open(token) })
+    return uncached(sessionOf(operator), 200, { 'set-cookie': sessions.open(token) })
   }
 
   function signOut({ request }: Exchange): Response {
     sessions.demandPage(request)
     return signedOut(sessions.close(request))
   }
+}
+
+function sessionOf(operator: Operator | undefined) {
+  return { operator: operator?.name ?? null, role: operator?.role ?? null }
 }
 
 function wireTrouble({ sinceMs, ...found }: Trouble): TroubleAnswer {

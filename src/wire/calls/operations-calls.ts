@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { liveAnswer, readyAnswer, sandboxAnswer, sandboxHiddenAnswer } from '../answers.ts'
-import { type Call, callsFor, json } from '../call.ts'
+import { type Call, callsFor, callsForOperators, json } from '../call.ts'
 
 const anyone = callsFor('Operations', 'anyone')
 const sandbox = callsFor('Sandbox', 'anyone')
@@ -26,7 +26,7 @@ export const operationsCalls = {
       503: json('Traffic should go elsewhere, and why.', readyAnswer, { status: 'unready', missing: ['stopping'] }),
     },
   }),
-  metrics: callsFor('Operations', 'operator').get('/metrics', 'Prometheus metrics', {
+  metrics: callsForOperators('Operations', 'viewer').get('/metrics', 'Prometheus metrics', {
     more: 'Open, without a token, on a port of its own when METRICS_PORT is set.',
     answers: { 200: { what: 'The metrics.', texts: ['text/plain', 'application/openmetrics-text'] } },
   }),

@@ -13,7 +13,7 @@ import {
   watchAnswer,
   wholeOrderAnswer,
 } from '../answers.ts'
-import { type Call, callsFor, json } from '../call.ts'
+import { type Call, callsForOperators, json } from '../call.ts'
 import {
   doorInput,
   ordersQuery,
@@ -26,7 +26,12 @@ import {
 } from '../inputs.ts'
 import { AT, AUDIT, LOG_LINE, NEW_SALE, OPERATOR_SALE, ORDER, STOCK_CHANGE, WATCH, WHOLE_ORDER } from './examples.ts'
 
-const operators = callsFor('Operators', 'operator')
+/** What only reads. */
+const viewers = callsForOperators('Operators', 'viewer')
+/** What runs sales and their orders. */
+const operators = callsForOperators('Operators', 'operator')
+/** What may cost a buyer a reservation that was acknowledged. */
+const admins = callsForOperators('Operators', 'admin')
 
 function moveOf(name: string, summary: string) {
   return operators.post(`/api/admin/sales/{sale}/${name}`, summary, {
@@ -43,10 +48,10 @@ export const operatorCalls = {
     answers: { 201: json('The draft.', operatorSaleAnswer, { ...OPERATOR_SALE, state: 'draft' }, ['location']) },
     problems: ['idempotency_key_reused'],
   }),
-  sales: operators.get('/api/admin/sales', 'All sales, drafts too', {
+  sales: viewers.get('/api/admin/sales', 'All sales, drafts too', {
     answers: { 200: json('The sales.', operatorSalesAnswer, { sales: [OPERATOR_SALE] }) },
   }),
-  sale: operators.get('/api/admin/sales/{sale}', 'One sale, a draft too', {
+  sale: viewers.get('/api/admin/sales/{sale}', 'One sale, a draft too', {
     answers: { 200: json('The sale.', operatorSaleAnswer, OPERATOR_SALE) },
   }),
   editSale: operators.patch('/api/admin/sales/{sale}', 'Change a sale', {
@@ -77,7 +82,7 @@ export const operatorCalls = {
       problems: ['idempotency_key_reused'],
     },
   ),
-  openDoor: operators.post(
+  openDoor: admins.post(
     '/api/admin/sales/{sale}/items/{item}/door',
     'Let the ledger sell an item whose door was shut because Redis is away',
     {
@@ -89,7 +94,7 @@ export const operatorCalls = {
       problems: ['not_changeable'],
     },
   ),
-  orders: operators.get('/api/admin/sales/{sale}/orders', 'Orders of a sale, by cursor', {
+  orders: viewers.get('/api/admin/sales/{sale}/orders', 'Orders of a sale, by cursor', {
     more: 'With Accept: text/csv all of them are streamed as CSV.',
     takes: ['Accept'],
     query: ordersQuery,
@@ -100,7 +105,7 @@ export const operatorCalls = {
       },
     },
   }),
-  order: operators.get('/api/admin/orders/{id}', 'One order with its payments and history', {
+  order: viewers.get('/api/admin/orders/{id}', 'One order with its payments and history', {
     answers: { 200: json('The order.', wholeOrderAnswer, WHOLE_ORDER) },
   }),
   cancelOrder: operators.post('/api/admin/orders/{id}/cancel', 'Cancel an order that is not paid', {
@@ -113,25 +118,25 @@ export const operatorCalls = {
     answers: { 200: json('The order, closed/refunded.', wholeOrderAnswer, WHOLE_ORDER) },
     problems: ['order_not_paid', 'not_placed'],
   }),
-  audit: operators.get('/api/admin/sales/{sale}/audit', 'Units by state, gate and ledger side by side', {
+  audit: viewers.get('/api/admin/sales/{sale}/audit', 'Units by state, gate and ledger side by side', {
     answers: { 200: json('One line per item.', auditsAnswer, { items: [AUDIT] }) },
   }),
   reconcile: operators.post('/api/admin/sales/{sale}/reconcile', 'Compare gate, ledger and payments, and repair', {
     answers: { 200: json('What differed, what was done.', reportAnswer, { differences: [], repairs: [] }) },
   }),
-  reports: operators.get('/api/admin/sales/{sale}/reports', 'Results of the sale, and the latest reconciliations', {
+  reports: viewers.get('/api/admin/sales/{sale}/reports', 'Results of the sale, and the latest reconciliations', {
     answers: { 200: json('Results and reports.', reportsAnswer, { results: [], reports: [] }) },
   }),
-  log: operators.get('/api/admin/log', 'Who changed what, when', {
+  log: viewers.get('/api/admin/log', 'Who changed what, when', {
     query: pageQuery(100, 1000),
     answers: { 200: json('A page of the log, oldest first.', logAnswer, { log: [LOG_LINE], next: null }) },
   }),
-  watch: operators.get('/api/admin/sales/{sale}/watch', 'Everything about a running sale in one answer', {
+  watch: viewers.get('/api/admin/sales/{sale}/watch', 'Everything about a running sale in one answer', {
     more: 'The audit, the state of each item in this process, the funnel, the last minutes in figures, and what is wrong.',
     query: watchQuery,
     answers: { 200: json('The sale at this moment.', watchAnswer, WATCH) },
   }),
-  trouble: operators.get('/api/admin/trouble', 'What is wrong, and since when', {
+  trouble: viewers.get('/api/admin/trouble', 'What is wrong, and since when', {
     answers: {
       200: json('Worst first; empty when all is well.', troublesAnswer, {
         trouble: [{ code: 'refunds_stuck', since: AT, count: 2 }],

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { get } from '../api.ts'
 import { currentRoute, type Route } from '../route.ts'
 import type { Sales, Troubles } from '../shapes.ts'
-import { store } from '../store.ts'
+import { mayRun, store } from '../store.ts'
 import { switchLanguage, words } from '../words.ts'
 import { useEvery, useStore } from './controls/hooks.ts'
 import { NoteLine } from './controls/note-line.tsx'
@@ -20,7 +20,7 @@ import { TroublePanel } from './trouble-panel.tsx'
 const POLL_MS = 2_000
 
 export function App() {
-  const { operator } = useStore()
+  const { operator, role } = useStore()
   const text = words()
   const route = currentRoute()
   const routeKey = JSON.stringify(route)
@@ -60,7 +60,12 @@ export function App() {
             {text.other}
           </button>
           {inside && (
-            <button type="button" class="quiet-button" title={text.signedInAs(operator)} onClick={() => void signOut()}>
+            <button
+              type="button"
+              class="quiet-button"
+              title={text.signedInAs(operator, role === null ? '' : text.roles[role])}
+              onClick={() => void signOut()}
+            >
               {text.signOut}
             </button>
           )}
@@ -107,13 +112,13 @@ function View({ route }: { readonly route: Route }) {
     case 'sales':
       return <SalesView />
     case 'new':
-      return <SaleFormView sale={undefined} />
+      return mayRun() ? <SaleFormView sale={undefined} /> : <NotAllowed />
     case 'log':
       return <LogView />
     case 'sale':
       return <SaleView id={route.sale} />
     case 'edit':
-      return <SaleFormView sale={route.sale} />
+      return mayRun() ? <SaleFormView sale={route.sale} /> : <NotAllowed />
     case 'orders':
       return <OrdersView sale={route.sale} />
     case 'order':
@@ -121,6 +126,19 @@ function View({ route }: { readonly route: Route }) {
     case 'unknown':
       return <Nothing />
   }
+}
+
+function NotAllowed() {
+  const text = words()
+  return (
+    <section class="empty" data-not-allowed>
+      <h1 tabIndex={-1}>{text.notAllowed}</h1>
+      <p>{text.refusals.forbidden}</p>
+      <a class="button" href="/ops">
+        {text.toSales}
+      </a>
+    </section>
+  )
 }
 
 export function Nothing() {

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks'
 import { formatCount, formatSpan, formatTime } from '../format.ts'
 import type { Sale, SaleState } from '../shapes.ts'
-import { serverNow, store } from '../store.ts'
+import { mayRun, serverNow, store } from '../store.ts'
 import { words } from '../words.ts'
 import { SaleBadge } from './controls/badge.tsx'
 
@@ -17,9 +17,11 @@ export function SalesView() {
     <>
       <div class="title-row">
         <h1 tabIndex={-1}>{text.sales}</h1>
-        <a class="button main" href="/ops/new">
-          {text.newSale}
-        </a>
+        {mayRun() && (
+          <a class="button main" href="/ops/new">
+            {text.newSale}
+          </a>
+        )}
       </div>
       {sales === undefined && <p class="soft">{text.loading}</p>}
       {sales?.length === 0 && (

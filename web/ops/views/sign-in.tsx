@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { call } from '../api.ts'
+import type { OperatorSession } from '../shapes.ts'
 import { forget, notify, store } from '../store.ts'
 import { words } from '../words.ts'
 import { Field } from './controls/field.tsx'
@@ -16,10 +17,11 @@ export function SignIn() {
   const signIn = async () => {
     if (working) return
     setWorking(true)
-    const reply = await call<{ operator: string }>('POST', '/ops/session', { body: { token } })
+    const reply = await call<OperatorSession>('POST', '/ops/session', { body: { token } })
     setWorking(false)
     if (reply.kind === 'ok') {
       store.operator = reply.body.operator
+      store.role = reply.body.role
       store.expired = false
       store.changed()
       return

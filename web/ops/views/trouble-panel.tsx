@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks'
 import { formatCount, formatSpan, formatTime } from '../format.ts'
 import type { Sale, Trouble } from '../shapes.ts'
-import { serverNow, store } from '../store.ts'
+import { mayRun, serverNow, store } from '../store.ts'
 import type { SaleAction } from '../words/en.ts'
 import { words } from '../words.ts'
 import { SaleActionDialog } from './sale/sale-actions.tsx'
@@ -82,7 +82,7 @@ function TroubleEntry({ trouble }: { readonly trouble: Trouble }) {
       <p>
         <strong>{text.whatToPress}:</strong> {advice}
       </p>
-      {sale !== undefined && (
+      {sale !== undefined && mayRun() && (
         <p class="ways">
           {(ACTIONS[trouble.code] ?? [])
             .filter(action => isAllowed(action, sale))

@@ -5,7 +5,7 @@ import { call, get } from '../../api.ts'
 import { formatCount, formatMoney, formatTime } from '../../format.ts'
 import { readLog } from '../../log-book.ts'
 import type { WholeOrder } from '../../shapes.ts'
-import { notify, store } from '../../store.ts'
+import { mayRun, notify, store } from '../../store.ts'
 import { words } from '../../words.ts'
 import { Nothing } from '../app.tsx'
 import { OrderBadge } from '../controls/badge.tsx'
@@ -55,12 +55,12 @@ export function OrderView({ id }: { readonly id: string }) {
           </p>
         </div>
         <div class="actions">
-          {order.state === 'pending' && (
+          {mayRun() && order.state === 'pending' && (
             <button type="button" class="button" data-action="cancel" onClick={() => setAsked('cancel')}>
               {text.cancelOrder}
             </button>
           )}
-          {order.state === 'paid' && (
+          {mayRun() && order.state === 'paid' && (
             <button type="button" class="button" data-action="refund" onClick={() => setAsked('refund')}>
               {text.refund}
             </button>

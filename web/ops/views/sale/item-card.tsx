@@ -3,6 +3,7 @@
 import { useState } from 'preact/hooks'
 import { formatCount, formatMoney } from '../../format.ts'
 import type { Audit, Item, LiveItem, Sale, SaleState } from '../../shapes.ts'
+import { mayRun } from '../../store.ts'
 import { words } from '../../words.ts'
 import { StockDialog } from './stock-dialog.tsx'
 
@@ -29,7 +30,7 @@ export function ItemCard({ sale, item, audit, at, liveItem, onDone }: ItemCardPr
             {item.sku !== undefined && <span dir="auto"> · {item.sku}</span>}
           </p>
         </div>
-        {sale.state !== 'draft' && sale.state !== 'over' && (
+        {mayRun() && sale.state !== 'draft' && sale.state !== 'over' && (
           <button type="button" class="button" data-action="stock" onClick={() => setAsked(true)}>
             {text.changeStock}
           </button>

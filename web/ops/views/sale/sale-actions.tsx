@@ -1,4 +1,4 @@
-/** The actions on a sale: the buttons that its state allows, each with a confirmation. */
+/** The actions on a sale: the buttons that its state and the operator's role allow, each with a confirmation. */
 
 import { useState } from 'preact/hooks'
 import { call } from '../../api.ts'
@@ -6,7 +6,7 @@ import { formatCount } from '../../format.ts'
 import { readLog } from '../../log-book.ts'
 import { go } from '../../route.ts'
 import type { Report, Sale, SaleState } from '../../shapes.ts'
-import { notify } from '../../store.ts'
+import { mayRun, notify } from '../../store.ts'
 import type { SaleAction } from '../../words/en.ts'
 import { words } from '../../words.ts'
 import { Dialog } from '../controls/dialog.tsx'
@@ -28,7 +28,7 @@ export function SaleActions({ sale, onDone }: { readonly sale: Sale; readonly on
   const [asked, setAsked] = useState<SaleAction>()
   return (
     <div class="actions">
-      {sale.state === 'draft' && (
+      {mayRun() && sale.state === 'draft' && (
         <a class="button" href={`/ops/sales/${sale.id}/edit`}>
           {text.edit}
         </a>
@@ -63,6 +63,7 @@ export function SaleActions({ sale, onDone }: { readonly sale: Sale; readonly on
 
 /** A sale before its opening can be warmed, paused or not. */
 function allowedFor(sale: Sale): readonly SaleAction[] {
+  if (!mayRun()) return []
   return sale.state === 'paused' && isToOpen(sale) ? ['resume', 'warm', 'reconcile', 'end'] : ALLOWED[sale.state]
 }
 
