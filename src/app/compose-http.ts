@@ -10,6 +10,7 @@ import { createRemoteKeys } from '../admission/remote-keys.ts'
 import { createSharedRateLimits } from '../admission/shared-rate-limits.ts'
 import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import type { RedisConnection } from '../base/redis/connection.ts'
+import { createSharedTimeout } from '../base/shared-timeout.ts'
 import { createBrowsers } from '../edge/browsers.ts'
 import { docsRoutes } from '../edge/docs/docs-routes.ts'
 import type { EdgeContext } from '../edge/edge-context.ts'
@@ -17,6 +18,7 @@ import { plainProblem } from '../edge/http/problem-response.ts'
 import { createIdentity, findSocketBuyer } from '../edge/identity.ts'
 import { Live } from '../edge/live/live.ts'
 import { ROUND_EVERY_MS } from '../edge/live/live-board.ts'
+import { AskTally } from '../edge/ops/ask-tally.ts'
 import { Monitor } from '../edge/ops/monitor.ts'
 import { OperatorSessions } from '../edge/ops/operator-sessions.ts'
 import { OrderRoute } from '../edge/order-route.ts'
@@ -55,6 +57,9 @@ interface HttpParts {
 }
 
 const MONITOR_EVERY_MS = 1_000
+const ASKS_EVERY_MS = 1_000
+/** A ledger that does not answer at the end costs the counts of the last second. */
+const LAST_ASKS_MS_MAX = 1_000
 
 /** Who asks, what is shown to them, and what the routes share. */
 async function openEdge(context: ProcessContext, { readiness, metrics, address, flows, sell, redis }: HttpParts) {
@@ -65,8 +70,10 @@ async function openEdge(context: ProcessContext, { readiness, metrics, address, 
   const secureCookies = config.publicUrl?.startsWith('https:') ?? false
   const stock = createStockView(registry, context.view)
   const clientAddress = createClientAddress(config.trustedProxies)
+  const asks = new AskTally(context)
   const monitor = new Monitor({
     ...context,
+    asks,
     sales: ledger.sales,
     view: flows.view,
     stock,
@@ -99,18 +106,19 @@ async function openEdge(context: ProcessContext, { readiness, metrics, address, 
     identity: createIdentity(buyers, operators, trusts, sessions),
     sessions,
     monitor,
+    asks,
     pages: await loadPages(),
     addressOf: (request: Request) => clientAddress.of(address.peerOf(request), request.headers.get('x-forwarded-for')),
     trusts,
     secureCookies,
   } satisfies EdgeContext
-  return { edge, admission, live, monitor, trusts, applyHeaders }
+  return { edge, admission, live, monitor, asks, trusts, applyHeaders }
 }
 
 export async function composeHttp(context: ProcessContext, parts: HttpParts) {
   const { config, log, catalog, registry } = context
   const { readiness, metrics, address, sandbox, sell } = parts
-  const { edge, admission, live, monitor, trusts, applyHeaders } = await openEdge(context, parts)
+  const { edge, admission, live, monitor, asks, trusts, applyHeaders } = await openEdge(context, parts)
   const { isEdge, sharing, tickets, orderLimits } = admission
   const demoCrowd = createDemoCrowd(context, () => address.url, trusts)
   const scrape = { contentType: METRICS_CONTENT_TYPE, render: metrics.render }
@@ -128,7 +136,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
   ]
   const routes = isEdge ? whole() : wellBeing
   // Only what it needs: this object is read for every click.
-  const clicks = new OrderRoute({ registry, catalog, sell, tickets, orderLimits, addressOf: edge.addressOf })
+  const clicks = new OrderRoute({ registry, catalog, sell, tickets, orderLimits, addressOf: edge.addressOf, asks })
   const order: typeof clicks.order = isEdge
     ? (request, sale, item) => clicks.order(request, sale, item)
     : () => plainProblem('not_found')
@@ -141,6 +149,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     others: [
       ['live', ROUND_EVERY_MS, async () => live.round()],
       ['monitor', MONITOR_EVERY_MS, () => monitor.round()],
+      ['asks', ASKS_EVERY_MS, () => asks.round()],
       ...(sharing === undefined ? [] : ([['limits', PRESENT_EVERY_MS, () => sharing.round()]] as const)),
     ] satisfies KeeperWork['others'],
     serve() {
@@ -156,6 +165,8 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     },
     async close() {
       await demoCrowd.stop()
+      const { clock } = context
+      await createSharedTimeout({ clock, ms: LAST_ASKS_MS_MAX })(asks.round().catch(() => {}))
       await sharing?.leave()
       await apart?.stop()
     },

@@ -3,6 +3,7 @@
 import { systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { startEmbeddedServer } from '../ledger/embedded/server.ts'
+import { createAskCounts } from '../ledger/postgres/ask-counts.ts'
 import { createDatabase, type Database } from '../ledger/postgres/connection/database.ts'
 import { requireDurable } from '../ledger/postgres/connection/durable.ts'
 import { createLeaderLock } from '../ledger/postgres/connection/leader-lock.ts'
@@ -80,6 +81,7 @@ export function ledgerParts(config: Config, database: Database) {
     payments: createPayments(database),
     journal: createJournal(database),
     reconciliation: createReconciliation(database),
+    askCounts: createAskCounts(database),
     stock: createStock(database),
     moves: createMoves(database),
     sandboxPayments: createSandboxPayments(database),

@@ -94,6 +94,15 @@ export function wirePayment(payment: Payment): PaymentAnswer {
   return { id, provider, ref, amount, state, why, startedAt, capturedAt, refundedAt: timeOf(payment.refundedAtMs) }
 }
 
-export function wireAudit({ gateAgrees, addsUp, changing, miscounted, ...line }: AuditLine): AuditAnswer {
+export function wireAudit({
+  gateAgrees,
+  addsUp,
+  changing,
+  miscounted,
+  ordersPlaced,
+  ordersRefused,
+  ordersPaid,
+  ...line
+}: AuditLine): AuditAnswer {
   return { ...line, gate: line.gate ?? null }
 }

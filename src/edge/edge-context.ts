@@ -20,6 +20,7 @@ import type { Call } from '../wire/call.ts'
 import type { Browsers } from './browsers.ts'
 import { type Exchange, type Route, route } from './http/exchange.ts'
 import { type Identity, operatorsOnly } from './identity.ts'
+import type { AskTally } from './ops/ask-tally.ts'
 import type { Monitor } from './ops/monitor.ts'
 import type { OperatorSessions } from './ops/operator-sessions.ts'
 import type { Pages } from './pages.ts'
@@ -40,6 +41,7 @@ export interface EdgeContext {
   readonly operators: Operators
   readonly sessions: OperatorSessions
   readonly monitor: Pick<Monitor, 'watch' | 'trouble'>
+  readonly asks: Pick<AskTally, 'count'>
   readonly pages: Pages
   readonly tickets: TicketOffice
   readonly orderLimits: RateLimits

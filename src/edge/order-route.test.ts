@@ -121,6 +121,7 @@ async function openShop(view: 'refuses' | 'asks') {
     catalog: undefined as never,
     orderLimits: createRateLimits({ ...none, clock, random: systemRandom }),
     addressOf: () => 'here',
+    asks: { count() {} },
   })
   const set = (state: 'open' | 'paused' | 'over') => gate.set(ITEM, 1, { stateNo: 1, state, opensAtMs, closesAtMs })
   const ask = (buyer: string, attempt: number, quantity: number) => {

@@ -10,7 +10,7 @@ import type { TicketClaims } from '../admission/ticket.ts'
 import { unreachable } from '../base/assert.ts'
 import { toRfc3339 } from '../base/clock.ts'
 import type { Counted } from '../base/meters.ts'
-import { isId } from '../domain/ids.ts'
+import { isId, type SaleId } from '../domain/ids.ts'
 import type { Order, Reservation } from '../domain/order.ts'
 import type { TakeOrderOutcome } from '../domain/outcomes.ts'
 import { EARLY_WAIT_MS, type LiveItem } from '../flows/sell/live-item.ts'
@@ -24,7 +24,12 @@ import { bearerIn, bearerOf, bearerStart, readBody } from './http/exchange.ts'
 import { plainProblem, problem, rateLimitedProblem } from './http/problem-response.ts'
 import { UNRENDERED } from './http/security-headers.ts'
 
-type OrderContext = Pick<EdgeContext, 'registry' | 'sell' | 'tickets' | 'catalog' | 'orderLimits' | 'addressOf'>
+type OrderContext = Pick<
+  EdgeContext,
+  'registry' | 'sell' | 'tickets' | 'catalog' | 'orderLimits' | 'addressOf' | 'asks'
+>
+
+type AskOutcome = Counted['order_asks'][number]
 
 export class OrderRoute {
   readonly #edge: OrderContext
@@ -59,16 +64,16 @@ export class OrderRoute {
     const { sell, orderLimits, addressOf } = this.#edge
     const refused = live.seller.standing()
     if (refused !== undefined && !(refused.kind === 'early' && refused.opensAtMs - sell.view.nowMs() <= EARLY_WAIT_MS))
-      return this.#toResponse(refused)
+      return this.#toResponse(refused, live.sale.id)
 
     return whenKnown(orderLimits.admitAddress(addressOf(request)), limited => {
-      if (limited !== undefined) return this.#counted('rate_limited', rateLimitedProblem(limited))
+      if (limited !== undefined) return this.#counted('rate_limited', rateLimitedProblem(limited), live.sale.id)
       const claims = this.#claimsOf(ticket, live.sale.id, live.item.id)
       if (claims === undefined || sell.view.nowMs() >= claims.expiresAtMs)
-        return this.#counted('ticket_invalid', plainProblem('ticket_invalid'))
+        return this.#counted('ticket_invalid', plainProblem('ticket_invalid'), live.sale.id)
       // Only a valid ticket names its buyer reliably, so the buyer's limit comes after it.
       return whenKnown(orderLimits.admitBuyer(claims.buyer, live.item.id), tooOften => {
-        if (tooOften !== undefined) return this.#counted('rate_limited', rateLimitedProblem(tooOften))
+        if (tooOften !== undefined) return this.#counted('rate_limited', rateLimitedProblem(tooOften), live.sale.id)
         return bodyless(request) ? this.#take(live, claims, 1) : this.#readAndTake(request, live, claims)
       })
     })
@@ -76,7 +81,7 @@ export class OrderRoute {
 
   async #readAndTake(request: Request, live: LiveItem, claims: TicketClaims): Promise<Response> {
     const { quantity } = await readBody(request, buyerCalls.takeOrder.body.schema).catch((error: unknown) => {
-      this.#edge.sell.meters.count('order_asks', 'body_invalid')
+      this.#count('body_invalid', live.sale.id)
       throw error
     })
     const { quantityMax } = live.item
@@ -84,23 +89,23 @@ export class OrderRoute {
       return this.#take(live, claims, quantity)
     const detail = `Between 1 and ${quantityMax} can be ordered at a time.`
     const refused = problem('quantity_invalid', { detail, more: { field: 'quantity', quantityMax } })
-    return this.#counted('quantity_invalid', refused)
+    return this.#counted('quantity_invalid', refused, live.sale.id)
   }
 
   #take(live: LiveItem, { buyer, attempt }: TicketClaims, quantity: number): Response | Promise<Response> {
     const click = { buyer, attempt, quantity }
     const refused = live.seller.refusal(click)
-    if (refused !== undefined) return this.#toResponse(refused)
-    return takeOrder(this.#edge.sell, live, click).then(outcome => this.#toResponse(outcome))
+    if (refused !== undefined) return this.#toResponse(refused, live.sale.id)
+    return takeOrder(this.#edge.sell, live, click).then(outcome => this.#toResponse(outcome, live.sale.id))
   }
 
   /** Not in this process's gate: unknown, not warmed yet, or long over. A valid ticket still finds its order. */
   async #orderElsewhere(request: Request, saleId: string, itemId: string): Promise<Response> {
     const sale = isId(saleId) && isId(itemId) ? await this.#edge.catalog.find(saleId) : undefined
     if (sale === undefined || !sale.items.some(item => item.id === itemId))
-      return this.#counted('not_found', plainProblem('not_found'))
+      return this.#counted('not_found', plainProblem('not_found'), undefined)
     const repeated = await this.#repeat(undefined, bearerOf(request), saleId, itemId)
-    return repeated ?? this.#toResponse(standingClosed(sale, this.#edge.sell.view.nowMs()))
+    return repeated ?? this.#toResponse(standingClosed(sale, this.#edge.sell.view.nowMs()), saleId)
   }
 
   /** The order that this ticket's buyer and attempt have already. */
@@ -108,7 +113,7 @@ export class OrderRoute {
     const claims = this.#claimsOf(ticket, sale, item)
     if (claims === undefined) return undefined
     const repeated = await repeatOrder(this.#edge.sell, live, item, claims.buyer, claims.attempt)
-    return repeated && this.#toResponse(repeated)
+    return repeated && this.#toResponse(repeated, sale)
   }
 
   /** A ticket of another sale or item is no ticket here. */
@@ -117,13 +122,19 @@ export class OrderRoute {
     return claims?.sale === sale && claims.item === item ? claims : undefined
   }
 
-  #toResponse(outcome: TakeOrderOutcome): Response {
-    return this.#counted(outcome.kind === 'same_reserved' ? 'same' : outcome.kind, answerTo(outcome))
+  #toResponse(outcome: TakeOrderOutcome, sale: SaleId): Response {
+    return this.#counted(outcome.kind === 'same_reserved' ? 'same' : outcome.kind, answerTo(outcome), sale)
   }
 
-  #counted(outcome: Counted['order_asks'][number], answer: Response): Response {
-    this.#edge.sell.meters.count('order_asks', outcome)
+  #counted(outcome: AskOutcome, answer: Response, sale: SaleId | undefined): Response {
+    this.#count(outcome, sale)
     return answer
+  }
+
+  /** Once for the metrics, once for the funnel of its sale; undefined: there is no such sale. */
+  #count(outcome: AskOutcome, sale: SaleId | undefined): void {
+    this.#edge.sell.meters.count('order_asks', outcome)
+    if (sale !== undefined) this.#edge.asks.count(sale, outcome)
   }
 }
 

@@ -87,6 +87,7 @@ async function openShop(units = 10) {
       orderLimits: limits,
       ticketLimits: limits,
       addressOf: () => 'here',
+      asks: { count() {} },
       meters: noMeters,
       random: systemRandom,
       secureCookies: false,

@@ -16,6 +16,10 @@ export interface ItemAudit extends Pick<Item, 'units' | 'available' | 'door' | '
   readonly gone: number
   /** At most so many units are between two shards: taken from one, not yet given to the other. */
   readonly moving: number
+  /** Orders that were ever placed or paid, and reservations that could not be placed. */
+  readonly ordersPlaced: number
+  readonly ordersRefused: number
+  readonly ordersPaid: number
 }
 
 type PaymentAmiss =

@@ -244,7 +244,9 @@ export const watchAnswer = named('Watch', {
   ),
   funnel: z
     .object({ since: plainTime, ...funnelCounts })
-    .describe('Counted by this process since it started, over all its sales.'),
+    .describe(
+      'Of this sale, over all processes, since the first request. Other processes’ requests are up to a second old. `reserved` is the orders, placed or refused, and the units that are not placed yet.',
+    ),
   recent: z
     .array(
       z.object({

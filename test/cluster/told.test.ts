@@ -71,6 +71,34 @@ test('units that the gate has too many do not hide behind an entry that was adde
   expect(await shop().audit(sale.id)).toMatchObject([{ available: UNITS - 1, gate: { left: UNITS - 1, held: 1 } }])
 }, 180_000)
 
+test('the funnel of a sale is the same at every edge, however its crowd was spread, and counts no other sale', async () => {
+  const at = [0, 1].map(edge => new Shop(() => cluster.edges()[edge]!.server().url()))
+  const sale = await at[0]!.openSale(-1_000, [{ units: 3 }])
+  const other = await at[1]!.openSale(-1_000, [{ units: 3 }])
+  const item = sale.items[0]!.id
+  for (const shopAt of at) {
+    const ticket = await shopAt.ticket('elsewhere', other.id, other.items[0]!.id)
+    await shopAt.order(ticket, 1)
+    shopAt.told.length = 0
+  }
+  for (const i of [0, 1, 2, 3, 4, 5]) {
+    const ticket = await at[i % 2]!.ticket(`buyer-${i}`, sale.id, item)
+    await at[i % 2]!.order(ticket, 1)
+  }
+  const kinds = at.flatMap(({ told }) => told.map(({ answer }) => answer.kind))
+  const soldOut = kinds.filter(kind => kind === 'sold_out').length
+  expect(soldOut).toBeGreaterThan(0)
+  const funnelAt = async (edge: number) =>
+    ((await tillAt(edge).operator('GET', `/sales/${sale.id}/watch`)) as unknown as WatchAnswer).funnel
+  const whole = { asked: 6, limited: 0, soldOut, refused: 3 - soldOut, reserved: 3, placed: 3, paid: 0 }
+  for (const edge of [0, 1])
+    await until(
+      `the whole funnel at edge ${edge}`,
+      async () => Bun.deepMatch(whole, await funnelAt(edge)),
+      SOON_MS / 4,
+    ).catch(async () => expect(await funnelAt(edge)).toMatchObject(whole))
+}, 180_000)
+
 test('a reconciliation that ran by itself leaves its report: every edge shows when it was, and what it found', async () => {
   const sale = await withoutKeeper(async (one, item, epoch) => {
     await cluster.redis.command('HINCRBY', `{${item}}:outboxes`, String(epoch), '3')

@@ -9,6 +9,9 @@ import { Monitor } from './monitor.ts'
 const ledger = ledgerForFile()
 
 /** What one edge of a cluster sees of an item, and a minute passes between two rounds. */
+const none = { sinceMs: 0, asked: 0, limited: 0, soldOut: 0, refused: 0 }
+const NO_ASKS = { own: () => none, all: async () => none }
+
 async function openMonitor() {
   const cluster = openCluster(ledger)
   const { sale, item, epoch } = await cluster.openItem()
@@ -22,6 +25,7 @@ async function openMonitor() {
     view: { status: async () => new Map(), unplaced: async () => new Map() },
     payments: { refundsWaiting: async () => 0 },
     reconciliation: { ...ledger.reconciliation, reports: async () => [] },
+    asks: NO_ASKS,
     readiness: () => [],
     unsafe: [],
     metrics: [],
@@ -130,6 +134,7 @@ test('a dear audit that is shown again is seen once, says how old it is, and cal
       unplaced: async () => new Map([['11', { units: 0, miscounted: 0 }]]),
     },
     payments: { refundsWaiting: async () => 0 },
+    asks: NO_ASKS,
     readiness: () => [],
     metrics: [],
     clock,

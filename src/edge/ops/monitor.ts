@@ -21,7 +21,9 @@ import type { LiveItem, StockView } from '../../flows/sell/live-item.ts'
 import type { Payments } from '../../ledger/payments.ts'
 import type { Reconciliation } from '../../ledger/reconciliation.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
+import type { FunnelStep } from '../../wire/monitor-codes.ts'
 import type { Readiness } from '../routes/operations-routes.ts'
+import type { AskTally } from './ask-tally.ts'
 import { RecentFigures } from './recent-figures.ts'
 import {
   auditFindings,
@@ -36,6 +38,7 @@ interface MonitorParts extends WatchContext, AuditContext {
   readonly stock: StockView
   readonly payments: Pick<Payments, 'refundsWaiting'>
   readonly reconciliation: Pick<Reconciliation, 'reports' | 'audit'>
+  readonly asks: Pick<AskTally, 'own' | 'all'>
   readonly readiness: Readiness
   readonly metrics: readonly PlainMetric[]
   /** Settings that no shop should run with. They stay as they are until the process ends. */
@@ -43,10 +46,9 @@ interface MonitorParts extends WatchContext, AuditContext {
   readonly clock: Clock
 }
 
-interface Reconciled {
-  readonly atMs: number
-  readonly differences: number
-  readonly repairs: number
+interface Summary {
+  readonly funnel: Readonly<Record<FunnelStep, number>> & { readonly sinceMs: number }
+  readonly reconciled: { readonly atMs: number; readonly differences: number; readonly repairs: number } | undefined
 }
 
 export type Watch = NonNullable<Awaited<ReturnType<Monitor['watch']>>>
@@ -59,7 +61,7 @@ const REST_FOR_OPERATOR = 10
 const LEDGER_MS_MAX = 2_000
 /** Refunds are tried again with growing waits: so many tries are a quarter of a minute. */
 const REFUND_TRIES_MAX = 4
-const RECONCILED_MAX = 1000
+const SUMMARIES_MAX = 1000
 const PROCESS = 'process'
 
 export class Monitor {
@@ -70,7 +72,8 @@ export class Monitor {
   readonly #within: ReturnType<typeof createSharedTimeout>
   /** The last audit of each sale whose findings are on the board. */
   readonly #judged = new Map<SaleId, readonly AuditLine[]>()
-  readonly #reconciled = new Map<SaleId, Reconciled>()
+  /** The last of each sale, for the time without the ledger. */
+  readonly #summaries = new Map<SaleId, Summary>()
   #auditedAtMs = Number.NEGATIVE_INFINITY
   #refundsStuck = 0
   #ledgerAway = false
@@ -117,9 +120,8 @@ export class Monitor {
       ...seen,
       // Units that are moving do not make the books inconsistent.
       audit: seen.audit?.map(line => ({ ...line, consistent: isExplained(line) })),
-      funnel: await this.#figures.funnel(this.#sumOf(({ unsettled }) => unsettled.size)),
+      ...(seen.audit === undefined ? this.#withoutLedger(id) : await this.#inTime(this.#summarize(id, seen.audit))),
       recent: this.#figures.since(afterMs),
-      reconciled: seen.audit === undefined ? this.#reconciled.get(id) : await this.#inTime(this.#lastReconciled(id)),
       trouble: this.trouble(),
     }
   }
@@ -195,16 +197,27 @@ export class Monitor {
     return { audit: lines, ageMs: this.#parts.clock.elapsed() - beganMs }
   }
 
-  /** By whichever process it ran. Remembered, to be shown while the ledger is away. */
-  async #lastReconciled(sale: SaleId): Promise<Reconciled | undefined> {
-    const [kept] = await this.#parts.reconciliation.reports(sale, 1)
-    if (kept === undefined) return undefined
-    const known = this.#reconciled
-    const last = { atMs: kept.atMs, differences: kept.differences.length, repairs: kept.repairs.length }
+  /** What all processes did for the sale: how they answered its buyers, and the last reconciliation, by whichever process it ran. */
+  async #summarize(sale: SaleId, audit: readonly AuditLine[]): Promise<Summary> {
+    const { asks, reconciliation } = this.#parts
+    const [asked, [last]] = await Promise.all([asks.all(sale), reconciliation.reports(sale, 1)])
+    const sum = (figure: (line: AuditLine) => number) => audit.reduce((total, line) => total + figure(line), 0)
+    const placed = sum(line => line.ordersPlaced)
+    const reserved = placed + sum(line => line.ordersRefused + line.outbox)
+    const summary = {
+      funnel: { ...asked, reserved, placed, paid: sum(line => line.ordersPaid) },
+      reconciled: last && { atMs: last.atMs, differences: last.differences.length, repairs: last.repairs.length },
+    }
+    const known = this.#summaries
     known.delete(sale)
-    for (const oldest of known.keys()) if (known.size >= RECONCILED_MAX) known.delete(oldest)
-    known.set(sale, last)
-    return last
+    for (const oldest of known.keys()) if (known.size >= SUMMARIES_MAX) known.delete(oldest)
+    known.set(sale, summary)
+    return summary
+  }
+
+  #withoutLedger(sale: SaleId): Summary {
+    const funnel = () => ({ ...this.#parts.asks.own(sale), reserved: 0, placed: 0, paid: 0 })
+    return this.#summaries.get(sale) ?? { funnel: funnel(), reconciled: undefined }
   }
 
   async #inTime<T>(asked: Promise<T>): Promise<T> {

@@ -66,31 +66,6 @@ test('does not watch the watchers, and says nothing of a second without requests
   expect(figures.since(0)).toEqual([{ atMs: 1_002_000, requestsPerSecond: 0, p50Ms: null, p99Ms: null, queued: 7 }])
 })
 
-test('accounts for every ask in the funnel', async () => {
-  const { meters, figures } = stage()
-  const asks = {
-    placed: 5,
-    same: 1,
-    sold_out: 10,
-    not_enough: 2,
-    rate_limited: 4,
-    paused: 3,
-    ticket_invalid: 1,
-  } as const
-  for (const [which, by] of Object.entries(asks)) meters.count('order_asks', which as keyof typeof asks, by)
-  meters.count('orders', 'placed', 5)
-  meters.count('orders', 'paid', 2)
-  expect(await figures.funnel(1)).toMatchObject({
-    asked: 26,
-    limited: 4,
-    soldOut: 12,
-    refused: 4,
-    reserved: 6,
-    placed: 5,
-    paid: 2,
-  })
-})
-
 test('keeps five minutes and no more', async () => {
   const { figures, second } = stage()
   for (let i = 0; i < 400; i++) await second()

@@ -1,12 +1,11 @@
 /**
- * The last minutes in figures, one sample a second: requests, their latency, asks waiting in queues. And the funnel since the process
- * began. Both are made from the counters that the metrics show, and count this process over all its sales: the counters know no sale.
+ * The last minutes in figures, one sample a second: requests, their latency, asks waiting in queues. Made from the counters that the
+ * metrics show, they count this process over all its sales: the counters know no sale.
  * Requests of operators and probes are left out, so that watching does not show up in what is watched.
  */
 
 import type { Clock } from '../../base/clock.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
-import type { FunnelStep } from '../../wire/monitor-codes.ts'
 
 interface Sample {
   readonly atMs: number
@@ -16,8 +15,6 @@ interface Sample {
   readonly p99Ms: number | null
   readonly queued: number
 }
-
-type Funnel = Readonly<Record<FunnelStep, number>> & { readonly sinceMs: number }
 
 const SAMPLES_MAX = 300
 const NOT_WATCHED = /^\/(api\/admin|ops|assets|metrics|livez|readyz|docs|openapi)/
@@ -32,7 +29,6 @@ export class RecentFigures {
   readonly #metrics: readonly PlainMetric[]
   readonly #queued: () => number
   readonly #clock: Clock
-  readonly #sinceMs: number
   readonly #samples: Sample[] = []
   #last: { readonly atMs: number; readonly answers: Answers } | undefined
 
@@ -40,7 +36,6 @@ export class RecentFigures {
     this.#metrics = metrics
     this.#queued = queued
     this.#clock = clock
-    this.#sinceMs = clock.now()
   }
 
   async sample(): Promise<void> {
@@ -65,32 +60,8 @@ export class RecentFigures {
     return this.#samples.filter(sample => sample.atMs > atMs)
   }
 
-  async funnel(unsettled: number): Promise<Funnel> {
-    const asks = await this.#tally('stampede_order_asks_total', 'outcome')
-    const orders = await this.#tally('stampede_orders_total', 'became')
-    const asked = sumOf(asks, ...asks.keys())
-    const limited = sumOf(asks, 'rate_limited')
-    const soldOut = sumOf(asks, 'sold_out', 'not_enough')
-    const placed = sumOf(orders, 'placed')
-    return {
-      sinceMs: this.#sinceMs,
-      asked,
-      limited,
-      soldOut,
-      // For another reason: too early, paused, over, a bad ticket, busy.
-      refused: asked - limited - soldOut - sumOf(asks, 'placed', 'same', 'reserved'),
-      reserved: placed + sumOf(orders, 'refused') + unsettled,
-      placed,
-      paid: sumOf(orders, 'paid'),
-    }
-  }
-
   async #read(name: string) {
     return (await this.#metrics.find(metric => metric.name === name)?.read()) ?? []
-  }
-
-  async #tally(name: string, label: string): Promise<ReadonlyMap<string, number>> {
-    return new Map((await this.#read(name)).map(({ labels, value }) => [labels[label] ?? '', value]))
   }
 
   /** Of the cheapest refusals only some are timed: each class counts with its full number. */

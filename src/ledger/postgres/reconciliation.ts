@@ -16,7 +16,7 @@ export function createReconciliation(database: Database): Reconciliation {
         item: text(row, 'item'),
         door: text(row, 'door') as Door,
         ...columns(row, number, 'units', 'available', 'pending', 'paid', 'closed', 'releases', 'gone', 'moving'),
-        ...columns(row, number, 'epoch', 'gate_epoch'),
+        ...columns(row, number, 'orders_placed', 'orders_refused', 'orders_paid', 'epoch', 'gate_epoch'),
         oldestReleaseMs: optional(row, 'oldest_release_ms', number),
       })),
     async held(item) {

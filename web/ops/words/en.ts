@@ -227,8 +227,7 @@ export const en = {
   changeStock: 'Change stock',
 
   funnel: 'Funnel',
-  funnelNote: (time: string) =>
-    `All sales of this process since its start at ${time}. The units above are this sale’s only.`,
+  funnelNote: (time: string) => `This sale, over all processes, since ${time}.`,
   steps: {
     asked: 'Order requests',
     limited: 'Rate limited',

@@ -196,7 +196,7 @@ export const zh: Words = {
   changeStock: '调整库存',
 
   funnel: '漏斗',
-  funnelNote: time => `此服务器进程的全部活动，自 ${time} 启动以来。上方库存仅为本活动。`,
+  funnelNote: time => `本活动，所有进程合计，自 ${time} 起。`,
   steps: {
     asked: '下单请求',
     limited: '被限流',
