@@ -1,7 +1,8 @@
 /**
  * A buyer's own orders, readable at once from any edge: what is in the ledger, and beside it what is reserved at a gate and on its way there.
  * The ledger is read after the gates and wins, so no older state is shown than was told before: what a gate calls held may have been
- * placed, paid or closed since. A buyer who is shown a reservation was told of it, so it is acknowledged like any other (E2, E6).
+ * placed, paid or closed since. A buyer who is shown a reservation was told of it, so it is acknowledged like any other (E2, E6), also when
+ * this process remembers it: the click that it was remembered for may have been answered "busy".
  * Where a gate can't answer there may be an order that can't be seen; unless its id can't be one of that item, or every reservation of the
  * item is in the ledger.
  */
@@ -41,9 +42,7 @@ export async function findOrder(context: FindOrdersContext, id: OrderId, buyer: 
   if (first !== undefined) return first
   const told = context.acknowledged.find(id)?.reservation
   const { found, whole } =
-    told === undefined
-      ? await reservationsOf(context, buyer, id)
-      : { found: [{ reservation: told, live: undefined }], whole: true }
+    told === undefined ? await reservationsOf(context, buyer, id) : { found: [remembered(context, told)], whole: true }
   const mine = found.find(({ reservation }) => reservation.id === id && reservation.buyer === buyer)
   // Of a sale that is not followed any more it may still wait in an outbox.
   const isOrphan = (item: ItemId) => !context.registry.has(item) && mayBeOf(item, id, context.clock.now())
@@ -52,7 +51,7 @@ export async function findOrder(context: FindOrdersContext, id: OrderId, buyer: 
   const since = await inLedger()
   if (since !== undefined) return since
   if (mine === undefined) return { kind: elsewhere ? 'busy' : 'missing' }
-  return isShowable(context, mine) ? { kind: 'found', order: mine.reservation } : { kind: 'busy' }
+  return isShowable(mine) ? { kind: 'found', order: mine.reservation } : { kind: 'busy' }
 
   async function inLedger(): Promise<FindOrderOutcome | undefined> {
     const [order] = await context.orders.find([id])
@@ -69,7 +68,7 @@ export async function ordersOfBuyer(
   limit: number,
 ): Promise<readonly (Order | Reservation)[]> {
   const { found } = await reservationsOf(context, buyer, undefined)
-  const told = context.acknowledged.ofBuyer(buyer).map(reservation => ({ reservation, live: undefined }))
+  const told = context.acknowledged.ofBuyer(buyer).map(reservation => remembered(context, reservation))
   const mine = new Map<OrderId, Found>([...told, ...found].map(one => [one.reservation.id, one]))
   const placed = await context.orders.ofBuyer(buyer, after, limit)
   for (const { id } of placed) mine.delete(id)
@@ -77,16 +76,20 @@ export async function ordersOfBuyer(
   const end = placed.length < limit ? 0n : BigInt(placed.at(-1)?.id ?? 0)
   const reserved = [...mine.values()].filter(one => {
     const id = BigInt(one.reservation.id)
-    return id > end && (after === undefined || id < BigInt(after)) && isShowable(context, one)
+    return id > end && (after === undefined || id < BigInt(after)) && isShowable(one)
   })
   if (reserved.length === 0) return placed
   const all = [...placed, ...reserved.map(one => one.reservation)]
   return all.sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? 1 : -1)).slice(0, limit)
 }
 
-/** What this process has told already may be told again; anything else is acknowledged by being shown. */
-function isShowable({ acknowledged }: FindOrdersContext, { reservation, live }: Found): boolean {
-  return acknowledged.find(reservation.id) !== undefined || (live?.seller.acknowledge(reservation) ?? false)
+function remembered({ registry }: FindOrdersContext, reservation: Reservation): Found {
+  return { reservation, live: registry.get(reservation.item) }
+}
+
+/** It is acknowledged by being shown. */
+function isShowable({ reservation, live }: Found): boolean {
+  return live?.seller.acknowledge(reservation) ?? false
 }
 
 /**

@@ -68,7 +68,8 @@ async function outsideGate(
   const order = await byAttempt()
   if (order !== undefined) return { kind: 'same', order }
   const told = context.acknowledged.ofBuyer(buyer).find(one => one.item === item && one.attempt === attempt)
-  if (told !== undefined) return { kind: 'same_reserved', reservation: told }
+  // Remembered is not told: the click that it was remembered for may have been answered "busy".
+  if (told !== undefined) return seller.acknowledge(told) ? { kind: 'same_reserved', reservation: told } : STILL_BUSY
   if (await seller.outstanding()) return STILL_BUSY
   const since = await byAttempt()
   return since && { kind: 'same', order: since }

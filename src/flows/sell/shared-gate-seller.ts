@@ -43,12 +43,13 @@ export class SharedGateSeller extends GateSeller<SharedGateContext> {
 
   /**
    * Within the fence the gate that holds it can't be under another epoch than this entry's: the next is activated only after every fence
-   * has lapsed (E3). Decides and remembers in one turn.
+   * has lapsed (E3). What is remembered under another epoch is with the ledger, which may refuse it. Decides and remembers in one turn.
    */
   override acknowledge(reservation: Reservation): boolean {
     const { acknowledged, clock } = this.context
     if (!this.#withinFence()) return false
-    if (acknowledged.find(reservation.id) !== undefined) return true
+    const known = acknowledged.find(reservation.id)
+    if (known !== undefined) return known.epoch === this.live.epoch
     if (!acknowledged.book(1)) return false
     acknowledged.remember(this.live.epoch, reservation, clock.elapsed() + READ_AFTER_MS)
     acknowledged.unbook(1)

@@ -40,7 +40,8 @@ export async function takeOrder(context: SellContext, live: LiveItem, click: Cli
 
   const before = faultPoint('answer.before')
   if (before) await before
-  return outcome.kind === 'existing' ? existingOrder(context, live, buyer, outcome.order) : outcome
+  if (outcome.kind === 'existing') return existingOrder(context, live, buyer, outcome.order)
+  return outcome.kind === 'reserved' ? tellReserved(context, live, outcome.reservation) : outcome
 }
 
 /** Undefined: no id can be made now (the clock went back, or the lease of the node id lapsed). */
@@ -71,12 +72,14 @@ function opensSoon({ view }: SellContext, opensAtMs: number): boolean {
 /** A moment for the worker: placed is a better answer than reserved, and costs the buyer less than asking again. */
 async function awaitPlaced(context: SellContext, live: LiveItem, reservation: Reservation): Promise<TakeOrderOutcome> {
   const row = await context.waiters.wait(reservation.id)
-  if (row === undefined) {
-    // E2: the fence was checked when the gate answered; it may have lapsed since.
-    if (!live.seller.acknowledge(reservation)) return BUSY
-    context.messages.orderReserved(reservation)
-    return { kind: 'reserved', reservation }
-  }
+  if (row === undefined) return { kind: 'reserved', reservation }
   if (row.reason !== 'refused') return { kind: 'placed', order: row }
   return row.supersededBy === undefined ? SOLD_OUT : existingOrder(context, live, reservation.buyer, row.supersededBy)
+}
+
+/** E2: the fence was checked when the gate answered; it may have lapsed since. Nothing is awaited between this check and the answer. */
+function tellReserved(context: SellContext, live: LiveItem, reservation: Reservation): TakeOrderOutcome {
+  if (!live.seller.acknowledge(reservation)) return BUSY
+  context.messages.orderReserved(reservation)
+  return { kind: 'reserved', reservation }
 }
