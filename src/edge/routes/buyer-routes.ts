@@ -117,7 +117,7 @@ async function giveOrRefuse(
   const tooOften = await edge.ticketLimits.admitBuyer(buyer, item)
   if (tooOften !== undefined) return ['rate_limited', rateLimitedProblem(tooOften)]
   await readBody(exchange.request, buyerCalls.ticket.body.schema)
-  const outcome = await giveTicket(found, edge.registry.get(item), buyer, edge.stock.nowMs())
+  const outcome = await giveTicket(edge.sell, found, edge.registry.get(item), buyer, edge.stock.nowMs())
   const answer = await answerBy(outcome, {
     given({ terms: { attempt, notBeforeMs, expiresAtMs } }) {
       const ticket = edge.tickets.issue({ sale, item, buyer, attempt, notBeforeMs, expiresAtMs })

@@ -1,12 +1,15 @@
 /**
  * The right to try: a signed ticket for one buyer, item and attempt. From the warm-up on, also when it is sold out (units return).
- * With a live order the ticket carries that order's attempt, so that asking again finds it; after a closed one the next attempt.
+ * With a live order the ticket carries that order's attempt, so that asking again finds it; after a closed one the next attempt. What the
+ * gate holds may be closed in the ledger already: the ledger's answer wins. `busy`: it can't be told now.
  */
 
 import type { TicketClaims } from '../../admission/ticket.ts'
 import type { BuyerId } from '../../domain/ids.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { LiveItem } from './live-item.ts'
+import { existingOrder } from './repeat-order.ts'
+import type { SellContext } from './sell-context.ts'
 
 type GiveTicketOutcome =
   | { readonly kind: 'given'; readonly terms: Pick<TicketClaims, 'attempt' | 'notBeforeMs' | 'expiresAtMs'> }
@@ -15,6 +18,7 @@ type GiveTicketOutcome =
 
 /** @param nowMs by the gate's clock */
 export async function giveTicket(
+  context: SellContext,
   sale: Sale,
   live: LiveItem | undefined,
   buyer: BuyerId,
@@ -25,9 +29,23 @@ export async function giveTicket(
     const warm = nowMs >= sale.opensAtMs - sale.warmBeforeMs
     return warm ? { kind: 'busy' } : { kind: 'early', opensAtMs: sale.opensAtMs }
   }
-  const held = await live.seller.find(buyer)
-  if (held === 'unknown') return { kind: 'busy' }
-  const attempt = held.find(one => one.live)?.attempt ?? 1 + held.reduce((last, one) => Math.max(last, one.attempt), 0)
+  const attempt = await attemptOf(context, live, buyer)
+  if (attempt === undefined) return { kind: 'busy' }
   if (attempt > live.item.attemptsMax) return { kind: 'attempts_used' }
   return { kind: 'given', terms: { attempt, notBeforeMs: sale.opensAtMs, expiresAtMs: sale.closesAtMs } }
+}
+
+async function attemptOf(context: SellContext, live: LiveItem, buyer: BuyerId): Promise<number | undefined> {
+  const held = await live.seller.find(buyer)
+  if (held === 'unknown') return undefined
+  const next = 1 + held.reduce((last, one) => Math.max(last, one.attempt), 0)
+  const standing = held.find(one => one.live)
+  if (standing === undefined) return next
+  // Read together with the ledger's row.
+  if (standing.row !== undefined) return standing.attempt
+  const existing = await existingOrder(context, live, buyer, standing.order)
+  if (existing.kind === 'busy') return undefined
+  // A refused order is no attempt: the same one is free again.
+  const used = existing.kind === 'same' && existing.order.state === 'closed' && existing.order.reason !== 'refused'
+  return used ? next : standing.attempt
 }

@@ -336,7 +336,8 @@ test("behind the ledger's door a ticket carries the attempt that the ledger's ro
   const epoch = await cluster.raiseEpoch(item)
   await ledger.rights.setDoor(item, epoch, 'ledger')
   await edge.round()
-  const give = async () => giveTicket((await ledger.sales.find(sale))!, edge.liveItem(item), 'ann', systemClock.now())
+  const give = async () =>
+    giveTicket(edge.context, (await ledger.sales.find(sale))!, edge.liveItem(item), 'ann', systemClock.now())
   expect(await give()).toMatchObject({ terms: { attempt: 1 } })
   const placed = await takeOrder(edge.context, edge.liveItem(item), click('ann'))
   if (placed.kind !== 'placed') throw new Error(placed.kind)

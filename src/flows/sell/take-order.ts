@@ -40,8 +40,13 @@ export async function takeOrder(context: SellContext, live: LiveItem, click: Cli
 
   const before = faultPoint('answer.before')
   if (before) await before
-  if (outcome.kind === 'existing') return existingOrder(context, live, buyer, outcome.order)
-  return outcome.kind === 'reserved' ? tellReserved(context, live, outcome.reservation) : outcome
+  if (outcome.kind === 'existing') {
+    const existing = await existingOrder(context, live, buyer, outcome.order)
+    // The gate learns of a closing after the ledger: until it has the units back, another attempt has to wait.
+    const isClosed = existing.kind === 'same' && existing.order.state === 'closed'
+    return isClosed && existing.order.attempt !== attempt ? BUSY : existing
+  }
+  return outcome.kind === 'reserved' ? answerReserved(context, live, outcome.reservation) : outcome
 }
 
 /** Undefined: no id can be made now (the clock went back, or the lease of the node id lapsed). */
@@ -78,7 +83,7 @@ async function awaitPlaced(context: SellContext, live: LiveItem, reservation: Re
 }
 
 /** E2: the fence was checked when the gate answered; it may have lapsed since. Nothing is awaited between this check and the answer. */
-function tellReserved(context: SellContext, live: LiveItem, reservation: Reservation): TakeOrderOutcome {
+function answerReserved(context: SellContext, live: LiveItem, reservation: Reservation): TakeOrderOutcome {
   if (!live.seller.acknowledge(reservation)) return BUSY
   context.messages.orderReserved(reservation)
   return { kind: 'reserved', reservation }
