@@ -27,7 +27,7 @@ export interface RateLimited {
   readonly retryAfterS: number
 }
 
-const COUNT_MAX = 1_000_000_000
+export const RATE_COUNT_MAX = 1_000_000_000
 const WINDOW_MS_MAX = 24 * 3_600_000
 const UNIT_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const
 
@@ -41,8 +41,8 @@ export function parseRate(text: string): Rate | undefined {
     )
   const count = Number(match[1])
   const windowMs = Number(match[2]) * UNIT_MS[match[3] as keyof typeof UNIT_MS]
-  if (count < 1 || count > COUNT_MAX)
-    throw new Error(`"${text}": the count must lie between 1 and ${COUNT_MAX}; to lift the limit, write off`)
+  if (count < 1 || count > RATE_COUNT_MAX)
+    throw new Error(`"${text}": the count must lie between 1 and ${RATE_COUNT_MAX}; to lift the limit, write off`)
   if (windowMs < 1 || windowMs > WINDOW_MS_MAX) throw new Error(`"${text}": the window must lie between 1ms and 24h`)
   if (match[4] === undefined) return { count, windowMs }
   const burst = Number(match[4])

@@ -29,6 +29,9 @@ export interface RateLimits {
   admitBuyer(buyer: BuyerId, item: ItemId): Admission
 }
 
+/** The general limits: whatever is called. They count for this process alone, and answer at once. */
+export type CallLimits = ReturnType<typeof createCallLimits>
+
 export interface Rates {
   readonly perAddress: Rate | undefined
   readonly perBuyer: Rate | undefined
@@ -77,6 +80,29 @@ export function createRateLimits({
   return {
     admitAddress: (address: string) => admit(perAddress, address, total, ''),
     admitBuyer: (buyer: BuyerId, item: ItemId) => admit(perBuyer, buyer, perItem, item),
+  }
+}
+
+/** Far beyond what any client does: who has an order always gets it, and a flood of it is still a flood. */
+const REPEATS_PER_BUYER: Rate = { count: 500, windowMs: 1_000 }
+
+export function createCallLimits(
+  rates: Pick<Rates, 'perAddress' | 'perBuyer'> & { readonly clock: Clock; readonly random: Random },
+) {
+  const others = { perItem: undefined, total: undefined }
+  const calls = createRateLimits({ ...rates, ...others })
+  const repeats = createRateLimits({
+    ...rates,
+    ...others,
+    perAddress: undefined,
+    perBuyer: rates.perBuyer && REPEATS_PER_BUYER,
+  })
+  return {
+    address: (address: string) => calls.admitAddress(address),
+    /** The buyer must be verified. */
+    buyer: (buyer: BuyerId) => calls.admitBuyer(buyer, ''),
+    /** A buyer asks again for an order. */
+    repeat: (buyer: BuyerId) => repeats.admitBuyer(buyer, ''),
   }
 }
 

@@ -4,7 +4,7 @@ import { createBuyerTokens } from '../admission/buyer-token.ts'
 import { createClientAddress } from '../admission/client-address.ts'
 import { createOperators } from '../admission/operator.ts'
 import { PRESENT_EVERY_MS, Sharing } from '../admission/rate/sharing.ts'
-import { createRateLimits } from '../admission/rate-limits.ts'
+import { createCallLimits, createRateLimits } from '../admission/rate-limits.ts'
 import { createRedisSharedCounts } from '../admission/redis/redis-shared-counts.ts'
 import { createRemoteKeys } from '../admission/remote-keys.ts'
 import { createSharedRateLimits } from '../admission/shared-rate-limits.ts'
@@ -15,7 +15,7 @@ import { createBrowsers } from '../edge/browsers.ts'
 import { docsRoutes } from '../edge/docs/docs-routes.ts'
 import type { EdgeContext } from '../edge/edge-context.ts'
 import { plainProblem } from '../edge/http/problem-response.ts'
-import { createIdentity, findSocketBuyer } from '../edge/identity.ts'
+import { createIdentity, findSocketBuyer, limitBuyers } from '../edge/identity.ts'
 import { Live } from '../edge/live/live.ts'
 import { ROUND_EVERY_MS } from '../edge/live/live-board.ts'
 import { AskTally } from '../edge/ops/ask-tally.ts'
@@ -71,6 +71,8 @@ async function openEdge(context: ProcessContext, { readiness, metrics, address, 
   const stock = createStockView(registry, context.view)
   const clientAddress = createClientAddress(config.trustedProxies)
   const asks = new AskTally(context)
+  const addressOf = (request: Request) =>
+    clientAddress.of(address.peerOf(request), request.headers.get('x-forwarded-for'))
   const monitor = new Monitor({
     ...context,
     asks,
@@ -90,6 +92,9 @@ async function openEdge(context: ProcessContext, { readiness, metrics, address, 
   })
   const live = new Live({
     ...context,
+    callLimits: admission.callLimits,
+    addressOf,
+    socketsPerAddressMax: config.socketsPerAddressMax,
     findBuyer: request => findSocketBuyer(buyers, trusts, request),
     ordersOfBuyer: (buyer, limit) => ordersOfBuyer(context, buyer, undefined, limit),
     stock,
@@ -103,12 +108,12 @@ async function openEdge(context: ProcessContext, { readiness, metrics, address, 
     money: flows,
     operate: flows,
     check: flows,
-    identity: createIdentity(buyers, operators, trusts, sessions),
+    identity: limitBuyers(createIdentity(buyers, operators, trusts, sessions), admission.callLimits),
     sessions,
     monitor,
     asks,
     pages: await loadPages(),
-    addressOf: (request: Request) => clientAddress.of(address.peerOf(request), request.headers.get('x-forwarded-for')),
+    addressOf,
     trusts,
     secureCookies,
   } satisfies EdgeContext
@@ -119,7 +124,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
   const { config, log, catalog, registry } = context
   const { readiness, metrics, address, sandbox, sell } = parts
   const { edge, admission, live, monitor, asks, trusts, applyHeaders } = await openEdge(context, parts)
-  const { isEdge, sharing, tickets, orderLimits } = admission
+  const { isEdge, sharing, tickets, orderLimits, callLimits } = admission
   const demoCrowd = createDemoCrowd(context, () => address.url, trusts)
   const scrape = { contentType: METRICS_CONTENT_TYPE, render: metrics.render }
   const wellBeing = [...healthRoutes(readiness), ...metricsRoutes(scrape, edge.identity)]
@@ -136,7 +141,16 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
   ]
   const routes = isEdge ? whole() : wellBeing
   // Only what it needs: this object is read for every click.
-  const clicks = new OrderRoute({ registry, catalog, sell, tickets, orderLimits, addressOf: edge.addressOf, asks })
+  const clicks = new OrderRoute({
+    registry,
+    catalog,
+    sell,
+    tickets,
+    orderLimits,
+    callLimits,
+    addressOf: edge.addressOf,
+    asks,
+  })
   const order: typeof clicks.order = isEdge
     ? (request, sale, item) => clicks.order(request, sale, item)
     : () => plainProblem('not_found')
@@ -207,6 +221,7 @@ function composeAdmission(context: ProcessContext, redis: RedisConnection | unde
     adminTokenPath: kept?.path,
     sharing,
     orderLimits: limitsOf('orders', config.rates),
+    callLimits: createCallLimits({ ...config.callRates, clock, random }),
     ticketLimits: limitsOf('tickets', { ...config.rates, total: undefined, perItem: undefined }),
   }
 }

@@ -7,6 +7,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { createClientAddress } from '../admission/client-address.ts'
 import { operatorProblem, readOperator, TOKEN_LENGTH_MAX } from '../admission/operator.ts'
+import { RATE_COUNT_MAX } from '../admission/rate-limit-policy.ts'
 import { parseTicketKeys } from '../admission/ticket.ts'
 import { parseFaultPoints } from '../base/fault-points.ts'
 import { parseRedisUrl } from '../base/redis/redis-url.ts'
@@ -37,6 +38,13 @@ const hasRedis = (texts: Texts) => texts.REDIS_URL !== undefined
 const hasBuyerKey = (texts: Texts) => texts.BUYER_JWT_SECRET !== undefined || texts.BUYER_JWKS_URL !== undefined
 /** Only its owner can reach it, and no shop sells with it: embedded, on loopback, without a key of the shop. */
 export const atHome = (texts: Texts) => embedded(texts) && LOOPBACK.has(texts.HOST ?? '') && !hasBuyerKey(texts)
+const CALLS_PER_ADDRESS_TIMES = 5
+const CALLS_PER_BUYER_TIMES = 10
+/** A rate so many times as high; one that can't be read is reported where it is set. */
+const timesRate = (text: string | undefined, times: number): string => {
+  const { data } = rate.safeParse(text)
+  return showRate(data && { ...data, count: Math.min(data.count * times, RATE_COUNT_MAX) })
+}
 const needsRedis = (name: string) => `${name} needs REDIS_URL: without it the gate is in the process`
 
 export const SETTINGS = {
@@ -213,6 +221,26 @@ export const SETTINGS = {
   RATE_PER_BUYER: setting({ about: 'Requests per buyer.', schema: rate, default: '5/1s', show: showRate }),
   RATE_PER_ITEM: setting({ about: 'Requests per item.', schema: rate, default: 'off', show: showRate }),
   RATE_TOTAL: setting({ about: 'Requests in all.', schema: rate, default: 'off', show: showRate }),
+  RATE_CALLS_PER_ADDRESS: setting({
+    about:
+      'All calls of buyers together per address, in each process: lists, sign-in, payments, repeated orders, handshakes. Unset: five times RATE_PER_ADDRESS, or off where that is.',
+    schema: rate,
+    unset: texts => timesRate(texts.RATE_PER_ADDRESS, CALLS_PER_ADDRESS_TIMES),
+    show: showRate,
+  }),
+  RATE_CALLS_PER_BUYER: setting({
+    about: 'The same per buyer. Unset: ten times RATE_PER_BUYER, or off where that is.',
+    schema: rate,
+    unset: texts => timesRate(texts.RATE_PER_BUYER, CALLS_PER_BUYER_TIMES),
+    show: showRate,
+  }),
+  SOCKETS_PER_ADDRESS: setting({
+    about:
+      'Open live connections per address, in each process. Many buyers may share one address (offices, phone networks).',
+    schema: whole(1, 10_000),
+    default: '1000',
+    show: Number,
+  }),
   RATE_SCOPE: setting({
     about:
       'cluster: limits hold over all edges together, counted in Redis. edge: each edge counts for itself. Unset: cluster with REDIS_URL.',

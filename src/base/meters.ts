@@ -63,7 +63,7 @@ export const COUNTED = {
   rate_refusals: ['here', 'shared', 'alone'],
   rate_questions: ['key', 'failed'],
   sockets_opened: ['opened'],
-  sockets_refused: ['unauthenticated', 'full', 'draining'],
+  sockets_refused: ['unauthenticated', 'full', 'full_address', 'rate_limited', 'draining'],
   sockets_closed: ['left', 'slow', 'one_too_many', 'talkative', 'expired', 'draining', 'unreadable'],
 } as const
 

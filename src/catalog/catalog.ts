@@ -88,6 +88,11 @@ export class Catalog {
     return sale
   }
 
+  /** Is there a copy of this sale here, however old? */
+  knows(id: SaleId): boolean {
+    return (this.#memory.get(id)?.sales.length ?? 0) > 0
+  }
+
   /** Another process changed a sale: what is known here is out of date. */
   invalidate(): void {
     this.#memory.outdate()

@@ -2,7 +2,7 @@
 
 import type { BuyerTokens } from '../admission/buyer-token.ts'
 import type { Operators } from '../admission/operator.ts'
-import type { RateLimits } from '../admission/rate-limits.ts'
+import type { CallLimits, RateLimits } from '../admission/rate-limits.ts'
 import type { TicketOffice } from '../admission/ticket.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Meters } from '../base/meters.ts'
@@ -19,6 +19,7 @@ import type { Rights } from '../ledger/rights.ts'
 import type { Call } from '../wire/call.ts'
 import type { Browsers } from './browsers.ts'
 import { type Exchange, type Route, route } from './http/exchange.ts'
+import { rateLimitedProblem } from './http/problem-response.ts'
 import { type Identity, operatorsOnly } from './identity.ts'
 import type { AskTally } from './ops/ask-tally.ts'
 import type { Monitor } from './ops/monitor.ts'
@@ -46,6 +47,7 @@ export interface EdgeContext {
   readonly tickets: TicketOffice
   readonly orderLimits: RateLimits
   readonly ticketLimits: RateLimits
+  readonly callLimits: CallLimits
   /** The limiter's key for the request's sender. */
   readonly addressOf: (request: Request) => string
   /** May the request's page sign a buyer in? (`browsers.ts`) */
@@ -71,10 +73,22 @@ export function routesOf<Calls extends Record<string, Call>>(
   return Object.entries(handlers as Record<string, Handle>).map(([name, handle]) => {
     const call = calls[name]!
     const { role } = call
-    if (role === undefined) return route(call, exchange => handle(edge, exchange, ''))
+    // A provider's callbacks have no limit: each is money, and a forged one costs a hash.
+    if (call.who === 'provider') return route(call, exchange => handle(edge, exchange, ''))
+    if (role === undefined)
+      return route(call, exchange => admitCall(edge, exchange.request) ?? handle(edge, exchange, ''))
     return route(
       call,
       operatorsOnly(edge.identity, role, (exchange, by) => handle(edge, exchange, by)),
     )
   })
+}
+
+/** The answer to a sender who calls too often, whatever is called; undefined for all others. */
+export function admitCall(
+  { callLimits, addressOf }: Pick<EdgeContext, 'callLimits' | 'addressOf'>,
+  request: Request,
+): Response | undefined {
+  const limited = callLimits.address(addressOf(request))
+  return limited && rateLimitedProblem(limited)
 }

@@ -7,11 +7,12 @@
 import { decodeJwt } from 'jose'
 import type { BuyerTokens } from '../admission/buyer-token.ts'
 import type { Operator, Operators } from '../admission/operator.ts'
+import type { CallLimits } from '../admission/rate-limits.ts'
 import { readSessionCookie } from '../admission/session.ts'
 import type { BuyerId } from '../domain/ids.ts'
 import { isAtLeast, type OperatorRole } from '../wire/operator-role.ts'
 import { bearerOf, type Exchange, type Handler } from './http/exchange.ts'
-import { ProblemError } from './http/problem-response.ts'
+import { ProblemError, RateLimitedError } from './http/problem-response.ts'
 import type { OperatorSessions } from './ops/operator-sessions.ts'
 
 type Trusts = (request: Request) => boolean
@@ -40,6 +41,19 @@ export function createIdentity(
       if (operator === undefined)
         throw new ProblemError('unauthenticated', 'Send the operator token as "Authorization: Bearer …".')
       return operator
+    },
+  }
+}
+
+/** A buyer who calls too often is refused, whatever is called. Counted once the token is verified: a forged one must not use up another's. */
+export function limitBuyers(identity: Identity, limits: CallLimits): Identity {
+  return {
+    ...identity,
+    async buyer(request) {
+      const buyer = await identity.buyer(request)
+      const limited = limits.buyer(buyer)
+      if (limited !== undefined) throw new RateLimitedError(limited)
+      return buyer
     },
   }
 }

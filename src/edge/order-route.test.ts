@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { createRateLimits } from '../admission/rate-limits.ts'
+import { createCallLimits, createRateLimits } from '../admission/rate-limits.ts'
 import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import { createBatcher } from '../base/batcher.ts'
 import { nextTurn, systemClock } from '../base/clock.ts'
@@ -120,6 +120,13 @@ async function openShop(view: 'refuses' | 'asks') {
     tickets,
     catalog: undefined as never,
     orderLimits: createRateLimits({ ...none, clock, random: systemRandom }),
+    // All within one second.
+    callLimits: createCallLimits({
+      perAddress: undefined,
+      perBuyer: { count: 5, windowMs: 1_000 },
+      clock: { ...clock, elapsed: () => 0 },
+      random: systemRandom,
+    }),
     addressOf: () => 'here',
     asks: { count() {} },
   })
@@ -208,4 +215,14 @@ describe('a refusal that is known at once', () => {
     expect([placed.status, same.status]).toEqual([201, 200])
     expect(same.body.id).toBe(placed.body.id)
   })
+})
+
+test('asking for an own order again and again has an end, far beyond what any client does', async () => {
+  const shop = await openShop('asks')
+  const statuses = new Map<number, number>()
+  for (let n = 0; n < 600; n++) {
+    const { status } = await shop.ask('live', 1, 1)
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+  }
+  expect(Object.fromEntries(statuses)).toEqual({ 200: 500, 429: 100 })
 })

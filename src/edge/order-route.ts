@@ -1,7 +1,8 @@
 /**
  * `POST /api/sales/{sale}/items/{item}/orders`: the hot path. What wins, first to last: unknown sale or item → this buyer and attempt
  * have an order already → window, pause, sold out (no valid ticket needed, no limits, the cheapest bytes there are) → rate limits → ticket
- * → body.
+ * → body. A sale that is not known here counts against the general limit of its sender, and asking again and again for an order against its
+ * buyer's own, which is far beyond what any client does.
  */
 
 import type { RateLimited } from '../admission/rate-limit-policy.ts'
@@ -19,14 +20,14 @@ import { standingClosed } from '../flows/sell/seller.ts'
 import { takeOrder } from '../flows/sell/take-order.ts'
 import { buyerCalls } from '../wire/calls/buyer-calls.ts'
 import { wireOrder } from './answers.ts'
-import type { EdgeContext } from './edge-context.ts'
+import { admitCall, type EdgeContext } from './edge-context.ts'
 import { bearerIn, bearerOf, bearerStart, readBody } from './http/exchange.ts'
 import { plainProblem, problem, rateLimitedProblem } from './http/problem-response.ts'
 import { UNRENDERED } from './http/security-headers.ts'
 
 type OrderContext = Pick<
   EdgeContext,
-  'registry' | 'sell' | 'tickets' | 'catalog' | 'orderLimits' | 'addressOf' | 'asks'
+  'registry' | 'sell' | 'tickets' | 'catalog' | 'orderLimits' | 'callLimits' | 'addressOf' | 'asks'
 >
 
 type AskOutcome = Counted['order_asks'][number]
@@ -101,6 +102,9 @@ export class OrderRoute {
 
   /** Not in this process's gate: unknown, not warmed yet, or long over. A valid ticket still finds its order. */
   async #orderElsewhere(request: Request, saleId: string, itemId: string): Promise<Response> {
+    // What is not known here may cost a read of the ledger.
+    const limited = this.#edge.catalog.knows(saleId) ? undefined : admitCall(this.#edge, request)
+    if (limited !== undefined) return this.#counted('rate_limited', limited, undefined)
     const sale = isId(saleId) && isId(itemId) ? await this.#edge.catalog.find(saleId) : undefined
     if (sale === undefined || !sale.items.some(item => item.id === itemId))
       return this.#counted('not_found', plainProblem('not_found'), undefined)
@@ -112,6 +116,8 @@ export class OrderRoute {
   async #repeat(live: LiveItem | undefined, ticket: string | undefined, sale: string, item: string) {
     const claims = this.#claimsOf(ticket, sale, item)
     if (claims === undefined) return undefined
+    const limited = this.#edge.callLimits.repeat(claims.buyer)
+    if (limited !== undefined) return this.#counted('rate_limited', rateLimitedProblem(limited), sale)
     const repeated = await repeatOrder(this.#edge.sell, live, item, claims.buyer, claims.attempt)
     return repeated && this.#toResponse(repeated, sale)
   }

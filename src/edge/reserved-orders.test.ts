@@ -85,6 +85,7 @@ async function openShop(units = 10) {
       operate: { sales: ledger.sales } as OperateContext,
       journal: createJournal(ledger.database),
       orderLimits: limits,
+      callLimits: { address: () => undefined, buyer: () => undefined, repeat: () => undefined },
       ticketLimits: limits,
       addressOf: () => 'here',
       asks: { count() {} },

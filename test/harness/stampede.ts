@@ -92,6 +92,7 @@ export class Stampede {
         ...(options.env?.DATABASE_URL === undefined && { PAYMENT_PROVIDERS: 'sandbox' }),
         RATE_PER_BUYER: 'off',
         RATE_PER_ADDRESS: 'off',
+        SOCKETS_PER_ADDRESS: '10000',
         LOG_LEVEL: 'warn',
         FAULT_POINTS: options.faultPoints ?? '',
         ...options.env,

@@ -78,6 +78,19 @@ export class ProblemError extends Error {
   }
 }
 
+export class RateLimitedError extends ProblemError {
+  readonly #refused: RateLimited
+
+  constructor(refused: RateLimited) {
+    super('rate_limited')
+    this.#refused = refused
+  }
+
+  override toResponse(): Response {
+    return rateLimitedProblem(this.#refused)
+  }
+}
+
 export function noSuch(thing: 'sale' | 'order' | 'sale or item' | 'item in this sale'): ProblemError {
   return new ProblemError('not_found', `There is no such ${thing}.`)
 }

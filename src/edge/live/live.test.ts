@@ -45,6 +45,9 @@ async function openSocket() {
       return read.promise
     },
     registry: new Map(),
+    callLimits: { address: () => undefined, buyer: () => undefined, repeat: () => undefined },
+    addressOf: () => 'here',
+    socketsPerAddressMax: 10,
     stock: { nowMs: () => systemClock.now(), leftOf: () => undefined },
     messages,
     clock: systemClock,

@@ -2,18 +2,20 @@
  * `GET /api/live`: buyers' open sockets. A buyer's own orders go to that buyer's sockets alone (`order-feed.ts`); stock and sales go to
  * all (`live-board.ts`). A socket that opens gets the current state first, so a client that was cut off only has to open another.
  *
- * Bounded: sockets in all (one more is refused: busy), sockets per buyer (the ninth ends the oldest: the newest tab is the one in use),
+ * Bounded: handshakes and sockets per address, sockets in all (one more is refused: busy), sockets per buyer (the ninth ends the oldest: the newest tab is the one in use),
  * what a client may send (nothing is expected), what may wait for a slow reader (the server that owns the sockets drops that socket), and
  * the life of a token. Does not know what serves the sockets.
  *
  * What goes wrong here, a bug too, is logged and costs a socket or a message, never the process or the order it is about.
  */
 
+import type { CallLimits } from '../../admission/rate-limits.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Log } from '../../base/log.ts'
 import type { Counted, Meters } from '../../base/meters.ts'
 import { OutageLog } from '../../base/outage-log.ts'
 import type { Messages } from '../../flows/follow/messages.ts'
+import { admitCall } from '../edge-context.ts'
 import { plainProblem, problem } from '../http/problem-response.ts'
 import type { findSocketBuyer } from '../identity.ts'
 import { type BoardContext, LiveBoard } from './live-board.ts'
@@ -27,6 +29,9 @@ interface LiveParts extends BoardContext {
   readonly meters: Meters
   readonly log: Log
   readonly socketsMax?: number
+  readonly socketsPerAddressMax: number
+  readonly callLimits: CallLimits
+  readonly addressOf: (request: Request) => string
 }
 
 const SOCKETS_MAX = 10_000
@@ -74,16 +79,23 @@ export class Live {
   /** The state of a socket that may be opened and headers for the handshake's answer; or the answer that refuses it. */
   async admit(request: Request): Promise<Response | { state: LiveState; headers: Record<string, string> }> {
     if (this.#draining) return this.#refuse('draining', 'busy')
+    const limited = admitCall(this.#parts, request)
+    if (limited !== undefined) {
+      this.#parts.meters.count('sockets_refused', 'rate_limited')
+      return limited
+    }
     const found = await this.#parts.findBuyer(request)
     if (found === undefined) return this.#refuse('unauthenticated', 'unauthenticated')
     if (request.headers.get('upgrade')?.toLowerCase() !== 'websocket')
       return problem('body_invalid', { detail: 'This address speaks WebSocket: ask for an upgrade.' })
     if (this.#draining) return this.#refuse('draining', 'busy')
     if (this.#sockets.count >= this.#socketsMax) return this.#refuse('full', 'busy')
+    const address = this.#parts.addressOf(request)
+    if (this.#sockets.from(address) >= this.#parts.socketsPerAddressMax) return this.#refuse('full_address', 'busy')
     const { buyer, expiresAtMs, protocol } = found
     const fresh = { sentMeanwhile: new Map(), heard: 0, behind: false, closed: false, because: undefined }
     return {
-      state: { buyer, expiresAtMs, ...fresh },
+      state: { buyer, address, expiresAtMs, ...fresh },
       headers: protocol === undefined ? {} : { 'sec-websocket-protocol': protocol },
     }
   }

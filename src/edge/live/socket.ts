@@ -8,6 +8,8 @@ type ClosedBecause = Counted['sockets_closed'][number]
 /** What belongs to one socket. */
 export interface LiveState {
   readonly buyer: BuyerId
+  /** The limiter's key for its sender. */
+  readonly address: string
   readonly expiresAtMs: number
   /** While its orders are being read: the version of each order that was sent meanwhile. */
   sentMeanwhile: Map<OrderId, number> | undefined
@@ -42,13 +44,19 @@ export function end(socket: LiveSocket, code: number, because: ClosedBecause, re
   socket.close(code, reason)
 }
 
-/** Sockets by buyer, each buyer's in the order they opened. */
+/** Sockets by buyer, each buyer's in the order they opened; and how many each address has. */
 export class LiveSockets {
   readonly #byBuyer = new Map<BuyerId, readonly LiveSocket[]>()
+  readonly #byAddress = new Map<string, number>()
   count = 0
 
   of(buyer: BuyerId): readonly LiveSocket[] {
     return this.#byBuyer.get(buyer) ?? []
+  }
+
+  /** How many are open from this address. */
+  from(address: string): number {
+    return this.#byAddress.get(address) ?? 0
   }
 
   /** A socket may be removed meanwhile. */
@@ -57,16 +65,19 @@ export class LiveSockets {
   }
 
   add(socket: LiveSocket): void {
-    const { buyer } = socket.data
+    const { buyer, address } = socket.data
     this.#byBuyer.set(buyer, [...this.of(buyer), socket])
+    this.#byAddress.set(address, this.from(address) + 1)
     this.count += 1
   }
 
   remove(socket: LiveSocket): void {
-    const { buyer } = socket.data
+    const { buyer, address } = socket.data
     const rest = this.of(buyer).filter(one => one !== socket)
     if (rest.length === 0) this.#byBuyer.delete(buyer)
     else this.#byBuyer.set(buyer, rest)
+    if (this.from(address) > 1) this.#byAddress.set(address, this.from(address) - 1)
+    else this.#byAddress.delete(address)
     this.count -= 1
   }
 }

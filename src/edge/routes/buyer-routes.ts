@@ -72,7 +72,10 @@ const handlers = {
       count(outcome)
       return answer
     } catch (error) {
-      if (error instanceof ProblemError && (error.code === 'not_found' || error.code === 'unauthenticated'))
+      if (
+        error instanceof ProblemError &&
+        (error.code === 'not_found' || error.code === 'unauthenticated' || error.code === 'rate_limited')
+      )
         count(error.code)
       throw error
     }
