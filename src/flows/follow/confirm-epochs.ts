@@ -48,6 +48,9 @@ export function createConfirming(
   async function handOverDue(by: HandOverContext): Promise<void> {
     const due = [...forgotten].map(([item, epoch]) => ({ item, below: epoch + 1 }))
     for (const { item, epoch } of registry.values()) due.push({ item: item.id, below: epoch })
+    // Of a sale that is not followed any more no newer epoch would be seen, and no stale gate.
+    for (const item of by.acknowledged.items())
+      if (!registry.has(item)) due.push({ item, below: Number.POSITIVE_INFINITY })
     await eachOf(due, 1, async ({ item, below }) => {
       if ((stuck.get(item) ?? 0) > clock.elapsed()) return
       const handed = await handOver(by, item, below)

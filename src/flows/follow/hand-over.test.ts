@@ -83,6 +83,19 @@ describe('E6: what was acknowledged reaches the ledger by the hand of this edge'
     expect(await rowsOf(item)).toMatchObject([{ buyer: 'ann', state: 'pending', epoch: String(epoch) }])
   })
 
+  test('when its sale is not followed any more: neither a newer epoch nor a stale gate would be seen', async () => {
+    const cluster = openCluster(ledger)
+    const { item, epoch } = await cluster.openItem()
+    const edge = cluster.edge()
+    await edge.round()
+    await takeOrder(edge.context, edge.liveItem(item), click('ann'))
+    // The workers were away for longer than a sale is followed after its end.
+    await cluster.openItem()
+    await handsOver(edge)
+    expect(edge.registry.has(item)).toBe(false)
+    expect(await rowsOf(item)).toMatchObject([{ buyer: 'ann', state: 'pending', epoch: String(epoch) }])
+  })
+
   test('a ledger that does not take it keeps it remembered and unconfirmed, and the next round settles both', async () => {
     const cluster = openCluster(ledger)
     const { item } = await cluster.openItem()

@@ -1,7 +1,7 @@
 /**
- * A process places what it has acknowledged itself (E6): when the gate says `stale`, and when the ledger shows a newer epoch. Under the epoch
- * it was acknowledged under: it becomes a row, finds the row it has, or is refused by a row. Placing is idempotent, so a worker may have
- * placed it already, or do so at the same time.
+ * A process places what it has acknowledged itself (E6): when the gate says `stale`, when the ledger shows a newer epoch, and when it does
+ * not follow the sale any more. Under the epoch it was acknowledged under: it becomes a row, finds the row it has, or is refused by a row.
+ * Placing is idempotent, so a worker may have placed it already, or do so at the same time.
  *
  * One that the ledger can't place holds up no other: it gets a dead letter and a refusal row (`place-acknowledged.ts`).
  *
