@@ -1,5 +1,6 @@
 /** One process does everything: the gate is in it, and a second process on the same ledger stands by until this one is gone. */
 
+import { atMost } from '../base/deadline.ts'
 import { Fault, onFault } from '../base/fault.ts'
 import { createSharedTimeout } from '../base/shared-timeout.ts'
 import type { BuyerId, ItemId } from '../domain/ids.ts'
@@ -22,6 +23,8 @@ import {
 import type { Selling } from './selling.ts'
 
 const TRY_AGAIN_MS = 1_000
+/** A process that starts waits so long for its gates: one item that is huge, or locked by another transaction, does not keep the others. */
+const BUILD_MS_MAX = 10_000
 /** The gate is built in this very process: an operator's move waits for that, however large the item is. */
 const SYNC_MS_MAX = 30_000
 
@@ -126,10 +129,17 @@ export function runAlone(context: ProcessContext, selling: Selling): Runner {
     }
   }
 
-  async function buildGates(): Promise<void> {
+  /** Of this item, or of all; `isBuilt` says what is waited for. */
+  async function buildGates(isBuilt: () => Promise<unknown>): Promise<void> {
     await rounds.roundOf('gates')
-    await controller.idle()
+    await isBuilt()
     await rounds.roundOf('follow')
+  }
+
+  async function builtInTime(): Promise<void> {
+    const built = controller.idle().then(() => true)
+    if (await atMost(clock, BUILD_MS_MAX, built)) return
+    log.warn({ waitedMs: BUILD_MS_MAX }, 'some gates are not built yet; their items go on sale when they are')
   }
 
   return {
@@ -152,7 +162,7 @@ export function runAlone(context: ProcessContext, selling: Selling): Runner {
       // What is due is on sale when the process is ready, and before anything is released or reconciled.
       await rounds.loop('follow', () => following.round()).round()
       rounds.loop('gates', () => controller.round())
-      await buildGates()
+      await buildGates(builtInTime)
       rounds.startKeeping(work, maySell)
       context.catalog.changed()
       started = true
@@ -162,7 +172,7 @@ export function runAlone(context: ProcessContext, selling: Selling): Runner {
     /** Done when this resolves: the gate is in this process. */
     async rebuild(item) {
       await context.ledger.rights.raiseEpoch(item)
-      await buildGates()
+      await buildGates(() => controller.ended(item))
       return 'rebuilt'
     },
     async stop() {

@@ -10,6 +10,7 @@
  * A round that began while an item's task was under way does not plan that item: what it read may be from before the task's end.
  */
 
+import { eachOf } from '../../base/each-of.ts'
 import { Fault, onFault } from '../../base/fault.ts'
 import { createSemaphore } from '../../base/semaphore.ts'
 import type { Epoch, ItemId, SaleId } from '../../domain/ids.ts'
@@ -27,6 +28,8 @@ import { createStateRepeater, shows, windowStateOf } from './sync-state.ts'
 const TASKS_MAX = 128
 /** What asks much of the ledger, each with a connection of its own: a snapshot, a warm-up. */
 const HEAVY_AT_ONCE_MAX = 4
+/** States that have not reached the gate are written so many at a time. */
+const SYNC_AT_ONCE_MAX = 16
 const SETTLE_EVERY_MS = 1_000
 const BACK_MS_MAX = 60_000
 /** A gate that stayed for so long is trusted again. */
@@ -54,7 +57,9 @@ export class GateController {
     const { gate, sales, rights, clock } = context
     const snapshot: Rights['snapshot'] = (...terms) => this.#heavy.run(() => rights.snapshot(...terms))
     this.#context = { ...context, rights: { ...rights, snapshot } }
-    this.#repeatState = createStateRepeater(gate, sales, item => rights.raiseEpoch(item))
+    const raise = async (item: ItemId) => void (await rights.raiseEpoch(item))
+    // A task, because it waits for the item's lock; the round goes on.
+    this.#repeatState = createStateRepeater(gate, sales, async item => void this.#begin(item, () => raise(item)))
     this.#health = createGateHealth(gate, clock)
   }
 
@@ -77,14 +82,16 @@ export class GateController {
 
     const lastTryMs = (one: { readonly item: Item }) => this.#triedMs.get(one.item.id) ?? 0
     const due: (() => void)[] = []
+    const toSync: (() => Promise<void>)[] = []
     /** Behind the gate's door, and their gate has everything it should have. */
     const whole: Item[] = []
     const oldestFirst = items.toSorted((a, b) => lastTryMs(a) - lastTryMs(b))
     for (const { sale, item } of oldestFirst) {
-      const isWhole = !busy.has(item.id) && (await this.#plan(sale, item, nowMs, health.of(item.id), due))
+      const isWhole = !busy.has(item.id) && (await this.#plan(sale, item, nowMs, health.of(item.id), due, toSync))
       if (isWhole && homeDoorOf(item) === 'gate') whole.push(item)
     }
     for (const start of due) start()
+    await eachOf(toSync, SYNC_AT_ONCE_MAX, sync => sync())
     const readMs = Math.min(nowMs, health.nowMs ?? nowMs)
     if (whole.length > 0) await this.#settleNodes(whole, whole.length === behindGate.length, readMs)
   }
@@ -96,9 +103,15 @@ export class GateController {
     return true
   }
 
+  /** Resolves when the tasks that are under way now, of this item or of all, have ended. */
+  async ended(item?: ItemId): Promise<void> {
+    if (item === undefined) await Promise.all(this.#tasks.values())
+    else await this.#tasks.get(item)
+  }
+
   /** Resolves when no task is under way. */
   async idle(): Promise<void> {
-    while (this.#tasks.size > 0) await Promise.all(this.#tasks.values())
+    while (this.#tasks.size > 0) await this.ended()
   }
 
   #forgetOthers(items: readonly ItemId[]): void {
@@ -126,8 +139,15 @@ export class GateController {
     return Math.min(this.#context.backMs * 2 ** Math.max(0, times - 1), BACK_MS_MAX)
   }
 
-  /** Adds what is to be begun to `due`. False: the item's gate does not have everything it should have. */
-  async #plan(sale: Sale, item: Item, nowMs: number, health: GateHealth, due: (() => void)[]): Promise<boolean> {
+  /** Adds what is to be begun to `due` or `toSync`. False: the item's gate does not have everything it should have. */
+  async #plan(
+    sale: Sale,
+    item: Item,
+    nowMs: number,
+    health: GateHealth,
+    due: (() => void)[],
+    toSync: (() => Promise<void>)[],
+  ): Promise<boolean> {
     const home = this.#context.homeDoorOf(item)
     const { gateDownMs } = this.#context
     const wanted = planItem(sale, item, home, nowMs, health, { gateDownMs, backMs: this.#backMs(item.id) })
@@ -137,7 +157,10 @@ export class GateController {
       case 'rest':
         break
       case 'sync':
-        if (health.kind === 'there' && health.status !== undefined) await this.#repeatState(sale, item, health.status)
+        if (health.kind === 'there') {
+          const { status } = health
+          if (status !== undefined) toSync.push(() => this.#repeatState(sale, item, status))
+        }
         break
       case 'rebuild':
       case 'compact':

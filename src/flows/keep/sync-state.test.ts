@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { keeperStageForFile, ledgerForFile } from '../../../test/harness/flow-stage.ts'
-import { until } from '../../../test/harness/until.ts'
+import { until, within } from '../../../test/harness/until.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { createSyncState, windowStateOf } from './sync-state.ts'
 
@@ -28,6 +28,38 @@ describe('what the ledger says of a sale', () => {
     await ledger.sales.move(sale, ['ready'], 'over', 'olga', 'sale.end')
     await keeper.round()
     expect(await stateOf(item)).toBe('over')
+  })
+
+  test('reaches the gate of one item while another, which must be built anew, is locked', async () => {
+    const { sale, item } = await stage.fresh()
+    const other = await ledger.openItem()
+    await ledger.sql("UPDATE items SET epoch = 0, gate_epoch = 0, door = 'shut' WHERE id = $1", [other.item])
+    const { epoch } = await stage.keeper().untilDoor(item, 'gate')
+    await stage.keeper().untilDoor(other.item, 'gate')
+    // A ledger that lost its last moves: the gate has a higher number, and is built anew when two rounds have seen it.
+    await stage.gate.set(item, epoch, {
+      ...windowStateOf((await ledger.sales.find(sale))!),
+      stateNo: 99,
+      state: 'paused',
+    })
+    const free = Promise.withResolvers<void>()
+    const { rights } = ledger
+    const keeper = stage.keeper({
+      rights: {
+        ...rights,
+        async raiseEpoch(id) {
+          if (id === item) await free.promise
+          return rights.raiseEpoch(id)
+        },
+      },
+    })
+    await keeper.round()
+    await ledger.sales.move(other.sale, ['ready'], 'paused', 'olga', 'sale.pause')
+    await within('a round beside a locked item', 5_000, keeper.round())
+    expect(await stateOf(other.item)).toBe('paused')
+    free.resolve()
+    expect((await keeper.untilDoor(item, 'gate')).epoch).toBeGreaterThan(epoch)
+    expect(await stateOf(item)).toBe('open')
   })
 
   test('is not undone by a keeper that read it before an operator’s later word', async () => {

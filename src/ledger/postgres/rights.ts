@@ -1,6 +1,11 @@
-/** The item's rights in PostgreSQL. Each verb is one statement of `ledger/sql`, except the snapshot, which is one transaction. */
+/**
+ * The item's rights in PostgreSQL. Each verb is one statement of `ledger/sql`, except the snapshot, which is one transaction. Of the calls
+ * that raise the epoch of an item which another transaction has locked, only a few wait at once: however many items are locked, there are
+ * connections left for the others.
+ */
 
 import { assert } from '../../base/assert.ts'
+import { createSemaphore } from '../../base/semaphore.ts'
 import type { Door } from '../../domain/item.ts'
 import { shardsFor } from '../../domain/shards.ts'
 import type { Rights, SnapshotHolding } from '../rights.ts'
@@ -8,14 +13,21 @@ import type { Database, Row } from './connection/database.ts'
 import { columns, number, queries, text, time } from './rows.ts'
 
 const SNAPSHOT_PAGE = 5_000
+/** Three times, because a statement is tried three times: longer than the server lets an abandoned session keep the lock. */
+const LOCK_WAIT_MS = 2_500
+const WAITING_AT_ONCE_MAX = 3
 
 export function createRights(database: Database): Rights {
   const { all, first, one, did } = queries(database)
+  const waiting = createSemaphore(WAITING_AT_ONCE_MAX)
+  const epochOf = (row: Row) => number(row, 'epoch')
   return {
     read: item =>
       first('item_rights', [item], row => ({ epoch: number(row, 'epoch'), door: text(row, 'door') as Door })),
     async raiseEpoch(item) {
-      const epoch = await first('raise_epoch', [item], row => number(row, 'epoch'))
+      const epoch =
+        (await first('raise_epoch_if_free', [item], epochOf)) ??
+        (await waiting.run(() => first('raise_epoch', [item, String(LOCK_WAIT_MS)], epochOf)))
       assert(epoch !== undefined, `item ${item} is not in the ledger`)
       return epoch
     },
