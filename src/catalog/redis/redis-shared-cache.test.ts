@@ -99,6 +99,15 @@ test('a dead reader delays the others for no longer than its lease, and stores n
   await until('the lease to lapse', async () => (await two.ask('4712', 50)).kind === 'leased')
 })
 
+test('a lease is given back to a Redis that is full too: it frees room', async () => {
+  const [one, two, server] = await openTwo()
+  const lease = await leaseOf(one, SALE)
+  await server.command('CONFIG', 'SET', 'maxmemory', '1')
+  await one.returnLease(SALE, lease)
+  await server.command('CONFIG', 'SET', 'maxmemory', '0')
+  expect(await kindOf(two.ask(SALE, MINUTE_MS))).toBe('leased')
+})
+
 test('a reader that comes back with nothing lets the next one read at once', async () => {
   const [one, two] = await openTwo()
   await one.returnLease(SALE, await leaseOf(one, SALE))

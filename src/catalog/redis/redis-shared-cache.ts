@@ -79,6 +79,8 @@ export function createRedisSharedCache(connection: Connection, random: Random): 
   const scripts = {
     ask: readScript('ask', 'grows'),
     put: readScript('put', 'grows'),
+    /** Without a text it only deletes, which a full server allows. */
+    giveBack: readScript('put', 'always'),
     forgetAll: readScript('forget-all', 'always'),
   }
   const name = `stampede:${connection.database}:catalog`
@@ -87,7 +89,8 @@ export function createRedisSharedCache(connection: Connection, random: Random): 
 
   async function endLease(key: CatalogKey, lease: string, text = '', freshMs = 0, keepMs = 0): Promise<void> {
     const times = [Math.floor(freshMs), Math.floor(keepMs)]
-    await connection.run(scripts.put, [keyOf(key), changesKey], [lease, text, ...times])
+    const script = text === '' ? scripts.giveBack : scripts.put
+    await connection.run(script, [keyOf(key), changesKey], [lease, text, ...times])
   }
 
   return {
