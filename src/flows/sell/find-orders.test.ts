@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { bareLiveItem } from '../../../test/harness/bare-live-item.ts'
 import { keeperStageForFile, ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { systemClock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
 import { createIdMaker } from '../../base/snowflake.ts'
 import type { Item } from '../../domain/item.ts'
 import { createAcknowledgedReservations } from '../follow/acknowledged-reservations.ts'
@@ -185,4 +186,32 @@ test('an item of which all is known does not speak for one of which nobody can t
     'ann',
   )
   expect(await found).toEqual({ kind: 'busy' })
+})
+
+test('a ledger that is gone meanwhile ends the search: no further item is asked about', async () => {
+  let asked = 0
+  const live = (id: string) => ({
+    door: 'ledger',
+    item: { id, gateEpoch: 1 },
+    seller: {
+      knows: () => true,
+      async outstanding() {
+        asked += 1
+        throw new Fault('ledger_away', 'the ledger did not answer', { retryable: true })
+      },
+    },
+  })
+  const ITEMS = 100
+  const found = findOrder(
+    {
+      orders: { find: async () => [] },
+      acknowledged: { find: () => undefined },
+      clock: systemClock,
+      registry: new Map(Array.from({ length: ITEMS }, () => ledger.id()).map(id => [id, live(id)])),
+    } as unknown as Parameters<typeof findOrder>[0],
+    ledger.id(),
+    'ann',
+  )
+  await expect(found).rejects.toMatchObject({ code: 'ledger_away' })
+  expect(asked).toBeLessThan(ITEMS)
 })

@@ -7,7 +7,6 @@
  * item is in the ledger.
  */
 
-import { eachOf } from '../../base/each-of.ts'
 import { madeAtMs } from '../../base/snowflake.ts'
 import type { BuyerId, ItemId, OrderId } from '../../domain/ids.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
@@ -105,7 +104,9 @@ async function reservationsOf(
   const asked = [...registry.values()].filter(({ item, seller }) => item.gateEpoch > 0 && seller.knows(buyer))
   const found: Found[] = []
   let whole = true
-  await eachOf(asked, ITEMS_AT_ONCE_MAX, ask)
+  // A fault ends it, and is not waited for again with every further item: without this answer none of theirs is of use.
+  for (let i = 0; i < asked.length; i += ITEMS_AT_ONCE_MAX)
+    await Promise.all(asked.slice(i, i + ITEMS_AT_ONCE_MAX).map(ask))
   return { found, whole }
 
   async function ask(live: LiveItem): Promise<void> {
