@@ -19,20 +19,24 @@ function manualClock() {
 const clock = manualClock()
 const tokens = createBuyerTokens({ secret: SECRET, guestSecret: GUEST_SECRET, clock })
 
+/** Of the tokens that do not say when they end. */
+const exp = NOW_S + 3600
+
 const sign = (payload: JWTPayload, secret = SECRET, alg = 'HS256') =>
-  new SignJWT(payload).setProtectedHeader({ alg }).sign(Buffer.from(secret))
+  new SignJWT({ exp, ...payload }).setProtectedHeader({ alg }).sign(Buffer.from(secret))
 
 const part = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 
 /** Signed by hand with HS256, whatever the header says. */
 function handSigned(header: unknown, payload: unknown, secret: string | Buffer = SECRET): string {
-  const signed = `${part(header)}.${part(payload)}`
+  const claims = typeof payload === 'string' ? payload : { exp, ...(payload as object) }
+  const signed = `${part(header)}.${part(claims)}`
   return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
 }
 
 describe('a buyer token', () => {
-  test('names the buyer, also when asked again, also without an end', async () => {
+  test('names the buyer, also when asked again', async () => {
     const token = await sign({ sub: 'alice', exp: NOW_S + 60 })
     expect(await tokens.verify(token)).toBe('alice')
     expect(await tokens.verify(token)).toBe('alice')
@@ -42,8 +46,18 @@ describe('a buyer token', () => {
     )
   })
 
+  test('without an end is refused, unless it may be endless', async () => {
+    const endless = await new SignJWT({ sub: 'alice' }).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(SECRET))
+    expect(await tokens.verify(endless)).toBeUndefined()
+    const lenient = createBuyerTokens({ secret: SECRET, guestSecret: GUEST_SECRET, endless: true, clock })
+    for (let n = 0; n < 2; n++) expect(await lenient.verify(endless)).toBe('alice')
+    expect(await lenient.verify(await sign({ sub: 'alice', exp: NOW_S - 60 }))).toBeUndefined()
+    const guest = new SignJWT({ sub: 'alice', iss: 'stampede:guest' }).setProtectedHeader({ alg: 'HS256' })
+    expect(await lenient.verify(await guest.sign(Buffer.from(GUEST_SECRET)))).toBeUndefined()
+  })
+
   test('without a signature is refused', async () => {
-    const payload = { sub: 'alice' }
+    const payload = { sub: 'alice', exp }
     for (const alg of ['none', 'None', 'NONE', '']) {
       expect(await tokens.verify(`${part({ alg })}.${part(payload)}.`)).toBeUndefined()
       expect(await tokens.verify(handSigned({ alg }, payload))).toBeUndefined()
@@ -55,7 +69,7 @@ describe('a buyer token', () => {
     expect(await tokens.verify(await sign({ sub: 'alice' }, SECRET, 'HS384'))).toBeUndefined()
     expect(await tokens.verify(await sign({ sub: 'alice' }, SECRET, 'HS512'))).toBeUndefined()
     const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-    const rs256 = await new SignJWT({ sub: 'alice' }).setProtectedHeader({ alg: 'RS256' }).sign(privateKey)
+    const rs256 = await new SignJWT({ sub: 'alice', exp }).setProtectedHeader({ alg: 'RS256' }).sign(privateKey)
     expect(await tokens.verify(rs256)).toBeUndefined()
     // The classic mix-up: the public key, which everyone has, used as the secret.
     const publicText = publicKey.export({ type: 'spki', format: 'pem' }).toString()
@@ -68,7 +82,7 @@ describe('a buyer token', () => {
   test('under another secret, or changed after it was signed, is refused', async () => {
     expect(await tokens.verify(await sign({ sub: 'alice' }, 'a secret that somebody guessed'))).toBeUndefined()
     const [header, , signature] = (await sign({ sub: 'alice' })).split('.')
-    expect(await tokens.verify(`${header}.${part({ sub: 'mallory' })}.${signature}`)).toBeUndefined()
+    expect(await tokens.verify(`${header}.${part({ sub: 'mallory', exp })}.${signature}`)).toBeUndefined()
   })
 
   test('counts from not-before to expiry with 5 seconds of tolerance, by the given clock', async () => {
@@ -115,7 +129,7 @@ describe('a buyer token', () => {
     ]) {
       expect(await tokens.verify(handSigned({ alg: 'HS256' }, { sub }))).toBeUndefined()
     }
-    expect(await tokens.verify(handSigned({ alg: 'HS256' }, '{"sub":"\\ud800"}'))).toBeUndefined()
+    expect(await tokens.verify(handSigned({ alg: 'HS256' }, `{"sub":"\\ud800","exp":${exp}}`))).toBeUndefined()
     expect(await tokens.verify(handSigned({ alg: 'HS256' }, { sub: 'x'.repeat(128) }))).toBe('x'.repeat(128))
   })
 
@@ -214,7 +228,8 @@ describe('a guest', () => {
   test('is a buyer until the token ends', async () => {
     const own = manualClock()
     const guests = createBuyerTokens({ guestSecret: GUEST_SECRET, clock: own })
-    const token = await guests.issueGuest!('guest-1', 60_000)
+    const { token = '', buyer } = (await guests.issueGuest!('guest-1', 60_000)) ?? {}
+    expect(buyer).toBe('guest-1')
     expect(token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/)
     expect(await guests.verify(token)).toBe('guest-1')
     own.ms += 65_000
@@ -223,8 +238,15 @@ describe('a guest', () => {
   })
 
   test('lives beside the shop’s buyers, and neither can pass for the other', async () => {
-    const guest = await tokens.issueGuest!('guest-1', 60_000)
-    expect(await tokens.verify(guest)).toBe('guest-1')
+    const { token = '', buyer = '' } = (await tokens.issueGuest!('alice', 60_000)) ?? {}
+    expect(buyer).toBe('stampede-guest-alice')
+    expect(await tokens.verify(token)).toBe(buyer)
+    expect(await tokens.verify(await sign({ sub: buyer }))).toBeUndefined()
+    expect(await tokens.verify(await sign({ sub: 'stampede-guest-' }))).toBeUndefined()
+    expect(await tokens.verify(await sign({ sub: 'stampede-guest' }))).toBe('stampede-guest')
+    expect((await tokens.issueGuest!(buyer, 60_000))?.buyer).toBe(buyer)
+    expect((await tokens.issueGuest!('x'.repeat(113), 60_000))?.buyer).toHaveLength(128)
+    expect(await tokens.issueGuest!('x'.repeat(114), 60_000)).toBeUndefined()
     expect(await tokens.verify(await sign({ sub: 'alice', iss: 'stampede:guest' }))).toBeUndefined()
     expect(await tokens.verify(await sign({ sub: 'alice' }, GUEST_SECRET))).toBeUndefined()
     expect(await tokens.verify(await sign({ sub: 'alice', iss: 'the-shop' }, GUEST_SECRET))).toBeUndefined()
@@ -233,7 +255,7 @@ describe('a guest', () => {
   test('is not let in where there are no guests', async () => {
     const shopOnly = createBuyerTokens({ secret: SECRET, clock })
     expect(shopOnly.issueGuest).toBeUndefined()
-    expect(await shopOnly.verify(await tokens.issueGuest!('guest-1', 60_000))).toBeUndefined()
+    expect(await shopOnly.verify((await tokens.issueGuest!('guest-1', 60_000))?.token ?? '')).toBeUndefined()
     expect(await shopOnly.verify(await sign({ sub: 'guest-1', iss: 'stampede:guest' }))).toBeUndefined()
     expect(await createBuyerTokens({ clock }).verify(await sign({ sub: 'alice' }))).toBeUndefined()
   })

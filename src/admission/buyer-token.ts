@@ -2,6 +2,8 @@
  * Identifies the buyer by a JWT of the shop, `sub` being the buyer: HS256 under a secret shared with us, or signed with a key that the shop
  * publishes. Guest tokens are JWTs that we sign ourselves, under another secret and a fixed issuer, so that none can pass for another kind.
  *
+ * Where a shop signs its customers in, guests are buyers with a prefix, which no token of the shop may use: a guest never becomes a customer.
+ *
  * Guarantees: a bad token is `undefined`, never an exception (only keys that can't be fetched are a fault); each kind has its pinned
  * algorithms, so a public key never serves as a secret; a cached result ends when the token expires or the shop's published keys change.
  * Does not revoke: a token is valid until it expires. Tokens above 4 KiB (what a cookie can hold) are refused.
@@ -30,20 +32,26 @@ interface BuyerTokensOptions {
   readonly keys?: RemoteKeys
   readonly issuer?: string
   readonly audience?: string
+  /** True: the shop's tokens may lack `exp`, and then never end. */
+  readonly endless?: boolean
   /** Signs guest tokens. Without it there are no guests. */
   readonly guestSecret?: string
 }
 
 export interface BuyerTokens {
   verify(token: string): Promise<BuyerId | undefined>
-  /** Missing when guests are not allowed. */
-  readonly issueGuest?: (buyer: BuyerId, ttlMs: number) => Promise<string>
+  /** Missing when guests are not allowed. Answers undefined if the name is too long for a guest. */
+  readonly issueGuest?: (
+    name: string,
+    ttlMs: number,
+  ) => Promise<{ readonly token: string; readonly buyer: BuyerId } | undefined>
 }
 
 /** One kind of token: its key and its required claims. */
 interface Trust {
   readonly algorithms: string[]
   readonly key: JWTVerifyGetKey
+  readonly requiredClaims: string[]
   readonly issuer?: string
   readonly audience?: string
 }
@@ -57,15 +65,27 @@ interface Remembered {
 }
 
 const GUEST_ISSUER = 'stampede:guest'
+/** Long enough that no shop has it by chance: docs/decisions/0016-guests-have-a-prefix.md. */
+const GUEST_PREFIX = 'stampede-guest-'
 const TOLERANCE_S = 5
 const TOKEN_LENGTH_MAX = 4096
 const REMEMBERED_MAX = 10_000
 
 export function createBuyerTokens(options: BuyerTokensOptions): BuyerTokens {
-  const { clock, secret, keys, issuer, audience, guestSecret } = options
+  const { clock, secret, keys, issuer, audience, endless = false, guestSecret } = options
   const guestKey = guestSecret === undefined ? undefined : hmacKey(guestSecret)
-  const guest: Trust | undefined = guestKey && { algorithms: ['HS256'], key: guestKey, issuer: GUEST_ISSUER }
-  const claims = { ...(issuer && { issuer }), ...(audience && { audience }) }
+  const requiredClaims = ['sub', 'exp']
+  const guest: Trust | undefined = guestKey && {
+    algorithms: ['HS256'],
+    key: guestKey,
+    issuer: GUEST_ISSUER,
+    requiredClaims,
+  }
+  const claims = {
+    ...(issuer && { issuer }),
+    ...(audience && { audience }),
+    requiredClaims: endless ? ['sub'] : requiredClaims,
+  }
   const shared: Trust | undefined =
     secret === undefined ? undefined : { algorithms: ['HS256'], key: hmacKey(secret), ...claims }
   const published: Trust | undefined = keys && { algorithms: REMOTE_ALGORITHMS, key: keys.key, ...claims }
@@ -106,10 +126,11 @@ export function createBuyerTokens(options: BuyerTokensOptions): BuyerTokens {
       const { key, ...checks } = trust
       const verified = await jwtVerify(token, key, {
         ...checks,
-        requiredClaims: ['sub'],
         clockTolerance: TOLERANCE_S,
         currentDate: new Date(nowS * 1000),
       })
+      // A guest of the version before has no prefix, and stays signed in until that token ends.
+      if (trust !== guest && verified.payload.sub?.startsWith(GUEST_PREFIX)) return undefined
       return verified.payload
     } catch (error) {
       // A header that is no JSON object is a plain TypeError.
@@ -121,12 +142,16 @@ export function createBuyerTokens(options: BuyerTokensOptions): BuyerTokens {
   if (guestKey === undefined) return { verify }
   return {
     verify,
-    async issueGuest(buyer, ttlMs) {
-      assert(isBuyerId(buyer), 'a guest token needs a valid buyer')
+    async issueGuest(name, ttlMs) {
+      assert(isBuyerId(name), 'a guest token needs a valid name')
+      const alone = shared === undefined && published === undefined
+      const buyer = alone || name.startsWith(GUEST_PREFIX) ? name : GUEST_PREFIX + name
+      if (!isBuyerId(buyer)) return undefined
       const nowS = Math.floor(clock.now() / 1000)
-      return new SignJWT({ sub: buyer, iss: GUEST_ISSUER, iat: nowS, exp: nowS + Math.ceil(ttlMs / 1000) })
+      const token = await new SignJWT({ sub: buyer, iss: GUEST_ISSUER, iat: nowS, exp: nowS + Math.ceil(ttlMs / 1000) })
         .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
         .sign(await guestKey())
+      return { token, buyer }
     },
   }
 }

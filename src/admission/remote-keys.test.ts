@@ -30,7 +30,9 @@ const jwk = (pair: Pair, kid: string, more: object = {}) => ({
   ...more,
 })
 const sign = ({ alg, privateKey }: Pair, kid: string | undefined, payload: JWTPayload = { sub: 'alice' }) =>
-  new SignJWT(payload).setProtectedHeader({ alg, ...(kid !== undefined && { kid }) }).sign(privateKey)
+  new SignJWT({ exp: NOW_S + 3600, ...payload })
+    .setProtectedHeader({ alg, ...(kid !== undefined && { kid }) })
+    .sign(privateKey)
 
 /** The shop's key server, over real HTTP. What it says can be changed at any time. */
 let shop: Server
@@ -124,7 +126,7 @@ describe('a token signed with a published key', () => {
 
 describe('key confusion', () => {
   const hs256 = (secret: string | Buffer, header: object = {}) => {
-    const signed = `${part({ alg: 'HS256', ...header })}.${part({ sub: 'mallory' })}`
+    const signed = `${part({ alg: 'HS256', ...header })}.${part({ sub: 'mallory', exp: NOW_S + 3600 })}`
     return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`
   }
 
@@ -139,7 +141,9 @@ describe('key confusion', () => {
         '',
       ])
         expect(await verify(hs256(secret, { kid: 'r' }))).toBeUndefined()
-      expect(await verify(`${part({ alg: 'none', kid: 'r' })}.${part({ sub: 'mallory' })}.`)).toBeUndefined()
+      expect(
+        await verify(`${part({ alg: 'none', kid: 'r' })}.${part({ sub: 'mallory', exp: NOW_S + 3600 })}.`),
+      ).toBeUndefined()
       expect(await verify(await sign(rsa, 'r'))).toBe('alice')
     }
   })
@@ -166,7 +170,7 @@ describe('key confusion', () => {
     expect(await verify(hs256(Buffer.from(oct.k, 'base64url'), { kid: 'o' }))).toBeUndefined()
     for (const kid of ['hs', 'ps', 'enc', 'private']) expect(await verify(await sign(rsa2, kid))).toBeUndefined()
     expect(await verify(await sign(ec384, 'ec384'))).toBeUndefined()
-    const weakly = `${part({ alg: 'RS256', kid: 'weak' })}.${part({ sub: 'mallory' })}.${part('x')}`
+    const weakly = `${part({ alg: 'RS256', kid: 'weak' })}.${part({ sub: 'mallory', exp: NOW_S + 3600 })}.${part('x')}`
     expect(await verify(weakly)).toBeUndefined()
     expect(await verify(await sign(rsa, 'r'))).toBe('alice')
   })

@@ -200,6 +200,7 @@ function composeAdmission(context: ProcessContext, redis: RedisConnection | unde
     ...(config.buyerJwt.secret !== undefined && { secret: config.buyerJwt.secret }),
     ...(config.buyerJwt.issuer !== undefined && { issuer: config.buyerJwt.issuer }),
     ...(config.buyerJwt.audience !== undefined && { audience: config.buyerJwt.audience }),
+    endless: config.buyerJwt.endless,
     ...(config.guestSignIn && { guestSecret: secret('guest-secret') }),
   })
   const kept = config.adminTokens.length > 0 ? undefined : keepSecret(config.dataDir, 'admin-token', random)

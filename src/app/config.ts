@@ -84,6 +84,8 @@ function configOf(values: Values, texts: Texts) {
       jwksUrl: values.BUYER_JWKS_URL,
       issuer: values.BUYER_JWT_ISSUER,
       audience: values.BUYER_JWT_AUDIENCE,
+      /** Tokens without an end are accepted. */
+      endless: values.BUYER_JWT_EXP === 'optional',
     },
     guestSignIn: values.GUEST_SIGN_IN,
     rates: {

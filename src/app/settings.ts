@@ -191,8 +191,15 @@ export const SETTINGS = {
   }),
   BUYER_JWT_ISSUER: setting({ about: 'What `iss` of buyer tokens must be.', schema: z.string() }),
   BUYER_JWT_AUDIENCE: setting({ about: 'What `aud` of buyer tokens must hold.', schema: z.string() }),
+  BUYER_JWT_EXP: setting({
+    about:
+      'required: a buyer token without `exp` is refused. optional: it is accepted, and never ends. A token that ends is safer: none can be revoked.',
+    schema: z.enum(['required', 'optional'], 'must be required or optional'),
+    default: 'required',
+  }),
   GUEST_SIGN_IN: setting({
-    about: 'Lets anybody buy under any name. Unset: on only when embedded, on loopback and without a key of the shop.',
+    about:
+      'Lets anybody buy under any name; with a key of the shop, under a name that none of its buyers can have. Unset: on only when embedded, on loopback and without a key of the shop.',
     schema: onOff,
     unset: texts => (atHome(texts) ? 'on' : 'off'),
     missing: texts =>

@@ -63,7 +63,6 @@ export async function runDemoCrowd(
       pool,
       botPool: undefined,
       requests,
-      names,
       ...credentials,
       item: task.item,
       mix: waits ? MIX : { ...MIX, early: 0, time: 0 },

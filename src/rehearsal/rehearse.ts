@@ -158,7 +158,7 @@ class Run {
     const openMs = this.#opensAtMs - this.#parts.serverMsAtZero
     const random = seededRandom(seed)
     const arrivalsMs = arrivals(shape, buyers, random)
-    const wishes = { names, ...credentials, item: sale.item, mix, arrivalsMs, openMs, tally, limits }
+    const wishes = { ...credentials, item: sale.item, mix, arrivalsMs, openMs, tally, limits }
     const crowd = new Crowd({ clock, random, pool, botPool, requests, ...wishes })
     this.#crowd = crowd
     this.#board.show('waiting', buyers, buyers)

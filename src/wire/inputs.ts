@@ -7,6 +7,8 @@ import { AMOUNT_MAX, isPayable, NOT_PAYABLE } from '../domain/money.ts'
 
 const NAME_LENGTH_MAX = 200
 const ITEMS_MAX = 100
+/** Zero-width and bidi characters: with them a name looks like another, or like nothing. */
+const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/u
 const YEAR_S = 366 * 24 * 3600
 
 /** Text for people: no control characters, nothing that breaks a line in a log. */
@@ -130,8 +132,14 @@ export const sessionInput = z.strictObject({
   buyer: z
     .string()
     .refine(isBuyerId, 'must have 1 to 128 characters, none of them a control character, no blanks around')
+    .refine(text => !UNSEEN.test(text), 'must not contain characters that are not seen or turn the text around')
     .optional()
-    .meta({ description: 'Without one the server makes up a name.', minLength: 1, maxLength: 128 }),
+    .meta({
+      description:
+        'Without one the server makes up a name. Where a shop signs its own buyers in, the buyer that is answered has a prefix.',
+      minLength: 1,
+      maxLength: 128,
+    }),
 })
 
 /** `challenge` is reserved for the answer to a challenge. */

@@ -31,7 +31,8 @@ const CATALOGUE = {
     status: 401,
     title: 'Sign in first',
     detail: 'Send the buyer token as "Authorization: Bearer …", or sign in at /api/session.',
-    means: 'The buyer or operator token is missing, expired, or not signed by a key this server trusts.',
+    means:
+      'The buyer or operator token is missing, expired, without an `exp`, or not signed by a key this server trusts.',
     todo: 'Get a fresh token from the shop and ask again.',
     headers: ['www-authenticate'],
   },

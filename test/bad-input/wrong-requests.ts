@@ -200,10 +200,12 @@ export function wrongRequests(scene: Scene): readonly WrongRequest[] {
   tokens('another issuer', jwt({ ...mallory, iss: 'elsewhere' }))
   tokens('no issuer', jwt({ ...mallory, iss: undefined }))
   tokens('another audience', jwt({ ...mallory, aud: 'elsewhere' }))
+  tokens("a guest's name", jwt({ ...mallory, sub: 'stampede-guest-ada' }))
   tokens("the guests' issuer", jwt({ ...mallory, iss: 'stampede:guest' }))
   for (const sub of [undefined, '', ' ada', 'a\nb', 1, null, ['ada'], {}, 'x'.repeat(129), '\ud800'])
     tokens(`sub ${JSON.stringify(sub)?.slice(0, 20)}`, jwt({ ...mallory, sub }))
-  for (const exp of ['soon', null, {}, '9999999999']) tokens(`exp ${JSON.stringify(exp)}`, jwt({ ...mallory, exp }))
+  for (const exp of [undefined, 'soon', null, {}, '9999999999'])
+    tokens(`exp ${JSON.stringify(exp)}`, jwt({ ...mallory, exp }))
   tokens(
     'payload swapped',
     jwt(mallory)
@@ -233,6 +235,8 @@ export function wrongRequests(scene: Scene): readonly WrongRequest[] {
     '{"buyer":" a"}',
     '{"buyer":"a\\u0000"}',
     '{"buyer":"\\ud800"}',
+    '{"buyer":"a\\u202eda"}',
+    '{"buyer":"a\\u200bda"}',
     '{"buyer":null}',
   ])
     add(`session: ${body}`, '400 body_invalid', 'POST', '/api/session', { body, field: 'buyer' })

@@ -27,7 +27,8 @@ export async function fuzz(playground: Playground, forMs: number, seed: number):
     orders: [],
     buyers: await Promise.all(
       ['ada', 'bob', 'carol', 'dan'].map(
-        async sub => `Bearer ${await new SignJWT({ sub }).setProtectedHeader({ alg: 'HS256' }).sign(secret)}`,
+        async sub =>
+          `Bearer ${await new SignJWT({ sub }).setProtectedHeader({ alg: 'HS256' }).setExpirationTime('1h').sign(secret)}`,
       ),
     ),
     operator: `Bearer ${ADMIN_TOKEN}`,

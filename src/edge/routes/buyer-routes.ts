@@ -19,7 +19,15 @@ import {
   signedOut,
   uncached,
 } from '../http/exchange.ts'
-import { answerBy, noSuch, ProblemError, plainProblem, problem, rateLimitedProblem } from '../http/problem-response.ts'
+import {
+  answerBy,
+  bodyInvalid,
+  noSuch,
+  ProblemError,
+  plainProblem,
+  problem,
+  rateLimitedProblem,
+} from '../http/problem-response.ts'
 
 const SESSION_MS = 12 * 3600 * 1000
 
@@ -53,9 +61,10 @@ const handlers = {
     }
     if (buyers.issueGuest === undefined) throw new ProblemError('unauthenticated')
     const wish = await readBody(request, buyerCalls.signIn.body.schema)
-    const buyer = wish.buyer ?? `guest-${Buffer.from(random.bytes(9)).toString('base64url')}`
-    const guest = await buyers.issueGuest(buyer, SESSION_MS)
-    return uncached({ token: guest, buyer }, 200, cookie(guest))
+    const name = wish.buyer ?? `guest-${Buffer.from(random.bytes(9)).toString('base64url')}`
+    const guest = await buyers.issueGuest(name, SESSION_MS)
+    if (guest === undefined) throw bodyInvalid('buyer', '"buyer" is too long for the name of a guest.')
+    return uncached(guest, 200, cookie(guest.token))
   },
 
   /** Takes the cookie away. The token in it is good until its own end: the server keeps no list of tokens. */

@@ -12,6 +12,8 @@ import type { Job, Pool } from '../client/pool.ts'
 import type { Requests } from '../client/requests.ts'
 
 export interface Credentials {
+  /** What the server calls the buyers: it may give guests a prefix. */
+  readonly names: readonly string[]
   readonly tokens: readonly string[]
   readonly tickets: readonly string[]
 }
@@ -43,12 +45,21 @@ export async function signIn(
   progress: (phase: 'signing in' | 'tickets', done: number) => void = () => {},
 ): Promise<Credentials> {
   const { session, ticket } = asking.requests
+  const given = names.slice()
   const tokens =
     shop === undefined
-      ? await fetchAll(asking, 'token', names.map(session), done => progress('signing in', done))
+      ? await fetchAll(
+          asking,
+          'token',
+          names.map(session),
+          done => progress('signing in', done),
+          (i, { buyer }) => {
+            if (typeof buyer === 'string') given[i] = buyer
+          },
+        )
       : signBuyers(names, shop.secret, shop.now())
   const tickets = await fetchAll(asking, 'ticket', tokens.map(ticket), done => progress('tickets', done))
-  return { tokens, tickets }
+  return { names: given, tokens, tickets }
 }
 
 /** One JWT (HS256) for each buyer, as the shop's server would make it. */
@@ -68,6 +79,7 @@ function fetchAll(
   field: 'token' | 'ticket',
   requests: readonly Buffer[],
   progress: (done: number) => void,
+  read: (i: number, body: Readonly<Record<string, unknown>>) => void = () => {},
 ): Promise<readonly string[]> {
   const found = new Array<string>(requests.length)
   const outcome = Promise.withResolvers<readonly string[]>()
@@ -91,8 +103,10 @@ function fetchAll(
     sentMs: 0,
     answered(answer) {
       const { status } = answer
-      const value = status < 300 ? readJson(answer)?.[field] : undefined
-      if (typeof value === 'string') {
+      const body = status < 300 ? readJson(answer) : undefined
+      const value = body?.[field]
+      if (body !== undefined && typeof value === 'string') {
+        read(i, body)
         found[i] = value
         lastFoundMs = clock.elapsed()
         progress(++done)
