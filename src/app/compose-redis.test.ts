@@ -6,11 +6,13 @@ import { WatchedRedis } from '../../test/harness/redis-sentinel.ts'
 import { until } from '../../test/harness/until.ts'
 import { systemClock } from '../base/clock.ts'
 import { scriptsIn } from '../base/redis/script.ts'
-import { connectTo, watchDurability } from './compose-redis.ts'
+import { connectTo, examineRedis, watchDurability } from './compose-redis.ts'
 
 const playground = new Playground()
 afterEach(() => playground.undo())
 
+/** A server is asked after half a second without a connection. */
+const AT_ONCE_MS_MAX = 4_000
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** Starts on this Redis: its connection, what it logs, and what it is told later. A slow machine has time to connect. */
@@ -106,7 +108,7 @@ test('E11: a primary whose replica is away does not stop the start; it is named,
   expect(await Promise.race([wrong, 'nothing'])).toBe('nothing')
 }, 120_000)
 
-test('an address of one kind that leads to a server of another says what to write instead', async () => {
+test('an address of one kind that leads to a server of another says at once what to write instead, also to the doctor', async () => {
   const plain = await startRedis(playground)
   const node = await startRedis(playground, { config: ['cluster-enabled yes'] })
   const watched = await WatchedRedis.start(playground)
@@ -119,13 +121,25 @@ test('an address of one kind that leads to a server of another says what to writ
     [`redis-sentinel://127.0.0.1:${plain.port}/till`, 'replica', 'set it to redis://'],
     [`redis-sentinel://127.0.0.1:${node.port}/till`, 'replica', 'set it to redis-cluster://'],
   ] as const) {
-    // Short only where a connection can never stand.
-    const connectMsMax = url.startsWith('redis://') ? undefined : 500
-    const refused = String(await start(url, connectMsMax, durability).catch((error: unknown) => error))
+    const fromMs = systemClock.elapsed()
+    const refused = String(await start(url, undefined, durability).catch((error: unknown) => error))
+    const tookMs = systemClock.elapsed() - fromMs
     expect([url, refused]).toEqual([url, expect.stringContaining(words)])
     expect(refused).toStartWith('ConfigError')
     expect(refused).not.toContain('\n')
+    // A connection can never stand: it is not waited for.
+    if (!url.startsWith('redis://')) expect(tookMs).toBeLessThan(AT_ONCE_MS_MAX)
+    console.info(`${url.split(':')[0]}: refused after ${Math.round(tookMs)} ms`)
   }
+  const fromMs = systemClock.elapsed()
+  const redis = {
+    url: `redis-cluster://127.0.0.1:${plain.port}`,
+    durability: 'replica',
+    replicas: 1,
+    unverified: false,
+  } as const
+  await expect(examineRedis(redis, SILENT, async () => 'examined')).rejects.toThrow('set it to redis://')
+  expect(systemClock.elapsed() - fromMs).toBeLessThan(AT_ONCE_MS_MAX)
 }, 120_000)
 
 test('E11: a Redis whose replicas follow a moment after it does not end the processes that started while it was away', async () => {

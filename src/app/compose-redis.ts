@@ -17,6 +17,8 @@ type RedisConfig = NonNullable<Config['redis']>
 
 /** How long a start waits for a Redis that is away. Then it goes on without: the ledger can sell. */
 const CONNECT_MS_MAX = 5_000
+/** Longer than a connection usually takes. After it the server is asked for its kind: to one of another kind there is never a connection. */
+const ASK_KIND_AFTER_MS = 500
 const CALL_MS_MAX = 2_000
 const POLL_MS = 50
 const CHECK_EVERY_MS = 500
@@ -65,7 +67,8 @@ class DurabilityWatch {
 
   async start(connectMsMax: number): Promise<void> {
     const connection = this.#connection
-    await waitUntil(() => connection.connected(), connectMsMax)
+    const other = await awaitConnection(this.#redis, connection, this.#log, connectMsMax)
+    if (other !== undefined) throw new ConfigError(other)
     try {
       await this.#checkFirst()
       // A primary that only lacks a replica has the right settings.
@@ -156,15 +159,25 @@ async function waitUntil(isMet: () => boolean | Promise<boolean>, msMax: number)
   while (!(await isMet()) && systemClock.elapsed() < deadlineMs) await systemClock.sleep(POLL_MS)
 }
 
+/** Or until the time is up. Where the address leads to a server of another kind, at once the line that says what to write instead. */
+async function awaitConnection(redis: RedisConfig, connection: RedisConnection, log: Log, msMax: number) {
+  const deadlineMs = systemClock.elapsed() + msMax
+  const isUp = () => connection.connected()
+  await waitUntil(isUp, Math.min(ASK_KIND_AFTER_MS, msMax))
+  const other = isUp() ? undefined : await findOtherKind(redis, log)
+  if (other === undefined) await waitUntil(isUp, deadlineMs - systemClock.elapsed())
+  return other
+}
+
 /** Does the address lead to a server of another kind than it says? Then the line that says what to write instead. */
 async function findOtherKind({ url }: RedisConfig, log: Log): Promise<string | undefined> {
   const target = parseRedisUrl(url)
   if (target.kind === 'single') return undefined
-  for (const address of target.kind === 'sentinel' ? target.sentinels : target.seeds) {
-    const mode = await modeOf(address, log)
-    if (mode !== undefined) return otherKind(target.kind, mode)
-  }
-  return undefined
+  const { kind } = target
+  const addresses = kind === 'sentinel' ? target.sentinels : target.seeds
+  const modes = await Promise.all(addresses.map(address => modeOf(address, log)))
+  const mode = modes.find(one => one !== undefined)
+  return mode === undefined ? undefined : otherKind(kind, mode)
 }
 
 async function modeOf(address: Address, log: Log): Promise<string | undefined> {
@@ -195,11 +208,8 @@ export async function examineRedis<T>(
 ): Promise<T> {
   const connection = connectTo(redis, log)
   try {
-    await waitUntil(() => connection.connected(), CONNECT_MS_MAX)
-    if (!connection.connected()) {
-      const other = await findOtherKind(redis, log)
-      if (other !== undefined) throw new Fault('redis_other_kind', other)
-    }
+    const other = await awaitConnection(redis, connection, log, CONNECT_MS_MAX)
+    if (other !== undefined) throw new Fault('redis_other_kind', other)
     return await use(await examine(redis, connection, log))
   } finally {
     await connection.close()
