@@ -1,5 +1,5 @@
 /**
- * A process from start to stop. States: starting → standing by (another process sells on this ledger) → ready → draining → stopped.
+ * A process from start to stop. States: starting → waiting for the ledger (PostgreSQL is away) → standing by (another process sells on this ledger) → ready → draining → stopped.
  * Draining: not ready at once, requests in flight are answered, everything held is given back, connections are closed. All of it takes
  * DRAIN_SECONDS at most, even if the ledger is silent: what is not given back by then lapses, and nothing acknowledged is in this process
  * alone. Only an embedded PostgreSQL may take longer: it is stopped in order, and quickly if that does not help.
@@ -8,7 +8,9 @@
 import { systemClock } from '../base/clock.ts'
 import { armFaultPoints } from '../base/fault-points.ts'
 import type { Log } from '../base/log.ts'
+import { startLobby } from '../edge/server.ts'
 import { createPinoLog } from '../telemetry/pino-log.ts'
+import { awaitLedger, WAIT_MS_MAX } from './await-ledger.ts'
 import { type Composed, compose } from './compose.ts'
 import { openLedger } from './compose-ledger.ts'
 import type { Config } from './config.ts'
@@ -27,13 +29,27 @@ export async function serve(config: Config, print: Print, stopping: AbortSignal)
   const ledger = await openLedger(config, log)
   const background = new AbortController()
   const leftMs = startedWhenAsked(config.drainMs)
+  /** Answers until the server itself does. */
+  let lobby: ReturnType<typeof startLobby> | undefined
   try {
-    const applied = await ledger.migrate(stopping)
+    const applied = await awaitLedger(() => ledger.migrate(stopping), {
+      clock: systemClock,
+      stopping,
+      onWaiting(why) {
+        log.warn({ why }, 'waiting for the ledger')
+        lobby = startLobby({ ...config, log, readiness: () => ['the ledger does not answer'] })
+        print(
+          `stampede waits on ${lobby.url}: ${why}. It starts when PostgreSQL answers, and ends after ${WAIT_MS_MAX / 1_000} s without an answer.`,
+        )
+      },
+    })
+    if (applied === undefined) return
     if (applied.length > 0) log.info({ applied }, 'migrations applied')
     let composed: Composed | undefined
     composed = await compose(config, log, ledger, background.signal, () => unreadyReasons(composed, stopping))
     let kill = async () => {}
     try {
+      await lobby?.stop()
       const server = composed.serve()
       kill = server.kill
       await run(config, composed, server.url, print, stopping)
@@ -46,6 +62,7 @@ export async function serve(config: Config, print: Print, stopping: AbortSignal)
     }
   } finally {
     background.abort()
+    await lobby?.stop()
     await ledger.close(leftMs())
     log.info({}, 'stopped')
   }

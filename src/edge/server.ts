@@ -12,9 +12,10 @@ import type { Log } from '../base/log.ts'
 import { createDispatch, type DispatchParts } from './dispatch.ts'
 import { type AnsweringParts, createAnswering } from './http/answering.ts'
 import { plainProblem, problem } from './http/problem-response.ts'
+import { createRouter } from './http/router.ts'
 import type { LiveState } from './live/socket.ts'
 import { ROUTE_KEYS } from './operator-door.ts'
-import { type Scrape, scrapeResponse } from './routes/operations-routes.ts'
+import { healthRoutes, type Readiness, type Scrape, scrapeResponse } from './routes/operations-routes.ts'
 
 interface Address {
   readonly host: string
@@ -69,6 +70,23 @@ export function startServer(parts: Address & DispatchParts & AnsweringParts) {
       await server.stop(true)
     },
   }
+}
+
+/** Before the ledger is there: the process lives, is not ready, and whatever else is asked is busy. */
+export function startLobby(parts: Address & { readonly readiness: Readiness; readonly log: Log }) {
+  const find = createRouter(healthRoutes(parts.readiness))
+  const server = listen('PORT', parts, {
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    fetch(request) {
+      const url = new URL(request.url)
+      const match = find(request.method, url.pathname)
+      return match.kind === 'found'
+        ? match.handle({ request, url, params: match.params, requestId: '' })
+        : plainProblem('busy')
+    },
+    error: error => failed(parts.log, error, 'unexpected error outside a handler'),
+  })
+  return { url: urlOf(parts.host, server.port), stop: () => server.stop(true) }
 }
 
 /** Only metrics, without a token, for those who can reach the port. */
