@@ -32,7 +32,10 @@ export function createEditRig(database: Database) {
   }
   const run = { sales, syncState, nowMs: () => view.nowMs(), changed() {}, messages }
   const operate = { ...run, ids }
-  const identity = { operator: () => ({ name: 'olga', role: 'admin' as const }), buyer: () => Promise.reject(new Error('no buyer here')) }
+  const identity = {
+    operator: () => ({ name: 'olga', role: 'admin' as const }),
+    buyer: () => Promise.reject(new Error('no buyer here')),
+  }
   const edge = { identity, stock: createStockView(registry, view), operate }
   const find = createRouter(operatorSaleRoutes(edge as unknown as EdgeContext))
   return { gate, view, sales, orders, ids, run, call }
