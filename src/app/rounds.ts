@@ -104,12 +104,8 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     for (const other of others) also(...other)
     leadOn('release', () => releaseUnits(flows))
     leadOn('payments', () => payments.round())
-    loop('ask-due', () => closer.ask(() => maySell() && !signal.aborted))
-    leadOn('close', async () => {
-      const { queued, more } = await closer.sweep()
-      if (queued > 0) byName.get('ask-due')?.kick()
-      return more
-    })
+    leadOn('close', () => closer.sweep())
+    leadOn('ask-due', () => closer.ask())
     lead('reconcile', () => reconcileLive(flows))
     lead('settle-over', () => settler.round())
   }

@@ -75,11 +75,14 @@ export interface Orders {
   list(query: OrderQuery): Promise<readonly Order[]>
 }
 
-export interface DueOrder {
+interface DueOrder {
   readonly id: OrderId
   readonly item: ItemId
-  /** A payment was started: query the provider before closing the order. */
-  readonly paymentStarted: boolean
+}
+
+/** A payment was started: query the provider before closing the order. */
+export interface DueStartedOrder extends DueOrder {
+  readonly provider: string
 }
 
 /** A release that the gate has not done, with the epoch to release under (E8). */
@@ -94,8 +97,17 @@ export type RefundOutcome = 'refunded' | 'same' | 'not_paid' | 'unknown'
 
 /** Closes orders that are not paid, refunds paid ones, and lists the units that the gate must release (E8). */
 export interface Closings {
-  /** Pending orders whose `pay_by` has passed by the ledger's clock, longest overdue first, without those named. */
-  due(max: number, without: readonly OrderId[]): Promise<readonly DueOrder[]>
+  /**
+   * Pending orders whose `pay_by` has passed by the ledger's clock and that have no payment started at one of these providers, longest
+   * overdue first, without those of the items named.
+   */
+  due(max: number, providers: readonly string[], withoutItems: readonly ItemId[]): Promise<readonly DueOrder[]>
+  /** Those that have one, of each provider the longest overdue, without those named. Each order once. */
+  dueStarted(
+    rooms: readonly { readonly lane: string; readonly room: number }[],
+    without: readonly OrderId[],
+    withoutItems: readonly ItemId[],
+  ): Promise<readonly DueStartedOrder[]>
   /** Closes those still pending (and due, when `unpaid`) and makes their units available. Returns the orders closed by this call. */
   close(item: ItemId, orders: readonly OrderId[], reason: 'unpaid' | 'cancelled'): Promise<readonly Order[]>
   refund(order: OrderId, item: ItemId, restock: boolean, by: string): Promise<RefundOutcome>

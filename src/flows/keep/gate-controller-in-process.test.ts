@@ -43,7 +43,9 @@ test('a sale that ends while its gate is being rebuilt leaves no door draining, 
   await shop.round()
   await shop.round()
 
-  await until('the order is due', async () => (await ledger.closings.due(500, [])).some(due => due.id === ask.order))
+  await until('the order is due', async () =>
+    (await ledger.closings.due(500, [], [])).some(due => due.id === ask.order),
+  )
   await ledger.closings.close(item, [ask.order], 'unpaid')
   const release = {
     gate: shop.gate,

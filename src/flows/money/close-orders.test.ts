@@ -1,142 +1,203 @@
-import { expect, test } from 'bun:test'
+import { afterEach, expect, test } from 'bun:test'
 import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
 import { until } from '../../../test/harness/until.ts'
 import { systemClock } from '../../base/clock.ts'
-import { Fault } from '../../base/fault.ts'
+import { Fault, onFault } from '../../base/fault.ts'
 import type { OrderId } from '../../domain/ids.ts'
+import type { PaymentProvider } from '../../payment/payment.ts'
 import { OrderCloser } from './close-orders.ts'
 
 const DUE = 100
+/** More than the closer asks about at once, and more than it reads at once. */
+const SILENT = 6_000
+/** More than a sweep reads, and more than are asked about at once. */
+const LOCKED = 700
+/** Units are on sale again two seconds after their order's time is up; the tests give it five times the room. */
+const IN_TIME_MS = 2_000
 
 const ledger = ledgerForFile()
+afterEach(() =>
+  ledger.sql("UPDATE orders SET state = 'closed', reason = 'unpaid', closed_at = now() WHERE state = 'pending'"),
+)
 
-/** Orders whose time is up, each with a payment that was started; `silent` ones' providers answer when they are told to. */
-async function dueOrders(silentOnes: number, { started } = { started: true }) {
-  const on = await ledger.openItem({ units: DUE })
-  const asks = Array.from({ length: DUE }, (_, i) => ledger.ask(`buyer-${i}`))
+const context = {
+  providers: new Map<string, PaymentProvider>(['sandbox', 'other'].map(name => [name, {} as PaymentProvider])),
+  clock: systemClock,
+  log: { debug() {}, info() {}, warn() {}, error() {} },
+  settleOrder: async (_: OrderId) => false,
+  onClosed: () => {},
+}
+
+/** Orders whose time is up, one after the other, each with a payment that was started at this provider. */
+async function dueOrders(provider?: string, count = DUE) {
+  const on = await ledger.openItem({ units: count })
+  const asks = Array.from({ length: count }, (_, i) => ledger.ask(`buyer-${i}`))
   await ledger.orders.place(on.item, on.epoch, false, asks)
-  for (const { order } of started ? asks : []) {
+  if (provider !== undefined)
     await ledger.sql(
       `INSERT INTO payments (id, order_id, item, provider, ref, amount_minor, currency, state)
-       VALUES ($1, $2, $3, 'sandbox', $4, 100, 'CNY', 'started')`,
-      [ledger.id(), order, on.item, `of-${order}`],
+       SELECT id + 1000000000, id, item, $2, id::text, 100, 'CNY', 'started' FROM orders WHERE item = $1`,
+      [on.item, provider],
     )
-  }
-  // One after the other, so that they are due in this order.
   await ledger.sql(
     `UPDATE orders o SET pay_by = now() - interval '1 minute' + n * interval '1 millisecond'
      FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM orders WHERE item = $1) nth WHERE nth.id = o.id`,
     [on.item],
   )
-  const orders = asks.map(ask => ask.order)
-  const silent = new Set(orders.filter((_, i) => i % Math.floor(DUE / silentOnes) === 0))
-  /** True: the money is there. */
-  const answer = Promise.withResolvers<boolean>()
-  const asked: OrderId[] = []
-  const context = {
-    closings: ledger.closings,
-    clock: systemClock,
-    async settleOrder(order: OrderId) {
-      asked.push(order)
-      return silent.has(order) && (await answer.promise)
-    },
-    onClosed: () => {},
-  }
   const open = async () => (await ledger.units(on.sale)).pending
-  return { context, open, asked, orders, silent, answer }
+  return { ...on, open, orders: asks.map(ask => ask.order) }
 }
 
-const always = () => true
+/** A closer whose provider is silent about some orders, until it is told what to answer. True: the money is there. */
+function silentAbout(orders: Iterable<OrderId>) {
+  const silent = new Set(orders)
+  const answer = Promise.withResolvers<boolean>()
+  const asked: OrderId[] = []
+  const settleOrder = async (order: OrderId) => {
+    asked.push(order)
+    return silent.has(order) && (await answer.promise)
+  }
+  return { silent, answer, asked, closer: new OrderCloser({ ...context, closings: ledger.closings, settleOrder }) }
+}
+
+const every = (n: number, orders: readonly OrderId[]) => orders.filter((_, i) => i % n === 0)
+
+/** Round after round, for as long as there is more. */
+async function askOn(closer: OrderCloser): Promise<void> {
+  while (await closer.ask());
+}
+
+async function sweepOn(closer: OrderCloser): Promise<void> {
+  while (await closer.sweep());
+}
+
+/** Locks an item's row, as a session of an operator that was forgotten does. */
+async function lockFromOutside(item: string): Promise<() => Promise<void>> {
+  const other = await ledger.database.connect()
+  await other.query('BEGIN')
+  await other.query('SELECT 1 FROM items WHERE id = $1 FOR UPDATE', [item])
+  return () => other.end()
+}
 
 test('a provider that is silent about some orders does not delay the others', async () => {
-  const { context, open, asked, silent, answer } = await dueOrders(10)
-  const closer = new OrderCloser(context)
-  expect(await closer.sweep()).toEqual({ queued: DUE, more: false })
-  const swept = closer.ask(always)
+  const { open, orders } = await dueOrders('sandbox')
+  const { closer, silent, answer, asked } = silentAbout(every(10, orders))
+  await askOn(closer)
   await until('all others are closed', async () => (await open()) === silent.size)
   answer.resolve(false)
-  await swept
-  expect(await open()).toBe(0)
+  await until('its orders are closed', async () => (await open()) === 0)
   expect(asked).toHaveLength(DUE)
 })
 
-test('nor if it is silent about more orders than there are lanes; no order is closed before its own answer, and a paid one never', async () => {
-  const { context, open, asked, silent, answer } = await dueOrders(50)
-  const closer = new OrderCloser(context)
-  await closer.sweep()
-  const swept = closer.ask(always)
+test('no order is closed before its own answer, none is asked about twice meanwhile, and a paid one is never closed', async () => {
+  const { open, orders } = await dueOrders('sandbox')
+  const { closer, silent, answer, asked } = silentAbout(every(2, orders))
+  await askOn(closer)
   await until('all others are closed', async () => (await open()) === silent.size)
-  await until('all are asked about', () => asked.length === DUE)
-  // In hand already: nobody is asked about twice.
-  expect(await closer.sweep()).toEqual({ queued: 0, more: false })
+  await askOn(closer)
+  await sweepOn(closer)
+  expect(asked).toHaveLength(DUE)
   answer.resolve(true)
-  await swept
-  expect(await open()).toBe(silent.size)
-  expect(asked).toHaveLength(DUE)
-  // Whose money is not in the ledger after all is due as before.
-  expect(await closer.sweep()).toEqual({ queued: silent.size, more: false })
-  silent.clear()
-  await closer.ask(always)
-  expect(await open()).toBe(0)
-})
-
-test('orders without a payment are closed whatever waits before them, and later ones are asked about beside the silent ones', async () => {
-  const silent = await dueOrders(DUE)
-  const closer = new OrderCloser(silent.context)
-  await closer.sweep()
-  const swept = closer.ask(always)
-  await until('all of them are asked about', () => silent.asked.length === DUE)
-  const unstarted = await dueOrders(1, { started: false })
-  expect(await closer.sweep()).toEqual({ queued: 0, more: false })
-  expect(await unstarted.open()).toBe(0)
-  const later = await dueOrders(1)
-  expect(await closer.sweep()).toEqual({ queued: DUE, more: false })
-  await until('the later ones are closed', async () => (await later.open()) === 0)
-  expect(await silent.open()).toBe(DUE)
-  silent.answer.resolve(false)
-  await swept
-  expect(await silent.open()).toBe(0)
-})
-
-test('a closer that may not go on asks no more questions, and drops the waiting orders', async () => {
-  const { context, open, asked, silent, answer } = await dueOrders(DUE)
-  const closer = new OrderCloser(context)
-  await closer.sweep()
-  const swept = closer.ask(() => asked.length < 10)
-  answer.resolve(false)
-  await swept
-  expect(asked).toHaveLength(10)
-  expect(await open()).toBe(silent.size - 10)
-  expect(await closer.sweep()).toEqual({ queued: silent.size - 10, more: false })
-  await closer.ask(always)
-  expect(await open()).toBe(0)
-})
-
-test('a ledger that goes away ends the asking once the open questions have ended, and the next sweep closes the rest', async () => {
-  const { context, open, answer } = await dueOrders(10)
-  let closes = 0
-  const away = new Fault('ledger_away', 'away', { retryable: true })
-  const closings = {
-    ...ledger.closings,
-    close: async (...[item, orders, reason]: Parameters<typeof ledger.closings.close>) => {
-      closes += 1
-      if (closes === 2) throw away
-      return ledger.closings.close(item, orders, reason)
-    },
-  }
-  let ended = false
-  const closer = new OrderCloser({ ...context, closings })
-  await closer.sweep()
-  const swept = closer.ask(always).catch((error: unknown) => {
-    ended = true
-    return error
+  // Orders whose money is not in the ledger after all are due as before.
+  await until('they are asked about again', async () => {
+    await closer.ask()
+    return asked.length > DUE
   })
-  await until('the ledger is away', () => closes >= 2)
-  expect(ended).toBe(false)
+  expect(await open()).toBe(silent.size)
+  silent.clear()
+  await until('all are closed', async () => {
+    await closer.ask()
+    return (await open()) === 0
+  })
+})
+
+test('a provider that is silent about thousands of orders delays neither orders without a payment nor those of another provider', async () => {
+  const silentOnes = await dueOrders('sandbox', SILENT)
+  const { closer, answer, asked } = silentAbout(silentOnes.orders)
+  await Promise.all([sweepOn(closer), askOn(closer)])
+  await until('more are asked about than fit into a lane', async () => {
+    await closer.ask()
+    return asked.length > 200
+  })
+  const unstarted = await dueOrders()
+  const other = await dueOrders('other')
+  const gone = await dueOrders('not-configured')
+  const fromMs = systemClock.elapsed()
+  await Promise.all([sweepOn(closer), askOn(closer)])
+  await until('orders without a payment are closed', async () => (await unstarted.open()) === 0, 5 * IN_TIME_MS)
+  await until('those of another provider are closed', async () => (await other.open()) === 0, 5 * IN_TIME_MS)
+  await until('those of no provider are closed', async () => (await gone.open()) === 0, 5 * IN_TIME_MS)
+  console.log(`  closed after ${Math.round(systemClock.elapsed() - fromMs)} ms`)
+  expect(await silentOnes.open()).toBe(SILENT)
   answer.resolve(false)
-  expect(await swept).toBe(away)
-  expect(await open()).toBeGreaterThan(0)
-  await closer.sweep()
-  await closer.ask(always)
-  expect(await open()).toBe(0)
+  await until('the silent ones are closed too', async () => {
+    await askOn(closer)
+    return (await silentOnes.open()) === 0
+  })
+}, 60_000)
+
+test.each([undefined, 'sandbox'])(
+  'with one item row locked from outside, the orders of other items close in time (payment: %p)',
+  async provider => {
+    const locked = await dueOrders(provider, LOCKED)
+    const others = [await dueOrders(provider), await dueOrders(provider), await dueOrders(provider)]
+    const unlock = await lockFromOutside(locked.item)
+    const { closer } = silentAbout([])
+    const fromMs = systemClock.elapsed()
+    const closed = async () => {
+      await Promise.all([closer.sweep(), closer.ask()])
+      return (await Promise.all(others.map(other => other.open()))).every(open => open === 0)
+    }
+    try {
+      await until('the others are closed', closed, 5 * IN_TIME_MS)
+      console.log(`  closed after ${Math.round(systemClock.elapsed() - fromMs)} ms`)
+      others.push(await dueOrders(provider))
+      await until('those that are due later too', closed, 5 * IN_TIME_MS)
+      expect(await locked.open()).toBe(LOCKED)
+    } finally {
+      await unlock()
+    }
+    others.push(locked)
+    await until('the item is closed when its row is free', closed)
+  },
+  60_000,
+)
+
+test('a round begins a bounded number of questions: a keeper that lost the lead asks no more', async () => {
+  const { orders } = await dueOrders('sandbox')
+  const { closer, asked, answer } = silentAbout(orders)
+  expect(await closer.ask()).toBe(true)
+  expect(asked.length).toBeLessThan(DUE)
+  answer.resolve(true)
+})
+
+test('a ledger that goes away is heard of, and the next rounds close the rest', async () => {
+  const { open, orders } = await dueOrders('sandbox')
+  let [closes, asks] = [0, 0]
+  const away = new Fault('ledger_away', 'away', { retryable: true })
+  const warned: unknown[] = []
+  const closer = new OrderCloser({
+    ...context,
+    log: { ...context.log, warn: fields => void warned.push(fields) },
+    closings: {
+      ...ledger.closings,
+      close: async (...[item, ids, reason]) => {
+        closes += 1
+        if (closes === 1) throw away
+        return ledger.closings.close(item, ids, reason)
+      },
+    },
+    settleOrder: async order => {
+      asks += 1
+      if (order === orders[3] && asks <= 10) throw away
+      return false
+    },
+  })
+  await expect(closer.ask()).rejects.toBe(away)
+  await until('all are closed', async () => {
+    await onFault(() => closer.ask())
+    return (await open()) === 0
+  })
+  expect(closes).toBeGreaterThan(1)
+  expect(warned).toMatchObject([{ code: 'ledger_away' }])
 })

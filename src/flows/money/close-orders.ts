@@ -3,130 +3,127 @@
  * in the ledger; the loser is told. If a payment was started, its provider is asked first: one try, one second. Captured money pays the
  * order. An unreachable provider does not keep the order open; money that arrives later is refunded.
  *
- * A silent provider delays only the orders it is asked about. `sweep` closes due orders without a payment at once and queues the others;
- * `ask` asks providers about the queued orders, `LANES` at a time. A lane moves on after `LANE_MS_MAX` while its question continues.
- * No order is closed before its own question has ended.
+ * `sweep` closes due orders that no provider can be asked about; `ask` asks about the others, each provider in a lane of its own
+ * (`provider-lanes.ts`): a silent one delays only its own orders. No order is closed before its own question has ended.
  *
- * States of a queued order: waiting → asked → paid, or closed together with others. After a fault it is dropped, and a later sweep finds
- * it again. Bounded by `QUEUED_MAX` and `ASKED_MAX`.
+ * Items are closed side by side, `ITEMS_AT_ONCE_MAX` at most, each with one statement at a time. An item whose row is locked, or whose
+ * closing fails, delays only its own orders: they stay due, and a later round finds them.
  */
 
+import { type Fault, onFault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
+import { createSemaphore } from '../../base/semaphore.ts'
 import { createSharedTimeout } from '../../base/shared-timeout.ts'
-import type { OrderId } from '../../domain/ids.ts'
+import type { ItemId, OrderId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'
-import type { DueOrder } from '../../ledger/orders.ts'
+import type { DueStartedOrder } from '../../ledger/orders.ts'
 import type { MoneyContext } from './money-context.ts'
+import { ProviderLanes } from './provider-lanes.ts'
 
-type SweepContext = Pick<MoneyContext, 'closings' | 'clock' | 'settleOrder' | 'onClosed'>
+type SweepContext = Pick<MoneyContext, 'closings' | 'providers' | 'clock' | 'log' | 'settleOrder' | 'onClosed'>
 type CancelContext = Pick<MoneyContext, 'orders' | 'closings' | 'settleOrder' | 'releaseNow' | 'onClosed'>
 
 const DUE_MAX = 500
-/** Beyond this, orders of silent providers delay others that are due later. */
-const QUEUED_MAX = 5_000
-const LANES = 32
-const LANE_MS_MAX = 250
-/** Questions under way, including those whose lane has moved on. */
-const ASKED_MAX = 256
+/** A sweep waits so long for the items it closes; those that take longer go on beside the next sweeps. */
+const QUICK_MS = 250
+/** Each holds a connection to the ledger for as long as its item is locked. */
+const ITEMS_AT_ONCE_MAX = 4
+
+/** Of an item that is being closed. States: free → closing (orders whose answers come meanwhile are closed next) → free. */
+interface Closing {
+  /** Those of the statement under way, and the next ones. */
+  readonly orders: Set<OrderId>
+  next: OrderId[]
+}
 
 export class OrderCloser {
   readonly #context: SweepContext
+  readonly #lanes: ProviderLanes<string, DueStartedOrder>
   readonly #timeout: ReturnType<typeof createSharedTimeout>
-  /** Waiting, asked about, or being closed: later sweeps leave them out. */
-  readonly #queued = new Set<OrderId>()
-  /** Longest overdue first. */
-  #waiting: DueOrder[] = []
-  #asked = 0
-  /** Resolves when the next question has ended. */
-  #answered = Promise.withResolvers<void>()
-  #unpaid: DueOrder[] = []
-  #closing: Promise<void> | undefined
-  #failure: { readonly error: unknown } | undefined
+  readonly #slots = createSemaphore(ITEMS_AT_ONCE_MAX)
+  readonly #closing = new Map<ItemId, Closing>()
+  #bug: { readonly error: unknown } | undefined
 
   constructor(context: SweepContext) {
     this.#context = context
-    this.#timeout = createSharedTimeout({ clock: context.clock, ms: LANE_MS_MAX })
+    this.#timeout = createSharedTimeout({ clock: context.clock, ms: QUICK_MS })
+    this.#lanes = new ProviderLanes({
+      clock: context.clock,
+      lanes: [...context.providers.keys()],
+      take: (rooms, asked) => {
+        const closing = [...this.#closing]
+        const without = [...asked, ...closing.flatMap(([, { orders }]) => [...orders])]
+        const full = closing.filter(([, { orders }]) => orders.size >= DUE_MAX).map(([item]) => item)
+        return context.closings.dueStarted(rooms, without, full)
+      },
+      laneOf: ({ provider }) => provider,
+      ask: async ({ id, item }) => {
+        // The lane does not wait for the closing: a locked item would fill it.
+        if (!(await context.settleOrder(id))) void this.#close(item, [id])
+      },
+    })
   }
 
-  /** Closes due orders without a payment, and queues the others for `ask`. */
-  async sweep(): Promise<{ readonly queued: number; readonly more: boolean }> {
-    const due = await this.#context.closings.due(DUE_MAX, [...this.#queued])
-    const started = due.filter(order => order.paymentStarted).slice(0, QUEUED_MAX - this.#queued.size)
-    for (const { id } of started) this.#queued.add(id)
-    this.#waiting.push(...started)
-    const unpaid = due.filter(order => !order.paymentStarted)
-    await closeUnpaid(this.#context, unpaid)
-    return { queued: started.length, more: due.length === DUE_MAX && started.length + unpaid.length > 0 }
+  /** Closes due orders that no provider can be asked about. True when more may be due. */
+  async sweep(): Promise<boolean> {
+    const { closings, providers } = this.#context
+    const due = await closings.due(DUE_MAX, [...providers.keys()], [...this.#closing.keys()])
+    const items = [...Map.groupBy(due, order => order.item)]
+    const closed = items.map(([item, orders]) =>
+      this.#close(
+        item,
+        orders.map(({ id }) => id),
+      ),
+    )
+    await this.#timeout(Promise.all(closed))
+    if (this.#bug !== undefined) throw this.#bug.error
+    return due.length === DUE_MAX
   }
 
-  /**
-   * Asks about all queued orders, including those queued meanwhile, until none is left or `mayGoOn` says no. One call at a time. A fault of
-   * the ledger is thrown when the last question has ended.
-   */
-  async ask(mayGoOn: () => boolean): Promise<void> {
-    this.#failure = undefined
-    this.#unpaid = []
-    const goOn = () => this.#failure === undefined && mayGoOn()
-    do {
-      const lanes = Math.min(LANES, this.#waiting.length)
-      await Promise.all(Array.from({ length: lanes }, () => this.#runLane(goOn)))
-      // An order queued while the last questions are open does not wait for their answers.
-      if (this.#asked > 0) await this.#timeout(this.#answered.promise)
-    } while (this.#asked > 0 || (this.#waiting.length > 0 && goOn()))
-    for (const { id } of this.#waiting) this.#queued.delete(id)
-    this.#waiting = []
-    const failure = this.#failure as { readonly error: unknown } | undefined
-    if (failure !== undefined) throw failure.error
+  /** Asks providers about due orders, and closes those that are not paid. True when more may be due. */
+  ask(): Promise<boolean> {
+    return this.#lanes.round()
   }
 
-  async #runLane(goOn: () => boolean): Promise<void> {
-    while (goOn()) {
-      const order = this.#waiting.shift()
-      if (order === undefined) return
-      await this.#timeout(this.#settle(order))
-      while (this.#asked >= ASKED_MAX) await this.#answered.promise
+  /** Never rejects. An item that is being closed takes the orders along, and the call returns. */
+  async #close(item: ItemId, orders: readonly OrderId[]): Promise<void> {
+    const under = this.#closing.get(item)
+    if (under !== undefined) {
+      for (const order of orders) under.orders.add(order)
+      under.next.push(...orders)
+      return
     }
-  }
-
-  /** Never rejects: the first fault is kept for the end of `ask`. */
-  async #settle(order: DueOrder): Promise<void> {
-    this.#asked += 1
+    const closing: Closing = { orders: new Set(orders), next: [...orders] }
+    this.#closing.set(item, closing)
     try {
-      if (!(await this.#context.settleOrder(order.id))) {
-        this.#unpaid.push(order)
-        this.#closing ??= this.#closeAll()
-        await this.#closing
-      }
+      await this.#slots.run(async () => {
+        while (closing.next.length > 0) {
+          const ids = closing.next
+          closing.next = []
+          await onFault(
+            () => closeUnpaid(this.#context, item, ids),
+            fault => this.#logFault(item, fault),
+          )
+          for (const id of ids) closing.orders.delete(id)
+        }
+      })
     } catch (error) {
-      this.#failure ??= { error }
+      this.#bug ??= { error }
+    } finally {
+      this.#closing.delete(item)
     }
-    this.#queued.delete(order.id)
-    this.#asked -= 1
-    this.#answered.resolve()
-    this.#answered = Promise.withResolvers()
   }
 
-  /** Closes all orders whose answers have come by then, in one statement per item. */
-  async #closeAll(): Promise<void> {
-    try {
-      for (let unpaid = this.#unpaid; unpaid.length > 0; unpaid = this.#unpaid) {
-        this.#unpaid = []
-        await closeUnpaid(this.#context, unpaid)
-      }
-    } finally {
-      this.#closing = undefined
-    }
+  #logFault(item: ItemId, { code }: Fault): void {
+    this.#context.log.warn({ item, code }, 'unpaid orders of an item not closed, a later round repeats it')
   }
 }
 
-async function closeUnpaid(context: SweepContext, unpaid: readonly DueOrder[]): Promise<void> {
-  for (const [item, orders] of Map.groupBy(unpaid, order => order.item)) {
-    const ids = orders.map(order => order.id)
-    await faultPoint('close.before')
-    const closed = await context.closings.close(item, ids, 'unpaid')
-    await faultPoint('close.after')
-    if (closed.length > 0) context.onClosed(closed)
-  }
+async function closeUnpaid(context: SweepContext, item: ItemId, orders: readonly OrderId[]): Promise<void> {
+  await faultPoint('close.before')
+  const closed = await context.closings.close(item, orders, 'unpaid')
+  await faultPoint('close.after')
+  if (closed.length > 0) context.onClosed(closed)
 }
 
 type CancelOutcome = { readonly kind: 'closed'; readonly order: Order } | { readonly kind: 'paid' | 'missing' }

@@ -24,7 +24,7 @@ interface ProviderLanesOptions<Lane, Question> {
   readonly ask: (question: Question) => Promise<void>
 }
 
-const BEGUN_MAX = 50
+const BEGUN_MAX = 64
 const OPEN_MAX = 256
 const QUICK_MS = 250
 

@@ -40,11 +40,13 @@ function within(value: number, least: number, most: number): number {
 export function createClosings(database: Database): Closings {
   const { all, one, act } = queries(database)
   return {
-    due: (max, without) =>
-      all('due_orders', [max, without], row => ({
-        ...columns(row, text, 'id', 'item'),
-        paymentStarted: row.started === true,
-      })),
+    due: (max, providers, withoutItems) =>
+      all('due_orders', [max, providers, withoutItems], row => columns(row, text, 'id', 'item')),
+    async dueStarted(rooms, without, withoutItems) {
+      const values = [rooms.map(({ lane }) => lane), rooms.map(({ room }) => room), without, withoutItems]
+      const due = await all('due_started_orders', values, row => columns(row, text, 'id', 'item', 'provider'))
+      return [...new Map(due.map(order => [order.id, order])).values()]
+    },
     async close(item, orders, reason) {
       const closed = await all('close_orders', [item, orders, reason], toOrder)
       for (const { id, state, reason: why } of closed)

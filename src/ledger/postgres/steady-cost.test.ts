@@ -46,7 +46,8 @@ async function blocksOf(statement: string, values: readonly string[]): Promise<n
 }
 
 test.each([
-  ['due_orders', ['500', "'{}'"]],
+  ['due_orders', ['500', "'{sandbox}'", "'{}'"]],
+  ['due_started_orders', ["'{sandbox,house}'", "'{50,50}'", "'{}'", "'{}'"]],
   ['claim_payments', ["'{started,refund_due,refund_due}'", '\'{sandbox,sandbox,""}\'', "'{50,50,50}'", "'{}'"]],
   ['releases', ['5000', '500']],
   ['open_changes', ['NULL']],
@@ -64,9 +65,19 @@ test.each([
 
 test('what is due among them is found', async () => {
   await ledger.sql("UPDATE orders SET pay_by = now() - interval '1 second' WHERE id IN (9000000007, 9000000009)")
-  const due = async (inHand: readonly string[]) => (await ledger.closings.due(500, inHand)).map(order => order.id)
-  expect((await due([])).sort()).toEqual(['9000000007', '9000000009'])
-  expect(await due(['9000000007', '1'])).toEqual(['9000000009'])
+  const rooms = [{ lane: 'sandbox', room: 500 }]
+  const started = await ledger.closings.dueStarted(rooms, [], [])
+  const [item = ''] = started.map(order => order.item)
+  expect(started.map(order => order.id).sort()).toEqual(['9000000007', '9000000009'])
+  const ids = async (due: Promise<readonly { readonly id: string }[]>) => (await due).map(order => order.id)
+  expect(await ids(ledger.closings.dueStarted(rooms, ['9000000007', '1'], []))).toEqual(['9000000009'])
+  expect(await ids(ledger.closings.dueStarted(rooms, [], [item]))).toEqual([])
+  expect(await ids(ledger.closings.dueStarted([{ lane: 'sandbox', room: 1 }], [], []))).toHaveLength(1)
+  expect(await ids(ledger.closings.due(500, ['sandbox'], []))).toEqual([])
+  expect(await ids(ledger.closings.due(500, ['house'], []))).toEqual(
+    expect.arrayContaining(['9000000007', '9000000009']),
+  )
+  expect(await ids(ledger.closings.due(500, ['house'], [item]))).toEqual([])
 })
 
 test('releases: what waits for one gate that is away is not read again and again for the sake of the others', async () => {
