@@ -35,6 +35,9 @@ describe('a 201 is a promise on a PostgreSQL of the user’s:', () => {
       for (const buyer of ['ann', 'bob', 'cat'])
         await shop.order(await shop.ticket(buyer, sale.id, sale.items[0]?.id ?? ''), 1)
       expect(await postgres.sql('SELECT level FROM seen_commit')).toEqual(Array(3).fill({ level: kept }))
+      const shown = level === 'off' ? 'synchronous_commit off (our connections: on)' : `synchronous_commit ${level}`
+      const durability = doctor.examine('', { DATABASE_URL: postgres.url() }).of('durability')
+      expect(durability).toMatchObject({ state: 'good', found: expect.stringContaining(shown) })
     }, 60_000)
   }
 
