@@ -156,6 +156,11 @@ export function createBuyerTokens(options: BuyerTokensOptions): BuyerTokens {
   }
 }
 
+/** Of a token that was verified: is it a guest's, and not the shop's? */
+export function isGuestToken(verified: string): boolean {
+  return decodeJwt(verified).iss === GUEST_ISSUER
+}
+
 /** Imported once and on first use: importing is asynchronous and slower than checking a signature. */
 function hmacKey(secret: string): () => Promise<webcrypto.CryptoKey> {
   if (secret === '') throw new Error('the secret for buyer tokens is empty')

@@ -117,15 +117,15 @@ async function openEdge(context: ProcessContext, { readiness, metrics, address, 
     trusts,
     secureCookies,
   } satisfies EdgeContext
-  return { edge, admission, live, monitor, asks, trusts, applyHeaders }
+  return { edge, admission, live, monitor, asks, applyHeaders }
 }
 
 export async function composeHttp(context: ProcessContext, parts: HttpParts) {
   const { config, log, catalog, registry } = context
   const { readiness, metrics, address, sandbox, sell } = parts
-  const { edge, admission, live, monitor, asks, trusts, applyHeaders } = await openEdge(context, parts)
+  const { edge, admission, live, monitor, asks, applyHeaders } = await openEdge(context, parts)
   const { isEdge, sharing, tickets, orderLimits, callLimits } = admission
-  const demoCrowd = createDemoCrowd(context, () => address.url, trusts)
+  const demoCrowd = createDemoCrowd(context, () => address.url, edge)
   const scrape = { contentType: METRICS_CONTENT_TYPE, render: metrics.render }
   const wellBeing = [...healthRoutes(readiness), ...metricsRoutes(scrape, edge.identity)]
   const whole = () => [

@@ -37,7 +37,7 @@ const STDERR_LENGTH_MAX = 2_000
 export function createDemoCrowd(
   { config, catalog, clock, log }: Pick<ProcessContext, 'config' | 'catalog' | 'clock' | 'log'>,
   url: () => string,
-  trusts: (request: Request) => boolean,
+  edge: Parameters<typeof demoRoutes>[2],
 ) {
   const stopping = new AbortController()
   let running: Promise<void> | undefined
@@ -80,7 +80,7 @@ export function createDemoCrowd(
   }
 
   return {
-    routes: demoRoutes(async () => describe(await findSale()), bring, trusts),
+    routes: demoRoutes(async () => describe(await findSale()), bring, edge),
     /** Resolves when the crowd's process has ended. */
     async stop() {
       stopping.abort()

@@ -5,7 +5,7 @@
  */
 
 import { decodeJwt } from 'jose'
-import type { BuyerTokens } from '../admission/buyer-token.ts'
+import { type BuyerTokens, isGuestToken } from '../admission/buyer-token.ts'
 import type { Operator, Operators } from '../admission/operator.ts'
 import type { CallLimits } from '../admission/rate-limits.ts'
 import { readSessionCookie } from '../admission/session.ts'
@@ -19,6 +19,8 @@ type Trusts = (request: Request) => boolean
 
 export interface Identity {
   buyer(request: Request): Promise<BuyerId>
+  /** A guest whom this server, or its cluster, has signed in. */
+  guest(request: Request): Promise<BuyerId>
   operator(request: Request): Operator
 }
 
@@ -28,13 +30,15 @@ export function createIdentity(
   trusts: Trusts,
   sessions?: Pick<OperatorSessions, 'operatorOf'>,
 ): Identity {
+  async function identify(request: Request, counts: (verified: string) => boolean): Promise<BuyerId> {
+    const token = bearerOf(request) ?? cookieOf(request, trusts)
+    const buyer = token === undefined ? undefined : await buyers.verify(token)
+    if (token === undefined || buyer === undefined || !counts(token)) throw new ProblemError('unauthenticated')
+    return buyer
+  }
   return {
-    async buyer(request) {
-      const token = bearerOf(request) ?? cookieOf(request, trusts)
-      const buyer = token === undefined ? undefined : await buyers.verify(token)
-      if (buyer === undefined) throw new ProblemError('unauthenticated')
-      return buyer
-    },
+    buyer: request => identify(request, () => true),
+    guest: request => identify(request, isGuestToken),
     operator(request) {
       const token = bearerOf(request)
       const operator = token === undefined ? sessions?.operatorOf(request) : operators.verify(token)

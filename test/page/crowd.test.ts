@@ -11,7 +11,8 @@ import { gauge } from '../harness/gauges.ts'
 import { Till } from '../harness/money.ts'
 import { Playground } from '../harness/playground.ts'
 import { childrenOf } from '../harness/postgres-process.ts'
-import { ADMIN_TOKEN, Stampede } from '../harness/stampede.ts'
+import { Shop } from '../harness/shop.ts'
+import { ADMIN_TOKEN, BUYER_JWT_SECRET, Stampede } from '../harness/stampede.ts'
 import { until } from '../harness/until.ts'
 import { assertPromises } from '../harness/verdict.ts'
 import { signIn } from '../ops/ops-desk.ts'
@@ -37,7 +38,8 @@ beforeAll(async () => {
   // One after the other: each has half a minute to start. So long after it its sale opens, unless that is put off until a test says when.
   demo = await start({ ...limits, DEMO: 'on' })
   await opensIn(demo, PUT_OFF_MS)
-  doomed = await start({ DEMO: 'on' })
+  // With a shop's key beside its guests.
+  doomed = await start({ DEMO: 'on', BUYER_JWT_SECRET })
   await opensIn(doomed, PUT_OFF_MS)
   plain = await start({})
 }, 150_000)
@@ -52,6 +54,12 @@ async function ask(server: Stampede, method: string, path: string, headers: Reco
     status: response.status,
     ...(JSON.parse(text) as { crowd?: string; sale?: string; buyers?: number; code?: string }),
   }
+}
+
+/** What a new guest of this server sends, as the page does. */
+async function guestOf(server: Stampede): Promise<Record<string, string>> {
+  const response = await fetch(`${server.url()}/api/session`, { method: 'POST', body: '{}' })
+  return { cookie: response.headers.get('set-cookie')?.split(';')[0] ?? '' }
 }
 
 /** The demo's sale opens so long from now; resolves with its id when everybody is told so. */
@@ -103,9 +111,27 @@ test('a shop without the demo offers no crowd, and there is none to bring', asyn
   expect(crowdsOf(plain)).toEqual([])
 })
 
+test('only a guest of the demo brings the crowd: nobody without a session, no customer of the shop, no guest of another server', async () => {
+  const id = await opensIn(doomed, LATER_MS)
+  await until('the offer', async () => (await ask(doomed, 'GET', '/api/demo')).sale === id)
+  const customer = `Bearer ${await new Shop(() => doomed.url()).buyerToken('ada')}`
+  for (const headers of [
+    {},
+    { authorization: customer },
+    await guestOf(plain),
+    { authorization: `Bearer ${ADMIN_TOKEN}` },
+  ])
+    expect(await ask(doomed, 'POST', '/api/demo/crowd', headers)).toMatchObject({
+      status: 401,
+      code: 'unauthenticated',
+    })
+  expect(crowdsOf(doomed)).toEqual([])
+})
+
 test('the crowd ends with the server, however the server ends', async () => {
   await opensIn(doomed, LATER_MS)
-  expect(await ask(doomed, 'POST', '/api/demo/crowd')).toMatchObject({ status: 202, crowd: 'running' })
+  const guest = await guestOf(doomed)
+  expect(await ask(doomed, 'POST', '/api/demo/crowd', guest)).toMatchObject({ status: 202, crowd: 'running' })
   const crowd = await until('the crowd', () => crowdsOf(doomed)[0])
   expect(isCrowd(crowd)).toBe(true)
   // With all their tickets they wait for the opening and ask for nothing: only the end of its input tells the crowd.
@@ -131,7 +157,8 @@ test('one press brings 2,000 buyers: the units go before one’s eyes, here and 
   const ops = await operator.tab(`/ops/sales/${id}`)
   await signIn(ops)
   // A page of another site can't press the button.
-  const elsewhere = await ask(demo, 'POST', '/api/demo/crowd', { origin: 'http://elsewhere.example' })
+  const guest = await guestOf(demo)
+  const elsewhere = await ask(demo, 'POST', '/api/demo/crowd', { ...guest, origin: 'http://elsewhere.example' })
   expect(elsewhere).toMatchObject({ status: 404, code: 'not_found' })
   expect(crowdsOf(demo)).toEqual([])
 
@@ -140,7 +167,12 @@ test('one press brings 2,000 buyers: the units go before one’s eyes, here and 
   await offer(page, 'offered').getByRole('button').dblclick()
   await offer(page, 'running').waitFor()
   // Before anything that takes long: the crowd does not stay.
-  expect(await ask(demo, 'POST', '/api/demo/crowd')).toEqual({ status: 202, crowd: 'running', sale: id, buyers: 2000 })
+  expect(await ask(demo, 'POST', '/api/demo/crowd', guest)).toEqual({
+    status: 202,
+    crowd: 'running',
+    sale: id,
+    buyers: 2000,
+  })
   expect(crowdsOf(demo)).toHaveLength(1)
   expect(await barriers(page)).toEqual([])
 

@@ -48,15 +48,18 @@ export function sendPage(request: Request, { bytes, gzipped, etag, headers }: Pa
 export function demoRoutes(
   read: () => Promise<DemoAnswer>,
   bring: () => Promise<DemoAnswer | undefined>,
-  trusts: (request: Request) => boolean,
+  { trusts, identity }: Pick<EdgeContext, 'trusts' | 'identity'>,
 ): readonly Route[] {
   return [
     route(buyerCalls.demo, async () => uncached(await read())),
     route(buyerCalls.bringCrowd, async ({ request }) => {
-      // This needs no sign-in, so a page of another site could send it unseen: only trusted pages may.
-      const brought = trusts(request) ? await bring() : undefined
-      if (brought === undefined) throw new ProblemError('not_found', 'There is no demo sale to bring a crowd to.')
+      if (!trusts(request) || (await read()).crowd === 'off') throw noDemo()
+      await identity.guest(request)
+      const brought = await bring()
+      if (brought === undefined) throw noDemo()
       return uncached(brought, 202)
     }),
   ]
 }
+
+const noDemo = () => new ProblemError('not_found', 'There is no demo sale to bring a crowd to.')

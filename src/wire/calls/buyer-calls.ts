@@ -1,4 +1,4 @@
-/** The calls of buyers and payment providers, and the demo's crowd: simulated buyers that anybody may send to the demo sale. */
+/** The calls of buyers and payment providers, and the demo's crowd: simulated buyers that a guest may send to the demo sale. */
 
 import {
   demoAnswer,
@@ -148,8 +148,8 @@ export const buyerCalls = {
   demo: anyone.get('/api/demo', 'Is there a demo sale, and what is its crowd doing?', {
     answers: { 200: uncached('What the crowd is doing.', demoAnswer, { ...DEMO, crowd: 'offered' }) },
   }),
-  bringCrowd: anyone.post('/api/demo/crowd', 'Send simulated buyers to the demo sale', {
-    more: 'Before the opening they get their tickets and wait for it. While they are running, asking again changes nothing.',
+  bringCrowd: buyer.post('/api/demo/crowd', 'Send simulated buyers to the demo sale', {
+    more: 'For guests of this server. Before the opening they get their tickets and wait for it. While they are running, asking again changes nothing.',
     answers: { 202: uncached('The buyers have started.', demoAnswer, { ...DEMO, crowd: 'running' }) },
     problems: ['not_found'],
   }),

@@ -5,6 +5,7 @@
 
 import { call, getJson } from '../api.ts'
 import type { Demo, Sale } from '../shapes.ts'
+import { noteReply } from '../sync/loading.ts'
 import { aboutMs } from '../sync/moments.ts'
 
 const RUNNING_EVERY_MS = 1_000
@@ -42,6 +43,8 @@ export function watchCrowd(found: (demo: Demo) => void): () => void {
 /** The new state, or undefined when there was no answer. */
 export async function bringCrowd(buyers: number): Promise<Demo | undefined> {
   const reply = await call<Demo>('POST', '/api/demo/crowd')
+  // A session that has ended is replaced; the next press counts.
+  noteReply(reply)
   if (reply.kind === 'ok') return reply.body
   return reply.kind === 'refused' && reply.code === 'not_found' ? { crowd: 'off', buyers } : undefined
 }
