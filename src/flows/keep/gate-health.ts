@@ -10,7 +10,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { eachOf } from '../../base/each-of.ts'
 import { onFault } from '../../base/fault.ts'
-import type { ItemId } from '../../domain/ids.ts'
+import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Gate, GateStatus, GateStatusReply } from '../../gate/gate.ts'
 import type { GateHealth } from './plan-item.ts'
@@ -18,18 +18,18 @@ import type { GateHealth } from './plan-item.ts'
 const READS_AT_ONCE_MAX = 16
 const NO_ANSWER = () => undefined
 
+/** Whatever it says of the epoch. */
+export async function acceptsWrites(gate: Pick<Gate, 'reserve'>, item: ItemId, epoch: Epoch): Promise<boolean> {
+  const reply = await onFault(() => gate.reserve(item, epoch, []), NO_ANSWER)
+  return reply !== undefined && reply.status !== 'busy' && reply.status !== 'unknown'
+}
+
 /** The function that reads; it forgets items that are not asked for any more. */
 export function createGateHealth(gate: Pick<Gate, 'status' | 'reserve'>, clock: Clock) {
   let since = new Map<ItemId, { readonly there: boolean; readonly atMs: number }>()
 
   function statusOf(items: readonly ItemId[]): Promise<GateStatusReply | undefined> {
     return onFault(() => gate.status(items), NO_ANSWER)
-  }
-
-  /** Whatever it says of the epoch. */
-  async function acceptsWrites({ id, epoch }: Pick<Item, 'id' | 'epoch'>): Promise<boolean> {
-    const reply = await onFault(() => gate.reserve(id, epoch, []), NO_ANSWER)
-    return reply !== undefined && reply.status !== 'busy' && reply.status !== 'unknown'
   }
 
   return async (wanted: readonly Pick<Item, 'id' | 'epoch'>[]) => {
@@ -47,10 +47,11 @@ export function createGateHealth(gate: Pick<Gate, 'status' | 'reserve'>, clock: 
       for (const status of all.items) statuses.set(status.item, status)
       for (const item of all.away ?? []) away.add(item)
       // One server: one of them answers for all.
-      if (all.away === undefined && !(await acceptsWrites(wanted[0]!))) for (const item of items) away.add(item)
+      if (all.away === undefined && !(await acceptsWrites(gate, items[0]!, wanted[0]!.epoch)))
+        for (const item of items) away.add(item)
       if (all.away !== undefined)
-        await eachOf(wanted, READS_AT_ONCE_MAX, async item => {
-          if (!away.has(item.id) && !(await acceptsWrites(item))) away.add(item.id)
+        await eachOf(wanted, READS_AT_ONCE_MAX, async ({ id, epoch }) => {
+          if (!away.has(id) && !(await acceptsWrites(gate, id, epoch))) away.add(id)
         })
     }
     const nowMs = clock.elapsed()

@@ -76,6 +76,33 @@ describe('E10: the gate is away', () => {
     expect((await stage.gate.status([item])).items).toMatchObject([{ epoch: epoch + 1, left: 10 }])
   })
 
+  test('because it is full: it is fenced, but not taken for one that is back, and the ledger sells', async () => {
+    const { item } = await stage.fresh()
+    const full = { now: false }
+    const unlessFull = () => {
+      if (full.now) throw new Fault('gate_away', 'out of memory', { retryable: true })
+    }
+    const { gate } = stage
+    const keeper = stage.keeper({
+      gate: {
+        ...gate,
+        async reserve(...call) {
+          unlessFull()
+          return gate.reserve(...call)
+        },
+        async load(...call) {
+          unlessFull()
+          return gate.load(...call)
+        },
+      },
+    })
+    const { epoch } = await keeper.untilDoor(item, 'gate')
+    full.now = true
+    expect(await keeper.untilDoor(item, 'ledger')).toMatchObject({ epoch: epoch + 1 })
+    full.now = false
+    await keeper.untilDoor(item, 'gate')
+  })
+
   test('again and again: each time it must have been back for longer before it sells again', async () => {
     const { item } = await stage.fresh()
     let nowMs = 0

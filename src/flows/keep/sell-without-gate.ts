@@ -15,6 +15,7 @@ import { faultPoint } from '../../base/fault-points.ts'
 import type { Epoch } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import { drain, fenceWaitMs } from './drain.ts'
+import { acceptsWrites } from './gate-health.ts'
 import type { KeepContext } from './keep-context.ts'
 import { openGate } from './rebuild-gate.ts'
 
@@ -28,7 +29,9 @@ export async function sellWithoutGate(
   const epoch = await context.rights.raiseEpoch(item.id)
   await faultPoint('rebuild.bumped')
   const fence = () => onFault(() => context.gate.fence(item.id, epoch))
-  const isBack = async () => home === 'gate' && (await fence())?.status === 'done'
+  // A gate that is full is fenced all the same, and could not be loaded: as long as it takes no writes it is away.
+  const isBack = async () =>
+    home === 'gate' && (await fence())?.status === 'done' && (await acceptsWrites(context.gate, item.id, epoch))
   const open = async () =>
     (await openGate(context, item.id, epoch, false, beforeOpening)) === undefined ? undefined : 'gate'
   let lapsed = 0
