@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { createOperators } from '../src/admission/operator.ts'
+import { OperatorGuard } from '../src/admission/operator-guard.ts'
 import { type Clock, systemClock } from '../src/base/clock.ts'
 import { Fault } from '../src/base/fault.ts'
 import type { Log } from '../src/base/log.ts'
@@ -48,9 +49,11 @@ function serve(metrics: ReturnType<typeof createMetrics>, clock: Clock = systemC
   const write = (fields: Readonly<Record<string, unknown>>, message: string) =>
     void lines.push(JSON.stringify({ ...fields, message }))
   const log: Log = { debug: write, info: write, warn: write, error: write }
+  const operators = createOperators([{ name: 'admin', role: 'admin', token: ADMIN_TOKEN }])
+  const guard = new OperatorGuard({ operators, clock: systemClock, random: systemRandom, meters: metrics.meters, log })
   const identity = createIdentity(
     { verify: async () => undefined },
-    createOperators([{ name: 'admin', role: 'admin', token: ADMIN_TOKEN }]),
+    token => guard.check(token, 'anywhere'),
     () => true,
   )
   const scrape = { contentType: METRICS_CONTENT_TYPE, render: metrics.render }

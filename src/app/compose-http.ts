@@ -3,6 +3,7 @@
 import { createBuyerTokens } from '../admission/buyer-token.ts'
 import { createClientAddress } from '../admission/client-address.ts'
 import { createOperators } from '../admission/operator.ts'
+import { OperatorGuard } from '../admission/operator-guard.ts'
 import { PRESENT_EVERY_MS, Sharing } from '../admission/rate/sharing.ts'
 import { createCallLimits, createRateLimits } from '../admission/rate-limits.ts'
 import { createRedisSharedCounts } from '../admission/redis/redis-shared-counts.ts'
@@ -65,7 +66,7 @@ const LAST_ASKS_MS_MAX = 1_000
 async function openEdge(context: ProcessContext, { readiness, metrics, address, flows, sell, redis }: HttpParts) {
   const { config, registry, ledger } = context
   const admission = composeAdmission(context, redis)
-  const { buyers, operators, secret } = admission
+  const { buyers, operators, guard, secret } = admission
   const { trusts, isHome, applyHeaders } = createBrowsers(config.corsOrigins, config.publicUrl)
   const secureCookies = config.publicUrl?.startsWith('https:') ?? false
   const stock = createStockView(registry, context.view)
@@ -81,6 +82,7 @@ async function openEdge(context: ProcessContext, { readiness, metrics, address, 
     stock,
     readiness,
     metrics: metrics.list,
+    guessing: () => guard.guessing(),
     unsafe: unsafeSettings(config).map(({ which, value, words }) => ({ which, words: `${which}=${value}: ${words}` })),
   })
   const sessions = new OperatorSessions({
@@ -108,7 +110,10 @@ async function openEdge(context: ProcessContext, { readiness, metrics, address, 
     money: flows,
     operate: flows,
     check: flows,
-    identity: limitBuyers(createIdentity(buyers, operators, trusts, sessions), admission.callLimits),
+    identity: limitBuyers(
+      createIdentity(buyers, (token, request) => guard.check(token, addressOf(request)), trusts, sessions),
+      admission.callLimits,
+    ),
     sessions,
     monitor,
     asks,
@@ -219,6 +224,7 @@ function composeAdmission(context: ProcessContext, redis: RedisConnection | unde
     tickets,
     buyers,
     operators,
+    guard: new OperatorGuard({ operators, clock, random, meters, log }),
     adminTokenPath: kept?.path,
     sharing,
     orderLimits: limitsOf('orders', config.rates),

@@ -28,6 +28,7 @@ export const COUNTED = {
   releases: ['done'],
   refunds: ['due', 'sent'],
   payment_callbacks_forged: ['forged'],
+  operator_tokens: ['accepted', 'wrong', 'limited'],
   reconciliation: ['difference', 'repair'],
   promises_broken: ['1', '2', '3', '4', '5', '6', '7', '8'],
   alarms: [

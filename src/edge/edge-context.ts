@@ -1,10 +1,11 @@
 /** What the routes share, made once by `app/`; and how a described call becomes a route. */
 
 import type { BuyerTokens } from '../admission/buyer-token.ts'
-import type { Operators } from '../admission/operator.ts'
+import type { OperatorGuard } from '../admission/operator-guard.ts'
 import type { CallLimits, RateLimits } from '../admission/rate-limits.ts'
 import type { TicketOffice } from '../admission/ticket.ts'
 import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
 import type { Meters } from '../base/meters.ts'
 import type { Random } from '../base/random.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -39,7 +40,7 @@ export interface EdgeContext {
   readonly rights: Pick<Rights, 'openLedgerDoor' | 'now'>
   readonly identity: Identity
   readonly buyers: BuyerTokens
-  readonly operators: Operators
+  readonly guard: Pick<OperatorGuard, 'check'>
   readonly sessions: OperatorSessions
   readonly monitor: Pick<Monitor, 'watch' | 'trouble'>
   readonly asks: Pick<AskTally, 'count'>
@@ -56,6 +57,7 @@ export interface EdgeContext {
   readonly clock: Clock
   readonly random: Random
   readonly meters: Meters
+  readonly log: Log
   readonly onForged: (provider: string) => void
 }
 

@@ -6,7 +6,8 @@
 
 import { decodeJwt } from 'jose'
 import { type BuyerTokens, isGuestToken } from '../admission/buyer-token.ts'
-import type { Operator, Operators } from '../admission/operator.ts'
+import type { Operator } from '../admission/operator.ts'
+import type { OperatorCheck } from '../admission/operator-guard.ts'
 import type { CallLimits } from '../admission/rate-limits.ts'
 import { readSessionCookie } from '../admission/session.ts'
 import type { BuyerId } from '../domain/ids.ts'
@@ -26,7 +27,7 @@ export interface Identity {
 
 export function createIdentity(
   buyers: BuyerTokens,
-  operators: Pick<Operators, 'verify'>,
+  check: (token: string, request: Request) => OperatorCheck,
   trusts: Trusts,
   sessions?: Pick<OperatorSessions, 'operatorOf'>,
 ): Identity {
@@ -41,7 +42,7 @@ export function createIdentity(
     guest: request => identify(request, isGuestToken),
     operator(request) {
       const token = bearerOf(request)
-      const operator = token === undefined ? sessions?.operatorOf(request) : operators.verify(token)
+      const operator = token === undefined ? sessions?.operatorOf(request) : accepted(check(token, request))
       if (operator === undefined)
         throw new ProblemError('unauthenticated', 'Send the operator token as "Authorization: Bearer …".')
       return operator
@@ -60,6 +61,12 @@ export function limitBuyers(identity: Identity, limits: CallLimits): Identity {
       return buyer
     },
   }
+}
+
+/** The operator; undefined if the token is wrong. Throws where too many were tried. */
+export function accepted(checked: OperatorCheck): Operator | undefined {
+  if (checked.kind === 'rate_limited') throw new RateLimitedError(checked)
+  return checked.kind === 'accepted' ? checked.operator : undefined
 }
 
 const BEARER_PROTOCOL = 'bearer'

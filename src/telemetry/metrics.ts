@@ -20,6 +20,10 @@ const FAMILIES: Readonly<Record<CountFamily, readonly [labels: readonly string[]
   releases: [[], 'Closed orders whose units are back in the gate.'],
   refunds: [['step'], 'Refunds, by the step they reached.'],
   payment_callbacks_forged: [[], 'Payment callbacks with a wrong signature.'],
+  operator_tokens: [
+    ['outcome'],
+    'Operator tokens that were sent: accepted, wrong, or refused unseen after too many tries from one address.',
+  ],
   reconciliation: [['kind'], 'Differences that reconciliation found, and repairs it made.'],
   promises_broken: [['promise'], 'Broken promises, by number. Must stay 0: page an operator.'],
   alarms: [['kind'], 'Events that should never happen. Must stay 0: page an operator.'],

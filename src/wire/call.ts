@@ -86,6 +86,7 @@ export function uncached(what: string, body: z.ZodType, example: unknown): Answe
 export function problemsOf(call: Call): readonly ProblemCode[] {
   const codes = new Set<ProblemCode>(call.problems)
   if (call.who === 'buyer' || call.who === 'operator') codes.add('unauthenticated')
+  if (call.who === 'operator') codes.add('rate_limited')
   if (call.role !== undefined && call.role !== OPERATOR_ROLES[0]) codes.add('forbidden')
   if (call.group === 'Buyers' && call.who !== 'provider') codes.add('rate_limited')
   if (call.path.includes('{')) codes.add('not_found')

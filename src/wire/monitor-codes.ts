@@ -14,6 +14,7 @@ export const TROUBLE_CODES = [
   'clock_skew',
   'refunds_stuck',
   'unsafe_setting',
+  'token_guessing',
   'alarm',
 ] as const
 export type TroubleCode = (typeof TROUBLE_CODES)[number]

@@ -14,6 +14,8 @@ export interface WrongRequest {
   readonly field?: string
 }
 
+/** Wrong tokens from one address are limited. */
+const NOT_AN_OPERATOR = '401 unauthenticated|429 rate_limited'
 const bytes = (...values: number[]) => Uint8Array.from(values)
 
 export function wrongRequests(scene: Scene): readonly WrongRequest[] {
@@ -310,11 +312,11 @@ export function wrongRequests(scene: Scene): readonly WrongRequest[] {
     'log',
   ])
     for (const authorization of [eve, 'Bearer x', operator.slice(0, -1), `${operator}x`])
-      add(`not an operator: ${path}`, '401 unauthenticated', 'GET', `/api/admin/${path}`, {
+      add(`not an operator: ${path}`, NOT_AN_OPERATOR, 'GET', `/api/admin/${path}`, {
         headers: { authorization },
       })
   for (const move of ['publish', 'warm', 'pause', 'resume', 'end', 'reconcile'])
-    add(`not an operator: ${move}`, '401 unauthenticated', 'POST', `/api/admin/sales/${open.id}/${move}`, post(eve))
+    add(`not an operator: ${move}`, NOT_AN_OPERATOR, 'POST', `/api/admin/sales/${open.id}/${move}`, post(eve))
   add('not an operator: by cookie', '401 unauthenticated', 'GET', '/api/admin/log', {
     headers: { cookie: `stampede_session=${operator.slice(7)}` },
   })

@@ -78,6 +78,7 @@ export class ProblemError extends Error {
   }
 }
 
+/** Thrown by handlers that met a limit. */
 export class RateLimitedError extends ProblemError {
   readonly #refused: RateLimited
 

@@ -28,6 +28,7 @@ async function openMonitor() {
     asks: NO_ASKS,
     readiness: () => [],
     unsafe: [],
+    guessing: () => undefined,
     metrics: [],
     clock,
   })

@@ -8,6 +8,7 @@
  * A bug in an audit costs that audit alone: the round looks at everything else, and then throws it.
  */
 
+import type { OperatorGuard } from '../../admission/operator-guard.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { createSharedTimeout } from '../../base/shared-timeout.ts'
@@ -43,6 +44,8 @@ interface MonitorParts extends WatchContext, AuditContext {
   readonly metrics: readonly PlainMetric[]
   /** Settings that no shop should run with. They stay as they are until the process ends. */
   readonly unsafe: readonly UnsafeSetting[]
+  /** Are operators' tokens being guessed? */
+  readonly guessing: OperatorGuard['guessing']
   readonly clock: Clock
 }
 
@@ -90,7 +93,7 @@ export class Monitor {
 
   /** Once a second. */
   async round(): Promise<void> {
-    const { clock, registry, stock, readiness, metrics, unsafe } = this.#parts
+    const { clock, registry, stock, readiness, metrics, unsafe, guessing } = this.#parts
     await this.#figures.sample()
     if (clock.elapsed() - this.#auditedAtMs >= AUDIT_EVERY_MS) {
       this.#auditedAtMs = clock.elapsed()
@@ -102,6 +105,7 @@ export class Monitor {
       refundsStuck: this.#refundsStuck,
       metrics,
       unsafe,
+      guessing: guessing(),
     }
     const found = [...(await processFindings(seen))]
     for (const liveItem of registry.values()) found.push(...itemFindings(liveItem, stock.nowMs()))

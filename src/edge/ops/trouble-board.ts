@@ -5,6 +5,7 @@
  * audit, or the process.
  */
 
+import type { OperatorGuard } from '../../admission/operator-guard.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { SaleId } from '../../domain/ids.ts'
 import { type AuditLine, isExplained } from '../../flows/check/audit-sale.ts'
@@ -48,6 +49,7 @@ const WORST_FIRST: readonly TroubleCode[] = [
   'withdrawn',
   'unsettled',
   'unsafe_setting',
+  'token_guessing',
   'alarm',
   'refunds_stuck',
 ]
@@ -110,11 +112,16 @@ export async function processFindings(seen: {
   readonly refundsStuck: number
   readonly metrics: readonly PlainMetric[]
   readonly unsafe: readonly UnsafeSetting[]
+  readonly guessing: ReturnType<OperatorGuard['guessing']>
 }): Promise<readonly Finding[]> {
   const found: Finding[] = seen.missing.map(words => ({ code: 'unready', which: words, words }))
   if (seen.ledgerAway) found.push({ code: 'ledger_away' })
   if (seen.refundsStuck > 0) found.push({ code: 'refunds_stuck', count: seen.refundsStuck })
   for (const { which, words } of seen.unsafe) found.push({ code: 'unsafe_setting', which, words })
+  if (seen.guessing !== undefined) {
+    const { count, address } = seen.guessing
+    found.push({ code: 'token_guessing', count, words: `last from ${address}` })
+  }
   const alarms = await seen.metrics.find(metric => metric.name === 'stampede_alarms_total')?.read()
   for (const { labels, value } of alarms ?? [])
     if (value > 0) found.push({ code: 'alarm', which: labels.kind ?? '', count: value })

@@ -4,8 +4,9 @@
  */
 
 import type { Operator } from '../../admission/operator.ts'
-import { createRateLimits } from '../../admission/rate-limits.ts'
 import { toRfc3339 } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
+import { createSharedTimeout } from '../../base/shared-timeout.ts'
 import type { StockView } from '../../flows/sell/live-item.ts'
 import type { TroubleAnswer, WatchAnswer } from '../../wire/answers.ts'
 import { operatorCalls } from '../../wire/calls/operator-calls.ts'
@@ -23,18 +24,14 @@ import {
   signedOut,
   uncached,
 } from '../http/exchange.ts'
-import { noSuch, ProblemError, rateLimitedProblem } from '../http/problem-response.ts'
+import { noSuch, ProblemError } from '../http/problem-response.ts'
+import { accepted } from '../identity.ts'
 import type { Watch } from '../ops/monitor.ts'
 import type { Trouble } from '../ops/trouble-board.ts'
 import { sendPage } from './page-routes.ts'
 
-/** Sign-ins per address: enough for a person who mistypes, far too few to guess a token. */
-const SIGN_INS = {
-  perAddress: { count: 10, windowMs: 60_000 },
-  perBuyer: undefined,
-  perItem: undefined,
-  total: undefined,
-}
+/** The ledger may be away when an operator signs in to see why: longer than this the sign-in does not wait for its line in the log. */
+const LINE_MS_MAX = 2_000
 const ADDRESSES = [
   '/ops',
   '/ops/new',
@@ -56,8 +53,8 @@ const handlers = {
 } satisfies Handlers<typeof operatorCalls>
 
 export function opsRoutes(edge: EdgeContext): readonly Route[] {
-  const { sessions, operators, addressOf, pages, clock, random } = edge
-  const limits = createRateLimits({ ...SIGN_INS, clock, random })
+  const { sessions, guard, addressOf, pages, journal, clock, log } = edge
+  const inTime = createSharedTimeout({ clock, ms: LINE_MS_MAX })
   return [
     ...ADDRESSES.map(path => route({ method: 'GET', path }, ({ request }) => sendPage(request, pages.ops))),
     { method: 'GET', path: '/ops/session', handle: showSession },
@@ -73,12 +70,23 @@ export function opsRoutes(edge: EdgeContext): readonly Route[] {
 
   async function signIn({ request }: Exchange): Promise<Response> {
     sessions.demandPage(request)
-    const refused = await limits.admitAddress(addressOf(request))
-    if (refused !== undefined) return rateLimitedProblem(refused)
     const token = (await readBody(request, signInInput)).token.trim()
-    const operator = operators.verify(token)
+    const address = addressOf(request)
+    const operator = accepted(guard.check(token, address))
     if (operator === undefined) throw new ProblemError('unauthenticated', 'This is not an operator token.')
+    await recordSignIn(operator, address)
     return uncached(sessionOf(operator), 200, { 'set-cookie': sessions.open(token) })
+  }
+
+  async function recordSignIn({ name, role }: Operator, address: string): Promise<void> {
+    const line = { by: name, action: 'operator.sign_in', details: { role, address } }
+    try {
+      if (await inTime(journal.write(line).then(() => true))) return
+      log.warn({ operator: name, address }, 'sign-in not written to the log: the ledger does not answer')
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      log.warn({ operator: name, address, err: error }, 'sign-in not written to the log')
+    }
   }
 
   function signOut({ request }: Exchange): Response {

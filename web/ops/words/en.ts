@@ -135,6 +135,11 @@ export const en = {
       title: which => `${which} is set for trying or testing`,
       advice: 'Not for a shop with real buyers. Change the setting and restart; docs/operating.md says what it does.',
     },
+    token_guessing: {
+      title: (_, count) => `Operator tokens are being guessed (${counted(count, 'try', 'tries')} refused)`,
+      advice:
+        'Too many wrong tokens came from one address; no token is checked there for a minute. Deny the address in the proxy. If it is your own, correct the token that a program sends.',
+    },
     alarm: {
       title: (which, count) => `Alarm: ${which} (${count})`,
       advice: 'This should never happen. The server’s log has the details. The alarm stays until the server restarts.',

@@ -105,6 +105,11 @@ export const zh: Words = {
       title: which => `${which} 的设置仅供试用或测试`,
       advice: '不可用于面向真实买家的商店。请修改该设置并重启；其作用见 docs/operating.md。',
     },
+    token_guessing: {
+      title: (_, count) => `有人在猜测运营令牌（已拒绝 ${count} 次）`,
+      advice:
+        '同一地址发来过多错误令牌，一分钟内不再核对来自该地址的令牌。请在代理中封禁该地址；如果是自己的程序，请更正其令牌。',
+    },
     alarm: {
       title: (which, count) => `告警：${which}（${count}）`,
       advice: '这种情况不应发生。详情见服务器日志；服务器重启之前会一直显示。',
