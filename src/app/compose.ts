@@ -14,6 +14,7 @@ import { countUnits } from '../flows/check/audit-sale.ts'
 import { createGateView } from '../flows/check/gate-view.ts'
 import { createPlacedCheck } from '../flows/check/settle-over-sales.ts'
 import { createMessages } from '../flows/follow/messages.ts'
+import { countUnconfigured } from '../flows/money/settle-payments.ts'
 import type { LiveItem } from '../flows/sell/live-item.ts'
 import { createOrderFinder } from '../flows/sell/order-finder.ts'
 import { watchEventLoop } from '../telemetry/gauges.ts'
@@ -149,6 +150,7 @@ async function wire(
     [...registry.values()].reduce((sum, one) => sum + figure(one), 0)
   metrics.watch({
     units: () => countUnits(flows),
+    unconfigured: () => countUnconfigured(flows),
     itemsOnSale: () => registry.size,
     queueDepth: () => sumOver(live => live.queue.depth()),
     unsettled: () => sumOver(live => live.unsettled.size),

@@ -17,6 +17,14 @@ interface Captured {
   readonly item: ItemId | undefined
 }
 
+export interface StuckPayments {
+  readonly provider: string
+  /** Refunds that were tried more than `tries` times and are still not through. */
+  readonly refunds: number
+  /** Of a provider that can't be asked: all its open payments. */
+  readonly open: number
+}
+
 export interface ClaimedPayment extends Payment {
   readonly wanted: boolean
 }
@@ -48,6 +56,6 @@ export interface Payments {
   ): Promise<readonly ClaimedPayment[]>
   move(id: string, from: PaymentState, to: PaymentState, why?: string): Promise<boolean>
   recordCallback(provider: string, event: string, ref: string, outcome: string): Promise<void>
-  /** How many refunds were tried more than `tries` times and are still not through. */
-  refundsWaiting(tries: number): Promise<number>
+  /** Open payments that wait for an operator, by provider. */
+  stuck(tries: number, providers: readonly string[]): Promise<readonly StuckPayments[]>
 }

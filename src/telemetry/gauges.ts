@@ -43,6 +43,8 @@ export interface GaugeSources {
   pool(): { readonly total: number; readonly idle: number; readonly waiting: number }
   sockets(): number
   ready(): boolean
+  /** Open payments whose provider is not configured here. */
+  unconfigured?(): Promise<number>
   /** Over all items on sale. Absent without an outbox. */
   outbox?(): Promise<OutboxBacklog>
   /** Where a source's bugs are logged. */
@@ -63,6 +65,7 @@ export function createGauges(sources: GaugeSources, clock: Clock): readonly Plai
   const startedAtS = clock.now() / 1000
   const units = createCachedRead(clock, () => sources.units(), sources.outageOf?.('units'))
   const outbox = createCachedRead(clock, async () => sources.outbox?.(), sources.outageOf?.('outbox'))
+  const unconfigured = createCachedRead(clock, async () => sources.unconfigured?.(), sources.outageOf?.('payments'))
   const ofUnits = (name: string, help: string, value: (units: Units) => number) =>
     gauge(name, help, async () => ifKnown(await units(), value))
   const ofOutbox = (name: string, help: string, value: (backlog: OutboxBacklog) => number | undefined) =>
@@ -90,6 +93,11 @@ export function createGauges(sources: GaugeSources, clock: Clock): readonly Plai
       'stampede_outbox_items_away',
       'Items whose outbox does not answer, or only in part: the three figures above are without them.',
       ({ itemsAway }) => itemsAway,
+    ),
+    gauge(
+      'stampede_payments_unconfigured',
+      'Open payments, refunds that are due among them, whose provider is not configured in this process.',
+      unconfigured,
     ),
     gauge('stampede_items_on_sale', 'Items this process is selling.', () => sources.itemsOnSale()),
     gauge('stampede_line_depth', 'Asks that wait before the gate, all items together.', () => sources.queueDepth()),

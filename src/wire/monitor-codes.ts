@@ -13,6 +13,7 @@ export const TROUBLE_CODES = [
   'door_shut',
   'clock_skew',
   'refunds_stuck',
+  'provider_missing',
   'unsafe_setting',
   'token_guessing',
   'alarm',

@@ -112,12 +112,13 @@ test('the command is called where it is: in services, Deployments and with words
 })
 
 /** The statements between two marks of the page, for this buyer or payment, as psql would put it in. */
-function statements(mark: string, { buyer = '', payment = '' } = {}): string[] {
+function statements(mark: string, { buyer = '', payment = '', provider = '' } = {}): string[] {
   const block = new RegExp(`<!-- ${mark}:[^>]*-->\n\`\`\`sql\n([^\`]*)\`\`\``).exec(page)?.[1] ?? ''
   expect(block).not.toBe('')
   return block
     .replaceAll(":'buyer'", `'${buyer}'`)
     .replaceAll(":'payment'", `'${payment}'`)
+    .replaceAll(":'provider'", `'${provider}'`)
     .split(/;\n/)
     .filter(one => one.trim() !== '')
 }
@@ -183,6 +184,28 @@ test('refunds that are due are shown, the most tried first, and one is ended by 
   ])
   expect(after.find(row => row.id === stuck)).toMatchObject({ state: 'refunded', dated: true })
   expect(after.find(row => row.id === kept)).toMatchObject({ state: 'captured', dated: false })
+})
+
+test('open payments of a provider that is gone are shown, and each is ended by hand', async () => {
+  const { item, orders } = await soldTo('hana', 'ivo', 'jo')
+  const states = ['started', 'refund_due', 'captured']
+  const payments = states.map(() => ledger.id())
+  await ledger.sql(
+    `INSERT INTO payments (id, order_id, item, provider, ref, amount_minor, currency, state)
+      SELECT id, order_id, $4, 'formerpay', 'of ' || id, 1, 'CNY', state FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS one (id, order_id, state)`,
+    [payments, orders, states, item],
+  )
+  const open = async () =>
+    (await ledger.sql(statements('unconfigured', { provider: 'formerpay' })[0] ?? '')).map(row => row.id)
+  expect(await open()).toEqual(payments.slice(0, 2))
+  for (const payment of payments)
+    for (const one of statements('unconfigured-by-hand', { payment })) await ledger.sql(one)
+  expect(await open()).toEqual([])
+  const after = await ledger.sql(
+    'SELECT state, refunded_at IS NOT NULL AS dated FROM payments WHERE item = $1 ORDER BY id',
+    [item],
+  )
+  expect(after.map(row => `${row.state} ${row.dated}`)).toEqual(['void false', 'refunded true', 'captured false'])
 })
 
 test('a buyer is erased from settled sales, from nowhere else, and the books still add up', async () => {

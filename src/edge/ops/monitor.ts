@@ -19,7 +19,7 @@ import type { AuditContext } from '../../flows/check/check-context.ts'
 import { createSharedAudit } from '../../flows/check/shared-audit.ts'
 import { type WatchContext, type WatchedSale, watchRegistry, watchSale } from '../../flows/check/watch-sale.ts'
 import type { LiveItem, StockView } from '../../flows/sell/live-item.ts'
-import type { Payments } from '../../ledger/payments.ts'
+import type { Payments, StuckPayments } from '../../ledger/payments.ts'
 import type { Reconciliation } from '../../ledger/reconciliation.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
 import type { FunnelStep } from '../../wire/monitor-codes.ts'
@@ -37,7 +37,9 @@ import {
 
 interface MonitorParts extends WatchContext, AuditContext {
   readonly stock: StockView
-  readonly payments: Pick<Payments, 'refundsWaiting'>
+  readonly payments: Pick<Payments, 'stuck'>
+  /** Payment providers that can be asked, by name. */
+  readonly providers: ReadonlyMap<string, unknown>
   readonly reconciliation: Pick<Reconciliation, 'reports' | 'audit'>
   readonly asks: Pick<AskTally, 'own' | 'all'>
   readonly readiness: Readiness
@@ -78,7 +80,7 @@ export class Monitor {
   /** The last of each sale, for the time without the ledger. */
   readonly #summaries = new Map<SaleId, Summary>()
   #auditedAtMs = Number.NEGATIVE_INFINITY
-  #refundsStuck = 0
+  #stuck: readonly StuckPayments[] = []
   #ledgerAway = false
   #bug: { readonly error: unknown } | undefined
 
@@ -93,7 +95,7 @@ export class Monitor {
 
   /** Once a second. */
   async round(): Promise<void> {
-    const { clock, registry, stock, readiness, metrics, unsafe, guessing } = this.#parts
+    const { clock, registry, stock, readiness, metrics, unsafe, guessing, providers } = this.#parts
     await this.#figures.sample()
     if (clock.elapsed() - this.#auditedAtMs >= AUDIT_EVERY_MS) {
       this.#auditedAtMs = clock.elapsed()
@@ -102,7 +104,8 @@ export class Monitor {
     const seen = {
       missing: readiness(),
       ledgerAway: this.#ledgerAway,
-      refundsStuck: this.#refundsStuck,
+      stuck: this.#stuck,
+      providers,
       metrics,
       unsafe,
       guessing: guessing(),
@@ -146,7 +149,8 @@ export class Monitor {
     for (const { sale } of this.#parts.registry.values()) sales.set(sale.id, sale)
     this.#ledgerAway = !(await this.#each([
       async () => {
-        this.#refundsStuck = await this.#inTime(this.#parts.payments.refundsWaiting(REFUND_TRIES_MAX))
+        const { payments, providers } = this.#parts
+        this.#stuck = await this.#inTime(payments.stuck(REFUND_TRIES_MAX, [...providers.keys()]))
       },
       ...[...sales.values()].map(sale => async () => {
         this.#judge(sale.id, (await this.#inTime(this.#audit(sale, REST_IN_BACKGROUND))).lines)

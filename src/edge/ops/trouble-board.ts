@@ -11,6 +11,7 @@ import type { SaleId } from '../../domain/ids.ts'
 import { type AuditLine, isExplained } from '../../flows/check/audit-sale.ts'
 import { sellingOf } from '../../flows/check/watch-sale.ts'
 import type { LiveItem } from '../../flows/sell/live-item.ts'
+import type { StuckPayments } from '../../ledger/payments.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
 import type { TroubleCode } from '../../wire/monitor-codes.ts'
 
@@ -52,6 +53,7 @@ const WORST_FIRST: readonly TroubleCode[] = [
   'token_guessing',
   'alarm',
   'refunds_stuck',
+  'provider_missing',
 ]
 
 interface Known {
@@ -109,14 +111,18 @@ function rank({ code }: Trouble): number {
 export async function processFindings(seen: {
   readonly missing: readonly string[]
   readonly ledgerAway: boolean
-  readonly refundsStuck: number
+  readonly stuck: readonly StuckPayments[]
+  readonly providers: ReadonlyMap<string, unknown>
   readonly metrics: readonly PlainMetric[]
   readonly unsafe: readonly UnsafeSetting[]
   readonly guessing: ReturnType<OperatorGuard['guessing']>
 }): Promise<readonly Finding[]> {
   const found: Finding[] = seen.missing.map(words => ({ code: 'unready', which: words, words }))
   if (seen.ledgerAway) found.push({ code: 'ledger_away' })
-  if (seen.refundsStuck > 0) found.push({ code: 'refunds_stuck', count: seen.refundsStuck })
+  const refunds = seen.stuck.reduce((sum, one) => sum + one.refunds, 0)
+  if (refunds > 0) found.push({ code: 'refunds_stuck', count: refunds })
+  for (const { provider, open } of seen.stuck)
+    if (!seen.providers.has(provider)) found.push({ code: 'provider_missing', which: provider, count: open })
   for (const { which, words } of seen.unsafe) found.push({ code: 'unsafe_setting', which, words })
   if (seen.guessing !== undefined) {
     const { count, address } = seen.guessing

@@ -26,6 +26,8 @@ type SettleContext = CaptureContext & Pick<MoneyPorts, 'providers' | 'clock' | '
 
 const QUERY_MS_MAX = 1_000
 const REFUND_MS_MAX = 5_000
+/** No refund is tried so often: only what no provider can be asked about is counted. */
+const TRIES_ALL = 2 ** 31 - 1
 
 /** The order is about to be closed. True: it is paid. */
 export async function settleOrder(context: SettleContext, order: OrderId): Promise<boolean> {
@@ -61,6 +63,12 @@ export class PaymentSettler {
   round(): Promise<boolean> {
     return this.#lanes.round()
   }
+}
+
+/** Open payments whose provider can't be asked. */
+export async function countUnconfigured({ payments, providers }: Pick<MoneyPorts, 'payments' | 'providers'>) {
+  const stuck = await payments.stuck(TRIES_ALL, [...providers.keys()])
+  return stuck.reduce((sum, { open }) => sum + open, 0)
 }
 
 /** @param closing the order is about to be closed, or is closed already: the payment is cancelled unless it is captured. One try, one second in all. */

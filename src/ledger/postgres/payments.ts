@@ -25,7 +25,11 @@ export function createPayments(database: Database): Payments {
     },
     move: (id, from, to, why) => did('move_payment', [id, from, to, why ?? null]),
     recordCallback: (provider, event, ref, outcome) => act('record_callback', [provider, event, ref, outcome]),
-    refundsWaiting: tries => one('refunds_waiting', [tries], row => number(row, 'count')),
+    stuck: (tries, providers) =>
+      all('stuck_payments', [tries, providers], row => ({
+        provider: text(row, 'provider'),
+        ...columns(row, number, 'refunds', 'open'),
+      })),
   }
 }
 

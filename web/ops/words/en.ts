@@ -131,6 +131,13 @@ export const en = {
       title: (_, count) => `${counted(count, 'refund is', 'refunds are')} not going through`,
       advice: 'They are retried every minute. Check the payment provider’s status and the server’s log.',
     },
+    provider_missing: {
+      title: (which, count) =>
+        `${counted(count, 'payment is', 'payments are')} open at ${which}, which is not configured`,
+      advice:
+        'Nobody can ask that provider, so these payments stay open and their sales are not settled. Put it back into PAYMENT_PROVIDERS until none is ' +
+        'left, or end them by hand: docs/operating.md says how.',
+    },
     unsafe_setting: {
       title: which => `${which} is set for trying or testing`,
       advice: 'Not for a shop with real buyers. Change the setting and restart; docs/operating.md says what it does.',

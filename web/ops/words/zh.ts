@@ -101,6 +101,11 @@ export const zh: Words = {
       title: (_, count) => `${count} 笔退款未能完成`,
       advice: '系统每分钟会重试。请查看支付渠道状态和服务器日志。',
     },
+    provider_missing: {
+      title: (which, count) => `支付渠道 ${which} 未配置，仍有 ${count} 笔支付未了结`,
+      advice:
+        '系统无法再查询该渠道，这些支付会一直未了结，相关场次也无法结算。请在全部了结之前把它加回 PAYMENT_PROVIDERS，或按 docs/operating.md 手工了结。',
+    },
     unsafe_setting: {
       title: which => `${which} 的设置仅供试用或测试`,
       advice: '不可用于面向真实买家的商店。请修改该设置并重启；其作用见 docs/operating.md。',
