@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { spawnSync } from 'node:child_process'
 import type { TroublesAnswer } from '../src/wire/answers.ts'
 import { assertDescribed } from './harness/described.ts'
+import { freePort } from './harness/free-port.ts'
 import { Playground } from './harness/playground.ts'
 import { PROGRAM } from './harness/program.ts'
 import { Shop } from './harness/shop.ts'
@@ -105,4 +106,24 @@ test('what is named nevertheless is said at the start, by the doctor and on /ops
   expect(found.find(({ which }) => which === 'FAULT_POINTS')?.words).toContain(FAULT_POINTS)
   const findingsOf = examine({ DATA_DIR: server.dataDir, BUYER_JWT_SECRET, ...env, FAULT_POINTS })
   for (const name of names) expect(findingsOf(name)).toMatchObject([{ state: 'odd' }])
+})
+
+test('metrics without a token are for this machine alone, wherever the server listens, until METRICS_HOST says otherwise', async () => {
+  const reached = async (address: string, port: string) =>
+    fetch(`http://${address}:${port}/metrics`, { signal: AbortSignal.timeout(5_000) }).then(
+      ({ status }) => status,
+      () => 'refused',
+    )
+  for (const [METRICS_HOST, elsewhere] of [
+    ['', 'refused'],
+    ['0.0.0.0', 200],
+  ] as const) {
+    const METRICS_PORT = String(await freePort())
+    const env = { HOST: '0.0.0.0', METRICS_PORT, METRICS_HOST }
+    const server = await Stampede.start(playground, { dataDir: playground.dataDir(), env })
+    expect(await reached('127.0.0.1', METRICS_PORT)).toBe(200)
+    // Another address of this machine: what listens on one does not answer on the other.
+    expect(await reached('127.0.0.2', METRICS_PORT)).toBe(elsewhere)
+    expect(await reached('127.0.0.2', new URL(server.url()).port)).toBe(401)
+  }
 })

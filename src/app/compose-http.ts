@@ -174,11 +174,11 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     ] satisfies KeeperWork['others'],
     serve() {
       const all = [...routes, ...docsRoutes(routes, isEdge)]
-      const { host, port, metricsPort } = config
+      const { host, port, metricsHost, metricsPort } = config
       const { clock, random, meters } = context
       const answering = { clock, log, random, meters, applyHeaders }
       const server = startServer({ host, port, routes: all, order, ...answering, ...(isEdge && { live }) })
-      if (metricsPort !== undefined) apart = startMetricsServer({ host, port: metricsPort, scrape, log })
+      if (metricsPort !== undefined) apart = startMetricsServer({ host: metricsHost, port: metricsPort, scrape, log })
       address.url = server.url
       address.peerOf = server.peerOf
       return server

@@ -105,6 +105,7 @@ function configOf(values: Values, texts: Texts) {
     drainMs: values.DRAIN_SECONDS * 1000,
     /** Undefined: metrics only on the main port. */
     metricsPort: values.METRICS_PORT,
+    metricsHost: values.METRICS_HOST,
     faultPoints: values.FAULT_POINTS ?? '',
     /** Only its owner can reach it, and no shop sells with it: parts for trying it out are on by default. */
     atHome: atHome(texts),

@@ -276,10 +276,17 @@ export const SETTINGS = {
     default: 'info',
   }),
   METRICS_PORT: setting({
-    about: 'Metrics on a port of their own, without a token. Not the same as PORT.',
+    about: 'Metrics on a port of their own, without a token, on METRICS_HOST. Not the same as PORT.',
     schema: whole(1, 65_535),
     conflict: ({ PORT }, port) =>
       port === Number(PORT) ? `METRICS_PORT: must differ from PORT, which is ${port}` : undefined,
+  }),
+  METRICS_HOST: setting({
+    about:
+      'The address to listen on for METRICS_PORT. Everybody who reaches it reads the metrics: 0.0.0.0 only behind a firewall or in a network of your own.',
+    schema: z.string(),
+    default: '127.0.0.1',
+    applies: texts => texts.METRICS_PORT !== undefined,
   }),
   DRAIN_SECONDS: setting({
     about:

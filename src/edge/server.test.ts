@@ -213,5 +213,6 @@ test('an address on which the server can not listen is one clear line that names
   for (const host of ['nowhere.invalid', '127.0.0.1:80', 'a b'])
     expect(() => start(host, 0)).toThrow(refused(`HOST: ${host} is not an address`))
   expect(() => start('203.0.113.7', 0)).toThrow(refused('HOST: 203.0.113.7 is not an address'))
+  expect(() => startMetrics('203.0.113.7', 0)).toThrow(refused('METRICS_HOST: 203.0.113.7 is not an address'))
   other.close()
 })

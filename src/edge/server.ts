@@ -22,6 +22,9 @@ interface Address {
   readonly port: number
 }
 
+/** The setting that names the port. */
+type ListenSetting = 'PORT' | 'METRICS_PORT'
+
 const IDLE_S_MAX = 30
 const SOCKET_IDLE_S_MAX = 60
 const SOCKET_HEARD_BYTES_MAX = 1024
@@ -111,7 +114,7 @@ function failed(log: Log, error: Error, event: string): Response {
 
 /** An address on which the server can't listen is a Fault with one line for the operator. */
 function listen<Data>(
-  setting: 'PORT' | 'METRICS_PORT',
+  setting: ListenSetting,
   { host, port }: Address,
   options: Parameters<typeof Bun.serve<Data>>[0],
 ): Bun.Server<Data> {
@@ -127,7 +130,7 @@ function listen<Data>(
 }
 
 /** By the system's error code. */
-function whyUnusable(code: string, setting: string, { host, port }: Address, message: string): string {
+function whyUnusable(code: string, setting: ListenSetting, { host, port }: Address, message: string): string {
   switch (code) {
     case 'EADDRINUSE':
       return `${setting}: ${port} is in use on ${host}: stop the process that listens there, or choose another port`
@@ -136,7 +139,7 @@ function whyUnusable(code: string, setting: string, { host, port }: Address, mes
     case 'EADDRNOTAVAIL':
     case 'EINVAL':
     case 'ENOTFOUND':
-      return `HOST: ${host} is not an address of this machine: use one of its own, or 0.0.0.0 for all of them`
+      return `${setting === 'PORT' ? 'HOST' : 'METRICS_HOST'}: ${host} is not an address of this machine: use one of its own, or 0.0.0.0 for all of them`
     default:
       return `${setting}: the server can not listen on ${host}:${port}: ${message}`
   }

@@ -191,6 +191,7 @@ test('every process of the compose file starts in its role, and stops as slowly 
     .filter(service => service.environment?.ROLES !== undefined)
     .map(service => {
       const config = configFrom({ ...imageEnv, ...environmentOf(service) })
+      expect(config.metricsHost).toBe('0.0.0.0')
       expect(config.redis?.durability).toBe('disk')
       expect(Number.parseInt(service.stop_grace_period ?? '0', 10)).toBeGreaterThan(stopSecondsMax(config))
       expect(service.read_only).toBe(true)

@@ -110,6 +110,7 @@ test('probes ask where the code answers: alive to be left alone, ready to get tr
       { name: 'http', containerPort: config.port },
       { name: 'metrics', containerPort: config.metricsPort as number },
     ])
+    expect(config.metricsHost).toBe('0.0.0.0')
     expect(startupProbe.httpGet).toEqual({ path: operationsCalls.alive.path, port: 'http' })
     expect(livenessProbe.httpGet).toEqual({ path: operationsCalls.alive.path, port: 'http' })
     expect(readinessProbe.httpGet).toEqual({ path: operationsCalls.ready.path, port: 'http' })

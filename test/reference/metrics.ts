@@ -21,7 +21,7 @@ export function renderMetricsReference(): string {
     'Made from `src/base/meters.ts` and `src/telemetry/` by `npm run reference`; a test compares the two.',
     '',
     '`GET /metrics` answers in Prometheus’ text format: with an operator’s token on the main port, and without one on `METRICS_PORT`, if',
-    'that is set. No label ever holds an id, a name or an address. Counters begin at 0 with the process.',
+    'that is set: on loopback, or where `METRICS_HOST` says. No label ever holds an id, a name or an address. Counters begin at 0 with the process.',
     '',
     '| name | type | labels | meaning |',
     '|---|---|---|---|',

@@ -27,7 +27,7 @@ export const operationsCalls = {
     },
   }),
   metrics: callsForOperators('Operations', 'viewer').get('/metrics', 'Prometheus metrics', {
-    more: 'Open, without a token, on a port of its own when METRICS_PORT is set.',
+    more: 'Open, without a token, on a port of its own when METRICS_PORT is set: on loopback, or where METRICS_HOST says.',
     answers: { 200: { what: 'The metrics.', texts: ['text/plain', 'application/openmetrics-text'] } },
   }),
   openapi: anyone.get('/openapi.json', 'This description', {
