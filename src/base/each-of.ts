@@ -1,6 +1,6 @@
 /**
- * The same work for each of many, so many at once. A fault of one does not hold up the others: the first is thrown when all had their turn.
- * A bug is thrown at once.
+ * The same work for each of many, so many at once: the next begins when one has ended. A fault of one does not hold up the others: the first is
+ * thrown when all had their turn. A bug is thrown at once.
  */
 
 import { type Fault, onFault } from './fault.ts'
@@ -14,7 +14,18 @@ export async function eachOf<T>(
   const keep = (fault: Fault) => {
     first ??= fault
   }
-  for (let i = 0; i < all.length; i += atOnceMax)
-    await Promise.all(all.slice(i, i + atOnceMax).map(one => onFault(() => act(one), keep)))
+  let next = 0
+  const takeTurns = async () => {
+    try {
+      while (next < all.length) {
+        const one = all[next++]!
+        await onFault(() => act(one), keep)
+      }
+    } finally {
+      // After a bug no other is begun.
+      next = all.length
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnceMax, all.length) }, takeTurns))
   if (first !== undefined) throw first
 }

@@ -1,18 +1,20 @@
 /**
  * A process that may hold what is not in the ledger yet writes "seen epoch e of this item, nothing older held" (E4). A rebuild waits for it,
  * so it is written as soon as it is true and never before: what was acknowledged under an older epoch is in the ledger (E6), none of this
- * process's batches is at the gate under one, and the entries that its worker took under one are placed.
+ * process's batches is at the gate under one, and the entries that its worker took under one are placed. Items are handed over side by
+ * side, a few at once: one that is huge, or locked in the ledger, does not keep the others from being confirmed.
  *
  * Written again now and then, and whenever this process has another node id: a confirmation counts only with the lease it was made under.
  */
 
 import type { Clock } from '../../base/clock.ts'
-import { eachOf } from '../../base/each-of.ts'
+import { atMost } from '../../base/deadline.ts'
+import { Fault } from '../../base/fault.ts'
 import type { Log } from '../../base/log.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Nodes } from '../../ledger/nodes.ts'
 import type { LiveItem, Registry } from '../sell/live-item.ts'
-import { type HandOverContext, handOver } from './hand-over.ts'
+import { type HandOverContext, handOver, ITEMS_AT_ONCE_MAX } from './hand-over.ts'
 
 export interface ConfirmContext {
   readonly nodes: Pick<Nodes, 'confirm'>
@@ -27,6 +29,10 @@ export interface ConfirmContext {
 const AGAIN_AFTER_MS = 5_000
 /** What could be neither placed nor refused is tried again after so long: its reason is no outage. */
 const STUCK_MS = 5_000
+/** What the ledger did not answer for is tried again after so long: then others have had their turn. */
+const FAULT_MS = 300
+/** What is handed over within this time is confirmed in the same round. */
+const HAND_OVER_WAIT_MS = 200
 
 export type Confirming = ReturnType<typeof createConfirming>
 
@@ -41,23 +47,45 @@ export function createConfirming(
   const forgotten = new Map<ItemId, Epoch>()
   /** Until when an item is left alone. */
   const stuck = new Map<ItemId, number>()
+  const underWay = new Map<ItemId, Promise<void>>()
+  /** The first that a hand-over met since the last round. */
+  let failed: { readonly error: unknown } | undefined
   let confirmed = new Map<ItemId, Epoch>()
   let confirmedAs = ''
   let confirmedAtMs = Number.NEGATIVE_INFINITY
 
-  async function handOverDue(by: HandOverContext): Promise<void> {
-    const due = [...forgotten].map(([item, epoch]) => ({ item, below: epoch + 1 }))
-    for (const { item, epoch } of registry.values()) due.push({ item: item.id, below: epoch })
+  /** By item: below which epoch everything is to be handed over. */
+  function dueOf(by: HandOverContext): ReadonlyMap<ItemId, Epoch> {
+    const due = new Map([...registry.values()].map(({ item, epoch }) => [item.id, epoch]))
+    for (const [item, epoch] of forgotten) due.set(item, Math.max(epoch + 1, due.get(item) ?? 0))
     // Of a sale that is not followed any more no newer epoch would be seen, and no stale gate.
-    for (const item of by.acknowledged.items())
-      if (!registry.has(item)) due.push({ item, below: Number.POSITIVE_INFINITY })
-    await eachOf(due, 1, async ({ item, below }) => {
-      if ((stuck.get(item) ?? 0) > clock.elapsed()) return
+    for (const item of by.acknowledged.items()) if (!registry.has(item)) due.set(item, Number.POSITIVE_INFINITY)
+    return due
+  }
+
+  /** Begins what is due and may begin, and waits a little for all that is under way. */
+  async function handOverDue(by: HandOverContext): Promise<void> {
+    for (const item of stuck.keys()) if ((stuck.get(item) ?? 0) <= clock.elapsed()) stuck.delete(item)
+    for (const [item, below] of dueOf(by)) {
+      if (!by.acknowledged.holdsOlder(item, below)) {
+        if ((forgotten.get(item) ?? below) < below) forgotten.delete(item)
+      } else if (underWay.size < ITEMS_AT_ONCE_MAX && !underWay.has(item) && !stuck.has(item)) {
+        const task = handOverItem(by, item, below).finally(() => underWay.delete(item))
+        underWay.set(item, task)
+      }
+    }
+    if (underWay.size > 0) await atMost(clock, HAND_OVER_WAIT_MS, Promise.all(underWay.values()))
+  }
+
+  async function handOverItem(by: HandOverContext, item: ItemId, below: Epoch): Promise<void> {
+    try {
       const handed = await handOver(by, item, below)
       if (handed === 'stuck') stuck.set(item, clock.elapsed() + STUCK_MS)
-      else stuck.delete(item)
-      if (handed === 'done' && forgotten.get(item) === below - 1) forgotten.delete(item)
-    })
+      if (handed === 'done' && (forgotten.get(item) ?? below) < below) forgotten.delete(item)
+    } catch (error) {
+      if (error instanceof Fault) stuck.set(item, clock.elapsed() + FAULT_MS)
+      failed ??= { error }
+    }
   }
 
   /** Decided from one moment, and sent in the same turn: nothing can be acknowledged in between. */
@@ -112,12 +140,12 @@ export function createConfirming(
     async round(): Promise<void> {
       for (const one of leaving) if (one.atGate === 0) leaving.delete(one)
       if (context === undefined) return
-      try {
-        if (context.handOver !== undefined) await handOverDue(context.handOver)
-      } finally {
-        // An item that the ledger does not take now does not keep the others from being confirmed.
-        await confirm(context)
-      }
+      if (context.handOver !== undefined) await handOverDue(context.handOver)
+      // An item that the ledger does not take now does not keep the others from being confirmed.
+      await confirm(context)
+      const met = failed
+      failed = undefined
+      if (met !== undefined) throw met.error
     },
   }
 }

@@ -265,6 +265,74 @@ describe('E6: one that the ledger can not place', () => {
   })
 })
 
+describe('items that the ledger does not take, because they are locked,', () => {
+  /** An edge with something acknowledged of each item, and an older epoch of all. Of the first ones the ledger answers nothing. */
+  async function locked(count: number, free: number) {
+    const cluster = openCluster(ledger)
+    const items = [(await cluster.openItem()).item]
+    while (items.length < count + free) {
+      const { item } = await ledger.openItem()
+      await cluster.activate(item, await cluster.raiseEpoch(item))
+      items.push(item)
+    }
+    const silent = new Set(items.slice(0, count))
+    let answer = Promise.withResolvers<never>()
+    const edge = cluster.edge({
+      orders: real => ({
+        ...real,
+        place: (item, ...call) => (silent.has(item) ? answer.promise : real.place(item, ...call)),
+      }),
+    })
+    await edge.round()
+    for (const item of items)
+      expect((await takeOrder(edge.context, edge.liveItem(item), click('ann'))).kind).toBe('reserved')
+    const others = items.slice(count)
+    const giveUp = () => {
+      const before = answer
+      answer = Promise.withResolvers()
+      before.reject(new Fault('ledger_away', 'locked', { retryable: true }))
+    }
+    return { cluster, edge, items, others, giveUp }
+  }
+
+  async function isPlaced(items: readonly string[]): Promise<boolean> {
+    for (const item of items) if ((await rowsOf(item))[0]?.state !== 'pending') return false
+    return true
+  }
+
+  test('hold up neither the hand-over nor the confirmation of another', async () => {
+    const { cluster, edge, items, others } = await locked(2, 2)
+    const epochs = new Map<string, number>()
+    for (const item of items) epochs.set(item, await cluster.raiseEpoch(item))
+    const isConfirmed = (item: string) =>
+      edge.confirmed.some(one => one.item === item && one.epoch === epochs.get(item))
+    await until('the others are placed and confirmed', async () => {
+      await edge.round()
+      return others.every(isConfirmed)
+    })
+    expect(await isPlaced(others)).toBe(true)
+    expect(items.filter(isConfirmed)).toEqual(others)
+    expect(edge.acknowledged.items().toSorted()).toEqual(items.slice(0, 2).toSorted())
+  })
+
+  test('give way when many of them wait: the others have their turn after a fault', async () => {
+    const { cluster, edge, items, others, giveUp } = await locked(6, 1)
+    for (const item of items) await cluster.raiseEpoch(item)
+    await edge.round()
+    giveUp()
+    await until('the other is placed', async () => {
+      await edge.round()
+      return isPlaced(others)
+    })
+  })
+
+  test('do not keep a process that ends from handing over the others', async () => {
+    const { edge, others } = await locked(1, 6)
+    void handOverAll(edge.handOver).catch(() => {})
+    await until('the others are placed', () => isPlaced(others))
+  })
+})
+
 describe('E4: "seen, nothing older held" is said when it is true', () => {
   test('not while a batch of the old epoch is at the gate', async () => {
     const cluster = openCluster(ledger)

@@ -24,6 +24,8 @@ export interface HandOverContext
 
 const HANDED_AT_ONCE_MAX = 500
 const READ_AT_ONCE_MAX = 500
+/** Each takes a connection while the ledger works on it, or while it waits for a lock. */
+export const ITEMS_AT_ONCE_MAX = 4
 
 /**
  * Everything of this item that was acknowledged under an epoch below `epoch`. `more`: some was acknowledged meanwhile. `stuck`: some could be
@@ -48,7 +50,9 @@ export async function handOver(
  * one item is thrown after all had their turn.
  */
 export async function handOverAll(context: HandOverContext): Promise<boolean> {
-  await eachOf(context.acknowledged.items(), 1, item => handOver(context, item, Number.POSITIVE_INFINITY))
+  await eachOf(context.acknowledged.items(), ITEMS_AT_ONCE_MAX, item =>
+    handOver(context, item, Number.POSITIVE_INFINITY),
+  )
   return context.acknowledged.size() === 0
 }
 
