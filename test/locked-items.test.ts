@@ -3,6 +3,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import pg from 'pg'
 import { systemClock, toRfc3339 } from '../src/base/clock.ts'
+import { Cluster } from './harness/cluster.ts'
 import { Playground } from './harness/playground.ts'
 import { startPostgres, type TestPostgres } from './harness/postgres.ts'
 import { Shop } from './harness/shop.ts'
@@ -130,6 +131,24 @@ describe('in one process', () => {
     const ticket = await again.ticket('ann', other!.id, other!.items[0]!.id)
     expect((await again.order(ticket, 1)).answer.kind).toBe('placed')
     expect(await runSale(server)).toBeLessThan(MOVE_MS_MAX)
+  }, 120_000)
+})
+
+describe('in a cluster', () => {
+  test('items that are locked while they are warmed, or while their orders are placed, harm no other', async () => {
+    const cluster = await Cluster.start(playground, { edges: 0, workers: 0, keepers: 0, alls: 1 })
+    const server = cluster.members[0]!.server()
+    const postgres = cluster.ledger()
+    const shop = new Shop(() => server.url())
+    const sale = await shop.openSale(-1_000, [{ units: 5 }])
+    const item = sale.items[0]!.id
+    const ticket = await shop.ticket('ann', sale.id, item)
+    const unwarmed = await draft(server, LOCKED)
+    await lockItems(postgres, [item, ...unwarmed.items.map(({ id }) => id)])
+    await postgres.sql(`UPDATE sales SET state = 'ready', word_no = word_no + 1 WHERE id = ${unwarmed.id}`)
+    await until('a task waits for the lock', async () => (await waitingFor(postgres)) > 0)
+    expect((await shop.order(ticket, 1)).answer.kind).toBe('reserved')
+    await expectUnharmed(server)
   }, 120_000)
 })
 

@@ -209,6 +209,11 @@ export class Cluster {
     return killPostgres(this.#ledger.dataDir)
   }
 
+  /** PostgreSQL, past every process. */
+  ledger(): TestPostgres {
+    return this.#ledger
+  }
+
   /** A statement at the ledger, past every process: for what no call shows. */
   sql(text: string): Promise<readonly Record<string, unknown>[]> {
     return this.#ledger.sql(text)

@@ -138,7 +138,10 @@ export function createDatabase(options: DatabaseOptions): Database {
       }
     },
     async warm(count) {
-      const opening = Array.from({ length: Math.min(count, options.poolMax) }, () => usePool().connect())
+      // Those that are in use are open already; waiting for them would keep all others from their callers.
+      const inUse = pool.totalCount - pool.idleCount
+      const length = Math.max(0, Math.min(count, options.poolMax - inUse - pool.waitingCount))
+      const opening = Array.from({ length }, () => usePool().connect())
       const opened = await Promise.allSettled(opening)
       for (const one of opened) if (one.status === 'fulfilled') one.value.release()
       const failed = opened.find(one => one.status === 'rejected')
