@@ -3,7 +3,8 @@
  * (HttpOnly), and other sites' POST requests do not send it (SameSite=Lax). Does not verify the token.
  *
  * Over HTTPS a cookie's name begins with `__Host-`: browsers then accept it from this very host alone, so that a neighbouring host can't
- * slip in one of its own. The name without it is read too, after the other: cookies set before this release have it.
+ * slip in one of its own. For one release the name without it is set and read too, after the other: in a rolling upgrade a browser asks
+ * edges of the version before, which know no other name.
  */
 
 import { assert } from '../base/assert.ts'
@@ -12,11 +13,14 @@ const NAME = 'stampede_session'
 
 const HOST_PREFIX = '__Host-'
 
-/** The value of a `Set-Cookie` header. `secure`: only over HTTPS; on wherever the public address is HTTPS. */
-export function sessionCookie(token: string, { secure, maxAgeS }: { secure: boolean; maxAgeS: number }): string {
+/** The values of the `Set-Cookie` headers. `secure`: only over HTTPS; on wherever the public address is HTTPS. */
+export function sessionCookies(
+  token: string,
+  { secure, maxAgeS }: { secure: boolean; maxAgeS: number },
+): readonly string[] {
   assert(/^[A-Za-z0-9._-]+$/.test(token), 'a session cookie needs a token')
   assert(Number.isSafeInteger(maxAgeS) && maxAgeS >= 0, `a session can't last ${maxAgeS} seconds`)
-  return `${cookieName(NAME, secure)}=${token}; ${attributes(secure, maxAgeS)}`
+  return namesOf(NAME, secure).map(name => `${name}=${token}; ${attributes(secure, maxAgeS)}`)
 }
 
 /** The values of the `Set-Cookie` headers that take the cookie away, under each name it may have. */
@@ -29,14 +33,9 @@ export function readSessionCookie(header: string): string | undefined {
   return cookiesOf(header, NAME)[0] || undefined
 }
 
-/** The name to set a cookie under. */
-export function cookieName(name: string, secure: boolean): string {
-  return secure ? `${HOST_PREFIX}${name}` : name
-}
-
-/** All names a cookie may have in the browser. Without HTTPS a browser takes none with the prefix. */
+/** All names a cookie has in the browser. Without HTTPS a browser takes none with the prefix. */
 export function namesOf(name: string, secure: boolean): readonly string[] {
-  return secure ? [cookieName(name, true), name] : [name]
+  return secure ? [`${HOST_PREFIX}${name}`, name] : [name]
 }
 
 /**

@@ -50,7 +50,11 @@ export function uncached(body: unknown, status = 200, headers: Readonly<Record<s
 
 /** @param cookies the values of `Set-Cookie` that take the session away */
 export function signedOut(cookies: readonly string[]): Response {
-  const answer = new Response(null, { status: 204, headers: { 'cache-control': 'no-store' } })
+  return withCookies(new Response(null, { status: 204, headers: { 'cache-control': 'no-store' } }), cookies)
+}
+
+/** The same answer, with a `Set-Cookie` for each value. */
+export function withCookies(answer: Response, cookies: readonly string[]): Response {
   for (const cookie of cookies) answer.headers.append('set-cookie', cookie)
   return answer
 }

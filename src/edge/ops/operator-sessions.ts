@@ -13,7 +13,7 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { hashOfToken, type Operator, type Operators } from '../../admission/operator.ts'
-import { cookieName, cookiesOf, namesOf } from '../../admission/session.ts'
+import { cookiesOf, namesOf } from '../../admission/session.ts'
 import { assert } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
@@ -55,8 +55,8 @@ export class OperatorSessions {
     this.#attributes = `Path=/; HttpOnly; SameSite=Strict${options.secure ? '; Secure' : ''}`
   }
 
-  /** The value of `Set-Cookie` for a new session of the operator with this token. */
-  open(token: string): string {
+  /** The values of `Set-Cookie` for a new session of the operator with this token. */
+  open(token: string): readonly string[] {
     const { operators, random, clock, secure } = this.#options
     const operator = operators.verify(token)
     assert(operator !== undefined, 'a session was asked for with something that is no operator token')
@@ -65,7 +65,7 @@ export class OperatorSessions {
     const claims = `v1.${Buffer.from(operator.name, 'utf8').toString('base64url')}.${untilMs}.${id}`
     const value = `${claims}.${this.#signatureOf(claims, hashOfToken(token)).toString('base64url')}`
     assert(FORM.test(value), 'a session was written that could not be read')
-    return `${cookieName(NAME, secure)}=${value}; Max-Age=${SESSION_S}; ${this.#attributes}`
+    return namesOf(NAME, secure).map(name => `${name}=${value}; Max-Age=${SESSION_S}; ${this.#attributes}`)
   }
 
   /** Ends the request's session, if it has one; the values of `Set-Cookie` that take the cookie away. */

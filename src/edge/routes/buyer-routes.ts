@@ -1,6 +1,6 @@
 /** What buyers call, apart from ordering and paying: time, sales, session, ticket, their own orders. */
 
-import { endedSessionCookies, sessionCookie } from '../../admission/session.ts'
+import { endedSessionCookies, sessionCookies } from '../../admission/session.ts'
 import { toRfc3339 } from '../../base/clock.ts'
 import type { Counted } from '../../base/meters.ts'
 import { findOrder, ordersOfBuyer } from '../../flows/sell/find-orders.ts'
@@ -18,6 +18,7 @@ import {
   readQuery,
   signedOut,
   uncached,
+  withCookies,
 } from '../http/exchange.ts'
 import {
   answerBy,
@@ -51,20 +52,18 @@ const handlers = {
   /** With a shop's token: a cookie for the page. Without one: a guest, where guests are let in. */
   async signIn({ buyers, random, trusts, secureCookies: secure }, { request }) {
     demandTrusted(trusts, request)
-    const cookie = (token: string) => ({
-      'set-cookie': sessionCookie(token, { secure, maxAgeS: SESSION_MS / 1000 }),
-    })
+    const cookies = (token: string) => sessionCookies(token, { secure, maxAgeS: SESSION_MS / 1000 })
     const token = bearerOf(request)
     if (token !== undefined) {
       if ((await buyers.verify(token)) === undefined) throw new ProblemError('unauthenticated')
-      return new Response(null, { status: 204, headers: cookie(token) })
+      return withCookies(new Response(null, { status: 204 }), cookies(token))
     }
     if (buyers.issueGuest === undefined) throw new ProblemError('unauthenticated')
     const wish = await readBody(request, buyerCalls.signIn.body.schema)
     const name = wish.buyer ?? `guest-${Buffer.from(random.bytes(9)).toString('base64url')}`
     const guest = await buyers.issueGuest(name, SESSION_MS)
     if (guest === undefined) throw bodyInvalid('buyer', '"buyer" is too long for the name of a guest.')
-    return uncached(guest, 200, cookie(guest.token))
+    return withCookies(uncached(guest), cookies(guest.token))
   },
 
   /** Takes the cookie away. The token in it is good until its own end: the server keeps no list of tokens. */

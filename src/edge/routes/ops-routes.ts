@@ -23,6 +23,7 @@ import {
   route,
   signedOut,
   uncached,
+  withCookies,
 } from '../http/exchange.ts'
 import { noSuch, ProblemError } from '../http/problem-response.ts'
 import { accepted } from '../identity.ts'
@@ -75,7 +76,7 @@ export function opsRoutes(edge: EdgeContext): readonly Route[] {
     const operator = accepted(guard.check(token, address))
     if (operator === undefined) throw new ProblemError('unauthenticated', 'This is not an operator token.')
     await recordSignIn(operator, address)
-    return uncached(sessionOf(operator), 200, { 'set-cookie': sessions.open(token) })
+    return withCookies(uncached(sessionOf(operator)), sessions.open(token))
   }
 
   async function recordSignIn({ name, role }: Operator, address: string): Promise<void> {

@@ -41,7 +41,7 @@ export const buyerCalls = {
   signIn: anyone.post('/api/session', 'Sign in a browser page, or a guest', {
     more:
       "With the shop's token as bearer: a cookie for the page. Without one, where guests are allowed: a guest token. " +
-      'The cookie is HttpOnly and SameSite=Lax; when PUBLIC_URL is https it is Secure, and its name begins with __Host-.',
+      'The cookie is HttpOnly and SameSite=Lax; when PUBLIC_URL is https it is Secure, and its name begins with __Host- (for this release it is also set without).',
     body: { schema: sessionInput, example: { buyer: 'ada' } },
     answers: {
       200: json(
