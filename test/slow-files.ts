@@ -22,6 +22,7 @@ export const SLOW_FILES: readonly string[] = [
   'test/cluster/upgrade.test.ts',
   'test/cluster/storm-on-redis-cluster.test.ts',
   'test/cluster/limits.test.ts',
+  'test/cluster/told.test.ts',
   'test/page/buying.test.ts',
   'test/page/states.test.ts',
   'test/ops/ops-page.test.ts',

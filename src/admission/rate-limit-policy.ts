@@ -50,6 +50,14 @@ export function parseRate(text: string): Rate | undefined {
   return { count, windowMs, burst }
 }
 
+/** As the configuration writes it, in the largest unit that fits. */
+export function showRate(rate: Rate | undefined): string {
+  if (rate === undefined) return 'off'
+  const { count, windowMs, burst } = rate
+  const [unit, ms] = Object.entries(UNIT_MS).findLast(([, ms]) => windowMs % ms === 0) ?? ['ms', 1]
+  return `${count}/${windowMs / ms}${unit}${burst === undefined ? '' : ` burst ${burst}`}`
+}
+
 export function rateLimited(policy: RatePolicy, rate: Rate, waitMs: number): RateLimited {
   return {
     kind: 'rate_limited',

@@ -25,6 +25,7 @@ export class ReferenceSharedCounts {
   readonly #latencyMs: number
   readonly #keys = new Map<string, Counted>()
   readonly #present = new Map<number, number>()
+  readonly #limits = new Map<number, { readonly limits: string; readonly atMs: number }>()
   readonly #listeners = new Map<number, (limit: string, id: string) => void>()
   #edges = 0
 
@@ -51,6 +52,13 @@ export class ReferenceSharedCounts {
         const here = [...this.#present.values()].filter(atMs => nowMs - atMs < PRESENT_MS).length
         return Array.from({ length: PARTITIONS }, () => here)
       },
+      compare: async limits => {
+        if (this.away) return undefined
+        const nowMs = this.#clock.elapsed()
+        this.#limits.set(edge, { limits, atMs: nowMs })
+        const here = [...this.#limits.values()].filter(({ atMs }) => nowMs - atMs < PRESENT_MS)
+        return [...Map.groupBy(here, one => one.limits)].map(([line, all]) => ({ limits: line, edges: all.length }))
+      },
       leave: async () => void this.#present.delete(edge),
       onJoinRequest: listener => void this.#listeners.set(edge, listener),
     }
@@ -60,6 +68,7 @@ export class ReferenceSharedCounts {
   forget(): void {
     this.#keys.clear()
     this.#present.clear()
+    this.#limits.clear()
   }
 
   decide(edge: number, ask: SharedAsk): SharedAnswer {

@@ -16,10 +16,25 @@ export interface SharedCounts {
   ask(asks: readonly SharedAsk[]): Promise<readonly (SharedAnswer | undefined)[]>
   /** Announces this edge. Per partition, how many edges announced themselves lately, this one included; undefined without an answer. */
   announce(): Promise<readonly (number | undefined)[]>
+  /** Says what this edge's limits are. What those of all edges are, this one included; undefined without an answer. */
+  compare(limits: string): Promise<readonly LimitsOfEdges[] | undefined>
   /** Best effort: without it this edge is no longer counted a little later. */
   leave(): Promise<void>
   /** Another edge counts this key from now on, or waits for this edge to join. */
   onJoinRequest(listener: (limit: string, id: string) => void): void
+}
+
+/** So many edges have just these limits (`rate/limits-of-edges.ts`). */
+export interface LimitsOfEdges {
+  readonly limits: string
+  readonly edges: number
+}
+
+/** A limit that is not the same at all edges. */
+export interface LimitDifference {
+  readonly limit: string
+  /** `100/1s at 3 edges, off at 1` */
+  readonly words: string
 }
 
 export interface SharedAsk {

@@ -1,6 +1,6 @@
 /**
  * The limits of `rate-limits.ts`, counted over all edges together (`rate/shared-limit.ts` says what is exact). Most requests are decided at
- * once; one that needs an answer of the shared counts gets a promise, and waits at most `HOLD_MS` for other edges to join.
+ * once; one that needs an answer of the shared counts gets a promise, and waits at most half a second for other edges to join.
  *
  * Nothing is counted before all limits of a call have room. The wider limit is asked first (total, then address; item, then buyer): what it
  * granted stays here for the next request if the other limit refuses.
@@ -22,8 +22,6 @@ interface Question {
   readonly id: string
 }
 
-/** After this the request is refused: other edges that should join do not answer. */
-const HOLD_MS = 500
 const ASK_AGAIN_MS = 1_000
 const NO_LIMITS: ReadonlySet<SharedLimit> = new Set()
 
@@ -55,7 +53,7 @@ export function createSharedRateLimits(options: SharedRateLimitsOptions): RateLi
   }
 
   async function wait(questions: readonly Question[], first: Question): Promise<RateLimited | undefined> {
-    const untilMs = clock.elapsed() + HOLD_MS
+    const untilMs = clock.elapsed() + first.limit.holdMs(clock.elapsed())
     const alone = new Set<SharedLimit>()
     let next = first
     for (;;) {
@@ -64,7 +62,7 @@ export function createSharedRateLimits(options: SharedRateLimitsOptions): RateLi
       if (how === 'alone') alone.add(next.limit)
       const verdict = judge(questions, alone)
       if (verdict === undefined || 'kind' in verdict) return verdict
-      if (clock.elapsed() >= untilMs) return verdict.limit.refuse(ASK_AGAIN_MS)
+      if (clock.elapsed() >= untilMs) return verdict.limit.giveUp(ASK_AGAIN_MS, clock.elapsed())
       next = verdict
     }
   }

@@ -77,6 +77,7 @@ async function openEdge(context: ProcessContext, { readiness, metrics, address, 
   const monitor = new Monitor({
     ...context,
     asks,
+    limitsDiffer: () => admission.sharing?.differences ?? [],
     sales: ledger.sales,
     providers: flows.providers,
     view: flows.view,

@@ -1,7 +1,7 @@
 /** What a setting is, and the kinds of values that several settings share. The settings themselves are in `settings.ts`. */
 
 import { z } from 'zod'
-import { parseRate, type Rate } from '../admission/rate-limit-policy.ts'
+import { parseRate } from '../admission/rate-limit-policy.ts'
 
 /** Every setting as text: the environment's, or else its default. */
 export type Texts = Readonly<Record<string, string | undefined>>
@@ -82,11 +82,6 @@ export const checkedBy = (parse: (text: string) => unknown) =>
 export const rate = parsedBy(parseRate)
 
 export const HIDDEN = '[hidden]'
-const UNITS = [
-  ['h', 3_600_000],
-  ['m', 60_000],
-  ['s', 1_000],
-] as const
 
 export const hide = (value: unknown) => (value === undefined ? null : HIDDEN)
 
@@ -96,11 +91,4 @@ export function hideInAddress(address: string | undefined): string | null {
   return address
     .replace(/\/\/.*@/, `//${HIDDEN}@`)
     .replace(/([?&][^=&]*(?:pass|secret|key|token)[^=&]*=)[^&]*/gi, `$1${HIDDEN}`)
-}
-
-export function showRate(rate: Rate | undefined): string {
-  if (rate === undefined) return 'off'
-  const { count, windowMs, burst } = rate
-  const [unit, ms] = UNITS.find(([, ms]) => windowMs % ms === 0) ?? ['ms', 1]
-  return `${count}/${windowMs / ms}${unit}${burst === undefined ? '' : ` burst ${burst}`}`
 }

@@ -16,6 +16,7 @@ export const TROUBLE_CODES = [
   'provider_missing',
   'unsafe_setting',
   'token_guessing',
+  'limits_differ',
   'alarm',
 ] as const
 export type TroubleCode = (typeof TROUBLE_CODES)[number]

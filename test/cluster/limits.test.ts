@@ -2,8 +2,10 @@ import { afterEach, expect, test } from 'bun:test'
 import { createTicketOffice, parseTicketKeys } from '../../src/admission/ticket.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { Cluster } from '../harness/cluster.ts'
+import { atMost } from '../harness/crowd.ts'
 import { edgesTogether } from '../harness/edges-together.ts'
 import { gauges } from '../harness/gauges.ts'
+import { Till } from '../harness/money.ts'
 import { Playground } from '../harness/playground.ts'
 import { RawSocket } from '../harness/raw-socket.ts'
 import { Shop, type ShopSale } from '../harness/shop.ts'
@@ -269,6 +271,47 @@ test('the limit in total slides over four edges, and an address has a bucket', a
   console.log(`  at least ${crowd} answers in a second, for ${TOTAL / 4} that may be admitted`)
   if (crowd >= TOTAL / 2) expect(admitted.length).toBeGreaterThanOrEqual(3 * TOTAL * (wasLost ? 0.5 : 0.9))
   expect(admitted.length).toBeLessThanOrEqual(3 * TOTAL * (wasLost ? 2.1 : 1.1))
+}, 240_000)
+
+test('a limit that two of four edges have holds between these two: nobody waits for the others, and every edge names the difference', async () => {
+  const LIMIT = 240
+  const EACH = 100
+  const cluster = await Cluster.start(playground, {
+    edges: EDGES,
+    workers: 1,
+    keepers: 1,
+    envFor: (role, i) => (role === 'edge' && i < 2 ? { RATE_PER_ADDRESS: `${LIMIT}/1h` } : {}),
+  })
+  const shop = new Shop(() => cluster.url())
+  const sale = await shop.openSale(-1_000, [{ units: 5, door: 'ledger' }])
+  await edgesTogether(cluster, SOON_MS)
+  const differing = async (edge: number) => {
+    const { trouble } = await new Till(() => cluster.edges()[edge]!.server().url()).operator('GET', '/trouble')
+    return (trouble as { code: string; which: string; words: string }[]).filter(({ code }) => code === 'limits_differ')
+  }
+  for (let edge = 0; edge < EDGES; edge++)
+    await until('the difference is named', async () => (await differing(edge)).length > 0, SOON_MS)
+  expect(await differing(3)).toContainEqual(
+    expect.objectContaining({ which: 'orders-per-address', words: '240/1h at 2 edges, off at 2' }),
+  )
+
+  const tookMs: number[] = []
+  const ticketAt = async (edge: number, n: number) => {
+    const url = `${cluster.edges()[edge]!.server().url()}/api/sales/${sale.id}/items/${sale.items[0]?.id}/ticket`
+    const headers = { authorization: `Bearer ${await shop.buyerToken(`buyer-${edge}-${n}`)}` }
+    const fromMs = systemClock.elapsed()
+    const { status } = await fetch(url, { method: 'POST', headers })
+    tookMs.push(systemClock.elapsed() - fromMs)
+    return status
+  }
+  const fromMs = systemClock.elapsed()
+  const asked = Array.from({ length: EDGES * EACH }, (_, n) => ({ edge: n % EDGES, n }))
+  const statuses = await atMost(16, asked, ({ edge, n }) => ticketAt(edge, n))
+  const all = Math.round(systemClock.elapsed() - fromMs)
+  const refused = statuses.filter(status => status === REFUSED).length
+  console.log(`  400 tickets in ${all} ms, ${refused} refused, the slowest ${Math.round(Math.max(...tookMs))} ms`)
+  // Fewer than the limit came to the two edges that have it.
+  expect(statuses.filter(status => status !== 201)).toEqual([])
 }, 240_000)
 
 /** How many scripts Redis has run. */

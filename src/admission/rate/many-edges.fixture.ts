@@ -50,7 +50,14 @@ class SimulatedClock implements Clock {
 export async function manyEdges(
   count: number,
   rates: Rates,
-  { latencyMs = 1, edgesAssumed = 4, startMs = 6_000, meters = noMeters as Meters } = {},
+  {
+    latencyMs = 1,
+    edgesAssumed = 4,
+    startMs = 6_000,
+    meters = noMeters as Meters,
+    /** Edges from this number on have no limits. */
+    limited = count,
+  } = {},
 ) {
   const clock = new SimulatedClock()
   const counts = new ReferenceSharedCounts(clock, latencyMs)
@@ -60,10 +67,10 @@ export async function manyEdges(
     const sharing = new Sharing({ counts: counts.edge(), clock, log, meters, edgesAssumed })
     const limits = createSharedRateLimits({
       what: 'orders',
-      perAddress: rate(rates.perAddress),
-      perBuyer: rate(rates.perBuyer),
-      perItem: rate(rates.perItem),
-      total: rate(rates.total),
+      perAddress: rate(n < limited ? rates.perAddress : undefined),
+      perBuyer: rate(n < limited ? rates.perBuyer : undefined),
+      perItem: rate(n < limited ? rates.perItem : undefined),
+      total: rate(n < limited ? rates.total : undefined),
       sharing,
       secret: 'the same everywhere',
       clock,

@@ -259,3 +259,46 @@ test('the price of a look (printed, not judged)', async () => {
   console.log(`refused without asking: ${price(200_000, () => limits.admitAddress('ann'))} ns`)
   expect(world.counts.asked).toBe(asked)
 })
+
+describe('a limit that two of four edges have', () => {
+  test('is exact between these two, and neither waits for the others', async () => {
+    const world = await manyEdges(4, { perAddress: '100/1h' }, { limited: 2 })
+    const fromMs = world.clock.ms
+    for (let n = 0; n < 120; n++) world.send(n % 2)
+    for (let n = 0; n < 50; n++) world.send(2 + (n % 2))
+    await world.go(60)
+    expect([world.admittedMs.length, world.refusals.length]).toEqual([150, 20])
+    console.log(`  the last was admitted after ${Math.max(...world.admittedMs) - fromMs} ms`)
+    for (const { sharing } of world.edges)
+      expect(sharing.differences).toEqual([{ limit: 'orders-per-address', words: '100/1h at 2 edges, off at 2' }])
+  })
+
+  test('is right when another edge gets it, and when one that had it is gone', async () => {
+    const world = await manyEdges(3, { perAddress: '60/1h' }, { limited: 2 })
+    world.alive.delete(2)
+    await world.go(7_000)
+    expect(world.edges[0]!.sharing.edgesWith('orders-per-address')).toBe(2)
+    expect(world.edges[0]!.sharing.differences).toEqual([])
+    world.alive.delete(1)
+    await world.go(7_000)
+    for (let n = 0; n < 70; n++) world.send(0)
+    await world.go(50)
+    expect(world.admittedMs).toHaveLength(60)
+  })
+})
+
+test('edges that do not join are waited for once, not by every request', async () => {
+  const world = await manyEdges(4, { perAddress: '40/1h' })
+  world.counts.deaf = true
+  let waitedMs = 0
+  for (let n = 0; n < 45; n++) {
+    const fromMs = world.clock.ms
+    const before = world.admittedMs.length + world.refusals.length
+    world.send(0)
+    while (world.admittedMs.length + world.refusals.length === before) await world.go(1)
+    waitedMs += world.clock.ms - fromMs
+  }
+  console.log(`  ${world.admittedMs.length} admitted, ${world.refusals.length} refused, ${waitedMs} ms waited in all`)
+  expect(world.refusals.length).toBeGreaterThan(5)
+  expect(waitedMs).toBeLessThan(2 * 560)
+})

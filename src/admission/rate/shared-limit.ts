@@ -45,6 +45,10 @@ const AHEAD_MS_MAX = 500
 const JOIN_MS_MIN = 5
 const JOIN_MS_MAX = 80
 const SLICES_MAX = 32
+/** So long a request waits for other edges to join. */
+const HOLD_MS = 500
+/** After one has waited in vain, none waits for so long: there is room at once, or it is refused. */
+const IN_VAIN_MS = 5_000
 
 export class SharedLimit implements Asker {
   readonly #context: SharedLimitContext
@@ -56,6 +60,7 @@ export class SharedLimit implements Asker {
   readonly #aheadMs: number
   readonly #own: OwnCounts
   readonly #hots: HotKeys
+  #inVainUntilMs = Number.NEGATIVE_INFINITY
 
   constructor(context: SharedLimitContext, policy: RatePolicy, rate: Rate, keysMax: number) {
     const { what, sharing, random } = context
@@ -66,9 +71,9 @@ export class SharedLimit implements Asker {
     this.#rate = rate
     this.#capacity = capacityOf(rate)
     this.#aheadMs = Math.min(AHEAD_MS_MAX, ((this.#capacity / rate.count) * rate.windowMs) / 2)
-    this.#own = createOwnCounts(rate, keysMax, random, () => sharing.edges)
+    this.#own = createOwnCounts(rate, keysMax, random, () => sharing.edgesWith(this.#name))
     this.#hots = new HotKeys(Math.min(keysMax, HOT_MAX), rate.windowMs + KEEP_MS)
-    sharing.add(this.#name, this)
+    sharing.add(this.#name, this, rate)
   }
 
   /** From now on nothing of this key is admitted here without a grant. */
@@ -98,7 +103,7 @@ export class SharedLimit implements Asker {
     if (hot !== undefined && nowMs < hot.fullUntilMs) return this.refuse(hot.fullUntilMs - nowMs)
     if (this.#sharing.isAway(id)) return this.judgeAlone(id, nowMs)
     // Only this edge's part flows back into a bucket here: the state of a bucket that several edges share is known to the shared counts alone.
-    const knowsAll = this.#rate.burst === undefined || this.#sharing.edges === 1
+    const knowsAll = this.#rate.burst === undefined || this.#edges() === 1
     if (knowsAll && !this.#own.hasRoom(id, nowMs)) return this.refuse(this.#own.waitMs(), 'here')
     const isFree = hot === undefined && this.#sharing.isKnown(nowMs) && this.#own.hasRoom(id, nowMs, this.#freePart())
     return isFree ? undefined : 'ask'
@@ -139,7 +144,7 @@ export class SharedLimit implements Asker {
     if (asked === undefined) return 'alone'
     hot.waiting += 1
     await asked
-    if (hot.joinPauseMs > 0) await clock.sleep(hot.joinPauseMs)
+    if (hot.joinPauseMs > 0 && this.holdMs(clock.elapsed()) > 0) await clock.sleep(hot.joinPauseMs)
     hot.waiting -= 1
     return 'judge'
   }
@@ -147,6 +152,17 @@ export class SharedLimit implements Asker {
   refuse(waitMs: number, why: 'here' | 'shared' | 'alone' = 'shared'): RateLimited {
     this.#context.meters.count('rate_refusals', why)
     return rateLimited(this.#policy, this.#rate, waitMs)
+  }
+
+  /** How long a request may wait for other edges to join. Those that did not join a moment ago are not waited for by every request. */
+  holdMs(nowMs: number): number {
+    return nowMs < this.#inVainUntilMs ? 0 : HOLD_MS
+  }
+
+  /** Refused because other edges did not join in time. */
+  giveUp(waitMs: number, nowMs: number): RateLimited {
+    if (nowMs >= this.#inVainUntilMs) this.#inVainUntilMs = nowMs + IN_VAIN_MS
+    return this.refuse(waitMs)
   }
 
   compose(hot: HotKey, waiting: number, nowMs: number): SharedAsk {
@@ -157,7 +173,7 @@ export class SharedLimit implements Asker {
     this.#own.hasRoom(hot.id, nowMs, kept)
     const joins = hot.joined ? undefined : this.#own.recent(SLICES_MAX)
     const want = waiting === 0 ? 0 : Math.min(this.#capacity, waiting + this.#ahead())
-    return { limit: this.#name, id: hot.id, rate, want, edges: this.#sharing.edges, kept, late: hot.late, joins }
+    return { limit: this.#name, id: hot.id, rate, want, edges: this.#edges(), kept, late: hot.late, joins }
   }
 
   settle(hot: HotKey, ask: SharedAsk, answer: SharedAnswer | undefined, nowMs: number): void {
@@ -172,21 +188,28 @@ export class SharedLimit implements Asker {
     hot.allowance = allowanceOf(hot, nowMs) + answer.granted
     if (answer.granted > 0) hot.allowanceUntilMs = nowMs + this.#aheadMs
     hot.fullUntilMs = answer.rest === 'full' ? nowMs + answer.untilMs : 0
+    // Nobody waits, so the pause before the next question is kept by refusing.
+    if (waits && this.holdMs(nowMs) === 0) hot.fullUntilMs = nowMs + hot.joinPauseMs
+  }
+
+  /** Those that have this limit. */
+  #edges(): number {
+    return this.#sharing.edgesWith(this.#name)
   }
 
   #equalPart(): number {
-    return Math.max(1, Math.floor(this.#capacity / this.#sharing.edges))
+    return Math.max(1, Math.floor(this.#capacity / this.#edges()))
   }
 
   #freePart(): number {
-    const edges = this.#sharing.edges
+    const edges = this.#edges()
     if (edges === 1) return this.#capacity
     return this.#capacity < edges ? 0 : Math.max(1, Math.floor(this.#capacity / (2 * edges)))
   }
 
   /** How many are granted ahead of use. */
   #ahead(): number {
-    return Math.floor(this.#capacity / (AHEAD_PARTS * this.#sharing.edges))
+    return Math.floor(this.#capacity / (AHEAD_PARTS * this.#edges()))
   }
 }
 

@@ -6,6 +6,8 @@
  * announcement. The number of edges goes up at once and down only after it has stayed lower for `LOWER_AFTER_MS`, so that a restart of the
  * shared counts, or a slow edge, does not hand out a part of a limit twice.
  *
+ * Edges say what their limits are: a limit is divided among the edges that have it, and where edges differ, that is told (`differences`).
+ *
  * States of a partition: away (at the start) → reached → away → …
  */
 
@@ -14,8 +16,17 @@ import { type Clock, nextTurn } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'
 import { createSharedTimeout } from '../../base/shared-timeout.ts'
-import { PARTITIONS, partitionOf, type SharedAnswer, type SharedAsk, type SharedCounts } from '../shared-counts.ts'
+import type { Rate } from '../rate-limit-policy.ts'
+import {
+  type LimitDifference,
+  PARTITIONS,
+  partitionOf,
+  type SharedAnswer,
+  type SharedAsk,
+  type SharedCounts,
+} from '../shared-counts.ts'
 import type { HotKey } from './hot-keys.ts'
+import { compareLimits, writeLimits } from './limits-of-edges.ts'
 
 /** A limit that is counted together with the other edges. */
 export interface Asker {
@@ -60,11 +71,16 @@ export class Sharing {
   readonly #timeout: ReturnType<typeof createSharedTimeout>
   readonly #isAway: boolean[] = Array.from({ length: PARTITIONS }, () => true)
   readonly #limits = new Map<string, Asker>()
+  readonly #rates = new Map<string, Rate>()
   readonly #queue: Batcher<Question, undefined>
   /** How many edges share the limits, this one included. */
   edges: number
   /** Since when all partitions are reached; infinity while one is away. */
   reachedSinceMs = Number.POSITIVE_INFINITY
+  /** Limits that are not the same at all edges, as far as they have said. */
+  differences: readonly LimitDifference[] = []
+  /** How many edges are known not to have a limit that this one has. */
+  #without: ReadonlyMap<string, number> = new Map()
   #lowerSinceMs: number | undefined
   #presentMs = Number.NEGATIVE_INFINITY
   #warned = false
@@ -96,13 +112,20 @@ export class Sharing {
     return nowMs - this.reachedSinceMs >= KNOWN_AFTER_MS && nowMs - this.#presentMs < KNOWN_FOR_MS
   }
 
-  add(name: string, limit: Asker): void {
+  add(name: string, limit: Asker, rate: Rate): void {
     this.#limits.set(name, limit)
+    this.#rates.set(name, rate)
+  }
+
+  /** How many edges share this limit, this one included. One that is known not to have it admits nothing under it, and is not waited for. */
+  edgesWith(name: string): number {
+    return Math.max(1, this.edges - (this.#without.get(name) ?? 0))
   }
 
   /** Announces this edge and counts the others. To be called every `PRESENT_EVERY_MS`. */
   async round(): Promise<void> {
     const { counts, clock, log } = this.#options
+    await this.#compareLimits()
     const sentMs = clock.elapsed()
     const found = await counts.announce()
     const anyAway = this.#isAway.includes(true)
@@ -124,6 +147,18 @@ export class Sharing {
       this.#warned = false
     }
     this.#setEdges(Math.max(1, ...found.map(here => here ?? 0)), clock.elapsed())
+  }
+
+  /**
+   * Only after this edge was announced, and always before it counts the edges: so an edge whose limits are known is among those counted. The
+   * other way round it would be taken off a number that it is not in.
+   */
+  async #compareLimits(): Promise<void> {
+    if (this.#presentMs === Number.NEGATIVE_INFINITY) return
+    const lines = await this.#options.counts.compare(writeLimits(this.#rates))
+    const { without, differences } = compareLimits(lines ?? [])
+    this.#without = without
+    this.differences = differences
   }
 
   leave(): Promise<void> {

@@ -112,6 +112,28 @@ test('edges are counted while they say that they are here, and not when they lef
   expect(await edges[0]!.announce()).toEqual(lanes(1))
 })
 
+test('edges learn what limits the others have, while these say so', async () => {
+  const server = await startRedis(playground)
+  const time = { nowMs: 1_800_000_000_000 }
+  const { connection, edges } = await edgesOn(server, 3, () => time.nowMs)
+  const seen = async (edge: number, limits: string) =>
+    (await edges[edge]!.compare(limits))?.toSorted((a, b) => b.edges - a.edges)
+  expect(await seen(0, '')).toEqual([{ limits: '', edges: 1 }])
+  await seen(1, 'orders-total=9/1s burst 3')
+  time.nowMs += 2_000
+  expect(await seen(2, 'orders-total=9/1s burst 3')).toEqual([
+    { limits: 'orders-total=9/1s burst 3', edges: 2 },
+    { limits: '', edges: 1 },
+  ])
+  time.nowMs += 1_000
+  expect(await seen(2, 'orders-total=9/1s burst 3')).toEqual([{ limits: 'orders-total=9/1s burst 3', edges: 1 }])
+  const compare = scriptsIn(new URL('./scripts/', import.meta.url))('compare', 'grows')
+  for (const args of [[], ['0', 'ff', '1', 'x'.repeat(1_025)], ['0', 'no hex', '1', '']])
+    await expect(connection.run(compare, ['k'], args)).rejects.toMatchObject({ name: 'Bug' })
+  await server.kill()
+  expect(await edges[0]!.compare('')).toBeUndefined()
+})
+
 test('a clock that is set back does not shut a key', async () => {
   const server = await startRedis(playground)
   const time = { nowMs: 1_800_000_000_000 }

@@ -12,7 +12,14 @@ import { onFault } from '../../base/fault.ts'
 import type { Random } from '../../base/random.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
 import { type Script, scriptsIn } from '../../base/redis/script.ts'
-import { PARTITIONS, partitionOf, type SharedAnswer, type SharedAsk, type SharedCounts } from '../shared-counts.ts'
+import {
+  type LimitsOfEdges,
+  PARTITIONS,
+  partitionOf,
+  type SharedAnswer,
+  type SharedAsk,
+  type SharedCounts,
+} from '../shared-counts.ts'
 
 interface RedisSharedCountsOptions {
   readonly connection: Pick<RedisConnection, 'run' | 'command' | 'together' | 'subscribe' | 'database'>
@@ -41,8 +48,10 @@ export function createRedisSharedCounts({ connection, random, nowMs }: RedisShar
   const scripts = {
     admit: readScript('admit', 'grows'),
     announce: readScript('announce', 'grows'),
+    compare: readScript('compare', 'grows'),
   }
   const edgeKeys = Array.from({ length: PARTITIONS }, (_, partition) => `${tagOf(partition)}:edges`)
+  const limitsKey = `${tagOf(0)}:limits`
   const now = () => String(nowMs?.() ?? 0)
 
   /** Runs the script on all keys, in groups; `put` gets the `width` numbers that it answered for each key. Faults leave their keys out. */
@@ -84,6 +93,16 @@ export function createRedisSharedCounts({ connection, random, nowMs }: RedisShar
       const put = (key: string, [count = 0]: readonly number[]) => void counts.set(key, count)
       await runOn(scripts.announce, edgeKeys, () => [now(), edge, PRESENT_MS], put, 1)
       return edgeKeys.map(key => counts.get(key))
+    },
+
+    compare(limits) {
+      return onFault(async () => {
+        const reply = await connection.run(scripts.compare, [limitsKey], [now(), edge, PRESENT_MS, limits])
+        assert(Array.isArray(reply) && reply.length % 2 === 0, `a script answered ${JSON.stringify(reply)}`)
+        const found: LimitsOfEdges[] = []
+        for (let i = 0; i < reply.length; i += 2) found.push({ limits: String(reply[i]), edges: Number(reply[i + 1]) })
+        return found
+      })
     },
 
     async leave() {

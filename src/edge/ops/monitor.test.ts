@@ -30,6 +30,7 @@ async function openMonitor() {
     readiness: () => [],
     unsafe: [],
     guessing: () => undefined,
+    limitsDiffer: () => [],
     metrics: [],
     clock,
   })

@@ -9,6 +9,7 @@
  */
 
 import type { OperatorGuard } from '../../admission/operator-guard.ts'
+import type { LimitDifference } from '../../admission/shared-counts.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { createSharedTimeout } from '../../base/shared-timeout.ts'
@@ -48,6 +49,8 @@ interface MonitorParts extends WatchContext, AuditContext {
   readonly unsafe: readonly UnsafeSetting[]
   /** Are operators' tokens being guessed? */
   readonly guessing: OperatorGuard['guessing']
+  /** Rate limits that are not the same at all edges that share them. */
+  readonly limitsDiffer: () => readonly LimitDifference[]
   readonly clock: Clock
 }
 
@@ -95,7 +98,7 @@ export class Monitor {
 
   /** Once a second. */
   async round(): Promise<void> {
-    const { clock, registry, stock, readiness, metrics, unsafe, guessing, providers } = this.#parts
+    const { clock, registry, stock, readiness, metrics, unsafe, guessing, limitsDiffer, providers } = this.#parts
     await this.#figures.sample()
     if (clock.elapsed() - this.#auditedAtMs >= AUDIT_EVERY_MS) {
       this.#auditedAtMs = clock.elapsed()
@@ -109,6 +112,7 @@ export class Monitor {
       metrics,
       unsafe,
       guessing: guessing(),
+      limitsDiffer: limitsDiffer(),
     }
     const found = [...(await processFindings(seen))]
     for (const liveItem of registry.values()) found.push(...itemFindings(liveItem, stock.nowMs()))

@@ -6,6 +6,7 @@
  */
 
 import type { OperatorGuard } from '../../admission/operator-guard.ts'
+import type { LimitDifference } from '../../admission/shared-counts.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { SaleId } from '../../domain/ids.ts'
 import { type AuditLine, isExplained } from '../../flows/check/audit-sale.ts'
@@ -51,6 +52,7 @@ const WORST_FIRST: readonly TroubleCode[] = [
   'unsettled',
   'unsafe_setting',
   'token_guessing',
+  'limits_differ',
   'alarm',
   'refunds_stuck',
   'provider_missing',
@@ -116,6 +118,7 @@ export async function processFindings(seen: {
   readonly metrics: readonly PlainMetric[]
   readonly unsafe: readonly UnsafeSetting[]
   readonly guessing: ReturnType<OperatorGuard['guessing']>
+  readonly limitsDiffer: readonly LimitDifference[]
 }): Promise<readonly Finding[]> {
   const found: Finding[] = seen.missing.map(words => ({ code: 'unready', which: words, words }))
   if (seen.ledgerAway) found.push({ code: 'ledger_away' })
@@ -128,6 +131,8 @@ export async function processFindings(seen: {
     const { count, address } = seen.guessing
     found.push({ code: 'token_guessing', count, words: `last from ${address}` })
   }
+  for (const { limit: which, words } of seen.limitsDiffer)
+    found.push({ code: 'limits_differ', which, words, graceMs: GRACE_MS })
   const alarms = await seen.metrics.find(metric => metric.name === 'stampede_alarms_total')?.read()
   for (const { labels, value } of alarms ?? [])
     if (value > 0) found.push({ code: 'alarm', which: labels.kind ?? '', count: value })

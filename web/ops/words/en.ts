@@ -147,6 +147,10 @@ export const en = {
       advice:
         'Too many wrong tokens came from one address; no token is checked there for a minute. Deny the address in the proxy. If it is your own, correct the token that a program sends.',
     },
+    limits_differ: {
+      title: which => `Edges have different rate limits: ${which}`,
+      advice: 'Give every edge the same RATE_ settings. Until then an address or buyer is limited at some edges only.',
+    },
     alarm: {
       title: (which, count) => `Alarm: ${which} (${count})`,
       advice: 'This should never happen. The server’s log has the details. The alarm stays until the server restarts.',

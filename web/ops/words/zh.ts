@@ -115,6 +115,10 @@ export const zh: Words = {
       advice:
         '同一地址发来过多错误令牌，一分钟内不再核对来自该地址的令牌。请在代理中封禁该地址；如果是自己的程序，请更正其令牌。',
     },
+    limits_differ: {
+      title: which => `各 edge 的限流设置不同：${which}`,
+      advice: '请让所有 edge 使用相同的 RATE_ 设置。在此之前，同一地址或买家只在部分 edge 上受限。',
+    },
     alarm: {
       title: (which, count) => `告警：${which}（${count}）`,
       advice: '这种情况不应发生。详情见服务器日志；服务器重启之前会一直显示。',
