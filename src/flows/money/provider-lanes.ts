@@ -18,7 +18,10 @@ interface Room<Lane> {
 interface ProviderLanesOptions<Lane, Question> {
   readonly clock: Clock
   readonly lanes: readonly Lane[]
-  /** What is due, in each lane at most as much as it has room for, without the questions that are under way. */
+  /**
+   * What is due, in each lane at most as much as it has room for, without the questions that are under way. All lanes are named, also those
+   * without room: what belongs to one of them is nobody else's.
+   */
   readonly take: (rooms: readonly Room<Lane>[], without: readonly string[]) => Promise<readonly Question[]>
   readonly laneOf: (question: Question) => Lane
   readonly ask: (question: Question) => Promise<void>
@@ -44,12 +47,9 @@ export class ProviderLanes<Lane, Question extends { readonly id: string }> {
   /** One round at a time. True when more may be waiting. */
   async round(): Promise<boolean> {
     const rooms: Room<Lane>[] = []
-    for (const [lane, open] of this.#open) {
-      const room = Math.min(BEGUN_MAX, OPEN_MAX - open.size)
-      if (room > 0) rooms.push({ lane, room })
-    }
+    for (const [lane, open] of this.#open) rooms.push({ lane, room: Math.min(BEGUN_MAX, OPEN_MAX - open.size) })
     let more = false
-    if (rooms.length > 0) {
+    if (rooms.some(({ room }) => room > 0)) {
       const { take, laneOf } = this.#options
       const taken = await take(
         rooms,
@@ -57,7 +57,7 @@ export class ProviderLanes<Lane, Question extends { readonly id: string }> {
       )
       await this.#timeout(Promise.all(taken.map(question => this.#ask(question))))
       const counts = Map.groupBy(taken, laneOf)
-      more = rooms.some(({ lane, room }) => counts.get(lane)?.length === room)
+      more = rooms.some(({ lane, room }) => room > 0 && counts.get(lane)?.length === room)
     }
     const failure = this.#failure
     this.#failure = undefined
