@@ -20,7 +20,7 @@ import type { Rights } from '../../ledger/rights.ts'
 import { createGateHealth } from './gate-health.ts'
 import type { KeepContext } from './keep-context.ts'
 import { type GateHealth, isOver, planItem } from './plan-item.ts'
-import { rebuildGate } from './rebuild-gate.ts'
+import { openGate, rebuildGate } from './rebuild-gate.ts'
 import { sellWithoutGate } from './sell-without-gate.ts'
 import { createStateRepeater, shows, windowStateOf } from './sync-state.ts'
 
@@ -32,6 +32,8 @@ const HEAVY_AT_ONCE_MAX = 4
 const SYNC_AT_ONCE_MAX = 16
 const SETTLE_EVERY_MS = 1_000
 const BACK_MS_MAX = 60_000
+/** A gate that has gone so often is not opened before it has been back for a while. */
+const FLAPS_TRUSTED = 2
 /** A gate that stayed for so long is trusted again. */
 const FLAPS_FORGOTTEN_MS = 600_000
 /** Clocks of two servers may differ by a second before anything is stopped; another for what was read one after the other. */
@@ -44,7 +46,7 @@ export class GateController {
   readonly #triedMs = new Map<ItemId, number>()
   /** Items to be compacted: when the last lease ended of those that were held as that was first seen. */
   readonly #scattered = new Map<ItemId, number>()
-  /** How often an item's gate was done without, and when it was last. */
+  /** How often an item's gate went, for so long that it was to be done without, and when it was last. */
   readonly #falls = new Map<ItemId, { readonly times: number; readonly lastMs: number }>()
   readonly #heavy = createSemaphore(HEAVY_AT_ONCE_MAX)
   readonly #preparing = new Map<SaleId, Promise<void>>()
@@ -121,7 +123,7 @@ export class GateController {
     for (const id of this.#falls.keys()) if (!known.has(id)) this.#falls.delete(id)
   }
 
-  /** The gate is done without. */
+  /** The gate is done without, or was to be and came back meanwhile. */
   #fell(item: ItemId): void {
     const { times } = this.#fallsOf(item)
     this.#falls.set(item, { times: times + 1, lastMs: this.#context.clock.elapsed() })
@@ -259,7 +261,11 @@ export class GateController {
   async #withoutGate(sale: Sale, item: Item, home: Door): Promise<void> {
     const { meters, onDoorSet, log } = this.#context
     meters.count('door_turns', 'draining')
-    const door = await sellWithoutGate(this.#context, item, home, own => this.#beforeOpening(sale, item, own))
+    const isTrusted = this.#fallsOf(item.id).times < FLAPS_TRUSTED
+    const door = await sellWithoutGate(this.#context, item, home, isTrusted, epoch => {
+      this.#fell(item.id)
+      return openGate(this.#context, item.id, epoch, false, own => this.#beforeOpening(sale, item, own))
+    })
     if (door === undefined) return
     meters.count('door_turns', door)
     if (door === 'gate')

@@ -132,6 +132,65 @@ describe('E10: the gate is away', () => {
     expect(neededMs).toEqual([1_000, 2_000, 4_000, 8_000])
   })
 
+  test('again and again, and back each time before it is done without: from the third time on the ledger sells meanwhile', async () => {
+    const { item } = await stage.fresh()
+    let nowMs = 0
+    const keeper = stage.keeper({ clock: { ...systemClock, elapsed: () => nowMs }, backMs: 1_000 })
+    const edge = await stage.holdingNode('edge')
+    let { epoch } = await keeper.untilDoor(item, 'gate')
+    await edge.confirm(item, epoch)
+    const doors: string[] = []
+    for (let i = 0; i < 3; i++) {
+      stage.server.away = true
+      const before = epoch
+      await until('it is raised', async () => {
+        nowMs += 100
+        await keeper.round()
+        epoch = (await stage.rights(item)).epoch
+        return epoch > before
+      })
+      // The edge has not confirmed yet: the item drains.
+      stage.server.away = false
+      await edge.confirm(item, epoch)
+      await keeper.idle()
+      doors.push((await stage.rights(item)).door)
+    }
+    expect(doors).toEqual(['gate', 'gate', 'ledger'])
+
+    await keeper.round()
+    const backMs = nowMs
+    await until('it is raised', async () => {
+      nowMs += 100
+      await keeper.round()
+      return (await stage.rights(item)).epoch > epoch
+    })
+    expect(nowMs - backMs).toBeGreaterThanOrEqual(4_000)
+    await edge.confirm(item, epoch + 1)
+    await keeper.untilDoor(item, 'gate')
+  })
+
+  test('again and again, while a process is gone without a word: it is opened as soon as it is back, because the ledger may not sell', async () => {
+    const { item } = await stage.fresh()
+    const keeper = stage.keeper()
+    const edge = await stage.holdingNode('edge')
+    let { epoch } = await keeper.untilDoor(item, 'gate')
+    await edge.confirm(item, epoch)
+    for (let i = 0; i < 3; i++) {
+      stage.server.away = true
+      const before = epoch
+      await until('it is raised', async () => {
+        await keeper.round()
+        epoch = (await stage.rights(item)).epoch
+        return epoch > before
+      })
+      stage.server.away = false
+      if (i < 2) await edge.confirm(item, epoch)
+      else await ledger.sql("UPDATE nodes SET lease_until = clock_timestamp() WHERE kind = 'holding'")
+      await keeper.idle()
+      expect(await stage.rights(item)).toMatchObject({ epoch, door: 'gate' })
+    }
+  })
+
   test('and the item says so: nobody sells', async () => {
     const { item } = await stage.fresh({ whenGateDown: 'shut' })
     const keeper = stage.keeper()

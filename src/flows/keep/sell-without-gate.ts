@@ -4,7 +4,8 @@
  * them leaves a door that is draining; the next round raises the epoch again.
  *
  * A gate that is back by the end of a wait is opened at once, under the same epoch: turning to the ledger and back would cost the item
- * another fence.
+ * another fence. Not one that goes again and again: each time would cost a fence, and the ledger can sell meanwhile. Where it may not
+ * (`whenGateDown`, E10), such a gate is still the better one.
  *
  * If a process lapsed without a word while the gate is away, what it acknowledged last may be on the gate's disk alone: then the door is
  * shut, until the gate is back or an operator decides (`openLedgerDoor`).
@@ -17,14 +18,18 @@ import type { Door, Item } from '../../domain/item.ts'
 import { drain, fenceWaitMs } from './drain.ts'
 import { acceptsWrites } from './gate-health.ts'
 import type { KeepContext } from './keep-context.ts'
-import { openGate } from './rebuild-gate.ts'
 
-/** The door that is set now, or undefined when another process has taken over meanwhile, or the gate that is back could not be opened. */
+/**
+ * The door that is set now, or undefined when another process has taken over meanwhile, or the gate that is back could not be opened.
+ * @param isTrusted the gate does not go again and again
+ * @param reopen opens the gate that is back, under the epoch raised here; undefined when it could not
+ */
 export async function sellWithoutGate(
   context: KeepContext,
   item: Item,
   home: Door,
-  beforeOpening: (epoch: Epoch) => Promise<void>,
+  isTrusted: boolean,
+  reopen: (epoch: Epoch) => Promise<Epoch | undefined>,
 ): Promise<Door | undefined> {
   const epoch = await context.rights.raiseEpoch(item.id)
   await faultPoint('rebuild.bumped')
@@ -32,18 +37,18 @@ export async function sellWithoutGate(
   // A gate that is full is fenced all the same, and could not be loaded: as long as it takes no writes it is away.
   const isBack = async () =>
     home === 'gate' && (await fence())?.status === 'done' && (await acceptsWrites(context.gate, item.id, epoch))
-  const open = async () =>
-    (await openGate(context, item.id, epoch, false, beforeOpening)) === undefined ? undefined : 'gate'
+  const open = async () => ((await reopen(epoch)) === undefined ? undefined : 'gate')
   let lapsed = 0
   // An item whose epoch was 0 was never sold: there is no process to wait for.
   if (epoch > 1) {
     await context.clock.sleep(await fenceWaitMs(context))
-    if (await isBack()) return open()
+    if (isTrusted && (await isBack())) return open()
     const drained = await drain(context, item.id, epoch, false)
     if (drained === undefined) return undefined
     lapsed = drained.lapsed
   }
-  if (await isBack()) return open()
+  const ledgerSells = item.whenGateDown === 'ledger' && lapsed === 0
+  if ((isTrusted || !ledgerSells) && (await isBack())) return open()
   await faultPoint('rebuild.drained')
   if (!context.maySell()) return undefined
 
