@@ -17,8 +17,8 @@ import { PaymentRepository } from '../payment/sandbox/payment-repository.ts'
 import { Sandbox } from '../payment/sandbox/sandbox.ts'
 import { handleSandbox } from '../payment/sandbox/sandbox-http.ts'
 import { createSandboxKeys } from '../payment/sandbox/sandbox-keys.ts'
+import { ownSecret } from './config/secrets.ts'
 import type { ProcessContext, Runner } from './process-context.ts'
-import { ownSecret } from './secrets.ts'
 
 export interface Flows extends MoneyContext, OperateContext, CheckContext {
   readonly alarm: ProcessContext['alarm']

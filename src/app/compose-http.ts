@@ -37,11 +37,11 @@ import { createStockView } from '../flows/sell/live-item.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
 import { type createMetrics, METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
 import type { Flows } from './compose-flows.ts'
+import { keepSecret, ownSecret } from './config/secrets.ts'
+import { unsafeSettings } from './config/unsafe-settings.ts'
 import { createDemoCrowd } from './demo-crowd.ts'
 import type { ProcessContext } from './process-context.ts'
 import type { KeeperWork } from './rounds.ts'
-import { keepSecret, ownSecret } from './secrets.ts'
-import { unsafeSettings } from './unsafe-settings.ts'
 
 /** Set when the server listens. */
 export type ServerAddress = Pick<ReturnType<typeof startServer>, 'url' | 'peerOf'>

@@ -16,7 +16,7 @@ import { createReconciliation } from '../ledger/postgres/reconciliation.ts'
 import { createRights } from '../ledger/postgres/rights.ts'
 import { createSales } from '../ledger/postgres/sales.ts'
 import { createMoves, createStock } from '../ledger/postgres/stock.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 
 export { backupEmbedded } from '../ledger/embedded/backup/backup.ts'
 export { restoreEmbedded } from '../ledger/embedded/backup/restore.ts'

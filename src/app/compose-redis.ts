@@ -11,7 +11,7 @@ import { Link } from '../base/redis/link.ts'
 import { type Address, parseRedisUrl } from '../base/redis/redis-url.ts'
 import { openSentinels } from '../base/redis/sentinels.ts'
 import { otherKind, problemsOf, readFacts, type Stated, tooFewReplicas } from '../gate/redis/durability.ts'
-import { type Config, ConfigError } from './config.ts'
+import { type Config, ConfigError } from './config/config.ts'
 
 type RedisConfig = NonNullable<Config['redis']>
 

@@ -33,7 +33,7 @@ import { createShardedOutbox } from '../gate/sharded/sharded-outbox.ts'
 import type { OutboxBacklog } from '../telemetry/gauges.ts'
 import { connectTo, watchDurability } from './compose-redis.ts'
 import { learnShards, soldAtGate } from './compose-shards.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import {
   aborted,
   type Foundation,

@@ -13,9 +13,9 @@ import { createPinoLog } from '../telemetry/pino-log.ts'
 import { awaitLedger, WAIT_MS_MAX } from './await-ledger.ts'
 import { type Composed, compose } from './compose.ts'
 import { openLedger } from './compose-ledger.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
+import { unsafeSettings } from './config/unsafe-settings.ts'
 import { aborted, type StartReport } from './process-context.ts'
-import { unsafeSettings } from './unsafe-settings.ts'
 
 /** The part of DRAIN_SECONDS kept for giving back, if requests take longer. The rest is longer than an order waits by default. */
 const GIVE_BACK_SHARE = 1 / 4

@@ -1,6 +1,6 @@
 /** Numbers and times on the command line. A value that is none is refused by the name of its option. */
 
-import { ConfigError } from '../app/config.ts'
+import { ConfigError } from '../app/config/config.ts'
 import { toRfc3339 } from '../base/clock.ts'
 
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import { backupEmbedded, restoreEmbedded } from '../app/compose-ledger.ts'
-import { ConfigError, readConfigForTools } from '../app/config.ts'
+import { ConfigError, readConfigForTools } from '../app/config/config.ts'
 import { systemClock } from '../base/clock.ts'
 import { print, printJson, size } from './table.ts'
 

@@ -1,7 +1,7 @@
 /** `stampede completion`: what the shell may offer, made from the commands themselves, so it is never out of date. */
 
 import type { Command } from 'commander'
-import { ConfigError } from '../app/config.ts'
+import { ConfigError } from '../app/config/config.ts'
 import { print } from './table.ts'
 
 type Named = Readonly<{ name: string; description: string }>

@@ -1,7 +1,7 @@
 /** `stampede config`: what is in force, secrets hidden. */
 
 import type { Command } from 'commander'
-import { readConfigForTools } from '../app/config.ts'
+import { readConfigForTools } from '../app/config/config.ts'
 
 /** Of the longest name. */
 const WIDTH = 27

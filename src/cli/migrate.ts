@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import { openLedger } from '../app/compose-ledger.ts'
-import { readConfigForTools } from '../app/config.ts'
+import { readConfigForTools } from '../app/config/config.ts'
 import { createPinoLog } from '../telemetry/pino-log.ts'
 import { print, printJson } from './table.ts'
 

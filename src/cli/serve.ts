@@ -1,7 +1,7 @@
 /** `stampede serve`: runs until a signal stops it. */
 
 import type { Command } from 'commander'
-import { ConfigError, readConfig } from '../app/config.ts'
+import { ConfigError, readConfig } from '../app/config/config.ts'
 import { serve } from '../app/lifecycle.ts'
 import { Fault } from '../base/fault.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError } from '../../src/app/config.ts'
+import { ConfigError } from '../../src/app/config/config.ts'
 import { operationsCalls } from '../../src/wire/calls/operations-calls.ts'
 import { equalKeys, readYaml } from '../harness/yaml.ts'
 import { commandIsKnown, configFrom, DEPLOY, ROLES, ROOT, SECRET, stopSecondsMax } from './shipped.ts'

@@ -6,8 +6,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseTicketKeys } from '../../src/admission/ticket.ts'
-import { type Config, readConfig } from '../../src/app/config.ts'
-import { SETTINGS } from '../../src/app/settings.ts'
+import { type Config, readConfig } from '../../src/app/config/config.ts'
+import { SETTINGS } from '../../src/app/config/settings.ts'
 import type { Playground } from '../harness/playground.ts'
 
 export const ROOT = resolve(import.meta.dirname, '../..')

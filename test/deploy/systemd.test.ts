@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ConfigError } from '../../src/app/config.ts'
+import { ConfigError } from '../../src/app/config/config.ts'
 import { Playground } from '../harness/playground.ts'
 import {
   commandIsKnown,

@@ -1,7 +1,7 @@
 /** `docs/reference/configuration.md`, made from the settings themselves. A test compares the two, so the page can't fall behind. */
 
 import { z } from 'zod'
-import { SETTINGS } from '../../src/app/settings.ts'
+import { SETTINGS } from '../../src/app/config/settings.ts'
 
 type Setting = (typeof SETTINGS)[keyof typeof SETTINGS]
 
@@ -14,7 +14,7 @@ export function renderConfigurationReference(): string {
   return [
     '# Configuration',
     '',
-    'Made from `src/app/settings.ts` by `npm run reference`; a test compares the two.',
+    'Made from `src/app/config/settings.ts` by `npm run reference`; a test compares the two.',
     '',
     'All settings come from the environment. An empty value is an unset one. A bad value, or a combination that can not work, stops the start',
     'with one line that names it. `stampede config` prints what is in force, secrets hidden.',

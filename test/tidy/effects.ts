@@ -23,10 +23,10 @@ function onlyIn(allowed: (path: string) => boolean, forms: readonly RegExp[], mo
 }
 
 export const environmentRead: Rule = {
-  name: 'only app/config.ts reads the environment',
-  remedy: 'Declare the setting in src/app/settings.ts and take the parsed value as an argument.',
+  name: 'only app/config/config.ts reads the environment',
+  remedy: 'Declare the setting in src/app/config/settings.ts and take the parsed value as an argument.',
   check: onlyIn(
-    path => path === 'src/app/config.ts',
+    path => path === 'src/app/config/config.ts',
     [/\bprocess\.env\b/g, /\bBun\.env\b/g, /\bimport\.meta\.env\b/g],
     ['node:process', 'process'],
   ),
@@ -35,7 +35,7 @@ export const environmentRead: Rule = {
     tree('src/base/x.ts', "import { env } from 'node:process'"),
   ],
   keeps: [
-    tree('src/app/config.ts', 'export const config = parse(process.env)'),
+    tree('src/app/config/config.ts', 'export const config = parse(process.env)'),
     tree('src/edge/server.ts', "// process.env is read elsewhere\nconst hint = 'process.env'"),
   ],
 }

@@ -6,8 +6,8 @@
  */
 
 import type { Command } from 'commander'
-import { type Config, ConfigError, readConfigForTools } from '../../app/config.ts'
-import { unsafeSettings } from '../../app/unsafe-settings.ts'
+import { type Config, ConfigError, readConfigForTools } from '../../app/config/config.ts'
+import { unsafeSettings } from '../../app/config/unsafe-settings.ts'
 import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { card, print, printJson, table } from '../table.ts'

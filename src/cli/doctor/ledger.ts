@@ -14,8 +14,8 @@ import {
   runningSocketFolder,
   STALE_COLLATION,
 } from '../../app/compose-ledger.ts'
-import type { Config } from '../../app/config.ts'
-import { removeDataDir } from '../../app/data-dir.ts'
+import type { Config } from '../../app/config/config.ts'
+import { removeDataDir } from '../../app/config/data-dir.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { aheadMs, skewFinding } from './clock-skew.ts'

@@ -4,7 +4,7 @@
  * second, each wants one unit. docs/choosing.md explains it.
  */
 
-import { ConfigError } from '../../app/config.ts'
+import { ConfigError } from '../../app/config/config.ts'
 import { QUEUE_MAX } from '../../app/selling.ts'
 import { SHARDS_MAX } from '../../domain/item.ts'
 import { wholeNumber } from '../arguments.ts'

@@ -5,7 +5,7 @@
  */
 
 import { examineRedis, type RedisExamination } from '../../app/compose-redis.ts'
-import type { Config } from '../../app/config.ts'
+import type { Config } from '../../app/config/config.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { SLOTS } from '../../base/redis/slots.ts'

@@ -1,7 +1,7 @@
 /** The options of `stampede rehearse`: the crowd and when it clicks. Options that can't work are refused in one line, before anything begins. */
 
 import { readFileSync } from 'node:fs'
-import { ConfigError } from '../../app/config.ts'
+import { ConfigError } from '../../app/config/config.ts'
 import { systemRandom } from '../../base/random.ts'
 import { SHARDS_MAX } from '../../domain/item.ts'
 import { parseMix } from '../../rehearsal/plan/plan.ts'

@@ -3,7 +3,7 @@
 import { accessSync, constants, existsSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { ConfigError } from '../../app/config.ts'
+import { ConfigError } from '../../app/config/config.ts'
 import { Fault } from '../../base/fault.ts'
 import { renderReport } from '../../rehearsal/report/report.ts'
 import type { Rehearsal } from '../../rehearsal/result.ts'

@@ -2,8 +2,8 @@
 
 import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { readConfig } from '../../app/config.ts'
-import { removeDataDir } from '../../app/data-dir.ts'
+import { readConfig } from '../../app/config/config.ts'
+import { removeDataDir } from '../../app/config/data-dir.ts'
 import { serve } from '../../app/lifecycle.ts'
 import { readTask } from '../standard-input.ts'
 

@@ -5,8 +5,8 @@
 
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { ConfigError, readCliEnvironment } from '../../app/config.ts'
-import { discardDataDir } from '../../app/data-dir.ts'
+import { ConfigError, readCliEnvironment } from '../../app/config/config.ts'
+import { discardDataDir } from '../../app/config/data-dir.ts'
 import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { systemRandom } from '../../base/random.ts'

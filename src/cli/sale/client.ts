@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { ConfigError, readCliEnvironment } from '../../app/config.ts'
+import { ConfigError, readCliEnvironment } from '../../app/config/config.ts'
 import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 

@@ -5,7 +5,7 @@
 
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
-import { ConfigError } from '../../app/config.ts'
+import { ConfigError } from '../../app/config/config.ts'
 import type { OperatorSaleAnswer, TimeAnswer } from '../../wire/answers.ts'
 import type { SaleInput } from '../../wire/inputs.ts'
 import { orUsage, parseMoment, wholeNumber } from '../arguments.ts'

@@ -1,7 +1,7 @@
 /** `stampede sale …`: create sales and run them, on a running server. */
 
 import type { Command } from 'commander'
-import { ConfigError } from '../../app/config.ts'
+import { ConfigError } from '../../app/config/config.ts'
 import { Fault } from '../../base/fault.ts'
 import { systemRandom } from '../../base/random.ts'
 import type { AuditsAnswer, OperatorSaleAnswer, OperatorSalesAnswer, StockChangeAnswer } from '../../wire/answers.ts'

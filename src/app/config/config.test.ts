@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { faultPoint } from '../base/fault-points.ts'
+import { faultPoint } from '../../base/fault-points.ts'
 import { ConfigError, readConfig, readConfigForTools } from './config.ts'
 import { SETTINGS } from './settings.ts'
 

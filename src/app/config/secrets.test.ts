@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemRandom } from '../base/random.ts'
+import { systemRandom } from '../../base/random.ts'
 import { readConfig } from './config.ts'
 import { keepSecret, ownSecret } from './secrets.ts'
 

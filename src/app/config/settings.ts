@@ -5,12 +5,12 @@
 
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { createClientAddress } from '../admission/client-address.ts'
-import { operatorProblem, readOperator, TOKEN_LENGTH_MAX } from '../admission/operator.ts'
-import { RATE_COUNT_MAX, showRate } from '../admission/rate-limit-policy.ts'
-import { parseTicketKeys } from '../admission/ticket.ts'
-import { parseFaultPoints } from '../base/fault-points.ts'
-import { parseRedisUrl } from '../base/redis/redis-url.ts'
+import { createClientAddress } from '../../admission/client-address.ts'
+import { operatorProblem, readOperator, TOKEN_LENGTH_MAX } from '../../admission/operator.ts'
+import { RATE_COUNT_MAX, showRate } from '../../admission/rate-limit-policy.ts'
+import { parseTicketKeys } from '../../admission/ticket.ts'
+import { parseFaultPoints } from '../../base/fault-points.ts'
+import { parseRedisUrl } from '../../base/redis/redis-url.ts'
 import {
   checkedBy,
   HIDDEN,

@@ -7,10 +7,10 @@
 import { createHmac } from 'node:crypto'
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseTicketKeys } from '../admission/ticket.ts'
-import { assert } from '../base/assert.ts'
-import { Fault } from '../base/fault.ts'
-import type { Random } from '../base/random.ts'
+import { parseTicketKeys } from '../../admission/ticket.ts'
+import { assert } from '../../base/assert.ts'
+import { Fault } from '../../base/fault.ts'
+import type { Random } from '../../base/random.ts'
 import type { Config } from './config.ts'
 
 /** As for a secret that is configured. */

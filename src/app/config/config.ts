@@ -5,7 +5,7 @@
  */
 
 import type { z } from 'zod'
-import { readOperator } from '../admission/operator.ts'
+import { readOperator } from '../../admission/operator.ts'
 import type { Setting, Texts, Value } from './setting.ts'
 import { atHome, SETTINGS } from './settings.ts'
 

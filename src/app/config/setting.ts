@@ -1,7 +1,7 @@
 /** What a setting is, and the kinds of values that several settings share. The settings themselves are in `settings.ts`. */
 
 import { z } from 'zod'
-import { parseRate } from '../admission/rate-limit-policy.ts'
+import { parseRate } from '../../admission/rate-limit-policy.ts'
 
 /** Every setting as text: the environment's, or else its default. */
 export type Texts = Readonly<Record<string, string | undefined>>

@@ -5,7 +5,7 @@
 
 import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../../base/clock.ts'
 
 const REMOVE = { recursive: true, force: true, maxRetries: 20, retryDelay: 50 } as const
 /** The data itself, and what an interrupted start has left. */
