@@ -12,6 +12,8 @@ const DUE = 100
 const SILENT = 6_000
 /** More than a sweep reads, and more than are asked about at once. */
 const LOCKED = 700
+/** More than are closed at once. */
+const LOCKED_ITEMS = 8
 /** Units are on sale again two seconds after their order's time is up; the tests give it five times the room. */
 const IN_TIME_MS = 2_000
 
@@ -162,6 +164,32 @@ test.each([undefined, 'sandbox'])(
   },
   60_000,
 )
+
+test('with more item rows locked than are closed at once, the orders of other items close in time, again and again', async () => {
+  const locked: Awaited<ReturnType<typeof dueOrders>>[] = []
+  for (let i = 0; i < LOCKED_ITEMS; i++) locked.push(await dueOrders(undefined, 1))
+  const unlocks = await Promise.all(locked.map(({ item }) => lockFromOutside(item)))
+  const { closer } = silentAbout([])
+  try {
+    for (let i = 0; i < 3; i++) {
+      const other = await dueOrders()
+      const fromMs = systemClock.elapsed()
+      const closed = async () => {
+        await closer.sweep()
+        return (await other.open()) === 0
+      }
+      await until('the others are closed', closed, 5 * IN_TIME_MS)
+      console.log(`  closed after ${Math.round(systemClock.elapsed() - fromMs)} ms`)
+    }
+  } finally {
+    for (const unlock of unlocks) await unlock()
+  }
+  const all = async () => {
+    await closer.sweep()
+    return (await Promise.all(locked.map(one => one.open()))).every(open => open === 0)
+  }
+  await until('the items are closed when their rows are free', all, 30_000)
+}, 120_000)
 
 test('a round begins a bounded number of questions: a keeper that lost the lead asks no more', async () => {
   const { orders } = await dueOrders('sandbox')

@@ -7,7 +7,8 @@
  * (`provider-lanes.ts`): a silent one delays only its own orders. No order is closed before its own question has ended.
  *
  * Items are closed side by side, `ITEMS_AT_ONCE_MAX` at most, each with one statement at a time. An item whose row is locked, or whose
- * closing fails, delays only its own orders: they stay due, and a later round finds them.
+ * closing fails, delays only its own orders: they stay due, and a later round finds them. However many such items there are: they have
+ * slots of their own.
  */
 
 import { type Fault, onFault } from '../../base/fault.ts'
@@ -26,8 +27,12 @@ type CancelContext = Pick<MoneyContext, 'orders' | 'closings' | 'settleOrder' | 
 const DUE_MAX = 500
 /** A sweep waits so long for the items it closes; those that take longer go on beside the next sweeps. */
 const QUICK_MS = 250
-/** Each holds a connection to the ledger for as long as its item is locked. */
+/** Each holds a connection to the ledger for as long as it waits for its item's lock. */
 const ITEMS_AT_ONCE_MAX = 4
+/** Of the items whose last closing failed: they are likely to be locked still, and do not stand before the others. */
+const FAILED_AT_ONCE_MAX = 2
+/** So many are remembered; the oldest is then taken for one that was never tried. */
+const FAILED_MAX = 1_000
 
 /** Of an item that is being closed. States: free → closing (orders whose answers come meanwhile are closed next) → free. */
 interface Closing {
@@ -41,6 +46,9 @@ export class OrderCloser {
   readonly #lanes: ProviderLanes<string, DueStartedOrder>
   readonly #timeout: ReturnType<typeof createSharedTimeout>
   readonly #slots = createSemaphore(ITEMS_AT_ONCE_MAX)
+  readonly #slotsOfFailed = createSemaphore(FAILED_AT_ONCE_MAX)
+  /** Items whose last closing failed. */
+  readonly #failed = new Set<ItemId>()
   readonly #closing = new Map<ItemId, Closing>()
   #bug: { readonly error: unknown } | undefined
 
@@ -96,13 +104,15 @@ export class OrderCloser {
     const closing: Closing = { orders: new Set(orders), next: [...orders] }
     this.#closing.set(item, closing)
     try {
-      await this.#slots.run(async () => {
+      const slots = this.#failed.has(item) ? this.#slotsOfFailed : this.#slots
+      await slots.run(async () => {
         while (closing.next.length > 0) {
           const ids = closing.next
           closing.next = []
+          this.#failed.delete(item)
           await onFault(
             () => closeUnpaid(this.#context, item, ids),
-            fault => this.#logFault(item, fault),
+            fault => this.#keepFailed(item, fault),
           )
           for (const id of ids) closing.orders.delete(id)
         }
@@ -114,7 +124,9 @@ export class OrderCloser {
     }
   }
 
-  #logFault(item: ItemId, { code }: Fault): void {
+  #keepFailed(item: ItemId, { code }: Fault): void {
+    for (const oldest of this.#failed) if (this.#failed.size >= FAILED_MAX) this.#failed.delete(oldest)
+    this.#failed.add(item)
     this.#context.log.warn({ item, code }, 'unpaid orders of an item not closed, a later round repeats it')
   }
 }

@@ -37,6 +37,11 @@ function within(value: number, least: number, most: number): number {
   return Number.isFinite(value) ? Math.min(most, Math.max(least, Math.trunc(value))) : least
 }
 
+/** Tried three times, and then by a later sweep: many rows that others keep locked must not hold up the sweep of all other items. */
+const SWEEP_LOCK_MS = 500
+/** As long as any statement may take: somebody waits for the answer. */
+const CANCEL_LOCK_MS = 0
+
 export function createClosings(database: Database): Closings {
   const { all, one, act } = queries(database)
   return {
@@ -48,7 +53,8 @@ export function createClosings(database: Database): Closings {
       return [...new Map(due.map(order => [order.id, order])).values()]
     },
     async close(item, orders, reason) {
-      const closed = await all('close_orders', [item, orders, reason], toOrder)
+      const lockMs = reason === 'unpaid' ? SWEEP_LOCK_MS : CANCEL_LOCK_MS
+      const closed = await all('close_orders', [item, orders, reason, String(lockMs)], toOrder)
       for (const { id, state, reason: why } of closed)
         assert(mayMove('pending', state, why), `order ${id} became ${state}/${why}`)
       return closed
