@@ -42,7 +42,10 @@ const CALLS_PER_BUYER_TIMES = 10
 /** A rate so many times as high; one that can't be read is reported where it is set. */
 const timesRate = (text: string | undefined, times: number): string => {
   const { data } = rate.safeParse(text)
-  return showRate(data && { ...data, count: Math.min(data.count * times, RATE_COUNT_MAX) })
+  if (data === undefined) return showRate(undefined)
+  const { count, windowMs, burst } = data
+  const more = (least: number) => Math.min(least * times, RATE_COUNT_MAX)
+  return showRate({ count: more(count), windowMs, ...(burst !== undefined && { burst: more(burst) }) })
 }
 const needsRedis = (name: string) => `${name} needs REDIS_URL: without it the gate is in the process`
 
