@@ -90,3 +90,25 @@ test('counts a bounded number of sales, and goes on counting when they are writt
   expect([...saved.values()].every(asked => asked === 1)).toBe(true)
   expect(saved.size).toBe(1_002)
 })
+
+test('counts further sales too while one is asked for without a pause, and loses none of its counts', async () => {
+  const saved = new Map<string, number>()
+  const tally: AskTally = openTally({
+    async save(process, counts) {
+      for (const { sale, asked } of counts) saved.set(`${process} ${sale}`, asked)
+      // Asked for while the counts are written.
+      tally.count('0', 'placed')
+    },
+    ofOthers: async () => ({ sinceMs: undefined, asked: 0, limited: 0, soldOut: 0, refused: 0 }),
+  })
+  for (let i = 0; i < 1_000; i++) tally.count(`${i}`, 'placed')
+  await tally.round()
+  tally.count('1000', 'placed')
+  await tally.round()
+  await tally.round()
+  const sumOf = (sale: string) =>
+    [...saved].filter(([name]) => name.endsWith(` ${sale}`)).reduce((sum, [, asked]) => sum + asked, 0)
+  expect(sumOf('1000')).toBe(1)
+  expect(sumOf('7')).toBe(1)
+  expect(sumOf('0')).toBe((await tally.all('0')).asked - 1)
+})

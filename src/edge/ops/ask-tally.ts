@@ -3,8 +3,8 @@
  * once a second what has changed is written to the ledger, where all processes' counts of a sale come together.
  *
  * What is written is the whole count under a name of this process's own, so a write whose outcome is unknown is written again. A
- * process that is killed loses the counts of its last second. Bounded: when `SALES_MAX` sales are counted and written, counting begins anew
- * under another name.
+ * process that is killed loses the counts of its last second. Bounded: when `SALES_MAX` sales are counted, those that are written are
+ * forgotten, and what is counted of them later is counted under another name.
  */
 
 import type { Clock } from '../../base/clock.ts'
@@ -17,6 +17,8 @@ type Outcome = Counted['order_asks'][number]
 
 interface Tally extends Asks {
   readonly sale: SaleId
+  /** The name it is written under. */
+  readonly process: string
   readonly sinceMs: number
   asked: number
   limited: number
@@ -38,6 +40,7 @@ const STEPS: Readonly<Partial<Record<Outcome, 'limited' | 'soldOut' | 'ordered'>
 export class AskTally {
   readonly #parts: { readonly askCounts: AskCounts; readonly clock: Clock; readonly random: Random }
   readonly #tallies = new Map<SaleId, Tally>()
+  /** Of sales that are counted from now on. */
   #process: string
 
   constructor(parts: { readonly askCounts: AskCounts; readonly clock: Clock; readonly random: Random }) {
@@ -61,26 +64,28 @@ export class AskTally {
     if (changed.length > 0) {
       for (const tally of changed) tally.isWritten = true
       try {
-        await this.#parts.askCounts.save(this.#process, changed)
+        for (const [process, tallies] of Map.groupBy(changed, tally => tally.process))
+          await this.#parts.askCounts.save(process, tallies)
       } catch (error) {
         for (const tally of changed) tally.isWritten = false
         throw error
       }
     }
-    if (this.#tallies.size < SALES_MAX || ![...this.#tallies.values()].every(tally => tally.isWritten)) return
-    this.#tallies.clear()
+    if (this.#tallies.size < SALES_MAX) return
+    for (const { sale, isWritten } of this.#tallies.values()) if (isWritten) this.#tallies.delete(sale)
     this.#process = nameFrom(this.#parts.random)
   }
 
   /** By this process alone. */
   own(sale: SaleId): Asks & { readonly sinceMs: number } {
-    const { asked, limited, soldOut, refused, sinceMs } = this.#tallies.get(sale) ?? emptyOf(sale, this.#parts.clock)
+    const { asked, limited, soldOut, refused, sinceMs } = this.#tallies.get(sale) ?? this.#emptyOf(sale)
     return { asked, limited, soldOut, refused, sinceMs }
   }
 
   /** By all processes: this one up to now, the others as they last wrote it. */
   async all(sale: SaleId): Promise<Asks & { readonly sinceMs: number }> {
-    const others = await this.#parts.askCounts.ofOthers(sale, this.#process)
+    const { process } = this.#tallies.get(sale) ?? this.#emptyOf(sale)
+    const others = await this.#parts.askCounts.ofOthers(sale, process)
     const own = this.own(sale)
     return {
       sinceMs: Math.min(own.sinceMs, others.sinceMs ?? own.sinceMs),
@@ -93,14 +98,15 @@ export class AskTally {
 
   #add(sale: SaleId): Tally | undefined {
     if (this.#tallies.size >= SALES_MAX) return undefined
-    const tally = emptyOf(sale, this.#parts.clock)
+    const tally = this.#emptyOf(sale)
     this.#tallies.set(sale, tally)
     return tally
   }
-}
 
-function emptyOf(sale: SaleId, clock: Clock): Tally {
-  return { sale, sinceMs: clock.now(), asked: 0, limited: 0, soldOut: 0, refused: 0, isWritten: true }
+  #emptyOf(sale: SaleId): Tally {
+    const sinceMs = this.#parts.clock.now()
+    return { sale, process: this.#process, sinceMs, asked: 0, limited: 0, soldOut: 0, refused: 0, isWritten: true }
+  }
 }
 
 function nameFrom(random: Random): string {
