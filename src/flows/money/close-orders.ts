@@ -31,6 +31,8 @@ const QUICK_MS = 250
 const ITEMS_AT_ONCE_MAX = 4
 /** Of the items whose last closing failed: they are likely to be locked still, and do not stand before the others. */
 const FAILED_AT_ONCE_MAX = 2
+/** So long they are left alone: their orders would be asked about again and again, before those of others. */
+const REST_MS = 1_000
 /** So many are remembered; the oldest is then taken for one that was never tried. */
 const FAILED_MAX = 1_000
 
@@ -47,8 +49,8 @@ export class OrderCloser {
   readonly #timeout: ReturnType<typeof createSharedTimeout>
   readonly #slots = createSemaphore(ITEMS_AT_ONCE_MAX)
   readonly #slotsOfFailed = createSemaphore(FAILED_AT_ONCE_MAX)
-  /** Items whose last closing failed. */
-  readonly #failed = new Set<ItemId>()
+  /** Items whose last closing failed, and until when they are left alone. */
+  readonly #failed = new Map<ItemId, number>()
   readonly #closing = new Map<ItemId, Closing>()
   #bug: { readonly error: unknown } | undefined
 
@@ -61,8 +63,8 @@ export class OrderCloser {
       take: (rooms, asked) => {
         const closing = [...this.#closing]
         const without = [...asked, ...closing.flatMap(([, { orders }]) => [...orders])]
-        const full = closing.filter(([, { orders }]) => orders.size >= DUE_MAX).map(([item]) => item)
-        return context.closings.dueStarted(rooms, without, full)
+        const full = closing.filter(([item, { orders }]) => orders.size >= DUE_MAX || this.#failed.has(item))
+        return context.closings.dueStarted(rooms, without, [...full.map(([item]) => item), ...this.#resting()])
       },
       laneOf: ({ provider }) => provider,
       ask: async ({ id, item }) => {
@@ -75,7 +77,7 @@ export class OrderCloser {
   /** Closes due orders that no provider can be asked about. True when more may be due. */
   async sweep(): Promise<boolean> {
     const { closings, providers } = this.#context
-    const due = await closings.due(DUE_MAX, [...providers.keys()], [...this.#closing.keys()])
+    const due = await closings.due(DUE_MAX, [...providers.keys()], [...this.#closing.keys(), ...this.#resting()])
     const items = [...Map.groupBy(due, order => order.item)]
     const closed = items.map(([item, orders]) =>
       this.#close(
@@ -109,11 +111,13 @@ export class OrderCloser {
         while (closing.next.length > 0) {
           const ids = closing.next
           closing.next = []
-          this.#failed.delete(item)
-          await onFault(
+          const fault = await onFault(
             () => closeUnpaid(this.#context, item, ids),
-            fault => this.#keepFailed(item, fault),
+            met => met,
           )
+          // Whatever has come meanwhile stays due: with a locked item it would never end.
+          if (fault !== undefined) return this.#keepFailed(item, fault)
+          this.#failed.delete(item)
           for (const id of ids) closing.orders.delete(id)
         }
       })
@@ -124,9 +128,16 @@ export class OrderCloser {
     }
   }
 
+  #resting(): readonly ItemId[] {
+    const nowMs = this.#context.clock.elapsed()
+    return [...this.#failed].filter(([, untilMs]) => untilMs > nowMs).map(([item]) => item)
+  }
+
   #keepFailed(item: ItemId, { code }: Fault): void {
-    for (const oldest of this.#failed) if (this.#failed.size >= FAILED_MAX) this.#failed.delete(oldest)
-    this.#failed.add(item)
+    const failed = this.#failed
+    failed.delete(item)
+    for (const oldest of failed.keys()) if (failed.size >= FAILED_MAX) failed.delete(oldest)
+    failed.set(item, this.#context.clock.elapsed() + REST_MS)
     this.#context.log.warn({ item, code }, 'unpaid orders of an item not closed, a later round repeats it')
   }
 }
