@@ -70,9 +70,9 @@ export class Following {
   #gateReads = 0
   #confirming: Promise<void> | undefined
   #skewReported = false
-  /** A bug in work that no caller awaits: the next round throws it, and the process ends. */
   /** By step. */
   readonly #outages = new Map<string, OutageLog>()
+  /** A bug in work that no caller awaits: the next round throws it, and the process ends. */
   #bug: { readonly error: unknown } | undefined
 
   constructor(context: FollowContext) {
