@@ -188,7 +188,7 @@ export class SharedLimit implements Asker {
     hot.allowance = allowanceOf(hot, nowMs) + answer.granted
     if (answer.granted > 0) hot.allowanceUntilMs = nowMs + this.#aheadMs
     hot.fullUntilMs = answer.rest === 'full' ? nowMs + answer.untilMs : 0
-    // Nobody waits, so the pause before the next question is kept by refusing.
+    // Requests do not wait here: until the pause before the next question is over, they are refused.
     if (waits && this.holdMs(nowMs) === 0) hot.fullUntilMs = nowMs + hot.joinPauseMs
   }
 
