@@ -2,7 +2,7 @@
  * Checks operators' tokens, and keeps them from being guessed: from one address at most ten tries a minute, over all the ways a token can
  * be sent. Past that no token is told from another: the answer is `rate_limited`, also to a right one.
  *
- * An operator is not locked out by somebody else's guesses: a token that was accepted from an address before stays accepted there. So the
+ * Guesses from an address do not lock out the operator who works there: a token that was accepted from an address before stays accepted there. So the
  * limit protects tokens from addresses where they are not in use; where a proxy gives everybody its own address (TRUSTED_PROXIES is not
  * set), it only slows down the first use of a token. Counts for this process only.
  *

@@ -3,7 +3,7 @@ import { createBrowsers } from './browsers.ts'
 
 const SHOP = 'https://shop.example'
 const browsers = createBrowsers([SHOP], 'https://sale.example')
-const nobody = createBrowsers([], undefined)
+const noOrigins = createBrowsers([], undefined)
 
 const asked = (headers: Record<string, string>, method = 'GET') =>
   new Request('http://127.0.0.1/api/orders', { method, headers })
@@ -43,7 +43,7 @@ describe('a page of another site', () => {
       expect(headers.get('access-control-allow-credentials')).toBeNull()
       expect(headers.get('vary')).toBe('origin')
     }
-    expect(headersOf(asked({ origin: SHOP }), nobody).get('access-control-allow-origin')).toBeNull()
+    expect(headersOf(asked({ origin: SHOP }), noOrigins).get('access-control-allow-origin')).toBeNull()
   })
 
   test('can not use the cookie; listed ones, our own, and programs can', () => {
@@ -51,7 +51,7 @@ describe('a page of another site', () => {
     expect(trusts({})).toBe(true)
     expect(trusts({ origin: SHOP })).toBe(true)
     expect(trusts({ origin: 'https://sale.example' })).toBe(true)
-    expect(trusts({ origin: 'http://127.0.0.1:8080', host: '127.0.0.1:8080' }, nobody)).toBe(true)
+    expect(trusts({ origin: 'http://127.0.0.1:8080', host: '127.0.0.1:8080' }, noOrigins)).toBe(true)
     expect(trusts({ origin: 'https://evil.example', host: 'sale.example' })).toBe(false)
     expect(trusts({ origin: 'https://evil.sale.example', host: 'sale.example' })).toBe(false)
     expect(trusts({ origin: 'null', host: 'null' })).toBe(false)
@@ -62,5 +62,5 @@ describe('a page of another site', () => {
 
 test('browsers are told to stay on https only where the public address is https', () => {
   expect(headersOf(asked({})).get('strict-transport-security')).toMatch(/^max-age=/)
-  expect(headersOf(asked({}), nobody).get('strict-transport-security')).toBeNull()
+  expect(headersOf(asked({}), noOrigins).get('strict-transport-security')).toBeNull()
 })

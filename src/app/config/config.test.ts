@@ -177,7 +177,7 @@ test('what only a server needs does not stop other commands, and is shown', () =
   expect(() => readConfigForTools({ ...unserved, PORT: 'many' })).toThrow(/^PORT: /)
 })
 
-test('parts for trying it out are on by themselves only where nobody else comes: embedded, on loopback, without a key', () => {
+test('parts for trying it out are on by themselves only on a server that its owner alone can reach: embedded, on loopback, without a key', () => {
   const BUYER_JWT_SECRET = 'b'.repeat(32)
   const all = { paymentProviders: ['sandbox'], demo: true, guestSignIn: true, atHome: true }
   const none = { paymentProviders: [], demo: false, guestSignIn: false, atHome: false }

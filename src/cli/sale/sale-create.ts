@@ -38,7 +38,7 @@ const OF_ITEM = [
   ['quantityMax', 'count', 'units per order'],
   ['attemptsMax', 'count', 'orders per buyer'],
   ['payWithin', 'seconds', 'time to pay'],
-  ['whenGateDown', 'who', 'who sells while Redis is away: ledger, or shut for nobody'],
+  ['whenGateDown', 'who', 'what happens while Redis is away: the ledger sells, or the item is shut'],
   ['door', 'door', 'who sells normally: gate, or ledger for a small sale'],
   ['shards', 'count', 'shards of a Redis Cluster that share the units, 1 to 64'],
 ] as const

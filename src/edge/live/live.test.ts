@@ -111,7 +111,10 @@ test('once it says good-bye nothing more is read, neither for those who wait for
   live.opened({ ...socket, data: waiting })
   live.drain()
   first.resolve([])
-  await until('nobody waits for orders', () => data.sentMeanwhile === undefined && waiting.sentMeanwhile === undefined)
+  await until(
+    'the orders of both sockets are read',
+    () => data.sentMeanwhile === undefined && waiting.sentMeanwhile === undefined,
+  )
   messages.missed()
   expect(reads).toHaveLength(1)
 })
