@@ -32,6 +32,11 @@ export function placeServer(pid: number): void {
   if (canPin) spawnSync('taskset', ['-a', '-c', '-p', SERVER_CORE, String(pid)])
 }
 
+/** Moves a running program to the load's core. */
+export function placeBesideLoad(pid: number): void {
+  if (canPin) spawnSync('taskset', ['-a', '-c', '-p', LOAD_CORE, String(pid)])
+}
+
 /** Where PostgreSQL runs: on the server's core, or on any core. */
 export type Placement = 'server core' | 'any core'
 

@@ -23,6 +23,7 @@ import { redisGate } from './cases/redis-gate.ts'
 import { redisPlaced } from './cases/redis-placed.ts'
 import { redisShards } from './cases/redis-shards.ts'
 import { refused } from './cases/refused.ts'
+import { severalEdges } from './cases/several-edges.ts'
 import { soldOut, soldOutWithoutTicket } from './cases/sold-out.ts'
 import { compare } from './compare.ts'
 import { canPin, pinLoad } from './cores.ts'
@@ -45,6 +46,7 @@ const CASES: readonly BenchCase[] = [
   ...redisGate,
   redisPlaced,
   redisShards,
+  severalEdges,
 ]
 /** The one with the most orders last. */
 const SURVEYS: readonly Survey[] = [memory, growthOverItems, growthOverBuyers]

@@ -94,10 +94,11 @@ describe('where no provider is configured', () => {
 })
 
 test('what is named nevertheless is said at the start, by the doctor and on /ops', async () => {
-  const env = { PAYMENT_PROVIDERS: 'sandbox', DEMO: 'on' }
+  const env = { PAYMENT_PROVIDERS: 'sandbox', DEMO: 'on', THREADS: '4' }
   const server = await Stampede.start(playground, { dataDir: playground.dataDir(), faultPoints: FAULT_POINTS, env })
   const names = ['PAYMENT_PROVIDERS', 'DEMO', 'FAULT_POINTS']
   for (const name of names) expect(server.output()).toMatch(new RegExp(`^WARNING: ${name}=[^\\n]+$`, 'm'))
+  expect(server.output()).toMatch(/^WARNING: THREADS=4 has no effect[^\n]+several edges around one Redis[^\n]+$/m)
   const found = await until('three troubles', async () => {
     const now = await troubles(server)
     return now.length >= names.length ? now : undefined

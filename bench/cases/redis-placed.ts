@@ -10,8 +10,8 @@ import { placePostgres } from '../cores.ts'
 import { startBenchRedis } from '../servers/redis.ts'
 import { type ItemOnSale, type Stampede, startStampede } from '../servers/stampede.ts'
 
-const UNITS = 10_000_000
-const TICKETS_PER_SECOND = 50_000
+export const UNITS = 10_000_000
+export const TICKETS_PER_SECOND = 50_000
 const HOUR_MS = 3_600_000
 const QUIET_MS_MAX = 20_000
 const LOOK_EVERY_MS = 100
@@ -94,8 +94,14 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
 }
 
 /** An edge of a cluster learns of a sale a moment after it was published: until then it answers "busy". */
-async function firstOrder({ clock }: Stage, server: Stampede, on: ItemOnSale): Promise<1> {
-  const claims = { ...on, buyer: 'the-first', attempt: 1, notBeforeMs: 0, expiresAtMs: clock.now() + HOUR_MS }
+export async function firstOrder({ clock }: Stage, server: Stampede, on: ItemOnSale): Promise<1> {
+  const claims = {
+    ...on,
+    buyer: `the-first-at-${server.pid}`,
+    attempt: 1,
+    notBeforeMs: 0,
+    expiresAtMs: clock.now() + HOUR_MS,
+  }
   const lateMs = clock.elapsed() + QUIET_MS_MAX
   for (;;) {
     const { status, body } = await server.ask(on, server.tickets.issue(claims))
@@ -106,7 +112,7 @@ async function firstOrder({ clock }: Stage, server: Stampede, on: ItemOnSale): P
 }
 
 /** The number of rows, once the audit agrees; orders that are not placed by then are missing. */
-async function pendingWhenQuiet({ clock }: Stage, server: Stampede, on: ItemOnSale): Promise<number> {
+export async function pendingWhenQuiet({ clock }: Stage, server: Stampede, on: ItemOnSale): Promise<number> {
   const lateMs = clock.elapsed() + QUIET_MS_MAX
   for (;;) {
     const { consistent, pending, available, gate } = await server.audit(on)

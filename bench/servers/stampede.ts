@@ -39,6 +39,8 @@ export interface Stampede {
   readonly target: Target
   readonly tickets: TicketOffice
   readonly ticketKeys: string
+  /** Undefined: the embedded one. */
+  readonly databaseUrl: string | undefined
   readonly postgres: { readonly pid: number; readonly socketFolder: string }
   /** A sale with one item, open now and for the next hour. */
   openSale(item: NewItem): Promise<ItemOnSale>
@@ -59,6 +61,8 @@ const HOUR_MS = 3_600_000
 interface Elsewhere {
   readonly redisUrl: string
   readonly postgres: Stampede['postgres']
+  /** Another edge of this one's cluster, on its database. */
+  readonly beside?: Stampede
 }
 
 let databases = 0
@@ -76,7 +80,8 @@ async function makeDatabase(socketFolder: string): Promise<string> {
 }
 
 export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere): Promise<Stampede> {
-  const databaseUrl = elsewhere && (await makeDatabase(elsewhere.postgres.socketFolder))
+  const databaseUrl =
+    elsewhere && (elsewhere.beside?.databaseUrl ?? (await makeDatabase(elsewhere.postgres.socketFolder)))
   const dataDir = await mkdtemp(join(tmpdir(), 'stampede-bench-data-'))
   // As root, PostgreSQL runs under another account, which must be able to enter the folder.
   await chmod(dataDir, 0o711)
@@ -92,7 +97,7 @@ export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere):
     RATE_PER_ADDRESS: '100000000/1s',
     RATE_PER_BUYER: '5/1s',
     ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
-    ...(elsewhere !== undefined && { REDIS_URL: elsewhere.redisUrl, ROLES: 'all' }),
+    ...(elsewhere !== undefined && { REDIS_URL: elsewhere.redisUrl, ROLES: elsewhere.beside ? 'edge' : 'all' }),
   }).catch(async (error: unknown) => {
     removeDataDir(dataDir)
     throw error
@@ -133,6 +138,7 @@ export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere):
       target: child.target,
       tickets: createTicketOffice(parseTicketKeys(TICKET_KEYS)),
       ticketKeys: TICKET_KEYS,
+      databaseUrl,
       postgres,
       openSale: async item => (await openSaleOf(1, item))[0]!,
       openSaleOf,

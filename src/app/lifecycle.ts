@@ -94,6 +94,10 @@ async function run(config: Config, composed: Composed, url: string, print: Print
     print('No payment provider is configured: orders can not be paid here (name one in PAYMENT_PROVIDERS).')
   for (const { which, value, words, todo } of unsafeSettings(config))
     print(`WARNING: ${which}=${value}: ${words}: ${todo}.`)
+  if (config.threads !== undefined && config.threads !== '1')
+    print(
+      `WARNING: THREADS=${config.threads} has no effect, this process uses one core: unset it, and start several edges around one Redis to use more (docs/choosing.md).`,
+    )
   print(`stampede ready on ${url}`)
   await Promise.race([aborted(stopping), composed.ended()])
 }

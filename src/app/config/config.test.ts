@@ -198,3 +198,8 @@ test('reading the configuration has no side effect: fault points are checked, an
   expect(faultPoint('place.before')).toBeUndefined()
   expect(refusal({ FAULT_POINTS: 'nowhere=kill' })).toBe('FAULT_POINTS: there is no fault point "nowhere"')
 })
+
+test('THREADS is retired: accepted with any value, so that an upgrade starts, and shown as it is set', () => {
+  expect(readConfig({ THREADS: '4' })).toMatchObject({ threads: '4', shown: { THREADS: '4' } })
+  expect(readConfig({}).shown.THREADS).toBeNull()
+})

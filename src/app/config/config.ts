@@ -70,6 +70,8 @@ function configOf(values: Values, texts: Texts) {
     /** Undefined: the gate is in the process. */
     redis: redisOf(values),
     roles: values.ROLES,
+    /** Retired. Read only to say so. */
+    threads: values.THREADS,
     fenceMs: values.FENCE_MS,
     placedWaitMs: values.PLACED_WAIT_MS,
     adminTokens: [

@@ -24,7 +24,7 @@ export interface Setting<S extends z.ZodType, D extends string | undefined> {
   readonly applies?: (texts: Texts) => boolean
   /** How it is printed. A secret has to be hidden here. */
   readonly show?: (value: z.output<S> | undefined) => string | number | null
-  /** False: its part does not exist yet, and only its default is accepted. */
+  /** False: its part does not exist yet, and setting it stops the start. */
   readonly built?: false
 }
 
@@ -34,16 +34,12 @@ export type Value<T> =
 export const setting = <S extends z.ZodType, const D extends string | undefined = undefined>(one: Setting<S, D>) => one
 
 /** A setting of a part that does not exist yet. */
-export const notBuilt = (name: string, only?: string) =>
+export const notBuilt = (name: string) =>
   setting({
     about: '',
     schema: z.string(),
-    ...(only !== undefined && { default: only, show: Number }),
     built: false,
-    conflict: (_, value) =>
-      value === only
-        ? undefined
-        : `${name} is set, but the part it belongs to is not built yet: unset it${only === undefined ? '' : ` (or use ${only})`}`,
+    conflict: () => `${name} is set, but the part it belongs to is not built yet: unset it`,
   })
 
 export const onOff = z.enum(['on', 'off'], 'must be "on" or "off"').transform(value => value === 'on')

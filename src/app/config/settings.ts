@@ -141,7 +141,11 @@ export const SETTINGS = {
   }),
   KAFKA_BROKERS: notBuilt('KAFKA_BROKERS'),
   ETCD_HOSTS: notBuilt('ETCD_HOSTS'),
-  THREADS: notBuilt('THREADS', '1'),
+  THREADS: setting({
+    about:
+      'Retired: has no effect. A process uses one core; several edges around one Redis use more, also on one machine (docs/choosing.md).',
+    schema: z.string(),
+  }),
   FENCE_MS: setting({
     about: 'How long an edge may rely on what it last read from the ledger.',
     schema: whole(100, 600_000),
