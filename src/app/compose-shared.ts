@@ -154,16 +154,27 @@ function createWorker(context: ProcessContext, side: SharedGate) {
   const { node, registry, rounds, config } = context
   if (!config.roles.includes('worker')) return undefined
   const findOrphaned = createOrphanSearch(side)
-  let orphaned: readonly ItemId[] = []
-  const items = () => [...registry.keys(), ...orphaned]
-  const placer = placeOrders({ ...context, outbox: side.outbox, channel: side.channel, worker: node.holder, items })
+  let orphaned: ReadonlySet<ItemId> = new Set()
+  const { outbox, channel } = side
+  const placer = placeOrders({
+    ...context,
+    outbox,
+    channel,
+    worker: node.holder,
+    items: () => [...registry.keys(), ...orphaned],
+    drains: item => registry.has(item) || orphaned.has(item),
+    *pressing() {
+      for (const [item, live] of registry) if (live.door === 'draining') yield item
+      yield* orphaned
+    },
+  })
   return {
     placer,
     start() {
       rounds.loop('place', () => placer.round())
       // A gate that was away for longer than sales are followed may still have reservations of theirs.
       rounds.loop('orphaned', async () => {
-        orphaned = await findOrphaned()
+        orphaned = new Set(await findOrphaned())
       })
     },
   }

@@ -173,6 +173,7 @@ export function openKeeperStage(ledger: TestLedger) {
   const nodes = createNodes(ledger.database)
   const journal = createJournal(ledger.database)
   const listeners: ((message: ChannelMessage) => void)[] = []
+  const gaps: (() => void)[] = []
   const said: ChannelMessage[] = []
 
   function ask(buyer: string, quantity = 1, attempt = 1): Ask {
@@ -194,6 +195,8 @@ export function openKeeperStage(ledger: TestLedger) {
     said,
     put,
     ask,
+    /** Messages were missed. */
+    gap: () => gaps.forEach(listener => void listener()),
     /** What `reserve` says on the channel. */
     hear(message: ChannelMessage) {
       for (const listener of listeners) listener(message)
@@ -320,6 +323,7 @@ export function openKeeperStage(ledger: TestLedger) {
         channel: {
           publish: message => void said.push(message),
           listen: listener => void listeners.push(listener),
+          onGap: listener => void gaps.push(listener),
         },
         clock: systemClock,
         random: systemRandom,
@@ -328,6 +332,7 @@ export function openKeeperStage(ledger: TestLedger) {
         alarm: what => void alarms.push(what),
         worker: name,
         items: () => [item],
+        drains: one => one === item,
         ...change,
       })
       return {

@@ -12,16 +12,17 @@ import type { Order } from '../../domain/order.ts'
 import type { Channel } from '../../gate/channel.ts'
 import type { Release } from '../../gate/gate.ts'
 import type { Outbox, OutboxEntry, Partition, QueuedAsk } from '../../gate/outbox.ts'
+import type { EntrySearchContext } from './entry-search.ts'
 import { type AcknowledgedContext, bury, type Outcome, placeAcknowledged } from './place-acknowledged.ts'
 
-export interface PlaceContext extends AcknowledgedContext {
-  readonly outbox: Omit<Outbox, 'depth' | 'status' | 'forget'>
-  readonly channel: Pick<Channel, 'publish' | 'listen'>
+export interface PlaceContext extends AcknowledgedContext, EntrySearchContext {
+  readonly outbox: Omit<Outbox, 'depth' | 'forget'>
+  readonly channel: Channel
   readonly random: Random
   /** The name for its leases, unique among all workers. */
   readonly worker: string
-  /** Whose outboxes are drained now. */
-  readonly items: () => Iterable<ItemId>
+  /** Is this item's outbox drained now? One of `items`. */
+  readonly drains: (item: ItemId) => boolean
 }
 
 /** The orders as they are in the ledger now. Throws a fault when the entries must stay. */

@@ -61,8 +61,9 @@ describe('placing from the outbox', () => {
     const { item, epoch } = await openItem()
     const one = stage.worker('one', item)
     const other = stage.worker('other', item)
-    await one.work()
     await reserve(item, epoch, ['ann'])
+    await one.work()
+    await reserve(item, epoch, ['ben'])
     await other.work()
     expect(await depthOf(item)).toBe(1)
     // A graceful stop gives the item back.

@@ -1,7 +1,8 @@
 /**
  * The worker: entries of the outbox become order rows, in the order they were taken, partition by partition. Partitions are drained side by
  * side, a bounded number at once and few of one item, because the ledger takes an item's batches one after the other. Within a partition
- * the next batch follows at once, unless other partitions wait; no batch waits to be full.
+ * the next batch follows at once, unless other partitions wait; no batch waits to be full. A partition is drained when it has entries: a
+ * message or a look (`entry-search.ts`) says so. An idle one is never in the way of a busy one.
  *
  *   1 take    the oldest entries, under a short lease. Dies: the lease lapses, another worker gets the same ones
  *   2 place   one transaction, as acknowledged (E5). Dies before COMMIT: as before; after it: placing again finds the rows
@@ -17,6 +18,7 @@ import { Fault, onFault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Partition } from '../../gate/outbox.ts'
+import { createEntrySearch } from './entry-search.ts'
 import { type PlaceContext, placeEntries } from './place-entries.ts'
 
 const ASKS_MAX = 500
@@ -25,6 +27,9 @@ const PARTITIONS_AT_ONCE_MAX = 8
 const PARTITIONS_OF_ITEM_MAX = 2
 const PAUSE_MS = 50
 const PAUSE_MS_MAX = 1_000
+/** A message may come before this process follows the item: it is kept for so long, and so many of them are. */
+const EARLY_MS = 5_000
+const EARLY_MAX = 10_000
 
 interface Work {
   /** `unknown` while it asks the outbox. */
@@ -43,15 +48,49 @@ export function placeOrders(context: PlaceContext) {
   const leased = new Set<Partition>()
   /** Another worker had the lease at the last take: the rounds ask again, not every message. */
   const others = new Set<Partition>()
-  let drained = new Set<Partition>()
+  /** Told of, and not followed by this process then: until when it is remembered. */
+  const early = new Map<Partition, number>()
+  const search = createEntrySearch(context, item => {
+    for (const partition of outbox.partitions([item])) wake(partition)
+  })
+  let searching: Promise<void> | undefined
   let stopping = false
   let bug: { readonly error: unknown } | undefined
 
   context.channel.listen(message => {
-    // Only what this process follows: messages are not trusted.
-    if (message.kind === 'reserved' && drained.has(message.partition) && !others.has(message.partition))
-      wake(message.partition)
+    if (message.kind !== 'reserved') return
+    const { partition, item } = message
+    if (others.has(partition)) return
+    // Only what this process follows is drained: messages are not trusted.
+    if (context.drains(item)) wake(partition)
+    else if (early.size < EARLY_MAX) early.set(partition, clock.elapsed() + EARLY_MS)
   })
+  context.channel.onGap(() => search.missed())
+
+  /** What was told of too early, what failed and what another worker had. */
+  function wakeKnown(): void {
+    for (const [partition, untilMs] of early) {
+      if (context.drains(outbox.itemOf(partition))) wake(partition)
+      else if (clock.elapsed() < untilMs) continue
+      early.delete(partition)
+    }
+    for (const known of [failing, others]) {
+      for (const partition of known.keys()) {
+        if (context.drains(outbox.itemOf(partition))) wake(partition)
+        else known.delete(partition)
+      }
+    }
+  }
+
+  async function readOutboxes(): Promise<void> {
+    try {
+      await search.round(() => !stopping)
+    } catch (error) {
+      bug ??= { error }
+    } finally {
+      searching = undefined
+    }
+  }
 
   function wake(partition: Partition): void {
     if (stopping || bug !== undefined) return
@@ -147,17 +186,15 @@ export function placeOrders(context: PlaceContext) {
 
   /** Resolves when nothing is under way. */
   async function idle(): Promise<void> {
-    while (tasks.size > 0) await Promise.all(tasks)
+    while (tasks.size > 0 || searching !== undefined) await Promise.all([searching, ...tasks])
   }
 
   return {
-    /** Begins to drain every partition, and does not wait. Throws the bug that placing met before. */
+    /** Begins to drain what has entries, as far as it is known, and looks for more; does not wait. Throws the bug that placing met before. */
     async round(): Promise<void> {
       if (bug !== undefined) throw bug.error
-      drained = new Set(outbox.partitions(context.items()))
-      for (const partition of failing.keys()) if (!drained.has(partition)) failing.delete(partition)
-      for (const partition of others) if (!drained.has(partition)) others.delete(partition)
-      for (const partition of drained) wake(partition)
+      wakeKnown()
+      if (!stopping) searching ??= readOutboxes()
     },
     /** E4: may this process hold something of the item that was reserved under an epoch below this one? */
     holdsOlder(item: ItemId, epoch: Epoch): boolean {
