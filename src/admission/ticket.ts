@@ -73,33 +73,40 @@ export function parseTicketKeys(text: string): readonly TicketKey[] {
 export function createTicketOffice(keys: readonly TicketKey[]) {
   const newest = keys[0]
   assert(newest !== undefined, 'a ticket office needs a key')
-  const signers = new Map(keys.map(key => [key.id, createSigner(key.secret)]))
+  const signers = keys.map(({ id, secret }) => ({ id, sign: createSigner(secret) }))
   const ends = new Int32Array(FIELDS_SIGNED)
 
   function issue(claims: TicketClaims): string {
     assert(areClaims(claims), 'a ticket was requested with invalid claims')
     const { item, buyer, sale, attempt, notBeforeMs, expiresAtMs } = claims
     const fields = `${PREFIX}${item}.${writeBuyer(buyer)}.${sale}.${attempt}.${notBeforeMs}.${expiresAtMs}.${newest!.id}`
-    const known = findEnds(fields, fields.length, ends)
-    const ticket = `${fields}.${known ? signers.get(newest!.id)!(fields, ends) : ''}`
+    const known = findEnds(fields, 0, fields.length, ends)
+    const ticket = `${fields}.${known ? signers[0]!.sign(fields, 0, ends) : ''}`
     assert(known && ticket.length <= TICKET_LENGTH_MAX, `a ticket of ${ticket.length} bytes is too long`)
     return ticket
   }
 
-  /** Reads the fields in place: a list of them would be allocated for every click. */
-  function verify(ticket: string): TicketClaims | undefined {
-    const macAt = ticket.length - MAC_LENGTH
-    if (ticket.length > TICKET_LENGTH_MAX || ticket.charCodeAt(macAt - 1) !== DOT) return undefined
-    if (!ticket.startsWith(PREFIX) || !findEnds(ticket, macAt - 1, ends)) return undefined
-    const mac = signers.get(ticket.slice(ends[6]! + 1, macAt - 1))?.(ticket, ends)
-    if (mac === undefined || !endsWith(ticket, macAt, mac)) return undefined
+  /**
+   * Reads the fields in place: cutting each of them out of the text would cost as much as hashing them.
+   * @param at where the ticket begins; it goes to the end of the text
+   * @param on a ticket of another sale or item is no ticket here
+   */
+  function verify(text: string, at = 0, on?: Pick<TicketClaims, 'sale' | 'item'>): TicketClaims | undefined {
+    const macAt = text.length - MAC_LENGTH
+    if (text.length - at > TICKET_LENGTH_MAX || text.charCodeAt(macAt - 1) !== DOT) return undefined
+    if (!text.startsWith(PREFIX, at) || !findEnds(text, at, macAt - 1, ends)) return undefined
+    const signer = signers.find(one => isField(text, ends, 7, one.id))
+    if (signer === undefined) return undefined
+    if (on !== undefined && !(isField(text, ends, 1, on.item) && isField(text, ends, 3, on.sale))) return undefined
+    const mac = signer.sign(text, at, ends)
+    if (mac === undefined || !endsWith(text, macAt, mac)) return undefined
     const claims = {
-      sale: ticket.slice(ends[2]! + 1, ends[3]),
-      item: ticket.slice(ITEM_AT, ends[1]),
-      buyer: readBuyer(ticket.slice(ends[1]! + 1, ends[2])),
-      attempt: Number(ticket.slice(ends[3]! + 1, ends[4])),
-      notBeforeMs: Number(ticket.slice(ends[4]! + 1, ends[5])),
-      expiresAtMs: Number(ticket.slice(ends[5]! + 1, ends[6])),
+      sale: on?.sale ?? fieldOf(text, ends, 3),
+      item: on?.item ?? fieldOf(text, ends, 1),
+      buyer: readBuyer(fieldOf(text, ends, 2)),
+      attempt: countOf(text, ends, 4),
+      notBeforeMs: countOf(text, ends, 5),
+      expiresAtMs: countOf(text, ends, 6),
     }
     // Signed by us, but perhaps by a version with looser rules for claims.
     return areClaims(claims) ? claims : undefined
@@ -108,9 +115,31 @@ export function createTicketOffice(keys: readonly TicketKey[]) {
   return { issue, verify, peekBuyer }
 }
 
+/** @param no the field's place, from 1 on: before it is always another */
+function fieldOf(text: string, ends: Int32Array, no: number): string {
+  return text.slice(ends[no - 1]! + 1, ends[no])
+}
+
+function isField(text: string, ends: Int32Array, no: number, value: string): boolean {
+  const from = ends[no - 1]! + 1
+  return ends[no]! - from === value.length && text.startsWith(value, from)
+}
+
+/** A field of digits; NaN where it is none. */
+function countOf(text: string, ends: Int32Array, no: number): number {
+  const from = ends[no - 1]! + 1
+  const end = ends[no]!
+  let value = from < end ? 0 : Number.NaN
+  for (let at = from; at < end; at++) {
+    const digit = text.charCodeAt(at) - ZERO
+    value = digit >= 0 && digit <= 9 ? value * 10 + digit : Number.NaN
+  }
+  return value
+}
+
 /** Finds the end of each signed field. False when there are too few; with too many the key id holds a dot, and no key has such an id. */
-function findEnds(text: string, end: number, ends: Int32Array): boolean {
-  let at = 0
+function findEnds(text: string, from: number, end: number, ends: Int32Array): boolean {
+  let at = from
   for (let field = 0; field < FIELDS_SIGNED - 1; field++) {
     at = text.indexOf('.', at)
     if (at < 0 || at >= end) return false
@@ -126,7 +155,7 @@ function findEnds(text: string, end: number, ends: Int32Array): boolean {
  * is not ASCII. Written byte by byte behind the padded key, then hashed by two one-shot calls: joining strings for each ticket, or an HMAC
  * object, would cost more than all of it.
  */
-function createSigner(secret: KeyObject): (text: string, ends: Int32Array) => string | undefined {
+function createSigner(secret: KeyObject): (text: string, at: number, ends: Int32Array) => string | undefined {
   const exported = secret.export()
   const key = exported.length > BLOCK_BYTES ? hash('sha256', exported, 'buffer') : exported
   const inner = Buffer.alloc(BLOCK_BYTES + SIGNED_BYTES_MAX)
@@ -136,9 +165,9 @@ function createSigner(secret: KeyObject): (text: string, ends: Int32Array) => st
     outer[i] = (key[i] ?? 0) ^ 0x5c
   }
 
-  return (text, ends) => {
+  return (text, at, ends) => {
     let to = BLOCK_BYTES
-    let from = 0
+    let from = at
     for (let field = 0; field < FIELDS_SIGNED; field++) {
       const end = ends[field]!
       const length = end - from

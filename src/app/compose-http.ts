@@ -72,8 +72,9 @@ async function openEdge(context: ProcessContext, { readiness, metrics, address, 
   const stock = createStockView(registry, context.view)
   const clientAddress = createClientAddress(config.trustedProxies)
   const asks = new AskTally(context)
+  const isProxied = config.trustedProxies !== ''
   const addressOf = (request: Request) =>
-    clientAddress.of(address.peerOf(request), request.headers.get('x-forwarded-for'))
+    clientAddress.of(address.peerOf(request), isProxied ? request.headers.get('x-forwarded-for') : null)
   const monitor = new Monitor({
     ...context,
     asks,

@@ -6,7 +6,6 @@
  */
 
 import type { RateLimited } from '../admission/rate-limit-policy.ts'
-import type { Admission } from '../admission/rate-limits.ts'
 import type { TicketClaims } from '../admission/ticket.ts'
 import { unreachable } from '../base/assert.ts'
 import { toRfc3339 } from '../base/clock.ts'
@@ -45,39 +44,51 @@ export class OrderRoute {
     const live = registry.get(item)
     if (live === undefined || live.sale.id !== sale) return this.#orderElsewhere(request, sale, item)
 
-    const header = request.headers.get('authorization')
-    const ticket = header === null ? undefined : bearerIn(header)
-    if (header === null || ticket === undefined) return this.#orderAnew(request, live, undefined)
-    // Read inside the header itself: the ticket is copied out of it only where it is verified.
+    const header = request.headers.get('authorization') ?? ''
+    // In the usual spelling the ticket is read inside the header itself, and never copied out of it.
     const at = bearerStart(header)
-    const buyer = at > 0 ? tickets.peekBuyer(header, at) : tickets.peekBuyer(ticket)
-    if (buyer !== undefined && live.seller.knows(buyer)) return this.#orderOfHolder(request, live, ticket)
-    return this.#orderAnew(request, live, ticket)
+    const ticket = at > 0 ? header : (bearerIn(header) ?? '')
+    const buyer = tickets.peekBuyer(ticket, at)
+    if (buyer !== undefined && live.seller.knows(buyer)) return this.#orderOfHolder(request, live, ticket, at)
+    return this.#orderAnew(request, live, ticket, at)
   }
 
   /** The ticket names a buyer who has an order of this item. Only a verified ticket gets to see it. */
-  async #orderOfHolder(request: Request, live: LiveItem, ticket: string): Promise<Response> {
-    const repeated = await this.#repeat(live, ticket, live.sale.id, live.item.id)
-    return repeated ?? this.#orderAnew(request, live, ticket)
+  async #orderOfHolder(request: Request, live: LiveItem, ticket: string, at: number): Promise<Response> {
+    const claims = this.#edge.tickets.verify(ticket, at, { sale: live.sale.id, item: live.item.id })
+    const repeated = claims && (await this.#repeat(live, claims))
+    return repeated ?? this.#orderAnew(request, live, ticket, at)
   }
 
-  #orderAnew(request: Request, live: LiveItem, ticket: string | undefined): Response | Promise<Response> {
+  /** No closure on this way: a crowd that the gate refuses would pay for each. */
+  #orderAnew(request: Request, live: LiveItem, ticket: string, at: number): Response | Promise<Response> {
     const { sell, orderLimits, addressOf } = this.#edge
     const refused = live.seller.standing()
     if (refused !== undefined && !(refused.kind === 'early' && refused.opensAtMs - sell.view.nowMs() <= EARLY_WAIT_MS))
       return this.#toResponse(refused, live.sale.id)
 
-    return whenKnown(orderLimits.admitAddress(addressOf(request)), limited => {
-      if (limited !== undefined) return this.#counted('rate_limited', rateLimitedProblem(limited), live.sale.id)
-      const claims = this.#claimsOf(ticket, live.sale.id, live.item.id)
-      if (claims === undefined || sell.view.nowMs() >= claims.expiresAtMs)
-        return this.#counted('ticket_invalid', plainProblem('ticket_invalid'), live.sale.id)
-      // Only a valid ticket names its buyer reliably, so the buyer's limit comes after it.
-      return whenKnown(orderLimits.admitBuyer(claims.buyer, live.item.id), tooOften => {
-        if (tooOften !== undefined) return this.#counted('rate_limited', rateLimitedProblem(tooOften), live.sale.id)
-        return bodyless(request) ? this.#take(live, claims, 1) : this.#readAndTake(request, live, claims)
-      })
-    })
+    const limited = orderLimits.admitAddress(addressOf(request))
+    if (!(limited instanceof Promise)) return this.#orderFrom(request, live, ticket, at, limited)
+    return limited.then(late => this.#orderFrom(request, live, ticket, at, late))
+  }
+
+  /** The address has been judged. */
+  #orderFrom(request: Request, live: LiveItem, ticket: string, at: number, limited: RateLimited | undefined) {
+    if (limited !== undefined) return this.#counted('rate_limited', rateLimitedProblem(limited), live.sale.id)
+    const { sell, tickets, orderLimits } = this.#edge
+    const claims = tickets.verify(ticket, at, { sale: live.sale.id, item: live.item.id })
+    if (claims === undefined || sell.view.nowMs() >= claims.expiresAtMs)
+      return this.#counted('ticket_invalid', plainProblem('ticket_invalid'), live.sale.id)
+    // Only a valid ticket names its buyer reliably, so the buyer's limit comes after it.
+    const tooOften = orderLimits.admitBuyer(claims.buyer, live.item.id)
+    if (!(tooOften instanceof Promise)) return this.#orderBy(request, live, claims, tooOften)
+    return tooOften.then(late => this.#orderBy(request, live, claims, late))
+  }
+
+  /** The buyer has been judged. */
+  #orderBy(request: Request, live: LiveItem, claims: TicketClaims, tooOften: RateLimited | undefined) {
+    if (tooOften !== undefined) return this.#counted('rate_limited', rateLimitedProblem(tooOften), live.sale.id)
+    return bodyless(request) ? this.#take(live, claims, 1) : this.#readAndTake(request, live, claims)
   }
 
   async #readAndTake(request: Request, live: LiveItem, claims: TicketClaims): Promise<Response> {
@@ -108,24 +119,18 @@ export class OrderRoute {
     const sale = isId(saleId) && isId(itemId) ? await this.#edge.catalog.find(saleId) : undefined
     if (sale === undefined || !sale.items.some(item => item.id === itemId))
       return this.#counted('not_found', plainProblem('not_found'), undefined)
-    const repeated = await this.#repeat(undefined, bearerOf(request), saleId, itemId)
+    const ticket = bearerOf(request) ?? ''
+    const claims = this.#edge.tickets.verify(ticket, 0, { sale: saleId, item: itemId })
+    const repeated = claims && (await this.#repeat(undefined, claims))
     return repeated ?? this.#toResponse(standingClosed(sale, this.#edge.sell.view.nowMs()), saleId)
   }
 
   /** The order that this ticket's buyer and attempt have already. */
-  async #repeat(live: LiveItem | undefined, ticket: string | undefined, sale: string, item: string) {
-    const claims = this.#claimsOf(ticket, sale, item)
-    if (claims === undefined) return undefined
-    const limited = this.#edge.callLimits.repeat(claims.buyer)
+  async #repeat(live: LiveItem | undefined, { sale, item, buyer, attempt }: TicketClaims) {
+    const limited = this.#edge.callLimits.repeat(buyer)
     if (limited !== undefined) return this.#counted('rate_limited', rateLimitedProblem(limited), sale)
-    const repeated = await repeatOrder(this.#edge.sell, live, item, claims.buyer, claims.attempt)
+    const repeated = await repeatOrder(this.#edge.sell, live, item, buyer, attempt)
     return repeated && this.#toResponse(repeated, sale)
-  }
-
-  /** A ticket of another sale or item is no ticket here. */
-  #claimsOf(ticket: string | undefined, sale: string, item: string): TicketClaims | undefined {
-    const claims = ticket === undefined ? undefined : this.#edge.tickets.verify(ticket)
-    return claims?.sale === sale && claims.item === item ? claims : undefined
   }
 
   #toResponse(outcome: TakeOrderOutcome, sale: SaleId): Response {
@@ -142,11 +147,6 @@ export class OrderRoute {
     this.#edge.sell.meters.count('order_asks', outcome)
     if (sale !== undefined) this.#edge.asks.count(sale, outcome)
   }
-}
-
-/** Limits are judged at once, unless the counts that edges share must be asked. */
-function whenKnown(limited: Admission, go: (limited: RateLimited | undefined) => Response | Promise<Response>) {
-  return limited instanceof Promise ? limited.then(go) : go(limited)
 }
 
 /** True when there is certainly no body, without touching the body itself. */

@@ -55,13 +55,15 @@ export function createAccessLog({ clock, log }: { readonly clock: Clock; readonl
   }
 
   return {
-    /** A refusal that was known at once. `line` is asked for if it is logged. */
-    refused(status: number, line: () => AccessLine): void {
-      if (status === BUSY) busy.failed(undefined, () => fieldsOf(line()))
-      else {
-        busy.worked()
-        if (refusals++ % REFUSALS_PER_LINE === 0) write(line())
-      }
+    /** A refusal that was known at once. True: it must be passed to `refused`. So a crowd's refusals cost no line and no closure each. */
+    isRefusalDue(status: number): boolean {
+      if (status === BUSY) return true
+      busy.worked()
+      return refusals++ % REFUSALS_PER_LINE === 0
+    },
+    refused(line: AccessLine): void {
+      if (line.status === BUSY) busy.failed(undefined, () => fieldsOf(line))
+      else write(line)
     },
     /** Any other answer. @param fault what made it busy */
     answered(line: AccessLine, fault?: unknown): void {

@@ -101,12 +101,13 @@ export function createAnswering({ clock = systemClock, log, random, meters = noM
   /** A refusal that was known at once: no request id of its own and, most of the time, no reading of the clock. */
   function refused(request: Request, route: string, meter: RouteMeter, answer: Response, fromMs: number | undefined) {
     refusals += 1
+    const { status } = answer
     const ms = fromMs === undefined ? undefined : clock.elapsed() - fromMs
-    meter.answered(answer.status, ms)
-    access.refused(answer.status, () => {
+    meter.answered(status, ms)
+    if (access.isRefusalDue(status)) {
       const requestId = requestIds(request.headers.get(REQUEST_ID_HEADER))
-      return { requestId, method: request.method, route, status: answer.status, ms }
-    })
+      access.refused({ requestId, method: request.method, route, status, ms })
+    }
     if (draining) answer.headers.set('connection', 'close')
     return applyHeaders?.(request, answer) ?? answer
   }
