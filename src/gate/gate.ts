@@ -212,6 +212,8 @@ export interface GateBooks {
 }
 
 export interface Gate {
+  /** Only where items may live on several servers: the names of those that this item is on. They come and go together with them. */
+  servers?(item: ItemId): readonly string[]
   status(items: readonly ItemId[]): Promise<GateStatusReply>
   /** Decides a batch in arrival order. Same buyer and attempt, same answer, for as long as the epoch lasts. */
   reserve(item: ItemId, epoch: Epoch, asks: readonly Ask[]): Promise<ReserveReply>

@@ -72,6 +72,10 @@ export class Cluster implements RedisConnection {
     return [...Map.groupBy(keys, slotOf).values()]
   }
 
+  serverOf(key: string): string {
+    return this.#owners?.[slotOf(key)] ?? ''
+  }
+
   primaries(): readonly Server[] {
     return [...this.#servers.values()]
   }

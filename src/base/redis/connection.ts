@@ -53,6 +53,7 @@ function openOne(
     runDurably: (script, keys, args) => server.runDurably(script, keys, args),
     command: args => server.command(args),
     together: keys => (keys.length === 0 ? [] : [keys]),
+    serverOf: () => server.name,
     primaries: () => [server],
     subscribe: (channel, onMessage, onGap) => subscriptions.add(channel, onMessage, onGap),
     connected: () => server.isUp(),

@@ -15,6 +15,11 @@ export interface RedisConnection {
   command(args: readonly string[], key?: string): Promise<unknown>
   /** These keys (the first of each script call), as groups that one call may name together: one server has them all. */
   together(keys: readonly string[]): readonly (readonly string[])[]
+  /**
+   * The name of the server that has this key, as far as it is known; the same for all keys where there is one server. A script that only
+   * reads and declares it (`reads_across`) may be asked there for keys of any slot, named as arguments.
+   */
+  serverOf(key: string): string
   /** Every server that takes writes, as far as it is known now. */
   primaries(): readonly Primary[]
   /**

@@ -15,14 +15,16 @@ export interface Script {
 }
 
 /**
- * reads   writes nothing
- * grows   writes, and is refused when the server's memory is full
- * always  writes next to nothing or gives back: must work on a full server too
+ * reads         writes nothing
+ * reads_across  the same, and in a cluster it reads keys of several slots, which must all be on the server that runs it
+ * grows         writes, and is refused when the server's memory is full
+ * always        writes next to nothing or gives back: must work on a full server too
  */
-type ScriptKind = 'reads' | 'grows' | 'always'
+type ScriptKind = 'reads' | 'reads_across' | 'grows' | 'always'
 
 const FIRST_LINE: Readonly<Record<ScriptKind, string>> = {
   reads: '#!lua flags=no-writes',
+  reads_across: '#!lua flags=no-writes,allow-cross-slot-keys',
   grows: '#!lua',
   always: '#!lua flags=allow-oom',
 }

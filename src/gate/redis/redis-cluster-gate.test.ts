@@ -48,6 +48,33 @@ describe('redis gate on a cluster', () => {
     )
   })
 
+  test('every server is asked once for all its items, and no less while one of their slots is on its way', async () => {
+    const items = Array.from({ length: 60 }, (_, i) => String(5_000 + i))
+    const { gate, outbox, connection } = await openItem(items)
+    const scriptsRun = async () => {
+      const stats = await Promise.all(connection.primaries().map(one => one.command(['INFO', 'commandstats'])))
+      const runs = stats.map(text => Number(/cmdstat_evalsha:calls=(\d+)/.exec(String(text))?.[1] ?? 0))
+      return runs.reduce((sum, one) => sum + one, 0)
+    }
+    // The scripts are known everywhere from here on.
+    await Promise.all([gate.status(items), outbox.depth(items)])
+    const before = await scriptsRun()
+    expect((await gate.status(items)).items).toHaveLength(60)
+    expect(await outbox.depth(items)).toHaveLength(60)
+    expect((await scriptsRun()) - before).toBe(6)
+
+    const slot = slotOf(items[0]!)
+    const to = await cluster().anotherThan(slot)
+    const from = await cluster().beginMove(slot, to)
+    await from.command('MIGRATE', '127.0.0.1', String(to.port), `{${items[0]}}:gate`, '0', '5000')
+    const { items: shown, away } = await gate.status(items)
+    expect(away).toEqual([items[0]!])
+    expect(shown).toHaveLength(59)
+    while ((await cluster().carry(slot, from, to)) > 0);
+    await cluster().endMove(slot, from, to)
+    await until('all answer again', async () => (await gate.status(items)).away?.length === 0, SOON_MS)
+  })
+
   test('a server that does not answer takes away its own items and nobody else’s', async () => {
     const items = await spread(2_000)
     const { gate, outbox, connection } = await openItem(items)

@@ -44,7 +44,7 @@ import {
 import type { ShardId } from '../shard-ids.ts'
 import type { LoadedReply, ShardGate } from '../sharded/shard-gate.ts'
 import { outwaitStepBack } from '../step-back.ts'
-import { bookKeys, buyersKey, gateKey, itemsTogether, messageChannel, outboxesKey, outboxKey } from './keys.ts'
+import { askServers, bookKeys, buyersKey, gateKey, messageChannel, outboxesKey, outboxKey } from './keys.ts'
 import {
   changeReplyFrom,
   holdingsFrom,
@@ -75,7 +75,7 @@ export class RedisGate implements ShardGate {
   readonly #outboxMax: number
   readonly #channel: string
   readonly #scripts = {
-    status: readScript('status', 'reads'),
+    status: readScript('status', 'reads_across'),
     reserve: readScript('reserve', 'grows'),
     release: readScript('release', 'always'),
     find: readScript('find', 'reads'),
@@ -102,29 +102,57 @@ export class RedisGate implements ShardGate {
     this.#channel = messageChannel(connection.database)
   }
 
+  /** One question per server. In a cluster the clocks of servers that have none of these items are read too: every one judges windows. */
   async status(items: readonly ItemId[]): Promise<GateStatusReply> {
+    const ask = async (some: readonly ItemId[]) => {
+      const names = some.map(gateKey)
+      return listOf(await this.#connection.run(this.#scripts.status, names.slice(0, 1), [this.#offset(), ...names]))
+    }
     // Without an item it is asked for its clock alone.
-    const groups = items.length === 0 ? [[]] : itemsTogether(this.#connection, items)
-    const asFault = (fault: Fault) => fault
-    const ask = (keys: Keys) => this.#connection.run(this.#scripts.status, keys, [this.#offset()])
-    const replies = await Promise.all(groups.map(group => onFault(() => ask(group.map(gateKey)), asFault)))
-    if (replies.every(reply => reply instanceof Fault)) throw replies[0]
+    const asking =
+      items.length === 0
+        ? ask([]).then(reply => [{ server: undefined, items, reply }])
+        : askServers(this.#connection, items, ask)
+    const others = this.#otherClocks(new Set(items.map(item => this.#connection.serverOf(gateKey(item)))))
+    const replies = await asking
     const statuses: GateStatus[] = []
-    const clocks: number[] = []
+    const clocks: number[] = [...(await others)]
     const judging: number[] = []
-    for (const [i, group] of groups.entries()) {
-      if (replies[i] instanceof Fault) continue
-      const [nowMs, clockMs, ...found] = listOf(replies[i])
-      assert(found.length <= group.length, `${group.length} items asked for, ${found.length} found`)
+    let failed: Fault | undefined
+    for (const { items: asked, reply } of replies) {
+      if (reply instanceof Fault) {
+        failed ??= reply
+        continue
+      }
+      const [nowMs, clockMs, ...found] = reply
+      assert(found.length <= asked.length, `${asked.length} items asked for, ${found.length} found`)
       clocks.push(wholeOf(clockMs))
       judging.push(wholeOf(nowMs))
-      for (const [j, item] of group.entries()) if (found[j]) statuses.push(statusFrom(item, found[j], wholeOf(nowMs)))
+      for (const [j, item] of asked.entries()) if (found[j]) statuses.push(statusFrom(item, found[j], wholeOf(nowMs)))
     }
+    if (judging.length === 0) throw failed
     this.#lastMs = outwaitStepBack(this.#lastMs, Math.max(...judging))
-    const shown = { nowMs: this.#lastMs, clockMs: Math.max(...clocks), items: statuses }
-    if (groups.length === 1) return shown
-    const away = groups.filter((_, i) => replies[i] instanceof Fault).flat()
-    return { ...shown, behindMs: shown.clockMs - Math.min(...clocks), away }
+    const clockMs = Math.max(...clocks)
+    const behind = clocks.length > 1 ? { behindMs: clockMs - Math.min(...clocks) } : {}
+    const shown = { nowMs: this.#lastMs, clockMs, ...behind, items: statuses }
+    if (replies.length === 1) return shown
+    return { ...shown, away: replies.flatMap(one => (one.reply instanceof Fault ? one.items : [])) }
+  }
+
+  servers(item: ItemId): readonly string[] {
+    return [this.#connection.serverOf(gateKey(item))]
+  }
+
+  /** A server that does not answer has no clock. */
+  async #otherClocks(asked: ReadonlySet<string>): Promise<readonly number[]> {
+    const all = this.#connection.primaries()
+    if (all.length <= 1) return []
+    const others = all.filter(({ name }) => !asked.has(name)).map(one => onFault(() => one.command(['TIME'])))
+    return (await Promise.all(others)).flatMap(reply => {
+      if (reply === undefined) return []
+      const [seconds, micros] = listOf(reply)
+      return wholeOf(seconds) * 1_000 + Math.floor(wholeOf(micros) / 1_000) + this.#offset()
+    })
   }
 
   async reserve(item: ItemId, epoch: Epoch, asks: readonly Ask[]): Promise<ReserveReply> {

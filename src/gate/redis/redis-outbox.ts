@@ -7,13 +7,13 @@
  */
 
 import { assert } from '../../base/assert.ts'
-import { onFault } from '../../base/fault.ts'
+import { Fault } from '../../base/fault.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
 import { BUYER_LENGTH_MAX, type Epoch, type ItemId, isId } from '../../domain/ids.ts'
 import { checkEpoch, checkItem, isNumber } from '../arguments.ts'
 import type { OutboxDepth, OutboxEntry, OutboxStatus, QueuedAsk, TakeReply } from '../outbox.ts'
 import type { ShardOutbox } from '../sharded/shard-gate.ts'
-import { gateKey, itemsTogether, outboxesKey, outboxKey, workerKey } from './keys.ts'
+import { askServers, gateKey, outboxesKey, outboxKey, workerKey } from './keys.ts'
 import { jsonIn, listOf, statusOf, textOf, wholeOf } from './replies.ts'
 import { readScript } from './scripts.ts'
 
@@ -27,14 +27,14 @@ export function createRedisOutbox(connection: RedisConnection): ShardOutbox {
     take: readScript('take', 'always'),
     done: readScript('done', 'always'),
     give: readScript('give', 'always'),
-    depth: readScript('depth', 'reads'),
+    depth: readScript('depth', 'reads_across'),
     recount: readScript('recount', 'always'),
     forget: readScript('forget', 'always'),
   }
 
   async function depthsOf(items: readonly ItemId[]): Promise<readonly OutboxDepth[]> {
-    const keys = items.flatMap(item => [outboxesKey(item), gateKey(item)])
-    const found = listOf(await connection.run(scripts.depth, keys, []))
+    const names = items.flatMap(item => [outboxesKey(item), gateKey(item)])
+    const found = listOf(await connection.run(scripts.depth, names.slice(0, 1), names))
     return items.map((item, i) => {
       const [entries, units, oldest, miscounted] = listOf(found[i])
       const oldestMs = oldest === null || oldest === undefined ? undefined : wholeOf(oldest)
@@ -68,14 +68,17 @@ export function createRedisOutbox(connection: RedisConnection): ShardOutbox {
     },
 
     async depth(items): Promise<readonly OutboxDepth[]> {
-      return (await Promise.all(itemsTogether(connection, items).map(depthsOf))).flat()
+      const replies = await askServers(connection, items, depthsOf)
+      return replies.flatMap(({ reply }) => {
+        if (reply instanceof Fault) throw reply
+        return reply
+      })
     },
 
     async status(items): Promise<OutboxStatus> {
-      const groups = itemsTogether(connection, items)
-      const replies = await Promise.all(groups.map(group => onFault(() => depthsOf(group))))
-      const away = groups.filter((_, i) => replies[i] === undefined).flat()
-      return { items: replies.flatMap(depths => depths ?? []), away }
+      const replies = await askServers(connection, items, depthsOf)
+      const away = replies.flatMap(one => (one.reply instanceof Fault ? one.items : []))
+      return { items: replies.flatMap(({ reply }) => (reply instanceof Fault ? [] : reply)), away }
     },
 
     async recount(item) {

@@ -66,6 +66,12 @@ export class ShardedGate implements Gate, GateBooks {
     return { count, laneOf: buyer => shardOf(buyer, count) }
   }
 
+  servers(item: ItemId): readonly string[] {
+    const all = this.#counts.all(item) ?? [item]
+    const names = all.map(shard => this.#gate.servers?.(shard)[0] ?? '')
+    return names.length === 1 ? names : [...new Set(names)]
+  }
+
   async status(items: readonly ItemId[]): Promise<GateStatusReply> {
     const asked = items.flatMap(item => this.#counts.recent(item).flatMap(count => shardIdsOf(item, count)))
     const askedAtMs = this.#clock.elapsed()

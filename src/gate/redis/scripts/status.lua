@@ -1,17 +1,18 @@
 -- status: what the gate knows of some items, and its clock.
--- KEYS     gate of each item
--- ARGV     clockOffsetMs
+-- KEYS     gate of the first item, if there is one: it says which server is asked
+-- ARGV     clockOffsetMs, then the gate of each item: their slots may differ, all are on this server
 -- Returns  nowMs, the server's own clock (nowMs does not step back for an item, this does), then per item nothing (it is not
 --          active here) or epoch, version, left, held, buyers, state, opensAtMs, closesAtMs, changeNo, wordNo;
 --          of one of several shards also when it was last short of units (unix ms; 0: not), how many were wanted, moveNo, what that move did
 -- Keeps    E1: an item built on another server or another history is left out
 
-if #ARGV ~= 1 or not isWhole(ARGV[1]) then return bug('status: wrong arguments') end
+if #ARGV < 1 or not isWhole(ARGV[1]) then return bug('status: wrong arguments') end
 local server = identity()
 local clock = nowMs(tonumber(ARGV[1]))
 local now = clock
 local reply = { now, clock }
-for i, gateKey in ipairs(KEYS) do
+for i = 1, #ARGV - 1 do
+  local gateKey = ARGV[i + 1]
   local gate = readGate(gateKey)
   if selling(gate, nil, server) then
     local buyers = redis.call('HLEN', keyOf(gateKey, gate.epoch, 'buyers'))
