@@ -72,6 +72,8 @@ export interface SurveyFigure {
   readonly value: number
   readonly unit: string
   readonly ratio?: number
+  /** What the project aims at for the ratio: `most`, or `least`. */
+  readonly aim?: { readonly most?: number; readonly least?: number }
 }
 
 export interface SurveyResult {

@@ -4,6 +4,8 @@
  *
  *     npm run bench -- [NAME] [--all] [--json] [--out FOLDER] [--rounds N] [--seconds S] [--connections N]
  *     npm run bench -- redis
+ *     npm run bench -- growth [orders|items|hot] [--quick] [--data FOLDER]
+ *     npm run bench -- disturbed [--quick] [--data FOLDER]
  *     npm run bench -- compare A.json B.json [--json]
  *
  * Exit codes: 0; 1 when something failed or a promise was broken under load; 2 for wrong usage; 130 and the like when it was interrupted, and
@@ -12,7 +14,6 @@
 
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
 import { systemClock } from '../src/base/clock.ts'
 import { ensureServers } from '../test/servers.ts'
@@ -26,14 +27,14 @@ import { refused } from './cases/refused.ts'
 import { severalEdges } from './cases/several-edges.ts'
 import { soldOut, soldOutWithoutTicket } from './cases/sold-out.ts'
 import { compare } from './compare.ts'
+import { conclude } from './conclude.ts'
 import { canPin, pinLoad } from './cores.ts'
 import { endAll } from './endable.ts'
-import { commitOf, describeMachine, surveyTable, table, writeReport } from './report.ts'
+import { disturb, growth } from './growth/command.ts'
 import { type CaseResult, runCase } from './rounds.ts'
 import { startStampede } from './servers/stampede.ts'
 import { growthOverBuyers } from './surveys/growth-over-buyers.ts'
 import { growthOverItems } from './surveys/growth-over-items.ts'
-import { drawGrowth } from './surveys/growth-picture.ts'
 import { memory } from './surveys/memory.ts'
 
 /** Refusals first: the hundreds of thousands of orders that the other cases leave in memory would cost each refusal about 2 µs. */
@@ -98,30 +99,10 @@ async function bench(options: Options): Promise<number> {
   const placement = canPin
     ? 'servers on core 0, load on core 1, PostgreSQL on the core that the case names'
     : 'nothing pinned: pinning needs Linux, two cores and taskset'
-  const report = {
-    at,
-    commit: commitOf(fileURLToPath(new URL('..', import.meta.url))),
-    machine: describeMachine(),
-    settings: { placement, rounds, seconds, connections },
-    cases,
-    surveys,
-  }
-  if (cases.length > 0) {
-    print(`\n${table(cases)}\n`)
-    print(
-      `${connections} connections unless the case sets its own, ${rounds} rounds of ${seconds} s; median [lowest–highest]; ${placement}.`,
-    )
-  }
-  if (surveys.length > 0) print(`\n${surveyTable(surveys)}\n`)
-  for (const one of cases)
-    if (Object.keys(one.settings).length > 0) print(`${one.name}: ${JSON.stringify(one.settings)}`)
-  const failed = [...cases, ...surveys].flatMap(({ name, violations }) => violations.map(what => `${name}: ${what}`))
-  for (const what of failed) print(`FAILED ${what}`)
-  const path = await writeReport(report, options.out)
-  if (surveys.length > 0) print(await drawGrowth(surveys, path.replace(/\.json$/, '.html')))
-  print(`${path} (${Math.round((systemClock.elapsed() - beganAt) / 1000)} s)`)
-  if (options.json) console.log(JSON.stringify(report))
-  return failed.length > 0 ? 1 : 0
+  const note = `${connections} connections unless the case sets its own, ${rounds} rounds of ${seconds} s; median [lowest–highest]; ${placement}.`
+  const settings = { placement, rounds, seconds, connections }
+  const { out, json = false } = options
+  return conclude({ at, beganMs: beganAt, settings, note, cases, surveys, out, json, print })
 }
 
 function amount(text: string): number {
@@ -155,6 +136,37 @@ program
   .description('compare the figures of two reports; with --json as JSON')
   // --json is an option of the program: commander does not pass it to a subcommand.
   .action(async (a: string, b: string) => console.log(await compare(a, b, program.opts<Options>().json === true)))
+
+interface SurveyOptions {
+  readonly quick: boolean
+  readonly data?: string
+}
+
+function surveyCommand(command: string, about: string): Command {
+  return program
+    .command(command)
+    .description(about)
+    .option('--quick', 'small sizes: shows that everything runs', false)
+    .option('--data <folder>', 'keep the ledgers with old orders here, for further runs')
+}
+
+/** `--json` and `--out` are options of the program. */
+function withProgram(own: SurveyOptions) {
+  const { out, json = false } = program.opts<Options>()
+  return { ...own, out, json }
+}
+
+surveyCommand(
+  'growth [part]',
+  'what grows with old orders, items on sale and hot items (one part: orders, items, hot)',
+).action(async (part: string | undefined, own: SurveyOptions) => {
+  process.exitCode = await growth(part, withProgram(own))
+})
+surveyCommand('disturbed', 'placing while buyers and operators read, beside placing alone').action(
+  async (own: SurveyOptions) => {
+    process.exitCode = await disturb(withProgram(own))
+  },
+)
 
 let interrupted = false
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

@@ -81,20 +81,24 @@ export function table(cases: readonly CaseResult[]): string {
 }
 
 export function surveyTable(surveys: readonly SurveyResult[]): string {
-  const rows = [['survey', 'what', 'at', 'figure', 'to the first']]
+  const rows = [['survey', 'what', 'at', 'figure', 'to the first (aim)']]
   for (const one of surveys) {
-    for (const [i, { group, at, value, unit, ratio }] of one.figures.entries()) {
+    for (const [i, { group, at, value, unit, ratio, aim }] of one.figures.entries()) {
       const before = one.figures[i - 1]
       rows.push([
         i === 0 ? one.name : '',
         before?.group === group ? '' : group,
         at,
         `${shorten(value)} ${unit}`,
-        ratio === undefined ? '' : ratio.toFixed(2),
+        ratio === undefined ? '' : `${ratio.toFixed(2)}${limits(aim)}`,
       ])
     }
   }
   return columns(rows)
+}
+
+function limits({ most, least }: SurveyResult['figures'][number]['aim'] = {}): string {
+  return [most !== undefined && ` (≤ ${most})`, least !== undefined && ` (≥ ${least})`].filter(Boolean).join('')
 }
 
 function shorten(value: number): string {

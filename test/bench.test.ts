@@ -86,6 +86,21 @@ test('the bench refuses what it does not know in one line', () => {
   }
 })
 
+test('a part of growth that does not exist, or an argument too many, is refused in one line', () => {
+  const unknown = bench('growth', 'sideways')
+  expect([unknown.status, unknown.stdout, unknown.stderr]).toEqual([
+    2,
+    '',
+    'bench: growth has no part "sideways": it has orders, items, hot\n',
+  ])
+  const many = bench('disturbed', 'twice')
+  expect({ status: many.status, stdout: many.stdout, lines: many.stderr.trim().split('\n').length }).toEqual({
+    status: 2,
+    stdout: '',
+    lines: 1,
+  })
+})
+
 test('two runs are compared for machines too', () => {
   const [a, b] = ['a', 'b'].map(name => join(folder(), `${name}.json`)) as [string, string]
   const report = (commit: string, perSecond: number) => ({

@@ -47,12 +47,14 @@ export interface Stampede {
   /** A sale with several equal items. */
   openSaleOf(count: number, item: NewItem): Promise<readonly ItemOnSale[]>
   audit(on: ItemOnSale): Promise<Books>
+  /** An operator's call below `/api/admin`; throws unless it succeeds. */
+  operate(method: string, path: string, body?: unknown): Promise<unknown>
   /** The answer to one order request, without the headers that differ between answers. */
   ask(on: ItemOnSale, ticket: string): Promise<ConstantAnswer>
   stop(): Promise<void>
 }
 
-const ADMIN_TOKEN = 'only-for-the-bench-0123456789'
+export const ADMIN_TOKEN = 'only-for-the-bench-0123456789'
 const TICKET_KEYS = 'bench:a-secret-only-for-the-bench'
 /** Signs the tokens of signed-in buyers. */
 export const BUYER_JWT_SECRET = 'a-buyer-secret-only-for-the-bench-0123456789'
@@ -63,6 +65,15 @@ interface Elsewhere {
   readonly postgres: Stampede['postgres']
   /** Another edge of this one's cluster, on its database. */
   readonly beside?: Stampede
+  /** A database of this PostgreSQL; without it a new one is made. */
+  readonly databaseUrl?: string
+}
+
+/** What one case starts its server with, beside what all have. */
+interface Own {
+  /** A data folder that is kept when the server stops. */
+  readonly dataDir?: string
+  readonly env?: Readonly<Record<string, string>>
 }
 
 let databases = 0
@@ -79,10 +90,11 @@ async function makeDatabase(socketFolder: string): Promise<string> {
   return `postgres://${user}@localhost:${port}/${name}?host=${encodeURIComponent(host)}`
 }
 
-export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere): Promise<Stampede> {
-  const databaseUrl =
-    elsewhere && (elsewhere.beside?.databaseUrl ?? (await makeDatabase(elsewhere.postgres.socketFolder)))
-  const dataDir = await mkdtemp(join(tmpdir(), 'stampede-bench-data-'))
+export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere, own: Own = {}): Promise<Stampede> {
+  const known = elsewhere?.databaseUrl ?? elsewhere?.beside?.databaseUrl
+  const databaseUrl = elsewhere && (known ?? (await makeDatabase(elsewhere.postgres.socketFolder)))
+  const dataDir = own.dataDir ?? (await mkdtemp(join(tmpdir(), 'stampede-bench-data-')))
+  const discard = () => own.dataDir ?? removeDataDir(dataDir)
   // As root, PostgreSQL runs under another account, which must be able to enter the folder.
   await chmod(dataDir, 0o711)
   const child = await startChild('../../src/main.ts', ['serve'], {
@@ -98,8 +110,9 @@ export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere):
     RATE_PER_BUYER: '5/1s',
     ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
     ...(elsewhere !== undefined && { REDIS_URL: elsewhere.redisUrl, ROLES: elsewhere.beside ? 'edge' : 'all' }),
+    ...own.env,
   }).catch(async (error: unknown) => {
-    removeDataDir(dataDir)
+    discard()
     throw error
   })
 
@@ -128,11 +141,11 @@ export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere):
 
   const stop = endable(async () => {
     await child.stop()
-    removeDataDir(dataDir)
+    discard()
   })
 
   try {
-    const postgres = elsewhere?.postgres ?? (await embeddedIn(dataDir))
+    const postgres = elsewhere?.postgres ?? (await postgresIn(dataDir))
     return {
       pid: child.pid,
       target: child.target,
@@ -142,6 +155,7 @@ export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere):
       postgres,
       openSale: async item => (await openSaleOf(1, item))[0]!,
       openSaleOf,
+      operate: call,
       async audit(on) {
         const { items } = (await call('GET', `/sales/${on.sale}/audit`)) as { items: (Books & { item: string })[] }
         return items.find(audit => audit.item === on.item)!
@@ -164,7 +178,8 @@ export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere):
   }
 }
 
-async function embeddedIn(dataDir: string): Promise<Stampede['postgres']> {
+/** The PostgreSQL that runs on this data folder. */
+export async function postgresIn(dataDir: string): Promise<Stampede['postgres']> {
   const lines = (await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')
   return { pid: Number(lines[0]), socketFolder: lines[4]! }
 }

@@ -1,4 +1,7 @@
-/** The growth of a request's cost as one self-contained page: a plot per survey, a line per kind of request. */
+/**
+ * Growth as one self-contained page: for surveys of a request's cost a plot each, with a line per kind of request; for the others a plot
+ * per figure.
+ */
 
 import { writeFile } from 'node:fs/promises'
 import { draw, line, linearFromZero, quote } from '../../src/rehearsal/report/plot.ts'
@@ -13,7 +16,9 @@ const TICKS_MAX = 5
 
 /** Writes the page and returns its path. */
 export async function drawGrowth(surveys: readonly SurveyResult[], path: string): Promise<string> {
-  const cards = surveys.filter(one => one.name.startsWith('growth')).map(card)
+  const cards = surveys
+    .filter(one => one.name.startsWith('growth'))
+    .flatMap(one => (hasKinds(one) ? card(one) : groupCards(one)))
   const legend = Object.entries(KINDS).map(([kind, colour]) => `<li class="${colour}">${kind}</li>`)
   await writeFile(
     path,
@@ -24,6 +29,35 @@ export async function drawGrowth(surveys: readonly SurveyResult[], path: string)
 `,
   )
   return path
+}
+
+function hasKinds({ figures }: SurveyResult): boolean {
+  return figures.some(({ group }) => group === 'placed, CPU')
+}
+
+/** A plot for each figure of a survey of other kinds, over the names of its sizes. */
+function groupCards({ name, figures }: SurveyResult): string[] {
+  return [...Map.groupBy(figures, ({ group }) => group)].map(([group, list]) => {
+    const last = Math.max(1, list.length - 1)
+    const unit = list[0]?.unit ?? ''
+    const picture = draw({
+      title: group,
+      width: WIDTH,
+      height: HEIGHT,
+      x: { ticks: [...list.keys()], at: no => no / last, show: no => list[no]?.at ?? '' },
+      y: linearFromZero(Math.max(...list.map(({ value }) => value)), TICKS_MAX, String),
+      xName: '',
+      yName: unit,
+      layers: scale => [
+        line(
+          scale,
+          'orders',
+          [...list.entries()].map(([no, { value }]) => [no, value] as const),
+        ),
+      ],
+    })
+    return `<section class="card"><h2>${quote(group)}</h2><p class="hint">${quote(name)}</p>${picture}</section>`
+  })
 }
 
 function card(survey: SurveyResult): string {
