@@ -25,7 +25,7 @@ test('a Redis that is set as it must be is healthy, and the doctor says how it i
   expect(report.of('Redis clock')?.state).toBe('good')
   expect(report.of('connections')).toMatchObject({
     state: 'good',
-    found: expect.stringMatching(/^up to \d+; 0 processes run now, each takes up to 10, a keeper one more$/),
+    found: expect.stringMatching(/^up to \d+; 0 processes run now, each takes up to 12, a keeper one more$/),
   })
   expect(report.healthy).toBe(true)
 })
@@ -52,7 +52,7 @@ test('a PostgreSQL with too few connections for the processes that run is named,
     await client.query("INSERT INTO nodes SELECT n, now() - interval '1 minute' FROM generate_series(1, 60) n")
     const { state, found, advice } = examine(redis.url).of('connections') ?? {}
     expect(state).toBe('odd')
-    expect(found).toContain('60 processes run now, each takes up to 10')
+    expect(found).toContain('60 processes run now, each takes up to 12')
     expect(advice).toContain('max_connections')
   } finally {
     await client.query('DROP TABLE nodes')

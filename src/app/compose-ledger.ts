@@ -6,6 +6,7 @@ import { startEmbeddedServer } from '../ledger/embedded/server.ts'
 import { createAskCounts } from '../ledger/postgres/ask-counts.ts'
 import { createDatabase, type Database } from '../ledger/postgres/connection/database.ts'
 import { requireDurable } from '../ledger/postgres/connection/durable.ts'
+import { ALONE_LANES, type LaneSizes } from '../ledger/postgres/connection/lanes.ts'
 import { createLeaderLock } from '../ledger/postgres/connection/leader-lock.ts'
 import { migrate } from '../ledger/postgres/connection/migrate.ts'
 import { createJournal } from '../ledger/postgres/journal.ts'
@@ -23,9 +24,19 @@ export { restoreEmbedded } from '../ledger/embedded/backup/restore.ts'
 export { runningSocketFolder } from '../ledger/embedded/leftover.ts'
 export { COLLATION_VERSION_MIN, collationAdvice, STALE_COLLATION } from '../ledger/postgres/connection/durable.ts'
 
-const POOL_MAX = 20
-/** Smaller in a cluster: many processes share one PostgreSQL. */
-const CLUSTER_POOL_MAX = 10
+/** Of a process of a cluster, by its roles; twelve together: many processes share one PostgreSQL. */
+const CLUSTER_LANES = {
+  /** Places only behind the ledger's door, and when it hands over. */
+  edge: { placing: 4, protocol: 2, work: 3, reads: 3 },
+  worker: { placing: 7, protocol: 2, work: 2, reads: 1 },
+  /** Places only what reconciliation finds. Rebuilds and closes several items at once, and each may wait for its lock. */
+  keeper: { placing: 1, protocol: 2, work: 7, reads: 2 },
+  several: { placing: 3, protocol: 2, work: 5, reads: 2 },
+} satisfies Record<string, LaneSizes>
+/** Of a process of a cluster, whatever its roles. A keeper has one more for the leader lock, and so has any process while it starts. */
+export const CLUSTER_CONNECTIONS = Math.max(...Object.values(CLUSTER_LANES).map(sizeOf))
+/** The lanes, the leader lock, migrations, and an operator with psql. */
+export const ALONE_CONNECTIONS = sizeOf(ALONE_LANES) + 5
 /** Short, because a rebuild waits for the lease of a dead process (E4). */
 const CLUSTER_LEASE_MS = 10_000
 const CLOSE_MS_MAX = 2_000
@@ -43,7 +54,7 @@ export async function openLedger(config: Config, log: Log) {
   let closing = false
   const database = createDatabase({
     connection: server?.connection ?? { connectionString: config.databaseUrl! },
-    poolMax: config.redis === undefined ? POOL_MAX : CLUSTER_POOL_MAX,
+    lanes: lanesOf(config),
     onError: error => {
       if (!closing) log.warn({ err: error }, 'connection to the ledger broken')
     },
@@ -68,9 +79,19 @@ export async function openLedger(config: Config, log: Log) {
   }
 }
 
+function sizeOf(lanes: LaneSizes): number {
+  return lanes.placing + lanes.protocol + lanes.work + lanes.reads
+}
+
+function lanesOf({ redis, roles }: Config): LaneSizes {
+  if (redis === undefined) return ALONE_LANES
+  const [only] = roles
+  return CLUSTER_LANES[roles.length === 1 && only !== undefined ? only : 'several']
+}
+
 export type OpenLedger = Awaited<ReturnType<typeof openLedger>>
 
-/** Everything the ledger offers, over one pool. */
+/** Everything the ledger offers. */
 export function ledgerParts(config: Config, database: Database) {
   const clock = systemClock
   return {

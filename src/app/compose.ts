@@ -31,7 +31,6 @@ import { createRounds, type KeeperWork } from './rounds.ts'
 import { BATCH_MAX, createSelling } from './selling.ts'
 import { createWatching } from './watching.ts'
 
-const WARM_CONNECTIONS = 8
 const FINDER_QUEUE_MAX = 20_000
 const CLUSTER_RENEW_EVERY_MS = 2_000
 
@@ -111,7 +110,7 @@ function openContext(foundation: Foundation, database: Database) {
     messages,
     catalog,
     finder,
-    prepare: async () => void (await Promise.all([database.warm(WARM_CONNECTIONS), catalog.warm()])),
+    prepare: async () => void (await Promise.all([database.warm(), catalog.warm()])),
   }
   return { context, shared }
 }

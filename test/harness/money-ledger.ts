@@ -10,6 +10,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { startEmbeddedServer } from '../../src/ledger/embedded/server.ts'
 import type { PlaceAsk } from '../../src/ledger/orders.ts'
 import { createDatabase, type Database, type Row } from '../../src/ledger/postgres/connection/database.ts'
+import { ALONE_LANES } from '../../src/ledger/postgres/connection/lanes.ts'
 import { migrate } from '../../src/ledger/postgres/connection/migrate.ts'
 import { createClosings, createOrders } from '../../src/ledger/postgres/orders.ts'
 import { createPayments } from '../../src/ledger/postgres/payments.ts'
@@ -44,10 +45,10 @@ export async function startTestLedger() {
   const dataDir = join(folder, 'data')
   await copyMadeData(dataDir)
   const server = await startEmbeddedServer({ dataDir, log: () => {} })
-  const connect = (database?: string): Database =>
+  const connect = (database?: string, lanes = ALONE_LANES): Database =>
     createDatabase({
       connection: { ...server.connection, ...(database !== undefined && { database }) },
-      poolMax: 20,
+      lanes,
       onError: () => {},
     })
   const database = connect()
@@ -139,12 +140,12 @@ export async function startTestLedger() {
     },
 
     /** The same ledger over a road that can be cut. */
-    async overProxy(poolMax: number) {
+    async overProxy(placing: number) {
       const { host, port, user, database: name } = server.connection
       const proxy = await CuttingProxy.start(join(host, `.s.PGSQL.${port}`))
       const road = createDatabase({
         connection: { host: '127.0.0.1', port: proxy.port(), user, database: name },
-        poolMax,
+        lanes: { ...ALONE_LANES, placing },
         onError: () => {},
       })
       const close = async () => {

@@ -8,6 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
+  ALONE_CONNECTIONS,
+  CLUSTER_CONNECTIONS,
   COLLATION_VERSION_MIN,
   collationAdvice,
   openLedger,
@@ -22,10 +24,6 @@ import { aheadMs, skewFinding } from './clock-skew.ts'
 import { bad, type Finding, good, odd, SILENT } from './finding.ts'
 
 const VERSION_MIN = 14
-/** The pool, the leader lock, migrations, and an operator with psql. */
-const CONNECTIONS_MIN = 25
-/** Of each process of a cluster; a keeper has one more, and so has any process while it starts. */
-const CLUSTER_CONNECTIONS = 10
 /** The smallest cluster: two processes that do everything. */
 const CLUSTER_PROCESSES_MIN = 2
 
@@ -150,8 +148,8 @@ async function checkClusterConnections(ask: Ask): Promise<Finding> {
 
 async function checkConnections(ask: Ask): Promise<Finding> {
   const free = await connectionsOf(ask)
-  if (free >= CONNECTIONS_MIN) return good('connections', `up to ${free}`)
-  const advice = `one Stampede uses up to ${CONNECTIONS_MIN}: raise max_connections`
+  if (free >= ALONE_CONNECTIONS) return good('connections', `up to ${free}`)
+  const advice = `one Stampede uses up to ${ALONE_CONNECTIONS}: raise max_connections`
   return odd('connections', `only up to ${free}`, advice)
 }
 

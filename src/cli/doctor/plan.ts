@@ -4,6 +4,7 @@
  * second, each wants one unit. docs/choosing.md explains it.
  */
 
+import { ALONE_CONNECTIONS, CLUSTER_CONNECTIONS } from '../../app/compose-ledger.ts'
 import { ConfigError } from '../../app/config/config.ts'
 import { QUEUE_MAX } from '../../app/selling.ts'
 import { SHARDS_MAX } from '../../domain/item.ts'
@@ -15,6 +16,8 @@ const MEASURED = { refusedPerSecond: 65_958, placedPerSecond: 21_475, reservedPe
 const WAIT_S_MAX = 3
 /** One edge may die. */
 const SPARE = 1
+const WORKERS = 2
+const KEEPERS = 2
 /** Shards for each primary of a Redis Cluster: which slot a shard gets is chance, and several even it out. */
 const SHARDS_PER_PRIMARY = 4
 /** Fewer primaries can't agree on a failover. */
@@ -28,6 +31,7 @@ function planSale(units: number, buyers: number) {
   const seconds = orders / MEASURED.placedPerSecond + (buyers - orders) / MEASURED.refusedPerSecond
   const wanted = Math.ceil(orders / (MEASURED.reservedPerSecond * WAIT_S_MAX))
   const primaries = wanted > 1 ? Math.max(CLUSTER_MIN, wanted) : 1
+  const edges = Math.ceil(seconds / WAIT_S_MAX) + SPARE
   const many = primaries > 1 ? 'sharded over a Redis Cluster' : 'many machines around one Redis'
   return {
     units,
@@ -36,13 +40,20 @@ function planSale(units: number, buyers: number) {
     /** How long one process on one core would need to answer all buyers. */
     oneProcessSeconds: Math.ceil(seconds * 10) / 10,
     /** The rest is for many machines. */
-    edges: Math.ceil(seconds / WAIT_S_MAX) + SPARE,
-    workers: 2,
-    keepers: 2,
+    edges,
+    workers: WORKERS,
+    keepers: KEEPERS,
     /** Of Redis. More than one: a Cluster, and so many `shards` for the item. */
     primaries,
+    /** To PostgreSQL, at most, all processes together: what its `max_connections` must allow. */
+    connections: seconds <= WAIT_S_MAX ? ALONE_CONNECTIONS : connectionsOf(edges),
     shards: primaries === 1 ? 1 : Math.min(SHARDS_MAX, SHARDS_PER_PRIMARY * primaries),
   }
+}
+
+/** One more for each keeper, for one process that starts, and for an operator. */
+function connectionsOf(edges: number): number {
+  return (edges + WORKERS + KEEPERS) * CLUSTER_CONNECTIONS + KEEPERS + 2
 }
 
 export function readPlan(numbers: readonly string[]): Plan {
@@ -76,6 +87,7 @@ export function explainPlan(plan: Plan): readonly (readonly [string, string | un
         ? `${shown(QUEUE_MAX)} clicks wait for an item at each process; a click beyond that is answered "busy" until the item is sold out, and the page asks again`
         : undefined,
     ],
+    ['postgres', `"max_connections" of ${shown(plan.connections)} or more`],
     [
       'survives',
       alone

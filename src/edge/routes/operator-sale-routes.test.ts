@@ -6,6 +6,7 @@ import { runSale } from '../../flows/operate/run-sale.ts'
 import { Scratch } from '../../ledger/embedded/scratch.fixture.ts'
 import type { LogLine } from '../../ledger/journal.ts'
 import { createDatabase, type Database } from '../../ledger/postgres/connection/database.ts'
+import { ALONE_LANES } from '../../ledger/postgres/connection/lanes.ts'
 import { migrate } from '../../ledger/postgres/connection/migrate.ts'
 import { createJournal } from '../../ledger/postgres/journal.ts'
 import { saleInput } from '../../wire/inputs.ts'
@@ -24,7 +25,7 @@ beforeAll(async () => {
   const server = await scratch.start(await scratch.madeDataDir())
   database = createDatabase({
     connection: server.connection,
-    poolMax: 5,
+    lanes: ALONE_LANES,
     onError: () => {},
   })
   await migrate(database)

@@ -7,6 +7,8 @@ import { Relay } from '../../../../test/harness/relay.ts'
 import { Fault } from '../../../base/fault.ts'
 import { createDatabase } from './database.ts'
 
+const ONE_EACH = { placing: 1, protocol: 1, work: 1, reads: 1 }
+
 const ledger = ledgerForFile()
 
 const playground = new Playground()
@@ -21,7 +23,7 @@ test('after close every statement gets a fault at once, not a bug; closing twice
   const late = await Promise.allSettled([
     database.run('orders_of_buyer', ['ann', null, 20]),
     database.transaction(async run => run('orders_of_buyer', ['ann', null, 20])),
-    database.warm(2),
+    database.warm(),
   ])
   expect(
     late.map(one =>
@@ -38,7 +40,7 @@ test('a server that accepts a connection and does not answer is a ledger that do
   const connection = { host: '127.0.0.1', port, user: 'stampede', database: 'stampede' }
   const database = createDatabase({
     connection,
-    poolMax: 1,
+    lanes: ONE_EACH,
     onError: () => {},
   })
   try {
@@ -60,7 +62,7 @@ test('a server that lets a connection in and then falls silent is no connection:
   await new Promise(resolve => mute.once('listening', resolve))
   const { port } = mute.address() as AddressInfo
   const connection = { host: '127.0.0.1', port, user: 'stampede', database: 'stampede' }
-  const database = createDatabase({ connection, poolMax: 1, onError: () => {} })
+  const database = createDatabase({ connection, lanes: ONE_EACH, onError: () => {} })
   try {
     const fault = await database.connect().catch((error: unknown) => error)
     expect(fault).toMatchObject({ code: 'ledger_away', retryable: true })
@@ -78,7 +80,7 @@ test('a process that slept in the middle of a transaction finds its session ende
   const road = await Relay.start(playground, { path: postgres.socket })
   const database = createDatabase({
     connection: { host: '127.0.0.1', port: road.port(), user, database: name },
-    poolMax: 2,
+    lanes: ONE_EACH,
     onError: () => {},
   })
   playground.onUndo(() => database.close())

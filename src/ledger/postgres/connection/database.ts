@@ -1,5 +1,6 @@
 /**
- * The connection to PostgreSQL: a bounded pool, prepared statements out of `ledger/sql`, and faults with bounded retries.
+ * The connections to PostgreSQL: a bounded pool for each lane (`lanes.ts`), prepared statements out of `ledger/sql`, and faults with bounded
+ * retries.
  * Isolation is READ COMMITTED: every decision is taken under the item's row lock, and a stricter level would only add aborts to retry.
  * All statements that come through `run` are idempotent, so a retry after an unknown outcome is safe.
  *
@@ -15,31 +16,46 @@ import { Fault } from '../../../base/fault.ts'
 import { systemRandom } from '../../../base/random.ts'
 import { retry } from '../../../base/retry.ts'
 import { RAISE_COMMIT } from './durable.ts'
-import { toConnectFault, toFault } from './faults.ts'
+import { isTimeout, toConnectFault, toFault } from './faults.ts'
+import { LANE_BY_STATEMENT, LANE_RULES, LANES, type Lane, type LaneSizes, laneOf } from './lanes.ts'
 
 export type Row = Record<string, unknown>
 
 export interface Database {
-  /** One statement of `ledger/sql`, by file name. At most three tries, when the ledger was away or the statement collided. */
+  /**
+   * One statement of `ledger/sql`, by file name, on a connection of its lane. At most three tries, when the ledger was away or the statement
+   * collided.
+   */
   run(name: string, values: unknown[]): Promise<Row[]>
-  /** Several statements on one connection between BEGIN and COMMIT. Not retried here. */
+  /** Several statements on one connection of the lane `work`, between BEGIN and COMMIT. Not retried here. */
   transaction<T>(work: (run: (name: string, values: unknown[]) => Promise<Row[]>) => Promise<T>): Promise<T>
-  /** A connection outside the pool (advisory locks, migrations). */
+  /** A connection outside the pools (advisory locks, migrations). */
   connect(): Promise<pg.Client>
-  /** Opens connections before they are needed. */
-  warm(count: number): Promise<void>
-  stats(): { readonly total: number; readonly idle: number; readonly waiting: number }
+  /** Opens all connections for placing and for the protocol before they are needed. */
+  warm(): Promise<void>
+  stats(): PoolStats
   close(): Promise<void>
+}
+
+/** Over all lanes. */
+interface PoolStats {
+  readonly total: number
+  readonly idle: number
+  readonly waiting: number
 }
 
 interface DatabaseOptions {
   readonly connection: pg.ClientConfig
-  readonly poolMax: number
+  readonly lanes: LaneSizes
   readonly onError: (error: Error) => void
 }
 
+const LANE_FULL = 'ledger_busy'
 const RETRY = { tries: 3, baseMs: 20, maxMs: 200 }
+/** Of opening a connection, and of waiting for one of the pool. */
 const CONNECT_MS_MAX = 2_000
+/** A server that has not answered so long after the statement's own timeout is silent. */
+const ANSWER_MS_MAX = 1_000
 /**
  * The server ends the session of a process that was stopped in a transaction, or before it has read its answer: it must not keep an item's
  * lock. Shorter than others wait for that lock, so that they go on and do not give up.
@@ -51,28 +67,41 @@ export function createDatabase(options: DatabaseOptions): Database {
     ...options.connection,
     application_name: 'stampede',
     connectionTimeoutMillis: CONNECT_MS_MAX,
-    query_timeout: 10_000,
-    statement_timeout: 9_000,
     keepAlive: true,
     types: { getTypeParser: parserFor as pg.CustomTypesConfig['getTypeParser'] },
   }
-  const pool = new pg.Pool({
-    ...settings,
-    max: options.poolMax,
-    idleTimeoutMillis: 30_000,
-    onConnect: async (client: pg.ClientBase) => {
-      await client.query(
-        `SET idle_in_transaction_session_timeout = ${ABANDONED_MS}; SET tcp_user_timeout = ${ABANDONED_MS}; ${RAISE_COMMIT}`,
-      )
-    },
-  })
-  pool.on('error', options.onError)
+  const pools = new Map(LANES.map(lane => [lane, openPool(lane)]))
   const statements = readStatements()
+  for (const name of LANE_BY_STATEMENT.keys())
+    assert(statements.has(name), `lanes.ts names ${name}.sql, which does not exist`)
   let closed: Promise<void> | undefined
 
-  const usePool = () => {
+  function openPool(lane: Lane): pg.Pool {
+    const { statementMsMax } = LANE_RULES[lane]
+    const pool = new pg.Pool({
+      ...settings,
+      query_timeout: statementMsMax + ANSWER_MS_MAX,
+      statement_timeout: statementMsMax,
+      max: options.lanes[lane],
+      idleTimeoutMillis: 30_000,
+      onConnect: async (client: pg.ClientBase) => {
+        await client.query(
+          `SET idle_in_transaction_session_timeout = ${ABANDONED_MS}; SET tcp_user_timeout = ${ABANDONED_MS}; ${RAISE_COMMIT}`,
+        )
+      },
+    })
+    pool.on('error', options.onError)
+    return pool
+  }
+
+  const usePool = (lane: Lane): pg.Pool => {
     if (closed !== undefined)
       throw new Fault('stopping', 'this process is stopping and has closed its connections to the ledger', {
+        retryable: true,
+      })
+    const pool = pools.get(lane)!
+    if (pool.waitingCount >= LANE_RULES[lane].waitingMax)
+      throw new Fault(LANE_FULL, `${pool.waitingCount} statements wait for a connection to the ledger already`, {
         retryable: true,
       })
     return pool
@@ -88,16 +117,21 @@ export function createDatabase(options: DatabaseOptions): Database {
   }
 
   return {
-    run: (name, values) =>
-      retry(
+    run(name, values) {
+      const lane = laneOf(name)
+      const { repeatsTimeouts } = LANE_RULES[lane]
+      const mayRepeat = (fault: Fault) =>
+        fault.retryable && fault.code !== LANE_FULL && (repeatsTimeouts || !isTimeout(fault)) && closed === undefined
+      return retry(
         systemClock,
         systemRandom,
         RETRY,
-        async () => execute(usePool(), name, values),
-        error => error instanceof Fault && error.retryable && closed === undefined,
-      ),
+        async () => execute(usePool(lane), name, values),
+        error => error instanceof Fault && mayRepeat(error),
+      )
+    },
     async transaction(work) {
-      const client = await usePool()
+      const client = await usePool('work')
         .connect()
         .catch((error: unknown) => {
           throw toFault(error)
@@ -137,19 +171,26 @@ export function createDatabase(options: DatabaseOptions): Database {
         throw toConnectFault(error)
       }
     },
-    async warm(count) {
-      // Those that are in use are open already; waiting for them would keep all others from their callers.
-      const inUse = pool.totalCount - pool.idleCount
-      const length = Math.max(0, Math.min(count, options.poolMax - inUse - pool.waitingCount))
-      const opening = Array.from({ length }, () => usePool().connect())
+    async warm() {
+      const opening = (['placing', 'protocol'] as const).flatMap(lane => {
+        const pool = usePool(lane)
+        // Those that are in use are open already; waiting for them would keep all others from their callers.
+        const inUse = pool.totalCount - pool.idleCount
+        const length = Math.max(0, options.lanes[lane] - inUse - pool.waitingCount)
+        return Array.from({ length }, () => pool.connect())
+      })
       const opened = await Promise.allSettled(opening)
       for (const one of opened) if (one.status === 'fulfilled') one.value.release()
       const failed = opened.find(one => one.status === 'rejected')
       if (failed !== undefined) throw toFault(failed.reason)
     },
-    stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    stats() {
+      const all = [...pools.values()]
+      const sum = (figure: 'totalCount' | 'idleCount' | 'waitingCount') => all.reduce((n, pool) => n + pool[figure], 0)
+      return { total: sum('totalCount'), idle: sum('idleCount'), waiting: sum('waitingCount') }
+    },
     close() {
-      closed ??= pool.end()
+      closed ??= Promise.all([...pools.values()].map(pool => pool.end())).then(() => {})
       return closed
     },
   }

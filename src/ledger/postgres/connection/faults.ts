@@ -39,6 +39,9 @@ const MESSAGES: readonly (readonly [RegExp, Kind])[] = [
   [/client was closed|query read timeout/i, AWAY],
 ]
 
+/** `pg`'s own texts: for waiting for a connection, and for an answer. */
+const TIMED_OUT = /timeout exceeded when trying to connect|query read timeout/i
+
 /**
  * The server answers and refuses access. Nothing was done; the address must be fixed.
  * invalid_password, invalid_authorization_specification, invalid_catalog_name (no such database), insufficient_privilege.
@@ -56,6 +59,11 @@ export function toFault(error: unknown): unknown {
     outcomeUnknown: kind.outcomeUnknown,
     cause: error,
   })
+}
+
+/** The statement took too long, or no connection was free in time. */
+export function isTimeout({ cause }: Fault): boolean {
+  return cause instanceof Error && ((cause as { code?: unknown }).code === '57014' || TIMED_OUT.test(cause.message))
 }
 
 /** While a connection is opened no statement runs: an error that is not retryable (a certificate, a missing password) is in the address. */

@@ -5,11 +5,12 @@
 
 import { systemClock } from '../../../base/clock.ts'
 import { createDatabase } from './database.ts'
+import { ALONE_LANES } from './lanes.ts'
 import { createLeaderLock } from './leader-lock.ts'
 
 const database = createDatabase({
   connection: JSON.parse(process.argv[2] ?? '{}'),
-  poolMax: 1,
+  lanes: ALONE_LANES,
   onError: () => {},
 })
 const leader = createLeaderLock(database, systemClock)

@@ -1,0 +1,71 @@
+/**
+ * Which connections a statement may use. Every lane has a pool of its own, so that a statement waits only behind statements of its kind:
+ *
+ * placing   writes orders. Waits for item locks, and for nothing else.
+ * protocol  fence reads, node leases and their confirmations (E2, E4). None of them waits for an item's lock.
+ * work      everything else: money, closing, stock, sales, point reads. What has no entry below, and every transaction of several statements.
+ * reads     lists, exports, audits and reports: their cost grows with what is asked for. A shorter timeout; a read that timed out is not
+ *           tried again, because the second try would cost as much and find the ledger no less busy. Only so many may wait.
+ *
+ * The leader lock and migrations have connections of their own beside these.
+ */
+
+export type Lane = 'placing' | 'protocol' | 'work' | 'reads'
+
+/** How many connections each lane has at most. */
+export type LaneSizes = Readonly<Record<Lane, number>>
+
+export const LANES: readonly Lane[] = ['placing', 'protocol', 'work', 'reads']
+
+/** One process that sells alone. Twenty together. */
+export const ALONE_LANES: LaneSizes = { placing: 6, protocol: 2, work: 7, reads: 5 }
+
+interface LaneRules {
+  readonly statementMsMax: number
+  readonly repeatsTimeouts: boolean
+  /** So many statements wait for a connection; one more gets a fault at once. */
+  readonly waitingMax: number
+}
+
+const USUAL: LaneRules = { statementMsMax: 9_000, repeatsTimeouts: true, waitingMax: Number.POSITIVE_INFINITY }
+
+export const LANE_RULES: Readonly<Record<Lane, LaneRules>> = {
+  placing: USUAL,
+  protocol: USUAL,
+  work: USUAL,
+  reads: { statementMsMax: 5_000, repeatsTimeouts: false, waitingMax: 1_000 },
+}
+
+const STATEMENTS: Readonly<Record<Exclude<Lane, 'work'>, readonly string[]>> = {
+  placing: ['place', 'place_together', 'place_directly', 'refuse_order'],
+  protocol: [
+    'followed_sales',
+    'lease_node',
+    'renew_node',
+    'cut_leases',
+    'give_back_node',
+    'confirm_node',
+    'unconfirmed_nodes',
+    'holding_nodes',
+    'now',
+  ],
+  reads: [
+    'orders_of_buyer',
+    'orders_of_sale',
+    'audit',
+    'live_orders',
+    'payments_amiss',
+    'sale_results',
+    'reconciliations',
+    'read_log',
+    'ask_counts_of_others',
+  ],
+}
+
+export const LANE_BY_STATEMENT: ReadonlyMap<string, Lane> = new Map(
+  LANES.flatMap(lane => (lane === 'work' ? [] : STATEMENTS[lane].map(name => [name, lane] as const))),
+)
+
+export function laneOf(statement: string): Lane {
+  return LANE_BY_STATEMENT.get(statement) ?? 'work'
+}
