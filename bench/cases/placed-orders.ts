@@ -7,6 +7,7 @@
 import type { BenchCase, Contestant, Findings, PreparedCase, Stage } from '../bench-case.ts'
 import { Acknowledged, buyersOf, freshOrders } from '../client/buyers.ts'
 import { runClosedLoop } from '../client/closed-loop.ts'
+import { ORDER_BODY } from '../client/request-bytes.ts'
 import { type Placement, placePostgres } from '../cores.ts'
 import type { Child } from '../servers/child.ts'
 import type { ItemOnSale } from '../servers/stampede.ts'
@@ -35,16 +36,24 @@ export function poolSizesAt(placement: Placement, connections: number): Map<Stra
 }
 
 /** With everything but the load on one core, the total cost of an order shows; PostgreSQL on any core is closer to real use. */
-export const placedOrders: readonly BenchCase[] = (['server core', 'any core'] as const).flatMap(placement =>
-  [64, 256].map(connections => ({
-    name: `placed, ${connections} connections, PostgreSQL on ${placement === 'any core' ? 'any core' : 'the server core'}`,
-    what: 'orders placed and committed, beside one transaction per request in three ways',
-    aims: { pessimistic: { ...(connections === 64 && { rate: 18 }), p99: 10 } },
-    prepare: (stage: Stage) => prepare(stage, placement, connections),
-  })),
-)
+export const placedOrders: readonly BenchCase[] = [
+  ...(['server core', 'any core'] as const).flatMap(placement =>
+    [64, 256].map(connections => placedCase(placement, connections, ORDER_BODY)),
+  ),
+  placedCase('server core', 64, ''),
+]
 
-async function prepare(stage: Stage, placement: Placement, connections: number): Promise<PreparedCase> {
+function placedCase(placement: Placement, connections: number, body: string): BenchCase {
+  const where = placement === 'any core' ? 'any core' : 'the server core'
+  return {
+    name: `placed${body === '' ? ' without a body' : ''}, ${connections} connections, PostgreSQL on ${where}`,
+    what: 'orders placed and committed, beside one transaction per request in three ways',
+    aims: { pessimistic: { ...(connections === 64 && { rate: body === '' ? 18 : 16 }), p99: 8 } },
+    prepare: stage => prepare(stage, placement, connections, body),
+  }
+}
+
+async function prepare(stage: Stage, placement: Placement, connections: number, body: string): Promise<PreparedCase> {
   const { stampede, clock } = stage
   placePostgres(stampede.postgres.pid, placement)
   const on = await stampede.openSale({ units: UNITS })
@@ -62,6 +71,7 @@ async function prepare(stage: Stage, placement: Placement, connections: number):
       ticketsPerSecond: name === 'stampede' ? TICKETS_PER_SECOND.stampede : TICKETS_PER_SECOND.strategy,
       acknowledged: acknowledged.get(name)!,
       expected: name === 'optimistic' ? [BUSY] : [],
+      body,
     })
   }
   const rate = async (name: Strategy, child: Child) => {

@@ -8,7 +8,7 @@ import type { Target } from '../../src/rehearsal/client/connection.ts'
 import type { Contestant } from '../bench-case.ts'
 import type { ItemOnSale, Stampede } from '../servers/stampede.ts'
 import { type LoadResult, runClosedLoop } from './closed-loop.ts'
-import { orderRequest } from './request-bytes.ts'
+import { ORDER_BODY, orderRequest } from './request-bytes.ts'
 
 /** With the gate in Redis a buyer may get "reserved" first; the row follows. */
 export const ACKNOWLEDGED: readonly number[] = [201, 202]
@@ -40,13 +40,14 @@ export function freshOrders(
   items: readonly ItemOnSale[],
   count: number,
   attempt = 1,
+  body = ORDER_BODY,
 ): Buffer[] {
   const expiresAtMs = clock.now() + HOUR_MS
   return Array.from({ length: count }, (_, i) => {
     const on = items[i % items.length]!
     const buyer = `buyer-${buyersSoFar++}`
     const ticket = stampede.tickets.issue({ ...on, buyer, attempt, notBeforeMs: 0, expiresAtMs })
-    return orderRequest(target, on.sale, on.item, ticket)
+    return orderRequest(target, on.sale, on.item, ticket, body)
   })
 }
 
@@ -62,6 +63,7 @@ interface BuyersOptions {
   readonly ticketsPerSecond: number
   readonly acknowledged: Acknowledged
   readonly expected?: readonly number[]
+  readonly body?: string
 }
 
 export function buyersOf(options: BuyersOptions): Contestant {
@@ -72,7 +74,7 @@ export function buyersOf(options: BuyersOptions): Contestant {
     postgresPid: stampede.postgres.pid,
     async prepare(forMs) {
       const count = connections + Math.ceil((options.ticketsPerSecond * forMs) / 1000)
-      const requests = freshOrders(options, target, options.items, count)
+      const requests = freshOrders(options, target, options.items, count, 1, options.body)
       return async () => {
         let i = 0
         return acknowledged.add(

@@ -86,6 +86,11 @@ async function order(request: Request): Promise<Response> {
   const claims = tickets.verify(request.headers.get('authorization')?.slice('Bearer '.length) ?? '')
   if (claims === undefined) return new Response('{"code":"ticket_invalid"}', { status: 401 })
   const { item: itemId, buyer, attempt } = claims
+  // The same bodies as Stampede gets, read by the quickest way and checked no further.
+  const length = request.headers.get('content-length')
+  const { quantity } =
+    length === null || length === '0' ? { quantity: 1 } : ((await request.json()) as { quantity: number })
+  if (quantity !== 1) return new Response('{"code":"quantity_invalid"}', { status: 422 })
   const client = await pool.connect()
   try {
     await client.query('BEGIN')

@@ -11,6 +11,7 @@ import { createTicketOffice, parseTicketKeys, type TicketOffice } from '../../sr
 import { removeDataDir } from '../../src/app/config/data-dir.ts'
 import { connectionTo } from '../../src/ledger/embedded/postmaster.ts'
 import type { Target } from '../../src/rehearsal/client/connection.ts'
+import { ORDER_BODY } from '../client/request-bytes.ts'
 import { endable } from '../endable.ts'
 import { type ConstantAnswer, startChild } from './child.ts'
 
@@ -164,7 +165,8 @@ export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere, 
         const { host, port } = child.target
         const response = await fetch(`http://${host}:${port}/api/sales/${on.sale}/items/${on.item}/orders`, {
           method: 'POST',
-          headers: { authorization: `Bearer ${ticket}` },
+          headers: { authorization: `Bearer ${ticket}`, 'content-type': 'application/json' },
+          body: ORDER_BODY,
         })
         const headers = Object.fromEntries(response.headers.entries())
         for (const own of ['date', 'content-length', 'connection', 'x-request-id']) delete headers[own]

@@ -88,6 +88,9 @@ export class OrderRoute {
   /** The buyer has been judged. */
   #orderBy(request: Request, live: LiveItem, claims: TicketClaims, tooOften: RateLimited | undefined) {
     if (tooOften !== undefined) return this.#counted('rate_limited', rateLimitedProblem(tooOften), live.sale.id)
+    // A buyer whom the gate would not even give one unit can't win, whatever the body says: it is not read.
+    const refused = live.seller.refusal({ buyer: claims.buyer, attempt: claims.attempt, quantity: 1 })
+    if (refused !== undefined) return this.#toResponse(refused, live.sale.id)
     return bodyless(request) ? this.#take(live, claims, 1) : this.#readAndTake(request, live, claims)
   }
 
@@ -97,18 +100,18 @@ export class OrderRoute {
       throw error
     })
     const { quantityMax } = live.item
-    if (Number.isInteger(quantity) && quantity >= 1 && quantity <= quantityMax)
-      return this.#take(live, claims, quantity)
+    if (Number.isInteger(quantity) && quantity >= 1 && quantity <= quantityMax) {
+      const refused = live.seller.refusal({ buyer: claims.buyer, attempt: claims.attempt, quantity })
+      return refused === undefined ? this.#take(live, claims, quantity) : this.#toResponse(refused, live.sale.id)
+    }
     const detail = `Between 1 and ${quantityMax} can be ordered at a time.`
     const refused = problem('quantity_invalid', { detail, more: { field: 'quantity', quantityMax } })
     return this.#counted('quantity_invalid', refused, live.sale.id)
   }
 
-  #take(live: LiveItem, { buyer, attempt }: TicketClaims, quantity: number): Response | Promise<Response> {
-    const click = { buyer, attempt, quantity }
-    const refused = live.seller.refusal(click)
-    if (refused !== undefined) return this.#toResponse(refused, live.sale.id)
-    return takeOrder(this.#edge.sell, live, click).then(outcome => this.#toResponse(outcome, live.sale.id))
+  async #take(live: LiveItem, { buyer, attempt }: TicketClaims, quantity: number): Promise<Response> {
+    const outcome = await takeOrder(this.#edge.sell, live, { buyer, attempt, quantity })
+    return this.#toResponse(outcome, live.sale.id)
   }
 
   /** Not in this process's gate: unknown, not warmed yet, or long over. A valid ticket still finds its order. */

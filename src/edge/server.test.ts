@@ -134,6 +134,48 @@ test('a body of 16 KiB is read', async () => {
   expect(answer.text).toStartWith('HTTP/1.1 200')
 })
 
+test('a body is as long as its length says, however it comes', async () => {
+  const { port } = serve()
+  const body = '{"quantity":1}'
+  const socket = connect(port, '127.0.0.1').setNoDelay()
+  const heard = new Promise<string>(done => {
+    let text = ''
+    socket.on('data', (data: Buffer) => {
+      text += data.toString('latin1')
+      if (isWhole(text)) done(text)
+    })
+  })
+  const write = (text: string) => new Promise<void>(sent => socket.write(text, () => sent()))
+  await write(post('/api/bytes', `Content-Length: ${body.length}`))
+  for (const char of body) await write(char)
+  expect(await within('an answer', 20_000, heard)).toContain(`{"length":${body.length}}`)
+  socket.destroy()
+
+  // What comes behind it is another request, and this one is none.
+  const longer = await send(port, post(PATH, `Content-Length: ${body.length}`), Buffer.from(`${body}{"quantity":2}`), 1)
+  expect(longer.text).toStartWith('HTTP/1.1 200')
+  expect(longer.text).toContain('{"quantity":1}')
+  expect(longer.text).not.toContain('{"quantity":2}')
+})
+
+test('a body with a length is judged like one without: UTF-8, no mark before it, no key twice', async () => {
+  const { port } = serve()
+  const bodies = [
+    Buffer.from([0x22, 0xff, 0x22]),
+    Buffer.from('\ufeff{}'),
+    Buffer.from('{"a":1,"a":2}'),
+    Buffer.from('{'),
+  ]
+  for (const body of bodies) {
+    const inChunks = Buffer.concat([Buffer.from(`${body.length.toString(16)}\r\n`), body, Buffer.from('\r\n0\r\n\r\n')])
+    const whole = await send(port, post(PATH, `Content-Length: ${body.length}`), body, 1)
+    const streamed = await send(port, post(PATH, 'Transfer-Encoding: chunked'), inChunks, 1)
+    const problemOf = ({ text }: Answer) => text.slice(text.indexOf('\r\n\r\n'))
+    expect(whole.text).toStartWith('HTTP/1.1 400')
+    expect(problemOf(whole)).toBe(problemOf(streamed))
+  }
+})
+
 test('a body without a length is refused as soon as it is too long, and the connection ends', async () => {
   const { port } = serve()
   for (const path of [PATH, ORDER_PATH]) {
