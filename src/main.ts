@@ -7,6 +7,8 @@ import { addCompletion } from './cli/completion.ts'
 import { addConfig } from './cli/config.ts'
 import { addDemoCrowd } from './cli/demo-crowd.ts'
 import { addDoctor } from './cli/doctor/doctor.ts'
+import { addErase } from './cli/history/erase.ts'
+import { addRetention } from './cli/history/retention.ts'
 import { addMigrate } from './cli/migrate.ts'
 import { addPage } from './cli/page.ts'
 import { addRehearse } from './cli/rehearse/rehearse.ts'
@@ -28,6 +30,8 @@ addDoctor(program)
 addConfig(program)
 addBench(program)
 addBackup(program)
+addRetention(program)
+addErase(program)
 addRehearse(program)
 addDemoCrowd(program)
 addCompletion(program)

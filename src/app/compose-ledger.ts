@@ -1,8 +1,11 @@
 /** The ledger's adapters: PostgreSQL, embedded or given by DATABASE_URL, and the command line's backup and restore of an embedded one. */
 
+import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import { runningSocketFolder } from '../ledger/embedded/leftover.ts'
 import { startEmbeddedServer } from '../ledger/embedded/server.ts'
+import { createArchive } from '../ledger/postgres/archive.ts'
 import { createAskCounts } from '../ledger/postgres/ask-counts.ts'
 import { createDatabase, type Database } from '../ledger/postgres/connection/database.ts'
 import { requireDurable } from '../ledger/postgres/connection/durable.ts'
@@ -21,7 +24,6 @@ import type { Config } from './config/config.ts'
 
 export { backupEmbedded } from '../ledger/embedded/backup/backup.ts'
 export { restoreEmbedded } from '../ledger/embedded/backup/restore.ts'
-export { runningSocketFolder } from '../ledger/embedded/leftover.ts'
 export { COLLATION_VERSION_MIN, collationAdvice, STALE_COLLATION } from '../ledger/postgres/connection/durable.ts'
 
 /** Of a process of a cluster, by its roles; twelve together: many processes share one PostgreSQL. */
@@ -42,6 +44,16 @@ const CLUSTER_LEASE_MS = 10_000
 const CLOSE_MS_MAX = 2_000
 /** Enough to close idle connections. */
 const CLOSE_MS_MIN = 100
+
+/** The address of the embedded PostgreSQL that runs in this data folder; undefined when none does, or it can't be told. */
+export function runningAddress(dataDir: string): string | undefined {
+  try {
+    const folder = runningSocketFolder(join(dataDir, 'postgres'))
+    return folder && `postgresql://stampede@localhost/stampede?host=${encodeURIComponent(folder)}`
+  } catch {
+    return undefined
+  }
+}
 
 export async function openLedger(config: Config, log: Log) {
   const server =
@@ -103,6 +115,7 @@ export function ledgerParts(config: Config, database: Database) {
     journal: createJournal(database),
     reconciliation: createReconciliation(database),
     askCounts: createAskCounts(database),
+    archive: createArchive(database, config.redis !== undefined),
     stock: createStock(database),
     moves: createMoves(database),
     sandboxPayments: createSandboxPayments(database),

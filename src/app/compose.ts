@@ -14,6 +14,7 @@ import { countUnits } from '../flows/check/audit-sale.ts'
 import { createGateView } from '../flows/check/gate-view.ts'
 import { createPlacedCheck } from '../flows/check/settle-over-sales.ts'
 import { createMessages } from '../flows/follow/messages.ts'
+import { createArchiveItems } from '../flows/keep/archive-items.ts'
 import { countUnconfigured } from '../flows/money/settle-payments.ts'
 import type { LiveItem } from '../flows/sell/live-item.ts'
 import { createOrderFinder } from '../flows/sell/order-finder.ts'
@@ -160,7 +161,14 @@ async function wire(
     outageOf: source => new OutageLog(context, { source }, GAUGE_TEXTS),
   })
   const eventLoopWatched = watchEventLoop(clock, meters, signal)
-  const work: KeeperWork = { flows, others: http.others, allPlaced: createPlacedCheck(gate, outbox) }
+  const { archiveAfterMs: afterMs } = config
+  const busy = () => sumOver(live => live.queue.depth()) > 0
+  const work: KeeperWork = {
+    flows,
+    others: http.others,
+    allPlaced: createPlacedCheck(gate, outbox),
+    archive: afterMs === undefined ? undefined : createArchiveItems({ ...context, afterMs, busy }),
+  }
   return {
     node: context.node,
     loops: rounds.loops,

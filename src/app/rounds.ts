@@ -39,18 +39,21 @@ const EVERY_MS = {
   'look-for': 1_000,
   /** A buyer who is to wait asks again after a second: the units should be there by then. */
   moves: 200,
+  archive: 10_000,
 } as const
 
 type LoopName = keyof typeof EVERY_MS
 
 /** Without them nothing is sold twice, lost or left unpaid. So it is with every loop that other parts bring along. */
-const WATCHING: ReadonlySet<LoopName> = new Set(['reconcile', 'settle-over', 'forget'])
+const WATCHING: ReadonlySet<LoopName> = new Set(['reconcile', 'settle-over', 'forget', 'archive'])
 
 /** What the leader does, wherever the gate is. */
 export interface KeeperWork {
   readonly flows: MoneyContext & OperateContext & CheckContext
   /** Is every reservation of the sale in the ledger? */
   readonly allPlaced: (sale: Sale) => Promise<boolean>
+  /** Moves orders of settled items into the archive. True when there is more. Undefined: it is off. */
+  readonly archive: (() => Promise<boolean>) | undefined
   /** Rounds that other parts bring along: their name, how often, and what they do. */
   readonly others: readonly (readonly [name: string, everyMs: number, run: () => Promise<void>])[]
 }
@@ -86,7 +89,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     return started
   }
 
-  function startKeeping({ flows, allPlaced, others }: KeeperWork, maySell: () => boolean): void {
+  function startKeeping({ flows, allPlaced, archive, others }: KeeperWork, maySell: () => boolean): void {
     const lead = (name: LoopName, run: () => Promise<unknown>) =>
       loop(name, async () => {
         if (maySell()) await run()
@@ -108,6 +111,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     leadOn('ask-due', () => closer.ask())
     lead('reconcile', () => reconcileLive(flows))
     lead('settle-over', () => settler.round())
+    if (archive !== undefined) leadOn('archive', archive)
   }
 
   return {

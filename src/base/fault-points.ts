@@ -26,6 +26,8 @@ const FAULT_POINTS = {
   outbox: ['take', 'done'],
   handover: ['before', 'after'],
   gate: ['clock'],
+  archive: ['before', 'after'],
+  retention: ['sale', 'rows'],
 } as const
 
 type Points = typeof FAULT_POINTS

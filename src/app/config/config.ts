@@ -108,6 +108,8 @@ function configOf(values: Values, texts: Texts) {
     /** Undefined: metrics only on the main port. */
     metricsPort: values.METRICS_PORT,
     metricsHost: values.METRICS_HOST,
+    /** Undefined: orders stay where they were placed. */
+    archiveAfterMs: values.ARCHIVE_AFTER,
     faultPoints: values.FAULT_POINTS ?? '',
     /** Only its owner can reach it, and no shop sells with it: parts for trying it out are on by default. */
     atHome: atHome(texts),

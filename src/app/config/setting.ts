@@ -77,6 +77,14 @@ export const checkedBy = (parse: (text: string) => unknown) =>
 
 export const rate = parsedBy(parseRate)
 
+export const DAY_MS = 86_400_000
+
+/** In milliseconds; undefined for `off`. */
+export const days = z
+  .string()
+  .regex(/^([1-9][0-9]{0,3}d|0|off)$/, 'must be a number of days like 30d, or off')
+  .transform(text => (text.endsWith('d') ? Number(text.slice(0, -1)) * DAY_MS : undefined))
+
 export const HIDDEN = '[hidden]'
 
 export const hide = (value: unknown) => (value === undefined ? null : HIDDEN)

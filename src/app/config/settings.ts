@@ -13,6 +13,8 @@ import { parseFaultPoints } from '../../base/fault-points.ts'
 import { parseRedisUrl } from '../../base/redis/redis-url.ts'
 import {
   checkedBy,
+  DAY_MS,
+  days,
   HIDDEN,
   hide,
   hideInAddress,
@@ -299,6 +301,13 @@ export const SETTINGS = {
       'How long a stop may take: what is in flight is answered, what is held given back. Only an embedded PostgreSQL may need longer.',
     schema: whole(1, 600),
     default: '10',
+  }),
+  ARCHIVE_AFTER: setting({
+    about:
+      'How long after its final report the orders of a sale move into the archive tables, in days (30d), or off. See docs/operating.md.',
+    schema: days,
+    default: '30d',
+    show: value => (value === undefined ? 'off' : `${value / DAY_MS}d`),
   }),
   FAULT_POINTS: setting({
     about: 'For tests: where to fail on purpose.',

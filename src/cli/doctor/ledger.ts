@@ -13,7 +13,7 @@ import {
   COLLATION_VERSION_MIN,
   collationAdvice,
   openLedger,
-  runningSocketFolder,
+  runningAddress,
   STALE_COLLATION,
 } from '../../app/compose-ledger.ts'
 import type { Config } from '../../app/config/config.ts'
@@ -32,7 +32,7 @@ type Ask = (statement: string) => Promise<readonly Record<string, unknown>[]>
 export async function checkLedger(config: Config, clock: Clock): Promise<Finding[]> {
   const { databaseUrl, dataDir } = config
   if (databaseUrl !== undefined) return examine(config, 'reached', clock)
-  const running = addressIn(dataDir)
+  const running = runningAddress(dataDir)
   if (running !== undefined)
     return examine(config, 'the embedded one, which is running', clock, { databaseUrl: running })
   if (existsSync(join(dataDir, 'postgres'))) return examine(config, 'the embedded one, started for this check', clock)
@@ -177,14 +177,4 @@ async function checkMigrations(ask: Ask): Promise<Finding> {
 async function exists(ask: Ask, table: 'nodes' | 'migrations'): Promise<boolean> {
   const [row] = await ask(`SELECT to_regclass('${table}') IS NOT NULL AS made`)
   return row?.made === true
-}
-
-/** The address of the embedded PostgreSQL that runs on this folder; undefined when none runs, or it is closed to us. */
-function addressIn(dataDir: string): string | undefined {
-  try {
-    const folder = runningSocketFolder(join(dataDir, 'postgres'))
-    return folder && `postgresql://stampede@localhost/stampede?host=${encodeURIComponent(folder)}`
-  } catch {
-    return undefined
-  }
 }

@@ -5,7 +5,8 @@
 --           late    the order was closed: refund             second  another payment was first: refund
 --           wrong_amount  not the amount asked for: nothing is written        unknown  there is no such payment
 -- Keeps   pending → paid by compare-and-set, once per order; money that pays nothing is refund_due in the same transaction
--- Locks   the order row, then the payment row
+--         An order in the archive is brought back first
+-- Locks   the order row, then the payment row; of an archived order the item row before both
 
 CREATE OR REPLACE FUNCTION capture(p_provider text, p_ref text, p_amount bigint, p_currency text, p_at_ms bigint)
 RETURNS TABLE (outcome text, order_id bigint, item bigint) LANGUAGE plpgsql AS $$
@@ -13,15 +14,26 @@ RETURNS TABLE (outcome text, order_id bigint, item bigint) LANGUAGE plpgsql AS $
 DECLARE
   p     payments%ROWTYPE;
   o     orders%ROWTYPE;
+  v_order bigint;
+  v_item  bigint;
   v_at  timestamptz := to_timestamp(p_at_ms / 1000.0);
 BEGIN
-  SELECT * INTO p FROM payments WHERE provider = p_provider AND ref = p_ref;
-  IF NOT FOUND THEN
-    RETURN QUERY SELECT 'unknown'::text, NULL::bigint, NULL::bigint;
-    RETURN;
-  END IF;
-  SELECT * INTO o FROM orders WHERE id = p.order_id AND item = p.item FOR UPDATE;
-  SELECT * INTO p FROM payments WHERE id = p.id FOR UPDATE;
+  FOR i IN 1..2 LOOP
+    SELECT a.order_id, a.item INTO v_order, v_item FROM all_payments a WHERE a.provider = p_provider AND a.ref = p_ref;
+    IF FOUND THEN
+      SELECT * INTO o FROM orders WHERE id = v_order AND item = v_item FOR UPDATE;
+      SELECT * INTO p FROM payments WHERE provider = p_provider AND ref = p_ref FOR UPDATE;
+      EXIT WHEN o.id IS NOT NULL AND p.id IS NOT NULL;
+      -- One of them is in the archive, or went there meanwhile. Under the item's lock it stays where it is brought.
+      PERFORM 1 FROM items WHERE id = v_item FOR UPDATE;
+    END IF;
+    -- No such payment, or its sale was deleted.
+    IF NOT FOUND THEN
+      RETURN QUERY SELECT 'unknown'::text, NULL::bigint, NULL::bigint;
+      RETURN;
+    END IF;
+    PERFORM recall_orders(v_item, ARRAY[v_order], '{}');
+  END LOOP;
 
   IF p.amount_minor <> p_amount OR p.currency <> p_currency THEN
     outcome := 'wrong_amount';

@@ -61,6 +61,8 @@ BEGIN
     RETURN QUERY SELECT 'stale'::text, v.sale, v.price_minor, v.currency, NULL::timestamptz, NULL::timestamptz, v.available, NULL::jsonb;
     RETURN;
   END IF;
+  -- No fast path leads here: the archive has set gate_epoch to 0.
+  IF v.archive IS NOT NULL THEN PERFORM recall_orders(p_item, p_ids, p_buyers); END IF;
   v_now := clock_timestamp();
   v_pay_by := v_now + v.pay_within_ms * interval '1 millisecond';
 

@@ -3,14 +3,17 @@
 -- Out     refunded | same (it was refunded before) | not_paid | unknown (there is no such order)
 -- Keeps   paid → closed/refunded by compare-and-set; available + pending + paid = units; one release row either way, so that the gate closes
 --         the attempt; the captured payment, and only that one, becomes refund_due
+--         An order in the archive is brought back first
 -- Locks   the item row first, then the order, then its payments
 
 CREATE OR REPLACE FUNCTION refund_order(p_order bigint, p_item bigint, p_restock boolean) RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
+  v items%ROWTYPE;
   o orders%ROWTYPE;
 BEGIN
-  PERFORM 1 FROM items WHERE id = p_item FOR UPDATE;
+  SELECT * INTO v FROM items WHERE id = p_item FOR UPDATE;
+  IF v.archive IS NOT NULL THEN PERFORM recall_orders(p_item, ARRAY[p_order], '{}'); END IF;
   SELECT * INTO o FROM orders WHERE id = p_order AND item = p_item FOR UPDATE;
   IF NOT FOUND THEN RETURN 'unknown'; END IF;
   IF o.state = 'closed' AND o.reason = 'refunded' THEN RETURN 'same'; END IF;

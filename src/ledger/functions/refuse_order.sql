@@ -16,6 +16,7 @@ DECLARE
 BEGIN
   SELECT * INTO v FROM items WHERE id = p_item FOR UPDATE;
   IF NOT FOUND THEN RETURN; END IF;
+  IF v.archive IS NOT NULL THEN PERFORM recall_orders(p_item, ARRAY[p_id], ARRAY[p_buyer]); END IF;
   SELECT * INTO o FROM orders WHERE id = p_id AND item = p_item;
   IF FOUND THEN
     IF o.buyer = p_buyer THEN RETURN NEXT o; END IF;

@@ -6,6 +6,7 @@
 
 import { assert } from '../../base/assert.ts'
 import { createSemaphore } from '../../base/semaphore.ts'
+import type { ItemId } from '../../domain/ids.ts'
 import type { Door } from '../../domain/item.ts'
 import { shardsFor } from '../../domain/shards.ts'
 import type { Rights, SnapshotHolding } from '../rights.ts'
@@ -16,12 +17,13 @@ const SNAPSHOT_PAGE = 5_000
 /** Three times, because a statement is tried three times: longer than the server lets an abandoned session keep the lock. */
 const LOCK_WAIT_MS = 2_500
 const WAITING_AT_ONCE_MAX = 3
+const RECALL_PAGE = 5_000
 
 export function createRights(database: Database): Rights {
   const { all, first, one, did } = queries(database)
   const waiting = createSemaphore(WAITING_AT_ONCE_MAX)
   const epochOf = (row: Row) => number(row, 'epoch')
-  return {
+  const rights: Rights = {
     read: item =>
       first('item_rights', [item], row => ({ epoch: number(row, 'epoch'), door: text(row, 'door') as Door })),
     async raiseEpoch(item) {
@@ -72,6 +74,26 @@ export function createRights(database: Database): Rights {
         }
       }),
     now: () => one('now', [], row => time(row, 'now')),
+  }
+
+  /**
+   * An item that is sold has all its orders where the unique keys are. Only where a clock was wrong is one with archived orders to be sold again.
+   * False: nothing of it was in the archive.
+   */
+  async function bringBack(item: ItemId): Promise<boolean> {
+    let was = false
+    while (await one('recall_item', [item, RECALL_PAGE], row => row.was === true)) was = true
+    return was
+  }
+
+  return {
+    ...rights,
+    setDoor: async (item, epoch, door) =>
+      (await rights.setDoor(item, epoch, door)) ||
+      (door === 'ledger' && (await bringBack(item)) && (await rights.setDoor(item, epoch, door))),
+    snapshot: async (item, ...terms) =>
+      (await rights.snapshot(item, ...terms)) ??
+      ((await bringBack(item)) ? rights.snapshot(item, ...terms) : undefined),
   }
 }
 

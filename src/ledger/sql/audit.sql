@@ -16,7 +16,7 @@ LEFT JOIN LATERAL (
          count(*) FILTER (WHERE reason IS DISTINCT FROM 'refused') AS orders_placed,
          count(*) FILTER (WHERE reason = 'refused') AS orders_refused,
          count(*) FILTER (WHERE paid_at IS NOT NULL) AS orders_paid
-  FROM orders WHERE orders.item = i.id
+  FROM all_orders a WHERE a.item = i.id
 ) o ON true
 LEFT JOIN LATERAL (
   SELECT sum(r.pieces) AS pieces, sum(o.quantity) FILTER (WHERE r.outcome = 'gone') AS gone,

@@ -3,7 +3,7 @@
 -- Out     order rows
 SELECT o.id, i.sale, o.item, o.buyer, o.attempt, o.quantity, o.price_minor, o.currency, o.state, o.reason, o.superseded_by, o.epoch,
        o.reserved_at, o.placed_at, o.pay_by, o.paid_at, o.closed_at, o.version
-FROM orders o JOIN items i ON i.id = o.item
+FROM all_orders o JOIN items i ON i.id = o.item
 WHERE o.buyer = $1 AND ($2::bigint IS NULL OR o.id < $2)
 ORDER BY o.id DESC
 LIMIT $3

@@ -3,7 +3,7 @@
 -- Out     order rows
 SELECT o.id, i.sale, o.item, o.buyer, o.attempt, o.quantity, o.price_minor, o.currency, o.state, o.reason, o.superseded_by, o.epoch,
        o.reserved_at, o.placed_at, o.pay_by, o.paid_at, o.closed_at, o.version
-FROM orders o JOIN items i ON i.id = o.item
+FROM all_orders o JOIN items i ON i.id = o.item
 WHERE i.sale = $1 AND ($2::text IS NULL OR o.state = $2) AND ($3::text IS NULL OR o.buyer = $3) AND ($4::bigint IS NULL OR o.id > $4)
 ORDER BY o.id
 LIMIT $5

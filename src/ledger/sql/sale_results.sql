@@ -10,7 +10,7 @@ SELECT i.id AS item, i.currency, count(o.id)::int AS orders,
        count(*) FILTER (WHERE o.reason = 'unpaid')::int AS "unpaidOrders",
        count(*) FILTER (WHERE o.reason = 'cancelled')::int AS "cancelledOrders",
        count(*) FILTER (WHERE o.reason = 'refused')::int AS "refusedOrders"
-FROM items i LEFT JOIN orders o ON o.item = i.id
+FROM items i LEFT JOIN all_orders o ON o.item = i.id
 WHERE i.sale = $1
 GROUP BY i.id
 ORDER BY i.position
