@@ -4,6 +4,7 @@
  */
 
 import { createKeyedHash } from '../admission/rate/keyed-hash.ts'
+import { createBatcher } from '../base/batcher.ts'
 import { nextTurn } from '../base/clock.ts'
 import { onFault } from '../base/fault.ts'
 import { faultPointMs } from '../base/fault-points.ts'
@@ -30,6 +31,7 @@ import { moveUnits } from '../gate/sharded/move-units.ts'
 import { createShardCounts } from '../gate/sharded/shard-counts.ts'
 import { ShardedGate } from '../gate/sharded/sharded-gate.ts'
 import { createShardedOutbox } from '../gate/sharded/sharded-outbox.ts'
+import type { Sales } from '../ledger/sales.ts'
 import type { OutboxBacklog } from '../telemetry/gauges.ts'
 import { connectTo, watchDurability } from './compose-redis.ts'
 import { learnShards, soldAtGate } from './compose-shards.ts'
@@ -58,6 +60,8 @@ const BACK_MS = 1_000
 const SYNC_MS_MAX = 3_000
 /** How long a settled sale's keys stay, for late questions. */
 const FORGET_AFTER_MS = 60_000
+/** Items of which it is read together what is available. */
+const AVAILABLE_MAX = 500
 
 type SharedGate = ReturnType<typeof openSharedGate>
 
@@ -92,7 +96,7 @@ export function openSharedGate(redis: RedisConfig, foundation: Foundation) {
     rebuildFenceMs: config.fenceMs,
     sellers(context) {
       const shared: SharedGateContext = { ...context, cache }
-      const direct: LedgerSellContext = { ...context, semaphore, freshMs }
+      const direct: LedgerSellContext = { ...context, semaphore, freshMs, availableOf: readAvailable(ledger.sales) }
       return live => {
         if (live.door === 'gate') return new SharedGateSeller(shared, live)
         return live.door === 'ledger' ? new LedgerSeller(direct, live) : new ClosedSeller(context, live)
@@ -110,6 +114,20 @@ export function openSharedGate(redis: RedisConfig, foundation: Foundation) {
     counts,
     shardGate,
   } satisfies GateSide & Record<string, unknown>
+}
+
+/** One statement for all that is asked for at the same time. */
+function readAvailable(sales: Pick<Sales, 'available'>): LedgerSellContext['availableOf'] {
+  const batcher = createBatcher<ItemId, number | undefined>({
+    batchMax: AVAILABLE_MAX,
+    queueMax: AVAILABLE_MAX * 100,
+    defer: nextTurn,
+    async run(items) {
+      const available = await sales.available(items)
+      return items.map(item => available.get(item))
+    },
+  })
+  return async item => batcher.join(item)
 }
 
 /** What is reserved and not placed yet, over all live items. */

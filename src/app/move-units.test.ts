@@ -194,7 +194,7 @@ describe('units move to the shard where a buyer waits', () => {
     expect(there.gate.shards[1]!.left).toBe(25)
     const shut = await stage()
     shut.waits(1)
-    shut.registry.set(shut.item, { ...shut.registry.get(shut.item)!, door: 'draining' })
+    shut.registry.set(shut.item, { ...shut.registry.get(shut.item)!, seenAtMs: 0, door: 'draining' })
     await shut.round()
     expect(await shut.rows()).toEqual([])
   })

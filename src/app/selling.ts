@@ -13,7 +13,7 @@ import { type ConfirmContext, createConfirming } from '../flows/follow/confirm-e
 import { Following } from '../flows/follow/follow-sales.ts'
 import { GateController } from '../flows/keep/gate-controller.ts'
 import { createSyncState } from '../flows/keep/sync-state.ts'
-import { createQueues, LiveItem } from '../flows/sell/live-item.ts'
+import { createQueues, LiveItem, type Seen } from '../flows/sell/live-item.ts'
 import { createOpening } from '../flows/sell/opening.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
 import type { Decision, Seller } from '../flows/sell/seller.ts'
@@ -62,14 +62,14 @@ export function createSelling(context: ProcessContext, confirm: ConfirmContext |
   }
   const makeSeller = context.sellers(sell)
 
-  function makeLiveItem(sale: Sale, item: Item, skewed: boolean, seenAtMs: number): LiveItem {
+  function makeLiveItem(sale: Sale, item: Item, skewed: boolean, seen: Seen): LiveItem {
     const { door } = item
     const current = (door === 'ledger' || (door === 'gate' && context.isBuilt(item))) && context.maySell()
     const makeQueue = (sell: Seller['sell']) =>
       createQueues(door === 'gate' ? context.lanes(item) : undefined, QUEUE_MAX, queueMax =>
         createBatcher<Ask, Decision>({ batchMax: BATCH_MAX, queueMax, defer: nextTurn, run: sell }),
       )
-    return new LiveItem({ sale, item, current, skewed, seenAtMs }, makeSeller, makeQueue)
+    return new LiveItem({ sale, item, current, skewed, seen }, makeSeller, makeQueue)
   }
 
   // Seen in the ledger: the process that changed it has published it.

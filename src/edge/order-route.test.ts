@@ -109,7 +109,7 @@ async function openShop(view: 'refuses' | 'asks') {
   const sale = { id: SALE, state: 'ready', opensAtMs, closesAtMs } as Sale
   const item = { id: ITEM, quantityMax: 3, epoch: 1, door: 'gate' } as Item
   const liveItem = new LiveItem(
-    { sale, item, current: true, skewed: false, seenAtMs: clock.elapsed() },
+    { sale, item, current: true, skewed: false, seen: { atMs: clock.elapsed() } },
     live => new LocalGateSeller(sell, live),
     run => createBatcher<Ask, Decision>({ batchMax: 100, queueMax: 100, defer: nextTurn, run }),
   )

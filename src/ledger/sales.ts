@@ -25,9 +25,17 @@ export interface Sales {
   list(options: { readonly drafts: boolean; readonly limit: number }): Promise<readonly Sale[]>
   /**
    * Sales that a process of a cluster follows: not a draft, warm-up begun, ended less than an hour ago, or later while its gate has a
-   * release or a stock change to do. Read from the primary (E2).
+   * release or a stock change to do. Read from the primary (E2). What has not changed since the last read is the same object: the list, a
+   * sale, an item. `available` is as it was when something else of the item last changed.
    */
-  followed(): Promise<{ readonly nowMs: number; readonly sales: readonly Sale[] }>
+  followed(): Promise<{
+    readonly nowMs: number
+    readonly sales: readonly Sale[]
+    /** Another number than at the last read: the ledger may have been replaced or restored, and have lost what was written to it. */
+    readonly anew?: number
+  }>
+  /** Units that the ledger has left, of items that exist. */
+  available(items: readonly ItemId[]): Promise<ReadonlyMap<ItemId, number>>
   /** False: the sale was not in one of the `from` states. */
   move(id: SaleId, from: readonly StoredSaleState[], to: StoredSaleState, by: string, action: string): Promise<boolean>
   /** The warm-up begins at once. */

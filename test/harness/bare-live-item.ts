@@ -12,7 +12,7 @@ export function bareLiveItem(
   item: Item,
   makeSeller: (live: LiveItem) => Seller = () => ({}) as Seller,
 ): LiveItem {
-  const terms = { sale, item, skewed: false, seenAtMs: systemClock.elapsed() }
+  const terms = { sale, item, skewed: false, seen: { atMs: systemClock.elapsed() } }
   return new LiveItem({ ...terms, current: item.door === 'gate' }, makeSeller, () =>
     createBatcher({ batchMax: 1, queueMax: 1, run: async () => [] }),
   )

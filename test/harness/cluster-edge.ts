@@ -248,6 +248,7 @@ export function openCluster(ledger: TestLedger) {
         fenceMs: FENCE_MS,
         semaphore: createSemaphore(8),
         freshMs: 3_000,
+        availableOf: async item => (await ledger.sales.available([item])).get(item),
         onStale: withdraw,
         alarm,
       }
@@ -263,14 +264,14 @@ export function openCluster(ledger: TestLedger) {
         clock,
         log: quiet,
         alarm,
-        makeLiveItem: (sale, item, skewed, seenAtMs) =>
+        makeLiveItem: (sale, item, skewed, seen) =>
           new LiveItem(
             {
               sale,
               item,
               current: item.door === 'gate' || item.door === 'ledger',
               skewed,
-              seenAtMs,
+              seen,
             },
             makeSeller,
             run => createBatcher({ batchMax: 500, queueMax: 20_000, defer: nextTurn, run }),

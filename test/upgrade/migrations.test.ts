@@ -31,6 +31,12 @@ test('the landed version is there as its note says, and its migrations are as th
   console.log(`  ${fresh.length} since then: ${fresh.map(({ name }) => name).join(', ')}`)
 })
 
+/** Statements that a rule finds and that are right, by migration and beginning, with the reason. The day that is played runs on all of them. */
+const EXCUSED: readonly (readonly [migration: string, begins: string, why: string])[] = [
+  ['0017_fence.sql', 'create trigger item_changed before insert or update of', 'refuses nothing; writes changed_in'],
+  ['0017_fence.sql', 'create trigger sale_changed before insert or update of', 'refuses nothing; writes changed_in'],
+]
+
 describe('migrations leave the landed version what it lives on:', () => {
   for (const rule of RULES) {
     test(rule.name, () => {
@@ -39,7 +45,9 @@ describe('migrations leave the landed version what it lives on:', () => {
       expect({ unseen, wronged }).toEqual({ unseen: [], wronged: [] })
       const before = migrationsIn(landed).map(({ text }) => text)
       const found = fresh.flatMap(({ name, text }) =>
-        offences(rule, before.join(';\n'), text).map(one => `${name}: ${one}`),
+        offences(rule, before.join(';\n'), text)
+          .filter(one => !EXCUSED.some(([excused, begins]) => excused === name && one.startsWith(begins)))
+          .map(one => `${name}: ${one}`),
       )
       expect(found).toEqual([])
     })

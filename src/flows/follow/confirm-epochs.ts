@@ -4,7 +4,8 @@
  * process's batches is at the gate under one, and the entries that its worker took under one are placed. Items are handed over side by
  * side, a few at once: one that is huge, or locked in the ledger, does not keep the others from being confirmed.
  *
- * Written again now and then, and whenever this process has another node id: a confirmation counts only with the lease it was made under.
+ * Written once for each epoch of an item, and again for all when this process has another node id (a confirmation counts only with the lease it
+ * was made under) or when the ledger may have lost it: an item where nothing happens costs nothing.
  */
 
 import type { Clock } from '../../base/clock.ts'
@@ -26,11 +27,12 @@ export interface ConfirmContext {
   readonly holdsOlder: (item: ItemId, epoch: Epoch) => boolean
 }
 
-const AGAIN_AFTER_MS = 5_000
 /** What could be neither placed nor refused is tried again after so long: its reason is no outage. */
 const STUCK_MS = 5_000
 /** What the ledger did not answer for is tried again after so long: then others have had their turn. */
 const FAULT_MS = 300
+/** Epochs that are confirmed by one statement. */
+const CONFIRM_MAX = 1_000
 /** What is handed over within this time is confirmed in the same round. */
 const HAND_OVER_WAIT_MS = 200
 
@@ -50,16 +52,20 @@ export function createConfirming(
   const underWay = new Map<ItemId, Promise<void>>()
   /** The first that a hand-over met since the last round. */
   let failed: { readonly error: unknown } | undefined
-  let confirmed = new Map<ItemId, Epoch>()
+  /** Called stale, and not sold under since. */
+  const withdrawn = new Set<LiveItem>()
+  const confirmed = new Map<ItemId, Epoch>()
+  /** Of which the epoch in the registry may not be confirmed yet. */
+  const unconfirmed = new Set<ItemId>()
   let confirmedAs = ''
-  let confirmedAtMs = Number.NEGATIVE_INFINITY
 
-  /** By item: below which epoch everything is to be handed over. */
+  /** By item of which anything is held, or that is to be handed over: below which epoch everything is. */
   function dueOf(by: HandOverContext): ReadonlyMap<ItemId, Epoch> {
-    const due = new Map([...registry.values()].map(({ item, epoch }) => [item.id, epoch]))
-    for (const [item, epoch] of forgotten) due.set(item, Math.max(epoch + 1, due.get(item) ?? 0))
+    const due = new Map<ItemId, Epoch>()
     // Of a sale that is not followed any more no newer epoch would be seen, and no stale gate.
-    for (const item of by.acknowledged.items()) if (!registry.has(item)) due.set(item, Number.POSITIVE_INFINITY)
+    for (const item of by.acknowledged.items()) due.set(item, registry.get(item)?.epoch ?? Number.POSITIVE_INFINITY)
+    for (const [item, epoch] of forgotten)
+      due.set(item, Math.max(epoch + 1, due.get(item) ?? registry.get(item)?.epoch ?? 0))
     return due
   }
 
@@ -92,25 +98,30 @@ export function createConfirming(
   async function confirm({ nodes, lease, holdsOlder, handOver: by }: ConfirmContext): Promise<void> {
     const { node, holder } = lease()
     const as = `${node} ${holder}`
-    if (as !== confirmedAs || clock.elapsed() - confirmedAtMs > AGAIN_AFTER_MS) confirmed = new Map()
-    const seen: { readonly item: ItemId; readonly epoch: Epoch }[] = []
-    for (const live of registry.values()) {
-      const { epoch } = live
-      const item = live.item.id
-      if (confirmed.get(item) === epoch) continue
-      if (by?.acknowledged.holdsOlder(item, epoch) || holdsOlder(item, epoch) || isLeaving(item, epoch)) continue
-      seen.push({ item, epoch })
-    }
-    if (seen.length === 0) return
-    const whole = confirmed.size === 0
-    if (!(await nodes.confirm(node, holder, seen))) {
-      // The lease was lost; the next one begins with nothing confirmed.
-      confirmedAs = ''
-      return
-    }
-    for (const { item, epoch } of seen) confirmed.set(item, epoch)
+    if (as !== confirmedAs) confirmAll()
     confirmedAs = as
-    if (whole) confirmedAtMs = clock.elapsed()
+    const waiting = [...unconfirmed]
+    for (let i = 0; i < waiting.length; i += CONFIRM_MAX) {
+      const seen: { readonly item: ItemId; readonly epoch: Epoch }[] = []
+      for (const item of waiting.slice(i, i + CONFIRM_MAX)) {
+        const epoch = registry.get(item)?.epoch
+        if (epoch === undefined || confirmed.get(item) === epoch) unconfirmed.delete(item)
+        else if (!(by?.acknowledged.holdsOlder(item, epoch) || holdsOlder(item, epoch) || isLeaving(item, epoch)))
+          seen.push({ item, epoch })
+      }
+      if (seen.length === 0) continue
+      if (!(await nodes.confirm(node, holder, seen))) {
+        // The lease was lost; the next one begins with nothing confirmed.
+        confirmedAs = ''
+        return
+      }
+      for (const { item, epoch } of seen) confirmed.set(item, epoch)
+    }
+  }
+
+  function confirmAll(): void {
+    confirmed.clear()
+    for (const item of registry.keys()) unconfirmed.add(item)
   }
 
   function isLeaving(item: ItemId, epoch: Epoch): boolean {
@@ -119,9 +130,27 @@ export function createConfirming(
   }
 
   return {
+    /** This entry is in the registry now. */
+    added(live: LiveItem): void {
+      unconfirmed.add(live.item.id)
+      if (live.staleAtMs !== undefined) withdrawn.add(live)
+    },
+    /** The ledger may have lost what was confirmed. */
+    again: confirmAll,
+    /** Entries of the registry that may sell again when later reads show their epoch. */
+    *withdrawn(): Iterable<LiveItem> {
+      for (const live of withdrawn)
+        if (live.staleAtMs === undefined || registry.get(live.item.id) !== live) withdrawn.delete(live)
+        else yield live
+    },
     /** This entry is not in the registry any more; its batches may still be at the gate. */
     replaced(live: LiveItem): void {
       if (live.atGate > 0) leaving.add(live)
+    },
+    /** The item is not in the registry any more. */
+    dropped(item: ItemId): void {
+      confirmed.delete(item)
+      unconfirmed.delete(item)
     },
     /**
      * The gate or the ledger called a live item's epoch stale: nothing is sold under it until a later read shows it active again. The gate
@@ -133,6 +162,7 @@ export function createConfirming(
       const item = live.item.id
       live.current = false
       live.staleAtMs = clock.elapsed()
+      withdrawn.add(live)
       forgotten.set(item, Math.max(epoch, forgotten.get(item) ?? 0))
       log.warn({ item, epoch }, 'item withdrawn: its epoch may not sell here any more')
     },

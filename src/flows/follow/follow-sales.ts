@@ -6,6 +6,9 @@
  * The two halves of a round do not wait for each other beyond their bounds: a gate that does not answer leaves the fence alone, and a
  * ledger that does not answer lets it lapse. An answer that comes late still counts, unless a later one was there before it.
  *
+ * A read where nothing has changed costs nothing per item: the ledger's list is the same object as before, and one mark says for all entries
+ * of the registry when they were last shown.
+ *
  * When the ledger shows another epoch or door, the entry of the registry is replaced in the same turn, so that nothing is acknowledged under
  * the old one any more. What was acknowledged under it is handed over (E6); then, when none of its batches is at the gate any more, the
  * process confirms: "seen this epoch, nothing older held" (E4).
@@ -16,13 +19,13 @@ import { atMost } from '../../base/deadline.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Alarm, Log } from '../../base/log.ts'
 import { OutageLog } from '../../base/outage-log.ts'
-import type { ItemId } from '../../domain/ids.ts'
+import type { ItemId, SaleId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Gate, GateStatusReply } from '../../gate/gate.ts'
 import type { GateCache } from '../../gate/local-view.ts'
 import type { Sales } from '../../ledger/sales.ts'
-import type { LiveItem, Registry } from '../sell/live-item.ts'
+import type { LiveItem, Registry, Seen } from '../sell/live-item.ts'
 import { createClockComparison } from './clock-comparison.ts'
 import type { Confirming } from './confirm-epochs.ts'
 
@@ -35,7 +38,7 @@ interface FollowContext {
   readonly log: Log
   readonly alarm: Alarm<'gate_clock_skew'>
   /** An entry for what the ledger shows, with the seller of its door. */
-  readonly makeLiveItem: (sale: Sale, item: Item, skewed: boolean, seenAtMs: number) => LiveItem
+  readonly makeLiveItem: (sale: Sale, item: Item, skewed: boolean, seen: Seen) => LiveItem
   readonly confirming: Confirming
   /** May this process sell at all? Without it no entry is current. */
   readonly maySell: () => boolean
@@ -67,6 +70,12 @@ export class Following {
   #ledgerSentAtMs = Number.NEGATIVE_INFINITY
   #gateSentAtMs = Number.NEGATIVE_INFINITY
   #ledgerReads = 0
+  /** E2: shared by all entries that the reads show. */
+  readonly #seen: Seen = { atMs: Number.NEGATIVE_INFINITY }
+  /** What was shown last, as a whole and by sale. */
+  #list: readonly Sale[] = []
+  #shown: ReadonlyMap<SaleId, Sale> = new Map()
+  #readAnew: number | undefined
   #gateReads = 0
   #confirming: Promise<void> | undefined
   #skewReported = false
@@ -112,12 +121,16 @@ export class Following {
     this.#ledgerReads += 1
     const sentAtMs = clock.elapsed()
     try {
-      const { nowMs, sales: followed } = await sales.followed()
+      const { nowMs, sales: followed, anew } = await sales.followed()
       if (sentAtMs < this.#ledgerSentAtMs) return
       this.#ledgerSentAtMs = sentAtMs
       this.#clocks.ledger(nowMs, sentAtMs, clock.elapsed())
       if (this.#clocks.gateSilentMs(clock.elapsed()) > CLOCK_FRESH_MS) cache.clockSeen(nowMs, sentAtMs, clock.elapsed())
+      this.#compareClocks()
       this.#show(followed, sentAtMs)
+      // What this process wrote into a ledger that has been restored since may be lost.
+      if (anew !== this.#readAnew) this.#context.confirming.again()
+      this.#readAnew = anew
       this.#context.onRead()
     } finally {
       this.#ledgerReads -= 1
@@ -170,37 +183,60 @@ export class Following {
     live.current = true
   }
 
-  /** In one turn: what the ledger shows is what the registry has. */
+  /** In one turn: what the ledger shows is what the registry has. A sale or an item that is the same object as before has not changed. */
   #show(sales: readonly Sale[], sentAtMs: number): void {
-    const { registry, cache, confirming } = this.#context
-    const listed = new Set<ItemId>()
-    for (const sale of sales) {
-      for (const item of sale.items) {
-        listed.add(item.id)
-        this.#showItem(sale, item, sentAtMs)
-      }
+    const beforeMs = this.#seen.atMs
+    this.#seen.atMs = sentAtMs
+    if (sales !== this.#list) {
+      const before = this.#shown
+      this.#list = sales
+      this.#shown = new Map(sales.map(sale => [sale.id, sale]))
+      for (const sale of sales) if (before.get(sale.id) !== sale) this.#showSale(before.get(sale.id), sale, beforeMs)
+      for (const sale of before.values()) if (!this.#shown.has(sale.id)) this.#drop(sale.items)
     }
-    for (const [item, live] of registry) {
-      if (listed.has(item)) continue
+    for (const live of this.#context.confirming.withdrawn()) this.#sellAgain(live)
+  }
+
+  #showSale(before: Sale | undefined, sale: Sale, beforeMs: number): void {
+    const { registry, changed } = this.#context
+    if (before !== undefined && before.state !== sale.state) changed()
+    const known = new Set(before?.items)
+    const gone = new Map(before?.items.map(item => [item.id, item]))
+    for (const item of sale.items) {
+      gone.delete(item.id)
+      const live = registry.get(item.id)
+      if (known.has(item) && live !== undefined) live.sale = sale
+      else this.#showItem(sale, item, beforeMs)
+    }
+    this.#drop([...gone.values()])
+  }
+
+  #drop(items: readonly Item[]): void {
+    const { registry, cache, confirming } = this.#context
+    for (const { id } of items) {
+      const live = registry.get(id)
+      if (live === undefined) continue
       live.current = false
       confirming.replaced(live)
-      registry.delete(item)
-      cache.drop(item)
+      registry.delete(id)
+      confirming.dropped(id)
+      cache.drop(id)
     }
   }
 
-  #showItem(sale: Sale, item: Item, sentAtMs: number): void {
-    const { registry, confirming, changed, log, clock } = this.#context
+  /** @param beforeMs when the read before this one was sent */
+  #showItem(sale: Sale, item: Item, beforeMs: number): void {
+    const { registry, confirming, changed, log } = this.#context
     const known = registry.get(item.id)
     if (known?.epoch === item.epoch && known.door === item.door) {
-      if (known.sale.state !== sale.state) changed()
       known.sale = sale
       known.item = item
-      known.seenAtMs = sentAtMs
-      this.#sellAgain(known)
+      known.seen = this.#seen
       return
     }
     if (known !== undefined && known.epoch > item.epoch) {
+      // E2: from here no read shows the epoch of this entry.
+      known.seen = { atMs: Math.min(known.seen.atMs, beforeMs) }
       log.error(
         { item: item.id, seen: known.epoch, shown: item.epoch },
         'the ledger shows an older epoch than before: ignored. Was it restored from a backup while this process ran?',
@@ -211,11 +247,12 @@ export class Following {
       known.current = false
       confirming.replaced(known)
     }
-    const skewed = item.door === 'gate' && this.#clocks.skewedMs(clock.elapsed()) !== undefined
-    const live = this.#context.makeLiveItem(sale, item, skewed, sentAtMs)
-    // Not current though its door sells: later reads may show that this process may sell it.
-    if (!live.current && (item.door === 'gate' || item.door === 'ledger')) live.staleAtMs = sentAtMs
+    const skewed = item.door === 'gate' && this.#skewReported
+    const live = this.#context.makeLiveItem(sale, item, skewed, this.#seen)
     registry.set(item.id, live)
+    // Not current though its door sells: later reads may show that this process may sell it.
+    if (!live.current && (item.door === 'gate' || item.door === 'ledger')) live.staleAtMs = this.#seen.atMs
+    confirming.added(live)
     changed()
     log.info({ sale: sale.id, item: item.id, epoch: item.epoch, door: item.door }, 'item followed')
   }
@@ -231,7 +268,9 @@ export class Following {
     const { registry, clock, alarm, log } = this.#context
     const aheadMs = this.#clocks.skewedMs(clock.elapsed())
     const skewed = aheadMs !== undefined
-    for (const live of registry.values()) if (live.door === 'gate') live.skewed = skewed
+    // An entry that is made meanwhile is told when it is made.
+    if (skewed !== this.#skewReported)
+      for (const live of registry.values()) if (live.door === 'gate') live.skewed = skewed
     if (skewed && !this.#skewReported) {
       alarm('gate_clock_skew', { aheadMs })
       log.error({ aheadMs }, "the gate's clock and the ledger's disagree: nothing is sold until both are set right")

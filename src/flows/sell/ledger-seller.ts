@@ -8,11 +8,11 @@
 
 import { assert, assertAnswered } from '../../base/assert.ts'
 import { atMost } from '../../base/deadline.ts'
-import { Fault } from '../../base/fault.ts'
+import { Fault, onFault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import { OutageLog } from '../../base/outage-log.ts'
 import type { Semaphore } from '../../base/semaphore.ts'
-import type { BuyerId } from '../../domain/ids.ts'
+import type { BuyerId, ItemId } from '../../domain/ids.ts'
 import type { Refusal } from '../../domain/outcomes.ts'
 import type { Ask } from '../../gate/gate.ts'
 import type { DirectPlacing, DirectReply } from '../../ledger/orders.ts'
@@ -27,12 +27,16 @@ export interface LedgerSellContext extends SellContext {
   readonly semaphore: Semaphore
   /** What was read longer ago is not shown: no buyer is refused by it. */
   readonly freshMs: number
+  /** Units that the ledger has left now. Undefined: it could not be asked. */
+  readonly availableOf: (item: ItemId) => Promise<number | undefined>
 }
 
 type Decided = Exclude<DirectReply, { readonly status: 'stale' }>
 
 /** How long a batch waits for its permit and for the ledger before its buyers are told to ask again. */
 const PLACE_WAIT_MS = 3_000
+/** While it is asked for, what is available is read again after so long. */
+const READ_AGAIN_MS = 250
 const OUTAGE_TEXTS = {
   begins: 'the ledger did not answer a batch; its buyers are told to ask again',
   lasts: 'the ledger still does not answer batches',
@@ -41,14 +45,17 @@ const OUTAGE_TEXTS = {
 
 export class LedgerSeller extends ClosedSeller<LedgerSellContext, LiveItem> {
   readonly #outage = new OutageLog(this.context, { item: this.live.item.id }, OUTAGE_TEXTS)
-  /** What the last batch left available, and when it was asked. The item's row may be newer. */
-  #available = { units: 0, atMs: Number.NEGATIVE_INFINITY }
+  /** What was available by the newest answer of the ledger, and when that was asked for. */
+  #available = { units: this.live.item.available, atMs: this.live.seenAtMs }
+  #reading = false
 
   override standing(): Refusal | undefined {
-    const { sale, current } = this.live
+    const { sale, current, seenAtMs } = this.live
+    const { view, clock, freshMs } = this.context
     const left = this.left()
-    const closed = standingClosed(sale, this.context.view.nowMs())
-    if (left === undefined || !current || closed !== BUSY) return closed
+    const closed = standingClosed(sale, view.nowMs())
+    const isSilent = clock.elapsed() - seenAtMs > freshMs
+    if (isSilent || !current || closed !== BUSY) return closed
     return left === 0 ? SOLD_OUT : undefined
   }
 
@@ -59,9 +66,23 @@ export class LedgerSeller extends ClosedSeller<LedgerSellContext, LiveItem> {
 
   override left(): number | undefined {
     const { freshMs, clock } = this.context
-    const { item, seenAtMs } = this.live
-    const newest = seenAtMs > this.#available.atMs ? { units: item.available, atMs: seenAtMs } : this.#available
-    return clock.elapsed() - newest.atMs <= freshMs ? newest.units : undefined
+    const { units, atMs } = this.#available
+    const agoMs = clock.elapsed() - atMs
+    if (agoMs > READ_AGAIN_MS && !this.#reading) void this.#readAvailable()
+    return agoMs <= freshMs ? units : undefined
+  }
+
+  /** Never rejects with a fault: nothing is shown until a later read is answered. */
+  async #readAvailable(): Promise<void> {
+    const { clock, availableOf } = this.context
+    this.#reading = true
+    const atMs = clock.elapsed()
+    try {
+      const units = await onFault(() => availableOf(this.live.item.id))
+      if (units !== undefined && atMs > this.#available.atMs) this.#available = { units, atMs }
+    } finally {
+      this.#reading = false
+    }
   }
 
   override async find(buyer: BuyerId): Promise<readonly Held[]> {
@@ -116,7 +137,7 @@ export class LedgerSeller extends ClosedSeller<LedgerSellContext, LiveItem> {
   #decide(asks: readonly Ask[], reply: Decided, askedAtMs: number): readonly Decision[] {
     const { placings, available } = reply
     assertAnswered('the ledger', asks, placings)
-    this.#available = { units: available, atMs: askedAtMs }
+    if (askedAtMs > this.#available.atMs) this.#available = { units: available, atMs: askedAtMs }
     return asks.map((ask, i) => this.#decideOne(ask, placings[i]!, reply))
   }
 

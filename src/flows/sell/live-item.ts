@@ -15,7 +15,12 @@ import type { PlaceAsk } from '../../ledger/orders.ts'
 import type { Decision, Seller } from './seller.ts'
 
 /** What the ledger showed when the entry was made. */
-type LiveItemTerms = Pick<LiveItem, 'sale' | 'item' | 'current' | 'skewed' | 'seenAtMs'>
+type LiveItemTerms = Pick<LiveItem, 'sale' | 'item' | 'current' | 'skewed' | 'seen'>
+
+/** When the read of the ledger was sent that last showed what was read. Monotonic, ms. One for all entries that the same reads show. */
+export interface Seen {
+  atMs: number
+}
 
 export class LiveItem {
   sale: Sale
@@ -29,8 +34,8 @@ export class LiveItem {
   current: boolean
   /** The gate's clock and the ledger's disagree: whether the sale is open can't be told. */
   skewed: boolean
-  /** E2: when the read of the ledger was sent that last showed this epoch and this door. Monotonic, ms. */
-  seenAtMs: number
+  /** E2: the reads of the ledger that show this epoch and this door. */
+  seen: Seen
   /** When the read of the gate was sent that last showed this epoch active. Monotonic, ms. */
   activeAtMs = Number.NEGATIVE_INFINITY
   /** When this epoch was called stale. Only reads that were sent later, of ledger and gate, bring the item back. */
@@ -53,9 +58,14 @@ export class LiveItem {
     this.door = terms.item.door
     this.current = terms.current
     this.skewed = terms.skewed
-    this.seenAtMs = terms.seenAtMs
+    this.seen = terms.seen
     this.seller = makeSeller(this)
     this.queue = makeQueue(asks => this.seller.sell(asks))
+  }
+
+  /** E2: when the read of the ledger was sent that last showed this epoch and this door. Monotonic, ms. */
+  get seenAtMs(): number {
+    return this.seen.atMs
   }
 }
 

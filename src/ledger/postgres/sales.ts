@@ -1,28 +1,23 @@
 /** Sales in PostgreSQL. */
 
 import { assert } from '../../base/assert.ts'
-import { Fault } from '../../base/fault.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Sales, SaleWrite } from '../sales.ts'
 import type { Database } from './connection/database.ts'
-import { queries, time, toSales } from './rows.ts'
+import { FollowedSales } from './followed-sales.ts'
+import { number, queries, text, time, toSales } from './rows.ts'
 
 export function createSales(database: Database): Sales {
-  const { did, act } = queries(database)
+  const { all, did, act } = queries(database)
+  const followed = new FollowedSales((name, values) => database.run(name, values))
   return {
     create: (sale, by) => act('create_sale', valuesOf(sale, 'replaced', by)),
     find: async id => toSales(await database.run('find_sale', [id]))[0],
     list: async ({ drafts, limit }) => toSales(await database.run('list_sales', [drafts, limit])),
-    async followed() {
-      const rows = await database.run('followed_sales', [])
-      const [row] = rows
-      assert(row !== undefined, 'the ledger has no clock')
-      // E2: a standby may show old rows.
-      if (row.standby === true)
-        throw new Fault('ledger_standby', 'the ledger reached is a standby, not the primary', { retryable: true })
-      return { nowMs: time(row, 'now'), sales: toSales(rows.filter(one => one.sale_id !== null)) }
-    },
+    followed: () => followed.read(),
+    available: async items =>
+      new Map(await all('available_units', [items], row => [text(row, 'id'), number(row, 'available')] as const)),
     move: (id, from, to, by, action) => did('move_sale', [id, from, to, by, action]),
     warmNow: (id, by) => act('warm_sale_now', [id, by]),
     edit(id, by, decide) {

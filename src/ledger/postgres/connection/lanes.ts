@@ -40,6 +40,8 @@ const STATEMENTS: Readonly<Record<Exclude<Lane, 'work'>, readonly string[]>> = {
   placing: ['place', 'place_together', 'place_directly', 'refuse_order'],
   protocol: [
     'followed_sales',
+    'changed_sales',
+    'available_units',
     'lease_node',
     'renew_node',
     'cut_leases',
