@@ -77,6 +77,20 @@ test('a buyer who floods from many addresses is refused by name', async () => {
   expect((await call('127.0.1.1', 'GET', '/api/orders', ben)).status).toBe(200)
 }, 60_000)
 
+test('a buyer who lists again and again is refused, and still gets one order by its id', async () => {
+  const { shop, call } = await openShop({ RATE_LISTS_PER_BUYER: '3/1h' })
+  const ann = { authorization: `Bearer ${await shop.buyerToken('ann')}` }
+  const statuses: number[] = []
+  for (let n = 0; n < 5; n++) statuses.push((await call(`127.0.1.${n + 1}`, 'GET', '/api/orders', ann)).status)
+  expect(statuses).toEqual([200, 200, 200, 429, 429])
+  const { headers, text } = await call(POLITE, 'GET', '/api/orders', ann)
+  expect(JSON.parse(text).code).toBe('rate_limited')
+  expect(headers.get('ratelimit-policy')).toBe('"per-buyer";q=3;w=3600')
+  expect((await call(POLITE, 'GET', '/api/orders/123', ann)).status).toBe(404)
+  const ben = { authorization: `Bearer ${await shop.buyerToken('ben')}` }
+  expect((await call(POLITE, 'GET', '/api/orders', ben)).status).toBe(200)
+}, 60_000)
+
 test('one address can’t take every live connection', async () => {
   const { server, shop, open } = await openShop({ SOCKETS_PER_ADDRESS: '3' })
   const connect = async (from: string, buyer: string) => {

@@ -102,7 +102,7 @@ function openShop({ socketsMax }: { socketsMax?: number } = {}) {
     ordersOfBuyer: (buyer, limit) => orders.ofBuyer(buyer, undefined, limit),
     registry,
     stock,
-    callLimits: { address: () => undefined, buyer: () => undefined, repeat: () => undefined },
+    callLimits: { address: () => undefined, buyer: () => undefined, repeat: () => undefined, list: () => undefined },
     addressOf: () => 'here',
     socketsPerAddressMax: 10_000,
     messages,

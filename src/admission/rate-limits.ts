@@ -86,23 +86,28 @@ export function createRateLimits({
 /** Far beyond what any client does: who has an order always gets it, and a flood of it is still a flood. */
 const REPEATS_PER_BUYER: Rate = { count: 500, windowMs: 1_000 }
 
-export function createCallLimits(
-  rates: Pick<Rates, 'perAddress' | 'perBuyer'> & { readonly clock: Clock; readonly random: Random },
-) {
+export function createCallLimits({
+  listsPerBuyer,
+  ...rates
+}: Pick<Rates, 'perAddress' | 'perBuyer'> & {
+  readonly listsPerBuyer?: Rate | undefined
+  readonly clock: Clock
+  readonly random: Random
+}) {
   const others = { perItem: undefined, total: undefined }
   const calls = createRateLimits({ ...rates, ...others })
-  const repeats = createRateLimits({
-    ...rates,
-    ...others,
-    perAddress: undefined,
-    perBuyer: rates.perBuyer && REPEATS_PER_BUYER,
-  })
+  const ofBuyers = (perBuyer: Rate | undefined) =>
+    createRateLimits({ ...rates, ...others, perAddress: undefined, perBuyer })
+  const repeats = ofBuyers(rates.perBuyer && REPEATS_PER_BUYER)
+  const lists = ofBuyers(listsPerBuyer)
   return {
     address: (address: string) => calls.admitAddress(address),
     /** The buyer must be verified. */
     buyer: (buyer: BuyerId) => calls.admitBuyer(buyer, ''),
     /** A buyer asks again for an order. */
     repeat: (buyer: BuyerId) => repeats.admitBuyer(buyer, ''),
+    /** A buyer asks for a list: it costs the ledger more than one order does. */
+    list: (buyer: BuyerId) => lists.admitBuyer(buyer, ''),
   }
 }
 

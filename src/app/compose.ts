@@ -12,6 +12,7 @@ import { createRedisSharedCache } from '../catalog/redis/redis-shared-cache.ts'
 import type { Readiness } from '../edge/routes/operations-routes.ts'
 import { countUnits } from '../flows/check/audit-sale.ts'
 import { createGateView } from '../flows/check/gate-view.ts'
+import { createRest, withRests } from '../flows/check/rest-while-busy.ts'
 import { createPlacedCheck } from '../flows/check/settle-over-sales.ts'
 import { createMessages } from '../flows/follow/messages.ts'
 import { createArchiveItems } from '../flows/keep/archive-items.ts'
@@ -102,10 +103,12 @@ function openContext(foundation: Foundation, database: Database) {
     defer: nextTurn,
     onBatch: size => meters.size('finder_batch', size),
   })
+  const parts = { ...ledger, ...foundation, ...side }
+  const rest = createRest(foundation)
   const context: ProcessContext = {
-    ...ledger,
-    ...foundation,
-    ...side,
+    ...parts,
+    reconciliation: withRests(parts.reconciliation, rest),
+    rest,
     ...createWatching(foundation, messages, finder),
     ids: foundation.node.ids,
     messages,

@@ -10,6 +10,7 @@ import type { Meters } from '../base/meters.ts'
 import type { Random } from '../base/random.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CheckContext } from '../flows/check/check-context.ts'
+import type { Rest } from '../flows/check/rest-while-busy.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
 import type { OperateContext } from '../flows/operate/operate-context.ts'
 import type { FindOrdersContext } from '../flows/sell/find-orders.ts'
@@ -36,6 +37,7 @@ export interface EdgeContext {
   readonly money: MoneyContext
   readonly operate: OperateContext
   readonly check: CheckContext
+  readonly rest: Rest
   readonly journal: Journal
   readonly rights: Pick<Rights, 'openLedgerDoor' | 'now'>
   readonly identity: Identity

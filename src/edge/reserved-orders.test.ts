@@ -87,7 +87,7 @@ async function openShop(units = 10) {
       operate: { sales: ledger.sales } as OperateContext,
       journal: createJournal(ledger.database),
       orderLimits: limits,
-      callLimits: { address: () => undefined, buyer: () => undefined, repeat: () => undefined },
+      callLimits: { address: () => undefined, buyer: () => undefined, repeat: () => undefined, list: () => undefined },
       ticketLimits: limits,
       addressOf: () => 'here',
       asks: { count() {} },

@@ -41,10 +41,12 @@ test('the general limits are so many times those of orders, also in how many may
   expect(callRates({})).toEqual({
     perAddress: { count: 500, windowMs: 1_000 },
     perBuyer: { count: 50, windowMs: 1_000 },
+    listsPerBuyer: { count: 10, windowMs: 1_000 },
   })
   expect(callRates({ RATE_PER_ADDRESS: 'off', RATE_PER_BUYER: '5/1s burst 2' })).toEqual({
     perAddress: undefined,
     perBuyer: { count: 50, windowMs: 1_000, burst: 20 },
+    listsPerBuyer: { count: 10, windowMs: 1_000, burst: 4 },
   })
   expect(callRates({ RATE_PER_ADDRESS: '999999999/1s burst 999999999' }).perAddress).toEqual({
     count: 1_000_000_000,

@@ -96,7 +96,11 @@ function configOf(values: Values, texts: Texts) {
       perItem: values.RATE_PER_ITEM,
       total: values.RATE_TOTAL,
     },
-    callRates: { perAddress: values.RATE_CALLS_PER_ADDRESS, perBuyer: values.RATE_CALLS_PER_BUYER },
+    callRates: {
+      perAddress: values.RATE_CALLS_PER_ADDRESS,
+      perBuyer: values.RATE_CALLS_PER_BUYER,
+      listsPerBuyer: values.RATE_LISTS_PER_BUYER,
+    },
     socketsPerAddressMax: values.SOCKETS_PER_ADDRESS,
     /** Undefined: each process counts for itself. */
     rateSharing: values.RATE_SCOPE === 'cluster' ? { edgesAssumed: values.RATE_EDGES } : undefined,

@@ -41,6 +41,7 @@ const hasBuyerKey = (texts: Texts) => texts.BUYER_JWT_SECRET !== undefined || te
 export const atHome = (texts: Texts) => embedded(texts) && LOOPBACK.has(texts.HOST ?? '') && !hasBuyerKey(texts)
 const CALLS_PER_ADDRESS_TIMES = 5
 const CALLS_PER_BUYER_TIMES = 10
+const LISTS_PER_BUYER_TIMES = 2
 /** A rate so many times as high; one that can't be read is reported where it is set. */
 const timesRate = (text: string | undefined, times: number): string => {
   const { data } = rate.safeParse(text)
@@ -247,6 +248,13 @@ export const SETTINGS = {
     about: 'The same per buyer. Unset: ten times RATE_PER_BUYER, or off where that is.',
     schema: rate,
     unset: texts => timesRate(texts.RATE_PER_BUYER, CALLS_PER_BUYER_TIMES),
+    show: showRate,
+  }),
+  RATE_LISTS_PER_BUYER: setting({
+    about:
+      "Lists of a buyer's own orders per buyer, in each process; one order by its id is no list. Unset: twice RATE_PER_BUYER, or off where that is.",
+    schema: rate,
+    unset: texts => timesRate(texts.RATE_PER_BUYER, LISTS_PER_BUYER_TIMES),
     show: showRate,
   }),
   SOCKETS_PER_ADDRESS: setting({

@@ -45,7 +45,7 @@ async function openSocket() {
       return read.promise
     },
     registry: new Map(),
-    callLimits: { address: () => undefined, buyer: () => undefined, repeat: () => undefined },
+    callLimits: { address: () => undefined, buyer: () => undefined, repeat: () => undefined, list: () => undefined },
     addressOf: () => 'here',
     socketsPerAddressMax: 10,
     stock: { nowMs: () => systemClock.now(), leftOf: () => undefined },

@@ -27,6 +27,7 @@ import {
   ProblemError,
   plainProblem,
   problem,
+  RateLimitedError,
   rateLimitedProblem,
 } from '../http/problem-response.ts'
 
@@ -89,8 +90,10 @@ const handlers = {
     }
   },
 
-  async ownOrders({ identity, find }, exchange) {
+  async ownOrders({ identity, find, callLimits }, exchange) {
     const buyer = await identity.buyer(exchange.request)
+    const limited = callLimits.list(buyer)
+    if (limited !== undefined) throw new RateLimitedError(limited)
     const { after, limit } = readQuery(exchange, buyerCalls.ownOrders.query)
     const { shown, next } = await readPage(limit, max => ordersOfBuyer(find, buyer, after || undefined, max))
     return uncached({ orders: shown.map(wireOrder), next })

@@ -1,6 +1,8 @@
 /** Operators and orders: lists, one order with its payments and history, cancel, refund, and the log of who did what. */
 
 import { toRfc3339 } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
+import { retry } from '../../base/retry.ts'
 import type { OrderId } from '../../domain/ids.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
 import type { Sale } from '../../domain/sale.ts'
@@ -17,8 +19,11 @@ import { answerBy, noSuch, ProblemError } from '../http/problem-response.ts'
 import { findSale } from './operator-sale-routes.ts'
 
 const PAGE_MAX = 1000
+/** A page of an export that found the ledger busy waits for its turn again: to break off would cost all pages before it once more. */
+const EXPORT_RETRY = { tries: 4, baseMs: 1_000, maxMs: 2_000 }
 const EVERY_EPOCH = Number.MAX_SAFE_INTEGER
 
+const isRetryable = (error: unknown) => error instanceof Fault && error.retryable
 const isAfter = (one: OrderId, other: OrderId) => BigInt(one) > BigInt(other)
 
 const handlers = {
@@ -32,7 +37,10 @@ const handlers = {
       return edge.money.orders.list({ ...page, ...(state !== undefined && { state }) })
     }
     if (prefersCsv(exchange.request.headers.get('accept') ?? ''))
-      return csvOfOrders(after => read(PAGE_MAX, after), sale.id)
+      return csvOfOrders(async after => {
+        await edge.rest()
+        return retry(edge.clock, edge.random, EXPORT_RETRY, () => read(PAGE_MAX, after), isRetryable)
+      }, sale.id)
     const { shown, next } = await readPage(limit, max => read(max))
     return json({ orders: shown.map(wireOrder), next })
   },
