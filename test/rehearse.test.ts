@@ -64,17 +64,8 @@ function figureIn(html: string, name: string): string {
 }
 
 test('a rehearsal by itself sells every unit once, answers everyone, writes its report and leaves nothing behind', async () => {
-  const { code, out, last } = await run([
-    '--buyers',
-    '2000',
-    '--units',
-    '50',
-    '--seed',
-    '7',
-    '--json',
-    '--report',
-    'r.html',
-  ])
+  const args = ['--buyers', '2000', '--units', '50', '--seed', '7', '--json', '--report', 'r.html']
+  const { code, out, last } = await run(args, { compared: true })
   expect({ code, last: code === 0 ? '' : last }).toEqual({ code: 0, last: '' })
   const result = JSON.parse(out) as Rehearsal & { report: string }
   expect(result).toMatchObject({ verdict: 'green', reasons: [], partial: null, seed: 7, unexpected: {} })
@@ -84,6 +75,9 @@ test('a rehearsal by itself sells every unit once, answers everyone, writes its 
   expect((result.answers['bot invalid'] ?? 0) + (result.answers['bot sold_out'] ?? 0)).toBeGreaterThan(0)
   expect(result.books!.paid).toBeGreaterThan(0)
   expect(result.latency.count).toBeGreaterThanOrEqual(2000)
+  const { constant, lastAnswerMs } = result
+  expect(constant?.ratio).toBeCloseTo(lastAnswerMs / (constant?.lastAnswerMs ?? 0), 1)
+  expect(last).toContain('a constant server has answered the same crowd within')
 
   const html = readFileSync(join(folder(), 'r.html'), 'utf8')
   expect(html).not.toMatch(/<script|<link|<iframe|<img|\bsrc=|\bhref=|url\(|@import|https?:\/\//i)
@@ -93,7 +87,9 @@ test('a rehearsal by itself sells every unit once, answers everyone, writes its 
   expect(figureIn(html, 'peakPerSecond')).toBe(result.peakPerSecond.toLocaleString('en-GB'))
   expect(figureIn(html, 'sentence').toLowerCase()).toBe(`${result.sentence.toLowerCase()}.`)
   expect(html.match(/<svg/g)).toHaveLength(5)
+  expect(html).toContain('times as long')
   expect(throwaways()).toEqual([])
+  expect(readdirSync('/proc').filter(pid => isIn(pid, folder()))).toEqual([])
   await expect(fetch(result.server.url)).rejects.toThrow()
 })
 

@@ -36,6 +36,9 @@ const FORGET_LAST_RUN = [
   'VACUUM ANALYZE orders',
 ]
 
+/** The whole past stays where orders are placed: the worst that a ledger can be. */
+const IN_HOT_TABLES = { ARCHIVE_AFTER: 'off' }
+
 interface Wishes {
   readonly past: Past
   readonly clock: Clock
@@ -46,7 +49,7 @@ interface Wishes {
 
 export async function openOldLedger({ past, clock, keptIn, print }: Wishes): Promise<OldLedger> {
   const dataDir = await folderOf(past, keptIn)
-  const start = () => startStampede(() => clock.now(), undefined, { dataDir })
+  const start = () => startStampede(() => clock.now(), undefined, { dataDir, env: IN_HOT_TABLES })
   let server = await start().catch((error: unknown) => {
     if (keptIn === undefined) removeDataDir(dataDir)
     throw error

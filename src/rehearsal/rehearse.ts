@@ -12,6 +12,7 @@ import { seededRandom } from '../base/random.ts'
 import type { Pool } from './client/pool.ts'
 import { createRequests, type Requests } from './client/requests.ts'
 import { checkOpenFiles, openConnections, targetOf } from './crowd/connections.ts'
+import { runConstantCrowd, warmUpClient } from './crowd/constant-crowd.ts'
 import { Crowd } from './crowd/crowd.ts'
 import { type Credentials, signIn } from './crowd/sign-in.ts'
 import { Tally } from './crowd/tally.ts'
@@ -22,7 +23,14 @@ import { Operator } from './operator/operator.ts'
 import { FIRST_CLICK_MS } from './plan/plan.ts'
 import { arrivals } from './plan/shape.ts'
 import { type Progress, ProgressBoard } from './progress.ts'
-import { type Rehearsal, type RehearsalOptions, reservedNote, shardsNote, summarize } from './result.ts'
+import {
+  describeConstant,
+  type Rehearsal,
+  type RehearsalOptions,
+  reservedNote,
+  shardsNote,
+  summarize,
+} from './result.ts'
 import { NORMAL, SHARDED, type TimeLimits, WITH_FAULT } from './time-limits.ts'
 import { Audits } from './verdict/audits.ts'
 import { type Facts, gatherFacts } from './verdict/facts.ts'
@@ -34,6 +42,13 @@ interface RehearseParts {
   readonly print: (line: string) => void
   /** The message to print if this process is killed from here on, because the sale is open; undefined: none any more. */
   readonly setLastMessage: (line: string | undefined) => void
+  /** A constant server on this machine, for comparison; undefined: none can be started. */
+  readonly startConstant?: (stop: AbortSignal) => Promise<ConstantServer>
+}
+
+interface ConstantServer {
+  readonly url: string
+  stop(): Promise<void>
 }
 
 const OPENING_MS_FIRST = 4_500
@@ -44,32 +59,53 @@ const OPENING_MS_MIN = 3_000
 const OPENING_MS_SPARE = 500
 const BUYERS_PER_WAITED_MS = 20
 const COME_BACK_PER_UNIT = 3
+const COMPARED_MS_MAX = 10_000
 /** After Ctrl-C: time for answers under way, and for reading audit and orders. */
 const LAST_ANSWERS_MS = 1_000
 const LAST_READ_MS = 5_000
 
 export async function rehearse(options: RehearsalOptions, parts: RehearseParts): Promise<Rehearsal> {
-  return new Run(options, { ...parts, ...(await setUp(options, parts)) }).play()
+  const { clock, stop } = parts
+  const { buyers, units, shards } = options
+  const connected = await connect(options, parts)
+  const constant = saysSomething(options) ? await orNone(parts.startConstant?.(stop)) : undefined
+  try {
+    if (constant !== undefined) await orNone(warmUpClient(constant.url, buyers, clock, stop))
+    const nowMs = clock.elapsed() + connected.serverMsAtZero
+    const opensAtMs = nowMs + OPENING_MS_FIRST + buyers / TICKETS_PER_MS
+    const sale = await connected.operator.create(units, shards, opensAtMs)
+    return await new Run(options, { ...parts, ...connected, sale, startedMs: nowMs }, constant).play()
+  } finally {
+    await constant?.stop()
+  }
 }
 
-/** Checks what can be checked beforehand, and creates the sale, as a draft. */
-async function setUp(options: RehearsalOptions, { clock, stop, print }: RehearseParts) {
-  const { server, buyers, units, shards, connections, mix } = options
+/** Compared is only a server on this machine, and only with a crowd that clicks within seconds: a slower one shows no speed, and would come twice. */
+function saysSomething({ server, fault, shape, buyers, seed, noConstant }: RehearsalOptions): boolean {
+  if (noConstant === true || fault !== undefined || targetOf(server.url).note !== undefined) return false
+  return arrivals(shape, buyers, seededRandom(seed)).every(atMs => atMs <= COMPARED_MS_MAX)
+}
+
+/** Checks what can be checked before a sale is created, as a draft. */
+async function connect(options: RehearsalOptions, { clock, stop, print }: RehearseParts) {
+  const { server, buyers, connections, mix } = options
   /** Connections of bots, besides those of the buyers. */
   const bots = Math.min(BOT_CONNECTIONS_MAX, Math.ceil(buyers * mix.bots))
   checkOpenFiles(connections + bots)
   const operator = new Operator(server, clock, { stop })
   const { serverMsAtZero } = await operator.connect()
-  const startedMs = clock.elapsed() + serverMsAtZero
   const notes = shardsNote(options)
   for (const note of notes) print(note)
   const { target, note } = targetOf(server.url)
   if (note !== undefined) notes.push(note)
-  const sale = await operator.create(units, shards, startedMs + OPENING_MS_FIRST + buyers / TICKETS_PER_MS)
-  return { operator, sale, target, bots, serverMsAtZero, startedMs, notes }
+  return { operator, target, bots, serverMsAtZero, notes }
 }
 
-type RunParts = RehearseParts & Awaited<ReturnType<typeof setUp>>
+type RunParts = RehearseParts &
+  Awaited<ReturnType<typeof connect>> & {
+    readonly sale: Awaited<ReturnType<Operator['create']>>
+    readonly startedMs: number
+  }
 
 class Run {
   readonly #options: RehearsalOptions
@@ -84,8 +120,11 @@ class Run {
   #crowd: Crowd | undefined
   #facts: Facts | undefined
   #fault: MidRunFault | null = null
+  #credentials: Credentials | undefined
+  readonly #constant: ConstantServer | undefined
 
-  constructor(options: RehearsalOptions, parts: RunParts) {
+  constructor(options: RehearsalOptions, parts: RunParts, constant: ConstantServer | undefined) {
+    this.#constant = constant
     this.#options = options
     this.#parts = parts
     this.#limits = options.fault !== undefined ? WITH_FAULT : options.shards > 1 ? SHARDED : NORMAL
@@ -113,7 +152,8 @@ class Run {
       if (open !== undefined) print(open)
     }
     if (open !== undefined) notes.push(open)
-    return summarize({
+    const constantMs = partial === null ? await this.#constantMs() : null
+    const result = summarize({
       options: this.#options,
       startedAt: toRfc3339(startedMs),
       sale,
@@ -124,9 +164,22 @@ class Run {
       // A sale that is still open makes the result partial.
       partial: partial ?? open ?? null,
       fault: this.#fault,
+      constantMs,
       notes,
       machine: `${availableParallelism()} cores, ${cpus()[0]?.model.trim() ?? 'unknown'}`,
     })
+    if (result.constant !== null) print(describeConstant(result.constant))
+    return result
+  }
+
+  /** How long everyone waits for an answer of the constant server; null when there is none, or it was stopped. */
+  async #constantMs(): Promise<number | null> {
+    const [constant, credentials] = [this.#constant, this.#credentials]
+    if (constant === undefined || credentials === undefined) return null
+    const { clock, stop, sale, bots } = this.#parts
+    const { shape, mix, seed, connections } = this.#options
+    const crowd = { url: constant.url, sale, credentials, shape, mix, seed, connections, bots, clock, stop }
+    return (await orNone(runConstantCrowd(crowd))) ?? null
   }
 
   /** Returns why it ended early; null when it did not. */
@@ -155,6 +208,7 @@ class Run {
     const requests = createRequests(target, new URL(server.url).pathname.replace(/\/+$/, ''), sale)
     const names = Array.from({ length: buyers }, (_, i) => `rehearsal-${i + 1}`)
     const credentials = await this.#signIn(names, pool, requests)
+    this.#credentials = credentials
     const openMs = this.#opensAtMs - this.#parts.serverMsAtZero
     const random = seededRandom(seed)
     const arrivalsMs = arrivals(shape, buyers, random)
@@ -252,6 +306,16 @@ class Run {
   /** Repeats calls for as long as a recovery may take. */
   #patientOperator(stop: AbortSignal): Operator {
     return new Operator(this.#options.server, this.#parts.clock, { retryMs: this.#limits.operatorMsMax, stop })
+  }
+}
+
+/** The comparison is an extra: where it fails, the rehearsal goes on without. */
+async function orNone<T>(work: Promise<T> | undefined): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    return undefined
   }
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { Histogram } from './client/histogram.ts'
 import { Tally } from './crowd/tally.ts'
 import { DEFAULT_MIX } from './plan/plan.ts'
-import { type RehearsalOptions, summarize } from './result.ts'
+import { describeConstant, type RehearsalOptions, summarize } from './result.ts'
 
 const OPTIONS: RehearsalOptions = {
   buyers: 100,
@@ -16,7 +16,7 @@ const OPTIONS: RehearsalOptions = {
   kind: 'throwaway',
 }
 
-function found(tally: Tally, crowd?: Parameters<typeof summarize>[0]['crowd']) {
+function found(tally: Tally, crowd?: Parameters<typeof summarize>[0]['crowd'], constantMs: number | null = null) {
   return summarize({
     options: OPTIONS,
     startedAt: '2026-11-15T10:00:00.000Z',
@@ -27,6 +27,7 @@ function found(tally: Tally, crowd?: Parameters<typeof summarize>[0]['crowd']) {
     facts: undefined,
     partial: 'interrupted',
     fault: null,
+    constantMs,
     notes: [],
     machine: 'x',
   })
@@ -47,4 +48,15 @@ test('latency is that of everybody, also of those who wait when it is over', () 
   const checkout = { paid: 0, cancelled: 0 }
   const { latency } = found(tally, { buyers: { settled: [], holders: new Map(), checkout }, latency: () => all })
   expect({ count: latency.count, p99: latency.p99 }).toEqual({ count: 2, p99: 60_000 })
+})
+
+test('the last answer stands beside that of a constant server, where one was asked', () => {
+  const tally = new Tally(0)
+  tally.lastAnswerMs = 1_800
+  expect(found(tally).constant).toBeNull()
+  const { constant } = found(tally, undefined, 1_200)
+  expect(constant).toEqual({ lastAnswerMs: 1_200, ratio: 1.5 })
+  expect(describeConstant(constant!)).toBe(
+    'a constant server has answered the same crowd within 1.20 s: this one took 1.50 times as long',
+  )
 })

@@ -29,6 +29,8 @@ export interface RehearsalOptions {
   readonly kind: 'throwaway' | 'running'
   /** A part of the cluster to kill in the middle of the run. */
   readonly fault?: FaultPlan
+  /** Leave out the crowd at a constant server. */
+  readonly noConstant?: boolean
 }
 
 interface CountedCrowd {
@@ -47,6 +49,8 @@ interface Found {
   /** Why it ended early. */
   readonly partial: string | null
   readonly fault: MidRunFault | null
+  /** How long everyone waited at a constant server; null when it was not tried. */
+  readonly constantMs: number | null
   readonly notes: readonly string[]
   readonly machine: string
 }
@@ -110,11 +114,23 @@ export function summarize(found: Found) {
     /** From the buyer's first planned click to the answer that the order is committed. */
     clickToRow: latencyOf(tally.placed),
     lastAnswerMs,
+    /** The same crowd at a constant server on this machine; null when that says nothing: a server elsewhere, a killed part, a slow crowd. */
+    constant: constantOf(lastAnswerMs, found.constantMs),
     timeline,
     /** Units on sale after each change, by the ledger's clock. */
     stock: facts === undefined ? [] : stockOver(facts.audit.units, facts.orders, found.opensAtMs),
     notes,
   }
+}
+
+function constantOf(lastAnswerMs: number, constantMs: number | null) {
+  if (constantMs === null) return null
+  return { lastAnswerMs: round(constantMs), ratio: round(lastAnswerMs / constantMs) }
+}
+
+export function describeConstant({ lastAnswerMs, ratio }: NonNullable<ReturnType<typeof constantOf>>): string {
+  const seconds = (lastAnswerMs / 1000).toFixed(2)
+  return `a constant server has answered the same crowd within ${seconds} s: this one took ${ratio.toFixed(2)} times as long`
 }
 
 /** Says where shards have no effect, so that the rehearsal is not taken for a test of them. */

@@ -22,6 +22,8 @@ interface BeginOptions {
   /** The program and its first arguments; the rest is appended. */
   readonly command?: readonly [string, ...string[]]
   readonly detached?: boolean
+  /** With the same crowd at a constant server, which takes some seconds more. */
+  readonly compared?: boolean
 }
 
 export function rehearsing() {
@@ -34,9 +36,9 @@ export function rehearsing() {
   })
   afterEach(() => playground.undo())
 
-  function begin(args: readonly string[], { command, detached = false }: BeginOptions = {}): Begun {
+  function begin(args: readonly string[], { command, detached = false, compared = false }: BeginOptions = {}): Begun {
     const [program, ...first] = command ?? [process.execPath, PROGRAM]
-    const child = spawn(program, [...first, 'rehearse', ...args], {
+    const child = spawn(program, [...first, 'rehearse', ...(compared ? [] : ['--no-constant']), ...args], {
       cwd: folder,
       env: { PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: folder },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -47,5 +49,10 @@ export function rehearsing() {
     return { child, err, ran: ran.then(heard => ({ ...heard, last: heard.err.trim().split('\n').at(-1) ?? '' })) }
   }
 
-  return { playground, folder: () => folder, begin, run: (args: readonly string[]) => begin(args).ran }
+  return {
+    playground,
+    folder: () => folder,
+    begin,
+    run: (args: readonly string[], options?: BeginOptions) => begin(args, options).ran,
+  }
 }

@@ -98,10 +98,10 @@ export const chanceDrawn: Rule = {
 }
 
 export const bunConfined: Rule = {
-  name: "Bun's own API stays in edge/server.ts",
+  name: "Bun's own API stays in edge/server.ts and edge/constant-server.ts",
   remedy: 'Use node:* or an ordinary package. The reason is in docs/decisions/0001-bun.md.',
   check(files) {
-    const server = (path: string) => path === 'src/edge/server.ts'
+    const server = (path: string) => path === 'src/edge/server.ts' || path === 'src/edge/constant-server.ts'
     return [
       ...onlyIn(server, [/\bBun\s*\./g], ['bun', 'bun:sqlite', 'bun:ffi', 'bun:jsc'])(files),
       ...onlyIn(isSuite, [], ['bun:test'])(files),

@@ -26,6 +26,7 @@ export interface RehearseOptions {
   readonly buyerSecret?: string
   readonly fault?: string
   readonly cluster?: string
+  readonly constant: boolean
   readonly report?: string
   readonly json?: boolean
 }

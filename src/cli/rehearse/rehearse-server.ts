@@ -1,10 +1,11 @@
-/** The throwaway server of a rehearsal, as a process of its own: settings on standard input, and it ends with that. */
+/** The servers of a rehearsal, each as a process of its own: the task on standard input, and it ends with that. */
 
 import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { readConfig } from '../../app/config/config.ts'
 import { removeDataDir } from '../../app/config/data-dir.ts'
 import { serve } from '../../app/lifecycle.ts'
+import { serveConstant } from '../../edge/constant-server.ts'
 import { readTask } from '../standard-input.ts'
 
 export async function serveRehearsal(): Promise<void> {
@@ -19,4 +20,18 @@ export async function serveRehearsal(): Promise<void> {
     if (settings.DATA_DIR !== undefined) removeDataDir(settings.DATA_DIR)
     rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   }
+}
+
+export async function serveConstantRehearsal(): Promise<void> {
+  const stopping = new AbortController()
+  process.on('SIGINT', () => {})
+  process.on('SIGTERM', () => stopping.abort())
+  await readTask(stopping)
+  const server = await serveConstant()
+  process.stdout.write(`constant server ready on ${server.url}\n`)
+  await new Promise<void>(over => {
+    if (stopping.signal.aborted) over()
+    stopping.signal.addEventListener('abort', () => over())
+  })
+  await server.stop()
 }

@@ -3,6 +3,7 @@
  * Exit code 0 when every promise was kept, 1 when not or when it could not be found out, 2 when it was asked for in a way that can't work.
  */
 
+import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { ConfigError, readCliEnvironment } from '../../app/config/config.ts'
@@ -15,6 +16,7 @@ import { shardsFor } from '../../domain/shards.ts'
 import { shardIdsOf } from '../../gate/shard-ids.ts'
 import { type Cluster, FAULTS, readClusterFile, signalPart } from '../../rehearsal/fault/cluster.ts'
 import type { FaultPlan } from '../../rehearsal/fault/mid-run-fault.ts'
+import { type ServerCommand, startChildServer } from '../../rehearsal/operator/child-server.ts'
 import { startThrowawayServer } from '../../rehearsal/operator/throwaway-server.ts'
 import { DEFAULT_MIX } from '../../rehearsal/plan/plan.ts'
 import { rehearse } from '../../rehearsal/rehearse.ts'
@@ -27,10 +29,11 @@ import { createInterrupt } from './interrupt.ts'
 import { createProgressLine } from './progress-line.ts'
 import { BUYERS, CONNECTIONS_MAX, type RehearseOptions, readCrowd } from './rehearse-options.ts'
 import { checkReportPath, writeReport } from './rehearse-report.ts'
-import { serveRehearsal } from './rehearse-server.ts'
+import { serveConstantRehearsal, serveRehearsal } from './rehearse-server.ts'
 
 const INTERRUPTED = 130
 const SERVER_COMMAND = 'rehearse-server'
+const CONSTANT_COMMAND = 'rehearse-constant'
 const CLUSTER_FILE = './data/cluster/cluster.json'
 
 export function addRehearse(program: Command): void {
@@ -65,6 +68,7 @@ export function addRehearse(program: Command): void {
       '--cluster <file>',
       `the cluster on this machine, as its supervisor describes it (default: ${CLUSTER_FILE})`,
     )
+    .option('--no-constant', 'leave out the same crowd at a constant server, which is there for comparison')
     .option('--report <file>', 'where the report goes (default: rehearsal-TIME.html here)')
     .option('--json', 'print JSON')
     .action(run)
@@ -72,6 +76,10 @@ export function addRehearse(program: Command): void {
     .command(SERVER_COMMAND, { hidden: true })
     .description('the throwaway server of a rehearsal: settings on standard input, ends with it')
     .action(serveRehearsal)
+  program
+    .command(CONSTANT_COMMAND, { hidden: true })
+    .description('a server that answers everything alike, for comparison: ends with standard input')
+    .action(serveConstantRehearsal)
 }
 
 async function run(options: RehearseOptions): Promise<void> {
@@ -97,8 +105,8 @@ async function run(options: RehearseOptions): Promise<void> {
       lastMessage = text
     }
     result = await rehearse(
-      { ...asked, server, kind, ...(fault !== undefined && { fault }) },
-      { clock: systemClock, stop: stopping.signal, watch: line.show, print: line.print, setLastMessage },
+      { ...asked, server, kind, noConstant: !options.constant, ...(fault !== undefined && { fault }) },
+      { clock: systemClock, stop: stopping.signal, watch: line.show, print: line.print, setLastMessage, startConstant },
     )
   } finally {
     line.end()
@@ -136,9 +144,8 @@ async function findServer(
   const against = options.against ?? cluster?.url
   if (against === undefined) {
     print('starting a throwaway server')
-    const command = [process.execPath, resolve(process.argv[1] ?? ''), SERVER_COMMAND] as const
     const discardData = (dataDir: string) => discardDataDir(dataDir, systemClock)
-    const server = await startThrowawayServer([...command], discardData, systemClock, systemRandom, stop)
+    const server = await startThrowawayServer(ownCommand(SERVER_COMMAND), discardData, systemClock, systemRandom, stop)
     return { server, kind: 'throwaway' as const, stop: () => server.stop() }
   }
   const base = parseAgainst(against)
@@ -151,6 +158,16 @@ async function findServer(
   const url = base.origin + base.pathname.replace(/\/+$/, '')
   const server = { url, token, ...(buyerSecret !== undefined && { buyerSecret }) }
   return { server, kind: 'running' as const, stop: async () => {} }
+}
+
+/** This very program, with another command. */
+function ownCommand(name: string): ServerCommand {
+  return [process.execPath, resolve(process.argv[1] ?? ''), name]
+}
+
+function startConstant(stop: AbortSignal) {
+  const command = ownCommand(CONSTANT_COMMAND)
+  return startChildServer({ name: 'constant server', command, folder: tmpdir(), task: {}, clock: systemClock, stop })
 }
 
 /** The cluster on this machine, from its file; undefined when the options name none. */

@@ -20,7 +20,7 @@ export function createRequests(target: Target, path: string, sold: { readonly sa
     session: (buyer: string) => write('POST', `${path}/api/session`, undefined, JSON.stringify({ buyer })),
     ticket: (token: string) => write('POST', `${item}/ticket`, token),
     /** With a ticket, or as a bot without one. */
-    order: (ticket: string | undefined) => write('POST', `${item}/orders`, ticket),
+    order: (ticket: string | undefined) => write('POST', `${item}/orders`, ticket, '{"quantity":1}'),
     readOrder: (order: string, token: string) => write('GET', orderPath(order), token),
     cancel: (order: string, token: string) => write('POST', `${orderPath(order)}/cancel`, token),
     pay: (order: string, token: string) =>

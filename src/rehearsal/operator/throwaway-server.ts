@@ -1,29 +1,21 @@
 /**
- * A server for one rehearsal: a child process with its own PostgreSQL in a temporary folder. It lives as long as the pipe to it is open,
- * so it ends with this process, however that ends; it has its own process group, so Ctrl-C reaches only us.
- * `stop` leaves nothing behind: no process, no folder.
+ * A server for one rehearsal: a child process (`child-server.ts`) with its own PostgreSQL in a temporary folder. `stop` leaves nothing behind: no
+ * process, no folder.
  */
 
-import { type ChildProcess, spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { childEnd } from '../../base/child-end.ts'
 import type { Clock } from '../../base/clock.ts'
-import { Fault } from '../../base/fault.ts'
 import type { Random } from '../../base/random.ts'
-
-const READY = /stampede ready on (http:\/\/\S+)/
-const READY_MS_MAX = 60_000
-const STOP_MS_MAX = 20_000
-const OUTPUT_MAX = 10_000
+import { type ServerCommand, startChildServer } from './child-server.ts'
 
 /**
  * `command` starts a server that reads its settings, and its folder, from standard input. `discardData` removes its data folder and stops
  * a PostgreSQL that a killed server has left running.
  */
 export async function startThrowawayServer(
-  command: readonly [string, ...string[]],
+  command: ServerCommand,
   discardData: (dataDir: string) => Promise<void>,
   clock: Clock,
   random: Random,
@@ -44,49 +36,20 @@ export async function startThrowawayServer(
     DEMO: 'off',
     LOG_LEVEL: 'error',
   }
-  const [program, ...args] = command
-  const child = spawn(program, args, { cwd: folder, stdio: ['pipe', 'pipe', 'pipe'], detached: true })
-  const notStarted = new Promise(failed => child.once('error', failed))
-  const ended = Promise.race([childEnd(child), notStarted]).then(() => undefined)
-  child.stdin.on('error', () => {})
-  child.stdin.write(`${JSON.stringify({ folder, settings })}\n`)
-
-  const end = async () => {
-    child.stdin.end()
-    const gaveUp = new AbortController()
-    await Promise.race([ended, clock.sleep(STOP_MS_MAX, gaveUp.signal)])
-    gaveUp.abort()
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
-    await ended
+  const discard = async () => {
     await discardData(settings.DATA_DIR)
     rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
   }
   try {
-    return { url: await ready(child, ended, clock, stop), token, buyerSecret, stop: end }
+    const name = 'throwaway server'
+    const server = await startChildServer({ name, command, folder, task: { folder, settings }, clock, stop })
+    const end = async () => {
+      await server.stop()
+      await discard()
+    }
+    return { url: server.url, token, buyerSecret, stop: end }
   } catch (error) {
-    await end()
+    await discard()
     throw error
   }
-}
-
-/** The server's address, from its output. */
-async function ready(child: ChildProcess, ended: Promise<undefined>, clock: Clock, stop: AbortSignal): Promise<string> {
-  let output = ''
-  const enough = new AbortController()
-  const url = new Promise<string>(found => {
-    const read = (chunk: Buffer) => {
-      output = (output + chunk.toString('utf8')).slice(-OUTPUT_MAX)
-      const match = READY.exec(output)
-      if (match !== null) found(match[1]!)
-    }
-    child.stdout?.on('data', read)
-    child.stderr?.on('data', read)
-  })
-  const tooLate = clock.sleep(READY_MS_MAX, AbortSignal.any([enough.signal, stop])).then(() => undefined)
-  const found = await Promise.race([url, ended, tooLate])
-  enough.abort()
-  if (found !== undefined) return found
-  if (stop.aborted) throw new Fault('interrupted', 'interrupted before the rehearsal began')
-  const why = output.trim().split('\n').at(-1) ?? ''
-  throw new Fault('server_not_started', `the throwaway server did not start${why === '' ? '' : `: ${why}`}`)
 }

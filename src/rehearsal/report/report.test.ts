@@ -26,6 +26,7 @@ function result(url: string, kind: Rehearsal['server']['kind'], more: Partial<Re
     facts: undefined,
     partial: 'interrupted',
     fault: null,
+    constantMs: null,
     notes: [],
     machine: 'x',
   })
@@ -78,4 +79,11 @@ test('a sale of a million orders can be drawn, on a page that opens', () => {
   const html = renderReport(result('http://127.0.0.1:1', 'throwaway', { stock }))
   expect(html.match(/<svg/g)).toHaveLength(5)
   expect(html.length).toBeLessThan(500_000)
+})
+
+test('the comparison with a constant server is a line of the settings, and absent where there was none', () => {
+  const at = (constant: Rehearsal['constant']) =>
+    rowOf(renderReport(result('http://127.0.0.1:1', 'throwaway', { constant })), 'for comparison')
+  expect(at(null)).toBeUndefined()
+  expect(at({ lastAnswerMs: 1_200, ratio: 1.5 })).toContain('within 1.20 s: this one took 1.50 times as long')
 })

@@ -5,7 +5,7 @@
 
 import { targetOf } from '../crowd/connections.ts'
 import { describeFault } from '../fault/mid-run-fault.ts'
-import type { Rehearsal } from '../result.ts'
+import { describeConstant, type Rehearsal } from '../result.ts'
 import { showMs, whole } from '../verdict/verdict.ts'
 import { funnelPicture, latencyPicture, rowPicture, stockPicture, trafficPicture } from './pictures.ts'
 import { quote } from './plot.ts'
@@ -153,7 +153,8 @@ function answerRows({ answers, unexpected }: Rehearsal): Row[] {
 }
 
 /** States only what is known here: a running server may limit requests or not. */
-function settingRows({ settings, server, sale, seed, requests, fault, notes }: Rehearsal): Row[] {
+function settingRows(result: Rehearsal): Row[] {
+  const { settings, server, sale, seed, requests, fault, constant, notes } = result
   const throwaway = server.kind === 'throwaway'
   const shared = targetOf(server.url).note !== undefined
   const addresses = shared ? 'all from one address' : 'each from an address of its own'
@@ -168,6 +169,7 @@ function settingRows({ settings, server, sale, seed, requests, fault, notes }: R
     ['server', throwaway ? started : server.url],
     ['sale', `${sale.name} (${sale.id})`],
     fault !== null && ['fault', describeFault(fault)],
+    constant !== null && ['for comparison', describeConstant(constant)],
     ['machine', settings.machine],
     ['seed', String(seed)],
     ...notes.map((note): Row => ['note', note]),
