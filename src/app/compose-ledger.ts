@@ -12,6 +12,7 @@ import { requireDurable } from '../ledger/postgres/connection/durable.ts'
 import { ALONE_LANES, type LaneSizes } from '../ledger/postgres/connection/lanes.ts'
 import { createLeaderLock } from '../ledger/postgres/connection/leader-lock.ts'
 import { migrate } from '../ledger/postgres/connection/migrate.ts'
+import { createIndexBuilder } from '../ledger/postgres/indexes/index-builder.ts'
 import { createJournal } from '../ledger/postgres/journal.ts'
 import { createNodes } from '../ledger/postgres/nodes.ts'
 import { createClosings, createOrders } from '../ledger/postgres/orders.ts'
@@ -25,6 +26,7 @@ import type { Config } from './config/config.ts'
 export { backupEmbedded } from '../ledger/embedded/backup/backup.ts'
 export { restoreEmbedded } from '../ledger/embedded/backup/restore.ts'
 export { COLLATION_VERSION_MIN, collationAdvice, STALE_COLLATION } from '../ledger/postgres/connection/durable.ts'
+export { INDEX_STATES, OLD_ATTEMPT_INDEX } from '../ledger/postgres/indexes/wanted-indexes.ts'
 
 /** Of a process of a cluster, by its roles; twelve together: many processes share one PostgreSQL. */
 const CLUSTER_LANES = {
@@ -121,6 +123,7 @@ export function ledgerParts(config: Config, database: Database) {
     sandboxPayments: createSandboxPayments(database),
     nodes: createNodes(database, config.redis === undefined ? {} : { leaseMs: CLUSTER_LEASE_MS }),
     leader: createLeaderLock(database, clock),
+    indexes: createIndexBuilder(database, clock),
   }
 }
 

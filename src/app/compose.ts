@@ -171,6 +171,7 @@ async function wire(
     others: http.others,
     allPlaced: createPlacedCheck(gate, outbox),
     archive: afterMs === undefined ? undefined : createArchiveItems({ ...context, afterMs, busy }),
+    buildIndexes: () => foundation.ledger.indexes.round(context.log, signal),
   }
   return {
     node: context.node,

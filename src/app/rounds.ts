@@ -40,12 +40,14 @@ const EVERY_MS = {
   /** A buyer who is to wait asks again after a second: the units should be there by then. */
   moves: 200,
   archive: 10_000,
+  /** The builder itself looks once a minute. */
+  indexes: 2_000,
 } as const
 
 type LoopName = keyof typeof EVERY_MS
 
 /** Without them nothing is sold twice, lost or left unpaid. So it is with every loop that other parts bring along. */
-const WATCHING: ReadonlySet<LoopName> = new Set(['reconcile', 'settle-over', 'forget', 'archive'])
+const WATCHING: ReadonlySet<LoopName> = new Set(['reconcile', 'settle-over', 'forget', 'archive', 'indexes'])
 
 /** What the leader does, wherever the gate is. */
 export interface KeeperWork {
@@ -54,6 +56,8 @@ export interface KeeperWork {
   readonly allPlaced: (sale: Sale) => Promise<boolean>
   /** Moves orders of settled items into the archive. True when there is more. Undefined: it is off. */
   readonly archive: (() => Promise<boolean>) | undefined
+  /** Builds the indexes that are missing on large tables. */
+  readonly buildIndexes: () => Promise<unknown>
   /** Rounds that other parts bring along: their name, how often, and what they do. */
   readonly others: readonly (readonly [name: string, everyMs: number, run: () => Promise<void>])[]
 }
@@ -89,7 +93,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     return started
   }
 
-  function startKeeping({ flows, allPlaced, archive, others }: KeeperWork, maySell: () => boolean): void {
+  function startKeeping({ flows, allPlaced, archive, buildIndexes, others }: KeeperWork, maySell: () => boolean): void {
     const lead = (name: LoopName, run: () => Promise<unknown>) =>
       loop(name, async () => {
         if (maySell()) await run()
@@ -112,6 +116,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     lead('reconcile', () => reconcileLive(flows))
     lead('settle-over', () => settler.round())
     if (archive !== undefined) leadOn('archive', archive)
+    lead('indexes', buildIndexes)
   }
 
   return {

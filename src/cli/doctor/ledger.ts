@@ -12,6 +12,8 @@ import {
   CLUSTER_CONNECTIONS,
   COLLATION_VERSION_MIN,
   collationAdvice,
+  INDEX_STATES,
+  OLD_ATTEMPT_INDEX,
   openLedger,
   runningAddress,
   STALE_COLLATION,
@@ -66,6 +68,7 @@ async function examine(
       instead.dataDir === undefined
         ? await checkMigrations(ask)
         : good('migrations', 'none yet; the first start applies them'),
+      ...(instead.dataDir === undefined && (await exists(ask, 'migrations')) ? [await checkIndexes(ask)] : []),
     ])
   } catch (error) {
     if (!(error instanceof Fault)) throw error
@@ -172,6 +175,26 @@ async function checkMigrations(ask: Ask): Promise<Finding> {
   if (missing.length === 0) return good('migrations', `all ${ours.length} applied`)
   const found = `${missing.length} of ${ours.length} are missing`
   return odd('migrations', found, 'run "stampede migrate"; the next start does it too')
+}
+
+/** The leader builds what is missing, while it runs. */
+async function checkIndexes(ask: Ask): Promise<Finding> {
+  const rows = await ask(INDEX_STATES)
+  const missing = rows.filter(row => row.state !== 'built').map(row => String(row.name))
+  if (missing.length > 0) {
+    const found = `${missing.length} of ${rows.length} are missing: ${missing.join(', ')}. Lists, audits and rebuilds are slow on a large ledger`
+    return odd(
+      'indexes',
+      found,
+      'a running server builds them, one by one, and its log says how far it is: keep it running',
+    )
+  }
+  const [old] = await ask(`SELECT to_regclass('${OLD_ATTEMPT_INDEX}') IS NOT NULL AS made`)
+  if (old?.made !== true) return good('indexes', `all ${rows.length} built`)
+  return good(
+    'indexes',
+    `all ${rows.length} built; when no older version runs any more, DROP INDEX ${OLD_ATTEMPT_INDEX} makes placing cheaper (the next release does it)`,
+  )
 }
 
 async function exists(ask: Ask, table: 'nodes' | 'migrations'): Promise<boolean> {
