@@ -4,7 +4,7 @@
  *
  *     npm run bench -- [NAME] [--all] [--json] [--out FOLDER] [--rounds N] [--seconds S] [--connections N]
  *     npm run bench -- redis
- *     npm run bench -- growth [orders|items|hot] [--quick] [--data FOLDER]
+ *     npm run bench -- growth [orders|items|hot] [--quick] [--data FOLDER] [--most N]
  *     npm run bench -- disturbed [--quick] [--data FOLDER]
  *     npm run bench -- compare A.json B.json [--json]
  *
@@ -111,6 +111,11 @@ function amount(text: string): number {
   return value
 }
 
+function size(text: string): number {
+  if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number above 0.')
+  return Number(text)
+}
+
 /** A part of a round would measure nothing. */
 function count(text: string): number {
   if (!Number.isInteger(amount(text))) throw new InvalidArgumentError('It must be a whole number.')
@@ -139,6 +144,7 @@ program
 
 interface SurveyOptions {
   readonly quick: boolean
+  readonly most?: number
   readonly data?: string
 }
 
@@ -156,12 +162,11 @@ function withProgram(own: SurveyOptions) {
   return { ...own, out, json }
 }
 
-surveyCommand(
-  'growth [part]',
-  'what grows with old orders, items on sale and hot items (one part: orders, items, hot)',
-).action(async (part: string | undefined, own: SurveyOptions) => {
-  process.exitCode = await growth(part, withProgram(own))
-})
+surveyCommand('growth [part]', 'what grows with old orders, items on sale and hot items (one part: orders, items, hot)')
+  .option('--most <n>', 'another largest size of orders or items', size)
+  .action(async (part: string | undefined, own: SurveyOptions) => {
+    process.exitCode = await growth(part, withProgram(own))
+  })
 surveyCommand('disturbed', 'placing while buyers and operators read, beside placing alone').action(
   async (own: SurveyOptions) => {
     process.exitCode = await disturb(withProgram(own))

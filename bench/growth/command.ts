@@ -17,6 +17,7 @@ import { type GrowthOptions, growthOverOrders } from './over-orders.ts'
 interface Options {
   readonly quick: boolean
   readonly data?: string
+  readonly most?: number
   readonly out: string
   readonly json: boolean
 }
@@ -40,14 +41,15 @@ export function disturb(options: Options): Promise<number> {
   return survey([disturbed], options)
 }
 
-async function survey(parts: readonly Part[], { quick, data, out, json }: Options): Promise<number> {
+async function survey(parts: readonly Part[], { quick, data, most, out, json }: Options): Promise<number> {
   // For machines, standard output has the report and nothing else.
   const print = json ? (line: string) => console.error(line) : (line: string) => console.log(line)
   ensureServers(['redis-server'], print)
   const [beganMs, at] = [systemClock.elapsed(), new Date(systemClock.now()).toISOString()]
   pinLoad()
   const surveys: SurveyResult[] = []
-  for (const part of parts) surveys.push(await part({ clock: systemClock, quick, keptIn: data, print }))
+  for (const part of parts)
+    surveys.push(await part({ clock: systemClock, quick, keptIn: data, print, ...(most !== undefined && { most }) }))
   const placement = canPin ? 'servers on core 0, load on core 1' : 'nothing pinned'
   return conclude({ at, beganMs, settings: { placement, quick }, note: '', cases: [], surveys, out, json, print })
 }

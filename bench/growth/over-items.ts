@@ -12,7 +12,7 @@ import { runClosedLoop } from '../client/closed-loop.ts'
 import { type Cluster, PROCESSES, startCluster } from '../servers/cluster.ts'
 import type { ItemOnSale } from '../servers/stampede.ts'
 import type { GrowthOptions } from './over-orders.ts'
-import { figuresOf, type Measured, median } from './passes.ts'
+import { figuresOf, type Measured, median, upTo } from './passes.ts'
 import { untilSold } from './until-sold.ts'
 
 const SIZES = [1, 100, 10_000]
@@ -33,9 +33,9 @@ const IDLE_MS = 10_000
 /** The longest wait for all items to be on sale. */
 const ON_SALE_MS_MAX = 900_000
 
-export async function growthOverItemsOnSale({ clock, quick, print }: GrowthOptions): Promise<SurveyResult> {
+export async function growthOverItemsOnSale({ clock, quick, most, print }: GrowthOptions): Promise<SurveyResult> {
   const name = 'growth over items on sale'
-  const sizes = quick ? SIZES_QUICK : SIZES
+  const sizes = upTo(quick ? SIZES_QUICK : SIZES, most)
   const fenceMs = quick ? FENCE_MS_QUICK : FENCE_MS
   const unexpected = new Set<string>()
   const measured: Measured[][] = []

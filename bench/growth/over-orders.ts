@@ -14,7 +14,7 @@ import { type LoadResult, runClosedLoop } from '../client/closed-loop.ts'
 import { cpuMicros, placePostgres } from '../cores.ts'
 import { ADMIN_TOKEN, type ItemOnSale, type Stampede } from '../servers/stampede.ts'
 import { type OldLedger, openOldLedger } from './old-ledger.ts'
-import { figuresOf, type Measured } from './passes.ts'
+import { figuresOf, type Measured, upTo } from './passes.ts'
 import { listRequests, operatorRequest } from './read-requests.ts'
 
 /** The first has those of the buyers who are asked about, and is called none. */
@@ -39,12 +39,14 @@ export interface GrowthOptions {
   readonly clock: Clock
   readonly quick: boolean
   readonly keptIn: string | undefined
+  /** Instead of the largest size. */
+  readonly most?: number
   readonly print: (line: string) => void
 }
 
-export async function growthOverOrders({ clock, quick, keptIn, print }: GrowthOptions): Promise<SurveyResult> {
+export async function growthOverOrders({ clock, quick, keptIn, most, print }: GrowthOptions): Promise<SurveyResult> {
   const name = 'growth over old orders'
-  const sizes = quick ? SIZES_QUICK : SIZES
+  const sizes = upTo(quick ? SIZES_QUICK : SIZES, most)
   const unexpected = new Set<string>()
   const passes: Measured[][][] = []
   const sides: { ledger: OldLedger; audited: ItemOnSale }[] = []

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { figuresOf, type Measured } from './passes.ts'
+import { figuresOf, type Measured, upTo } from './passes.ts'
 
 const ms = (value: number, more: Partial<Measured> = {}): Measured => ({ group: 'list', value, unit: 'ms', ...more })
 
@@ -33,4 +33,9 @@ test('a figure that one size does not have, or that was zero, has no ratio', () 
     { group: 'busy', at: 'disturbed', value: 7, unit: 'ms' },
     { group: 'list', at: 'disturbed', value: 3, unit: 'ms' },
   ])
+})
+
+test('another largest size replaces the usual one, and larger ones are left out', () => {
+  const sizes = [1, 100, 10_000]
+  expect([undefined, 2_000, 50].map(most => upTo(sizes, most))).toEqual([sizes, [1, 100, 2_000], [1, 50]])
 })

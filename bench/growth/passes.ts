@@ -40,3 +40,9 @@ export function figuresOf(
 export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
 }
+
+/** The same sizes with another largest one; those that would be larger than it are left out. */
+export function upTo(sizes: readonly number[], most: number | undefined): readonly number[] {
+  if (most === undefined) return sizes
+  return [...sizes.slice(0, -1).filter(size => size < most), most]
+}
