@@ -19,6 +19,7 @@ import { systemClock } from '../src/base/clock.ts'
 import { ensureServers } from '../test/servers.ts'
 import type { BenchCase, Stage, Survey, SurveyResult } from './bench-case.ts'
 import { clickToRow } from './cases/click-to-row.ts'
+import { firstSecond } from './cases/first-second.ts'
 import { placedOrders } from './cases/placed-orders.ts'
 import { redisGate } from './cases/redis-gate.ts'
 import { redisPlaced } from './cases/redis-placed.ts'
@@ -44,6 +45,7 @@ const CASES: readonly BenchCase[] = [
   refused,
   ...placedOrders,
   ...clickToRow,
+  firstSecond,
   ...redisGate,
   redisPlaced,
   redisShards,

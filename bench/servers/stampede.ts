@@ -43,8 +43,8 @@ export interface Stampede {
   /** Undefined: the embedded one. */
   readonly databaseUrl: string | undefined
   readonly postgres: { readonly pid: number; readonly socketFolder: string }
-  /** A sale with one item, open now and for the next hour. */
-  openSale(item: NewItem): Promise<ItemOnSale>
+  /** A sale with one item, open now, or in so many ms, and for the next hour. */
+  openSale(item: NewItem, opensInMs?: number): Promise<ItemOnSale>
   /** A sale with several equal items. */
   openSaleOf(count: number, item: NewItem): Promise<readonly ItemOnSale[]>
   audit(on: ItemOnSale): Promise<Books>
@@ -128,11 +128,11 @@ export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere, 
     return JSON.parse(answer)
   }
 
-  async function openSaleOf(count: number, item: NewItem): Promise<readonly ItemOnSale[]> {
+  async function openSaleOf(count: number, item: NewItem, opensInMs = -1_000): Promise<readonly ItemOnSale[]> {
     const price = { amount: 19_900, currency: 'CNY' }
     const sale = (await call('POST', '/sales', {
       name: 'Bench',
-      opensAt: new Date(nowMs() - 1_000).toISOString(),
+      opensAt: new Date(nowMs() + opensInMs).toISOString(),
       closesAt: new Date(nowMs() + HOUR_MS).toISOString(),
       items: Array.from({ length: count }, (_, i) => ({ name: `Bench item ${i + 1}`, price, ...item })),
     })) as { id: string; items: { id: string }[] }
@@ -154,7 +154,7 @@ export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere, 
       ticketKeys: TICKET_KEYS,
       databaseUrl,
       postgres,
-      openSale: async item => (await openSaleOf(1, item))[0]!,
+      openSale: async (item, opensInMs) => (await openSaleOf(1, item, opensInMs))[0]!,
       openSaleOf,
       operate: call,
       async audit(on) {

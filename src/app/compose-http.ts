@@ -37,11 +37,13 @@ import { createStockView } from '../flows/sell/live-item.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
 import { type createMetrics, METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
 import type { Flows } from './compose-flows.ts'
+import { openTrialShop } from './compose-trial.ts'
 import { keepSecret, ownSecret } from './config/secrets.ts'
 import { unsafeSettings } from './config/unsafe-settings.ts'
 import { createDemoCrowd } from './demo-crowd.ts'
 import type { ProcessContext } from './process-context.ts'
 import type { KeeperWork } from './rounds.ts'
+import { CodeWarmer, WARM_EVERY_MS } from './warm-code.ts'
 
 /** Set when the server listens. */
 export type ServerAddress = Pick<ReturnType<typeof startServer>, 'url' | 'peerOf'>
@@ -162,6 +164,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
   const order: typeof clicks.order = isEdge
     ? (request, sale, item) => clicks.order(request, sale, item)
     : () => plainProblem('not_found')
+  const warmer = new CodeWarmer({ ...context, openShop: () => openTrialShop(context) })
   let apart: ReturnType<typeof startMetricsServer> | undefined
 
   return {
@@ -172,6 +175,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
       ['live', ROUND_EVERY_MS, async () => live.round()],
       ['monitor', MONITOR_EVERY_MS, () => monitor.round()],
       ['asks', ASKS_EVERY_MS, () => asks.round()],
+      ...(isEdge && config.warmCode ? ([['warm-code', WARM_EVERY_MS, () => warmer.round()]] as const) : []),
       ...(sharing === undefined ? [] : ([['limits', PRESENT_EVERY_MS, () => sharing.round()]] as const)),
     ] satisfies KeeperWork['others'],
     serve() {

@@ -21,6 +21,7 @@ import { createReconciliation } from '../ledger/postgres/reconciliation.ts'
 import { createRights } from '../ledger/postgres/rights.ts'
 import { createSales } from '../ledger/postgres/sales.ts'
 import { createMoves, createStock } from '../ledger/postgres/stock.ts'
+import { createTrialPlacing } from '../ledger/postgres/trial-placing.ts'
 import type { Config } from './config/config.ts'
 
 export { backupEmbedded } from '../ledger/embedded/backup/backup.ts'
@@ -120,6 +121,7 @@ export function ledgerParts(config: Config, database: Database) {
     archive: createArchive(database, config.redis !== undefined),
     stock: createStock(database),
     moves: createMoves(database),
+    trials: createTrialPlacing(database),
     sandboxPayments: createSandboxPayments(database),
     nodes: createNodes(database, config.redis === undefined ? {} : { leaseMs: CLUSTER_LEASE_MS }),
     leader: createLeaderLock(database, clock),

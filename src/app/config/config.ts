@@ -107,6 +107,7 @@ function configOf(values: Values, texts: Texts) {
     trustedProxies: values.TRUSTED_PROXIES,
     paymentProviders: values.PAYMENT_PROVIDERS ?? [],
     demo: values.DEMO,
+    warmCode: values.WARM_CODE,
     logLevel: values.LOG_LEVEL,
     drainMs: values.DRAIN_SECONDS * 1000,
     /** Undefined: metrics only on the main port. */

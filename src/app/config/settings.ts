@@ -286,6 +286,12 @@ export const SETTINGS = {
     schema: onOff,
     unset: texts => (atHome(texts) ? 'on' : 'off'),
   }),
+  WARM_CODE: setting({
+    about:
+      'Before a sale opens, this process tries its code on made-up orders that are rolled back, so that the first orders are not the slowest. It rests while anything is sold.',
+    schema: onOff,
+    default: 'on',
+  }),
   LOG_LEVEL: setting({
     about: 'How much is logged.',
     schema: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']),

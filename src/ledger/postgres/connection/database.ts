@@ -28,7 +28,9 @@ export interface Database {
    */
   run(name: string, values: unknown[]): Promise<Row[]>
   /** Several statements on one connection of the lane `work`, between BEGIN and COMMIT. Not retried here. */
-  transaction<T>(work: (run: (name: string, values: unknown[]) => Promise<Row[]>) => Promise<T>): Promise<T>
+  transaction<T>(work: Work<T>): Promise<T>
+  /** Several statements on one connection of the lane `placing`, between BEGIN and ROLLBACK. */
+  undone<T>(work: Work<T>): Promise<T>
   /** A connection outside the pools (advisory locks, migrations). */
   connect(): Promise<pg.Client>
   /** Opens all connections for placing and for the protocol before they are needed. */
@@ -36,6 +38,9 @@ export interface Database {
   stats(): PoolStats
   close(): Promise<void>
 }
+
+/** What is done in one transaction. */
+type Work<T> = (run: Database['run']) => Promise<T>
 
 /** Over all lanes. */
 interface PoolStats {
@@ -116,6 +121,33 @@ export function createDatabase(options: DatabaseOptions): Database {
     }
   }
 
+  async function within<T>(lane: Lane, end: 'COMMIT' | 'ROLLBACK', work: Work<T>): Promise<T> {
+    const client = await usePool(lane)
+      .connect()
+      .catch((error: unknown) => {
+        throw toFault(error)
+      })
+    let broken: Error | undefined
+    // A broken connection of a checked-out client is reported here; without a listener it would end the process.
+    const onError = (error: Error) => {
+      broken = error
+    }
+    client.on('error', onError)
+    try {
+      await client.query('BEGIN')
+      const result = await work((name, values) => execute(client, name, values))
+      await client.query(end)
+      return result
+    } catch (error) {
+      broken = error instanceof Error ? error : new Error(String(error))
+      throw toFault(error)
+    } finally {
+      client.removeListener('error', onError)
+      // A connection that failed in a transaction is closed: the server rolls back.
+      client.release(broken)
+    }
+  }
+
   return {
     run(name, values) {
       const lane = laneOf(name)
@@ -130,32 +162,8 @@ export function createDatabase(options: DatabaseOptions): Database {
         error => error instanceof Fault && mayRepeat(error),
       )
     },
-    async transaction(work) {
-      const client = await usePool('work')
-        .connect()
-        .catch((error: unknown) => {
-          throw toFault(error)
-        })
-      let broken: Error | undefined
-      // A broken connection of a checked-out client is reported here; without a listener it would end the process.
-      const onError = (error: Error) => {
-        broken = error
-      }
-      client.on('error', onError)
-      try {
-        await client.query('BEGIN')
-        const result = await work((name, values) => execute(client, name, values))
-        await client.query('COMMIT')
-        return result
-      } catch (error) {
-        broken = error instanceof Error ? error : new Error(String(error))
-        throw toFault(error)
-      } finally {
-        client.removeListener('error', onError)
-        // A connection that failed in a transaction is closed: the server rolls back.
-        client.release(broken)
-      }
-    },
+    transaction: work => within('work', 'COMMIT', work),
+    undone: work => within('placing', 'ROLLBACK', work),
     async connect() {
       const client = new pg.Client({ ...settings, query_timeout: 60_000, statement_timeout: 60_000 })
       client.on('error', options.onError)
