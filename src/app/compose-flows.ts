@@ -31,7 +31,7 @@ export function composeFlows(
   rebuild: Runner['rebuild'],
   providers: ReadonlyMap<string, PaymentProvider>,
 ): Flows {
-  const ports = { ...context, providers }
+  const ports = { ...context, orders: context.copies.readThrough(context.orders), providers }
   return {
     ...ports,
     view,

@@ -18,6 +18,7 @@ import { createMessages } from '../flows/follow/messages.ts'
 import { createArchiveItems } from '../flows/keep/archive-items.ts'
 import { countUnconfigured } from '../flows/money/settle-payments.ts'
 import type { LiveItem } from '../flows/sell/live-item.ts'
+import { OrderCopies } from '../flows/sell/order-copies.ts'
 import { createOrderFinder } from '../flows/sell/order-finder.ts'
 import { watchEventLoop } from '../telemetry/gauges.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
@@ -103,17 +104,20 @@ function openContext(foundation: Foundation, database: Database) {
     defer: nextTurn,
     onBatch: size => meters.size('finder_batch', size),
   })
+  const copies = new OrderCopies({ orders: ledger.orders, clock })
+  messages.listen({ orderChanged: order => copies.orderChanged(order), saleChanged() {} })
   const parts = { ...ledger, ...foundation, ...side }
   const rest = createRest(foundation)
   const context: ProcessContext = {
     ...parts,
     reconciliation: withRests(parts.reconciliation, rest),
     rest,
-    ...createWatching(foundation, messages, finder),
+    ...createWatching(foundation, messages, finder, copies),
     ids: foundation.node.ids,
     messages,
     catalog,
     finder,
+    copies,
     prepare: async () => void (await Promise.all([database.warm(), catalog.warm()])),
   }
   return { context, shared }

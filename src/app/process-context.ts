@@ -19,6 +19,7 @@ import type { Messages } from '../flows/follow/messages.ts'
 import type { UnplacedReservations } from '../flows/follow/unplaced-reservations.ts'
 import { demoSale } from '../flows/operate/create-sale.ts'
 import type { LiveItem, Registry } from '../flows/sell/live-item.ts'
+import type { OrderCopies } from '../flows/sell/order-copies.ts'
 import type { OrderFinder } from '../flows/sell/order-finder.ts'
 import type { PlacementWaiters } from '../flows/sell/placement-waiters.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
@@ -87,6 +88,7 @@ export interface ProcessContext extends Omit<LedgerParts, keyof GateSide>, Found
   readonly messages: Messages
   readonly catalog: Catalog
   readonly finder: OrderFinder
+  readonly copies: OrderCopies
   /** Before each piece of work for operators that takes long at the ledger. */
   readonly rest: Rest
   /** Opens connections and reads the catalog before the crowd needs them. */

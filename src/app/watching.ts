@@ -10,6 +10,7 @@ import type { OrderId } from '../domain/ids.ts'
 import type { Order } from '../domain/order.ts'
 import type { Violation } from '../domain/promises/snapshot.ts'
 import type { Messages } from '../flows/follow/messages.ts'
+import type { OrderCopies } from '../flows/sell/order-copies.ts'
 import type { OrderFinder } from '../flows/sell/order-finder.ts'
 import type { Rounds } from './rounds.ts'
 
@@ -31,12 +32,17 @@ export function createWatching(
   { meters, log, rounds, clock }: WatchingParts,
   messages: Messages,
   finder: Pick<OrderFinder, 'byId'>,
+  copies: Pick<OrderCopies, 'forget'>,
 ) {
   let forged = 0
   let forgedLineAtMs = Number.NEGATIVE_INFINITY
 
-  /** Only its id is known, so it is read first. A listener that misses the message reads the order later. */
+  /**
+   * Only its id is known, so it is read first. A listener that misses the message reads the order later. The copy is dropped at once: the
+   * answer to the change may be on its way before the order is read.
+   */
   function publishOrder(id: OrderId): void {
+    copies.forget(id)
     void finder
       .byId(id)
       .then(order => order && messages.orderChanged(order))
