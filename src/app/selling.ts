@@ -62,12 +62,15 @@ export function createSelling(context: ProcessContext, confirm: ConfirmContext |
   }
   const makeSeller = context.sellers(sell)
 
+  const untilPlaced = (decisions: readonly Decision[]) =>
+    waiters.placed(decisions.flatMap(one => (one.kind === 'reserved' ? one.reservation.id : [])))
+
   function makeLiveItem(sale: Sale, item: Item, skewed: boolean, seen: Seen): LiveItem {
     const { door } = item
     const current = (door === 'ledger' || (door === 'gate' && context.isBuilt(item))) && context.maySell()
     const makeQueue = (sell: Seller['sell']) =>
       createQueues(door === 'gate' ? context.lanes(item) : undefined, QUEUE_MAX, queueMax =>
-        createBatcher<Ask, Decision>({ batchMax: BATCH_MAX, queueMax, defer: nextTurn, run: sell }),
+        createBatcher<Ask, Decision>({ batchMax: BATCH_MAX, queueMax, defer: nextTurn, run: sell, hold: untilPlaced }),
       )
     return new LiveItem({ sale, item, current, skewed, seen }, makeSeller, makeQueue)
   }

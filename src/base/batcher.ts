@@ -22,6 +22,11 @@ interface BatcherOptions<Ask, Answer> {
    * between two batches: a client that was just answered may ask again, and shares the next batch with those who came meanwhile.
    */
   readonly defer?: (fn: () => void) => void
+  /**
+   * After a batch was answered: the next one is held back until this settles or enough asks wait; undefined holds nothing back. For where
+   * `run` ends long before its clients can ask again. It brings its own bound, and never rejects.
+   */
+  readonly hold?: (answers: readonly Answer[]) => Promise<void> | undefined
 }
 
 export type Batcher<Ask, Answer> = ReturnType<typeof createBatcher<Ask, Answer>>
@@ -44,12 +49,15 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
   assert(Number.isInteger(batchMax) && batchMax >= 1, `a batch of ${batchMax} is no batch`)
   assert(Number.isInteger(queueMax) && queueMax >= 1, `a queue of ${queueMax} is no queue`)
 
+  const enough = Math.min(batchMax, FULL_ENOUGH)
   const queue: Batch<Ask, Answer>[] = []
   let depth = 0
   let depthPeak = 0
   let batchPeak = 0
   let idle = true
   let quiet: PromiseWithResolvers<void> | undefined
+  /** Called when enough asks wait. */
+  let onFull: (() => void) | undefined
 
   /** `undefined`: the queue is full, nothing was taken. */
   function join(ask: Ask): Promise<Answer> | undefined {
@@ -63,6 +71,7 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
     asks.push(ask)
     depth += 1
     if (depth > depthPeak) depthPeak = depth
+    if (depth >= enough) onFull?.()
     const answer = new Promise<Answer>((resolve, reject) => {
       resolves.push(resolve)
       rejects.push(reject)
@@ -83,8 +92,10 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
     for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
       depth -= batch.asks.length
       if (batch.asks.length > batchPeak) batchPeak = batch.asks.length
-      await runBatch(batch)
-      const all = Math.min(batchMax, FULL_ENOUGH, depth + batch.asks.length)
+      const answers = await runBatch(batch)
+      const held = answers && options.hold?.(answers)
+      if (held !== undefined && depth < enough) await Promise.race([held, full()])
+      const all = Math.min(enough, depth + batch.asks.length)
       // After a lone ask there is nothing to wait for.
       if (all === 1) continue
       for (let turns = 0; turns < turnsMax && depth < all; turns++) await new Promise<void>(resolve => defer(resolve))
@@ -94,13 +105,22 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
     quiet = undefined
   }
 
-  async function runBatch({ asks, resolves, rejects }: Batch<Ask, Answer>): Promise<void> {
+  function full(): Promise<void> {
+    return new Promise(resolve => {
+      onFull = resolve
+    })
+  }
+
+  /** Undefined: it failed. */
+  async function runBatch({ asks, resolves, rejects }: Batch<Ask, Answer>): Promise<readonly Answer[] | undefined> {
     try {
       const answers = await run(asks)
       assert(answers.length === resolves.length, `a batch of ${resolves.length} asks got ${answers.length} answers`)
       for (let i = 0; i < resolves.length; i++) resolves[i]!(answers[i]!)
+      return answers
     } catch (error) {
       for (const reject of rejects) reject(error)
+      return undefined
     }
   }
 

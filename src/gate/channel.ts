@@ -23,7 +23,7 @@ export type ChannelMessage =
   | { readonly kind: 'sale'; readonly sale: SaleId }
 
 export interface Channel {
-  /** Never fails and never waits: a message that can't be sent is dropped. The sender receives it like every process. */
+  /** Never fails and never waits: a message that can't be sent is dropped. The sender's own listeners get it too, orders at once. */
   publish(message: Exclude<ChannelMessage, { readonly kind: 'reserved' }>): void
   listen(listener: (message: ChannelMessage) => void): void
   /** Called when messages may have been missed. */

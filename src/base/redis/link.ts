@@ -36,6 +36,14 @@ export interface LinkOptions {
   readonly onUp?: ((client: Client) => Promise<void>) | undefined
 }
 
+interface Call {
+  readonly what: string
+  readonly untilMs: number
+  late: boolean
+  /** Of the socket it was sent on. */
+  readonly drop: ((cause: Error) => void) | undefined
+}
+
 export class Link {
   readonly #options: LinkOptions
   readonly #closing = new AbortController()
@@ -43,7 +51,9 @@ export class Link {
   #up: Client | undefined
   #at: string | undefined
   #ups = 0
-  #underway = 0
+  /** Calls without an answer, oldest first. One timer watches all of them: they have the same time. */
+  readonly #underway = new Set<Call>()
+  #watching = false
   #drop: ((cause: Error) => void) | undefined
 
   constructor(options: LinkOptions) {
@@ -72,26 +82,19 @@ export class Link {
   async send(what: string, commands: readonly string[][]): Promise<unknown[]> {
     const client = this.#up
     if (client === undefined) throw notDone('redis_away', what, 'not connected')
-    if (this.#underway >= UNDERWAY_MAX)
+    if (this.#underway.size >= UNDERWAY_MAX)
       throw notDone('redis_refused', what, `${UNDERWAY_MAX} calls are under way already`)
     const drop = this.#drop
     const { clock, timeoutMs } = this.#options
-    const answered = new AbortController()
-    let late = false
-    const watch = clock.sleep(timeoutMs, answered.signal).then(() => {
-      if (answered.signal.aborted) return
-      late = true
-      drop?.(timeoutFault(what, timeoutMs))
-    })
-    this.#underway += 1
+    const call: Call = { what, untilMs: clock.elapsed() + timeoutMs, late: false, drop }
+    this.#underway.add(call)
+    if (!this.#watching) void this.#watch()
     const replies = await Promise.allSettled(commands.map(args => client.sendCommand(args)))
-    this.#underway -= 1
-    answered.abort()
-    await watch
+    this.#underway.delete(call)
     const [first] = replies
     const lost = replies.find(reply => reply.status === 'rejected' && !(reply.reason instanceof ErrorReply))
     if (lost?.status === 'rejected')
-      throw late ? timeoutFault(what, timeoutMs) : maybeDone('redis_lost', what, messageOf(lost.reason))
+      throw call.late ? timeoutFault(what, timeoutMs) : maybeDone('redis_lost', what, messageOf(lost.reason))
     if (first?.status !== 'rejected')
       return replies.map(reply => (reply.status === 'fulfilled' ? reply.value : reply.reason))
     const { reason } = first
@@ -100,6 +103,19 @@ export class Link {
     // A server that answers so is not the primary any more: the next connection finds the one that is.
     if ('code' in fault && fault.code === 'redis_readonly') drop?.(fault)
     throw fault
+  }
+
+  /** Drops the socket of the first call that is late. Ends when no call is under way. */
+  async #watch(): Promise<void> {
+    const { clock, timeoutMs } = this.#options
+    this.#watching = true
+    for (const call of this.#underway) {
+      await clock.sleep(call.untilMs - clock.elapsed(), this.#closing.signal)
+      if (!this.#underway.has(call) || this.#closing.signal.aborted) continue
+      call.late = true
+      call.drop?.(timeoutFault(call.what, timeoutMs))
+    }
+    this.#watching = false
   }
 
   /** Ends the socket, if there is one; the next follows. */

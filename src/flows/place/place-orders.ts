@@ -7,8 +7,8 @@
  *   1 take    the oldest entries, under a short lease. Dies: the lease lapses, another worker gets the same ones
  *   2 place   one transaction, as acknowledged (E5). Dies before COMMIT: as before; after it: placing again finds the rows
  *   3 release what was refused, in the gate, under the entry's epoch; nothing where that is stale (E8)
- *   4 done    the entries are deleted, after the commit and never before. Dies before: placed again, no second effect
- *   5 publish the orders on the channel. Lost: edges read the ledger for what they wait for
+ *   4 publish the orders on the channel. Lost: edges read the ledger for what they wait for
+ *   5 done    the entries are deleted, after the commit and never before. Dies before: placed again, no second effect
  *
  * A fault (ledger or gate away) leaves the entries where they are; they are tried again with a growing pause. Reservations that the ledger
  * can't place are handled in `place-acknowledged.ts`.
@@ -17,7 +17,7 @@
 import { Fault, onFault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
-import type { Partition } from '../../gate/outbox.ts'
+import type { OutboxEntry, Partition } from '../../gate/outbox.ts'
 import { createEntrySearch } from './entry-search.ts'
 import { type PlaceContext, placeEntries } from './place-entries.ts'
 
@@ -125,12 +125,12 @@ export function placeOrders(context: PlaceContext) {
 
   async function run(partition: Partition, work: Work): Promise<void> {
     try {
-      while (!stopping && (await placeSome(partition, work))) {
-        failing.delete(partition)
-        if (waiting.size === 0) continue
+      let entries = await take(partition, work)
+      while (entries.length > 0) {
         // Others wait: it goes on behind them, or a partition that never runs dry would keep them waiting until it is sold out.
-        work.again = true
-        break
+        const goesOn = () => !stopping && waiting.size === 0
+        entries = await place(partition, work, entries, goesOn)
+        failing.delete(partition)
       }
       failing.delete(partition)
     } catch (error) {
@@ -153,35 +153,49 @@ export function placeOrders(context: PlaceContext) {
     }
   }
 
-  /** False: there was nothing, or another worker has the lease. */
-  async function placeSome(partition: Partition, work: Work): Promise<boolean> {
-    work.holds = 'unknown'
-    work.again = false
-    const taken = await outbox.take(partition, worker, ASKS_MAX)
-    if (taken.status === 'held') {
-      leased.delete(partition)
-      others.add(partition)
+  /** Nothing: there is nothing, or another worker has the lease. */
+  async function take(partition: Partition, work: Work): Promise<readonly OutboxEntry[]> {
+    do {
+      work.holds = 'unknown'
       work.again = false
-      return false
-    }
-    leased.add(partition)
-    others.delete(partition)
-    const { entries } = taken
-    if (entries.length === 0) {
+      const taken = await outbox.take(partition, worker, ASKS_MAX)
+      if (taken.status === 'held') {
+        leased.delete(partition)
+        others.add(partition)
+        work.again = false
+        return []
+      }
+      leased.add(partition)
+      others.delete(partition)
+      if (taken.entries.length > 0) return taken.entries
       work.holds = 'nothing'
-      return work.again
-    }
+    } while (work.again && !stopping)
+    return []
+  }
+
+  /** The entries that follow. They are asked for in the same write as these are deleted: the server does one after the other. */
+  async function place(partition: Partition, work: Work, entries: readonly OutboxEntry[], goesOn: () => boolean) {
     work.holds = Math.min(...entries.map(entry => entry.epoch))
     await faultPoint('outbox.take')
+    const done: (() => Promise<void>)[] = []
     // Each epoch by itself: the ledger judges them apart (E5).
     for (const [epoch, some] of Map.groupBy(entries, entry => entry.epoch)) {
       const orders = await placeEntries(context, partition, epoch, some)
-      const ids = some.map(entry => entry.id)
-      await outbox.done(partition, epoch, ids)
-      await faultPoint('outbox.done')
       if (orders.length > 0) context.channel.publish({ kind: 'orders', orders })
+      done.push(() =>
+        outbox.done(
+          partition,
+          epoch,
+          some.map(entry => entry.id),
+        ),
+      )
     }
-    return true
+    const again = goesOn()
+    const deleted = Promise.all(done.map(each => each()))
+    const [next] = await Promise.all([again ? take(partition, work) : [], deleted])
+    await faultPoint('outbox.done')
+    if (!again) work.again = true
+    return next
   }
 
   /** Resolves when nothing is under way. */

@@ -1,6 +1,7 @@
 /**
  * The channel over Redis' publish and subscribe: one channel for all processes that share a database of a server. Redis keeps no message
- * for a process that is not connected. In order while the connection lasts.
+ * for a process that is not connected. In order while the connection lasts. Orders that this process publishes reach its own listeners at once;
+ * the copy that comes back is known by its sender's name and is not read.
  *
  * Bounded: a message beyond so many under way, or while Redis is away, is not published, and counted. A message that can't be read is
  * dropped and counted; if it claims to be a reservation it also counts as a gap, because buyer filters rely on all of these.
@@ -22,14 +23,18 @@ export function createRedisChannel(
   connection: Pick<RedisConnection, 'command' | 'subscribe' | 'database'>,
   log: Log,
   meters: Meters,
+  /** A name that no other process has. */
+  sender: string,
 ): Channel & { readonly listening: Promise<void> } {
   const name = messageChannel(connection.database)
+  const own = `{"kind":"orders","from":${JSON.stringify(sender)},`
   const listeners: ((message: ChannelMessage) => void)[] = []
   const gapListeners: (() => void)[] = []
   let underway = 0
   let unreadable = 0
 
   function hear(text: string): void {
+    if (text.startsWith(own)) return
     const message = readMessage(text)
     if (message.kind !== 'unreadable') {
       callAll(listeners, message)
@@ -46,7 +51,7 @@ export function createRedisChannel(
     callAll(gapListeners, undefined)
   }
 
-  async function send(message: ChannelMessage): Promise<void> {
+  async function send(message: ChannelMessage & { readonly from?: string }): Promise<void> {
     if (underway >= UNDERWAY_MAX) return meters.count('messages_lost', 'unsaid')
     underway += 1
     try {
@@ -65,8 +70,10 @@ export function createRedisChannel(
         void send(message)
         return
       }
-      for (let from = 0; from < message.orders.length; from += ORDERS_PER_MESSAGE)
-        void send({ kind: 'orders', orders: message.orders.slice(from, from + ORDERS_PER_MESSAGE) })
+      const { kind, orders } = message
+      for (let i = 0; i < orders.length; i += ORDERS_PER_MESSAGE)
+        void send({ kind, from: sender, orders: orders.slice(i, i + ORDERS_PER_MESSAGE) })
+      callAll(listeners, message)
     },
     listen: listener => void listeners.push(listener),
     onGap: listener => void gapListeners.push(listener),

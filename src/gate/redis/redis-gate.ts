@@ -160,12 +160,14 @@ export class RedisGate implements ShardGate {
     assert(asks.length <= ASKS_MAX, `a batch of ${asks.length} asks`)
     // E11: a `same` is an acknowledgement too. Made a write, it is covered by the WAIT behind it.
     const sameWrites = this.#connection.durability === 'replica' ? 1 : 0
-    const args: (string | number)[] = [epoch, item, this.#offset(), this.#outboxMax, this.#channel, sameWrites]
-    args.push(asks.length)
+    const texts: string[] = []
     for (const ask of asks) {
       checkAsk(ask)
-      args.push(ask.order, ask.buyer, ask.attempt, ask.quantity)
+      texts.push(ask.order, ask.buyer, String(ask.attempt), String(ask.quantity))
     }
+    // One argument: each has a price of its own on the way.
+    const list = JSON.stringify(texts)
+    const args = [epoch, item, this.#offset(), this.#outboxMax, this.#channel, sameWrites, list]
     const keys = [...bookKeys(item, epoch), outboxKey(item, epoch), outboxesKey(item)]
     return onFault(
       async () => reserveReplyFrom(await this.#connection.runDurably(this.#scripts.reserve, keys, args), asks),

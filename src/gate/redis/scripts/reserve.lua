@@ -1,27 +1,28 @@
 -- reserve: decide a batch of asks for one item, in arrival order.
 -- KEYS     gate, buyers, orders, outbox (of this epoch), outboxes
--- ARGV     epoch, item, clockOffsetMs, outboxMax, channel, sameWrites, n, then n × (order, buyer, attempt, quantity)
+-- ARGV     epoch, item, clockOffsetMs, outboxMax, channel, sameWrites, asks (a JSON list of texts: order, buyer, attempt, quantity of each)
 -- Returns  status, epoch, version, left, nowMs, one code per ask, then order, quantity, reservedAtMs of each existing one; or STALE, seen; or BUSY
 -- Keeps    left ≥ 0; one live reservation per buyer; one reservation per id; every unit taken is in the outbox entry of this very call;
 --          only on the server the epoch was activated on (E1); with sameWrites a `same` is a write that WAIT can cover (E11);
 --          a refusal for want of units is noted in one of several shards, without a new version
 
 local gateKey, buyersKey, ordersKey, outboxKey, outboxesKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local HEAD = 7
-local count = isCount(ARGV[7]) and tonumber(ARGV[7]) or -1
-if #KEYS ~= 5 or not isCount(ARGV[1]) or not isWhole(ARGV[3]) or not isCount(ARGV[4]) or #ARGV ~= HEAD + 4 * count then
+local readable, asks = pcall(cjson.decode, ARGV[7])
+if #KEYS ~= 5 or #ARGV ~= 7 or not (isCount(ARGV[1]) and isWhole(ARGV[3]) and isCount(ARGV[4]) and readable and type(asks) == 'table')
+  or #asks % 4 ~= 0 then
   return bug('reserve: wrong arguments')
 end
 local epoch, item, offset, outboxMax = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local channel, sameWrites = ARGV[5], ARGV[6] == '1'
+local channel, sameWrites, count = ARGV[5], ARGV[6] == '1', #asks / 4
 
 -- Globals are slow, so they are read once: this is the one script that is run for every click.
-local arguments = ARGV
+local type, tonumber = type, tonumber
 local orders, buyers = {}, {}
 for i = 1, count do
-  local at = HEAD + 4 * (i - 1)
-  local order, buyer = arguments[at + 1], arguments[at + 2]
-  if not (isId(order) and isBuyer(buyer) and isNumber(arguments[at + 3]) and isNumber(arguments[at + 4])) then
+  local at = 4 * i - 3
+  local order, buyer, attempt, quantity = asks[at], asks[at + 1], asks[at + 2], asks[at + 3]
+  local texts = type(order) == 'string' and type(buyer) == 'string' and type(attempt) == 'string' and type(quantity) == 'string'
+  if not (texts and isId(order) and isBuyer(buyer) and isNumber(attempt) and isNumber(quantity)) then
     return bug('reserve: ask ' .. i .. ' is malformed')
   end
   orders[i], buyers[i] = order, buyer
@@ -46,8 +47,7 @@ local book, known = {}, {}
 local newOrders, newBuyers, newBook, queued = {}, {}, {}, {}
 local tail = ',1,' .. text(now) .. ';'
 for i = 1, count do
-  local at = HEAD + 4 * (i - 1)
-  local order, buyer, attempt, quantity = orders[i], buyers[i], arguments[at + 3], arguments[at + 4]
+  local order, buyer, attempt, quantity = orders[i], buyers[i], asks[4 * i - 1], asks[4 * i]
   local mine = book[buyer] or packed[i]
   local found = mine and existing(unpackAttempts(mine), attempt)
   if found then
@@ -88,7 +88,7 @@ if taken > 0 then
   callInSlices('HSET', buyersKey, newBook, 2)
   callInSlices('SADD', ordersKey, newOrders, 1)
   redis.call('XADD', outboxKey, '*', 'at', text(now), 'count', tostring(#newOrders), 'pieces', text(taken),
-    'asks', cjson.encode(queued))
+    'asks', #newOrders == count and ARGV[7] or cjson.encode(queued))
   redis.call('HINCRBY', outboxesKey, text(epoch), text(taken))
   redis.call('PUBLISH', channel, '{"kind":"reserved","item":' .. cjson.encode(item) .. ',"epoch":' .. text(epoch)
     .. ',"version":' .. text(version) .. ',"left":' .. text(left) .. ',"buyers":' .. cjson.encode(newBuyers) .. '}')

@@ -3,14 +3,18 @@
 -- ARGV     worker, leaseMs, asksMax
 -- Returns  OK, epoch, then id and fields of each entry (no epoch: nothing waits); or HELD
 -- Keeps    one worker at a time, as long as a lease lasts: one that has longer to go was written by a clock that went back since;
+--          it is renewed when half of it is over, not with every take: each write waits for the disk;
 --          entries stay until done; asks neither epoch nor server: what was acknowledged here must reach the ledger (E5)
 
 if #KEYS ~= 3 or #ARGV ~= 3 or ARGV[1] == '' or not (isNumber(ARGV[2]) and isNumber(ARGV[3])) then
   return bug('take: wrong arguments')
 end
 local asksMax = tonumber(ARGV[3])
+local leaseMs = tonumber(ARGV[2])
 local holder = redis.call('GET', KEYS[1])
-if holder and holder ~= ARGV[1] and redis.call('PTTL', KEYS[1]) <= tonumber(ARGV[2]) then return { HELD } end
+local leftMs = holder and redis.call('PTTL', KEYS[1]) or 0
+if holder and holder ~= ARGV[1] and leftMs <= leaseMs then return { HELD } end
+local renew = holder ~= ARGV[1] or leftMs < leaseMs / 2 or leftMs > leaseMs
 
 local epochs = {}
 for _, epoch in ipairs(redis.call('HKEYS', KEYS[2])) do epochs[#epochs + 1] = tonumber(epoch) end
@@ -33,7 +37,7 @@ for _, epoch in ipairs(epochs) do
     end
   until #entries < 32
   if asks > 0 then
-    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+    if renew then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
     return reply
   end
 end
