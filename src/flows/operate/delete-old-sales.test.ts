@@ -110,7 +110,12 @@ test('a buyer is erased from the archive and from settled sales; the books add u
   const results = () => Promise.all(sales.map(({ sale }) => ledger.reconciliation.results(sale)))
   const before = [await audits(), await results()]
   const found = { letters: 2, reports: 0, remaining: 1 }
+  // An item that is on sale is not waited for, nor does it wait.
+  const seller = await ledger.database.connect()
+  await seller.query('BEGIN')
+  await seller.query('SELECT 1 FROM items WHERE id = $1 FOR UPDATE', [running.item])
   const dry = await archive().erase(buyer, 'ops', true)
+  await seller.end()
   expect(dry).toMatchObject(found)
   expect(await archive().erase(buyer, 'ops', true), 'a dry run changes nothing').toEqual(dry)
   expect(await archive().erase(buyer, 'ops', false)).toEqual(dry)

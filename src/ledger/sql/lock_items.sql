@@ -1,8 +1,10 @@
--- lock_items: locks the items of a sale, or those of which a buyer has an order, until the transaction ends: no order of them moves.
+-- lock_items: locks the items of a sale, or the settled ones of which a buyer has an order, until the transaction ends: no order of them moves.
 -- In      sale or null, buyer or null
 -- Out     id
--- Keeps   items are locked in the order of their ids
+-- Keeps   items are locked in the order of their ids; for a buyer no item that may be on sale: placing never waits for an erasure
 SELECT id FROM items
-WHERE sale = $1 OR id IN (SELECT o.item FROM all_orders o WHERE o.buyer = $2)
+WHERE sale = $1 OR (
+  door IN ('shut', 'ledger') AND EXISTS (SELECT 1 FROM reconciliations r WHERE r.sale = items.sale AND r.final)
+  AND id IN (SELECT o.item FROM all_orders o WHERE o.buyer = $2))
 ORDER BY id
 FOR UPDATE
