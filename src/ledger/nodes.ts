@@ -16,7 +16,7 @@ interface NodeLease {
 /** `holding`: may hold reservations that are not in the ledger yet (an edge or a worker of a cluster). `plain`: never does. */
 export type NodeKind = 'holding' | 'plain'
 
-interface HoldingNodes {
+export interface HoldingNodes {
   /** They have a lease. */
   readonly live: number
   /** Their lease lapsed, and what they acknowledged last may not be in the ledger. */

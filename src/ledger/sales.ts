@@ -17,10 +17,14 @@ export interface SaleWrite {
   readonly changes: readonly FieldChange[]
 }
 
+export type SaleWindow = Pick<Sale, 'state' | 'stateNo' | 'opensAtMs' | 'closesAtMs'>
+
 export interface Sales {
   /** The same id again changes nothing. */
   create(sale: Sale, by: string): Promise<void>
   find(id: SaleId): Promise<Sale | undefined>
+  /** What the gate must know of a sale, however many items it has. */
+  state(id: SaleId): Promise<SaleWindow | undefined>
   /** Newest opening first. */
   list(options: { readonly drafts: boolean; readonly limit: number }): Promise<readonly Sale[]>
   /**

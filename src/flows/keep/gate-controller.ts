@@ -13,6 +13,7 @@
 import { eachOf } from '../../base/each-of.ts'
 import { Fault, onFault } from '../../base/fault.ts'
 import { createSemaphore } from '../../base/semaphore.ts'
+import { together } from '../../base/together.ts'
 import type { Epoch, ItemId, SaleId } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
@@ -24,8 +25,13 @@ import { openGate, rebuildGate } from './rebuild-gate.ts'
 import { sellWithoutGate } from './sell-without-gate.ts'
 import { createStateRepeater, shows, windowStateOf } from './sync-state.ts'
 
-/** Nearly all of a task is waiting: after a restart of the gate all its items are to wait together, not one after the other. */
-const TASKS_MAX = 128
+/**
+ * Nearly all of a task is waiting: after the loss of a gate all its items wait for one fence together. What they ask of ledger and outbox at
+ * the same time is asked together.
+ */
+const TASKS_MAX = 20_000
+/** Outboxes that are asked for by one call. */
+const DEPTHS_MAX = 500
 /** What asks much of the ledger, each with a connection of its own: a snapshot, a warm-up. */
 const HEAVY_AT_ONCE_MAX = 4
 /** States that have not reached the gate are written so many at a time. */
@@ -51,6 +57,8 @@ export class GateController {
   readonly #heavy = createSemaphore(HEAVY_AT_ONCE_MAX)
   readonly #preparing = new Map<SaleId, Promise<void>>()
   readonly #repeatState
+  /** Whose gate did not show what the ledger says of the sale, at the last round. */
+  readonly #unsynced = new Set<ItemId>()
   #health
   #bug: { readonly error: unknown } | undefined
   #settledMs = Number.NEGATIVE_INFINITY
@@ -58,7 +66,7 @@ export class GateController {
   constructor(context: KeepContext) {
     const { gate, sales, rights, clock } = context
     const snapshot: Rights['snapshot'] = (...terms) => this.#heavy.run(() => rights.snapshot(...terms))
-    this.#context = { ...context, rights: { ...rights, snapshot } }
+    this.#context = { ...context, rights: { ...rights, snapshot }, outbox: askTogether(context.outbox) }
     const raise = async (item: ItemId) => void (await rights.raiseEpoch(item))
     // A task, because it waits for the item's lock; the round goes on.
     this.#repeatState = createStateRepeater(gate, sales, async item => void this.#begin(item, () => raise(item)))
@@ -119,6 +127,7 @@ export class GateController {
   #forgetOthers(items: readonly ItemId[]): void {
     const known = new Set(items)
     for (const id of this.#triedMs.keys()) if (!known.has(id)) this.#triedMs.delete(id)
+    for (const id of this.#unsynced) if (!known.has(id)) this.#unsynced.delete(id)
     for (const id of this.#scattered.keys()) if (!known.has(id)) this.#scattered.delete(id)
     for (const id of this.#falls.keys()) if (!known.has(id)) this.#falls.delete(id)
   }
@@ -161,7 +170,12 @@ export class GateController {
       case 'sync':
         if (health.kind === 'there') {
           const { status } = health
-          if (status !== undefined) toSync.push(() => this.#repeatState(sale, item, status))
+          const isShown = status === undefined || shows(status, sale)
+          // Once more when it is shown again: what was missing is then forgotten.
+          if (status !== undefined && (!isShown || this.#unsynced.has(item.id)))
+            toSync.push(() => this.#repeatState(sale, item, status))
+          if (isShown) this.#unsynced.delete(item.id)
+          else this.#unsynced.add(item.id)
         }
         break
       case 'rebuild':
@@ -240,7 +254,7 @@ export class GateController {
   async #beforeOpening(sale: Sale, item: Item, epoch: Epoch): Promise<void> {
     const { gate, sales } = this.#context
     if (item.epoch === 0) await this.#prepareOnce(sale.id)
-    const now = await sales.find(sale.id)
+    const now = await sales.state(sale.id)
     const [status] = (await gate.status([item.id])).items
     if (now === undefined || status === undefined || shows(status, now)) return
     const done = await gate.set(item.id, epoch, windowStateOf(now))
@@ -285,6 +299,7 @@ export class GateController {
     const { clock, outbox, nodes } = this.#context
     if (clock.elapsed() - this.#settledMs < SETTLE_EVERY_MS) return
     this.#settledMs = clock.elapsed()
+    if ((await nodes.holding()).unsettled === 0) return
     const read = () => outbox.depth(items.map(({ id }) => id))
     const depths = await onFault(read, () => undefined)
     if (depths === undefined) return
@@ -298,5 +313,23 @@ export class GateController {
     const firstMs = settled.reduce((least, { beforeMs }) => Math.min(least, beforeMs), nowMs)
     if (isAll && settled.length === items.length) await nodes.settle(firstMs)
     await nodes.settleItems(settled)
+  }
+}
+
+type Depths = Awaited<ReturnType<KeepContext['outbox']['depth']>>
+
+/** One call for all items that are asked for one by one at the same time. If that fails, each is asked for alone: it may live elsewhere. */
+function askTogether(outbox: KeepContext['outbox']): KeepContext['outbox'] {
+  const depthOf = together<ItemId, Depths | undefined>(DEPTHS_MAX, async items => {
+    const depths = await onFault(() => outbox.depth([...new Set(items)]))
+    const byItem = new Map(depths?.map(depth => [depth.item, [depth]]))
+    return items.map(item => byItem.get(item))
+  })
+  return {
+    async depth(items) {
+      const [item] = items
+      const one = items.length === 1 && item !== undefined ? await depthOf(item) : undefined
+      return one ?? outbox.depth(items)
+    },
   }
 }

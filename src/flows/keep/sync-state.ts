@@ -14,7 +14,7 @@ import type { ItemId, SaleId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Gate, GateState, GateStatus, WindowState } from '../../gate/gate.ts'
-import type { Sales } from '../../ledger/sales.ts'
+import type { Sales, SaleWindow } from '../../ledger/sales.ts'
 
 interface SyncStateContext {
   readonly clock: Clock
@@ -34,12 +34,12 @@ const NO_ANSWER = () => undefined
 const STRICTNESS: Readonly<Record<GateState, number>> = { open: 0, paused: 1, over: 2 }
 
 /** The state as the gate has it; the window does the rest. */
-export function windowStateOf({ state, stateNo, opensAtMs, closesAtMs }: Omit<Sale, 'items'>): WindowState {
+export function windowStateOf({ state, stateNo, opensAtMs, closesAtMs }: SaleWindow): WindowState {
   return { stateNo, state: state === 'ready' ? 'open' : state === 'paused' ? 'paused' : 'over', opensAtMs, closesAtMs }
 }
 
 /** It is not enough that the state is the right one: it must have this very number, or an older one under way could still undo it. */
-export function shows(status: GateStatus, sale: Sale): boolean {
+export function shows(status: GateStatus, sale: SaleWindow): boolean {
   const { stateNo, state, opensAtMs, closesAtMs } = windowStateOf(sale)
   const same = status.stateNo === stateNo && status.state === state && status.uneven !== true
   return same && status.opensAtMs === opensAtMs && status.closesAtMs === closesAtMs

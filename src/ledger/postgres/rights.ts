@@ -1,13 +1,15 @@
 /**
- * The item's rights in PostgreSQL. Each verb is one statement of `ledger/sql`, except the snapshot, which is one transaction. Of the calls
- * that raise the epoch of an item which another transaction has locked, only a few wait at once: however many items are locked, there are
- * connections left for the others.
+ * The item's rights in PostgreSQL. Each verb is one statement of `ledger/sql`, except the snapshot, which is one transaction. What is asked for
+ * many items at the same time is one statement for all of them that are free: after the loss of a gate thousands of epochs are raised. Of the
+ * calls for an item which another transaction has locked, only a few wait at once: however many items are locked, there are connections left for
+ * the others.
  */
 
 import { assert } from '../../base/assert.ts'
 import { createSemaphore } from '../../base/semaphore.ts'
-import type { ItemId } from '../../domain/ids.ts'
-import type { Door } from '../../domain/item.ts'
+import { together } from '../../base/together.ts'
+import type { Epoch, ItemId } from '../../domain/ids.ts'
+import type { Door, Item } from '../../domain/item.ts'
 import { shardsFor } from '../../domain/shards.ts'
 import type { Rights, SnapshotHolding } from '../rights.ts'
 import type { Database, Row } from './connection/database.ts'
@@ -17,23 +19,45 @@ const SNAPSHOT_PAGE = 5_000
 /** Three times, because a statement is tried three times: longer than the server lets an abandoned session keep the lock. */
 const LOCK_WAIT_MS = 2_500
 const WAITING_AT_ONCE_MAX = 3
+/** Items of one statement. */
+const TOGETHER_MAX = 500
 const RECALL_PAGE = 5_000
 
 export function createRights(database: Database): Rights {
   const { all, first, one, did } = queries(database)
   const waiting = createSemaphore(WAITING_AT_ONCE_MAX)
   const epochOf = (row: Row) => number(row, 'epoch')
+  const read = together<ItemId, Pick<Item, 'epoch' | 'door'> | undefined>(TOGETHER_MAX, async items => {
+    const rows = await all('items_rights', [items], row => [text(row, 'id'), row] as const)
+    const found = new Map(rows.map(([id, row]) => [id, { epoch: epochOf(row), door: text(row, 'door') as Door }]))
+    return items.map(item => found.get(item))
+  })
+  /** Undefined: the item is locked. Each caller gets an epoch of its own (E3): the second of two for one item gets none here. */
+  const raise = together<ItemId, Epoch | undefined>(TOGETHER_MAX, async items => {
+    const rows = await all('raise_epochs_if_free', [items], row => [text(row, 'id'), epochOf(row)] as const)
+    return oncePerItem(items, new Map(rows))
+  })
+  const setDoor = together<{ readonly item: ItemId; readonly epoch: Epoch; readonly door: Door }, boolean>(
+    TOGETHER_MAX,
+    async asks => {
+      const byItem = new Map(asks.map(ask => [ask.item, ask]))
+      const own = [...byItem.values()]
+      const values = [own.map(({ item }) => item), own.map(({ epoch }) => epoch), own.map(({ door }) => door)]
+      const done = new Set(await all('set_doors_if_free', values, row => text(row, 'id')))
+      return asks.map(ask => byItem.get(ask.item) === ask && done.has(ask.item))
+    },
+  )
   const rights: Rights = {
-    read: item =>
-      first('item_rights', [item], row => ({ epoch: number(row, 'epoch'), door: text(row, 'door') as Door })),
+    read,
     async raiseEpoch(item) {
       const epoch =
-        (await first('raise_epoch_if_free', [item], epochOf)) ??
-        (await waiting.run(() => first('raise_epoch', [item, String(LOCK_WAIT_MS)], epochOf)))
+        (await raise(item)) ?? (await waiting.run(() => first('raise_epoch', [item, String(LOCK_WAIT_MS)], epochOf)))
       assert(epoch !== undefined, `item ${item} is not in the ledger`)
       return epoch
     },
-    setDoor: (item, epoch, door) => did('set_door', [item, epoch, door]),
+    // Not set together with others: the epoch was raised, or the item is locked. Alone it is told.
+    setDoor: async (item, epoch, door) =>
+      (await setDoor({ item, epoch, door })) || did('set_door', [item, epoch, door]),
     setForgotten: (item, epoch) => did('set_forgotten', [item, epoch]),
     openLedgerDoor: (item, by) => did('open_ledger_door', [item, by]),
     shutIdle: liveItems => all('shut_idle_items', [liveItems], row => text(row, 'id')),
@@ -95,6 +119,15 @@ export function createRights(database: Database): Rights {
       (await rights.snapshot(item, ...terms)) ??
       ((await bringBack(item)) ? rights.snapshot(item, ...terms) : undefined),
   }
+}
+
+/** In the order of the items; of one that comes twice, the first gets it. */
+function oncePerItem<T>(items: readonly ItemId[], found: Map<ItemId, T>): readonly (T | undefined)[] {
+  return items.map(item => {
+    const one = found.get(item)
+    found.delete(item)
+    return one
+  })
 }
 
 function toHolding(row: Row): SnapshotHolding {

@@ -2,18 +2,25 @@
 
 import { assert } from '../../base/assert.ts'
 import type { Item } from '../../domain/item.ts'
-import type { Sale } from '../../domain/sale.ts'
+import type { Sale, StoredSaleState } from '../../domain/sale.ts'
 import type { Sales, SaleWrite } from '../sales.ts'
 import type { Database } from './connection/database.ts'
 import { FollowedSales } from './followed-sales.ts'
 import { number, queries, text, time, toSales } from './rows.ts'
 
 export function createSales(database: Database): Sales {
-  const { all, did, act } = queries(database)
+  const { all, first, did, act } = queries(database)
   const followed = new FollowedSales((name, values) => database.run(name, values))
   return {
     create: (sale, by) => act('create_sale', valuesOf(sale, 'replaced', by)),
     find: async id => toSales(await database.run('find_sale', [id]))[0],
+    state: id =>
+      first('sale_state', [id], row => ({
+        state: text(row, 'state') as StoredSaleState,
+        stateNo: number(row, 'word_no'),
+        opensAtMs: time(row, 'opens_at'),
+        closesAtMs: time(row, 'closes_at'),
+      })),
     list: async ({ drafts, limit }) => toSales(await database.run('list_sales', [drafts, limit])),
     followed: () => followed.read(),
     available: async items =>
