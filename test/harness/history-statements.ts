@@ -1,0 +1,165 @@
+/**
+ * Every statement of `src/ledger/sql`, with what bounds it. `CHECKED`: run on a ledger with a long history, with these values, and its blocks are
+ * counted. `BOUNDED`: not run; the reason why history does not make it slower. A statement that is in neither, or in both, fails the test.
+ */
+
+/** Rows that the values below name: an ended sale, its item, one of its orders, and the sale that is open. */
+export interface Known {
+  readonly oldSale: string
+  readonly oldItem: string
+  readonly oldOrder: string
+  readonly buyer: string
+  readonly sale: string
+  readonly item: string
+  readonly epoch: number
+}
+
+/** Values as SQL writes them. */
+export const checked = ({
+  oldSale,
+  oldItem,
+  oldOrder,
+  buyer,
+  sale,
+  item,
+  epoch,
+}: Known): readonly (readonly [string, ...string[]])[] => [
+  ['orders_of_buyer', `'${buyer}'`, 'NULL', '100'],
+  ['orders_of_buyer', `'regular'`, 'NULL', '20'],
+  ['orders_of_buyer', `'stranger'`, 'NULL', '100'],
+  ['orders_of_buyers', `'{${oldItem},${item}}'`, `'{${buyer},ann}'`],
+  ['orders_of_sale', sale, 'NULL', 'NULL', 'NULL', '100'],
+  ['orders_of_sale', oldSale, 'NULL', 'NULL', 'NULL', '100'],
+  ['orders_of_sale', oldSale, `'paid'`, `'${buyer}'`, 'NULL', '100'],
+  ['find_orders', `'{${oldOrder},1}'`],
+  ['payments_of_orders', `'{${oldOrder},1}'`],
+  ['find_payment', `'sandbox'`, `'${oldOrder}'`],
+  ['audit', sale],
+  ['audit', oldSale],
+  ['sale_results', sale],
+  ['sale_results', oldSale],
+  ['payments_amiss', sale],
+  ['payments_amiss', oldSale],
+  ['live_orders', item, '0', '10000'],
+  ['snapshot_page', item, '0', '5000'],
+  ['snapshot_page', oldItem, '0', '5000'],
+  ['release_ids', item],
+  ['followed_sales'],
+  ['changed_sales', 'pg_current_snapshot()', '(extract(epoch FROM now()) * 1000000)::bigint', 'true'],
+  ['list_sales', 'false', '20'],
+  ['find_sale', oldSale],
+  ['items_to_forget', '0', '60000', '100'],
+  ['sales_to_settle', '0', '50'],
+  ['unsettled_items', '0', '100'],
+  ['reopen_reports'],
+  ['reconciliations', oldSale, '10'],
+  ['save_automatic_reconciliation', sale, "'[]'", "'[]'"],
+  ['save_reconciliation', sale, 'true', "'[]'", "'[]'", 'NULL'],
+  ['shut_idle_items', `'{${item}}'`],
+  ['read_log', '0', 'NULL', 'NULL', '100'],
+  ['read_log', '0', oldSale, 'NULL', '100'],
+  ['read_log', '0', 'NULL', oldOrder, '100'],
+  ['due_orders', '500', "'{sandbox}'", "'{}'"],
+  ['due_started_orders', "'{sandbox}'", "'{50}'", "'{}'", "'{}'"],
+  ['claim_payments', "'{started,refund_due}'", "'{sandbox,sandbox}'", "'{50,50}'", "'{}'"],
+  ['stuck_payments', '5', "'{sandbox}'"],
+  ['start_payment', '5', oldOrder, "'sandbox'", '10'],
+  ['capture', "'sandbox'", `'${oldOrder}'`, '1000', "'CNY'", '0'],
+  ['decide_capture', oldOrder],
+  ['releases', '5000', '500'],
+  ['releases_of', `'{${oldOrder}}'`],
+  ['release_idle'],
+  ['open_changes', 'NULL'],
+  ['open_moves'],
+  ['ask_counts_of_others', oldSale, "'me'"],
+  ['unconfirmed_nodes', item, '1'],
+  ['settle_items', `'{${item}}'`, "'{0}'"],
+  ['place', item, `${epoch}`, 'false', "'{5}'", "'{new}'", "'{1}'", "'{1}'", "'{0}'"],
+  ['place', item, `${epoch}`, 'false', "'{6}'", "'{ann}'", "'{1}'", "'{1}'", "'{0}'"],
+  ['refuse_order', item, `${epoch}`, '7', `'${buyer}'`, '1', '1', '0'],
+  ['close_orders', oldItem, `'{${oldOrder}}'`, "'unpaid'", "'100'"],
+  ['close_orders', item, "'{5}'", "'cancelled'", "'100'"],
+  ['refund_order', oldOrder, oldItem, 'false', "'op'"],
+  ['remember_key', "'sale.create'", "'a key'", "'hash'", '1'],
+  ['record_callback', "'sandbox'", "'event'", "'ref'", "'paid'"],
+]
+
+const BY_KEY = 'one row, or the rows named, by the primary key'
+const LEASES = 'at most 1,024 rows'
+const COMMAND = "an operator's command (retention, erasure), bounded by its page or its buyer"
+const PAGE = 'one page of one item, by the bounds of its ids'
+const SANDBOX = 'the sandbox, which forgets what is old'
+
+export const BOUNDED: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    [
+      ...[
+        'available_units',
+        'ask_change',
+        'clear_draft',
+        'create_sale',
+        'delete_sale',
+        'edit_sale',
+        'end_move',
+        'find_change',
+        'item_rights',
+      ],
+      ...[
+        'lock_sale',
+        'move_payment',
+        'move_sale',
+        'open_ledger_door',
+        'raise_epoch',
+        'raise_epoch_if_free',
+        'released',
+        'save_ask_counts',
+      ],
+      ...[
+        'set_door',
+        'set_forgotten',
+        'settle_change',
+        'snapshot_terms',
+        'spread_item',
+        'take_move',
+        'warm_sale_now',
+        'write_dead_letter',
+      ],
+      ...['write_log', 'ask_move'],
+    ].map(name => [name, BY_KEY]),
+  ),
+  ...Object.fromEntries(
+    ['cut_leases', 'give_back_node', 'holding_nodes', 'lease_node', 'renew_node', 'settle_nodes'].map(name => [
+      name,
+      LEASES,
+    ]),
+  ),
+  ...Object.fromEntries(
+    [
+      'delete_archived',
+      'delete_callbacks',
+      'delete_sale_of_archive',
+      'erase_buyer',
+      'lock_items',
+      'sales_to_delete',
+    ].map(name => [name, COMMAND]),
+  ),
+  ...Object.fromEntries(
+    [
+      'add_sandbox_payment',
+      'count_sandbox_payments',
+      'forget_sandbox_payments',
+      'read_sandbox_payment',
+      'replace_sandbox_payment',
+    ].map(name => [name, SANDBOX]),
+  ),
+  archive_orders: PAGE,
+  recall_item: PAGE,
+  confirm_node: 'the items that the process follows, by the primary key',
+  place_directly: 'as place; needs the ledger door',
+  place_together: 'calls place for each item',
+  items_to_archive: 'read every ten minutes, page by page; the items whose orders are not archived yet',
+  mend_changed: 'rows that name a transaction of another server, by an index; none in a ledger that was not copied',
+  index_progress: 'the sessions of the server',
+  trial_sale: 'one sale and one item, in a transaction that is rolled back',
+  now: 'reads the clock',
+}
