@@ -19,7 +19,7 @@ import { createClosings, createOrders } from '../ledger/postgres/orders.ts'
 import { createPayments, createSandboxPayments } from '../ledger/postgres/payments.ts'
 import { createReconciliation } from '../ledger/postgres/reconciliation.ts'
 import { createRights } from '../ledger/postgres/rights.ts'
-import { createSales } from '../ledger/postgres/sales.ts'
+import { createSaleLookup, createSales } from '../ledger/postgres/sales.ts'
 import { createMoves, createStock } from '../ledger/postgres/stock.ts'
 import { createTrialPlacing } from '../ledger/postgres/trial-placing.ts'
 import type { Config } from './config/config.ts'
@@ -113,6 +113,7 @@ export function ledgerParts(config: Config, database: Database) {
     orders: createOrders(database),
     rights: createRights(database),
     sales: createSales(database),
+    saleLookup: createSaleLookup(database),
     closings: createClosings(database),
     payments: createPayments(database),
     journal: createJournal(database),

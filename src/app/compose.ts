@@ -9,6 +9,7 @@ import { OutageLog } from '../base/outage-log.ts'
 import { systemRandom } from '../base/random.ts'
 import { Catalog } from '../catalog/catalog.ts'
 import { createRedisSharedCache } from '../catalog/redis/redis-shared-cache.ts'
+import { createSaleReader } from '../catalog/unknown-sales.ts'
 import type { Readiness } from '../edge/routes/operations-routes.ts'
 import { countUnits } from '../flows/check/audit-sale.ts'
 import { createGateView } from '../flows/check/gate-view.ts'
@@ -88,8 +89,14 @@ function openContext(foundation: Foundation, database: Database) {
   const { config, log, clock, random, meters, ledger, rounds } = foundation
   const shared = config.redis && openSharedGate(config.redis, foundation)
   const side = shared ?? openLocalGate(foundation)
-  const catalog = new Catalog({
-    source: ledger.sales,
+  const find = createSaleReader({
+    ...ledger.saleLookup,
+    clock,
+    find: ledger.sales.find,
+    knows: id => catalog.knows(id),
+  })
+  const catalog: Catalog = new Catalog({
+    source: { list: ledger.sales.list, find },
     clock,
     random,
     nowMs: () => side.view.nowMs(),

@@ -1,6 +1,7 @@
 /** Sales in PostgreSQL. */
 
 import { assert } from '../../base/assert.ts'
+import type { SaleId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sale, StoredSaleState } from '../../domain/sale.ts'
 import type { Sales, SaleWrite } from '../sales.ts'
@@ -49,6 +50,11 @@ export function createSales(database: Database): Sales {
     },
     remove: (id, by) => did('delete_sale', [id, by]),
   }
+}
+
+/** The catalog declares the contract, app wires it. */
+export function createSaleLookup(database: Database) {
+  return { findAll: async (ids: readonly SaleId[]) => toSales(await database.run('find_sales', [ids])) }
 }
 
 /** The first values of `create_sale` and `edit_sale`. */
