@@ -160,6 +160,10 @@ export const BOUNDED: Readonly<Record<string, string>> = {
   items_to_archive: 'read every ten minutes, page by page; the items whose orders are not archived yet',
   mend_changed: 'rows that name a transaction of another server, by an index; none in a ledger that was not copied',
   index_progress: 'the sessions of the server',
+  set_doors_if_free: BY_KEY,
+  items_rights: BY_KEY,
+  sale_state: BY_KEY,
+  raise_epochs_if_free: BY_KEY,
   trial_sale: 'one sale and one item, in a transaction that is rolled back',
   now: 'reads the clock',
 }
