@@ -163,6 +163,7 @@ export const BOUNDED: Readonly<Record<string, string>> = {
   set_doors_if_free: BY_KEY,
   items_rights: BY_KEY,
   sale_state: BY_KEY,
+  find_sales: BY_KEY,
   raise_epochs_if_free: BY_KEY,
   trial_sale: 'one sale and one item, in a transaction that is rolled back',
   now: 'reads the clock',
