@@ -49,7 +49,14 @@ export function openLocalGate(foundation: Pick<Foundation, 'clock' | 'ledger' | 
     books: gate,
     view: gate,
     // The gate is its own view: there is nothing to feed.
-    cache: { seen() {}, clockSeen() {}, drop: item => gate.drop(item), async reloadFilters() {} },
+    cache: {
+      seen() {},
+      clockSeen() {},
+      drop: item => gate.drop(item),
+      async reloadFilters() {},
+      wanted: () => [],
+      onCold() {},
+    },
     outbox: EMPTY_OUTBOX,
     acknowledged: createAcknowledgedReservations(0),
     waiters: createPlacementWaiters(clock, 0),

@@ -53,7 +53,7 @@ export interface GateSide {
   readonly gate: Gate
   readonly books: GateBooks
   readonly view: LocalView
-  readonly cache: Pick<GateCache, 'seen' | 'clockSeen' | 'drop' | 'reloadFilters'>
+  readonly cache: Pick<GateCache, 'seen' | 'clockSeen' | 'drop' | 'reloadFilters' | 'wanted' | 'onCold'>
   readonly outbox: Pick<Outbox, 'depth' | 'status'> & OutboxBooks
   readonly acknowledged: AcknowledgedReservations
   readonly waiters: PlacementWaiters

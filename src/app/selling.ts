@@ -77,7 +77,7 @@ export function createSelling(context: ProcessContext, confirm: ConfirmContext |
 
   // Seen in the ledger: the process that changed it has published it.
   const changed = () => context.catalog.invalidate()
-  const following = new Following({ ...context, makeLiveItem, confirming, changed })
+  const following = new Following({ ...context, makeLiveItem, confirming, changed, defer: nextTurn })
 
   const controller = new GateController({
     ...context,

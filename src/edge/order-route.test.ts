@@ -146,6 +146,7 @@ function viewOf(gate: LocalView): LocalView {
   return {
     nowMs: () => gate.nowMs(),
     statusNow: item => gate.statusNow(item),
+    shown: (item, anyAge) => gate.shown(item, anyAge),
     knows: (item, buyer) => gate.knows(item, buyer),
     drop: item => gate.drop(item),
   }

@@ -8,7 +8,7 @@ import type { Order } from '../domain/order.ts'
 import type { Partition } from './outbox.ts'
 
 export type ChannelMessage =
-  /** Written by `Gate.reserve` itself, in the same act. */
+  /** Written by `Gate.reserve` itself, in the same act. Without buyers: the stock has changed by something else than a reservation. */
   | {
       readonly kind: 'reserved'
       readonly item: ItemId

@@ -17,6 +17,13 @@ export interface LocalView {
    * for each decision, and copy what must not change.
    */
   statusNow(item: ItemId): GateStatus | undefined
+  /**
+   * The same to show it, without having it asked for: an item that is only looked at costs nothing. `anyAge`: the newest that is known,
+   * however old. No buyer is refused by it.
+   */
+  shown(item: ItemId, anyAge: boolean): GateStatus | undefined
+  /** Was `statusNow` not asked for this item lately? Then that it is not known says nothing about the gate: ask it. */
+  isCold?(item: ItemId): boolean
   /** Has this buyer any attempt on the item, live or closed? Goes on answering from the last active epoch while the next one loads. */
   knows(item: ItemId, buyer: BuyerId): boolean
   /**
@@ -32,13 +39,17 @@ type Decided = Extract<ReserveReply, { readonly answers: unknown }>
 
 /**
  * What an edge knows of a gate outside the process. Fed by the follow loop, by the gate's replies and by the channel; the newer
- * (epoch, version) wins. Units that are moving between two shards count as left, so that no buyer is told "sold out" because of them.
+ * (epoch, version) wins. It says which items a status is to be asked for: those that clicks ask about, and those that have moved. Units that are moving between two shards count as left, so that no buyer is told "sold out" because of them.
  * `knows` may say yes of a buyer without an order (that costs a question), and never no of one who has: while the buyer filter is not known
  * to be complete for the newest status, it says yes to everybody.
  */
 export interface GateCache extends LocalView {
   /** A status, and when it was asked for (monotonic, ms): one older than `freshMs` is not shown any more. */
   seen(status: GateStatus, askedAtMs: number): void
+  /** Whose status is to be asked for now: `statusNow` was called lately, or a reply or a message has told of them since the last call. */
+  wanted(): readonly ItemId[]
+  /** Called when `statusNow` finds nothing fresh of an item that was cold. */
+  onCold(listener: () => void): void
   /** What a reservation's reply or message says: how much is left, and buyers for the filter. */
   reserved(
     of: ItemId | Partition,

@@ -262,6 +262,7 @@ export function openCluster(ledger: TestLedger) {
         cache,
         registry,
         clock,
+        defer: nextTurn,
         log: quiet,
         alarm,
         makeLiveItem: (sale, item, skewed, seen) =>

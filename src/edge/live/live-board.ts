@@ -42,7 +42,9 @@ export class LiveBoard {
 
   /** @param publish sends a text to every socket */
   constructor(context: BoardContext, publish: (text: string) => void) {
-    this.#context = context
+    // Messages tell of every change, and nothing is refused by what a socket shows: the newest that is known, however old.
+    const leftOf = (item: ItemId) => context.stock.leftOf(item, true)
+    this.#context = { ...context, stock: { ...context.stock, leftOf } }
     this.#publish = publish
   }
 

@@ -3,6 +3,9 @@
  * round every 250 ms. It feeds the registry, the gate cache and the fence (E2: counted from when the read of the ledger was sent; nothing
  * read from the gate renews it).
  *
+ * The ledger shows all items. The gate is asked for those that clicks ask about or messages tell of, for those that it has not shown
+ * yet, and for a few others in turn: an item where nothing happens costs nothing.
+ *
  * The two halves of a round do not wait for each other beyond their bounds: a gate that does not answer leaves the fence alone, and a
  * ledger that does not answer lets it lapse. An answer that comes late still counts, unless a later one was there before it.
  *
@@ -32,9 +35,10 @@ import type { Confirming } from './confirm-epochs.ts'
 interface FollowContext {
   readonly sales: Pick<Sales, 'followed'>
   readonly gate: Pick<Gate, 'status'>
-  readonly cache: Pick<GateCache, 'seen' | 'clockSeen' | 'drop' | 'reloadFilters'>
+  readonly cache: Pick<GateCache, 'seen' | 'clockSeen' | 'drop' | 'reloadFilters' | 'wanted' | 'onCold'>
   readonly registry: Registry
   readonly clock: Clock
+  readonly defer: (fn: () => void) => void
   readonly log: Log
   readonly alarm: Alarm<'gate_clock_skew'>
   /** An entry for what the ledger shows, with the seller of its door. */
@@ -55,6 +59,10 @@ const GATE_WAIT_MS = 500
 const CONFIRM_WAIT_MS = 250
 /** So many reads may be under way when none is answered: one hanging connection does not let the fence lapse. */
 const READS_MAX = 3
+/** Statuses that a round asks for though nothing is known to have happened: what a lost message told of is seen in the end. */
+const ITEMS_A_ROUND = 8
+/** After a start or a rebuild of many items; the server does nothing else meanwhile. */
+const UNREAD_MAX = 500
 /** Statuses older than this are not the gate's clock any more. */
 const CLOCK_FRESH_MS = 2_000
 const OUTAGE_TEXTS = {
@@ -77,6 +85,10 @@ export class Following {
   #shown: ReadonlyMap<SaleId, Sale> = new Map()
   #readAnew: number | undefined
   #gateReads = 0
+  /** Of the items behind the gate's door, those whose turn is still to come. */
+  #rest: ItemId[] = []
+  #unreadFrom = 0
+  #asked = false
   #confirming: Promise<void> | undefined
   #skewReported = false
   /** By step. */
@@ -86,18 +98,21 @@ export class Following {
 
   constructor(context: FollowContext) {
     this.#context = context
+    context.cache.onCold(() => this.#askedFor())
   }
 
   async round(): Promise<void> {
     const { confirming, cache, registry, clock } = this.#context
-    const read = new Set(this.#behindGate())
     const ledger = this.#unattended('reading the ledger', this.#readLedger())
-    const gate = this.#unattended('reading the gate', this.#readGate())
+    const read = this.#toRead()
+    const gate = this.#unattended('reading the gate', this.#readGate(read))
     await atMost(clock, LEDGER_WAIT_MS, ledger)
     await atMost(clock, GATE_WAIT_MS, gate)
     // What has come behind the gate's door just now is read in the same round.
-    if (this.#behindGate().some(item => !read.has(item)))
-      await atMost(clock, GATE_WAIT_MS, this.#unattended('reading the gate', this.#readGate()))
+    const known = new Set(read)
+    const unread = this.#unread().filter(item => !known.has(item))
+    if (unread.length > 0)
+      await atMost(clock, GATE_WAIT_MS, this.#unattended('reading the gate', this.#readGate(unread)))
     this.#compareClocks()
     // Undefined: another door sells the item.
     const epochOf = (item: ItemId) => (registry.get(item)?.door === 'gate' ? registry.get(item)?.epoch : undefined)
@@ -137,26 +152,62 @@ export class Following {
     }
   }
 
-  async #readGate(): Promise<void> {
-    const items = this.#behindGate()
-    if (items.length === 0 || this.#gateReads >= READS_MAX) return
+  /** @param items none: the gate is only asked for its clock. Undefined: it sells nothing */
+  async #readGate(items: readonly ItemId[] | undefined): Promise<void> {
+    if (items === undefined || this.#gateReads >= READS_MAX) return
     const { clock, gate } = this.#context
     this.#gateReads += 1
     const sentAtMs = clock.elapsed()
     try {
       const reply = await gate.status(items)
-      if (sentAtMs >= this.#gateSentAtMs) this.#takeStatuses(reply, sentAtMs)
+      this.#takeClock(reply, sentAtMs)
+      this.#takeStatuses(reply, sentAtMs)
     } finally {
       this.#gateReads -= 1
     }
   }
 
-  #behindGate(): readonly ItemId[] {
+  /** Whose status this round asks for: what is wanted or new, and a few of the others, in turn. Undefined: the gate sells nothing. */
+  #toRead(): readonly ItemId[] | undefined {
+    const { registry, cache } = this.#context
+    const items = new Set(this.#unread())
+    for (const item of cache.wanted()) if (registry.get(item)?.door === 'gate') items.add(item)
+    if (this.#rest.length === 0) this.#rest = this.#behindGate()
+    if (this.#rest.length === 0) return undefined
+    for (const item of this.#rest.splice(-ITEMS_A_ROUND, ITEMS_A_ROUND)) items.add(item)
+    return [...items]
+  }
+
+  #behindGate(): ItemId[] {
     return [...this.#context.registry.values()].filter(live => live.door === 'gate').map(live => live.item.id)
   }
 
-  #takeStatuses(reply: GateStatusReply, sentAtMs: number): void {
-    const { clock, cache, registry } = this.#context
+  /** What the gate has not shown since it came behind its door, or since it was called stale. */
+  #unread(): readonly ItemId[] {
+    const items: ItemId[] = []
+    for (const { door, activeAtMs, staleAtMs, item } of this.#context.registry.values()) {
+      if (door !== 'gate' || (activeAtMs !== Number.NEGATIVE_INFINITY && staleAtMs === undefined)) continue
+      items.push(item.id)
+    }
+    if (items.length <= UNREAD_MAX) return items
+    // Those that the gate does not show keep none of the others from its turn.
+    this.#unreadFrom = (this.#unreadFrom + UNREAD_MAX) % items.length
+    return [...items.slice(this.#unreadFrom), ...items].slice(0, UNREAD_MAX)
+  }
+
+  /** A click asks about an item of which nothing was asked for a while. */
+  #askedFor(): void {
+    if (this.#asked) return
+    this.#asked = true
+    this.#context.defer(() => {
+      this.#asked = false
+      void this.#unattended('reading the gate', this.#readGate(this.#toRead()))
+    })
+  }
+
+  #takeClock(reply: GateStatusReply, sentAtMs: number): void {
+    const { clock, cache } = this.#context
+    if (sentAtMs < this.#gateSentAtMs) return
     this.#gateSentAtMs = sentAtMs
     const answeredAtMs = clock.elapsed()
     const { clockMs = reply.nowMs, behindMs } = reply
@@ -164,12 +215,16 @@ export class Following {
     this.#compareClocks()
     // A wrong clock is not learned: buyers would be refused by it. While the ledger is silent it can't be told.
     if (this.#clocks.skewedMs(answeredAtMs) === undefined) cache.clockSeen(clockMs, sentAtMs, answeredAtMs)
+  }
+
+  #takeStatuses(reply: GateStatusReply, sentAtMs: number): void {
+    const { cache, registry } = this.#context
     for (const status of reply.items) {
       cache.seen(status, sentAtMs)
       const live = registry.get(status.item)
       // It is the gate that the epoch was built on after all: a reply of another had reached us.
       if (live === undefined || live.epoch !== status.epoch) continue
-      live.activeAtMs = sentAtMs
+      live.activeAtMs = Math.max(live.activeAtMs, sentAtMs)
       this.#sellAgain(live)
     }
   }

@@ -59,7 +59,9 @@ export function placeOrders(context: PlaceContext) {
 
   context.channel.listen(message => {
     if (message.kind !== 'reserved') return
-    const { partition, item } = message
+    const { partition, item, buyers, version } = message
+    // Stock has changed without a reservation: no entry was written.
+    if (buyers.length === 0 && version > 0) return
     if (others.has(partition)) return
     // Only what this process follows is drained: messages are not trusted.
     if (context.drains(item)) wake(partition)

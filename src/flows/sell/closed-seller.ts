@@ -47,8 +47,8 @@ export class ClosedSeller<Context extends ClosedContext = ClosedContext, Live ex
     return undefined
   }
 
-  left(): number | undefined {
-    return this.context.view.statusNow(this.live.item.id)?.left
+  left(anyAge = false): number | undefined {
+    return this.context.view.shown(this.live.item.id, anyAge)?.left
   }
 
   async sell(asks: readonly Ask[]): Promise<readonly Decision[]> {

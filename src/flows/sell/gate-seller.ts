@@ -34,7 +34,11 @@ export abstract class GateSeller<Context extends SellContext> extends ClosedSell
     if (live.skewed) return BUSY
     const status = view.statusNow(live.item.id)
     const nowMs = view.nowMs()
-    if (status === undefined || !live.current) return standingClosed(live.sale, nowMs)
+    if (status === undefined || !live.current) {
+      const closed = standingClosed(live.sale, nowMs)
+      // No status was asked for while nothing happened here: the gate decides.
+      return closed === BUSY && live.current && view.isCold?.(live.item.id) ? undefined : closed
+    }
     if (status.state === 'over' || nowMs >= status.closesAtMs) return OVER
     if (nowMs < status.opensAtMs) return { kind: 'early', opensAtMs: status.opensAtMs }
     if (status.state === 'paused') return PAUSED

@@ -80,8 +80,8 @@ export type StockView = ReturnType<typeof createStockView>
 export function createStockView(registry: Registry, clock: { nowMs(): number }) {
   return {
     nowMs: () => clock.nowMs(),
-    /** Undefined: not known here. */
-    leftOf: (item: ItemId) => registry.get(item)?.seller.left(),
+    /** Undefined: not known here; without `anyAge`: not lately. */
+    leftOf: (item: ItemId, anyAge = false) => registry.get(item)?.seller.left(anyAge),
   }
 }
 

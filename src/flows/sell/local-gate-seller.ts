@@ -23,7 +23,7 @@ import type { SellContext } from './sell-context.ts'
 import { ATTEMPTS_USED, BUSY, type Click, type Decision, type Held, SOLD_OUT } from './seller.ts'
 
 export interface LocalGateContext extends SellContext {
-  readonly view: Required<LocalView>
+  readonly view: LocalView & Required<Pick<LocalView, 'refusal'>>
   /** Bounds a wait by `PLACE_WAIT_MS`; the work itself goes on. */
   readonly timeout: SharedTimeout
 }

@@ -37,8 +37,8 @@ export interface Seller {
   knows(buyer: BuyerId): boolean
   /** The refusal of this ask, where it is known without asking the gate. */
   refusal(click: Click): Refusal | undefined
-  /** Units left to sell, as last known here. Undefined: not known. */
-  left(): number | undefined
+  /** Units left to sell, to be shown. Undefined: not known, or (unless `anyAge`) not lately. */
+  left(anyAge?: boolean): number | undefined
   /** One batch, in arrival order. Units taken stay held until the ledger has answered for these very ids. */
   sell(asks: readonly Ask[]): Promise<readonly Decision[]>
   /** Every attempt of this buyer, live and closed. `toShow`: what is found is as durable as what a new buyer is told (E11). */

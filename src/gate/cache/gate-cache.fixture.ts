@@ -60,6 +60,8 @@ export function openCache(
     async reload(pages: Pages = [], epoch = 1): Promise<string | undefined> {
       next = pages
       read = undefined
+      // Only the filter of an item that clicks ask about is read again.
+      cache.knows(ITEM, 'a stranger')
       for (let i = 0; i < 2; i++) await cache.reloadFilters(() => epoch)
       return read
     },

@@ -298,3 +298,69 @@ describe('who has an order', () => {
     expect(cache.knows('8', 'z')).toBe(true)
   })
 })
+
+describe('whose status is wanted', () => {
+  test('nobody asks: none, and showing an item is not asking', () => {
+    const { cache } = openCache()
+    cache.seen(status(), 0)
+    cache.shown(ITEM, true)
+    expect(cache.wanted()).toEqual([])
+  })
+
+  test('an item that clicks ask about, until none has for two seconds', () => {
+    const { cache, clock } = openCache()
+    cache.seen(status(), 0)
+    cache.statusNow(ITEM)
+    for (let i = 0; i < 3; i++) expect(cache.wanted()).toEqual([ITEM])
+    clock.go(2_000)
+    cache.knows(ITEM, 'ann')
+    expect(cache.wanted()).toEqual([ITEM])
+    clock.go(2_000)
+    expect(cache.wanted()).toEqual([])
+  })
+
+  test('an item that a message tells of, once', () => {
+    const { cache } = openCache()
+    cache.seen(status(), 0)
+    cache.reserved(ITEM, { epoch: 1, version: 2, left: 9 }, [])
+    expect(cache.wanted()).toEqual([ITEM])
+    expect(cache.wanted()).toEqual([])
+  })
+
+  test('a dropped item is not', () => {
+    const { cache } = openCache()
+    cache.seen(status(), 0)
+    cache.statusNow(ITEM)
+    cache.drop(ITEM)
+    expect(cache.wanted()).toEqual([])
+  })
+})
+
+describe('an item whose status was not asked for', () => {
+  test('is cold: the first click has it asked for at once, and for half a second the gate is asked instead', () => {
+    const { cache, clock } = openCache()
+    let asked = 0
+    cache.onCold(() => {
+      asked += 1
+    })
+    cache.seen(status({ left: 0 }), 0)
+    clock.go(FRESH_MS + 1)
+    expect(cache.shown(ITEM, false)).toBeUndefined()
+    expect(cache.shown(ITEM, true)).toMatchObject({ left: 0 })
+    expect(asked).toBe(0)
+    for (let i = 0; i < 2; i++) expect(cache.statusNow(ITEM)).toBeUndefined()
+    expect(asked).toBe(1)
+    expect(cache.isCold?.(ITEM)).toBe(true)
+    clock.go(500)
+    // Asked for, and no answer: the gate is away.
+    expect(cache.isCold?.(ITEM)).toBe(false)
+  })
+
+  test('is not cold but unknown as long as the gate has not shown it under this epoch', () => {
+    const { cache } = openCache()
+    expect(cache.isCold?.(ITEM)).toBe(false)
+    cache.seen(status(), 0)
+    cache.reserved(ITEM, { epoch: 2, version: 1, left: 9 }, [])
+    expect(cache.isCold?.(ITEM)).toBe(false)
+  })
+})

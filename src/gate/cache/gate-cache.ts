@@ -4,6 +4,9 @@
  * together hold five million buyers (about 200 MB); beyond that `knows` says yes to every buyer of the shard that found no room. A
  * status without a count of buyers carries a number that no filter reaches.
  *
+ * An item is cold until its status is asked for (a click), then hot until no click has asked for `HOT_MS`. The statuses of hot items are
+ * wanted in every round; of a cold one once after each message about it. A filter is reloaded only while its item is hot.
+ *
  * An item has one shard, named like it, or a group of them, as its newest epoch says. When an epoch has another number of shards than the
  * one before, their filters begin anew: buyers of the old shards were not counted in the new ones.
  */
@@ -18,6 +21,9 @@ import { GateClock } from './gate-clock.ts'
 import { ItemCache } from './item-cache.ts'
 
 const BUYERS_MAX = 5_000_000
+const HOT_MS = 2_000
+/** The first clicks on a cold item go to the gate; after so long a status must be there, or the gate is away. */
+const COLD_MS = 500
 
 /** A hash whose collisions can't be computed from outside: two halves of 32 bits, unsigned. */
 interface Hash {
@@ -42,6 +48,10 @@ export function createGateCache({ clock, hash, books, freshMs, buyersMax = BUYER
   const items = new Map<ItemId, ItemCache>()
   /** The epoch an item was dropped with: only a higher one brings it back. */
   const dropped = new Map<ItemId, Epoch>()
+  /** Since when an item is hot, and until when without another click. Monotonic, ms. */
+  const hot = new Map<ItemId, { readonly sinceMs: number; untilMs: number }>()
+  const moved = new Set<ItemId>()
+  const coldListeners: (() => void)[] = []
   let missedAtMs = Number.NEGATIVE_INFINITY
   let incompleteBefore: ReadonlySet<ShardId> = new Set()
   let reloading = false
@@ -67,6 +77,18 @@ export function createGateCache({ clock, hash, books, freshMs, buyersMax = BUYER
   function clear(item: ItemId, known: ItemCache): void {
     for (const { filter } of known.shards.values()) filter.drop()
     items.delete(item)
+    hot.delete(item)
+    moved.delete(item)
+  }
+
+  /** A click asks about the item. True: none has lately. */
+  function heat(item: ItemId, known: ItemCache): boolean {
+    if (known.asked) return false
+    known.asked = true
+    if (hot.has(item)) return false
+    const nowMs = clock.elapsed()
+    hot.set(item, { sinceMs: nowMs, untilMs: nowMs + HOT_MS })
+    return true
   }
 
   function hashOf(buyer: BuyerId): number {
@@ -82,9 +104,53 @@ export function createGateCache({ clock, hash, books, freshMs, buyersMax = BUYER
   return {
     nowMs: () => gateClock.nowMs(),
 
-    statusNow: item => items.get(item)?.status(clock.elapsed(), freshMs),
+    statusNow(item) {
+      const known = items.get(item)
+      if (known === undefined) return undefined
+      const wasCold = heat(item, known)
+      const status = known.status(clock.elapsed(), freshMs)
+      if (wasCold && status === undefined) for (const listener of coldListeners) listener()
+      return status
+    },
 
-    knows: (item, buyer) => items.get(item)?.filterOf(buyer)?.mayHold(hashOf(buyer)) ?? true,
+    shown(item, anyAge) {
+      const known = items.get(item)
+      return anyAge ? known?.newest() : known?.status(clock.elapsed(), freshMs)
+    },
+
+    isCold(item) {
+      const since = hot.get(item)?.sinceMs
+      // An item that the gate has not shown under this epoch is not cold but unknown.
+      if (items.get(item)?.newest() === undefined) return false
+      return since === undefined || clock.elapsed() - since < COLD_MS
+    },
+
+    wanted() {
+      const nowMs = clock.elapsed()
+      const wanted = new Set(moved)
+      moved.clear()
+      for (const [item, heat] of hot) {
+        const known = items.get(item)
+        if (known?.asked) {
+          known.asked = false
+          heat.untilMs = nowMs + HOT_MS
+        } else if (nowMs >= heat.untilMs) {
+          hot.delete(item)
+          continue
+        }
+        wanted.add(item)
+      }
+      return [...wanted]
+    },
+
+    onCold: listener => void coldListeners.push(listener),
+
+    knows(item, buyer) {
+      const known = items.get(item)
+      if (known === undefined) return true
+      heat(item, known)
+      return known.filterOf(buyer)?.mayHold(hashOf(buyer)) ?? true
+    },
 
     drop(item) {
       const known = items.get(item)
@@ -100,7 +166,9 @@ export function createGateCache({ clock, hash, books, freshMs, buyersMax = BUYER
 
     reserved(of, reply, buyers) {
       const { id, ...stock } = reply.shard ?? { id: of, version: reply.version, left: reply.left }
-      const known = cacheOf(itemOf(id), isOneOfSeveral(id), reply.epoch)
+      const item = itemOf(id)
+      const known = cacheOf(item, isOneOfSeveral(id), reply.epoch)
+      if (known !== undefined) moved.add(item)
       known?.reserved(id, reply.epoch, stock, buyers.map(hashOf))
     },
 
@@ -109,8 +177,10 @@ export function createGateCache({ clock, hash, books, freshMs, buyersMax = BUYER
     async reloadFilters(epochOf) {
       const nowMs = clock.elapsed()
       const incomplete = new Map<ShardId, { readonly filter: BuyerFilter; readonly epoch: Epoch }>()
-      for (const [item, { epoch, shards }] of items) {
-        if (epoch !== epochOf(item)) continue
+      for (const item of hot.keys()) {
+        const known = items.get(item)
+        if (known === undefined || known.epoch !== epochOf(item)) continue
+        const { epoch, shards } = known
         for (const [id, { filter }] of shards) if (filter.isToReload(nowMs)) incomplete.set(id, { filter, epoch })
       }
       const before = incompleteBefore

@@ -22,6 +22,8 @@ export class ItemCache {
   /** The newest that was heard of. */
   epoch: Epoch
   readonly shards = new Map<ShardId, ShardCache>()
+  /** Its status was asked for since this was last set to false. */
+  asked = false
   readonly #begin: (epoch: Epoch) => BuyerFilter
   /** In the order of their numbers, once a status has shown how many there are. */
   #all: readonly ShardCache[] = []
@@ -68,6 +70,12 @@ export class ItemCache {
   status(nowMs: number, freshMs: number): GateStatus | undefined {
     this.#shown ??= this.#sum()
     return nowMs - this.#shown.askedAtMs <= freshMs ? this.#shown.status : undefined
+  }
+
+  /** However old. */
+  newest(): GateStatus | undefined {
+    this.#shown ??= this.#sum()
+    return this.#shown.status
   }
 
   filterOf(buyer: BuyerId): BuyerFilter | undefined {

@@ -63,6 +63,10 @@ export class MemoryGate implements Gate, LocalView, GateBooks {
     return this.#lastMs
   }
 
+  shown(item: ItemId): GateStatus | undefined {
+    return this.statusNow(item)
+  }
+
   statusNow(item: ItemId): GateStatus | undefined {
     return this.#selling(item)?.status
   }

@@ -166,6 +166,30 @@ describe('what is lost is known to be', () => {
   })
 })
 
+test('a release, a stock change, a move and a new state are told too, with the figures and without buyers', async () => {
+  const redis = await startRedis(playground)
+  const a = await listen(redis)
+  const { gate, terms } = await openItem(playground, redis.url)
+  const own = ask('ann')
+  await gate.reserve(ITEM, 1, [own])
+  await gate.release(ITEM, 1, [{ ...own, outcome: 'closed' }])
+  // Done again, it changes nothing and is not told.
+  await gate.release(ITEM, 1, [{ ...own, outcome: 'closed' }])
+  await gate.change(ITEM, 1, 1, 5)
+  await gate.move(ITEM, 1, 1, -3)
+  await gate.set(ITEM, 1, { ...terms, state: 'paused', stateNo: 1 })
+  await until('all of it', () => a.heard.length >= 5)
+  const about = { kind: 'reserved', item: ITEM, partition: ITEM as Partition, epoch: 1 }
+  expect(a.heard).toEqual([
+    { ...about, version: 2, left: 9, buyers: ['ann'] },
+    { ...about, version: 3, left: 10, buyers: [] },
+    { ...about, version: 4, left: 15, buyers: [] },
+    { ...about, version: 5, left: 12, buyers: [] },
+    { ...about, version: 6, left: 12, buyers: [] },
+  ] as ChannelMessage[])
+  expect(a.lost).toMatchObject({ unreadable: 0 })
+})
+
 test('what is not ours is dropped and counted, and a broken reservation is a gap', async () => {
   const redis = await startRedis(playground)
   const a = await listen(redis)

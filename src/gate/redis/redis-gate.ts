@@ -178,7 +178,7 @@ export class RedisGate implements ShardGate {
   async release(item: ItemId, epoch: Epoch, releases: readonly Release[]): Promise<Done> {
     checkEpoch(item, epoch, 0)
     assert(releases.length <= ASKS_MAX, `${releases.length} releases at once`)
-    const args: (string | number)[] = [epoch, releases.length]
+    const args: (string | number)[] = [epoch, this.#channel, releases.length]
     for (const one of releases) {
       checkRelease(one)
       args.push(one.order, one.buyer, one.attempt, one.outcome)
@@ -234,14 +234,19 @@ export class RedisGate implements ShardGate {
   async change(item: ItemId, epoch: Epoch, no: number, delta: number): Promise<ChangeReply> {
     checkEpoch(item, epoch, 0)
     checkChange(no, delta)
-    return this.#ask(this.#scripts.change, [gateKey(item)], [epoch, no, delta, CHANGES_REMEMBERED], changeReplyFrom)
+    return this.#ask(
+      this.#scripts.change,
+      [gateKey(item)],
+      [epoch, no, delta, CHANGES_REMEMBERED, this.#channel],
+      changeReplyFrom,
+    )
   }
 
   async set(item: ItemId, epoch: Epoch, to: WindowState): Promise<Done> {
     checkEpoch(item, epoch, 0)
     checkWindowState(to)
     const { stateNo, state, opensAtMs, closesAtMs } = to
-    return this.#do(this.#scripts.set, [gateKey(item)], [epoch, state, opensAtMs, closesAtMs, stateNo])
+    return this.#do(this.#scripts.set, [gateKey(item)], [epoch, state, opensAtMs, closesAtMs, stateNo, this.#channel])
   }
 
   async fence(item: ItemId, epoch: Epoch): Promise<Done> {
@@ -289,7 +294,7 @@ export class RedisGate implements ShardGate {
   async move(shard: ShardId, epoch: Epoch, no: number, delta: number): Promise<ChangeReply> {
     checkEpoch(shard, epoch, 0)
     checkChange(no, delta)
-    return this.#ask(this.#scripts.move, [gateKey(shard)], [epoch, no, delta], changeReplyFrom)
+    return this.#ask(this.#scripts.move, [gateKey(shard)], [epoch, no, delta, this.#channel], changeReplyFrom)
   }
 
   #hasBegun(item: ItemId, epoch: Epoch): 0 | 1 {

@@ -1,10 +1,10 @@
 -- change: apply one numbered stock change, or answer what it took when it came before.
 -- KEYS     gate
--- ARGV     epoch, number, delta, remembered (how many of the latest numbers keep what they took)
+-- ARGV     epoch, number, delta, remembered (how many of the latest numbers keep what they took), channel
 -- Returns  DONE, taken; or GAP, changeNo; or PAST, changeNo; or STALE
 -- Keeps    left ≥ 0; every number once, in order
 
-if #KEYS ~= 1 or #ARGV ~= 4 or not (isCount(ARGV[1]) and isNumber(ARGV[2]) and isWhole(ARGV[3]) and isNumber(ARGV[4])) then
+if #KEYS ~= 1 or #ARGV ~= 5 or not (isCount(ARGV[1]) and isNumber(ARGV[2]) and isWhole(ARGV[3]) and isNumber(ARGV[4])) then
   return bug('change: wrong arguments')
 end
 local number, delta, remembered = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -23,4 +23,5 @@ local taken = delta
 if delta < 0 then taken = math.max(delta, 0 - gate.left) end
 redis.call('HSET', KEYS[1], field, text(taken), 'changeNo', text(number), 'left', text(gate.left + taken),
   'version', text(gate.version + 1))
+publishStock(ARGV[5], KEYS[1], gate.epoch, gate.version + 1, gate.left + taken)
 return { DONE, taken }

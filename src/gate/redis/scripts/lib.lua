@@ -165,6 +165,12 @@ local function writeBook(buyersKey, book, changed)
   callInSlices('HDEL', buyersKey, gone, 1)
 end
 
+-- Stock has changed without a reservation: the message of one, without buyers. Edges read the item's status; older ones take its figures.
+local function publishStock(channel, gateKey, epoch, version, left)
+  redis.call('PUBLISH', channel, '{"kind":"reserved","item":"' .. gateKey:match('{(.-)}') .. '","epoch":' .. text(epoch)
+    .. ',"version":' .. text(version) .. ',"left":' .. text(left) .. ',"buyers":[]}')
+end
+
 local function unlinkBook(gateKey, epoch)
   redis.call('UNLINK', keyOf(gateKey, epoch, 'buyers'), keyOf(gateKey, epoch, 'orders'))
 end

@@ -1,12 +1,12 @@
 -- release: give units back where the book holds this very order, buyer and attempt live.
 -- KEYS     gate, buyers, orders (of this epoch)
--- ARGV     epoch, n, then n × (order, buyer, attempt, outcome: closed refused gone)
+-- ARGV     epoch, channel, n, then n × (order, buyer, attempt, outcome: closed refused gone)
 -- Returns  DONE or STALE
 -- Keeps    E8: what is not live under this very id changes nothing, so a repeated release changes nothing
 
 local gateKey, buyersKey, ordersKey = KEYS[1], KEYS[2], KEYS[3]
-local HEAD = 2
-local count = isCount(ARGV[2]) and tonumber(ARGV[2]) or -1
+local HEAD = 3
+local count = isCount(ARGV[3]) and tonumber(ARGV[3]) or -1
 if #KEYS ~= 3 or not isCount(ARGV[1]) or #ARGV ~= HEAD + 4 * count then return bug('release: wrong arguments') end
 local OUTCOMES = { closed = true, refused = true, gone = true }
 local buyers = {}
@@ -46,5 +46,6 @@ if any then
   redis.call('HSET', gateKey, 'left', text(left), 'held', text(held), 'version', text(gate.version + 1))
   writeBook(buyersKey, book, changed)
   callInSlices('SREM', ordersKey, forgotten, 1)
+  publishStock(ARGV[2], gateKey, gate.epoch, gate.version + 1, left)
 end
 return DONE
