@@ -86,8 +86,16 @@ export class GateController {
     const busy = new Set(this.#tasks.keys())
     const { nowMs, sales: followed } = await sales.followed()
     const items = followed.flatMap(sale => sale.items.map(item => ({ sale, item })))
-    const behindGate = items.map(({ item }) => item).filter(item => homeDoorOf(item) === 'gate')
-    const health = await this.#health(behindGate)
+    const behindGate = items.filter(({ item }) => homeDoorOf(item) === 'gate')
+    const health = await this.#health(
+      behindGate.map(({ sale, item: { id, epoch, door } }) => ({
+        id,
+        epoch,
+        // Of several shards any may be short of units.
+        isSettled: status =>
+          door !== 'gate' || (status?.epoch === epoch && status.shards === undefined && shows(status, sale)),
+      })),
+    )
     this.#forgetOthers(items.map(({ item }) => item.id))
 
     const lastTryMs = (one: { readonly item: Item }) => this.#triedMs.get(one.item.id) ?? 0

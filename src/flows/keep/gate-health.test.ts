@@ -60,3 +60,80 @@ test('a look that fails for all is asked again for each', async () => {
   expect(kinds).toEqual(['there', 'away', 'there'])
   expect(nowMs).toBeUndefined()
 })
+
+/** Many items on two servers, all as they should be after the first round. Counts what each round asks. */
+function manyItems(count: number) {
+  const many = Array.from({ length: count }, (_, i) => String(i + 1))
+  const lost = new Set<string>()
+  const moved = new Set<string>()
+  const away = new Set<string>()
+  const serverOf = (item: string) => ((Number(item) % 2 === 0) !== moved.has(item) ? 'even' : 'odd')
+  const asked = { statuses: 0, probes: 0 }
+  const gate: Pick<Gate, 'status' | 'reserve' | 'servers'> = {
+    servers: item => [serverOf(item)],
+    async status(wanted) {
+      asked.statuses += wanted.length
+      const there = wanted.filter(item => !away.has(serverOf(item)))
+      const shown = there.filter(item => !lost.has(serverOf(item)) && !moved.has(item)).map(statusOf)
+      return { nowMs: 500, behindMs: 0, items: shown, away: wanted.filter(item => away.has(serverOf(item))) }
+    },
+    async reserve(): Promise<ReserveReply> {
+      asked.probes += 1
+      return { status: 'stale', epoch: 1 }
+    },
+  }
+  const health = createGateHealth(gate, systemClock)
+  const wanted = many.map(id => ({ id, epoch: 1, isSettled: (status?: GateStatus) => status?.epoch === 1 }))
+  const round = async () => {
+    Object.assign(asked, { statuses: 0, probes: 0 })
+    return health(wanted)
+  }
+  const missing = async () => {
+    const seen = await round()
+    return many.filter(id => {
+      const one = seen.of(id)
+      return one.kind === 'there' && one.status === undefined
+    })
+  }
+  return { many, lost, moved, away, serverOf, asked, round, missing }
+}
+
+test('items that are as they should be cost the same, however many: a few statuses in turn and a probe for each server', async () => {
+  for (const count of [100, 2_000]) {
+    const { round, asked, many } = manyItems(count)
+    await round()
+    expect(asked.statuses).toBe(count)
+    let all = 0
+    for (let i = 0; i < Math.ceil(count / 64); i++) {
+      const seen = await round()
+      all += asked.statuses
+      expect(asked.statuses).toBeLessThanOrEqual(66)
+      expect(asked.probes).toBe(2)
+      expect(many.every(id => seen.of(id).kind === 'there')).toBe(true)
+    }
+    // Each of them had its turn.
+    expect(all).toBeGreaterThanOrEqual(count)
+  }
+})
+
+test('a server that has lost its items is seen in the next round, with every one of them', async () => {
+  const { round, missing, lost, many, serverOf } = manyItems(2_000)
+  await round()
+  lost.add('odd')
+  expect(await missing()).toEqual(many.filter(id => serverOf(id) === 'odd'))
+})
+
+test('an item that is on another server now is read in the next round', async () => {
+  const { round, missing, moved } = manyItems(2_000)
+  await round()
+  moved.add('1234')
+  expect(await missing()).toEqual(['1234'])
+})
+
+test('a server that does not answer takes away all its items, also those that were not asked for, and no others', async () => {
+  const { round, away, many, serverOf } = manyItems(2_000)
+  await round()
+  away.add('even')
+  const seen = await round()
+  for (const id of many) expect(seen.of(id).kind).toBe(serverOf(id) === 'even' ? 'away' : 'there')
+})
