@@ -9,7 +9,7 @@ import { nextTurn } from '../base/clock.ts'
 import { onFault } from '../base/fault.ts'
 import { faultPointMs } from '../base/fault-points.ts'
 import { createSemaphore } from '../base/semaphore.ts'
-import type { ItemId } from '../domain/ids.ts'
+import type { Epoch, ItemId } from '../domain/ids.ts'
 import { createAcknowledgedReservations } from '../flows/follow/acknowledged-reservations.ts'
 import type { ConfirmContext } from '../flows/follow/confirm-epochs.ts'
 import { handOverAll, readAcknowledged } from '../flows/follow/hand-over.ts'
@@ -232,7 +232,10 @@ function runInCluster(
       worker?.start()
       if (config.roles.includes('edge')) {
         for (const [name, everyMs, run] of work.others) rounds.also(name, everyMs, run)
-        rounds.loop('look-for', () => readAcknowledged(context))
+        const wake = (item: ItemId, epoch: Epoch) => {
+          for (const partition of outbox.partitions([item])) side.channel.wake?.(partition, epoch)
+        }
+        rounds.loop('look-for', () => readAcknowledged({ ...context, wake }))
       }
       if (!config.roles.includes('keeper')) return true
       keep({ ...work, others: [] })

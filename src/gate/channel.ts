@@ -8,7 +8,10 @@ import type { Order } from '../domain/order.ts'
 import type { Partition } from './outbox.ts'
 
 export type ChannelMessage =
-  /** Written by `Gate.reserve` itself, in the same act. Without buyers: the stock has changed by something else than a reservation. */
+  /**
+   * Written by `Gate.reserve` itself, in the same act. Without buyers: something else than a reservation has changed the stock, or (version 0)
+   * nothing has, and entries may wait.
+   */
   | {
       readonly kind: 'reserved'
       readonly item: ItemId
@@ -25,6 +28,8 @@ export type ChannelMessage =
 export interface Channel {
   /** Never fails and never waits: a message that can't be sent is dropped. The sender's own listeners get it too, orders at once. */
   publish(message: Exclude<ChannelMessage, { readonly kind: 'reserved' }>): void
+  /** Entries of this epoch may wait in the outbox though no worker has placed them: the message about them may be lost. */
+  wake?(partition: Partition, epoch: Epoch): void
   listen(listener: (message: ChannelMessage) => void): void
   /** Called when messages may have been missed. */
   onGap(listener: () => void): void

@@ -110,7 +110,7 @@ export class Following {
     await atMost(clock, GATE_WAIT_MS, gate)
     // What has come behind the gate's door just now is read in the same round.
     const known = new Set(read)
-    const unread = this.#unread().filter(item => !known.has(item))
+    const unread = this.#gateReads >= READS_MAX ? [] : this.#unread().filter(item => !known.has(item))
     if (unread.length > 0)
       await atMost(clock, GATE_WAIT_MS, this.#unattended('reading the gate', this.#readGate(unread)))
     this.#compareClocks()
@@ -152,9 +152,9 @@ export class Following {
     }
   }
 
-  /** @param items none: the gate is only asked for its clock. Undefined: it sells nothing */
+  /** @param items none: the gate is only asked for its clock. Undefined: it is not asked */
   async #readGate(items: readonly ItemId[] | undefined): Promise<void> {
-    if (items === undefined || this.#gateReads >= READS_MAX) return
+    if (items === undefined) return
     const { clock, gate } = this.#context
     this.#gateReads += 1
     const sentAtMs = clock.elapsed()
@@ -167,9 +167,10 @@ export class Following {
     }
   }
 
-  /** Whose status this round asks for: what is wanted or new, and a few of the others, in turn. Undefined: the gate sells nothing. */
+  /** Whose status this round asks for: what is wanted or new, and a few of the others, in turn. Undefined: the gate sells nothing, or too many reads are under way. */
   #toRead(): readonly ItemId[] | undefined {
     const { registry, cache } = this.#context
+    if (this.#gateReads >= READS_MAX) return undefined
     const items = new Set(this.#unread())
     for (const item of cache.wanted()) if (registry.get(item)?.door === 'gate') items.add(item)
     if (this.#rest.length === 0) this.#rest = this.#behindGate()

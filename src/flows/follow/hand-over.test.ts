@@ -149,6 +149,20 @@ describe('E6: what was acknowledged reaches the ledger by the hand of this edge'
     expect(edge.acknowledged.size()).toBe(0)
     expect(edge.told).toMatchObject([{ buyer: 'ann', state: 'pending' }])
   })
+
+  test('what no worker has placed by then wakes the workers again: their message may be the one that was lost', async () => {
+    const cluster = openCluster(ledger)
+    const { item, epoch } = await cluster.openItem()
+    const edge = cluster.edge()
+    await edge.round()
+    await takeOrder(edge.context, edge.liveItem(item), click('ann'))
+    const woken: unknown[] = []
+    const wake = (...about: unknown[]) => void woken.push(about)
+    const afterMs = cluster.clock.elapsed() + READ_AFTER_MS
+    await readAcknowledged({ ...edge.handOver, wake, clock: { ...cluster.clock, elapsed: () => afterMs } })
+    expect(woken).toEqual([[item, epoch]])
+    expect(edge.acknowledged.size()).toBe(1)
+  })
 })
 
 describe('E6: one that the ledger can not place', () => {

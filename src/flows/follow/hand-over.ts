@@ -20,6 +20,8 @@ export interface HandOverContext
   extends AcknowledgedContext,
     Pick<SellContext, 'acknowledged' | 'waiters' | 'messages'> {
   readonly orders: Pick<Orders, 'place' | 'refuse' | 'find'>
+  /** Entries of this item may wait of which no worker knows. */
+  readonly wake?: (item: ItemId, epoch: Epoch) => void
 }
 
 const HANDED_AT_ONCE_MAX = 500
@@ -88,12 +90,21 @@ function seenInLedger(context: HandOverContext, order: Order): void {
   context.messages.orderChanged(order)
 }
 
-/** Messages of placed orders may get lost: an order that no message told of in time is read in the ledger. One round, once a second. */
+/**
+ * Messages of placed orders may get lost: an order that no message told of in time is read in the ledger. If it is not there, the message that
+ * wakes the workers may be lost too: they are woken again. One round, once a second.
+ */
 export async function readAcknowledged(context: HandOverContext): Promise<void> {
   const startedAtMs = context.clock.elapsed()
   for (;;) {
     const due = context.acknowledged.due(startedAtMs, READ_AT_ONCE_MAX, startedAtMs + READ_AFTER_MS)
     for (const order of due.length === 0 ? [] : await context.orders.find(due)) seenInLedger(context, order)
+    const unplaced = new Map<ItemId, Epoch>()
+    for (const id of due) {
+      const known = context.acknowledged.find(id)
+      if (known !== undefined) unplaced.set(known.reservation.item, known.epoch)
+    }
+    for (const [item, epoch] of unplaced) context.wake?.(item, epoch)
     if (due.length < READ_AT_ONCE_MAX) return
   }
 }

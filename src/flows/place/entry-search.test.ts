@@ -120,6 +120,18 @@ describe('an entry whose message was lost is found', () => {
   })
 })
 
+test('stock that comes back wakes no worker; an edge that misses its order does', async () => {
+  const { worker, reserve, message, depth, seen } = await amongIdle(2_000)
+  await worker.work()
+  await reserve()
+  stage.hear({ ...message, buyers: [] })
+  await worker.idle()
+  expect(seen.takes).toEqual([])
+  stage.hear({ ...message, version: 0, left: 0, buyers: [] })
+  await worker.idle()
+  expect(await depth()).toBe(0)
+})
+
 test('a message that comes before this process follows the item is not forgotten', async () => {
   const { worker, followed, item, reserve, message, depth } = await amongIdle(2_000)
   followed.delete(item)

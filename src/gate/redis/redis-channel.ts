@@ -51,7 +51,7 @@ export function createRedisChannel(
     callAll(gapListeners, undefined)
   }
 
-  async function send(message: ChannelMessage & { readonly from?: string }): Promise<void> {
+  async function send(message: object): Promise<void> {
     if (underway >= UNDERWAY_MAX) return meters.count('messages_lost', 'unsaid')
     underway += 1
     try {
@@ -75,6 +75,9 @@ export function createRedisChannel(
         void send({ kind, from: sender, orders: orders.slice(i, i + ORDERS_PER_MESSAGE) })
       callAll(listeners, message)
     },
+    // As `reserve.lua` writes it, so that older workers understand it; its figures are older than all others and change nothing.
+    wake: (partition, epoch) =>
+      void send({ kind: 'reserved', item: partition, epoch, version: 0, left: 0, buyers: [] }),
     listen: listener => void listeners.push(listener),
     onGap: listener => void gapListeners.push(listener),
     // Messages from before the subscription were missed too.
