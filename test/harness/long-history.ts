@@ -19,7 +19,7 @@ const ORDERS = 1_000_000_000
 /** Rows of one statement: each ends long before the client gives up. */
 const STEP = 200_000
 
-/** Every buyer has a few orders; the buyer `regular` has one of a hundred. */
+/** Every buyer has a few orders, of different items; the buyer `regular` has one of every hundredth item. */
 export async function writeHistory(sql: Sql, { orders, sales }: HistoryWish) {
   await sql(
     `INSERT INTO sales (id, name, opens_at, closes_at, state)
@@ -35,11 +35,11 @@ export async function writeHistory(sql: Sql, { orders, sales }: HistoryWish) {
   for (let from = 0; from < orders; from += STEP)
     await sql(
       `INSERT INTO orders (id, item, buyer, attempt, quantity, price_minor, currency, state, reason, epoch, reserved_at, placed_at, pay_by, paid_at, closed_at)
-       SELECT $1 + n, $2 + n % $3::int, CASE WHEN n % 100 = 0 THEN 'regular' ELSE 'buyer-' || n % ($4::int / 4) END, 1 + n / $3::int, 1, 1000, 'CNY',
+       SELECT $1 + n, $2 + n % $3::int, CASE WHEN n % 100 = 0 AND n < $3::int THEN 'regular' ELSE 'buyer-' || n % ($4::int / 4 + 1) END, 1 + n / $3::int, 1, 1000, 'CNY',
               CASE WHEN n % 10 < 7 THEN 'paid' ELSE 'closed' END, CASE WHEN n % 10 = 9 THEN 'refused' WHEN n % 10 >= 7 THEN 'unpaid' END, 1,
               now() - interval '29 days', now() - interval '29 days', now() - interval '29 days',
               CASE WHEN n % 10 < 7 THEN now() - interval '29 days' END, CASE WHEN n % 10 >= 7 THEN now() - interval '29 days' END
-       FROM generate_series($5::int, $6::int) n ON CONFLICT DO NOTHING`,
+       FROM generate_series($5::int, $6::int) n`,
       [ORDERS, ITEMS, sales, orders, from, Math.min(from + STEP, orders) - 1],
     )
   for (let from = 0; from < orders; from += STEP)
