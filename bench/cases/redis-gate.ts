@@ -141,8 +141,9 @@ function createGateOnSale({ connection }: Redis) {
         outboxKey(item, EPOCH),
         outboxesKey(item),
       ]
-      const head = [EPOCH, item, 0, OUTBOX_MAX, channel, 0, 1]
-      return bytesOfCall(['EVALSHA', script.digest, keys.length, ...keys, ...head, order, buyer, attempt, quantity])
+      const asks = JSON.stringify([order, buyer, String(attempt), String(quantity)])
+      const args = [EPOCH, item, 0, OUTBOX_MAX, channel, 0, asks]
+      return bytesOfCall(['EVALSHA', script.digest, keys.length, ...keys, ...args])
     },
   }
 }

@@ -23,6 +23,8 @@ interface BareAsks {
 /** Each reply is one list, and no other byte in it is this one; the code of a reserved ask is the only letter. */
 const LIST = '*'.charCodeAt(0)
 const CODE_RESERVED = 'r'.charCodeAt(0)
+/** Begins an error; no list holds it. */
+const ERROR = '-'.charCodeAt(0)
 
 export function bytesOfCall(words: readonly (string | number)[]): string {
   return `*${words.length}\r\n${words.map(word => `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`).join('')}`
@@ -59,6 +61,7 @@ export async function runBareAsks(asking: BareAsks): Promise<LoadResult> {
       let came = 0
       for (const byte of chunk) {
         if (byte === CODE_RESERVED) reserved += 1
+        else if (byte === ERROR) finished.reject(new Error(`Redis refused: ${chunk.toString('latin1', 0, 200)}`))
         if (byte !== LIST) continue
         came += 1
         latency.add(lastMs - sentAtMs[answered++]!)
