@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
 import type { Registry } from '../flows/sell/live-item.ts'
+import type { LocalView } from '../gate/local-view.ts'
 import { CodeWarmer } from './warm-code.ts'
 
 /** A shop whose n-th lot of 1,000 orders takes `costs(n)` ms, on a clock that only the shop and waiting move. */
@@ -28,7 +29,12 @@ function setUp(opensInMs: number, costs: (lot: number) => number) {
     log,
     signal: new AbortController().signal,
     registry: new Map([['1', live]]) as unknown as Registry,
-    view: { nowMs: () => nowMs, statusNow: () => sold as never },
+    view: {
+      nowMs: () => nowMs,
+      shown: () => sold as never,
+      // Would have the gate asked for the status of every item there is.
+      statusNow: () => expect.unreachable(),
+    } as Pick<LocalView, 'nowMs' | 'shown'>,
     openShop: () => ({
       async sellSome() {
         nowMs += costs(lots++)

@@ -22,7 +22,7 @@ export interface TrialShop {
 interface WarmCodeParts {
   readonly openShop: () => TrialShop
   readonly registry: Registry
-  readonly view: Pick<LocalView, 'nowMs' | 'statusNow'>
+  readonly view: Pick<LocalView, 'nowMs' | 'shown'>
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
@@ -104,11 +104,11 @@ export class CodeWarmer {
     return nextMs - nowMs
   }
 
-  /** Moves whenever units are taken here or come back. */
+  /** Moves whenever units are taken here or come back. Only looked at: asked for, all statuses would be read from the gate (`local-view.ts`). */
   #soldSoFar(): number {
     const { registry, view } = this.#parts
     let sum = 0
-    for (const { item, queue } of registry.values()) sum += (view.statusNow(item.id)?.version ?? 0) + queue.depth()
+    for (const { item, queue } of registry.values()) sum += (view.shown(item.id, true)?.version ?? 0) + queue.depth()
     return sum
   }
 }
