@@ -62,7 +62,7 @@ test('a look that fails for all is asked again for each', async () => {
 })
 
 /** Many items on two servers, all as they should be after the first round. Counts what each round asks. */
-function manyItems(count: number) {
+function manyItems(count: number, isShut: (item: string) => boolean = () => false) {
   const many = Array.from({ length: count }, (_, i) => String(i + 1))
   const lost = new Set<string>()
   const moved = new Set<string>()
@@ -74,7 +74,7 @@ function manyItems(count: number) {
     async status(wanted) {
       asked.statuses += wanted.length
       const there = wanted.filter(item => !away.has(serverOf(item)))
-      const shown = there.filter(item => !lost.has(serverOf(item)) && !moved.has(item)).map(statusOf)
+      const shown = there.filter(item => !lost.has(serverOf(item)) && !moved.has(item) && !isShut(item)).map(statusOf)
       return { nowMs: 500, behindMs: 0, items: shown, away: wanted.filter(item => away.has(serverOf(item))) }
     },
     async reserve(): Promise<ReserveReply> {
@@ -83,7 +83,11 @@ function manyItems(count: number) {
     },
   }
   const health = createGateHealth(gate, systemClock)
-  const wanted = many.map(id => ({ id, epoch: 1, isSettled: (status?: GateStatus) => status?.epoch === 1 }))
+  const wanted = many.map(id => ({
+    id,
+    epoch: 1,
+    isSettled: (status?: GateStatus) => isShut(id) || status?.epoch === 1,
+  }))
   const round = async () => {
     Object.assign(asked, { statuses: 0, probes: 0 })
     return health(wanted)
@@ -136,4 +140,17 @@ test('a server that does not answer takes away all its items, also those that we
   away.add('even')
   const seen = await round()
   for (const id of many) expect(seen.of(id).kind).toBe(serverOf(id) === 'even' ? 'away' : 'there')
+})
+
+test('a loss is seen in the next round where most items are behind no gate: they show nothing that could be missing', async () => {
+  const isOnSale = (item: string) => item === '1995' || item === '1996'
+  const { round, missing, lost, asked } = manyItems(2_000, item => !isOnSale(item))
+  await round()
+  const before = await missing()
+  expect(asked.statuses).toBeLessThanOrEqual(70)
+  expect(before.filter(isOnSale)).toEqual([])
+  lost.add('odd')
+  expect((await missing()).filter(isOnSale)).toEqual(['1995'])
+  lost.add('even')
+  expect((await missing()).filter(isOnSale)).toEqual(['1995', '1996'])
 })

@@ -6,8 +6,9 @@
  * A status only reads. A gate that is full, can't write or follows another answers it, and takes nothing: that one counts as away. So an
  * empty reserve is the probe: it succeeds only if the server accepts writes. One for each server.
  *
- * Items that are as the ledger wants them are read in turn, a bounded number in each round, and at least one of each server: what a restart,
- * a failover or a FLUSHALL takes away it takes from all items of a server. One that is missing has all read in the same round.
+ * Items that are as the ledger wants them are read in turn, a bounded number in each round, and of each server at least one that it shows and
+ * one that it does not: what a restart, a failover or a FLUSHALL takes away it takes from all items of a server. One that is missing has all
+ * read in the same round.
  */
 
 import type { Clock } from '../../base/clock.ts'
@@ -51,7 +52,7 @@ export function createGateHealth(gate: Pick<Gate, 'status' | 'reserve' | 'server
 
   const serversOf = (item: ItemId) => gate.servers?.(item) ?? []
 
-  /** What is not as it should be, what has moved to another server, some others in turn, and at least one of each server. */
+  /** What is not as it should be, what has moved to another server, some others in turn, and at least one or two of each server. */
   function choose(wanted: readonly Wanted[]): { readonly read: Wanted[]; readonly settled: Wanted[] } {
     const read: Wanted[] = []
     const settled: Wanted[] = []
@@ -62,10 +63,12 @@ export function createGateHealth(gate: Pick<Gate, 'status' | 'reserve' | 'server
       const servers = serversOf(one.id)
       const before = known.get(one.id)
       const isSettled = before?.servers === servers.join() && one.isSettled?.(before.status) === true
-      if (isSettled && i % parts !== rounds % parts && servers.every(server => covered.has(server))) settled.push(one)
+      // Only what the gate shows can be missed: where some do, one of those is read too.
+      const covers = before?.status === undefined ? servers : servers.map(server => `${server} shows it`)
+      if (isSettled && i % parts !== rounds % parts && covers.every(name => covered.has(name))) settled.push(one)
       else {
         read.push(one)
-        for (const server of servers) covered.add(server)
+        if (isSettled) for (const name of covers) covered.add(name)
       }
     }
     return { read, settled }
