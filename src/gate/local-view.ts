@@ -49,7 +49,7 @@ export interface GateCache extends LocalView {
   /** Whose status is to be asked for now: `statusNow` was called lately, or a reply or a message has told of them since the last call. */
   wanted(): readonly ItemId[]
   /** Called when `statusNow` finds nothing fresh of an item that was cold. */
-  onCold(listener: () => void): void
+  onCold(listener: (item: ItemId) => void): void
   /** What a reservation's reply or message says: how much is left, and buyers for the filter. */
   reserved(
     of: ItemId | Partition,

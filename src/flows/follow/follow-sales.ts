@@ -88,7 +88,8 @@ export class Following {
   /** Of the items behind the gate's door, those whose turn is still to come. */
   #rest: ItemId[] = []
   #unreadFrom = 0
-  #asked = false
+  /** Clicked on in this turn. */
+  readonly #cold = new Set<ItemId>()
   #confirming: Promise<void> | undefined
   #skewReported = false
   /** By step. */
@@ -98,7 +99,7 @@ export class Following {
 
   constructor(context: FollowContext) {
     this.#context = context
-    context.cache.onCold(() => this.#askedFor())
+    context.cache.onCold(item => this.#askedFor(item))
   }
 
   async round(): Promise<void> {
@@ -196,13 +197,15 @@ export class Following {
     return [...items.slice(this.#unreadFrom), ...items].slice(0, UNREAD_MAX)
   }
 
-  /** A click asks about an item of which nothing was asked for a while. */
-  #askedFor(): void {
-    if (this.#asked) return
-    this.#asked = true
+  /** A click asks about an item of which nothing was asked for a while. It alone is read now: the round reads all that are wanted. */
+  #askedFor(item: ItemId): void {
+    this.#cold.add(item)
+    if (this.#cold.size > 1) return
     this.#context.defer(() => {
-      this.#asked = false
-      void this.#unattended('reading the gate', this.#readGate(this.#toRead()))
+      const items = [...this.#cold].filter(id => this.#context.registry.get(id)?.door === 'gate')
+      this.#cold.clear()
+      const isRead = items.length > 0 && this.#gateReads < READS_MAX
+      if (isRead) void this.#unattended('reading the gate', this.#readGate(items))
     })
   }
 

@@ -44,7 +44,7 @@ async function amongIdle(count: number) {
     await edge.round()
     return [...names, item].every(id => edge.liveItem(id).activeAtMs > 0)
   })
-  return { cluster, edge, item, epoch, sale, asked }
+  return { cluster, edge, item, epoch, sale, asked, names }
 }
 
 /** So that each of the few that are asked for in turn had its turn and the item is as idle as the others. */
@@ -85,6 +85,23 @@ test('the first click on an item that was idle for long is sold to, not refused;
   asked.length = 0
   await edge.round()
   expect(asked).toContain(item)
+})
+
+test('a click on an idle item has that one asked for, however many others are clicked on', async () => {
+  const stage = await amongIdle(300)
+  const { edge, item, asked, names } = stage
+  await goCold(stage)
+  const others = names.filter(id => id !== item && edge.liveItem(id).seller.left() === undefined).slice(0, 50)
+  expect(others).toHaveLength(50)
+  for (const id of others) edge.liveItem(id).seller.standing()
+  await until('they were asked for', () => asked.length > 0)
+  expect(asked.toSorted()).toEqual(others.toSorted())
+  asked.length = 0
+  edge.liveItem(item).seller.standing()
+  await until('it was asked for', () => asked.length > 0)
+  expect(asked).toEqual([item])
+  await edge.round()
+  expect(asked).toEqual(expect.arrayContaining(others))
 })
 
 test('units that come back to an idle item are sold at the first click, and a "sold out" from before is not repeated', async () => {

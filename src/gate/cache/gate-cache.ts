@@ -51,7 +51,7 @@ export function createGateCache({ clock, hash, books, freshMs, buyersMax = BUYER
   /** Since when an item is hot, and until when without another click. Monotonic, ms. */
   const hot = new Map<ItemId, { readonly sinceMs: number; untilMs: number }>()
   const moved = new Set<ItemId>()
-  const coldListeners: (() => void)[] = []
+  const coldListeners: ((item: ItemId) => void)[] = []
   let missedAtMs = Number.NEGATIVE_INFINITY
   let incompleteBefore: ReadonlySet<ShardId> = new Set()
   let reloading = false
@@ -109,7 +109,7 @@ export function createGateCache({ clock, hash, books, freshMs, buyersMax = BUYER
       if (known === undefined) return undefined
       const wasCold = heat(item, known)
       const status = known.status(clock.elapsed(), freshMs)
-      if (wasCold && status === undefined) for (const listener of coldListeners) listener()
+      if (wasCold && status === undefined) for (const listener of coldListeners) listener(item)
       return status
     },
 
