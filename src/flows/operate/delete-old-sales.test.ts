@@ -89,6 +89,16 @@ test('deletes whole archived sales of that age, in batches, and nothing that is 
   expect(JSON.stringify(line)).not.toContain('buyer-')
 })
 
+test('a sale of which one order could not be archived is not deleted: the order would be left without it', async () => {
+  const { sale, item, orders } = await soldSale(500, false)
+  // Made under a clock that was decades ahead.
+  await ledger.sql('UPDATE orders SET id = 1::bigint << 62 WHERE id = $1', [orders[3]])
+  expect(await archive().move(item, '0', 100)).toEqual({ moved: 6, last: undefined })
+  expect(await ledger.sql('SELECT archive FROM items WHERE id = $1', [item])).toEqual([{ archive: 'done' }])
+  expect(await listed(400)).not.toContain(sale)
+  expect(await archive().deleteSale(sale, 400 * DAY_MS, 'ops')).toBe(false)
+})
+
 test('a buyer is erased from the archive and from settled sales; the books add up as before, and again changes nothing', async () => {
   const buyer = 'buyer-1'
   const sales = [await soldSale(40), await soldSale(40, false)]

@@ -33,7 +33,8 @@ BEGIN
   -- An order's id is made between its item's and the end of the sale, give or take a day: so the key finds an item's orders without reading
   -- all others. One that lies outside (a clock was wrong) stays where it is, and is found there.
   v_from := greatest(p_after + 1, p_item - (86400000::bigint << 22));
-  v_until := (floor(extract(epoch FROM v_sale.closes_at) * 1000)::bigint - 1704067200000 + 86400000) << 22;
+  -- No id is made after 2093, whenever the sale was to end: a shift beyond 64 bits would turn the bound round.
+  v_until := least(floor(extract(epoch FROM v_sale.closes_at) * 1000)::bigint - 1704067200000 + 86400000, (1::bigint << 41) - 1) << 22;
   page := ARRAY(SELECT id FROM orders WHERE item = p_item AND id >= v_from AND id < v_until ORDER BY id LIMIT p_max FOR UPDATE);
   -- Read after the orders are locked: what was captured before is seen, and nothing is captured meanwhile.
   settled := ARRAY(

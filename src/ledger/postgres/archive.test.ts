@@ -157,6 +157,14 @@ describe('moving', () => {
     expect(await listed(39)).toBe(false)
   })
 
+  test('a sale that was to end after the last id there is moves as well', async () => {
+    const { sale, item } = await sold()
+    await ledger.sql("UPDATE sales SET closes_at = '2150-01-01Z' WHERE id = $1", [sale])
+    await settle(sale, item)
+    expect(await archiveAll(item)).toBe(6)
+    expect(await whereabouts(sale, item)).toMatchObject({ archive: 'done', hot: 0, archived: 6 })
+  })
+
   test('a process that dies between two batches leaves every order in one place; the next goes on', async () => {
     const { sale, item, asks } = await sold()
     await settle(sale, item)

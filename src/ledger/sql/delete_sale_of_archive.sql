@@ -7,7 +7,9 @@ WITH old AS (
   SELECT s.id, s.name, s.closes_at, r.summary
   FROM sales s JOIN reconciliations r ON r.sale = s.id AND r.final
   WHERE s.id = $1 AND r.at <= clock_timestamp() - $2::bigint * interval '1 millisecond'
-    AND NOT EXISTS (SELECT 1 FROM items i WHERE i.sale = s.id AND i.archive IS DISTINCT FROM 'done')
+    AND NOT EXISTS (
+      SELECT 1 FROM items i
+      WHERE i.sale = s.id AND (i.archive IS DISTINCT FROM 'done' OR EXISTS (SELECT 1 FROM orders o WHERE o.item = i.id)))
 ),
 listed AS (INSERT INTO deleted_items (item) SELECT i.id FROM items i JOIN old ON old.id = i.sale),
 letters AS (DELETE FROM dead_letters d USING items i, old WHERE i.sale = old.id AND d.item = i.id),

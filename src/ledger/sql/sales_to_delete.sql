@@ -8,6 +8,8 @@ CROSS JOIN LATERAL (SELECT count(*) AS orders FROM orders_archive a JOIN items i
 CROSS JOIN LATERAL (
   SELECT count(*) AS payments FROM payments_archive q JOIN orders_archive a ON a.id = q.order_id JOIN items i ON i.id = a.item WHERE i.sale = s.id) p
 WHERE s.id > $1::bigint AND r.at <= clock_timestamp() - $2::bigint * interval '1 millisecond'
-  AND NOT EXISTS (SELECT 1 FROM items i WHERE i.sale = s.id AND i.archive IS DISTINCT FROM 'done')
+  AND NOT EXISTS (
+    SELECT 1 FROM items i
+    WHERE i.sale = s.id AND (i.archive IS DISTINCT FROM 'done' OR EXISTS (SELECT 1 FROM orders o WHERE o.item = i.id)))
 ORDER BY s.id
 LIMIT $3
