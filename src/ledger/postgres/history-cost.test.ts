@@ -31,20 +31,25 @@ beforeAll(async () => {
   known = { oldSale: old.sale, oldItem: old.item, oldOrder: old.order, buyer: old.buyer, ...live }
 }, 600_000)
 
-async function blocksOf(
-  statement: string,
-  values: readonly string[],
-  mode: 'force_generic_plan' | 'force_custom_plan',
-) {
+type Mode = 'force_generic_plan' | 'force_custom_plan'
+
+async function blocksOf(statement: string, values: readonly string[], mode: Mode): Promise<number> {
+  const [{ Plan: plan }] = await explain('ANALYZE, BUFFERS', statement, values, mode)
+  return plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!
+}
+
+const planOf = async (...asked: [statement: string, values: readonly string[], mode: Mode]) =>
+  JSON.stringify(await explain('COSTS OFF', ...asked))
+
+async function explain(how: string, statement: string, values: readonly string[], mode: Mode) {
   const text = readFileSync(join(FOLDER, `${statement}.sql`), 'utf8')
   await ledger.sql('BEGIN')
   try {
     await ledger.sql(`PREPARE one AS ${text}`)
     await ledger.sql(`SET LOCAL plan_cache_mode = ${mode}`)
     const call = values.length === 0 ? 'one' : `one (${values.join(', ')})`
-    const [row] = await ledger.sql(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE ${call}`)
-    const [{ Plan: plan }] = row!['QUERY PLAN'] as [{ Plan: Record<string, number> }]
-    return plan['Shared Hit Blocks']! + plan['Shared Read Blocks']!
+    const [row] = await ledger.sql(`EXPLAIN (${how}, FORMAT JSON) EXECUTE ${call}`)
+    return row!['QUERY PLAN'] as [{ Plan: Record<string, number> }]
   } finally {
     await ledger.sql('ROLLBACK')
     await ledger.sql('DEALLOCATE ALL')
@@ -57,6 +62,17 @@ test('every statement is checked below, or is listed with what bounds it', () =>
   expect(NAMES.filter(name => !listed.includes(name))).toEqual([])
   expect(listed.filter(name => !NAMES.includes(name))).toEqual([])
   expect(Object.keys(BOUNDED).filter(name => tried.has(name))).toEqual([])
+})
+
+test('an erasure looks its buyer up, and reads no partition of orders as a whole', async () => {
+  const erasure = [
+    ['lock_items', 'NULL', `'${known.buyer}'`],
+    ['lock_items', known.oldSale, 'NULL'],
+    ['erase_buyer', `'${known.buyer}'`, `'ops'`],
+  ] as const
+  for (const [name, ...values] of erasure)
+    for (const mode of ['force_generic_plan', 'force_custom_plan'] as const)
+      expect(await planOf(name, values, mode), `${name}, ${mode}`).not.toMatch(/Seq Scan[^{}]*"orders_\d"/)
 })
 
 test(`no statement reads more than ${BLOCKS_MAX} blocks beside ${ORDERS} old orders`, async () => {
