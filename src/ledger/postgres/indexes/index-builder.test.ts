@@ -144,6 +144,23 @@ test('a build that was broken off leaves an invalid index, which is dropped and 
     expect(await world.states()).toEqual(all('built'))
   }))
 
+test('the old index stays while one that replaces it is invalid, also in a ledger without orders', () =>
+  inLedger(0, async world => {
+    const [{ name, table, on }] = WANTED.filter(({ unique }) => unique) as [(typeof WANTED)[number]]
+    await world.client.query(`CREATE UNIQUE INDEX ${name} ON ${table} ${on}`)
+    await world.client.query(
+      `UPDATE pg_index SET indisvalid = false, indisready = false WHERE indexrelid = '${name}'::regclass`,
+    )
+    const older = await world.database.connect()
+    await older.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM sales')
+    await expect(builder(world, 100).build(SILENT, NEVER)).rejects.toMatchObject({ code: 'index_in_the_way' })
+    expect(await world.hasOld()).toBe(true)
+    await older.query('COMMIT')
+    await older.end()
+    expect(await builder(world).build(SILENT, NEVER)).toBe(0)
+    expect(await world.states()).toEqual(all('built'))
+  }))
+
 test('two processes build at once: one does, the other leaves it to that one', () =>
   inLedger(ORDERS, async world => {
     const release = await olderTransaction(world)

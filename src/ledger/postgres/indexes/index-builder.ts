@@ -145,8 +145,8 @@ async function buildOnEmptyTables(client: pg.Client, missing: readonly IndexStat
       if (await isEmpty(client, table)) empty.add(table)
     }
     for (const index of wanted) if (empty.has(index.table)) await client.query(createText(index, ''))
-    const partitions = new Set(WANTED.filter(({ unique }) => unique).map(({ table }) => table))
-    if ([...partitions].every(table => empty.has(table)))
+    // Only when every one that replaces it was built right here: one that an earlier build left invalid keeps no attempt apart.
+    if (WANTED.every(({ unique, name, table }) => !unique || (names.has(name) && empty.has(table))))
       await client.query(`DROP INDEX IF EXISTS ${OLD_ATTEMPT_INDEX}`)
     await client.query('COMMIT')
     if (empty.size > 0) log.debug({ tables: [...empty] }, 'indexes of empty tables built')
