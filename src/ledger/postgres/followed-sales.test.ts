@@ -176,6 +176,28 @@ describe('what can’t be gone on from is read anew', () => {
     expect(await epochs(both)).toContain(epoch + 1)
   })
 
+  test('an answer whose rows are mended while all are read anew is not gone on from', async () => {
+    const { item } = await ledger.openItem()
+    const database: Pick<Database, 'run'> = {
+      async run(name, values) {
+        const rows = await ledger.database.run(name, values)
+        if (name === 'mend_changed') {
+          // Another server answers meanwhile.
+          edge.hook.answer = found => found.map(row => ({ ...row, ledger: 'another', ahead: false }))
+          await edge.read()
+        }
+        return rows
+      },
+    }
+    const edge = reader(database)
+    await settled(edge)
+    await ledger.rights.raiseEpoch(item)
+    edge.hook.answer = rows => rows.map(row => ({ ...row, ahead: true }))
+    await edge.read()
+    const statements = ['changed_sales', 'mend_changed', 'changed_sales', 'followed_sales', 'followed_sales']
+    expect(edge.statements()).toEqual(statements)
+  })
+
   test('rows that were copied from another server are mended once, and not read again and again', async () => {
     const { item } = await ledger.openItem()
     await ledger.sql('ALTER TABLE items DISABLE TRIGGER item_changed')
@@ -206,6 +228,18 @@ describe('which sales are followed', () => {
     let listed = await ids(edge)
     while (!listed.includes(sale) && Date.now() < deadline) listed = await ids(edge)
     expect(listed).toContain(sale)
+  })
+
+  test('a sale that was over by a wrong clock of the ledger is listed again when the clock is set right', async () => {
+    const { sale } = await ledger.openItem()
+    const edge = reader()
+    await settled(edge)
+    const aYearOn = Date.now() + 366 * 24 * 3_600_000
+    edge.hook.answer = rows => rows.map(row => ({ ...row, now: aYearOn, now_us: String(aYearOn * 1_000) }))
+    await edge.read()
+    expect(await ids(edge)).not.toContain(sale)
+    edge.hook.answer = rows => rows
+    expect(await ids(edge)).toContain(sale)
   })
 
   test('what ended long ago is listed while a release is open', async () => {

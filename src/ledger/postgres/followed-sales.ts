@@ -8,8 +8,8 @@
  *
  * A snapshot says something only about the server it was taken on. All sales are read anew when another server or another database answers
  * (failover, restore), when its snapshot is older than the last, and on a connection that has not answered before: a server that crashes ends
- * all its connections, and may give out again the ids of transactions that had not been written. Decided in
- * `docs/decisions/0018-one-read-for-all-items.md`.
+ * all its connections, and may give out again the ids of transactions that had not been written. So they are when the ledger's clock has gone
+ * back: what was taken off the list because it was over may not be over. Decided in `docs/decisions/0018-one-read-for-all-items.md`.
  *
  * Several reads may be under way. One that comes late, with an older snapshot than the list, changes nothing: the list is newer than it. One
  * that was sent before all were read anew is not gone on from.
@@ -73,10 +73,11 @@ export class FollowedSales {
     const looksForLate = since.nowMs - this.#lookedForLateMs >= LATE_EVERY_MS
     const rows = await this.#run('changed_sales', [since.seen.text, since.nowUs, looksForLate])
     const answered = toAnswered(rows)
-    const { ledger, session, seen } = answered
-    const goesOn = ledger === since.ledger && this.#sessions.has(session) && !isOlder(seen, since.seen)
-    if (!goesOn || beginning !== this.#beginning) return { answered, fits: false }
     if (rows.some(row => row.ahead === true)) await this.#run('mend_changed', [])
+    const { ledger, session, seen, nowMs } = answered
+    const isSame = ledger === since.ledger && this.#sessions.has(session)
+    const goesOn = isSame && !isOlder(seen, since.seen) && nowMs >= since.nowMs
+    if (!goesOn || beginning !== this.#beginning) return { answered, fits: false }
     // Another read was answered meanwhile, and saw more.
     if (isOlder(seen, this.#last!.seen)) return { answered, fits: true }
     const fits = this.#apply(rows, answered, looksForLate)
