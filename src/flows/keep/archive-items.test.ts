@@ -10,6 +10,7 @@ function stage(counts: Readonly<Record<string, number | undefined>>) {
   const lines: unknown[] = []
   let elapsedMs = 0
   let busy = false
+  let fails: string | undefined
   const round = createArchiveItems({
     archive: {
       async toArchive(after, _afterMs, max) {
@@ -19,6 +20,7 @@ function stage(counts: Readonly<Record<string, number | undefined>>) {
       },
       async move(item, after, max) {
         calls.push(`${item} ${after}`)
+        if (item === fails) throw new Error('it does not move')
         const count = left.get(item)
         if (count === undefined) return undefined
         const moved = Math.min(count, max)
@@ -42,6 +44,9 @@ function stage(counts: Readonly<Record<string, number | undefined>>) {
     },
     setBusy(is: boolean) {
       busy = is
+    },
+    setFails(item: string) {
+      fails = item
     },
   }
 }
@@ -69,4 +74,12 @@ test('it rests while buyers wait, and reads the list again only after a while', 
   pass(600_001)
   expect([await round(), calls]).toEqual([false, ['2 0']])
   expect(lists).toEqual(['0', '0'])
+})
+
+test('an item that can not be moved holds up no other', async () => {
+  const { round, calls, setFails } = stage({ 1: 2_500, 2: 10 })
+  expect([await round(), calls.splice(0)]).toEqual([true, ['1 0']])
+  setFails('1')
+  await expect(round()).rejects.toThrow('it does not move')
+  expect([await round(), calls]).toEqual([false, ['1 1000', '2 0']])
 })

@@ -43,17 +43,25 @@ export function createArchiveItems({ archive, clock, log, afterMs, busy }: Archi
   let after: OrderId = '0'
   let moved = 0
 
+  function leave(): void {
+    items.shift()
+    after = '0'
+    moved = 0
+  }
+
   async function moveNext(item: ItemId): Promise<number> {
     await faultPoint('archive.before')
-    const batch = await archive.move(item, after, BATCH_MAX)
+    const batch = await archive.move(item, after, BATCH_MAX).catch((error: unknown) => {
+      // One item that can't be moved holds up no other; the next list has it again.
+      leave()
+      throw error
+    })
     await faultPoint('archive.after')
     moved += batch?.moved ?? 0
     if (batch?.last !== undefined) after = batch.last
     else {
       if (moved > 0) log.info({ item, orders: moved }, 'orders of a settled item moved into the archive')
-      items.shift()
-      after = '0'
-      moved = 0
+      leave()
     }
     return batch?.moved ?? 0
   }
