@@ -6,6 +6,7 @@
 
 import type { ItemId } from '../domain/ids.ts'
 import type { Item } from '../domain/item.ts'
+import type { Sale } from '../domain/sale.ts'
 import type { Registry } from '../flows/sell/live-item.ts'
 import type { ShardCounts } from '../gate/sharded/shard-counts.ts'
 import type { LedgerParts } from './compose-ledger.ts'
@@ -16,6 +17,8 @@ export function learnShards(
   counts: Pick<ShardCounts, 'learn' | 'forget'>,
 ): Pick<LedgerParts, 'sales' | 'rights' | 'reconciliation'> {
   let followed = new Set<ItemId>()
+  /** What `followed` was taken from. */
+  let list: readonly Sale[] | undefined
   let sent = 0
   let newest = 0
 
@@ -36,15 +39,24 @@ export function learnShards(
         sent += 1
         const no = sent
         const reply = await sales.followed()
+        // It is the same object where nothing has changed.
+        if (reply.sales === list) {
+          newest = Math.max(newest, no)
+          return reply
+        }
         const items = reply.sales.flatMap(sale => sale.items)
         learn(items)
         const listed = new Set(items.map(({ id }) => id))
         // A reply that was overtaken forgets nothing: it may be from before an item was followed.
         if (no > newest) {
           newest = no
+          list = reply.sales
           for (const id of followed) if (!listed.has(id)) counts.forget(id)
           followed = listed
-        } else for (const id of listed) followed.add(id)
+        } else {
+          list = undefined
+          for (const id of listed) followed.add(id)
+        }
         return reply
       },
     },
