@@ -84,7 +84,7 @@ test('the bench refuses what it does not know in one line', () => {
       stderr: expect.stringMatching(new RegExp(`^[^\\n]*${option}[^\\n]*'${value}' is invalid[^\\n]*\\n$`)),
     })
   }
-})
+}, 600_000)
 
 test('a part of growth that does not exist, or an argument too many, is refused in one line', () => {
   const unknown = bench('growth', 'sideways')

@@ -21,7 +21,7 @@ async function silentProxy(socketPath: string) {
     const postgres = createConnection(socketPath)
     for (const socket of [client, postgres]) sockets.add(socket.on('error', () => {}))
     client.on('data', (chunk: Buffer) => {
-      if (chunk.includes('pg_try_advisory_lock')) locking = postgres
+      if (chunk.includes('pg_try_advisory_lock($1) AS got')) locking = postgres
       if (!postgres.destroyed) postgres.write(chunk)
     })
     client.on('close', () => postgres.destroy())

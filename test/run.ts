@@ -46,8 +46,8 @@ interface Stage {
   run(): Promise<Counts>
 }
 
-/** Three on two cores: a file waits for about half of its time. On more cores no more, because some tests load every core they find. */
-const LANES = Math.min(3, availableParallelism() + 1)
+/** Four on two cores: a file waits for more than half of its time. On more cores no more, because some tests load every core they find. */
+const LANES = Math.min(4, availableParallelism() + 2)
 
 const color = process.stdout.isTTY === true
 const running = new Set<ChildProcess>()
