@@ -3,15 +3,15 @@
  * with a long file at the end. A file that is missing here is only begun later.
  */
 export const SLOW_FILES: readonly string[] = [
+  'test/bench.test.ts',
   'test/rehearse.test.ts',
+  'test/money/money-kill.test.ts',
   'test/cluster/keeper-dies.test.ts',
   'test/cluster/rehearsal-wide.test.ts',
   'test/cluster/shards.test.ts',
   'test/cluster/kill-roles.test.ts',
   'test/cluster/sleepers.test.ts',
   'test/rehearse-ending.test.ts',
-  'test/bench.test.ts',
-  'test/money/money-kill.test.ts',
   'test/cluster/parts-away.test.ts',
   'test/rehearse-fault.test.ts',
   'test/ledger-elsewhere.test.ts',

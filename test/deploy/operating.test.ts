@@ -129,6 +129,7 @@ function statements(mark: string, { buyer = '', payment = '', provider = '' } = 
 }
 
 const settle = async (sale: string, item: string) => {
+  await ledger.sql(`UPDATE orders SET state = 'paid', paid_at = now(), version = version + 1 WHERE item = $1`, [item])
   await ledger.sql(`UPDATE items SET door = 'shut' WHERE id = $1`, [item])
   await ledger.sql(`INSERT INTO reconciliations (sale, final, differences, repairs) VALUES ($1, true, '[]', '[]')`, [
     sale,

@@ -9,6 +9,7 @@ import { parseTicketKeys } from '../../src/admission/ticket.ts'
 import { type Config, readConfig } from '../../src/app/config/config.ts'
 import { SETTINGS } from '../../src/app/config/settings.ts'
 import type { Playground } from '../harness/playground.ts'
+import { PROGRAM } from '../harness/program.ts'
 
 export const ROOT = resolve(import.meta.dirname, '../..')
 export const DEPLOY = join(ROOT, 'deploy')
@@ -37,7 +38,7 @@ export function configFrom(environment: Readonly<Record<string, string>>): Confi
 
 /** The program knows this command: it can say what it is for. */
 export function commandIsKnown(words: readonly string[]): void {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['src/main.ts', ...words, '--help'], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [PROGRAM, ...words, '--help'], {
     cwd: ROOT,
     encoding: 'utf8',
     env: { PATH: process.env.PATH },
