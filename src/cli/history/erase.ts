@@ -17,7 +17,7 @@ interface EraseOptions {
 export function addErase(program: Command): void {
   program
     .command('erase')
-    .description("replace a buyer's id in all settled sales by one that leads to nobody; counts only, without --yes")
+    .description("replace a buyer's id in all settled sales by one that leads to no buyer; counts only, without --yes")
     .requiredOption('--buyer <id>', "the id in the shop's token")
     .option('--yes', 'do it; it can not be undone')
     .option('--json', 'print JSON')
