@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createRest } from './rest-while-busy.ts'
 
-/** A clock that moves only when somebody sleeps on it; a queue as deep as the test says. */
+/** A clock that moves only when code sleeps on it; a queue as deep as the test says. */
 function stage(depth: (nowMs: number) => number) {
   let nowMs = 0
   const clock = {

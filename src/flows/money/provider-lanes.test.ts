@@ -26,7 +26,7 @@ function createSilent() {
   return { lanes, open }
 }
 
-test('a lane that is full is still named: nobody else asks its questions, and its bound holds', async () => {
+test('a lane that is full is still named: no other lane asks its questions, and its bound holds', async () => {
   const { lanes, open } = createSilent()
   for (let i = 0; i < 4; i++) expect(await lanes.round()).toBe(true)
   for (let i = 0; i < 4; i++) expect(await lanes.round(), 'nothing more can be begun').toBe(false)

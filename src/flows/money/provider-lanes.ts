@@ -20,7 +20,7 @@ interface ProviderLanesOptions<Lane, Question> {
   readonly lanes: readonly Lane[]
   /**
    * What is due, in each lane at most as much as it has room for, without the questions that are under way. All lanes are named, also those
-   * without room: what belongs to one of them is nobody else's.
+   * without room: what belongs to one of them belongs to no other.
    */
   readonly take: (rooms: readonly Room<Lane>[], without: readonly string[]) => Promise<readonly Question[]>
   readonly laneOf: (question: Question) => Lane

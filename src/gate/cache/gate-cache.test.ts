@@ -300,7 +300,7 @@ describe('who has an order', () => {
 })
 
 describe('whose status is wanted', () => {
-  test('nobody asks: none, and showing an item is not asking', () => {
+  test('no click asks: none, and showing an item is not asking', () => {
     const { cache } = openCache()
     cache.seen(status(), 0)
     cache.shown(ITEM, true)

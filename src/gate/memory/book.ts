@@ -8,11 +8,11 @@
  */
 
 import { assert } from '../../base/assert.ts'
-import { Column } from '../../base/column.ts'
-import { TextTable } from '../../base/text-table.ts'
 import type { BuyerId, OrderId } from '../../domain/ids.ts'
 import { checkHolding } from '../arguments.ts'
 import type { Holding } from '../gate.ts'
+import { Column } from './column.ts'
+import { TextTable } from './text-table.ts'
 
 export type Attempt = Omit<Holding, 'buyer'>
 

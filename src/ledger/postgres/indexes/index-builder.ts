@@ -1,7 +1,7 @@
 /**
  * Builds the indexes of large tables (`wanted-indexes.ts`) while the ledger is in use: one at a time, CONCURRENTLY, on a connection of its own.
  *
- * One session builds, whoever calls: an advisory lock of that session decides. A process that dies takes nothing with it: its session goes on
+ * One session builds, however many processes call: an advisory lock of that session decides. A process that dies takes nothing with it: its session goes on
  * until the server notices, and keeps the lock until then; what it leaves is an invalid index, which is dropped and built again. A build waits
  * at most LOCK_WAIT_MS for the transactions that are older than it, then it is given up until the next round. Orders are placed meanwhile: a
  * build takes no lock that a reader or writer waits for.

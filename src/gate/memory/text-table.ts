@@ -4,7 +4,7 @@
  * Grows without a long pause: the hash table is many small ones, each rebuilt at another moment, and nothing large is copied.
  */
 
-import { assert } from './assert.ts'
+import { assert } from '../../base/assert.ts'
 import { Column } from './column.ts'
 
 /** A power of two; as many bits of the hash choose the part. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { seededRandom, systemRandom } from './random.ts'
+import { seededRandom, systemRandom } from '../../base/random.ts'
 import { TextTable } from './text-table.ts'
 
 test('gives every text one number, keeps it, and knows no other; whatever characters it has', () => {
