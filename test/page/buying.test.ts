@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test'
 import type { Page, Route } from 'playwright-core'
-import { systemClock, toRfc3339 } from '../../src/base/clock.ts'
 import { barriers, button, type Visitor } from '../harness/browser.ts'
 import { until } from '../harness/until.ts'
 import { pageStage } from './page-shop.ts'
@@ -38,7 +37,7 @@ test('takes a buyer from the countdown to "paid", through a reload and the back 
   await page.locator('.ready').waitFor()
   expect(await button(page, 'live').count()).toBe(0)
   // Seen, and nobody has to wait for the rest of the minute.
-  await stage.shop.till.operator('PATCH', `/sales/${sale.id}`, { opensAt: toRfc3339(systemClock.now() + 4_000) })
+  await stage.shop.openIn(sale, 4_000)
 
   await button(page, 'live').click({ timeout: 30_000 })
   await placed(page).waitFor()

@@ -31,6 +31,8 @@ export interface PageShop {
   url(): string
   /** Published; opens in so many milliseconds, or has opened so long ago. */
   sale(opensInMs: number, items: readonly PageItem[], more?: { name?: string; lastsMs?: number }): Promise<PageSale>
+  /** A sale that has not opened yet opens in so many milliseconds from now instead: when, in Unix milliseconds. */
+  openIn(sale: PageSale, ms: number): Promise<number>
   /** Nothing is on sale any more. */
   endAll(): Promise<void>
   /** Somebody else orders. */
@@ -71,6 +73,11 @@ export async function openPageShop(
       await till.operator('POST', `/sales/${sale.id}/publish`)
       made.push(sale.id)
       return { id: sale.id, path: `/s/${sale.id}`, opensAtMs, items: sale.items }
+    },
+    async openIn({ id }, ms) {
+      const opensAtMs = Math.round(systemClock.now() + ms)
+      await till.operator('PATCH', `/sales/${id}`, { opensAt: toRfc3339(opensAtMs) })
+      return opensAtMs
     },
     async endAll() {
       for (const id of made.splice(0)) await till.operator('POST', `/sales/${id}/end`)
