@@ -20,7 +20,7 @@ const BUYERS = 5_000
 /** So far ahead that everybody has a ticket by then, however slow the machine. */
 const ANNOUNCED_IN_MS = 600_000
 /** From when everybody has a ticket: time for every process to hear when the sale opens. */
-const OPENS_IN_MS = 5_000
+const OPENS_IN_MS = 8_000
 /** Of a test, its servers' start included. */
 const TEST_MS_MAX = 180_000
 /** Before the opening: the first who comes much too early, and the last. */
@@ -91,6 +91,27 @@ function drawBuyers(seed: number, items: readonly StormItem[]): Buyer[] {
   })
 }
 
+/**
+ * Moves the opening near, and says when it is. A gate that could not be told in time is told again; a busy machine that needs longer to
+ * tell than the first click may wait gets another opening, further away.
+ */
+async function moveOpening(till: Till, sale: string): Promise<number> {
+  for (let inMs = OPENS_IN_MS; ; inMs *= 2) {
+    const opensAtMs = systemClock.now() + inMs
+    const opensAt = toRfc3339(opensAtMs)
+    await until('the opening is moved', () =>
+      till.operator('PATCH', `/sales/${sale}`, { opensAt }).then(
+        () => true,
+        () => systemClock.now() > opensAtMs,
+      ),
+    )
+    const spareMs = opensAtMs - systemClock.now()
+    console.log(`  everybody has a ticket ${Math.round(spareMs)} ms before the opening`)
+    if (spareMs > EARLIEST_MS + 50) return opensAtMs
+    if (spareMs < 0) throw new Error('the sale opened before anyone was ready to click')
+  }
+}
+
 /** @param shards each item in so many places, and ten times the units, so that there is something to spread */
 export function stormCases(start: (playground: Playground) => Promise<StormSite>, shards = 1): void {
   const playground = new Playground()
@@ -118,19 +139,8 @@ export function stormCases(start: (playground: Playground) => Promise<StormSite>
           : first
         return { first, second }
       })
-      const sale = { ...announced, opensAtMs: systemClock.now() + OPENS_IN_MS }
       const till = new Till(() => site.url())
-      const opensAt = toRfc3339(sale.opensAtMs)
-      // A gate that could not be told in time is told again.
-      await until('the opening is moved', () =>
-        till.operator('PATCH', `/sales/${sale.id}`, { opensAt }).then(
-          () => true,
-          () => false,
-        ),
-      )
-      const spareMs = sale.opensAtMs - systemClock.now()
-      console.log(`  everybody has a ticket ${Math.round(spareMs)} ms before the opening`)
-      expect(spareMs, 'everybody has a ticket before the first one clicks').toBeGreaterThan(EARLIEST_MS + 50)
+      const sale = { ...announced, opensAtMs: await moveOpening(till, announced.id) }
 
       const storm = await Promise.all(
         buyers.flatMap((buyer, i) => {
