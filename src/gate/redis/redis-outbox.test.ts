@@ -215,6 +215,8 @@ test('an entry that can not be read is given as it is, in its order, and kept un
     ['at', '5', 'count', '1', 'pieces', '1', 'asks', '["0","b","1","1"]'],
     ['at', '5', 'count', '1', 'pieces', '1', 'asks', '["7","","1","1"]'],
     ['at', '5', 'count', '1', 'pieces', '1', 'asks', '["7","b","x","1"]'],
+    ['more', 'x', 'at', '5', 'count', '1', 'pieces', '1', 'asks', '["7","b","1","1"]'],
+    ['at', '5', 'count', '1', 'pieces', '1', 'more', 'x', 'asks', '["7","b","1","1"]'],
   ]
   for (const fields of garbage) await server.command('XADD', keyOf(1), '*', ...fields)
   await reserve(1, ask('after'))
@@ -227,6 +229,19 @@ test('an entry that can not be read is given as it is, in its order, and kept un
     all.slice(1, -1).map(entry => entry.id),
   )
   expect(buyersOf(await outbox.take(ITEM, 'w1', 500))).toEqual([['before'], ['after']])
+})
+
+test('fields that a later version adds behind the known ones change nothing: the entry is read, counted and deleted', async () => {
+  const added = ['at', '5', 'count', '1', 'pieces', '3', 'asks', '["7","b","1","3"]', 'region', 'eu', 'trace', '']
+  await server.command('XADD', keyOf(1), '*', ...added)
+  await server.command('HINCRBY', `{${ITEM}}:outboxes`, '1', '3')
+  const [entry, ...more] = entries(await outbox.take(ITEM, 'w1', 500))
+  expect(more).toEqual([])
+  expect(entry!.asks).toEqual([{ order: '7', buyer: 'b', attempt: 1, quantity: 3, reservedAtMs: 5 }])
+  expect(await outbox.recount(ITEM)).toBe(0)
+  expect(await outbox.depth([ITEM])).toMatchObject([{ entries: 1, units: 3, oldestMs: 5 }])
+  await outbox.done(ITEM, 1, [entry!.id])
+  expect(await outbox.depth([ITEM])).toMatchObject([{ entries: 0, units: 0, miscounted: 0 }])
 })
 
 test('a lease that is longer than any was written by a clock that went back since: nobody waits for it', async () => {

@@ -100,10 +100,13 @@ function entryFrom(epoch: Epoch, reply: unknown): OutboxEntry {
   return { id: textOf(id), epoch, asks: asksFrom(fields), raw: JSON.stringify(fields) }
 }
 
+/** The order in which `reserve.lua` writes them. A later version may add more behind them: those are not read here, and no fault of the entry. */
+const FIELDS = ['at', 'count', 'pieces', 'asks']
+
 /** `at` ms, `count` n, `pieces` (units) p, `asks` [order, buyer, attempt, quantity, …]. Undefined: some of it is not well-formed. */
 function asksFrom(fields: readonly unknown[]): QueuedAsk[] | undefined {
   const [, at, , count, , units] = fields
-  if (fields.length !== 8 || fields.filter((_, i) => i % 2 === 0).join() !== 'at,count,pieces,asks') return undefined
+  if (fields.length % 2 !== 0 || FIELDS.some((name, i) => fields[2 * i] !== name)) return undefined
   const list = jsonIn(String(fields[7]))
   const reservedAtMs = Number(at)
   if (!Array.isArray(list) || !isNumber(reservedAtMs) || list.length !== 4 * Number(count)) return undefined

@@ -87,6 +87,7 @@ if taken > 0 then
     'clock', text(now), 'judged', tostring(status))
   callInSlices('HSET', buyersKey, newBook, 2)
   callInSlices('SADD', ordersKey, newOrders, 1)
+  -- Readers take these four by their position. A field may be added behind them, one version after all readers tolerate it.
   redis.call('XADD', outboxKey, '*', 'at', text(now), 'count', tostring(#newOrders), 'pieces', text(taken),
     'asks', #newOrders == count and ARGV[7] or cjson.encode(queued))
   redis.call('HINCRBY', outboxesKey, text(epoch), text(taken))
