@@ -2,7 +2,8 @@
 -- In      buyer, before (order id or null), limit
 -- Out     order rows
 -- Keeps   bounded by the page and by the items that may have a pending order: those that have sold something, of sales that have no final
---         report or ended less than a day ago (a sale gets its final report when it has no pending order). They are asked by (item, buyer).
+--         report or ended less than a day ago (a sale gets its final report when it has no pending order). They are asked by (item, buyer):
+--         as live ones, because for pending ones alone a plan from before a rush reads the index of all that are due.
 --         Paid, closed and archived orders are found by (buyer, id), an index that is not written while orders are placed. One statement is
 --         one moment: an order that is paid meanwhile is found once
 WITH live AS MATERIALIZED (
@@ -16,8 +17,8 @@ SELECT o.id, i.sale, o.item, o.buyer, o.attempt, o.quantity, o.price_minor, o.cu
        o.reserved_at, o.placed_at, o.pay_by, o.paid_at, o.closed_at, o.version
 FROM (
   SELECT p.* FROM live CROSS JOIN LATERAL (
-    SELECT * FROM orders WHERE item = live.id AND buyer = $1 AND state = 'pending' OFFSET 0) p
-  WHERE p.id < coalesce($2::bigint, 9223372036854775807)
+    SELECT * FROM orders WHERE item = live.id AND buyer = $1 AND state <> 'closed' OFFSET 0) p
+  WHERE p.state = 'pending' AND p.id < coalesce($2::bigint, 9223372036854775807)
   UNION ALL
   (SELECT * FROM orders
    WHERE buyer = $1 AND state <> 'pending' AND id < coalesce($2::bigint, 9223372036854775807)

@@ -13,9 +13,9 @@ FROM items i CROSS JOIN LATERAL (
    WHERE $3::text IS NULL AND item = i.id AND id > coalesce($4::bigint, 0) AND ($2::text IS NULL OR state = $2)
    ORDER BY item, id LIMIT $5::int)
   UNION ALL
-  SELECT * FROM orders
-  WHERE $3::text IS NOT NULL AND item = i.id AND buyer = $3 AND state = 'pending' AND id > coalesce($4::bigint, 0)
-    AND ($2::text IS NULL OR state = $2)
+  SELECT * FROM (
+    SELECT * FROM orders WHERE $3::text IS NOT NULL AND item = i.id AND buyer = $3 AND state <> 'closed' OFFSET 0) live
+  WHERE state = 'pending' AND id > coalesce($4::bigint, 0) AND ($2::text IS NULL OR state = $2)
   UNION ALL
   SELECT * FROM orders
   WHERE $3::text IS NOT NULL AND item = i.id AND buyer = $3 AND state <> 'pending' AND id > coalesce($4::bigint, 0)

@@ -1,9 +1,11 @@
 -- start_payment: writes a payment's row before the provider gets the payment: no money arrives without a row.
 -- In      payment id (also the reference), order, provider, how many payments an order may have
 -- Out     one payment row: the new one, or the one that is open; none if the order is not pending, or has had all its payments
--- Keeps   one open payment per order and provider; statements that run at the same moment may pass the bound by one each
+-- Keeps   one open payment per order and provider; statements that run at the same moment may pass the bound by one each. The order is found
+--         by its id, and its state looked at then: a plan from before a rush would read the index of all pending orders
 WITH pending AS (
-  SELECT o.id, o.item, o.price_minor * o.quantity AS amount_minor, o.currency FROM orders o WHERE o.id = $2 AND o.state = 'pending'
+  SELECT o.id, o.item, o.price_minor * o.quantity AS amount_minor, o.currency
+  FROM (SELECT * FROM orders WHERE id = $2 OFFSET 0) o WHERE o.state = 'pending'
 ), made AS (
   INSERT INTO payments (id, order_id, item, provider, ref, amount_minor, currency, state, next_try_at)
   SELECT $1::bigint, o.id, o.item, $3, $1::bigint::text, o.amount_minor, o.currency, 'started', clock_timestamp() + interval '3 seconds'
