@@ -9,6 +9,8 @@ import { type BrowserContext, type BrowserContextOptions, chromium, type Page } 
 import type { Playground } from './playground.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
+/** For whatever a test waits for on a page: many times what a quiet machine needs, because a test run loads the machine it is on. */
+const WAIT_MS_MAX = 120_000
 
 const ARGS = [
   '--disable-background-networking',
@@ -40,12 +42,12 @@ export interface Visitor {
 }
 
 export async function openBrowser(playground: Playground) {
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS })
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS, timeout: WAIT_MS_MAX })
   playground.onUndo(() => browser.close())
 
   async function visitor(url: () => string, { cut = false, ...options }: VisitorOptions = {}): Promise<Visitor> {
     const context = await browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
-    context.setDefaultTimeout(15_000)
+    context.setDefaultTimeout(WAIT_MS_MAX)
     const complaints: string[] = []
     let sent = 0
     await context.addInitScript(() => {

@@ -83,7 +83,7 @@ test('a draft edited on the form keeps what the form does not show, and loses wh
   expect(buyers).toContain('Pot')
   expect(buyers).not.toMatch(/whenGateDown|"door"/)
   await person.context.close()
-}, 60_000)
+}, 300_000)
 
 test('an order and a draft whose answer is lost are asked for again, not called gone', async () => {
   const sale = await shop.openSale(-1000, [{ units: 5 }])
@@ -104,7 +104,7 @@ test('an order and a draft whose answer is lost are asked for again, not called 
   await page.goto(`${desk.shop.url()}/ops/orders/999999`)
   await page.getByRole('heading', { name: 'Page not found' }).waitFor()
   await person.context.close()
-}, 60_000)
+}, 300_000)
 
 test('an open order shows by itself that it was paid', async () => {
   const sale = await shop.openSale(-1000, [{ units: 5 }])
@@ -115,7 +115,7 @@ test('an open order shows by itself that it was paid', async () => {
   await page.locator('.badge-order-paid').waitFor()
   await page.locator('[data-action=refund]').waitFor()
   await person.context.close()
-}, 60_000)
+}, 300_000)
 
 test('a gateway’s error at load is not a sign-out, and a sign-out that is lost says so', async () => {
   const { person, page } = await desk.operator('/ops/log')
@@ -131,7 +131,7 @@ test('a gateway’s error at load is not a sign-out, and a sign-out that is lost
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.locator('[data-note=failed]', { hasText: 'still signed in' }).waitFor()
   await person.context.close()
-}, 60_000)
+}, 300_000)
 
 test('what was typed is there again when the session ended meanwhile, and gone when the form was left', async () => {
   const { person, page } = await desk.operator('/ops/new')
@@ -154,7 +154,7 @@ test('what was typed is there again when the session ended meanwhile, and gone w
   await page.getByRole('link', { name: 'New sale' }).click()
   expect(await page.locator('[name=name]').inputValue()).toBe('')
   await person.context.close()
-}, 60_000)
+}, 300_000)
 
 test('a refusal of what is not on the form or in the dialog is said all the same', async () => {
   const refuse = (page: Page, path: string, status: number, field: string, detail: string) =>
@@ -179,7 +179,7 @@ test('a refusal of what is not on the form or in the dialog is said all the same
   await page.locator('dialog button[type=submit]').click()
   await page.locator('[data-note=done]', { hasText: '+1 unit.' }).waitFor()
   await person.context.close()
-}, 60_000)
+}, 300_000)
 
 test('the Chinese page refuses in Chinese, without a path of the API', async () => {
   const { person, page } = await desk.operator('/ops/new', { locale: 'zh-CN', ...PHONE })
@@ -214,7 +214,7 @@ test('the Chinese page refuses in Chinese, without a path of the API', async () 
   await page.locator('dialog button[type=submit]').click()
   await until('the reason', async () => (await refusal(page, 'reason').allTextContents()).join() === '不能为空')
   await person.context.close()
-}, 60_000)
+}, 300_000)
 
 test('a sale paused before its opening is shown as paused, to come, and not selling', async () => {
   const sale = await desk.shop.sale(600_000, [{ units: 3 }], { name: 'Paused early' })
@@ -234,7 +234,7 @@ test('a sale paused before its opening is shown as paused, to come, and not sell
   // A look that was under way may show it once more as it was.
   await page.locator('[data-action=resume]').waitFor({ state: 'detached' })
   await person.context.close()
-}, 60_000)
+}, 300_000)
 
 test('an open sale that is paused does not claim to be selling', async () => {
   const sale = await desk.shop.sale(-1000, [{ units: 3 }])
@@ -246,7 +246,7 @@ test('an open sale that is paused does not claim to be selling', async () => {
   await page.locator('.badge-paused').waitFor()
   await until('not selling', async () => (await here.textContent()) === 'ready, not selling now')
   await person.context.close()
-}, 60_000)
+}, 300_000)
 
 test('lists say when an ended sale was, and which of two items an order is for', async () => {
   const sale = await shop.openSale(-1000, [{ units: 5 }, { units: 5 }])
@@ -265,7 +265,7 @@ test('lists say when an ended sale was, and which of two items an order is for',
   await row.waitFor()
   expect(await row.locator('.soft').first().textContent()).toMatch(/\d\d:\d\d:\d\d/)
   await person.context.close()
-}, 60_000)
+}, 300_000)
 
 test('says that a picture from an http address is not shown to buyers', async () => {
   const { person, page } = await desk.operator('/ops/new')
@@ -297,7 +297,7 @@ test('a shut door’s advice stays on a narrow screen, in both languages', async
     await page.unrouteAll({ behavior: 'wait' })
     await person.context.close()
   }
-}, 60_000)
+}, 300_000)
 
 test('seconds without requests are gaps in the latency, not slopes, and a second alone is a point', async () => {
   const sale = await desk.shop.sale(-1000, [{ units: 3 }])
@@ -340,7 +340,7 @@ test('seconds without requests are gaps in the latency, not slopes, and a second
   expect(await drawn()).toEqual([true, false, false, false, true])
   await page.unrouteAll({ behavior: 'wait' })
   await person.context.close()
-}, 60_000)
+}, 300_000)
 
 test('one is one in English', () => {
   expect(en.stockDone('Pot', '+1')).toBe('“Pot”: +1 unit.')

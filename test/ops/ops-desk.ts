@@ -63,15 +63,11 @@ export async function confirm(page: Page, action: string): Promise<string> {
 }
 
 /** Nothing is wrong, except that this shop with a key of its own takes its payments through the sandbox. */
-export async function allWell(page: Page, timeout = 15_000): Promise<void> {
-  await page.waitForFunction(
-    () => {
-      const found = Array.from(document.querySelectorAll<HTMLElement>('[data-trouble]'), one => one.dataset.trouble)
-      return found.join() === 'unsafe_setting'
-    },
-    undefined,
-    { timeout },
-  )
+export async function allWell(page: Page): Promise<void> {
+  await page.waitForFunction(() => {
+    const found = Array.from(document.querySelectorAll<HTMLElement>('[data-trouble]'), one => one.dataset.trouble)
+    return found.join() === 'unsafe_setting'
+  })
 }
 
 /** What should not have happened, refusals that a test asked for left out. */

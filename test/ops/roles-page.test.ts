@@ -52,4 +52,4 @@ test('who may only look sees everything and no button that changes something; wh
     expect(complaintsOf(person)).toEqual([])
     await person.context.close()
   }
-}, 120_000)
+}, 300_000)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Page, Route } from 'playwright-core'
 import { barriers, button } from '../harness/browser.ts'
+import { sql } from '../harness/money-books.ts'
 import { BUYER_JWT_SECRET } from '../harness/stampede.ts'
 import { until } from '../harness/until.ts'
 import { pageStage } from './page-shop.ts'
@@ -8,6 +9,9 @@ import { pageStage } from './page-shop.ts'
 // What a buyer is told after the order was placed, also one who hears the page instead of seeing it.
 
 const stage = pageStage()
+
+/** Nobody waits for it. */
+const PAY_WITHIN_S = 200
 
 const focused = (page: Page): Promise<string> =>
   page.evaluate("document.activeElement === document.body ? '' : document.activeElement.textContent.trim()")
@@ -55,8 +59,8 @@ test('says that no payment has arrived when the buyer comes back without one', a
 })
 
 test('goes on by keyboard where the time to pay ran out, and says so', async () => {
-  const sale = await stage.shop.sale(-1_000, [{ units: 3, payWithinSeconds: 10 }])
-  const visitor = await stage.newVisitor()
+  const sale = await stage.shop.sale(-1_000, [{ units: 3, payWithinSeconds: PAY_WITHIN_S }])
+  const visitor = await stage.newVisitor({ cut: true })
   // The server may close the order in the very moment when its time is up, and then only that is said: the news waits for the first.
   const due = Promise.withResolvers<void>()
   await visitor.context.routeWebSocket(/\/api\/live/, () => {})
@@ -68,7 +72,22 @@ test('goes on by keyboard where the time to pay ran out, and says so', async () 
   })
   await page.locator('.button-pay').focus()
   const heard = await listen(page)
+  // The time goes by, on this page and in the ledger; the page does not ask what time it is.
+  await page.route('**/api/time', route => route.abort())
+  await page.evaluate(
+    ms =>
+      void Object.assign(performance, {
+        now: (
+          now => () =>
+            now() + ms
+        )(performance.now.bind(performance)),
+      }),
+    PAY_WITHIN_S * 1000,
+  )
   await until('the time is up', async () => (await heard()).length > 0)
+  const [placed] = await stage.shop.orders(sale)
+  const { dataDir } = stage.shop.site.server()
+  await sql(dataDir, 'UPDATE orders SET pay_by = clock_timestamp() WHERE id = $1', [placed?.id])
   due.resolve()
   await page.locator('.last-order').waitFor()
   await until('the focus on what became of it', async () => (await focused(page)).startsWith('Your last order'))

@@ -7,8 +7,11 @@ import { BUYER_JWT_SECRET, Stampede } from '../harness/stampede.ts'
 import { until } from '../harness/until.ts'
 import { openPageShop, pageStage } from './page-shop.ts'
 
+/** Long enough that a slow page has heard of the opening when there are seconds left to count. */
+const COUNTED_S = 20
+
 describe('a shop with its own sign-in and tight limits', () => {
-  const stage = pageStage({ BUYER_JWT_SECRET, GUEST_SIGN_IN: 'off', RATE_PER_BUYER: '1/12s', PORT: '0' })
+  const stage = pageStage({ BUYER_JWT_SECRET, GUEST_SIGN_IN: 'off', RATE_PER_BUYER: '1/30s', PORT: '0' })
 
   /** What the shop's own page does. */
   async function signIn(visitor: Visitor, buyer: string): Promise<void> {
@@ -38,21 +41,19 @@ describe('a shop with its own sign-in and tight limits', () => {
     await page.locator('.panel-pending').waitFor()
     await page.getByRole('button', { name: 'Cancel order' }).click()
     await page.getByRole('button', { name: 'Yes, cancel it' }).click()
-    // A second ticket, or a second order, within the twelve seconds.
+    // A second ticket, or a second order, within the half minute.
     await button(page, 'live').click()
-    await button(page, 'limited').waitFor()
-    expect(await button(page, 'limited').innerText()).toMatch(/^Try again in ([1-9]|1[0-2]) s$/)
+    await button(page, 'limited')
+      .filter({ hasText: /^Try again in ([1-9]|[12]\d|30) s$/ })
+      .waitFor()
     expect(await barriers(page)).toEqual([])
     // The ticket is waited for and then, where it was had long before the first order, the order too.
     const [live, pending] = [button(page, 'live'), page.locator('.panel-pending')]
-    await until(
-      'the second order',
-      async () => {
-        if (await live.isVisible()) await live.click()
-        return pending.isVisible()
-      },
-      40_000,
-    )
+    await until('the second order', async () => {
+      // The order of the press before may be there while this one looks for its button.
+      if (await live.isVisible()) await live.click({ timeout: 5_000 }).catch(() => {})
+      return pending.isVisible()
+    })
 
     // Another buyer at the same device neither sees nor uses what was Ann's.
     await signIn(visitor, 'bob')
@@ -66,7 +67,7 @@ describe('a shop with its own sign-in and tight limits', () => {
     ])
     expect(visitor.complaints()).toEqual([])
     await visitor.context.close()
-  }, 120_000)
+  }, 300_000)
 })
 
 describe('a shop that lets guests in', () => {
@@ -105,7 +106,7 @@ describe('a shop that lets guests in', () => {
     expect(await page.locator('.digits').count()).toBe(0)
     expect(await barriers(page)).toEqual([])
     await stage.shop.openIn(sale, 2_000)
-    await page.locator('.note', { hasText: 'unlocks when the sale resumes' }).waitFor({ timeout: 60_000 })
+    await page.locator('.note', { hasText: 'unlocks when the sale resumes' }).waitFor()
     expect(await button(page, 'paused').count()).toBe(1)
     await stage.shop.till.move(sale.id, 'resume')
     await button(page, 'live').waitFor()
@@ -155,20 +156,37 @@ describe('a shop that lets guests in', () => {
         }
       }
       globalThis.Date = Wrong as DateConstructor
+      // How long the page waited for each of the server's times: half of the shortest is as well as any clock can be told over a network.
+      const trips: number[] = []
+      const ask = globalThis.fetch
+      Object.assign(globalThis, {
+        trips,
+        async fetch(...given: Parameters<typeof ask>) {
+          const askedMs = performance.now()
+          const response = await ask(...given)
+          const text = response.text.bind(response)
+          response.text = async () => {
+            const heard = await text()
+            if (response.url.endsWith('/api/time')) trips.push(performance.now() - askedMs)
+            return heard
+          }
+          return response
+        },
+      })
     })
     const page = await visitor.tab('/orders')
     const sale = await stage.shop.sale(600_000, [{ units: 5 }])
     await page.goto(stage.shop.url() + sale.path)
     await button(page, 'before').waitFor()
     // Only now: a slow machine may need longer for the page than the countdown lasts.
-    const opensAtMs = await stage.shop.openIn(sale, 12_000)
+    const opensAtMs = await stage.shop.openIn(sale, COUNTED_S * 1000)
     // The browser's own monotonic clock is this machine's, whatever the page believes the date to be. Timers of
     // our own, one for each tick in the very moment when it is due, tell how long a busy machine held up the whole page.
-    const { seen, fired } = (await page.evaluate(`new Promise(done => {
+    const { seen, fired, tripMs } = (await page.evaluate(`new Promise(done => {
       const seen = []
       const fired = {}
       const nowMs = () => performance.timeOrigin + performance.now()
-      for (let left = 0; left <= 12; left++) {
+      for (let left = 0; left <= ${COUNTED_S}; left++) {
         const dueInMs = ${opensAtMs} - left * 1000 - nowMs()
         if (dueInMs > 0) setTimeout(() => { fired[left] = nowMs() }, dueInMs)
       }
@@ -176,23 +194,24 @@ describe('a shop that lets guests in', () => {
         const digits = document.querySelector('.digits')
         const key = digits ? 'left ' + digits.dataset.left : document.querySelector('.main-button').dataset.state
         if (seen.at(-1)?.key !== key) seen.push({ key, atMs: nowMs() })
-        if (key === 'live') done({ seen, fired })
+        if (key === 'live') done({ seen, fired, tripMs: Math.min(...globalThis.trips) })
       }
       new MutationObserver(look).observe(document.getElementById('page'), { subtree: true, childList: true, attributes: true })
       look()
-    })`)) as { seen: { key: string; atMs: number }[]; fired: Record<number, number> }
+    })`)) as { seen: { key: string; atMs: number }[]; fired: Record<number, number>; tripMs: number }
     const off = seen.slice(1).flatMap(({ key, atMs }) => {
       const left = key === 'live' ? 0 : Number(key.slice(5))
       // Until the page has heard of the new time it counts down to the old one.
-      if (left > 12) return []
+      if (left > COUNTED_S) return []
       const dueMs = opensAtMs - left * 1000
       return { key, offMs: atMs - dueMs, heldUpMs: Math.max(0, (fired[left] ?? dueMs) - dueMs) }
     })
     expect(off.length).toBeGreaterThan(3)
     // A busy machine may hold up one tick more than its timer; a wrong clock is wrong at each, and nothing makes a tick come early.
     const sizes = off.map(({ offMs, heldUpMs }) => Math.abs(offMs - heldUpMs)).sort((a, b) => a - b)
-    expect(sizes[Math.floor(sizes.length / 2)]).toBeLessThanOrEqual(50)
-    expect(off.filter(({ offMs }) => offMs < -50)).toEqual([])
+    const offMsMax = 50 + tripMs / 2
+    expect(sizes[Math.floor(sizes.length / 2)]).toBeLessThanOrEqual(offMsMax)
+    expect(off.filter(({ offMs }) => offMs < -offMsMax)).toEqual([])
     expect(visitor.complaints()).toEqual([])
     await visitor.context.close()
   })
@@ -283,10 +302,10 @@ test('goes on by itself when the server is started again in mid-sale', async () 
       env: { BUYER_JWT_SECRET: '', GUEST_SIGN_IN: 'on', PORT: new URL(url).port },
     })
     await shop.site.takeOver(again)
-    await Promise.all([waiting, asking].map(page => page.locator('.panel-pending').waitFor({ timeout: 40_000 })))
+    await Promise.all([waiting, asking].map(page => page.locator('.panel-pending').waitFor()))
     expect(await shop.orders(sale)).toHaveLength(1)
     expect(person.complaints()).toEqual([])
   } finally {
     await playground.undo()
   }
-}, 180_000)
+}, 300_000)
