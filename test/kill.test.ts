@@ -17,7 +17,7 @@ const UNITS = 300
 const BUYERS = 320
 /** Few enough at a time that it takes a dozen batches to sell out. */
 const AT_A_TIME = 16
-const SOON_MS = 40_000
+const SOON_MS = 120_000
 
 const playground = new Playground()
 afterEach(() => playground.undo())
@@ -89,7 +89,7 @@ describe('kill -9 of the server under load: every 201 has its row, asking again 
         stage.shop.told.some(told => told.answer.kind === 'unknown'),
         'somebody lost an answer',
       ).toBe(true)
-    }, 120_000)
+    }, 300_000)
   }
 })
 
@@ -109,7 +109,7 @@ test('kill -9 of PostgreSQL under load, twice: the server lives, starts it again
   const outcomes = await buying
   await until('traffic is welcome again', async () => (await fetch(`${site.url()}/readyz`)).ok)
   await judge(stage, outcomes)
-}, 120_000)
+}, 300_000)
 
 test('kill -9 of both at once under load, and of the server at every step of the rebuild that follows: nothing is lost', async () => {
   const stage = await setStage('')
@@ -124,7 +124,7 @@ test('kill -9 of both at once under load, and of the server at every step of the
   }
   await site.startAgain('')
   await judge(stage, await buying)
-}, 120_000)
+}, 300_000)
 
 test('a fault at every point of the way, one after the other: nobody is left without an answer, no unit is left behind', async () => {
   const faults = ['reserve.before=fail@2', 'reserve.after=fail@4', 'place.before=fail@5', 'place.after=fail@7']
@@ -134,7 +134,7 @@ test('a fault at every point of the way, one after the other: nobody is left wit
     stage.shop.told.some(told => told.answer.kind === 'busy'),
     'somebody met a fault',
   ).toBe(true)
-}, 120_000)
+}, 300_000)
 
 test('SIGTERM under load: what is in flight is answered, then it ends with code 0, and nothing is lost', async () => {
   const stage = await setStage('place.before=delay:300@*')
@@ -151,10 +151,10 @@ test('SIGTERM under load: what is in flight is answered, then it ends with code 
   const begunMs = systemClock.elapsed()
   const exit = await site.server().stop()
   expect(exit).toEqual({ code: 0, signal: null })
-  expect(systemClock.elapsed() - begunMs).toBeLessThan(10_000)
+  expect(systemClock.elapsed() - begunMs).toBeLessThan(30_000)
   expect((await Promise.all(inFlight)).map(told => told.answer.kind)).toEqual(inFlight.map(() => 'placed'))
   expect(postgresPid(site.server().dataDir), 'PostgreSQL is stopped with it').toBeUndefined()
 
   await site.startAgain('')
   await judge(stage, await everybodyBuys(stage))
-}, 120_000)
+}, 300_000)

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'bun:test'
+import { systemClock } from '../src/base/clock.ts'
 import { CuttingProxy } from './harness/cutting-proxy.ts'
 import { Playground } from './harness/playground.ts'
 import { startPostgres } from './harness/postgres.ts'
@@ -13,7 +14,7 @@ afterEach(() => playground.undo())
 const BUSY = 200
 /** Connections, loops and steps have a line each, or two. Before, every answer and every round had one. */
 const LINES_MAX = 60
-const SOON_MS = 60_000
+const SOON_MS = 120_000
 
 interface Line {
   readonly msg: string
@@ -30,7 +31,8 @@ test('while PostgreSQL, then Redis is away, the log says when answering busy beg
     DATABASE_URL: postgres.url(proxy.port()),
     REDIS_URL: redis.url,
     TICKET_KEYS: 'test:ticket-key-of-the-tests-only-0123456789',
-    FENCE_MS: '500',
+    // Long: an edge that has not heard of the gate for a moment, on a slow machine, is busy too.
+    FENCE_MS: '3000',
   }
   const server = await Stampede.start(playground, { dataDir: playground.dataDir(), env })
   const shop = new Shop(() => server.url())
@@ -51,20 +53,19 @@ test('while PostgreSQL, then Redis is away, the log says when answering busy beg
     ['PostgreSQL', async () => proxy.part(), async () => proxy.join()],
     ['Redis', () => redis.kill(), () => redis.start()],
   ] as const) {
+    const held = await ticket()
     // A late busy answer of the outage before would begin what this one is to begin.
     const isQuiet = async () =>
       (await sells()) && told('answered busy').length === told('no longer answering busy').length
     await until('no answer is busy', isQuiet, SOON_MS)
     const from = lines().length
     const ended = told('no longer answering busy').length
-    const held = await ticket()
     await away()
+    const untilMs = systemClock.elapsed() + SOON_MS
     let busy = 0
-    const isBusy = async () => {
+    while (busy < BUSY && systemClock.elapsed() < untilMs)
       if ((await shop.order(held, 1)).answer.kind === 'busy') busy += 1
-      return busy >= BUSY
-    }
-    await until(`${BUSY} busy answers without ${name}`, isBusy, SOON_MS)
+    expect(busy, `busy answers without ${name}`).toBe(BUSY)
     await back()
     await until('it sells again', sells, SOON_MS)
     const isOver = async () => (await sells()) && told('no longer answering busy').length > ended
@@ -74,9 +75,9 @@ test('while PostgreSQL, then Redis is away, the log says when answering busy beg
     const counts = Map.groupBy(since, line => line.msg)
     console.info(`${name} away, ${busy} busy answers: ${since.length} lines`)
     expect(counts.get('no longer answering busy')?.[0]?.failed).toBeGreaterThanOrEqual(BUSY)
-    expect(counts.get('answered busy')?.length).toBeLessThanOrEqual(3)
+    expect(counts.get('answered busy')?.length).toBeWithin(1, 4)
     expect(since.filter(line => line.status === 503).length).toBeLessThanOrEqual(6)
     if (since.length > LINES_MAX) console.info(new Map([...counts].map(([msg, some]) => [msg, some.length])))
     expect(since.length).toBeLessThanOrEqual(LINES_MAX)
   }
-}, 240_000)
+}, 300_000)

@@ -9,8 +9,8 @@ import { Shop, type ShopSale } from '../harness/shop.ts'
 import { ADMIN_TOKEN } from '../harness/stampede.ts'
 import { until, within } from '../harness/until.ts'
 
-const SOON_MS = 60_000
-const REPAIRED_MS_MAX = 45_000
+const SOON_MS = 120_000
+const REPAIRED_MS_MAX = 120_000
 const UNITS = 80
 const ODD = [
   '"quotes" and \\',
@@ -91,7 +91,11 @@ test('stock changes, pauses, cancels and reconciliations through a lost gate, th
   await cluster.redis.command('FLUSHALL')
   await systemClock.sleep(1_500)
   await cluster.redis.kill()
-  await until('the ledger’s door', async () => (await shop.audit(sale.id))[0]?.door === 'ledger', REPAIRED_MS_MAX)
+  await until(
+    'the ledger’s door',
+    async () => (await shop.audit(sale.id).catch(() => []))[0]?.door === 'ledger',
+    REPAIRED_MS_MAX,
+  )
   await systemClock.sleep(500)
   await cluster.redis.start()
   const bought = await within('everybody has an order', SOON_MS, buying)
@@ -108,7 +112,7 @@ test('stock changes, pauses, cancels and reconciliations through a lost gate, th
   const told = new Set(shop.told.flatMap(({ answer }) => ('order' in answer ? [answer.order.id] : [])))
   expect(orders.filter(({ id, reason }) => reason === 'refused' && told.has(id))).toEqual([])
   expect(cluster.members.every(member => member.running())).toBe(true)
-}, 180_000)
+}, 300_000)
 
 /** No process follows a sale that has been over for more than an hour: the worker then knows nothing of it when it starts. */
 test.each([
@@ -166,5 +170,5 @@ test.each([
     for (const id of reserved) await shop.cancel(id)
     await until('the final report', async () => (await finals()).length === 1, REPAIRED_MS_MAX)
   },
-  180_000,
+  300_000,
 )

@@ -16,6 +16,8 @@ afterEach(() => playground.undo())
 const ROUNDS = 12
 /** So long an edge waits until it has seen its own move itself; whoever moves hears of it then all the same. */
 const FAILOVER_MS_MAX = 3_000
+/** So long that an edge on a slow machine does not hear too little of the gate to sell, which is another matter. */
+const FENCE_MS = 10_000
 const FROM_PAGE = { 'x-stampede-ops': '1' }
 
 test('an operator who signed in at one edge is signed in at every other, behind nginx and when that edge is gone', async () => {
@@ -44,11 +46,11 @@ test('an operator who signed in at one edge is signed in at every other, behind 
   expect(await asked(urls[0]!, '/api/admin/sales')).toBe(401)
   await first!.kill()
   expect(await asked(urls[1]!, '/api/admin/sales')).toBe(200)
-}, 120_000)
+}, 300_000)
 
 test('a move that was answered is a move that buyers see: at once at the edge that made it, within a blink at the others', async () => {
   const begunMs = systemClock.elapsed()
-  const cluster = await Cluster.start(playground, { edges: 2, workers: 1, keepers: 1 })
+  const cluster = await Cluster.start(playground, { edges: 2, workers: 1, keepers: 1, fenceMs: FENCE_MS })
   const [here, there] = cluster.edges().map(edge => new Shop(() => edge.server().url()))
   const till = new Till(() => cluster.edges()[0]!.server().url())
   let askedMs = systemClock.elapsed()
@@ -69,26 +71,29 @@ test('a move that was answered is a move that buyers see: at once at the edge th
     await till.move(sale.id, 'pause')
     const { kind } = (await here!.order(ticket, 1)).answer
     if (inTime()) expect(kind).toBe('paused')
+    askedMs = systemClock.elapsed()
     await till.move(sale.id, 'resume')
     const resumedMs = systemClock.elapsed()
+    // A machine that stands still for longer than an edge waits for its own look is not the edge's fault.
+    const waited = inTime()
     // Every other buyer comes to the other edge.
     const where = round % 2
-    let asked = 0
+    let paused = 0
     await until('it is sold again', async () => {
-      asked += 1
-      return 'order' in (await [here!, there!][where]!.order(ticket, 1)).answer
+      const { answer } = await [here!, there!][where]!.order(ticket, 1)
+      if (answer.kind === 'paused') paused += 1
+      return 'order' in answer
     })
-    if (where === 0 && asked > 1) late += 1
+    if (where === 0 && waited && paused > 0) late += 1
     slowestMs[where] = Math.max(slowestMs[where]!, systemClock.elapsed() - resumedMs)
   }
   const [ownMs, otherMs] = slowestMs.map(Math.round)
   console.log(
     `  sold again ${ownMs} ms after a resume was answered by this edge, ${otherMs} ms by the other, at the latest`,
   )
-  // A machine that stands still for longer than an edge waits for its own look is not the edge's fault.
-  expect(late, 'times that the edge that made the move did not know of it').toBeLessThan(ROUNDS / 4)
+  expect(late, 'times that the edge that made the move did not know of it').toBe(0)
   here!.told.push(...there!.told)
   await until('every order is placed', async () => (await here!.audit(sale.id))[0]?.pending === ROUNDS)
   await cluster.quiet(here!, sale)
   assertPromises(await gatherFacts(here!, sale, cluster.edges()[0]!.server()), begunMs)
-}, 120_000)
+}, 300_000)

@@ -9,7 +9,7 @@ import { Stage } from './stage.ts'
 
 const SHARDS = 4
 const UNITS = 160
-const SOON_MS = 90_000
+const SOON_MS = 120_000
 
 const playground = new Playground()
 afterEach(() => playground.undo())
@@ -36,7 +36,7 @@ test('units of other shards are moved to the buyers who ask, the last ones too; 
   expect(moves.length).toBeGreaterThanOrEqual(1)
   expect(moves.filter(({ state }) => state !== 'done' && state !== 'void')).toEqual([])
   await until('too few units for so many shards: one shard', async () => (await ledger.shards()) === 1, SOON_MS)
-}, 240_000)
+}, 300_000)
 
 describe('the keeper dies in the middle of a move; the next one finishes it, and every unit is sold once:', () => {
   for (const point of ['move.asked', 'move.taken', 'move.journalled', 'move.given', 'move.done']) {
@@ -68,7 +68,7 @@ describe('the keeper dies in the middle of a move; the next one finishes it, and
       await until('no move is open', async () => (await ledger.open()) === 0, SOON_MS)
       expect((await ledger.moves())[0], 'the move it died in').toMatchObject({ no: 1, state: 'done' })
       for (const keeper of keepers) await until('every keeper runs again', () => keeper.running(), SOON_MS)
-    }, 240_000)
+    }, 300_000)
   }
 })
 
@@ -89,28 +89,30 @@ test('Redis dies in the middle of a move: the move is void, the next gate has ev
   await stage.judge(await within('everybody has an answer', SOON_MS, buying))
   await until('no move is open', async () => (await ledger.open()) === 0, SOON_MS)
   expect((await ledger.moves())[0]).toMatchObject({ state: 'void' })
-}, 240_000)
+}, 300_000)
 
 /** Just enough for all shards; after a few more orders they collapse to one. */
 const FEW_UNITS = 8 * SHARDS + 4
-/** More than collapsing takes, less than a lease. */
-const OFF_SALE_MS_MAX = 5_000
+/** More than collapsing takes on any machine, less than the lease. */
+const OFF_SALE_MS_MAX = 60_000
 
 test('an edge dies while few units are left in several shards: the others go on selling, and no buyer waits for its lease to lapse', async () => {
   const cluster = await Cluster.start(playground, { edges: 2, workers: 1, keepers: 1 })
   const stage = await Stage.set(cluster, { units: FEW_UNITS, buyers: FEW_UNITS, atATime: 1, shards: SHARDS })
   const [first, dying] = cluster.edges()
   await dying!.kill()
+  // However slow the machine, whoever waited for this lease would be seen to.
+  await cluster.sql("UPDATE nodes SET lease_until = now() + interval '1 hour' WHERE kind = 'holding'")
   cluster.behind(first!.server().url())
   let longestMs = 0
   const outcomes = []
   for (const ticket of stage.tickets) {
     const askedMs = systemClock.elapsed()
-    outcomes.push(await within('an answer', 90_000, stage.persist(ticket)))
+    outcomes.push(await within('an answer', 120_000, stage.persist(ticket)))
     longestMs = Math.max(longestMs, systemClock.elapsed() - askedMs)
   }
   console.log(`  the longest anybody waited: ${Math.round(longestMs)} ms`)
   expect(outcomes.filter(told => 'order' in told.answer)).toHaveLength(FEW_UNITS)
   expect(longestMs).toBeLessThan(OFF_SALE_MS_MAX)
-  await until('all is placed', async () => (await stage.shop.audit(stage.sale.id))[0]?.available === 0, 60_000)
-}, 240_000)
+  await until('all is placed', async () => (await stage.shop.audit(stage.sale.id))[0]?.available === 0)
+}, 300_000)

