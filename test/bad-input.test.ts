@@ -7,7 +7,7 @@ import { assertDescribed } from './harness/described.ts'
 import { Playground } from './harness/playground.ts'
 import { within } from './harness/until.ts'
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 const playground = new Playground()
 let scene: Scene
@@ -91,5 +91,5 @@ function raw(url: string, bytes: Uint8Array): Promise<string> {
     socket.on('close', () => done(text))
     socket.write(bytes)
   })
-  return within('the end of an answer', 20_000, heard)
+  return within('the end of an answer', 120_000, heard)
 }

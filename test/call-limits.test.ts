@@ -65,7 +65,7 @@ test('an address that floods what has no limit of its own is refused, and nobody
   const again = { authorization: `Bearer ${ticket.text}` }
   expect((await call(RUDE, 'POST', `/api/sales/${sale.id}/items/${item}/orders`, again)).status).toBe(200)
   expect((await gauges(server))('stampede_sockets_refused_total{reason="rate_limited"}')).toBe(1)
-}, 60_000)
+}, 300_000)
 
 test('a buyer who floods from many addresses is refused by name', async () => {
   const { shop, call } = await openShop({ RATE_CALLS_PER_BUYER: '5/1h' })
@@ -75,7 +75,7 @@ test('a buyer who floods from many addresses is refused by name', async () => {
   for (let n = 0; n < 7; n++) statuses.push((await call(`127.0.1.${n + 1}`, 'GET', '/api/orders', ann)).status)
   expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429])
   expect((await call('127.0.1.1', 'GET', '/api/orders', ben)).status).toBe(200)
-}, 60_000)
+}, 300_000)
 
 test('a buyer who lists again and again is refused, and still gets one order by its id', async () => {
   const { shop, call } = await openShop({ RATE_LISTS_PER_BUYER: '3/1h' })
@@ -89,7 +89,7 @@ test('a buyer who lists again and again is refused, and still gets one order by 
   expect((await call(POLITE, 'GET', '/api/orders/123', ann)).status).toBe(404)
   const ben = { authorization: `Bearer ${await shop.buyerToken('ben')}` }
   expect((await call(POLITE, 'GET', '/api/orders', ben)).status).toBe(200)
-}, 60_000)
+}, 300_000)
 
 test('one address can’t take every live connection', async () => {
   const { server, shop, open } = await openShop({ SOCKETS_PER_ADDRESS: '3' })
@@ -107,4 +107,4 @@ test('one address can’t take every live connection', async () => {
   sockets[0]!.socket.hangUp()
   await until('its place is free', async () => (await connect(RUDE, 'eve')).status === 101)
   expect((await gauges(server))('stampede_sockets_refused_total{reason="full_address"}')).toBeGreaterThan(0)
-}, 60_000)
+}, 300_000)

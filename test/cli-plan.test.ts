@@ -6,7 +6,7 @@ import { QUEUE_MAX } from '../src/app/selling.ts'
 import { PROGRAM } from './harness/program.ts'
 
 /** Processes are started one after the other, by the dozen: on a busy machine that takes its time, and is no fault. */
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 const ROOT = resolve(import.meta.dirname, '..')
 

@@ -29,7 +29,7 @@ async function troubles(server: Stampede) {
 function examine(env: Readonly<Record<string, string>>) {
   const { stdout } = spawnSync(process.execPath, [PROGRAM, 'doctor', '--json'], {
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 240_000,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ADMIN_TOKEN, ...env },
   })
   const { findings } = JSON.parse(stdout) as { findings: readonly { what: string; state: string; found: string }[] }

@@ -13,4 +13,4 @@ test('made-up requests are answered as described for 15 seconds, and never with 
   // It got past the front door.
   expect(told).toMatch(/\b200 × \d{2,}/)
   expect(told).toMatch(/\b201 × \d{2,}/)
-}, 180_000)
+}, 300_000)

@@ -38,7 +38,7 @@ describe('a 201 is a promise on a PostgreSQL of the user’s:', () => {
       const shown = level === 'off' ? 'synchronous_commit off (our connections: on)' : `synchronous_commit ${level}`
       const durability = doctor.examine('', { DATABASE_URL: postgres.url() }).of('durability')
       expect(durability).toMatchObject({ state: 'good', found: expect.stringContaining(shown) })
-    }, 60_000)
+    }, 300_000)
   }
 
   test('fsync = off refuses the start, in one line that says what to do', async () => {
@@ -47,14 +47,14 @@ describe('a 201 is a promise on a PostgreSQL of the user’s:', () => {
     expect(await server.exited).toMatchObject({ code: 1 })
     expect(server.output()).toContain('fsync is off')
     expect(server.output()).toContain('ALTER SYSTEM SET')
-  }, 60_000)
+  }, 300_000)
 
   test('full_page_writes = off starts with a warning', async () => {
     await postgres.restart({ full_page_writes: 'off' })
     const server = start()
     await server.ready()
     expect(server.output()).toContain('full_page_writes is off')
-  }, 60_000)
+  }, 300_000)
 
   test('a collation of another version than the indexes were built with is named with its REINDEX, at the start and by the doctor', async () => {
     await postgres.sql(`CREATE DATABASE shop TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en' LOCALE 'C'`)
@@ -68,7 +68,7 @@ describe('a 201 is a promise on a PostgreSQL of the user’s:', () => {
     const server = Stampede.spawn(playground, { dataDir: playground.dataDir(), env })
     await server.ready()
     expect(server.output()).toContain('REINDEX DATABASE')
-  }, 60_000)
+  }, 300_000)
 
   test('a connection that stays at off refuses the start', async () => {
     const client = { query: async () => ({ rows: [{ commit: 'off', fsync: 'on', pages: 'on' }] }) }

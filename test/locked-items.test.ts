@@ -109,7 +109,7 @@ describe('in one process', () => {
     await until('a task waits for the lock', async () => (await waitingFor(postgres)) > 0)
     expect((await shop.order(ticket, 1)).answer.kind).toBe('busy')
     await expectUnharmed(server)
-  }, 120_000)
+  }, 300_000)
 
   test('a process starts and takes traffic beside items that are locked, ended or on sale', async () => {
     const postgres = await startPostgres(playground)
@@ -131,7 +131,7 @@ describe('in one process', () => {
     const ticket = await again.ticket('ann', other!.id, other!.items[0]!.id)
     expect((await again.order(ticket, 1)).answer.kind).toBe('placed')
     expect(await runSale(server)).toBeLessThan(MOVE_MS_MAX)
-  }, 120_000)
+  }, 300_000)
 })
 
 describe('in a cluster', () => {
@@ -149,7 +149,7 @@ describe('in a cluster', () => {
     await until('a task waits for the lock', async () => (await waitingFor(postgres)) > 0)
     expect((await shop.order(ticket, 1)).answer.kind).toBe('reserved')
     await expectUnharmed(server)
-  }, 120_000)
+  }, 300_000)
 })
 
 /** Connections of Stampede that wait for a lock. */

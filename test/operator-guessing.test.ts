@@ -5,7 +5,7 @@ import { RawSocket } from './harness/raw-socket.ts'
 import { ADMIN_TOKEN, Stampede } from './harness/stampede.ts'
 import { until } from './harness/until.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const TRIES_MAX = 10
 const PAGE = { 'x-stampede-ops': '1' }

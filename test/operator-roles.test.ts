@@ -6,7 +6,7 @@ import { assertDescribed } from './harness/described.ts'
 import { Playground } from './harness/playground.ts'
 import { ADMIN_TOKEN, Stampede } from './harness/stampede.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const TOKENS = {
   viewer: 'a-token-that-only-looks',

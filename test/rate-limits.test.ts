@@ -121,7 +121,7 @@ describe('a limit counts to the request', () => {
     expect(refused.headers.get('ratelimit-policy')).toBe('"per-address";q=20;w=60')
     for (const from of ['127.0.0.3', '127.9.9.9', '127.255.0.1'])
       expect(await statuses(sale, 21, { from })).toBe('20×401 1×429')
-  }, 60_000)
+  }, 300_000)
 
   test('5 of a buyer pass, whatever address they come from; a forged or missing ticket uses up nothing of it', async () => {
     const { shop, order, statuses } = await openShop({ RATE_PER_BUYER: `5/${STEADY}` })
@@ -136,7 +136,7 @@ describe('a limit counts to the request', () => {
     // Tickets are counted for themselves: whoever fetched many can still order.
     for (let n = 0; n < 5; n++) await shop.ticket('ann', sale.id, sale.items[0]!.id)
     await expect(shop.ticket('ann', sale.id, sale.items[0]!.id)).rejects.toThrow('429')
-  }, 60_000)
+  }, 300_000)
 
   test('per item and in total, over everybody together; what one limit refuses is not counted by the other', async () => {
     const { shop, order, statuses } = await openShop({ RATE_PER_ITEM: `7/${STEADY}`, RATE_TOTAL: `30/${STEADY}` })
@@ -151,7 +151,7 @@ describe('a limit counts to the request', () => {
     expect(await statuses(sale, 20, { from: '127.0.0.2', at: 2 })).toBe('14×401 6×429')
     const refused = await order(sale, { buyer: 'ann', from: '127.0.0.3', at: 2 })
     expect(refused.headers.get('ratelimit-policy')).toBe('"total";q=30;w=60')
-  }, 60_000)
+  }, 300_000)
 })
 
 describe('a window slides', () => {
@@ -173,7 +173,7 @@ describe('a window slides', () => {
       expect(admitted).toBeLessThanOrEqual((1 + Math.floor(tookMs / WINDOW_MS)) * count)
       expect(asks.length).toBeGreaterThan(10 * count)
     },
-    60_000,
+    300_000,
   )
 
   test('whoever comes back after Retry-After is admitted, as often as at first', async () => {
@@ -201,7 +201,7 @@ describe('a window slides', () => {
       await until('Retry-After to be over', () => systemClock.elapsed() - refusedMs >= 1_000)
     }
     expect(misjudged(asks, count)).toEqual([])
-  }, 60_000)
+  }, 300_000)
 })
 
 describe('never rate limited', () => {
@@ -241,7 +241,7 @@ describe('never rate limited', () => {
         expect(await statuses(open, 25, { from })).toBe('19×401 6×429')
       }
     }
-  }, 60_000)
+  }, 300_000)
 })
 
 describe('who is asking', () => {
@@ -258,7 +258,7 @@ describe('who is asking', () => {
       [429, 20],
     ])
     expect(await statuses(sale, 21, { from: '127.0.0.3', 'x-forwarded-for': '127.0.0.2' })).toBe('20×401 1×429')
-  }, 60_000)
+  }, 300_000)
 
   test('from a trusted proxy it is, from the right: what the client itself put to the left changes nothing', async () => {
     const { shop, statuses } = await openShop({ RATE_PER_ADDRESS: `20/${STEADY}`, TRUSTED_PROXIES: '127.0.0.1' })
@@ -279,7 +279,7 @@ describe('who is asking', () => {
     // Another peer is no proxy of ours.
     expect(await statuses(sale, 20, via('203.0.113.99', '127.0.0.2'))).toBe('20×401')
     expect(await statuses(sale, 1, via('203.0.113.98', '127.0.0.2'))).toBe('1×429')
-  }, 60_000)
+  }, 300_000)
 
   test('100,000 addresses at once, and 100,000 more, cost bounded memory, and whoever was there keeps the exact count', async () => {
     // On a busy machine all of it takes most of a minute.
@@ -327,7 +327,7 @@ describe('who is asking', () => {
     expect(await statuses(sale, 9, { 'x-forwarded-for': '203.0.113.1' }), 'one who was there').toBe('8×401 1×429')
     expect(mb(first)).toBeLessThan(FIRST_MB_MAX)
     expect(mb(first + second)).toBeLessThan(BOTH_MB_MAX)
-  }, 240_000)
+  }, 300_000)
 })
 
 /**

@@ -11,7 +11,7 @@ import { rehearsing } from './harness/rehearsing.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET, Stampede } from './harness/stampede.ts'
 import { until, within } from './harness/until.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const ROOT = resolve(import.meta.dirname, '..')
 const COMMAND = join(ROOT, 'bin/stampede.mjs')
@@ -116,7 +116,7 @@ test('Ctrl-C while the books are awaited in vain is answered soon, and the sale 
   const audits = laterAudits('silence')
   const { sale, against } = await start(audits)
   const { child, ran } = begin([...against, ...FEW, '--report', 'r.html'])
-  await until('the books are asked for', () => audits.asked() > 1, 60_000)
+  await until('the books are asked for', () => audits.asked() > 1)
   child.kill('SIGINT')
   // Up to 14 seconds are given to the last answers, the books and the end of the sale; an answer would be awaited for 30.
   const { code, err } = await within('the end', 25_000, ran)
@@ -132,11 +132,11 @@ test('a second Ctrl-C ends it at once, and says which sale is still open', async
     return 'silence'
   })
   const { child, ran, err } = begin([...against, ...LONG, '--connections', '50'])
-  await until('the crowd is buying', () => CROWD_IS_BUYING.test(err()), 60_000)
+  await until('the crowd is buying', () => CROWD_IS_BUYING.test(err()))
   child.kill('SIGINT')
   // An impatient one comes after a while; what comes at once is the same one again. A second after it has heard the first it asks for
   // the end of its sale, and there it waits for an answer.
-  await until('it asks for the end of its sale', () => ending, 60_000)
+  await until('it asks for the end of its sale', () => ending)
   child.kill('SIGINT')
   const { code } = await ran
   const { id } = await sale()
@@ -148,7 +148,7 @@ test('a second Ctrl-C ends it at once, and says which sale is still open', async
 
 test('one Ctrl-C that arrives twice, from the terminal and from the launcher, is one', async () => {
   const { child, ran, err } = begin([...LONG, '--report', 'r.html'], { command: ['node', COMMAND], detached: true })
-  await until('the crowd is buying', () => CROWD_IS_BUYING.test(err()), 60_000)
+  await until('the crowd is buying', () => CROWD_IS_BUYING.test(err()))
   process.kill(-child.pid!, 'SIGINT')
   const { code } = await ran
   expect({ code, last: err().trim().split('\n').at(-1) }).toEqual({
@@ -191,7 +191,7 @@ test('a folder that goes away meanwhile costs the report and not the verdict', a
 test.if(process.getuid?.() === 0)('in a private folder, the data that had to lie elsewhere goes as well', async () => {
   chmodSync(folder(), 0o700)
   const { child, ran, err } = begin(LONG)
-  await until('the buyers wait', () => /waiting|stampede .*orders/.test(err()), 60_000)
+  await until('the buyers wait', () => /waiting|stampede .*orders/.test(err()))
   const [own] = readdirSync(folder()).filter(name => name.startsWith('stampede-rehearsal-'))
   const elsewhere = readlinkSync(join(folder(), own!, 'data', 'postgres'))
   expect(existsSync(join(elsewhere, 'PG_VERSION'))).toBe(true)

@@ -9,7 +9,7 @@ import { freePort } from './harness/free-port.ts'
 import { rehearsing } from './harness/rehearsing.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET, Stampede } from './harness/stampede.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const BAD_GATEWAY = 'HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\n<html>'
 const { playground, folder, run } = rehearsing()

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { Rehearsal } from '../src/rehearsal/result.ts'
 import { rehearsing } from './harness/rehearsing.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const CROWD = ['--buyers', '200', '--units', '100', '--connections', '50']
 const { folder, run } = rehearsing()

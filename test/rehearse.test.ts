@@ -12,7 +12,7 @@ import { Shop } from './harness/shop.ts'
 import { ADMIN_TOKEN, BUYER_JWT_SECRET, Stampede } from './harness/stampede.ts'
 import { until } from './harness/until.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const LIMITS_ON = { RATE_PER_ADDRESS: '100/1s', RATE_PER_BUYER: '5/1s' }
 /** A PostgreSQL is made first, and tickets for everybody. */

@@ -47,9 +47,9 @@ test('a process that is started while PostgreSQL is away says so, lives, is not 
   const sale = await shop.openSale(-1_000, [{ units: 1 }])
   expect((await shop.order(await shop.ticket('ann', sale.id, sale.items[0]?.id ?? ''), 1)).answer.kind).toBe('placed')
   expect((await server.stop()).code).toBe(0)
-}, 60_000)
+}, 300_000)
 
 test('a process that waits for PostgreSQL can be stopped', async () => {
   const { server } = await startWithout()
   expect((await server.stop()).code).toBe(0)
-}, 60_000)
+}, 300_000)

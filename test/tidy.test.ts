@@ -19,7 +19,7 @@ import { readTree } from './tidy/tree.ts'
 import * as words from './tidy/words.ts'
 
 // A busy machine needs longer than the five seconds a test has by default.
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const rules: Rule[] = [rooms, effects, scripts, texts, figures, packages, words].flatMap(group => Object.values(group))
 const files = readTree(resolve(import.meta.dirname, '..'))

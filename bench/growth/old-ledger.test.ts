@@ -51,4 +51,4 @@ test('a seeded ledger adds up, is written once, and a run leaves nothing in it f
   playground.onUndo(() => second.stop())
   expect(await count(second, '(SELECT count(*) FROM sales)')).toBe(3)
   expect(lines.filter(line => line.includes('written in'))).toHaveLength(1)
-}, 120_000)
+}, 300_000)

@@ -155,7 +155,7 @@ describe('an attack from very many addresses', () => {
     expect(again.rss - full.rss).toBeLessThan(48)
     expect(full.heap - empty.heap).toBeLessThan(16)
     expect(again.heap - empty.heap).toBeLessThan(16)
-  }, 180_000)
+  }, 300_000)
 })
 
 test('the price of a look (printed, not judged)', () => {

@@ -24,7 +24,7 @@ const playground = new Playground()
 const opened: { stop(): Promise<void> }[] = []
 beforeAll(async () => {
   redis = await startRedis(playground)
-}, 60_000)
+}, 300_000)
 afterEach(async () => {
   for (const one of opened.splice(0)) await one.stop()
 })
@@ -82,20 +82,16 @@ async function open() {
     /** Every door that was seen, or turned, since, of either. */
     doors,
     untilSold: (which: string, above: number) =>
-      until(
-        `item ${which} is sold by the gate`,
-        async () => {
-          await keeper.round()
-          let sold: Awaited<ReturnType<typeof stage.rights>> | undefined
-          for (const one of [item, neighbour]) {
-            const right = await stage.rights(one)
-            doors.add(`${name(one)} ${right.door}`)
-            if (one === which && right.door === 'gate' && right.epoch > above) sold = right
-          }
-          return sold
-        },
-        30_000,
-      ),
+      until(`item ${which} is sold by the gate`, async () => {
+        await keeper.round()
+        let sold: Awaited<ReturnType<typeof stage.rights>> | undefined
+        for (const one of [item, neighbour]) {
+          const right = await stage.rights(one)
+          doors.add(`${name(one)} ${right.door}`)
+          if (one === which && right.door === 'gate' && right.epoch > above) sold = right
+        }
+        return sold
+      }),
   }
 }
 
@@ -119,7 +115,7 @@ test('a gate that was activated in some shards only is built anew at once; its n
   await untilSold(item, epoch + 2)
   expect([...doors].toSorted()).toEqual(['item draining', 'item gate', 'neighbour gate'])
   expect(await stage.rights(neighbour)).toMatchObject({ door: 'gate', epoch: beside.epoch })
-}, 60_000)
+}, 300_000)
 
 test('one shard of several is lost: the item is built anew, and the ledger need not sell it meanwhile', async () => {
   const { item, neighbour, doors, untilSold } = await open()
@@ -129,7 +125,7 @@ test('one shard of several is lost: the item is built anew, and the ledger need 
   await redis.command('DEL', `{${item}#1}:gate`)
   await untilSold(item, epoch)
   expect([...doors].toSorted()).toEqual(['item draining', 'item gate', 'neighbour gate'])
-}, 60_000)
+}, 300_000)
 
 test('few units are not brought together while a process may have died: only when all have renewed their leases, or lapsed', async () => {
   const { item } = await stage.fresh({ units: 16, shards: 2 })
@@ -153,4 +149,4 @@ test('few units are not brought together while a process may have died: only whe
   await until('the item is taken for another epoch', async () => (await stage.rights(item)).epoch > epoch)
   await stage.nodes.confirm(living.node, 'living', [{ item, epoch: epoch + 1 }])
   await keeper.untilDoor(item, 'gate')
-}, 60_000)
+}, 300_000)

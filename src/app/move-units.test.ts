@@ -260,7 +260,7 @@ test('keepers that all believe they act, and lose words at random: no unit is ev
     }),
     { numRuns: 25 },
   )
-}, 120_000)
+}, 300_000)
 
 test('units that no move explains are missing, and the audit says so', async () => {
   const it = await stage()

@@ -6,7 +6,7 @@ import { query, Scratch } from '../ledger/embedded/scratch.fixture.ts'
 import { addBackup } from './backup.ts'
 import { explain } from './serve.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 let scratch: Scratch
 beforeEach(() => {

@@ -97,8 +97,8 @@ async function send(port: number, head: string, chunk: Buffer, chunks: number, e
       if (!socket.write(chunk)) await Promise.race([heard(socket, 'drain'), gone])
     }
     if (!closed && ending !== '') socket.write(ending)
-    await within('an answer', 20_000, Promise.race([answered, gone]))
-    if (/connection: close/i.test(text)) await within('the end of the connection', 20_000, gone)
+    await within('an answer', 120_000, Promise.race([answered, gone]))
+    if (/connection: close/i.test(text)) await within('the end of the connection', 120_000, gone)
     return { text, sentBytes, closed }
   } finally {
     socket.destroy()
@@ -148,7 +148,7 @@ test('a body is as long as its length says, however it comes', async () => {
   const write = (text: string) => new Promise<void>(sent => socket.write(text, () => sent()))
   await write(post('/api/bytes', `Content-Length: ${body.length}`))
   for (const char of body) await write(char)
-  expect(await within('an answer', 20_000, heard)).toContain(`{"length":${body.length}}`)
+  expect(await within('an answer', 120_000, heard)).toContain(`{"length":${body.length}}`)
   socket.destroy()
 
   // What comes behind it is another request, and this one is none.
@@ -232,7 +232,7 @@ test('a client that hangs up in the middle of its body is nobody’s error', asy
   socket.on('error', () => {})
   await new Promise<void>(sent => socket.write(`${post('/api/bytes', 'Content-Length: 100')}half`, () => sent()))
   socket.destroy()
-  await within('the reader to hear of it', 20_000, aborted)
+  await within('the reader to hear of it', 120_000, aborted)
   await send(port, post(PATH, 'Content-Length: 2'), Buffer.from('{}'), 1)
   expect(errors).toEqual([])
 })

@@ -47,5 +47,5 @@ export function gateModel(name: string, options: GateModelOptions): void {
     console.log(must.map(what => `${what} ${told.get(what) ?? 0}`).join(', '))
     const timesMin = Math.max(1, options.lives / 250)
     for (const what of must) expect([what, (told.get(what) ?? 0) >= timesMin]).toEqual([what, true])
-  }, 240_000)
+  }, 300_000)
 }

@@ -6,7 +6,7 @@ import { Playground } from '../harness/playground.ts'
 import { Shop } from '../harness/shop.ts'
 import { until } from '../harness/until.ts'
 
-const SOON_MS = 30_000
+const SOON_MS = 120_000
 
 const playground = new Playground()
 afterEach(() => playground.undo())
@@ -47,4 +47,4 @@ for (const [what, shards, lost] of [
     )
     const [report] = await sql('SELECT differences FROM reconciliations WHERE final')
     expect(report?.differences).toEqual([])
-  }, 240_000)
+  }, 300_000)

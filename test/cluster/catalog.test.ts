@@ -23,7 +23,7 @@ let urls: readonly string[] = []
 beforeEach(async () => {
   cluster = await Cluster.start(playground, { edges: 4, workers: 1, keepers: 1 })
   urls = cluster.edges().map(edge => edge.server().url())
-}, 120_000)
+}, 300_000)
 afterEach(() => playground.undo())
 
 interface ShownSale {
@@ -80,7 +80,7 @@ async function countReads(): Promise<{ readonly ledger: number; readonly all: nu
 /** Resolves when every edge shows it so; says how long the slowest took. */
 async function seenByAll(what: string, sale: string, isSo: (shown: ShownSale | undefined) => boolean): Promise<void> {
   const begunMs = systemClock.elapsed()
-  await Promise.all(urls.map(url => until(what, async () => isSo(await show(url, sale)), 30_000)))
+  await Promise.all(urls.map(url => until(what, async () => isSo(await show(url, sale)))))
   const tookMs = Math.round(systemClock.elapsed() - begunMs)
   console.log(`  ${what}: on four edges after ${tookMs} ms (promised: ${SEEN_MS_PROMISED})`)
   expect(tookMs).toBeLessThan(5 * SEEN_MS_PROMISED)
@@ -113,7 +113,7 @@ test('10,000 readers over four edges ask the ledger as often as one reader would
   }
   // Readers who take longer than that are the machine's doing; how often they may ask was said above.
   if (inTime) expect(hits).toBeGreaterThanOrEqual(HITS_PROMISED)
-}, 180_000)
+}, 300_000)
 
 test('made-up ids reach the ledger once a second over all edges, impossible ones never', async () => {
   const before = await countReads()
@@ -135,7 +135,7 @@ test('made-up ids reach the ledger once a second over all edges, impossible ones
   expect(ledger).toBeGreaterThanOrEqual(made.length)
   // Twice what is promised, for a machine that is busy; four edges that do not share what they know are at four times.
   expect(ledger).toBeLessThanOrEqual(2 * made.length * Math.ceil(tookMs / 1_000))
-}, 180_000)
+}, 300_000)
 
 test('a change at one edge is seen on every edge within a second: published, renamed, more units, paused, ended', async () => {
   const [one = '', two = '', three = ''] = urls
@@ -152,7 +152,7 @@ test('a change at one edge is seen on every edge within a second: published, ren
   await seenByAll('paused', id, shown => shown?.state === 'paused')
   await operator(one, 'POST', `/sales/${id}/end`)
   await seenByAll('ended', id, shown => shown?.state === 'over')
-}, 180_000)
+}, 300_000)
 
 test('Redis killed in between: sales are shown, changed and seen as before, and when it is back nobody sees an old one', async () => {
   const sale = await saleOfTomorrow(urls[0]!, 'first')
@@ -168,7 +168,7 @@ test('Redis killed in between: sales are shown, changed and seen as before, and 
     for (const url of urls) expect((await show(url, sale))?.name).toBe('second')
   await operator(urls[2]!, 'PATCH', `/sales/${sale}`, { name: 'third' })
   await seenByAll('renamed with Redis again', sale, shown => shown?.name === 'third')
-}, 180_000)
+}, 300_000)
 
 test('the warm-up leaves the sale in Redis', async () => {
   const { id } = await new Shop(() => urls[0]!).openSale(3_600_000 / 4, [{ units: 5 }])
@@ -176,4 +176,4 @@ test('the warm-up leaves the sale in Redis', async () => {
     const keys = (await cluster.redis.command('KEYS', '{stampede:0:catalog}:*')) as readonly unknown[]
     return [`sale:${id}`, 'list'].every(key => keys.map(String).includes(`{stampede:0:catalog}:${key}`))
   })
-}, 180_000)
+}, 300_000)

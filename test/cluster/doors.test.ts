@@ -7,7 +7,7 @@ import { Stage } from './stage.ts'
 
 const UNITS = 150
 const BUYERS = 180
-const SOON_MS = 60_000
+const SOON_MS = 120_000
 
 const playground = new Playground()
 afterEach(() => playground.undo())
@@ -29,7 +29,7 @@ test('an item that lives behind the ledger’s door is sold by several edges, wi
   const stage = await Stage.set(cluster, { units: UNITS, buyers: BUYERS, quantityMax: 2, door: 'ledger' })
   await stage.judge(await within('everybody has an answer', SOON_MS, stage.everybodyBuys()))
   expect((await stage.shop.audit(stage.sale.id)).map(line => line.door)).toEqual(['ledger'])
-}, 240_000)
+}, 300_000)
 
 test('Redis dies: the ledger sells on after the fence; Redis is back: the gate sells, and every word was kept', async () => {
   const cluster = await Cluster.start(playground, { edges: 2, workers: 1, keepers: 1 })
@@ -42,7 +42,7 @@ test('Redis dies: the ledger sells on after the fence; Redis is back: the gate s
   await cluster.redis.start()
   await untilDoor(stage, 'gate')
   await stage.judge(await within('everybody has an answer', SOON_MS, buying))
-}, 180_000)
+}, 300_000)
 
 test('an item that rather waits than be sold by the ledger is shut while Redis is away', async () => {
   const cluster = await Cluster.start(playground, { edges: 2, workers: 1, keepers: 1 })
@@ -55,7 +55,7 @@ test('an item that rather waits than be sold by the ledger is shut while Redis i
   await cluster.redis.start()
   await stage.judge(await within('everybody has an answer', SOON_MS, buying))
   expect(before).toBeLessThan(UNITS)
-}, 180_000)
+}, 300_000)
 
 test('Redis and an edge die together: the item is shut, an operator decides, and Redis takes over again when it is back', async () => {
   const cluster = await Cluster.start(playground, { edges: 2, workers: 1, keepers: 1 })
@@ -72,4 +72,4 @@ test('Redis and an edge die together: the item is shut, an operator decides, and
   await cluster.redis.start()
   await untilDoor(stage, 'gate')
   await stage.judge(await within('everybody has an answer', SOON_MS, buying))
-}, 240_000)
+}, 300_000)

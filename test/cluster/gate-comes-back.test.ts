@@ -8,7 +8,7 @@ import { Shop, type ShopSale, type WireAudit } from '../harness/shop.ts'
 import { Stampede } from '../harness/stampede.ts'
 import { until } from '../harness/until.ts'
 
-const SOON_MS = 40_000
+const SOON_MS = 120_000
 /** An address that no machine has: listening there fails. */
 const NOT_OURS = '192.0.2.1'
 
@@ -57,7 +57,7 @@ for (const [what, worse, better] of [
     await untilAll('the gate again', shop, sale, ({ door, gate }) => door === 'gate' && gate?.left === 8)
     await buys(shop, sale, 'at the gate again')
     await cluster.quiet(shop, sale)
-  }, 180_000)
+  }, 300_000)
 }
 
 test('a Redis that lost everything: a hundred items are back after about one fence, not after one for every few of them', async () => {
@@ -81,7 +81,7 @@ test('a Redis that lost everything: a hundred items are back after about one fen
   )
   console.log(`  ${Math.round(tookMs)} ms with a fence of ${fenceMs} ms`)
   expect(tookMs).toBeLessThan(soonMs)
-}, 120_000)
+}, 300_000)
 
 test('a process that cannot listen leaves no lease that a rebuild must wait for', async () => {
   const cluster = await Cluster.start(playground, { edges: 1, workers: 1, keepers: 1 })
@@ -98,4 +98,4 @@ test('a process that cannot listen leaves no lease that a rebuild must wait for'
   expect(await leases(), 'what a rebuild would wait for').toEqual(before)
   await cluster.redis.command('FLUSHALL')
   await untilAll('the rebuilt gate', shop, sale, ({ epoch, door }) => door === 'gate' && epoch > 1)
-}, 120_000)
+}, 300_000)

@@ -8,7 +8,7 @@ import { Stage } from './stage.ts'
 
 const UNITS = 150
 const BUYERS = 170
-const SOON_MS = 90_000
+const SOON_MS = 120_000
 
 const playground = new Playground()
 afterEach(() => playground.undo())
@@ -52,7 +52,7 @@ describe('the acting keeper dies in the middle of a rebuild; the other takes ove
       // Behind an open door nobody has to start over.
       const raises = point === 'door.turned' ? 1 : 2
       expect((await stage.shop.audit(stage.sale.id))[0]!.epoch).toBeGreaterThanOrEqual(before + raises)
-    }, 240_000)
+    }, 300_000)
   }
 })
 
@@ -89,6 +89,6 @@ describe('the keeper dies on the way of an order that ends; its unit is on sale 
       await stage.allUnsold()
       watching = false
       await Promise.race([revived, systemClock.sleep(0)])
-    }, 240_000)
+    }, 300_000)
   }
 })

@@ -8,7 +8,7 @@ import { Stage } from './stage.ts'
 
 const UNITS = 400
 const BUYERS = 440
-const SOON_MS = 60_000
+const SOON_MS = 120_000
 
 const playground = new Playground()
 afterEach(() => playground.undo())
@@ -55,4 +55,4 @@ test('a replica that was cut off is promoted after acknowledgements, then the fi
   expect((facts.orders ?? []).filter(order => order.reason === 'refused' && order.supersededBy === undefined)).toEqual(
     [],
   )
-}, 240_000)
+}, 300_000)

@@ -7,4 +7,4 @@ afterEach(() => playground.undo())
 
 test('Redis restarted every 2 s, empty and with an old file, with closings and two keepers: gate = ledger = units − live at the end', async () => {
   await rebuildStorm(playground, 14_000)
-}, 240_000)
+}, 300_000)

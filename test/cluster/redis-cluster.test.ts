@@ -11,7 +11,7 @@ import { Stage } from './stage.ts'
 
 const UNITS = 400
 const BUYERS = 440
-const SOON_MS = 90_000
+const SOON_MS = 120_000
 const ENV = { REDIS_DURABILITY: 'replica', REDIS_REPLICAS: '1' }
 
 const playground = new Playground()
@@ -47,7 +47,7 @@ test('Redis Cluster: the primary of the item dies in mid-sale, later its slot mo
   await stage.judge(outcomes)
   // Opened, built anew where it went, and again; the ledger may have sold in between.
   await until('a third gate', async () => (await stage.soldAtTheGate(SOON_MS)) >= 3, SOON_MS)
-}, 240_000)
+}, 300_000)
 
 test('Redis Cluster: an item in eight shards, and the slot of one of them moves in mid-sale: no answer is broken', async () => {
   const SHARDS = 8
@@ -66,7 +66,7 @@ test('Redis Cluster: an item in eight shards, and the slot of one of them moves 
   await stage.judge(await within('everybody has an answer', SOON_MS, buying))
   // Opened, and built anew where it went: also when all of it was sold before anybody noticed.
   await until('a second gate', async () => (await stage.soldAtTheGate(SOON_MS)) >= 2, SOON_MS)
-}, 240_000)
+}, 300_000)
 
 test('Redis Cluster: the primary of a place dies while units are on their way to it: the move is void, and every unit is sold once', async () => {
   const SHARDS = 4
@@ -94,4 +94,4 @@ test('Redis Cluster: the primary of a place dies while units are on their way to
   await stage.judge(await within('everybody has an answer', SOON_MS, buying))
   await until('no move is open', async () => (await ledger.open()) === 0, SOON_MS)
   expect((await ledger.moves())[0]).toMatchObject({ no: 1, state: 'void' })
-}, 240_000)
+}, 300_000)

@@ -8,7 +8,7 @@ import { Stage } from './stage.ts'
 
 const UNITS = 400
 const BUYERS = 440
-const SOON_MS = 90_000
+const SOON_MS = 120_000
 const ENV = { REDIS_DURABILITY: 'replica', REDIS_REPLICAS: '1' }
 
 const playground = new Playground()
@@ -39,4 +39,4 @@ test('Sentinel: the primary dies in mid-sale, and later its heir: nobody who was
   await stage.judge(outcomes)
   // Opened, built anew where it went, and again; the ledger may have sold in between.
   await until('a third gate', async () => (await stage.soldAtTheGate(SOON_MS)) >= 3, SOON_MS)
-}, 240_000)
+}, 300_000)

@@ -40,7 +40,7 @@ test('a process without REDIS_URL on a cluster’s ledger does not take the item
     return orders.length === 3 ? orders : undefined
   })
   expect(placed.map(({ id, state }) => [id, state]).sort()).toEqual(reserved.sort().map(id => [id, 'pending']))
-}, 60_000)
+}, 300_000)
 
 test('an item whose door is always the ledger needs no Redis, from its opening to its final report', async () => {
   const cluster = await Cluster.start(playground, { edges: 1, workers: 1, keepers: 1 })
@@ -70,4 +70,4 @@ test('an item whose door is always the ledger needs no Redis, from its opening t
     const { reports } = (await (await call('GET', 'reports')).json()) as { reports: { final: boolean }[] }
     return reports.some(report => report.final)
   })
-}, 120_000)
+}, 300_000)

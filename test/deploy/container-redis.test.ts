@@ -25,7 +25,7 @@ import {
   unknownSettings,
 } from './shipped.ts'
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 const playground = new Playground()
 afterEach(() => playground.undo())

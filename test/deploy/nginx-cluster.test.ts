@@ -17,7 +17,7 @@ import { ensureServers } from '../servers.ts'
 import { buyLikeThePage, tokenOf } from './page-buyer.ts'
 import { buildPage } from './shipped.ts'
 
-setDefaultTimeout(240_000)
+setDefaultTimeout(300_000)
 
 const SOON_MS = 120_000
 const EDGES = 3

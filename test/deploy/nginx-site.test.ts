@@ -18,7 +18,7 @@ import { RawSocket } from '../harness/raw-socket.ts'
 import { until } from '../harness/until.ts'
 import { buildPage, ROOT, read } from './shipped.ts'
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 const BURST = 200
 const ORDERS = '/api/sales/1/items/2/orders'

@@ -10,7 +10,7 @@ import { ledgerForFile } from '../harness/flow-stage.ts'
 import { readYaml } from '../harness/yaml.ts'
 import { commandIsKnown, DEPLOY, ROOT, unknownSettings } from './shipped.ts'
 
-setDefaultTimeout(180_000)
+setDefaultTimeout(300_000)
 
 const text = (path: string) => readFileSync(join(ROOT, 'docs', path), 'utf8')
 const page = text('operating.md')

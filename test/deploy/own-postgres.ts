@@ -16,7 +16,7 @@ import { until } from '../harness/until.ts'
 
 const PACKAGES = '/usr/lib/postgresql'
 const NEEDED = ['initdb', 'postgres', 'psql', 'pg_dump', 'pg_restore', 'pg_basebackup', 'createdb', 'pg_isready']
-const START_MS_MAX = 60_000
+const START_MS_MAX = 120_000
 
 /** Where server and tools of one version lie, the newest. */
 export function installedTools(): string {

@@ -14,7 +14,7 @@ import type { ShopSale } from '../harness/shop.ts'
 import { BUYER_JWT_SECRET } from '../harness/stampede.ts'
 
 const ANSWER_MS_MAX = 10_000
-const PATIENCE_MS = 90_000
+const PATIENCE_MS = 150_000
 
 interface Heard {
   /** 0: nothing came. */

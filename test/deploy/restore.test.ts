@@ -11,9 +11,9 @@ import { ensureServers } from '../servers.ts'
 import { installedTools, OwnPostgres } from './own-postgres.ts'
 import { ROOT } from './shipped.ts'
 
-setDefaultTimeout(240_000)
+setDefaultTimeout(300_000)
 
-const SOON_MS = 60_000
+const SOON_MS = 120_000
 const page = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8')
 
 const playground = new Playground()

@@ -42,7 +42,7 @@ const TICKET_KEYS = 'test:ticket-key-of-the-tests-only-0123456789'
 /** Short, so that a rebuild takes a second and not six. */
 const FENCE_MS = 500
 const CONNECTIONS_MAX = 250
-const QUIET_MS_MAX = 60_000
+const QUIET_MS_MAX = 120_000
 
 class Member {
   readonly role: Role

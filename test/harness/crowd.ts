@@ -28,8 +28,10 @@ export function meanwhile<T>(crowd: Promise<T>): Promise<T> {
   return crowd
 }
 
+/** The longer there is no word that counts, the rarer a buyer asks: an outage is no reason to keep two cores busy. */
 const ASK_AGAIN_MS = 50
-const ASKS_MAX = 400
+const ASK_AGAIN_MS_MAX = 400
+const PATIENCE_MS = 150_000
 
 /** A buyer who asks with the same ticket until there is a word that counts: an order, or a "no" that asking again would not change. */
 export async function persist(
@@ -38,12 +40,13 @@ export async function persist(
   quantity: number,
   whileAway: () => Promise<unknown>,
 ): Promise<Told> {
-  for (let asks = 0; asks < ASKS_MAX; asks++) {
+  const untilMs = systemClock.elapsed() + PATIENCE_MS
+  for (let waitMs = ASK_AGAIN_MS; ; waitMs = Math.min(ASK_AGAIN_MS_MAX, waitMs * 1.5)) {
     const told = await shop.order(ticket, quantity)
     const { kind } = told.answer
     if (kind === 'unknown') await whileAway()
     else if (kind !== 'busy' && kind !== 'early') return told
-    await systemClock.sleep(ASK_AGAIN_MS)
+    if (systemClock.elapsed() > untilMs) throw new Error(`${ticket.buyer} has asked for ${PATIENCE_MS} ms in vain`)
+    await systemClock.sleep(waitMs)
   }
-  throw new Error(`buyer ${ticket.buyer} asked ${ASKS_MAX} times and still does not know`)
 }

@@ -18,7 +18,7 @@ export function startDoctor() {
   let databaseUrl = ''
   beforeAll(async () => {
     databaseUrl = (await startPostgres(playground)).url()
-  }, 60_000)
+  }, 300_000)
   afterAll(() => playground.undo())
 
   return {
@@ -27,7 +27,7 @@ export function startDoctor() {
     examine(redisUrl: string, env: Readonly<Record<string, string>> = {}) {
       const { stdout, stderr } = spawnSync(process.execPath, [PROGRAM, 'doctor', '--json'], {
         encoding: 'utf8',
-        timeout: 60_000,
+        timeout: 240_000,
         env: {
           PATH: process.env.PATH,
           DATA_DIR: playground.dataDir(),

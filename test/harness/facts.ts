@@ -10,7 +10,7 @@ import type { Stampede } from './stampede.ts'
 type Bound = Snapshot['bounds'][number]
 
 /** More than this for one answer, and the line is not bounded in any way that helps a buyer. */
-const ANSWER_MS_BOUND = 15_000
+const ANSWER_MS_BOUND = 30_000
 const MEMORY_MB_BOUND = 600
 /** What the server may open at most, and what PostgreSQL runs of its own. */
 const POSTGRES_PROCESSES_BOUND = 60 + 10

@@ -9,7 +9,7 @@ import { commandAt } from './redis.ts'
 import { until } from './until.ts'
 
 const HOST = '127.0.0.1'
-const FORMED_MS_MAX = 60_000
+const FORMED_MS_MAX = 120_000
 
 interface NodePorts {
   readonly port: number

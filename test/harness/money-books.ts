@@ -48,7 +48,7 @@ export function housePayments(dataDir: string): ReadonlyMap<string, HousePayment
 }
 
 /** Waits until nothing about orders and money is under way: what is not settled by then is stuck. */
-export async function untilSettled(dataDir: string, limitMs = 20_000): Promise<void> {
+export async function untilSettled(dataDir: string, limitMs = 120_000): Promise<void> {
   const open = `SELECT (SELECT count(*) FROM orders WHERE state = 'pending' AND pay_by <= clock_timestamp())
     + (SELECT count(*) FROM releases) + (SELECT count(*) FROM stock_changes WHERE state <> 'done')
     + (SELECT count(*) FROM payments p WHERE p.state = 'refund_due') AS open`

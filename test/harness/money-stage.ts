@@ -11,7 +11,7 @@ import { Site } from './site.ts'
 import { until, within } from './until.ts'
 import { assertPromises } from './verdict.ts'
 
-const SOON_MS = 20_000
+const SOON_MS = 120_000
 
 export class MoneyStage {
   readonly site: Site

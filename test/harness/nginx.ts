@@ -17,7 +17,7 @@ import { until } from './until.ts'
 const PROGRAM = '/usr/sbin/nginx'
 const HOST = '127.0.0.1'
 const PORTS_TRIED_MAX = 5
-const READY_MS_MAX = 60_000
+const READY_MS_MAX = 120_000
 /** Says which settings are in force: nothing of the edges is behind it. */
 const GENERATION_PATH = '/.nginx/generation'
 

@@ -9,7 +9,7 @@ import { connect, type Socket } from 'node:net'
 import type { Playground } from './playground.ts'
 import { within } from './until.ts'
 
-const ANSWER_MS_MAX = 20_000
+const ANSWER_MS_MAX = 60_000
 
 export interface RawAnswer {
   readonly status: number

@@ -13,7 +13,7 @@ import { until } from './until.ts'
 
 const HOST = '127.0.0.1'
 const PRIMARIES = 3
-const FORMED_MS_MAX = 60_000
+const FORMED_MS_MAX = 120_000
 const STARTS_MAX = 5
 /** How long MIGRATE may take, and how many keys go at once: few, so that a slot is between two nodes for a while. */
 const MIGRATE_MS_MAX = 5_000

@@ -17,7 +17,7 @@ const PROGRAM = '/usr/bin/redis-server'
 const HOST = '127.0.0.1'
 const SENTINELS = 3
 const QUORUM = 2
-const READY_MS_MAX = 60_000
+const READY_MS_MAX = 120_000
 /** Lines of a redis.conf, for a server that may become the primary at any time. */
 const CONFIG = ['appendfsync everysec', 'min-replicas-to-write 1', 'min-replicas-max-lag 10']
 

@@ -22,11 +22,11 @@ import { until, within } from './until.ts'
 const PROGRAM = '/usr/bin/redis-server'
 const HOST = '127.0.0.1'
 const PORTS_TRIED_MAX = 5
-const START_MS_MAX = 60_000
-const STOP_MS_MAX = 15_000
-const COMMAND_MS_MAX = 5_000
+const START_MS_MAX = 120_000
+const STOP_MS_MAX = 60_000
+const COMMAND_MS_MAX = 30_000
 /** How long the same port is tried again when somebody is still on it. */
-const PORT_AGAIN_MS_MAX = 5_000
+const PORT_AGAIN_MS_MAX = 30_000
 const PORT_AGAIN_EVERY_MS = 50
 
 /** Lines of a redis.conf. A later line wins over an earlier one. */

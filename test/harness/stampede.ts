@@ -16,7 +16,7 @@ import { within } from './until.ts'
 const ROOT = resolve(import.meta.dirname, '../..')
 const READY = /^stampede ready on (http:\/\/\S+)$/m
 const START_MS_MAX = 120_000
-const STOP_MS_MAX = 20_000
+const STOP_MS_MAX = 60_000
 
 export const ADMIN_TOKEN = 'admin-token-of-the-tests-only'
 export const BUYER_JWT_SECRET = 'buyer-secret-of-the-tests-only-0123456789'

@@ -82,4 +82,4 @@ test('the clock steps an hour forwards and two back, under orders, payments, clo
   await till.decide(payUrlOf(await till.pay(third as WireOrder)), 'approve?mode=lost')
   for (const order of [...later, third as WireOrder]) await stage.untilState(order, 'paid')
   await stage.judge(UNITS)
-}, 120_000)
+}, 300_000)

@@ -61,7 +61,7 @@ test('who declines and pays again at once gets another payment, which can be pai
     expect((await till.decide(again, 'approve')).status).toBe(200)
   })
   await judge()
-}, 60_000)
+}, 300_000)
 
 test('who has paid while the callback was lost hears of it, instead of being sent to pay again', async () => {
   const { till, orders, patiently, judge } = await setStage()
@@ -70,4 +70,4 @@ test('who has paid while the callback was lost hears of it, instead of being sen
     await patiently('it is known as paid', async () => (await till.pay(order)).code === 'order_paid')
   })
   await judge()
-}, 60_000)
+}, 300_000)

@@ -16,7 +16,7 @@ const playground = new Playground()
 let stage: MoneyStage
 beforeAll(async () => {
   stage = await MoneyStage.set(playground, { units: 20, payWithinSeconds: 900 })
-}, 120_000)
+}, 300_000)
 afterAll(() => playground.undo())
 
 const price = (amount: number) => ({ amount, currency: 'CNY' })
@@ -70,7 +70,7 @@ test('an item whose largest order could not be paid is refused when the sale is 
   const paying = await stage.till.pay({ ...order, buyer: 'rich' } as Parameters<typeof stage.till.pay>[0])
   expect((await stage.till.decide(payUrlOf(paying), 'approve')).status).toBe(200)
   await stage.untilState({ ...order, buyer: 'rich' } as Parameters<typeof stage.untilState>[0], 'paid')
-}, 60_000)
+}, 300_000)
 
 test('a buyer can not start payments for one order without end, and the last one started can still be paid', async () => {
   const { till } = stage
@@ -106,7 +106,7 @@ test('a buyer can not start payments for one order without end, and the last one
   expect(row?.count).toBe(PAYMENTS_OF_ORDER_MAX)
   expect((await till.cancel(declines.order)).status).toBe(200)
   expect((await till.pay(declines.order)).code).toBe('order_closed')
-}, 60_000)
+}, 300_000)
 
 test('forged callbacks are all counted and refused, and the log does not grow with them', async () => {
   const lines = () => stage.site.server().output().split('callback refused').length - 1
@@ -126,4 +126,4 @@ test('forged callbacks are all counted and refused, and the log does not grow wi
   await until('a line', () => lines() > 0)
   console.log(`  ${lines()} lines for ${FORGED} forged callbacks`)
   expect(lines()).toBeLessThan(FORGED / 10)
-}, 60_000)
+}, 300_000)

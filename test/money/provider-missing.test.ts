@@ -38,4 +38,4 @@ test('an open payment whose provider is not configured any more is a trouble of 
   await sql(stage.dataDir, "UPDATE payments SET state = 'void' WHERE order_id = $1", [order.id])
   await until('no trouble any more', async () => (await trouble()) === undefined)
   await until('the metric says none', async () => (await metric()) === 0)
-}, 120_000)
+}, 300_000)

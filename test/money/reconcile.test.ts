@@ -48,7 +48,7 @@ describe('reconciliation finds and mends, while no release reaches the gate:', (
     expect((await stage.shop.audit(sale.id))[0]).toMatchObject({ gate: { left: UNITS - 1, held: 1 }, consistent: true })
     expect((await till.order(kept.id)).state).toBe('pending')
     await mended(stage, UNITS)
-  }, 120_000)
+  }, 300_000)
 
   test('a lost release of an order that was refunded and written off', async () => {
     const stage = await MoneyStage.set(playground, ITEM)
@@ -70,7 +70,7 @@ describe('reconciliation finds and mends, while no release reaches the gate:', (
     expect(ticket.attempt).toBe(1)
     expect((await stage.shop.ticket(order.buyer, sale.id, stage.item)).attempt).toBe(2)
     await mended(stage, UNITS - 1)
-  }, 120_000)
+  }, 300_000)
 })
 
 describe('reconciliation finds and mends what was planted in a running sale:', () => {
@@ -79,7 +79,7 @@ describe('reconciliation finds and mends what was planted in a running sale:', (
   let stage: MoneyStage
   beforeAll(async () => {
     stage = await MoneyStage.set(shared, ITEM)
-  }, 120_000)
+  }, 300_000)
   afterAll(() => shared.undo())
   const audit = async () => (await stage.shop.audit(stage.sale.id))[0] as WireAudit
 
@@ -98,7 +98,7 @@ describe('reconciliation finds and mends what was planted in a running sale:', (
         gate: { left: left + delta, held },
         consistent: true,
       })
-    }, 120_000)
+    }, 300_000)
   }
 
   test('a reservation without its order, and an order the gate has never heard of', async () => {
@@ -119,7 +119,7 @@ describe('reconciliation finds and mends what was planted in a running sale:', (
     expect(kindsOf(await till.reconcile(sale.id))).toEqual([['order_unknown_to_gate'], ['rebuilt']])
     const { left, held } = before.gate ?? { left: 0, held: 0 }
     expect(await audit()).toMatchObject({ gate: { left: left - 1, held: held + 1 }, consistent: true })
-  }, 120_000)
+  }, 300_000)
 
   test('captured money without its paid order: it pays the order, or goes back when the order is closed', async () => {
     const { till, sale } = stage
@@ -134,7 +134,7 @@ describe('reconciliation finds and mends what was planted in a running sale:', (
     ])
     expect((await stage.untilState(open, 'paid')).payments[0]?.state).toBe('captured')
     await until('the money is back', async () => (await till.order(closed.id)).payments[0]?.state === 'refunded')
-  }, 120_000)
+  }, 300_000)
 
   test('a paid order without captured money, and a ledger that does not add up, are reported and left to a person', async () => {
     const { till, sale } = stage
@@ -148,7 +148,7 @@ describe('reconciliation finds and mends what was planted in a running sale:', (
     await sql(stage.dataDir, 'UPDATE items SET units = units + 1')
     expect(kindsOf(await till.reconcile(sale.id))).toEqual([['ledger_does_not_add_up'], []])
     await sql(stage.dataDir, 'UPDATE items SET units = units - 1')
-  }, 120_000)
+  }, 300_000)
 
   test('and when all of it is mended, every promise holds', () => stage.judge(UNITS), 120_000)
 })
@@ -187,7 +187,7 @@ test('reconciling again and again under load touches nothing: no difference, no 
   // Now the time of those is over who did nothing. Reconciled until the last of them is closed.
   await sql(stage.dataDir, "UPDATE orders SET pay_by = clock_timestamp() WHERE state = 'pending'")
   const nobodyWaits = async () => (await stage.shop.audit(sale.id))[0]?.pending === 0
-  await until('nobody waits to pay', nobodyWaits, 40_000)
+  await until('nobody waits to pay', nobodyWaits)
   await untilSettled(stage.dataDir)
   done = true
   await reconciling
@@ -197,7 +197,7 @@ test('reconciling again and again under load touches nothing: no difference, no 
   const [after] = await stage.shop.audit(sale.id)
   expect(after?.epoch).toBe(before?.epoch ?? -1)
   expect(after?.consistent).toBe(true)
-}, 120_000)
+}, 300_000)
 
 test('a sale that is over and quiet gets its final report by itself, also when a payment was left open at the provider', async () => {
   const stage = await MoneyStage.set(playground, ITEM)
@@ -216,9 +216,9 @@ test('a sale that is over and quiet gets its final report by itself, also when a
     const found = (reports as { final: boolean; differences: unknown[] }[]).find(one => one.final)
     return found === undefined ? undefined : { ...found, results }
   }
-  const report = await until('the final report', final, 45_000)
+  const report = await until('the final report', final)
   expect(report.differences).toEqual([])
   expect(report.results).toMatchObject([{ item: stage.item, unitsPaid: 1, cancelledOrders: 1, refundedOrders: 0 }])
   expect((await till.order(order.id)).payments[0]?.state).toBe('void')
   expect((await till.decide(payUrl, 'approve')).code).toBe('payment_settled')
-}, 120_000)
+}, 300_000)

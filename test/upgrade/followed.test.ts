@@ -8,7 +8,7 @@ import { startTestLedger, type TestLedger } from '../harness/money-ledger.ts'
 import { Playground } from '../harness/playground.ts'
 import { unpackLanded } from './landed.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const playground = new Playground()
 let ledger: TestLedger

@@ -8,7 +8,7 @@ import { landedNote, migrationsIn, ROOT, unpackLanded } from './landed.ts'
 import { complaints, playDay, statementsIn } from './landed-day.ts'
 import { MADE_UP, offences, RULES } from './migration-rules.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const playground = new Playground()
 let ledger: TestLedger

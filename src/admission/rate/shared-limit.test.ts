@@ -59,7 +59,7 @@ describe('a limit over four edges', () => {
       expect(most).toBeLessThanOrEqual(exactly ? count : count * 1.1)
       expect(least).toBeGreaterThanOrEqual(count * 0.9)
     }
-  }, 60_000)
+  }, 300_000)
 
   test('costs nothing for a crowd that clicks once, and next to nothing for one that is refused', async () => {
     const world = await manyEdges(4, { perAddress: '5/1s' })
@@ -108,7 +108,7 @@ describe('when they can’t be asked', () => {
     console.log(`20/200ms over 4 edges: away ${away.join(' ')}, back ${back.join(' ')}`)
     for (const one of back) expect(one).toBeGreaterThanOrEqual(18)
     for (const one of back) expect(one).toBeLessThanOrEqual(20)
-  }, 60_000)
+  }, 300_000)
 
   test('what was admitted meanwhile counts afterwards', async () => {
     const world = await manyEdges(4, { perAddress: '20/1h' })
@@ -123,7 +123,7 @@ describe('when they can’t be asked', () => {
     for (let n = 0; n < 12; n++) world.send(n % 4)
     await world.go(200)
     expect(world.admittedMs).toHaveLength(20)
-  }, 60_000)
+  }, 300_000)
 
   test('a key that was cold before, and admitted meanwhile, counts afterwards too', async () => {
     const world = await manyEdges(4, { perAddress: '20/1h' })
@@ -137,7 +137,7 @@ describe('when they can’t be asked', () => {
     for (let n = 0; n < 40; n++) world.send(n % 4)
     await world.go(600)
     expect(world.admittedMs).toHaveLength(20)
-  }, 60_000)
+  }, 300_000)
 
   test('from the start: the limit is divided among as many as there may be', async () => {
     const world = await manyEdges(2, { perAddress: '20/1h' }, { edgesAssumed: 5, startMs: 0 })
@@ -175,7 +175,7 @@ describe('edges come and go', () => {
     for (let n = 0; n < 60; n++) world.send(n % 3)
     await world.go(200)
     expect(world.admittedMs).toHaveLength(30)
-  }, 60_000)
+  }, 300_000)
 
   test('as long as it is not known to be dead, its part is kept back and is not granted twice', async () => {
     const world = await manyEdges(4, { perAddress: '40/2s' })

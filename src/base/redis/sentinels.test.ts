@@ -9,7 +9,7 @@ import { Fault } from '../fault.ts'
 import { connect, hearingLog } from './connection.fixture.ts'
 import { openRedis, type RedisConnection } from './connection.ts'
 
-const SOON_MS = 60_000
+const SOON_MS = 120_000
 const replica = { durability: 'replica', replicas: 1 } as const
 const text = "#!lua\nreturn redis.call('INCR', KEYS[1])"
 const count = { name: 'count', text, digest: createHash('sha1').update(text).digest('hex') }
@@ -84,7 +84,7 @@ test('the primary is who the sentinels say; when it dies its heir is found, noth
   const last = Number(await (await primaryInUse(watched, connection)).command('GET', 'n'))
   expect(last).toBeGreaterThanOrEqual(done)
   expect(last).toBeLessThanOrEqual(done + unknown)
-}, 180_000)
+}, 300_000)
 
 test('a primary that was replaced while it slept is left, though its connection stands and nobody calls', async () => {
   const watched = await WatchedRedis.start(playground, { downAfterMs: 1_000 })
@@ -94,7 +94,7 @@ test('a primary that was replaced while it slept is left, though its connection 
   await watched.failedOver(first)
   expect((await primaryInUse(watched, connection)).port).not.toBe(first.port)
   process.kill(first.pid, 'SIGCONT')
-}, 120_000)
+}, 300_000)
 
 test('what the sentinels name is used only if it is a primary', async () => {
   const watched = await WatchedRedis.start(playground)
@@ -107,14 +107,14 @@ test('what the sentinels name is used only if it is a primary', async () => {
   await until('a refusal', () => log.text().includes('no primary'), SOON_MS)
   expect(connection.connected()).toBe(false)
   await expect(connection.command(['PING'])).rejects.toMatchObject({ code: 'redis_away' })
-}, 120_000)
+}, 300_000)
 
 test('one sentinel is enough to ask, and the password is for the servers', async () => {
   const watched = await WatchedRedis.start(playground, { password: 'the-secret' })
   await watched.sentinels[0]!.kill()
   const connection = await connect(playground, watched.url, replica)
   expect(Number(await connection.runDurably(count, ['n'], []))).toBe(1)
-}, 120_000)
+}, 300_000)
 
 test('a name that nobody knows, and an address that is no sentinel, are said', async () => {
   const watched = await WatchedRedis.start(playground)
@@ -131,4 +131,4 @@ test('a name that nobody knows, and an address that is no sentinel, are said', a
     expect(connection.connected()).toBe(false)
     await connection.close()
   }
-}, 120_000)
+}, 300_000)

@@ -13,7 +13,7 @@ import { connect } from './connection.fixture.ts'
 const ITEMS = 300
 /** One way, to a replica in another town. */
 const WAY_MS = 5
-const SOON_MS = 30_000
+const SOON_MS = 120_000
 
 const text = "#!lua\nreturn redis.call('INCR', KEYS[1])"
 const count = { name: 'count', text, digest: createHash('sha1').update(text).digest('hex') }
@@ -67,7 +67,7 @@ test('300 items on one server with a replica 10 ms away: all are answered, none 
   console.log(`  3 × ${ITEMS} in ${Math.round(tookMs)} ms; one after the other it is ${3 * ITEMS * 2 * WAY_MS} ms`)
   // Each on its own, 300 waits are three seconds and more, in each of the three rounds.
   expect(tookMs).toBeLessThan((3 * ITEMS * 2 * WAY_MS) / 2)
-}, 60_000)
+}, 300_000)
 
 test('what is acknowledged is on the replica, however many share a WAIT, and whatever becomes of connection and replica', async () => {
   const primary = await startRedis(playground, { config: ['appendfsync everysec'] })
@@ -103,4 +103,4 @@ test('what is acknowledged is on the replica, however many share a WAIT, and wha
   process.kill(replica.pid, 'SIGCONT')
   const there = await Promise.all(Array.from({ length: 20 }, (_, n) => replica.command('GET', `n${n}`)))
   expect(there.reduce<number>((sum, value) => sum + Number(value), 0)).toBeGreaterThanOrEqual(done)
-}, 60_000)
+}, 300_000)

@@ -13,7 +13,7 @@ import { saleInput } from '../../wire/inputs.ts'
 import { createEditRig, type EditRig } from './edit-rig.fixture.ts'
 import { toNewSale } from './sale-input.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 
 const MINUTE_MS = 60_000
 const clock = systemClock

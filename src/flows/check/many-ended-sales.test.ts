@@ -160,7 +160,7 @@ describe('with 60 ended sales of 20 items, an entry left in each,', () => {
       "SELECT count(*)::int AS shut FROM items WHERE epoch = 2 AND door = 'shut'",
     )
     expect(shut).toBe(items.length)
-  }, 120_000)
+  }, 300_000)
 })
 
 test('a settled sale leaves the gate although more than a thousand are scheduled, or wait for what can not be told', async () => {
@@ -174,7 +174,7 @@ test('a settled sale leaves the gate although more than a thousand are scheduled
   const forget = forgetter()
   expect(await rounds(forget, async () => stage.forgotten.length - was >= 2)).toBe(true)
   expect(stage.forgotten.slice(was).toSorted()).toEqual(removable.toSorted())
-}, 60_000)
+}, 300_000)
 
 test('a sale that can not be settled or removed now does not keep the others from it', async () => {
   const sales = await ended(5, 1)
@@ -199,7 +199,7 @@ test('a sale that can not be settled or removed now does not keep the others fro
     },
   })
   expect(await rounds(forget, async () => stage.forgotten.length - was === 4)).toBe(true)
-}, 60_000)
+}, 300_000)
 
 test('what was removed from the gate is not removed again, by this process or the next', async () => {
   const sales = await ended(3, 2)

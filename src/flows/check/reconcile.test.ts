@@ -81,7 +81,7 @@ test('reconciliation changes nothing while a sale runs hot and all is well', asy
   await crowd
   expect(report).toEqual({ differences: [], repairs: [] })
   expect(shop.registry.get(item)).toBe(leader)
-}, 60_000)
+}, 300_000)
 
 test('a captured payment whose order is not paid is repaired although the buyer has begun another payment', async () => {
   const { item, sale, epoch } = await openItem()

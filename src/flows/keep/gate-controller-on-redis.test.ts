@@ -20,7 +20,7 @@ const playground = new Playground()
 const opened: { stop(): Promise<void> }[] = []
 beforeAll(async () => {
   redis = await startRedis(playground)
-}, 120_000)
+}, 300_000)
 afterEach(async () => {
   for (const one of opened.splice(0)) await one.stop()
 })
@@ -92,7 +92,7 @@ test('put on sale, reserved, placed, and forgotten by a FLUSHALL: rebuilt with e
   const rebuilt = await shop.untilSold(epoch)
   expect(rebuilt.epoch).toBe(2)
   expect(await shop.audit()).toMatchObject({ gate: { left: 8, held: 2 }, consistent: true })
-}, 120_000)
+}, 300_000)
 
 test('killed and back on its own disk: what was reserved and not placed gets its row before the gate opens again (E1, E4)', async () => {
   const shop = await open()
@@ -110,7 +110,7 @@ test('killed and back on its own disk: what was reserved and not placed gets its
   expect(await ledger.orders.find(orders)).toMatchObject([{ state: 'pending' }])
   expect((await shop.gate.status([shop.item])).items).toMatchObject([{ epoch: rebuilt.epoch, left: 9, held: 1 }])
   expect(shop.worker.alarms).toEqual([])
-}, 120_000)
+}, 300_000)
 
 test('away for good: the ledger sells; back: the gate does, with the units of both (E10)', async () => {
   const shop = await open()
@@ -124,7 +124,7 @@ test('away for good: the ledger sells; back: the gate does, with the units of bo
   await shop.untilSold(direct)
   expect(await ledger.orders.find(orders)).toMatchObject([{ state: 'pending' }])
   expect(await shop.audit()).toMatchObject({ available: 7, gate: { left: 7, held: 3 }, consistent: true })
-}, 120_000)
+}, 300_000)
 
 test('poison holds up nobody there either', async () => {
   const shop = await open()
@@ -134,7 +134,7 @@ test('poison holds up nobody there either', async () => {
   expect((await ledger.orders.find([ann!, bad!, cyd!])).map(order => order.buyer).toSorted()).toEqual(['ann', 'cyd'])
   expect(shop.worker.alarms).toEqual(['dead_letter'])
   expect(await shop.audit()).toMatchObject({ available: 8, gate: { left: 8, held: 2 }, outbox: 0, consistent: true })
-}, 120_000)
+}, 300_000)
 
 test('a sale that is over leaves no key behind once its outbox is empty', async () => {
   const shop = await open()
@@ -146,4 +146,4 @@ test('a sale that is over leaves no key behind once its outbox is empty', async 
   expect(await shop.outbox.forget(shop.item)).toBe(true)
   const keys = (await redis.command('KEYS', `*${shop.item}*`)) as readonly unknown[]
   expect(keys).toEqual([])
-}, 120_000)
+}, 300_000)

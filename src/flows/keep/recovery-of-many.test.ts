@@ -78,4 +78,4 @@ test('400 items: raised by a few statements, one fence for all, then every gate 
   } finally {
     Object.assign(ledger.database, { run })
   }
-}, 60_000)
+}, 300_000)

@@ -7,7 +7,7 @@ import { RedisGate } from './redis-gate.ts'
 import { createRedisOutbox } from './redis-outbox.ts'
 import { clusterForAll, REPLICA, redisContract } from './redis-suites.fixture.ts'
 
-const SOON_MS = 60_000
+const SOON_MS = 120_000
 const { playground, cluster } = clusterForAll()
 
 redisContract('redis gate on a cluster', { url: () => cluster().url, ...REPLICA })
@@ -110,7 +110,7 @@ describe('redis gate on a cluster', () => {
       async () => !/unknown|busy/.test(String(codes(await gate.reserve(items[0]!, 1, [ask('a')])))),
       SOON_MS,
     )
-  }, 240_000)
+  }, 300_000)
 
   test('a slot that moves: its item sells nothing on the way and nothing under the old epoch where it arrives (E1); a rebuild does', async () => {
     const [item] = await spread(3_000)

@@ -35,7 +35,7 @@ export function clusterForAll() {
   let cluster: RedisCluster | undefined
   beforeAll(async () => {
     cluster = await RedisCluster.start(playground, { nodeTimeoutMs: 120_000 })
-  }, 120_000)
+  }, 300_000)
   afterAll(() => playground.undo())
   return { playground, cluster: () => cluster! }
 }

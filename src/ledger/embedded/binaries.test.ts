@@ -10,7 +10,7 @@ import { NOBODY, Scratch } from './scratch.fixture.ts'
 
 type Binaries = ReturnType<typeof findBinaries>
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 const nobody = { name: 'nobody', ...NOBODY }
 

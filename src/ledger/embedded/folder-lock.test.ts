@@ -82,7 +82,7 @@ test('of many processes that find a stale lock at once, exactly one gets the fol
   } finally {
     for (const racer of racers) racer.child.kill('SIGKILL')
   }
-}, 120_000)
+}, 300_000)
 
 interface Racer {
   readonly child: ChildProcess

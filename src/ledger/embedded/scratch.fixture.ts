@@ -137,7 +137,7 @@ export async function connect(connection: Connection): Promise<Client> {
   return client
 }
 
-const LIMIT_MS = 40_000
+const LIMIT_MS = 120_000
 
 /** Waits for a condition, never for a time: what is not seen within the limit has failed. */
 export async function until<T>(look: () => T | Promise<T>): Promise<NonNullable<T>> {

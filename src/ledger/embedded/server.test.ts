@@ -18,7 +18,7 @@ import { Fault } from '../../base/fault.ts'
 import { runsAsRoot } from './account.ts'
 import { isGone, NOBODY, query, Scratch } from './scratch.fixture.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 let scratch: Scratch
 beforeEach(() => {

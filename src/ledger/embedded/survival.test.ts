@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect, endOf, isGone, procField, query, Scratch, type ServerProcess, until } from './scratch.fixture.ts'
 
-setDefaultTimeout(120_000)
+setDefaultTimeout(300_000)
 
 /**
  * Keeps a server process computing without ever waiting for anything, so that it does not notice the death of others. Row by row: as a

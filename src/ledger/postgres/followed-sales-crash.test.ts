@@ -51,4 +51,4 @@ test('after a crash of the server a change is seen whose transaction has the id 
   } finally {
     await ledger.stop()
   }
-}, 120_000)
+}, 300_000)

@@ -109,7 +109,7 @@ describe('transactions that end in any order', () => {
     expect(withoutAvailable(await edge.sales())).toEqual(await now())
     expect(compared).toBeGreaterThan(200)
     expect(edge.statements().filter(name => name === 'followed_sales').length).toBeLessThan(25)
-  }, 60_000)
+  }, 300_000)
 
   test('a change that commits after later ones is shown, though its transaction began before them', async () => {
     const { item, epoch } = await ledger.openItem()
@@ -264,7 +264,7 @@ describe('which sales are followed', () => {
     await ledger.sql('DELETE FROM releases WHERE item = $1', [item])
     while (listed.includes(sale) && Date.now() < deadline) listed = await ids(edge)
     expect(listed).not.toContain(sale)
-  }, 60_000)
+  }, 300_000)
 })
 
 describe('2,000 items where nothing happens', () => {

@@ -27,4 +27,4 @@ test('every SQL function of the migrated database is in functions/, exactly as i
     await client.end()
     await ledger.stop()
   }
-}, 120_000)
+}, 300_000)

@@ -7,7 +7,7 @@ const ledger = ledgerForFile()
 let journal: Journal
 beforeAll(async () => {
   journal = createJournal(ledger.database)
-}, 120_000)
+}, 300_000)
 
 const letter = (entry: string, order: string | undefined, raw = '{}') => ({
   item: '5',

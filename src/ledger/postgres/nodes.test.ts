@@ -9,7 +9,7 @@ const ledger = ledgerForFile()
 let nodes: Nodes
 beforeAll(async () => {
   nodes = createNodes(ledger.database)
-}, 120_000)
+}, 300_000)
 beforeEach(() => ledger.sql('TRUNCATE nodes, node_items'))
 
 const lapse = (node: number) =>

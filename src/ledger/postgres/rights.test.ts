@@ -45,7 +45,7 @@ test('a keeper that is stopped in the middle of its snapshot does not keep the i
   woken.resolve()
   await expect(reading).rejects.toMatchObject({ code: 'ledger_away' })
   expect(verdicts(await ledger.orders.place(item, epoch, true, [ledger.ask('ben')])), 'gate_epoch').toEqual(['placed'])
-}, 60_000)
+}, 300_000)
 
 test('E10: an operator opens the ledger door of a shut item, under its epoch, and of no other', async () => {
   const { sale, item, epoch } = await ledger.openItem()

@@ -29,7 +29,7 @@ beforeAll(async () => {
   )
   // As autovacuum leaves it, whenever it comes: the planner knows how much there is.
   await ledger.sql('VACUUM ANALYZE orders, payments, releases, items, sales, stock_changes')
-}, 120_000)
+}, 300_000)
 
 /** How many blocks a statement of `ledger/sql` reads. Its changes are rolled back. */
 async function blocksOf(statement: string, values: readonly string[]): Promise<number> {

@@ -50,7 +50,7 @@ test('a server that accepts a connection and does not answer is a ledger that do
     await database.close()
     silent.close()
   }
-}, 20_000)
+}, 300_000)
 
 test('a server that lets a connection in and then falls silent is no connection: it is given up soon, and closed', async () => {
   const closed = Promise.withResolvers<void>()
@@ -71,7 +71,7 @@ test('a server that lets a connection in and then falls silent is no connection:
     await database.close()
     mute.close()
   }
-}, 20_000)
+}, 300_000)
 
 test('a process that slept in the middle of a transaction finds its session ended: a fault that passes, so a keeper starts over and does not end', async () => {
   const postgres = await startPostgres(playground)
@@ -92,4 +92,4 @@ test('a process that slept in the middle of a transaction finds its session ende
     await run('now', [])
   })
   expect(await snapshot.catch((error: unknown) => error)).toBeInstanceOf(Fault)
-}, 60_000)
+}, 300_000)

@@ -18,7 +18,7 @@ const folders: string[] = []
 const databases: Database[] = []
 beforeAll(async () => {
   ledger = await startTestLedger()
-}, 120_000)
+}, 300_000)
 afterAll(async () => {
   for (const database of databases) await database.close()
   await ledger.stop()
