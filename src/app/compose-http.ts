@@ -25,6 +25,7 @@ import { OperatorSessions } from '../edge/ops/operator-sessions.ts'
 import { OrderRoute } from '../edge/order-route.ts'
 import { loadPages } from '../edge/pages.ts'
 import { buyerRoutes } from '../edge/routes/buyer-routes.ts'
+import { eventRoutes } from '../edge/routes/event-routes.ts'
 import { healthRoutes, metricsRoutes, type Readiness, sandboxRoutes } from '../edge/routes/operations-routes.ts'
 import { operatorOrderRoutes } from '../edge/routes/operator-order-routes.ts'
 import { operatorSaleRoutes } from '../edge/routes/operator-sale-routes.ts'
@@ -35,6 +36,7 @@ import { startMetricsServer, startServer } from '../edge/server.ts'
 import { ordersOfBuyer } from '../flows/sell/find-orders.ts'
 import { createStockView } from '../flows/sell/live-item.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
+import type { EventWatch } from '../flows/tell/event-watch.ts'
 import { type createMetrics, METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
 import type { Flows } from './compose-flows.ts'
 import { openTrialShop } from './compose-trial.ts'
@@ -54,6 +56,7 @@ interface HttpParts {
   readonly address: { -readonly [Name in keyof ServerAddress]: ServerAddress[Name] }
   readonly flows: Flows
   readonly sell: SellContext
+  readonly eventWatch: EventWatch
   readonly sandbox: Parameters<typeof sandboxRoutes>[0] | undefined
   /** Where the edges of a cluster meet. */
   readonly redis: RedisConnection | undefined
@@ -65,7 +68,8 @@ const ASKS_EVERY_MS = 1_000
 const LAST_ASKS_MS_MAX = 1_000
 
 /** Who asks, what is shown to them, and what the routes share. */
-async function openEdge(context: ProcessContext, { readiness, metrics, address, flows, sell, redis }: HttpParts) {
+async function openEdge(context: ProcessContext, parts: HttpParts) {
+  const { readiness, metrics, address, flows, sell, eventWatch, redis } = parts
   const { config, registry, ledger } = context
   const admission = composeAdmission(context, redis)
   const { buyers, operators, guard, secret } = admission
@@ -123,6 +127,8 @@ async function openEdge(context: ProcessContext, { readiness, metrics, address, 
     sessions,
     monitor,
     asks,
+    feed: { ...context, watch: eventWatch },
+    eventSource: config.events.source,
     pages: await loadPages(),
     addressOf,
     trusts,
@@ -144,6 +150,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     ...paymentRoutes(edge),
     ...operatorSaleRoutes(edge),
     ...operatorOrderRoutes(edge),
+    ...eventRoutes(edge),
     ...(sandbox === undefined ? [] : sandboxRoutes(sandbox)),
     ...wellBeing,
     ...opsRoutes(edge),

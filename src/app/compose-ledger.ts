@@ -12,6 +12,7 @@ import { requireDurable } from '../ledger/postgres/connection/durable.ts'
 import { ALONE_LANES, type LaneSizes } from '../ledger/postgres/connection/lanes.ts'
 import { createLeaderLock } from '../ledger/postgres/connection/leader-lock.ts'
 import { migrate } from '../ledger/postgres/connection/migrate.ts'
+import { createEventLog } from '../ledger/postgres/events.ts'
 import { createIndexBuilder } from '../ledger/postgres/indexes/index-builder.ts'
 import { createJournal } from '../ledger/postgres/journal.ts'
 import { createNodes } from '../ledger/postgres/nodes.ts'
@@ -70,6 +71,7 @@ export async function openLedger(config: Config, log: Log) {
   const database = createDatabase({
     connection: server?.connection ?? { connectionString: config.databaseUrl! },
     lanes: lanesOf(config),
+    events: config.events.written,
     onError: error => {
       if (!closing) log.warn({ err: error }, 'connection to the ledger broken')
     },
@@ -117,6 +119,7 @@ export function ledgerParts(config: Config, database: Database) {
     closings: createClosings(database),
     payments: createPayments(database),
     journal: createJournal(database),
+    eventLog: createEventLog(database),
     reconciliation: createReconciliation(database),
     askCounts: createAskCounts(database),
     archive: createArchive(database, config.redis !== undefined),

@@ -21,6 +21,8 @@ import { countUnconfigured } from '../flows/money/settle-payments.ts'
 import type { LiveItem } from '../flows/sell/live-item.ts'
 import { OrderCopies } from '../flows/sell/order-copies.ts'
 import { createOrderFinder } from '../flows/sell/order-finder.ts'
+import { createEventWatch } from '../flows/tell/event-watch.ts'
+import { createEventKeeper } from '../flows/tell/keep-events.ts'
 import { watchEventLoop } from '../telemetry/gauges.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { composeFlows, openSandbox } from './compose-flows.ts'
@@ -150,12 +152,14 @@ async function wire(
     : undefined
   const providers = new Map(sandbox && [[sandbox.provider.name, sandbox.provider]])
   const flows = composeFlows(context, gateView, selling.syncState, runner.rebuild, providers)
+  const eventWatch = createEventWatch({ ...context, stopping: () => readiness().includes('stopping') })
   const http = await composeHttp(context, {
     readiness,
     metrics,
     address,
     flows,
     sell: selling.context,
+    eventWatch,
     sandbox: sandbox?.handle,
     redis: shared?.connection,
   })
@@ -182,6 +186,9 @@ async function wire(
     others: http.others,
     allPlaced: createPlacedCheck(gate, outbox),
     archive: afterMs === undefined ? undefined : createArchiveItems({ ...context, afterMs, busy }),
+    events: config.events.written
+      ? createEventKeeper({ ...context, ...config.events, onNumbered: [eventWatch.seen] })
+      : undefined,
     buildIndexes: () => foundation.ledger.indexes.round(context.log, signal),
   }
   return {

@@ -40,6 +40,7 @@ const EVERY_MS = {
   /** A buyer who is to wait asks again after a second: the units should be there by then. */
   moves: 200,
   archive: 10_000,
+  events: 200,
   /** The builder itself looks once a minute. */
   indexes: 2_000,
 } as const
@@ -47,7 +48,7 @@ const EVERY_MS = {
 type LoopName = keyof typeof EVERY_MS
 
 /** Without them nothing is sold twice, lost or left unpaid. So it is with every loop that other parts bring along. */
-const WATCHING: ReadonlySet<LoopName> = new Set(['reconcile', 'settle-over', 'forget', 'archive', 'indexes'])
+const WATCHING: ReadonlySet<LoopName> = new Set(['reconcile', 'settle-over', 'forget', 'archive', 'events', 'indexes'])
 
 /** What the leader does, wherever the gate is. */
 export interface KeeperWork {
@@ -56,6 +57,8 @@ export interface KeeperWork {
   readonly allPlaced: (sale: Sale) => Promise<boolean>
   /** Moves orders of settled items into the archive. True when there is more. Undefined: it is off. */
   readonly archive: (() => Promise<boolean>) | undefined
+  /** Gives events their numbers. True when there are more. Undefined: none are written. */
+  readonly events: (() => Promise<boolean>) | undefined
   /** Builds the indexes that are missing on large tables. */
   readonly buildIndexes: () => Promise<unknown>
   /** Rounds that other parts bring along: their name, how often, and what they do. */
@@ -93,7 +96,10 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     return started
   }
 
-  function startKeeping({ flows, allPlaced, archive, buildIndexes, others }: KeeperWork, maySell: () => boolean): void {
+  function startKeeping(
+    { flows, allPlaced, archive, events, buildIndexes, others }: KeeperWork,
+    maySell: () => boolean,
+  ): void {
     const lead = (name: LoopName, run: () => Promise<unknown>) =>
       loop(name, async () => {
         if (maySell()) await run()
@@ -116,6 +122,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     lead('reconcile', () => reconcileLive(flows))
     lead('settle-over', () => settler.round())
     if (archive !== undefined) leadOn('archive', archive)
+    if (events !== undefined) leadOn('events', events)
     lead('indexes', buildIndexes)
   }
 

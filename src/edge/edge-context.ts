@@ -16,6 +16,7 @@ import type { OperateContext } from '../flows/operate/operate-context.ts'
 import type { FindOrdersContext } from '../flows/sell/find-orders.ts'
 import type { Registry, StockView } from '../flows/sell/live-item.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
+import type { FeedContext } from '../flows/tell/read-feed.ts'
 import type { Journal } from '../ledger/journal.ts'
 import type { Rights } from '../ledger/rights.ts'
 import type { Call } from '../wire/call.ts'
@@ -38,6 +39,9 @@ export interface EdgeContext {
   readonly operate: OperateContext
   readonly check: CheckContext
   readonly rest: Rest
+  readonly feed: FeedContext
+  /** Of every event. */
+  readonly eventSource: string
   readonly journal: Journal
   readonly rights: Pick<Rights, 'openLedgerDoor' | 'now'>
   readonly identity: Identity

@@ -8,13 +8,13 @@ import { z } from 'zod'
 import { QUANTITY_MAX, SHARDS_MAX } from '../domain/item.ts'
 import { FUNNEL_STEPS, type FunnelStep, TROUBLE_CODES } from './monitor-codes.ts'
 
-const plainId = z.string().regex(/^[1-9][0-9]{0,18}$/)
+export const plainId = z.string().regex(/^[1-9][0-9]{0,18}$/)
 const id = plainId.meta({
   id: 'Id',
   description: 'A 64-bit number, always as a string.',
   examples: ['4711001337000001'],
 })
-const plainTime = z.iso.datetime({ precision: 3 })
+export const plainTime = z.iso.datetime({ precision: 3 })
 const time = plainTime.meta({
   id: 'Time',
   description: 'RFC 3339 in UTC with milliseconds.',
@@ -27,7 +27,7 @@ function named<Shape extends z.ZodRawShape>(id: string, shape: Shape, descriptio
   return z.object(shape).meta({ id, ...(description !== undefined && { description }) })
 }
 
-const moneyAnswer = z
+export const moneyAnswer = z
   .object({ amount: count, currency: z.string().regex(/^[A-Z]{3}$/) })
   .meta({ id: 'Money', description: 'In minor units.', examples: [{ amount: 199900, currency: 'CNY' }] })
 

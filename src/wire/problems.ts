@@ -167,6 +167,14 @@ const CATALOGUE = {
     means: 'The sale has ended. No more tickets, no more orders.',
     todo: 'Orders made before can still be seen and paid.',
   },
+  cursor_expired: {
+    status: 410,
+    title: 'The cursor is older than what is kept',
+    means:
+      'Events behind the cursor have been deleted: they are kept for EVENTS_KEPT. "oldest" is the lowest cursor that can be read from.',
+    todo: 'Read from "oldest", and compare your orders with the order lists of the sales meanwhile.',
+    more: ['oldest'],
+  },
   body_too_large: {
     status: 413,
     title: 'The request is too large',

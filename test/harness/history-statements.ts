@@ -14,6 +14,9 @@ export interface Known {
   readonly epoch: number
 }
 
+/** Numbered events of the long history. */
+export const EVENTS = 20_000
+
 /** Values as SQL writes them. */
 export const checked = ({
   oldSale,
@@ -80,6 +83,13 @@ export const checked = ({
   ['close_orders', oldItem, `'{${oldOrder}}'`, "'unpaid'", "'100'"],
   ['close_orders', item, "'{5}'", "'cancelled'", "'100'"],
   ['refund_order', oldOrder, oldItem, 'false', "'op'"],
+  ['event_head'],
+  ['number_events', '100'],
+  ['read_events', '0', '10'],
+  ['read_events', `${EVENTS - 30}`, '10'],
+  ['note_opened_sales', '20'],
+  ['note_closing_soon', '60000', '500'],
+  ['sweep_events', '60000', '20'],
   ['remember_key', "'sale.create'", "'a key'", "'hash'", '1'],
   ['record_callback', "'sandbox'", "'event'", "'ref'", "'paid'"],
 ]

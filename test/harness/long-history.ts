@@ -4,6 +4,7 @@
  */
 
 import type { Row } from '../../src/ledger/postgres/connection/database.ts'
+import { EVENTS } from './history-statements.ts'
 
 interface HistoryWish {
   readonly orders: number
@@ -76,6 +77,14 @@ export async function writeHistory(sql: Sql, { orders, sales }: HistoryWish) {
     ITEMS,
   ])
   await sql(`INSERT INTO nodes (id, holder, until_ms, lease_until) VALUES (7, 'gone', 0, now() - interval '1 day')`)
+  // The final reports above were events, swept long ago. As many as a few days leave, all numbered.
+  await sql('DELETE FROM events')
+  await sql(
+    `INSERT INTO events (first, type, items, orders, at)
+     SELECT 1 + n, 'order.placed', ARRAY[$1 + n % $2::int], ARRAY[$3 + n % $4::int], now() - interval '1 day' FROM generate_series(0, $5::int - 1) n`,
+    [ITEMS, sales, ORDERS, orders, EVENTS],
+  )
+  await sql('UPDATE event_head SET last = $1', [EVENTS])
   await sql('VACUUM ANALYZE')
   return { sale: String(SALES + 7), item: String(ITEMS + 7), order: String(ORDERS + 7), buyer: 'buyer-7' }
 }

@@ -12,6 +12,7 @@ import type { PlaceAsk } from '../../src/ledger/orders.ts'
 import { createDatabase, type Database, type Row } from '../../src/ledger/postgres/connection/database.ts'
 import { ALONE_LANES } from '../../src/ledger/postgres/connection/lanes.ts'
 import { migrate } from '../../src/ledger/postgres/connection/migrate.ts'
+import { createEventLog } from '../../src/ledger/postgres/events.ts'
 import { createClosings, createOrders } from '../../src/ledger/postgres/orders.ts'
 import { createPayments } from '../../src/ledger/postgres/payments.ts'
 import { createReconciliation } from '../../src/ledger/postgres/reconciliation.ts'
@@ -45,10 +46,11 @@ export async function startTestLedger() {
   const dataDir = join(folder, 'data')
   await copyMadeData(dataDir)
   const server = await startEmbeddedServer({ dataDir, log: () => {} })
-  const connect = (database?: string, lanes = ALONE_LANES): Database =>
+  const connect = (database?: string, lanes = ALONE_LANES, events = true): Database =>
     createDatabase({
       connection: { ...server.connection, ...(database !== undefined && { database }) },
       lanes,
+      events,
       onError: () => {},
     })
   const database = connect()
@@ -85,6 +87,7 @@ export async function startTestLedger() {
     closings: createClosings(database),
     payments: createPayments(database),
     stock: createStock(database),
+    events: createEventLog(database),
     id,
     rebuild,
 

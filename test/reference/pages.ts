@@ -1,11 +1,17 @@
-/** The pages of `docs/reference/` that are made from the code. */
+/** The pages of `docs/reference/`, and the schemas of `docs/events/`, that are made from the code. */
 
+import { EVENT_TYPES } from '../../src/wire/events/event-schemas.ts'
 import { renderConfigurationReference } from './configuration.ts'
 import { renderErrorsReference } from './errors.ts'
+import { renderSchema } from './events.ts'
 import { renderMetricsReference } from './metrics.ts'
+
+/** A JSON Schema for each type of event. */
+const SCHEMAS = EVENT_TYPES.map(type => [`docs/events/${type}.json`, () => renderSchema(type)] as const)
 
 export const PAGES: Readonly<Record<string, () => string>> = {
   'docs/reference/configuration.md': renderConfigurationReference,
   'docs/reference/errors.md': renderErrorsReference,
   'docs/reference/metrics.md': renderMetricsReference,
+  ...Object.fromEntries(SCHEMAS),
 }

@@ -47,16 +47,19 @@ export const namesMeanSomething: Rule = {
 }
 
 export const filesAreShort: Rule = {
-  name: `no file of src is longer than ${LINES_MAX} lines`,
+  name: `no file of src is longer than ${LINES_MAX} lines, migrations aside: they repeat whole functions`,
   remedy: 'Look for the second idea in it and give it a file of its own.',
   check: files =>
     files
-      .filter(file => file.path.startsWith('src/'))
+      .filter(file => file.path.startsWith('src/') && !file.path.startsWith('src/ledger/migrations/'))
       .map(file => ({ path: file.path, lines: file.text.replace(/\n$/, '').split('\n').length }))
       .filter(({ lines }) => lines > LINES_MAX)
       .map(({ path, lines }) => `${path}: ${lines} lines`),
   breaks: [tree('src/base/x.ts', 'x\n'.repeat(LINES_MAX + 1))],
-  keeps: [tree('src/base/x.ts', 'x\n'.repeat(LINES_MAX))],
+  keeps: [
+    tree('src/base/x.ts', 'x\n'.repeat(LINES_MAX)),
+    tree('src/ledger/migrations/0001_x.sql', 'x\n'.repeat(LINES_MAX + 1)),
+  ],
 }
 
 export const noMachinePaths: Rule = {

@@ -115,6 +115,15 @@ function configOf(values: Values, texts: Texts) {
     metricsHost: values.METRICS_HOST,
     /** Undefined: orders stay where they were placed. */
     archiveAfterMs: values.ARCHIVE_AFTER,
+    events: {
+      written: values.EVENTS,
+      /** Undefined: for good. */
+      keptMs: values.EVENTS_KEPT,
+      /** Undefined: no order is told as closing soon. */
+      closingSoonMs: values.CLOSING_SOON_SECONDS === 0 ? undefined : values.CLOSING_SOON_SECONDS * 1000,
+      /** Of every event: the installation it comes from. */
+      source: values.PUBLIC_URL ?? 'stampede',
+    },
     faultPoints: values.FAULT_POINTS ?? '',
     /** Only its owner can reach it, and no shop sells with it: parts for trying it out are on by default. */
     atHome: atHome(texts),

@@ -323,6 +323,26 @@ export const SETTINGS = {
     default: '30d',
     show: value => (value === undefined ? 'off' : `${value / DAY_MS}d`),
   }),
+  EVENTS: setting({
+    about:
+      'Whether changes of orders, items and sales are written as events, for the feed, webhooks and Kafka (docs/events.md). The same in every process.',
+    schema: onOff,
+    default: 'on',
+  }),
+  EVENTS_KEPT: setting({
+    about:
+      'How long events are kept, in days (7d), or off: for good. A cursor that is older answers 410 cursor_expired.',
+    schema: days,
+    default: '7d',
+    show: value => (value === undefined ? 'off' : `${value / DAY_MS}d`),
+  }),
+  CLOSING_SOON_SECONDS: setting({
+    about:
+      'How long before its time to pay ends an unpaid order is told as order.closing_soon; 0: never. Orders with less than twice that time get none.',
+    schema: whole(0, 86_400),
+    default: '180',
+    show: Number,
+  }),
   FAULT_POINTS: setting({
     about: 'For tests: where to fail on purpose.',
     schema: checkedBy(parseFaultPoints),

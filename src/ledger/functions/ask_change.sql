@@ -54,6 +54,7 @@ BEGIN
   INSERT INTO stock_changes (item, no, delta, taken, state, reason, by, key)
   VALUES (p_item, v.change_no + 1, p_delta, v_taken, CASE v.door WHEN 'gate' THEN 'applied' ELSE 'done' END, p_reason, p_by, p_key);
   UPDATE items SET units = units + v_taken, available = available + v_taken, change_no = change_no + 1 WHERE id = p_item;
+  PERFORM note_stock(p_item, v.sale, v.available, v.available + v_taken, clock_timestamp());
   RETURN QUERY SELECT CASE v.door WHEN 'gate' THEN 'applied' ELSE 'done' END, v.change_no + 1, v_taken, v.epoch, p_delta;
 END
 $$;

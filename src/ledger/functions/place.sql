@@ -4,7 +4,8 @@
 -- Out     one row: status (ok | stale | no_item), what the placed ones share (sale, price, currency, placed_at, pay_by), available afterwards,
 --         and `odd`: the asks that were not simply placed, as [{"i", "verdict": same | refused | foreign, "order"}], 64-bit ids as strings
 -- Keeps   E5: only entries of gate_epoch are placed; available is decremented once, by what was inserted; the same id again has no second
---         effect; E7: a refusal is a row that names the order in its way, and never blocks it; foreign (the id is another buyer's) writes nothing
+--         effect; E7: a refusal is a row that names the order in its way, and never blocks it; foreign (the id is another buyer's) writes nothing.
+--         What was placed and what was refused is one row of events each
 -- Locks   the item row first, then orders
 
 CREATE OR REPLACE FUNCTION place(
@@ -24,6 +25,8 @@ DECLARE
   most_q    int;
   current_epoch boolean;
   taken     int := 0;
+  placed    bigint[] := '{}';
+  refused   bigint[] := '{}';
   oddities  jsonb := NULL;
   o         orders%ROWTYPE;
   standing  bigint;
@@ -44,6 +47,8 @@ BEGIN
       SELECT a.id, p_item, a.buyer, a.attempt, a.quantity, v.price_minor, v.currency, 'pending', p_epoch,
              to_timestamp(a.reserved_ms / 1000.0), v_now, v_pay_by
       FROM unnest(p_ids, p_buyers, p_attempts, p_quantities, p_reserved_ms) AS a (id, buyer, attempt, quantity, reserved_ms);
+      PERFORM note_events('order.placed', ARRAY[p_item], p_ids, v_now);
+      IF v.available = 0 THEN PERFORM note_stock(p_item, v.sale, wanted, 0, v_now); END IF;
       RETURN QUERY SELECT 'ok'::text, v.sale, v.price_minor, v.currency, v_now, v_pay_by, v.available, NULL::jsonb;
       RETURN;
     END IF;
@@ -86,6 +91,7 @@ BEGIN
       VALUES (p_ids[i], p_item, p_buyers[i], p_attempts[i], p_quantities[i], v.price_minor, v.currency, 'pending', p_epoch,
               to_timestamp(p_reserved_ms[i] / 1000.0), v_now, v_pay_by);
       taken := taken + p_quantities[i];
+      placed := placed || p_ids[i];
     ELSE
       -- E7: a refusal is a row too, and never stands in the way of the order that does.
       INSERT INTO orders (id, item, buyer, attempt, quantity, price_minor, currency, state, reason, superseded_by, epoch,
@@ -95,12 +101,16 @@ BEGIN
       RETURNING * INTO o;
       oddities := coalesce(oddities, '[]'::jsonb) || jsonb_build_object('i', i - 1, 'verdict', 'refused', 'order',
         to_jsonb(o) || jsonb_build_object('id', o.id::text, 'superseded_by', o.superseded_by::text));
+      refused := refused || p_ids[i];
     END IF;
   END LOOP;
 
   IF taken > 0 THEN
     UPDATE items SET available = available - taken WHERE id = p_item;
+    PERFORM note_events('order.placed', ARRAY[p_item], placed, v_now);
+    PERFORM note_stock(p_item, v.sale, v.available, v.available - taken, v_now);
   END IF;
+  IF cardinality(refused) > 0 THEN PERFORM note_events('order.closed', ARRAY[p_item], refused, v_now); END IF;
   RETURN QUERY SELECT 'ok'::text, v.sale, v.price_minor, v.currency, v_now, v_pay_by, v.available - taken, oddities;
 END
 $$;

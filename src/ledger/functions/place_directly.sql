@@ -4,7 +4,7 @@
 --         available afterwards, and `odd`: the asks that were not simply placed, as
 --         [{"i", "verdict": same | not_enough | attempts_used | foreign | not_now, "order"}], 64-bit ids as strings
 -- Keeps   E5, E10: door, epoch and window are judged under the item lock, by this clock; available is decremented once, by what was inserted;
---         only what is placed writes a row; the same id again has no second effect
+--         only what is placed writes a row; the same id again has no second effect. What was placed is one row of events
 -- Locks   the item row first, then orders
 
 CREATE OR REPLACE FUNCTION place_directly(
@@ -27,6 +27,7 @@ DECLARE
   least_attempt int;
   most_attempt  int;
   taken         int := 0;
+  placed        bigint[] := '{}';
   oddities      jsonb := NULL;
   v_verdict     text;
   known         boolean[];
@@ -64,6 +65,8 @@ BEGIN
              to_timestamp(a.reserved_ms / 1000.0), v_now, v_pay_by
       FROM unnest(p_ids, p_buyers, p_attempts, p_quantities, p_reserved_ms) AS a (id, buyer, attempt, quantity, reserved_ms);
       UPDATE items SET available = available - wanted WHERE id = p_item;
+      PERFORM note_events('order.placed', ARRAY[p_item], p_ids, v_now);
+      IF v.available = wanted THEN PERFORM note_stock(p_item, v.sale, wanted, 0, v_now); END IF;
       RETURN QUERY SELECT v_status, v.sale, v.price_minor, v.currency, v_now, v_pay_by, (v.available - wanted)::int, NULL::jsonb;
       RETURN;
     EXCEPTION WHEN unique_violation THEN
@@ -105,6 +108,7 @@ BEGIN
       VALUES (p_ids[i], p_item, p_buyers[i], p_attempts[i], p_quantities[i], v.price_minor, v.currency, 'pending', p_epoch,
               to_timestamp(p_reserved_ms[i] / 1000.0), v_now, v_pay_by);
       taken := taken + p_quantities[i];
+      placed := placed || p_ids[i];
     ELSE
       oddities := coalesce(oddities, '[]'::jsonb) || CASE v_verdict
         WHEN 'same' THEN jsonb_build_object('i', i - 1, 'verdict', v_verdict, 'order',
@@ -115,6 +119,8 @@ BEGIN
 
   IF taken > 0 THEN
     UPDATE items SET available = available - taken WHERE id = p_item;
+    PERFORM note_events('order.placed', ARRAY[p_item], placed, v_now);
+    PERFORM note_stock(p_item, v.sale, v.available, v.available - taken, v_now);
   END IF;
   RETURN QUERY SELECT v_status, v.sale, v.price_minor, v.currency, v_now, v_pay_by, v.available - taken, oddities;
 END

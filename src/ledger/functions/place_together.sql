@@ -3,7 +3,7 @@
 -- Out     one row per batch: nth (from 1, as the items were given), then what `place` answers; status locked: another transaction has the item,
 --         and nothing was done for it
 -- Keeps   what `place` keeps, for each item; it never waits for an item's lock, so one item does not hold up the others, and no two calls can
---         wait for each other. No item twice in one call
+--         wait for each other. No item twice in one call. What was placed without a collision is one row of events
 -- Locks   the item rows that are free, then orders
 
 CREATE OR REPLACE FUNCTION place_together(
@@ -18,6 +18,8 @@ DECLARE
   done  placed_batch[];
   rest  int[];
   v_now timestamptz;
+  placed  bigint[];
+  of_item bigint[];
 BEGIN
   SELECT array_agg(id) INTO ours
   FROM (SELECT id FROM items WHERE id = ANY (p_items) FOR NO KEY UPDATE SKIP LOCKED) AS free;
@@ -47,6 +49,12 @@ BEGIN
     done := NULL;
     rest := NULL;
   END;
+  IF done IS NOT NULL THEN
+    SELECT array_agg(p_items[a.nth] ORDER BY a.i), array_agg(a.id ORDER BY a.i) INTO of_item, placed
+    FROM unnest(p_nth, p_ids) WITH ORDINALITY AS a (nth, id, i) WHERE cardinality(rest) = cardinality(p_items) OR a.nth = ANY (rest);
+    PERFORM note_events('order.placed', of_item, placed, v_now);
+    PERFORM note_stock(p_items[d.nth], d.sale, 1, 0, v_now) FROM unnest(done) AS d WHERE d.available = 0;
+  END IF;
   RETURN QUERY SELECT d.nth, 'ok'::text, d.sale, d.price_minor, d.currency, v_now, d.pay_by, d.available, NULL::jsonb FROM unnest(done) AS d;
 
   -- Whoever is left is looked at alone.

@@ -3,7 +3,7 @@
 -- Out     refunded | same (it was refunded before) | not_paid | unknown (there is no such order)
 -- Keeps   paid → closed/refunded by compare-and-set; available + pending + paid = units; one release row either way, so that the gate closes
 --         the attempt; the captured payment, and only that one, becomes refund_due
---         An order in the archive is brought back first
+--         An order in the archive is brought back first. A refund leaves an event
 -- Locks   the item row first, then the order, then its payments
 
 CREATE OR REPLACE FUNCTION refund_order(p_order bigint, p_item bigint, p_restock boolean) RETURNS text LANGUAGE plpgsql AS $$
@@ -23,6 +23,7 @@ BEGIN
   WHERE id = p_order AND item = p_item AND state = 'paid';
   IF p_restock THEN
     UPDATE items SET available = available + o.quantity WHERE id = p_item;
+    PERFORM note_stock(p_item, v.sale, v.available, v.available + o.quantity, clock_timestamp());
   ELSE
     UPDATE items SET units = units - o.quantity WHERE id = p_item;
   END IF;
@@ -30,6 +31,7 @@ BEGIN
   VALUES (o.id, o.item, o.buyer, o.attempt, CASE WHEN p_restock THEN o.quantity ELSE 0 END, CASE WHEN p_restock THEN 'closed' ELSE 'gone' END);
   UPDATE payments SET state = 'refund_due', why = 'operator', tries = 0, next_try_at = clock_timestamp()
   WHERE order_id = p_order AND state = 'captured';
+  PERFORM note_events('order.refunded', ARRAY[p_item], ARRAY[p_order], clock_timestamp());
   RETURN 'refunded';
 END
 $$;

@@ -1,7 +1,7 @@
 -- refuse_order: a reservation that can't be placed for a reason of its own becomes an order that is closed/refused.
 -- In      item, epoch, order id, buyer, attempt, quantity, reserved at (unix ms)
 -- Out     the order under this id, as it was if it existed; no row if the id is another buyer's or there is no such item
--- Keeps   the same id again has no second effect; E7: a refusal names the order in its way, and never blocks it
+-- Keeps   the same id again has no second effect; E7: a refusal names the order in its way, and never blocks it. A new refusal leaves an event
 -- Locks   the item row first, then orders
 
 CREATE OR REPLACE FUNCTION refuse_order(
@@ -31,6 +31,7 @@ BEGIN
   VALUES (p_id, p_item, p_buyer, greatest(p_attempt, 1), greatest(p_quantity, 1), v.price_minor, v.currency, 'closed', 'refused',
           standing, p_epoch, to_timestamp(p_reserved_ms / 1000.0), v_now, v_now)
   RETURNING * INTO o;
+  PERFORM note_events('order.closed', ARRAY[p_item], ARRAY[p_id], v_now);
   RETURN NEXT o;
 END
 $$;

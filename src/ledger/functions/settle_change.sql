@@ -22,6 +22,7 @@ BEGIN
       RETURN false;
     END IF;
     UPDATE items SET units = units + p_taken, available = available + p_taken, change_no = p_no WHERE id = p_item;
+    PERFORM note_stock(p_item, v.sale, v.available, v.available + p_taken, clock_timestamp());
     UPDATE stock_changes SET state = 'done', taken = p_taken WHERE item = p_item AND no = p_no;
   ELSE
     UPDATE stock_changes SET state = 'done' WHERE item = p_item AND no = p_no;

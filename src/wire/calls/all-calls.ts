@@ -1,10 +1,11 @@
 /** Every call of the API, in the order in which people read about them. */
 
 import type { Call } from '../call.ts'
+import { eventCalls } from '../events/event-calls.ts'
 import { buyerCalls } from './buyer-calls.ts'
 import { operationsCalls } from './operations-calls.ts'
 import { operatorCalls } from './operator-calls.ts'
 
-export const ALL_CALLS: readonly Call[] = [buyerCalls, operatorCalls, operationsCalls].flatMap(calls =>
+export const ALL_CALLS: readonly Call[] = [buyerCalls, operatorCalls, eventCalls, operationsCalls].flatMap(calls =>
   Object.values<Call>(calls),
 )

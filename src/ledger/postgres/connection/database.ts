@@ -52,6 +52,8 @@ interface PoolStats {
 interface DatabaseOptions {
   readonly connection: pg.ClientConfig
   readonly lanes: LaneSizes
+  /** False: what these connections change leaves no events. */
+  readonly events?: boolean
   readonly onError: (error: Error) => void
 }
 
@@ -75,6 +77,7 @@ export function createDatabase(options: DatabaseOptions): Database {
     keepAlive: true,
     types: { getTypeParser: parserFor as pg.CustomTypesConfig['getTypeParser'] },
   }
+  const events = options.events === false ? 'SET stampede.events = off; ' : ''
   const pools = new Map(LANES.map(lane => [lane, openPool(lane)]))
   const statements = readStatements()
   for (const name of LANE_BY_STATEMENT.keys())
@@ -91,7 +94,7 @@ export function createDatabase(options: DatabaseOptions): Database {
       idleTimeoutMillis: 30_000,
       onConnect: async (client: pg.ClientBase) => {
         await client.query(
-          `SET idle_in_transaction_session_timeout = ${ABANDONED_MS}; SET tcp_user_timeout = ${ABANDONED_MS}; ${RAISE_COMMIT}`,
+          `SET idle_in_transaction_session_timeout = ${ABANDONED_MS}; SET tcp_user_timeout = ${ABANDONED_MS}; ${events}${RAISE_COMMIT}`,
         )
       },
     })
