@@ -12,8 +12,9 @@
  * in front, so fields can't run into each other; the MAC is compared as text and in constant time. Does not judge times: the caller does.
  */
 
-import { createSecretKey, hash, type KeyObject } from 'node:crypto'
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import { assert } from '../base/assert.ts'
+import { SHA256_BYTES, sha256 } from '../base/sha256.ts'
 import { type BuyerId, type ItemId, isBuyerId, isId, type SaleId } from '../domain/ids.ts'
 
 export interface TicketClaims {
@@ -40,7 +41,6 @@ const FIELDS_SIGNED = 8
 const MAC_LENGTH = 43
 const TICKET_LENGTH_MAX = 1024
 const BLOCK_BYTES = 64
-const DIGEST_BYTES = 32
 /** A ticket's characters, and eight lengths of up to four digits with their two marks. */
 const SIGNED_BYTES_MAX = TICKET_LENGTH_MAX + FIELDS_SIGNED * 6
 const DOT = 46
@@ -49,6 +49,8 @@ const COMMA = 44
 const ZERO = 48
 const PLAIN_MAX = 127
 const SECRET_BYTES_MIN = 16
+/** Of base64url: the codes of its 64 characters, in order. */
+const BASE64URL = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_', 'latin1')
 const PLAIN = /^[A-Za-z0-9_-]+$/
 
 /** Reads `id:secret,id2:secret2`. Errors name a key by its position: a mistyped id may be a secret. */
@@ -75,21 +77,25 @@ export function createTicketOffice(keys: readonly TicketKey[]) {
   assert(newest !== undefined, 'a ticket office needs a key')
   const signers = keys.map(({ id, secret }) => ({ id, sign: createSigner(secret) }))
   const ends = new Int32Array(FIELDS_SIGNED)
+  // A zero behind it: its characters are read three bytes at a time.
+  const padded = Buffer.alloc(SHA256_BYTES + 1)
+  const mac = padded.subarray(0, SHA256_BYTES)
 
   function issue(claims: TicketClaims): string {
     assert(areClaims(claims), 'a ticket was requested with invalid claims')
     const { item, buyer, sale, attempt, notBeforeMs, expiresAtMs } = claims
     const fields = `${PREFIX}${item}.${writeBuyer(buyer)}.${sale}.${attempt}.${notBeforeMs}.${expiresAtMs}.${newest!.id}`
-    const known = findEnds(fields, 0, fields.length, ends)
-    const ticket = `${fields}.${known ? signers[0]!.sign(fields, 0, ends) : ''}`
-    assert(known && ticket.length <= TICKET_LENGTH_MAX, `a ticket of ${ticket.length} bytes is too long`)
-    return ticket
+    const length = fields.length + 1 + MAC_LENGTH
+    assert(length <= TICKET_LENGTH_MAX, `a ticket of ${length} bytes is too long`)
+    const isSigned = findEnds(fields, 0, fields.length, ends) && signers[0]!.sign(fields, 0, ends, mac)
+    assert(isSigned, 'a ticket could not be signed')
+    return `${fields}.${mac.toString('base64url')}`
   }
 
   /**
    * Reads the fields in place: cutting each of them out of the text would cost as much as hashing them.
    * @param at where the ticket begins; it goes to the end of the text
-   * @param on a ticket of another sale or item is no ticket here
+   * @param on ids of a sale and its item: a ticket of others is no ticket here
    */
   function verify(text: string, at = 0, on?: Pick<TicketClaims, 'sale' | 'item'>): TicketClaims | undefined {
     const macAt = text.length - MAC_LENGTH
@@ -98,8 +104,7 @@ export function createTicketOffice(keys: readonly TicketKey[]) {
     const signer = signers.find(one => isField(text, ends, 7, one.id))
     if (signer === undefined) return undefined
     if (on !== undefined && !(isField(text, ends, 1, on.item) && isField(text, ends, 3, on.sale))) return undefined
-    const mac = signer.sign(text, at, ends)
-    if (mac === undefined || !endsWith(text, macAt, mac)) return undefined
+    if (!signer.sign(text, at, ends, mac) || !endsWith(text, macAt, padded)) return undefined
     const claims = {
       sale: on?.sale ?? fieldOf(text, ends, 3),
       item: on?.item ?? fieldOf(text, ends, 1),
@@ -109,7 +114,8 @@ export function createTicketOffice(keys: readonly TicketKey[]) {
       expiresAtMs: countOf(text, ends, 6),
     }
     // Signed by us, but perhaps by a version with looser rules for claims.
-    return areClaims(claims) ? claims : undefined
+    const isValid = on === undefined ? areClaims(claims) : areOfBuyer(claims)
+    return isValid ? claims : undefined
   }
 
   return { issue, verify, peekBuyer }
@@ -151,21 +157,25 @@ function findEnds(text: string, from: number, end: number, ends: Int32Array): bo
 }
 
 /**
- * HMAC-SHA256 (RFC 2104) over the fields as written, each with its length in front: `2:t1,19:…,`. As text, or undefined when a character
- * is not ASCII. Written byte by byte behind the padded key, then hashed by two one-shot calls: joining strings for each ticket, or an HMAC
- * object, would cost more than all of it.
+ * HMAC-SHA256 (RFC 2104) over the fields as written, each with its length in front: `2:t1,19:…,`. False when a character is not ASCII.
+ * Written byte by byte behind the padded key, then hashed twice, into arrays that are there already: joining strings for each ticket, an HMAC
+ * object, or a new Buffer for each hash would cost more than all of it.
  */
-function createSigner(secret: KeyObject): (text: string, at: number, ends: Int32Array) => string | undefined {
+function createSigner(secret: KeyObject): (text: string, at: number, ends: Int32Array, mac: Uint8Array) => boolean {
   const exported = secret.export()
-  const key = exported.length > BLOCK_BYTES ? hash('sha256', exported, 'buffer') : exported
   const inner = Buffer.alloc(BLOCK_BYTES + SIGNED_BYTES_MAX)
-  const outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES)
+  const outer = Buffer.alloc(BLOCK_BYTES + SHA256_BYTES)
+  const innerHash = outer.subarray(BLOCK_BYTES)
+  if (exported.length > BLOCK_BYTES) sha256(exported, innerHash)
+  const key = exported.length > BLOCK_BYTES ? Buffer.from(innerHash) : exported
   for (let i = 0; i < BLOCK_BYTES; i++) {
     inner[i] = (key[i] ?? 0) ^ 0x36
     outer[i] = (key[i] ?? 0) ^ 0x5c
   }
+  /** By length: what is hashed begins at the same place for every ticket. */
+  const starts: Uint8Array[] = []
 
-  return (text, at, ends) => {
+  return (text, at, ends, mac) => {
     let to = BLOCK_BYTES
     let from = at
     for (let field = 0; field < FIELDS_SIGNED; field++) {
@@ -179,21 +189,32 @@ function createSigner(secret: KeyObject): (text: string, at: number, ends: Int32
       for (; from < end; from++) {
         const code = text.charCodeAt(from)
         // Truncated to one byte, a wide character would equal the ASCII one in its low half.
-        if (code > PLAIN_MAX) return undefined
+        if (code > PLAIN_MAX) return false
         inner[to++] = code
       }
       inner[to++] = COMMA
       from = end + 1
     }
-    outer.set(hash('sha256', inner.subarray(0, to), 'buffer'), BLOCK_BYTES)
-    return hash('sha256', outer, 'base64url')
+    starts[to] ??= inner.subarray(0, to)
+    sha256(starts[to]!, innerHash)
+    sha256(outer, mac)
+    return true
   }
 }
 
-/** Constant time: compares every character, however early one differs. */
-function endsWith(ticket: string, at: number, mac: string): boolean {
+/** Is the text from here on this MAC, with a zero behind it, in base64url? Constant time: compares every character, however early one differs. */
+function endsWith(text: string, at: number, mac: Uint8Array): boolean {
   let difference = 0
-  for (let i = 0; i < MAC_LENGTH; i++) difference |= ticket.charCodeAt(at + i) ^ mac.charCodeAt(i)
+  let to = at
+  // Three bytes are four characters; of the last two bytes the fourth would be padding.
+  for (let i = 0; i < SHA256_BYTES; i += 3) {
+    const three = (mac[i]! << 16) | (mac[i + 1]! << 8) | mac[i + 2]!
+    difference |= text.charCodeAt(to) ^ BASE64URL[three >> 18]!
+    difference |= text.charCodeAt(to + 1) ^ BASE64URL[(three >> 12) & 63]!
+    difference |= text.charCodeAt(to + 2) ^ BASE64URL[(three >> 6) & 63]!
+    if (i < SHA256_BYTES - 2) difference |= text.charCodeAt(to + 3) ^ BASE64URL[three & 63]!
+    to += 4
+  }
   return difference === 0
 }
 
@@ -213,10 +234,12 @@ function readBuyer(text: string): BuyerId {
   return text.startsWith('~') ? Buffer.from(text.slice(1), 'base64url').toString('utf8') : text
 }
 
-function areClaims({ sale, item, buyer, attempt, notBeforeMs, expiresAtMs }: TicketClaims): boolean {
-  return (
-    isId(sale) && isId(item) && isBuyerId(buyer) && isCount(attempt) && isCount(notBeforeMs) && isCount(expiresAtMs)
-  )
+function areClaims(claims: TicketClaims): boolean {
+  return isId(claims.sale) && isId(claims.item) && areOfBuyer(claims)
+}
+
+function areOfBuyer({ buyer, attempt, notBeforeMs, expiresAtMs }: TicketClaims): boolean {
+  return isBuyerId(buyer) && isCount(attempt) && isCount(notBeforeMs) && isCount(expiresAtMs)
 }
 
 function isCount(value: number): boolean {

@@ -98,12 +98,12 @@ export const chanceDrawn: Rule = {
 }
 
 export const bunConfined: Rule = {
-  name: "Bun's own API stays in edge/server.ts and edge/constant-server.ts",
+  name: "Bun's own API stays in edge/server.ts, edge/constant-server.ts and base/sha256.ts",
   remedy: 'Use node:* or an ordinary package. The reason is in docs/decisions/0001-bun.md.',
   check(files) {
-    const server = (path: string) => path === 'src/edge/server.ts' || path === 'src/edge/constant-server.ts'
+    const doors = ['src/edge/server.ts', 'src/edge/constant-server.ts', 'src/base/sha256.ts']
     return [
-      ...onlyIn(server, [/\bBun\s*\./g], ['bun', 'bun:sqlite', 'bun:ffi', 'bun:jsc'])(files),
+      ...onlyIn(path => doors.includes(path), [/\bBun\s*\./g], ['bun', 'bun:sqlite', 'bun:ffi', 'bun:jsc'])(files),
       ...onlyIn(isSuite, [], ['bun:test'])(files),
     ]
   },
