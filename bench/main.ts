@@ -4,6 +4,7 @@
  *
  *     npm run bench -- [NAME] [--all] [--json] [--out FOLDER] [--rounds N] [--seconds S] [--connections N]
  *     npm run bench -- redis
+ *     npm run bench -- events
  *     npm run bench -- growth [orders|items|hot] [--quick] [--data FOLDER] [--most N]
  *     npm run bench -- disturbed [--quick] [--data FOLDER]
  *     npm run bench -- compare A.json B.json [--json]
@@ -19,6 +20,7 @@ import { systemClock } from '../src/base/clock.ts'
 import { ensureServers } from '../test/servers.ts'
 import type { BenchCase, Stage, Survey, SurveyResult } from './bench-case.ts'
 import { clickToRow } from './cases/click-to-row.ts'
+import { eventsOff } from './cases/events-off.ts'
 import { firstSecond } from './cases/first-second.ts'
 import { placedOrders } from './cases/placed-orders.ts'
 import { redisGate } from './cases/redis-gate.ts'
@@ -46,6 +48,7 @@ const CASES: readonly BenchCase[] = [
   ...placedOrders,
   ...clickToRow,
   firstSecond,
+  ...eventsOff,
   ...redisGate,
   redisPlaced,
   redisShards,
