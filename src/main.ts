@@ -7,6 +7,7 @@ import { addCompletion } from './cli/completion.ts'
 import { addConfig } from './cli/config.ts'
 import { addDemoCrowd } from './cli/demo-crowd.ts'
 import { addDoctor } from './cli/doctor/doctor.ts'
+import { addEvents } from './cli/events-tail.ts'
 import { addErase } from './cli/history/erase.ts'
 import { addRetention } from './cli/history/retention.ts'
 import { addMigrate } from './cli/migrate.ts'
@@ -24,6 +25,7 @@ addServe(program)
 addSale(program)
 addOrder(program)
 addReconcile(program)
+addEvents(program)
 addMigrate(program)
 addPage(program)
 addDoctor(program)

@@ -1,11 +1,9 @@
 /** A shop that reads the feed: every answer must be as described, every number must follow the one before. */
 
 import { expect } from 'bun:test'
-import type { toCloudEvent } from '../../src/wire/events/cloud-event.ts'
+import type { CloudEvent } from '../../src/wire/events/cloud-event.ts'
 import { assertDescribed } from './described.ts'
 import { ADMIN_TOKEN } from './stampede.ts'
-
-type CloudEvent = ReturnType<typeof toCloudEvent>
 
 interface FeedReply {
   readonly status: number

@@ -65,7 +65,10 @@ describe('migrations leave the landed version what it lives on:', () => {
 let databases = 0
 
 /** A day of the landed version, then what is done to its ledger, then the next day over the same connection. */
-async function nextDay(change: (database: Database, client: pg.Client) => Promise<unknown>) {
+async function nextDay(
+  change: (database: Database, client: pg.Client) => Promise<unknown>,
+  afterwards: (client: pg.Client) => Promise<unknown> = async () => {},
+) {
   databases += 1
   await ledger.sql(`CREATE DATABASE upgrade_${databases}`)
   const database = ledger.connect(`upgrade_${databases}`)
@@ -75,7 +78,9 @@ async function nextDay(change: (database: Database, client: pg.Client) => Promis
     const statements = statementsIn(landed)
     const first = await playDay(client, statements, 0)
     await change(database, client)
-    return { first, second: await playDay(client, statements, 1) }
+    const second = await playDay(client, statements, 1)
+    await afterwards(client)
+    return { first, second }
   } finally {
     await client.end()
     await database.close()
@@ -112,6 +117,31 @@ test('after this version’s migrations the landed version gets the answers it g
     expect(await migrate(database)).toEqual(fresh.map(({ name }) => name)),
   )
   expect(complaints(second, migrated.second)).toEqual([])
+})
+
+/** By type: the orders of the day after the migrations, as their rows tell it, and as the events do. */
+const AS_ROWS = `
+  SELECT 'order.placed' AS type, id FROM all_orders WHERE id BETWEEN 10000 AND 19999 AND reason IS DISTINCT FROM 'refused'
+  UNION ALL SELECT 'order.closed', id FROM all_orders WHERE id BETWEEN 10000 AND 19999 AND reason IN ('unpaid', 'cancelled', 'refused')
+  UNION ALL SELECT 'order.paid', id FROM all_orders WHERE id BETWEEN 10000 AND 19999 AND paid_at IS NOT NULL
+  UNION ALL SELECT 'order.refunded', id FROM all_orders WHERE id BETWEEN 10000 AND 19999 AND reason = 'refunded'
+  ORDER BY 1, 2`
+const AS_EVENTS = `SELECT type, unnest(orders) AS id FROM events WHERE type LIKE 'order.%' ORDER BY 1, 2`
+
+test('what the landed version changes afterwards is written as events, each once', async () => {
+  await nextDay(
+    database => migrate(database),
+    async client => {
+      const rows = async (text: string) => (await client.query<{ type: string; id: string }>(text)).rows
+      const expected = await rows(AS_ROWS)
+      expect(new Set(expected.map(({ type }) => type)).size).toBe(4)
+      expect(await rows(AS_EVENTS)).toEqual(expected)
+      const others = await rows(
+        `SELECT type, count(*) AS id FROM events WHERE type NOT LIKE 'order.%' GROUP BY 1 ORDER BY 1`,
+      )
+      expect(others.map(({ type }) => type)).toEqual(['item.back', 'item.sold_out', 'payment.refund_due', 'sale.over'])
+    },
+  )
 })
 
 /** A function that decides nothing any more: no rule reads function bodies, only the day shows it. */

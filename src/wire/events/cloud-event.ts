@@ -10,7 +10,7 @@ import type { EventType, PaymentEvent, SaleOpenedEvent, SaleOverEvent, ShopEvent
 
 export const CLOUD_TYPE_PREFIX = 'stampede.'
 
-interface CloudEvent {
+export interface CloudEvent {
   readonly specversion: '1.0'
   readonly id: string
   readonly source: string

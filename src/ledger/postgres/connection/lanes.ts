@@ -61,6 +61,7 @@ const STATEMENTS: Readonly<Record<Exclude<Lane, 'work'>, readonly string[]>> = {
     'sale_results',
     'reconciliations',
     'read_log',
+    'read_events',
     'ask_counts_of_others',
   ],
 }
