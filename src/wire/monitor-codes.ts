@@ -14,6 +14,7 @@ export const TROUBLE_CODES = [
   'clock_skew',
   'refunds_stuck',
   'provider_missing',
+  'indexes_missing',
   'unsafe_setting',
   'token_guessing',
   'limits_differ',

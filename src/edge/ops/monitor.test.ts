@@ -17,6 +17,7 @@ async function openMonitor() {
   const { sale, item, epoch } = await cluster.openItem()
   const edge = cluster.edge()
   let ms = 0
+  let missing: readonly string[] = []
   const clock: Clock = { ...cluster.clock, elapsed: () => ms }
   const monitor = new Monitor({
     stock: createStockView(edge.registry, edge.cache),
@@ -25,6 +26,7 @@ async function openMonitor() {
     view: { status: async () => new Map(), unplaced: async () => new Map() },
     payments: { stuck: async () => [] },
     providers: new Map(),
+    indexes: { missing: async () => missing },
     reconciliation: { ...ledger.reconciliation, reports: async () => [] },
     asks: NO_ASKS,
     readiness: () => [],
@@ -45,6 +47,13 @@ async function openMonitor() {
         ms += 60_000
       }
       return monitor.trouble().filter(trouble => trouble.item === item)
+    },
+    /** What the board says of missing indexes after one round, `passMs` after the last. */
+    async indexes(names: readonly string[], passMs: number) {
+      missing = names
+      ms += passMs
+      await monitor.round()
+      return monitor.trouble().filter(({ code }) => code === 'indexes_missing')
     },
     /** The codes on the board after one round, `passMs` after the last. */
     async step(passMs: number) {
@@ -138,6 +147,7 @@ test('a dear audit that is shown again is seen once, says how old it is, and cal
     },
     payments: { stuck: async () => [] },
     providers: new Map(),
+    indexes: { missing: async () => [] },
     asks: NO_ASKS,
     readiness: () => [],
     metrics: [],
@@ -167,4 +177,14 @@ test('a dear audit that is shown again is seen once, says how old it is, and cal
     await monitor.watch('1', 0)
   }
   expect(monitor.trouble()).toMatchObject([{ code: 'inconsistent', sale: '1', item: '11' }])
+})
+
+test('indexes that are missing for more than a minute are trouble, by name, until they are built', async () => {
+  const { indexes } = await openMonitor()
+  const two = ['orders_0_item_id', 'orders_1_item_id']
+  expect(await indexes(two, 0)).toEqual([])
+  expect(await indexes(two, 30_000)).toEqual([])
+  expect(await indexes(two, 31_000)).toMatchObject([{ count: 2, words: 'orders_0_item_id, orders_1_item_id' }])
+  expect(await indexes(['orders_1_item_id'], 5_000)).toMatchObject([{ count: 1, words: 'orders_1_item_id' }])
+  expect(await indexes([], 5_000)).toEqual([])
 })

@@ -41,6 +41,8 @@ interface MonitorParts extends WatchContext, AuditContext {
   readonly payments: Pick<Payments, 'stuck'>
   /** Payment providers that can be asked, by name. */
   readonly providers: ReadonlyMap<string, unknown>
+  /** Names of indexes of large tables that are not built yet. */
+  readonly indexes: { missing(): Promise<readonly string[]> }
   readonly reconciliation: Pick<Reconciliation, 'reports' | 'audit'>
   readonly asks: Pick<AskTally, 'own' | 'all'>
   readonly readiness: Readiness
@@ -84,6 +86,7 @@ export class Monitor {
   readonly #summaries = new Map<SaleId, Summary>()
   #auditedAtMs = Number.NEGATIVE_INFINITY
   #stuck: readonly StuckPayments[] = []
+  #indexesMissing: readonly string[] = []
   #ledgerAway = false
   #bug: { readonly error: unknown } | undefined
 
@@ -109,6 +112,7 @@ export class Monitor {
       ledgerAway: this.#ledgerAway,
       stuck: this.#stuck,
       providers,
+      indexesMissing: this.#indexesMissing,
       metrics,
       unsafe,
       guessing: guessing(),
@@ -153,8 +157,9 @@ export class Monitor {
     for (const { sale } of this.#parts.registry.values()) sales.set(sale.id, sale)
     this.#ledgerAway = !(await this.#each([
       async () => {
-        const { payments, providers } = this.#parts
+        const { payments, providers, indexes } = this.#parts
         this.#stuck = await this.#inTime(payments.stuck(REFUND_TRIES_MAX, [...providers.keys()]))
+        this.#indexesMissing = await this.#inTime(indexes.missing())
       },
       ...[...sales.values()].map(sale => async () => {
         this.#judge(sale.id, (await this.#inTime(this.#audit(sale, REST_IN_BACKGROUND))).lines)

@@ -41,6 +41,8 @@ export type UnsafeSetting = Required<Pick<Finding, 'which' | 'words'>>
 const SEEN_MIN = 2
 /** Shorter than this, an item that is not sold is no trouble: epochs change, clocks are compared again. */
 const GRACE_MS = 5_000
+/** The leader of a ledger with little in it builds them at once. */
+const INDEXES_GRACE_MS = 60_000
 const WORST_FIRST: readonly TroubleCode[] = [
   'promise_broken',
   'inconsistent',
@@ -56,6 +58,7 @@ const WORST_FIRST: readonly TroubleCode[] = [
   'alarm',
   'refunds_stuck',
   'provider_missing',
+  'indexes_missing',
 ]
 
 interface Known {
@@ -115,6 +118,7 @@ export async function processFindings(seen: {
   readonly ledgerAway: boolean
   readonly stuck: readonly StuckPayments[]
   readonly providers: ReadonlyMap<string, unknown>
+  readonly indexesMissing: readonly string[]
   readonly metrics: readonly PlainMetric[]
   readonly unsafe: readonly UnsafeSetting[]
   readonly guessing: ReturnType<OperatorGuard['guessing']>
@@ -126,6 +130,10 @@ export async function processFindings(seen: {
   if (refunds > 0) found.push({ code: 'refunds_stuck', count: refunds })
   for (const { provider, open } of seen.stuck)
     if (!seen.providers.has(provider)) found.push({ code: 'provider_missing', which: provider, count: open })
+  if (seen.indexesMissing.length > 0) {
+    const words = seen.indexesMissing.join(', ')
+    found.push({ code: 'indexes_missing', count: seen.indexesMissing.length, words, graceMs: INDEXES_GRACE_MS })
+  }
   for (const { which, words } of seen.unsafe) found.push({ code: 'unsafe_setting', which, words })
   if (seen.guessing !== undefined) {
     const { count, address } = seen.guessing

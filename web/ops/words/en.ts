@@ -138,6 +138,11 @@ export const en = {
         'Nobody can ask that provider, so these payments stay open and their sales are not settled. Put it back into PAYMENT_PROVIDERS until none is ' +
         'left, or end them by hand: docs/operating.md says how.',
     },
+    indexes_missing: {
+      title: (_, count) => `${counted(count, 'index is', 'indexes are')} missing: lists and audits are slow on a large ledger`,
+      advice:
+        'The leader builds them, one by one, while orders are placed. Keep it running; its log says how far it is. docs/operating.md says what may hold it up.',
+    },
     unsafe_setting: {
       title: which => `${which} is set for trying or testing`,
       advice: 'Not for a shop with real buyers. Change the setting and restart; docs/operating.md says what it does.',

@@ -106,6 +106,10 @@ export const zh: Words = {
       advice:
         '系统无法再查询该渠道，这些支付会一直未了结，相关场次也无法结算。请在全部了结之前把它加回 PAYMENT_PROVIDERS，或按 docs/operating.md 手工了结。',
     },
+    indexes_missing: {
+      title: (_, count) => `缺少 ${count} 个索引：数据量大时，列表和核对会变慢`,
+      advice: '主进程会在下单不中断的情况下逐个建立。请保持其运行，进度见日志。可能受阻的原因见 docs/operating.md。',
+    },
     unsafe_setting: {
       title: which => `${which} 的设置仅供试用或测试`,
       advice: '不可用于面向真实买家的商店。请修改该设置并重启；其作用见 docs/operating.md。',

@@ -161,6 +161,18 @@ test('the old index stays while one that replaces it is invalid, also in a ledge
     expect(await world.states()).toEqual(all('built'))
   }))
 
+test('those that are missing, or whose build was broken off, are named until they are there', () =>
+  inLedger(ORDERS, async ({ database, client }) => {
+    const builder = createIndexBuilder(database, systemClock)
+    const names = WANTED.map(({ name }) => name)
+    expect((await builder.missing()).toSorted()).toEqual(names.toSorted())
+    await builder.build(SILENT, NEVER)
+    expect(await builder.missing()).toEqual([])
+    await client.query(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = '${names[1]}'::regclass`)
+    await client.query(`DROP INDEX ${names[2]}`)
+    expect((await builder.missing()).toSorted()).toEqual([names[1]!, names[2]!].toSorted())
+  }))
+
 test('two processes build at once: one does, the other leaves it to that one', () =>
   inLedger(ORDERS, async world => {
     const release = await olderTransaction(world)
