@@ -80,7 +80,7 @@ test('an export whose page finds the ledger busy waits for its turn again, and i
     headers: { authorization: `Bearer ${ADMIN_TOKEN}`, accept: 'text/csv' },
   })
   const lines = answer.then(async whole => (await whole.text()).trim().split('\r\n'))
-  const waiting = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '-- orders_of_sale:%'`
+  const waiting = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '-- orders_of_item:%'`
   const pid = await until('the page to wait', async () => (await postgres.sql(waiting))[0]?.pid)
   // As the server ends a statement at its timeout.
   await postgres.sql(`SELECT pg_cancel_backend(${pid})`)

@@ -72,6 +72,7 @@ export async function openLedger(config: Config, log: Log) {
     connection: server?.connection ?? { connectionString: config.databaseUrl! },
     lanes: lanesOf(config),
     events: config.events.written,
+    alwaysYields: config.redis !== undefined && !config.roles.includes('worker'),
     onError: error => {
       if (!closing) log.warn({ err: error }, 'connection to the ledger broken')
     },

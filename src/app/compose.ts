@@ -13,7 +13,6 @@ import { createSaleReader } from '../catalog/unknown-sales.ts'
 import type { Readiness } from '../edge/routes/operations-routes.ts'
 import { countUnits } from '../flows/check/audit-sale.ts'
 import { createGateView } from '../flows/check/gate-view.ts'
-import { createRest, withRests } from '../flows/check/rest-while-busy.ts'
 import { createPlacedCheck } from '../flows/check/settle-over-sales.ts'
 import { createMessages } from '../flows/follow/messages.ts'
 import { createArchiveItems } from '../flows/keep/archive-items.ts'
@@ -116,11 +115,8 @@ function openContext(foundation: Foundation, database: Database) {
   const copies = new OrderCopies({ orders: ledger.orders, clock })
   messages.listen({ orderChanged: order => copies.orderChanged(order), saleChanged() {} })
   const parts = { ...ledger, ...foundation, ...side }
-  const rest = createRest(foundation)
   const context: ProcessContext = {
     ...parts,
-    reconciliation: withRests(parts.reconciliation, rest),
-    rest,
     ...createWatching(foundation, messages, finder, copies),
     ids: foundation.node.ids,
     messages,

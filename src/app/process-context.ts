@@ -13,7 +13,6 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { ItemId } from '../domain/ids.ts'
 import type { Door, Item } from '../domain/item.ts'
 import type { Sale } from '../domain/sale.ts'
-import type { Rest } from '../flows/check/rest-while-busy.ts'
 import type { AcknowledgedReservations } from '../flows/follow/acknowledged-reservations.ts'
 import type { Messages } from '../flows/follow/messages.ts'
 import type { UnplacedReservations } from '../flows/follow/unplaced-reservations.ts'
@@ -89,8 +88,6 @@ export interface ProcessContext extends Omit<LedgerParts, keyof GateSide>, Found
   readonly catalog: Catalog
   readonly finder: OrderFinder
   readonly copies: OrderCopies
-  /** Before each piece of work for operators that takes long at the ledger. */
-  readonly rest: Rest
   /** Opens connections and reads the catalog before the crowd needs them. */
   readonly prepare: () => Promise<void>
 }

@@ -10,7 +10,6 @@ import type { Meters } from '../base/meters.ts'
 import type { Random } from '../base/random.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CheckContext } from '../flows/check/check-context.ts'
-import type { Rest } from '../flows/check/rest-while-busy.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
 import type { OperateContext } from '../flows/operate/operate-context.ts'
 import type { FindOrdersContext } from '../flows/sell/find-orders.ts'
@@ -38,7 +37,6 @@ export interface EdgeContext {
   readonly money: MoneyContext
   readonly operate: OperateContext
   readonly check: CheckContext
-  readonly rest: Rest
   readonly feed: FeedContext
   /** Of every event. */
   readonly eventSource: string

@@ -73,6 +73,8 @@ export interface Orders {
   ofBuyers(keys: readonly { readonly item: ItemId; readonly buyer: BuyerId }[]): Promise<readonly Order[]>
   ofBuyer(buyer: BuyerId, after: OrderId | undefined, limit: number): Promise<readonly Order[]>
   list(query: OrderQuery): Promise<readonly Order[]>
+  /** An item's orders in the order of their ids, a page behind `after`. */
+  ofItem(item: ItemId, query: Pick<OrderQuery, 'state' | 'after' | 'limit'>): Promise<readonly Order[]>
 }
 
 interface DueOrder {

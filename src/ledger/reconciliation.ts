@@ -22,7 +22,7 @@ export interface ItemAudit extends Pick<Item, 'units' | 'available' | 'door' | '
   readonly ordersPaid: number
 }
 
-type PaymentAmiss =
+export type PaymentAmiss =
   | { readonly kind: 'captured_unpaid'; readonly payment: string; readonly order: OrderId; readonly item: ItemId }
   | { readonly kind: 'paid_uncaptured'; readonly order: OrderId }
 

@@ -7,6 +7,7 @@ import type { OrderId } from '../../domain/ids.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
 import type { Sale } from '../../domain/sale.ts'
 import { cancelOrder, refundOrder } from '../../flows/money/close-orders.ts'
+import { createOrderPages } from '../../flows/operate/export-orders.ts'
 import type { LogLine } from '../../ledger/journal.ts'
 import type { OrderQuery } from '../../ledger/orders.ts'
 import type { LogLineAnswer, WholeOrderAnswer } from '../../wire/answers.ts'
@@ -31,17 +32,14 @@ const handlers = {
     const sale = await findSale(edge, exchange)
     const { state, buyer, after, limit } = readQuery(exchange, operatorCalls.orders.query)
     const query = { sale: sale.id, ...(buyer !== undefined && { buyer }), ...(after && { after }) }
-    const read = async (limit: number, after = query.after): Promise<readonly (Order | Reservation)[]> => {
+    const read = async (limit: number, after: OrderId | undefined): Promise<readonly (Order | Reservation)[]> => {
       const page = { ...query, limit, ...(after !== undefined && { after }) }
       if (state === 'reserved') return reservedOf(edge, sale, page)
       return edge.money.orders.list({ ...page, ...(state !== undefined && { state }) })
     }
     if (prefersCsv(exchange.request.headers.get('accept') ?? ''))
-      return csvOfOrders(async after => {
-        await edge.rest()
-        return retry(edge.clock, edge.random, EXPORT_RETRY, () => read(PAGE_MAX, after), isRetryable)
-      }, sale.id)
-    const { shown, next } = await readPage(limit, max => read(max))
+      return csvOfOrders(exportOf(edge, sale, { ...query, ...(state !== undefined && { state }) }, read), sale.id)
+    const { shown, next } = await readPage(limit, max => read(max, query.after))
     return json({ orders: shown.map(wireOrder), next })
   },
 
@@ -76,6 +74,27 @@ const handlers = {
 } satisfies Handlers<typeof operatorCalls>
 
 export const operatorOrderRoutes = (edge: EdgeContext) => routesOf(edge, operatorCalls, handlers)
+
+/** Of one buyer, and of reservations, there are few: they are listed like anything else. */
+function exportOf(
+  edge: EdgeContext,
+  sale: Sale,
+  { state, buyer, after }: Omit<OrderQuery, 'limit' | 'state'> & { readonly state?: OrderQuery['state'] | 'reserved' },
+  read: (limit: number, after: OrderId | undefined) => Promise<readonly (Order | Reservation)[]>,
+): () => Promise<readonly (Order | Reservation)[]> {
+  const retried = <T>(work: () => Promise<T>) => retry(edge.clock, edge.random, EXPORT_RETRY, work, isRetryable)
+  if (state !== 'reserved' && buyer === undefined) {
+    const items = sale.items.map(({ id }) => id)
+    const query = { ...(state !== undefined && { state }), ...(after !== undefined && { after }) }
+    return createOrderPages((item, page) => retried(() => edge.money.orders.ofItem(item, page)), items, query)
+  }
+  let behind = after
+  return async () => {
+    const page = await retried(() => read(PAGE_MAX, behind))
+    behind = page.at(-1)?.id ?? behind
+    return page
+  }
+}
 
 /** The reservations that this edge has acknowledged, in the order in which the ledger lists. */
 function reservedOf(edge: EdgeContext, sale: Sale, { buyer, after, limit }: OrderQuery): readonly Reservation[] {

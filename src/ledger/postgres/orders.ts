@@ -29,6 +29,8 @@ export function createOrders(database: Database): Orders {
     ofBuyer: (buyer, after, limit) => all('orders_of_buyer', [buyer, after ?? null, limit], toOrder),
     list: ({ sale, state = null, buyer = null, after = null, limit }) =>
       all('orders_of_sale', [sale, state, buyer, after, limit], toOrder),
+    ofItem: (item, { state = null, after = null, limit }) =>
+      all('orders_of_item', [item, state, after, limit], toOrder),
   }
 }
 

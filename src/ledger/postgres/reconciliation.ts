@@ -1,18 +1,37 @@
 /** Audits and reconciliation in PostgreSQL. */
 
-import type { OrderId } from '../../domain/ids.ts'
+import type { OrderId, SaleId } from '../../domain/ids.ts'
 import type { Door } from '../../domain/item.ts'
-import type { Reconciliation, Report } from '../reconciliation.ts'
-import type { Database } from './connection/database.ts'
+import type { PaymentAmiss, Reconciliation, Report } from '../reconciliation.ts'
+import type { Database, Row } from './connection/database.ts'
 import { columns, number, optional, queries, text, time } from './rows.ts'
 
 const PAGE = 10_000
+/**
+ * All orders of a sale are read in slices of its items with about so many units: placing waits for a slice at most. The orders of one item are
+ * one slice, however many: its figures must be of one moment.
+ */
+const SLICE_UNITS = 50_000
 
 export function createReconciliation(database: Database): Reconciliation {
   const { all, act } = queries(database)
+
+  /** The rows of all slices. The last row of each slice says up to which item it has come. */
+  async function allSlices(name: string, sale: SaleId): Promise<readonly Row[]> {
+    const rows: Row[] = []
+    for (let behind: number | undefined = -1; behind !== undefined; ) {
+      const slice = await database.run(name, [sale, behind, SLICE_UNITS])
+      rows.push(...slice)
+      const end = slice.at(-1)
+      const at = end && optional(end, 'position', number)
+      behind = at === undefined || at === optional(end!, 'last_position', number) ? undefined : at
+    }
+    return rows
+  }
+
   return {
-    audit: sale =>
-      all('audit', [sale], row => ({
+    audit: async sale =>
+      (await allSlices('audit', sale)).map(row => ({
         item: text(row, 'item'),
         door: text(row, 'door') as Door,
         ...columns(row, number, 'units', 'available', 'pending', 'paid', 'closed', 'releases', 'gone', 'moving'),
@@ -28,11 +47,12 @@ export function createReconciliation(database: Database): Reconciliation {
       }
       return { live, releasing: new Set(await all('release_ids', [item], row => text(row, 'order_id'))) }
     },
-    paymentsAmiss: sale =>
-      all('payments_amiss', [sale], row => {
+    paymentsAmiss: async sale =>
+      (await allSlices('payments_amiss', sale)).flatMap((row): readonly PaymentAmiss[] => {
+        if (text(row, 'kind') === 'slice') return []
         const order = text(row, 'order_id')
-        if (text(row, 'kind') === 'paid_uncaptured') return { kind: 'paid_uncaptured', order }
-        return { kind: 'captured_unpaid', payment: text(row, 'id'), order, item: text(row, 'item') }
+        if (text(row, 'kind') === 'paid_uncaptured') return [{ kind: 'paid_uncaptured', order }]
+        return [{ kind: 'captured_unpaid', payment: text(row, 'id'), order, item: text(row, 'item') }]
       }),
     save(sale, kind, { differences, repairs }, summary) {
       const found = [JSON.stringify(differences), JSON.stringify(repairs)]
@@ -58,10 +78,12 @@ export function createReconciliation(database: Database): Reconciliation {
     toForget: (after, afterMs, max) =>
       all('items_to_forget', [after, afterMs, max], row => ({ id: text(row, 'id'), sale: text(row, 'sale') })),
     // A sum over a whole sale may exceed what a number holds exactly; that must not end the process.
-    results: sale =>
-      all('sale_results', [sale], ({ revenue_minor, currency, ...figures }) => ({
-        ...figures,
-        revenue: { amount: Number(revenue_minor), currency },
-      })),
+    results: async sale =>
+      (await allSlices('sale_results', sale)).map(
+        ({ revenue_minor, currency, position, last_position, ...figures }) => ({
+          ...figures,
+          revenue: { amount: Number(revenue_minor), currency },
+        }),
+      ),
   }
 }

@@ -1,10 +1,16 @@
--- payments_amiss: payments and orders of a sale that contradict each other.
--- In      sale
+-- payments_amiss: payments and orders of a sale that contradict each other, a slice of its items at a time.
+-- In      sale, position, units: as of audit.sql
 -- Out     kind (captured_unpaid: captured money whose order is not paid; paid_uncaptured: a paid order without captured money), the
---         payment's id or null, order_id, item
--- Keeps   a plain read of one moment, bounded by the sale's own orders and payments
-SELECT CASE WHEN amiss.payment IS NULL THEN 'paid_uncaptured' ELSE 'captured_unpaid' END AS kind, amiss.payment AS id, o.id AS order_id, o.item
-FROM items i CROSS JOIN LATERAL (
+--         payment's id or null, order_id, item; and one row of the kind `slice` with the position up to which was compared, and last_position
+-- Keeps   a plain read of one moment, bounded by the slice's own orders and payments
+WITH slice AS MATERIALIZED (
+  SELECT id, position FROM (
+    SELECT id, position, sum(units) OVER (ORDER BY position) - units AS before FROM items WHERE sale = $1 AND position > $2::int) one
+  WHERE before < $3::bigint
+)
+SELECT CASE WHEN amiss.payment IS NULL THEN 'paid_uncaptured' ELSE 'captured_unpaid' END AS kind, amiss.payment AS id, o.id AS order_id, o.item,
+       NULL::int AS position, NULL::int AS last_position
+FROM slice i CROSS JOIN LATERAL (
   SELECT coalesce(paid.id, captured.order_id) AS order_id, captured.id AS payment
   FROM (SELECT id FROM orders WHERE item = i.id AND state = 'paid') paid
   FULL JOIN (SELECT id, order_id FROM payments WHERE item = i.id AND state = 'captured') captured ON captured.order_id = paid.id
@@ -12,4 +18,6 @@ FROM items i CROSS JOIN LATERAL (
   OFFSET 0
 ) amiss
 JOIN orders o ON o.id = amiss.order_id AND o.item = i.id
-WHERE i.sale = $1
+UNION ALL
+SELECT 'slice', NULL, NULL, NULL, max(position), (SELECT max(position) FROM items WHERE sale = $1) FROM slice
+ORDER BY position NULLS FIRST

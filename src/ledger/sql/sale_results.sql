@@ -1,10 +1,16 @@
--- sale_results: orders, units and revenue of each item of a sale.
--- In      sale
--- Out     item, orders, unitsPaid, buyersPaid, revenue_minor, currency, refundedOrders, unpaidOrders, cancelledOrders, refusedOrders
--- Keeps   one statement is one snapshot, bounded by the sale's own orders. A buyer has one live order of an item, so its paid
+-- sale_results: orders, units and revenue of items of a sale, a slice of them at a time.
+-- In      sale, position, units: as of audit.sql
+-- Out     item, orders, unitsPaid, buyersPaid, revenue_minor, currency, refundedOrders, unpaidOrders, cancelledOrders, refusedOrders; position, and
+--         last_position of the whole sale
+-- Keeps   one statement is one snapshot, bounded by the slice's own orders. A buyer has one live order of an item, so its paid
 --         orders are as many buyers: to sort them by name would take longer than a report may, from two million on
-SELECT i.id AS item, i.currency, o.*
-FROM items i CROSS JOIN LATERAL (
+WITH slice AS MATERIALIZED (
+  SELECT id FROM (
+    SELECT id, sum(units) OVER (ORDER BY position) - units AS before FROM items WHERE sale = $1 AND position > $2::int) one
+  WHERE before < $3::bigint
+)
+SELECT i.id AS item, i.currency, o.*, i.position, (SELECT max(position) FROM items WHERE sale = $1) AS last_position
+FROM slice JOIN items i ON i.id = slice.id CROSS JOIN LATERAL (
   SELECT count(*)::int AS orders,
          coalesce(sum(quantity) FILTER (WHERE state = 'paid'), 0)::int AS "unitsPaid",
          count(*) FILTER (WHERE state = 'paid')::int AS "buyersPaid",
@@ -15,5 +21,4 @@ FROM items i CROSS JOIN LATERAL (
          count(*) FILTER (WHERE reason = 'refused')::int AS "refusedOrders"
   FROM all_orders a WHERE a.item = i.id
 ) o
-WHERE i.sale = $1
 ORDER BY i.position

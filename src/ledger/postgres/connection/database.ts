@@ -17,7 +17,8 @@ import { systemRandom } from '../../../base/random.ts'
 import { retry } from '../../../base/retry.ts'
 import { RAISE_COMMIT } from './durable.ts'
 import { isTimeout, toConnectFault, toFault } from './faults.ts'
-import { LANE_BY_STATEMENT, LANE_RULES, LANES, type Lane, type LaneSizes, laneOf } from './lanes.ts'
+import { LANE_BY_STATEMENT, LANE_RULES, LANES, type Lane, type LaneSizes, laneOf, readKindOf } from './lanes.ts'
+import { createReadTurns, LANE_FULL } from './read-turns.ts'
 
 export type Row = Record<string, unknown>
 
@@ -54,10 +55,13 @@ interface DatabaseOptions {
   readonly lanes: LaneSizes
   /** False: what these connections change leaves no events. */
   readonly events?: boolean
+  /** Reads always give way: other processes may be placing, and this one, which places nothing, can't see it. */
+  readonly alwaysYields?: boolean
   readonly onError: (error: Error) => void
 }
 
-const LANE_FULL = 'ledger_busy'
+/** So long after a statement of the lane `placing` the next one is expected, and reads give way. */
+const PLACING_MS = 250
 const RETRY = { tries: 3, baseMs: 20, maxMs: 200 }
 /** Of opening a connection, and of waiting for one of the pool. */
 const CONNECT_MS_MAX = 2_000
@@ -83,6 +87,14 @@ export function createDatabase(options: DatabaseOptions): Database {
   for (const name of LANE_BY_STATEMENT.keys())
     assert(statements.has(name), `lanes.ts names ${name}.sql, which does not exist`)
   let closed: Promise<void> | undefined
+  let placing = 0
+  let placedAtMs = Number.NEGATIVE_INFINITY
+  const turns = createReadTurns({
+    clock: systemClock,
+    turnsMax: options.lanes.reads,
+    waitingMax: LANE_RULES.reads.waitingMax,
+    isBusy: () => options.alwaysYields === true || placing > 0 || systemClock.elapsed() - placedAtMs < PLACING_MS,
+  })
 
   function openPool(lane: Lane): pg.Pool {
     const { statementMsMax } = LANE_RULES[lane]
@@ -107,12 +119,7 @@ export function createDatabase(options: DatabaseOptions): Database {
       throw new Fault('stopping', 'this process is stopping and has closed its connections to the ledger', {
         retryable: true,
       })
-    const pool = pools.get(lane)!
-    if (pool.waitingCount >= LANE_RULES[lane].waitingMax)
-      throw new Fault(LANE_FULL, `${pool.waitingCount} statements wait for a connection to the ledger already`, {
-        retryable: true,
-      })
-    return pool
+    return pools.get(lane)!
   }
   const execute = async (on: Pick<pg.ClientBase, 'query'>, name: string, values: unknown[]) => {
     const text = statements.get(name)
@@ -121,6 +128,18 @@ export function createDatabase(options: DatabaseOptions): Database {
       return (await on.query({ name, text, values })).rows
     } catch (error) {
       throw toFault(error)
+    }
+  }
+
+  async function inLane(lane: Lane, name: string, values: unknown[]): Promise<Row[]> {
+    if (lane === 'reads') return turns.take(readKindOf(name), async () => execute(usePool(lane), name, values))
+    if (lane !== 'placing') return execute(usePool(lane), name, values)
+    placing += 1
+    try {
+      return await execute(usePool(lane), name, values)
+    } finally {
+      placing -= 1
+      placedAtMs = systemClock.elapsed()
     }
   }
 
@@ -161,7 +180,7 @@ export function createDatabase(options: DatabaseOptions): Database {
         systemClock,
         systemRandom,
         RETRY,
-        async () => execute(usePool(lane), name, values),
+        () => inLane(lane, name, values),
         error => error instanceof Fault && mayRepeat(error),
       )
     },
@@ -198,7 +217,11 @@ export function createDatabase(options: DatabaseOptions): Database {
     stats() {
       const all = [...pools.values()]
       const sum = (figure: 'totalCount' | 'idleCount' | 'waitingCount') => all.reduce((n, pool) => n + pool[figure], 0)
-      return { total: sum('totalCount'), idle: sum('idleCount'), waiting: sum('waitingCount') }
+      return {
+        total: sum('totalCount'),
+        idle: sum('idleCount'),
+        waiting: sum('waitingCount') + turns.waiting(),
+      }
     },
     close() {
       closed ??= Promise.all([...pools.values()].map(pool => pool.end())).then(() => {})

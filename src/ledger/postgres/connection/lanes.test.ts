@@ -81,3 +81,36 @@ test('so many reads wait for a connection, and one more is refused at once', asy
   expect(await first).toEqual([])
   await waiting
 })
+
+test('while orders are placed one read runs at a time, else as many as there are connections', async () => {
+  const three = ledger.connect(undefined, { ...ONE_EACH, reads: 3 })
+  const lists = () => Promise.all(Array.from({ length: 3 }, () => three.run('orders_of_buyer', LIST)))
+  const atLedger = async () => {
+    await ledger.sql('SELECT pg_stat_clear_snapshot()')
+    return (await ledger.sql(WAITING, ['-- orders_of_buyer:%'])).length
+  }
+  try {
+    const { item, epoch } = await ledger.openItem()
+    await ledger.sql('BEGIN')
+    await ledger.sql('LOCK TABLE orders IN ACCESS EXCLUSIVE MODE')
+    const free = lists()
+    await until('three lists at the ledger', async () => (await atLedger()) === 3)
+    await ledger.sql('ROLLBACK')
+    expect(await free).toEqual([[], [], []])
+
+    await ledger.sql('BEGIN')
+    await ledger.sql('LOCK TABLE orders IN ACCESS EXCLUSIVE MODE')
+    const placing = three.run('place', [item, epoch, false, '{77}', '{ann}', '{1}', '{1}', '{0}'])
+    await untilLocked('place')
+    const yielding = lists()
+    await untilLocked('orders_of_buyer')
+    // The connections are open: a list that did not wait for its turn would be there too.
+    expect([await atLedger(), three.stats().waiting]).toEqual([1, 2])
+    await ledger.sql('ROLLBACK')
+    expect(await placing).toMatchObject([{ status: 'ok' }])
+    expect(await yielding).toHaveLength(3)
+  } finally {
+    await ledger.sql('ROLLBACK')
+    await three.close()
+  }
+})

@@ -5,8 +5,9 @@
  * protocol  fence reads, node leases and their confirmations (E2, E4). None of them waits for an item's lock.
  * work      everything else: money, closing, stock, sales, point reads. What has no entry below, and every transaction of several statements.
  * reads     lists, exports, audits and reports: their cost grows with what is asked for. A read that timed out is not tried again, because
- *           the second try would cost as much and find the ledger no less busy. Only so many may wait. The timeout is that of the others: a
- *           sale gets its final report only if all its orders and payments can be compared in that time, up to 3 s for a million on a busy machine.
+ *           the second try would cost as much and find the ledger no less busy. Only so many may wait. They give way to placing, by turns
+ *           (`read-turns.ts`). The timeout is that of the others: a sale gets its final report only if the orders and payments of each item can be
+ *           compared in that time, up to 3 s for a million on a busy machine.
  *
  * The leader lock and migrations have connections of their own beside these.
  */
@@ -55,6 +56,7 @@ const STATEMENTS: Readonly<Record<Exclude<Lane, 'work'>, readonly string[]>> = {
   reads: [
     'orders_of_buyer',
     'orders_of_sale',
+    'orders_of_item',
     'audit',
     'live_orders',
     'payments_amiss',
@@ -64,6 +66,21 @@ const STATEMENTS: Readonly<Record<Exclude<Lane, 'work'>, readonly string[]>> = {
     'read_events',
     'ask_counts_of_others',
   ],
+}
+
+/** Reads of one kind take turns in arrival order; kinds share the time. What is not named is a kind of its own, of short statements. */
+const READ_KINDS: Readonly<Record<string, string>> = {
+  orders_of_buyer: 'lists of buyers',
+  orders_of_sale: 'exports',
+  orders_of_item: 'exports',
+  audit: 'audits',
+  live_orders: 'audits',
+  payments_amiss: 'audits',
+  sale_results: 'audits',
+}
+
+export function readKindOf(statement: string): string {
+  return READ_KINDS[statement] ?? 'short'
 }
 
 export const LANE_BY_STATEMENT: ReadonlyMap<string, Lane> = new Map(
