@@ -11,7 +11,7 @@ import { createDatabase, type Database } from '../ledger/postgres/connection/dat
 import { requireDurable } from '../ledger/postgres/connection/durable.ts'
 import { ALONE_LANES, type LaneSizes } from '../ledger/postgres/connection/lanes.ts'
 import { createLeaderLock } from '../ledger/postgres/connection/leader-lock.ts'
-import { migrate } from '../ledger/postgres/connection/migrate.ts'
+import { migrate, unapplied } from '../ledger/postgres/connection/migrate.ts'
 import { createEventLog } from '../ledger/postgres/events.ts'
 import { createIndexBuilder } from '../ledger/postgres/indexes/index-builder.ts'
 import { createJournal } from '../ledger/postgres/journal.ts'
@@ -79,6 +79,8 @@ export async function openLedger(config: Config, log: Log) {
   })
   return {
     database,
+    /** The names of the migrations that the ledger does not have. */
+    unapplied: () => unapplied(database),
     /** The names of the migrations that this call applied. */
     migrate: (signal?: AbortSignal) =>
       migrate(database, undefined, {

@@ -36,8 +36,11 @@ export interface Archive {
     after: OrderId,
     max: number,
   ): Promise<{ readonly moved: number; readonly last: OrderId | undefined } | undefined>
-  /** Sales that are in the archive as a whole, with a final report of at least this age. A page, in the order of their ids. */
-  oldSales(after: SaleId, olderThanMs: number, max: number): Promise<readonly OldSale[]>
+  /**
+   * Sales that are in the archive as a whole, with a final report of at least this age. A page, in the order of their ids. Of each at most
+   * `countMax` orders are counted, with their payments.
+   */
+  oldSales(after: SaleId, olderThanMs: number, max: number, countMax: number): Promise<readonly OldSale[]>
   /** The sale is gone at once, for every reader; its archived rows go with `deleteRows`. False: it is not as `oldSales` says. */
   deleteSale(sale: SaleId, olderThanMs: number, by: string): Promise<boolean>
   /** The next archived rows of deleted sales. No answer: none is left. */

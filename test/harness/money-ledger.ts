@@ -79,6 +79,9 @@ export async function startTestLedger() {
   return {
     database,
     connect,
+    /** Of another database in the same PostgreSQL, for a program. */
+    urlOf: (name: string) =>
+      `postgres://${server.connection.user}@localhost:${server.connection.port}/${name}?host=${encodeURIComponent(server.connection.host)}`,
     sql,
     orders,
     sales,

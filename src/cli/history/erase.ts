@@ -26,7 +26,7 @@ export function addErase(program: Command): void {
       '\nOrders of sales that are not settled keep the id: exit code 1, and run it again when they are. Backups and the records of shop and provider are yours to erase.',
     )
     .action(({ buyer, yes, json }: EraseOptions) =>
-      withArchive(async archive => {
+      withArchive(yes === true, async archive => {
         if (!isBuyerId(buyer)) throw new ConfigError('--buyer: is no id of a buyer')
         const { remaining, ...erased } = await archive.erase(buyer, BY, !yes)
         if (json) await printJson({ erased: yes ? erased : null, found: erased, remaining })

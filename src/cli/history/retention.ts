@@ -10,6 +10,8 @@ import { BY, withArchive } from './with-archive.ts'
 
 /** More than a person reads. */
 const SHOWN_MAX = 1_000
+/** Of one sale, with their payments. More are deleted, but not counted before. */
+const COUNTED_MAX = 100_000
 
 interface RetentionOptions {
   readonly olderThan: number
@@ -29,29 +31,33 @@ export function addRetention(program: Command): void {
       '\nOnly sales that are in the archive as a whole (ARCHIVE_AFTER). What is not settled is never deleted.',
     )
     .action(({ olderThan, yes, json }: RetentionOptions) =>
-      withArchive(async archive => {
+      withArchive(yes === true, async archive => {
         if (yes) {
           const deleted = await showing(shown => deleteOldSales(archive, olderThan, BY, shown))
           return json ? printJson({ deleted }) : print(`deleted ${figuresOf(deleted)}`)
         }
         const sales = []
-        for await (const { closesAtMs, ...sale } of oldSales(archive, olderThan)) {
+        for await (const { closesAtMs, ...sale } of oldSales(archive, olderThan, COUNTED_MAX)) {
           sales.push({ ...sale, closesAt: toRfc3339(closesAtMs) })
           if (sales.length === SHOWN_MAX) break
         }
-        if (json) return printJson({ sales, deleted: null })
+        if (json) return printJson({ sales, countedUpTo: COUNTED_MAX, deleted: null })
         if (sales.length === 0) return print('nothing to delete: no archived sale is as old')
         const more = sales.length === SHOWN_MAX ? ', and perhaps more' : ''
         const lines = table(sales, [
           { title: 'sale', of: sale => sale.id },
           { title: 'name', of: sale => sale.name },
           { title: 'closed', of: sale => sale.closesAt },
-          { title: 'orders', of: sale => sale.orders, right: true },
-          { title: 'payments', of: sale => sale.payments, right: true },
+          { title: 'orders', of: sale => counted(sale.orders, sale), right: true },
+          { title: 'payments', of: sale => counted(sale.payments, sale), right: true },
         ])
         return print(`${lines}${sales.length} sales${more}; nothing is deleted without --yes`)
       }),
     )
+}
+
+function counted(rows: number, { orders }: { readonly orders: number }): string {
+  return orders === COUNTED_MAX ? `${rows} or more` : String(rows)
 }
 
 function parseDays(text: string): number {

@@ -33,7 +33,7 @@ async function soldSale(daysAgo: number, archived = true) {
 
 const listed = async (days: number) => {
   const found = []
-  for await (const { id } of oldSales(archive(), days * DAY_MS)) found.push(id)
+  for await (const { id } of oldSales(archive(), days * DAY_MS, 0)) found.push(id)
   return found
 }
 const rowsLeft = async () => {
@@ -154,4 +154,24 @@ test('a buyer is erased from the archive and from settled sales; the books add u
     const hits = await ledger.sql(`SELECT 1 FROM ${t} WHERE ${c}::text ~ $1`, [`${buyer}([^0-9]|$)`])
     expect(hits, `${t}.${c}`).toEqual([])
   }
+})
+
+test('of a sale that is to be deleted only so many orders are counted, and none while it is deleted', async () => {
+  const { sale } = await soldSale(500)
+  const countedUpTo = async (max: number) =>
+    (await archive().oldSales('0', 400 * DAY_MS, 100, max)).find(({ id }) => id === sale)
+  expect(await countedUpTo(100)).toMatchObject({ orders: 7, payments: 1 })
+  expect(await countedUpTo(3)).toMatchObject({ orders: 3 })
+  expect(await countedUpTo(0)).toMatchObject({ orders: 0, payments: 0 })
+  const asked: number[] = []
+  const counting = {
+    ...archive(),
+    oldSales(...[after, olderThanMs, max, countMax]: Parameters<ReturnType<typeof archive>['oldSales']>) {
+      asked.push(countMax)
+      return archive().oldSales(after, olderThanMs, max, countMax)
+    },
+  }
+  expect(await deleteOldSales(counting, 400 * DAY_MS, 'ops')).toMatchObject({ orders: expect.any(Number) })
+  expect(new Set(asked)).toEqual(new Set([0]))
+  expect(await countedUpTo(100)).toBeUndefined()
 })

@@ -19,10 +19,10 @@ export interface Deleted {
 
 const BATCH_MAX = 5_000
 
-/** One after the other: to count the rows of a large sale takes a moment. */
-export async function* oldSales(archive: Pick<Archive, 'oldSales'>, olderThanMs: number) {
+/** One after the other: to count many rows of a sale takes a moment. */
+export async function* oldSales(archive: Pick<Archive, 'oldSales'>, olderThanMs: number, countMax: number) {
   for (let after: SaleId = '0'; ; ) {
-    const [sale] = await archive.oldSales(after, olderThanMs, 1)
+    const [sale] = await archive.oldSales(after, olderThanMs, 1, countMax)
     if (sale === undefined) return
     yield sale
     after = sale.id
@@ -46,7 +46,8 @@ export async function deleteOldSales(
     }
     onProgress(deleted)
   }
-  for await (const { id } of oldSales(archive, olderThanMs)) {
+  // They are counted as they are deleted.
+  for await (const { id } of oldSales(archive, olderThanMs, 0)) {
     if (await archive.deleteSale(id, olderThanMs, by)) add({ sales: 1 })
     await faultPoint('retention.sale')
   }

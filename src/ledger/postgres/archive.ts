@@ -19,8 +19,8 @@ export function createArchive(database: Database, gateElsewhere: boolean): Archi
         moved: number(row, 'moved'),
         last: optional(row, 'last', text),
       })),
-    oldSales: (after, olderThanMs, max) =>
-      all('sales_to_delete', [after, olderThanMs, max], row => ({
+    oldSales: (after, olderThanMs, max, countMax) =>
+      all('sales_to_delete', [after, olderThanMs, max, countMax], row => ({
         ...columns(row, text, 'id', 'name'),
         ...columns(row, number, 'orders', 'payments'),
         closesAtMs: time(row, 'closes_at'),

@@ -139,7 +139,8 @@ export const en = {
         'left, or end them by hand: docs/operating.md says how.',
     },
     indexes_missing: {
-      title: (_, count) => `${counted(count, 'index is', 'indexes are')} missing: lists and audits are slow on a large ledger`,
+      title: (_, count) =>
+        `${counted(count, 'index is', 'indexes are')} missing: lists and audits are slow on a large ledger`,
       advice:
         'The leader builds them, one by one, while orders are placed. Keep it running; its log says how far it is. docs/operating.md says what may hold it up.',
     },

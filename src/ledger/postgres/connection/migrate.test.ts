@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +9,7 @@ import { createNodes } from '../nodes.ts'
 import { createOrders } from '../orders.ts'
 import { createRights } from '../rights.ts'
 import type { Database, Row } from './database.ts'
-import { migrate } from './migrate.ts'
+import { migrate, unapplied } from './migrate.ts'
 
 const MIGRATIONS = join(import.meta.dirname, '../../migrations')
 const NAMES = readdirSync(MIGRATIONS).sort()
@@ -46,6 +47,43 @@ test('every migration once, in order; again: none', async () => {
   expect(await migrate(database)).toEqual(NAMES)
   expect(await migrate(database)).toEqual([])
 })
+
+test('what is missing is named, and asking changes nothing', async () => {
+  const database = await empty('asked')
+  expect(await unapplied(database)).toEqual(NAMES)
+  expect(await tablesOf(database)).toEqual([])
+  await migrate(database)
+  expect(await unapplied(database)).toEqual([])
+})
+
+test.each([
+  ['retention', '--older-than', '30d'],
+  ['erase', '--buyer', 'ann'],
+])(
+  '%s without --yes leaves a ledger of an older version as it is, and says what to do',
+  async (command, option, value) => {
+    const name = `dry_${command}`
+    const database = await empty(name)
+    const run = spawnSync(process.execPath, [join(import.meta.dirname, '../../../main.ts'), command, option, value], {
+      encoding: 'utf8',
+      env: { ...process.env, DATABASE_URL: ledger.urlOf(name) },
+    })
+    expect({ status: run.status, says: run.stderr }).toEqual({
+      status: 1,
+      says: expect.stringMatching(/older version.*Nothing was changed.*stampede migrate/s),
+    })
+    expect(await tablesOf(database)).toEqual([])
+  },
+)
+
+async function tablesOf(database: Database): Promise<readonly unknown[]> {
+  const client = await database.connect()
+  try {
+    return (await client.query(`SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace`)).rows
+  } finally {
+    await client.end()
+  }
+}
 
 test('two processes that start together apply each once', async () => {
   const database = await empty('together')

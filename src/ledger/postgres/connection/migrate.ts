@@ -62,10 +62,26 @@ interface Migration {
   readonly checksum: string
 }
 
+const FOLDER = fileURLToPath(new URL('../../migrations', import.meta.url))
+
+/** The names of the migrations that the database does not have. Changes nothing. */
+export async function unapplied(database: Database, folder = FOLDER): Promise<readonly string[]> {
+  const client = await database.connect()
+  try {
+    const { rows: made } = await client.query(`SELECT to_regclass('migrations') IS NOT NULL AS there`)
+    const { rows } = made[0].there ? await client.query('SELECT no, name, checksum FROM migrations') : { rows: [] }
+    return compare(readMigrations(folder), rows).map(({ name }) => name)
+  } catch (error) {
+    throw toFault(error)
+  } finally {
+    await Promise.race([client.end().catch(() => {}), systemClock.sleep(END_MS_MAX)])
+  }
+}
+
 /** The names of the migrations applied by this call. */
-export async function migrate(database: Database, folder?: string, limits: Limits = {}): Promise<readonly string[]> {
+export async function migrate(database: Database, folder = FOLDER, limits: Limits = {}): Promise<readonly string[]> {
   const { tryMs = TRY_MS } = limits
-  const migrations = readMigrations(folder ?? fileURLToPath(new URL('../../migrations', import.meta.url)))
+  const migrations = readMigrations(folder)
   const client = await retry(systemClock, systemRandom, CONNECT, () => database.connect(), isPassing)
   try {
     await limits.check?.(client)
