@@ -1,8 +1,8 @@
 /** How each part of the cluster is started, and when it is ready. */
 
 import { mkdirSync } from 'node:fs'
-import { connect } from 'node:net'
 import { resolve } from 'node:path'
+import { listens } from '../test/harness/listens.ts'
 import type { PartPlan } from './supervisor.ts'
 
 const MAIN = resolve(import.meta.dirname, '../src/main.ts')
@@ -49,16 +49,4 @@ export function nginxPart(files: { readonly prefix: string; readonly config: str
     env: {},
     ready: () => listens(port),
   }
-}
-
-function listens(port: number): Promise<boolean> {
-  return new Promise(resolveListens => {
-    const socket = connect(port, '127.0.0.1')
-    const finish = (yes: boolean) => {
-      socket.destroy()
-      resolveListens(yes)
-    }
-    socket.once('connect', () => finish(true))
-    socket.once('error', () => finish(false))
-  })
 }

@@ -21,6 +21,7 @@ import { join, relative, resolve, sep } from 'node:path'
 import { MADE_DATA_VARIABLE, makeData } from './harness/made-data.ts'
 import { compileProgram, PROGRAM_VARIABLE } from './harness/program.ts'
 import { type Counts, countReport } from './junit-report.ts'
+import { ensureKafka } from './kafka/program.ts'
 import { makeScratch } from './scratch.ts'
 import { ensureServers } from './servers.ts'
 import { SLOW_FILES } from './slow-files.ts'
@@ -287,6 +288,7 @@ async function main(args: readonly string[]): Promise<void> {
     if (files.some(file => /cluster|redis|nginx/.test(file)))
       ensureServers(['redis-server', 'nginx', 'openssl', 'faketime'], say)
     if (files.some(file => /restore/.test(file))) ensureServers(['redis-server', 'postgresql'], say)
+    if (files.some(file => /kafka/.test(file))) await ensureKafka(say)
   } catch (error) {
     say(error instanceof Error ? error.message : String(error))
     results.push({ name: 'servers', ms: 0, passed: 0, failed: 1 })

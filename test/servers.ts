@@ -17,6 +17,9 @@ const SERVERS = {
   faketime: '/usr/bin/faketime',
   // Whatever its version: the server and its tools, for backups as an operator makes them.
   postgresql: '/usr/share/doc/postgresql',
+  // For Kafka's broker (`test/kafka/program.ts`): Java, and what fetches the jars.
+  'default-jre-headless': '/usr/bin/java',
+  maven: '/usr/bin/mvn',
 } as const
 
 type ServerName = keyof typeof SERVERS
