@@ -15,7 +15,7 @@ export interface LogMessage {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface LogPosition {
+interface LogPosition {
   readonly partition: number
   readonly offset: bigint
 }
@@ -54,6 +54,7 @@ export interface LogBatch {
 }
 
 export interface LogGroupOptions {
+  /** All members of a group read the same topic. */
   readonly group: string
   readonly topic: string
   /** Asked before each batch. */
