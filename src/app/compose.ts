@@ -166,6 +166,7 @@ async function wire(
     units: () => countUnits(flows),
     unconfigured: () => countUnconfigured(flows),
     itemsOnSale: () => registry.size,
+    ...(config.events.written && { events: () => context.eventLog.ends() }),
     queueDepth: () => sumOver(live => live.queue.depth()),
     unsettled: () => sumOver(live => live.unsettled.size),
     pool: () => database.stats(),

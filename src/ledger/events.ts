@@ -21,8 +21,8 @@ export interface EventPage {
 export interface EventLog {
   /** The events behind this number, at most so many, in the order of their numbers. 0: from the first. */
   read(after: number, limit: number): Promise<EventPage>
-  /** The highest number given, and the lowest kept. */
-  ends(): Promise<Pick<EventPage, 'oldest' | 'newest'>>
+  /** The highest number given, the lowest kept, and how long the oldest event without a number has waited for it. */
+  ends(): Promise<Pick<EventPage, 'oldest' | 'newest'> & { readonly waitingMs: number }>
   /** Gives the next committed events their numbers. `more`: there may be others. */
   number(rowsMax: number): Promise<{ readonly newest: number; readonly rows: number; readonly more: boolean }>
   /** Writes `sale.opened`, once for each sale whose window has begun. */

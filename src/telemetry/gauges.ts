@@ -47,6 +47,8 @@ export interface GaugeSources {
   unconfigured?(): Promise<number>
   /** Over all items on sale. Absent without an outbox. */
   outbox?(): Promise<OutboxBacklog>
+  /** The highest number given to an event, and how long the oldest without one has waited. Absent where none are written. */
+  events?(): Promise<{ readonly newest: number; readonly waitingMs: number }>
   /** Where a source's bugs are logged. */
   outageOf?(source: string): Pick<OutageLog, 'failed' | 'worked'>
 }
@@ -65,6 +67,7 @@ export function createGauges(sources: GaugeSources, clock: Clock): readonly Plai
   const startedAtS = clock.now() / 1000
   const units = createCachedRead(clock, () => sources.units(), sources.outageOf?.('units'))
   const outbox = createCachedRead(clock, async () => sources.outbox?.(), sources.outageOf?.('outbox'))
+  const events = createCachedRead(clock, async () => sources.events?.(), sources.outageOf?.('events'))
   const unconfigured = createCachedRead(clock, async () => sources.unconfigured?.(), sources.outageOf?.('payments'))
   const ofUnits = (name: string, help: string, value: (units: Units) => number) =>
     gauge(name, help, async () => ifKnown(await units(), value))
@@ -98,6 +101,14 @@ export function createGauges(sources: GaugeSources, clock: Clock): readonly Plai
       'stampede_payments_unconfigured',
       'Open payments, refunds that are due among them, whose provider is not configured in this process.',
       unconfigured,
+    ),
+    gauge('stampede_events_newest', 'The highest number that an event has: how many there have been.', async () =>
+      ifKnown(await events(), ({ newest }) => newest),
+    ),
+    gauge(
+      'stampede_events_waiting_seconds',
+      'How long the oldest event without a number has waited for one. The leader gives numbers five times a second: above a few seconds none leads, or it fails.',
+      async () => ifKnown(await events(), ({ waitingMs }) => waitingMs / 1000),
     ),
     gauge('stampede_items_on_sale', 'Items this process is selling.', () => sources.itemsOnSale()),
     gauge('stampede_line_depth', 'Asks that wait before the gate, all items together.', () => sources.queueDepth()),

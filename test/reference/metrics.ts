@@ -38,6 +38,7 @@ export function renderMetricsReference(): string {
     '- `increase(stampede_promises_broken_total[5m]) > 0` or `increase(stampede_alarms_total[5m]) > 0`: an operator should look now.',
     '- `stampede_release_waiting_seconds > 2`: units do not come back in time (promise 3).',
     '- `stampede_outbox_waiting_seconds > 5`: reservations wait for a worker or for the ledger.',
+    '- `stampede_events_waiting_seconds > 10`: no process gives events their numbers, and the shop hears nothing.',
     '- `stampede_payments_unconfigured > 0`: payments are open whose provider is not configured any more.',
     '- `stampede_ready == 0` for longer than a restart takes.',
     '- `histogram_quantile(0.99, rate(stampede_event_loop_delay_seconds_bucket[1m])) > 0.05`: the process is overloaded.',

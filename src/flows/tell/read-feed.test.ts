@@ -19,7 +19,7 @@ function feedOf(types: EventType[], swept = 0, stopping = () => false) {
         .map((type, i) => ({ type, number: after + 1 + i, atMs: 0 }) as unknown as ShopEvent)
       return { ...ends, events, last: Math.max(after, Math.min(after + limit, types.length)), expired: false }
     },
-    ends: async () => ({ oldest: swept + 1, newest: types.length }),
+    ends: async () => ({ oldest: swept + 1, newest: types.length, waitingMs: 0 }),
   }
   const watch = createEventWatch({ eventLog, clock: systemClock, stopping })
   const read = (query: Partial<Parameters<typeof readFeed>[1]>, signal = NEVER) =>

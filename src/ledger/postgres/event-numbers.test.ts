@@ -74,6 +74,19 @@ describe('numbers', () => {
     expect(placed.size).toBe(orders as number)
   }, 60_000)
 
+  test('how long the oldest event has waited for its number is known', async () => {
+    const on = await selling()
+    await ledger.orders.place(on.item, on.epoch, false, [ledger.ask('ann')])
+    await ledger.orders.place(on.item, on.epoch, false, [ledger.ask('ben')])
+    await ledger.sql(
+      "UPDATE events SET at = at - interval '1 minute' WHERE first IS NULL AND items = ARRAY[$1::bigint]",
+      [on.item],
+    )
+    expect((await ledger.events.ends()).waitingMs).toBeGreaterThanOrEqual(60_000)
+    await numberAll()
+    expect((await ledger.events.ends()).waitingMs).toBe(0)
+  })
+
   test('numbering where nothing is new writes nothing', async () => {
     await numberAll()
     const head = () => ledger.sql('SELECT xmin, xmax, last FROM event_head')

@@ -269,7 +269,7 @@ describe('what is kept', () => {
       events: [],
       oldest: second!.number + 1,
     })
-    expect(await ledger.events.ends()).toEqual({ oldest: page.oldest, newest: page.newest })
+    expect(await ledger.events.ends()).toEqual({ oldest: page.oldest, newest: page.newest, waitingMs: 0 })
   })
 
   test('a cursor at the end, or beyond it, gets nothing', async () => {

@@ -14,7 +14,7 @@ export function createEventLog(database: Pick<Database, 'run'>): EventLog {
       assert(rows[0] !== undefined, 'read_events answered no row')
       return toPage(rows, after, limit)
     },
-    ends: () => one('event_head', [], endsOf),
+    ends: () => one('event_head', [], row => ({ ...endsOf(row), waitingMs: number(row, 'waiting_ms') })),
     number: rowsMax =>
       one('number_events', [rowsMax], row => {
         const given = columns(row, number, 'newest', 'rows')
