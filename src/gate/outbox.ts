@@ -31,7 +31,8 @@ export interface OutboxEntry {
 }
 
 export type TakeReply =
-  | { readonly status: 'ok'; readonly entries: readonly OutboxEntry[] }
+  /** `more`: entries may wait behind these. False: none did when these were taken. */
+  | { readonly status: 'ok'; readonly entries: readonly OutboxEntry[]; readonly more: boolean }
   /** Another worker has the partition. */
   | { readonly status: 'held' }
 

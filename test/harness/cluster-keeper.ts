@@ -134,7 +134,7 @@ export function openKeeperStage(ledger: TestLedger) {
         if (taken.length > 0 && asks > asksMax) break
         taken.push(entry)
       }
-      return { status: 'ok', entries: taken }
+      return { status: 'ok', entries: taken, more: taken.length < list.length }
     },
     async done(item, epoch, ids) {
       reach('done')

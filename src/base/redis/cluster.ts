@@ -30,6 +30,7 @@ const OLDER_MS_MAX = 10_000
 
 export class Cluster implements RedisConnection {
   readonly database = 0
+  readonly oneServer = false
   readonly durability: ServerOptions['durability']
   readonly #options: ServerOptions
   /** For everything but host and port: every node takes the same user and password. */

@@ -52,6 +52,7 @@ function openOne(
     run: (script, keys, args) => server.run(script, keys, args),
     runDurably: (script, keys, args) => server.runDurably(script, keys, args),
     command: args => server.command(args),
+    oneServer: true,
     together: keys => (keys.length === 0 ? [] : [keys]),
     serverOf: () => server.name,
     primaries: () => [server],

@@ -13,6 +13,8 @@ export interface RedisConnection {
   runDurably(script: Script, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>
   /** @param key whose server gets it, in a cluster; without one, any of them */
   command(args: readonly string[], key?: string): Promise<unknown>
+  /** All keys are on one server at a time: one call may name keys of several items. */
+  readonly oneServer: boolean
   /** These keys (the first of each script call), as groups that one call may name together: one server has them all. */
   together(keys: readonly string[]): readonly (readonly string[])[]
   /**

@@ -29,12 +29,18 @@ const FIRST_LINE: Readonly<Record<ScriptKind, string>> = {
   always: '#!lua flags=allow-oom',
 }
 
+/** One call: a script's own. Several: `several.lua` puts many calls of it into one. */
+type Calls = 'one' | 'several'
+
 /** @param folder where the scripts of one part are */
-export function scriptsIn(folder: URL): (name: string, kind: ScriptKind) => Script {
+export function scriptsIn(folder: URL): (name: string, kind: ScriptKind, calls?: Calls) => Script {
   const read = (name: string, from = folder) => readFileSync(fileURLToPath(new URL(`${name}.lua`, from)), 'utf8')
-  const shared = [read('prelude', new URL(import.meta.url)), read('lib')]
-  return (name, kind) => {
-    const text = [FIRST_LINE[kind], ...shared, read(name)].join('\n')
+  const here = new URL(import.meta.url)
+  const shared = [read('prelude', here), read('lib')]
+  const several = read('several', here)
+  return (name, kind, calls = 'one') => {
+    const body = calls === 'one' ? [read(name)] : ['local function one(KEYS, ARGV)', read(name), 'end', several]
+    const text = [FIRST_LINE[kind], ...shared, ...body].join('\n')
     return { name, text, digest: createHash('sha1').update(text).digest('hex') }
   }
 }

@@ -3,7 +3,7 @@ import { keeperStageForFile, ledgerForFile } from '../../../test/harness/flow-st
 import { until } from '../../../test/harness/until.ts'
 import { systemClock } from '../../base/clock.ts'
 import type { Gate } from '../../gate/gate.ts'
-import type { Outbox, QueuedAsk } from '../../gate/outbox.ts'
+import type { Outbox, Partition, QueuedAsk } from '../../gate/outbox.ts'
 import { shardIdsOf } from '../../gate/shard-ids.ts'
 import { createShardCounts } from '../../gate/sharded/shard-counts.ts'
 import { createShardedOutbox } from '../../gate/sharded/sharded-outbox.ts'
@@ -67,6 +67,12 @@ describe('a worker on an item in several shards', () => {
     const placed: string[] = []
     let more = 40
     const { orders } = ledger
+    /** As the gate does it: the entry, and the message of it. */
+    const reserveNext = (shard: string, buyer: string) => {
+      stage.put(shard, epoch, [ask(buyer)])
+      const partition = shard as Partition
+      stage.hear({ kind: 'reserved', item, partition, epoch, version: 2, left: 1, buyers: [buyer] })
+    }
     const worker = stage.worker('w', item, {
       outbox: outboxOf(item),
       orders: {
@@ -76,7 +82,7 @@ describe('a worker on an item in several shards', () => {
           for (const { buyer } of words[3]) {
             placed.push(buyer)
             // A buyer of this shard is followed by the next, before the worker is back for more.
-            if (more > 0) stage.put(shards[Number(buyer.at(-1))]!, epoch, [ask(`buyer ${more--} of ${buyer.at(-1)}`)])
+            if (more > 0) reserveNext(shards[Number(buyer.at(-1))]!, `buyer ${more--} of ${buyer.at(-1)}`)
           }
           return orders.place(...words)
         },

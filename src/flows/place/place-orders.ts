@@ -1,8 +1,9 @@
 /**
  * The worker: entries of the outbox become order rows, in the order they were taken, partition by partition. Partitions are drained side by
- * side, a bounded number at once and few of one item, because the ledger takes an item's batches one after the other. Within a partition
- * the next batch follows at once, unless other partitions wait; no batch waits to be full. A partition is drained when it has entries: a
- * message or a look (`entry-search.ts`) says so. An idle one is never in the way of a busy one.
+ * side, a bounded number at once and few of one item, because the ledger takes an item's batches one after the other. What many partitions ask
+ * of outbox and ledger at the same time is asked together. Within a partition the next batch follows at once if there may be one, unless other
+ * partitions wait; no batch waits to be full. A partition is drained when it has entries: a message or a look (`entry-search.ts`) says so. An idle
+ * one is never in the way of a busy one.
  *
  *   1 take    the oldest entries, under a short lease. Dies: the lease lapses, another worker gets the same ones
  *   2 place   one transaction, as acknowledged (E5). Dies before COMMIT: as before; after it: placing again finds the rows
@@ -22,7 +23,8 @@ import { createEntrySearch } from './entry-search.ts'
 import { type PlaceContext, placeEntries } from './place-entries.ts'
 
 const ASKS_MAX = 500
-const PARTITIONS_AT_ONCE_MAX = 8
+/** Each holds at most ASKS_MAX reservations. They share calls to outbox and ledger, so more of them cost no connections. */
+const PARTITIONS_AT_ONCE_MAX = 128
 /** While one batch of an item is in the ledger the next is fetched; a third would only wait, with a connection of its own. */
 const PARTITIONS_OF_ITEM_MAX = 2
 const PAUSE_MS = 50
@@ -32,8 +34,11 @@ const EARLY_MS = 5_000
 const EARLY_MAX = 10_000
 
 interface Work {
+  readonly item: ItemId
   /** `unknown` while it asks the outbox. */
   holds: 'nothing' | 'unknown' | Epoch
+  /** Behind what was taken last, more may wait. */
+  more: boolean
   /** It was woken after the last take began. */
   again: boolean
 }
@@ -41,6 +46,7 @@ interface Work {
 export function placeOrders(context: PlaceContext) {
   const { outbox, clock, log, worker } = context
   const working = new Map<Partition, Work>()
+  const workingOf = new Map<ItemId, Set<Work>>()
   const tasks = new Set<Promise<void>>()
   /** In the order they were woken; bounded by the partitions there are. */
   const waiting = new Set<Partition>()
@@ -107,12 +113,13 @@ export function placeOrders(context: PlaceContext) {
   function next(): void {
     for (const partition of waiting) {
       if (working.size >= PARTITIONS_AT_ONCE_MAX) return
-      if (workingOf(outbox.itemOf(partition)).length >= PARTITIONS_OF_ITEM_MAX) continue
+      const item = outbox.itemOf(partition)
+      if ((workingOf.get(item)?.size ?? 0) >= PARTITIONS_OF_ITEM_MAX) continue
       waiting.delete(partition)
-      const work: Work = { holds: 'nothing', again: false }
-      working.set(partition, work)
+      const work: Work = { item, holds: 'nothing', more: false, again: false }
+      begun(partition, work)
       const task = run(partition, work).finally(() => {
-        working.delete(partition)
+        ended(partition, work)
         tasks.delete(task)
         if (work.again) wake(partition)
         next()
@@ -121,8 +128,18 @@ export function placeOrders(context: PlaceContext) {
     }
   }
 
-  function workingOf(item: ItemId): readonly Work[] {
-    return [...working].filter(([partition]) => outbox.itemOf(partition) === item).map(([, work]) => work)
+  function begun(partition: Partition, work: Work): void {
+    working.set(partition, work)
+    const others = workingOf.get(work.item)
+    if (others === undefined) workingOf.set(work.item, new Set([work]))
+    else others.add(work)
+  }
+
+  function ended(partition: Partition, work: Work): void {
+    working.delete(partition)
+    const others = workingOf.get(work.item)
+    others?.delete(work)
+    if (others?.size === 0) workingOf.delete(work.item)
   }
 
   async function run(partition: Partition, work: Work): Promise<void> {
@@ -169,13 +186,14 @@ export function placeOrders(context: PlaceContext) {
       }
       leased.add(partition)
       others.delete(partition)
+      work.more = taken.more
       if (taken.entries.length > 0) return taken.entries
       work.holds = 'nothing'
     } while (work.again && !stopping)
     return []
   }
 
-  /** The entries that follow. They are asked for in the same write as these are deleted: the server does one after the other. */
+  /** The entries that follow, if there may be any. They are asked for in the same write as these are deleted: the server does one after the other. */
   async function place(partition: Partition, work: Work, entries: readonly OutboxEntry[], goesOn: () => boolean) {
     work.holds = Math.min(...entries.map(entry => entry.epoch))
     await faultPoint('outbox.take')
@@ -192,11 +210,13 @@ export function placeOrders(context: PlaceContext) {
         ),
       )
     }
-    const again = goesOn()
+    // A message tells of what was written since, and wakes it again; an entry whose message was lost is found by reading.
+    const isMore = work.more || work.again
+    const takes = isMore && goesOn()
     const deleted = Promise.all(done.map(each => each()))
-    const [next] = await Promise.all([again ? take(partition, work) : [], deleted])
+    const [next] = await Promise.all([takes ? take(partition, work) : [], deleted])
     await faultPoint('outbox.done')
-    if (!again) work.again = true
+    if (isMore && !takes) work.again = true
     return next
   }
 
@@ -214,7 +234,9 @@ export function placeOrders(context: PlaceContext) {
     },
     /** E4: may this process hold something of the item that was reserved under an epoch below this one? */
     holdsOlder(item: ItemId, epoch: Epoch): boolean {
-      return workingOf(item).some(({ holds }) => holds === 'unknown' || (holds !== 'nothing' && holds < epoch))
+      return [...(workingOf.get(item) ?? [])].some(
+        ({ holds }) => holds === 'unknown' || (holds !== 'nothing' && holds < epoch),
+      )
     },
     /** Finishes what is begun, takes nothing more, and gives its leases back. */
     async stop(): Promise<void> {

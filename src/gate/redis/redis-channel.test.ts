@@ -60,6 +60,24 @@ async function listen(redis: RedisServer, database = 0) {
   return { channel, connection, heard, gaps, lost, log }
 }
 
+test('orders of many items that are published in one turn are one message, and go before what follows', async () => {
+  const redis = await startRedis(playground)
+  const [one, other] = [await listen(redis), await listen(redis)]
+  const published = async () =>
+    Number(/cmdstat_publish:calls=(\d+)/.exec(String(await redis.command('INFO', 'commandstats')))?.[1] ?? 0)
+  const before = await published()
+  const ids = Array.from({ length: 100 }, (_, i) => String(7_000 + i))
+  for (const id of ids) one.channel.publish({ kind: 'orders', orders: [order({ id })] })
+  // Its own listeners wait for nothing.
+  expect(one.heard).toHaveLength(100)
+  one.channel.publish({ kind: 'sale', sale: '1' })
+  await until('both messages', () => other.heard.length === 2)
+  expect(
+    other.heard.map(message => (message.kind === 'orders' ? message.orders.map(({ id }) => id) : message.kind)),
+  ).toEqual([ids, 'sale'])
+  expect((await published()) - before).toBe(2)
+})
+
 describe('what is said is heard', () => {
   test('by every process of the database, the sender too, once, in order, with nothing changed', async () => {
     const redis = await startRedis(playground)

@@ -11,6 +11,7 @@ import { Fault } from '../../base/fault.ts'
 import type { Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
+import type { Order } from '../../domain/order.ts'
 import type { Channel, ChannelMessage } from '../channel.ts'
 import { ORDERS_PER_MESSAGE, readMessage } from './channel-message.ts'
 import { messageChannel } from './keys.ts'
@@ -32,6 +33,8 @@ export function createRedisChannel(
   const gapListeners: (() => void)[] = []
   let underway = 0
   let unreadable = 0
+  /** Orders that were published in this turn: one message for all of them. */
+  let bundle: Order[] = []
 
   function hear(text: string): void {
     if (text.startsWith(own)) return
@@ -51,6 +54,13 @@ export function createRedisChannel(
     callAll(gapListeners, undefined)
   }
 
+  function sendBundle(): void {
+    const orders = bundle
+    bundle = []
+    for (let i = 0; i < orders.length; i += ORDERS_PER_MESSAGE)
+      void send({ kind: 'orders', from: sender, orders: orders.slice(i, i + ORDERS_PER_MESSAGE) })
+  }
+
   async function send(message: object): Promise<void> {
     if (underway >= UNDERWAY_MAX) return meters.count('messages_lost', 'unsaid')
     underway += 1
@@ -67,12 +77,13 @@ export function createRedisChannel(
   return {
     publish(message) {
       if (message.kind !== 'orders') {
+        // What was published before it goes before it.
+        sendBundle()
         void send(message)
         return
       }
-      const { kind, orders } = message
-      for (let i = 0; i < orders.length; i += ORDERS_PER_MESSAGE)
-        void send({ kind, from: sender, orders: orders.slice(i, i + ORDERS_PER_MESSAGE) })
+      if (bundle.length === 0) queueMicrotask(sendBundle)
+      bundle.push(...message.orders)
       callAll(listeners, message)
     },
     // As `reserve.lua` writes it, so that older workers understand it; its figures are older than all others and change nothing.

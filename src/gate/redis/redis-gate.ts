@@ -1,5 +1,6 @@
 /**
- * The gate on Redis: each verb is one script call, decided in one step by the server (`scripts/`).
+ * The gate on Redis: each verb is one script call, decided in one step by the server (`scripts/`). What is asked of many items at the same
+ * time shares a call (`calls-together.ts`).
  * Guarantees: what was reserved is in the outbox by the very same act, and was published on the channel; an epoch lives and dies with
  * the server and the history it was activated in (E1); a call that was not answered is `unknown`, never guessed (E11); the window is
  * judged by the server's clock, which for an item does not step back (`step-back.ts`).
@@ -13,8 +14,8 @@
 
 import { assert } from '../../base/assert.ts'
 import { Fault, onFault } from '../../base/fault.ts'
+import { callTogether } from '../../base/redis/calls-together.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
-import type { Script } from '../../base/redis/script.ts'
 import type { BuyerId, Epoch, ItemId } from '../../domain/ids.ts'
 import {
   checkAsk,
@@ -74,21 +75,8 @@ export class RedisGate implements ShardGate {
   readonly #offset: () => number
   readonly #outboxMax: number
   readonly #channel: string
-  readonly #scripts = {
-    status: readScript('status', 'reads_across'),
-    reserve: readScript('reserve', 'grows'),
-    release: readScript('release', 'always'),
-    find: readScript('find', 'reads'),
-    show: readScript('find', 'always'),
-    change: readScript('change', 'always'),
-    set: readScript('set', 'always'),
-    fence: readScript('fence', 'always'),
-    load: readScript('load', 'grows'),
-    activate: readScript('activate', 'grows'),
-    holdings: readScript('holdings', 'reads'),
-    loaded: readScript('loaded', 'reads'),
-    move: readScript('move', 'always'),
-  }
+  readonly #scripts = { status: readScript('status', 'reads_across'), holdings: readScript('holdings', 'reads') }
+  readonly #calls: ReturnType<typeof sharedCalls>
   /** Epochs this process has begun (fenced or loaded), per item: a server that does not know of it is another one, or empty (E1). */
   readonly #begun = new Map<ItemId, Epoch>()
   #lastMs = 0
@@ -100,6 +88,7 @@ export class RedisGate implements ShardGate {
     this.#offset = clockOffsetMs
     this.#outboxMax = outboxEntriesMax
     this.#channel = messageChannel(connection.database)
+    this.#calls = sharedCalls(connection)
   }
 
   /** One question per server. In a cluster the clocks of servers that have none of these items are read too: every one judges windows. */
@@ -170,7 +159,7 @@ export class RedisGate implements ShardGate {
     const args = [epoch, item, this.#offset(), this.#outboxMax, this.#channel, sameWrites, list]
     const keys = [...bookKeys(item, epoch), outboxKey(item, epoch), outboxesKey(item)]
     return onFault(
-      async () => reserveReplyFrom(await this.#connection.runDurably(this.#scripts.reserve, keys, args), asks),
+      async () => reserveReplyFrom(await this.#calls.reserve(keys, args, asks.length), asks),
       ({ outcomeUnknown }) => ({ status: outcomeUnknown ? 'unknown' : 'busy' }),
     )
   }
@@ -183,7 +172,7 @@ export class RedisGate implements ShardGate {
       checkRelease(one)
       args.push(one.order, one.buyer, one.attempt, one.outcome)
     }
-    return this.#do(this.#scripts.release, bookKeys(item, epoch), args)
+    return this.#do(this.#calls.release, bookKeys(item, epoch), args, releases.length)
   }
 
   async find(item: ItemId, buyer: BuyerId, toShow = false): Promise<FindReply> {
@@ -192,14 +181,14 @@ export class RedisGate implements ShardGate {
     if (this.#finding >= FINDS_AT_ONCE_MAX) return { status: 'unknown' }
     this.#finding += 1
     const durably = toShow && this.#connection.durability === 'replica'
-    const script = durably ? this.#scripts.show : this.#scripts.find
+    const call = durably ? this.#calls.show : this.#calls.find
     const read = (reply: unknown): FindReply => {
       const [first, packed] = listOf(reply)
       const status = statusOf(first, 'ok', 'stale')
       return status === 'stale' ? { status } : { status, holdings: holdingsFrom(buyer, textOf(packed)) }
     }
     try {
-      return await this.#ask(script, [gateKey(item)], [buyer, durably ? 1 : 0], read, durably)
+      return await this.#ask(call, [gateKey(item)], [buyer, durably ? 1 : 0], read)
     } finally {
       this.#finding -= 1
     }
@@ -235,7 +224,7 @@ export class RedisGate implements ShardGate {
     checkEpoch(item, epoch, 0)
     checkChange(no, delta)
     return this.#ask(
-      this.#scripts.change,
+      this.#calls.change,
       [gateKey(item)],
       [epoch, no, delta, CHANGES_REMEMBERED, this.#channel],
       changeReplyFrom,
@@ -246,12 +235,12 @@ export class RedisGate implements ShardGate {
     checkEpoch(item, epoch, 0)
     checkWindowState(to)
     const { stateNo, state, opensAtMs, closesAtMs } = to
-    return this.#do(this.#scripts.set, [gateKey(item)], [epoch, state, opensAtMs, closesAtMs, stateNo, this.#channel])
+    return this.#do(this.#calls.set, [gateKey(item)], [epoch, state, opensAtMs, closesAtMs, stateNo, this.#channel])
   }
 
   async fence(item: ItemId, epoch: Epoch): Promise<Done> {
     checkEpoch(item, epoch, 1)
-    const done = await this.#do(this.#scripts.fence, [gateKey(item)], [epoch])
+    const done = await this.#do(this.#calls.fence, [gateKey(item)], [epoch])
     if (done.status === 'done') this.#begun.set(item, epoch)
     return done
   }
@@ -264,7 +253,7 @@ export class RedisGate implements ShardGate {
       checkHolding(one)
       args.push(one.order, one.buyer, one.attempt, one.quantity, one.live ? 1 : 0, one.reservedAtMs)
     }
-    const done = await this.#do(this.#scripts.load, bookKeys(item, epoch), args)
+    const done = await this.#do(this.#calls.load, bookKeys(item, epoch), args, holdings.length)
     if (done.status === 'done') this.#begun.set(item, epoch)
     return done
   }
@@ -275,7 +264,7 @@ export class RedisGate implements ShardGate {
     const { left, held, buyers, attemptsMax, changeNo, state, opensAtMs, closesAtMs, stateNo } = terms
     const begun = this.#hasBegun(item, epoch)
     const args = [epoch, begun, left, held, buyers, attemptsMax, changeNo, state, opensAtMs, closesAtMs, stateNo]
-    const done = await this.#do(this.#scripts.activate, [...bookKeys(item, epoch), outboxesKey(item)], args)
+    const done = await this.#do(this.#calls.activate, [...bookKeys(item, epoch), outboxesKey(item)], args)
     if (done.status !== 'unknown') this.#begun.delete(item)
     return done
   }
@@ -283,7 +272,7 @@ export class RedisGate implements ShardGate {
   async loaded(shard: ShardId, epoch: Epoch): Promise<LoadedReply> {
     checkEpoch(shard, epoch, 1)
     const keys = [gateKey(shard), buyersKey(shard, epoch)]
-    return this.#ask(this.#scripts.loaded, keys, [epoch, this.#hasBegun(shard, epoch)], (reply): LoadedReply => {
+    return this.#ask(this.#calls.loaded, keys, [epoch, this.#hasBegun(shard, epoch)], (reply): LoadedReply => {
       const [first, held, buyers] = listOf(reply)
       const status = statusOf(first, 'ok', 'done', 'stale')
       if (status === 'ok') return { status, held: wholeOf(held), buyers: wholeOf(buyers) }
@@ -294,22 +283,43 @@ export class RedisGate implements ShardGate {
   async move(shard: ShardId, epoch: Epoch, no: number, delta: number): Promise<ChangeReply> {
     checkEpoch(shard, epoch, 0)
     checkChange(no, delta)
-    return this.#ask(this.#scripts.move, [gateKey(shard)], [epoch, no, delta, this.#channel], changeReplyFrom)
+    return this.#ask(this.#calls.move, [gateKey(shard)], [epoch, no, delta, this.#channel], changeReplyFrom)
   }
 
   #hasBegun(item: ItemId, epoch: Epoch): 0 | 1 {
     return this.#begun.get(item) === epoch ? 1 : 0
   }
 
-  #do(script: Script, keys: Keys, args: Arguments): Promise<Done> {
-    return this.#ask(script, keys, args, (reply): Done => ({ status: statusOf(reply, 'done', 'stale') }))
+  #do(call: Call, keys: Keys, args: Arguments, weight = 1): Promise<Done> {
+    return this.#ask(call, keys, args, (reply): Done => ({ status: statusOf(reply, 'done', 'stale') }), weight)
   }
 
   /** For verbs that have no `busy`: after any fault the caller asks again with the same arguments. */
-  #ask<R>(script: Script, keys: Keys, args: Arguments, read: (reply: unknown) => R, durably = false) {
+  #ask<R>(call: Call, keys: Keys, args: Arguments, read: (reply: unknown) => R, weight = 1) {
     return onFault(
-      async () => read(await this.#connection[durably ? 'runDurably' : 'run'](script, keys, args)),
+      async () => read(await call(keys, args, weight)),
       () => ({ status: 'unknown' }) as const,
     )
+  }
+}
+
+type Call = ReturnType<typeof callTogether>
+
+/** Verbs about one item: calls for many items at the same time are one script call. */
+function sharedCalls(connection: RedisConnection) {
+  const shared = (name: string, kind: 'reads' | 'grows' | 'always', how: 'run' | 'runDurably' = 'run') =>
+    callTogether(connection, how, readScript(name, kind), readScript(name, kind, 'several'))
+  return {
+    reserve: shared('reserve', 'grows', 'runDurably'),
+    release: shared('release', 'always'),
+    find: shared('find', 'reads'),
+    show: shared('find', 'always', 'runDurably'),
+    change: shared('change', 'always'),
+    set: shared('set', 'always'),
+    fence: shared('fence', 'always'),
+    load: shared('load', 'grows'),
+    activate: shared('activate', 'grows'),
+    loaded: shared('loaded', 'reads'),
+    move: shared('move', 'always'),
   }
 }

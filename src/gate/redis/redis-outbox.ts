@@ -8,6 +8,7 @@
 
 import { assert } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
+import { callTogether } from '../../base/redis/calls-together.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
 import { BUYER_LENGTH_MAX, type Epoch, type ItemId, isId } from '../../domain/ids.ts'
 import { checkEpoch, checkItem, isNumber } from '../arguments.ts'
@@ -19,18 +20,21 @@ import { readScript } from './scripts.ts'
 
 const LEASE_MS = 2_000
 const DONE_AT_ONCE = 1_000
+/** Of a call that takes: how much waits is not known before. At most 62 in one script call. */
+const TAKE_WEIGHT = 16
 /** The server does nothing else meanwhile; a longer outbox is counted when it is shorter. */
 const RECOUNT_ENTRIES_MAX = 64
 
 export function createRedisOutbox(connection: RedisConnection): ShardOutbox {
   const scripts = {
-    take: readScript('take', 'always'),
-    done: readScript('done', 'always'),
     give: readScript('give', 'always'),
     depth: readScript('depth', 'reads_across'),
     recount: readScript('recount', 'always'),
     forget: readScript('forget', 'always'),
   }
+
+  const take = callTogether(connection, 'run', readScript('take', 'always'), readScript('take', 'always', 'several'))
+  const done = callTogether(connection, 'run', readScript('done', 'always'), readScript('done', 'always', 'several'))
 
   async function depthsOf(items: readonly ItemId[]): Promise<readonly OutboxDepth[]> {
     const names = items.flatMap(item => [outboxesKey(item), gateKey(item)])
@@ -48,18 +52,19 @@ export function createRedisOutbox(connection: RedisConnection): ShardOutbox {
       assert(worker.length >= 1, 'a worker without a name')
       assert(isNumber(asksMax), `take of at most ${asksMax} reservations`)
       const keys = [workerKey(item), outboxesKey(item), gateKey(item)]
-      const [first, epoch, ...entries] = listOf(await connection.run(scripts.take, keys, [worker, LEASE_MS, asksMax]))
+      const [first, more, epoch, ...entries] = listOf(await take(keys, [worker, LEASE_MS, asksMax], TAKE_WEIGHT))
       const status = statusOf(first, 'ok', 'held')
-      return status === 'held'
-        ? { status }
-        : { status, entries: entries.map(entry => entryFrom(wholeOf(epoch), entry)) }
+      if (status === 'held') return { status }
+      return { status, more: more === 1, entries: entries.map(entry => entryFrom(wholeOf(epoch), entry)) }
     },
 
     async done(item, epoch, ids) {
       checkEpoch(item, epoch, 1)
       const keys = [outboxKey(item, epoch), outboxesKey(item), gateKey(item)]
-      for (let from = 0; from < ids.length; from += DONE_AT_ONCE)
-        await connection.run(scripts.done, keys, [epoch, ...ids.slice(from, from + DONE_AT_ONCE)])
+      for (let from = 0; from < ids.length; from += DONE_AT_ONCE) {
+        const some = ids.slice(from, from + DONE_AT_ONCE)
+        await done(keys, [epoch, ...some], some.length)
+      }
     },
 
     async give(item, worker) {

@@ -36,7 +36,7 @@ export function createShardedOutbox(
       const reply = await outbox.take(shard, worker, asksMax)
       if (reply.status === 'held' || !isOneOfSeveral(shard)) return reply
       // Two shards may give their entries the same id.
-      return { status: 'ok', entries: reply.entries.map(one => ({ ...one, id: `${shard} ${one.id}` })) }
+      return { ...reply, entries: reply.entries.map(one => ({ ...one, id: `${shard} ${one.id}` })) }
     },
     done(shard, epoch, ids) {
       const own = isOneOfSeveral(shard) ? ids.map(id => id.slice(shard.length + 1)) : ids

@@ -53,10 +53,15 @@ local function isShard(gateKey)
   return gateKey:find('#', 1, true) ~= nil
 end
 
--- The process and the history of its data: a restart changes the first, a failover or a fail-back the second (E1).
+-- The process and the history of its data: a restart changes the first, a failover or a fail-back the second (E1). Neither changes while a
+-- script runs, so it is read once.
+local thisServer
 local function identity()
-  local info = redis.call('INFO', 'server', 'replication')
-  return info:match('run_id:(%x+)') .. ' ' .. info:match('master_replid:(%x+)')
+  if not thisServer then
+    local info = redis.call('INFO', 'server', 'replication')
+    thisServer = info:match('run_id:(%x+)') .. ' ' .. info:match('master_replid:(%x+)')
+  end
+  return thisServer
 end
 
 local FIELDS = {

@@ -1,7 +1,7 @@
 -- take: the oldest entries of an item's outbox, for the one worker that has the lease.
 -- KEYS     worker (the lease), outboxes, gate (only its name is used)
 -- ARGV     worker, leaseMs, asksMax
--- Returns  OK, epoch, then id and fields of each entry (no epoch: nothing waits); or HELD
+-- Returns  OK, 1 if more may wait behind these, epoch, then id and fields of each entry (no epoch: nothing waits); or HELD
 -- Keeps    one worker at a time, as long as a lease lasts: one that has longer to go was written by a clock that went back since;
 --          it is renewed when half of it is over, not with every take: each write waits for the disk;
 --          entries stay until done; asks neither epoch nor server: what was acknowledged here must reach the ledger (E5)
@@ -19,9 +19,9 @@ local renew = holder ~= ARGV[1] or leftMs < leaseMs / 2 or leftMs > leaseMs
 local epochs = {}
 for _, epoch in ipairs(redis.call('HKEYS', KEYS[2])) do epochs[#epochs + 1] = tonumber(epoch) end
 table.sort(epochs)
-for _, epoch in ipairs(epochs) do
+for nth, epoch in ipairs(epochs) do
   local outboxKey = keyOf(KEYS[3], epoch, 'outbox')
-  local reply, asks, from = { OK, epoch }, 0, '-'
+  local reply, asks, from = { OK, nth < #epochs and 1 or 0, epoch }, 0, '-'
   repeat
     local entries = redis.call('XRANGE', outboxKey, from, '+', 'COUNT', 32)
     for _, entry in ipairs(entries) do
@@ -29,6 +29,7 @@ for _, epoch in ipairs(epochs) do
       local count = isNumber(entry[2][4]) and tonumber(entry[2][4]) or 1
       if asks > 0 and asks + count > asksMax then
         entries = {}
+        reply[2] = 1
         break
       end
       asks = asks + count
@@ -41,4 +42,4 @@ for _, epoch in ipairs(epochs) do
     return reply
   end
 end
-return { OK }
+return { OK, 0 }
