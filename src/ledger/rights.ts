@@ -10,7 +10,7 @@ import type { Sale } from '../domain/sale.ts'
 import type { PlaceAsk } from './orders.ts'
 
 /** What the gate is built from, read under one item lock (E9). */
-interface SnapshotTerms
+export interface SnapshotTerms
   extends Pick<Item, 'available' | 'attemptsMax' | 'changeNo' | 'gateShards'>,
     Pick<Sale, 'opensAtMs' | 'closesAtMs' | 'stateNo'> {
   readonly held: number

@@ -13,13 +13,12 @@
 import { eachOf } from '../../base/each-of.ts'
 import { Fault, onFault } from '../../base/fault.ts'
 import { createSemaphore } from '../../base/semaphore.ts'
-import { together } from '../../base/together.ts'
 import type { Epoch, ItemId, SaleId } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'
-import type { Rights } from '../../ledger/rights.ts'
+import { depthTogether, statusTogether } from './ask-together.ts'
 import { createGateHealth } from './gate-health.ts'
-import type { KeepContext } from './keep-context.ts'
+import type { KeepContext, TaskContext } from './keep-context.ts'
 import { type GateHealth, isOver, planItem } from './plan-item.ts'
 import { openGate, rebuildGate } from './rebuild-gate.ts'
 import { sellWithoutGate } from './sell-without-gate.ts'
@@ -30,10 +29,8 @@ import { createStateRepeater, shows, windowStateOf } from './sync-state.ts'
  * the same time is asked together.
  */
 const TASKS_MAX = 20_000
-/** Outboxes that are asked for by one call. */
-const DEPTHS_MAX = 500
-/** What asks much of the ledger, each with a connection of its own: a snapshot, a warm-up. */
-const HEAVY_AT_ONCE_MAX = 4
+/** Warm-ups: each opens connections. */
+const PREPARING_AT_ONCE_MAX = 4
 /** States that have not reached the gate are written so many at a time. */
 const SYNC_AT_ONCE_MAX = 16
 const SETTLE_EVERY_MS = 1_000
@@ -46,7 +43,7 @@ const FLAPS_FORGOTTEN_MS = 600_000
 const SETTLE_MARGIN_MS = 2_000
 
 export class GateController {
-  readonly #context: KeepContext
+  readonly #context: TaskContext
   readonly #tasks = new Map<ItemId, Promise<void>>()
   /** When an item's last task ended: the item that has waited longest is next. */
   readonly #triedMs = new Map<ItemId, number>()
@@ -54,7 +51,7 @@ export class GateController {
   readonly #scattered = new Map<ItemId, number>()
   /** How often an item's gate went, for so long that it was to be done without, and when it was last. */
   readonly #falls = new Map<ItemId, { readonly times: number; readonly lastMs: number }>()
-  readonly #heavy = createSemaphore(HEAVY_AT_ONCE_MAX)
+  readonly #mayPrepare = createSemaphore(PREPARING_AT_ONCE_MAX)
   readonly #preparing = new Map<SaleId, Promise<void>>()
   readonly #repeatState
   /** Whose gate did not show what the ledger says of the sale, at the last round. */
@@ -65,8 +62,7 @@ export class GateController {
 
   constructor(context: KeepContext) {
     const { gate, sales, rights, clock } = context
-    const snapshot: Rights['snapshot'] = (...terms) => this.#heavy.run(() => rights.snapshot(...terms))
-    this.#context = { ...context, rights: { ...rights, snapshot }, outbox: askTogether(context.outbox) }
+    this.#context = { ...context, statusOf: statusTogether(gate), outbox: depthTogether(context.outbox) }
     const raise = async (item: ItemId) => void (await rights.raiseEpoch(item))
     // A task, because it waits for the item's lock; the round goes on.
     this.#repeatState = createStateRepeater(gate, sales, async item => void this.#begin(item, () => raise(item)))
@@ -260,10 +256,10 @@ export class GateController {
 
   /** Warm, and as the ledger has it now: an operator may have moved the sale since the snapshot. */
   async #beforeOpening(sale: Sale, item: Item, epoch: Epoch): Promise<void> {
-    const { gate, sales } = this.#context
+    const { gate, sales, statusOf } = this.#context
     if (item.epoch === 0) await this.#prepareOnce(sale.id)
     const now = await sales.state(sale.id)
-    const [status] = (await gate.status([item.id])).items
+    const status = await statusOf(item.id)
     if (now === undefined || status === undefined || shows(status, now)) return
     const done = await gate.set(item.id, epoch, windowStateOf(now))
     if (done.status === 'done') return
@@ -274,7 +270,7 @@ export class GateController {
   #prepareOnce(sale: SaleId): Promise<void> {
     let preparing = this.#preparing.get(sale)
     if (preparing === undefined) {
-      preparing = this.#heavy.run(this.#context.prepare).finally(() => this.#preparing.delete(sale))
+      preparing = this.#mayPrepare.run(this.#context.prepare).finally(() => this.#preparing.delete(sale))
       this.#preparing.set(sale, preparing)
     }
     return preparing
@@ -321,23 +317,5 @@ export class GateController {
     const firstMs = settled.reduce((least, { beforeMs }) => Math.min(least, beforeMs), nowMs)
     if (isAll && settled.length === items.length) await nodes.settle(firstMs)
     await nodes.settleItems(settled)
-  }
-}
-
-type Depths = Awaited<ReturnType<KeepContext['outbox']['depth']>>
-
-/** One call for all items that are asked for one by one at the same time. If that fails, each is asked for alone: it may live elsewhere. */
-function askTogether(outbox: KeepContext['outbox']): KeepContext['outbox'] {
-  const depthOf = together<ItemId, Depths | undefined>(DEPTHS_MAX, async items => {
-    const depths = await onFault(() => outbox.depth([...new Set(items)]))
-    const byItem = new Map(depths?.map(depth => [depth.item, [depth]]))
-    return items.map(item => byItem.get(item))
-  })
-  return {
-    async depth(items) {
-      const [item] = items
-      const one = items.length === 1 && item !== undefined ? await depthOf(item) : undefined
-      return one ?? outbox.depth(items)
-    },
   }
 }

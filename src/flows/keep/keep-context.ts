@@ -3,8 +3,9 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'
+import type { ItemId } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
-import type { Gate } from '../../gate/gate.ts'
+import type { Gate, GateStatus } from '../../gate/gate.ts'
 import type { Outbox } from '../../gate/outbox.ts'
 import type { Nodes } from '../../ledger/nodes.ts'
 import type { Rights } from '../../ledger/rights.ts'
@@ -37,4 +38,10 @@ export interface KeepContext {
   readonly backMs: number
   /** Longer than a lease: a process that died must have the time to lapse. */
   readonly drainMsMax: number
+}
+
+/** For the tasks of the controller: of what many of them ask at the same time, one call is made (`ask-together.ts`). */
+export interface TaskContext extends KeepContext {
+  /** The item as the gate shows it now. */
+  readonly statusOf: (item: ItemId) => Promise<GateStatus | undefined>
 }

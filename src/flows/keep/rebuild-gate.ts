@@ -20,7 +20,7 @@ import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Terms } from '../../gate/gate.ts'
 import type { Rights } from '../../ledger/rights.ts'
 import { drain, fenceWaitMs } from './drain.ts'
-import type { KeepContext } from './keep-context.ts'
+import type { TaskContext } from './keep-context.ts'
 
 const TRIES_MAX = 10
 const TRY_AGAIN_MS = 200
@@ -31,7 +31,7 @@ const TRY_AGAIN_MS = 200
  * @param beforeOpening between activation and opening: what must be ready, and what the ledger has said meanwhile
  */
 export async function rebuildGate(
-  context: KeepContext,
+  context: TaskContext,
   item: ItemId,
   compact: boolean,
   beforeOpening: (epoch: Epoch) => Promise<void>,
@@ -55,7 +55,7 @@ export async function rebuildGate(
 
 /** Steps 3 to 6, under an own epoch whose fence has been waited for. */
 export async function openGate(
-  context: KeepContext,
+  context: TaskContext,
   item: ItemId,
   epoch: Epoch,
   compact: boolean,
@@ -80,7 +80,7 @@ export async function openGate(
 }
 
 /** The gate is fenced, and nothing acknowledged under an older epoch is outside the ledger. */
-async function emptied(context: KeepContext, item: ItemId, epoch: Epoch, sold: boolean): Promise<boolean> {
+async function emptied(context: TaskContext, item: ItemId, epoch: Epoch, sold: boolean): Promise<boolean> {
   const { gate, clock, maySell } = context
   for (let tries = 1; ; tries++) {
     try {
@@ -97,7 +97,7 @@ async function emptied(context: KeepContext, item: ItemId, epoch: Epoch, sold: b
   }
 }
 
-async function loaded(context: KeepContext, item: ItemId, epoch: Epoch, compact: boolean): Promise<Terms | undefined> {
+async function loaded(context: TaskContext, item: ItemId, epoch: Epoch, compact: boolean): Promise<Terms | undefined> {
   let all = true
   const onPage: Parameters<Rights['snapshot']>[2] = async page => {
     if (all) all = (await context.gate.load(item, epoch, page)).status === 'done'
@@ -116,8 +116,8 @@ async function loaded(context: KeepContext, item: ItemId, epoch: Epoch, compact:
 }
 
 /** Read by another way than it was written: nothing is sold yet, so the gate shows exactly what the ledger had. */
-async function verified(context: KeepContext, item: ItemId, epoch: Epoch, terms: Terms): Promise<boolean> {
-  const [status] = (await context.gate.status([item])).items
+async function verified(context: TaskContext, item: ItemId, epoch: Epoch, terms: Terms): Promise<boolean> {
+  const status = await context.statusOf(item)
   const { left, held, buyers } = terms
   const same = status?.epoch === epoch && status.left === left && status.held === held && status.buyers === buyers
   if (!same)

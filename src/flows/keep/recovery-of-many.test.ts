@@ -24,9 +24,13 @@ test('400 items: raised by a few statements, one fence for all, then every gate 
     ...systemClock,
     sleep: (ms, signal) => (ms < FENCE_MS ? systemClock.sleep(ms, signal) : new Promise(end => void fences.push(end))),
   }
-  const { run } = ledger.database
+  const { run, transaction } = ledger.database
   const statements: string[] = []
   Object.assign(ledger.database, {
+    transaction(work: Parameters<typeof transaction>[0]) {
+      statements.push('transaction')
+      return transaction(work)
+    },
     run(name: string, values: unknown[]) {
       statements.push(name)
       return run(name, values)
@@ -65,10 +69,15 @@ test('400 items: raised by a few statements, one fence for all, then every gate 
 
     await Promise.all(items.map(one => edge.confirm(one, 2)))
     statements.length = 0
+    stage.calls.length = 0
     for (const end of fences) end()
     await keeper.idle()
     expect(await behind('gate')).toBe(ITEMS)
     expect(count('unconfirmed_nodes') + count('items_rights')).toBeLessThanOrEqual(ITEMS / 8)
+    expect(count('transaction'), 'snapshots').toBeLessThanOrEqual(ITEMS / 20)
+    expect(count('sale_states')).toBeLessThanOrEqual(ITEMS / 20)
+    expect(count('set_doors_if_free') + count('set_door')).toBeLessThanOrEqual(ITEMS / 20)
+    expect(stage.calls.filter(name => name === 'look').length, 'reads of the gate').toBeLessThanOrEqual(ITEMS / 8)
     expect(count('find_sale'), 'a read of all items for each of them').toBe(0)
     expect(fences.length, 'one fence each, all at the same time').toBe(ITEMS)
     const { items: statuses } = await stage.gate.status(items)
@@ -76,6 +85,6 @@ test('400 items: raised by a few statements, one fence for all, then every gate 
     expect(statuses.find(one => one.item === item)).toMatchObject({ epoch: 2, left: 9, held: 1 })
     expect((await ledger.orders.find([order])).map(({ state }) => state)).toEqual(['pending'])
   } finally {
-    Object.assign(ledger.database, { run })
+    Object.assign(ledger.database, { run, transaction })
   }
 }, 300_000)

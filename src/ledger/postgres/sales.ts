@@ -1,27 +1,30 @@
 /** Sales in PostgreSQL. */
 
 import { assert } from '../../base/assert.ts'
+import { together } from '../../base/together.ts'
 import type { SaleId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sale, StoredSaleState } from '../../domain/sale.ts'
-import type { Sales, SaleWrite } from '../sales.ts'
-import type { Database } from './connection/database.ts'
+import type { Sales, SaleWindow, SaleWrite } from '../sales.ts'
+import type { Database, Row } from './connection/database.ts'
 import { FollowedSales } from './followed-sales.ts'
 import { number, queries, text, time, toSales } from './rows.ts'
 
+/** Sales of one statement. */
+const STATES_MAX = 500
+
 export function createSales(database: Database): Sales {
-  const { all, first, did, act } = queries(database)
+  const { all, did, act } = queries(database)
   const followed = new FollowedSales((name, values) => database.run(name, values))
+  const state = together<SaleId, SaleWindow | undefined>(STATES_MAX, async ids => {
+    const rows = await all('sale_states', [[...new Set(ids)]], row => [text(row, 'id'), toWindow(row)] as const)
+    const found = new Map(rows)
+    return ids.map(id => found.get(id))
+  })
   return {
     create: (sale, by) => act('create_sale', valuesOf(sale, 'replaced', by)),
     find: async id => toSales(await database.run('find_sale', [id]))[0],
-    state: id =>
-      first('sale_state', [id], row => ({
-        state: text(row, 'state') as StoredSaleState,
-        stateNo: number(row, 'word_no'),
-        opensAtMs: time(row, 'opens_at'),
-        closesAtMs: time(row, 'closes_at'),
-      })),
+    state,
     list: async ({ drafts, limit }) => toSales(await database.run('list_sales', [drafts, limit])),
     followed: () => followed.read(),
     available: async items =>
@@ -82,5 +85,14 @@ function itemColumns(item: Item, position: number) {
     when_gate_down: item.whenGateDown,
     home_door: item.homeDoor,
     shards: item.shards,
+  }
+}
+
+function toWindow(row: Row): SaleWindow {
+  return {
+    state: text(row, 'state') as StoredSaleState,
+    stateNo: number(row, 'word_no'),
+    opensAtMs: time(row, 'opens_at'),
+    closesAtMs: time(row, 'closes_at'),
   }
 }
