@@ -75,6 +75,8 @@ export function openLocalGate(foundation: Pick<Foundation, 'clock' | 'ledger' | 
     nodes: { ...nodes, async settle() {}, async settleItems() {} },
     lanes: () => undefined,
     homeDoorOf: () => 'gate',
+    hasClicks: true,
+    oneServer: true,
     shutIdle: () => rights.shutIdle([...registry.keys()].filter(item => gate.statusNow(item) !== undefined)),
     rebuildFenceMs: 0,
     sellers(context) {

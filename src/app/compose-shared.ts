@@ -63,6 +63,9 @@ const FORGET_AFTER_MS = 60_000
 /** Items of which it is read together what is available. */
 const AVAILABLE_MAX = 500
 
+/** Outboxes that are counted by one call: Redis does nothing else meanwhile. */
+const BACKLOG_AT_ONCE_MAX = 256
+
 type SharedGate = ReturnType<typeof openSharedGate>
 
 export function openSharedGate(redis: RedisConfig, foundation: Foundation) {
@@ -90,6 +93,8 @@ export function openSharedGate(redis: RedisConfig, foundation: Foundation) {
     ...learning,
     nodes,
     lanes: item => gate.lanes(item.id, item.epoch),
+    hasClicks: config.roles.includes('edge'),
+    oneServer: connection.oneServer,
     homeDoorOf: item => item.homeDoor,
     // Redis keeps an ended item until its sale is settled.
     shutIdle: async () => {},
@@ -132,14 +137,21 @@ function readAvailable(sales: Pick<Sales, 'available'>): LedgerSellContext['avai
 
 /** What is reserved and not placed yet, over all live items. */
 export async function backlogOf(side: SharedGate, registry: Registry): Promise<OutboxBacklog> {
-  const { items, away } = await side.outbox.status([...registry.keys()])
   const seen = { entries: 0, units: 0, oldestMs: 0 }
-  for (const { entries, units, oldestMs } of items) {
-    seen.entries += entries
-    seen.units += units
-    if (oldestMs !== undefined) seen.oldestMs = Math.max(seen.oldestMs, side.view.nowMs() - oldestMs)
+  const live = [...registry.keys()]
+  let known = 0
+  let itemsAway = 0
+  for (let from = 0; from < live.length; from += BACKLOG_AT_ONCE_MAX) {
+    const { items, away } = await side.outbox.status(live.slice(from, from + BACKLOG_AT_ONCE_MAX))
+    known += items.length
+    itemsAway += away.length
+    for (const { entries, units, oldestMs } of items) {
+      seen.entries += entries
+      seen.units += units
+      if (oldestMs !== undefined) seen.oldestMs = Math.max(seen.oldestMs, side.view.nowMs() - oldestMs)
+    }
   }
-  return { seen: items.length > 0 || away.length === 0 ? seen : undefined, itemsAway: away.length }
+  return { seen: known > 0 || itemsAway === 0 ? seen : undefined, itemsAway }
 }
 
 /** Messages as the flows of this process publish them: the other processes get them too. */
@@ -147,7 +159,9 @@ export function shareWithCluster(
   side: SharedGate,
   parts: Pick<ProcessContext, 'messages' | 'catalog' | 'rounds' | 'log'>,
 ): Messages {
-  return shareMessages({ ...side, ...parts, onSaleChanged: () => parts.rounds.kick('follow'), defer: nextTurn })
+  // Buyers' filters and statuses refuse clicks: without clicks they are only memory.
+  const cache = side.hasClicks ? side.cache : { reserved() {}, missed() {} }
+  return shareMessages({ ...side, cache, ...parts, onSaleChanged: () => parts.rounds.kick('follow'), defer: nextTurn })
 }
 
 /** What a process of a cluster does beside following what is on sale: what its roles say, and what it confirms before a rebuild may go on (E4). */

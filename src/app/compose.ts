@@ -180,6 +180,7 @@ async function wire(
   const busy = () => sumOver(live => live.queue.depth()) > 0
   const work: KeeperWork = {
     flows,
+    messages: context.messages,
     others: http.others,
     allPlaced: createPlacedCheck(gate, outbox),
     archive: afterMs === undefined ? undefined : createArchiveItems({ ...context, afterMs, busy }),

@@ -64,6 +64,10 @@ export interface GateSide {
   /** How the gate's asks of an item are queued. Undefined: in one queue. */
   readonly lanes: (item: Item) => Lanes | undefined
   readonly homeDoorOf: (item: Item) => Door
+  /** Do clicks come to this process? Otherwise it needs no statuses of the gate to refuse them by. */
+  readonly hasClicks: boolean
+  /** All items of the gate are on one server at a time. */
+  readonly oneServer: boolean
   readonly shutIdle: () => Promise<unknown>
   /** How long a rebuild waits at least for edges that trust an older epoch. */
   readonly rebuildFenceMs: number

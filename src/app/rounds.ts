@@ -7,14 +7,15 @@
  */
 
 import type { Clock } from '../base/clock.ts'
-import { Fault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
 import { type Loop, startLoop } from '../base/loop.ts'
 import type { Meters } from '../base/meters.ts'
 import type { Sale } from '../domain/sale.ts'
 import type { CheckContext } from '../flows/check/check-context.ts'
 import { reconcileSale } from '../flows/check/reconcile.ts'
+import { createLiveReconciler } from '../flows/check/reconcile-live.ts'
 import { createSaleSettler } from '../flows/check/settle-over-sales.ts'
+import type { Messages } from '../flows/follow/messages.ts'
 import { OrderCloser } from '../flows/money/close-orders.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
 import { releaseUnits } from '../flows/money/release-units.ts'
@@ -53,6 +54,7 @@ const WATCHING: ReadonlySet<LoopName> = new Set(['reconcile', 'settle-over', 'fo
 /** What the leader does, wherever the gate is. */
 export interface KeeperWork {
   readonly flows: MoneyContext & OperateContext & CheckContext
+  readonly messages: Pick<Messages, 'listen'>
   /** Is every reservation of the sale in the ledger? */
   readonly allPlaced: (sale: Sale) => Promise<boolean>
   /** Moves orders of settled items into the archive. True when there is more. Undefined: it is off. */
@@ -97,7 +99,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
   }
 
   function startKeeping(
-    { flows, allPlaced, archive, events, buildIndexes, others }: KeeperWork,
+    { flows, messages, allPlaced, archive, events, buildIndexes, others }: KeeperWork,
     maySell: () => boolean,
   ): void {
     const lead = (name: LoopName, run: () => Promise<unknown>) =>
@@ -119,7 +121,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     leadOn('payments', () => payments.round())
     leadOn('close', () => closer.sweep())
     leadOn('ask-due', () => closer.ask())
-    lead('reconcile', () => reconcileLive(flows))
+    lead('reconcile', createLiveReconciler(flows, messages))
     lead('settle-over', () => settler.round())
     if (archive !== undefined) leadOn('archive', archive)
     if (events !== undefined) leadOn('events', events)
@@ -137,19 +139,4 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
       await byName.get(name)?.round()
     },
   }
-}
-
-/** Every sale with a live item. One that can't be reconciled, because its gate is away or by a bug, does not keep the others from it. */
-async function reconcileLive(check: CheckContext): Promise<void> {
-  const sales = new Map([...check.registry.values()].map(({ sale }) => [sale.id, sale]))
-  const failed: unknown[] = []
-  for (const sale of sales.values()) {
-    try {
-      await check.reconciliation.save(sale.id, 'automatic', await reconcileSale(check, sale))
-    } catch (error) {
-      failed.push(error)
-    }
-  }
-  // A bug is the one to know of.
-  if (failed.length > 0) throw failed.find(error => !(error instanceof Fault)) ?? failed[0]
 }

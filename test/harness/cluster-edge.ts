@@ -46,6 +46,8 @@ const UNKNOWN_DEPTH = { entries: 1, units: 1, oldestMs: 0, miscounted: 0 }
 
 export interface EdgeWish {
   readonly gate?: (real: Gate) => Gate
+  /** False: a worker or a keeper. */
+  readonly hasClicks?: boolean
   readonly orders?: (real: Orders) => Orders
   readonly sales?: (real: Sales) => Pick<Sales, 'followed'>
   readonly placedWaitMs?: number
@@ -278,6 +280,7 @@ export function openCluster(ledger: TestLedger) {
             run => createBatcher({ batchMax: 500, queueMax: 20_000, defer: nextTurn, run }),
           ),
         confirming,
+        hasClicks: wish.hasClicks ?? true,
         maySell: () => true,
         onRead() {
           follows = true

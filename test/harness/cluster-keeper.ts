@@ -282,6 +282,7 @@ export function openKeeperStage(ledger: TestLedger) {
         meters: noMeters,
         maySell: () => right.held,
         prepare: async () => {},
+        oneServer: true,
         homeDoorOf: item => item.homeDoor,
         shutIdle: async () => {},
         onDoorSet() {},

@@ -44,6 +44,8 @@ interface FollowContext {
   /** An entry for what the ledger shows, with the seller of its door. */
   readonly makeLiveItem: (sale: Sale, item: Item, skewed: boolean, seen: Seen) => LiveItem
   readonly confirming: Confirming
+  /** Do clicks come here? Otherwise a gate's status is asked for once after each rebuild, and no more. */
+  readonly hasClicks: boolean
   /** May this process sell at all? Without it no entry is current. */
   readonly maySell: () => boolean
   /** The registry has what the ledger shows. */
@@ -173,11 +175,17 @@ export class Following {
     const { registry, cache } = this.#context
     if (this.#gateReads >= READS_MAX) return undefined
     const items = new Set(this.#unread())
+    if (!this.#context.hasClicks) return this.#sellsAtGate() ? [...items] : undefined
     for (const item of cache.wanted()) if (registry.get(item)?.door === 'gate') items.add(item)
     if (this.#rest.length === 0) this.#rest = this.#behindGate()
     if (this.#rest.length === 0) return undefined
     for (const item of this.#rest.splice(-ITEMS_A_ROUND, ITEMS_A_ROUND)) items.add(item)
     return [...items]
+  }
+
+  #sellsAtGate(): boolean {
+    for (const { door } of this.#context.registry.values()) if (door === 'gate') return true
+    return false
   }
 
   #behindGate(): ItemId[] {

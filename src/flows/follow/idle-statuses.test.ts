@@ -10,13 +10,14 @@ const ledger = ledgerForFile()
 const click = (buyer: string) => ({ buyer, attempt: 1, quantity: 1 })
 
 /** An edge with a real item among so many others on sale where nothing happens. It counts the statuses it asks for. */
-async function amongIdle(count: number) {
+async function amongIdle(count: number, hasClicks = true) {
   const cluster = openCluster(ledger)
   const { item, epoch, sale } = await cluster.openItem({ units: 1 })
   const names = Array.from({ length: count }, (_, i) => String(1_000_000 + i))
   const idle = new Set(names)
   const asked: string[] = []
   const edge = cluster.edge({
+    hasClicks,
     sales: real => ({
       async followed() {
         const read = await real.followed()
@@ -68,6 +69,15 @@ async function costOfTenRounds(count: number): Promise<number> {
 test('what a round asks the gate does not grow with items where nothing happens', async () => {
   expect(await costOfTenRounds(1_000)).toBeLessThanOrEqual(80)
   expect(await costOfTenRounds(100)).toBeLessThanOrEqual(80)
+})
+
+test('a worker or a keeper, where no clicks come, asks for each status once', async () => {
+  const { edge, item, epoch, asked } = await amongIdle(100, false)
+  asked.length = 0
+  // Told of by a message: an edge would ask.
+  edge.cache.reserved(item, { epoch, version: 2, left: 0 }, ['ann'])
+  for (let i = 0; i < 20; i++) await edge.round()
+  expect(asked).toEqual([])
 })
 
 test('the first click on an item that was idle for long is sold to, not refused; from then on its status is asked for', async () => {

@@ -7,6 +7,8 @@
  * Acts only while it holds the leader lock; and if two processes believe they do, every step is compare-and-set on the epoch that its own
  * raise gave it (E3). A task that ends, dies or gives up leaves a door that is draining, and the next round starts over.
  *
+ * Where nothing is to be done a round does not look at every item (`quiet-gates.ts`).
+ *
  * A round that began while an item's task was under way does not plan that item: what it read may be from before the task's end.
  */
 
@@ -20,6 +22,7 @@ import { depthTogether, statusTogether } from './ask-together.ts'
 import { createGateHealth } from './gate-health.ts'
 import type { KeepContext, TaskContext } from './keep-context.ts'
 import { type GateHealth, isOver, planItem } from './plan-item.ts'
+import { isAsWanted, type KeptItem, QuietGates } from './quiet-gates.ts'
 import { openGate, rebuildGate } from './rebuild-gate.ts'
 import { sellWithoutGate } from './sell-without-gate.ts'
 import { createStateRepeater, shows, windowStateOf } from './sync-state.ts'
@@ -57,6 +60,7 @@ export class GateController {
   /** Whose gate did not show what the ledger says of the sale, at the last round. */
   readonly #unsynced = new Set<ItemId>()
   #health
+  readonly #quiet: QuietGates
   #bug: { readonly error: unknown } | undefined
   #settledMs = Number.NEGATIVE_INFINITY
 
@@ -67,29 +71,31 @@ export class GateController {
     // A task, because it waits for the item's lock; the round goes on.
     this.#repeatState = createStateRepeater(gate, sales, async item => void this.#begin(item, () => raise(item)))
     this.#health = createGateHealth(gate, clock)
+    this.#quiet = new QuietGates(gate, clock)
   }
 
   /** Plans every item once. Begins tasks and does not wait for them. Throws what a task met that is no fault. */
   async round(): Promise<void> {
-    const { gate, sales, clock, maySell, homeDoorOf } = this.#context
+    const { gate, sales, clock, maySell, homeDoorOf, oneServer } = this.#context
     if (this.#bug !== undefined) throw this.#bug.error
     if (!maySell()) {
       // Another process kept the gates meanwhile: what was seen before says nothing.
       this.#health = createGateHealth(gate, clock)
+      this.#quiet.end()
       return
     }
     await this.#context.shutIdle()
     const busy = new Set(this.#tasks.keys())
     const { nowMs, sales: followed } = await sales.followed()
+    if (await this.#isQuiet(followed, nowMs)) return
+    this.#quiet.end()
     const items = followed.flatMap(sale => sale.items.map(item => ({ sale, item })))
     const behindGate = items.filter(({ item }) => homeDoorOf(item) === 'gate')
     const health = await this.#health(
-      behindGate.map(({ sale, item: { id, epoch, door } }) => ({
-        id,
-        epoch,
-        // Of several shards any may be short of units.
-        isSettled: status =>
-          door !== 'gate' || (status?.epoch === epoch && status.shards === undefined && shows(status, sale)),
+      behindGate.map(({ sale, item }) => ({
+        id: item.id,
+        epoch: item.epoch,
+        isSettled: status => item.door !== 'gate' || isAsWanted({ sale, item }, status),
       })),
     )
     this.#forgetOthers(items.map(({ item }) => item.id))
@@ -99,15 +105,36 @@ export class GateController {
     const toSync: (() => Promise<void>)[] = []
     /** Behind the gate's door, and their gate has everything it should have. */
     const whole: Item[] = []
+    /** Sold by a gate that is as the ledger wants it. */
+    const atGate: KeptItem[] = []
+    let resting = 0
     const oldestFirst = items.toSorted((a, b) => lastTryMs(a) - lastTryMs(b))
     for (const { sale, item } of oldestFirst) {
       const isWhole = !busy.has(item.id) && (await this.#plan(sale, item, nowMs, health.of(item.id), due, toSync))
       if (isWhole && homeDoorOf(item) === 'gate') whole.push(item)
+      const one = health.of(item.id)
+      if (item.door === 'gate' && one.kind === 'there' && isAsWanted({ sale, item }, one.status))
+        atGate.push({ sale, item })
+      else if (item.door === 'ledger' ? homeDoorOf(item) === 'ledger' : item.door === 'shut' && isOver(sale, nowMs))
+        resting += 1
     }
+    const isNothingToDo = due.length + toSync.length + busy.size + this.#unsynced.size + this.#scattered.size === 0
+    if (oneServer && isNothingToDo && atGate.length + resting === items.length)
+      this.#quiet.begin(followed, atGate, nowMs)
     for (const start of due) start()
     await eachOf(toSync, SYNC_AT_ONCE_MAX, sync => sync())
     const readMs = Math.min(nowMs, health.nowMs ?? nowMs)
     if (whole.length > 0) await this.#settleNodes(whole, whole.length === behindGate.length, readMs)
+  }
+
+  /** No task is under way, no process that lapsed is to be settled, and what the last round found still holds. */
+  async #isQuiet(followed: readonly Sale[], nowMs: number): Promise<boolean> {
+    if (this.#tasks.size > 0 || !(await this.#quiet.lasts(followed, nowMs))) return false
+    const { clock, nodes } = this.#context
+    if (clock.elapsed() - this.#settledMs < SETTLE_EVERY_MS) return true
+    if ((await nodes.holding()).unsettled > 0) return false
+    this.#settledMs = clock.elapsed()
+    return true
   }
 
   /** Runs `work` as the item's one task. False: another is under way, or too many are; nothing was begun. */

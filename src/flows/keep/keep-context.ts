@@ -24,6 +24,8 @@ export interface KeepContext {
   readonly maySell: () => boolean
   /** Opens connections and reads the catalog before the crowd needs them. */
   readonly prepare: () => Promise<void>
+  /** All items of the gate are on one server at a time: it loses all of them or none. */
+  readonly oneServer: boolean
   /** The door an item is sold behind when all is well. */
   readonly homeDoorOf: (item: Item) => Door
   /** Shuts the doors of ended items whose gate is gone with an earlier process: they are not built again. */
