@@ -23,7 +23,7 @@ import { AskTally } from '../edge/ops/ask-tally.ts'
 import { Monitor } from '../edge/ops/monitor.ts'
 import { OperatorSessions } from '../edge/ops/operator-sessions.ts'
 import { OrderRoute } from '../edge/order-route.ts'
-import { loadPages } from '../edge/pages.ts'
+import { pagesOnce } from '../edge/pages.ts'
 import { buyerRoutes } from '../edge/routes/buyer-routes.ts'
 import { eventRoutes } from '../edge/routes/event-routes.ts'
 import { healthRoutes, metricsRoutes, type Readiness, sandboxRoutes } from '../edge/routes/operations-routes.ts'
@@ -110,6 +110,9 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     ordersOfBuyer: (buyer, limit) => ordersOfBuyer(context, buyer, undefined, limit),
     stock,
   })
+  const pages = pagesOnce()
+  // As all that takes a part of a second: before buyers come.
+  if (admission.isEdge && config.warmCode) await pages()
   const edge = {
     ...context,
     ...admission,
@@ -129,7 +132,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     asks,
     feed: { ...context, watch: eventWatch },
     eventSource: config.events.source,
-    pages: await loadPages(),
+    pages,
     addressOf,
     trusts,
     secureCookies,
@@ -187,7 +190,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
       ...(sharing === undefined ? [] : ([['limits', PRESENT_EVERY_MS, () => sharing.round()]] as const)),
     ] satisfies KeeperWork['others'],
     serve() {
-      const all = [...routes, ...docsRoutes(routes, isEdge)]
+      const all = [...routes, ...docsRoutes(routes, { sells: isEdge, atStart: isEdge && config.warmCode })]
       const { host, port, metricsHost, metricsPort } = config
       const { clock, random, meters } = context
       const answering = { clock, log, random, meters, applyHeaders }

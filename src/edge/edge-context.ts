@@ -48,7 +48,7 @@ export interface EdgeContext {
   readonly sessions: OperatorSessions
   readonly monitor: Pick<Monitor, 'watch' | 'trouble'>
   readonly asks: Pick<AskTally, 'count'>
-  readonly pages: Pages
+  readonly pages: () => Promise<Pages>
   readonly tickets: TicketOffice
   readonly orderLimits: RateLimits
   readonly ticketLimits: RateLimits

@@ -1,5 +1,5 @@
 /**
- * The pages as bytes, bundled and compressed once at start: HTML that clients revalidate by its ETag, and files whose name changes with
+ * The pages as bytes, bundled and compressed once: HTML that clients revalidate by its ETag, and files whose name changes with
  * their content, which clients may cache for ever.
  *
  * The security policy lets a page load from here and nowhere else, run no inline script or style, and be framed by no other page. Only
@@ -54,6 +54,15 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
+}
+
+/** Loads the pages when they are first asked for, once. */
+export function pagesOnce(): () => Promise<Pages> {
+  let loading: Promise<Pages> | undefined
+  return () => {
+    loading ??= loadPages()
+    return loading
+  }
 }
 
 export async function loadPages() {

@@ -288,7 +288,7 @@ export const SETTINGS = {
   }),
   WARM_CODE: setting({
     about:
-      'Before a sale opens, this process tries its code on made-up orders that are rolled back, so that the first orders are not the slowest. It rests while anything is sold.',
+      'Before a sale opens, this process tries its code on made-up orders that are rolled back, so that the first orders are not the slowest. It rests while anything is sold. Off: also the pages and the description of the API are made at their first request, and not at the start.',
     schema: onOff,
     default: 'on',
   }),

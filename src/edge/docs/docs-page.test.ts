@@ -20,7 +20,7 @@ test('a body is called required where nothing can be left out of it', () => {
 
 test('a process that takes no orders does not describe them', async () => {
   for (const sells of [true, false]) {
-    const openapi = docsRoutes([], sells).find(({ path }) => path === '/openapi.json')!
+    const openapi = docsRoutes([], { sells, atStart: sells }).find(({ path }) => path === '/openapi.json')!
     const exchange = { request: new Request('http://here/openapi.json') } as Exchange
     const { paths } = (await (await openapi.handle(exchange)).json()) as { paths: object }
     expect('/api/live' in paths).toBe(sells)

@@ -57,7 +57,9 @@ export function opsRoutes(edge: EdgeContext): readonly Route[] {
   const { sessions, guard, addressOf, pages, journal, clock, log } = edge
   const inTime = createSharedTimeout({ clock, ms: LINE_MS_MAX })
   return [
-    ...ADDRESSES.map(path => route({ method: 'GET', path }, ({ request }) => sendPage(request, pages.ops))),
+    ...ADDRESSES.map(path =>
+      route({ method: 'GET', path }, async ({ request }) => sendPage(request, (await pages()).ops)),
+    ),
     { method: 'GET', path: '/ops/session', handle: showSession },
     { method: 'POST', path: '/ops/session', handle: signIn },
     { method: 'DELETE', path: '/ops/session', handle: signOut },

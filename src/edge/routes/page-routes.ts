@@ -12,15 +12,15 @@ import { ASSETS_PATH, type PageFile } from '../pages.ts'
 
 export function pageRoutes({ pages, identity, buyers }: EdgeContext): readonly Route[] {
   // One page for all its addresses: which of them it shows, its script reads from the address bar.
-  const page = ({ request }: Exchange) => sendPage(request, pages.buyer)
+  const page = async ({ request }: Exchange) => sendPage(request, (await pages()).buyer)
   return [
     ...['/', '/s/{sale}', '/orders', '/orders/{id}'].map(path => route({ method: 'GET', path }, page)),
     route({ method: 'GET', path: `${ASSETS_PATH}{file}` }, asset),
     route(buyerCalls.session, session),
   ]
 
-  function asset({ request, params }: Exchange): Response {
-    const file = pages.assets.get(params.file ?? '')
+  async function asset({ request, params }: Exchange): Promise<Response> {
+    const file = (await pages()).assets.get(params.file ?? '')
     return file === undefined ? plainProblem('not_found') : sendPage(request, file)
   }
 
