@@ -1,11 +1,10 @@
 /** How each part of the cluster is started, and when it is ready. */
 
 import { mkdirSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { listens } from '../test/harness/listens.ts'
+import { PROGRAM } from '../test/harness/program.ts'
 import type { PartPlan } from './supervisor.ts'
 
-const MAIN = resolve(import.meta.dirname, '../src/main.ts')
 const READY = /^stampede (ready|stands by) on /m
 
 /** Lines of redis.conf that every Redis server gets. */
@@ -34,7 +33,7 @@ export function stampedePart(
   return {
     name,
     role,
-    command: [process.execPath, MAIN, 'serve'],
+    command: [process.execPath, PROGRAM, 'serve'],
     env: { HOST: '127.0.0.1', ...env },
     ready: async output => READY.test(output),
   }

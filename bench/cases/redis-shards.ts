@@ -21,6 +21,8 @@ import { freshAsk, RESERVED, runAsks } from '../client/asks.ts'
 import { placeServer } from '../cores.ts'
 import { endable } from '../endable.ts'
 
+/** A machine that is busy with others' work makes this slow, and does not end it. */
+const CALL_MS_MAX = 30_000
 const EPOCH = 1
 const UNITS = 90_000_000
 const HOUR_MS = 3_600_000
@@ -45,7 +47,14 @@ async function prepare(stage: Stage): Promise<PreparedCase> {
     const pids = cluster.nodes.map(node => node.pid)
     for (const pid of pids) placeServer(pid)
     const log = { debug() {}, info() {}, warn() {}, error() {} }
-    const connection = openRedis({ url: cluster.url, clock: systemClock, log, durability: 'replica', replicas: 1 })
+    const connection = openRedis({
+      url: cluster.url,
+      clock: systemClock,
+      log,
+      durability: 'replica',
+      replicas: 1,
+      timeoutMs: CALL_MS_MAX,
+    })
     playground.onUndo(() => connection.close())
     await until('a connection to the cluster', () => connection.connected())
     const counts = createShardCounts()

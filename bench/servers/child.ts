@@ -23,7 +23,7 @@ export interface ConstantAnswer {
 
 const READY_MS_MAX = 60_000
 
-/** Starts `file` with this very Bun and returns when it printed a line with `ready on http://host:port`. */
+/** Starts `file`, a path of its own or one from here, with this very Bun and returns when it printed a line with `ready on http://host:port`. */
 export async function startChild(
   file: string,
   args: readonly string[],

@@ -11,6 +11,8 @@ import { createTicketOffice, parseTicketKeys, type TicketOffice } from '../../sr
 import { removeDataDir } from '../../src/app/config/data-dir.ts'
 import { connectionTo } from '../../src/ledger/embedded/postmaster.ts'
 import type { Target } from '../../src/rehearsal/client/connection.ts'
+import { fillFromMadeData } from '../../test/harness/made-data.ts'
+import { PROGRAM } from '../../test/harness/program.ts'
 import { ORDER_BODY } from '../client/request-bytes.ts'
 import { endable } from '../endable.ts'
 import { type ConstantAnswer, startChild } from './child.ts'
@@ -96,9 +98,10 @@ export async function startStampede(nowMs: () => number, elsewhere?: Elsewhere, 
   const databaseUrl = elsewhere && (known ?? (await makeDatabase(elsewhere.postgres.socketFolder)))
   const dataDir = own.dataDir ?? (await mkdtemp(join(tmpdir(), 'stampede-bench-data-')))
   const discard = () => own.dataDir ?? removeDataDir(dataDir)
+  if (elsewhere === undefined && own.dataDir === undefined) fillFromMadeData(dataDir)
   // As root, PostgreSQL runs under another account, which must be able to enter the folder.
   await chmod(dataDir, 0o711)
-  const child = await startChild('../../src/main.ts', ['serve'], {
+  const child = await startChild(PROGRAM, ['serve'], {
     PORT: '0',
     DATA_DIR: dataDir,
     ADMIN_TOKEN,

@@ -23,7 +23,8 @@ export const systemClock: Clock = {
         signal?.removeEventListener('abort', wake)
         resolve()
       }
-      const timer = setTimeout(wake, ms)
+      // A moment that is past already: a negative time is a warning on standard error.
+      const timer = setTimeout(wake, Math.max(0, ms))
       signal?.addEventListener('abort', wake)
     }),
 }

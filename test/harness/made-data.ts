@@ -26,6 +26,12 @@ export async function copyMadeData(dataDir: string): Promise<void> {
   execFileSync('cp', ['-a', made, dataDir])
 }
 
+/** The same for a folder that is there and empty, within a run that has made one; otherwise nothing is done. */
+export function fillFromMadeData(dataDir: string): void {
+  const made = process.env[MADE_DATA_VARIABLE]
+  if (made !== undefined) execFileSync('cp', ['-a', `${made}/.`, dataDir])
+}
+
 /** Starts PostgreSQL on an empty folder once, and stops it. */
 export async function makeData(folder: string): Promise<string> {
   const dataDir = join(folder, 'made-data')
