@@ -11,8 +11,9 @@ import { connectTo, examineRedis, watchDurability } from './compose-redis.ts'
 const playground = new Playground()
 afterEach(() => playground.undo())
 
-/** A server is asked after half a second without a connection. */
-const AT_ONCE_MS_MAX = 4_000
+/** A server is asked after half a second without a connection. Less than a connection is waited for: half a minute here, five seconds by the doctor. */
+const AT_ONCE_MS_MAX = 20_000
+const EXAMINED_MS_MAX = 4_000
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** Starts on this Redis: its connection, what it logs, and what it is told later. A slow machine has time to connect. */
@@ -139,7 +140,7 @@ test('an address of one kind that leads to a server of another says at once what
     unverified: false,
   } as const
   await expect(examineRedis(redis, SILENT, async () => 'examined')).rejects.toThrow('set it to redis://')
-  expect(systemClock.elapsed() - fromMs).toBeLessThan(AT_ONCE_MS_MAX)
+  expect(systemClock.elapsed() - fromMs).toBeLessThan(EXAMINED_MS_MAX)
 }, 300_000)
 
 test('E11: a Redis whose replicas follow a moment after it does not end the processes that started while it was away', async () => {

@@ -231,11 +231,14 @@ test('one client that asks too much is told so, others and payment providers are
   const { perSecond } = shippedRate()
   const from = performance.now()
   // Under another name each time, which changes nothing.
-  const answers = await Promise.all(
-    Array.from({ length: 4 * BURST }, (_, i) =>
+  const answers: Response[] = []
+  // A machine that is too slow to ask faster than that in one go asks on.
+  while (!answers.some(answer => answer.status === 429)) {
+    const wave = Array.from({ length: 4 * BURST }, (_, i) =>
       fetch(`${url}/api/time`, { headers: { 'x-forwarded-for': `10.1.${i >> 8}.${i & 255}` } }),
-    ),
-  )
+    )
+    answers.push(...(await Promise.all(wave)))
+  }
   const seconds = (performance.now() - from) / 1000
   const passed = answers.filter(answer => answer.ok).length
   expect(passed).toBeGreaterThan(BURST)

@@ -92,7 +92,7 @@ interface AxeFinding {
 
 /** What stands between this page and people who see, hear or move differently, one line each. */
 export async function barriers(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axeSource)
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(axeSource)
   const found = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
     violations: readonly AxeFinding[]
   }

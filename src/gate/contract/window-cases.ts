@@ -5,7 +5,7 @@ import type { GateState } from '../gate.ts'
 import { type Bench, HOUR_MS, ItemOnSale } from './item-on-sale.ts'
 
 /** Short enough to wait for with a real clock, long enough to ask something before; where that took too long, the next. */
-const SOON_MS = [300, 1_200, 4_800]
+const SOON_MS = [300, 1_200, 4_800, 19_200]
 
 export function windowCases(bench: Bench): void {
   async function setTo(sale: ItemOnSale, state: GateState, fromMs: number, toMs: number): Promise<void> {
