@@ -4,6 +4,7 @@ import { systemClock, toRfc3339 } from '../../src/base/clock.ts'
 import { buyLikeThePage } from '../deploy/page-buyer.ts'
 import { Cluster } from '../harness/cluster.ts'
 import { atMost, meanwhile } from '../harness/crowd.ts'
+import { EventReader } from '../harness/event-reader.ts'
 import { gatherFacts } from '../harness/facts.ts'
 import { gauge } from '../harness/gauges.ts'
 import { listenTo } from '../harness/heard-out.ts'
@@ -157,6 +158,7 @@ test('the landed version is replaced by this one, process by process, in mid-sal
   const migrated = await within('the end of the migration', SOON_MS, listenTo(migrating).ran)
   expect({ code: migrated.code, err: migrated.err }).toEqual({ code: 0, err: '' })
   for (const { name } of fresh) expect(migrated.out).toContain(name)
+  const migratedAtMs = systemClock.now()
   await more('with the landed version on the migrated ledger')
 
   current.switchTo(ROOT)
@@ -198,4 +200,22 @@ test('the landed version is replaced by this one, process by process, in mid-sal
   await more('with this version alone')
   await Promise.all(stages.map(stage => stage.stop()))
   for (const stage of stages) await stage.judge(cluster)
+  await judgeEvents(url, [gated, direct], migratedAtMs)
 }, 400_000)
+
+/** Every order that was placed on the migrated ledger, by whichever version, is told once. */
+async function judgeEvents(url: string, sales: readonly ShopSale[], migratedAtMs: number): Promise<void> {
+  const shop = new Shop(() => url)
+  const orders = (await Promise.all(sales.map(sale => shop.orders(sale.id)))).flat()
+  const due = orders.filter(({ placedAt = '' }) => Date.parse(placedAt) > migratedAtMs).map(({ id }) => id)
+  const reader = new EventReader(() => url)
+  const told = () => reader.told().flatMap(line => (line.startsWith('order.placed ') ? [line.split(' ')[1]!] : []))
+  await until('all of them are told', async () => {
+    await reader.catchUp()
+    const known = new Set(told())
+    return due.every(id => known.has(id))
+  })
+  expect(new Set(told()).size, 'each once').toBe(told().length)
+  const known = new Set(orders.map(({ id }) => id))
+  expect(told().filter(id => !known.has(id))).toEqual([])
+}
