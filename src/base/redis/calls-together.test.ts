@@ -79,6 +79,18 @@ test('a bug of one caller is told to that caller alone', async () => {
   ])
 })
 
+test('a key that was overwritten from outside stops the call about it, and no other', async () => {
+  const { server, call } = await counter()
+  await server.command('HSET', 'b', 'x', 'y')
+  const replies = await Promise.allSettled([call(['a'], [1]), call(['b'], [1]), call(['c'], [3])])
+  expect(replies.map(one => (one.status === 'fulfilled' ? one.value : one.reason))).toEqual([
+    [1, 'a'],
+    expect.any(Bug),
+    [3, 'c'],
+  ])
+  expect(String((replies[1] as PromiseRejectedResult).reason)).toContain('WRONGTYPE')
+})
+
 test('a server that is away fails all of them, and the next ones are made again', async () => {
   const { server, connection, call } = await counter()
   await server.stop()

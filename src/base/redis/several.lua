@@ -1,8 +1,9 @@
 -- several: many calls of one script, which stands before this as the function `one`, in one call: the same answers in the same order.
 -- KEYS     those of each call, one call after the other
 -- ARGV     per call: how many keys and how many arguments it has, then its arguments
--- Returns  the answer of each call; one that found a bug of its caller answers an error in its place
--- Keeps    what the script keeps, call by call: each is decided before the next is looked at
+-- Returns  the answer of each call; one that fails, or finds a bug of its caller, answers an error in its place
+-- Keeps    what the script keeps, call by call: each is decided before the next is looked at, and one that stops halfway (a key was overwritten from
+--          outside) stops no other
 
 local answers, key, at = {}, 0, 1
 while at <= #ARGV do
@@ -11,6 +12,8 @@ while at <= #ARGV do
   for i = 1, count do arguments[i] = ARGV[at + 1 + i] end
   key = key + #keys
   at = at + 2 + count
-  answers[#answers + 1] = one(keys, arguments)
+  local ended, answer = pcall(one, keys, arguments)
+  if not ended then answer = redis.error_reply('ERR ' .. (type(answer) == 'table' and answer.err or tostring(answer)) .. ' @user_script') end
+  answers[#answers + 1] = answer
 end
 return answers
