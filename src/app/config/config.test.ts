@@ -147,7 +147,7 @@ test('a token is shown under the setting it came from, whatever its operator is 
 test('what is in force is shown under the names of the settings, and can be set again as it is shown', () => {
   const config = readConfig({ ...CLUSTER, RATE_PER_ITEM: '90/1500ms burst 3', RATE_TOTAL: '7/2m', DEMO: 'off' })
   const shown = config.shown
-  expect(Object.keys(SETTINGS).filter(name => !(name in shown))).toEqual(['KAFKA_BROKERS', 'ETCD_HOSTS'])
+  expect(Object.keys(SETTINGS).filter(name => !(name in shown))).toEqual(['ETCD_HOSTS'])
   expect(shown).toMatchObject({ RATE_PER_ADDRESS: '100/1s', RATE_PER_ITEM: '90/1500ms burst 3', RATE_TOTAL: '7/2m' })
   expect(shown).toMatchObject({ PORT: 8080, DEMO: 'off', ROLES: 'all', ADMIN_TOKEN: '[hidden]' })
   const { missing: _, ...settable } = shown

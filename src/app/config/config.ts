@@ -69,6 +69,8 @@ function configOf(values: Values, texts: Texts) {
     databaseUrl: values.DATABASE_URL,
     /** Undefined: the gate is in the process. */
     redis: redisOf(values),
+    /** Undefined: nothing is sent to Kafka. */
+    kafka: kafkaOf(values),
     roles: values.ROLES,
     /** Retired. Read only to say so. */
     threads: values.THREADS,
@@ -143,6 +145,20 @@ function redisOf(values: Values) {
     replicas: values.REDIS_REPLICAS ?? 1,
     /** Settings that Redis does not let us read are taken to be right. */
     unverified: values.REDIS_DURABILITY_UNVERIFIED,
+  }
+}
+
+function kafkaOf(values: Values) {
+  if (values.KAFKA_BROKERS === undefined) return undefined
+  return {
+    brokers: values.KAFKA_BROKERS,
+    tls: values.KAFKA_TLS ? { caFile: values.KAFKA_TLS_CA } : undefined,
+    sasl: values.KAFKA_SASL,
+    /** With its dot. */
+    topicPrefix: `${values.KAFKA_TOPIC_PREFIX}.`,
+    partitions: values.KAFKA_PARTITIONS,
+    replication: values.KAFKA_REPLICATION,
+    minInsync: values.KAFKA_MIN_INSYNC,
   }
 }
 

@@ -11,6 +11,7 @@ import { RATE_COUNT_MAX, showRate } from '../../admission/rate-limit-policy.ts'
 import { parseTicketKeys } from '../../admission/ticket.ts'
 import { parseFaultPoints } from '../../base/fault-points.ts'
 import { parseRedisUrl } from '../../base/redis/redis-url.ts'
+import { KAFKA_SETTINGS } from './kafka-settings.ts'
 import {
   checkedBy,
   DAY_MS,
@@ -142,7 +143,7 @@ export const SETTINGS = {
         : 'ROLES needs REDIS_URL: without it one process does everything',
     show: roles => (roles?.length === ROLES.length ? 'all' : (roles ?? []).join(',')),
   }),
-  KAFKA_BROKERS: notBuilt('KAFKA_BROKERS'),
+  ...KAFKA_SETTINGS,
   ETCD_HOSTS: notBuilt('ETCD_HOSTS'),
   THREADS: setting({
     about:
