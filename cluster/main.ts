@@ -1,6 +1,6 @@
 /**
  * `npm run cluster`: a small cluster on this machine, to try out, to rehearse against and to break. PostgreSQL, Redis (one server, or a Redis
- * Cluster), edges, workers, keepers, nginx in front. A part that dies is restarted, as a service manager would. Ctrl-C stops all; data stays.
+ * Cluster), Kafka if asked for, edges, workers, keepers, nginx in front. A part that dies is restarted, as a service manager would. Ctrl-C stops all; data stays.
  */
 
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,16 +8,17 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { systemRandom } from '../src/base/random.ts'
 import { freePort } from '../test/harness/free-port.ts'
+import { ensureKafka, type KafkaProgram } from '../test/kafka/program.ts'
 import { ensureServers } from '../test/servers.ts'
 import { writeNginxFiles } from './nginx-site.ts'
-import { nginxPart, redisPart, stampedePart } from './parts.ts'
+import { kafkaPart, nginxPart, redisPart, stampedePart } from './parts.ts'
 import { startPostgres } from './postgres.ts'
 import { startRedisCluster } from './redis-cluster.ts'
 import { type Part, Supervisor } from './supervisor.ts'
 
 const ROLES = ['edge', 'worker', 'keeper'] as const
 const USAGE =
-  'npm run cluster -- [--port 8080] [--edges 2] [--workers 2] [--keepers 2] [--redis one|cluster] [--data ./data/cluster]'
+  'npm run cluster -- [--port 8080] [--edges 2] [--workers 2] [--keepers 2] [--redis one|cluster] [--kafka] [--data ./data/cluster]'
 const REDIS_KINDS = ['one', 'cluster'] as const
 const COUNT_MAX = 16
 
@@ -25,6 +26,7 @@ interface Options {
   readonly port: number
   readonly counts: Readonly<Record<(typeof ROLES)[number], number>>
   readonly redis: (typeof REDIS_KINDS)[number]
+  readonly kafka: boolean
   readonly data: string
 }
 
@@ -36,6 +38,7 @@ function readOptions(): Options {
       workers: { type: 'string', default: '2' },
       keepers: { type: 'string', default: '2' },
       redis: { type: 'string', default: 'one' },
+      kafka: { type: 'boolean', default: false },
       data: { type: 'string', default: './data/cluster' },
     },
   })
@@ -52,6 +55,7 @@ function readOptions(): Options {
   return {
     port,
     redis,
+    kafka: values.kafka,
     counts: { edge: count('edges'), worker: count('workers'), keeper: count('keepers') },
     data: resolve(values.data),
   }
@@ -62,6 +66,7 @@ async function main(): Promise<void> {
   const { data, counts } = options
   const print = (line: string) => process.stdout.write(`${line}\n`)
   ensureServers(['redis-server', 'nginx'], print)
+  const kafkaProgram = options.kafka ? await ensureKafka(print) : undefined
   mkdirSync(data, { recursive: true })
 
   const secret = () => Buffer.from(systemRandom.bytes(24)).toString('base64url')
@@ -94,13 +99,14 @@ async function main(): Promise<void> {
       options.redis === 'one'
         ? await startRedis(supervisor, join(data, 'redis'))
         : await startRedisCluster(supervisor, join(data, 'redis-cluster'), stop.signal)
+    const kafka = kafkaProgram && (await startKafka(supervisor, kafkaProgram, join(data, 'kafka')))
     for (const role of [...ROLES].reverse()) {
       const members = Array.from({ length: counts[role] }, (_, i) => {
         const listen = role === 'edge' ? (edgePorts[i] ?? 0) : 0
         const demo = role === 'keeper' ? 'on' : 'off'
         const name = `${role}-${i + 1}`
         const own = { DEMO: demo, DATA_DIR: join(data, name), PORT: String(listen), ROLES: role }
-        return stampedePart(name, role, { ...env, ...redis, ...own })
+        return stampedePart(name, role, { ...env, ...redis, ...kafka, ...own })
       })
       // The first keeper migrates the ledger before the others start.
       for (const member of members) await supervisor.start(member)
@@ -127,6 +133,13 @@ async function startRedis(supervisor: Supervisor, dir: string) {
   const port = await freePort()
   await supervisor.start(redisPart('redis', dir, port, ['appendfsync always']))
   return { REDIS_URL: `redis://127.0.0.1:${port}/0` }
+}
+
+/** One broker, with its data in the folder; the ports are new each time. */
+async function startKafka(supervisor: Supervisor, program: KafkaProgram, dir: string) {
+  const [port, controllerPort] = [await freePort(), await freePort()]
+  await supervisor.start(kafkaPart(program, dir, port, controllerPort))
+  return { KAFKA_BROKERS: `127.0.0.1:${port}` }
 }
 
 /** Atomic: another process may be reading the file. */

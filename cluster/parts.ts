@@ -1,8 +1,11 @@
 /** How each part of the cluster is started, and when it is ready. */
 
-import { mkdirSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { listens } from '../test/harness/listens.ts'
 import { PROGRAM } from '../test/harness/program.ts'
+import { JAVA, type KafkaProgram } from '../test/kafka/program.ts'
+import { brokerProperties } from '../test/kafka/properties.ts'
 import type { PartPlan } from './supervisor.ts'
 
 const READY = /^stampede (ready|stands by) on /m
@@ -20,6 +23,20 @@ export function redisPart(name: string, dir: string, port: number, config: reado
     name,
     role: 'redis',
     command: ['/usr/bin/redis-server', '--dir', dir, '--port', String(port), ...args],
+    env: {},
+    ready: () => listens(port),
+  }
+}
+
+export function kafkaPart(program: KafkaProgram, dir: string, port: number, controllerPort: number): PartPlan {
+  const logs = join(dir, 'data')
+  if (!existsSync(logs)) cpSync(program.formatted, logs, { recursive: true })
+  const properties = join(dir, 'broker.properties')
+  writeFileSync(properties, brokerProperties({ port, controllerPort, dir: logs }))
+  return {
+    name: 'kafka',
+    role: 'kafka',
+    command: [JAVA, ...program.java, 'kafka.Kafka', properties],
     env: {},
     ready: () => listens(port),
   }

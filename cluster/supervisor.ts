@@ -7,7 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { systemClock } from '../src/base/clock.ts'
 
-type PartRole = 'redis' | 'postgres' | 'nginx' | 'edge' | 'worker' | 'keeper'
+type PartRole = 'redis' | 'kafka' | 'postgres' | 'nginx' | 'edge' | 'worker' | 'keeper'
 
 export interface PartPlan {
   readonly name: string

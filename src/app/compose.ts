@@ -29,6 +29,7 @@ import { composeHttp, type ServerAddress } from './compose-http.ts'
 import { ledgerParts, type OpenLedger } from './compose-ledger.ts'
 import { openLocalGate, runAlone } from './compose-local.ts'
 import { backlogOf, joinCluster, openSharedGate, shareWithCluster } from './compose-shared.ts'
+import { openEventCopies } from './compose-tell.ts'
 import type { Config } from './config/config.ts'
 import { holdNode } from './node-lease.ts'
 import type { Foundation, ProcessContext, StartReport } from './process-context.ts'
@@ -178,6 +179,7 @@ async function wire(
   const eventLoopWatched = watchEventLoop(clock, meters, signal)
   const { archiveAfterMs: afterMs } = config
   const busy = () => sumOver(live => live.queue.depth()) > 0
+  const eventCopies = openEventCopies(context)
   const work: KeeperWork = {
     flows,
     messages: context.messages,
@@ -185,8 +187,13 @@ async function wire(
     allPlaced: createPlacedCheck(gate, outbox),
     archive: afterMs === undefined ? undefined : createArchiveItems({ ...context, afterMs, busy }),
     events: config.events.written
-      ? createEventKeeper({ ...context, ...config.events, onNumbered: [eventWatch.seen] })
+      ? createEventKeeper({
+          ...context,
+          ...config.events,
+          onNumbered: [eventWatch.seen, () => rounds.kick('copy-events')],
+        })
       : undefined,
+    copyEvents: eventCopies?.round,
     buildIndexes: () => foundation.ledger.indexes.round(context.log, signal),
   }
   return {
@@ -195,13 +202,17 @@ async function wire(
     adminTokenPath: http.adminTokenPath,
     missing: runner.missing,
     serve: http.serve,
-    start: (report: StartReport, stopping: AbortSignal) => runner.start(work, report, stopping),
+    async start(report: StartReport, stopping: AbortSignal) {
+      await eventCopies?.check()
+      return runner.start(work, report, stopping)
+    },
     ended: runner.ended,
     async close() {
       await http.close()
       await eventLoopWatched
       await sandbox?.stop()
       await runner.stop()
+      await eventCopies?.close()
     },
   }
 }

@@ -42,6 +42,8 @@ const EVERY_MS = {
   moves: 200,
   archive: 10_000,
   events: 200,
+  /** Woken when numbers were given. */
+  'copy-events': 1_000,
   /** The builder itself looks once a minute. */
   indexes: 2_000,
 } as const
@@ -49,7 +51,15 @@ const EVERY_MS = {
 type LoopName = keyof typeof EVERY_MS
 
 /** Without them nothing is sold twice, lost or left unpaid. So it is with every loop that other parts bring along. */
-const WATCHING: ReadonlySet<LoopName> = new Set(['reconcile', 'settle-over', 'forget', 'archive', 'events', 'indexes'])
+const WATCHING: ReadonlySet<LoopName> = new Set([
+  'reconcile',
+  'settle-over',
+  'forget',
+  'archive',
+  'events',
+  'copy-events',
+  'indexes',
+])
 
 /** What the leader does, wherever the gate is. */
 export interface KeeperWork {
@@ -61,6 +71,8 @@ export interface KeeperWork {
   readonly archive: (() => Promise<boolean>) | undefined
   /** Gives events their numbers. True when there are more. Undefined: none are written. */
   readonly events: (() => Promise<boolean>) | undefined
+  /** Copies events to Kafka. True when there are more. Undefined: no brokers are set. */
+  readonly copyEvents: (() => Promise<boolean>) | undefined
   /** Builds the indexes that are missing on large tables. */
   readonly buildIndexes: () => Promise<unknown>
   /** Rounds that other parts bring along: their name, how often, and what they do. */
@@ -99,7 +111,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
   }
 
   function startKeeping(
-    { flows, messages, allPlaced, archive, events, buildIndexes, others }: KeeperWork,
+    { flows, messages, allPlaced, archive, events, copyEvents, buildIndexes, others }: KeeperWork,
     maySell: () => boolean,
   ): void {
     const lead = (name: LoopName, run: () => Promise<unknown>) =>
@@ -125,6 +137,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     lead('settle-over', () => settler.round())
     if (archive !== undefined) leadOn('archive', archive)
     if (events !== undefined) leadOn('events', events)
+    if (copyEvents !== undefined) leadOn('copy-events', copyEvents)
     lead('indexes', buildIndexes)
   }
 

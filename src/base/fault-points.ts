@@ -28,7 +28,7 @@ const FAULT_POINTS = {
   gate: ['clock'],
   archive: ['before', 'after'],
   retention: ['sale', 'rows'],
-  events: ['before', 'numbered'],
+  events: ['before', 'numbered', 'copied'],
 } as const
 
 type Points = typeof FAULT_POINTS

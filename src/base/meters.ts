@@ -43,6 +43,7 @@ export const COUNTED = {
     'door_shut',
     'sale_not_settled',
     'watching_failed',
+    'events_not_copied',
   ],
   hand_overs: ['order'],
   gate_stale: ['reply'],

@@ -31,7 +31,7 @@ export async function compileProgram(folder: string): Promise<string> {
       {
         name: 'every file keeps its path',
         setup(build) {
-          build.onLoad({ filter: /\/(src|web)\/.*\.tsx?$/ }, ({ path }) => ({
+          build.onLoad({ filter: /\/(src|web)\/.*\.tsx?$|\/@platformatic\/wasm-utils\/.*\.js$/ }, ({ path }) => ({
             contents: withPath(readFileSync(path, 'utf8'), path),
             loader: path.endsWith('x') ? 'tsx' : 'ts',
           }))

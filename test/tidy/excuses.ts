@@ -1,7 +1,6 @@
 /** Exports that stand although only tests import them, as `path#name`, each with its reason. Short is good. */
 
 export const EXPORTS_EXCUSED: Readonly<Record<string, string>> = {
-  'src/kafka/client/kafka-log.ts#openMessageLog': 'no process opens it yet: KAFKA_BROKERS stops the start',
   'src/base/assert.ts#Bug': 'tests name it to tell a failed assertion from a fault',
   'src/base/random.ts#seededRandom': 'stands in for systemRandom wherever a run must be repeatable',
 }

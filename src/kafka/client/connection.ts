@@ -7,6 +7,8 @@ import { readFileSync } from 'node:fs'
 import { type BaseOptions, findErrorBy } from '@platformatic/kafka'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
+import type { Log } from '../../base/log.ts'
+import type { Random } from '../../base/random.ts'
 
 export interface KafkaSettings {
   /** host:port each. */
@@ -24,6 +26,17 @@ interface KafkaLogin {
   readonly mechanism: 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512'
   readonly username: string
   readonly password: string
+}
+
+export interface KafkaPorts {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+}
+
+export interface KafkaLimits {
+  /** How long a call of `send` waits. */
+  readonly sendMsMax?: number
 }
 
 const CONNECT_MS_MAX = 5_000
