@@ -1,6 +1,7 @@
 /** The shop's events in Kafka's topic `stampede.events`: all of them, in order, through the death of the server and of the broker. */
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
+import { onFault } from '../../src/base/fault.ts'
 import { openLog, settingsOf, topicSpec } from '../../src/kafka/client/kafka-log.fixture.ts'
 import type { CloudEvent } from '../../src/wire/events/cloud-event.ts'
 import { EventReader } from '../harness/event-reader.ts'
@@ -65,7 +66,9 @@ async function expectAll(prefix: string, reader: EventReader): Promise<number> {
   let repeated = 0
   await until('all events in the topic', async () => {
     const told = Map.groupBy(await reader.catchUp(), ({ subject }) => subject)
-    const seen = await stored(prefix)
+    // A broker that has just started may not lead all of its partitions yet.
+    const seen = await onFault(() => stored(prefix))
+    if (seen === undefined) return false
     repeated = 0
     for (const [subject, events] of told) {
       const ids = (seen.get(subject) ?? []).map(({ id }) => id)
