@@ -46,11 +46,12 @@ export async function startTestLedger() {
   const dataDir = join(folder, 'data')
   await copyMadeData(dataDir)
   const server = await startEmbeddedServer({ dataDir, log: () => {} })
-  const connect = (database?: string, lanes = ALONE_LANES, events = true): Database =>
+  const connect = (database?: string, lanes = ALONE_LANES, events = true, alwaysYields = false): Database =>
     createDatabase({
       connection: { ...server.connection, ...(database !== undefined && { database }) },
       lanes,
       events,
+      alwaysYields,
       onError: () => {},
     })
   const database = connect()

@@ -114,3 +114,20 @@ test('while orders are placed one read runs at a time, else as many as there are
     await three.close()
   }
 })
+
+test('a process that places nothing reads one statement at a time, always: others may be placing', async () => {
+  const keeper = ledger.connect(undefined, { ...ONE_EACH, reads: 3 }, true, true)
+  try {
+    await ledger.sql('BEGIN')
+    await ledger.sql('LOCK TABLE orders IN ACCESS EXCLUSIVE MODE')
+    const first = keeper.run('orders_of_buyer', LIST)
+    await untilLocked('orders_of_buyer')
+    const others = [keeper.run('orders_of_buyer', LIST), keeper.run('reconciliations', ['1', 1])]
+    expect(keeper.stats().waiting).toBe(2)
+    await ledger.sql('ROLLBACK')
+    expect(await Promise.all([first, ...others])).toHaveLength(3)
+  } finally {
+    await ledger.sql('ROLLBACK')
+    await keeper.close()
+  }
+})
