@@ -18,7 +18,7 @@ import { type Credentials, signIn } from './crowd/sign-in.ts'
 import { Tally } from './crowd/tally.ts'
 import { describeFault, killMidRun, type MidRunFault } from './fault/mid-run-fault.ts'
 import { endSale, graceAfter, stillOpen } from './operator/end-sale.ts'
-import { keepAhead } from './operator/opening.ts'
+import { ANNOUNCED_AHEAD_MS, openSoon } from './operator/opening.ts'
 import { Operator } from './operator/operator.ts'
 import { FIRST_CLICK_MS } from './plan/plan.ts'
 import { arrivals } from './plan/shape.ts'
@@ -51,13 +51,8 @@ interface ConstantServer {
   stop(): Promise<void>
 }
 
-const OPENING_MS_FIRST = 4_500
-const TICKETS_PER_MS = 8
 const BOT_CONNECTIONS_MAX = 50
-/** While tickets are being given out, the opening is never nearer than this. */
-const OPENING_MS_MIN = 3_000
 const OPENING_MS_SPARE = 500
-const BUYERS_PER_WAITED_MS = 20
 const COME_BACK_PER_UNIT = 3
 const COMPARED_MS_MAX = 10_000
 /** After Ctrl-C: time for answers under way, and for reading audit and orders. */
@@ -72,8 +67,7 @@ export async function rehearse(options: RehearsalOptions, parts: RehearseParts):
   try {
     if (constant !== undefined) await orNone(warmUpClient(constant.url, buyers, clock, stop))
     const nowMs = clock.elapsed() + connected.serverMsAtZero
-    const opensAtMs = nowMs + OPENING_MS_FIRST + buyers / TICKETS_PER_MS
-    const sale = await connected.operator.create(units, shards, opensAtMs)
+    const sale = await connected.operator.create(units, shards, nowMs, nowMs + ANNOUNCED_AHEAD_MS)
     return await new Run(options, { ...parts, ...connected, sale, startedMs: nowMs }, constant).play()
   } finally {
     await constant?.stop()
@@ -236,30 +230,21 @@ class Run {
     return pool
   }
 
-  /** Every buyer signs in and gets a ticket; the opening waits for them. */
+  /** Every buyer signs in and gets a ticket; then the sale opens. */
   async #signIn(names: readonly string[], pool: Pool, requests: Requests): Promise<Credentials> {
     const { clock, stop, operator, sale, serverMsAtZero } = this.#parts
     const serverNow = () => clock.elapsed() + serverMsAtZero
-    const opening = {
-      clock,
-      serverNow,
-      opensAtMs: this.#opensAtMs,
-      // The larger the crowd that asks for tickets, the longer the operator waits for an answer.
-      nearMs: OPENING_MS_MIN + names.length / BUYERS_PER_WAITED_MS,
-      marginMs: FIRST_CLICK_MS,
-      move: (toMs: number) => operator.moveOpening(sale.sale, toMs),
-    }
     const progress = (phase: 'signing in' | 'tickets', count: number) => {
       if (phase === 'tickets') this.#tally.tickets = count
       this.#board.show(phase, count, names.length)
     }
     const { buyerSecret: secret } = this.#options.server
     const shop = secret === undefined ? undefined : { secret, now: serverNow }
-    const { done, opensAtMs } = await keepAhead(opening, OPENING_MS_SPARE, () =>
-      signIn({ pool, requests, clock, stop }, names, shop, progress),
+    const credentials = await signIn({ pool, requests, clock, stop }, names, shop, progress)
+    this.#opensAtMs = await openSoon(FIRST_CLICK_MS + OPENING_MS_SPARE, serverNow, toMs =>
+      operator.moveOpening(sale.sale, toMs),
     )
-    this.#opensAtMs = opensAtMs
-    return done
+    return credentials
   }
 
   async #killMidRun(crowd: Crowd, openMs: number, arrivalsMs: Float64Array, over: AbortSignal): Promise<void> {

@@ -1,62 +1,52 @@
 import { expect, test } from 'bun:test'
-import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
-import { keepAhead } from './opening.ts'
+import { ANNOUNCED_AHEAD_MS, openSoon } from './opening.ts'
 
-/** Buyers who need so long for their tickets, or are refused in the end; a second is a tenth of a turn of the loop. */
-async function open(ticketsMs: number, { refused = false, moveMs = (moved: number) => 0 * moved } = {}) {
+const LEAST_MS = 2_500
+
+/** A server that needs so long for each change of the opening: half before it decides, half before its answer arrives. */
+async function open(takesMs: (moved: number) => number) {
   let nowMs = 0
-  const moves: number[] = []
-  const clock: Clock = {
-    now: () => nowMs,
-    elapsed: () => nowMs,
-    async sleep(ms, signal) {
-      if (signal?.aborted) return
-      nowMs += ms
-      await new Promise(setImmediate)
-    },
-  }
-  let openedMs = 3_000
+  let openedMs = ANNOUNCED_AHEAD_MS
+  let asked = 0
   const move = async (toMs: number) => {
-    const arrivesMs = nowMs + moveMs(moves.length)
-    while (nowMs < arrivesMs) {
-      nowMs += 100
-      await new Promise(setImmediate)
-    }
-    if (nowMs >= openedMs) throw new Fault('refused', 'the sale has opened already')
+    const halfMs = takesMs(asked++) / 2
+    nowMs += halfMs
+    if (nowMs >= openedMs) throw new Fault('not_changeable', 'the sale has opened already')
+    if (toMs <= nowMs) throw new Fault('not_changeable', 'must not lie in the past')
     openedMs = toMs
-    moves.push(toMs)
+    nowMs += halfMs
   }
-  const opening = { clock, serverNow: () => nowMs, opensAtMs: 3_000, nearMs: 2_000, marginMs: 1_000, move }
-  const work = async () => {
-    while (nowMs < ticketsMs) await new Promise(setImmediate)
-    if (refused) throw new Fault('refused', 'guests are not let in there')
-    return 'tickets'
-  }
-  const opened = await keepAhead(opening, 500, work).catch((error: Error) => error.message)
-  const during = moves.length
-  for (let turn = 0; turn < 100; turn++) await new Promise(setImmediate)
-  return { opened, endedMs: nowMs, during, after: moves.length - during }
+  const opensAtMs = await openSoon(LEAST_MS, () => nowMs, move).catch((error: Error) => error.message)
+  return { opensAtMs, asked, spareMs: Number(opensAtMs) - nowMs, isKnown: opensAtMs === openedMs }
 }
 
-test('the opening stays ahead of those who wait for their tickets', async () => {
-  const { opened, endedMs, during } = await open(20_000)
-  expect(opened).toMatchObject({ done: 'tickets' })
-  expect((opened as { opensAtMs: number }).opensAtMs - endedMs).toBeGreaterThanOrEqual(1_500)
-  expect(during).toBeGreaterThan(5)
+test('the opening is near, and no nearer than the first clicks need', async () => {
+  expect(await open(() => 20)).toMatchObject({ asked: 2, spareMs: 2 * LEAST_MS - 20, isKnown: true })
 })
 
-test('a server that takes longer and longer to move the opening is asked earlier and earlier', async () => {
-  const { opened, endedMs } = await open(60_000, { moveMs: moved => 400 * 1.4 ** moved })
-  expect((opened as { opensAtMs: number }).opensAtMs - endedMs).toBeGreaterThanOrEqual(1_500)
+test('a server that takes long to move the opening gets one further away', async () => {
+  const slow = await open(() => 9_000)
+  expect(slow).toMatchObject({ asked: 2, isKnown: true })
+  expect(slow.spareMs).toBeGreaterThanOrEqual(LEAST_MS)
 })
 
-test('who has tickets in time opens as planned', async () => {
-  expect(await open(200)).toMatchObject({ opened: { opensAtMs: 3_000 }, during: 0 })
+test('a server that becomes so slow that the opening asked for is over gets another one', async () => {
+  const slower = await open(asked => [100, 20_000][asked] ?? 100)
+  expect(slower).toMatchObject({ asked: 3, isKnown: true })
+  expect(slower.spareMs).toBeGreaterThanOrEqual(LEAST_MS)
 })
 
-test('when the buyers are refused, nobody moves the opening any more', async () => {
-  const { opened, endedMs, after } = await open(10_000, { refused: true })
-  expect({ opened, after }).toEqual({ opened: 'guests are not let in there', after: 0 })
-  expect(endedMs).toBeLessThan(11_000)
+test('a sale that opened while the answer was on its way can’t be rehearsed', async () => {
+  expect((await open(asked => (asked === 0 ? 100 : 6_000))).opensAtMs).toBe('the sale has opened already')
+})
+
+test('a refusal for another reason ends it at once', async () => {
+  let asked = 0
+  const move = async () => {
+    asked += 1
+    throw new Fault('token_refused', 'no')
+  }
+  expect(await openSoon(LEAST_MS, () => 0, move).catch((error: Error) => error.message)).toBe('no')
+  expect(asked).toBe(1)
 })

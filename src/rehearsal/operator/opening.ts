@@ -1,58 +1,37 @@
-/** While the buyers get their tickets, the opening is kept in the future by moving it, so that no buyer misses it. */
+/** A rehearsal's sale is announced far ahead. When every buyer has a ticket, its opening is moved near. */
 
-import type { Clock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
 
-interface Opening {
-  readonly clock: Clock
-  /** The server's clock. */
-  readonly serverNow: () => number
-  readonly opensAtMs: number
-  /** The opening is moved when it is nearer than this, or than `SLOWNESS` times the longest stall seen so far… */
-  readonly nearMs: number
-  /** …to so much, and `marginMs`, from now. */
-  readonly marginMs: number
-  readonly move: (opensAtMs: number) => Promise<void>
-}
-
-const CHECK_MS = 100
-/** A machine that stood still for a while, or a server that took long to move the opening, may do so again, and for longer. */
+/** Longer than any crowd needs for its tickets, and within the default warm-up: the gate is ready at once. */
+export const ANNOUNCED_AHEAD_MS = 25 * 60_000
+const AHEAD_MS_MAX = 160_000
+/** A server that took long for one change of the opening may take longer for the next. */
 const SLOWNESS = 5
 
-/** Runs `work` and returns its result with the final opening, which is at least `marginMs + leastMs` from now. */
-export async function keepAhead<T>(
-  opening: Opening,
+/**
+ * Moves the opening near and returns it: at least `leastMs` from when the answer came. A first change, to far ahead once more, shows how
+ * long the server takes for one. If it takes longer all the same, the next opening is twice as far away; that fails once the sale has opened.
+ */
+export async function openSoon(
   leastMs: number,
-  work: () => Promise<T>,
-): Promise<{ readonly done: T; readonly opensAtMs: number }> {
-  const { clock, serverNow, nearMs, marginMs, move } = opening
-  let { opensAtMs } = opening
-  let stalledMs = 0
-  const nearestMs = () => Math.max(nearMs, SLOWNESS * stalledMs)
-  /** Measures how much longer than `expectedMs` it takes. */
-  const measured = async (expectedMs: number, run: () => Promise<unknown>) => {
-    const fromMs = clock.elapsed()
-    await run().finally(() => {
-      stalledMs = Math.max(stalledMs, clock.elapsed() - fromMs - expectedMs)
-    })
-  }
-  const postpone = () =>
-    measured(0, async () => {
-      const laterMs = serverNow() + nearestMs() + marginMs
-      await move(laterMs)
-      opensAtMs = laterMs
-    })
-  const over = new AbortController()
-  const watch = async () => {
-    while (!over.signal.aborted) {
-      if (opensAtMs - serverNow() < nearestMs()) await postpone().catch(() => {})
-      await measured(CHECK_MS, () => clock.sleep(CHECK_MS, over.signal))
+  serverNow: () => number,
+  move: (opensAtMs: number) => Promise<void>,
+): Promise<number> {
+  const fromMs = serverNow()
+  await move(fromMs + ANNOUNCED_AHEAD_MS)
+  const tookMs = serverNow() - fromMs
+  for (let aheadMs = leastMs + Math.max(leastMs, SLOWNESS * tookMs); ; aheadMs *= 2) {
+    const opensAtMs = serverNow() + aheadMs
+    try {
+      await move(opensAtMs)
+      if (opensAtMs - serverNow() >= leastMs) return opensAtMs
+    } catch (error) {
+      if (!isTooLate(error) || aheadMs > AHEAD_MS_MAX) throw error
     }
   }
-  const watching = watch()
-  const done = await work().finally(() => {
-    over.abort()
-    return watching
-  })
-  if (opensAtMs - serverNow() < marginMs + leastMs) await postpone()
-  return { done, opensAtMs }
+}
+
+/** The request arrived after the opening it asked for, or the server was busy. */
+function isTooLate(error: unknown): boolean {
+  return error instanceof Fault && (error.retryable || error.code === 'not_changeable')
 }

@@ -80,8 +80,8 @@ export class Operator {
   }
 
   /** A draft with units of its own and a name that can't be taken for a real sale. Buyers do not see it yet. */
-  async create(units: number, shards: number, opensAtMs: number) {
-    const name = `REHEARSAL ${toRfc3339(opensAtMs).slice(0, 19)}Z, not for sale`
+  async create(units: number, shards: number, nowMs: number, opensAtMs: number) {
+    const name = `REHEARSAL ${toRfc3339(nowMs).slice(0, 19)}Z, not for sale`
     const sale = await this.#call<OperatorSaleAnswer>('POST', '/api/admin/sales', {
       name,
       opensAt: toRfc3339(opensAtMs),
