@@ -11,6 +11,7 @@ export const ordersKey = (item: ItemId, epoch: Epoch) => `{${item}}:${epoch}:ord
 export const bookKeys = (item: ItemId, epoch: Epoch) => [gateKey(item), buyersKey(item, epoch), ordersKey(item, epoch)]
 export const outboxKey = (item: ItemId, epoch: Epoch) => `{${item}}:${epoch}:outbox`
 export const outboxesKey = (item: ItemId) => `{${item}}:outboxes`
+export const copiedKey = (item: ItemId) => `{${item}}:copied`
 export const workerKey = (item: ItemId) => `{${item}}:worker`
 
 interface Asked<R> {

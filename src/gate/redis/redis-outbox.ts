@@ -10,15 +10,15 @@ import { assert } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
 import { callTogether } from '../../base/redis/calls-together.ts'
 import type { RedisConnection } from '../../base/redis/connection.ts'
-import { BUYER_LENGTH_MAX, type Epoch, type ItemId, isId } from '../../domain/ids.ts'
+import type { ItemId } from '../../domain/ids.ts'
 import { checkEpoch, checkItem, isNumber } from '../arguments.ts'
-import type { OutboxDepth, OutboxEntry, OutboxStatus, QueuedAsk, TakeReply } from '../outbox.ts'
+import type { OutboxDepth, OutboxStatus, TakeReply } from '../outbox.ts'
 import type { ShardOutbox } from '../sharded/shard-gate.ts'
 import { askServers, gateKey, outboxesKey, outboxKey, workerKey } from './keys.ts'
-import { jsonIn, listOf, statusOf, textOf, wholeOf } from './replies.ts'
+import { LEASE_MS, takeReplyFrom } from './outbox-entries.ts'
+import { listOf, wholeOf } from './replies.ts'
 import { readScript } from './scripts.ts'
 
-const LEASE_MS = 2_000
 const DONE_AT_ONCE = 1_000
 /** Of a call that takes: how much waits is not known before. At most 62 in one script call. */
 const TAKE_WEIGHT = 16
@@ -52,10 +52,7 @@ export function createRedisOutbox(connection: RedisConnection): ShardOutbox {
       assert(worker.length >= 1, 'a worker without a name')
       assert(isNumber(asksMax), `take of at most ${asksMax} reservations`)
       const keys = [workerKey(item), outboxesKey(item), gateKey(item)]
-      const [first, more, epoch, ...entries] = listOf(await take(keys, [worker, LEASE_MS, asksMax], TAKE_WEIGHT))
-      const status = statusOf(first, 'ok', 'held')
-      if (status === 'held') return { status }
-      return { status, more: more === 1, entries: entries.map(entry => entryFrom(wholeOf(epoch), entry)) }
+      return takeReplyFrom(await take(keys, [worker, LEASE_MS, asksMax], TAKE_WEIGHT))
     },
 
     async done(item, epoch, ids) {
@@ -97,33 +94,4 @@ export function createRedisOutbox(connection: RedisConnection): ShardOutbox {
       return wholeOf(await connection.run(scripts.forget, keys, [])) === 1
     },
   }
-}
-
-function entryFrom(epoch: Epoch, reply: unknown): OutboxEntry {
-  const [id, list] = listOf(reply)
-  const fields = listOf(list)
-  return { id: textOf(id), epoch, asks: asksFrom(fields), raw: JSON.stringify(fields) }
-}
-
-/** The order in which `reserve.lua` writes them. A later version may add more behind them: those are not read here, and no fault of the entry. */
-const FIELDS = ['at', 'count', 'pieces', 'asks']
-
-/** `at` ms, `count` n, `pieces` (units) p, `asks` [order, buyer, attempt, quantity, …]. Undefined: some of it is not well-formed. */
-function asksFrom(fields: readonly unknown[]): QueuedAsk[] | undefined {
-  const [, at, , count, , units] = fields
-  if (fields.length % 2 !== 0 || FIELDS.some((name, i) => fields[2 * i] !== name)) return undefined
-  const list = jsonIn(String(fields[7]))
-  const reservedAtMs = Number(at)
-  if (!Array.isArray(list) || !isNumber(reservedAtMs) || list.length !== 4 * Number(count)) return undefined
-  const asks: QueuedAsk[] = []
-  let sum = 0
-  for (let i = 0; i < list.length; i += 4) {
-    const [order, buyer, attempt, quantity] = list.slice(i, i + 4)
-    if (typeof order !== 'string' || !isId(order) || typeof buyer !== 'string') return undefined
-    if (buyer.length < 1 || buyer.length > BUYER_LENGTH_MAX) return undefined
-    if (!isNumber(Number(attempt)) || !isNumber(Number(quantity))) return undefined
-    asks.push({ order, buyer, attempt: Number(attempt), quantity: Number(quantity), reservedAtMs })
-    sum += Number(quantity)
-  }
-  return asks.length > 0 && sum === Number(units) ? asks : undefined
 }

@@ -9,6 +9,7 @@
 import type { Epoch } from '../../domain/ids.ts'
 import type { ChangeReply, Gate, GateBooks, NotDone } from '../gate.ts'
 import type { Outbox, TakeReply } from '../outbox.ts'
+import type { CopiedUpTo } from '../relay-cursor.ts'
 import type { ShardId } from '../shard-ids.ts'
 
 export type LoadedReply =
@@ -33,4 +34,12 @@ export interface ShardOutbox extends Pick<Outbox, 'depth' | 'status' | 'forget'>
   take(shard: ShardId, worker: string, asksMax: number): Promise<TakeReply>
   done(shard: ShardId, epoch: Epoch, ids: readonly string[]): Promise<void>
   give(shard: ShardId, worker: string): Promise<void>
+}
+
+/** `RelayCursor` of one shard. */
+export interface ShardCursor {
+  uncopied(shard: ShardId, worker: string, asksMax: number): Promise<TakeReply>
+  copied(shard: ShardId, upTo: CopiedUpTo): Promise<void>
+  cursors(shard: ShardId): Promise<readonly CopiedUpTo[]>
+  rewind(shard: ShardId, upTo: CopiedUpTo): Promise<boolean>
 }

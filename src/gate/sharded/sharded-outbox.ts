@@ -7,10 +7,33 @@
 import { Fault } from '../../base/fault.ts'
 import type { ItemId } from '../../domain/ids.ts'
 import type { Gate } from '../gate.ts'
-import type { Outbox, OutboxBooks, OutboxDepth, Partition } from '../outbox.ts'
+import type { Outbox, OutboxBooks, OutboxDepth, Partition, TakeReply } from '../outbox.ts'
+import type { CopiedUpTo, RelayCursor } from '../relay-cursor.ts'
 import { isOneOfSeveral, itemOf, type ShardId } from '../shard-ids.ts'
 import type { ShardCounts } from './shard-counts.ts'
-import type { ShardOutbox } from './shard-gate.ts'
+import type { ShardCursor, ShardOutbox } from './shard-gate.ts'
+
+/** Two shards may give their entries the same id. */
+const named = (shard: ShardId, id: string) => (isOneOfSeveral(shard) ? `${shard} ${id}` : id)
+const ownId = (shard: ShardId, id: string) => (isOneOfSeveral(shard) ? id.slice(shard.length + 1) : id)
+
+function namedReply(shard: ShardId, reply: TakeReply): TakeReply {
+  if (reply.status === 'held' || !isOneOfSeveral(shard)) return reply
+  return { ...reply, entries: reply.entries.map(one => ({ ...one, id: named(shard, one.id) })) }
+}
+
+/** Of items that may have several shards. */
+export function createShardedCursor(cursor: ShardCursor): RelayCursor {
+  const own = (shard: ShardId, upTo: CopiedUpTo) => ({ ...upTo, entry: ownId(shard, upTo.entry) })
+  return {
+    uncopied: async (shard, worker, asksMax) => namedReply(shard, await cursor.uncopied(shard, worker, asksMax)),
+    copied: (shard, upTo) => cursor.copied(shard, own(shard, upTo)),
+    async cursors(shard) {
+      return (await cursor.cursors(shard)).map(one => ({ ...one, entry: named(shard, one.entry) }))
+    },
+    rewind: (shard, upTo) => cursor.rewind(shard, own(shard, upTo)),
+  }
+}
 
 /** @param gate of single shards */
 export function createShardedOutbox(
@@ -32,16 +55,13 @@ export function createShardedOutbox(
   return {
     partitions: items => [...items].flatMap(item => (counts.all(item) ?? []) as readonly Partition[]),
     itemOf,
-    async take(shard, worker, asksMax) {
-      const reply = await outbox.take(shard, worker, asksMax)
-      if (reply.status === 'held' || !isOneOfSeveral(shard)) return reply
-      // Two shards may give their entries the same id.
-      return { ...reply, entries: reply.entries.map(one => ({ ...one, id: `${shard} ${one.id}` })) }
-    },
-    done(shard, epoch, ids) {
-      const own = isOneOfSeveral(shard) ? ids.map(id => id.slice(shard.length + 1)) : ids
-      return outbox.done(shard, epoch, own)
-    },
+    take: async (shard, worker, asksMax) => namedReply(shard, await outbox.take(shard, worker, asksMax)),
+    done: (shard, epoch, ids) =>
+      outbox.done(
+        shard,
+        epoch,
+        ids.map(id => ownId(shard, id)),
+      ),
     release: (shard, epoch, releases) => gate.release(shard, epoch, releases),
     give: (shard, worker) => outbox.give(shard, worker),
     depth,

@@ -36,6 +36,7 @@ for _, older in ipairs(redis.call('HKEYS', outboxesKey)) do
   if tonumber(older) < epoch and redis.call('XLEN', outboxKey) == 0 then
     redis.call('UNLINK', outboxKey)
     redis.call('HDEL', outboxesKey, older)
+    redis.call('HDEL', copiedKey(gateKey), older)
   end
 end
 redis.call('HSETNX', outboxesKey, text(epoch), '0')

@@ -22,6 +22,7 @@ if deleted > 0 then
   if active ~= ARGV[1] and redis.call('XLEN', KEYS[1]) == 0 then
     redis.call('UNLINK', KEYS[1])
     redis.call('HDEL', KEYS[2], ARGV[1])
+    redis.call('HDEL', copiedKey(KEYS[3]), ARGV[1])
   end
 end
 return deleted

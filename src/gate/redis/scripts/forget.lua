@@ -13,5 +13,5 @@ for _, epoch in ipairs(epochs) do redis.call('UNLINK', keyOf(KEYS[1], tonumber(e
 local gate = readGate(KEYS[1])
 if gate.epoch then unlinkBook(KEYS[1], gate.epoch) end
 if gate.loading then unlinkBook(KEYS[1], gate.loading) end
-redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
+redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3], copiedKey(KEYS[1]))
 return 1

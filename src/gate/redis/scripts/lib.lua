@@ -48,6 +48,23 @@ local function keyOf(gateKey, epoch, what)
   return gateKey:sub(1, -5) .. text(epoch) .. ':' .. what
 end
 
+-- {item}:gate → {item}:copied, the cursors of a relay: epoch → entry and position.
+local function copiedKey(gateKey)
+  return gateKey:sub(1, -5) .. 'copied'
+end
+
+-- Is the first id of a stream at or before the second? Both are ms-no; the parts are compared as numbers.
+local function isUpTo(id, last)
+  local ms, no = id:match('^(%d+)%-(%d+)$')
+  local lastMs, lastNo = last:match('^(%d+)%-(%d+)$')
+  ms, no, lastMs, lastNo = tonumber(ms), tonumber(no), tonumber(lastMs), tonumber(lastNo)
+  return ms < lastMs or (ms == lastMs and no <= lastNo)
+end
+
+local function isEntryId(argument)
+  return argument ~= nil and #argument <= 41 and argument:find('^%d+%-%d+$') ~= nil
+end
+
 -- One of several shards of its item, by its name: {item#3}:gate
 local function isShard(gateKey)
   return gateKey:find('#', 1, true) ~= nil
@@ -178,6 +195,43 @@ end
 
 local function unlinkBook(gateKey, epoch)
   redis.call('UNLINK', keyOf(gateKey, epoch, 'buyers'), keyOf(gateKey, epoch, 'orders'))
+end
+
+-- The oldest entries of the lowest epoch that has any, at least one if there is one, for the one worker that has the lease. `from` says where
+-- an epoch's reading begins.
+local function takeEntries(workerKey, outboxesKey, gateKey, worker, leaseMs, asksMax, from)
+  local holder = redis.call('GET', workerKey)
+  local leftMs = holder and redis.call('PTTL', workerKey) or 0
+  if holder and holder ~= worker and leftMs <= leaseMs then return { HELD } end
+  local renew = holder ~= worker or leftMs < leaseMs / 2 or leftMs > leaseMs
+
+  local epochs = {}
+  for _, epoch in ipairs(redis.call('HKEYS', outboxesKey)) do epochs[#epochs + 1] = tonumber(epoch) end
+  table.sort(epochs)
+  for nth, epoch in ipairs(epochs) do
+    local outboxKey = keyOf(gateKey, epoch, 'outbox')
+    local reply, asks, first = { OK, nth < #epochs and 1 or 0, epoch }, 0, from(epoch)
+    repeat
+      local entries = redis.call('XRANGE', outboxKey, first, '+', 'COUNT', 32)
+      for _, entry in ipairs(entries) do
+        -- 'at' at 'count' n 'pieces' p 'asks' …; a malformed entry counts as one.
+        local count = isNumber(entry[2][4]) and tonumber(entry[2][4]) or 1
+        if asks > 0 and asks + count > asksMax then
+          entries = {}
+          reply[2] = 1
+          break
+        end
+        asks = asks + count
+        reply[#reply + 1] = entry
+        first = '(' .. entry[1]
+      end
+    until #entries < 32
+    if asks > 0 then
+      if renew then redis.call('SET', workerKey, worker, 'PX', text(leaseMs)) end
+      return reply
+    end
+  end
+  return { OK, 0 }
 end
 
 -- Is this epoch's beginning on this server the one its keeper made? Not after a restart, a failover or a FLUSHALL in between (E1).

@@ -9,37 +9,4 @@
 if #KEYS ~= 3 or #ARGV ~= 3 or ARGV[1] == '' or not (isNumber(ARGV[2]) and isNumber(ARGV[3])) then
   return bug('take: wrong arguments')
 end
-local asksMax = tonumber(ARGV[3])
-local leaseMs = tonumber(ARGV[2])
-local holder = redis.call('GET', KEYS[1])
-local leftMs = holder and redis.call('PTTL', KEYS[1]) or 0
-if holder and holder ~= ARGV[1] and leftMs <= leaseMs then return { HELD } end
-local renew = holder ~= ARGV[1] or leftMs < leaseMs / 2 or leftMs > leaseMs
-
-local epochs = {}
-for _, epoch in ipairs(redis.call('HKEYS', KEYS[2])) do epochs[#epochs + 1] = tonumber(epoch) end
-table.sort(epochs)
-for nth, epoch in ipairs(epochs) do
-  local outboxKey = keyOf(KEYS[3], epoch, 'outbox')
-  local reply, asks, from = { OK, nth < #epochs and 1 or 0, epoch }, 0, '-'
-  repeat
-    local entries = redis.call('XRANGE', outboxKey, from, '+', 'COUNT', 32)
-    for _, entry in ipairs(entries) do
-      -- 'at' at 'count' n 'pieces' p 'asks' …; a malformed entry counts as one.
-      local count = isNumber(entry[2][4]) and tonumber(entry[2][4]) or 1
-      if asks > 0 and asks + count > asksMax then
-        entries = {}
-        reply[2] = 1
-        break
-      end
-      asks = asks + count
-      reply[#reply + 1] = entry
-      from = '(' .. entry[1]
-    end
-  until #entries < 32
-  if asks > 0 then
-    if renew then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
-    return reply
-  end
-end
-return { OK, 0 }
+return takeEntries(KEYS[1], KEYS[2], KEYS[3], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), function() return '-' end)
