@@ -5,6 +5,7 @@ import { addBackup } from './cli/backup.ts'
 import { addBench } from './cli/bench.ts'
 import { addCompletion } from './cli/completion.ts'
 import { addConfig } from './cli/config.ts'
+import { addDead } from './cli/dead.ts'
 import { addDemoCrowd } from './cli/demo-crowd.ts'
 import { addDoctor } from './cli/doctor/doctor.ts'
 import { addEvents } from './cli/events-tail.ts'
@@ -34,6 +35,7 @@ addBench(program)
 addBackup(program)
 addRetention(program)
 addErase(program)
+addDead(program)
 addRehearse(program)
 addDemoCrowd(program)
 addCompletion(program)

@@ -35,6 +35,11 @@ export interface DeadLetter {
   readonly why: string
 }
 
+export interface KeptDeadLetter extends DeadLetter {
+  readonly id: string
+  readonly atMs: number
+}
+
 export interface Journal {
   write(entry: LogEntry): Promise<void>
   read(query: LogQuery): Promise<readonly LogLine[]>
@@ -47,4 +52,6 @@ export interface Journal {
   ): Promise<{ bodyHash: string; subject: string }>
   /** Written before the entry is taken out of the outbox. The same entry and order again changes nothing. */
   writeDeadLetter(letter: DeadLetter): Promise<void>
+  /** Newest first, from this id down; undefined: from the newest. */
+  deadLetters(upTo: string | undefined, limit: number): Promise<readonly KeptDeadLetter[]>
 }

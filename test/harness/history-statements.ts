@@ -65,6 +65,7 @@ export const checked = ({
   ['read_log', '0', 'NULL', 'NULL', '100'],
   ['read_log', '0', oldSale, 'NULL', '100'],
   ['read_log', '0', 'NULL', oldOrder, '100'],
+  ['read_dead_letters', '9223372036854775807', '100'],
   ['due_orders', '500', "'{sandbox}'", "'{}'"],
   ['due_started_orders', "'{sandbox}'", "'{50}'", "'{}'", "'{}'"],
   ['claim_payments', "'{started,refund_due}'", "'{sandbox,sandbox}'", "'{50,50}'", "'{}'"],

@@ -2,10 +2,11 @@
 
 import type { Journal } from '../journal.ts'
 import type { Database } from './connection/database.ts'
-import { columns, optional, queries, text, time } from './rows.ts'
+import { columns, number, optional, queries, text, time } from './rows.ts'
 
 const RAW_LENGTH_MAX = 262_144
 const TEXT_LENGTH_MAX = 2_000
+const ID_MAX = '9223372036854775807'
 
 export function createJournal(database: Database): Journal {
   const { all, one, act } = queries(database)
@@ -32,6 +33,13 @@ export function createJournal(database: Database): Journal {
         storable(raw, RAW_LENGTH_MAX),
         storable(why),
       ]),
+    deadLetters: (upTo, limit) =>
+      all('read_dead_letters', [upTo ?? ID_MAX, limit], row => ({
+        ...columns(row, text, 'id', 'item', 'entry', 'raw', 'why'),
+        epoch: number(row, 'epoch'),
+        order: text(row, 'order_id') || undefined,
+        atMs: time(row, 'at'),
+      })),
   }
 }
 

@@ -64,6 +64,7 @@ const STATEMENTS: Readonly<Record<Exclude<Lane, 'work'>, readonly string[]>> = {
     'reconciliations',
     'read_log',
     'read_events',
+    'read_dead_letters',
     'ask_counts_of_others',
   ],
 }
