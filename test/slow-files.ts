@@ -11,6 +11,7 @@ export const SLOW_FILES: readonly string[] = [
   'test/cluster/shards.test.ts',
   'test/cluster/kill-roles.test.ts',
   'test/cluster/sleepers.test.ts',
+  'test/cluster/kafka-flow.test.ts',
   'test/rehearse-ending.test.ts',
   'test/cluster/parts-away.test.ts',
   'test/rehearse-fault.test.ts',

@@ -6,6 +6,7 @@ import { createSharedTimeout } from '../base/shared-timeout.ts'
 import type { BuyerId, ItemId } from '../domain/ids.ts'
 import { createAcknowledgedReservations } from '../flows/follow/acknowledged-reservations.ts'
 import { NOTHING_UNPLACED } from '../flows/follow/unplaced-reservations.ts'
+import { noCopies } from '../flows/keep/entry-copies.ts'
 import { ClosedSeller } from '../flows/sell/closed-seller.ts'
 import { type LocalGateContext, LocalGateSeller, PLACE_WAIT_MS } from '../flows/sell/local-gate-seller.ts'
 import { createPlacementWaiters } from '../flows/sell/placement-waiters.ts'
@@ -58,6 +59,7 @@ export function openLocalGate(foundation: Pick<Foundation, 'clock' | 'ledger' | 
       onCold() {},
     },
     outbox: EMPTY_OUTBOX,
+    entryCopies: noCopies,
     acknowledged: createAcknowledgedReservations(0),
     waiters: createPlacementWaiters(clock, 0),
     unplaced: NOTHING_UNPLACED,

@@ -8,6 +8,7 @@ import { createBatcher } from '../base/batcher.ts'
 import { nextTurn } from '../base/clock.ts'
 import { onFault } from '../base/fault.ts'
 import { faultPointMs } from '../base/fault-points.ts'
+import type { Log } from '../base/log.ts'
 import { createSemaphore } from '../base/semaphore.ts'
 import type { Epoch, ItemId } from '../domain/ids.ts'
 import { createAcknowledgedReservations } from '../flows/follow/acknowledged-reservations.ts'
@@ -17,7 +18,7 @@ import type { Messages } from '../flows/follow/messages.ts'
 import { shareMessages } from '../flows/follow/share-messages.ts'
 import { createOrphanSearch, createUnplacedReservations } from '../flows/follow/unplaced-reservations.ts'
 import { createForgetSales } from '../flows/keep/forget-sales.ts'
-import { placeOrders } from '../flows/place/place-orders.ts'
+import type { PlaceContext } from '../flows/place/place-entries.ts'
 import { ClosedSeller } from '../flows/sell/closed-seller.ts'
 import { type LedgerSellContext, LedgerSeller } from '../flows/sell/ledger-seller.ts'
 import type { Registry } from '../flows/sell/live-item.ts'
@@ -27,15 +28,17 @@ import { createGateCache } from '../gate/cache/gate-cache.ts'
 import { createRedisChannel } from '../gate/redis/redis-channel.ts'
 import { RedisGate } from '../gate/redis/redis-gate.ts'
 import { createRedisOutbox } from '../gate/redis/redis-outbox.ts'
+import { createRedisRelayCursor } from '../gate/redis/redis-relay-cursor.ts'
 import { moveUnits } from '../gate/sharded/move-units.ts'
 import { createShardCounts } from '../gate/sharded/shard-counts.ts'
 import { ShardedGate } from '../gate/sharded/sharded-gate.ts'
-import { createShardedOutbox } from '../gate/sharded/sharded-outbox.ts'
+import { createShardedCursor, createShardedOutbox } from '../gate/sharded/sharded-outbox.ts'
 import type { Sales } from '../ledger/sales.ts'
 import type { OutboxBacklog } from '../telemetry/gauges.ts'
+import { openKafkaWay, openStraightWay } from './compose-kafka.ts'
 import { connectTo, watchDurability } from './compose-redis.ts'
 import { learnShards, soldAtGate } from './compose-shards.ts'
-import type { Config } from './config/config.ts'
+import { type Config, ConfigError } from './config/config.ts'
 import {
   aborted,
   type Foundation,
@@ -75,6 +78,9 @@ export function openSharedGate(redis: RedisConfig, foundation: Foundation) {
   const shardGate = new RedisGate(connection, () => faultPointMs('gate.clock'))
   const gate = new ShardedGate(shardGate, counts, clock)
   const outbox = createShardedOutbox(createRedisOutbox(connection), shardGate, counts)
+  const cursor = createShardedCursor(createRedisRelayCursor(connection))
+  const way =
+    config.kafka === undefined ? openStraightWay() : openKafkaWay(config.kafka, foundation, { outbox, cursor })
   const freshMs = Math.min(config.fenceMs, STATUS_FRESH_MS)
   const cache = createGateCache({ clock, hash: createKeyedHash(random), books: shardGate, freshMs })
   const { nodes } = ledger
@@ -87,6 +93,8 @@ export function openSharedGate(redis: RedisConfig, foundation: Foundation) {
     view: cache,
     cache,
     outbox,
+    way,
+    entryCopies: way.entryCopies,
     acknowledged: createAcknowledgedReservations(ACKNOWLEDGED_MAX),
     waiters: createPlacementWaiters(clock, config.placedWaitMs),
     unplaced: createUnplacedReservations({ ...learning, outbox, nodes, registry, follows: () => follows }),
@@ -172,7 +180,7 @@ export function joinCluster(redis: RedisConfig, context: ProcessContext, side: S
     nodes: context.nodes,
     lease: () => ({ node: context.node.node(), holder: context.node.holder }),
     handOver: isEdge ? context : undefined,
-    holdsOlder: (item, epoch) => worker?.placer.holdsOlder(item, epoch) ?? false,
+    holdsOlder: (item, epoch) => worker?.placing.holdsOlder(item, epoch) ?? false,
   }
   return {
     /** Undefined: it never holds what is not in the ledger. */
@@ -188,7 +196,7 @@ function createWorker(context: ProcessContext, side: SharedGate) {
   const findOrphaned = createOrphanSearch(side)
   let orphaned: ReadonlySet<ItemId> = new Set()
   const { outbox, channel } = side
-  const placer = placeOrders({
+  const parts: PlaceContext = {
     ...context,
     outbox,
     channel,
@@ -199,17 +207,27 @@ function createWorker(context: ProcessContext, side: SharedGate) {
       for (const [item, live] of registry) if (live.door === 'draining') yield item
       yield* orphaned
     },
-  })
+  }
+  const presses = (item: ItemId) => registry.get(item)?.door === 'draining' || orphaned.has(item)
+  const placing = side.way.worker(context, parts, presses)
   return {
-    placer,
+    placing,
     start() {
-      rounds.loop('place', () => placer.round())
+      placing.start()
       // A gate that was away for longer than sales are followed may still have reservations of theirs.
       rounds.loop('orphaned', async () => {
         orphaned = new Set(await findOrphaned())
       })
     },
   }
+}
+
+/** A log that does not answer yet delays placing, not the start. One that refuses or does not fit ends the process, with one line. */
+async function prepareWay({ way }: SharedGate, log: Log): Promise<void> {
+  await onFault(way.prepare, fault => {
+    if (!fault.retryable) throw new ConfigError(fault.message)
+    log.warn({ code: fault.code, err: fault }, 'Kafka does not answer: reservations wait in the outbox until it does')
+  })
 }
 
 function runInCluster(
@@ -241,6 +259,7 @@ function runInCluster(
     missing: () => (selling.ledgerIsSilent() || !node.healthy() ? ['the ledger does not answer'] : []),
     async start(work, report, stopping) {
       await watchDurability(redis, connection, log, signal, broken.reject)
+      if (config.roles.some(role => role !== 'edge')) void prepareWay(side, log).catch(broken.reject)
       await Promise.race([rounds.loop('follow', () => following.round()).round(), aborted(stopping)])
       if (stopping.aborted) return false
       worker?.start()
@@ -264,13 +283,14 @@ function runInCluster(
       return 'rebuilding'
     },
     async stop() {
-      await worker?.placer.stop()
+      await worker?.placing.stop()
       await controller.idle()
       const all = await onFault(() => handOverAll(context))
       // What could not be handed over is in the outbox; the lease lapses, and a rebuild waits for it (E4).
       if (all) await node.giveBack()
       else log.warn({ held: acknowledged.size() }, 'stopped with acknowledged orders that the ledger did not take')
       await leader.giveBack()
+      await side.way.close()
       await connection.close()
     },
   }

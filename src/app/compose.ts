@@ -173,7 +173,7 @@ async function wire(
     pool: () => database.stats(),
     sockets: () => http.live.count(),
     ready: () => readiness().length === 0,
-    ...(shared !== undefined && { outbox: () => backlogOf(shared, registry) }),
+    ...(shared !== undefined && { outbox: () => backlogOf(shared, registry), lag: () => shared.way.lag() }),
     outageOf: source => new OutageLog(context, { source }, GAUGE_TEXTS),
   })
   const eventLoopWatched = watchEventLoop(clock, meters, signal)

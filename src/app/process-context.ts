@@ -16,6 +16,7 @@ import type { Sale } from '../domain/sale.ts'
 import type { AcknowledgedReservations } from '../flows/follow/acknowledged-reservations.ts'
 import type { Messages } from '../flows/follow/messages.ts'
 import type { UnplacedReservations } from '../flows/follow/unplaced-reservations.ts'
+import type { EntryCopies } from '../flows/keep/entry-copies.ts'
 import { demoSale } from '../flows/operate/create-sale.ts'
 import type { LiveItem, Registry } from '../flows/sell/live-item.ts'
 import type { OrderCopies } from '../flows/sell/order-copies.ts'
@@ -54,6 +55,8 @@ export interface GateSide {
   readonly view: LocalView
   readonly cache: Pick<GateCache, 'seen' | 'clockSeen' | 'drop' | 'reloadFilters' | 'wanted' | 'onCold'>
   readonly outbox: Pick<Outbox, 'depth' | 'status'> & OutboxBooks
+  /** Where entries of the outbox are copied to. */
+  readonly entryCopies: EntryCopies
   readonly acknowledged: AcknowledgedReservations
   readonly waiters: PlacementWaiters
   readonly unplaced: UnplacedReservations

@@ -36,6 +36,8 @@ const EVERY_MS = {
   'settle-over': 2_000,
   forget: 10_000,
   place: 200,
+  /** Copies of outbox entries that were lost or passed. */
+  stranded: 2_000,
   orphaned: 10_000,
   'look-for': 1_000,
   /** A buyer who is to wait asks again after a second: the units should be there by then. */

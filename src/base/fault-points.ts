@@ -24,6 +24,8 @@ const FAULT_POINTS = {
   rebuild: ['bumped', 'fenced', 'drained', 'loaded', 'snapshot', 'activated'],
   door: ['turned'],
   outbox: ['take', 'done'],
+  relay: ['before', 'sent'],
+  consume: ['deleted', 'committed'],
   handover: ['before', 'after'],
   gate: ['clock'],
   archive: ['before', 'after'],

@@ -49,6 +49,8 @@ export interface GaugeSources {
   outbox?(): Promise<OutboxBacklog>
   /** The highest number given to an event, and how long the oldest without one has waited. Absent where none are written. */
   events?(): Promise<{ readonly newest: number; readonly waitingMs: number }>
+  /** Messages of reservations that this process has to place, and the age of the oldest. Undefined: it places none from a log. */
+  lag?(): { readonly messages: number; readonly oldestMs: number } | undefined
   /** Where a source's bugs are logged. */
   outageOf?(source: string): Pick<OutageLog, 'failed' | 'worked'>
 }
@@ -96,6 +98,14 @@ export function createGauges(sources: GaugeSources, clock: Clock): readonly Plai
       'stampede_outbox_items_away',
       'Items whose outbox does not answer, or only in part: the three figures above are without them.',
       ({ itemsAway }) => itemsAway,
+    ),
+    gauge(
+      'stampede_kafka_lag_messages',
+      'Messages of reservations in this worker’s partitions that are not placed yet.',
+      () => sources.lag?.()?.messages,
+    ),
+    gauge('stampede_kafka_lag_seconds', 'How long ago the oldest of them was sent.', () =>
+      ifKnown(sources.lag?.(), ({ oldestMs }) => oldestMs / 1000),
     ),
     gauge(
       'stampede_payments_unconfigured',

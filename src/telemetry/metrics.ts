@@ -28,6 +28,10 @@ const FAMILIES: Readonly<Record<CountFamily, readonly [labels: readonly string[]
   promises_broken: [['promise'], 'Broken promises, by number. Must stay 0: page an operator.'],
   alarms: [['kind'], 'Events that should never happen. Must stay 0: page an operator.'],
   hand_overs: [[], 'Acknowledged orders that an edge itself handed to the ledger.'],
+  kafka_records: [
+    ['what'],
+    'Messages of reservations: relayed to Kafka, placed from it, dead-lettered, of an item that is deleted, or placed while the gate was away, so that the outbox keeps the entry.',
+  ],
   gate_stale: [[], 'Gate replies that refused an epoch which is not the current one.'],
   rebuilds: [['step'], 'Rebuilds of an item in the gate from the ledger, by the step they reached.'],
   door_turns: [['door'], 'Changes of an item’s door, by the new door.'],

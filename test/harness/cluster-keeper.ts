@@ -10,12 +10,16 @@ import type { Log } from '../../src/base/log.ts'
 import { noMeters } from '../../src/base/meters.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { shardsFor } from '../../src/domain/shards.ts'
+import { noCopies } from '../../src/flows/keep/entry-copies.ts'
 import { GateController } from '../../src/flows/keep/gate-controller.ts'
+import { createStraightDelivery, type Delivery } from '../../src/flows/place/delivery.ts'
+import type { PlaceContext } from '../../src/flows/place/place-entries.ts'
 import { placeOrders } from '../../src/flows/place/place-orders.ts'
 import type { ChannelMessage } from '../../src/gate/channel.ts'
 import type { Ask, Gate } from '../../src/gate/gate.ts'
 import { MemoryGate } from '../../src/gate/memory/memory-gate.ts'
 import type { Outbox, OutboxBooks, OutboxEntry, Partition, QueuedAsk } from '../../src/gate/outbox.ts'
+import type { CopiedUpTo, RelayCursor } from '../../src/gate/relay-cursor.ts'
 import { itemOf } from '../../src/gate/shard-ids.ts'
 import type { ShardOutbox } from '../../src/gate/sharded/shard-gate.ts'
 import { createJournal } from '../../src/ledger/postgres/journal.ts'
@@ -170,6 +174,40 @@ export function openKeeperStage(ledger: TestLedger) {
     },
   }
 
+  const cursors = new Map<string, CopiedUpTo>()
+  const isUpTo = (id: string, last: string) => Number(id.split('-')[0]) <= Number(last.split('-')[0])
+  const waits = (item: string, upTo: CopiedUpTo) =>
+    (entries.get(item) ?? []).some(entry => entry.epoch === upTo.epoch && isUpTo(entry.id, upTo.entry))
+  const cursor: RelayCursor = {
+    async uncopied(item, worker, asksMax) {
+      const all = entries.get(item) ?? []
+      const rest = all.filter(({ epoch, id }) => {
+        const upTo = cursors.get(`${item} ${epoch}`)
+        return upTo === undefined || !isUpTo(id, upTo.entry)
+      })
+      entries.set(item, rest)
+      try {
+        return await outbox.take(item as Partition, worker, asksMax)
+      } finally {
+        entries.set(item, all)
+      }
+    },
+    async copied(item, upTo) {
+      reach('copied')
+      const name = `${item} ${upTo.epoch}`
+      const before = cursors.get(name)
+      if (before === undefined || !isUpTo(upTo.entry, before.entry)) cursors.set(name, upTo)
+    },
+    async cursors(item) {
+      reach('cursors')
+      return [...cursors].flatMap(([name, one]) => (name === `${item} ${one.epoch}` && waits(item, one) ? [one] : []))
+    },
+    async rewind(item, upTo) {
+      reach('rewind')
+      return waits(item, upTo) && cursors.delete(`${item} ${upTo.epoch}`)
+    },
+  }
+
   const nodes = createNodes(ledger.database)
   const journal = createJournal(ledger.database)
   const listeners: ((message: ChannelMessage) => void)[] = []
@@ -186,6 +224,7 @@ export function openKeeperStage(ledger: TestLedger) {
     gate,
     books: { holdings: (item: string, epoch: number) => server.memory.holdings(item, epoch) },
     outbox,
+    cursor,
     entries,
     leases,
     forgotten,
@@ -271,6 +310,7 @@ export function openKeeperStage(ledger: TestLedger) {
     keeper(change: Partial<ConstructorParameters<typeof GateController>[0]> = {}) {
       const { log, said: lines } = createLog()
       const right = { held: true }
+      const alarms: string[] = []
       const keeper = new GateController({
         gate,
         outbox,
@@ -280,6 +320,8 @@ export function openKeeperStage(ledger: TestLedger) {
         clock: systemClock,
         log,
         meters: noMeters,
+        alarm: what => void alarms.push(what),
+        entryCopies: noCopies,
         maySell: () => right.held,
         prepare: async () => {},
         oneServer: true,
@@ -298,6 +340,7 @@ export function openKeeperStage(ledger: TestLedger) {
         alone: (...task: Parameters<GateController['alone']>) => keeper.alone(...task),
         right,
         lines,
+        alarms,
         /** Rounds, until the item's door is this one and nothing is under way: the next round judges the item. */
         untilDoor: (item: string, door: string) =>
           until(`item ${item} is behind the door "${door}"`, async () => {
@@ -314,10 +357,15 @@ export function openKeeperStage(ledger: TestLedger) {
       }
     },
 
-    worker(name: string, item: string, change: Partial<Parameters<typeof placeOrders>[0]> = {}) {
+    worker(
+      name: string,
+      item: string,
+      change: Partial<PlaceContext> = {},
+      deliver: (context: PlaceContext) => Delivery = createStraightDelivery,
+    ) {
       const { log, said: lines } = createLog()
       const alarms: string[] = []
-      const placer = placeOrders({
+      const context: PlaceContext = {
         outbox,
         orders: ledger.orders,
         journal,
@@ -335,7 +383,8 @@ export function openKeeperStage(ledger: TestLedger) {
         items: () => [item],
         drains: one => one === item,
         ...change,
-      })
+      }
+      const placer = placeOrders(context, deliver(context))
       return {
         ...placer,
         alarms,

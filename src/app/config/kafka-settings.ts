@@ -20,7 +20,7 @@ function parseLogin(text: string) {
 export const KAFKA_SETTINGS = {
   KAFKA_BROKERS: setting({
     about:
-      'Your Kafka: host:port,host:port, any of its brokers. Events go to the topic stampede.events; see docs/kafka.md.',
+      'Your Kafka: host:port,host:port, any of its brokers. Events go to the topic stampede.events; in a cluster, reservations go through stampede.reservations. See docs/kafka.md.',
     schema: list.refine(
       brokers => brokers.every(broker => /^([\w.-]+|\[[0-9a-fA-F:]+\]):\d{1,5}$/.test(broker)),
       'must be host:port, separated by commas',

@@ -1,7 +1,7 @@
 /**
  * E4: waits until nothing acknowledged under an older epoch is outside the ledger. That is so when every process with a lease has written
- * "seen this epoch, nothing older held", or its lease has lapsed, and the outbox is empty. Without the gate there is no outbox to read, and
- * the caller learns how many processes lapsed unconfirmed (E10).
+ * "seen this epoch, nothing older held", or its lease has lapsed, the outbox is empty, and its copies in a log are placed
+ * (`entry-copies.ts`). Without the gate there is no outbox to read, and the caller learns how many processes lapsed unconfirmed (E10).
  *
  * Only ever for one's own epoch: when the ledger shows another, the waiting ends (E3). Bounded; a drain that gives up is started over under
  * a new epoch.
@@ -9,6 +9,7 @@
 
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Outbox } from '../../gate/outbox.ts'
+import { createCopiesWait } from './entry-copies.ts'
 import type { KeepContext } from './keep-context.ts'
 
 /** Timers fire a little early now and then, and two machines' clocks do not run equally fast. */
@@ -38,6 +39,7 @@ export async function drain(
   withOutbox: boolean,
 ): Promise<{ readonly lapsed: number } | undefined> {
   const { clock, log } = context
+  const copiesPlaced = createCopiesWait(context, item, epoch)
   const startedMs = clock.elapsed()
   let loggedMs = startedMs
   for (let pauseMs = READ_EVERY_MS; ; pauseMs = Math.min(pauseMs * 1.25, READ_EVERY_MS_MAX)) {
@@ -47,7 +49,7 @@ export async function drain(
 
     const { waiting, lapsed } = await context.nodes.unconfirmed(item, epoch)
     const entries = withOutbox ? await entriesOf(context.outbox, [item]) : 0
-    if (waiting === 0 && entries === 0) return { lapsed }
+    if (waiting === 0 && entries === 0 && (await copiesPlaced())) return { lapsed }
 
     const nowMs = clock.elapsed()
     const waitedMs = Math.round(nowMs - startedMs)

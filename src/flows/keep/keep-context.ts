@@ -1,7 +1,5 @@
 /** What the gate controller and its tasks share, composed once in `app/selling.ts`. */
 
-import type { Clock } from '../../base/clock.ts'
-import type { Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'
 import type { ItemId } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
@@ -10,15 +8,14 @@ import type { Outbox } from '../../gate/outbox.ts'
 import type { Nodes } from '../../ledger/nodes.ts'
 import type { Rights } from '../../ledger/rights.ts'
 import type { Sales } from '../../ledger/sales.ts'
+import type { CopiesContext } from './entry-copies.ts'
 
-export interface KeepContext {
+export interface KeepContext extends CopiesContext {
   readonly gate: Gate
   readonly outbox: Pick<Outbox, 'depth'>
   readonly rights: Rights
   readonly sales: Sales
   readonly nodes: Pick<Nodes, 'unconfirmed' | 'holding' | 'settle' | 'settleItems'>
-  readonly clock: Clock
-  readonly log: Log
   readonly meters: Meters
   /** Does this process hold the leader lock? Asked before every step. */
   readonly maySell: () => boolean

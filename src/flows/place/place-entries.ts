@@ -15,7 +15,11 @@ import type { Outbox, OutboxEntry, Partition, QueuedAsk } from '../../gate/outbo
 import type { EntrySearchContext } from './entry-search.ts'
 import { type AcknowledgedContext, bury, type Outcome, placeAcknowledged } from './place-acknowledged.ts'
 
-export interface PlaceContext extends AcknowledgedContext, EntrySearchContext {
+interface EntriesContext extends AcknowledgedContext {
+  readonly outbox: Pick<Outbox, 'itemOf' | 'release'>
+}
+
+export interface PlaceContext extends EntriesContext, EntrySearchContext {
   readonly outbox: Omit<Outbox, 'depth' | 'forget'>
   readonly channel: Channel
   readonly random: Random
@@ -27,7 +31,7 @@ export interface PlaceContext extends AcknowledgedContext, EntrySearchContext {
 
 /** The orders as they are in the ledger now. Throws a fault when the entries must stay. */
 export async function placeEntries(
-  context: PlaceContext,
+  context: EntriesContext,
   partition: Partition,
   epoch: Epoch,
   entries: readonly OutboxEntry[],
@@ -63,7 +67,7 @@ function orderOf(outcome: Outcome): Order | undefined {
   return outcome.verdict === 'stuck' ? undefined : outcome.order
 }
 
-async function release(context: PlaceContext, partition: Partition, epoch: Epoch, releases: readonly Release[]) {
+async function release(context: EntriesContext, partition: Partition, epoch: Epoch, releases: readonly Release[]) {
   if (releases.length === 0) return
   // A repeated release changes nothing; stale means that this gate is gone, and the next one is built from the ledger.
   const done = await context.outbox.release(partition, epoch, releases)
@@ -72,7 +76,7 @@ async function release(context: PlaceContext, partition: Partition, epoch: Epoch
   throw new Fault('gate_away', what, { retryable: true })
 }
 
-async function buryEntry(context: PlaceContext, item: ItemId, { id, epoch, raw }: OutboxEntry): Promise<void> {
+async function buryEntry(context: EntriesContext, item: ItemId, { id, epoch, raw }: OutboxEntry): Promise<void> {
   const why = 'the entry can not be read'
   const unwritten = await bury(context, { item, epoch, entry: id, order: undefined, raw, why })
   if (unwritten !== undefined) throw unwritten

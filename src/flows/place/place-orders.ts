@@ -1,9 +1,10 @@
 /**
- * The worker: entries of the outbox become order rows, in the order they were taken, partition by partition. Partitions are drained side by
- * side, a bounded number at once and few of one item, because the ledger takes an item's batches one after the other. What many partitions ask
- * of outbox and ledger at the same time is asked together. Within a partition the next batch follows at once if there may be one, unless other
- * partitions wait; no batch waits to be full. A partition is drained when it has entries: a message or a look (`entry-search.ts`) says so. An idle
- * one is never in the way of a busy one.
+ * The worker: entries of the outbox are delivered in the order they were taken, partition by partition: they become order rows, or copies
+ * in a log (`delivery.ts`); the steps below are those of rows. Partitions are drained side by side, a bounded number at once and few of one
+ * item, because the ledger takes an item's batches one after the other. What many partitions ask of outbox and ledger at the same time is
+ * asked together. Within a partition the next batch follows at once if there may be one, unless other partitions wait; no batch waits to be
+ * full. A partition is drained when it has entries: a message or a look (`entry-search.ts`) says so. An idle one is never in the way of a
+ * busy one.
  *
  *   1 take    the oldest entries, under a short lease. Dies: the lease lapses, another worker gets the same ones
  *   2 place   one transaction, as acknowledged (E5). Dies before COMMIT: as before; after it: placing again finds the rows
@@ -18,9 +19,10 @@
 import { Fault, onFault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
-import type { OutboxEntry, Partition } from '../../gate/outbox.ts'
+import type { Partition } from '../../gate/outbox.ts'
+import type { Delivery, Taken } from './delivery.ts'
 import { createEntrySearch } from './entry-search.ts'
-import { type PlaceContext, placeEntries } from './place-entries.ts'
+import type { PlaceContext } from './place-entries.ts'
 
 const ASKS_MAX = 500
 /** Each holds at most ASKS_MAX reservations. They share calls to outbox and ledger, so more of them cost no connections. */
@@ -43,7 +45,7 @@ interface Work {
   again: boolean
 }
 
-export function placeOrders(context: PlaceContext) {
+export function placeOrders(context: PlaceContext, delivery: Delivery) {
   const { outbox, clock, log, worker } = context
   const working = new Map<Partition, Work>()
   const workingOf = new Map<ItemId, Set<Work>>()
@@ -144,11 +146,11 @@ export function placeOrders(context: PlaceContext) {
 
   async function run(partition: Partition, work: Work): Promise<void> {
     try {
-      let entries = await take(partition, work)
-      while (entries.length > 0) {
+      let taken = await take(partition, work)
+      while (taken !== undefined) {
         // Others wait: it goes on behind them, or a partition that never runs dry would keep them waiting until it is sold out.
         const goesOn = () => !stopping && waiting.size === 0
-        entries = await place(partition, work, entries, goesOn)
+        taken = await deliver(partition, work, taken, goesOn)
         failing.delete(partition)
       }
       failing.delete(partition)
@@ -172,49 +174,39 @@ export function placeOrders(context: PlaceContext) {
     }
   }
 
-  /** Nothing: there is nothing, or another worker has the lease. */
-  async function take(partition: Partition, work: Work): Promise<readonly OutboxEntry[]> {
+  /** Undefined: there is nothing, or another worker has the lease. */
+  async function take(partition: Partition, work: Work): Promise<Taken | undefined> {
     do {
       work.holds = 'unknown'
       work.again = false
-      const taken = await outbox.take(partition, worker, ASKS_MAX)
+      const taken = await delivery.take(partition, worker, ASKS_MAX)
       if (taken.status === 'held') {
         leased.delete(partition)
         others.add(partition)
         work.again = false
-        return []
+        return undefined
       }
       leased.add(partition)
       others.delete(partition)
       work.more = taken.more
-      if (taken.entries.length > 0) return taken.entries
+      if (taken.entries.length > 0) return taken
       work.holds = 'nothing'
     } while (work.again && !stopping)
-    return []
+    return undefined
   }
 
-  /** The entries that follow, if there may be any. They are asked for in the same write as these are deleted: the server does one after the other. */
-  async function place(partition: Partition, work: Work, entries: readonly OutboxEntry[], goesOn: () => boolean) {
+  /** What follows, if there may be any. It is asked for in the same write as the outbox is told of this: the server does one after the other. */
+  async function deliver(partition: Partition, work: Work, { entries, deliver }: Taken, goesOn: () => boolean) {
     work.holds = Math.min(...entries.map(entry => entry.epoch))
     await faultPoint('outbox.take')
     const done: (() => Promise<void>)[] = []
     // Each epoch by itself: the ledger judges them apart (E5).
-    for (const [epoch, some] of Map.groupBy(entries, entry => entry.epoch)) {
-      const orders = await placeEntries(context, partition, epoch, some)
-      if (orders.length > 0) context.channel.publish({ kind: 'orders', orders })
-      done.push(() =>
-        outbox.done(
-          partition,
-          epoch,
-          some.map(entry => entry.id),
-        ),
-      )
-    }
+    for (const [epoch, some] of Map.groupBy(entries, entry => entry.epoch)) done.push(await deliver(epoch, some))
     // A message tells of what was written since, and wakes it again; an entry whose message was lost is found by reading.
     const isMore = work.more || work.again
     const takes = isMore && goesOn()
-    const deleted = Promise.all(done.map(each => each()))
-    const [next] = await Promise.all([takes ? take(partition, work) : [], deleted])
+    const told = Promise.all(done.map(each => each()))
+    const [next] = await Promise.all([takes ? take(partition, work) : undefined, told])
     await faultPoint('outbox.done')
     if (isMore && !takes) work.again = true
     return next
