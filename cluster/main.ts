@@ -88,6 +88,7 @@ async function main(): Promise<void> {
     // Only nginx: a rehearsal's buyers use other addresses of 127/8.
     TRUSTED_PROXIES: '127.0.0.1/32',
     LOG_LEVEL: 'warn',
+    WARM_CODE: process.env.WARM_CODE ?? 'on',
   }
   const file = join(data, 'cluster.json')
   const supervisor = new Supervisor(print, parts => writeClusterFile(file, { url, adminToken, buyerSecret }, parts))

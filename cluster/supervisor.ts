@@ -39,7 +39,7 @@ interface Running {
   output: string
 }
 
-const READY_MS_MAX = 60_000
+const READY_MS_MAX = 120_000
 const POLL_MS = 50
 const START_AGAIN_AFTER_MS = 1_500
 const STOP_MS_MAX = 15_000

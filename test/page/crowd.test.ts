@@ -226,7 +226,7 @@ test('one press brings 2,000 buyers: the units go before one’s eyes, here and 
     firstEpoch: 1,
     told: [],
     atRest: true,
-    msMax: 10_000,
+    msMax: 60_000,
     watch: () => {},
     stop: new AbortController().signal,
     partKilled: false,

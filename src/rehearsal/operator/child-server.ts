@@ -9,7 +9,7 @@ import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 
 const READY = /ready on (http:\/\/\S+)/
-const READY_MS_MAX = 60_000
+const READY_MS_MAX = 120_000
 const STOP_MS_MAX = 20_000
 const OUTPUT_MAX = 10_000
 
