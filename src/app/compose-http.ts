@@ -32,7 +32,9 @@ import { operatorSaleRoutes } from '../edge/routes/operator-sale-routes.ts'
 import { opsRoutes } from '../edge/routes/ops-routes.ts'
 import { pageRoutes } from '../edge/routes/page-routes.ts'
 import { paymentRoutes } from '../edge/routes/payment-routes.ts'
+import { webhookRoutes } from '../edge/routes/webhook-routes.ts'
 import { startMetricsServer, startServer } from '../edge/server.ts'
+import type { WebhookContext } from '../flows/operate/manage-webhooks.ts'
 import { ordersOfBuyer } from '../flows/sell/find-orders.ts'
 import { createStockView } from '../flows/sell/live-item.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
@@ -57,6 +59,7 @@ interface HttpParts {
   readonly flows: Flows
   readonly sell: SellContext
   readonly eventWatch: EventWatch
+  readonly webhooks: WebhookContext
   readonly sandbox: Parameters<typeof sandboxRoutes>[0] | undefined
   /** Where the edges of a cluster meet. */
   readonly redis: RedisConnection | undefined
@@ -132,6 +135,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     asks,
     feed: { ...context, watch: eventWatch },
     eventSource: config.events.source,
+    hooks: parts.webhooks,
     pages,
     addressOf,
     trusts,
@@ -154,6 +158,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     ...operatorSaleRoutes(edge),
     ...operatorOrderRoutes(edge),
     ...eventRoutes(edge),
+    ...webhookRoutes(edge),
     ...(sandbox === undefined ? [] : sandboxRoutes(sandbox)),
     ...wellBeing,
     ...opsRoutes(edge),

@@ -23,6 +23,7 @@ import { createRights } from '../ledger/postgres/rights.ts'
 import { createSaleLookup, createSales } from '../ledger/postgres/sales.ts'
 import { createMoves, createStock } from '../ledger/postgres/stock.ts'
 import { createTrialPlacing } from '../ledger/postgres/trial-placing.ts'
+import { createWebhookQueue, createWebhooks } from '../ledger/postgres/webhooks.ts'
 import type { Config } from './config/config.ts'
 
 export { backupEmbedded } from '../ledger/embedded/backup/backup.ts'
@@ -123,6 +124,8 @@ export function ledgerParts(config: Config, database: Database) {
     payments: createPayments(database),
     journal: createJournal(database),
     eventLog: createEventLog(database),
+    webhooks: createWebhooks(database),
+    webhookQueue: createWebhookQueue(database),
     reconciliation: createReconciliation(database),
     askCounts: createAskCounts(database),
     archive: createArchive(database, config.redis !== undefined),

@@ -30,6 +30,7 @@ import { ledgerParts, type OpenLedger } from './compose-ledger.ts'
 import { openLocalGate, runAlone } from './compose-local.ts'
 import { backlogOf, joinCluster, openSharedGate, shareWithCluster } from './compose-shared.ts'
 import { openEventCopies } from './compose-tell.ts'
+import { composeWebhooks } from './compose-webhooks.ts'
 import type { Config } from './config/config.ts'
 import { holdNode } from './node-lease.ts'
 import type { Foundation, ProcessContext, StartReport } from './process-context.ts'
@@ -150,6 +151,7 @@ async function wire(
   const providers = new Map(sandbox && [[sandbox.provider.name, sandbox.provider]])
   const flows = composeFlows(context, gateView, selling.syncState, runner.rebuild, providers)
   const eventWatch = createEventWatch({ ...context, stopping: () => readiness().includes('stopping') })
+  const webhooks = composeWebhooks(context, selling.maySell)
   const http = await composeHttp(context, {
     readiness,
     metrics,
@@ -157,6 +159,7 @@ async function wire(
     flows,
     sell: selling.context,
     eventWatch,
+    webhooks: webhooks.operated,
     sandbox: sandbox?.handle,
     redis: shared?.connection,
   })
@@ -190,10 +193,11 @@ async function wire(
       ? createEventKeeper({
           ...context,
           ...config.events,
-          onNumbered: [eventWatch.seen, () => rounds.kick('copy-events')],
+          onNumbered: [eventWatch.seen, () => rounds.kick('copy-events'), () => rounds.kick('webhooks')],
         })
       : undefined,
     copyEvents: eventCopies?.round,
+    sendWebhooks: () => webhooks.sender.round(),
     buildIndexes: () => foundation.ledger.indexes.round(context.log, signal),
   }
   return {
@@ -209,6 +213,7 @@ async function wire(
     ended: runner.ended,
     async close() {
       await http.close()
+      await webhooks.sender.stop()
       await eventLoopWatched
       await sandbox?.stop()
       await runner.stop()

@@ -46,6 +46,7 @@ const EVERY_MS = {
   events: 200,
   /** Woken when numbers were given. */
   'copy-events': 1_000,
+  webhooks: 1_000,
   /** The builder itself looks once a minute. */
   indexes: 2_000,
 } as const
@@ -60,6 +61,7 @@ const WATCHING: ReadonlySet<LoopName> = new Set([
   'archive',
   'events',
   'copy-events',
+  'webhooks',
   'indexes',
 ])
 
@@ -75,6 +77,8 @@ export interface KeeperWork {
   readonly events: (() => Promise<boolean>) | undefined
   /** Copies events to Kafka. True when there are more. Undefined: no brokers are set. */
   readonly copyEvents: (() => Promise<boolean>) | undefined
+  /** Delivers events to the shop's endpoints. */
+  readonly sendWebhooks: () => Promise<unknown>
   /** Builds the indexes that are missing on large tables. */
   readonly buildIndexes: () => Promise<unknown>
   /** Rounds that other parts bring along: their name, how often, and what they do. */
@@ -113,7 +117,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
   }
 
   function startKeeping(
-    { flows, messages, allPlaced, archive, events, copyEvents, buildIndexes, others }: KeeperWork,
+    { flows, messages, allPlaced, archive, events, copyEvents, sendWebhooks, buildIndexes, others }: KeeperWork,
     maySell: () => boolean,
   ): void {
     const lead = (name: LoopName, run: () => Promise<unknown>) =>
@@ -140,6 +144,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     if (archive !== undefined) leadOn('archive', archive)
     if (events !== undefined) leadOn('events', events)
     if (copyEvents !== undefined) leadOn('copy-events', copyEvents)
+    lead('webhooks', sendWebhooks)
     lead('indexes', buildIndexes)
   }
 

@@ -31,6 +31,7 @@ const FAULT_POINTS = {
   archive: ['before', 'after'],
   retention: ['sale', 'rows'],
   events: ['before', 'numbered', 'copied'],
+  webhook: ['queued', 'before', 'sent', 'settled'],
 } as const
 
 type Points = typeof FAULT_POINTS

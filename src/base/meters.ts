@@ -69,6 +69,8 @@ export const COUNTED = {
   ],
   rate_refusals: ['here', 'shared', 'alone'],
   rate_questions: ['key', 'failed'],
+  webhook_tries: ['delivered', 'failed', 'gone'],
+  webhook_deliveries_lost: ['given_up', 'skipped'],
   sockets_opened: ['opened'],
   sockets_refused: ['unauthenticated', 'full', 'full_address', 'rate_limited', 'draining'],
   sockets_closed: ['left', 'slow', 'one_too_many', 'talkative', 'expired', 'draining', 'unreadable'],

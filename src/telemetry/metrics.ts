@@ -42,6 +42,11 @@ const FAMILIES: Readonly<Record<CountFamily, readonly [labels: readonly string[]
     'Refusals by limits shared by all edges: by this edge’s own count, by the shared count, or by this edge’s part alone while the shared count was unreachable.',
   ],
   rate_questions: [['kind'], 'Keys counted together with the other edges, and questions that got no answer.'],
+  webhook_tries: [['outcome'], 'Tries to deliver a webhook, by outcome. gone: the endpoint wants nothing any more.'],
+  webhook_deliveries_lost: [
+    ['why'],
+    'Events that an endpoint did not get: given up after a day of tries (an operator can send them again), or deleted before they could be sent.',
+  ],
   sockets_opened: [[], 'WebSockets opened.'],
   sockets_refused: [['reason'], 'WebSockets refused before the upgrade.'],
   sockets_closed: [['reason'], 'WebSockets closed, by reason.'],

@@ -12,7 +12,7 @@ const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/u
 const YEAR_S = 366 * 24 * 3600
 
 /** Text for people: no control characters, nothing that breaks a line in a log. */
-const label = (max: number) =>
+export const label = (max: number) =>
   z
     .string()
     .trim()

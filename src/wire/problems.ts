@@ -182,6 +182,14 @@ const CATALOGUE = {
     means: 'A request body may have 16 KiB.',
     todo: 'Send less.',
   },
+  url_not_allowed: {
+    status: 422,
+    title: 'Nothing is sent to this address',
+    means:
+      'The address of a webhook is not https, holds a password or a # part, or leads to an address that is not public.',
+    todo: 'Give a public https address, or allow its network with WEBHOOK_ALLOW_PRIVATE.',
+    more: ['field'],
+  },
   quantity_invalid: {
     status: 422,
     title: 'That quantity is not offered',

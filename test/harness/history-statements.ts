@@ -103,6 +103,7 @@ const BY_KEY = 'one row, or the rows named, by the primary key'
 const LEASES = 'at most 1,024 rows'
 const COMMAND = "an operator's command (retention, erasure), bounded by its page or its buyer"
 const PAGE = 'one page of one item, by the bounds of its ids'
+const WEBHOOKS = 'some 32 endpoints, each with a bounded number of deliveries, by their key'
 const SANDBOX = 'the sandbox, which forgets what is old'
 
 export const BOUNDED: Readonly<Record<string, string>> = {
@@ -156,6 +157,13 @@ export const BOUNDED: Readonly<Record<string, string>> = {
       'read_sandbox_payment',
       'replace_sandbox_payment',
     ].map(name => [name, SANDBOX]),
+  ),
+  ...Object.fromEntries(
+    [
+      ...['create_webhook', 'list_webhooks', 'change_webhook', 'delete_webhook', 'rotate_webhook_secret'],
+      ...['webhook_secrets', 'webhook_deliveries', 'resend_deliveries', 'claim_webhook_sender', 'webhooks_to_send'],
+      ...['waiting_deliveries', 'queue_deliveries', 'settle_deliveries', 'expire_deliveries', 'sweep_deliveries'],
+    ].map(name => [name, WEBHOOKS]),
   ),
   archive_orders: PAGE,
   recall_item: PAGE,

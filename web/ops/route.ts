@@ -3,7 +3,8 @@
 import { store } from './store.ts'
 
 export type Route =
-  | { readonly kind: 'sales' | 'new' | 'log' | 'unknown' }
+  | { readonly kind: 'sales' | 'new' | 'log' | 'webhooks' | 'unknown' }
+  | { readonly kind: 'webhook'; readonly webhook: string }
   | { readonly kind: 'sale' | 'edit' | 'orders'; readonly sale: string }
   | { readonly kind: 'order'; readonly order: string }
 
@@ -11,6 +12,7 @@ export function currentRoute(): Route {
   const [, , first = '', second = '', third = ''] = location.pathname.replace(/\/$/, '').split('/')
   if (first === '') return { kind: 'sales' }
   if ((first === 'new' || first === 'log') && second === '') return { kind: first }
+  if (first === 'webhooks') return second === '' ? { kind: 'webhooks' } : { kind: 'webhook', webhook: second }
   if (first === 'orders' && second !== '') return { kind: 'order', order: second }
   if (first !== 'sales' || second === '') return { kind: 'unknown' }
   if (third === '') return { kind: 'sale', sale: second }

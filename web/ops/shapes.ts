@@ -22,8 +22,17 @@ export type {
   WholeOrderAnswer as WholeOrder,
 } from '../../src/wire/answers.ts'
 export { FUNNEL_STEPS, type FunnelStep } from '../../src/wire/monitor-codes.ts'
-
 export { isAtLeast, type OperatorRole } from '../../src/wire/operator-role.ts'
+export { EVENT_NAMES } from '../../src/wire/webhooks/event-names.ts'
+export type {
+  DeliveriesAnswer as Deliveries,
+  DeliveryAnswer as Delivery,
+  ResentAnswer as Resent,
+  WebhookAnswer as Webhook,
+  WebhookSecretAnswer as WebhookWithSecret,
+  WebhooksAnswer as Webhooks,
+  WebhookTestAnswer as WebhookTest,
+} from '../../src/wire/webhooks/webhook-shapes.ts'
 
 /** Of `/ops/session`. */
 export interface OperatorSession {

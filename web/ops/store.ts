@@ -61,6 +61,11 @@ export function mayRun(): boolean {
   return store.role !== null && isAtLeast(store.role, 'operator')
 }
 
+/** May the operator decide where events go? */
+export function mayManage(): boolean {
+  return store.role !== null && isAtLeast(store.role, 'admin')
+}
+
 export function notify(kind: Note['kind'], text: string): void {
   store.note = { kind, text, atMs: serverNow() }
   store.changed()

@@ -126,6 +126,11 @@ function configOf(values: Values, texts: Texts) {
       /** Of every event: the installation it comes from. */
       source: values.PUBLIC_URL ?? 'stampede',
     },
+    webhooks: {
+      rules: values.WEBHOOK_ALLOW_PRIVATE,
+      timeoutMs: values.WEBHOOK_TIMEOUT_MS,
+      retryMs: values.WEBHOOK_RETRY_SECONDS * 1000,
+    },
     faultPoints: values.FAULT_POINTS ?? '',
     /** Only its owner can reach it, and no shop sells with it: parts for trying it out are on by default. */
     atHome: atHome(texts),

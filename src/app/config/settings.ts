@@ -11,6 +11,7 @@ import { RATE_COUNT_MAX, showRate } from '../../admission/rate-limit-policy.ts'
 import { parseTicketKeys } from '../../admission/ticket.ts'
 import { parseFaultPoints } from '../../base/fault-points.ts'
 import { parseRedisUrl } from '../../base/redis/redis-url.ts'
+import { EVENT_SETTINGS } from './event-settings.ts'
 import { KAFKA_SETTINGS } from './kafka-settings.ts'
 import {
   checkedBy,
@@ -324,26 +325,7 @@ export const SETTINGS = {
     default: '30d',
     show: value => (value === undefined ? 'off' : `${value / DAY_MS}d`),
   }),
-  EVENTS: setting({
-    about:
-      'Whether changes of orders, items and sales are written as events, for the feed, webhooks and Kafka (docs/events.md). The same in every process.',
-    schema: onOff,
-    default: 'on',
-  }),
-  EVENTS_KEPT: setting({
-    about:
-      'How long events are kept, in days (7d), or off: for good. A cursor that is older answers 410 cursor_expired.',
-    schema: days,
-    default: '7d',
-    show: value => (value === undefined ? 'off' : `${value / DAY_MS}d`),
-  }),
-  CLOSING_SOON_SECONDS: setting({
-    about:
-      'How long before its time to pay ends an unpaid order is told as order.closing_soon; 0: never. Orders with less than twice that time get none.',
-    schema: whole(0, 86_400),
-    default: '180',
-    show: Number,
-  }),
+  ...EVENT_SETTINGS,
   FAULT_POINTS: setting({
     about: 'For tests: where to fail on purpose.',
     schema: checkedBy(parseFaultPoints),

@@ -92,7 +92,9 @@ export class RateLimitedError extends ProblemError {
   }
 }
 
-export function noSuch(thing: 'sale' | 'order' | 'sale or item' | 'item in this sale'): ProblemError {
+export function noSuch(
+  thing: 'sale' | 'order' | 'sale or item' | 'item in this sale' | 'webhook' | 'delivery',
+): ProblemError {
   return new ProblemError('not_found', `There is no such ${thing}.`)
 }
 

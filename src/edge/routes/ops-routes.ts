@@ -37,6 +37,8 @@ const ADDRESSES = [
   '/ops',
   '/ops/new',
   '/ops/log',
+  '/ops/webhooks',
+  '/ops/webhooks/{webhook}',
   '/ops/orders/{order}',
   '/ops/sales/{sale}',
   '/ops/sales/{sale}/edit',

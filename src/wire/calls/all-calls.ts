@@ -2,10 +2,15 @@
 
 import type { Call } from '../call.ts'
 import { eventCalls } from '../events/event-calls.ts'
+import { webhookCalls } from '../webhooks/webhook-calls.ts'
 import { buyerCalls } from './buyer-calls.ts'
 import { operationsCalls } from './operations-calls.ts'
 import { operatorCalls } from './operator-calls.ts'
 
-export const ALL_CALLS: readonly Call[] = [buyerCalls, operatorCalls, eventCalls, operationsCalls].flatMap(calls =>
-  Object.values<Call>(calls),
-)
+export const ALL_CALLS: readonly Call[] = [
+  buyerCalls,
+  operatorCalls,
+  eventCalls,
+  webhookCalls,
+  operationsCalls,
+].flatMap(calls => Object.values<Call>(calls))

@@ -5,6 +5,7 @@ import { get } from '../api.ts'
 import { currentRoute, type Route } from '../route.ts'
 import type { Sales, Troubles } from '../shapes.ts'
 import { mayRun, store } from '../store.ts'
+import { webhookWords } from '../words/webhooks.ts'
 import { switchLanguage, words } from '../words.ts'
 import { useEvery, useStore } from './controls/hooks.ts'
 import { NoteLine } from './controls/note-line.tsx'
@@ -16,6 +17,8 @@ import { SaleFormView } from './sale-form/sale-form-view.tsx'
 import { SalesView } from './sales-view.tsx'
 import { SignIn, signOut } from './sign-in.tsx'
 import { TroublePanel } from './trouble-panel.tsx'
+import { WebhookView } from './webhooks/webhook-view.tsx'
+import { WebhooksView } from './webhooks/webhooks-view.tsx'
 
 const POLL_MS = 2_000
 
@@ -50,6 +53,9 @@ export function App() {
             <>
               <a href="/ops" aria-current={route.kind === 'sales' ? 'page' : undefined}>
                 {text.sales}
+              </a>
+              <a href="/ops/webhooks" aria-current={route.kind === 'webhooks' ? 'page' : undefined}>
+                {webhookWords().webhooks}
               </a>
               <a href="/ops/log" aria-current={route.kind === 'log' ? 'page' : undefined}>
                 {text.log}
@@ -123,6 +129,10 @@ function View({ route }: { readonly route: Route }) {
       return <OrdersView sale={route.sale} />
     case 'order':
       return <OrderView id={route.order} />
+    case 'webhooks':
+      return <WebhooksView />
+    case 'webhook':
+      return <WebhookView id={route.webhook} />
     case 'unknown':
       return <Nothing />
   }

@@ -66,6 +66,8 @@ const STATEMENTS: Readonly<Record<Exclude<Lane, 'work'>, readonly string[]>> = {
     'read_events',
     'read_dead_letters',
     'ask_counts_of_others',
+    'list_webhooks',
+    'webhook_deliveries',
   ],
 }
 
