@@ -41,6 +41,7 @@ export const SLOW_FILES: readonly string[] = [
   'test/deploy/operating.test.ts',
   'test/cluster/rolling-restart.test.ts',
   'test/cluster/storm.test.ts',
+  'test/kafka/events-topic.test.ts',
   'test/cluster/rebuild-storm.test.ts',
   'test/cluster/rehearsal.test.ts',
   'test/doctor-redis-many.test.ts',
