@@ -9,6 +9,7 @@ import type { LogRecord, MessageLog } from '../message-log.ts'
 import { numbered, openLog, settingsOf, topicSpec } from './kafka-log.fixture.ts'
 
 const KEYS = ['a', 'b', 'c', 'd', 'e']
+const CALLS_AT_ONCE = 4
 
 const playground = new Playground()
 let broker: KafkaBroker
@@ -47,11 +48,9 @@ test('a broker that is killed under load and comes back has all that was acknowl
   let sending = true
   const sender = (async () => {
     while (sending) {
-      await log.sender.send(
-        topic,
-        KEYS.flatMap(key => numbered(key, sent, 1)),
-      )
-      sent += 1
+      const calls = Array.from({ length: CALLS_AT_ONCE }, (_, i) => KEYS.flatMap(key => numbered(key, sent + i, 1)))
+      await Promise.all(calls.map(messages => log.sender.send(topic, messages)))
+      sent += CALLS_AT_ONCE
     }
   })()
   await until('messages', () => sent > 50 && records.length > 100)

@@ -156,6 +156,38 @@ test('members share the partitions, a joining or leaving one costs no message an
   for (const key of keys) expect(valuesOf(records(), key).sort((a, b) => a - b)).toEqual(upTo(sent))
 }, 120_000)
 
+test('a batch under way is committed before its partition changes hands', async () => {
+  const { log, topic } = await prepared(2)
+  const keys = [0, 1].map(partition => upTo(50).find(i => log.partitionOf(topic, String(i)) === partition)!).map(String)
+  await log.sender.send(
+    topic,
+    keys.flatMap(key => numbered(key, 0, 3)),
+  )
+  const gate = Promise.withResolvers<void>()
+  let held = 0
+  const first = collect(log, topic, {
+    tell() {
+      held += 1
+      return gate.promise
+    },
+  })
+  await until('both batches', () => held === 2)
+  const other = logOf()
+  const second = collect(other, topic)
+  await until('the rebalance', () => !first.member.joined(), 60_000)
+  // Time enough for a member that would not wait.
+  for (let i = 0; i < 5; i++) await log.progress(topic, `${topic}.readers`)
+  gate.resolve()
+  await until('both members', () => first.partitions().length === 1 && second.partitions().length === 1, 60_000)
+  await log.sender.send(
+    topic,
+    keys.flatMap(key => numbered(key, 3, 2)),
+  )
+  const records = () => [...first.records, ...second.records]
+  await until('all messages', () => records().length >= 10)
+  for (const key of keys) expect(valuesOf(records(), key)).toEqual(upTo(5))
+}, 120_000)
+
 test('a member says how far it is behind, and one that stays out comes back', async () => {
   const { log, topic } = await prepared(1)
   await log.sender.send(topic, numbered('k', 0, 30))
