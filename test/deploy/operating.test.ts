@@ -75,13 +75,19 @@ test('it names no metric, setting or command that is not there', () => {
 })
 
 test('how many items a keeper rebuilds at once is what the code says', () => {
-  const source = readFileSync(join(ROOT, 'src/flows/keep/gate-controller.ts'), 'utf8')
-  const most = (name: string) =>
-    Number(new RegExp(`^const ${name} = ([\\d_]+)$`, 'm').exec(source)?.[1]?.replace('_', ''))
-  const told = /rebuilds up to ([\d,]+) items at\s+once, and loads (\d+) at a time/.exec(text('clustering.md'))
+  const most = (file: string, name: string) => {
+    const source = readFileSync(join(ROOT, file), 'utf8')
+    return Number(new RegExp(`^const ${name} = ([\\d_]+)$`, 'm').exec(source)?.[1]?.replace('_', ''))
+  }
+  const told =
+    /rebuilds up to ([\d,]+) items at\s+once, and loads (\d+) at a time \(.* more than (\d+) orders by itself, (\d+) at a time\)/.exec(
+      text('clustering.md'),
+    )
   expect(told?.slice(1).map(figure => Number(figure.replace(',', '')))).toEqual([
-    most('TASKS_MAX'),
-    most('HEAVY_AT_ONCE_MAX'),
+    most('src/flows/keep/gate-controller.ts', 'TASKS_MAX'),
+    most('src/ledger/postgres/snapshots-together.ts', 'ITEMS_MAX'),
+    most('src/ledger/postgres/snapshots-together.ts', 'ORDERS_MAX'),
+    most('src/ledger/postgres/rights.ts', 'SNAPSHOTS_AT_ONCE_MAX'),
   ])
 })
 
