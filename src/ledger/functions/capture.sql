@@ -22,9 +22,12 @@ BEGIN
     SELECT a.order_id, a.item INTO v_order, v_item FROM all_payments a WHERE a.provider = p_provider AND a.ref = p_ref;
     IF FOUND THEN
       SELECT * INTO o FROM orders WHERE id = v_order AND item = v_item FOR UPDATE;
-      SELECT * INTO p FROM payments WHERE provider = p_provider AND ref = p_ref FOR UPDATE;
-      EXIT WHEN o.id IS NOT NULL AND p.id IS NOT NULL;
-      -- One of them is in the archive, or went there meanwhile. Under the item's lock it stays where it is brought.
+      IF FOUND THEN
+        SELECT * INTO p FROM payments WHERE provider = p_provider AND ref = p_ref FOR UPDATE;
+        EXIT WHEN FOUND;
+      END IF;
+      -- The order is in the archive, or went there meanwhile, and nothing is locked yet: order and payments move together. Under the item's
+      -- lock they stay where they are brought.
       PERFORM 1 FROM items WHERE id = v_item FOR UPDATE;
     END IF;
     -- No such payment, or its sale was deleted.

@@ -17,8 +17,9 @@ BEGIN
   SELECT * INTO v FROM items WHERE id = p_item FOR UPDATE;
   v_now := clock_timestamp();
   FOR o IN
+    -- By id: with the plain state, a plan from before a rush would read the index of all pending orders.
     UPDATE orders SET state = 'closed', reason = p_reason, closed_at = v_now, version = version + 1
-    WHERE item = p_item AND id = ANY (p_ids) AND state = 'pending' AND (p_reason <> 'unpaid' OR pay_by <= v_now)
+    WHERE item = p_item AND id = ANY (p_ids) AND coalesce(state, '') = 'pending' AND (p_reason <> 'unpaid' OR pay_by <= v_now)
     RETURNING *
   LOOP
     back := back + o.quantity;

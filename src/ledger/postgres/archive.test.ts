@@ -223,6 +223,30 @@ describe('moving', () => {
 })
 
 describe('an archived item', () => {
+  test('is locked before its payment, also when the payment came back between two looks: a refund locks them in that order', async () => {
+    const { item, orders, paidA } = await archived()
+    // What capture sees when another transaction brings the order back after capture has looked for the order, and before the payment.
+    await ledger.sql(
+      'WITH gone AS (DELETE FROM payments_archive WHERE order_id = $1 RETURNING *) INSERT INTO payments SELECT * FROM gone',
+      [orders[0]],
+    )
+    const refunding = await ledger.database.connect()
+    try {
+      await refunding.query('BEGIN')
+      await refunding.query('SELECT 1 FROM items WHERE id = $1 FOR UPDATE', [item])
+      const captured = ledger.payments.capture('bank', paidA, CNY(1_000), Date.now())
+      await until('the capture to wait for the item', async () => {
+        const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '-- capture:%'`
+        return (await ledger.sql(waiting)).length === 1
+      })
+      await refunding.query('SELECT 1 FROM payments WHERE order_id = $1 FOR UPDATE NOWAIT', [orders[0]])
+      await refunding.query('ROLLBACK')
+      expect(await captured).toMatchObject({ outcome: 'same' })
+    } finally {
+      await refunding.end()
+    }
+  })
+
   test('is found by every reader', async () => {
     const { sale, asks, orders, paidA, item } = await archived()
     const [a] = asks
