@@ -123,7 +123,13 @@ export function openSharedGate(redis: RedisConfig, foundation: Foundation) {
     backMs: BACK_MS,
     syncMsMax: SYNC_MS_MAX,
     connection,
-    channel: createRedisChannel(connection, log, meters, Buffer.from(random.bytes(8)).toString('hex')),
+    channel: createRedisChannel({
+      connection,
+      clock,
+      log,
+      meters,
+      sender: Buffer.from(random.bytes(8)).toString('hex'),
+    }),
     counts,
     shardGate,
   } satisfies GateSide & Record<string, unknown>

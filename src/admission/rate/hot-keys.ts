@@ -36,6 +36,7 @@ export class HotKeys {
   }
 
   find(id: string, nowMs: number): HotKey | undefined {
+    if (this.#keys.size === 0) return undefined
     const key = this.#keys.get(id)
     return key === undefined || this.#isOld(key, nowMs) ? undefined : key
   }

@@ -61,6 +61,9 @@ export class SharedLimit implements Asker {
   readonly #own: OwnCounts
   readonly #hots: HotKeys
   #inVainUntilMs = Number.NEGATIVE_INFINITY
+  /** The key that the own counts found last, and when. */
+  #foundId = ''
+  #foundMs = Number.NaN
 
   constructor(context: SharedLimitContext, policy: RatePolicy, rate: Rate, keysMax: number) {
     const { what, sharing, random } = context
@@ -102,21 +105,23 @@ export class SharedLimit implements Asker {
     // Holds also while the shared counts are away.
     if (hot !== undefined && nowMs < hot.fullUntilMs) return this.refuse(hot.fullUntilMs - nowMs)
     if (this.#sharing.isAway(id)) return this.judgeAlone(id, nowMs)
+    const isFree = hot === undefined && this.#sharing.isKnown(nowMs) && this.#hasRoom(id, nowMs, this.#freePart())
+    if (isFree) return undefined
     // Only this edge's part flows back into a bucket here: the state of a bucket that several edges share is known to the shared counts alone.
     const knowsAll = this.#rate.burst === undefined || this.#edges() === 1
-    if (knowsAll && !this.#own.hasRoom(id, nowMs)) return this.refuse(this.#own.waitMs(), 'here')
-    const isFree = hot === undefined && this.#sharing.isKnown(nowMs) && this.#own.hasRoom(id, nowMs, this.#freePart())
-    return isFree ? undefined : 'ask'
+    if (knowsAll && !this.#hasRoom(id, nowMs)) return this.refuse(this.#own.waitMs(), 'here')
+    return 'ask'
   }
 
   /** By what this edge itself has admitted, against its equal part. */
   judgeAlone(id: string, nowMs: number): RateLimited | undefined {
-    return this.#own.hasRoom(id, nowMs, this.#equalPart()) ? undefined : this.refuse(this.#own.waitMs(), 'alone')
+    return this.#hasRoom(id, nowMs, this.#equalPart()) ? undefined : this.refuse(this.#own.waitMs(), 'alone')
   }
 
   /** Counts a request that was judged to have room. */
   take(id: string, nowMs: number): void {
-    this.#own.hasRoom(id, nowMs)
+    // Judged a moment ago, it was found already.
+    if (this.#foundId !== id || this.#foundMs !== nowMs) this.#hasRoom(id, nowMs)
     this.#own.take()
     const hot = this.#hots.find(id, nowMs)
     if (hot === undefined) return
@@ -170,7 +175,7 @@ export class SharedLimit implements Asker {
     // An edge that was cut off admitted an equal part, and may not have reported it yet.
     const isRecent = nowMs - this.#sharing.reachedSinceMs < rate.windowMs
     const kept = isRecent ? this.#equalPart() : this.#freePart()
-    this.#own.hasRoom(hot.id, nowMs, kept)
+    this.#hasRoom(hot.id, nowMs, kept)
     const joins = hot.joined ? undefined : this.#own.recent(SLICES_MAX)
     const want = waiting === 0 ? 0 : Math.min(this.#capacity, waiting + this.#ahead())
     return { limit: this.#name, id: hot.id, rate, want, edges: this.#edges(), kept, late: hot.late, joins }
@@ -190,6 +195,12 @@ export class SharedLimit implements Asker {
     hot.fullUntilMs = answer.rest === 'full' ? nowMs + answer.untilMs : 0
     // Requests do not wait here: until the pause before the next question is over, they are refused.
     if (waits && this.holdMs(nowMs) === 0) hot.fullUntilMs = nowMs + hot.joinPauseMs
+  }
+
+  #hasRoom(id: string, nowMs: number, limit?: number): boolean {
+    this.#foundId = id
+    this.#foundMs = nowMs
+    return this.#own.hasRoom(id, nowMs, limit)
   }
 
   /** Those that have this limit. */

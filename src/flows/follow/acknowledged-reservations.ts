@@ -25,7 +25,8 @@ export function createAcknowledgedReservations(max: number) {
   /** In the order of `readAtMs`: every entry is put at the end with a later time than all before it. */
   const byOrder = new Map<OrderId, Acknowledgement>()
   const byItem = new Map<ItemId, Map<Epoch, Map<OrderId, Reservation>>>()
-  const byBuyer = new Map<BuyerId, Map<OrderId, Reservation>>()
+  /** Nearly always one: a list costs an order far less than a Map. */
+  const byBuyer = new Map<BuyerId, Reservation[]>()
   let booked = 0
 
   /** It is in the ledger, or the ledger has refused it by a row. */
@@ -34,9 +35,9 @@ export function createAcknowledgedReservations(max: number) {
     if (known === undefined) return
     byOrder.delete(order)
     const { item, buyer } = known.reservation
-    const own = byBuyer.get(buyer)
-    own?.delete(order)
-    if (own?.size === 0) byBuyer.delete(buyer)
+    const own = byBuyer.get(buyer)?.filter(one => one.id !== order) ?? []
+    if (own.length === 0) byBuyer.delete(buyer)
+    else byBuyer.set(buyer, own)
     const epochs = byItem.get(item)
     const held = epochs?.get(known.epoch)
     held?.delete(order)
@@ -63,12 +64,13 @@ export function createAcknowledgedReservations(max: number) {
       const held = epochs.get(epoch) ?? new Map<OrderId, Reservation>()
       byItem.set(reservation.item, epochs.set(epoch, held))
       held.set(reservation.id, reservation)
-      const own = byBuyer.get(reservation.buyer) ?? new Map<OrderId, Reservation>()
-      byBuyer.set(reservation.buyer, own.set(reservation.id, reservation))
+      const own = byBuyer.get(reservation.buyer)
+      if (own === undefined) byBuyer.set(reservation.buyer, [reservation])
+      else own.push(reservation)
     },
     settled,
     find: (order: OrderId): Acknowledgement | undefined => byOrder.get(order),
-    ofBuyer: (buyer: BuyerId): readonly Reservation[] => [...(byBuyer.get(buyer)?.values() ?? [])],
+    ofBuyer: (buyer: BuyerId): readonly Reservation[] => [...(byBuyer.get(buyer) ?? [])],
     /** Of an item, under epochs below this one: oldest epoch first, each in the order it was acknowledged. */
     olderThan(item: ItemId, epoch: Epoch) {
       return [...(byItem.get(item) ?? [])]

@@ -43,8 +43,11 @@ export function shareMessages(context: ShareContext): Messages {
 
   /** False: the listeners had this version or a newer one already. */
   function deliver(order: Order): boolean {
-    if ((seen.get(order.id) ?? -1) >= order.version) return false
-    seen.delete(order.id)
+    const before = seen.get(order.id)
+    if (before !== undefined) {
+      if (before >= order.version) return false
+      seen.delete(order.id)
+    }
     seen.set(order.id, order.version)
     if (seen.size > SEEN_MAX) seen.delete(seen.keys().next().value!)
     messages.orderChanged(order)

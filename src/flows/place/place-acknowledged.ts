@@ -61,8 +61,12 @@ export async function placeAcknowledged<Ask extends PlaceAsk>(
 ): Promise<void> {
   const placing = new AcknowledgedPlacing(context, source)
   const placings = await placing.together(asks)
-  for (const [i, ask] of asks.entries())
-    settle(ask, await (placings === undefined ? placing.alone(ask) : placing.outcomeOf(ask, placings[i]!)))
+  for (let i = 0; i < asks.length; i++) {
+    const ask = asks[i]!
+    const outcome = placings === undefined ? placing.alone(ask) : placing.outcomeOf(ask, placings[i]!)
+    // Nearly always it is known at once. To wait all the same would cost every order a turn of its own.
+    settle(ask, outcome instanceof Promise ? await outcome : outcome)
+  }
 }
 
 class AcknowledgedPlacing<Ask extends PlaceAsk> {
@@ -103,19 +107,21 @@ class AcknowledgedPlacing<Ask extends PlaceAsk> {
     return this.outcomeOf(ask, placing!)
   }
 
-  async outcomeOf(ask: Ask, placing: Placing): Promise<Outcome> {
+  outcomeOf(ask: Ask, placing: Placing): Outcome | Promise<Outcome> {
     const { alarm, meters } = this.#context
     const { item, epoch } = this.#source
-    if (placing.verdict === 'id_conflict') {
-      // The id is another buyer's order, so this reservation can't have a row: it only gets the dead letter.
-      alarm('foreign_order_id', { order: ask.order, item })
-      const why = await this.#bury(ask, 'the order id belongs to another buyer')
-      return why === undefined ? { verdict: 'dead', order: undefined } : { verdict: 'stuck', letter: false, why }
-    }
+    if (placing.verdict === 'id_conflict') return this.#idConflict(ask)
     if (placing.verdict !== 'same') meters.count('orders', placing.verdict)
     if (placing.verdict === 'refused' && placing.order.supersededBy === undefined)
       alarm('refused_acknowledged', { order: ask.order, item, epoch })
     return placing
+  }
+
+  /** The id is another buyer's order, so this reservation can't have a row: it only gets the dead letter. */
+  async #idConflict(ask: Ask): Promise<Outcome> {
+    this.#context.alarm('foreign_order_id', { order: ask.order, item: this.#source.item })
+    const why = await this.#bury(ask, 'the order id belongs to another buyer')
+    return why === undefined ? { verdict: 'dead', order: undefined } : { verdict: 'stuck', letter: false, why }
   }
 
   async #place(asks: readonly Ask[]): Promise<readonly Placing[]> {

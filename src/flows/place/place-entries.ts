@@ -37,15 +37,13 @@ export async function placeEntries(
   entries: readonly OutboxEntry[],
 ): Promise<readonly Order[]> {
   const item = context.outbox.itemOf(partition)
-  const entryOf = new Map<QueuedAsk, string>()
-  for (const entry of entries) {
-    if (entry.asks === undefined) await buryEntry(context, item, entry)
-    else for (const ask of entry.asks) entryOf.set(ask, entry.id)
-  }
-  const asks = [...entryOf.keys()]
+  for (const entry of entries) if (entry.asks === undefined) await buryEntry(context, item, entry)
+  const asks = entries.flatMap(entry => entry.asks ?? [])
   if (asks.length === 0) return []
   context.meters.size('place_batch', asks.length)
-  const source = { item, epoch, faultPoints: 'place', entryOf: (ask: QueuedAsk) => entryOf.get(ask)! } as const
+  // Searched for a dead letter only.
+  const entryOf = (ask: QueuedAsk) => entries.find(entry => entry.asks?.includes(ask))!.id
+  const source = { item, epoch, faultPoints: 'place', entryOf } as const
   const orders: Order[] = []
   const releases: Release[] = []
   await placeAcknowledged(context, source, asks, (ask, outcome) => {

@@ -22,7 +22,15 @@ export function takeReplyFrom(reply: unknown): TakeReply {
 function entryFrom(epoch: Epoch, reply: unknown): OutboxEntry {
   const [id, list] = listOf(reply)
   const fields = listOf(list)
-  return { id: textOf(id), epoch, asks: asksFrom(fields), raw: JSON.stringify(fields) }
+  return {
+    id: textOf(id),
+    epoch,
+    asks: asksFrom(fields),
+    // For dead letters: written when it is asked for, or every order would pay for it.
+    get raw() {
+      return JSON.stringify(fields)
+    },
+  }
 }
 
 /** The order in which `reserve.lua` writes them. A later version may add more behind them: those are not read here, and no fault of the entry. */
@@ -38,12 +46,15 @@ function asksFrom(fields: readonly unknown[]): QueuedAsk[] | undefined {
   const asks: QueuedAsk[] = []
   let sum = 0
   for (let i = 0; i < list.length; i += 4) {
-    const [order, buyer, attempt, quantity] = list.slice(i, i + 4)
+    const order: unknown = list[i]
+    const buyer: unknown = list[i + 1]
+    const attempt = Number(list[i + 2])
+    const quantity = Number(list[i + 3])
     if (typeof order !== 'string' || !isId(order) || typeof buyer !== 'string') return undefined
     if (buyer.length < 1 || buyer.length > BUYER_LENGTH_MAX) return undefined
-    if (!isNumber(Number(attempt)) || !isNumber(Number(quantity))) return undefined
-    asks.push({ order, buyer, attempt: Number(attempt), quantity: Number(quantity), reservedAtMs })
-    sum += Number(quantity)
+    if (!isNumber(attempt) || !isNumber(quantity)) return undefined
+    asks.push({ order, buyer, attempt, quantity, reservedAtMs })
+    sum += quantity
   }
   return asks.length > 0 && sum === Number(units) ? asks : undefined
 }

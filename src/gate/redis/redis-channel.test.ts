@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { Playground } from '../../../test/harness/playground.ts'
 import { type RedisServer, startRedis } from '../../../test/harness/redis.ts'
 import { until } from '../../../test/harness/until.ts'
+import { systemClock } from '../../base/clock.ts'
 import { COUNTED, type Meters, noMeters } from '../../base/meters.ts'
 import { connect, hearingLog } from '../../base/redis/connection.fixture.ts'
 import type { Order } from '../../domain/order.ts'
@@ -39,7 +40,7 @@ function order(fields: Partial<Order> = {}): Order {
 let processes = 0
 
 /** One process's end of the channel, and what it heard and counted. */
-async function listen(redis: RedisServer, database = 0) {
+async function listen(redis: RedisServer, database = 0, clock = systemClock) {
   const connection = await connect(playground, `${redis.url}/${database}`)
   const lost = Object.fromEntries(COUNTED.messages_lost.map(why => [why, 0])) as Record<string, number>
   const meters: Meters = {
@@ -49,7 +50,7 @@ async function listen(redis: RedisServer, database = 0) {
     },
   }
   const log = hearingLog()
-  const channel = createRedisChannel(connection, log, meters, `process-${++processes}`)
+  const channel = createRedisChannel({ connection, clock, log, meters, sender: `process-${++processes}` })
   const heard: ChannelMessage[] = []
   const gaps = { told: 0 }
   channel.listen(message => heard.push(message))
@@ -116,6 +117,50 @@ describe('what is said is heard', () => {
     const sizes = a.heard.map(message => (message.kind === 'orders' ? message.orders.length : 0))
     expect(sizes).toEqual([200, 200, 50])
     expect(a.heard.flatMap(message => (message.kind === 'orders' ? message.orders : []))).toStrictEqual(orders)
+  })
+
+  test('by nobody else while no other process listens: then orders are not published, until one does', async () => {
+    const redis = await startRedis(playground)
+    let nowMs = 0
+    const lone = await listen(redis, 0, { ...systemClock, elapsed: () => nowMs })
+    const published = async () => {
+      const stats = String(await lone.connection.command(['INFO', 'commandstats']))
+      return Number(/cmdstat_publish:calls=(\d+)/.exec(stats)?.[1] ?? 0)
+    }
+    /** So many orders one after the other: how many of them were published. */
+    const publishedOf = async (count: number) => {
+      const before = await published()
+      for (let i = 0; i < count; i++) {
+        lone.channel.publish({ kind: 'orders', orders: [order()] })
+        // What is published in one turn is one message.
+        await Promise.resolve()
+      }
+      return (await published()) - before
+    }
+    nowMs = 1_000
+    expect(await publishedOf(1)).toBe(1)
+    for (let quiet = false; !quiet; ) quiet = (await publishedOf(1)) === 0
+    expect(await publishedOf(50)).toBe(0)
+    // It is asked again whether it is alone.
+    nowMs += 250
+    expect(await publishedOf(1)).toBe(1)
+    for (let quiet = false; !quiet; ) quiet = (await publishedOf(1)) === 0
+    expect(lone.heard.length).toBeGreaterThanOrEqual(54)
+
+    const second = await listen(redis)
+    let next = 1
+    while (second.heard.length === 0) {
+      lone.channel.publish({ kind: 'orders', orders: [order({ id: String(next++) })] })
+      await second.connection.command(['PING'])
+    }
+    // From the first that it heard on, it hears every one.
+    const from = next
+    for (; next < from + 50; next++) lone.channel.publish({ kind: 'orders', orders: [order({ id: String(next) })] })
+    const idsHeard = () =>
+      second.heard.flatMap(message => (message.kind === 'orders' ? message.orders.map(one => Number(one.id)) : []))
+    await until('the last one', () => idsHeard().includes(next - 1))
+    const ids = idsHeard()
+    expect(ids).toEqual(Array.from({ length: ids.length }, (_, i) => ids[0]! + i))
   })
 
   test('a reservation is told by the gate itself, in the very act', async () => {

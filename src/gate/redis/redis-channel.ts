@@ -1,12 +1,15 @@
 /**
  * The channel over Redis' publish and subscribe: one channel for all processes that share a database of a server. Redis keeps no message
  * for a process that is not connected. In order while the connection lasts. Orders that this process publishes reach its own listeners at once;
- * the copy that comes back is known by its sender's name and is not read.
+ * the copy that comes back is known by its sender's name and is not read. While no other process listens, orders are not published at all:
+ * writing them, and having them sent back, would cost a lone process as much as the gate does. A process that begins to listen says so by
+ * a message without orders.
  *
  * Bounded: a message beyond so many under way, or while Redis is away, is not published, and counted. A message that can't be read is
  * dropped and counted; if it claims to be a reservation it also counts as a gap, because buyer filters rely on all of these.
  */
 
+import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'
@@ -19,14 +22,26 @@ import { messageChannel } from './keys.ts'
 /** At 200 orders each this is more than a second of the fastest ledger. */
 const UNDERWAY_MAX = 256
 
-/** @returns `listening` resolves when it listens for the first time, or when the connection is closed. */
-export function createRedisChannel(
-  connection: Pick<RedisConnection, 'command' | 'subscribe' | 'database'>,
-  log: Log,
-  meters: Meters,
+/** For so long after a message that reached this process alone, it believes to be alone. */
+const ALONE_MS = 250
+
+interface ChannelParts {
+  readonly connection: Pick<RedisConnection, 'command' | 'subscribe' | 'database' | 'oneServer'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly meters: Meters
   /** A name that no other process has. */
-  sender: string,
-): Channel & { readonly listening: Promise<void> } {
+  readonly sender: string
+}
+
+/** @returns `listening` resolves when it listens for the first time, or when the connection is closed. */
+export function createRedisChannel({
+  connection,
+  clock,
+  log,
+  meters,
+  sender,
+}: ChannelParts): Channel & { readonly listening: Promise<void> } {
   const name = messageChannel(connection.database)
   const own = `{"kind":"orders","from":${JSON.stringify(sender)},`
   const listeners: ((message: ChannelMessage) => void)[] = []
@@ -35,10 +50,25 @@ export function createRedisChannel(
   let unreadable = 0
   /** Orders that were published in this turn: one message for all of them. */
   let bundle: Order[] = []
+  /** When the last message was sent that one process got, and when the last one of our own came back. Monotonic, ms. */
+  let gotByOneMs = Number.NEGATIVE_INFINITY
+  let cameBackMs = Number.NEGATIVE_INFINITY
+
+  /** The one that got it was this process. */
+  function isAlone(): boolean {
+    return clock.elapsed() - gotByOneMs < ALONE_MS && cameBackMs >= gotByOneMs
+  }
 
   function hear(text: string): void {
-    if (text.startsWith(own)) return
+    if (text.startsWith(own)) {
+      cameBackMs = clock.elapsed()
+      return
+    }
     const message = readMessage(text)
+    if (message.kind === 'orders') {
+      gotByOneMs = Number.NEGATIVE_INFINITY
+      if (message.orders.length === 0) return
+    }
     if (message.kind !== 'unreadable') {
       callAll(listeners, message)
       return
@@ -57,21 +87,38 @@ export function createRedisChannel(
   function sendBundle(): void {
     const orders = bundle
     bundle = []
-    for (let i = 0; i < orders.length; i += ORDERS_PER_MESSAGE)
-      void send({ kind: 'orders', from: sender, orders: orders.slice(i, i + ORDERS_PER_MESSAGE) })
+    for (let i = 0; i < orders.length; i += ORDERS_PER_MESSAGE) void sendOrders(orders.slice(i, i + ORDERS_PER_MESSAGE))
   }
 
-  async function send(message: object): Promise<void> {
-    if (underway >= UNDERWAY_MAX) return meters.count('messages_lost', 'unsaid')
+  /** How many processes got it; undefined: it was not sent, or it is not known. */
+  async function send(message: object): Promise<number | undefined> {
+    if (underway >= UNDERWAY_MAX) {
+      meters.count('messages_lost', 'unsaid')
+      return undefined
+    }
     underway += 1
     try {
-      await connection.command(['PUBLISH', name, JSON.stringify(message)])
+      return Number(await connection.command(['PUBLISH', name, JSON.stringify(message)]))
     } catch (error) {
       meters.count('messages_lost', 'unsaid')
       if (!(error instanceof Fault)) log.error({ err: error }, 'message not published')
+      return undefined
     } finally {
       underway -= 1
     }
+  }
+
+  async function sendOrders(orders: readonly Order[]): Promise<void> {
+    const sentMs = clock.elapsed()
+    const got = await send({ kind: 'orders', from: sender, orders })
+    // In a cluster the reply counts those who listen at one of its servers.
+    gotByOneMs = got === 1 && connection.oneServer ? sentMs : Number.NEGATIVE_INFINITY
+  }
+
+  /** It listens. Another process that believes to be alone hears so at once; what that one left out before, the gap stands for. */
+  async function joined(): Promise<void> {
+    await send({ kind: 'orders', from: sender, orders: [] })
+    gap()
   }
 
   return {
@@ -82,8 +129,10 @@ export function createRedisChannel(
         void send(message)
         return
       }
-      if (bundle.length === 0) queueMicrotask(sendBundle)
-      bundle.push(...message.orders)
+      if (!isAlone()) {
+        if (bundle.length === 0) queueMicrotask(sendBundle)
+        bundle.push(...message.orders)
+      }
       callAll(listeners, message)
     },
     // As `reserve.lua` writes it, so that older workers understand it; its figures are older than all others and change nothing.
@@ -92,7 +141,7 @@ export function createRedisChannel(
     listen: listener => void listeners.push(listener),
     onGap: listener => void gapListeners.push(listener),
     // Messages from before the subscription were missed too.
-    listening: connection.subscribe(name, hear, gap).then(gap),
+    listening: connection.subscribe(name, hear, () => void joined()).then(joined),
   }
 }
 
