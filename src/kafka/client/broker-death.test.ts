@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type KafkaBroker, startKafka } from '../../../test/harness/kafka.ts'
 import { Playground } from '../../../test/harness/playground.ts'
 import { until } from '../../../test/harness/until.ts'
-import { Fault } from '../../base/fault.ts'
+import { Fault, onFault } from '../../base/fault.ts'
 import type { LogRecord, MessageLog } from '../message-log.ts'
 import { numbered, openLog, settingsOf, topicSpec } from './kafka-log.fixture.ts'
 
@@ -16,7 +16,7 @@ let broker: KafkaBroker
 
 beforeAll(async () => {
   broker = await startKafka(playground)
-}, 180_000)
+}, 300_000)
 afterAll(() => playground.undo())
 
 async function prepared(topic: string, sendMsMax?: number): Promise<MessageLog> {
@@ -24,6 +24,16 @@ async function prepared(topic: string, sendMsMax?: number): Promise<MessageLog> 
   playground.onUndo(() => log.close())
   await log.prepare([topicSpec(topic, 3)])
   return log
+}
+
+/** A broker that has just come back may not lead all of its partitions yet. */
+async function tail(log: MessageLog, topic: string, count: number): Promise<readonly LogRecord[]> {
+  let found: readonly LogRecord[] | undefined
+  await until('the last messages', async () => {
+    found = await onFault(() => log.tail(topic, count))
+    return found !== undefined
+  })
+  return found!
 }
 
 function read(log: MessageLog, topic: string) {
@@ -55,14 +65,14 @@ test('a broker that is killed under load and comes back has all that was acknowl
   })()
   await until('messages', () => sent > 50 && records.length > 100)
   await broker.kill()
-  await until('the member to notice', () => !member.joined(), 60_000)
+  await until('the member to notice', () => !member.joined())
   await broker.start()
   const after = sent
-  await until('messages after the restart', () => sent > after + 50, 60_000)
+  await until('messages after the restart', () => sent > after + 50)
   sending = false
   await sender
-  await until('all of them read', () => records.length >= sent * KEYS.length, 60_000)
-  const stored = await log.tail(topic, 100_000)
+  await until('all of them read', () => records.length >= sent * KEYS.length)
+  const stored = await tail(log, topic, 100_000)
   for (const key of KEYS) {
     const values = stored.filter(one => one.key === key).map(one => Number(one.value))
     expect(values).toEqual(Array.from({ length: sent }, (_, i) => i))
@@ -72,15 +82,17 @@ test('a broker that is killed under load and comes back has all that was acknowl
     const seen = records.filter(one => one.key === key).map(one => Number(one.value))
     expect([...new Set(seen)]).toEqual(Array.from({ length: sent }, (_, i) => i))
   }
-  expect(member.joined()).toBe(true)
-}, 170_000)
+  await until('the member is in its group', () => member.joined())
+}, 300_000)
 
 test('while no broker answers, sending is a fault in time, and nothing sent later overtakes', async () => {
   const topic = 'stampede.away'
   const log = await prepared(topic, 1_000)
-  await log.sender.send(topic, numbered('k', 0, 1))
-  broker.freeze()
   const fault = (call: Promise<unknown>) => call.then(() => undefined).catch((error: unknown) => error)
+  // A slow machine may need longer than the second that a send has here to connect.
+  const isStored = async () => (await fault(log.sender.send(topic, numbered('k', 0, 1)))) === undefined
+  await until('the first is stored', isStored)
+  broker.freeze()
   const [first, second] = [
     fault(log.sender.send(topic, numbered('k', 1, 1))),
     fault(log.sender.send(topic, numbered('k', 2, 1))),
@@ -93,12 +105,11 @@ test('while no broker answers, sending is a fault in time, and nothing sent late
   await until(
     'a message is stored again',
     async () => (await fault(log.sender.send(topic, numbered('k', 3, 1)))) === undefined,
-    60_000,
   )
-  const values = (await log.tail(topic, 100)).map(one => Number(one.value))
-  // The first may be stored by itself; the second was dropped with its caller's answer, the last may be there more than once.
+  const values = (await tail(log, topic, 100)).map(one => Number(one.value))
+  // The first may be stored by itself; the second was dropped with its caller's answer, 0 and the last may be there more than once.
   expect(values.slice(0, 1)).toEqual([0])
-  expect(values.filter(value => value < 3)).toEqual(values.includes(1) ? [0, 1] : [0])
+  expect([...new Set(values.filter(value => value < 3))]).toEqual(values.includes(1) ? [0, 1] : [0])
   expect(values.at(-1)).toBe(3)
   expect(values).toEqual(values.toSorted((a, b) => a - b))
-}, 120_000)
+}, 300_000)

@@ -44,7 +44,7 @@ beforeAll(async () => {
       `listener.name.client.scram-sha-512.sasl.jaas.config=${login}.scram.ScramLoginModule required;`,
     ],
   })
-}, 180_000)
+}, 300_000)
 afterAll(() => playground.undo())
 
 /** A key, and a certificate for 127.0.0.1 that is signed with it. */
@@ -110,6 +110,16 @@ for (const mechanism of MECHANISMS)
     }
   })
 
+/** The answer of a broker that answers: a slow one is asked again. */
+async function answer(changes: Partial<KafkaSettings>): Promise<string> {
+  let heard = 'kafka_away'
+  await until('an answer of the broker', async () => {
+    heard = await refusal(changes)
+    return heard !== 'kafka_away'
+  })
+  return heard
+}
+
 async function refusal(changes: Partial<KafkaSettings>): Promise<string> {
   const log = openLog(settings('SCRAM-SHA-256', changes))
   try {
@@ -124,16 +134,16 @@ async function refusal(changes: Partial<KafkaSettings>): Promise<string> {
 
 test('a wrong password, an unknown user and a password that is missing are refused', async () => {
   for (const mechanism of MECHANISMS) {
-    expect(await refusal({ sasl: { mechanism, username: 'shop', password: 'wrong' } })).toBe('kafka_refused')
-    expect(await refusal({ sasl: { mechanism, username: 'thief', password: PASSWORD } })).toBe('kafka_refused')
+    expect(await answer({ sasl: { mechanism, username: 'shop', password: 'wrong' } })).toBe('kafka_refused')
+    expect(await answer({ sasl: { mechanism, username: 'thief', password: PASSWORD } })).toBe('kafka_refused')
   }
   expect(await refusal({ sasl: undefined })).toStartWith('kafka_')
-  expect(await refusal({})).toBe('accepted')
+  expect(await answer({})).toBe('accepted')
 })
 
 test('a broker with the certificate of another authority or another name gets no password', async () => {
   expect(await refusal({ tls: { caFile: join(folder, 'other.crt') } })).toBe('kafka_away')
   expect(await refusal({ tls: { caFile: undefined } })).toBe('kafka_away')
   expect(await refusal({ brokers: [`localhost:${broker.port}`] })).toBe('kafka_away')
-  expect(await refusal({ tls: undefined })).toBe('kafka_refused')
+  expect(await answer({ tls: undefined })).toBe('kafka_refused')
 })
