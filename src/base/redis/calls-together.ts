@@ -40,6 +40,8 @@ export function callTogether(
     const args = calls.flatMap(call => [call.keys.length, call.args.length, ...call.args])
     try {
       const replies = (await connection[how](several, keys, args)) as readonly unknown[]
+      if (replies.length !== calls.length)
+        throw new Error(`${script.name}: ${replies.length} answers to ${calls.length} calls`)
       return calls.map((_, i) => {
         const reply = replies[i]
         return reply instanceof ErrorReply ? { error: fromReply(reply, script.name) } : { reply }

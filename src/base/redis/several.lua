@@ -5,7 +5,7 @@
 -- Keeps    what the script keeps, call by call: each is decided before the next is looked at, and one that stops halfway (a key was overwritten from
 --          outside) stops no other
 
-local answers, key, at = {}, 0, 1
+local answers, calls, key, at = {}, 0, 0, 1
 while at <= #ARGV do
   local keys, arguments, count = {}, {}, tonumber(ARGV[at + 1])
   for i = 1, tonumber(ARGV[at]) do keys[i] = KEYS[key + i] end
@@ -14,6 +14,8 @@ while at <= #ARGV do
   at = at + 2 + count
   local ended, answer = pcall(one, keys, arguments)
   if not ended then answer = redis.error_reply('ERR ' .. (type(answer) == 'table' and answer.err or tostring(answer)) .. ' @user_script') end
-  answers[#answers + 1] = answer
+  -- Counted, and never nil: each answer stays in the place of its call.
+  calls = calls + 1
+  answers[calls] = answer == nil and false or answer
 end
 return answers

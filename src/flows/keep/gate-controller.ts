@@ -88,7 +88,7 @@ export class GateController {
     const busy = new Set(this.#tasks.keys())
     const { nowMs, sales: followed } = await sales.followed()
     if (await this.#isQuiet(followed, nowMs)) return
-    this.#quiet.end()
+    const differed = this.#quiet.end()
     const items = followed.flatMap(sale => sale.items.map(item => ({ sale, item })))
     const behindGate = items.filter(({ item }) => homeDoorOf(item) === 'gate')
     const health = await this.#health(
@@ -97,6 +97,7 @@ export class GateController {
         epoch: item.epoch,
         isSettled: status => item.door !== 'gate' || isAsWanted({ sale, item }, status),
       })),
+      differed,
     )
     this.#forgetOthers(items.map(({ item }) => item.id))
 

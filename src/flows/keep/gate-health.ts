@@ -94,7 +94,9 @@ export function createGateHealth(gate: Pick<Gate, 'status' | 'reserve' | 'server
     }
   }
 
-  return async (wanted: readonly Wanted[]) => {
+  /** @param afresh reads every item, whatever was read before */
+  return async (wanted: readonly Wanted[], afresh = false) => {
+    if (afresh) known = new Map()
     const items = wanted.map(({ id }) => id)
     const statuses = new Map<ItemId, GateStatus>()
     const away = new Set<ItemId>()

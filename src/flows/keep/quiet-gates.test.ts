@@ -21,11 +21,14 @@ async function openMany(count: number) {
     [sale, count - 1, first],
   )
   const seen = { planned: 0, asked: 0 }
+  /** Items whose gate was deleted from outside. */
+  const lost = new Set<string>()
   const gate: Gate = {
     ...stage.gate,
-    status(items) {
+    async status(items) {
       seen.asked += items.length
-      return stage.gate.status(items)
+      const reply = await stage.gate.status(items)
+      return { ...reply, items: reply.items.filter(status => !lost.has(status.item)) }
     },
   }
   const keeper = stage.keeper({
@@ -47,7 +50,7 @@ async function openMany(count: number) {
     await keeper.round()
     return seen.planned === 0
   })
-  return { keeper, sale, item, seen, behind }
+  return { keeper, sale, item, seen, lost, behind }
 }
 
 async function costOfTenRounds(count: number) {
@@ -71,6 +74,19 @@ test('a gate that lost everything is built anew from the next round on', async (
   await until('the doors of all', async () => (await behind('draining')) === 300)
   await keeper.idle()
   expect(await behind('gate')).toBe(300)
+}, 120_000)
+
+test('the gate of one item among many that is lost is built anew within one turn over all of them', async () => {
+  const { keeper, lost } = await openMany(300)
+  const one = String(first + 150)
+  const epoch = async () =>
+    Number((await ledger.sql('SELECT gate_epoch FROM items WHERE id = $1', [one]))[0]?.gate_epoch)
+  const before = await epoch()
+  lost.add(one)
+  for (let i = 0; i < 6; i++) await keeper.round()
+  lost.clear()
+  await keeper.idle()
+  expect(await epoch()).toBeGreaterThan(before)
 }, 120_000)
 
 test('a gate that is away, and one that takes nothing, is noticed in the next round', async () => {

@@ -44,6 +44,7 @@ export class QuietGates {
   readonly #gate: Pick<Gate, 'status' | 'reserve'>
   readonly #clock: Clock
   #quiet: Quiet | undefined
+  #differed = false
   #at = 0
 
   constructor(gate: Pick<Gate, 'status' | 'reserve'>, clock: Clock) {
@@ -51,9 +52,12 @@ export class QuietGates {
     this.#clock = clock
   }
 
-  /** The next round looks at everything. */
-  end(): void {
+  /** The next round looks at everything. Says whether it is because an item differed: then what was read of the others before says nothing. */
+  end(): boolean {
+    const differed = this.#differed
     this.#quiet = undefined
+    this.#differed = false
+    return differed
   }
 
   /** @param atGate all items that the gate sells; for every other item there is nothing to do before its sale changes */
@@ -75,7 +79,10 @@ export class QuietGates {
     if (first === undefined) return false
     const reply = await onFault(() => this.#gate.status(some.map(({ item }) => item.id)))
     const byItem = new Map(reply?.items.map(status => [status.item, status]))
-    if (!some.every(one => isAsWanted(one, byItem.get(one.item.id)))) return false
+    if (!some.every(one => isAsWanted(one, byItem.get(one.item.id)))) {
+      this.#differed = reply !== undefined
+      return false
+    }
     // A gate that is full, or can't write, answers a status and takes nothing.
     return acceptsWrites(this.#gate, first.item.id, first.item.epoch)
   }

@@ -25,7 +25,9 @@ import { createEntrySearch } from './entry-search.ts'
 import type { PlaceContext } from './place-entries.ts'
 
 const ASKS_MAX = 500
-/** Each holds at most ASKS_MAX reservations. They share calls to outbox and ledger, so more of them cost no connections. */
+/** Of all partitions in hand together: a fraction of a second at the ledger, of the two that a lease lasts. */
+const ASKS_HELD_MAX = 4_000
+/** They share calls to outbox and ledger, so more of them cost no connections. */
 const PARTITIONS_AT_ONCE_MAX = 128
 /** While one batch of an item is in the ledger the next is fetched; a third would only wait, with a connection of its own. */
 const PARTITIONS_OF_ITEM_MAX = 2
@@ -174,12 +176,17 @@ export function placeOrders(context: PlaceContext, delivery: Delivery) {
     }
   }
 
+  /** All partitions in hand together hold no more than is placed well within a lease: another worker would place the rest again. */
+  function asksMax(): number {
+    return Math.min(ASKS_MAX, Math.ceil(ASKS_HELD_MAX / working.size))
+  }
+
   /** Undefined: there is nothing, or another worker has the lease. */
   async function take(partition: Partition, work: Work): Promise<Taken | undefined> {
     do {
       work.holds = 'unknown'
       work.again = false
-      const taken = await delivery.take(partition, worker, ASKS_MAX)
+      const taken = await delivery.take(partition, worker, asksMax())
       if (taken.status === 'held') {
         leased.delete(partition)
         others.add(partition)
@@ -195,7 +202,10 @@ export function placeOrders(context: PlaceContext, delivery: Delivery) {
     return undefined
   }
 
-  /** What follows, if there may be any. It is asked for in the same write as the outbox is told of this: the server does one after the other. */
+  /**
+   * What follows, if there may be any. One partition alone asks for it in the same write as it tells the outbox of this: the server does one after
+   * the other. Of several the calls of each kind are shared, and a `take` might overtake this `done` and bring the same entries again.
+   */
   async function deliver(partition: Partition, work: Work, { entries, deliver }: Taken, goesOn: () => boolean) {
     work.holds = Math.min(...entries.map(entry => entry.epoch))
     await faultPoint('outbox.take')
@@ -206,6 +216,7 @@ export function placeOrders(context: PlaceContext, delivery: Delivery) {
     const isMore = work.more || work.again
     const takes = isMore && goesOn()
     const told = Promise.all(done.map(each => each()))
+    if (working.size > 1) await told
     const [next] = await Promise.all([takes ? take(partition, work) : undefined, told])
     await faultPoint('outbox.done')
     if (isMore && !takes) work.again = true
