@@ -16,7 +16,19 @@ function eventOf(number: number): ShopEvent {
   return { number, atMs: number, type: 'item.back', sale: '9' as SaleId, item, sku: undefined }
 }
 
-function stage() {
+function refundDue(number: number): ShopEvent {
+  const payment = { id: '8', order: '7', item: '2', provider: 'house', ref: 'r', why: undefined }
+  const amount = { amount: 5, currency: 'CNY' }
+  return {
+    number,
+    atMs: number,
+    type: 'payment.refund_due',
+    sale: '9' as SaleId,
+    payment: { ...payment, amount },
+  } as ShopEvent
+}
+
+function stage(toEvent = eventOf) {
   const partitions: [LogRecord[], LogRecord[]] = [[], []]
   const kept = { oldest: 1, newest: 0 }
   const alarms: string[] = []
@@ -50,7 +62,7 @@ function stage() {
           const expired = after < kept.oldest - 1
           const last = Math.max(after, Math.min(kept.newest, after + limit))
           const numbers = expired ? [] : Array.from({ length: Math.max(0, last - after) }, (_, i) => after + 1 + i)
-          return { events: numbers.map(eventOf), last, ...kept, expired }
+          return { events: numbers.map(toEvent), last, ...kept, expired }
         },
       },
       messageLog: {
@@ -77,6 +89,7 @@ function stage() {
       now += ms
     },
     empty: () => partitions.forEach(records => void records.splice(0)),
+    records: () => partitions.flat(),
     ids: () => partitions.map(records => records.map(({ value }) => Number(JSON.parse(value).id))),
   }
 }
@@ -160,4 +173,11 @@ test('a ledger that was restored and gives old numbers again has all that it kee
     [1, 3, 5, 1],
     [2, 4, 6, 2],
   ])
+})
+
+test('a payment is told under the key of its order: both are in one partition', async () => {
+  const { kept, start, records } = stage(refundDue)
+  kept.newest = 1
+  await all(start())
+  expect(records().map(({ key, value }) => [key, JSON.parse(value).subject])).toEqual([['7', '8']])
 })

@@ -1,6 +1,6 @@
 /**
- * Copies events into a topic of the message log, in the order of their numbers, each under its subject as the key: those of one order are in
- * order. At least once: what was sent before a crash may be sent again, and nothing is left out.
+ * Copies events into a topic of the message log, in the order of their numbers, each under its order, item or sale as the key: those of one
+ * order, also of its payments, are in order. At least once: what was sent before a crash may be sent again, and nothing is left out.
  *
  * The cursor is in the topic itself. Each message says up to which number all events were stored before its own batch was sent; after a
  * restart the highest of these among the last messages is where to go on. An empty topic gets all events that are kept.
@@ -16,7 +16,7 @@ import type { Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'
 import type { LogMessage, MessageLog, TopicSpec } from '../../kafka/message-log.ts'
 import type { EventLog } from '../../ledger/events.ts'
-import { toCloudEvent } from '../../wire/events/cloud-event.ts'
+import { orderingKey, toCloudEvent } from '../../wire/events/cloud-event.ts'
 
 interface CopyEventsContext {
   readonly eventLog: Pick<EventLog, 'read' | 'ends'>
@@ -84,9 +84,11 @@ export function createEventCopies(context: CopyEventsContext) {
         return cursor < page.newest
       }
       const headers = { 'content-type': CONTENT_TYPE, [STORED_HEADER]: String(cursor) }
-      const events = page.events.map(event => toCloudEvent(event, context.source))
-      if (events.length > 0)
-        await send(events.map(event => ({ key: event.subject, value: JSON.stringify(event), headers })))
+      const messages = page.events.map(event => {
+        const told = toCloudEvent(event, context.source)
+        return { key: orderingKey(event, told.subject), value: JSON.stringify(told), headers }
+      })
+      if (messages.length > 0) await send(messages)
       await faultPoint('events.copied')
       cursor = page.last
       usedMs = clock.elapsed()

@@ -37,6 +37,11 @@ export function toCloudEvent(event: ShopEvent, source: string): CloudEvent {
   }
 }
 
+/** What orders events, given the subject on the wire: a payment's event keeps its place among those of the order. */
+export function orderingKey(event: ShopEvent, subject: string): string {
+  return event.type === 'payment.refund_due' ? event.payment.order : subject
+}
+
 function contentOf(event: ShopEvent): Pick<CloudEvent, 'subject' | 'data'> {
   switch (event.type) {
     case 'order.placed':
