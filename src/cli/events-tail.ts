@@ -44,9 +44,10 @@ export function addEvents(program: Command): void {
 async function tail(options: TailOptions): Promise<void> {
   const client = new Client(options)
   const types = options.types === undefined ? '' : `&types=${encodeURIComponent(options.types)}`
-  const wait = options.follow ? WAIT_S : 0
   const { cursorFile } = options
   for (let cursor = startOf(options); ; ) {
+    // The newest is asked for without waiting: if a later answer is lost, the cursor is known.
+    const wait = options.follow && cursor !== 'newest' ? WAIT_S : 0
     const page = await ask(
       client,
       `/api/admin/events?after=${cursor}&limit=${PAGE}&wait=${wait}${types}`,
