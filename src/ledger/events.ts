@@ -27,7 +27,7 @@ export interface EventLog {
   number(rowsMax: number): Promise<{ readonly newest: number; readonly rows: number; readonly more: boolean }>
   /** Writes `sale.opened`, once for each sale whose window has begun. */
   noteOpened(max: number): Promise<readonly SaleId[]>
-  /** Writes `order.closing_soon`, once for each order that is pending so long before its time to pay ends. Returns how many. */
+  /** Writes `order.closing_soon`, once for each order that is pending so long before its time to pay ends. Returns how many it looked at. */
   noteClosingSoon(beforeMs: number, max: number): Promise<number>
   /** Deletes events of this age, oldest first. Returns how many rows. */
   sweep(keptMs: number, rowsMax: number): Promise<number>

@@ -144,6 +144,24 @@ test('what the landed version changes afterwards is written as events, each once
   )
 })
 
+test('what was on sale before the events came has opened; a draft has not, whatever its window says', async () => {
+  await ledger.sql('CREATE DATABASE opened_before')
+  const database = ledger.connect('opened_before')
+  const client = await database.connect()
+  try {
+    await migrate(database, `${landed}/src/ledger/migrations`)
+    await client.query(`INSERT INTO sales (id, name, state, opens_at, closes_at)
+      SELECT row_number() OVER (), state || ' ' || days, state, now() + days * interval '1 day', now() + interval '9 days'
+      FROM unnest(ARRAY['draft', 'ready', 'paused', 'over']) state, unnest(ARRAY[-1, 1]) days`)
+    await migrate(database)
+    const { rows } = await client.query<{ name: string }>('SELECT name FROM sales WHERE opened ORDER BY name')
+    expect(rows.map(({ name }) => name)).toEqual(['over -1', 'paused -1', 'ready -1'])
+  } finally {
+    await client.end()
+    await database.close()
+  }
+})
+
 /** A function that decides nothing any more: no rule reads function bodies, only the day shows it. */
 const LAZY = `CREATE OR REPLACE FUNCTION settle_change(p_item bigint, p_no int, p_epoch bigint, p_taken int) RETURNS boolean
   LANGUAGE sql AS $$ SELECT true $$`

@@ -1,4 +1,4 @@
--- note_stock: writes item.sold_out when the last unit of an item has gone, and item.back when it has units again while it is on sale.
+-- note_stock: writes item.sold_out when the last unit of an item has gone, and item.back when it has units again before its sale ends.
 -- In      item, its sale, available before and after the change, when
 -- Out     nothing
 -- Keeps   called under the item's lock by every change of available: sold_out and back take turns, and each is written once
@@ -13,7 +13,7 @@ BEGIN
   IF s.state = 'draft' THEN RETURN; END IF;
   IF p_after = 0 THEN
     PERFORM note_events('item.sold_out', ARRAY[p_item], NULL, p_at);
-  ELSIF s.state <> 'over' AND p_at >= s.opens_at AND p_at < s.closes_at THEN
+  ELSIF s.state <> 'over' AND p_at < s.closes_at THEN
     PERFORM note_events('item.back', ARRAY[p_item], NULL, p_at);
   END IF;
 END

@@ -13,7 +13,7 @@ DECLARE
   e      record;
 BEGIN
   -- A look that writes nothing: most of the time there is nothing to number.
-  PERFORM 1 FROM events WHERE first IS NULL LIMIT 1;
+  PERFORM 1 FROM events WHERE first IS NULL ORDER BY id LIMIT 1;
   IF NOT FOUND THEN
     RETURN QUERY SELECT h.last, 0 FROM event_head h;
     RETURN;

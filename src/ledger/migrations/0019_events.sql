@@ -25,7 +25,7 @@ CREATE INDEX events_new ON events (id) WHERE first IS NULL;
 CREATE UNIQUE INDEX events_numbered ON events (first) WHERE first IS NOT NULL;
 
 -- One row. last: the highest number given; swept: numbers up to this one are deleted; closing_soon: up to this end of the time to pay all
--- orders have been written as closing soon.
+-- orders have been looked at, and those that are told as closing soon are written.
 CREATE TABLE event_head (
   one          boolean PRIMARY KEY DEFAULT true CHECK (one),
   last         bigint NOT NULL DEFAULT 0,
@@ -34,9 +34,9 @@ CREATE TABLE event_head (
 );
 INSERT INTO event_head DEFAULT VALUES;
 
--- Has sale.opened been written? What opened before is no news.
+-- Has sale.opened been written? What opened before is no news; a draft has not opened, whatever its window says.
 ALTER TABLE sales ADD COLUMN opened boolean NOT NULL DEFAULT false;
-UPDATE sales SET opened = true WHERE opens_at <= clock_timestamp();
+UPDATE sales SET opened = true WHERE opens_at <= clock_timestamp() AND state <> 'draft';
 CREATE INDEX sales_to_open ON sales (opens_at) WHERE NOT opened AND NOT reported AND state = 'ready';
 
 CREATE OR REPLACE FUNCTION note_events(p_type text, p_items bigint[], p_orders bigint[], p_at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
@@ -55,7 +55,7 @@ BEGIN
   IF s.state = 'draft' THEN RETURN; END IF;
   IF p_after = 0 THEN
     PERFORM note_events('item.sold_out', ARRAY[p_item], NULL, p_at);
-  ELSIF s.state <> 'over' AND p_at >= s.opens_at AND p_at < s.closes_at THEN
+  ELSIF s.state <> 'over' AND p_at < s.closes_at THEN
     PERFORM note_events('item.back', ARRAY[p_item], NULL, p_at);
   END IF;
 END
@@ -92,22 +92,24 @@ DECLARE
   v_to     timestamptz;
   v_orders bigint[];
   v_items  bigint[];
+  v_looked int;
 BEGIN
   SELECT greatest(h.closing_soon, clock_timestamp()), clock_timestamp() + v_before INTO v_from, v_until FROM event_head h;
-  PERFORM 1 FROM orders
-  WHERE state = 'pending' AND pay_by > v_from AND pay_by <= v_until AND pay_by - placed_at >= 2 * v_before LIMIT 1;
+  PERFORM 1 FROM orders WHERE state = 'pending' AND pay_by > v_from AND pay_by <= v_until ORDER BY pay_by LIMIT 1;
   IF NOT FOUND THEN RETURN 0; END IF;
   SELECT greatest(h.closing_soon, clock_timestamp()) INTO v_from FROM event_head h FOR UPDATE;
-  SELECT array_agg(o.id ORDER BY o.pay_by, o.id), array_agg(o.item ORDER BY o.pay_by, o.id), max(o.pay_by) INTO v_orders, v_items, v_to
+  SELECT count(*), max(o.pay_by), array_agg(o.id ORDER BY o.pay_by, o.id) FILTER (WHERE o.told),
+         array_agg(o.item ORDER BY o.pay_by, o.id) FILTER (WHERE o.told)
+  INTO v_looked, v_to, v_orders, v_items
   FROM (
-    SELECT id, item, pay_by FROM orders
-    WHERE state = 'pending' AND pay_by > v_from AND pay_by <= v_until AND pay_by - placed_at >= 2 * v_before
+    SELECT id, item, pay_by, pay_by - placed_at >= 2 * v_before AS told FROM orders
+    WHERE state = 'pending' AND pay_by > v_from AND pay_by <= v_until
     -- Orders that were placed together end together: none of them is left behind the mark.
     ORDER BY pay_by FETCH FIRST p_max ROWS WITH TIES) o;
-  IF v_orders IS NULL THEN RETURN 0; END IF;
-  PERFORM note_events('order.closing_soon', v_items, v_orders, clock_timestamp());
+  IF v_looked = 0 THEN RETURN 0; END IF;
+  IF v_orders IS NOT NULL THEN PERFORM note_events('order.closing_soon', v_items, v_orders, clock_timestamp()); END IF;
   UPDATE event_head SET closing_soon = v_to;
-  RETURN cardinality(v_orders);
+  RETURN v_looked;
 END
 $$;
 
@@ -119,7 +121,7 @@ DECLARE
   e      record;
 BEGIN
   -- A look that writes nothing: most of the time there is nothing to number.
-  PERFORM 1 FROM events WHERE first IS NULL LIMIT 1;
+  PERFORM 1 FROM events WHERE first IS NULL ORDER BY id LIMIT 1;
   IF NOT FOUND THEN
     RETURN QUERY SELECT h.last, 0 FROM event_head h;
     RETURN;

@@ -114,6 +114,17 @@ describe('what is written', () => {
     ])
   })
 
+  test('stock that is taken away and given back before the opening is told as sold out, and as back', async () => {
+    const on = await selling({ units: 2 })
+    await ledger.sql(
+      "WITH s AS (UPDATE sales SET opens_at = clock_timestamp() + interval '1 minute' WHERE id = $2) UPDATE items SET door = 'shut' WHERE id = $1",
+      [on.item, on.sale],
+    )
+    for (const delta of [-2, 3])
+      await ledger.stock.ask({ item: on.item, delta, reason: 'recount', by: 'op', key: undefined })
+    expect(await told(on.since, on)).toEqual(['item.sold_out', 'item.back'])
+  })
+
   test('an event shows the order as it was then, not as it became', async () => {
     const on = await selling()
     const ask = ledger.ask('ann', 2)
@@ -250,6 +261,34 @@ describe('what is written once', () => {
     const soon = (await readAll(on.since)).filter(event => event.type === 'order.closing_soon')
     expect(soon.map(event => 'order' in event && event.order.id)).toEqual(asks.slice(0, 4).map(ask => ask.order))
     expect(soon[0]).toMatchObject({ order: { state: 'pending', item: on.item } })
+  })
+
+  test('orders with little time to pay are looked at once, and keep none behind them from being told', async () => {
+    const lookAll = async () => {
+      let looked = 0
+      for (let page = 1; page > 0; looked += page) page = await ledger.events.noteClosingSoon(60_000, 2)
+      return looked
+    }
+    await lookAll()
+    const on = await selling({ payWithinMs: 600_000 })
+    const brief = await ledger.openItem({ payWithinMs: 119_000 })
+    const asks = ['ann', 'ben', 'cyd', 'dan'].map(buyer => ledger.ask(buyer))
+    const [last] = [ledger.ask('zoe')]
+    await ledger.orders.place(brief.item, brief.epoch, false, asks)
+    await ledger.orders.place(on.item, on.epoch, false, [last])
+    // One after the other, up to the end of the minute; the one that is told ends last.
+    const ends = "clock_timestamp() + interval '59 seconds' + $2 * interval '1 millisecond'"
+    for (const [i, { order }] of asks.entries())
+      await ledger.sql(`UPDATE orders SET pay_by = ${ends} WHERE id = $1`, [order, i])
+    await ledger.sql(
+      `UPDATE orders SET pay_by = ${ends}, placed_at = placed_at - interval '10 minutes' WHERE id = $1`,
+      [last.order, 500],
+    )
+    expect(await lookAll()).toBe(5)
+    expect(await lookAll()).toBe(0)
+    await numberAll()
+    const soon = (await readAll(on.since)).filter(event => event.type === 'order.closing_soon')
+    expect(soon.map(event => 'order' in event && event.order.id)).toEqual([last.order])
   })
 })
 

@@ -72,7 +72,7 @@ const DESCRIBED: Readonly<Record<EventType, Described>> = {
   },
   'payment.refund_due': { means: 'Money has to go back to a buyer.', data: paymentData },
   'item.sold_out': { means: 'No unit of the item is left in the ledger.', data: itemData },
-  'item.back': { means: 'An item that was sold out has units again, and its sale is on.', data: itemData },
+  'item.back': { means: 'An item that was sold out has units again, and its sale is not over.', data: itemData },
   'sale.opened': { means: 'The window of a sale has begun.', data: saleData },
   'sale.over': {
     means: 'A sale is over and settled, with the results of each item.',
