@@ -139,7 +139,7 @@ export function openKafkaWay(kafka: KafkaConfig, foundation: Foundation, { outbo
         await prepared()
         return copies.ends(item)
       },
-      arePlaced: copies.arePlaced,
+      unplaced: copies.unplaced,
     },
     prepare: prepared,
     worker,

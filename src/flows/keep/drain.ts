@@ -58,7 +58,9 @@ export async function drain(
         { item, epoch, waiting, lapsed, entries, waitedMs },
         entries > 0
           ? 'outbox not drained in time: is a worker running, and does the ledger answer? The item stays off sale; starting over'
-          : 'a process does not confirm the new epoch: it renews its lease but does not follow. The item stays off sale; starting over',
+          : waiting > 0
+            ? 'a process does not confirm the new epoch: it renews its lease but does not follow. The item stays off sale; starting over'
+            : 'copies of outbox entries are placed, but not to their end yet. The item stays off sale; starting over',
       )
       return undefined
     }

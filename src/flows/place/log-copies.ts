@@ -26,13 +26,18 @@ export function createLogCopies({ messages, topic, group, outbox }: LogCopiesPar
       const progress = await read(undefined)
       return new Map([...numbers].map(number => [number, progress.get(number)?.end ?? 0n]))
     },
-    async arePlaced(ends) {
+    async unplaced(ends) {
       const progress = await read(undefined)
-      return [...ends].every(([number, end]) => {
+      let left = 0n
+      for (const [number, end] of ends) {
         const now = progress.get(number)
         // What the topic does not keep any more can't be placed from it.
-        return now === undefined || now.start >= end || (now.committed ?? now.start) >= end
-      })
+        const from = now === undefined ? end : maxOf(now.start, now.committed ?? now.start)
+        if (from < end) left += end - from
+      }
+      return left
     },
   }
 }
+
+const maxOf = (a: bigint, b: bigint) => (a > b ? a : b)
