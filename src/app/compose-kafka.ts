@@ -69,6 +69,8 @@ export function openStraightWay(): PlacingWay {
 const DAY_MS = 86_400_000
 const MESSAGE_BYTES_MAX = 2 ** 20
 const RECORDS_MAX = 500
+/** Of a dead letter's copy, where the letter was read from the log. A rebuild may wait for what is placed straight: there it is one. */
+const COPY_TRIES_MAX = 3
 /** A week: for a look back, and longer than any outage of the workers should last. */
 const KEPT_MS = 7 * DAY_MS
 
@@ -92,15 +94,15 @@ export function openKafkaWay(kafka: KafkaConfig, foundation: Foundation, { outbo
   const worker: PlacingWay['worker'] = (context, placing, presses) => {
     const { journal, rounds, alarm, meters } = context
     const { sender } = messages
-    const letters = (onFailure: 'throw' | 'log') => withDeadTopic({ journal, sender, topic: dead, log }, onFailure)
-    const straight = createStraightDelivery({ ...placing, journal: letters('log') })
+    const letters = (triesMax: number) => withDeadTopic({ journal, sender, topic: dead, clock, log }, triesMax)
+    const straight = createStraightDelivery({ ...placing, journal: letters(1) })
     const relay = { outbox, cursor, sender, topic, log, meters, alarm, presses }
     const placer = placeOrders(placing, createRelayDelivery(relay, straight))
     const pace = createPace(() => clock.elapsed())
     const records = createRecordPlacer({
       ...placing,
       alarm,
-      journal: letters('throw'),
+      journal: letters(COPY_TRIES_MAX),
       pace,
       exists: async item => (await context.rights.read(item)) !== undefined,
       stayOut: forMs => member?.stayOut(forMs),

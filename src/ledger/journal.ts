@@ -50,8 +50,8 @@ export interface Journal {
     bodyHash: string,
     subject: string,
   ): Promise<{ bodyHash: string; subject: string }>
-  /** Written before the entry is taken out of the outbox. The same entry and order again changes nothing. */
-  writeDeadLetter(letter: DeadLetter): Promise<void>
+  /** Written before the entry is taken out of the outbox. The same entry and order again changes nothing, and is false. */
+  writeDeadLetter(letter: DeadLetter): Promise<boolean>
   /** Newest first, from this id down; undefined: from the newest. */
   deadLetters(upTo: string | undefined, limit: number): Promise<readonly KeptDeadLetter[]>
 }

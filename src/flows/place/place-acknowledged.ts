@@ -175,16 +175,19 @@ class AcknowledgedPlacing<Ask extends PlaceAsk> {
   }
 }
 
-/** Stores a dead letter. Why it could not, if the letter is the reason; a ledger that is away is thrown. */
+/**
+ * Stores a dead letter. Why it could not, if the letter is the reason; a ledger that is away is thrown. The alarm is raised for a letter
+ * that is new, or may be: one that is tried again after it was stored raises none.
+ */
 export async function bury(
   { alarm, journal }: Pick<AcknowledgedContext, 'alarm' | 'journal'>,
   letter: DeadLetter,
 ): Promise<Fault | undefined> {
   const { raw: _, ...about } = letter
-  alarm('dead_letter', about)
   try {
-    await journal.writeDeadLetter(letter)
+    if (await journal.writeDeadLetter(letter)) alarm('dead_letter', about)
   } catch (error) {
+    if (!(error instanceof Fault) || error.outcomeUnknown) alarm('dead_letter', about)
     if (error instanceof Fault) throw error
     return asFault(error, 'dead_letter_unwritten', `a dead letter can not be written: ${messageOf(error)}`)
   }

@@ -45,11 +45,11 @@ async function openStage(units = 10, bytesMax?: number) {
       ),
     )
   const member = (change: Partial<Parameters<typeof createRecordPlacer>[0]> = {}) => {
-    const letters = { journal: stage.journal, sender: log.sender, topic: DEAD, log: quiet }
+    const letters = { journal: stage.journal, sender: log.sender, topic: DEAD, clock: systemClock, log: quiet }
     return createRecordPlacer({
       outbox: stage.outbox,
       orders: ledger.orders,
-      journal: withDeadTopic(letters, 'throw'),
+      journal: withDeadTopic(letters, 3),
       channel: { publish: message => void stage.said.push(message) },
       clock: systemClock,
       log: quiet,

@@ -20,8 +20,9 @@ const letter = (entry: string, order: string | undefined, raw = '{}') => ({
 
 test('each dead letter is kept once, newest first, also when not even the order could be read', async () => {
   const written = [letter('1-0', '11'), letter('1-0', '12'), letter('2-0', undefined, 'nonsense')]
-  for (const one of [...written, ...written]) await journal.writeDeadLetter(one)
-  await journal.writeDeadLetter({ ...letter('1-0', '11'), why: 'another reason, later' })
+  for (const one of written) expect(await journal.writeDeadLetter(one)).toBe(true)
+  for (const one of written) expect(await journal.writeDeadLetter(one)).toBe(false)
+  expect(await journal.writeDeadLetter({ ...letter('1-0', '11'), why: 'another reason, later' })).toBe(false)
   const listed = await ledger.deadLetters(10)
   expect(listed.map(({ atMs, ...rest }) => rest)).toEqual(written.toReversed())
   for (const { atMs } of listed) expect(Math.abs(atMs - (await ledger.rights.now()))).toBeLessThan(60_000)

@@ -9,7 +9,7 @@ const TEXT_LENGTH_MAX = 2_000
 const ID_MAX = '9223372036854775807'
 
 export function createJournal(database: Database): Journal {
-  const { all, one, act } = queries(database)
+  const { all, one, did, act } = queries(database)
   return {
     write: ({ by, action, sale, item, order, details = {} }) =>
       act('write_log', [by, action, sale ?? null, item ?? null, order ?? null, JSON.stringify(details)]),
@@ -25,7 +25,7 @@ export function createJournal(database: Database): Journal {
     rememberKey: (call, key, bodyHash, subject) =>
       one('remember_key', [call, key, bodyHash, subject], row => columns(row, text, 'body_hash', 'subject')),
     writeDeadLetter: ({ item, epoch, entry, order = '', raw, why }) =>
-      act('write_dead_letter', [
+      did('write_dead_letter', [
         item,
         epoch,
         storable(entry),
