@@ -1,9 +1,11 @@
 /**
- * Reads the environment, and is the only file that does: once, without any side effect, into a frozen configuration. The settings are declared
+ * Reads the environment, and is the only file that does: once, without any side effect, into a frozen configuration; also the file
+ * that a setting names, if its content is needed for the whole life of the process. The settings are declared
  * in `settings.ts`. An empty value counts as unset. The first setting that is wrong, alone or together with others, is a ConfigError of one line.
  * What only a server needs stops `readConfig` alone: a database is migrated, examined and copied without it.
  */
 
+import { readFileSync } from 'node:fs'
 import type { z } from 'zod'
 import { readOperator } from '../../admission/operator.ts'
 import type { Setting, Texts, Value } from './setting.ts'
@@ -157,7 +159,7 @@ function kafkaOf(values: Values) {
   if (values.KAFKA_BROKERS === undefined) return undefined
   return {
     brokers: values.KAFKA_BROKERS,
-    tls: values.KAFKA_TLS ? { caFile: values.KAFKA_TLS_CA } : undefined,
+    tls: values.KAFKA_TLS ? { ca: authorityIn(values.KAFKA_TLS_CA) } : undefined,
     sasl: values.KAFKA_SASL,
     /** With its dot. */
     topicPrefix: `${values.KAFKA_TOPIC_PREFIX}.`,
@@ -165,6 +167,20 @@ function kafkaOf(values: Values) {
     replication: values.KAFKA_REPLICATION,
     minInsync: values.KAFKA_MIN_INSYNC,
   }
+}
+
+/** The text of the file: a wrong path stops the start, not the first connection. */
+function authorityIn(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new ConfigError(`KAFKA_TLS_CA: ${file} can't be read (${(error as NodeJS.ErrnoException).code ?? error})`)
+  }
+  if (!/-----BEGIN [A-Z ]*CERTIFICATE-----/.test(text))
+    throw new ConfigError(`KAFKA_TLS_CA: there is no certificate (PEM) in ${file}`)
+  return text
 }
 
 function shownOf(values: Readonly<Record<string, unknown>>, texts: Texts, missing: string | undefined) {

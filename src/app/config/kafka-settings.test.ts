@@ -1,7 +1,17 @@
 /** The settings of Kafka: what they become, and the one line for each that is wrong. */
 
-import { expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { ConfigError, readConfig } from './config.ts'
+
+const PEM = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n'
+const folder = mkdtempSync(join(tmpdir(), 'stampede-settings-'))
+const authority = join(folder, 'ca.pem')
+writeFileSync(authority, PEM)
+writeFileSync(join(folder, 'key.pem'), '-----BEGIN PRIVATE KEY-----\n')
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const BROKERS = { KAFKA_BROKERS: 'a.example:9092, [::1]:9093' }
 
@@ -30,7 +40,7 @@ test('brokers, encryption and a password with colons are read, and the password 
   const config = readConfig({
     ...BROKERS,
     KAFKA_TLS: 'on',
-    KAFKA_TLS_CA: '/etc/ca.pem',
+    KAFKA_TLS_CA: authority,
     KAFKA_SASL: 'scram-sha-512:shop:a:b,c',
     KAFKA_TOPIC_PREFIX: 'eu.shop',
     KAFKA_REPLICATION: '3',
@@ -38,14 +48,18 @@ test('brokers, encryption and a password with colons are read, and the password 
   })
   expect(config.kafka).toEqual({
     brokers: ['a.example:9092', '[::1]:9093'],
-    tls: { caFile: '/etc/ca.pem' },
+    tls: { ca: PEM },
     sasl: { mechanism: 'SCRAM-SHA-512', username: 'shop', password: 'a:b,c' },
     topicPrefix: 'eu.shop.',
     partitions: 12,
     replication: 3,
     minInsync: 2,
   })
-  expect(config.shown).toMatchObject({ KAFKA_SASL: 'scram-sha-512:shop:[hidden]', KAFKA_TLS: 'on' })
+  expect(config.shown).toMatchObject({
+    KAFKA_SASL: 'scram-sha-512:shop:[hidden]',
+    KAFKA_TLS: 'on',
+    KAFKA_TLS_CA: authority,
+  })
   expect(JSON.stringify(config.shown)).not.toContain('a:b')
 })
 
@@ -63,4 +77,14 @@ test('a value that is wrong is one line that names it', () => {
     ],
   ] as const)
     expect(refusal(wrong)).toStartWith(line)
+})
+
+test("the authority's certificate is read at once: a wrong file is one line", () => {
+  const withFile = (file: string) => refusal({ ...BROKERS, KAFKA_TLS: 'on', KAFKA_TLS_CA: file })
+  expect(withFile(join(folder, 'none.pem'))).toBe(`KAFKA_TLS_CA: ${join(folder, 'none.pem')} can't be read (ENOENT)`)
+  expect(withFile(folder)).toBe(`KAFKA_TLS_CA: ${folder} can't be read (EISDIR)`)
+  expect(withFile(join(folder, 'key.pem'))).toBe(
+    `KAFKA_TLS_CA: there is no certificate (PEM) in ${join(folder, 'key.pem')}`,
+  )
+  expect(withFile(authority)).toBe('nothing stopped it')
 })

@@ -3,7 +3,6 @@
  * the outside's, never a bug of ours.
  */
 
-import { readFileSync } from 'node:fs'
 import { type BaseOptions, findErrorBy } from '@platformatic/kafka'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
@@ -13,8 +12,8 @@ import type { Random } from '../../base/random.ts'
 export interface KafkaSettings {
   /** host:port each. */
   readonly brokers: readonly string[]
-  /** Undefined: not encrypted. */
-  readonly tls: { readonly caFile: string | undefined } | undefined
+  /** Undefined: not encrypted. `ca`: the authority's certificate (PEM); undefined: those of the system. */
+  readonly tls: { readonly ca: string | undefined } | undefined
   readonly sasl: KafkaLogin | undefined
   /** Undefined: three, or as many as there are brokers. */
   readonly replication: number | undefined
@@ -48,7 +47,7 @@ export function baseOptions(settings: KafkaSettings, clientId: string, requestMs
     bootstrapBrokers: [...brokers],
     connectTimeout: Math.min(CONNECT_MS_MAX, requestMsMax),
     requestTimeout: requestMsMax,
-    ...(tls !== undefined && { tls: tls.caFile === undefined ? {} : { ca: readFileSync(tls.caFile) } }),
+    ...(tls !== undefined && { tls: tls.ca === undefined ? {} : { ca: tls.ca } }),
     ...(sasl !== undefined && { sasl }),
   }
 }

@@ -33,21 +33,30 @@ export function openMessageLog(settings: KafkaSettings, ports: KafkaPorts, limit
     progress: async (topic, group) => (await open()).progress(topic, group),
     tail: async (topic, max) => (await open()).tail(topic, max),
     ping: async () => (await open()).ping(),
-    close: async () => (await loading)?.close(),
+    // What could not be opened needs no closing; those who asked for it were told.
+    close: async () => (await loading?.catch(() => undefined))?.close(),
   }
 }
 
 function joinLater(opening: Promise<MessageLog>, join: (log: MessageLog) => LogMember): LogMember {
   let member: LogMember | undefined
   let stopped = false
-  const joining = opening.then(log => {
-    if (!stopped) member = join(log)
-  })
+  let failed: { readonly error: unknown } | undefined
+  const joining = opening
+    .then(log => {
+      if (!stopped) member = join(log)
+    })
+    .catch((error: unknown) => {
+      failed = { error }
+    })
   return {
     stayOut: forMs => member?.stayOut(forMs),
     joined: () => member?.joined() ?? false,
     standing: () => member?.standing() ?? [],
-    check: () => member?.check(),
+    check() {
+      if (failed !== undefined) throw failed.error
+      member?.check()
+    },
     async stop() {
       stopped = true
       await joining

@@ -67,13 +67,15 @@ function certificate(name: string): void {
   if (status !== 0) throw new Error(stderr)
 }
 
+const pemOf = (name: string) => readFileSync(join(folder, `${name}.crt`), 'utf8')
+
 function settings(
   mechanism: NonNullable<KafkaSettings['sasl']>['mechanism'],
   changes: Partial<KafkaSettings> = {},
 ): KafkaSettings {
   return {
     ...settingsOf(broker),
-    tls: { caFile: join(folder, 'ca.crt') },
+    tls: { ca: pemOf('ca') },
     sasl: { mechanism, username: 'shop', password: PASSWORD },
     ...changes,
   }
@@ -142,8 +144,8 @@ test('a wrong password, an unknown user and a password that is missing are refus
 })
 
 test('a broker with the certificate of another authority or another name gets no password', async () => {
-  expect(await refusal({ tls: { caFile: join(folder, 'other.crt') } })).toBe('kafka_away')
-  expect(await refusal({ tls: { caFile: undefined } })).toBe('kafka_away')
+  expect(await refusal({ tls: { ca: pemOf('other') } })).toBe('kafka_away')
+  expect(await refusal({ tls: { ca: undefined } })).toBe('kafka_away')
   expect(await refusal({ brokers: [`localhost:${broker.port}`] })).toBe('kafka_away')
   expect(await answer({ tls: undefined })).toBe('kafka_refused')
 })
