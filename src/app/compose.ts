@@ -210,7 +210,7 @@ async function wire(
       await eventCopies?.check()
       return runner.start(work, report, stopping)
     },
-    ended: runner.ended,
+    ended: () => (eventCopies === undefined ? runner.ended() : Promise.race([runner.ended(), eventCopies.refused])),
     async close() {
       await http.close()
       await webhooks.sender.stop()

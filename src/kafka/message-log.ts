@@ -116,6 +116,7 @@ export interface MessageLog {
   /**
    * Creates the topics that are missing and compares those that are there: partitions, replication, min.insync.replicas, cleanup policy,
    * retention, largest message. A topic that does not fit is a Fault `kafka_topic`: one line with what it is and what it must be.
+   * Within 30 s, or it is `kafka_away`.
    */
   prepare(topics: readonly TopicSpec[]): Promise<void>
   readonly sender: LogSender

@@ -40,12 +40,16 @@ const FRESH_MS = 5_000
 export function createEventCopies(context: CopyEventsContext) {
   const { eventLog, messageLog, topic, clock, log, meters } = context
   let cursor: number | undefined
-  let prepared = false
+  let preparing: Promise<void> | undefined
   let usedMs = 0
 
-  async function prepare(): Promise<void> {
-    if (!prepared) await messageLog.prepare([topic])
-    prepared = true
+  /** Once; until that has succeeded, each call tries. */
+  function prepare(): Promise<void> {
+    preparing ??= messageLog.prepare([topic]).catch((error: unknown) => {
+      preparing = undefined
+      throw error
+    })
+    return preparing
   }
 
   async function readCursor(): Promise<number> {

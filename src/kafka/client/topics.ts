@@ -5,11 +5,15 @@
 
 import { Admin, type BaseOptions, ConfigResourceTypes } from '@platformatic/kafka'
 import type { Clock } from '../../base/clock.ts'
+import { atMost } from '../../base/deadline.ts'
 import { Fault } from '../../base/fault.ts'
 import type { TopicSpec } from '../message-log.ts'
 import { answerOf, asFault, type KafkaSettings } from './connection.ts'
 
 const CALL_MS_MAX = 15_000
+/** Of everything together. */
+const PREPARE_MS_MAX = 30_000
+const CLOSE_MS_MAX = 2_000
 const SEEN_TRIES = 50
 const SEEN_EVERY_MS = 100
 const REPLICATION = 3
@@ -27,7 +31,15 @@ export async function prepareTopics(
   specs: readonly TopicSpec[],
 ): Promise<ReadonlyMap<string, KnownTopic>> {
   const admin = new Admin({ ...options, retries: 2, retryDelay: 200 })
+  let over = false
   try {
+    return await asFault(clock, 'the topics', PREPARE_MS_MAX, prepare)
+  } finally {
+    over = true
+    await atMost(clock, CLOSE_MS_MAX, admin.close())
+  }
+
+  async function prepare(): Promise<ReadonlyMap<string, KnownTopic>> {
     const call = <T>(doing: string, ask: () => Promise<T>) => asFault(clock, doing, CALL_MS_MAX, ask)
     const { brokers } = await call('the list of brokers', () => admin.metadata({ topics: [], forceUpdate: true }))
     const replication = settings.replication ?? Math.min(REPLICATION, brokers.size)
@@ -97,7 +109,7 @@ export async function prepareTopics(
           if (tried >= SEEN_TRIES)
             throw new Fault('kafka_away', `topic ${name}: a partition has no leader`, { retryable: true })
         } catch (error) {
-          if (tried >= SEEN_TRIES) return call(`topic ${name}`, () => Promise.reject(error))
+          if (tried >= SEEN_TRIES || over) return call(`topic ${name}`, () => Promise.reject(error))
         }
         await clock.sleep(SEEN_EVERY_MS)
       }
@@ -108,8 +120,6 @@ export async function prepareTopics(
       const described = await call(`the settings of topic ${name}`, () => admin.describeConfigs({ resources }))
       return new Map(described[0]?.configs.map(one => [one.name, one.value ?? null]))
     }
-  } finally {
-    await admin.close()
   }
 }
 
