@@ -21,7 +21,7 @@ import { join, relative, resolve, sep } from 'node:path'
 import { MADE_DATA_VARIABLE, makeData } from './harness/made-data.ts'
 import { compileProgram, PROGRAM_VARIABLE } from './harness/program.ts'
 import { type Counts, countReport } from './junit-report.ts'
-import { ensureKafka } from './kafka/program.ts'
+import { ensureKafka, KAFKA_MISSING_VARIABLE } from './kafka/program.ts'
 import { makeScratch } from './scratch.ts'
 import { ensureServers } from './servers.ts'
 import { SLOW_FILES } from './slow-files.ts'
@@ -283,15 +283,24 @@ async function main(args: readonly string[]): Promise<void> {
   given[PROGRAM_VARIABLE] = await compileProgram(scratch)
   // A missing server fails the run by itself. The rest is still run: the tests that need it then fail one by one.
   const results: (Counts & { name: string; ms: number })[] = []
+  const isMissing = (error: unknown): string => {
+    const line = error instanceof Error ? error.message : String(error)
+    say(line)
+    results.push({ name: 'servers', ms: 0, passed: 0, failed: 1 })
+    return line
+  }
   try {
     if (files.some(file => /^test\/(page|ops)\//.test(file))) ensureServers(['chromium', 'fonts-noto-cjk'], say)
     if (files.some(file => /cluster|redis|nginx/.test(file)))
       ensureServers(['redis-server', 'nginx', 'openssl', 'faketime'], say)
     if (files.some(file => /restore/.test(file))) ensureServers(['redis-server', 'postgresql'], say)
+  } catch (error) {
+    isMissing(error)
+  }
+  try {
     if (files.some(file => /kafka/.test(file))) await ensureKafka(say)
   } catch (error) {
-    say(error instanceof Error ? error.message : String(error))
-    results.push({ name: 'servers', ms: 0, passed: 0, failed: 1 })
+    given[KAFKA_MISSING_VARIABLE] = isMissing(error)
   }
   for (const stage of stages) {
     say(heading(stage.name))

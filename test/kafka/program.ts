@@ -25,7 +25,11 @@ const POM = resolve(import.meta.dirname, 'pom.xml')
 const CHECKSUMS = resolve(import.meta.dirname, 'checksums.txt')
 const PLUGIN = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies'
 const DOWNLOAD_MS_MAX = 10 * 60_000
+const DOWNLOAD_TRIES = 3
 const FORMAT_MS_MAX = 2 * 60_000
+
+/** Set by a test run that could not install Kafka: the line that says why. The files of the run fail with it, and do not try again. */
+export const KAFKA_MISSING_VARIABLE = 'STAMPEDE_TEST_KAFKA_MISSING'
 
 /** Small: a test's broker keeps some megabytes. */
 const JVM = ['-Xms64m', '-Xmx512m', '-XX:+UseSerialGC', '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn']
@@ -39,14 +43,17 @@ export interface KafkaProgram {
 
 /** Installs what is missing. Throws with one line where that can't be done. */
 export async function ensureKafka(say: (line: string) => void): Promise<KafkaProgram> {
-  ensureServers(['default-jre-headless'], say)
-  checkJava()
+  const missing = process.env[KAFKA_MISSING_VARIABLE]
+  if (missing !== undefined) throw new Error(missing)
   const expected = readFileSync(CHECKSUMS, 'utf8')
   const name = `kafka-${createHash('sha256').update(expected).digest('hex').slice(0, 12)}`
   const caches = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'stampede')
   const folder = join(caches, name)
   const jars = parseChecksums(expected)
-  if (!existsSync(folder)) {
+  const installed = existsSync(folder)
+  ensureServers(installed ? ['default-jre-headless'] : ['default-jre-headless', 'maven'], say)
+  checkJava()
+  if (!installed) {
     mkdirSync(caches, { recursive: true })
     const draft = mkdtempSync(join(caches, `${name}-`))
     try {
@@ -56,7 +63,10 @@ export async function ensureKafka(say: (line: string) => void): Promise<KafkaPro
       rmSync(draft, { recursive: true, force: true })
     }
   }
-  const bad = jars.find(({ file, sha256 }) => sha256Of(join(folder, 'jars', file)) !== sha256)
+  const bad = jars.find(({ file, sha256 }) => {
+    const path = join(folder, 'jars', file)
+    return !existsSync(path) || sha256Of(path) !== sha256
+  })
   if (bad !== undefined)
     throw new Error(`${join(folder, 'jars', bad.file)} is not what checksums.txt says: remove ${folder}`)
   const archive = join(folder, 'classes.jsa')
@@ -82,10 +92,11 @@ function parseChecksums(text: string): Jar[] {
 }
 
 function install(draft: string, jars: readonly Jar[], say: (line: string) => void): void {
-  ensureServers(['maven'], say)
   say('fetching Apache Kafka from Maven Central …')
   const folder = join(draft, 'jars')
-  run('mvn', ['-q', '-B', PLUGIN, '-f', POM, '-DincludeScope=runtime', `-DoutputDirectory=${folder}`], DOWNLOAD_MS_MAX)
+  const args = ['-q', '-B', PLUGIN, '-f', POM, '-DincludeScope=runtime', `-DoutputDirectory=${folder}`]
+  const lateMs = performance.now() + DOWNLOAD_MS_MAX
+  severalTimes(DOWNLOAD_TRIES, say, () => run('mvn', args, Math.max(1, lateMs - performance.now())))
   for (const { file, sha256 } of jars) {
     const path = join(folder, file)
     if (!existsSync(path)) throw new Error(`Maven did not bring ${file}: checksums.txt and pom.xml do not go together`)
@@ -97,6 +108,18 @@ function install(draft: string, jars: readonly Jar[], say: (line: string) => voi
   writeFileSync(properties, brokerProperties({ port: 0, controllerPort: 1, dir: formatted }))
   const { java } = programIn(draft, jars)
   run(JAVA, [...java, 'kafka.tools.StorageTool', 'format', '-t', CLUSTER_ID, '-c', properties], FORMAT_MS_MAX)
+}
+
+/** Until it does not throw; what it threw last is thrown. */
+export function severalTimes<T>(triesMax: number, say: (line: string) => void, go: () => T): T {
+  for (let tries = 1; ; tries++) {
+    try {
+      return go()
+    } catch (error) {
+      if (tries >= triesMax) throw error
+      say(`${error instanceof Error ? error.message : error}; once more …`)
+    }
+  }
 }
 
 /** Another process may have finished the same installation meanwhile: then that one is used. */
