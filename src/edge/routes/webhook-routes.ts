@@ -9,6 +9,7 @@ import {
   type WebhookContext,
 } from '../../flows/operate/manage-webhooks.ts'
 import type { Delivery, Webhook } from '../../ledger/webhooks.ts'
+import { isAtLeast, type OperatorRole } from '../../wire/operator-role.ts'
 import { webhookCalls } from '../../wire/webhooks/webhook-calls.ts'
 import type { DeliveryAnswer, WebhookAnswer, WebhookTestAnswer } from '../../wire/webhooks/webhook-shapes.ts'
 import { type EdgeContext, type Handlers, routesOf } from '../edge-context.ts'
@@ -29,9 +30,15 @@ const handlers = {
     })
   },
 
-  webhooks: async ({ hooks }) => json({ webhooks: (await hooks.webhooks.list()).map(wireWebhook) }),
+  async webhooks({ hooks, identity }, { request }) {
+    const { role } = identity.operator(request)
+    return json({ webhooks: (await hooks.webhooks.list()).map(one => wireWebhook(shownTo(role, one))) })
+  },
 
-  webhook: async ({ hooks }, exchange) => json(wireWebhook(await findWebhook(hooks, exchange))),
+  async webhook({ hooks, identity }, exchange) {
+    const { role } = identity.operator(exchange.request)
+    return json(wireWebhook(shownTo(role, await findWebhook(hooks, exchange))))
+  },
 
   async changeWebhook({ hooks }, exchange, by) {
     const edit = await readBody(exchange.request, webhookCalls.changeWebhook.body.schema)
@@ -98,6 +105,11 @@ async function findWebhook({ webhooks }: WebhookContext, exchange: Exchange): Pr
   const [found] = await webhooks.list(idParam(exchange, 'webhook'))
   if (found === undefined) throw missing()
   return found
+}
+
+/** An address is often a credential: only who may change it sees more than where it is. */
+export function shownTo(role: OperatorRole, webhook: Webhook): Webhook {
+  return isAtLeast(role, 'admin') ? webhook : { ...webhook, url: new URL(webhook.url).origin }
 }
 
 function wireWebhook({ createdAtMs, failingSinceMs, cursor: _, ...webhook }: Webhook): WebhookAnswer {

@@ -50,7 +50,9 @@ const count = z.int().min(0)
 
 const webhook = z.object({
   id: plainId,
-  url: z.string(),
+  url: z
+    .string()
+    .describe('Below the role admin only its origin, as in https://shop.example: the rest is often a credential.'),
   about: z.string(),
   types: z.array(z.string()).describe('Empty: all.'),
   state: z.enum(['active', 'off', 'gone']).describe('gone: it answered 410, and gets nothing until it is turned on.'),
