@@ -120,7 +120,12 @@ interface CursorMove {
 /** The sender's side. `term` is a fencing token: where it is over, nothing is written, and the answer is false. */
 export interface WebhookQueue {
   claim(): Promise<number>
-  endpoints(): Promise<{ readonly term: number; readonly endpoints: readonly SendingEndpoint[] }>
+  /** The active ones; `all`: also those that are off or gone. */
+  endpoints(): Promise<{
+    readonly term: number
+    readonly endpoints: readonly SendingEndpoint[]
+    readonly all: readonly WebhookId[]
+  }>
   waiting(id: WebhookId, max: number): Promise<readonly WaitingDelivery[]>
   /** Writes the deliveries and moves the cursor, together. False also when the cursor is elsewhere. */
   queue(
@@ -130,15 +135,15 @@ export interface WebhookQueue {
     deliveries: readonly { readonly event: number; readonly type: string; readonly subject: string }[],
     retryMs: number,
   ): Promise<boolean>
-  /** `gone`: the endpoint wants nothing any more. `failing`: its last try failed. */
+  /** `goneUnder`: sent to under this revision, the endpoint wants nothing any more; one that was changed since stays as it is. `failing`: its last try failed. */
   settle(
     term: number,
     id: WebhookId,
     tries: readonly SettledTry[],
-    endpoint: { readonly gone: boolean; readonly failing: boolean },
+    endpoint: { readonly goneUnder: number | undefined; readonly failing: boolean },
   ): Promise<boolean>
   /** Gives up what was tried for long enough. Returns the events. */
   expire(term: number, id: WebhookId): Promise<readonly number[]>
-  /** Deletes settled deliveries of events below `oldest`, and all but the newest. */
+  /** Deletes settled deliveries of events below `oldest`, and all but the newest; and what was answered to those below `oldest` that wait. */
   sweep(term: number, id: WebhookId, oldest: number, keep: { delivered: number; failed: number }): Promise<void>
 }

@@ -15,10 +15,10 @@ const waiting = (event: number, subject = `order-${event}`): OpenDelivery => ({
   inFlight: false,
 })
 
-function fail(plan: EndpointPlan, one: OpenDelivery, nowMs: number): number {
+function fail(plan: EndpointPlan, one: OpenDelivery, nowMs: number, answered = false): number {
   one.tries += 1
   one.triedMs = nowMs
-  return plan.failed(one, nowMs)
+  return plan.failed(one, nowMs, answered)
 }
 
 test('tries one delivery of a subject at a time, and only so many at once', () => {
@@ -89,4 +89,33 @@ test('failures that were under way together lengthen the pause once', () => {
   const open = Array.from({ length: 18 }, (_, i) => waiting(i + 1))
   for (const one of open) fail(plan, one, 0)
   expect(plan.next(open, 5_000)).toHaveLength(1)
+})
+
+test('an endpoint that took something a moment ago and refuses others is not away; one that does not answer is', () => {
+  const plan = new EndpointPlan(seededRandom(5))
+  const open = Array.from({ length: 60 }, (_, i) => waiting(i + 1))
+  plan.succeeded(open, 0)
+  for (const one of open.slice(0, 30)) fail(plan, one, 1_000, true)
+  expect(plan.failing).toBe(true)
+  expect(plan.next(open, 1_000)).toHaveLength(IN_FLIGHT_MAX)
+  // Minutes later a refusal counts, as silence does at once.
+  for (const one of open.slice(0, 10)) fail(plan, one, 200_000, true)
+  expect(plan.next(open, 200_000)).toEqual([])
+  plan.succeeded(open, 210_000)
+  for (const one of open.slice(0, 10)) fail(plan, one, 210_000)
+  expect(plan.next(open, 210_000)).toEqual([])
+})
+
+test('what has failed takes half of the room while something new is due, and all of it otherwise', () => {
+  const plan = new EndpointPlan(seededRandom(6))
+  const open = Array.from({ length: 40 }, (_, i) => waiting(i + 1))
+  plan.succeeded(open, 0)
+  for (const one of open.slice(0, 20)) fail(plan, one, 0, true)
+  const next = plan.next(open, 10_000)
+  expect(next.map(one => one.event)).toEqual([1, 2, 3, 4, 21, 22, 23, 24])
+  for (const one of next) one.inFlight = true
+  open[20]!.inFlight = false
+  expect(plan.next(open, 10_000).map(one => one.event)).toEqual([21])
+  for (const one of next) one.inFlight = false
+  expect(plan.next(open.slice(0, 20), 10_000)).toHaveLength(IN_FLIGHT_MAX)
 })

@@ -1,6 +1,7 @@
 /**
  * Sends the events of one endpoint: queues what is new, tries what is due, writes down what came of it. Independent of all other endpoints; at most
- * QUEUED_MAX deliveries are queued at a time, however far behind it is, and IN_FLIGHT_MAX are tried at once.
+ * QUEUED_MAX deliveries wait for their first try at a time, however far behind it is, at most about FAILED_MAX for another one, and IN_FLIGHT_MAX
+ * are tried at once.
  *
  * The order of each step makes it at least once, in order per subject, whenever the process dies: a delivery is written before the cursor is
  * behind its event (in one statement), it is tried after that, and the next of its subject only after the result is committed.
@@ -18,7 +19,7 @@ import type { SendingEndpoint, SettledTry, WebhookQueue } from '../../ledger/web
 import { signedHeaders } from '../../webhooks/signature.ts'
 import type { PostWebhook, TryResult } from '../../webhooks/webhook.ts'
 import { toCloudEvent } from '../../wire/events/cloud-event.ts'
-import { EndpointPlan, type OpenDelivery } from './endpoint-plan.ts'
+import { EndpointPlan, hasFailed, type OpenDelivery } from './endpoint-plan.ts'
 import type { RecentEvents } from './recent-events.ts'
 
 export interface SendContext {
@@ -39,10 +40,11 @@ export interface SendContext {
 }
 
 const QUEUED_MAX = 500
+/** An endpoint that refuses some events for good gets all others, until so many wait to be tried again. */
+const FAILED_MAX = 5_000
+/** More than can have failed: what is new is always among what is read. */
+const READ_MAX = FAILED_MAX + 2 * QUEUED_MAX
 const PAGE = 100
-/** Settled deliveries that are kept to be seen, and to be sent again. */
-const KEPT = { delivered: 1_000, failed: 10_000 }
-const SWEEP_EVERY_MS = 30_000
 const HEADERS = { 'content-type': 'application/cloudevents+json', 'user-agent': 'Stampede-Webhooks/1' }
 
 export class EndpointSender {
@@ -60,11 +62,11 @@ export class EndpointSender {
   #loaded = false
   /** The ledger has more that waits than is held here. */
   #more = false
-  #ends = { oldest: 1, newest: 0 }
-  #sweptMs: number
+  #newest = 0
   #running: Promise<void> | undefined
   #again = false
-  #gone = false
+  /** The revision under which it answered that it is gone. */
+  #goneUnder: number | undefined
   #lost = false
 
   constructor(context: SendContext, events: RecentEvents, term: number, endpoint: SendingEndpoint) {
@@ -74,7 +76,6 @@ export class EndpointSender {
     this.#endpoint = endpoint
     this.#cursor = endpoint.cursor
     this.#plan = new EndpointPlan(context.random)
-    this.#sweptMs = context.clock.elapsed()
   }
 
   get lost(): boolean {
@@ -82,10 +83,10 @@ export class EndpointSender {
   }
 
   /** As the ledger has it now, and how far the events have got. A changed endpoint is read again. */
-  seen(endpoint: SendingEndpoint, ends: { readonly oldest: number; readonly newest: number }): void {
+  seen(endpoint: SendingEndpoint, newest: number): void {
     if (endpoint.revision !== this.#endpoint.revision) this.#loaded = false
     this.#endpoint = endpoint
-    this.#ends = ends
+    this.#newest = newest
   }
 
   /** Does all that can be done now, without waiting for receivers; never rejects. A call while one runs has it look again. */
@@ -113,10 +114,9 @@ export class EndpointSender {
       while (this.#again && !this.#lost) {
         this.#again = false
         await this.#settle()
-        if (!this.#loaded || (this.#more && this.#open.size < QUEUED_MAX / 2)) await this.#load()
+        if (!this.#loaded || (this.#more && this.#hasRoom(QUEUED_MAX / 2))) await this.#load()
         await this.#giveUp()
         await this.#queue()
-        await this.#sweep()
         this.#tryDue()
       }
     } catch (error) {
@@ -129,9 +129,16 @@ export class EndpointSender {
     }
   }
 
+  /** For another page: of what waits for its first try, and of what has failed, each by its own bound. */
+  #hasRoom(queuedMax: number): boolean {
+    let failed = 0
+    for (const one of this.#open.values()) if (hasFailed(one)) failed += 1
+    return this.#open.size - failed + PAGE <= queuedMax && failed < FAILED_MAX
+  }
+
   async #load(): Promise<void> {
     this.#loaded = true
-    const waiting = await this.#context.queue.waiting(this.#endpoint.id, QUEUED_MAX)
+    const waiting = await this.#context.queue.waiting(this.#endpoint.id, READ_MAX)
     const nowMs = this.#context.clock.elapsed()
     const flying = [...this.#open.values()].filter(one => one.inFlight)
     const known = new Map(this.#open)
@@ -146,17 +153,17 @@ export class EndpointSender {
       }))
     this.#open.clear()
     for (const one of [...flying, ...read].sort((a, b) => a.event - b.event)) this.#open.set(one.event, one)
-    this.#more = waiting.length === QUEUED_MAX
+    this.#more = waiting.length === READ_MAX
   }
 
   async #giveUp(): Promise<void> {
     const nowMs = this.#context.clock.elapsed()
-    const isOver = ({ inFlight, tries, triesBefore, giveUpMs }: OpenDelivery) =>
-      !inFlight && tries > triesBefore && giveUpMs <= nowMs
+    const isOver = (one: OpenDelivery) => !one.inFlight && hasFailed(one) && one.giveUpMs <= nowMs
     if (![...this.#open.values()].some(isOver)) return
     const { queue, meters, log } = this.#context
     const events = await queue.expire(this.#term, this.#endpoint.id)
-    for (const event of events) this.#open.delete(event)
+    // One in flight keeps its subject until its result is in the ledger.
+    for (const event of events) if (!this.#open.get(event)?.inFlight) this.#open.delete(event)
     if (events.length === 0) return
     meters.count('webhook_deliveries_lost', 'given_up', events.length)
     log.warn({ webhook: this.#endpoint.id, deliveries: events.length }, 'webhook deliveries given up')
@@ -166,7 +173,7 @@ export class EndpointSender {
   async #queue(): Promise<void> {
     const { queue, retryMs, maySend, log, meters } = this.#context
     const { id, types } = this.#endpoint
-    while (!this.#more && this.#cursor < this.#ends.newest && this.#open.size + PAGE <= QUEUED_MAX && maySend()) {
+    while (!this.#more && this.#cursor < this.#newest && this.#hasRoom(QUEUED_MAX) && maySend()) {
       const page = await this.#events.read(this.#cursor, PAGE)
       const to = page.expired ? page.oldest - 1 : page.last
       const skipped = page.expired ? to - this.#cursor : 0
@@ -204,8 +211,9 @@ export class EndpointSender {
   /** It stays in flight until its result is in the ledger. */
   async #try(one: OpenDelivery): Promise<void> {
     let result: TryResult | undefined
+    const endpoint = this.#endpoint
     try {
-      result = await this.#send(one)
+      result = await this.#send(one, endpoint)
     } catch (error) {
       this.#context.onFailed(error)
     }
@@ -214,11 +222,11 @@ export class EndpointSender {
       one.inFlight = false
       return
     }
-    this.#ended.push({ one, settled: this.#judge(one, result) })
+    this.#ended.push({ one, settled: this.#judge(one, result, endpoint.revision) })
     if (!this.#lost) void this.go()
   }
 
-  #judge(one: OpenDelivery, { kind, ...result }: TryResult): SettledTry {
+  #judge(one: OpenDelivery, { kind, ...result }: TryResult, revision: number): SettledTry {
     const { clock, meters } = this.#context
     const nowMs = clock.elapsed()
     meters.count('webhook_tries', kind)
@@ -229,15 +237,16 @@ export class EndpointSender {
       this.#plan.succeeded(this.#open.values(), nowMs)
       return { ...told, state: 'delivered', dueInMs: 0 }
     }
-    const dueInMs = this.#plan.failed(one, nowMs)
-    if (kind === 'gone') this.#gone = true
+    const dueInMs = this.#plan.failed(one, nowMs, result.status !== undefined)
+    // Late, from the address that it had before, it says nothing about the one it has now.
+    if (kind === 'gone' && revision === this.#endpoint.revision) this.#goneUnder = revision
     const isOver = result.problem === 'event' || (kind === 'failed' && one.giveUpMs <= nowMs)
     if (isOver) meters.count('webhook_deliveries_lost', 'given_up')
     return { ...told, state: isOver ? 'failed' : 'waiting', dueInMs }
   }
 
   /** Undefined: this process may not send any more. */
-  async #send(one: OpenDelivery): Promise<TryResult | undefined> {
+  async #send(one: OpenDelivery, { url, secrets }: SendingEndpoint): Promise<TryResult | undefined> {
     const { post, clock, source, maySend } = this.#context
     const event = await this.#events.find(one.event)
     if (event === undefined) return EVENT_DELETED
@@ -245,7 +254,6 @@ export class EndpointSender {
     const before = faultPoint('webhook.before')
     if (before) await before
     if (!maySend()) return undefined
-    const { url, secrets } = this.#endpoint
     const signed = signedHeaders(String(one.event), clock.now(), body, secrets)
     const result = await post(url, { ...HEADERS, ...signed }, body, this.#stop.signal)
     const sent = faultPoint('webhook.sent')
@@ -258,7 +266,7 @@ export class EndpointSender {
     const { queue, log } = this.#context
     const { id } = this.#endpoint
     const batch = this.#ended.slice()
-    const endpoint = { gone: this.#gone, failing: this.#plan.failing }
+    const endpoint = { goneUnder: this.#goneUnder, failing: this.#plan.failing }
     const tries = batch.map(({ settled }) => settled)
     if (!(await queue.settle(this.#term, id, tries, endpoint))) this.#lost = true
     this.#ended.splice(0, batch.length)
@@ -268,16 +276,12 @@ export class EndpointSender {
       one.inFlight = false
       if (settled.state !== 'waiting') this.#open.delete(one.event)
     }
-    if (!endpoint.gone) return
+    if (endpoint.goneUnder === undefined) return
     this.#lost = true
-    log.warn({ webhook: id }, 'webhook disabled: its endpoint answered that it is gone')
-  }
-
-  async #sweep(): Promise<void> {
-    const { clock, queue } = this.#context
-    if (clock.elapsed() - this.#sweptMs < SWEEP_EVERY_MS) return
-    this.#sweptMs = clock.elapsed()
-    await queue.sweep(this.#term, this.#endpoint.id, this.#ends.oldest, KEPT)
+    log.warn(
+      { webhook: id },
+      'webhook is disabled, unless it was changed meanwhile: its endpoint answered that it is gone',
+    )
   }
 }
 

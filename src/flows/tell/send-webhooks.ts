@@ -19,6 +19,9 @@ interface WebhookSenderContext extends Omit<SendContext, 'onFailed'> {
 
 /** So many statements of all endpoints together are at the ledger at once: it has other work to do. */
 const STATEMENTS_MAX = 3
+/** Settled deliveries that are kept to be seen, and to be sent again. */
+const KEPT = { delivered: 1_000, failed: 10_000 }
+const SWEEP_EVERY_MS = 30_000
 /** Tries under way when the process stops get so long to end. */
 const STOP_MS_MAX = 2_000
 
@@ -30,18 +33,20 @@ export class WebhookSender {
   readonly #ending = new Map<WebhookId, Promise<void>>()
   readonly #stop = new AbortController()
   #term: number | undefined
+  #sweptMs: number
   #failed: unknown
 
   constructor(context: WebhookSenderContext) {
     this.#context = { ...context, queue: inTurn(context.queue) }
-    this.#events = new RecentEvents(context.eventLog)
+    this.#events = new RecentEvents(context.eventLog, context.clock)
+    this.#sweptMs = context.clock.elapsed()
   }
 
   /** Rejects with what failed since the round before, after all endpoints have been looked at. */
   async round(): Promise<void> {
     const { queue, eventLog } = this.#context
-    const { term, endpoints } = await queue.endpoints()
-    if (endpoints.length === 0 && this.#senders.size === 0) return
+    const { term, endpoints, all } = await queue.endpoints()
+    if (all.length === 0 && this.#senders.size === 0) return
     if (term !== this.#term) {
       for (const id of this.#senders.keys()) this.#end(id)
       this.#term = await queue.claim()
@@ -53,9 +58,10 @@ export class WebhookSender {
       // What is under way must have ended, or it could be overtaken.
       if (this.#ending.has(id)) continue
       const sender = this.#senders.get(id) ?? this.#begin(endpoint)
-      sender.seen(endpoint, ends)
+      sender.seen(endpoint, ends.newest)
       void sender.go()
     }
+    await this.#sweep(all, ends.oldest)
     const failed = this.#failed
     this.#failed = undefined
     if (failed !== undefined) throw failed
@@ -70,6 +76,14 @@ export class WebhookSender {
     this.#stop.abort()
     // Longer only if the ledger does not answer: then what was delivered last is sent again.
     await atMost(clock, STOP_MS_MAX, ended)
+  }
+
+  /** Also of endpoints that are off or gone: what they answered is kept no longer than the events. */
+  async #sweep(all: readonly WebhookId[], oldest: number): Promise<void> {
+    const { clock, queue } = this.#context
+    if (clock.elapsed() - this.#sweptMs < SWEEP_EVERY_MS) return
+    for (const id of all) await queue.sweep(this.#term!, id, oldest, KEPT)
+    this.#sweptMs = clock.elapsed()
   }
 
   #begin(endpoint: ConstructorParameters<typeof EndpointSender>[3]): EndpointSender {

@@ -30,7 +30,7 @@ const tried = (event: number, tries: number, state: SettledTry['state']): Settle
   answer: 'no',
   tookMs: 3,
 })
-const RESULT = { gone: false, failing: true }
+const RESULT = { goneUnder: undefined, failing: true }
 
 describe('the sender', () => {
   test('writes nothing any more once another has claimed the term', async () => {
@@ -40,7 +40,7 @@ describe('the sender', () => {
     const second = await queue().claim()
     expect(second).toBeGreaterThan(first)
     expect(await queue().queue(first, id, { from: 2, to: 3, skipped: 0 }, deliveries(3), DAY_MS)).toBe(false)
-    expect(await queue().settle(first, id, [tried(1, 1, 'delivered')], { gone: true, failing: true })).toBe(false)
+    expect(await queue().settle(first, id, [tried(1, 1, 'delivered')], { goneUnder: 1, failing: true })).toBe(false)
     expect(await queue().expire(first, id)).toEqual([])
     const [seen] = await webhooks().list(id)
     expect(seen).toMatchObject({ cursor: 2, state: 'active', waiting: 2, failingSinceMs: undefined })
@@ -95,13 +95,48 @@ describe('the sender', () => {
     const [one] = await queue().waiting(id, 10)
     expect(one).toMatchObject({ tries: 1, triesBefore: 0 })
     expect(one!.dueInMs).toBeGreaterThan(0)
-    await queue().settle(term, id, [tried(1, 2, 'delivered')], { gone: false, failing: false })
-    await queue().settle(term, id, [tried(1, 3, 'failed')], { gone: false, failing: false })
+    await queue().settle(term, id, [tried(1, 2, 'delivered')], { goneUnder: undefined, failing: false })
+    await queue().settle(term, id, [tried(1, 3, 'failed')], { goneUnder: undefined, failing: false })
     expect((await webhooks().deliveries(id, { behind: undefined, state: undefined, limit: 5 }))[0]).toMatchObject({
       state: 'delivered',
       tries: 2,
       answer: 'no',
     })
+  })
+
+  test('disables an endpoint that is gone, but not one that was changed or turned off since it was sent to', async () => {
+    const id = await endpoint()
+    const term = await queue().claim()
+    const state = async () => (await webhooks().list(id))[0]?.state
+    const revision = async () => (await queue().endpoints()).endpoints.find(one => one.id === id)!.revision
+    const settle = (goneUnder: number) => queue().settle(term, id, [], { goneUnder, failing: true })
+    const before = await revision()
+    await webhooks().change(id, { url: 'https://new.example/' }, 'op', DAY_MS)
+    expect(await settle(before)).toBe(true)
+    expect(await state()).toBe('active')
+    const now = await revision()
+    await webhooks().change(id, { state: 'off' }, 'op', DAY_MS)
+    await settle(now + 1)
+    expect(await state()).toBe('off')
+    await webhooks().change(id, { state: 'active' }, 'op', DAY_MS)
+    await settle(await revision())
+    expect(await state()).toBe('gone')
+    const { endpoints, all } = await queue().endpoints()
+    expect(endpoints.some(one => one.id === id)).toBe(false)
+    expect(all).toContain(id)
+  })
+
+  test('keeps no answer for longer than its event, also of what waits', async () => {
+    const id = await endpoint()
+    const term = await queue().claim()
+    await queue().queue(term, id, { from: 0, to: 2, skipped: 0 }, deliveries(1, 2), DAY_MS)
+    await queue().settle(term, id, [tried(1, 1, 'waiting'), tried(2, 1, 'waiting')], RESULT)
+    await queue().sweep(term, id, 2, { delivered: 5, failed: 10 })
+    const left = await webhooks().deliveries(id, { behind: undefined, state: 'waiting', limit: 5 })
+    expect(left.map(one => [one.event, one.answer])).toEqual([
+      [2, 'no'],
+      [1, undefined],
+    ])
   })
 
   test('gives up only what was tried, and keeps what waits when it sweeps', async () => {

@@ -30,7 +30,9 @@ export function createWebhookQueue(database: Pick<Database, 'run'>): WebhookQueu
     claim: () => one('claim_webhook_sender', [], row => number(row, 'term')),
     async endpoints() {
       const rows = await database.run('webhooks_to_send', [])
-      return { term: number(rows[0]!, 'term'), endpoints: rows.filter(row => row.id !== null).map(toEndpoint) }
+      const [first] = rows
+      const endpoints = rows.filter(row => row.id !== null).map(toEndpoint)
+      return { term: number(first!, 'term'), endpoints, all: texts(first!, 'all_ids') }
     },
     waiting: (id, max) =>
       all('waiting_deliveries', [id, max], row => ({
@@ -42,12 +44,12 @@ export function createWebhookQueue(database: Pick<Database, 'run'>): WebhookQueu
         ...[term, id, from, to, skipped, retryMs],
         ...(['event', 'type', 'subject'] as const).map(column => deliveries.map(one => one[column])),
       ]),
-    settle: (term, id, tries, { gone, failing }) => {
+    settle: (term, id, tries, { goneUnder, failing }) => {
       const stored = tries.map(storable)
       const values = (
         ['event', 'tries', 'state', 'dueInMs', 'status', 'problem', 'detail', 'answer', 'tookMs'] as const
       ).map(column => stored.map(one => one[column] ?? null))
-      return one('settle_deliveries', [term, id, gone, failing, ...values], row => row.mine === true)
+      return one('settle_deliveries', [term, id, goneUnder ?? null, failing, ...values], row => row.mine === true)
     },
     expire: (term, id) => all('expire_deliveries', [term, id], row => number(row, 'event')),
     sweep: (term, id, oldest, { delivered, failed }) => act('sweep_deliveries', [term, id, oldest, delivered, failed]),

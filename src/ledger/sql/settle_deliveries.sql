@@ -1,8 +1,9 @@
 -- settle_deliveries: what came of tries to deliver, of one endpoint.
--- In      term, webhook, gone (it wants nothing any more), failing (its last try failed), then for each delivery: event, tries made so far, state,
+-- In      term, webhook, gone (revision under which it answered that it wants nothing any more, or NULL), failing (its last try failed), then for each delivery: event, tries made so far, state,
 --         due in (ms), status, problem, detail, answer, took_ms (arrays)
 -- Out     one row: mine (false: the term is over, and nothing was written)
--- Keeps   only the sender of this term writes; the same tries again change nothing. One that was given up meanwhile and did arrive is delivered
+-- Keeps   only the sender of this term writes; the same tries again change nothing. One that was given up meanwhile and did arrive is delivered.
+--         An endpoint that was changed or turned off since it answered stays as it is
 WITH sender AS (SELECT term FROM webhook_sender WHERE term = $1 FOR SHARE),
 settled AS (
   UPDATE webhook_deliveries d
@@ -14,7 +15,7 @@ settled AS (
 ),
 endpoint AS (
   UPDATE webhooks w
-  SET state = CASE WHEN $3 THEN 'gone' ELSE w.state END,
+  SET state = CASE WHEN w.revision = $3::bigint AND w.state = 'active' THEN 'gone' ELSE w.state END,
       failing_since = CASE WHEN $4 THEN coalesce(w.failing_since, clock_timestamp()) END
-  FROM sender WHERE w.id = $2 AND ($3 OR (w.failing_since IS NOT NULL) <> $4))
+  FROM sender WHERE w.id = $2 AND (w.revision = $3::bigint AND w.state = 'active' OR (w.failing_since IS NOT NULL) <> $4))
 SELECT EXISTS (SELECT FROM sender) AS mine

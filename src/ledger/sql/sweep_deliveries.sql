@@ -1,4 +1,5 @@
--- sweep_deliveries: deletes settled deliveries of an endpoint that nothing needs any more: too many, or of events that are deleted.
+-- sweep_deliveries: deletes settled deliveries of an endpoint that nothing needs any more: too many, or of events that are deleted. Of those that
+--         wait for a deleted event, what the receiver answered.
 -- In      term, webhook, oldest event that is kept, how many delivered ones stay, how many failed ones stay
 -- Out     nothing
 -- Keeps   what waits is never deleted; only the sender of this term deletes
@@ -8,6 +9,10 @@ delivered AS (
 ),
 failed AS (
   SELECT event FROM webhook_deliveries WHERE webhook = $2 AND state = 'failed' ORDER BY event DESC OFFSET $5::int LIMIT 1
+),
+emptied AS (
+  UPDATE webhook_deliveries d SET answer = NULL FROM sender
+  WHERE d.webhook = $2 AND d.state = 'waiting' AND d.event < $3::bigint AND d.answer IS NOT NULL
 )
 DELETE FROM webhook_deliveries d USING sender
 WHERE d.webhook = $2 AND (
