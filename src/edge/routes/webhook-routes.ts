@@ -108,7 +108,7 @@ async function findWebhook({ webhooks }: WebhookContext, exchange: Exchange): Pr
 }
 
 /** An address is often a credential: only who may change it sees more than where it is. */
-export function shownTo(role: OperatorRole, webhook: Webhook): Webhook {
+function shownTo(role: OperatorRole, webhook: Webhook): Webhook {
   return isAtLeast(role, 'admin') ? webhook : { ...webhook, url: new URL(webhook.url).origin }
 }
 
