@@ -115,7 +115,7 @@ test('a new process goes on behind what the topic holds', async () => {
   expect(ids()[0]).toEqual([1, 3, 1, 3, 5, 7])
 })
 
-test('a batch of which only a part was stored is sent again, by whoever comes next', async () => {
+test('a batch of which only a part was stored is sent again by the next sender', async () => {
   const { kept, start, ids, storeIn } = stage()
   kept.newest = 2
   const first = start()

@@ -119,7 +119,7 @@ describe('what is said is heard', () => {
     expect(a.heard.flatMap(message => (message.kind === 'orders' ? message.orders : []))).toStrictEqual(orders)
   })
 
-  test('by nobody else while no other process listens: then orders are not published, until one does', async () => {
+  test('orders are not published while no other process listens, and are again when one does', async () => {
     const redis = await startRedis(playground)
     let nowMs = 0
     const lone = await listen(redis, 0, { ...systemClock, elapsed: () => nowMs })

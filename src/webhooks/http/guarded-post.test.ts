@@ -34,7 +34,7 @@ test('connects to the address that was checked, with the name in Host, TLS serve
   const asked: string[] = []
   const resolve = async (name: string) => {
     asked.push(name)
-    // Whoever asks a second time is led elsewhere.
+    // A second question is answered with another address.
     return asked.length === 1 ? ['127.0.0.1'] : ['127.9.9.9']
   }
   const url = receiver.url('/hook?key=1', NAME)
