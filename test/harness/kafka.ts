@@ -5,7 +5,7 @@
  */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Admin } from '@platformatic/kafka'
@@ -101,9 +101,19 @@ export class KafkaBroker {
     await within('the end of Kafka after SIGTERM', STOP_MS_MAX, this.#ended)
   }
 
-  /** It keeps its connections and answers nothing, until it is thawed. */
-  freeze(): void {
+  /** It keeps its connections and answers nothing, until it is thawed. Resolves when each of its threads has stopped: one may answer until then. */
+  async freeze(): Promise<void> {
     process.kill(this.pid, 'SIGSTOP')
+    const tasks = `/proc/${this.pid}/task`
+    const isStopped = (task: string) => /^State:\s+T/m.test(readFileSync(`${tasks}/${task}/status`, 'utf8'))
+    await until('every thread of the broker stands still', () => {
+      try {
+        return readdirSync(tasks).every(isStopped)
+      } catch {
+        // A thread ended between the two reads.
+        return false
+      }
+    })
   }
 
   thaw(): void {

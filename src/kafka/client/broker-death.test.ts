@@ -92,7 +92,7 @@ test('while no broker answers, sending is a fault in time, and nothing sent late
   // A slow machine may need longer than the second that a send has here to connect.
   const isStored = async () => (await fault(log.sender.send(topic, numbered('k', 0, 1)))) === undefined
   await until('the first is stored', isStored)
-  broker.freeze()
+  await broker.freeze()
   const [first, second] = [
     fault(log.sender.send(topic, numbered('k', 1, 1))),
     fault(log.sender.send(topic, numbered('k', 2, 1))),
