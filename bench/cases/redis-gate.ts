@@ -9,7 +9,7 @@
  * Reservations are not placed: every round has its own item, and afterwards the gate's count is compared with what was acknowledged.
  */
 
-import { createBatcher } from '../../src/base/batcher.ts'
+import { createBatcher } from '../../src/base/batching/batcher.ts'
 import { nextTurn } from '../../src/base/clock.ts'
 import type { Ask } from '../../src/gate/gate.ts'
 import { buyersKey, gateKey, messageChannel, ordersKey, outboxesKey, outboxKey } from '../../src/gate/redis/keys.ts'

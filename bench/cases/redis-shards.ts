@@ -5,7 +5,7 @@
  * a machine with a core for each primary. CPU time is that of all six. (The names are those of earlier reports, so that runs compare.)
  */
 
-import { type Batcher, createBatcher } from '../../src/base/batcher.ts'
+import { type Batcher, createBatcher } from '../../src/base/batching/batcher.ts'
 import { nextTurn, systemClock } from '../../src/base/clock.ts'
 import { openRedis } from '../../src/base/redis/connection.ts'
 import type { Ask } from '../../src/gate/gate.ts'

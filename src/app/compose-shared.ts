@@ -4,7 +4,7 @@
  */
 
 import { createKeyedHash } from '../admission/rate/keyed-hash.ts'
-import { createBatcher } from '../base/batcher.ts'
+import { createBatcher } from '../base/batching/batcher.ts'
 import { nextTurn } from '../base/clock.ts'
 import { onFault } from '../base/fault.ts'
 import { faultPointMs } from '../base/fault-points.ts'

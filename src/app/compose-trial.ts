@@ -7,7 +7,7 @@
 import { createCallLimits, createRateLimits } from '../admission/rate-limits.ts'
 import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import { assert } from '../base/assert.ts'
-import { createBatcher } from '../base/batcher.ts'
+import { createBatcher } from '../base/batching/batcher.ts'
 import { nextTurn } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { ItemId } from '../domain/ids.ts'

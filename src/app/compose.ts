@@ -32,10 +32,10 @@ import { backlogOf, joinCluster, openSharedGate, shareWithCluster } from './comp
 import { openEventCopies } from './compose-tell.ts'
 import { composeWebhooks } from './compose-webhooks.ts'
 import type { Config } from './config/config.ts'
-import { holdNode } from './node-lease.ts'
 import type { Foundation, ProcessContext, StartReport } from './process-context.ts'
 import { createRounds, type KeeperWork } from './rounds.ts'
 import { BATCH_MAX, createSelling } from './selling.ts'
+import { holdNode } from './start/node-lease.ts'
 import { createWatching } from './watching.ts'
 
 const FINDER_QUEUE_MAX = 20_000

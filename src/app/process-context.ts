@@ -29,8 +29,8 @@ import type { GateCache, LocalView } from '../gate/local-view.ts'
 import type { Outbox, OutboxBooks } from '../gate/outbox.ts'
 import type { LedgerParts } from './compose-ledger.ts'
 import type { Config } from './config/config.ts'
-import type { holdNode } from './node-lease.ts'
 import type { KeeperWork, Rounds } from './rounds.ts'
+import type { holdNode } from './start/node-lease.ts'
 import type { Watching } from './watching.ts'
 
 /** What exists before the gate. */

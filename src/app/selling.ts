@@ -3,7 +3,7 @@
  * that, the context says (`GateSide`).
  */
 
-import { createBatcher } from '../base/batcher.ts'
+import { createBatcher } from '../base/batching/batcher.ts'
 import { nextTurn } from '../base/clock.ts'
 import { onFault } from '../base/fault.ts'
 import type { SaleId } from '../domain/ids.ts'

@@ -4,9 +4,9 @@
  * Bounded: `WAITING_MAX` ids wait, one more is a fault.
  */
 
+import { createPacedBatcher } from '../base/batching/paced-batcher.ts'
 import type { Clock } from '../base/clock.ts'
 import { Fault } from '../base/fault.ts'
-import { createPacedBatcher } from '../base/paced-batcher.ts'
 import type { SaleId } from '../domain/ids.ts'
 import type { Sale } from '../domain/sale.ts'
 

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import { ConfigError, readConfig } from '../app/config/config.ts'
-import { serve } from '../app/lifecycle.ts'
+import { serve } from '../app/start/lifecycle.ts'
 import { Fault } from '../base/fault.ts'
 
 export function addServe(program: Command): void {

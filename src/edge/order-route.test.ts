@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createCallLimits, createRateLimits } from '../admission/rate-limits.ts'
 import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
-import { createBatcher } from '../base/batcher.ts'
+import { createBatcher } from '../base/batching/batcher.ts'
 import { nextTurn, systemClock } from '../base/clock.ts'
 import { type Counted, type CountFamily, noMeters } from '../base/meters.ts'
 import { systemRandom } from '../base/random.ts'

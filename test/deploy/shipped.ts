@@ -74,7 +74,7 @@ export function readEnvFile(path: string): Record<string, string> {
   )
 }
 
-/** A stop takes up to this long: requests in flight, then what is given back, each bounded by DRAIN_SECONDS (`app/lifecycle.ts`). */
+/** A stop takes up to this long: requests in flight, then what is given back, each bounded by DRAIN_SECONDS (`app/start/lifecycle.ts`). */
 export const stopSecondsMax = (config: Config): number => (2 * config.drainMs) / 1000
 
 export const SECRET = 'a-secret-of-the-tests-only-0123456789abcdef'

@@ -1,6 +1,6 @@
 /** A live item without a gate behind it, for tests of what only reads the registry. */
 
-import { createBatcher } from '../../src/base/batcher.ts'
+import { createBatcher } from '../../src/base/batching/batcher.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Item } from '../../src/domain/item.ts'
 import type { Sale } from '../../src/domain/sale.ts'

@@ -4,7 +4,7 @@
  */
 
 import { createKeyedHash } from '../../src/admission/rate/keyed-hash.ts'
-import { createBatcher } from '../../src/base/batcher.ts'
+import { createBatcher } from '../../src/base/batching/batcher.ts'
 import { type Clock, nextTurn, systemClock } from '../../src/base/clock.ts'
 import type { Log } from '../../src/base/log.ts'
 import { noMeters } from '../../src/base/meters.ts'

@@ -11,7 +11,7 @@
  * States of a partition: away (at the start) → reached → away → …
  */
 
-import { type Batcher, createBatcher } from '../../base/batcher.ts'
+import { type Batcher, createBatcher } from '../../base/batching/batcher.ts'
 import { type Clock, nextTurn } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import type { Meters } from '../../base/meters.ts'

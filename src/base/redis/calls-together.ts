@@ -8,7 +8,7 @@
  */
 
 import { ErrorReply } from '@redis/client'
-import { createBatcher } from '../batcher.ts'
+import { createBatcher } from '../batching/batcher.ts'
 import { fromReply, notDone } from './faults.ts'
 import type { RedisConnection } from './redis-connection.ts'
 import type { Script } from './script.ts'

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { readConfig } from '../../app/config/config.ts'
 import { removeDataDir } from '../../app/config/data-dir.ts'
-import { serve } from '../../app/lifecycle.ts'
+import { serve } from '../../app/start/lifecycle.ts'
 import { serveConstant } from '../../edge/constant-server.ts'
 import { readTask } from '../standard-input.ts'
 

@@ -4,7 +4,7 @@
  */
 
 import { assert } from '../../base/assert.ts'
-import { createBatcher } from '../../base/batcher.ts'
+import { createBatcher } from '../../base/batching/batcher.ts'
 import type { BuyerId } from '../../domain/ids.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
 import type { LiveMessage } from '../../wire/answers.ts'

@@ -3,8 +3,8 @@
  * live on another server.
  */
 
+import { together } from '../../base/batching/together.ts'
 import { onFault } from '../../base/fault.ts'
-import { together } from '../../base/together.ts'
 import type { ItemId } from '../../domain/ids.ts'
 import type { Gate, GateStatus } from '../../gate/gate.ts'
 import type { KeepContext } from './keep-context.ts'

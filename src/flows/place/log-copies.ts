@@ -1,6 +1,6 @@
 /** Where the copies of an item's entries are in the log, and how far the group has placed them. */
 
-import { together } from '../../base/together.ts'
+import { together } from '../../base/batching/together.ts'
 import type { Outbox } from '../../gate/outbox.ts'
 import type { MessageLog, PartitionProgress } from '../../kafka/message-log.ts'
 import type { EntryCopies } from '../keep/entry-copies.ts'

@@ -6,7 +6,7 @@
  * an entry with a higher epoch or another door … → absent (the sale is long over).
  */
 
-import type { Batcher } from '../../base/batcher.ts'
+import type { Batcher } from '../../base/batching/batcher.ts'
 import type { BuyerId, Epoch, ItemId, OrderId } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import type { Sale } from '../../domain/sale.ts'

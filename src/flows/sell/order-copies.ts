@@ -10,9 +10,9 @@
  * Bounded: `COPIES_MAX` copies, the oldest read goes first.
  */
 
+import { createPacedBatcher } from '../../base/batching/paced-batcher.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
-import { createPacedBatcher } from '../../base/paced-batcher.ts'
 import type { OrderId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'
 import type { Orders } from '../../ledger/orders.ts'

@@ -3,7 +3,7 @@
  * a Fault: that they could not be read does not mean that they are not there.
  */
 
-import { createBatcher } from '../../base/batcher.ts'
+import { createBatcher } from '../../base/batching/batcher.ts'
 import { Fault } from '../../base/fault.ts'
 import type { BuyerId, ItemId, OrderId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'

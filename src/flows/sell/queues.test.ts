@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createBatcher } from '../../base/batcher.ts'
+import { createBatcher } from '../../base/batching/batcher.ts'
 import { shardOf } from '../../gate/shard-ids.ts'
 import { createQueues } from './live-item.ts'
 

@@ -18,7 +18,7 @@ import type { ShopEvent } from '../../domain/shop-event.ts'
 import type { SendingEndpoint, SettledTry, WebhookQueue } from '../../ledger/webhooks.ts'
 import { signedHeaders } from '../../webhooks/signature.ts'
 import type { PostWebhook, TryResult } from '../../webhooks/webhook.ts'
-import { toCloudEvent } from '../../wire/events/cloud-event.ts'
+import { orderingKey, toCloudEvent } from '../../wire/events/cloud-event.ts'
 import { EndpointPlan, hasFailed, type OpenDelivery } from './endpoint-plan.ts'
 import type { RecentEvents } from './recent-events.ts'
 
@@ -288,7 +288,7 @@ export class EndpointSender {
 /** Its type on the wire, and what orders it: a payment's event keeps its place among those of the order. */
 function keyOf(event: ShopEvent): { readonly type: string; readonly subject: string } {
   const { type, subject } = toCloudEvent(event, '')
-  return { type, subject: event.type === 'payment.refund_due' ? event.payment.order : subject }
+  return { type, subject: orderingKey(event, subject) }
 }
 
 const EVENT_DELETED: TryResult = {

@@ -1,8 +1,8 @@
 /** Node ids in PostgreSQL. */
 
 import { createHash } from 'node:crypto'
+import { together } from '../../base/batching/together.ts'
 import { Fault } from '../../base/fault.ts'
-import { together } from '../../base/together.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { HoldingNodes, Nodes } from '../nodes.ts'
 import type { Database } from './connection/database.ts'

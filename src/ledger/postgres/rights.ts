@@ -7,8 +7,8 @@
  */
 
 import { assert } from '../../base/assert.ts'
+import { together } from '../../base/batching/together.ts'
 import { createSemaphore } from '../../base/semaphore.ts'
-import { together } from '../../base/together.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import { shardsFor } from '../../domain/shards.ts'

@@ -1,7 +1,7 @@
 /** Sales in PostgreSQL. */
 
 import { assert } from '../../base/assert.ts'
-import { together } from '../../base/together.ts'
+import { together } from '../../base/batching/together.ts'
 import type { SaleId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
 import type { Sale, StoredSaleState } from '../../domain/sale.ts'

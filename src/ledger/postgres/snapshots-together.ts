@@ -9,7 +9,7 @@
  * one that is asked for alone.
  */
 
-import { together } from '../../base/together.ts'
+import { together } from '../../base/batching/together.ts'
 import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { SnapshotHolding } from '../rights.ts'
 import type { Database, Row } from './connection/database.ts'

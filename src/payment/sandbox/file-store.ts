@@ -12,7 +12,7 @@
 import { type FileHandle, mkdir, open, readFile, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { assert } from '../../base/assert.ts'
-import { createBatcher } from '../../base/batcher.ts'
+import { createBatcher } from '../../base/batching/batcher.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Log } from '../../base/log.ts'
 import type { SandboxRow, SandboxRows } from './payment-repository.ts'

@@ -8,7 +8,7 @@
  * States: idle → due (the first ask joined) → running → (a few turns of the event loop, with `defer`) → running (the queue was not empty) … → idle.
  */
 
-import { assert } from './assert.ts'
+import { assert } from '../assert.ts'
 
 interface BatcherOptions<Ask, Answer> {
   readonly batchMax: number

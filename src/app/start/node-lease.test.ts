@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { type Clock, nextTurn } from '../base/clock.ts'
-import { Fault } from '../base/fault.ts'
-import { systemRandom } from '../base/random.ts'
-import type { NodeKind, Nodes } from '../ledger/nodes.ts'
+import { type Clock, nextTurn } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
+import { systemRandom } from '../../base/random.ts'
+import type { NodeKind, Nodes } from '../../ledger/nodes.ts'
 import { holdNode } from './node-lease.ts'
 
 const LEASE_MS = 10_000

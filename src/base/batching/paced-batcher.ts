@@ -6,8 +6,8 @@
  * `atOnceMax` batches under way; a batch that fails rejects its own asks only. A batch that hangs holds up no other before that bound.
  */
 
-import { assert } from './assert.ts'
-import type { Clock } from './clock.ts'
+import { assert } from '../assert.ts'
+import type { Clock } from '../clock.ts'
 
 interface PacedBatcherOptions<Ask, Answer> {
   readonly clock: Clock

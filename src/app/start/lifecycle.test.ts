@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from 'bun:test'
-import { Playground } from '../../test/harness/playground.ts'
-import { startPostgres } from '../../test/harness/postgres.ts'
-import { Relay } from '../../test/harness/relay.ts'
-import { ADMIN_TOKEN, Stampede } from '../../test/harness/stampede.ts'
-import { systemClock } from '../base/clock.ts'
+import { Playground } from '../../../test/harness/playground.ts'
+import { startPostgres } from '../../../test/harness/postgres.ts'
+import { Relay } from '../../../test/harness/relay.ts'
+import { ADMIN_TOKEN, Stampede } from '../../../test/harness/stampede.ts'
+import { systemClock } from '../../base/clock.ts'
 
 const DRAIN_SECONDS = 8
 /** For the process itself to end, on a slow machine. Less than DRAIN_SECONDS: what waits twice is not allowed. */

@@ -3,8 +3,8 @@
  * asked, so an answer is never older than its question. Bounded; at the bound it is a fault.
  */
 
+import { Fault } from '../fault.ts'
 import { createBatcher } from './batcher.ts'
-import { Fault } from './fault.ts'
 
 const WAITING_MAX = 100_000
 

@@ -4,13 +4,13 @@
  * one whose clock was far ahead and is right again: its own time lies in the future.
  */
 
-import type { Clock } from '../base/clock.ts'
-import { Fault } from '../base/fault.ts'
-import type { Log } from '../base/log.ts'
-import { OutageLog } from '../base/outage-log.ts'
-import type { Random } from '../base/random.ts'
-import { createIdMaker } from '../base/snowflake.ts'
-import type { NodeKind, Nodes } from '../ledger/nodes.ts'
+import type { Clock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
+import type { Log } from '../../base/log.ts'
+import { OutageLog } from '../../base/outage-log.ts'
+import type { Random } from '../../base/random.ts'
+import { createIdMaker } from '../../base/snowflake.ts'
+import type { NodeKind, Nodes } from '../../ledger/nodes.ts'
 
 const RENEW_EVERY_MS = 5_000
 const OUTAGE_TEXTS = {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { Bug } from './assert.ts'
+import { Bug } from '../assert.ts'
+import { seededRandom, systemRandom } from '../random.ts'
 import { createBatcher } from './batcher.ts'
-import { seededRandom, systemRandom } from './random.ts'
 
 /** A `run` that the test answers by hand, and that notices a second batch in flight. */
 function handRun() {

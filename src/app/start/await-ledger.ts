@@ -4,8 +4,8 @@
  * for: only an operator can correct it.
  */
 
-import type { Clock } from '../base/clock.ts'
-import { Fault } from '../base/fault.ts'
+import type { Clock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
 
 export const WAIT_MS_MAX = 60_000
 const TRY_EVERY_MS = 500

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import type { Clock } from '../base/clock.ts'
-import { Fault } from '../base/fault.ts'
+import type { Clock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
 import { awaitLedger, WAIT_MS_MAX } from './await-ledger.ts'
 
 function stage() {

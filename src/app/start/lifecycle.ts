@@ -5,17 +5,17 @@
  * alone. Only an embedded PostgreSQL may take longer: it is stopped in order, and quickly if that does not help.
  */
 
-import { systemClock } from '../base/clock.ts'
-import { armFaultPoints } from '../base/fault-points.ts'
-import type { Log } from '../base/log.ts'
-import { startLobby } from '../edge/server.ts'
-import { createPinoLog } from '../telemetry/pino-log.ts'
+import { systemClock } from '../../base/clock.ts'
+import { armFaultPoints } from '../../base/fault-points.ts'
+import type { Log } from '../../base/log.ts'
+import { startLobby } from '../../edge/server.ts'
+import { createPinoLog } from '../../telemetry/pino-log.ts'
+import { type Composed, compose } from '../compose.ts'
+import { openLedger } from '../compose-ledger.ts'
+import type { Config } from '../config/config.ts'
+import { unsafeSettings } from '../config/unsafe-settings.ts'
+import { aborted, type StartReport } from '../process-context.ts'
 import { awaitLedger, WAIT_MS_MAX } from './await-ledger.ts'
-import { type Composed, compose } from './compose.ts'
-import { openLedger } from './compose-ledger.ts'
-import type { Config } from './config/config.ts'
-import { unsafeSettings } from './config/unsafe-settings.ts'
-import { aborted, type StartReport } from './process-context.ts'
 
 /** The part of DRAIN_SECONDS kept for giving back, if requests take longer. The rest is longer than an order waits by default. */
 const GIVE_BACK_SHARE = 1 / 4
