@@ -54,25 +54,34 @@ export function paymentContract(name: string, make: () => Promise<PaymentUnderTe
       payByMs: tested.now() + 900_000,
       ...more,
     })
+    /** As the flow does: what the start answers is kept, and given to the calls that follow. */
+    const handles = new Map<string, string | undefined>()
+    const keyOf = (ref: string) => ({ ref, handle: handles.get(ref) })
+    const startAt = async (at: PaymentUnderTest, request: PaymentRequest, signal: AbortSignal) => {
+      const started = await at.provider.start(request, signal)
+      handles.set(request.ref, started.handle)
+      return started
+    }
+    const wholeBy = (key: string) => ({ key, captured: amount })
     const begin = async (at = tested) => {
       const request = requestOf()
-      return { ref: request.ref, request, ...(await at.provider.start(request, patient)) }
+      return { ref: request.ref, request, ...(await startAt(at, request, patient)) }
     }
     const capture = async (at = tested) => {
       const begun = await begin(at)
       await at.approve(begun.payUrl)
       return begun
     }
-    const stateOf = async (ref: string) => (await tested.provider.query(ref, patient)).state
+    const stateOf = async (ref: string) => (await tested.provider.query(keyOf(ref), patient)).state
 
     describe('start', () => {
       test('answers the same payUrl for the same ref, also at the same time and when the payment is settled', async () => {
         const request = requestOf()
-        const [first, second] = await Promise.all([1, 2].map(() => tested.provider.start(request, patient)))
+        const [first, second] = await Promise.all([1, 2].map(() => startAt(tested, request, patient)))
         expect(first!.payUrl).toStartWith('http')
         expect(second).toEqual(first!)
         await tested.approve(first!.payUrl)
-        expect(await tested.provider.start(request, patient)).toEqual(first!)
+        expect(await startAt(tested, request, patient)).toEqual(first!)
         expect(await stateOf(request.ref)).toBe('captured')
       })
 
@@ -87,7 +96,7 @@ export function paymentContract(name: string, make: () => Promise<PaymentUnderTe
           { ...amount, amount: 1 },
           { ...amount, currency: 'EUR' },
         ]) {
-          const fault = await faultOf(tested.provider.start({ ...request, amount: otherAmount }, patient))
+          const fault = await faultOf(startAt(tested, { ...request, amount: otherAmount }, patient))
           expect(fault).toMatchObject({ code: 'payment_refused', retryable: false })
         }
         expect(await stateOf(request.ref)).toBe('open')
@@ -98,54 +107,54 @@ export function paymentContract(name: string, make: () => Promise<PaymentUnderTe
       test('says unknown, open, captured, refunded and void when it is so', async () => {
         const beforeMs = tested.now()
         const begun = requestOf()
-        expect(await tested.provider.query(begun.ref, patient)).toEqual({ state: 'unknown' })
-        const { payUrl } = await tested.provider.start(begun, patient)
-        expect(await tested.provider.query(begun.ref, patient)).toEqual({ state: 'open' })
+        expect(await tested.provider.query(keyOf(begun.ref), patient)).toEqual({ state: 'unknown' })
+        const { payUrl } = await startAt(tested, begun, patient)
+        expect(await tested.provider.query(keyOf(begun.ref), patient)).toEqual({ state: 'open' })
         await tested.approve(payUrl)
-        const captured = await tested.provider.query(begun.ref, patient)
+        const captured = await tested.provider.query(keyOf(begun.ref), patient)
         if (captured.state !== 'captured') throw new Error(`it is ${captured.state}`)
         expect(captured.amount).toEqual(amount)
         expect(captured.capturedAtMs).toBeWithin(beforeMs, tested.now() + 1)
-        await tested.provider.refund(begun.ref, 'k', patient)
-        expect(await tested.provider.query(begun.ref, patient)).toEqual({ ...captured, state: 'refunded' })
+        await tested.provider.refund(keyOf(begun.ref), wholeBy('k'), patient)
+        expect(await tested.provider.query(keyOf(begun.ref), patient)).toEqual({ ...captured, state: 'refunded' })
 
         const declined = await begin()
         await tested.decline(declined.payUrl)
-        expect(await tested.provider.query(declined.ref, patient)).toEqual({ state: 'void' })
+        expect(await tested.provider.query(keyOf(declined.ref), patient)).toEqual({ state: 'void' })
       })
     })
 
     describe('cancel', () => {
       test('makes an open payment void for good: nobody can pay it afterwards', async () => {
         const { ref, payUrl } = await begin()
-        expect(await tested.provider.cancel(ref, patient)).toEqual({ state: 'void' })
+        expect(await tested.provider.cancel(keyOf(ref), patient)).toEqual({ state: 'void' })
         await tested.approve(payUrl)
-        expect(await tested.provider.query(ref, patient)).toEqual({ state: 'void' })
-        expect(await tested.provider.cancel(ref, patient)).toEqual({ state: 'void' })
+        expect(await tested.provider.query(keyOf(ref), patient)).toEqual({ state: 'void' })
+        expect(await tested.provider.cancel(keyOf(ref), patient)).toEqual({ state: 'void' })
       })
 
       test('comes too late after a capture or a refund, says so and changes nothing', async () => {
         const { ref } = await capture()
-        expect(await tested.provider.cancel(ref, patient)).toEqual({ state: 'captured' })
+        expect(await tested.provider.cancel(keyOf(ref), patient)).toEqual({ state: 'captured' })
         expect(await stateOf(ref)).toBe('captured')
-        await tested.provider.refund(ref, 'k', patient)
-        expect(await tested.provider.cancel(ref, patient)).toEqual({ state: 'refunded' })
+        await tested.provider.refund(keyOf(ref), wholeBy('k'), patient)
+        expect(await tested.provider.cancel(keyOf(ref), patient)).toEqual({ state: 'refunded' })
         expect(await stateOf(ref)).toBe('refunded')
       })
 
       test('outruns a start that is still on its way', async () => {
         const request = requestOf()
-        expect(await tested.provider.cancel(request.ref, patient)).toEqual({ state: 'void' })
-        const { payUrl } = await tested.provider.start(request, patient)
+        expect(await tested.provider.cancel(keyOf(request.ref), patient)).toEqual({ state: 'void' })
+        const { payUrl } = await startAt(tested, request, patient)
         await tested.approve(payUrl)
-        expect(await tested.provider.query(request.ref, patient)).toEqual({ state: 'void' })
+        expect(await tested.provider.query(keyOf(request.ref), patient)).toEqual({ state: 'void' })
       })
 
       test('against approve: one of the two wins, and both are told the same', async () => {
         for (let round = 0; round < 20; round++) {
           const { ref, payUrl } = await begin()
           const approve = () => tested.approve(payUrl)
-          const cancel = () => tested.provider.cancel(ref, patient)
+          const cancel = () => tested.provider.cancel(keyOf(ref), patient)
           const [told] = await (round % 2 === 0
             ? Promise.all([cancel(), approve()])
             : Promise.all([approve(), cancel()]).then(([, said]) => [said]))
@@ -157,21 +166,23 @@ export function paymentContract(name: string, make: () => Promise<PaymentUnderTe
     describe('refund', () => {
       test('gives back what was captured, once, whatever keys and however often', async () => {
         const { ref } = await capture()
-        const told = await Promise.all(['k1', 'k1', 'k2'].map(key => tested.provider.refund(ref, key, patient)))
+        const told = await Promise.all(
+          ['k1', 'k1', 'k2'].map(key => tested.provider.refund(keyOf(ref), wholeBy(key), patient)),
+        )
         expect(told).toEqual([{ state: 'refunded' }, { state: 'refunded' }, { state: 'refunded' }])
-        expect(await tested.provider.refund(ref, 'k1', patient)).toEqual({ state: 'refunded' })
+        expect(await tested.provider.refund(keyOf(ref), wholeBy('k1'), patient)).toEqual({ state: 'refunded' })
         expect(await tested.givenBack(ref)).toBe(amount.amount)
       })
 
       test('finds nothing to give back where nothing was captured, and leaves the payment as it was', async () => {
         const open = await begin()
-        expect(await tested.provider.refund(open.ref, 'k', patient)).toEqual({ state: 'not_captured' })
+        expect(await tested.provider.refund(keyOf(open.ref), wholeBy('k'), patient)).toEqual({ state: 'not_captured' })
         expect(await stateOf(open.ref)).toBe('open')
-        await tested.provider.cancel(open.ref, patient)
-        expect(await tested.provider.refund(open.ref, 'k', patient)).toEqual({ state: 'not_captured' })
+        await tested.provider.cancel(keyOf(open.ref), patient)
+        expect(await tested.provider.refund(keyOf(open.ref), wholeBy('k'), patient)).toEqual({ state: 'not_captured' })
         expect(await stateOf(open.ref)).toBe('void')
         const never = requestOf().ref
-        expect(await tested.provider.refund(never, 'k', patient)).toEqual({ state: 'not_captured' })
+        expect(await tested.provider.refund(keyOf(never), wholeBy('k'), patient)).toEqual({ state: 'not_captured' })
         expect(await stateOf(never)).toBe('unknown')
         expect(await tested.givenBack(open.ref)).toBe(0)
       })
@@ -181,21 +192,24 @@ export function paymentContract(name: string, make: () => Promise<PaymentUnderTe
       test('tell of a capture and of a decline, and pass the check', async () => {
         const paid = await capture()
         const { rawBody, headers } = await tested.received(paid.ref)
-        const event = tested.provider.verify(rawBody, headers)
+        const event = await tested.provider.verify(rawBody, headers)
         expect(event).toMatchObject({ ref: paid.ref, kind: 'captured', amount })
-        expect(await tested.provider.query(paid.ref, patient)).toMatchObject({ capturedAtMs: event!.atMs })
+        expect(await tested.provider.query(keyOf(paid.ref), patient)).toMatchObject({ capturedAtMs: event!.atMs })
 
         const declined = await begin()
         await tested.decline(declined.payUrl)
         const told = await tested.received(declined.ref)
-        expect(tested.provider.verify(told.rawBody, told.headers)).toMatchObject({ ref: declined.ref, kind: 'void' })
+        expect(await tested.provider.verify(told.rawBody, told.headers)).toMatchObject({
+          ref: declined.ref,
+          kind: 'void',
+        })
       })
 
       test('checked again are the same event; other payments have others', async () => {
         const ids = new Set<string>()
         for (let n = 0; n < 3; n++) {
           const { rawBody, headers } = await tested.received((await capture()).ref)
-          for (let time = 0; time < 2; time++) ids.add(tested.provider.verify(rawBody, headers)!.eventId)
+          for (let time = 0; time < 2; time++) ids.add((await tested.provider.verify(rawBody, headers))!.eventId)
         }
         expect(ids.size).toBe(3)
       })
@@ -205,40 +219,40 @@ export function paymentContract(name: string, make: () => Promise<PaymentUnderTe
         for (let at = 0; at < rawBody.length; at++) {
           const changed = Uint8Array.from(rawBody)
           changed[at] = changed[at]! ^ 1
-          expect(tested.provider.verify(changed, headers)).toBeUndefined()
+          expect(await tested.provider.verify(changed, headers)).toBeUndefined()
         }
-        expect(tested.provider.verify(rawBody.slice(1), headers)).toBeUndefined()
-        expect(tested.provider.verify(rawBody.slice(0, -1), headers)).toBeUndefined()
-        expect(tested.provider.verify(Uint8Array.from([...rawBody, 32]), headers)).toBeUndefined()
-        expect(tested.provider.verify(new Uint8Array(), headers)).toBeUndefined()
-        expect(tested.provider.verify(rawBody, headers)).toBeDefined()
+        expect(await tested.provider.verify(rawBody.slice(1), headers)).toBeUndefined()
+        expect(await tested.provider.verify(rawBody.slice(0, -1), headers)).toBeUndefined()
+        expect(await tested.provider.verify(Uint8Array.from([...rawBody, 32]), headers)).toBeUndefined()
+        expect(await tested.provider.verify(new Uint8Array(), headers)).toBeUndefined()
+        expect(await tested.provider.verify(rawBody, headers)).toBeDefined()
       })
 
       test('without the headers they came with, or with those of another callback, are forged', async () => {
         const one = await tested.received((await capture()).ref)
         const two = await tested.received((await capture()).ref)
-        expect(tested.provider.verify(one.rawBody, new Map<string, string>())).toBeUndefined()
-        expect(tested.provider.verify(one.rawBody, new Headers())).toBeUndefined()
-        expect(tested.provider.verify(one.rawBody, two.headers)).toBeUndefined()
+        expect(await tested.provider.verify(one.rawBody, new Map<string, string>())).toBeUndefined()
+        expect(await tested.provider.verify(one.rawBody, new Headers())).toBeUndefined()
+        expect(await tested.provider.verify(one.rawBody, two.headers)).toBeUndefined()
         const emptied = new Map([...one.headers.keys()].map(header => [header, '']))
-        expect(tested.provider.verify(one.rawBody, emptied)).toBeUndefined()
-        expect(tested.provider.verify(one.rawBody, new Headers([...one.headers]))).toBeDefined()
+        expect(await tested.provider.verify(one.rawBody, emptied)).toBeUndefined()
+        expect(await tested.provider.verify(one.rawBody, new Headers([...one.headers]))).toBeDefined()
       })
 
       test("signed with another provider's key are forged", async () => {
         const { rawBody, headers } = await other.received((await capture(other)).ref)
-        expect(other.provider.verify(rawBody, headers)).toBeDefined()
-        expect(tested.provider.verify(rawBody, headers)).toBeUndefined()
+        expect(await other.provider.verify(rawBody, headers)).toBeDefined()
+        expect(await tested.provider.verify(rawBody, headers)).toBeUndefined()
       })
 
       test('recorded and played back later are stale, and so are those from the future', async () => {
         const { rawBody, headers } = await tested.received((await capture()).ref)
         for (const ms of [3_600_000, -3_600_000]) {
           tested.shiftClock(ms)
-          expect(tested.provider.verify(rawBody, headers)).toBeUndefined()
+          expect(await tested.provider.verify(rawBody, headers)).toBeUndefined()
           tested.shiftClock(-ms)
         }
-        expect(tested.provider.verify(rawBody, headers)).toBeDefined()
+        expect(await tested.provider.verify(rawBody, headers)).toBeDefined()
       })
 
       test('have an acknowledgement that a response can carry', () => {
@@ -250,10 +264,10 @@ export function paymentContract(name: string, make: () => Promise<PaymentUnderTe
 
     describe('a provider that does not answer', () => {
       const calls = {
-        start: (ref: string, signal: AbortSignal) => tested.provider.start(requestOf({ ref }), signal),
-        query: (ref: string, signal: AbortSignal) => tested.provider.query(ref, signal),
-        cancel: (ref: string, signal: AbortSignal) => tested.provider.cancel(ref, signal),
-        refund: (ref: string, signal: AbortSignal) => tested.provider.refund(ref, 'k', signal),
+        start: (ref: string, signal: AbortSignal) => startAt(tested, requestOf({ ref }), signal),
+        query: (ref: string, signal: AbortSignal) => tested.provider.query(keyOf(ref), signal),
+        cancel: (ref: string, signal: AbortSignal) => tested.provider.cancel(keyOf(ref), signal),
+        refund: (ref: string, signal: AbortSignal) => tested.provider.refund(keyOf(ref), wholeBy('k'), signal),
       }
       for (const [verb, call] of Object.entries(calls)) {
         test(`is a fault of ${verb} as soon as the signal ends, to be asked again`, async () => {

@@ -54,7 +54,7 @@ const handlers = {
   async callback({ money, onForged }, { params, request }) {
     const provider = money.providers.get(params.provider ?? '')
     if (provider === undefined) throw new ProblemError('not_found')
-    const event = provider.verify(await readBytes(request), request.headers)
+    const event = await provider.verify(await readBytes(request), request.headers)
     if (event === undefined) {
       onForged(provider.name)
       return problem('signature_invalid')

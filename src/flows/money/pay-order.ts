@@ -72,7 +72,7 @@ async function openPayment(
 }
 
 async function isPaymentOver(context: PayContext, provider: PaymentProvider, payment: Payment): Promise<boolean> {
-  const query = () => withDeadline(context.clock, QUERY_MS_MAX, signal => provider.query(payment.ref, signal))
+  const query = () => withDeadline(context.clock, QUERY_MS_MAX, signal => provider.query(payment, signal))
   const reply = await onFault(query, () => undefined)
   // No answer: the same payment is started once more, which is safe.
   return reply !== undefined && (await recordReply(context, payment, reply)) !== 'open'

@@ -4,7 +4,7 @@ import { until } from '../../../test/harness/until.ts'
 import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { type Loop, startLoop } from '../../base/loop.ts'
-import type { PaymentProvider } from '../../payment/payment.ts'
+import type { PaymentKey, PaymentProvider } from '../../payment/payment.ts'
 import { PaymentSettler } from './settle-payments.ts'
 
 const SILENT = 5_000
@@ -36,18 +36,18 @@ function createProviders() {
     throw new Fault('payment_unreachable', 'no answer', { retryable: true, outcomeUnknown: true })
   }
   const provider = (name: string, refund: PaymentProvider['refund']) => {
-    const query = (ref: string, signal: AbortSignal) => {
+    const query = ({ ref }: PaymentKey, signal: AbortSignal) => {
       queried.push(ref)
       return silence(ref, signal)
     }
     return { name, query, cancel: query, refund } as unknown as PaymentProvider
   }
-  const refund = async (ref: string) => {
+  const refund = async ({ ref }: PaymentKey) => {
     refunded.set(ref, systemClock.elapsed())
     return { state: 'refunded' } as const
   }
   const all = [
-    provider('silent', (ref, _, signal) => silence(ref, signal)),
+    provider('silent', ({ ref }, _, signal) => silence(ref, signal)),
     provider('half', refund),
     provider('brisk', refund),
   ]

@@ -77,11 +77,11 @@ async function settlePayment(context: SettleContext, payment: Payment, closing: 
   if (provider === undefined) return 'open'
   try {
     return await withDeadline(context.clock, QUERY_MS_MAX, async signal => {
-      if (closing && (await provider.cancel(payment.ref, signal)).state === 'void') {
+      if (closing && (await provider.cancel(payment, signal)).state === 'void') {
         await context.payments.move(payment.id, 'started', 'void')
         return 'open'
       }
-      const state = await recordReply(context, payment, await provider.query(payment.ref, signal))
+      const state = await recordReply(context, payment, await provider.query(payment, signal))
       return state === 'paid' ? 'paid' : 'open'
     })
   } catch (error) {
@@ -91,13 +91,15 @@ async function settlePayment(context: SettleContext, payment: Payment, closing: 
 }
 
 async function sendRefund(context: SettleContext, payment: Payment): Promise<void> {
-  const { ref, id, provider: name } = payment
+  const { id, provider: name } = payment
   const provider = context.providers.get(name)
   const impossible = (why: string) => context.alarm('refund_impossible', { provider: name, payment: id, why })
   if (provider === undefined) return impossible('the provider is not configured')
   try {
     await faultPoint('refund.before')
-    const { state } = await withDeadline(context.clock, REFUND_MS_MAX, signal => provider.refund(ref, id, signal))
+    const { state } = await withDeadline(context.clock, REFUND_MS_MAX, signal =>
+      provider.refund(payment, { key: id, captured: payment.amount }, signal),
+    )
     await faultPoint('refund.sent')
     if (state === 'not_captured') impossible('the provider has no such money')
     if (state === 'refunded' && (await context.payments.move(id, 'refund_due', 'refunded'))) context.onRefundSent()

@@ -71,9 +71,10 @@ export async function openSandboxShop(options: ShopOptions = {}) {
       const request = { ref, amount, description: 'Phone', returnUrl: undefined, payByMs, ...more }
       return (await provider.start(request, never)).payUrl
     },
-    query: (ref: string) => provider.query(ref, never),
-    cancel: (ref: string) => provider.cancel(ref, never),
-    refund: (ref: string) => provider.refund(ref, 'key', never),
+    query: (ref: string) => provider.query({ ref }, never),
+    cancel: (ref: string) => provider.cancel({ ref }, never),
+    refund: (ref: string) =>
+      provider.refund({ ref }, { key: 'key', captured: { amount: 199_900, currency: 'CNY' } }, never),
     shiftClock(ms: number) {
       shiftMs += ms
     },

@@ -15,7 +15,15 @@
 import { assert } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
 import { isSameMoney, type Money } from '../../domain/money.ts'
-import type { CallbackEvent, CallbackKind, PaymentProvider, PaymentRequest, ProviderReply } from '../payment.ts'
+import type {
+  CallbackKind,
+  PaymentKey,
+  PaymentProvider,
+  PaymentRequest,
+  ProviderReply,
+  RefundRequest,
+  StartedPayment,
+} from '../payment.ts'
 import { checkReturnUrl } from '../return-url.ts'
 import { ACKNOWLEDGEMENT, type CallbackSenderOptions, createCallbackSender } from './callback-sender.ts'
 import type { PaymentRepository } from './payment-repository.ts'
@@ -39,6 +47,7 @@ type Found = SandboxPayment | undefined
 
 export class Sandbox implements PaymentProvider {
   readonly name = 'sandbox'
+  readonly methods = [{ name: 'page', qr: false }]
   readonly acknowledgement = ACKNOWLEDGEMENT
   readonly #options: SandboxOptions
   readonly #sender: ReturnType<typeof createCallbackSender>
@@ -54,7 +63,7 @@ export class Sandbox implements PaymentProvider {
   }
 
   /** The same ref again changes nothing; with another amount it is a fault. */
-  async start(request: PaymentRequest, signal: AbortSignal): Promise<{ readonly payUrl: string }> {
+  async start(request: PaymentRequest, signal: AbortSignal): Promise<StartedPayment> {
     const { ref, amount } = request
     assert(isRef(ref), 'a payment was started with an invalid ref')
     return this.#answer(ref, signal, async () => {
@@ -73,7 +82,12 @@ export class Sandbox implements PaymentProvider {
     })
   }
 
-  query(ref: string, signal: AbortSignal): Promise<ProviderReply> {
+  /** No money moves: any currency will do. */
+  takes(): boolean {
+    return true
+  }
+
+  query({ ref }: PaymentKey, signal: AbortSignal): Promise<ProviderReply> {
     return this.#answer(ref, signal, async () => {
       const payment = await this.find(ref)
       if (payment === undefined) return { state: 'unknown' }
@@ -102,7 +116,7 @@ export class Sandbox implements PaymentProvider {
     return after
   }
 
-  async cancel(ref: string, signal: AbortSignal) {
+  async cancel({ ref }: PaymentKey, signal: AbortSignal) {
     assert(isRef(ref), 'a payment was cancelled with an invalid ref')
     return this.#answer(ref, signal, async () => {
       const { after } = await this.#options.payments.update(ref, found => {
@@ -115,7 +129,7 @@ export class Sandbox implements PaymentProvider {
     })
   }
 
-  refund(ref: string, key: string, signal: AbortSignal): ReturnType<PaymentProvider['refund']> {
+  refund({ ref }: PaymentKey, { key }: RefundRequest, signal: AbortSignal): ReturnType<PaymentProvider['refund']> {
     return this.#answer(ref, signal, async () => {
       const { before, after, changed } = await this.#options.payments.update(ref, found => {
         if (found?.state !== 'captured') return undefined
@@ -128,7 +142,7 @@ export class Sandbox implements PaymentProvider {
     })
   }
 
-  verify(...[rawBody, headers]: Parameters<PaymentProvider['verify']>): CallbackEvent | undefined {
+  async verify(...[rawBody, headers]: Parameters<PaymentProvider['verify']>): ReturnType<PaymentProvider['verify']> {
     const signature = headers.get(SIGNATURE_HEADER)
     if (typeof signature !== 'string' || rawBody.byteLength > CALLBACK_BYTES_MAX) return undefined
     if (!this.#options.keys.isGenuine(rawBody, signature, this.#options.clock.now())) return undefined
