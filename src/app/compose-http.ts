@@ -25,6 +25,7 @@ import { OperatorSessions } from '../edge/ops/operator-sessions.ts'
 import { OrderRoute } from '../edge/order-route.ts'
 import { pagesOnce } from '../edge/pages.ts'
 import { buyerRoutes } from '../edge/routes/buyer-routes.ts'
+import { deadRoutes } from '../edge/routes/dead-routes.ts'
 import { eventRoutes } from '../edge/routes/event-routes.ts'
 import { healthRoutes, metricsRoutes, type Readiness, sandboxRoutes } from '../edge/routes/operations-routes.ts'
 import { operatorOrderRoutes } from '../edge/routes/operator-order-routes.ts'
@@ -136,6 +137,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     feed: { ...context, watch: eventWatch },
     eventSource: config.events.source,
     hooks: parts.webhooks,
+    letters: context,
     pages,
     addressOf,
     trusts,
@@ -159,6 +161,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     ...operatorOrderRoutes(edge),
     ...eventRoutes(edge),
     ...webhookRoutes(edge),
+    ...deadRoutes(edge),
     ...(sandbox === undefined ? [] : sandboxRoutes(sandbox)),
     ...wellBeing,
     ...opsRoutes(edge),

@@ -71,7 +71,10 @@ function sentenceOf(id: string, outcome: RetryOutcome): string {
         .map(one => ('order' in one ? `${one.verdict} order ${one.order.id}` : 'the order id belongs to another buyer'))
         .join('\n')
     case 'born':
-      throw new Fault('order_born', `order ${outcome.order.id} was born ${outcome.order.state} of it: nothing is done`)
+      throw new Fault(
+        'order_born',
+        `${outcome.orders.map(({ id, state }) => `order ${id} was born ${state} of it`).join('; ')}: nothing is done`,
+      )
     case 'unknown':
       throw new Fault('not_found', `there is no dead letter ${id}`)
     case 'unreadable':
@@ -87,13 +90,17 @@ function listOf(letters: readonly ShownDeadLetter[]): string {
     { title: 'at', of: one => toRfc3339(one.atMs) },
     { title: 'item', of: one => one.item },
     { title: 'order', of: one => one.order ?? '' },
-    { title: 'became', of: one => one.born?.state ?? 'no order' },
+    { title: 'became', of: becameOf },
     { title: 'why', of: one => one.why.slice(0, 80) },
   ])
 }
 
 function shown({ id, atMs, item, epoch, entry, order, born, why, raw }: ShownDeadLetter) {
-  return { id, at: toRfc3339(atMs), item, epoch, entry, order, became: born?.state ?? 'no order', why, raw }
+  return { id, at: toRfc3339(atMs), item, epoch, entry, order, became: becameOf({ born }), why, raw }
+}
+
+function becameOf({ born }: Pick<ShownDeadLetter, 'born'>): string {
+  return born.length === 0 ? 'no order' : [...new Set(born.map(({ state }) => state))].join(', ')
 }
 
 async function withLetters(use: (context: DeadLettersContext) => Promise<void>): Promise<void> {

@@ -11,6 +11,7 @@ import type { Random } from '../base/random.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CheckContext } from '../flows/check/check-context.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
+import type { DeadLettersContext } from '../flows/operate/dead-letters.ts'
 import type { WebhookContext } from '../flows/operate/manage-webhooks.ts'
 import type { OperateContext } from '../flows/operate/operate-context.ts'
 import type { FindOrdersContext } from '../flows/sell/find-orders.ts'
@@ -42,6 +43,7 @@ export interface EdgeContext {
   /** Of every event. */
   readonly eventSource: string
   readonly hooks: WebhookContext
+  readonly letters: DeadLettersContext
   readonly journal: Journal
   readonly rights: Pick<Rights, 'openLedgerDoor' | 'now'>
   readonly identity: Identity

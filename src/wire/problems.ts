@@ -114,6 +114,13 @@ const CATALOGUE = {
     todo: 'Read the sale to see its state.',
     more: ['field'],
   },
+  not_retryable: {
+    status: 409,
+    title: 'This dead letter can not be tried again',
+    means:
+      'Orders were born of it already, no reservation can be read from it, or the database still does not take it: the detail says which.',
+    todo: 'Read the dead letter. If the database refuses it, fix the cause first.',
+  },
   order_paid: {
     status: 409,
     title: 'The order is paid',

@@ -36,6 +36,7 @@ const CODES: Readonly<Record<string, Translate>> = {
   order_paid: text => text.orderPaid,
   order_not_paid: text => text.orderNotPaid,
   order_closed: text => text.orderClosed,
+  not_retryable: text => text.notRetryable,
   sale_over: text => text.saleOver,
   rate_limited: text => text.tooOften,
   internal: text => text.internal,

@@ -21,6 +21,11 @@ export type {
   TroublesAnswer as Troubles,
   WholeOrderAnswer as WholeOrder,
 } from '../../src/wire/answers.ts'
+export type {
+  DeadLetterAnswer as DeadLetter,
+  DeadLettersAnswer as DeadLetters,
+  WholeDeadLetterAnswer as WholeDeadLetter,
+} from '../../src/wire/dead/dead-shapes.ts'
 export { FUNNEL_STEPS, type FunnelStep } from '../../src/wire/monitor-codes.ts'
 export { isAtLeast, type OperatorRole } from '../../src/wire/operator-role.ts'
 export { EVENT_NAMES } from '../../src/wire/webhooks/event-names.ts'

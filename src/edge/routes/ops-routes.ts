@@ -37,6 +37,7 @@ const ADDRESSES = [
   '/ops',
   '/ops/new',
   '/ops/log',
+  '/ops/dead',
   '/ops/webhooks',
   '/ops/webhooks/{webhook}',
   '/ops/orders/{order}',

@@ -22,15 +22,23 @@ test('a letter of which no order was born is placed by a retry, once; one that h
   await journal.writeDeadLetter({ ...letter, entry: 'message 0:7', order: undefined, raw: JSON.stringify(message) })
   await journal.writeDeadLetter({ ...letter, entry: '3-0', order: undefined, raw: 'nonsense' })
   const [nonsense, whole, one] = await listDeadLetters(context(), undefined, 3)
-  expect([nonsense, whole, one].map(each => each?.born)).toEqual([undefined, undefined, undefined])
+  expect([nonsense, whole, one].map(each => [each?.born, each?.retryable])).toEqual([
+    [[], false],
+    [[], true],
+    [[], true],
+  ])
 
   expect(await retryDeadLetter(context(), one!.id, 'op')).toMatchObject({
     kind: 'placed',
     placings: [{ verdict: 'placed' }],
   })
-  expect(await retryDeadLetter(context(), one!.id, 'op')).toMatchObject({ kind: 'born', order: { id: ask.order } })
+  expect(await retryDeadLetter(context(), one!.id, 'op')).toMatchObject({ kind: 'born', orders: [{ id: ask.order }] })
   expect(await retryDeadLetter(context(), whole!.id, 'op')).toMatchObject({ kind: 'placed' })
-  expect(await retryDeadLetter(context(), whole!.id, 'op')).toMatchObject({ placings: [{ verdict: 'same' }] })
+  expect(await retryDeadLetter(context(), whole!.id, 'op')).toMatchObject({
+    kind: 'born',
+    orders: [{ id: other.order }],
+  })
+  expect(await findDeadLetter(context(), whole!.id)).toMatchObject({ retryable: false, born: [{ state: 'pending' }] })
   expect(await retryDeadLetter(context(), nonsense!.id, 'op')).toEqual({ kind: 'unreadable' })
   expect(await retryDeadLetter(context(), '999999', 'op')).toEqual({ kind: 'unknown' })
   expect(await ledger.units(sale)).toMatchObject({ available: 3, pending: 2 })
@@ -40,6 +48,6 @@ test('a letter of which no order was born is placed by a retry, once; one that h
   const [poison] = await listDeadLetters(context(), undefined, 1)
   expect(await retryDeadLetter(context(), poison!.id, 'op')).toMatchObject({ kind: 'refused_again' })
   await orders.refuse(item, epoch, bad)
-  expect((await findDeadLetter(context(), poison!.id))?.born).toMatchObject({ state: 'closed', reason: 'refused' })
+  expect((await findDeadLetter(context(), poison!.id))?.born).toMatchObject([{ state: 'closed', reason: 'refused' }])
   expect(await retryDeadLetter(context(), poison!.id, 'op')).toMatchObject({ kind: 'born' })
 })

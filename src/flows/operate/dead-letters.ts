@@ -5,11 +5,14 @@
  */
 
 import { Fault } from '../../base/fault.ts'
-import { type ItemId, isId } from '../../domain/ids.ts'
+import { type ItemId, isId, type OrderId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'
 import type { Journal, KeptDeadLetter } from '../../ledger/journal.ts'
 import type { Orders, PlaceAsk, Placing } from '../../ledger/orders.ts'
 import { readEntryMessage } from '../place/entry-message.ts'
+
+/** In one question to the ledger. */
+const FIND_MAX = 1_000
 
 export interface DeadLettersContext {
   readonly journal: Pick<Journal, 'deadLetters' | 'write'>
@@ -17,8 +20,10 @@ export interface DeadLettersContext {
 }
 
 export interface ShownDeadLetter extends KeptDeadLetter {
-  /** The row that was born of it. */
-  readonly born: Order | undefined
+  /** The rows that were born of it. */
+  readonly born: readonly Order[]
+  /** A reservation can be read from it of which no row was born. */
+  readonly retryable: boolean
 }
 
 /** @param upTo the highest number to be shown; undefined: the newest */
@@ -27,10 +32,16 @@ export async function listDeadLetters(
   upTo: string | undefined,
   limit: number,
 ): Promise<readonly ShownDeadLetter[]> {
-  const letters = await journal.deadLetters(upTo, limit)
-  const ids = letters.flatMap(({ order }) => (order !== undefined && isId(order) ? order : []))
-  const found = ids.length === 0 ? [] : await orders.find(ids)
-  return letters.map(letter => ({ ...letter, born: found.find(order => order.id === letter.order) }))
+  const letters = (await journal.deadLetters(upTo, limit)).map(letter => ({ letter, ids: ordersIn(letter) }))
+  const asked = [...new Set(letters.flatMap(({ ids }) => ids))]
+  const found = new Map<string, Order>()
+  for (let from = 0; from < asked.length; from += FIND_MAX)
+    for (const order of await orders.find(asked.slice(from, from + FIND_MAX))) found.set(order.id, order)
+  return letters.map(({ letter, ids }) => ({
+    ...letter,
+    born: ids.flatMap(id => found.get(id) ?? []),
+    retryable: reservationsIn(letter) !== undefined && ids.some(id => !found.has(id)),
+  }))
 }
 
 export async function findDeadLetter(context: DeadLettersContext, id: string): Promise<ShownDeadLetter | undefined> {
@@ -40,8 +51,8 @@ export async function findDeadLetter(context: DeadLettersContext, id: string): P
 
 export type RetryOutcome =
   | { readonly kind: 'unknown' }
-  /** An order row was born of it: nothing is done. */
-  | { readonly kind: 'born'; readonly order: Order }
+  /** Order rows were born of all that is in it: nothing is done. */
+  | { readonly kind: 'born'; readonly orders: readonly Order[] }
   /** No reservation can be read from it. */
   | { readonly kind: 'unreadable' }
   | { readonly kind: 'placed'; readonly placings: readonly Placing[] }
@@ -51,7 +62,7 @@ export type RetryOutcome =
 export async function retryDeadLetter(context: DeadLettersContext, id: string, by: string): Promise<RetryOutcome> {
   const letter = await findDeadLetter(context, id)
   if (letter === undefined) return { kind: 'unknown' }
-  if (letter.born !== undefined) return { kind: 'born', order: letter.born }
+  if (!letter.retryable && letter.born.length > 0) return { kind: 'born', orders: letter.born }
   const read = reservationsIn(letter)
   if (read === undefined) return { kind: 'unreadable' }
   const { item, epoch, asks } = read
@@ -73,7 +84,7 @@ interface Reservations {
 }
 
 /** A letter holds one reservation, or a whole message that could not be read when it came. */
-function reservationsIn({ item, epoch, raw, order }: ShownDeadLetter): Reservations | undefined {
+function reservationsIn({ item, epoch, raw, order }: KeptDeadLetter): Reservations | undefined {
   let value: unknown
   try {
     value = JSON.parse(raw)
@@ -87,4 +98,9 @@ function reservationsIn({ item, epoch, raw, order }: ShownDeadLetter): Reservati
   if (message.kind !== 'entry') return undefined
   const [shardless = ''] = message.partition.split('#')
   return { item: shardless, epoch: message.entry.epoch, asks: message.entry.asks }
+}
+
+function ordersIn(letter: KeptDeadLetter): readonly OrderId[] {
+  const ids = letter.order === undefined ? reservationsIn(letter)?.asks.map(ask => ask.order) : [letter.order]
+  return (ids ?? []).filter(isId)
 }

@@ -1,6 +1,7 @@
 /** Every call of the API, in the order in which people read about them. */
 
 import type { Call } from '../call.ts'
+import { deadCalls } from '../dead/dead-calls.ts'
 import { eventCalls } from '../events/event-calls.ts'
 import { webhookCalls } from '../webhooks/webhook-calls.ts'
 import { buyerCalls } from './buyer-calls.ts'
@@ -12,5 +13,6 @@ export const ALL_CALLS: readonly Call[] = [
   operatorCalls,
   eventCalls,
   webhookCalls,
+  deadCalls,
   operationsCalls,
 ].flatMap(calls => Object.values<Call>(calls))

@@ -5,10 +5,12 @@ import { get } from '../api.ts'
 import { currentRoute, type Route } from '../route.ts'
 import type { Sales, Troubles } from '../shapes.ts'
 import { mayRun, store } from '../store.ts'
+import { deadWords } from '../words/dead.ts'
 import { webhookWords } from '../words/webhooks.ts'
 import { switchLanguage, words } from '../words.ts'
 import { useEvery, useStore } from './controls/hooks.ts'
 import { NoteLine } from './controls/note-line.tsx'
+import { DeadLettersView } from './dead-letters-view.tsx'
 import { LogView } from './log-view.tsx'
 import { OrderView } from './orders/order-view.tsx'
 import { OrdersView } from './orders/orders-view.tsx'
@@ -56,6 +58,9 @@ export function App() {
               </a>
               <a href="/ops/webhooks" aria-current={route.kind === 'webhooks' ? 'page' : undefined}>
                 {webhookWords().webhooks}
+              </a>
+              <a href="/ops/dead" aria-current={route.kind === 'dead' ? 'page' : undefined}>
+                {deadWords().title}
               </a>
               <a href="/ops/log" aria-current={route.kind === 'log' ? 'page' : undefined}>
                 {text.log}
@@ -129,6 +134,8 @@ function View({ route }: { readonly route: Route }) {
       return <OrdersView sale={route.sale} />
     case 'order':
       return <OrderView id={route.order} />
+    case 'dead':
+      return <DeadLettersView />
     case 'webhooks':
       return <WebhooksView />
     case 'webhook':

@@ -337,6 +337,7 @@ export const en = {
     orderPaid: 'The order is paid.',
     orderNotPaid: 'The order is not paid.',
     orderClosed: 'The order is closed.',
+    notRetryable: 'It can not be tried again, or the database still does not take it.',
     saleOver: 'The sale is over.',
     tooOften: 'Too many requests. Wait a moment and press again.',
     internal: 'Internal server error. The log has the details.',

@@ -301,6 +301,7 @@ export const zh: Words = {
     orderPaid: '订单已支付。',
     orderNotPaid: '订单尚未支付。',
     orderClosed: '订单已关闭。',
+    notRetryable: '它不能重试，或数据库仍不接受它。',
     saleOver: '活动已结束。',
     tooOften: '请求过多，请稍后再点一次。',
     internal: '服务器出错，详情见服务器日志。',
