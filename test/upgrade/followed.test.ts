@@ -39,7 +39,7 @@ test('every change of the landed version is in the next read, and what it places
     return { ...one, ...one?.items[0], available: undefined }
   }
 
-  await landedRuns('raise_epoch_if_free', [item])
+  await landedRuns('raise_epochs_if_free', [[item]])
   expect(await shown()).toMatchObject({ epoch: epoch + 1, door: 'draining' })
   await landedRuns('set_door', [item, epoch + 1, 'ledger'])
   expect(await shown()).toMatchObject({ epoch: epoch + 1, door: 'ledger' })

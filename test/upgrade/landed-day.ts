@@ -71,8 +71,14 @@ const MOMENT = /^\d{4}-\d\d-\d\dT/
 /** Larger than every count of the day: such a number is a time in milliseconds. */
 const MOMENT_MS = 1e12
 
+/** Times in milliseconds that are no moments since 1970. */
+const MOMENTS = new Set(['oldest_release_ms', 'due_in_ms', 'give_up_in_ms', 'waiting_ms'])
+/** Names of a connection, a server or a transaction: others on every ledger. */
+const NAMES = new Set(['seen', 'ledger', 'session', 'now_us'])
+
 function withoutClocks(value: unknown, key = ''): unknown {
-  if (key === 'oldest_release_ms' || (typeof value === 'number' && value > MOMENT_MS)) return 'a moment'
+  if (NAMES.has(key)) return 'a name'
+  if (MOMENTS.has(key) || (typeof value === 'number' && value > MOMENT_MS)) return 'a moment'
   if (key.endsWith('_ms') && Number(value) > MOMENT_MS) return 'a moment'
   if (typeof value === 'string') return MOMENT.test(value) ? 'a moment' : value
   if (Array.isArray(value)) return value.map(one => withoutClocks(one))
@@ -87,12 +93,15 @@ const WALL_MS = 1_800_000_000_000
 function theDay(day: number): readonly Step[] {
   const nowMs = Math.round(systemClock.now())
   const id = (no: number) => String(day * 10_000 + no)
-  const [sale, draft, gated, direct, brief, shut] = [id(1), id(2), id(11), id(12), id(13), id(14)]
+  const [sale, draft, gated, direct, brief, shut, cheap] = [id(1), id(2), id(11), id(12), id(13), id(14), id(15)]
   const [ann, ben, cyd, dee, eve] = ['ann', 'ben', 'cyd', 'dee', 'eve']
   const wallMs = WALL_MS + day * HOUR_MS
   const edge = `edge-${day}`
   // The lowest free node id: the process of the day before has given it back.
   const node = 0
+  const hook = id(901)
+  // One sender a day.
+  const term = day + 1
   const item = (no: string, position: number, more: object = {}) => ({
     ...{
       id: no,
@@ -127,6 +136,7 @@ function theDay(day: number): readonly Step[] {
     item(direct, 1, { home_door: 'ledger' }),
     item(brief, 2, { pay_within_ms: 1 }),
     item(shut, 3),
+    item(cheap, 4),
   ]
   return [
     // An operator prepares.
@@ -148,23 +158,35 @@ function theDay(day: number): readonly Step[] {
     ['renew_node', node, edge, wallMs + 1, 30_000],
     ['cut_leases', 30_000],
     ['raise_epoch', gated, '1000'],
-    ['unconfirmed_nodes', gated, 1],
+    ['unconfirmed_nodes', [gated], [1]],
     ['confirm_node', node, edge, [gated], [1]],
-    ['unconfirmed_nodes', gated, 1],
+    ['unconfirmed_nodes', [gated], [1]],
     ['holding_nodes'],
     ['snapshot_terms', gated, 1],
     ['snapshot_page', gated, '0', 10],
     ['set_door', gated, 1, 'gate'],
     ...[direct, brief].flatMap((one): Step[] => [
-      ['raise_epoch_if_free', one],
+      ['raise_epochs_if_free', [one]],
       ['snapshot_terms', one, 1],
       ['spread_item', one, one === brief ? 2 : 1],
       ['set_door', one, 1, one === direct ? 'ledger' : 'gate'],
     ]),
     ['open_ledger_door', shut, 'ops'],
-    ['item_rights', gated],
-    ['item_rights', shut],
+    ['raise_epochs_if_free', [cheap]],
+    ['snapshot_terms_if_free', [cheap], [1]],
+    ['snapshot_pages', [cheap, gated], 10],
+    ['set_doors_if_free', [cheap], [1], ['gate']],
+    ['items_rights', [gated, shut, cheap]],
+    ['available_units', [gated, direct]],
+    ['sale_states', [sale]],
+    ['find_sales', [sale]],
     ['followed_sales'],
+    ['changed_sales', '3:3:', 0, true],
+    ['mend_changed'],
+    ['missing_indexes', ['orders_0_item_id', 'no_such_index']],
+    ['index_progress'],
+    ['trial_sale', id(31), 10],
+    ['note_opened_sales', 20],
     // Buyers buy: the first time, again with the same id, with an order already, under an epoch that has passed.
     ['place', brief, 1, true, ...ask([150, eve, 1, 2])],
     ['place', gated, 1, true, ...ask([101, ann, 1, 1], [102, ben, 1, 2], [103, cyd, 1, 1])],
@@ -181,7 +203,9 @@ function theDay(day: number): readonly Step[] {
     ['orders_of_sale', sale, null, null, null, 50],
     ['live_orders', gated, '0', 20],
     ['snapshot_page', gated, '0', 10],
+    ['orders_of_item', gated, null, null, 10],
     ['write_dead_letter', gated, 1, '1-0', id(109), '{"buyer":"x"}', 'unreadable'],
+    ['read_dead_letters', '9223372036854775807', 10],
     // Units move from one shard to another; a second move of the item waits for the first, and may be called off.
     ['ask_move', brief, 1, 0, 1, 2, 1000],
     ['ask_move', brief, 1, 1, 0, 1, 1000],
@@ -208,7 +232,7 @@ function theDay(day: number): readonly Step[] {
     ['move_payment', id(501), 'refund_due', 'refunded', null],
     ['move_payment', id(503), 'refund_due', 'refunded', null],
     ['payments_of_orders', [id(101), id(102), id(103)]],
-    ['payments_amiss', sale],
+    ['payments_amiss', sale, -1, 50_000],
     ['decide_capture', id(501)],
     ['add_sandbox_payment', id(501), '{"a":1}', nowMs, false],
     ['replace_sandbox_payment', id(501), '{"a":1}', '{"a":2}', true],
@@ -222,7 +246,7 @@ function theDay(day: number): readonly Step[] {
     ['releases', 10, 5],
     ['releases_of', [id(101), id(102), id(150)]],
     ['release_ids', gated],
-    ['audit', sale],
+    ['audit', sale, -1, 50_000],
     ['released', [id(101), id(102), id(103), id(150)]],
     ['ask_change', gated, 5, 'more', 'ops', `stock-${day}`, 1, 'gate'],
     ['open_changes', gated],
@@ -237,7 +261,7 @@ function theDay(day: number): readonly Step[] {
     ['save_automatic_reconciliation', sale, '[]', '[]'],
     ['save_reconciliation', sale, true, '[]', '[]', '{"orders":0}'],
     ['reopen_reports'],
-    ['audit', sale],
+    ['audit', sale, -1, 50_000],
     ['move_sale', sale, ['ready', 'paused'], 'over', 'ops', 'sale.end'],
     ['close_orders', gated, [id(105), id(110)], 'cancelled', '0'],
     ['close_orders', brief, [id(151)], 'cancelled', '0'],
@@ -245,7 +269,7 @@ function theDay(day: number): readonly Step[] {
     ['shut_idle_items', []],
     ['release_idle'],
     ['sales_to_settle', '0', 10],
-    ['sale_results', sale],
+    ['sale_results', sale, -1, 50_000],
     ['save_reconciliation', sale, true, '[]', '[]', '{"orders":1}'],
     ['reconciliations', sale, 5],
     ['unsettled_items', '0', 10],
@@ -258,6 +282,57 @@ function theDay(day: number): readonly Step[] {
     ['save_ask_counts', `process-${day}`, [sale], [new Date(nowMs)], [8], [1], [2], [3]],
     ['ask_counts_of_others', sale, 'another'],
     ['settle_items', [gated], [nowMs]],
+    // The shop is told: events get their numbers, an endpoint comes, changes and goes.
+    ['note_closing_soon', 0, 10],
+    ['number_events', 100],
+    ['event_head'],
+    ['read_events', '0', 10],
+    ['create_webhook', hook, 'https://shop.example/hook', 'shop.example', ['order.paid'], 0, 'secret', 'ops', 32],
+    ['rotate_webhook_secret', hook, 'newer secret', HOUR_MS, 'ops'],
+    ['webhook_secrets', hook],
+    ['change_webhook', hook, null, null, null, 'active', 'ops', HOUR_MS],
+    ['claim_webhook_sender'],
+    ['webhooks_to_send'],
+    ['queue_deliveries', term, hook, 0, 9, 0, HOUR_MS, [1, 2], ['order.paid', 'order.paid'], [id(101), id(102)]],
+    ['waiting_deliveries', hook, 10],
+    [
+      ...([
+        'settle_deliveries',
+        term,
+        hook,
+        null,
+        true,
+        [1, 2],
+        [1, 1],
+        ['delivered', 'waiting'],
+        [0, HOUR_MS],
+      ] as const),
+      ...[
+        [200, 500],
+        [null, 'status'],
+        [null, null],
+        ['ok', 'no'],
+        [1, 2],
+      ],
+    ],
+    ['expire_deliveries', term, hook],
+    ['resend_deliveries', hook, 1, 'ops', HOUR_MS],
+    ['webhook_deliveries', hook, null, null, 10],
+    ['sweep_deliveries', term, hook, 0, 10, 10],
+    ['list_webhooks', null],
+    ['delete_webhook', hook, 'ops'],
+    ['sweep_events', 1_000 * HOUR_MS, 10],
+    // Long afterwards: the archive, and what is deleted or erased.
+    ['items_to_archive', '0', 0, false, 10],
+    ['archive_orders', brief, 0, 10],
+    ['find_orders', [id(150)]],
+    ['recall_item', brief, 10],
+    ['lock_items', sale, null],
+    ['erase_buyer', ben, 'ops'],
+    ['sales_to_delete', '0', 0, 10, 100],
+    ['delete_sale_of_archive', sale, 0, 'ops'],
+    ['delete_archived', 10],
+    ['delete_callbacks', 1_000 * HOUR_MS, 10],
     ['settle_nodes', nowMs],
     ['give_back_node', node, edge, wallMs + 5],
   ]

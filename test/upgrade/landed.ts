@@ -7,10 +7,11 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { brotliDecompressSync } from 'node:zlib'
 import type { Playground } from '../harness/playground.ts'
 
 export const ROOT = resolve(import.meta.dirname, '../..')
-export const ARCHIVE = join(import.meta.dirname, 'landed.tar.gz')
+export const ARCHIVE = join(import.meta.dirname, 'landed.tar.br')
 export const NOTE = join(import.meta.dirname, 'landed.json')
 
 interface Note {
@@ -32,7 +33,9 @@ export function migrationsIn(root: string): readonly { readonly name: string; re
 export function unpackLanded(playground: Playground): string {
   const folder = mkdtempSync(join(tmpdir(), 'stampede-landed-'))
   playground.onUndo(() => rmSync(folder, { recursive: true, force: true }))
-  const { status, stderr } = spawnSync('tar', ['-xzf', ARCHIVE, '-C', folder], { encoding: 'utf8' })
+  const { status, stderr } = spawnSync('tar', ['-x', '-C', folder], {
+    input: brotliDecompressSync(readFileSync(ARCHIVE)),
+  })
   if (status !== 0) throw new Error(`the landed version can't be unpacked: ${stderr}`)
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   return folder

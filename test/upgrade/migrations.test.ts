@@ -126,7 +126,7 @@ const AS_ROWS = `
   UNION ALL SELECT 'order.paid', id FROM all_orders WHERE id BETWEEN 10000 AND 19999 AND paid_at IS NOT NULL
   UNION ALL SELECT 'order.refunded', id FROM all_orders WHERE id BETWEEN 10000 AND 19999 AND reason = 'refunded'
   ORDER BY 1, 2`
-const AS_EVENTS = `SELECT type, unnest(orders) AS id FROM events WHERE type LIKE 'order.%' ORDER BY 1, 2`
+const AS_EVENTS = `SELECT type, unnest(orders) AS id FROM events WHERE type LIKE 'order.%' AND orders[1] BETWEEN 10000 AND 19999 ORDER BY 1, 2`
 
 test('what the landed version changes afterwards is written as events, each once', async () => {
   await nextDay(
@@ -139,27 +139,15 @@ test('what the landed version changes afterwards is written as events, each once
       const others = await rows(
         `SELECT type, count(*) AS id FROM events WHERE type NOT LIKE 'order.%' GROUP BY 1 ORDER BY 1`,
       )
-      expect(others.map(({ type }) => type)).toEqual(['item.back', 'item.sold_out', 'payment.refund_due', 'sale.over'])
+      expect(others.map(({ type }) => type)).toEqual([
+        'item.back',
+        'item.sold_out',
+        'payment.refund_due',
+        'sale.opened',
+        'sale.over',
+      ])
     },
   )
-})
-
-test('what was on sale before the events came has opened; a draft has not, whatever its window says', async () => {
-  await ledger.sql('CREATE DATABASE opened_before')
-  const database = ledger.connect('opened_before')
-  const client = await database.connect()
-  try {
-    await migrate(database, `${landed}/src/ledger/migrations`)
-    await client.query(`INSERT INTO sales (id, name, state, opens_at, closes_at)
-      SELECT row_number() OVER (), state || ' ' || days, state, now() + days * interval '1 day', now() + interval '9 days'
-      FROM unnest(ARRAY['draft', 'ready', 'paused', 'over']) state, unnest(ARRAY[-1, 1]) days`)
-    await migrate(database)
-    const { rows } = await client.query<{ name: string }>('SELECT name FROM sales WHERE opened ORDER BY name')
-    expect(rows.map(({ name }) => name)).toEqual(['over -1', 'paused -1', 'ready -1'])
-  } finally {
-    await client.end()
-    await database.close()
-  }
 })
 
 /** A function that decides nothing any more: no rule reads function bodies, only the day shows it. */
@@ -168,9 +156,9 @@ const LAZY = `CREATE OR REPLACE FUNCTION settle_change(p_item bigint, p_no int, 
 
 describe('a migration that would break it is caught:', () => {
   const MADE_UP_BREAKS: readonly (readonly [sql: string, firstHurt: string])[] = [
-    ['ALTER TABLE orders DROP COLUMN reserved_at', 'snapshot_page'],
+    ['ALTER TABLE orders DROP COLUMN reserved_at CASCADE', 'snapshot_page'],
     ['ALTER TABLE items RENAME COLUMN available TO remaining', 'create_sale'],
-    ['ALTER TABLE orders ALTER COLUMN quantity TYPE bigint', 'find_orders'],
+    ['ALTER TABLE stock_changes ALTER COLUMN taken TYPE bigint', 'find_change'],
     ['DROP TABLE dead_letters', 'write_dead_letter'],
     ['DROP FUNCTION refuse_order', 'refuse_order'],
     [
