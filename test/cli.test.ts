@@ -87,9 +87,9 @@ test('a sale is made, put on sale, watched, changed and ended from the command l
   const line = list.out.split('\n').find(one => one.includes(made.id))!
   expect(line).toMatch(/\bopen\b.*\b4 +5 +水壶 🫖$/)
   const show = (await ask('sale', 'show', made.id)).out
-  expect(show).toContain('19900 EUR')
+  expect(show).toContain('199.00 EUR')
   expect((await ask('sale', 'orders', made.id)).out).toMatch(
-    new RegExp(`${answer.order.id} +pending +1 +19900 EUR .*ann`),
+    new RegExp(`${answer.order.id} +pending +1 +199.00 EUR .*ann`),
   )
   const csv = (await ask('sale', 'orders', made.id, '--csv')).out.trim().split('\n')
   expect(csv).toHaveLength(2)

@@ -3,6 +3,8 @@
  * outside can't move the cursor or change colours.
  */
 
+import { type Money, toDecimal } from '../domain/money.ts'
+
 interface Column<T> {
   readonly title: string
   readonly of: (row: T) => unknown
@@ -45,8 +47,8 @@ export function card(fields: readonly (readonly [string, unknown])[]): string {
   return `${known.map(([name, value]) => `${name.padEnd(width)}  ${show(value)}`).join('\n')}\n`
 }
 
-export function money(value: { readonly amount: number; readonly currency: string }): string {
-  return `${value.amount} ${value.currency}`
+export function money(value: Money): string {
+  return `${toDecimal(value)} ${value.currency}`
 }
 
 const SIZES = [

@@ -27,9 +27,11 @@ function named<Shape extends z.ZodRawShape>(id: string, shape: Shape, descriptio
   return z.object(shape).meta({ id, ...(description !== undefined && { description }) })
 }
 
-export const moneyAnswer = z
-  .object({ amount: count, currency: z.string().regex(/^[A-Z]{3}$/) })
-  .meta({ id: 'Money', description: 'In minor units.', examples: [{ amount: 199900, currency: 'CNY' }] })
+export const moneyAnswer = z.object({ amount: count, currency: z.string().regex(/^[A-Z]{3}$/) }).meta({
+  id: 'Money',
+  description: 'In minor units, by the exponent of ISO 4217: 199900 is 1,999.00 CNY, 199,900 JPY or 199.900 KWD.',
+  examples: [{ amount: 199900, currency: 'CNY' }],
+})
 
 const itemAnswer = named('Item', {
   id,
@@ -267,7 +269,6 @@ export const troublesAnswer = z.object({ trouble: z.array(troubleAnswer) })
 type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T
 type Body<Schema extends z.ZodType> = DeepReadonly<z.output<Schema>>
 
-export type MoneyAnswer = Body<typeof moneyAnswer>
 export type ItemAnswer = Body<typeof itemAnswer>
 export type SaleAnswer = Body<typeof saleAnswer>
 export type OperatorItemAnswer = Body<typeof operatorItemAnswer>

@@ -1,21 +1,11 @@
 /** Formats money, times and durations in the page's language. */
 
-import type { Money } from './shapes.ts'
+import { formatMoney as formatIn, type Money } from '../../src/domain/money.ts'
 import { serverNow } from './sync/server-time.ts'
 import { formatLocale } from './words.ts'
 
-export function formatMoney({ amount, currency }: Money): string {
-  const format = new Intl.NumberFormat(formatLocale(), {
-    style: 'currency',
-    currency,
-    trailingZeroDisplay: 'stripIfInteger',
-  })
-  const digits =
-    new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2
-  // As text: a large price has more digits than a floating-point number keeps.
-  const text = `${amount}`.padStart(digits + 1, '0')
-  const exact = digits === 0 ? text : `${text.slice(0, -digits)}.${text.slice(-digits)}`
-  return format.format(exact as Intl.StringNumericLiteral)
+export function formatMoney(money: Money): string {
+  return formatIn(money, formatLocale(), true)
 }
 
 export function formatCount(count: number): string {

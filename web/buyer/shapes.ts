@@ -5,7 +5,6 @@ import type { SaleAnswer, LiveMessage as WireMessage } from '../../src/wire/answ
 export type {
   DemoAnswer as Demo,
   ItemAnswer as Item,
-  MoneyAnswer as Money,
   OrderAnswer as Order,
   SessionAnswer as SignedIn,
   TicketAnswer as Ticket,

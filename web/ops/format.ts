@@ -1,40 +1,11 @@
-/** Formats money, counts, times and durations in the page's language, and parses what operators type. */
+/** Formats money, counts, times and durations in the page's language, and parses the times that operators type. */
 
-import type { Money } from './shapes.ts'
+import { formatMoney as formatIn, type Money } from '../../src/domain/money.ts'
 import { serverNow } from './store.ts'
 import { words } from './words.ts'
 
 export function formatMoney(money: Money): string {
-  const format = new Intl.NumberFormat(words().locale, {
-    style: 'currency',
-    currency: money.currency,
-    trailingZeroDisplay: 'stripIfInteger',
-  })
-  return format.format(toDecimal(money) as Intl.StringNumericLiteral)
-}
-
-/** As text: a large price has more digits than a floating-point number keeps. */
-export function toDecimal({ amount, currency }: Money): string {
-  const digits = digitsOf(currency)
-  const text = `${amount}`.padStart(digits + 1, '0')
-  return digits === 0 ? text : `${text.slice(0, -digits)}.${text.slice(-digits)}`
-}
-
-/** Minor units; undefined when the text is not an amount of this currency. */
-export function fromDecimal(text: string, currency: string): number | undefined {
-  const match = /^(\d+)(?:[.,](\d+))?$/.exec(text.trim())
-  const digits = digitsOf(currency)
-  const after = match?.[2] ?? ''
-  if (match === null || after.length > digits) return undefined
-  return Number(`${match[1]}${after.padEnd(digits, '0')}`)
-}
-
-function digitsOf(currency: string): number {
-  try {
-    return new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2
-  } catch {
-    return 2
-  }
+  return formatIn(money, words().locale, true)
 }
 
 export function formatCount(count: number): string {

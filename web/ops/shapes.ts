@@ -8,7 +8,6 @@ export type {
   AuditAnswer as Audit,
   LogAnswer as Log,
   LogLineAnswer as LogLine,
-  MoneyAnswer as Money,
   OperatorItemAnswer as Item,
   OperatorSaleAnswer as Sale,
   OperatorSalesAnswer as Sales,

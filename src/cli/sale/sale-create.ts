@@ -30,7 +30,7 @@ const OF_SALE = [
 const OF_ITEM = [
   ['itemName', 'name', 'the item; default: the name of the sale'],
   ['units', 'count', 'units for sale'],
-  ['price', 'minor units', '199900 for 1,999.00'],
+  ['price', 'minor units', '199900 for 1,999.00 CNY, 1999 for 1,999 JPY, 1999000 for 1,999.000 KWD'],
   ['currency', 'code', 'CNY, EUR …'],
   ['listPrice', 'minor units', 'the usual price'],
   ['sku', 'sku', "the shop's own number"],

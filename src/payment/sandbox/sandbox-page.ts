@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto'
 import { toRfc3339 } from '../../base/clock.ts'
-import type { Money } from '../../domain/money.ts'
+import { formatMoney } from '../../domain/money.ts'
 import type { SandboxPayment } from './sandbox-payment.ts'
 
 export type Language = 'en' | 'zh'
@@ -120,11 +120,6 @@ function page(language: Language, content: string): string {
 <body><main><h1>${title}</h1><p class="note">${sandbox}</p>${content}</main></body>
 </html>
 `
-}
-
-function formatMoney({ amount, currency }: Money, locale: string): string {
-  const format = new Intl.NumberFormat(locale, { style: 'currency', currency })
-  return format.format(amount / 10 ** (format.resolvedOptions().maximumFractionDigits ?? 2))
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": '#39' }

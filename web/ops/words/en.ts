@@ -305,6 +305,8 @@ export const en = {
   image: 'Picture (address)',
   imageInsecure: 'Not shown to buyers: only pictures from https addresses are.',
   price: 'Price',
+  decimals: (currency: string, digits: string) =>
+    digits === '0' ? `${currency} has no decimals` : `${currency} has ${digits} decimals`,
   listPrice: 'Regular price',
   currency: 'Currency',
   unitsOnSale: 'Units on sale',

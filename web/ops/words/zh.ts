@@ -269,6 +269,7 @@ export const zh: Words = {
   image: '图片（地址）',
   imageInsecure: '买家看不到它：浏览器只显示 https 地址的图片。',
   price: '价格',
+  decimals: (currency, digits) => (digits === '0' ? `${currency} 没有小数` : `${currency} 有 ${digits} 位小数`),
   listPrice: '原价',
   currency: '货币',
   unitsOnSale: '上架数量',

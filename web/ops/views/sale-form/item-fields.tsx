@@ -1,5 +1,6 @@
 /** The fields of one item on the sale's form. */
 
+import { exponentOf } from '../../../../src/domain/money.ts'
 import { words } from '../../words.ts'
 import { Field } from '../controls/field.tsx'
 import type { TypedItem, Wrongs } from './typed-sale.ts'
@@ -23,13 +24,19 @@ export function ItemFields({ no, item, wrongs, change, remove }: ItemFieldsProps
   })
   // The buyer page's Content-Security-Policy allows pictures from its own site and over https only.
   const insecure = /^http:/i.test(item.image.trim()) && !item.image.trim().startsWith(`${location.origin}/`)
+  const currency = item.currency.trim()
+  const digits = exponentOf(currency)
   return (
     <fieldset class="card">
       <legend>{text.item(`${no}`)}</legend>
       <div class="fields">
         <Field wide {...field('name', text.itemName)} />
         <Field numeric {...field('units', text.unitsOnSale)} />
-        <Field numeric {...field('price', text.price)} />
+        <Field
+          numeric
+          {...field('price', text.price)}
+          hint={digits === 2 ? undefined : text.decimals(currency, `${digits}`)}
+        />
         <Field {...field('currency', text.currency)} />
         <Field numeric optional {...field('listPrice', text.listPrice)} />
         <Field numeric {...field('quantityMax', text.quantityMax)} />

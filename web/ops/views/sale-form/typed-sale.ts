@@ -3,7 +3,8 @@
  * refused here; the server validates the rest.
  */
 
-import { fromDecimal, fromLocalInput, toDecimal, toLocalInput } from '../../format.ts'
+import { fromDecimal, toDecimal } from '../../../../src/domain/money.ts'
+import { fromLocalInput, toLocalInput } from '../../format.ts'
 import type { Item, Sale } from '../../shapes.ts'
 import { words } from '../../words.ts'
 
