@@ -24,10 +24,11 @@ import { createEventWatch } from '../flows/tell/event-watch.ts'
 import { createEventKeeper } from '../flows/tell/keep-events.ts'
 import { watchEventLoop } from '../telemetry/gauges.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
-import { composeFlows, openSandbox } from './compose-flows.ts'
+import { composeFlows } from './compose-flows.ts'
 import { composeHttp, type ServerAddress } from './compose-http.ts'
 import { ledgerParts, type OpenLedger } from './compose-ledger.ts'
 import { openLocalGate, runAlone } from './compose-local.ts'
+import { openPayments } from './compose-payments.ts'
 import { backlogOf, joinCluster, openSharedGate, shareWithCluster } from './compose-shared.ts'
 import { openEventCopies } from './compose-tell.ts'
 import { composeWebhooks } from './compose-webhooks.ts'
@@ -145,11 +146,8 @@ async function wire(
   const runner = cluster?.run(selling) ?? runAlone(context, selling)
 
   const address: ServerAddress = { url: '', peerOf: () => '' }
-  const sandbox = config.paymentProviders.includes('sandbox')
-    ? await openSandbox(context, () => address.url)
-    : undefined
-  const providers = new Map(sandbox && [[sandbox.provider.name, sandbox.provider]])
-  const flows = composeFlows(context, gateView, selling.syncState, runner.rebuild, providers)
+  const payments = await openPayments(context, () => address.url)
+  const flows = composeFlows(context, gateView, selling.syncState, runner.rebuild, payments.providers)
   const eventWatch = createEventWatch({ ...context, stopping: () => readiness().includes('stopping') })
   const webhooks = composeWebhooks(context, selling.maySell)
   const http = await composeHttp(context, {
@@ -160,7 +158,7 @@ async function wire(
     sell: selling.context,
     eventWatch,
     webhooks: webhooks.operated,
-    sandbox: sandbox?.handle,
+    sandbox: payments.sandbox,
     redis: shared?.connection,
   })
 
@@ -215,7 +213,7 @@ async function wire(
       await http.close()
       await webhooks.sender.stop()
       await eventLoopWatched
-      await sandbox?.stop()
+      await payments.stop()
       await runner.stop()
       await eventCopies?.close()
     },

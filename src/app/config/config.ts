@@ -8,6 +8,7 @@
 import { readFileSync } from 'node:fs'
 import type { z } from 'zod'
 import { readOperator } from '../../admission/operator.ts'
+import { furtherSettings, readAccounts } from './payment-settings.ts'
 import type { Setting, Texts, Value } from './setting.ts'
 import { atHome, SETTINGS } from './settings.ts'
 
@@ -19,7 +20,12 @@ export class ConfigError extends Error {
 type Environment = Readonly<Record<string, string | undefined>>
 type Values = { readonly [Name in keyof typeof SETTINGS]: Value<(typeof SETTINGS)[Name]> }
 
-const DECLARED = Object.entries(SETTINGS) as unknown as readonly [string, Setting<z.ZodType, string | undefined>][]
+type Declared = readonly [string, Setting<z.ZodType, string | undefined>][]
+
+/** All settings, with those of the payment accounts that the environment names. */
+function declaredIn({ PAYMENT_PROVIDERS }: Environment): Declared {
+  return Object.entries({ ...SETTINGS, ...furtherSettings(PAYMENT_PROVIDERS) }) as unknown as Declared
+}
 
 export type Config = ReturnType<typeof configOf>
 
@@ -32,25 +38,26 @@ export function readConfig(environment: Environment = process.env): Config {
 
 /** For commands other than `serve`: what only a server needs may be missing. */
 export function readConfigForTools(environment: Environment = process.env): Config {
-  const texts = textsOf(environment)
-  const values = valuesOf(texts)
-  for (const [name, { conflict }] of DECLARED) {
+  const declared = declaredIn(environment)
+  const texts = textsOf(declared, environment)
+  const values = valuesOf(declared, texts)
+  for (const [name, { conflict }] of declared) {
     const line = texts[name] === undefined ? undefined : conflict?.(texts, values[name])
     if (line !== undefined) throw new ConfigError(line)
   }
-  return configOf(values as unknown as Values, texts)
+  return configOf(declared, values as unknown as Values, texts)
 }
 
-function textsOf(environment: Environment): Texts {
+function textsOf(declared: Declared, environment: Environment): Texts {
   const texts: Record<string, string | undefined> = {}
-  for (const [name] of DECLARED) texts[name] = environment[name] || undefined
-  for (const [name, setting] of DECLARED) texts[name] ??= setting.default ?? setting.unset?.(texts)
+  for (const [name] of declared) texts[name] = environment[name] || undefined
+  for (const [name, setting] of declared) texts[name] ??= setting.default ?? setting.unset?.(texts)
   return texts
 }
 
-function valuesOf(texts: Texts): Readonly<Record<string, unknown>> {
+function valuesOf(declared: Declared, texts: Texts): Readonly<Record<string, unknown>> {
   const values: Record<string, unknown> = {}
-  for (const [name, { schema }] of DECLARED) {
+  for (const [name, { schema }] of declared) {
     const text = texts[name]
     if (text === undefined) continue
     const parsed = schema.safeParse(text)
@@ -60,8 +67,10 @@ function valuesOf(texts: Texts): Readonly<Record<string, unknown>> {
   return values
 }
 
-function configOf(values: Values, texts: Texts) {
-  const missing = DECLARED.map(([, setting]) => setting.missing?.(texts)).find(line => line !== undefined)
+function configOf(declared: Declared, values: Values, texts: Texts) {
+  const payments = readAccounts(values.PAYMENT_PROVIDERS ?? [], texts, values)
+  const lines = declared.map(([, setting]) => setting.missing?.(texts))
+  const missing = [...lines, payments.missing].find(line => line !== undefined)
   return Object.freeze({
     host: values.HOST,
     port: values.PORT,
@@ -109,7 +118,9 @@ function configOf(values: Values, texts: Texts) {
     /** Undefined: each process counts for itself. */
     rateSharing: values.RATE_SCOPE === 'cluster' ? { edgesAssumed: values.RATE_EDGES } : undefined,
     trustedProxies: values.TRUSTED_PROXIES,
+    /** The names, and the same with their keys. */
     paymentProviders: values.PAYMENT_PROVIDERS ?? [],
+    paymentAccounts: payments.accounts,
     demo: values.DEMO,
     warmCode: values.WARM_CODE,
     logLevel: values.LOG_LEVEL,
@@ -139,7 +150,7 @@ function configOf(values: Values, texts: Texts) {
     /** What a server can't do without, and why; undefined when nothing is missing. */
     missing,
     /** What is in force, for people: every setting under its own name and in the form it is set in; null: unset. No secrets. */
-    shown: shownOf(values, texts, missing),
+    shown: shownOf(declared, values, texts, missing),
   })
 }
 
@@ -183,9 +194,14 @@ function authorityIn(file: string | undefined): string | undefined {
   return text
 }
 
-function shownOf(values: Readonly<Record<string, unknown>>, texts: Texts, missing: string | undefined) {
+function shownOf(
+  declared: Declared,
+  values: Readonly<Record<string, unknown>>,
+  texts: Texts,
+  missing: string | undefined,
+) {
   const shown: Record<string, unknown> = {}
-  for (const [name, { applies, show = showPlain, built }] of DECLARED) {
+  for (const [name, { applies, show = showPlain, built }] of declared) {
     if (built === false && values[name] === undefined) continue
     shown[name] = applies?.(texts) === false ? null : show(values[name])
   }

@@ -13,6 +13,7 @@ import { parseFaultPoints } from '../../base/fault-points.ts'
 import { parseRedisUrl } from '../../base/redis/redis-url.ts'
 import { EVENT_SETTINGS } from './event-settings.ts'
 import { KAFKA_SETTINGS } from './kafka-settings.ts'
+import { PAYMENT_SETTINGS, paymentProviders } from './payment-settings.ts'
 import {
   checkedBy,
   DAY_MS,
@@ -220,10 +221,11 @@ export const SETTINGS = {
   }),
   PAYMENT_PROVIDERS: setting({
     about:
-      'Names, separated by commas; the first is the default. In the sandbox a buyer approves his own payment. Unset: the sandbox when embedded, on loopback and without a key of the shop; none otherwise.',
-    schema: list.refine(names => names.every(name => name === 'sandbox'), 'only "sandbox" is built yet'),
+      'Names, separated by commas; the first is the default. Several accounts of a provider: its name, a dot and an account of lower-case letters and digits, as in stripe.eu, whose settings have the account in their names (STRIPE_EU_SECRET_KEY). In the sandbox a buyer approves his own payment. Unset: the sandbox when embedded, on loopback and without a key of the shop; none otherwise.',
+    schema: paymentProviders,
     unset: texts => (atHome(texts) ? 'sandbox' : undefined),
   }),
+  ...PAYMENT_SETTINGS,
   TRUSTED_PROXIES: setting({
     about: 'Addresses and networks whose X-Forwarded-For is believed, separated by commas.',
     schema: checkedBy(createClientAddress),

@@ -1,0 +1,64 @@
+/**
+ * The payment providers that PAYMENT_PROVIDERS names, in its order: the first is the default. A provider's code is loaded only where it is
+ * configured. A new kind is one line in `OPENERS`, and one in `config/payment-settings.ts`.
+ */
+
+import { join } from 'node:path'
+import type { PaymentProvider } from '../payment/payment.ts'
+import type { PaymentAccount } from './config/payment-settings.ts'
+import { ownSecret } from './config/secrets.ts'
+import type { ProcessContext } from './process-context.ts'
+
+interface OpenedProvider {
+  readonly provider: PaymentProvider
+  /** Pages of its own, which it answers itself. */
+  readonly handle?: (request: Request) => Promise<Response>
+}
+
+interface OpeningContext extends ProcessContext {
+  /** How the world reaches this server, without a trailing slash. Known only after the process has started. */
+  readonly publicUrl: () => string
+  /** Of this very process. */
+  readonly ownUrl: () => string
+}
+
+type Kind = PaymentAccount['kind']
+
+const OPENERS: {
+  readonly [K in Kind]: (account: PaymentAccount<K>, context: OpeningContext) => Promise<OpenedProvider>
+} = {
+  sandbox: (_, context) => openSandbox(context),
+}
+
+export async function openPayments(context: ProcessContext, ownUrl: () => string) {
+  const publicUrl = () => context.config.publicUrl ?? ownUrl()
+  const opened: OpenedProvider[] = []
+  for (const account of context.config.paymentAccounts)
+    opened.push(await OPENERS[account.kind](account, { ...context, publicUrl, ownUrl }))
+  return {
+    providers: new Map(opened.map(({ provider }) => [provider.name, provider])),
+    /** The sandbox's pay pages, where it is configured. */
+    sandbox: opened.find(({ handle }) => handle !== undefined)?.handle,
+    stop: async () => void (await Promise.all(opened.map(({ provider }) => provider.stop?.()))),
+  }
+}
+
+/**
+ * It calls back over real HTTP: to this server, or, in a cluster, to any edge behind PUBLIC_URL. The payments are in the ledger where all
+ * processes of a cluster see them, else in the data folder.
+ */
+async function openSandbox({ config, sandboxPayments, publicUrl, ownUrl, clock, random, log }: OpeningContext) {
+  const { openSandbox: open } = await import('../payment/sandbox/open-sandbox.ts')
+  const rows = config.redis && sandboxPayments
+  return open({
+    // In a cluster every edge must know a pay page and a callback's signature that another edge made.
+    secret: ownSecret(config, random, 'sandbox-secret', 'sandbox'),
+    rows,
+    file: join(config.dataDir, 'sandbox-payments.jsonl'),
+    callbackUrl: () => `${rows ? publicUrl() : ownUrl()}/api/payments/sandbox/callback`,
+    publicUrl,
+    clock,
+    random,
+    log,
+  })
+}

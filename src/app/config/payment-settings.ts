@@ -1,0 +1,46 @@
+/**
+ * Which payment providers there are, and their settings. A new kind is one line in `PAYMENT_KINDS`, a settings file beside this one, and
+ * how it is opened in `compose-payments.ts`.
+ */
+
+import {
+  type AnySetting,
+  accountSettings,
+  accountsOf,
+  furtherSettingsOf,
+  paymentProvidersOf,
+} from './payment-accounts.ts'
+import { type KindValues, paymentKind } from './payment-kind.ts'
+import type { Texts } from './setting.ts'
+
+const PAYMENT_KINDS = {
+  sandbox: paymentKind({ settings: {}, single: true }),
+}
+
+type Kinds = typeof PAYMENT_KINDS
+type KindName = keyof Kinds
+
+/** An account that PAYMENT_PROVIDERS names, with its keys. */
+export type PaymentAccount<Name extends KindName = KindName> = {
+  readonly [K in Name]: {
+    /** As in PAYMENT_PROVIDERS. */
+    readonly name: string
+    readonly kind: K
+    readonly settings: KindValues<Kinds[K]['settings']>
+  }
+}[Name]
+
+export const paymentProviders = paymentProvidersOf(PAYMENT_KINDS)
+
+/** Of every kind, without accounts: those of docs/reference/configuration.md. */
+export const PAYMENT_SETTINGS = Object.assign(
+  {},
+  ...Object.keys(PAYMENT_KINDS).map(kind => accountSettings(PAYMENT_KINDS, kind, undefined)),
+) as Readonly<Record<`${Uppercase<KindName>}_${string}`, AnySetting>>
+
+export const furtherSettings = (text: string | undefined) => furtherSettingsOf(PAYMENT_KINDS, text)
+
+export function readAccounts(names: readonly string[], texts: Texts, values: Readonly<Record<string, unknown>>) {
+  const { accounts, missing } = accountsOf(PAYMENT_KINDS, names, texts, values)
+  return { accounts: accounts as unknown as readonly PaymentAccount[], missing }
+}
