@@ -4,7 +4,7 @@
  */
 
 import type { Doing } from './buy/button-state.ts'
-import type { Order, Sale } from './shapes.ts'
+import type { Order, OrderPayment, Sale } from './shapes.ts'
 
 export type Session =
   | { readonly kind: 'unknown' }
@@ -31,6 +31,10 @@ class Store {
   ordersNext: string | null = null
   /** Orders whose payment was begun here, and when the buyer returned (monotonic): the result may arrive later. */
   readonly paying = new Map<string, number>()
+  /** The pay page of an order's open payment, where it has one. */
+  readonly payPages = new Map<string, string>()
+  /** When an order's payment was last begun here (monotonic). */
+  readonly #begunMs = new Map<string, number>()
   /** When an item's stock, or a sale, last changed by anything but a poll (monotonic). */
   readonly #pushedMs = new Map<string, number>()
   readonly #doing = new Map<string, Doing>()
@@ -104,13 +108,27 @@ class Store {
     this.putSale({ ...sale, items: sale.items.map(one => (one.id === item ? { ...one, left } : one)) })
   }
 
-  putOrder(order: Order): void {
+  /** The answer to a request that was sent at `sentMs` does not know a payment that was begun since then. */
+  putOrder(order: Order, sentMs = performance.now()): void {
     const known = this.orders.get(order.id)
     if (known !== undefined && RANK[known.state] > RANK[order.state]) return
     if (this.session.kind === 'in' && order.buyer !== this.session.buyer) return
-    this.orders.set(order.id, order)
+    const stale = known?.payment !== undefined && sentMs < (this.#begunMs.get(order.id) ?? Number.NEGATIVE_INFINITY)
+    this.orders.set(order.id, stale && order.state === 'pending' ? { ...order, payment: known.payment } : order)
     this.missing.delete(order.id)
     if (order.state === 'paid' || order.state === 'closed') this.paying.delete(order.id)
+    this.changed()
+  }
+
+  /** A payment was begun here; `page` is its page, if a browser can open it. */
+  putPayment(id: string, payment: OrderPayment, page: string | undefined): void {
+    const order = this.orders.get(id)
+    if (order === undefined || order.state !== 'pending') return
+    this.#begunMs.set(id, performance.now())
+    this.paying.delete(id)
+    if (page === undefined) this.payPages.delete(id)
+    else this.payPages.set(id, page)
+    this.orders.set(id, { ...order, payment })
     this.changed()
   }
 
@@ -131,6 +149,7 @@ class Store {
     this.ordersLoaded = false
     this.ordersNext = null
     this.paying.clear()
+    this.payPages.clear()
     this.missing.clear()
     this.#doing.clear()
     this.#ready.clear()

@@ -1,26 +1,35 @@
-/** Paying and cancelling. Paying leads to the provider's page and back to the order's page. Both calls are idempotent. */
+/**
+ * Paying and cancelling. Paying leads to the provider's page and back to the order's page, or to a code that is shown on this one. Both calls
+ * are idempotent.
+ */
 
 import { call, type Reply } from '../api.ts'
-import type { Order } from '../shapes.ts'
+import type { Order, PaymentStarted } from '../shapes.ts'
 import { store } from '../store.ts'
 import { loadOrder, noteReply } from '../sync/loading.ts'
 import { backOffMs } from '../sync/moments.ts'
+import type { PayChoice } from './pay-choices.ts'
 import { publish, sleep } from './tabs.ts'
 
-export type PayOutcome = 'leaving' | 'settled' | 'failed' | 'used' | 'unavailable'
+export type PayOutcome = 'leaving' | 'code' | 'settled' | 'failed' | 'used' | 'unavailable'
 
 const TRIES_MAX = 4
 const PAYING = 'stampede.paying.'
 
-/** Opens the pay page, or returns why not. */
-export async function pay(order: Order): Promise<PayOutcome> {
-  const returnUrl = `${location.origin}/orders/${order.id}`
-  const reply = await callWithRetries<{ payUrl: string }>(`/api/orders/${order.id}/payment`, { returnUrl })
+/** Opens the pay page or gets the code, or returns why not. Without a choice the server's default is taken. */
+export async function pay(order: Order, choice: PayChoice | undefined): Promise<PayOutcome> {
+  const reply = await callWithRetries<PaymentStarted>(`/api/orders/${order.id}/payment`, {
+    returnUrl: `${location.origin}/orders/${order.id}`,
+    ...(choice !== undefined && { provider: choice.provider, method: choice.method }),
+  })
   if (reply.kind === 'ok') {
-    const payUrl = URL.parse(reply.body.payUrl, location.href)
-    if (payUrl === null || !/^https?:$/.test(payUrl.protocol)) return 'failed'
+    const { provider, method, payUrl, qr } = reply.body
+    const page = webAddress(payUrl)
+    if (qr === undefined && page === undefined) return 'failed'
+    store.putPayment(order.id, { provider, method, state: 'started', ...(qr !== undefined && { qr }) }, page)
+    if (qr !== undefined || page === undefined) return 'code'
     rememberPaying(order.id)
-    location.assign(payUrl.href)
+    location.assign(page)
     return 'leaving'
   }
   await loadOrder(order.id)
@@ -28,6 +37,12 @@ export async function pay(order: Order): Promise<PayOutcome> {
   if (reply.code === 'payments_used') return 'used'
   if (reply.code === 'no_payment_provider') return 'unavailable'
   return /^order_/.test(reply.code) ? 'settled' : 'failed'
+}
+
+/** An address that a browser opens; undefined: one of another kind, which only the provider's app understands. */
+export function webAddress(text: string): string | undefined {
+  const url = URL.parse(text, location.href)
+  return url !== null && /^https?:$/.test(url.protocol) ? url.href : undefined
 }
 
 export async function cancel(order: Order): Promise<'settled' | 'failed'> {

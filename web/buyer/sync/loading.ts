@@ -42,9 +42,10 @@ export async function loadSale(id: string): Promise<void> {
 export async function loadOrders(older = false): Promise<void> {
   if (store.session.kind !== 'in') return
   const after = older && store.ordersNext !== null ? `&after=${encodeURIComponent(store.ordersNext)}` : ''
+  const sentMs = performance.now()
   const reply = await read<{ orders: readonly Order[]; next: string | null }>(`/api/orders?limit=${PAGE}${after}`)
   if (reply.kind !== 'ok') return
-  for (const order of reply.body.orders) store.putOrder(order)
+  for (const order of reply.body.orders) store.putOrder(order, sentMs)
   // Reading the newest page again must not move the cursor of a buyer who has read further back.
   if (older || !store.ordersLoaded) store.ordersNext = reply.body.next
   store.ordersLoaded = true
@@ -53,8 +54,9 @@ export async function loadOrders(older = false): Promise<void> {
 
 export async function loadOrder(id: string): Promise<void> {
   if (store.session.kind !== 'in') return
+  const sentMs = performance.now()
   const reply = await read<Order>(`/api/orders/${encodeURIComponent(id)}`)
-  if (reply.kind === 'ok') store.putOrder(reply.body)
+  if (reply.kind === 'ok') store.putOrder(reply.body, sentMs)
   else if (reply.kind === 'refused' && reply.code === 'not_found') miss(id)
 }
 

@@ -3,9 +3,10 @@
  * not at all while the tab is hidden. Every pause is randomly longer or shorter, so that pages do not poll in step.
  */
 
+import { PAYING_FOR_MS, payStanding } from '../buy/pay-standing.ts'
 import { prefetchTickets } from '../buy/ticket-prefetch.ts'
 import { currentRoute } from '../route.ts'
-import type { Sale } from '../shapes.ts'
+import type { Order, Sale } from '../shapes.ts'
 import { store } from '../store.ts'
 import { liveConnected } from './live.ts'
 import { loadOrder, loadOrders, loadSale, loadSales } from './loading.ts'
@@ -18,8 +19,8 @@ const FAST_MS = 2_000
 const PAUSED_MS = 5_000
 const PAYING_MS = 1_000
 const RESERVED_MS = 700
-/** How long after the buyer's return from the pay page its result is expected. */
-export const PAYING_FOR_MS = 20_000
+/** A code is shown: it may be scanned at any moment. */
+const CODE_MS = 5_000
 const TIME_EVERY_MS = 60_000
 
 const pauses = new Set<Pause>()
@@ -139,11 +140,15 @@ function ordersEveryMs(): number {
     if (order.state !== 'pending') continue
     const dueInMs = Date.parse(order.payBy ?? '') - serverNow()
     if (dueInMs > 0) everyMs = Math.min(everyMs, dueInMs + PAYING_MS)
-    const paidSoon = performance.now() - (store.paying.get(order.id) ?? Number.NEGATIVE_INFINITY) < PAYING_FOR_MS
-    everyMs = Math.min(
-      everyMs,
-      dueInMs <= 0 || paidSoon ? PAYING_MS : liveConnected() ? BEFORE_OPENING_MS : FAST_MS * 2,
-    )
+    everyMs = Math.min(everyMs, dueInMs <= 0 ? PAYING_MS : unpaidEveryMs(order))
   }
   return store.ordersLoaded ? everyMs : FAST_MS
+}
+
+function unpaidEveryMs(order: Order): number {
+  const backAtMs = store.paying.get(order.id)
+  const backForMs = backAtMs === undefined ? undefined : performance.now() - backAtMs
+  if (backForMs !== undefined && backForMs < PAYING_FOR_MS) return PAYING_MS
+  if (payStanding(order.payment, backForMs) === 'code') return liveConnected() ? CODE_MS : FAST_MS
+  return liveConnected() ? BEFORE_OPENING_MS : FAST_MS * 2
 }

@@ -11,7 +11,7 @@ import { words } from '../words.ts'
 import { BuyButton } from './buy-button.tsx'
 import { ClosesIn, Countdown, OpensAt } from './countdown.tsx'
 import { announce, useFocusSuccessor, useMoment, usePrevious } from './hooks.ts'
-import { OrderPanel } from './order-panel.tsx'
+import { OrderPanel } from './order/order-panel.tsx'
 import { Picture } from './picture.tsx'
 import { Price, StockBar } from './price.tsx'
 

@@ -8,7 +8,7 @@ import { loadOrders } from '../sync/loading.ts'
 import { words } from '../words.ts'
 import { TimeLeft } from './countdown.tsx'
 import { Empty, Loading } from './empty.tsx'
-import { OrderPanel } from './order-panel.tsx'
+import { OrderPanel } from './order/order-panel.tsx'
 import { Picture } from './picture.tsx'
 
 export function OrdersView() {
