@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { ensureKafka, KAFKA_MISSING_VARIABLE, severalTimes } from './program.ts'
+import { ensureKafka, KAFKA_MISSING_VARIABLE, run, severalTimes } from './program.ts'
 
 const before = { ...process.env }
 const put = (name: string, value: string | undefined) => {
@@ -50,4 +50,9 @@ test('a download is tried three times; the last reason counts', () => {
   expect(said).toEqual(['try 1; once more …', 'try 2; once more …'])
   tries = 0
   expect(() => severalTimes(3, () => {}, failing(9))).toThrow('try 3')
+})
+
+test('what is left of a deadline is a time limit, though no whole number', () => {
+  expect(() => run('true', [], 59_999.533438)).not.toThrow()
+  expect(() => run('sleep', ['60'], 0.5)).toThrow('Kafka could not be installed: sleep')
 })

@@ -170,8 +170,13 @@ function checkJava(): void {
     throw new Error(`Kafka needs Java ${JAVA_VERSION_MIN} or newer: ${JAVA} says ${said.split('\n')[0]}`)
 }
 
-function run(program: string, args: readonly string[], limitMs: number): void {
-  const options = { encoding: 'utf8', timeout: limitMs, stdio: ['ignore', 'pipe', 'pipe'] } satisfies SpawnSyncOptions
+/** @param limitMs `spawnSync` takes whole numbers only; what is left of a deadline is none. */
+export function run(program: string, args: readonly string[], limitMs: number): void {
+  const options = {
+    encoding: 'utf8',
+    timeout: Math.ceil(limitMs),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  } satisfies SpawnSyncOptions
   const { status, error, stdout, stderr } = spawnSync(program, args, options)
   if (status === 0) return
   const said = `${stdout ?? ''}\n${stderr ?? ''}`.split('\n').find(line => /ERROR|Exception/.test(line)) ?? ''
