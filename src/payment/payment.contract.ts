@@ -203,6 +203,41 @@ export function paymentContract(
         expect(await tested.givenBack(ref)).toBe(amount.amount)
       })
 
+      test('gives back parts, each once by its key, and then all that is left', async () => {
+        const { ref } = await capture()
+        const part = (key: string, minor: number) => ({ key, captured: amount, part: { ...amount, amount: minor } })
+        const twice = [part(`${ref}-1`, 100), part(`${ref}-1`, 100)].map(one =>
+          tested.provider.refund(keyOf(ref), one, patient),
+        )
+        expect(await Promise.all(twice)).toEqual([{ state: 'refunded' }, { state: 'refunded' }])
+        expect([await stateOf(ref), await tested.givenBack(ref)]).toEqual(['captured', 100])
+        // The same amount under another key is another part.
+        expect(await tested.provider.refund(keyOf(ref), part(`${ref}-2`, 100), patient)).toEqual({ state: 'refunded' })
+        expect(await tested.givenBack(ref)).toBe(200)
+        const rest = part(ref, amount.amount - 200)
+        for (let i = 0; i < 2; i++)
+          expect(await tested.provider.refund(keyOf(ref), rest, patient)).toEqual({ state: 'refunded' })
+        expect([await stateOf(ref), await tested.givenBack(ref)]).toEqual(['refunded', amount.amount])
+      })
+
+      test('without a part gives back only what parts have left', async () => {
+        const { ref } = await capture()
+        const first = { key: `${ref}-1`, captured: amount, part: { ...amount, amount: 300 } }
+        expect(await tested.provider.refund(keyOf(ref), first, patient)).toEqual({ state: 'refunded' })
+        expect(await tested.provider.refund(keyOf(ref), wholeBy(ref), patient)).toEqual({ state: 'refunded' })
+        expect([await stateOf(ref), await tested.givenBack(ref)]).toEqual(['refunded', amount.amount])
+      })
+
+      test('of a part that is more than is left gives back nothing', async () => {
+        const { ref } = await capture()
+        const refund = (key: string, minor: number) =>
+          tested.provider.refund(keyOf(ref), { key, captured: amount, part: { ...amount, amount: minor } }, patient)
+        await refund(`${ref}-1`, amount.amount - 1)
+        const fault = await faultOf(refund(`${ref}-2`, 2))
+        expect(fault).toMatchObject({ code: 'payment_refused', retryable: false })
+        expect([await stateOf(ref), await tested.givenBack(ref)]).toEqual(['captured', amount.amount - 1])
+      })
+
       test('finds nothing to give back where nothing was captured, and leaves the payment as it was', async () => {
         const open = await begin()
         expect(await tested.provider.refund(keyOf(open.ref), wholeBy('k'), patient)).toEqual({ state: 'not_captured' })

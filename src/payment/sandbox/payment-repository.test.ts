@@ -6,6 +6,7 @@ import { seededRandom, systemRandom } from '../../base/random.ts'
 import { createSandboxPayments } from '../../ledger/postgres/payments.ts'
 import { paymentContract } from '../payment.contract.ts'
 import type { SandboxRows } from './payment-repository.ts'
+import { givenBack } from './sandbox-payment.ts'
 import { openSandboxShop, type SandboxShop } from './sandbox-shop.fixture.ts'
 
 const ledger = ledgerForFile()
@@ -31,7 +32,7 @@ paymentContract('sandbox with a shared repository', async () => {
     },
     givenBack: async ref => {
       const payment = await edge.sandbox.find(ref)
-      return payment?.refund?.state === 'refunded' ? payment.captured!.amount.amount : 0
+      return payment === undefined ? 0 : givenBack(payment)
     },
     cutOff: async ref => keeper.sandbox.hide(ref, 60_000),
     reconnect: async ref => keeper.sandbox.hide(ref, 0),

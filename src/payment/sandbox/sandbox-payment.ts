@@ -14,6 +14,8 @@ const msSchema = z.int().min(0)
 
 const REF = /^[A-Za-z0-9_-]{1,64}$/
 
+export const PARTS_MAX = 200
+
 /** Checked again whenever it is read from the store. */
 export const sandboxPaymentSchema = z
   .object({
@@ -28,6 +30,16 @@ export const sandboxPaymentSchema = z
     /** pending: requested once, refunded at the next request. */
     refund: z
       .object({ key: z.string().max(200), state: z.enum(['pending', 'refunded']) })
+      .readonly()
+      .optional(),
+    /** Refunded in parts, each under its own key. Those that were refunded amount to less than what was captured. */
+    parts: z
+      .array(
+        z
+          .object({ key: z.string().max(200), amount: z.int().min(1), state: z.enum(['pending', 'refunded']) })
+          .readonly(),
+      )
+      .max(PARTS_MAX)
       .readonly()
       .optional(),
     slowRefund: z.boolean().optional(),
@@ -45,6 +57,12 @@ export function parsePayment(text: string): SandboxPayment | undefined {
   } catch {
     return undefined
   }
+}
+
+/** How much went back to the buyer. */
+export function givenBack({ state, captured, parts = [] }: SandboxPayment): number {
+  if (state === 'refunded') return captured?.amount.amount ?? 0
+  return parts.reduce((sum, part) => sum + (part.state === 'refunded' ? part.amount : 0), 0)
 }
 
 export function isFinal(payment: SandboxPayment): boolean {

@@ -4,6 +4,7 @@ import { Fault } from '../../base/fault.ts'
 import { seededRandom, systemRandom } from '../../base/random.ts'
 import { paymentContract } from '../payment.contract.ts'
 import { createMemoryStore } from './memory-store.fixture.ts'
+import { givenBack } from './sandbox-payment.ts'
 import { openSandboxShop, type SandboxShop } from './sandbox-shop.fixture.ts'
 
 let shops = 0
@@ -22,7 +23,7 @@ paymentContract('sandbox', async () => {
     },
     givenBack: async ref => {
       const payment = await shop.sandbox.find(ref)
-      return payment?.refund?.state === 'refunded' ? payment.captured!.amount.amount : 0
+      return payment === undefined ? 0 : givenBack(payment)
     },
     cutOff: async ref => shop.sandbox.hide(ref, 60_000),
     reconnect: async ref => shop.sandbox.hide(ref, 0),
@@ -171,6 +172,23 @@ describe('the sandbox', () => {
       await shop.sandbox.stop()
       expect(shop.listener.deliveries.length).toBe(1)
     })
+  })
+
+  test('keeps parts of a refund through a restart; a slow one is pending first, and a key stands for one amount', async () => {
+    const rows = createMemoryStore()
+    const shop = await open({ rows })
+    await shop.post(`${await shop.start('p1')}/approve?mode=slow_refund`)
+    const captured = { amount: 199_900, currency: 'CNY' }
+    const part = (of: SandboxShop, key: string, amount: number) =>
+      of.provider.refund({ ref: 'p1' }, { key, captured, part: { ...captured, amount } }, new AbortController().signal)
+    expect(await part(shop, 'a', 500)).toEqual({ state: 'pending' })
+    expect(givenBack((await shop.sandbox.find('p1'))!)).toBe(0)
+    const again = await open({ rows })
+    expect(await part(again, 'a', 500)).toEqual({ state: 'refunded' })
+    expect(await part(again, 'a', 500)).toEqual({ state: 'refunded' })
+    expect(givenBack((await again.sandbox.find('p1'))!)).toBe(500)
+    const refused = await part(again, 'a', 501).catch((error: unknown) => error)
+    expect(refused).toMatchObject({ code: 'payment_refused', retryable: false })
   })
 
   test('that is slow to refund says pending first, then gives back once and tells of it', async () => {

@@ -4,7 +4,7 @@
  * processes act as one.
  *
  * Guarantees: updates of one payment happen one after the other, and each is saved before it is seen. A payment is captured at most once,
- * refunded at most once, and never after it was void. Buyers change it by `approve` and `decline`, the engine by `start`, `cancel` and
+ * refunded whole or in parts up to what was captured, and never after it was void. Buyers change it by `approve` and `decline`, the engine by `start`, `cancel` and
  * `refund`. Callbacks report what the engine did not do itself: captured, declined, and a refund that was pending before. The process that
  * made the change sends them, and they are lost with it.
  *
@@ -28,7 +28,7 @@ import { checkReturnUrl } from '../return-url.ts'
 import { ACKNOWLEDGEMENT, type CallbackSenderOptions, createCallbackSender } from './callback-sender.ts'
 import type { PaymentRepository } from './payment-repository.ts'
 import { SIGNATURE_HEADER } from './sandbox-keys.ts'
-import { callbackEventSchema, isRef, type Mode, type SandboxPayment } from './sandbox-payment.ts'
+import { callbackEventSchema, givenBack, isRef, type Mode, PARTS_MAX, type SandboxPayment } from './sandbox-payment.ts'
 
 /** Below the public address. */
 export const PAY_PATH = '/sandbox/pay/'
@@ -129,17 +129,44 @@ export class Sandbox implements PaymentProvider {
     })
   }
 
-  refund({ ref }: PaymentKey, { key }: RefundRequest, signal: AbortSignal): ReturnType<PaymentProvider['refund']> {
-    return this.#answer(ref, signal, async () => {
-      const { before, after, changed } = await this.#options.payments.update(ref, found => {
-        if (found?.state !== 'captured') return undefined
-        if (found.slowRefund && found.refund === undefined) return { ...found, refund: { key, state: 'pending' } }
-        return { ...found, state: 'refunded', refund: { key: found.refund?.key ?? key, state: 'refunded' } }
-      })
-      if (changed && before?.refund !== undefined) this.#callBack(after!, 'refunded')
-      if (after?.state === 'refunded') return { state: 'refunded' }
-      return { state: after?.state === 'captured' ? 'pending' : 'not_captured' }
+  refund({ ref }: PaymentKey, request: RefundRequest, signal: AbortSignal): ReturnType<PaymentProvider['refund']> {
+    const { part } = request
+    return this.#answer(ref, signal, () =>
+      part === undefined ? this.#refundRest(ref, request.key) : this.#refundPart(ref, request.key, part),
+    )
+  }
+
+  async #refundRest(ref: string, key: string): ReturnType<PaymentProvider['refund']> {
+    const { before, after, changed } = await this.#options.payments.update(ref, found => {
+      if (found?.state !== 'captured') return undefined
+      if (found.slowRefund && found.refund === undefined) return { ...found, refund: { key, state: 'pending' } }
+      return { ...found, state: 'refunded', refund: { key: found.refund?.key ?? key, state: 'refunded' } }
     })
+    if (changed && before?.refund !== undefined) this.#callBack(after!, 'refunded')
+    if (after?.state === 'refunded') return { state: 'refunded' }
+    return { state: after?.state === 'captured' ? 'pending' : 'not_captured' }
+  }
+
+  /** The same key again is the same part. A part that would give back more than was captured is refused. */
+  async #refundPart(ref: string, key: string, part: Money): ReturnType<PaymentProvider['refund']> {
+    const { after } = await this.#options.payments.update(ref, found => {
+      if (found?.captured === undefined) return undefined
+      const known = found.parts?.find(one => one.key === key)
+      const refuse = (why: string) => new Fault('payment_refused', `payment ${ref}: ${why}`)
+      if (known === undefined ? found.state === 'refunded' : known.amount !== part.amount)
+        throw refuse(known === undefined ? 'all of it was refunded before' : 'this key belongs to another amount')
+      if (known?.state === 'refunded') return undefined
+      const { amount, currency } = found.captured.amount
+      const back = givenBack(found) + part.amount
+      if (part.amount < 1 || back > amount || part.currency !== currency) throw refuse('not so much is left of it')
+      const others = found.parts?.filter(one => one !== known) ?? []
+      if (others.length >= PARTS_MAX) throw refuse('it was refunded in too many parts')
+      const state = found.slowRefund && known === undefined ? 'pending' : 'refunded'
+      const parts = [...others, { key, amount: part.amount, state } as const]
+      return { ...found, parts, state: state === 'refunded' && back === amount ? 'refunded' : found.state }
+    })
+    if (after?.captured === undefined) return { state: 'not_captured' }
+    return { state: after.parts?.find(one => one.key === key)?.state ?? 'pending' }
   }
 
   async verify(...[rawBody, headers]: Parameters<PaymentProvider['verify']>): ReturnType<PaymentProvider['verify']> {
