@@ -1,12 +1,14 @@
 /**
  * Bundles a page: its script and style get names made of their content, its HTML names them. Whatever is in the folder is taken as it
- * is: `page.html` with `%script%`, `%style%` and `%icon%` in it, `main.tsx`, `page.css` and `icon.svg`.
+ * is: `page.html` with `%script%`, `%style%` and `%icon%` in it, `main.tsx`, `page.css` and `icon.svg`. Each file of `later/` is a script
+ * apart, which the page loads when it needs it: `LATER_FILES` in the page's script has their addresses.
  * The only file besides the server's own that uses Bun: its bundler. Does not know HTTP; src/edge/pages.ts serves what comes out.
  */
 
 import { createHash } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, parse } from 'node:path'
 
 interface BuiltFile {
   /** `main-3f9c….js`: may be kept for ever under this name. */
@@ -22,8 +24,13 @@ interface BuiltPage {
 /** `assetsPath` ends with a slash. Rejects when the sources can't be bundled, with the bundler's own words. */
 export async function buildPage(folder: 'buyer' | 'ops', assetsPath: string): Promise<BuiltPage> {
   const root = join(import.meta.dirname, folder)
+  const later = await buildLater(folder, join(root, 'later'))
+  const addresses = later.map(({ key, file }) => [key, `${assetsPath}${file.name}`])
   const [script, style, icon, template] = await Promise.all([
-    bundle(join(root, 'main.tsx')),
+    bundle(join(root, 'main.tsx'), {
+      define: { LATER_FILES: JSON.stringify(Object.fromEntries(addresses)) },
+      external: addresses.map(([, address]) => address!),
+    }),
     bundle(join(root, 'page.css')),
     readFile(join(root, 'icon.svg'), 'utf8'),
     readFile(join(root, 'page.html'), 'utf8'),
@@ -37,15 +44,29 @@ export async function buildPage(folder: 'buyer' | 'ops', assetsPath: string): Pr
     /%(script|style|icon)%/g,
     (_, name: keyof typeof files) => `${assetsPath}${files[name].name}`,
   )
-  return { html, files: Object.values(files) }
+  return { html, files: [...Object.values(files), ...later.map(({ file }) => file)] }
 }
 
-async function bundle(entrypoint: string): Promise<string> {
+function buildLater(folder: string, path: string) {
+  const sources = existsSync(path) ? readdirSync(path).filter(name => !name.includes('.test.')) : []
+  return Promise.all(
+    sources.map(async source => ({
+      key: parse(source).name,
+      file: named(folder, 'js', await bundle(join(path, source))),
+    })),
+  )
+}
+
+async function bundle(
+  entrypoint: string,
+  { define, external = [] }: { readonly define?: Record<string, string>; readonly external?: string[] } = {},
+): Promise<string> {
   const built = await Bun.build({
     entrypoints: [entrypoint],
     target: 'browser',
     minify: true,
-    define: { 'process.env.NODE_ENV': '"production"' },
+    define: { 'process.env.NODE_ENV': '"production"', ...define },
+    external,
   })
   const [output] = built.outputs
   if (output === undefined) throw new Error(`nothing came out of ${entrypoint}`)
