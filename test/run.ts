@@ -294,6 +294,7 @@ async function main(args: readonly string[]): Promise<void> {
     if (files.some(file => /cluster|redis|nginx/.test(file)))
       ensureServers(['redis-server', 'nginx', 'openssl', 'faketime'], say)
     if (files.some(file => /restore/.test(file))) ensureServers(['redis-server', 'postgresql'], say)
+    if (files.some(file => file.startsWith('test/mail/'))) ensureServers(['python3-aiosmtpd'], say)
   } catch (error) {
     isMissing(error)
   }

@@ -20,6 +20,8 @@ const SERVERS = {
   // For Kafka's broker (`test/kafka/program.ts`): Java, and what fetches the jars.
   'default-jre-headless': '/usr/bin/java',
   maven: '/usr/bin/mvn',
+  // A mail server that is a process like any other: the example that mails buyers.
+  'python3-aiosmtpd': '/usr/lib/python3/dist-packages/aiosmtpd',
 } as const
 
 type ServerName = keyof typeof SERVERS

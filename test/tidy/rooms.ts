@@ -87,6 +87,25 @@ export const flowsInFolders: Rule = {
   keeps: [tree('src/flows/sell/take-order.ts', '', 'src/flows/sell/take-order.test.ts', '', 'src/gate/x.ts', '')],
 }
 
+export const examplesStandAlone: Rule = {
+  name: 'an example imports only packages and files of its own folder',
+  remedy: 'Copy what it needs into the folder, or use the API: a shop takes the folder and nothing else.',
+  check: files =>
+    files
+      .filter(({ path }) => path.startsWith('examples/') && /\.(mjs|js|ts)$/.test(path))
+      .flatMap(file =>
+        Array.from(
+          file.text.matchAll(/\b(?:from|import\()\s*['"]\.\.\//g),
+          ({ index }) => `${at(file, index)}: leaves it`,
+        ),
+      ),
+  breaks: [
+    tree('examples/mail/x.mjs', "import { y } from '../../src/base/y.ts'"),
+    tree('examples/mail/x.mjs', "const y = await import('../other/y.mjs')"),
+  ],
+  keeps: [tree('examples/mail/x.mjs', "import http from 'node:http'\nimport { y } from './y.mjs'")],
+}
+
 export const importDirection: Rule = {
   name: 'imports point one way: base ← domain ← wire ← parts ← flows ← edge ← app ← cli ← main',
   remedy: 'Move what is needed down, or take it as an argument. See "Who may import whom" in ARCHITECTURE.md.',

@@ -5,7 +5,7 @@ import { sourceOf } from './source.ts'
 import { isSuite, isTest, isTypeScript } from './tree.ts'
 
 const LINES_MAX = 400
-const CODE_FOLDERS = /^(src|test|bench|cluster|web|bin)\//
+const CODE_FOLDERS = /^(src|test|bench|cluster|web|bin|examples)\//
 
 /** Written in two halves, so that this file does not hold the words it looks for. */
 const LATER = ['TO', 'FIX', 'XX', 'HA'].map((half, i) => half + ['DO', 'ME', 'X', 'CK'][i])

@@ -20,7 +20,7 @@ interface RetiredWord {
   readonly allowed?: Readonly<Record<string, string>>
 }
 
-const EVERYWHERE = ['src/', 'bench/', 'cluster/', 'test/', 'web/'] as const
+const EVERYWHERE = ['src/', 'bench/', 'cluster/', 'test/', 'web/', 'examples/'] as const
 /** Where sales are made and kept: the text lines, words and looks of other rooms are something else. */
 const SELLING = ['src/flows/', 'src/gate/', 'src/app/', 'src/catalog/'] as const
 
