@@ -5,13 +5,13 @@
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
 import { systemClock } from '../../src/base/clock.ts'
-import { openLog, settingsOf } from '../../src/kafka/client/kafka-log.fixture.ts'
-import { Cluster } from '../harness/cluster.ts'
+import type { Cluster } from '../harness/cluster.ts'
 import { meanwhile } from '../harness/crowd.ts'
 import { gauge } from '../harness/gauges.ts'
 import { type KafkaBroker, startKafka } from '../harness/kafka.ts'
 import { Playground } from '../harness/playground.ts'
 import { until } from '../harness/until.ts'
+import { expectInOrder, progressOf, startKafkaCluster } from './kafka-cluster.ts'
 import { Stage } from './stage.ts'
 
 const SOON_MS = 120_000
@@ -20,56 +20,26 @@ const TEST_MS_MAX = 300_000
 const forFile = new Playground()
 const playground = new Playground()
 let broker: KafkaBroker
-let prefixes = 0
 beforeAll(async () => {
   broker = await startKafka(forFile)
 }, TEST_MS_MAX)
 afterEach(() => playground.undo())
 afterAll(() => forFile.undo())
 
-type Options = Parameters<typeof Cluster.start>[1]
-
-async function startCluster(options: Options = {}) {
-  prefixes += 1
-  const prefix = `flow${prefixes}`
-  const env = { KAFKA_BROKERS: broker.brokers, KAFKA_TOPIC_PREFIX: prefix, KAFKA_PARTITIONS: '3', ...options.env }
-  const cluster = await Cluster.start(playground, { edges: 1, workers: 2, keepers: 1, ...options, env })
-  return { cluster, topic: `${prefix}.reservations`, group: `${prefix}.reservations.workers` }
-}
-
-/** How many messages of the flow's topic were placed, and how many are there. */
-async function progressOf({ topic, group }: { topic: string; group: string }) {
-  const log = openLog(settingsOf(broker))
-  try {
-    await log.prepare([{ name: topic, partitions: 3, retentionMs: 86_400_000, messageBytesMax: 2 ** 20 }])
-    const progress = await log.progress(topic, group)
-    const sum = (figure: (one: (typeof progress)[number]) => bigint) =>
-      Number(progress.reduce((all, one) => all + figure(one), 0n))
-    return { sent: sum(one => one.end), placed: sum(one => one.committed ?? 0n) }
-  } finally {
-    await log.close()
-  }
-}
-
-/** The rows of an item, in the order they were placed, are in the order they were reserved. */
-async function expectInOrder(cluster: Cluster): Promise<void> {
-  const rows = await cluster.sql(
-    'SELECT item, reserved_at, placed_at, id FROM orders ORDER BY item, placed_at, reserved_at, id',
-  )
-  const times = rows.map(row => [String(row.item), new Date(String(row.reserved_at)).getTime()] as const)
-  expect(times).toEqual(times.toSorted(([a, x], [b, y]) => (a === b ? x - y : 0)))
-}
+const startCluster = (options: Parameters<typeof startKafkaCluster>[2] = {}) =>
+  startKafkaCluster(playground, broker.brokers, options)
 
 test(
   'orders go through the broker, in their order, and the outbox is emptied only by the ledger',
   async () => {
-    const { cluster, ...names } = await startCluster()
+    const flow = await startCluster()
+    const { cluster } = flow
     const stage = await Stage.set(cluster, { units: 60, buyers: 70 })
     await stage.judge(await stage.everybodyBuys())
     await expectInOrder(cluster)
-    const { sent, placed } = await progressOf(names)
+    const { sent, placed } = await progressOf(flow)
     expect(sent).toBeGreaterThan(0)
-    await until('all of it committed', async () => (await progressOf(names)).placed >= sent, SOON_MS)
+    await until('all of it committed', async () => (await progressOf(flow)).placed >= sent, SOON_MS)
     expect(placed).toBeLessThanOrEqual(sent)
     const lag = () => Promise.all(cluster.of('worker').map(one => gauge(one.server(), 'stampede_kafka_lag_messages')))
     await until('no lag', async () => (await lag()).every(messages => messages === 0))
