@@ -46,6 +46,8 @@ interface StormSite {
   server(): Stampede
   /** Resolves when nothing is on its way any more. */
   quiet(shop: Shop, sale: ShopSale): Promise<void>
+  /** What else must hold there when it is over. */
+  verify?(): Promise<void>
 }
 
 /** One request of a buyer: when, relative to the opening, for how many, and after how long the buyer hangs up, if at all. */
@@ -64,10 +66,10 @@ interface Buyer {
 }
 
 /** What everybody is going to do, drawn beforehand: the same seed is the same crowd. */
-function drawBuyers(seed: number, items: readonly StormItem[]): Buyer[] {
+function drawBuyers(seed: number, items: readonly StormItem[], count: number): Buyer[] {
   const random = seededRandom(seed)
   const below = (n: number) => Math.floor(random.next() * n)
-  return Array.from({ length: BUYERS }, (_, i) => {
+  return Array.from({ length: count }, (_, i) => {
     const item = below(items.length)
     const quantityMax = items[item]?.quantityMax ?? 1
     const when = random.next()
@@ -112,8 +114,11 @@ async function moveOpening(till: Till, sale: string): Promise<number> {
   }
 }
 
-/** @param shards each item in so many places, and ten times the units, so that there is something to spread */
-export function stormCases(start: (playground: Playground) => Promise<StormSite>, shards = 1): void {
+/**
+ * @param shards each item in so many places, and ten times the units, so that there is something to spread
+ * @param crowd fewer buyers: a short form, of the first storm alone
+ */
+export function stormCases(start: (playground: Playground) => Promise<StormSite>, shards = 1, crowd = BUYERS): void {
   const playground = new Playground()
   afterEach(() => playground.undo())
   const spread = <T extends StormItem>(item: T) => (shards === 1 ? item : { ...item, shards, units: item.units * 10 })
@@ -121,7 +126,7 @@ export function stormCases(start: (playground: Playground) => Promise<StormSite>
   const units = items.reduce((sum, item) => sum + item.units, 0)
 
   test(
-    `5,000 buyers, ${units} units, duplicates, two tabs, quantities, at once, over HTTP: the promises hold`,
+    `${crowd} buyers, ${units} units, duplicates, two tabs, quantities, at once, over HTTP: the promises hold`,
     async () => {
       const seed = Math.floor(systemRandom.next() * 2 ** 32)
       console.log(`  seed ${seed}`)
@@ -129,7 +134,7 @@ export function stormCases(start: (playground: Playground) => Promise<StormSite>
       const site = await start(playground)
       const shop = new Shop(() => site.url())
       const announced = await shop.openSale(ANNOUNCED_IN_MS, items)
-      const buyers = drawBuyers(seed, items)
+      const buyers = drawBuyers(seed, items, crowd)
 
       const tickets = await atMost(SOCKETS, buyers, async buyer => {
         const item = announced.items[buyer.item]?.id ?? ''
@@ -148,7 +153,8 @@ export function stormCases(start: (playground: Playground) => Promise<StormSite>
           return buyer.clicks.map(click => clickOnce(shop, sale, click.secondTab ? second : first, click))
         }),
       )
-      expect(storm.some(told => told.answer.kind === 'placed')).toBe(true)
+      // With a hop more, or on a busy machine, the first word may be "reserved".
+      expect(storm.some(({ answer }) => answer.kind === 'placed' || answer.kind === 'reserved')).toBe(true)
       expect(
         storm.some(told => told.answer.kind === 'unknown'),
         'somebody hung up',
@@ -176,10 +182,12 @@ export function stormCases(start: (playground: Playground) => Promise<StormSite>
       }
       expect(facts.items.map(item => item.available)).toEqual(items.map(() => 0))
       expect((await shop.audit(sale.id)).every(line => line.consistent)).toBe(true)
+      await site.verify?.()
     },
     TEST_MS_MAX,
   )
 
+  if (crowd < BUYERS) return
   test(
     'a steady crowd with quantities that do not fit any more: nobody is refused what a later one gets',
     async () => {
@@ -212,6 +220,7 @@ export function stormCases(start: (playground: Playground) => Promise<StormSite>
       const facts = await gatherFacts(shop, sale, site.server())
       assertPromises(facts, begunMs)
       expect(late).toEqual(['an order', 'not_enough', 'an order'])
+      await site.verify?.()
       expect(
         shop.told.some(told => told.answer.kind === 'sold_out'),
         'it sold out',

@@ -139,6 +139,28 @@ export async function startKafka(playground: Playground, options: KafkaOptions =
   return broker
 }
 
+/** Brokers that are one cluster, each of them a controller too. One may be killed: two of three go on. */
+export async function startKafkas(playground: Playground, count: number): Promise<readonly KafkaBroker[]> {
+  const program = await ensureKafka(line => console.log(line))
+  const controllerPorts: number[] = []
+  for (let i = 0; i < count; i++) controllerPorts.push(await freePort())
+  const brokers: KafkaBroker[] = []
+  for (const [i, controllerPort] of controllerPorts.entries()) {
+    const folder = mkdtempSync(join(tmpdir(), 'stampede-kafka-'))
+    playground.onUndo(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
+    const port = await freePort()
+    const properties = join(folder, 'broker.properties')
+    const among = { id: i + 1, controllerPorts }
+    writeFileSync(properties, brokerProperties({ port, controllerPort, dir: join(folder, 'data'), among }))
+    formatWith(program, properties, [])
+    const broker = new KafkaBroker(port, [...program.java, 'kafka.Kafka', properties], true)
+    playground.onUndo(() => broker.kill())
+    brokers.push(broker)
+  }
+  await Promise.all(brokers.map(broker => broker.start()))
+  return brokers
+}
+
 function formatWith(program: KafkaProgram, properties: string, accounts: readonly string[]): void {
   const scram = accounts.flatMap(account => ['--add-scram', account])
   const args = [...program.java, 'kafka.tools.StorageTool', 'format', '-t', CLUSTER_ID, '-c', properties, ...scram]

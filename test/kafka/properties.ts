@@ -1,4 +1,4 @@
-/** The settings of one broker that is its own controller (KRaft), on loopback, for tests and for a cluster on one machine. */
+/** The settings of a broker that is a controller too (KRaft), alone or one of several, on loopback, for tests and for a cluster on one machine. */
 
 /** Any will do: brokers on one machine never meet. */
 export const CLUSTER_ID = 'c3RhbXBlZGUtc3RhbXBlZA'
@@ -12,6 +12,8 @@ interface BrokerAddress {
   readonly lines?: readonly string[]
   /** What clients must speak. */
   readonly protocol?: 'PLAINTEXT' | 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL'
+  /** One of several brokers: its number, from 1 on, and the controllers' ports of all of them. */
+  readonly among?: { readonly id: number; readonly controllerPorts: readonly number[] }
 }
 
 export function brokerProperties({
@@ -20,26 +22,29 @@ export function brokerProperties({
   dir,
   lines = [],
   protocol = 'PLAINTEXT',
+  among = { id: 1, controllerPorts: [controllerPort] },
 }: BrokerAddress): string {
+  const voters = among.controllerPorts.map((one, i) => `${i + 1}@${HOST}:${one}`)
+  const replicas = among.controllerPorts.length
   const usual = [
     'process.roles=broker,controller',
-    'node.id=1',
+    `node.id=${among.id}`,
     `listeners=CLIENT://${HOST}:${port},CONTROLLER://${HOST}:${controllerPort}`,
     `advertised.listeners=CLIENT://${HOST}:${port}`,
     'controller.listener.names=CONTROLLER',
-    `controller.quorum.voters=1@${HOST}:${controllerPort}`,
+    `controller.quorum.voters=${voters.join()}`,
     'inter.broker.listener.name=CLIENT',
     `listener.security.protocol.map=CLIENT:${protocol},CONTROLLER:PLAINTEXT`,
     `log.dirs=${dir}`,
     'auto.create.topics.enable=false',
-    // One broker: what Kafka keeps for itself has one replica, and few partitions.
+    // What Kafka keeps for itself has a replica on each broker, and few partitions.
     'offsets.topic.num.partitions=4',
-    'offsets.topic.replication.factor=1',
+    `offsets.topic.replication.factor=${replicas}`,
     'transaction.state.log.num.partitions=1',
-    'transaction.state.log.replication.factor=1',
+    `transaction.state.log.replication.factor=${replicas}`,
     'transaction.state.log.min.isr=1',
     'share.coordinator.state.topic.num.partitions=1',
-    'share.coordinator.state.topic.replication.factor=1',
+    `share.coordinator.state.topic.replication.factor=${replicas}`,
     'share.coordinator.state.topic.min.isr=1',
     // A first member need not wait for others, and a dead one is noticed soon.
     'group.initial.rebalance.delay.ms=0',
