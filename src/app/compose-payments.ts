@@ -27,14 +27,20 @@ type Kind = PaymentAccount['kind']
 const OPENERS: {
   readonly [K in Kind]: (account: PaymentAccount<K>, context: OpeningContext) => Promise<OpenedProvider>
 } = {
+  stripe: openStripe,
   sandbox: (_, context) => openSandbox(context),
+}
+
+function openAccount<K extends Kind>(account: PaymentAccount<K>, context: OpeningContext): Promise<OpenedProvider> {
+  const open: (typeof OPENERS)[K] = OPENERS[account.kind]
+  return open(account, context)
 }
 
 export async function openPayments(context: ProcessContext, ownUrl: () => string) {
   const publicUrl = () => context.config.publicUrl ?? ownUrl()
   const opened: OpenedProvider[] = []
   for (const account of context.config.paymentAccounts)
-    opened.push(await OPENERS[account.kind](account, { ...context, publicUrl, ownUrl }))
+    opened.push(await openAccount(account, { ...context, publicUrl, ownUrl }))
   return {
     providers: new Map(opened.map(({ provider }) => [provider.name, provider])),
     /** The sandbox's pay pages, where it is configured. */
@@ -61,4 +67,19 @@ async function openSandbox({ config, sandboxPayments, publicUrl, ownUrl, clock, 
     random,
     log,
   })
+}
+
+async function openStripe({ name, settings }: PaymentAccount<'stripe'>, { publicUrl, clock, log }: OpeningContext) {
+  const { StripeProvider } = await import('../payment/stripe/stripe-provider.ts')
+  const provider = new StripeProvider({
+    name,
+    secretKey: settings.SECRET_KEY,
+    webhookSecrets: settings.WEBHOOK_SECRET,
+    publishableKey: settings.PUBLISHABLE_KEY,
+    apiBase: settings.API_BASE,
+    publicUrl,
+    clock,
+    log,
+  })
+  return { provider }
 }

@@ -12,8 +12,10 @@ import {
 } from './payment-accounts.ts'
 import { type KindValues, paymentKind } from './payment-kind.ts'
 import type { Texts } from './setting.ts'
+import { stripeKind } from './stripe-settings.ts'
 
 const PAYMENT_KINDS = {
+  stripe: stripeKind,
   sandbox: paymentKind({ settings: {}, single: true }),
 }
 
