@@ -140,6 +140,14 @@ test('a paid order is refunded from the command line', async () => {
   await fetch(`${payUrl}/approve`, { method: 'POST' })
   await until('the order is paid', async () => (await json<{ state: string }>('order', 'show', id)).state === 'paid')
   expectFailure(await ask('order', 'cancel', id), 1, 'order_paid')
+  const part = ['order', 'refund', id, '--amount', '0.01', '--reason', 'a scratch', '--key', 'once']
+  for (let i = 0; i < 2; i++) expect(await json<object>(...part)).toMatchObject({ state: 'paid' })
+  const shown = (await ask('order', 'show', id)).out
+  expect(shown.match(/order\.refund_part +admin +.*0\.01.* +a scratch/g), 'the same key is the same part').toHaveLength(
+    1,
+  )
+  expectFailure(await ask('order', 'refund', id, '--amount', '0.001'), 2, 'not an amount of EUR')
+  expectFailure(await ask('order', 'refund', id, '--amount', '100000'), 1, 'can still be refunded')
   const refunded = await json<object>('order', 'refund', id, '--restock')
   expect(refunded).toMatchObject({ state: 'closed', reason: 'refunded' })
   expect((await ask('order', 'show', id)).out).toMatch(/closed\/refunded[\s\S]*sandbox[\s\S]*order\.refund +admin/)

@@ -19,6 +19,7 @@ import { createNodes } from '../ledger/postgres/nodes.ts'
 import { createClosings, createOrders } from '../ledger/postgres/orders.ts'
 import { createPayments, createSandboxPayments } from '../ledger/postgres/payments.ts'
 import { createReconciliation } from '../ledger/postgres/reconciliation.ts'
+import { createRefunds } from '../ledger/postgres/refunds.ts'
 import { createRights } from '../ledger/postgres/rights.ts'
 import { createSaleLookup, createSales } from '../ledger/postgres/sales.ts'
 import { createMoves, createStock } from '../ledger/postgres/stock.ts'
@@ -122,6 +123,7 @@ export function ledgerParts(config: Config, database: Database) {
     saleLookup: createSaleLookup(database),
     closings: createClosings(database),
     payments: createPayments(database),
+    refunds: createRefunds(database),
     journal: createJournal(database),
     eventLog: createEventLog(database),
     webhooks: createWebhooks(database),

@@ -18,6 +18,7 @@ import { createSaleSettler } from '../flows/check/settle-over-sales.ts'
 import type { Messages } from '../flows/follow/messages.ts'
 import { OrderCloser } from '../flows/money/close-orders.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
+import { PartSender } from '../flows/money/refund-orders.ts'
 import { releaseUnits } from '../flows/money/release-units.ts'
 import { PaymentSettler } from '../flows/money/settle-payments.ts'
 import { settleChanges } from '../flows/operate/change-stock.ts'
@@ -32,6 +33,7 @@ const EVERY_MS = {
   'ask-due': 200,
   release: 200,
   payments: 500,
+  'refund-parts': 500,
   reconcile: 30_000,
   'settle-over': 2_000,
   forget: 10_000,
@@ -131,12 +133,14 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
       })
     const closer = new OrderCloser(flows)
     const payments = new PaymentSettler(flows)
+    const parts = new PartSender(flows)
     const reconcile = (sale: Sale) => reconcileSale(flows, sale)
     const settler = createSaleSettler({ ...flows, reconcile, allPlaced })
     lead('changes', () => settleChanges(flows, undefined))
     for (const other of others) also(...other)
     leadOn('release', () => releaseUnits(flows))
     leadOn('payments', () => payments.round())
+    leadOn('refund-parts', () => parts.round())
     leadOn('close', () => closer.sweep())
     leadOn('ask-due', () => closer.ask())
     lead('reconcile', createLiveReconciler(flows, messages))

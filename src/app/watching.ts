@@ -73,6 +73,7 @@ export function createWatching(
     onRefundDue(): void {
       meters.count('refunds', 'due')
       rounds.kick('payments')
+      rounds.kick('refund-parts')
     },
     onRefundSent: () => meters.count('refunds', 'sent'),
     onReleased: (count: number) => meters.count('releases', 'done', count),

@@ -27,7 +27,10 @@ interface OrderEvent extends Told {
 export interface PaymentEvent extends Told {
   readonly type: 'payment.refund_due'
   readonly sale: SaleId
-  readonly payment: Pick<Payment, 'id' | 'order' | 'item' | 'provider' | 'ref' | 'amount' | 'why'>
+  readonly payment: Pick<Payment, 'id' | 'order' | 'item' | 'provider' | 'ref' | 'amount' | 'why'> & {
+    /** Only this part of it: `amount` is the part's. Undefined: all that is left. */
+    readonly part: string | undefined
+  }
 }
 
 interface ItemEvent extends Told {

@@ -8,6 +8,7 @@ import type { Item } from '../domain/item.ts'
 import { times } from '../domain/money.ts'
 import type { Order, Reservation } from '../domain/order.ts'
 import type { Payment } from '../domain/payment.ts'
+import type { RefundPart } from '../domain/refund-part.ts'
 import { type Sale, saleState } from '../domain/sale.ts'
 import type { AuditLine } from '../flows/check/audit-sale.ts'
 import type { StockView } from '../flows/sell/live-item.ts'
@@ -87,11 +88,27 @@ function timeOf(unixMs: number | undefined): string | undefined {
   return unixMs === undefined ? undefined : toRfc3339(unixMs)
 }
 
-export function wirePayment(payment: Payment): PaymentAnswer {
+export function wirePayment(payment: Payment, parts: readonly RefundPart[]): PaymentAnswer {
   const { id, provider, ref, amount, state, why } = payment
   const startedAt = toRfc3339(payment.startedAtMs)
   const capturedAt = timeOf(payment.capturedAtMs)
-  return { id, provider, ref, amount, state, why, startedAt, capturedAt, refundedAt: timeOf(payment.refundedAtMs) }
+  const refunds = parts.filter(part => part.payment === id).map(wireRefund)
+  return {
+    id,
+    provider,
+    ref,
+    amount,
+    state,
+    why,
+    startedAt,
+    capturedAt,
+    refundedAt: timeOf(payment.refundedAtMs),
+    ...(refunds.length > 0 && { refunds }),
+  }
+}
+
+function wireRefund({ id, amount, state, reason, by, askedAtMs, refundedAtMs }: RefundPart) {
+  return { id, amount, state, reason, by, askedAt: toRfc3339(askedAtMs), refundedAt: timeOf(refundedAtMs) }
 }
 
 export function wireAudit({

@@ -112,7 +112,8 @@ export interface Closings {
   ): Promise<readonly DueStartedOrder[]>
   /** Closes those still pending (and due, when `unpaid`) and makes their units available. Returns the orders closed by this call. */
   close(item: ItemId, orders: readonly OrderId[], reason: 'unpaid' | 'cancelled'): Promise<readonly Order[]>
-  refund(order: OrderId, item: ItemId, restock: boolean, by: string): Promise<RefundOutcome>
+  /** What parts have left of its money becomes due to go back. */
+  refund(order: OrderId, item: ItemId, restock: boolean, by: string, reason?: string): Promise<RefundOutcome>
   /** At most `itemMax` of one item, and the oldest of every item before more of any. */
   releases(max: number, itemMax: number): Promise<readonly DueRelease[]>
   /** Of these orders only. */

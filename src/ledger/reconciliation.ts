@@ -25,6 +25,7 @@ export interface ItemAudit extends Pick<Item, 'units' | 'available' | 'door' | '
 export type PaymentAmiss =
   | { readonly kind: 'captured_unpaid'; readonly payment: string; readonly order: OrderId; readonly item: ItemId }
   | { readonly kind: 'paid_uncaptured'; readonly order: OrderId }
+  | { readonly kind: 'part_uncaptured'; readonly payment: string; readonly order: OrderId }
 
 export interface Report {
   readonly differences: readonly Readonly<Record<string, unknown>>[]

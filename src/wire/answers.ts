@@ -97,6 +97,18 @@ export const orderAnswer = named('Order', {
   closedAt: time.optional(),
 })
 
+const refundAnswer = z
+  .object({
+    id: z.string(),
+    amount: moneyAnswer,
+    state: z.enum(['due', 'refunded']),
+    reason: z.string().optional(),
+    by: z.string(),
+    askedAt: time,
+    refundedAt: time.optional(),
+  })
+  .describe('A part that goes back to the buyer. The whole, or what parts have left of it, is the payment’s own state.')
+
 const paymentAnswer = named('Payment', {
   id: z.string(),
   provider: z.string(),
@@ -107,9 +119,16 @@ const paymentAnswer = named('Payment', {
   startedAt: time,
   capturedAt: time.optional(),
   refundedAt: time.optional(),
+  refunds: z.array(refundAnswer).optional(),
 })
 
-const eventAnswer = z.object({ at: time, what: z.string(), by: z.string().optional() })
+const eventAnswer = z.object({
+  at: time,
+  what: z.string(),
+  by: z.string().optional(),
+  amount: moneyAnswer.optional(),
+  reason: z.string().optional(),
+})
 
 export const wholeOrderAnswer = named(
   'WholeOrder',
@@ -207,6 +226,7 @@ export const problemAnswer = named(
     opensAt: time.optional(),
     quantityMax: z.int().min(1).optional(),
     requestId: z.string().optional(),
+    refundable: moneyAnswer.optional().describe('What can still be refunded.'),
     state: z.string().optional(),
   },
   'RFC 9457. `code` is stable; the texts are for people.',

@@ -6,6 +6,7 @@ import { ATTEMPTS_MAX, QUANTITY_MAX, SHARDS_MAX, UNITS_MAX } from '../domain/ite
 import { AMOUNT_MAX, isPayable, NOT_PAYABLE } from '../domain/money.ts'
 
 const NAME_LENGTH_MAX = 200
+const REASON_LENGTH_MAX = 500
 const ITEMS_MAX = 100
 /** Zero-width and bidi characters: with them a name looks like another, or like nothing. */
 const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/u
@@ -121,7 +122,16 @@ export const stockInput = z.strictObject({
 
 export const doorInput = z.strictObject({ door: z.literal('ledger') })
 
-export const refundInput = z.strictObject({ restock: z.boolean().default(false) })
+export const refundInput = z.strictObject({
+  restock: z.boolean().default(false).describe('Its units are on sale again. With the whole order only.'),
+  amount: z
+    .strictObject({ amount: z.int().min(1).max(AMOUNT_MAX), currency: money.shape.currency })
+    .optional()
+    .describe(
+      'A part of what was captured, in minor units. All that is left closes the order; missing: all that is left.',
+    ),
+  reason: label(REASON_LENGTH_MAX).optional().describe('Kept in the log and shown in the order’s history.'),
+})
 
 export const paymentInput = z.strictObject({
   provider: z.string().max(32).optional(),

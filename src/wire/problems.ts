@@ -133,6 +133,14 @@ const CATALOGUE = {
     means: 'Only a paid order can be refunded.',
     todo: 'Cancel it instead, or wait for the payment.',
   },
+  refund_invalid: {
+    status: 422,
+    title: 'So much can not be refunded',
+    means:
+      'The amount is more than is left of what was captured ("refundable"), in another currency, one part too many, or a part with "restock". "field" names what does not fit.',
+    todo: 'Refund at most what is refundable, or leave the amount out to refund all of it.',
+    more: ['field', 'refundable'],
+  },
   order_closed: {
     status: 409,
     title: 'The order is closed',

@@ -22,6 +22,7 @@ interface HousePayment {
   readonly ref: string
   readonly state: 'open' | 'captured' | 'void' | 'refunded'
   readonly captured?: { readonly amount: { readonly amount: number } }
+  readonly parts?: readonly { readonly key: string; readonly amount: number; readonly state: string }[]
 }
 
 /** One statement on the embedded PostgreSQL of a data folder, behind the server's back. */
@@ -47,11 +48,14 @@ export function housePayments(dataDir: string): ReadonlyMap<string, HousePayment
   return new Map(lines.map(line => JSON.parse(line) as HousePayment).map(payment => [payment.ref, payment]))
 }
 
+const sumOf = (parts: readonly number[]) => parts.reduce((sum, part) => sum + part, 0)
+
 /** Waits until nothing about orders and money is under way: what is not settled by then is stuck. */
 export async function untilSettled(dataDir: string, limitMs = 120_000): Promise<void> {
   const open = `SELECT (SELECT count(*) FROM orders WHERE state = 'pending' AND pay_by <= clock_timestamp())
     + (SELECT count(*) FROM releases) + (SELECT count(*) FROM stock_changes WHERE state <> 'done')
-    + (SELECT count(*) FROM payments p WHERE p.state = 'refund_due') AS open`
+    + (SELECT count(*) FROM payments p WHERE p.state = 'refund_due')
+    + (SELECT count(*) FROM refund_parts WHERE state = 'due') AS open`
   await until(
     'orders closed, units released, changes and refunds done',
     async () => {
@@ -70,7 +74,8 @@ async function moneyUnheard(dataDir: string): Promise<boolean> {
 }
 
 /**
- * Both sides agree to the cent: what the house kept is what paid orders cost, and what it gave back belongs to no paid order.
+ * Both sides agree to the cent: what the house kept is what paid orders cost without the parts that were refunded, each part went back once,
+ * and what was given back whole belongs to no paid order.
  * Returns the payments as the promises want them.
  */
 export async function balanceMoney(shop: Shop, till: Till, sale: string, dataDir: string): Promise<PaymentFacts[]> {
@@ -88,9 +93,17 @@ export async function balanceMoney(shop: Shop, till: Till, sale: string, dataDir
     const captured = order.payments.filter(payment => payment.state === 'captured')
     if (captured.length !== (order.state === 'paid' ? 1 : 0))
       wrong.push(`${order.id} is ${order.state} with ${captured.length} captures`)
-    for (const { ref, state, amount } of order.payments) {
+    for (const { id, ref, state, amount, refunds = [] } of order.payments) {
       seen.add(ref)
-      facts.push({ order: order.id, amount, state })
+      const parts = refunds.map(part => part.amount.amount)
+      facts.push({ order: order.id, amount, state, ...(parts.length > 0 && { parts }) })
+      if (state === 'captured') due -= sumOf(parts)
+      // What parts had left went back under the payment's own key, once.
+      const left = state === 'refunded' && parts.length > 0 ? [`${id}: ${amount.amount - sumOf(parts)}`] : []
+      const here = [...refunds.map(part => `${part.id}: ${part.amount.amount}`), ...left].sort()
+      const back = house.get(ref)?.parts ?? []
+      const given = back.map(part => `${part.key}: ${part.amount}${part.state === 'refunded' ? '' : ' pending'}`).sort()
+      if (here.join() !== given.join()) wrong.push(`payment ${ref} gives back ${here} here and ${given} in the house`)
       const there = house.get(ref)?.state ?? 'none'
       const fits = {
         started: ['open', 'none', 'void'],
@@ -103,9 +116,9 @@ export async function balanceMoney(shop: Shop, till: Till, sale: string, dataDir
         wrong.push(`payment ${ref} is ${state} here and ${there} in the house`)
     }
   }
-  for (const { ref, state, captured } of house.values()) {
+  for (const { ref, state, captured, parts = [] } of house.values()) {
     if (!seen.has(ref)) wrong.push(`the house knows payment ${ref}, the ledger does not`)
-    if (state === 'captured') kept += captured?.amount.amount ?? 0
+    if (state === 'captured') kept += (captured?.amount.amount ?? 0) - sumOf(parts.map(part => part.amount))
     if (state === 'refunded') refunded += 1
   }
   expect(wrong).toEqual([])

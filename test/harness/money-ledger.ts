@@ -16,6 +16,7 @@ import { createEventLog } from '../../src/ledger/postgres/events.ts'
 import { createClosings, createOrders } from '../../src/ledger/postgres/orders.ts'
 import { createPayments } from '../../src/ledger/postgres/payments.ts'
 import { createReconciliation } from '../../src/ledger/postgres/reconciliation.ts'
+import { createRefunds } from '../../src/ledger/postgres/refunds.ts'
 import { createRights } from '../../src/ledger/postgres/rights.ts'
 import { createSales } from '../../src/ledger/postgres/sales.ts'
 import { createStock } from '../../src/ledger/postgres/stock.ts'
@@ -90,6 +91,7 @@ export async function startTestLedger() {
     reconciliation,
     closings: createClosings(database),
     payments: createPayments(database),
+    refunds: createRefunds(database),
     stock: createStock(database),
     events: createEventLog(database),
     id,

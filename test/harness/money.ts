@@ -53,6 +53,14 @@ export class Till {
     return this.#ask('POST', `${this.#url()}/api/admin/orders/${id}/refund`, ADMIN_TOKEN, { restock })
   }
 
+  /** A part of an order's money. */
+  refundPart(id: string, amount: number, key: string, more: Readonly<Record<string, unknown>> = {}): Promise<Reply> {
+    const body = { amount: { amount, currency: 'CNY' }, ...more }
+    return this.#ask('POST', `${this.#url()}/api/admin/orders/${id}/refund`, ADMIN_TOKEN, body, {
+      'idempotency-key': key,
+    })
+  }
+
   async stock(sale: string, item: string, delta: number, key: string): Promise<StockChangeAnswer> {
     const path = `/sales/${sale}/items/${item}/stock`
     return (await this.operator(

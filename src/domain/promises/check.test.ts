@@ -330,6 +330,18 @@ describe('6 paid or released, never both', () => {
   test('a payment belongs to an order', () => {
     expect(broken({ payments: [{ order: '99', amount, state: 'started' }] })).toEqual([6])
   })
+
+  test('gives back parts of what was captured, and never as much or more', () => {
+    const parts = (...given: number[]) => paying(paid, [{ order: '1', amount, state: 'captured', parts: given }])
+    expect(parts(100, 399)).toEqual([])
+    expect(parts(100, 400)).toEqual([6])
+    expect(parts(0)).toEqual([6])
+    const refunded = closed('1', 'ann', 'refunded', 3_000)
+    expect(paying(refunded, [{ order: '1', amount, state: 'refunded', parts: [499] }])).toEqual([])
+    expect(paying(closed('1', 'ann', 'unpaid', 3_000), [{ order: '1', amount, state: 'void', parts: [1] }])).toEqual([
+      6,
+    ])
+  })
 })
 
 test('7 cheap refusals: sees a network call made for the crowd that cannot win', () => {

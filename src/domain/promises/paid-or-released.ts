@@ -1,7 +1,7 @@
 /**
  * Promise 6: paid or released, never both. Money that arrives late is refunded.
  *
- * At every moment: at most one captured payment per order, of the order's amount; no order was both paid and closed as unpaid or
+ * At every moment: at most one captured payment per order, of the order's amount; parts that go back amount to less than it; no order was both paid and closed as unpaid or
  * cancelled. When all is quiet also: a captured payment belongs to a paid order (any other is refunded, or due to be), a paid order
  * has its capture, and a refunded order its refund. Silent when the rows were not read.
  */
@@ -28,6 +28,14 @@ function* wrongs(order: OrderFacts, payments: readonly PaymentFacts[], quiet: bo
     const due = order.price.amount * order.quantity
     if (amount.amount !== due || amount.currency !== order.price.currency)
       yield `captured ${amount.amount} ${amount.currency}, due were ${due} ${order.price.currency}`
+  }
+  for (const { amount, state, parts = [] } of payments) {
+    const back = parts.reduce((sum, part) => sum + part, 0)
+    const left = amount.amount - back
+    // What parts have left goes back by itself, so a part never takes the last of it.
+    if (parts.length > 0 && (left < 1 || parts.some(part => part < 1)))
+      yield `captured ${amount.amount}, gives back ${back} in ${parts.length} parts`
+    if (parts.length > 0 && (state === 'started' || state === 'void')) yield 'gives back parts of nothing'
   }
   if (order.paidAtMs !== undefined && (order.reason === 'unpaid' || order.reason === 'cancelled'))
     yield 'was paid, and released as well'

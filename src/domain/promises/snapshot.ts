@@ -85,4 +85,7 @@ type Answer =
 
 export type ToldOrder = Pick<Order, 'id' | 'attempt' | 'quantity'> & { readonly state: OrderState | 'reserved' }
 
-export type PaymentFacts = Pick<Payment, 'order' | 'amount' | 'state'>
+export type PaymentFacts = Pick<Payment, 'order' | 'amount' | 'state'> & {
+  /** Minor units of the parts that went back, or are to. Undefined: none. */
+  readonly parts?: readonly number[]
+}

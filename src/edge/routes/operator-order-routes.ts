@@ -4,9 +4,12 @@ import { toRfc3339 } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { retry } from '../../base/retry.ts'
 import type { OrderId } from '../../domain/ids.ts'
+import { type Money, toDecimal } from '../../domain/money.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
+import { REFUND_PARTS_MAX } from '../../domain/refund-part.ts'
 import type { Sale } from '../../domain/sale.ts'
-import { cancelOrder, refundOrder } from '../../flows/money/close-orders.ts'
+import { cancelOrder } from '../../flows/money/close-orders.ts'
+import { type RefundRefusal, refundOrder } from '../../flows/money/refund-orders.ts'
 import { createOrderPages } from '../../flows/operate/export-orders.ts'
 import type { LogLine } from '../../ledger/journal.ts'
 import type { OrderQuery } from '../../ledger/orders.ts'
@@ -17,7 +20,7 @@ import { type EdgeContext, type Handlers, routesOf } from '../edge-context.ts'
 import { csvOfOrders, prefersCsv } from '../http/csv.ts'
 import { type Exchange, idParam, json, readBody, readPage, readQuery } from '../http/exchange.ts'
 import { answerBy, noSuch, ProblemError } from '../http/problem-response.ts'
-import { findSale } from './operator-sale-routes.ts'
+import { findSale, keyedSubject } from './operator-sale-routes.ts'
 
 const PAGE_MAX = 1000
 /** A page of an export that found the ledger busy waits for its turn again: to break off would cost all pages before it once more. */
@@ -60,9 +63,11 @@ const handlers = {
 
   async refundOrder(edge, exchange, by) {
     const order = await findPlaced(edge, exchange)
-    const { restock } = await readBody(exchange.request, operatorCalls.refundOrder.body.schema)
-    const outcome = await refundOrder(edge.money, order, restock, by)
-    if (outcome === 'not_paid') throw new ProblemError('order_not_paid')
+    const wish = await readBody(exchange.request, operatorCalls.refundOrder.body.schema)
+    const id = await keyedSubject(edge, 'refunds', exchange.request, { order: order.id, ...wish })
+    const { restock, amount, reason } = wish
+    const { outcome, refundable } = await refundOrder(edge.money, order, { id, restock, amount, reason, by })
+    if (outcome !== 'done') throw refundRefused(outcome, refundable)
     return json(await wireWhole(edge, await find(edge, order.id)))
   },
 
@@ -123,14 +128,40 @@ async function findPlaced(edge: EdgeContext, exchange: Exchange): Promise<Order>
   return found
 }
 
+function refundRefused(outcome: RefundRefusal, refundable: Money | undefined): ProblemError {
+  if (outcome === 'not_paid') return new ProblemError('order_not_paid')
+  const left = refundable === undefined ? 'nothing' : `${toDecimal(refundable)} ${refundable.currency}`
+  const [field, detail] = {
+    too_much: ['amount.amount', `At most ${left} can still be refunded.`],
+    other_currency: ['amount.currency', `The order was paid in ${refundable?.currency}.`],
+    too_many: ['amount', `The payment was refunded in ${REFUND_PARTS_MAX} parts. Refund all that is left: ${left}.`],
+    restock: ['restock', `Units come back only with all of the order: ${left} can still be refunded.`],
+  }[outcome] as [string, string]
+  return new ProblemError('refund_invalid', detail, { field, refundable })
+}
+
 async function wireWhole({ money, journal }: EdgeContext, order: Order | Reservation): Promise<WholeOrderAnswer> {
   const payments = await money.payments.ofOrders([order.id])
+  const parts = await money.refunds.ofOrders([order.id])
   const lines = await journal.read({ after: '0', order: order.id, limit: PAGE_MAX })
-  return { ...wireOrder(order), payments: payments.map(wirePayment), history: historyOf(order, lines) }
+  return {
+    ...wireOrder(order),
+    payments: payments.map(payment => wirePayment(payment, parts)),
+    history: historyOf(order, lines),
+  }
 }
 
 function wireLine({ id, atMs, by, action, sale, item, order, details }: LogLine): LogLineAnswer {
   return { id, at: toRfc3339(atMs), by, action, sale, item, order, details }
+}
+
+/** Of a refund, its line says how much went back and why. */
+function refundOf(details: unknown): Pick<WholeOrderAnswer['history'][number], 'amount' | 'reason'> {
+  const { amount, currency, reason } = (details ?? {}) as Record<string, unknown>
+  return {
+    ...(typeof amount === 'number' && typeof currency === 'string' && { amount: { amount, currency } }),
+    ...(typeof reason === 'string' && { reason }),
+  }
 }
 
 /** What happened to an order, oldest first: its own times, and what operators did. */
@@ -142,7 +173,7 @@ function historyOf(order: Order | Reservation, lines: readonly LogLine[]): Whole
     if (order.paidAtMs !== undefined) own.push({ atMs: order.paidAtMs, what: 'paid' })
     if (order.closedAtMs !== undefined && !refused) own.push({ atMs: order.closedAtMs, what: `closed/${order.reason}` })
   }
-  const byOperators = lines.map(line => ({ atMs: line.atMs, what: line.action, by: line.by }))
+  const byOperators = lines.map(({ atMs, action, by, details }) => ({ atMs, what: action, by, ...refundOf(details) }))
   return [...own, ...byOperators]
     .sort((a, b) => a.atMs - b.atMs)
     .map(({ atMs, ...event }) => ({ at: toRfc3339(atMs), ...event }))

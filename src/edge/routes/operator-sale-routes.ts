@@ -138,7 +138,7 @@ function busy(detail: string): ProblemError {
  * The id to make a thing under. It is stored under the request's `Idempotency-Key` first: the same key again leads to the same id, whether
  * the first try succeeded or not. The same key with another body is refused.
  */
-async function keyedSubject(
+export async function keyedSubject(
   { journal, operate }: EdgeContext,
   call: string,
   request: Request,

@@ -187,12 +187,9 @@ async function reconcilePayments(
 ): Promise<void> {
   for (const amiss of await context.reconciliation.paymentsAmiss(sale.id)) {
     const { kind, order } = amiss
-    if (amiss.kind === 'paid_uncaptured') {
-      differences.push({ kind, order })
-      continue
-    }
-    const { payment } = amiss
-    differences.push({ kind, order, payment })
+    const payment = amiss.kind === 'paid_uncaptured' ? undefined : amiss.payment
+    differences.push({ kind, order, ...(payment !== undefined && { payment }) })
+    if (amiss.kind !== 'captured_unpaid' || payment === undefined) continue
     await faultPoint('reconcile.found')
     const outcome = await context.payments.decideCapture(payment)
     if (outcome === undefined) continue

@@ -1,6 +1,6 @@
 /**
- * Orders that end: the deadline passed, the buyer or an operator cancelled, or an operator refunds. Payment and closing race through one compare-and-set
- * in the ledger; the loser is told. If a payment was started, its provider is asked first: one try, one second. Captured money pays the
+ * Orders that end: the deadline passed, or the buyer or an operator cancelled. Payment and closing race through one compare-and-set in the
+ * ledger; the loser is told. If a payment was started, its provider is asked first: one try, one second. Captured money pays the
  * order. An unreachable provider does not keep the order open; money that arrives later is refunded.
  *
  * `sweep` closes due orders that no provider can be asked about; `ask` asks about the others, each provider in a lane of its own
@@ -174,23 +174,4 @@ export async function cancelOrder(
   const [after] = await context.orders.find([id])
   if (after === undefined) return { kind: 'missing' }
   return after.state === 'closed' ? { kind: 'closed', order: after } : { kind: 'paid' }
-}
-
-/** An operator refunds a paid order: it is closed, a refund becomes due, and its units go on sale again if the operator asks for it. */
-export async function refundOrder(
-  context: Pick<MoneyContext, 'closings' | 'releaseNow' | 'onRefundDue' | 'onOrderRefunded'>,
-  order: Order,
-  restock: boolean,
-  by: string,
-): Promise<'refunded' | 'not_paid'> {
-  await faultPoint('refund.before')
-  const outcome = await context.closings.refund(order.id, order.item, restock, by)
-  if (outcome === 'not_paid' || outcome === 'unknown') return 'not_paid'
-  if (outcome === 'refunded') {
-    context.onRefundDue()
-    // Even without restock the gate must learn that the attempt is closed.
-    await context.releaseNow([order.id])
-    context.onOrderRefunded(order.id)
-  }
-  return 'refunded'
 }

@@ -8,11 +8,13 @@ import type { Order } from '../../domain/order.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { Closings, Orders } from '../../ledger/orders.ts'
 import type { Payments } from '../../ledger/payments.ts'
+import type { Refunds } from '../../ledger/refunds.ts'
 import type { PaymentProvider } from '../../payment/payment.ts'
 
 export interface MoneyPorts {
   readonly orders: Orders
   readonly payments: Payments
+  readonly refunds: Refunds
   readonly closings: Closings
   readonly providers: ReadonlyMap<string, PaymentProvider>
   readonly gate: Gate

@@ -58,6 +58,7 @@ function settle(providers: readonly PaymentProvider[], alarm: (what: string) => 
   const log = { debug() {}, info() {}, warn() {}, error() {} }
   const settler = new PaymentSettler({
     payments: ledger.payments,
+    refunds: ledger.refunds,
     providers: new Map(providers.map(provider => [provider.name, provider])),
     clock: systemClock,
     log,

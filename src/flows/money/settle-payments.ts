@@ -20,12 +20,12 @@ import type { CaptureOutcome, ClaimedPayment, PaymentLane } from '../../ledger/p
 import type { ProviderReply } from '../../payment/payment.ts'
 import type { MoneyPorts } from './money-context.ts'
 import { ProviderLanes } from './provider-lanes.ts'
+import { leftOfParts, REFUND_MS_MAX } from './refund-orders.ts'
 
 type CaptureContext = Pick<MoneyPorts, 'payments' | 'onPaid' | 'onRefundDue' | 'alarm'>
-type SettleContext = CaptureContext & Pick<MoneyPorts, 'providers' | 'clock' | 'log' | 'onRefundSent'>
+type SettleContext = CaptureContext & Pick<MoneyPorts, 'refunds' | 'providers' | 'clock' | 'log' | 'onRefundSent'>
 
 const QUERY_MS_MAX = 1_000
-const REFUND_MS_MAX = 5_000
 /** No refund is tried so often: only what no provider can be asked about is counted. */
 const TRIES_ALL = 2 ** 31 - 1
 
@@ -97,8 +97,9 @@ async function sendRefund(context: SettleContext, payment: Payment): Promise<voi
   if (provider === undefined) return impossible('the provider is not configured')
   try {
     await faultPoint('refund.before')
+    const part = await leftOfParts(context.refunds, payment)
     const { state } = await withDeadline(context.clock, REFUND_MS_MAX, signal =>
-      provider.refund(payment, { key: id, captured: payment.amount }, signal),
+      provider.refund(payment, { key: id, captured: payment.amount, part }, signal),
     )
     await faultPoint('refund.sent')
     if (state === 'not_captured') impossible('the provider has no such money')

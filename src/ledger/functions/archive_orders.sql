@@ -2,8 +2,8 @@
 -- In      item, order id (those behind it), limit
 -- Out     one row: moved (how many), last (the id to go on behind; NULL: the item's orders have all been looked at). No row: the item is not
 --         settled, or another transaction has it
--- Keeps   each order and payment is in one of the two tables; an order stays while it is pending, a payment of it is open or does not fit it, or
---         a release of it is open. From the first call on no gate of the item has entries that could be placed (gate_epoch = 0, door shut)
+-- Keeps   each order and payment is in one of the two tables; an order stays while it is pending, a payment of it is open or does not fit it,
+--         or a release or a part of a refund of it is open. Parts of refunds stay in their one table. From the first call on no gate of the item has entries that could be placed (gate_epoch = 0, door shut)
 -- Locks   the item row first, then orders, as `capture` does: the payments of an order that is locked do not move
 
 CREATE OR REPLACE FUNCTION archive_orders(p_item bigint, p_after bigint, p_max int) RETURNS TABLE (moved int, last bigint) LANGUAGE plpgsql AS $$
@@ -41,6 +41,7 @@ BEGIN
     SELECT o.id FROM orders o
     WHERE o.item = p_item AND o.id = ANY (page) AND o.state <> 'pending'
       AND NOT EXISTS (SELECT 1 FROM releases r WHERE r.order_id = o.id)
+      AND NOT EXISTS (SELECT 1 FROM refund_parts r WHERE r.order_id = o.id AND r.state = 'due')
       AND NOT EXISTS (
         SELECT 1 FROM payments p
         WHERE p.order_id = o.id AND (p.state IN ('started', 'refund_due') OR (p.state = 'captured' AND o.state <> 'paid'))));

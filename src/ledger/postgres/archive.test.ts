@@ -314,6 +314,24 @@ describe('an archived item', () => {
     expect(await ledger.reconciliation.audit(sale)).toMatchObject([{ paid: 1, available: 9, units: 10 }])
   })
 
+  test('a part of a refund brings its order back, and the order returns to the archive when the provider has confirmed it', async () => {
+    const { sale, item, orders, paidA } = await archived()
+    const ask = { id: ledger.id(), order: orders[0], item, amount: CNY(400), restock: false, reason: 'late', by: 'ops' }
+    expect(await ledger.refunds.part(ask)).toEqual({ outcome: 'part', refundable: CNY(600) })
+    expect(await ledger.refunds.part(ask)).toEqual({ outcome: 'same', refundable: CNY(600) })
+    expect(await archiveAll(item), 'only its money stays').toBe(0)
+    expect(await whereabouts(sale, item)).toMatchObject({ archive: 'moving', hot: 1 })
+    const [due] = await ledger.refunds.claim([{ lane: 'bank', room: 10 }], [])
+    expect(due).toMatchObject({ id: ask.id, payment: paidA, order: orders[0] })
+    expect(await ledger.refunds.settle(ask.id)).toBe(true)
+    expect(await archiveAll(item)).toBe(1)
+    expect(await whereabouts(sale, item)).toMatchObject({ archive: 'done', hot: 0 })
+    // Another part of what is in the archive counts those before it.
+    const more = { ...ask, id: ledger.id(), amount: CNY(601) }
+    expect(await ledger.refunds.part(more)).toEqual({ outcome: 'too_much', refundable: CNY(600) })
+    expect(await ledger.reconciliation.paymentsAmiss(sale)).toEqual([])
+  })
+
   test('money that arrives late for an archived order becomes a refund, once', async () => {
     const { sale, item, orders, paidA, voidC } = await archived()
     expect(await ledger.payments.capture('bank', paidA, CNY(1_000), Date.now())).toMatchObject({ outcome: 'same' })

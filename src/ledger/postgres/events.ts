@@ -75,5 +75,6 @@ function toPayment(row: Row, data: Row): PaymentEvent['payment'] {
     item: text(row, 'of_item'),
     amount: { amount: number(data, 'amount'), currency: text(data, 'currency') },
     why: optional(data, 'why', text),
+    part: data.part === undefined ? undefined : text(data, 'part'),
   }
 }

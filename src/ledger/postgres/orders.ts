@@ -61,8 +61,8 @@ export function createClosings(database: Database): Closings {
         assert(mayMove('pending', state, why), `order ${id} became ${state}/${why}`)
       return closed
     },
-    refund: (order, item, restock, by) =>
-      one('refund_order', [order, item, restock, by], row => text(row, 'outcome') as RefundOutcome),
+    refund: (order, item, restock, by, reason) =>
+      one('refund_order', [order, item, restock, by, reason ?? null], row => text(row, 'outcome') as RefundOutcome),
     releases: (max, itemMax) => all('releases', [max, itemMax], toRelease),
     releasesOf: orders => all('releases_of', [orders], toRelease),
     released: async orders => (await database.run('released', [orders])).length,

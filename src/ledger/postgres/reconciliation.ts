@@ -49,10 +49,13 @@ export function createReconciliation(database: Database): Reconciliation {
     },
     paymentsAmiss: async sale =>
       (await allSlices('payments_amiss', sale)).flatMap((row): readonly PaymentAmiss[] => {
-        if (text(row, 'kind') === 'slice') return []
+        const kind = text(row, 'kind')
+        if (kind === 'slice') return []
         const order = text(row, 'order_id')
-        if (text(row, 'kind') === 'paid_uncaptured') return [{ kind: 'paid_uncaptured', order }]
-        return [{ kind: 'captured_unpaid', payment: text(row, 'id'), order, item: text(row, 'item') }]
+        if (kind === 'paid_uncaptured') return [{ kind, order }]
+        const payment = text(row, 'id')
+        if (kind === 'part_uncaptured') return [{ kind, payment, order }]
+        return [{ kind: 'captured_unpaid', payment, order, item: text(row, 'item') }]
       }),
     save(sale, kind, { differences, repairs }, summary) {
       const found = [JSON.stringify(differences), JSON.stringify(repairs)]

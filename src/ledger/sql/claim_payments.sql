@@ -1,7 +1,8 @@
 -- claim_payments: payments to ask the provider about (started) or to give back (refund_due), that are due, by lanes.
 -- In      lanes as arrays of one length: their state, their provider ('' for all that no lane names), how many; ids that are left out
 -- Out     payment rows, each postponed to its next try, and whether the order is still pending (wanted)
--- Keeps   two keepers never claim the same payment at once; waits double up to a minute, so a next try further ahead was written under a clock
+-- Keeps   two keepers never claim the same payment at once; what is left of a payment is given back only after its parts, so that its amount is
+--         known and never changes under its key; waits double up to a minute, so a next try further ahead was written under a clock
 --         that has gone back since, and is due
 WITH claimed AS MATERIALIZED (
   SELECT due.id
@@ -12,6 +13,7 @@ WITH claimed AS MATERIALIZED (
       AND (p.provider = lane.provider OR lane.provider = '' AND p.provider <> ALL ($2::text[]))
       AND (p.next_try_at <= statement_timestamp() OR p.next_try_at > statement_timestamp() + interval '2 minutes')
       AND p.id <> ALL ($4::bigint[])
+      AND NOT (p.state = 'refund_due' AND EXISTS (SELECT 1 FROM refund_parts r WHERE r.payment = p.id AND r.state = 'due'))
     ORDER BY p.next_try_at LIMIT lane.room FOR UPDATE SKIP LOCKED) due
 )
 UPDATE payments SET tries = tries + 1, next_try_at = clock_timestamp() + least(60, power(2, least(tries, 6))) * interval '1 second'

@@ -14,6 +14,7 @@ hot AS (
   WHERE s.id = o.item AND o.buyer = $1 AND o.state <> 'pending'
     AND NOT EXISTS (SELECT 1 FROM releases l WHERE l.order_id = o.id)
     AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.order_id = o.id AND p.state IN ('started', 'refund_due'))
+    AND NOT EXISTS (SELECT 1 FROM refund_parts r WHERE r.order_id = o.id AND r.state = 'due')
   RETURNING o.id
 ),
 old AS (UPDATE orders_archive o SET buyer = 'erased:' || o.id WHERE o.buyer = $1 RETURNING o.id),

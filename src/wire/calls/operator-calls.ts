@@ -113,10 +113,17 @@ export const operatorCalls = {
     problems: ['order_paid', 'not_placed'],
   }),
   refundOrder: operators.post('/api/admin/orders/{id}/refund', 'Refund a paid order', {
-    more: 'With "restock" its units are on sale again.',
-    body: { schema: refundInput, example: { restock: true } },
-    answers: { 200: json('The order, closed/refunded.', wholeOrderAnswer, WHOLE_ORDER) },
-    problems: ['order_not_paid', 'not_placed'],
+    more:
+      'Without an amount, or with all that is left: the order is closed/refunded, and with "restock" its units are on sale again. With a ' +
+      'smaller amount: that part goes back to the buyer, and the order stays paid; several parts are possible. Send an Idempotency-Key ' +
+      'with a part: without one, asking again is another part.',
+    takes: ['Idempotency-Key'],
+    body: {
+      schema: refundInput,
+      example: { amount: { amount: 5000, currency: 'CNY' }, reason: 'a scratch on the case' },
+    },
+    answers: { 200: json('The order: paid after a part, else closed/refunded.', wholeOrderAnswer, WHOLE_ORDER) },
+    problems: ['order_not_paid', 'not_placed', 'refund_invalid', 'idempotency_key_reused'],
   }),
   audit: viewers.get('/api/admin/sales/{sale}/audit', 'Units by state, gate and ledger side by side', {
     answers: { 200: json('One line per item.', auditsAnswer, { items: [AUDIT] }) },

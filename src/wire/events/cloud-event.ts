@@ -87,8 +87,19 @@ function orderData(order: Order, sku: string | undefined): CloudEvent['data'] {
 }
 
 function paymentData({ sale, payment }: PaymentEvent): CloudEvent['data'] {
-  const { id, order, item, provider, ref, amount, why } = payment
-  return { id, order, sale, item, provider, ref, amount, state: 'refund_due', ...(why !== undefined && { why }) }
+  const { id, order, item, provider, ref, amount, why, part } = payment
+  return {
+    id,
+    order,
+    sale,
+    item,
+    provider,
+    ref,
+    amount,
+    state: 'refund_due',
+    ...(why !== undefined && { why }),
+    ...(part !== undefined && { part }),
+  }
 }
 
 function saleData({ sale, name, opensAtMs, closesAtMs }: SaleOpenedEvent | SaleOverEvent): CloudEvent['data'] {

@@ -47,6 +47,11 @@ const paymentData = z.strictObject({
     .string()
     .describe('late: the order was closed; second: another payment was first; operator: the order was refunded.')
     .optional(),
+  part: plainId
+    .describe(
+      'Only `amount` of the payment goes back, and the order stays paid: the id of this part, and its idempotency key.',
+    )
+    .optional(),
 })
 
 interface Described {
