@@ -25,6 +25,7 @@ import { ensureKafka, KAFKA_MISSING_VARIABLE } from './kafka/program.ts'
 import { makeScratch } from './scratch.ts'
 import { ensureServers } from './servers.ts'
 import { SLOW_FILES } from './slow-files.ts'
+import { ensureStripeMock, STRIPE_MOCK_MISSING_VARIABLE } from './stripe/program.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const TIDY = 'test/tidy.test.ts'
@@ -302,6 +303,11 @@ async function main(args: readonly string[]): Promise<void> {
     if (files.some(file => /kafka/.test(file))) await ensureKafka(say)
   } catch (error) {
     given[KAFKA_MISSING_VARIABLE] = isMissing(error)
+  }
+  try {
+    if (files.some(file => /stripe-mock/.test(file))) ensureStripeMock(say)
+  } catch (error) {
+    given[STRIPE_MOCK_MISSING_VARIABLE] = isMissing(error)
   }
   for (const stage of stages) {
     say(heading(stage.name))
