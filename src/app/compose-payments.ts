@@ -28,6 +28,10 @@ const OPENERS: {
   readonly [K in Kind]: (account: PaymentAccount<K>, context: OpeningContext) => Promise<OpenedProvider>
 } = {
   stripe: openStripe,
+  alipay: async ({ name, settings }, { publicUrl, clock, random }) => {
+    const { openAlipay } = await import('../payment/alipay/open-alipay.ts')
+    return { provider: openAlipay(settings, { name, publicUrl, clock, random }) }
+  },
   sandbox: (_, context) => openSandbox(context),
 }
 

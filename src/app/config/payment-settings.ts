@@ -3,6 +3,7 @@
  * how it is opened in `compose-payments.ts`.
  */
 
+import { alipayKind } from './alipay-settings.ts'
 import {
   type AnySetting,
   accountSettings,
@@ -16,6 +17,7 @@ import { stripeKind } from './stripe-settings.ts'
 
 const PAYMENT_KINDS = {
   stripe: stripeKind,
+  alipay: alipayKind,
   sandbox: paymentKind({ settings: {}, single: true }),
 }
 

@@ -1,0 +1,90 @@
+/**
+ * By which key Alipay's signatures are checked. In key mode there is one. In certificate mode each answer may name the certificate it is
+ * signed with (`alipay_cert_sn`); one that is new is downloaded from Alipay and accepted only if it leads to the root certificate that was
+ * configured, so that Alipay can change its certificate in mid-sale. Those before it stay: what was signed with them may still arrive.
+ */
+
+import type { KeyObject } from 'node:crypto'
+import {
+  type Certificates,
+  checkedCertificate,
+  readCertificates,
+  rootSerialOf,
+  serialOf,
+} from './alipay-certificates.ts'
+
+/** Asks Alipay for a certificate and gives what it holds. Undefined: Alipay has none by that number. */
+type Download = (serial: string) => Promise<KeyObject | undefined>
+
+export interface AlipayTrust {
+  /** What every request has to say about our own certificates. */
+  readonly parameters: Readonly<Record<string, string>>
+  /** The keys that may have signed it, the likeliest first. None: it is forged. */
+  keysFor(serial: string | undefined, download: Download): Promise<readonly KeyObject[]>
+  /** A certificate that Alipay has sent. Undefined: it is not Alipay's. */
+  accept(serial: string, content: string): KeyObject | undefined
+}
+
+export function trustInKey(publicKey: KeyObject): AlipayTrust {
+  return { parameters: {}, keysFor: async () => [publicKey], accept: () => undefined }
+}
+
+interface CertificateTexts {
+  readonly appCert: string
+  readonly publicCert: string
+  readonly rootCert: string
+}
+
+/** Alipay has one at a time, and changes it once in years. */
+const KEPT_MAX = 8
+/** Numbers that Alipay does not know; a flood of forged notices must not become a flood of calls. */
+const UNKNOWN_MAX = 256
+const DOWNLOADS_MAX = 64
+const DOWNLOADS_PERIOD_MS = 600_000
+
+/** @param now the wall clock: certificates begin and end by it */
+export function trustInCertificates(texts: CertificateTexts, now: () => number): AlipayTrust {
+  const roots = readCertificates(texts.rootCert)
+  const configured = readCertificates(texts.publicCert)
+  const own = configured[0]!
+  const kept = new Map<string, KeyObject>([[serialOf(own), own.publicKey]])
+  const unknown = new Set<string>()
+  let periodFromMs = now()
+  let downloads = 0
+
+  const mayDownload = () => {
+    if (Math.abs(now() - periodFromMs) > DOWNLOADS_PERIOD_MS) {
+      periodFromMs = now()
+      downloads = 0
+      unknown.clear()
+    }
+    downloads += 1
+    return downloads <= DOWNLOADS_MAX
+  }
+
+  return {
+    parameters: {
+      app_cert_sn: serialOf(readCertificates(texts.appCert)[0]!),
+      alipay_root_cert_sn: rootSerialOf(roots),
+    },
+    async keysFor(serial, download) {
+      // The newest was added last.
+      if (serial === undefined) return [...kept.values()].reverse()
+      const known = kept.get(serial)
+      if (known !== undefined) return [known]
+      if (!/^[0-9a-f]{32}$/.test(serial) || unknown.has(serial) || !mayDownload()) return []
+      const key = await download(serial)
+      if (key !== undefined) return [key]
+      if (unknown.size < UNKNOWN_MAX) unknown.add(serial)
+      return []
+    },
+    accept(serial, content) {
+      const given: Certificates = { chain: readCertificates(content), helpers: configured.slice(1), roots, own }
+      const certificate = checkedCertificate(given, now())
+      if (certificate === undefined || serialOf(certificate) !== serial) return undefined
+      if (!kept.has(serial) && kept.size >= KEPT_MAX) kept.delete([...kept.keys()][1]!)
+      kept.set(serial, certificate.publicKey)
+      return certificate.publicKey
+    },
+  }
+}
