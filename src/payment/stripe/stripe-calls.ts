@@ -22,6 +22,7 @@ export type StripeApi = InstanceType<typeof Stripe>
 type StripeRefusal = InstanceType<typeof Stripe.errors.StripeError>
 type Fetch = (input: string, init: RequestInit) => Promise<Response>
 
+const SPENT = Symbol('the idempotency key is spent')
 const RETRIES_MAX = 2
 /** A hundred sessions are about 400 KB. */
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024
@@ -65,6 +66,30 @@ export class StripeCalls {
     } finally {
       signal.removeEventListener('abort', onAbort)
     }
+  }
+
+  /**
+   * Makes something, once by its key. Stripe keeps a 500 under the key as it keeps any answer, for 24 hours: such a key is spent, and what
+   * came of it unknown. Then it is
+   * made under a second key, unless `again` finds it there.
+   */
+  async create<T>(
+    signal: AbortSignal,
+    key: string,
+    ask: (stripe: StripeApi, options: { readonly idempotencyKey: string }) => Promise<T>,
+    expected: (refusal: StripeRefusal) => T | undefined = () => undefined,
+    again: () => Promise<T | undefined> = async () => undefined,
+  ): Promise<T> {
+    const isSpent = ({ statusCode = 0, headers }: StripeRefusal) =>
+      statusCode >= 500 && headers?.['idempotent-replayed'] === 'true'
+    const made = await this.call<T | typeof SPENT>(
+      signal,
+      stripe => ask(stripe, { idempotencyKey: key }),
+      refusal => expected(refusal) ?? (isSpent(refusal) ? SPENT : undefined),
+    )
+    if (made !== SPENT) return made
+    const found = await again()
+    return found ?? this.call(signal, stripe => ask(stripe, { idempotencyKey: `${key}-again` }), expected)
   }
 
   refused(why: string): Fault {

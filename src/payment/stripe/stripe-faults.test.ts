@@ -51,6 +51,26 @@ describe('a Stripe that fails', () => {
     }
   })
 
+  test('and keeps its failure under the key is asked with another: paid once, refunded once', async () => {
+    const { stripe, provider, requestOf } = await open()
+    const page = requestOf()
+    stripe.behave(['failed'])
+    const { payUrl, handle } = await provider.start(page, patient)
+    expect(await provider.start(page, patient)).toMatchObject({ handle })
+    await stripe.approve(payUrl, 'lost')
+    stripe.behave([], ({ method }) => (method === 'POST' ? 'failed' : 'fine'))
+    const key = { ref: page.ref, handle }
+    const part = { key: 'part', captured: page.amount, part: { amount: 100, currency: 'EUR' } }
+    for (let time = 0; time < 2; time++)
+      expect(await provider.refund(key, part, patient)).toEqual({ state: 'refunded' })
+    expect(stripe.booksOf(page.ref)).toEqual({ captured: 1_999, refunded: 100 })
+    stripe.behave(['failed'])
+    const form = requestOf({ method: 'intent' })
+    const { client } = await provider.start(form, patient)
+    stripe.confirm(client!.clientSecret!, true, 'lost')
+    expect(stripe.booksOf(form.ref)).toEqual({ captured: 1_999, refunded: 0 })
+  })
+
   test('that hangs, or breaks off in the middle of an answer, ends with the signal; the next try finds the same session', async () => {
     const { stripe, provider, requestOf } = await open()
     for (const mood of ['hang', 'half'] as const) {

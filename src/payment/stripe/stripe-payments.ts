@@ -6,8 +6,8 @@
  * Stripe. What may differ between two tries of one start (the minute in `expires_at`, the return address, the item's name) is not the
  * buyer's fault: then the session that exists is found and used, if amount and currency are the same.
  *
- * Stripe forgets a key after 24 hours. A second session of one ref can then be made, but not paid twice: a session lives 24 hours at most,
- * and the flow starts a ref again only while the first start's answer is not stored, that is, while no buyer has seen its page.
+ * Stripe forgets a key after 24 hours, and a key under which it failed is spent. A second session of one ref can then be made, but not paid
+ * twice: the flow starts a ref again only while the first start's answer is not stored, that is, while no buyer has seen its page.
  */
 
 import type Stripe from 'stripe'
@@ -138,9 +138,11 @@ export class StripePayments {
     const { calls, clock } = this.#options
     const create = (stepsBack: number) => {
       const expiresAt = sessionExpiry(request.payByMs, clock.now() + (calls.aheadMs ?? 0), stepsBack)
-      return calls.call<Session | 'clock' | 'other'>(
+      const params = this.#sessionOf(request, unitAmount, expiresAt)
+      return calls.create<Session | 'clock' | 'other'>(
         signal,
-        stripe => stripe.checkout.sessions.create(this.#sessionOf(request, unitAmount, expiresAt), keyOf(request.ref)),
+        keyOf(request.ref),
+        (stripe, key) => stripe.checkout.sessions.create(params, key),
         refusal => {
           if (refusal.param === 'expires_at') return 'clock'
           return refusal.rawType === 'idempotency_error' ? 'other' : undefined
@@ -190,17 +192,15 @@ export class StripePayments {
 
   async #startIntent(request: PaymentRequest, unitAmount: number, signal: AbortSignal): Promise<StartedPayment> {
     const { calls, publishableKey } = this.#options
-    const intent = await calls.call(signal, stripe =>
-      stripe.paymentIntents.create(
-        {
-          amount: unitAmount,
-          currency: request.amount.currency.toLowerCase(),
-          allowed_payment_method_types: AT_ONCE,
-          description: descriptionOf(request),
-          metadata: { [REF_KEY]: request.ref, [METHOD_KEY]: 'intent' },
-        },
-        keyOf(request.ref),
-      ),
+    const params = {
+      amount: unitAmount,
+      currency: request.amount.currency.toLowerCase(),
+      allowed_payment_method_types: AT_ONCE,
+      description: descriptionOf(request),
+      metadata: { [REF_KEY]: request.ref, [METHOD_KEY]: 'intent' },
+    }
+    const intent = await calls.create(signal, keyOf(request.ref), (stripe, key) =>
+      stripe.paymentIntents.create(params, key),
     )
     if (intent.client_secret === null) throw calls.refused('Stripe gave no client secret for this payment')
     const client = { clientSecret: intent.client_secret, ...(publishableKey && { publishableKey }) }
@@ -262,7 +262,7 @@ export class StripePayments {
 
 const isIntent = (handle: string) => handle.startsWith('pi_')
 
-const keyOf = (ref: string) => ({ idempotencyKey: `stampede-${ref}` })
+const keyOf = (ref: string) => `stampede-${ref}`
 
 function descriptionOf({ description }: PaymentRequest): string {
   return Array.from(description.trim()).slice(0, DESCRIPTION_LENGTH_MAX).join('') || 'Order'

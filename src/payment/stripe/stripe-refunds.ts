@@ -27,10 +27,11 @@ export async function refundPayment(
   const intent = found?.intent
   if (intent === undefined || (state !== 'captured' && state !== 'refunded')) return { state: 'not_captured' }
 
-  const { data: refunds } = await calls.call(signal, stripe =>
-    stripe.refunds.list({ payment_intent: intent.id, limit: REFUNDS_MAX }),
-  )
-  const tries = refunds.filter(({ metadata }) => metadata?.[REFUND_KEY] === key)
+  const list = async () =>
+    (await calls.call(signal, stripe => stripe.refunds.list({ payment_intent: intent.id, limit: REFUNDS_MAX }))).data
+  const ofKey = ({ metadata }: Stripe.Refund) => metadata?.[REFUND_KEY] === key
+  const refunds = await list()
+  const tries = refunds.filter(ofKey)
   const standing = tries.find(stands)
   if (standing !== undefined) return stateOf([standing])
   const whole = part === undefined
@@ -39,19 +40,19 @@ export async function refundPayment(
   const amount = whole ? undefined : toStripeAmount(part)
   if (!whole && (amount === undefined || part.currency.toLowerCase() !== intent.currency))
     throw calls.refused(`Stripe can't refund ${part.amount} minor units of ${part.currency} of this payment`)
-  const made = await calls.call<Stripe.Refund | 'whole'>(
+  const params = {
+    payment_intent: intent.id,
+    ...(amount !== undefined && { amount }),
+    metadata: { [REF_KEY]: payment.ref, [REFUND_KEY]: key, ...(whole && { [WHOLE_KEY]: 'yes' }) },
+  }
+  const made = await calls.create<Stripe.Refund | 'whole'>(
     signal,
-    stripe =>
-      stripe.refunds.create(
-        {
-          payment_intent: intent.id,
-          ...(amount !== undefined && { amount }),
-          metadata: { [REF_KEY]: payment.ref, [REFUND_KEY]: key, ...(whole && { [WHOLE_KEY]: 'yes' }) },
-        },
-        { idempotencyKey: `stampede-${payment.ref}-refund-${key}${tries.length > 0 ? `-${tries.length}` : ''}` },
-      ),
+    `stampede-${payment.ref}-refund-${key}${tries.length > 0 ? `-${tries.length}` : ''}`,
+    (stripe, options) => stripe.refunds.create(params, options),
     // Another refund of all that was left was faster.
     ({ code }) => (whole && code === 'charge_already_refunded' ? 'whole' : undefined),
+    // Stripe failed, and may have made it all the same.
+    async () => (await list()).find(one => ofKey(one) && stands(one)),
   )
   return made === 'whole' ? { state: 'refunded' } : stateOf([made])
 }

@@ -17,8 +17,12 @@ interface Asked {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** hang: never answered. half: the answer breaks off. reset: the connection is closed. A number is a status without anything done. */
-type Mood = 'fine' | 'hang' | 'half' | 'reset' | 500 | 503 | 429
+/**
+ * hang: never answered. half: the answer breaks off. reset: the connection is closed. failed: it is done, and a 500 is answered and kept
+ * under its key. A number is a status without anything done or kept.
+ */
+type Mood = 'fine' | 'hang' | 'half' | 'reset' | 'failed' | 500 | 503 | 429
+type Performed = { readonly status: number; readonly body: string; readonly kept?: boolean }
 type CallbackMode = NonNullable<Parameters<LocalProvider['approve']>[1]>
 
 interface LocalStripeOptions {
@@ -38,7 +42,7 @@ export async function openLocalStripe(options: LocalStripeOptions = {}) {
   const asked: Asked[] = []
   const deliveries: { body: string; signature: string }[] = []
   const timers = new Set<ReturnType<typeof setTimeout>>()
-  const keys = new Map<string, { readonly words: string; answer?: { status: number; body: string } }>()
+  const keys = new Map<string, { readonly words: string; answer?: Performed }>()
   const cut = new Set<string>()
   let moods: readonly Mood[] = []
   let moodOf: (one: Asked) => Mood = () => 'fine'
@@ -68,15 +72,16 @@ export async function openLocalStripe(options: LocalStripeOptions = {}) {
     const mood = isCut(one, url) ? 'hang' : next
     if (mood === 'hang') return
     if (mood === 'reset') return void request.socket.destroy()
-    const { status, body } = typeof mood === 'number' ? failure(mood) : await perform(one, url)
+    const { status, body, kept } = typeof mood === 'number' ? failure(mood) : await perform(one, url, mood === 'failed')
     response.setHeader('date', new Date(now()).toUTCString())
+    if (kept) response.setHeader('idempotent-replayed', 'true')
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
     if (mood === 'half') return void response.write(body.slice(0, body.length / 2))
     response.end(body)
   }
 
   /** Idempotency as documented: a key keeps the first answer, other words under it are refused, as is a second one at the same time. */
-  async function perform(one: Asked, url: URL): Promise<{ status: number; body: string }> {
+  async function perform(one: Asked, url: URL, fails: boolean): Promise<Performed> {
     const key = one.method === 'POST' ? one.headers['idempotency-key'] : undefined
     const words = `${one.path} ${one.body}`
     const known = key === undefined ? undefined : keys.get(key)
@@ -96,8 +101,8 @@ export async function openLocalStripe(options: LocalStripeOptions = {}) {
           code: 'idempotency_key_in_use',
         }),
       )
-    if (known?.answer !== undefined) return known.answer
-    const entry: { words: string; answer?: { status: number; body: string } } = { words }
+    if (known?.answer !== undefined) return { ...known.answer, kept: true }
+    const entry: { words: string; answer?: Performed } = { words }
     if (key !== undefined) keys.set(key, entry)
     // Another request may come in between, as at Stripe.
     await new Promise(resolve => setImmediate(resolve))
@@ -105,7 +110,8 @@ export async function openLocalStripe(options: LocalStripeOptions = {}) {
       if (one.headers.authorization !== `Bearer ${secretKey}`)
         throw new Refusal('Invalid API Key provided: sk_test_****', { status: 401 })
       if (!one.headers['stripe-version']) throw new Refusal('no Stripe-Version')
-      entry.answer = { status: 200, body: JSON.stringify(route(one, url)) }
+      const body = JSON.stringify(route(one, url))
+      entry.answer = fails ? failure(500) : { status: 200, body }
       return entry.answer
     } catch (error) {
       // Nothing was done, so nothing is kept under the key.
@@ -337,11 +343,11 @@ export async function openLocalStripe(options: LocalStripeOptions = {}) {
   } satisfies LocalProvider & Record<string, unknown>
 }
 
-function refusal({ status, body }: Refusal) {
+function refusal({ status, body }: Refusal): Performed {
   return { status, body: JSON.stringify({ error: body }) }
 }
 
-function failure(status: number) {
+function failure(status: number): Performed {
   return { status, body: JSON.stringify({ error: { type: 'api_error', message: 'An error occurred.' } }) }
 }
 
