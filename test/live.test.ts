@@ -158,6 +158,7 @@ function anOrder(id: string, buyer: string, state: Order['state'] = 'pending', v
     paidAtMs: undefined,
     closedAtMs: undefined,
     version,
+    payment: undefined,
   }
 }
 

@@ -58,6 +58,7 @@ export function createWatching(
       meters.count('orders', 'paid')
       publishOrder(order)
     },
+    onPaymentChanged: publishOrder,
     onClosed(orders: readonly Order[]): void {
       rounds.kick('release')
       for (const order of orders) {

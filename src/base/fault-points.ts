@@ -16,7 +16,7 @@ const FAULT_POINTS = {
   close: ['before', 'after'],
   release: ['before', 'done'],
   pay: ['before', 'after'],
-  payment: ['recorded'],
+  payment: ['recorded', 'begun'],
   refund: ['before', 'sent'],
   change: ['asked', 'taken'],
   move: ['asked', 'taken', 'journalled', 'given', 'done'],

@@ -37,6 +37,7 @@ export const COUNTED = {
     'wrong_amount',
     'unknown_payment',
     'refund_impossible',
+    'payment_disputed',
     'refused_acknowledged',
     'dead_letter',
     'gate_clock_skew',

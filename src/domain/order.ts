@@ -5,6 +5,7 @@
 
 import type { BuyerId, Epoch, ItemId, OrderId, SaleId } from './ids.ts'
 import type { Money } from './money.ts'
+import type { OrderPayment } from './payment.ts'
 
 export type OrderState = 'pending' | 'paid' | 'closed'
 export type CloseReason = 'unpaid' | 'cancelled' | 'refused' | 'refunded'
@@ -27,6 +28,8 @@ export interface Order {
   readonly paidAtMs: number | undefined
   readonly closedAtMs: number | undefined
   readonly version: number
+  /** Undefined: it has none, or it was not read. */
+  readonly payment: OrderPayment | undefined
 }
 
 /** Units taken at the gate and not placed in the ledger yet: it becomes an order, or a refusal. */
@@ -34,6 +37,14 @@ export type Reservation = Pick<
   Order,
   'id' | 'sale' | 'item' | 'buyer' | 'attempt' | 'quantity' | 'price' | 'reservedAtMs'
 > & { readonly state: 'reserved' }
+
+/** More changes of its payments than any order has. */
+const PAYMENT_NO_MAX = 2 ** 20
+
+/** Of two rows of an order the one with the higher number is newer. A payment changes without a new version of the order. */
+export function newnessOf({ version, payment }: Pick<Order, 'version' | 'payment'>): number {
+  return version * PAYMENT_NO_MAX + Math.min(payment?.no ?? 0, PAYMENT_NO_MAX - 1)
+}
 
 /** from → the states it may move to, each with the reasons that may close it. */
 const ORDER_MOVES: Readonly<Record<OrderState, Partial<Record<OrderState, readonly CloseReason[]>>>> = {

@@ -7,7 +7,7 @@ import { toRfc3339 } from '../base/clock.ts'
 import type { Item } from '../domain/item.ts'
 import { times } from '../domain/money.ts'
 import type { Order, Reservation } from '../domain/order.ts'
-import type { Payment } from '../domain/payment.ts'
+import type { OrderPayment, Payment } from '../domain/payment.ts'
 import type { RefundPart } from '../domain/refund-part.ts'
 import { type Sale, saleState } from '../domain/sale.ts'
 import type { AuditLine } from '../flows/check/audit-sale.ts'
@@ -81,7 +81,12 @@ export function wireOrder(order: Order | Reservation): OrderAnswer {
     payBy: timeOf(order.payByMs),
     paidAt: timeOf(order.paidAtMs),
     closedAt: timeOf(order.closedAtMs),
+    payment: order.payment && wireOrderPayment(order.payment),
   }
+}
+
+function wireOrderPayment({ provider, method, state, qr }: OrderPayment): NonNullable<OrderAnswer['payment']> {
+  return { provider, method, state, qr }
 }
 
 function timeOf(unixMs: number | undefined): string | undefined {
@@ -89,7 +94,7 @@ function timeOf(unixMs: number | undefined): string | undefined {
 }
 
 export function wirePayment(payment: Payment, parts: readonly RefundPart[]): PaymentAnswer {
-  const { id, provider, ref, amount, state, why } = payment
+  const { id, provider, ref, amount, state, why, method, handle, ended } = payment
   const startedAt = toRfc3339(payment.startedAtMs)
   const capturedAt = timeOf(payment.capturedAtMs)
   const refunds = parts.filter(part => part.payment === id).map(wireRefund)
@@ -100,6 +105,10 @@ export function wirePayment(payment: Payment, parts: readonly RefundPart[]): Pay
     amount,
     state,
     why,
+    method,
+    handle,
+    ended,
+    declinedAt: timeOf(payment.declinedAtMs),
     startedAt,
     capturedAt,
     refundedAt: timeOf(payment.refundedAtMs),

@@ -62,6 +62,7 @@ async function openShop(view: 'refuses' | 'asks') {
     paidAtMs: undefined,
     closedAtMs: undefined,
     version: 1,
+    payment: undefined,
   })
   rows.set('1', row('1', 'live', 1, 1))
   rows.set('2', row('2', 'closed', 1, 1))

@@ -37,10 +37,17 @@ export interface PaymentLane {
 
 export interface Payments {
   /**
-   * The open payment of this order with this provider, made if there is none. Undefined: the order is not pending, or has had
-   * `PAYMENTS_OF_ORDER_MAX` payments.
+   * The open payment of this order with this provider, whatever its method, made if there is none. Undefined: the order is not pending,
+   * or has had `PAYMENTS_OF_ORDER_MAX` payments.
    */
-  start(id: string, order: OrderId, provider: string): Promise<Payment | undefined>
+  start(id: string, order: OrderId, provider: string, method?: string): Promise<Payment | undefined>
+  /** What the provider answered to the start; its state afterwards: only a started payment may be shown to the buyer. */
+  keepPage(
+    id: string,
+    page: Partial<Record<'handle' | 'payUrl' | 'qr', string | undefined>>,
+  ): Promise<PaymentState | undefined>
+  /** A try to pay has failed, told by this event or by a query. True: it is news. */
+  decline(id: string, event?: string): Promise<boolean>
   find(provider: string, ref: string): Promise<Payment | undefined>
   ofOrders(orders: readonly OrderId[]): Promise<readonly Payment[]>
   capture(provider: string, ref: string, amount: Money, atMs: number): Promise<Captured>
@@ -54,6 +61,7 @@ export interface Payments {
     rooms: readonly { readonly lane: PaymentLane; readonly room: number }[],
     without: readonly string[],
   ): Promise<readonly ClaimedPayment[]>
+  /** `why`: why it ended, where it becomes void; else why its money goes back. */
   move(id: string, from: PaymentState, to: PaymentState, why?: string): Promise<boolean>
   recordCallback(provider: string, event: string, ref: string, outcome: string): Promise<void>
   /** Open payments that wait for an operator, by provider. */

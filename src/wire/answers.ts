@@ -6,6 +6,7 @@
 
 import { z } from 'zod'
 import { QUANTITY_MAX, SHARDS_MAX } from '../domain/item.ts'
+import { SHOWN_PAYMENT_STATES } from '../domain/payment.ts'
 import { FUNNEL_STEPS, type FunnelStep, TROUBLE_CODES } from './monitor-codes.ts'
 
 export const plainId = z.string().regex(/^[1-9][0-9]{0,18}$/)
@@ -79,6 +80,19 @@ export const operatorSaleAnswer = named(
   'A sale as operators see it.',
 )
 
+const orderPaymentAnswer = named(
+  'OrderPayment',
+  {
+    provider: z.string(),
+    method: z.string().optional(),
+    state: z
+      .enum(SHOWN_PAYMENT_STATES)
+      .describe('`declined`: the last try failed. `expired`: it ended without money. Both: the buyer can start again.'),
+    qr: z.string().optional().describe('The text of a code that can be scanned now.'),
+  },
+  'The payment that has paid the order, else the newest.',
+)
+
 export const orderAnswer = named('Order', {
   id,
   sale: id,
@@ -95,6 +109,7 @@ export const orderAnswer = named('Order', {
   payBy: time.optional(),
   paidAt: time.optional(),
   closedAt: time.optional(),
+  payment: orderPaymentAnswer.optional(),
 })
 
 const refundAnswer = z
@@ -116,6 +131,10 @@ const paymentAnswer = named('Payment', {
   amount: moneyAnswer,
   state: z.enum(['started', 'captured', 'void', 'refund_due', 'refunded']),
   why: z.string().optional(),
+  method: z.string().optional(),
+  handle: z.string().optional().describe("The provider's own id."),
+  ended: z.enum(['declined', 'expired', 'cancelled']).optional().describe('Why it is void.'),
+  declinedAt: time.optional().describe('When the last try failed.'),
   startedAt: time,
   capturedAt: time.optional(),
   refundedAt: time.optional(),
@@ -151,7 +170,19 @@ export const ticketAnswer = named('Ticket', {
 export const timeAnswer = z.object({ now: time, unixMs: z.int() })
 export const sessionAnswer = z.object({ token: z.string(), buyer: z.string() })
 export const whoAnswer = z.object({ buyer: z.string().nullable(), guests: z.boolean() })
-export const paymentStartedAnswer = z.object({ payment: z.string(), provider: z.string(), payUrl: z.string() })
+export const paymentStartedAnswer = named('PaymentStarted', {
+  payment: z.string(),
+  provider: z.string(),
+  method: z.string(),
+  payUrl: z
+    .string()
+    .describe('Where the buyer pays. Of some methods an address that only the app of the provider opens.'),
+  qr: z.string().optional().describe('The text of a code that the buyer scans with a phone.'),
+  client: z
+    .record(z.string(), z.string())
+    .optional()
+    .describe("For a form of the shop's own, or the script inside the provider's app: what it asks for."),
+})
 
 const auditAnswer = named(
   'ItemAudit',
@@ -298,6 +329,7 @@ export type SessionAnswer = Body<typeof sessionAnswer>
 export type WhoAnswer = Body<typeof whoAnswer>
 export type OrderAnswer = Body<typeof orderAnswer>
 export type OrdersAnswer = Body<typeof ordersAnswer>
+export type PaymentStartedAnswer = Body<typeof paymentStartedAnswer>
 export type PaymentAnswer = Body<typeof paymentAnswer>
 export type WholeOrderAnswer = Body<typeof wholeOrderAnswer>
 export type TimeAnswer = Body<typeof timeAnswer>

@@ -135,6 +135,12 @@ export const refundInput = z.strictObject({
 
 export const paymentInput = z.strictObject({
   provider: z.string().max(32).optional(),
+  method: z.string().max(32).optional().describe("One of the provider's; without one, its first."),
+  payer: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,128}$/, 'must have 1 to 128 letters, digits or signs')
+    .optional()
+    .describe("Who the buyer is at the provider, for methods inside its own app (WeChat's openid). Not stored."),
   returnUrl: z.string().max(2000).optional(),
 })
 

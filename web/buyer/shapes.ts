@@ -5,24 +5,14 @@ import type { OrderAnswer, SaleAnswer, LiveMessage as WireMessage } from '../../
 export type {
   DemoAnswer as Demo,
   ItemAnswer as Item,
+  OrderAnswer as Order,
+  PaymentStartedAnswer as PaymentStarted,
   SessionAnswer as SignedIn,
   TicketAnswer as Ticket,
   WhoAnswer as SessionState,
 } from '../../src/wire/answers.ts'
 
-export interface OrderPayment {
-  readonly provider: string
-  readonly method: string
-  readonly state: 'started' | 'declined' | 'expired' | 'captured' | 'refunded'
-  readonly qr?: string | undefined
-}
-export type Order = OrderAnswer & { readonly payment?: OrderPayment | undefined }
-export interface PaymentStarted {
-  readonly provider: string
-  readonly method: string
-  readonly payUrl: string
-  readonly qr?: string | undefined
-}
+export type OrderPayment = NonNullable<OrderAnswer['payment']>
 
 /** Only operators see drafts. */
 export type Sale = SaleAnswer & {

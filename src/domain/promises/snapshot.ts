@@ -60,7 +60,7 @@ export interface ItemFacts {
 }
 
 /** The part of an order row that the promises speak of. */
-export type OrderFacts = Omit<Order, 'sale' | 'epoch' | 'reservedAtMs' | 'payByMs' | 'version'> & {
+export type OrderFacts = Omit<Order, 'sale' | 'epoch' | 'reservedAtMs' | 'payByMs' | 'version' | 'payment'> & {
   /** Undefined: not shown to the reader of the row. */
   readonly epoch: Epoch | undefined
 }

@@ -29,6 +29,7 @@ const pending = (id: string): Order => ({
   paidAtMs: undefined,
   closedAtMs: undefined,
   version: 1,
+  payment: undefined,
 })
 
 /** One socket of ann's; what is read for it is what the test says, when it says so. */

@@ -6,7 +6,7 @@
 import { assert } from '../../base/assert.ts'
 import { createBatcher } from '../../base/batching/batcher.ts'
 import type { BuyerId } from '../../domain/ids.ts'
-import type { Order, Reservation } from '../../domain/order.ts'
+import { newnessOf, type Order, type Reservation } from '../../domain/order.ts'
 import type { LiveMessage } from '../../wire/answers.ts'
 import { wireOrder } from '../answers.ts'
 import { end, type LiveSocket, type LiveSockets, sendTo, TRY_AGAIN_LATER } from './socket.ts'
@@ -51,7 +51,7 @@ export class OrderFeed {
       if (data.closed) return
       const oldestFirst = [...orders].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? -1 : 1))
       for (const order of oldestFirst)
-        if (versionOf(order) > (data.sentMeanwhile?.get(order.id) ?? -1)) sendTo(socket, orderMessage(order))
+        if (newness(order) > (data.sentMeanwhile?.get(order.id) ?? -1)) sendTo(socket, orderMessage(order))
     } catch (error) {
       this.#onFailed(error)
       if (!data.closed) closeUnreadable(socket)
@@ -65,7 +65,7 @@ export class OrderFeed {
     if (sockets.length === 0) return
     const text = orderMessage(order)
     for (const socket of sockets) {
-      socket.data.sentMeanwhile?.set(order.id, versionOf(order))
+      socket.data.sentMeanwhile?.set(order.id, newness(order))
       sendTo(socket, text)
     }
   }
@@ -86,8 +86,8 @@ export function closeUnreadable(socket: LiveSocket): void {
 }
 
 /** A reservation comes before every version of its order. */
-function versionOf(order: Order | Reservation): number {
-  return order.state === 'reserved' ? 0 : order.version
+function newness(order: Order | Reservation): number {
+  return order.state === 'reserved' ? 0 : newnessOf(order)
 }
 
 function orderMessage(order: Order | Reservation): string {

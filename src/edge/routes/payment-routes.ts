@@ -2,13 +2,14 @@
 
 import type { BuyerId, OrderId } from '../../domain/ids.ts'
 import { cancelOrder } from '../../flows/money/close-orders.ts'
-import { recordCallback, startPayment } from '../../flows/money/pay-order.ts'
+import { startPayment } from '../../flows/money/pay-order.ts'
+import { recordCallback } from '../../flows/money/record-callback.ts'
 import { findOrder } from '../../flows/sell/find-orders.ts'
 import { checkReturnUrl } from '../../payment/return-url.ts'
 import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
 import { wireOrder } from '../answers.ts'
 import { type EdgeContext, type Handlers, routesOf } from '../edge-context.ts'
-import { idParam, json, readBody, readBytes } from '../http/exchange.ts'
+import { idParam, json, readBody, readBytes, uncached } from '../http/exchange.ts'
 import { answerBy, bodyInvalid, ProblemError, plainProblem, problem } from '../http/problem-response.ts'
 import { UNRENDERED } from '../http/security-headers.ts'
 
@@ -30,7 +31,12 @@ const handlers = {
     const { money, registry } = edge
     const order = idParam(exchange, 'id')
     const buyer = await edge.identity.buyer(exchange.request)
-    const { returnUrl, provider: name } = await readBody(exchange.request, buyerCalls.startPayment.body.schema)
+    const {
+      returnUrl,
+      provider: name,
+      method: wanted,
+      payer,
+    } = await readBody(exchange.request, buyerCalls.startPayment.body.schema)
     const names = [...money.providers.keys()]
     // A buyer who names none gets the first one.
     const provider = money.providers.get(name ?? names[0] ?? '')
@@ -38,11 +44,18 @@ const handlers = {
       if (name === undefined) throw new ProblemError('no_payment_provider')
       throw bodyInvalid('provider', `"provider" is one of: ${names.join(', ') || 'none is configured'}.`)
     }
+    const methods = provider.methods.map(one => one.name)
+    const method = wanted ?? methods[0] ?? ''
+    if (!methods.includes(method))
+      throw bodyInvalid('method', `"method" of ${provider.name} is one of: ${methods.join(', ')}.`)
     if (returnUrl !== undefined && checkReturnUrl(returnUrl) === undefined)
       throw bodyInvalid('returnUrl', '"returnUrl" must be an http(s) address or a path.')
     const describe = (one: { id: string; item: string }) => registry.get(one.item)?.item.name ?? `Order ${one.id}`
-    return answerBy(await startPayment(money, provider, { order, buyer, returnUrl, describe }), {
-      started: ({ payment, payUrl }) => json({ payment, provider: provider.name, payUrl }, 201),
+    const address = edge.addressOf(exchange.request)
+    const wish = { order, buyer, method, returnUrl, address, payer, describe }
+    return answerBy(await startPayment(money, provider, wish), {
+      started: ({ payment, payUrl, qr, client }) =>
+        uncached({ payment, provider: provider.name, method, payUrl, qr, client }, 201),
       missing: () => missing(edge, order, buyer),
       paid: () => new ProblemError('order_paid'),
       closed: () => new ProblemError('order_closed', 'The order is closed. Get a new ticket to try again.'),

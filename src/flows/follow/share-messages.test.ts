@@ -28,6 +28,7 @@ function order(id: string, version: number): Order {
     paidAtMs: undefined,
     closedAtMs: undefined,
     version,
+    payment: undefined,
   }
 }
 

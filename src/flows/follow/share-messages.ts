@@ -1,13 +1,13 @@
 /**
  * Messages between the processes of a cluster. What happens here reaches this process's listeners at once and goes out on the channel; what
- * comes in on the channel reaches them as if it had happened here. Each version of an order reaches them once, and no older one after it: the
- * channel brings a process its own messages back. A batch of placed orders is one message on the channel.
+ * comes in on the channel reaches them as if it had happened here. Each state of an order and its payments reaches them once, and no older one
+ * after it: the channel brings a process its own messages back. A batch of placed orders is one message on the channel.
  */
 
 import type { Log } from '../../base/log.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import type { OrderId, SaleId } from '../../domain/ids.ts'
-import type { Order } from '../../domain/order.ts'
+import { newnessOf, type Order } from '../../domain/order.ts'
 import type { Channel } from '../../gate/channel.ts'
 import type { GateCache } from '../../gate/local-view.ts'
 import type { PlacementWaiters } from '../sell/placement-waiters.ts'
@@ -31,24 +31,25 @@ interface ShareContext {
 }
 
 const BUNDLE_MAX = 200
-/** So many orders' last version is remembered: more than are on the channel at any moment. */
+/** So many orders' last state is remembered: more than are on the channel at any moment. */
 const SEEN_MAX = 50_000
 
 /** Messages for the flows of this process, which go to the other processes too. Listens to the channel from now on. */
 export function shareMessages(context: ShareContext): Messages {
   const { messages, channel, catalog } = context
-  /** The last version of an order that the listeners got. */
+  /** The last state of an order that the listeners got, by `newnessOf`. */
   const seen = new Map<OrderId, number>()
   let bundle: Order[] = []
 
-  /** False: the listeners had this version or a newer one already. */
+  /** False: the listeners had this state or a newer one already. */
   function deliver(order: Order): boolean {
+    const newness = newnessOf(order)
     const before = seen.get(order.id)
     if (before !== undefined) {
-      if (before >= order.version) return false
+      if (before >= newness) return false
       seen.delete(order.id)
     }
-    seen.set(order.id, order.version)
+    seen.set(order.id, newness)
     if (seen.size > SEEN_MAX) seen.delete(seen.keys().next().value!)
     messages.orderChanged(order)
     return true

@@ -22,6 +22,8 @@ export interface MoneyPorts {
   readonly clock: Clock
   readonly log: Log
   readonly onPaid: (order: OrderId, item: ItemId) => void
+  /** After COMMIT: what buyers see of the order's payment has changed. */
+  readonly onPaymentChanged: (order: OrderId) => void
   /** After COMMIT. The release loop is woken and the buyers are told. */
   readonly onClosed: (orders: readonly Order[]) => void
   readonly onReleased: (count: number) => void
@@ -30,7 +32,7 @@ export interface MoneyPorts {
   readonly onRefundSent: () => void
   /** After COMMIT of an operator's refund. The release loop is woken and the buyer is told. */
   readonly onOrderRefunded: (order: OrderId) => void
-  readonly alarm: Alarm<'wrong_amount' | 'unknown_payment' | 'refund_impossible'>
+  readonly alarm: Alarm<'wrong_amount' | 'unknown_payment' | 'refund_impossible' | 'payment_disputed'>
 }
 
 export interface MoneyContext extends MoneyPorts {

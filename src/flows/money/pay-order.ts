@@ -1,91 +1,150 @@
 /**
  * The buyer pays. The payment's row is committed before the provider is called, under a reference of ours, so money that arrives after a
- * crash can be assigned. Starting twice gives the same payment while it can still be paid. The provider's callback may come never, twice,
- * late or forged.
+ * crash can be assigned. What the provider answers is stored before the buyer sees it: a payment without a stored page can't have been
+ * paid by a buyer who was sent here.
+ *
+ * Starting twice gives the same payment while it can still be paid. A buyer who chooses another provider or method gets a new payment; the open
+ * one is cancelled at its provider first. If that fails, the same provider gets no second payment; another one does, and money that arrives
+ * twice is refunded.
  */
 
 import { withDeadline } from '../../base/deadline.ts'
-import { onFault } from '../../base/fault.ts'
+import { Fault, onFault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { BuyerId, OrderId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'
-import type { Payment } from '../../domain/payment.ts'
-import type { CallbackEvent, PaymentProvider } from '../../payment/payment.ts'
+import { PAYMENTS_OF_ORDER_MAX, type Payment } from '../../domain/payment.ts'
+import type { PaymentProvider, StartedPayment } from '../../payment/payment.ts'
 import type { MoneyPorts } from './money-context.ts'
-import { recordCapture, recordReply } from './settle-payments.ts'
+import { keyOf, recordReply, type SettleContext, settleOrder, settlePayment } from './settle-payments.ts'
 
-type PayContext = Pick<MoneyPorts, 'orders' | 'payments' | 'ids' | 'clock' | 'onPaid' | 'onRefundDue' | 'alarm'>
+type PayContext = SettleContext & Pick<MoneyPorts, 'orders' | 'ids'>
+
+interface PayWish {
+  readonly order: OrderId
+  readonly buyer: BuyerId
+  /** One of the provider's. */
+  readonly method: string
+  readonly returnUrl: string | undefined
+  /** Of the buyer's browser, and who the buyer is at the provider. Neither is stored. */
+  readonly address?: string | undefined
+  readonly payer?: string | undefined
+  readonly describe: (order: Order) => string
+}
 
 type StartPaymentOutcome =
-  | { readonly kind: 'started'; readonly payment: string; readonly payUrl: string }
+  | (Pick<StartedPayment, 'payUrl' | 'qr' | 'client'> & { readonly kind: 'started'; readonly payment: string })
   /** busy: the provider did not answer; a retry continues the same payment. payments_used: no more payments may be started. */
   | { readonly kind: 'missing' | 'paid' | 'closed' | 'busy' | 'payments_used' }
 
 const START_MS_MAX = 5_000
 const QUERY_MS_MAX = 1_000
+/** So long a stored page is shown again without asking the provider. Some are good for five minutes only. */
+const PAGE_FRESH_MS = 120_000
+const PAGE_LENGTH_MAX = 8_192
 
 export async function startPayment(
   context: PayContext,
   provider: PaymentProvider,
-  wish: {
-    readonly order: OrderId
-    readonly buyer: BuyerId
-    readonly returnUrl: string | undefined
-    readonly describe: (order: Order) => string
-  },
+  wish: PayWish,
 ): Promise<StartPaymentOutcome> {
   const [order] = await context.orders.find([wish.order])
   if (order === undefined || order.buyer !== wish.buyer) return { kind: 'missing' }
   if (order.state !== 'pending') return { kind: order.state }
+  // The order is about to be closed: money for it could only be refunded. What has arrived by now still pays it.
+  if (order.payByMs !== undefined && order.payByMs <= context.clock.now())
+    return { kind: (await settleOrder(context, order.id)) ? 'paid' : 'closed' }
 
-  const payment = await openPayment(context, provider, order.id)
+  const payment = await openPayment(context, provider, order.id, wish.method)
   await faultPoint('payment.recorded')
+  if (payment === 'busy') return { kind: 'busy' }
   if (payment === undefined) {
     // Paid or closed since it was read; if not, it has had all its payments.
     const [after] = await context.orders.find([wish.order])
     return { kind: after?.state === 'pending' ? 'payments_used' : (after?.state ?? 'closed') }
   }
+  const page = freshPage(context, payment) ?? (await startAt(context, provider, payment, order, wish))
+  if (page === undefined) return { kind: 'busy' }
+  await faultPoint('payment.begun')
+  // A page with data for a form of its own is not enough without that data, which is not stored: the next start asks the provider.
+  const { handle, qr, client } = page
+  const kept = { handle, payUrl: client === undefined ? page.payUrl : undefined, qr }
+  if ((await context.payments.keepPage(payment.id, kept)) !== 'started') {
+    // It has ended while the provider was asked, perhaps before the start arrived there: then it is open now, and must not stay so.
+    const paid = await settlePayment(context, { ...payment, handle: handle ?? payment.handle }, true)
+    const [after] = await context.orders.find([wish.order])
+    return { kind: paid === 'paid' ? 'paid' : after?.state === 'pending' ? 'busy' : (after?.state ?? 'closed') }
+  }
+  context.onPaymentChanged(order.id)
+  return { kind: 'started', payment: payment.id, payUrl: page.payUrl, qr, client }
+}
+
+/** The page that was stored a moment ago. */
+function freshPage({ clock }: PayContext, { payUrl, handle, qr, pageAtMs }: Payment): StartedPayment | undefined {
+  const fresh = pageAtMs !== undefined && clock.now() - pageAtMs < PAGE_FRESH_MS
+  return fresh && payUrl !== undefined ? { payUrl, handle, qr } : undefined
+}
+
+/** The provider's page; if it does not answer, the one that is stored. Undefined: there is none. */
+async function startAt(
+  context: PayContext,
+  provider: PaymentProvider,
+  payment: Payment,
+  order: Order,
+  wish: PayWish,
+): Promise<StartedPayment | undefined> {
   const request = {
     ref: payment.ref,
     amount: payment.amount,
     description: wish.describe(order),
     returnUrl: wish.returnUrl,
     payByMs: order.payByMs ?? context.clock.now(),
+    method: wish.method,
+    address: wish.address,
+    payer: wish.payer,
   }
-  const start = () => withDeadline(context.clock, START_MS_MAX, signal => provider.start(request, signal))
-  const started = await onFault(start, () => undefined)
-  return started === undefined ? { kind: 'busy' } : { kind: 'started', payment: payment.id, payUrl: started.payUrl }
+  const start = async () => {
+    const started = await withDeadline(context.clock, START_MS_MAX, signal => provider.start(request, signal))
+    if (started.payUrl.length > PAGE_LENGTH_MAX || (started.qr?.length ?? 0) > PAGE_LENGTH_MAX)
+      throw new Fault('payment_refused', `the page of payment ${payment.ref} has an address that is too long`)
+    return started
+  }
+  return onFault(start, ({ code, retryable }) => {
+    const { payUrl, handle, qr } = payment
+    context.log.warn({ provider: provider.name, payment: payment.id, code }, 'payment not started at its provider')
+    return retryable && payUrl !== undefined ? { payUrl, handle, qr } : undefined
+  })
 }
 
-/** The order's open payment: an earlier one that can still be paid, or a new one. */
+/** The order's open payment: an earlier one that can still be paid in this way, or a new one. */
 async function openPayment(
   context: PayContext,
   provider: PaymentProvider,
   order: OrderId,
-): Promise<Payment | undefined> {
+  method: string,
+): Promise<Payment | 'busy' | undefined> {
+  const methodOf = (payment: Payment) => payment.method ?? provider.methods[0]?.name
+  const isWanted = (one: Payment) => one.provider === provider.name && methodOf(one) === method
+  const all = await context.payments.ofOrders([order])
+  const open = all.filter(({ state }) => state === 'started')
+  const unwanted = open.filter(payment => !isWanted(payment))
+  // At the bound the open one is all that is left to the buyer: it is not cancelled for another that can't be started.
+  if (unwanted.length > 0 && unwanted.length === open.length && all.length >= PAYMENTS_OF_ORDER_MAX) return undefined
+  for (const payment of unwanted) if ((await settlePayment(context, payment, true)) === 'paid') return undefined
+
   const id = context.ids.next()
-  const payment = await context.payments.start(id, order, provider.name)
+  const start = () => context.payments.start(id, order, provider.name, method)
+  const payment = await start()
   if (payment === undefined || payment.id === id) return payment
+  if (!isWanted(payment)) return 'busy'
   // Its callback may be lost or delayed: without this query a buyer could be sent to a declined payment, or to pay twice.
   const isOver = await isPaymentOver(context, provider, payment)
-  return isOver ? context.payments.start(id, order, provider.name) : payment
+  return isOver ? start() : payment
 }
 
 async function isPaymentOver(context: PayContext, provider: PaymentProvider, payment: Payment): Promise<boolean> {
-  const query = () => withDeadline(context.clock, QUERY_MS_MAX, signal => provider.query(payment, signal))
+  const query = () => withDeadline(context.clock, QUERY_MS_MAX, signal => provider.query(keyOf(payment), signal))
   const reply = await onFault(query, () => undefined)
   // No answer: the same payment is started once more, which is safe.
   return reply !== undefined && (await recordReply(context, payment, reply)) !== 'open'
-}
-
-/** Records a callback with a verified signature. Twice counts once. */
-export async function recordCallback(context: PayContext, provider: string, event: CallbackEvent): Promise<void> {
-  let outcome: string = event.kind
-  if (event.kind === 'captured') outcome = await recordCapture(context, provider, event)
-  else if (event.kind === 'void') {
-    const payment = await context.payments.find(provider, event.ref)
-    if (payment !== undefined) await context.payments.move(payment.id, 'started', 'void')
-  }
-  // Last: an event is recorded as handled only after it was.
-  await context.payments.recordCallback(provider, event.eventId, event.ref, outcome)
 }

@@ -64,6 +64,7 @@ function settle(providers: readonly PaymentProvider[], alarm: (what: string) => 
     log,
     onPaid() {},
     onRefundDue() {},
+    onPaymentChanged() {},
     onRefundSent() {},
     alarm,
   })

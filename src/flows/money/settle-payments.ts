@@ -15,15 +15,16 @@ import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { OrderId } from '../../domain/ids.ts'
 import type { Money } from '../../domain/money.ts'
-import type { Payment } from '../../domain/payment.ts'
+import type { Payment, PaymentEnd } from '../../domain/payment.ts'
 import type { CaptureOutcome, ClaimedPayment, PaymentLane } from '../../ledger/payments.ts'
-import type { ProviderReply } from '../../payment/payment.ts'
+import type { PaymentKey, ProviderReply } from '../../payment/payment.ts'
 import type { MoneyPorts } from './money-context.ts'
 import { ProviderLanes } from './provider-lanes.ts'
 import { leftOfParts, REFUND_MS_MAX } from './refund-orders.ts'
 
-type CaptureContext = Pick<MoneyPorts, 'payments' | 'onPaid' | 'onRefundDue' | 'alarm'>
-type SettleContext = CaptureContext & Pick<MoneyPorts, 'refunds' | 'providers' | 'clock' | 'log' | 'onRefundSent'>
+export type CaptureContext = Pick<MoneyPorts, 'payments' | 'onPaid' | 'onPaymentChanged' | 'onRefundDue' | 'alarm'>
+export type SettleContext = CaptureContext &
+  Pick<MoneyPorts, 'refunds' | 'providers' | 'clock' | 'log' | 'onRefundSent'>
 
 const QUERY_MS_MAX = 1_000
 /** No refund is tried so often: only what no provider can be asked about is counted. */
@@ -71,17 +72,25 @@ export async function countUnconfigured({ payments, providers }: Pick<MoneyPorts
   return stuck.reduce((sum, { open }) => sum + open, 0)
 }
 
-/** @param closing the order is about to be closed, or is closed already: the payment is cancelled unless it is captured. One try, one second in all. */
-async function settlePayment(context: SettleContext, payment: Payment, closing: boolean): Promise<'paid' | 'open'> {
+/**
+ * One try, one second in all.
+ * @param closing the payment is not wanted any more (its order is closed, or about to be, or is to be paid otherwise): it is cancelled unless
+ *                it is captured
+ */
+export async function settlePayment(
+  context: SettleContext,
+  payment: Payment,
+  closing: boolean,
+): Promise<'paid' | 'open'> {
   const provider = context.providers.get(payment.provider)
   if (provider === undefined) return 'open'
   try {
     return await withDeadline(context.clock, QUERY_MS_MAX, async signal => {
-      if (closing && (await provider.cancel(payment, signal)).state === 'void') {
-        await context.payments.move(payment.id, 'started', 'void')
+      if (closing && (await provider.cancel(keyOf(payment), signal)).state === 'void') {
+        await context.payments.move(payment.id, 'started', 'void', 'cancelled')
         return 'open'
       }
-      const state = await recordReply(context, payment, await provider.query(payment, signal))
+      const state = await recordReply(context, payment, await provider.query(keyOf(payment), signal))
       return state === 'paid' ? 'paid' : 'open'
     })
   } catch (error) {
@@ -99,11 +108,14 @@ async function sendRefund(context: SettleContext, payment: Payment): Promise<voi
     await faultPoint('refund.before')
     const part = await leftOfParts(context.refunds, payment)
     const { state } = await withDeadline(context.clock, REFUND_MS_MAX, signal =>
-      provider.refund(payment, { key: id, captured: payment.amount, part }, signal),
+      provider.refund(keyOf(payment), { key: id, captured: payment.amount, part }, signal),
     )
     await faultPoint('refund.sent')
     if (state === 'not_captured') impossible('the provider has no such money')
-    if (state === 'refunded' && (await context.payments.move(id, 'refund_due', 'refunded'))) context.onRefundSent()
+    if (state === 'refunded' && (await context.payments.move(id, 'refund_due', 'refunded'))) {
+      context.onRefundSent()
+      context.onPaymentChanged(payment.order)
+    }
   } catch (error) {
     logProviderFault(context, payment, error)
   }
@@ -148,6 +160,23 @@ export async function recordCapture(
   return outcome
 }
 
+/** It can't be paid any more: the buyer is told at once. */
+export async function recordVoid(context: CaptureContext, payment: Payment, why?: PaymentEnd): Promise<void> {
+  const ended = await context.payments.move(payment.id, 'started', 'void', why)
+  if (ended) context.onPaymentChanged(payment.order)
+}
+
+/** A try to pay has failed, told by this event or by a query: the buyer is told at once, and can still pay. */
+export async function recordDecline(context: CaptureContext, payment: Payment, event?: string): Promise<void> {
+  const declined = await context.payments.decline(payment.id, event)
+  if (declined) context.onPaymentChanged(payment.order)
+}
+
+/** What a provider needs to know of a payment. */
+export function keyOf({ ref, handle }: Payment): PaymentKey {
+  return { ref, handle }
+}
+
 /**
  * Records a provider's reply about an open payment. Twice counts once.
  * paid: its money pays the order, now or before. open: it can still be paid. over: it can't be paid any more, and its row is closed.
@@ -169,10 +198,14 @@ export async function recordReply(
       return outcome === 'paid' || outcome === 'same' ? 'paid' : 'over'
     }
     case 'void':
+      await recordVoid(context, payment, reply.why)
+      return 'over'
     case 'refunded':
-      await context.payments.move(payment.id, 'started', 'void')
+      await recordVoid(context, payment, 'cancelled')
       return 'over'
     case 'open':
+      if (reply.declined) await recordDecline(context, payment)
+      return 'open'
     case 'unknown':
       return 'open'
     default:

@@ -14,7 +14,7 @@ import { createPacedBatcher } from '../../base/batching/paced-batcher.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { OrderId } from '../../domain/ids.ts'
-import type { Order } from '../../domain/order.ts'
+import { newnessOf, type Order } from '../../domain/order.ts'
 import type { Orders } from '../../ledger/orders.ts'
 
 interface Copy {
@@ -71,10 +71,11 @@ export class OrderCopies {
     }
   }
 
-  /** The ledger has this row now. An older one than the copy's changes nothing. */
+  /** The ledger has this row now. An older one than the copy's changes nothing; one that was read without its payment leaves that as it was. */
   orderChanged(order: Order): void {
     const copy = this.#copies.get(order.id)
-    if (copy !== undefined && copy.order.version < order.version) copy.order = order
+    if (copy !== undefined && newnessOf(copy.order) < newnessOf(order))
+      copy.order = order.payment === undefined ? { ...order, payment: copy.order.payment } : order
     for (const unchanged of this.#unchanged) unchanged.delete(order.id)
   }
 
@@ -105,7 +106,7 @@ export class OrderCopies {
   #keep(order: Order, sentAtMs: number): void {
     const copy = this.#copies.get(order.id)
     // Of two reads that overlap the later one may be answered first.
-    if (copy !== undefined && (copy.sentAtMs > sentAtMs || copy.order.version > order.version)) return
+    if (copy !== undefined && (copy.sentAtMs > sentAtMs || newnessOf(copy.order) > newnessOf(order))) return
     this.#copies.delete(order.id)
     this.#copies.set(order.id, { order, sentAtMs })
     for (const [id, oldest] of this.#copies) {

@@ -5,6 +5,7 @@
 
 import { type BuyerId, isBuyerId, isId } from '../../domain/ids.ts'
 import type { CloseReason, Order, OrderState } from '../../domain/order.ts'
+import { SHOWN_PAYMENT_STATES } from '../../domain/payment.ts'
 import { isCount } from '../arguments.ts'
 import type { ChannelMessage } from '../channel.ts'
 import type { Partition } from '../outbox.ts'
@@ -19,6 +20,8 @@ const TEXT_MAX = 4_000_000
 
 const STATES: ReadonlySet<unknown> = new Set<OrderState>(['pending', 'paid', 'closed'])
 const REASONS: ReadonlySet<unknown> = new Set<CloseReason>(['unpaid', 'cancelled', 'refused', 'refunded'])
+
+const SHOWN: ReadonlySet<unknown> = new Set(SHOWN_PAYMENT_STATES)
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -73,6 +76,7 @@ const ORDER_CHECKS: Readonly<Record<keyof Order, (value: unknown) => boolean>> =
   paidAtMs: isTimeOrNone,
   closedAtMs: isTimeOrNone,
   version: isCount,
+  payment: value => value === undefined || isOrderPayment(value),
 }
 const ORDER_FIELDS = Object.entries(ORDER_CHECKS)
 
@@ -84,6 +88,13 @@ function orderOf(value: unknown): Order | undefined {
     order[field] = value[field]
   }
   return order as unknown as Order
+}
+
+function isOrderPayment(value: unknown): boolean {
+  if (!isFields(value)) return false
+  const isTextOrNone = (text: unknown) => text === undefined || typeof text === 'string'
+  const { provider, method, state, qr, no } = value
+  return typeof provider === 'string' && isTextOrNone(method) && SHOWN.has(state) && isTextOrNone(qr) && isCount(no)
 }
 
 function isFields(value: unknown): value is Fields {

@@ -33,6 +33,7 @@ function order(fields: Partial<Order> = {}): Order {
     paidAtMs: undefined,
     closedAtMs: undefined,
     version: 1,
+    payment: undefined,
     ...fields,
   }
 }

@@ -111,6 +111,74 @@ describe('a payment', () => {
   })
 })
 
+describe('what the buyer sees of a payment', () => {
+  const seen = async (order: string) => {
+    const [one] = await ledger.orders.find([order])
+    const [ofBuyer] = await ledger.orders.ofBuyer(one!.buyer, undefined, 1)
+    if (ofBuyer?.id === order) expect(ofBuyer.payment).toEqual(one!.payment)
+    return one!.payment
+  }
+
+  test('follows it from its start to its end, and every change has a higher number', async () => {
+    const { order } = await billed()
+    const numbers: number[] = []
+    const look = async () => {
+      const shown = (await seen(order))!
+      numbers.push(shown.no)
+      return `${shown.provider} ${shown.method} ${shown.state} ${shown.qr}`
+    }
+    const [payment] = await ledger.payments.ofOrders([order])
+    expect(await look()).toBe('house undefined started undefined')
+    expect(await ledger.payments.keepPage(payment!.id, { handle: 'h1', payUrl: 'https://pay', qr: 'code' })).toBe(
+      'started',
+    )
+    expect(await look()).toBe('house undefined started code')
+    expect(await ledger.payments.decline(payment!.id, 'e1')).toBe(true)
+    expect(await look()).toBe('house undefined declined undefined')
+    expect(await ledger.payments.move(payment!.id, 'started', 'void', 'expired')).toBe(true)
+    expect(await look()).toBe('house undefined expired undefined')
+    const next = (await ledger.payments.start(ledger.id(), order, 'house', 'code'))!
+    expect(await look()).toBe('house code started undefined')
+    expect(await capture(next)).toBe('paid')
+    expect(await look()).toBe('house code captured undefined')
+    expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b))
+    expect(await ledger.payments.find('house', payment!.ref)).toMatchObject({
+      handle: 'h1',
+      payUrl: 'https://pay',
+      qr: 'code',
+      ended: 'expired',
+      why: undefined,
+    })
+  })
+
+  test('is the one that has paid, also when a newer one was begun', async () => {
+    const { order, payment } = await billed()
+    await ledger.payments.start(ledger.id(), order, 'other')
+    expect(await seen(order)).toMatchObject({ provider: 'other', state: 'started' })
+    await capture(payment)
+    expect(await seen(order)).toMatchObject({ provider: 'house', state: 'captured' })
+  })
+
+  test('a decline that was handled before is no news after another start', async () => {
+    const { order, payment } = await billed()
+    expect(await ledger.payments.decline(payment.id, `${order}.1`)).toBe(true)
+    await ledger.payments.recordCallback('house', `${order}.1`, payment.ref, 'declined')
+    await ledger.payments.keepPage(payment.id, { payUrl: 'https://pay' })
+    expect(await seen(order)).toMatchObject({ state: 'started' })
+    expect(await ledger.payments.decline(payment.id, `${order}.1`)).toBe(false)
+    expect(await ledger.payments.decline(payment.id, `${order}.2`)).toBe(true)
+    await capture(payment)
+    expect(await ledger.payments.decline(payment.id, `${order}.3`)).toBe(false)
+  })
+
+  test('a start that is answered after the payment has ended is not shown, and its handle is kept for a refund', async () => {
+    const { payment } = await billed()
+    await ledger.payments.move(payment.id, 'started', 'void', 'cancelled')
+    expect(await ledger.payments.keepPage(payment.id, { handle: 'h2', payUrl: 'https://pay' })).toBe('void')
+    expect((await ledger.payments.find('house', payment.ref))?.handle).toBe('h2')
+  })
+})
+
 describe('closing', () => {
   test('takes only what is pending, and as unpaid only what is due; each leaves one release', async () => {
     const { sale, item, epoch, order, payment } = await billed()

@@ -1,6 +1,6 @@
 /** Payments in PostgreSQL, and those of the sandbox provider. */
 
-import { PAYMENTS_OF_ORDER_MAX, type Payment, type PaymentState } from '../../domain/payment.ts'
+import { PAYMENTS_OF_ORDER_MAX, type Payment, type PaymentEnd, type PaymentState } from '../../domain/payment.ts'
 import type { CaptureOutcome, Payments } from '../payments.ts'
 import type { Database, Row } from './connection/database.ts'
 import { columns, number, optional, queries, text, time } from './rows.ts'
@@ -8,7 +8,15 @@ import { columns, number, optional, queries, text, time } from './rows.ts'
 export function createPayments(database: Database): Payments {
   const { all, first, one, did, act } = queries(database)
   return {
-    start: (id, order, provider) => first('start_payment', [id, order, provider, PAYMENTS_OF_ORDER_MAX], toPayment),
+    start: (id, order, provider, method) =>
+      first('start_payment', [id, order, provider, PAYMENTS_OF_ORDER_MAX, method ?? null], toPayment),
+    keepPage: (id, { handle, payUrl, qr }) =>
+      first(
+        'keep_payment_page',
+        [id, handle ?? null, payUrl ?? null, qr ?? null],
+        row => text(row, 'state') as PaymentState,
+      ),
+    decline: (id, event) => did('decline_payment', [id, event ?? null]),
     find: (provider, ref) => first('find_payment', [provider, ref], toPayment),
     ofOrders: orders => all('payments_of_orders', [orders], toPayment),
     capture: (provider, ref, { amount, currency }, atMs) =>
@@ -40,6 +48,13 @@ function toPayment(row: Row): Payment {
     amount: { amount: number(row, 'amount_minor'), currency: text(row, 'currency') },
     state: text(row, 'state') as PaymentState,
     why: optional(row, 'why', text),
+    method: optional(row, 'method', text),
+    handle: optional(row, 'handle', text),
+    payUrl: optional(row, 'pay_url', text),
+    qr: optional(row, 'qr', text),
+    pageAtMs: optional(row, 'page_at', time),
+    ended: optional(row, 'ended', text) as PaymentEnd | undefined,
+    declinedAtMs: optional(row, 'declined_at', time),
     startedAtMs: time(row, 'started_at'),
     capturedAtMs: optional(row, 'captured_at', time),
     refundedAtMs: optional(row, 'refunded_at', time),

@@ -99,6 +99,7 @@ function readBatch<V>(row: Row, item: ItemId, epoch: Epoch) {
       paidAtMs: undefined,
       closedAtMs: undefined,
       version: 1,
+      payment: undefined,
     }),
   }
 }

@@ -4,6 +4,7 @@ import { assert } from '../../base/assert.ts'
 import type { SaleId } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import type { CloseReason, Order, OrderState } from '../../domain/order.ts'
+import { type OrderPayment, type PaymentEnd, type PaymentState, shownState } from '../../domain/payment.ts'
 import type { Sale, SaleRule, StoredSaleState } from '../../domain/sale.ts'
 import type { Database, Row } from './connection/database.ts'
 
@@ -86,6 +87,22 @@ export function toOrder(row: Row): Order {
     paidAtMs: optional(row, 'paid_at', time),
     closedAtMs: optional(row, 'closed_at', time),
     version: number(row, 'version'),
+    payment: row.pay_state === undefined || row.pay_state === null ? undefined : toOrderPayment(row),
+  }
+}
+
+function toOrderPayment(row: Row): OrderPayment {
+  const state = shownState({
+    state: text(row, 'pay_state') as PaymentState,
+    ended: optional(row, 'pay_ended', text) as PaymentEnd | undefined,
+    declinedAtMs: optional(row, 'pay_declined_at', time),
+  })
+  return {
+    provider: text(row, 'pay_provider'),
+    method: optional(row, 'pay_method', text),
+    state,
+    qr: state === 'started' ? optional(row, 'pay_qr', text) : undefined,
+    no: number(row, 'pay_no'),
   }
 }
 

@@ -19,4 +19,5 @@ WITH claimed AS MATERIALIZED (
 UPDATE payments SET tries = tries + 1, next_try_at = clock_timestamp() + least(60, power(2, least(tries, 6))) * interval '1 second'
 FROM claimed WHERE payments.id = claimed.id
 RETURNING payments.id, order_id, item, provider, ref, amount_minor, currency, state, why, started_at, captured_at, refunded_at, tries,
+  method, handle, pay_url, qr, page_at, ended, declined_at,
   EXISTS (SELECT 1 FROM orders o WHERE o.id = payments.order_id AND o.item = payments.item AND o.state = 'pending') AS wanted

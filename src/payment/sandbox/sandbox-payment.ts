@@ -43,6 +43,8 @@ export const sandboxPaymentSchema = z
       .readonly()
       .optional(),
     slowRefund: z.boolean().optional(),
+    /** Void because the buyer said no. */
+    declined: z.boolean().optional(),
   })
   .readonly()
   .refine(one => (one.captured !== undefined) === (one.state === 'captured' || one.state === 'refunded'))
@@ -77,6 +79,7 @@ export const callbackEventSchema = z
     kind: z.enum(['captured', 'void', 'refunded']),
     amount: moneySchema,
     atMs: msSchema,
+    why: z.literal('declined').optional(),
   })
   .readonly()
 

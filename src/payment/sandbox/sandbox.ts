@@ -91,7 +91,8 @@ export class Sandbox implements PaymentProvider {
     return this.#answer(ref, signal, async () => {
       const payment = await this.find(ref)
       if (payment === undefined) return { state: 'unknown' }
-      if (payment.state === 'open' || payment.state === 'void') return { state: payment.state }
+      if (payment.state === 'open') return { state: 'open' }
+      if (payment.state === 'void') return { state: 'void', why: payment.declined ? 'declined' : 'cancelled' }
       const { amount, atMs } = payment.captured!
       return { state: payment.state, amount, capturedAtMs: atMs }
     })
@@ -110,7 +111,7 @@ export class Sandbox implements PaymentProvider {
 
   async decline(ref: string): Promise<Found> {
     const { after, changed } = await this.#options.payments.update(ref, found =>
-      found?.state === 'open' ? { ...found, state: 'void' } : undefined,
+      found?.state === 'open' ? { ...found, state: 'void', declined: true } : undefined,
     )
     if (changed) this.#callBack(after!, 'void')
     return after
@@ -217,6 +218,7 @@ export class Sandbox implements PaymentProvider {
       kind,
       amount: reportedAmount(payment.captured?.amount ?? payment.asked!.amount, mode),
       atMs: kind === 'captured' ? payment.captured!.atMs : this.#options.clock.now(),
+      ...(kind === 'void' && { why: 'declined' as const }),
     }
     if (mode.kind === 'lost') return
     this.#sender.send(event, { delayMs: mode.kind === 'late' ? mode.ms : 0, forged: mode.kind === 'forged' })

@@ -120,12 +120,13 @@ export const buyerCalls = {
     problems: ['order_paid', 'not_placed'],
   }),
   startPayment: buyer.post('/api/orders/{id}/payment', 'Start to pay', {
-    more: 'Send the buyer to payUrl. Asking again continues the same payment.',
+    more: 'Send the buyer to payUrl. Asking again continues the same payment; with another provider or method, that payment is cancelled and another begins.',
     body: { schema: paymentInput, example: { returnUrl: 'https://shop.example/thanks' } },
     answers: {
-      201: json('Where to pay.', paymentStartedAnswer, {
+      201: uncached('Where to pay.', paymentStartedAnswer, {
         payment: '4711001337000200',
         provider: 'sandbox',
+        method: 'page',
         payUrl: 'https://sale.example/sandbox/pay/…',
       }),
     },

@@ -41,6 +41,9 @@ function suits(kind: string, { name, qr }: Method, phone: boolean): boolean {
   return !qr && !MADE_FOR_DESKS[kind]?.includes(name)
 }
 
-export function sameChoice(one: PayChoice, other: { readonly provider: string; readonly method: string }): boolean {
+export function sameChoice(
+  one: PayChoice,
+  other: { readonly provider: string; readonly method?: string | undefined },
+): boolean {
   return one.provider === other.provider && one.method === other.method
 }
