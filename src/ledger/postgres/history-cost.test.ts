@@ -34,6 +34,8 @@ const NONE: Known = { oldSale: '', oldItem: '', oldOrder: '', buyer: '', sale: '
 const ledger = ledgerForFile()
 let known: Known = NONE
 beforeAll(async () => {
+  // As the server's own connections plan.
+  await ledger.sql('SET enable_seqscan = off; SET jit = off')
   await createIndexBuilder(ledger.database, systemClock).build(SILENT, new AbortController().signal)
   const old = await writeHistory(ledger.sql, { orders: ORDERS, sales: SALES })
   const live = await ledger.openItem({ units: 1_000 })

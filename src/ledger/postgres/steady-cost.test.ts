@@ -15,6 +15,8 @@ interface Plan {
 
 const ledger = ledgerForFile()
 beforeAll(async () => {
+  // As the server's own connections plan.
+  await ledger.sql('SET enable_seqscan = off; SET jit = off')
   const { item, epoch } = await ledger.openItem({ units: WAITING })
   await ledger.sql(
     `INSERT INTO orders (id, item, buyer, attempt, quantity, price_minor, currency, state, epoch, reserved_at, placed_at, pay_by)
