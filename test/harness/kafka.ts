@@ -7,7 +7,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Admin } from '@platformatic/kafka'
 import { childEnd } from '../../src/base/child-end.ts'
 import { ensureKafka, JAVA, type KafkaProgram } from '../kafka/program.ts'
@@ -48,6 +48,11 @@ export class KafkaBroker {
   get pid(): number {
     if (this.#child?.pid === undefined) throw new Error('this Kafka does not run')
     return this.#child.pid
+  }
+
+  /** Where it keeps its partitions, a folder each. */
+  get dataDir(): string {
+    return join(dirname(this.#command.at(-1)!), 'data')
   }
 
   output(): string {

@@ -1,6 +1,8 @@
 /** A broker that is killed, frozen or away: nothing that was acknowledged is lost, nothing is stored twice by one sender, all goes on after. */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { type KafkaBroker, startKafka } from '../../../test/harness/kafka.ts'
 import { Playground } from '../../../test/harness/playground.ts'
 import { until } from '../../../test/harness/until.ts'
@@ -112,4 +114,30 @@ test('while no broker answers, sending is a fault in time, and nothing sent late
   expect([...new Set(values.filter(value => value < 3))]).toEqual(values.includes(1) ? [0, 1] : [0])
   expect(values.at(-1)).toBe(3)
   expect(values).toEqual(values.toSorted((a, b) => a - b))
+}, 300_000)
+
+test('a log that has become shorter is read from its beginning, and what was committed in the longer one does not count', async () => {
+  const topic = 'stampede.shorter'
+  const said: string[] = []
+  const hear = (_: unknown, text: string) => void said.push(text)
+  const log = openLog(settingsOf(broker), 60_000, { debug() {}, info() {}, warn: hear, error: hear })
+  playground.onUndo(() => log.close())
+  await log.prepare([topicSpec(topic, 1)])
+  const { member, records } = read(log, topic)
+  await log.sender.send(topic, numbered('k', 0, 30))
+  await until('all read', () => records.length === 30)
+  await broker.kill()
+  rmSync(join(broker.dataDir, `${topic}-0`), { recursive: true })
+  await broker.start()
+  const fresh = openLog(settingsOf(broker))
+  playground.onUndo(() => fresh.close())
+  await fresh.prepare([topicSpec(topic, 1)])
+  await until('messages again', () => onFault(() => fresh.sender.send(topic, numbered('k', 100, 5))))
+  await until('they are read', () => records.some(one => one.value === '104'))
+  expect(records.slice(30).map(one => Number(one.value))).toEqual([100, 101, 102, 103, 104])
+  const progress = await until('the progress', () => onFault(() => fresh.progress(topic, `${topic}.readers`)))
+  expect(progress).toMatchObject([{ start: 0n, end: 5n, committed: 5n }])
+  expect(said).toContain('offsets are gone; reading on')
+  expect(said).toContain('messages of the group are not fetched; tried again')
+  await member.stop()
 }, 300_000)

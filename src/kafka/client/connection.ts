@@ -84,6 +84,12 @@ export function answerOf(error: unknown, names: ReadonlySet<string>): string | u
   return undefined
 }
 
+/** What a broker answered beside an error of a part of it, if it did. */
+export function answerBeside(error: unknown): unknown {
+  for (const { response } of causesOf(error)) if (response !== undefined) return response
+  return undefined
+}
+
 export function kafkaFault(doing: string, error: unknown, outcomeUnknown = false): Fault {
   if (error instanceof Fault) return error
   const causes = [...causesOf(error)]

@@ -20,8 +20,8 @@ export function settingsOf(broker: { readonly brokers: string }): KafkaSettings 
 const nothing = () => {}
 const silent: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
 
-export function openLog(settings: KafkaSettings, sendMsMax = 60_000): MessageLog {
-  return openMessageLog(settings, { clock: systemClock, random: systemRandom, log: silent }, { sendMsMax })
+export function openLog(settings: KafkaSettings, sendMsMax = 60_000, log: Log = silent): MessageLog {
+  return openMessageLog(settings, { clock: systemClock, random: systemRandom, log }, { sendMsMax })
 }
 
 /** Messages of a key, numbered from `from`. */

@@ -1,6 +1,7 @@
 /** The message log on a real broker. One broker for all tests, topics and groups of their own for each. */
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'bun:test'
+import { Admin } from '@platformatic/kafka'
 import { type KafkaBroker, startKafka } from '../../../test/harness/kafka.ts'
 import { Playground } from '../../../test/harness/playground.ts'
 import { until } from '../../../test/harness/until.ts'
@@ -208,6 +209,32 @@ test('a member says how far it is behind, and one that stays out comes back', as
   expect(member.joined()).toBe(true)
   await until('the last commit', () => member.standing()[0]?.behind === 0)
 })
+
+test('a partition that can not be written holds up no other, and is written again when it can be', async () => {
+  const log = logOf(2_000)
+  const [sick, well] = [`stampede.test-${++topics}`, `stampede.test-${++topics}`]
+  await log.prepare([topicSpec(sick, 1), topicSpec(well, 1)])
+  const stored = (topic: string, from: number) =>
+    log.sender.send(topic, numbered('k', from, 1)).then(
+      () => true,
+      () => false,
+    )
+  // A slow machine may need longer than the two seconds to connect.
+  for (const topic of [sick, well]) await until('the first is stored', () => stored(topic, 0))
+  // Without its topic a partition has no leader, as one whose brokers are gone.
+  const admin = new Admin({ clientId: 'operator', bootstrapBrokers: [broker.brokers] })
+  await admin.deleteTopics({ topics: [sick] })
+  await admin.close()
+  const waiting = stored(sick, 1)
+  await until('the other is stored meanwhile', () => stored(well, 1))
+  expect(await waiting).toBe(false)
+  expect(await Promise.all([stored(sick, 2), until('and again', () => stored(well, 2))])).toEqual([false, true])
+  await logOf().prepare([topicSpec(sick, 1)])
+  await until('it is stored again', () => stored(sick, 3))
+  const values = valuesOf(await log.tail(sick, 100), 'k')
+  expect(values).toEqual(values.toSorted((a, b) => a - b))
+  expect(values.at(-1)).toBe(3)
+}, 300_000)
 
 test('a bug in the handling ends the membership and is thrown by check', async () => {
   const { log, topic } = await prepared(1)

@@ -106,7 +106,8 @@ export function createMessageLog(settings: KafkaSettings, ports: KafkaPorts, lim
         ])
         return ends.map((end, partition): PartitionProgress => {
           const at = committed.get(partition) ?? -1n
-          return { partition, start: starts[partition] ?? 0n, end, committed: at < 0n ? undefined : at }
+          // A commit beyond the end was made in a log that has become shorter since: none of what is there now was read.
+          return { partition, start: starts[partition] ?? 0n, end, committed: at < 0n || at > end ? undefined : at }
         })
       })
     },

@@ -23,6 +23,12 @@ const TEXTS = {
   ends: 'a member of the group again',
 }
 
+const FETCH_TEXTS = {
+  begins: 'messages of the group are not fetched; tried again',
+  lasts: 'messages of the group are still not fetched',
+  ends: 'messages of the group are fetched again',
+}
+
 interface MemberParts {
   readonly clock: Clock
   readonly random: Random
@@ -34,6 +40,7 @@ export function joinGroup(parts: MemberParts, options: LogGroupOptions): LogMemb
   const { clock, random, log } = parts
   const { group, topic } = options
   const outage = new OutageLog({ clock, log }, { group, topic }, TEXTS)
+  const fetching = new OutageLog({ clock, log }, { group, topic }, FETCH_TEXTS)
   const stopping = new AbortController()
   /** Aborted to leave the group for a while. */
   let leaving = new AbortController()
@@ -112,6 +119,7 @@ export function joinGroup(parts: MemberParts, options: LogGroupOptions): LogMemb
         ...parts,
         group,
         topic,
+        fetching,
         changed: begin,
         assigned: partitions => {
           failures = 0

@@ -14,7 +14,8 @@ import { type BaseOptions, Consumer, FetchIsolationLevels, ListOffsetTimestamps 
 import type { Clock } from '../../base/clock.ts'
 import { atMost } from '../../base/deadline.ts'
 import type { Log } from '../../base/log.ts'
-import { answerOf, asFault, needsRejoin } from './connection.ts'
+import type { OutageLog } from '../../base/outage-log.ts'
+import { answerBeside, answerOf, asFault, kafkaFault, needsRejoin } from './connection.ts'
 import { PartitionReader } from './partition-reader.ts'
 
 const SESSION_MS = 10_000
@@ -32,6 +33,8 @@ const FETCH_PARTITION_BYTES_MAX = 2 ** 20
 const FETCH_PAUSE_MS = 200
 const OUT_OF_RANGE = new Set(['OFFSET_OUT_OF_RANGE'])
 
+type Fetched = Awaited<ReturnType<Consumer['fetch']>>
+
 interface MembershipParts {
   readonly clock: Clock
   readonly log: Log
@@ -41,6 +44,8 @@ interface MembershipParts {
   /** Records have come, or partitions have changed. */
   readonly changed: () => void
   readonly assigned: (partitions: readonly number[]) => void
+  /** Hears of fetches that fail and succeed. */
+  readonly fetching: OutageLog
 }
 
 export class Membership {
@@ -178,15 +183,15 @@ export class Membership {
     const call = <T>(doing: string, ask: () => Promise<T>) => asFault(clock, doing, CALL_MS_MAX, ask)
     const committed = (await call('reading offsets', () => this.#client.listCommittedOffsets({ topics }))).get(topic)
     const isSet = (partition: number) => (committed?.[partition] ?? -1n) >= 0n
-    const starts = partitions.every(isSet) ? [] : await this.#starts()
+    const starts = partitions.every(isSet) ? [] : await this.#offsets(ListOffsetTimestamps.EARLIEST)
     return new Map(partitions.map(one => [one, (isSet(one) ? committed?.[one] : starts[one]) ?? 0n]))
   }
 
-  async #starts(): Promise<readonly bigint[]> {
+  /** The first or the last of each partition. */
+  async #offsets(timestamp: bigint): Promise<readonly bigint[]> {
     const { clock, topic } = this.#parts
-    const timestamp = ListOffsetTimestamps.EARLIEST
     const ask = () => this.#fetcher.listOffsets({ topics: [topic], timestamp })
-    return (await asFault(clock, 'reading first offsets', CALL_MS_MAX, ask)).get(topic) ?? []
+    return (await asFault(clock, 'reading offsets of the log', CALL_MS_MAX, ask)).get(topic) ?? []
   }
 
   async #fetchAll(): Promise<void> {
@@ -194,7 +199,8 @@ export class Membership {
     let metadata: Awaited<ReturnType<Consumer['metadata']>>
     try {
       metadata = await this.#fetcher.metadata({ topics: [topic] })
-    } catch {
+    } catch (error) {
+      this.#fetchFails(error)
       return this.#fetchLater()
     }
     const known = metadata.topics.get(topic)
@@ -227,17 +233,13 @@ export class Membership {
         maxBytes: FETCH_BYTES_MAX,
         isolationLevel: FetchIsolationLevels.READ_COMMITTED,
       })
-      for (const answered of response.responses) {
-        for (const fetched of answered.partitions) {
-          const reader = wanted.find(one => one.partition === fetched.partitionIndex)
-          // Lost meanwhile: its records are another reader's.
-          if (reader !== undefined && this.readers.get(reader.partition) === reader) reader.add(fetched)
-        }
-      }
+      this.#add(response, wanted)
       this.#fetchFailed = false
-      this.#parts.changed()
+      this.#parts.fetching.worked()
     } catch (error) {
       failed = true
+      // One partition that can't be read holds up no other of its broker.
+      this.#add(answerBeside(error) as Partial<Fetched> | undefined, wanted)
       await this.#fetchBroke(error)
     } finally {
       this.#asked.delete(node)
@@ -246,16 +248,32 @@ export class Membership {
     else this.fetch()
   }
 
+  #add(response: Partial<Fetched> | undefined, wanted: readonly PartitionReader[]): void {
+    for (const fetched of response?.responses?.flatMap(({ partitions }) => partitions) ?? []) {
+      if (fetched.errorCode !== 0) continue
+      const reader = wanted.find(one => one.partition === fetched.partitionIndex)
+      // Lost meanwhile: its records are another reader's.
+      if (reader !== undefined && this.readers.get(reader.partition) === reader) reader.add(fetched)
+    }
+    this.#parts.changed()
+  }
+
+  #fetchFails(error: unknown): void {
+    this.#fetchFailed = true
+    if (!this.#closed) this.#parts.fetching.failed(kafkaFault('messages were not fetched', error))
+  }
+
   /** A broker that is away is asked again; the heartbeat decides about the membership. */
   async #fetchBroke(error: unknown): Promise<void> {
     if (this.#closed) return
-    this.#fetchFailed = true
+    this.#fetchFails(error)
     if (answerOf(error, OUT_OF_RANGE) === undefined) return
     // Records were removed before they were read, or the log's end was lost: it goes on with the first that is there.
-    const starts = await this.#starts().catch(() => [])
+    const both = [this.#offsets(ListOffsetTimestamps.EARLIEST), this.#offsets(ListOffsetTimestamps.LATEST)]
+    const [starts = [], ends = []] = await Promise.all(both).catch(() => [])
     for (const reader of this.readers.values()) {
-      const start = starts[reader.partition]
-      if (start === undefined || (reader.next >= start && reader.next <= reader.end)) continue
+      const [start, end] = [starts[reader.partition], ends[reader.partition]]
+      if (start === undefined || end === undefined || (reader.next >= start && reader.next <= end)) continue
       const { topic, log } = this.#parts
       log.error({ topic, partition: reader.partition, from: reader.next, to: start }, 'offsets are gone; reading on')
       const next = new PartitionReader(reader.partition, start)

@@ -1,7 +1,10 @@
 /**
- * Sends in the order it is called, one request at a time, and what waits meanwhile goes together into the next: a later message never
- * overtakes an earlier one, also when a request is tried again. The library numbers the messages of a partition (idempotent producer), so
- * that a request whose answer was lost is not stored twice when it is tried again; it is tried for `TRIES` times about a second.
+ * Sends in the order it is called: one request at a time per partition, and what waits meanwhile goes together into the next. A later message
+ * of a key never overtakes an earlier one, also when a request is tried again. The library numbers the messages of a partition (idempotent
+ * producer), so that a request whose answer was lost is not stored twice when it is tried again; it is tried for `TRIES` times about a second.
+ *
+ * Each partition has a lane with a producer of its own: one that can't be written (no leader, too few replicas) holds up no other, and when
+ * the library takes a new producer id after a failure, the numbers of no other lane begin anew under the old one.
  *
  * A caller waits for `SEND_MS_MAX`. Then what was not sent yet is dropped, and what is under way may still be stored; the callers behind
  * it wait, for it may not be overtaken. A request that failed for good may have been stored in part.
@@ -30,8 +33,6 @@ const HEADER_EXTRA_BYTES = 10
 const BATCH_EXTRA_BYTES = 128
 
 interface Waiting {
-  readonly topic: string
-  readonly partition: number
   readonly key: Buffer
   readonly value: Buffer
   readonly headers: Map<Buffer, Buffer>
@@ -47,6 +48,15 @@ interface Call {
   open: number
   /** Its caller has been answered. */
   over: boolean
+}
+
+interface Lane {
+  readonly topic: string
+  readonly partition: number
+  readonly producer: Producer
+  waiting: Waiting[]
+  /** Undefined: nothing is under way. */
+  working: Promise<void> | undefined
 }
 
 export interface Sender extends LogSender {
@@ -66,59 +76,56 @@ export function createSender(
 ): Sender {
   const retryDelay = (_client: unknown, _operation: string, attempt: number) =>
     Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** Math.min(attempt - 1, 10))
-  const producer = new Producer({ ...options, idempotent: true, retries: TRIES, retryDelay })
-  let waiting: Waiting[] = []
-  let working: Promise<void> = Promise.resolve()
-  let busy = false
+  const lanes = new Map<string, Lane>()
+  /** In all lanes. */
+  let waiting = 0
   let closed = false
 
-  /** The longest prefix of what waits that fits into one request, and of each partition into one batch. */
-  function takeRequest(): Waiting[] {
-    const batches = new Map<string, number>()
-    let bytes = 0
-    const end = waiting.findIndex(one => {
-      const name = `${one.topic}:${one.partition}`
-      const batch = (batches.get(name) ?? BATCH_EXTRA_BYTES) + one.bytes
-      bytes += one.bytes
-      if (batch > topicOf(one.topic).batchBytesMax || (bytes > REQUEST_BYTES_MAX && batches.size > 0)) return true
-      batches.set(name, batch)
-      return false
-    })
-    return waiting.splice(0, end < 0 ? waiting.length : end)
+  function laneOf(topic: string, key: Buffer): Lane {
+    const partition = partitionOfKey(key, topicOf(topic).partitions)
+    const name = `${topic}:${partition}`
+    let lane = lanes.get(name)
+    if (lane === undefined) {
+      const producer = new Producer({ ...options, idempotent: true, retries: TRIES, retryDelay })
+      lane = { topic, partition, producer, waiting: [], working: undefined }
+      lanes.set(name, lane)
+    }
+    return lane
   }
 
-  async function work(): Promise<void> {
-    busy = true
-    while (waiting.length > 0) {
-      const request = takeRequest()
+  /** The longest prefix of what waits that fits into one batch. */
+  function takeRequest(lane: Lane): Waiting[] {
+    const bytesMax = Math.min(topicOf(lane.topic).batchBytesMax, REQUEST_BYTES_MAX)
+    let bytes = BATCH_EXTRA_BYTES
+    const end = lane.waiting.findIndex((one, i) => {
+      bytes += one.bytes
+      return i > 0 && bytes > bytesMax
+    })
+    const request = lane.waiting.splice(0, end < 0 ? lane.waiting.length : end)
+    waiting -= request.length
+    return request
+  }
+
+  async function work(lane: Lane): Promise<void> {
+    while (lane.waiting.length > 0) {
+      const request = takeRequest(lane)
       assert(request.length > 0, 'a message that fits into no request was let in')
       try {
-        await store(request)
+        await store(lane, request)
       } catch (error) {
         const fault = kafkaFault('messages were not sent', error, true)
         for (const { call } of request) fail(call, fault)
       }
     }
-    busy = false
+    lane.working = undefined
   }
 
-  async function store(request: readonly Waiting[]): Promise<void> {
-    const messages = request.map(({ topic, partition, key, value, headers }) => ({
-      topic,
-      partition,
-      key,
-      value,
-      headers,
-    }))
+  async function store({ topic, partition, producer }: Lane, request: readonly Waiting[]): Promise<void> {
+    const messages = request.map(({ key, value, headers }) => ({ topic, partition, key, value, headers }))
     const { offsets = [] } = await producer.send({ messages })
-    const next = new Map(offsets.map(({ topic, partition, offset }) => [`${topic}:${partition}`, offset]))
-    for (const one of request) {
-      const name = `${one.topic}:${one.partition}`
-      const offset = next.get(name)
-      if (offset === undefined) throw new Error(`${name} was acknowledged without an offset`)
-      next.set(name, offset + 1n)
-      reply(one, { partition: one.partition, offset })
-    }
+    const first = offsets.find(one => one.topic === topic && one.partition === partition)?.offset
+    if (first === undefined) throw new Error(`${topic}:${partition} was acknowledged without an offset`)
+    for (const [i, one] of request.entries()) reply(one, { partition, offset: first + BigInt(i) })
   }
 
   function reply({ call, index }: Waiting, value: SendReply): void {
@@ -133,10 +140,14 @@ export function createSender(
     if (call.over) return
     call.over = true
     call.settled.reject(fault)
-    waiting = waiting.filter(one => one.call !== call)
+    for (const lane of lanes.values()) {
+      const kept = lane.waiting.filter(one => one.call !== call)
+      waiting -= lane.waiting.length - kept.length
+      lane.waiting = kept
+    }
   }
 
-  function encode(topic: string, message: LogMessage, call: Call, index: number): Waiting {
+  function encode(message: LogMessage, call: Call, index: number): Waiting {
     const key = Buffer.from(message.key)
     const value = Buffer.from(message.value)
     const headers = new Map(
@@ -144,15 +155,15 @@ export function createSender(
     )
     let bytes = MESSAGE_EXTRA_BYTES + key.length + value.length
     for (const [name, text] of headers) bytes += HEADER_EXTRA_BYTES + name.length + text.length
-    return { topic, partition: partitionOfKey(key, topicOf(topic).partitions), key, value, headers, bytes, call, index }
+    return { key, value, headers, bytes, call, index }
   }
 
   return {
     async send(topic, messages) {
       if (closed) throw new Fault('kafka_away', 'the connection to Kafka is closed', { retryable: true })
       if (messages.length === 0) return []
-      if (waiting.length + messages.length > WAITING_MAX)
-        throw new Fault('kafka_away', `${waiting.length} messages wait for Kafka already`, { retryable: true })
+      if (waiting + messages.length > WAITING_MAX)
+        throw new Fault('kafka_away', `${waiting} messages wait for Kafka already`, { retryable: true })
       const call: Call = {
         replies: Array(messages.length),
         settled: Promise.withResolvers(),
@@ -160,12 +171,19 @@ export function createSender(
         over: false,
       }
       const { batchBytesMax } = topicOf(topic)
+      const used = new Set<Lane>()
       for (const [index, message] of messages.entries()) {
-        const one = encode(topic, message, call, index)
-        if (one.bytes + BATCH_EXTRA_BYTES > batchBytesMax) reply(one, 'too_large')
-        else waiting.push(one)
+        const one = encode(message, call, index)
+        if (one.bytes + BATCH_EXTRA_BYTES > batchBytesMax) {
+          reply(one, 'too_large')
+          continue
+        }
+        const lane = laneOf(topic, one.key)
+        lane.waiting.push(one)
+        waiting += 1
+        used.add(lane)
       }
-      if (!busy) working = work()
+      for (const lane of used) lane.working ??= work(lane)
       const replies = await atMost(clock, sendMsMax, call.settled.promise)
       if (replies !== undefined) return replies
       const late = new Fault('kafka_away', `Kafka did not store ${messages.length} messages within ${sendMsMax} ms`, {
@@ -177,8 +195,9 @@ export function createSender(
     },
     async close() {
       closed = true
-      await atMost(clock, CLOSE_MS_MAX, working)
-      await atMost(clock, CLOSE_MS_MAX, producer.close())
+      const all = [...lanes.values()]
+      await atMost(clock, CLOSE_MS_MAX, Promise.all(all.map(lane => lane.working)))
+      await atMost(clock, CLOSE_MS_MAX, Promise.all(all.map(lane => lane.producer.close())))
     },
   }
 }
