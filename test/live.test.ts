@@ -69,6 +69,8 @@ function openShop({ socketsMax }: { socketsMax?: number } = {}) {
     opensAtMs,
     closesAtMs: opensAtMs + 3_600_000,
     warmBeforeMs: 0,
+    ticketsBeforeMs: undefined,
+    challenge: undefined,
     state: 'ready',
     stateNo: 1,
     rule: 'first_come',

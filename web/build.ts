@@ -1,7 +1,7 @@
 /**
  * Bundles a page: its script and style get names made of their content, its HTML names them. Whatever is in the folder is taken as it
  * is: `page.html` with `%script%`, `%style%` and `%icon%` in it, `main.tsx`, `page.css` and `icon.svg`. Each file of `later/` is a script
- * apart, which the page loads when it needs it: `LATER_FILES` in the page's script has their addresses.
+ * apart, which the page loads when it needs it: `LATER_ADDRESSES` in the page's script has their addresses.
  * The only file besides the server's own that uses Bun: its bundler. Does not know HTTP; src/edge/pages.ts serves what comes out.
  */
 
@@ -28,7 +28,7 @@ export async function buildPage(folder: 'buyer' | 'ops', assetsPath: string): Pr
   const addresses = later.map(({ key, file }) => [key, `${assetsPath}${file.name}`])
   const [script, style, icon, template] = await Promise.all([
     bundle(join(root, 'main.tsx'), {
-      define: { LATER_FILES: JSON.stringify(Object.fromEntries(addresses)) },
+      define: { LATER_ADDRESSES: JSON.stringify(Object.fromEntries(addresses)) },
       external: addresses.map(([, address]) => address!),
     }),
     bundle(join(root, 'page.css')),

@@ -1,6 +1,9 @@
 /** What is served over HTTP: who may ask, what may be asked, and the pages. A process of a cluster that is no edge only says how it is. */
 
 import { createBuyerTokens } from '../admission/buyer-token.ts'
+import { createChallengeOffice } from '../admission/challenge/challenge-office.ts'
+import { createDifficulty } from '../admission/challenge/difficulty.ts'
+import { createChallenges } from '../admission/challenges.ts'
 import { createClientAddress } from '../admission/client-address.ts'
 import { createOperators } from '../admission/operator.ts'
 import { OperatorGuard } from '../admission/operator-guard.ts'
@@ -223,6 +226,11 @@ function composeAdmission(context: ProcessContext, redis: RedisConnection | unde
   const { config, log, clock, random, meters } = context
   const secret = (name: string) => ownSecret(config, random, name)
   const tickets = createTicketOffice(parseTicketKeys(config.ticketKeys ?? `kept:${secret('ticket-key')}`))
+  const challenges = createChallenges({
+    office: createChallengeOffice({ secret: secret('challenge'), clock }),
+    difficulty: createDifficulty({ clock, random }),
+    meters,
+  })
   const onFailed = (why: string) => log.warn({ why }, "the shop's keys could not be fetched")
   const { jwksUrl } = config.buyerJwt
   const buyers = createBuyerTokens({
@@ -248,6 +256,7 @@ function composeAdmission(context: ProcessContext, redis: RedisConnection | unde
     isEdge,
     secret,
     tickets,
+    challenges,
     buyers,
     operators,
     guard: new OperatorGuard({ operators, clock, random, meters, log }),

@@ -160,6 +160,8 @@ function liveItem(id: ItemId, nowMs: number, makeSeller: ConstructorParameters<t
     opensAtMs: nowMs - HOUR_MS,
     closesAtMs: nowMs + HOUR_MS,
     warmBeforeMs: 0,
+    ticketsBeforeMs: undefined,
+    challenge: undefined,
     state: 'ready',
     stateNo: 1,
     rule: 'first_come',

@@ -15,6 +15,8 @@ export function makeSale(id: string, wish: Partial<Sale> = {}): Sale {
     opensAtMs: nowMs - 60_000,
     closesAtMs: nowMs + 3_600_000,
     warmBeforeMs: 1_800_000,
+    ticketsBeforeMs: undefined,
+    challenge: undefined,
     state: 'ready',
     stateNo: 1,
     rule: 'first_come',

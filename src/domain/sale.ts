@@ -12,7 +12,19 @@ export type StoredSaleState = 'draft' | 'ready' | 'paused' | 'over'
 export type SaleRule = 'first_come' | 'draw'
 type SaleState = 'draft' | 'scheduled' | 'open' | 'paused' | 'sold_out' | 'over'
 
-export interface Sale {
+/** Before the ticket: a proof of work of this difficulty. `auto` is 1, undefined none. */
+export type SaleChallenge = 'auto' | number | undefined
+
+export const CHALLENGE_MAX = 128
+
+/** What a sale asks of buyers before they may try. */
+export interface SaleTerms {
+  /** Tickets are given out from so long before the opening; undefined: from the warm-up on. */
+  readonly ticketsBeforeMs: number | undefined
+  readonly challenge: SaleChallenge
+}
+
+export interface Sale extends SaleTerms {
   readonly id: SaleId
   readonly name: string
   readonly opensAtMs: number
@@ -23,6 +35,11 @@ export interface Sale {
   readonly stateNo: number
   readonly rule: SaleRule
   readonly items: readonly Item[]
+}
+
+/** When the first ticket is given out. */
+export function ticketsFromMs({ opensAtMs, warmBeforeMs, ticketsBeforeMs }: Sale): number {
+  return opensAtMs - Math.min(warmBeforeMs, ticketsBeforeMs ?? warmBeforeMs)
 }
 
 /** What the sale is at a moment. `left` is the sum over its items; unknown (undefined) before the gate has them. */

@@ -9,7 +9,7 @@ import { times } from '../domain/money.ts'
 import type { Order, Reservation } from '../domain/order.ts'
 import type { OrderPayment, Payment } from '../domain/payment.ts'
 import type { RefundPart } from '../domain/refund-part.ts'
-import { type Sale, saleState } from '../domain/sale.ts'
+import { type Sale, saleState, ticketsFromMs } from '../domain/sale.ts'
 import type { AuditLine } from '../flows/check/audit-sale.ts'
 import type { StockView } from '../flows/sell/live-item.ts'
 import type {
@@ -32,6 +32,8 @@ export function wireSale(sale: Sale, stock: StockView): SaleAnswer {
     state: saleState(sale, stock.nowMs(), left),
     rule: sale.rule,
     warmBeforeSeconds: sale.warmBeforeMs / 1000,
+    ticketsBeforeSeconds: (sale.opensAtMs - ticketsFromMs(sale)) / 1000,
+    challenge: sale.challenge ?? 'off',
     items,
   }
 }

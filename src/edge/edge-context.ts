@@ -1,6 +1,7 @@
 /** What the routes share, made once by `app/`; and how a described call becomes a route. */
 
 import type { BuyerTokens } from '../admission/buyer-token.ts'
+import type { Challenges } from '../admission/challenges.ts'
 import type { OperatorGuard } from '../admission/operator-guard.ts'
 import type { CallLimits, RateLimits } from '../admission/rate-limits.ts'
 import type { TicketOffice } from '../admission/ticket.ts'
@@ -54,6 +55,7 @@ export interface EdgeContext {
   readonly asks: Pick<AskTally, 'count'>
   readonly pages: () => Promise<Pages>
   readonly tickets: TicketOffice
+  readonly challenges: Challenges
   readonly orderLimits: RateLimits
   readonly ticketLimits: RateLimits
   readonly callLimits: CallLimits

@@ -62,6 +62,10 @@ export const saleAnswer = named('Sale', {
   state: z.enum(['draft', 'scheduled', 'open', 'paused', 'sold_out', 'over']).describe('Only operators see drafts.'),
   rule: z.enum(['first_come', 'draw']),
   warmBeforeSeconds: z.number().min(0),
+  ticketsBeforeSeconds: z.number().min(0).describe('Tickets are given out from so long before the opening.'),
+  challenge: z
+    .union([z.enum(['off', 'auto']), z.number()])
+    .describe('Whether the ticket asks for a proof of work first.'),
   items: z.array(itemAnswer),
 })
 

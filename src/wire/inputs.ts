@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { isBuyerId, isId } from '../domain/ids.ts'
 import { ATTEMPTS_MAX, QUANTITY_MAX, SHARDS_MAX, UNITS_MAX } from '../domain/item.ts'
 import { AMOUNT_MAX, isPayable, NOT_PAYABLE } from '../domain/money.ts'
+import { CHALLENGE_MAX } from '../domain/sale.ts'
 
 const NAME_LENGTH_MAX = 200
 const REASON_LENGTH_MAX = 500
@@ -78,6 +79,21 @@ export const saleInput = z
     closesAt: time,
     rule: z.literal('first_come', 'only "first_come" is built yet').default('first_come'),
     warmBeforeSeconds: z.int().min(0).max(YEAR_S).default(1800),
+    ticketsBeforeSeconds: z
+      .int()
+      .min(0)
+      .max(YEAR_S)
+      .optional()
+      .describe(
+        'Tickets are given out from so long before the opening; without it from the warm-up on, and never before that.',
+      ),
+    challenge: z
+      .union([z.enum(['off', 'auto']), z.int().min(1).max(CHALLENGE_MAX)])
+      .default('off')
+      .describe(
+        'A proof of work before the ticket. A number is its difficulty: 1 takes a phone a few tenths of a second, 2 twice as long. `auto` is 1. It ' +
+          'rises by itself with the attempts of a buyer and the asks of a network.',
+      ),
     items: z.array(itemInput).min(1).max(ITEMS_MAX),
   })
   .refine(sale => sale.opensAt < sale.closesAt, { path: ['closesAt'], message: 'must be later than opensAt' })
@@ -108,6 +124,8 @@ export const saleEdit = z.strictObject({
   closesAt: saleFields.closesAt.optional(),
   rule: saleFields.rule.unwrap().optional(),
   warmBeforeSeconds: saleFields.warmBeforeSeconds.unwrap().optional(),
+  ticketsBeforeSeconds: saleFields.ticketsBeforeSeconds.unwrap().nullish(),
+  challenge: saleFields.challenge.unwrap().optional(),
   items: z.array(itemEdit).min(1).max(ITEMS_MAX).optional(),
 })
 
@@ -158,8 +176,15 @@ export const sessionInput = z.strictObject({
     }),
 })
 
-/** `challenge` is reserved for the answer to a challenge. */
-export const ticketInput = z.looseObject({ challenge: z.unknown().optional() })
+/** What is wrong with a challenge is `challenge_invalid`, not `body_invalid`. */
+export const ticketInput = z.looseObject({
+  challenge: z
+    .unknown()
+    .optional()
+    .describe(
+      'The answer to `challenge_required`: `{"challenge", "solution"}`, the challenge as it came and what the solver found.',
+    ),
+})
 
 /** Only the type is checked here: a quantity out of the item's range is `quantity_invalid`. */
 export const orderInput = z.strictObject({

@@ -58,6 +58,21 @@ const CATALOGUE = {
     todo: 'List the origin in CORS_ORIGINS, or ask an operator with that role.',
     more: ['needs'],
   },
+  challenge_required: {
+    status: 403,
+    title: 'Solve the challenge first',
+    means:
+      'The sale asks for a proof of work before a ticket. "challenge" is an ALTCHA challenge for this buyer, item and attempt; it expires after ten minutes.',
+    todo: 'Solve it, for example with altcha-lib, and ask for the ticket again with {"challenge": {"challenge": …, "solution": …}}.',
+    more: ['challenge'],
+  },
+  challenge_invalid: {
+    status: 403,
+    title: 'The challenge is not solved',
+    means:
+      'What came as "challenge" is no solution of a challenge that was made for this buyer, item and attempt, or it has expired: the detail says which.',
+    todo: 'Ask for the ticket without a "challenge" to get a new one.',
+  },
   not_found: {
     status: 404,
     title: 'There is no such thing',
@@ -89,7 +104,8 @@ const CATALOGUE = {
   sale_not_open: {
     status: 409,
     title: 'The sale is not open yet',
-    means: 'The sale opens later ("opensAt"). Tickets are given out from the warm-up on, orders from the opening on.',
+    means:
+      'The sale opens later ("opensAt"). Tickets are given out from "ticketsBeforeSeconds" of the sale before that, orders from the opening on.',
     todo: 'Wait until then by the clock of /api/time.',
     more: ['opensAt'],
   },

@@ -2,12 +2,12 @@
 
 import { ADMIN_TOKEN, type Stampede } from './stampede.ts'
 
-export async function gauge(server: Stampede, series: string): Promise<number> {
+export async function gauge(server: Pick<Stampede, 'url'>, series: string): Promise<number> {
   return (await gauges(server))(series)
 }
 
 /** What the metrics say, all of it at one moment. */
-export async function gauges(server: Stampede): Promise<(series: string) => number> {
+export async function gauges(server: Pick<Stampede, 'url'>): Promise<(series: string) => number> {
   const text = await (
     await fetch(`${server.url()}/metrics`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
   ).text()

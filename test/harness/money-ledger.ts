@@ -136,8 +136,9 @@ export async function startTestLedger() {
         ...wish,
       }
       const window = { opensAtMs: nowMs - 1_000, closesAtMs: nowMs + 3_600_000, warmBeforeMs: 0 }
+      const terms = { ticketsBeforeMs: undefined, challenge: undefined }
       await sales.create(
-        { id: sale, name: 'sale', ...window, state: 'draft', stateNo: 0, rule: 'first_come', items: [made] },
+        { id: sale, name: 'sale', ...window, ...terms, state: 'draft', stateNo: 0, rule: 'first_come', items: [made] },
         'test',
       )
       await sales.move(sale, ['draft'], 'ready', 'test', 'sale.publish')

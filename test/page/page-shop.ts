@@ -30,7 +30,11 @@ export interface PageShop {
   readonly till: Till
   url(): string
   /** Published; opens in so many milliseconds, or has opened so long ago. */
-  sale(opensInMs: number, items: readonly PageItem[], more?: { name?: string; lastsMs?: number }): Promise<PageSale>
+  sale(
+    opensInMs: number,
+    items: readonly PageItem[],
+    more?: { name?: string; lastsMs?: number; challenge?: string | number },
+  ): Promise<PageSale>
   /** A sale that has not opened yet opens in so many milliseconds from now instead: when, in Unix milliseconds. */
   openIn(sale: PageSale, ms: number): Promise<number>
   /** Nothing is on sale any more. */
@@ -57,12 +61,13 @@ export async function openPageShop(
     site,
     till,
     url,
-    async sale(opensInMs, items, { name = 'Autumn evening', lastsMs = 3_600_000 } = {}) {
+    async sale(opensInMs, items, { name = 'Autumn evening', lastsMs = 3_600_000, challenge = 'off' } = {}) {
       const opensAtMs = Math.round(systemClock.now() + opensInMs)
       const sale = (await till.operator('POST', '/sales', {
         name,
         opensAt: toRfc3339(opensAtMs),
         closesAt: toRfc3339(opensAtMs + lastsMs),
+        challenge,
         items: items.map(({ price = 199_900, listPrice, name: itemName = 'Hand-thrown teapot', ...item }) => ({
           name: itemName,
           price: { amount: price, currency: CURRENCY },

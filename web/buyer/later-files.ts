@@ -1,8 +1,13 @@
 /** Code that is loaded when it is needed, so that the page's own script stays small. `web/build.ts` bundles each file of `later/` apart. */
 
-/** Their addresses, by name; written into the script when it is bundled. */
-declare const LATER_FILES: Readonly<Record<'qr', string>>
+/** By name; written into the script when it is bundled. */
+declare const LATER_ADDRESSES: Readonly<Record<'qr' | 'solver', string>>
+
+/** Of the worker's script. */
+export function solverAddress(): string {
+  return LATER_ADDRESSES.solver
+}
 
 export function loadQr(): Promise<typeof import('./later/qr.ts')> {
-  return import(LATER_FILES.qr)
+  return import(LATER_ADDRESSES.qr)
 }

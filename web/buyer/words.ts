@@ -78,6 +78,8 @@ const en = {
     sold_out: 'It was sold out, but a unit has just returned.',
     not_enough: 'Fewer are left than you asked for. The quantity was lowered.',
     sale_paused: 'The sale has resumed. You can press again in a moment.',
+    challenge_required: 'This browser can’t do the check that this sale asks for. Use a current browser over HTTPS.',
+    challenge_invalid: 'The check took too long. Press again.',
     other: 'That did not work. You can press again in a moment.',
   } as Record<string, string>,
 
@@ -222,6 +224,8 @@ const zh: Words = {
     sold_out: '刚才已抢光，现在又放出了一件。',
     not_enough: '剩余数量不足，已为您减少数量。',
     sale_paused: '抢购已恢复，请稍候再按。',
+    challenge_required: '此浏览器无法完成本场要求的校验，请使用新版浏览器并通过 HTTPS 访问。',
+    challenge_invalid: '校验超时，请再按一次。',
     other: '操作未成功，请稍候再按。',
   },
 

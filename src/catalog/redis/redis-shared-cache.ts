@@ -55,19 +55,24 @@ const item: z.ZodType<Item> = z
   // JSON leaves undefined fields out.
   .transform(({ sku, image, listPrice, ...rest }) => ({ ...rest, sku, image, listPrice }))
 
-const sale: z.ZodType<Sale> = z.object({
-  id,
-  name: z.string(),
-  opensAtMs: time,
-  closesAtMs: time,
-  warmBeforeMs: time,
-  // Drafts are not published.
-  state: z.enum(['ready', 'paused', 'over']),
-  // Older versions do not write it.
-  stateNo: count.default(0),
-  rule: z.enum(['first_come', 'draw']),
-  items: z.array(item).min(1),
-})
+const sale: z.ZodType<Sale> = z
+  .object({
+    id,
+    name: z.string(),
+    opensAtMs: time,
+    closesAtMs: time,
+    warmBeforeMs: time,
+    // Drafts are not published.
+    state: z.enum(['ready', 'paused', 'over']),
+    // Older versions do not write it.
+    stateNo: count.default(0),
+    rule: z.enum(['first_come', 'draw']),
+    ticketsBeforeMs: time.optional(),
+    challenge: z.union([z.literal('auto'), z.number()]).optional(),
+    items: z.array(item).min(1),
+  })
+  // JSON leaves undefined fields out.
+  .transform(({ ticketsBeforeMs, challenge, ...rest }) => ({ ...rest, ticketsBeforeMs, challenge }))
 
 const sales = z.array(sale).max(LISTED_MAX)
 

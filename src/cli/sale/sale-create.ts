@@ -12,10 +12,10 @@ import { orUsage, parseMoment, wholeNumber } from '../arguments.ts'
 import { Client, type ServerOptions, saleAt, withServer } from './client.ts'
 import { printSale } from './sale-view.ts'
 
-type Texts = Partial<Record<'file' | 'name' | 'opensAt' | 'closesAt' | 'key', string>>
+type Texts = Partial<Record<'file' | 'name' | 'opensAt' | 'closesAt' | 'challenge' | 'key', string>>
 /** What describes the item is for the server to check. */
 type CreateOptions = Readonly<
-  ServerOptions & Texts & { warmBefore?: number; publish?: boolean } & Record<string, unknown>
+  ServerOptions & Texts & { warmBefore?: number; ticketsBefore?: number; publish?: boolean } & Record<string, unknown>
 >
 
 /** The options, as the help shows them: name, argument, description. An argument of `NUMBERS` is a whole number. */
@@ -25,6 +25,8 @@ const OF_SALE = [
   ['opensAt', 'time', '2026-11-11T00:00:00Z, now, or +30s, +10m, +2h, +1d'],
   ['closesAt', 'time', 'likewise'],
   ['warmBefore', 'seconds', 'how long before the opening the warm-up begins'],
+  ['ticketsBefore', 'seconds', 'how long before the opening tickets are given out'],
+  ['challenge', 'difficulty', 'a proof of work before the ticket: off, auto, or a number from 1 up'],
 ] as const
 /** Those that describe the one item. */
 const OF_ITEM = [
@@ -79,13 +81,15 @@ async function bodyOf(client: Client, options: CreateOptions): Promise<Record<st
     asked ??= client.ask<TimeAnswer>('/api/time')
     return (await asked).unixMs
   }
-  const { name, opensAt, closesAt, warmBefore } = options
+  const { name, opensAt, closesAt, warmBefore, ticketsBefore, challenge } = options
   const body = {
     ...file,
     ...(name !== undefined && { name }),
     ...(opensAt !== undefined && { opensAt: await parseMoment('--opens-at', opensAt, now) }),
     ...(closesAt !== undefined && { closesAt: await parseMoment('--closes-at', closesAt, now) }),
     ...(warmBefore !== undefined && { warmBeforeSeconds: warmBefore }),
+    ...(ticketsBefore !== undefined && { ticketsBeforeSeconds: ticketsBefore }),
+    ...(challenge !== undefined && { challenge: /^\d+$/.test(challenge) ? Number(challenge) : challenge }),
   }
   if (file === undefined) {
     const missing = NEEDED.find(option => options[option] === undefined)

@@ -1,5 +1,6 @@
 /** What buyers call, apart from ordering and paying: time, sales, session, ticket, their own orders. */
 
+import type { ChallengeAsked, ChallengeVerdict } from '../../admission/challenges.ts'
 import { endedSessionCookies, sessionCookies } from '../../admission/session.ts'
 import { toRfc3339 } from '../../base/clock.ts'
 import type { Counted } from '../../base/meters.ts'
@@ -32,6 +33,14 @@ import {
 } from '../http/problem-response.ts'
 
 const SESSION_MS = 12 * 3600 * 1000
+
+const CHALLENGE_DETAILS: Readonly<Record<Exclude<ChallengeVerdict, 'passed'>, string>> = {
+  malformed: 'The "challenge" of the body is not {"challenge", "solution"} as a solver sends it.',
+  forged: 'This server has not made that challenge.',
+  expired: 'The challenge has expired.',
+  foreign: 'The challenge was made for another sale, item, buyer or attempt.',
+  wrong: 'The solution does not solve the challenge.',
+}
 
 const handlers = {
   time({ stock }) {
@@ -117,6 +126,11 @@ function demandTrusted(trusts: EdgeContext['trusts'], request: Request): void {
     throw new ProblemError('forbidden', 'Only pages of this site, and of origins in CORS_ORIGINS, may sign in or out.')
 }
 
+function challengeProblem(asked: ChallengeAsked): Response {
+  if (asked.kind === 'challenge_invalid') return problem(asked.kind, { detail: CHALLENGE_DETAILS[asked.why] })
+  return problem(asked.kind, { more: { challenge: asked.challenge } })
+}
+
 async function giveOrRefuse(
   edge: EdgeContext,
   exchange: Exchange,
@@ -130,8 +144,13 @@ async function giveOrRefuse(
   const buyer = await edge.identity.buyer(exchange.request)
   const tooOften = await edge.ticketLimits.admitBuyer(buyer, item)
   if (tooOften !== undefined) return ['rate_limited', rateLimitedProblem(tooOften)]
-  await readBody(exchange.request, buyerCalls.ticket.body.schema)
+  const { challenge: solved } = await readBody(exchange.request, buyerCalls.ticket.body.schema)
   const outcome = await giveTicket(edge.sell, found, edge.registry.get(item), buyer, edge.stock.nowMs())
+  if (outcome.kind === 'given' && !outcome.holds) {
+    const subject = { sale, item, buyer, attempt: outcome.terms.attempt }
+    const asked = await edge.challenges.before(found.challenge, subject, edge.addressOf(exchange.request), solved)
+    if (asked !== undefined) return [asked.kind, challengeProblem(asked)]
+  }
   const answer = await answerBy(outcome, {
     given({ terms: { attempt, notBeforeMs, expiresAtMs } }) {
       const ticket = edge.tickets.issue({ sale, item, buyer, attempt, notBeforeMs, expiresAtMs })

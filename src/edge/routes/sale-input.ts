@@ -11,12 +11,14 @@ type CheckedEdit = z.output<typeof saleEdit>
 type CheckedItemEdit = NonNullable<CheckedEdit['items']>[number]
 
 export function toNewSale(wish: z.output<typeof saleInput>): NewSale {
-  const { opensAt, closesAt, warmBeforeSeconds, items, ...sale } = wish
+  const { opensAt, closesAt, warmBeforeSeconds, ticketsBeforeSeconds, challenge, items, ...sale } = wish
   return {
     ...sale,
     opensAtMs: opensAt,
     closesAtMs: closesAt,
     warmBeforeMs: warmBeforeSeconds * 1000,
+    ticketsBeforeMs: inMs(ticketsBeforeSeconds),
+    challenge: challenge === 'off' ? undefined : challenge,
     items: items.map(toNewItem),
   }
 }
@@ -27,12 +29,15 @@ function toNewItem(wish: z.output<typeof itemInput>): NewItem {
 }
 
 /** Items are read both ways, as changes and as new items: only the ledger knows whether the sale is a draft. */
-export function toEdit({ opensAt, closesAt, warmBeforeSeconds, items, ...sale }: CheckedEdit): SaleEdit {
+export function toEdit(edit: CheckedEdit): SaleEdit {
+  const { opensAt, closesAt, warmBeforeSeconds, ticketsBeforeSeconds, challenge, items, ...sale } = edit
   return {
     ...sale,
     opensAtMs: opensAt,
     closesAtMs: closesAt,
     warmBeforeMs: inMs(warmBeforeSeconds),
+    ticketsBeforeMs: ticketsBeforeSeconds === null ? null : inMs(ticketsBeforeSeconds),
+    challenge: challenge === 'off' ? null : challenge,
     items: items && { edits: items.map(toItemEdit), fresh: items.map(toFresh) },
   }
 }

@@ -90,6 +90,12 @@ export function saleChanges(from: Sale, to: Sale): FieldChange[] {
     ['closesAt', toRfc3339(from.closesAtMs), toRfc3339(to.closesAtMs)],
     ['rule', from.rule, to.rule],
     ['warmBeforeSeconds', from.warmBeforeMs / 1000, to.warmBeforeMs / 1000],
+    [
+      'ticketsBeforeSeconds',
+      from.ticketsBeforeMs && from.ticketsBeforeMs / 1000,
+      to.ticketsBeforeMs && to.ticketsBeforeMs / 1000,
+    ],
+    ['challenge', from.challenge ?? 'off', to.challenge ?? 'off'],
   ])
 }
 

@@ -14,6 +14,7 @@ export type NewSale = Omit<Sale, 'id' | 'state' | 'stateNo' | 'items'> & { reado
 const NEVER_ON_SALE = { door: 'shut', epoch: 0, gateEpoch: 0, gateShards: 1, changeNo: 0 } as const
 const DEMO_OPENS_IN_MS = 30_000
 const DEMO_LASTS_MS = 3_600_000
+const DEMO_TICKETS_BEFORE_MS = 120_000
 
 /** The same id again returns the sale that was created with it. */
 export async function createSale(
@@ -44,6 +45,8 @@ export async function demoSale(context: Pick<OperateContext, 'sales' | 'ids' | '
     closesAtMs: opensAtMs + DEMO_LASTS_MS,
     warmBeforeMs: DEMO_LASTS_MS,
     rule: 'first_come',
+    ticketsBeforeMs: DEMO_TICKETS_BEFORE_MS,
+    challenge: undefined,
     items: [
       {
         name: 'Mechanical keyboard',

@@ -12,7 +12,7 @@ import { assert } from '../../base/assert.ts'
 import type { IdMaker } from '../../base/snowflake.ts'
 import type { ItemId, SaleId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
-import type { Sale, StoredSaleState } from '../../domain/sale.ts'
+import type { Sale, SaleTerms, StoredSaleState } from '../../domain/sale.ts'
 import type { FieldChange, SaleWrite } from '../../ledger/sales.ts'
 import {
   amended,
@@ -29,7 +29,10 @@ import type { OperateContext, SaleOutcome } from './operate-context.ts'
 
 type SaleField = 'name' | 'opensAtMs' | 'closesAtMs' | 'rule' | 'warmBeforeMs'
 
+/** Null takes a term away. */
 export type SaleEdit = { readonly [K in SaleField]?: Sale[K] | undefined } & {
+  readonly [K in keyof SaleTerms]?: SaleTerms[K] | null
+} & {
   /** The input, parsed both ways: as edits of existing items, and as new items of a draft. */
   readonly items?:
     | { readonly edits: readonly ItemEdit[]; readonly fresh: readonly (NewItem | FieldFault)[] }

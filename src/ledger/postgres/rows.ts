@@ -5,7 +5,7 @@ import type { SaleId } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import type { CloseReason, Order, OrderState } from '../../domain/order.ts'
 import { type OrderPayment, type PaymentEnd, type PaymentState, shownState } from '../../domain/payment.ts'
-import type { Sale, SaleRule, StoredSaleState } from '../../domain/sale.ts'
+import type { Sale, SaleRule, SaleTerms, StoredSaleState } from '../../domain/sale.ts'
 import type { Database, Row } from './connection/database.ts'
 
 type Read<T> = (row: Row) => T
@@ -139,6 +139,17 @@ function toSale(id: SaleId, row: Row, items: readonly Item[]): Sale {
     state: text(row, 'state') as StoredSaleState,
     stateNo: number(row, 'word_no'),
     rule: text(row, 'rule') as SaleRule,
+    ...termsOf(row),
     items,
   }
+}
+
+/** Members that a newer version has written are left alone. */
+function termsOf(row: Row): SaleTerms {
+  const { terms } = row
+  assert(typeof terms === 'object' && terms !== null, 'column terms is not an object')
+  const { ticketsBeforeMs, challenge } = terms as Record<string, unknown>
+  assert(ticketsBeforeMs === undefined || typeof ticketsBeforeMs === 'number', 'ticketsBeforeMs is not a number')
+  assert(challenge === undefined || challenge === 'auto' || typeof challenge === 'number', 'challenge is no difficulty')
+  return { ticketsBeforeMs, challenge }
 }

@@ -63,8 +63,9 @@ export function createSaleLookup(database: Database) {
 /** The first values of `create_sale` and `edit_sale`. */
 function valuesOf(sale: Sale, items: SaleWrite['items'], by: string): unknown[] {
   const { id, name, opensAtMs, closesAtMs, warmBeforeMs, rule } = sale
+  const terms = JSON.stringify({ ticketsBeforeMs: sale.ticketsBeforeMs, challenge: sale.challenge })
   const written = sale.items.map(itemColumns).filter(item => items === 'replaced' || items.has(item.id))
-  return [id, name, opensAtMs, closesAtMs, warmBeforeMs, rule, JSON.stringify(written), by]
+  return [id, name, opensAtMs, closesAtMs, warmBeforeMs, rule, terms, JSON.stringify(written), by]
 }
 
 /** An item as the columns that both write, in JSON: ids as strings. */

@@ -1,22 +1,22 @@
 -- edit_sale: writes a sale's new values, the items that are new or changed, and the log line.
--- In      sale: id, name, opens_at (ms), closes_at (ms), warm_before_ms, rule; items: a JSON array, ids as strings; by, details (JSON)
+-- In      sale: id, name, opens_at (ms), closes_at (ms), warm_before_ms, rule, terms (JSON); items: a JSON array, ids as strings; by, details (JSON)
 -- Out     nothing
 -- Keeps   decided under lock_sale; of an existing item only texts, pay_within and when_gate_down change: never its price, units or epoch;
 --         another window gets a new word_no, so that the gate takes it over
 WITH edited AS (
   UPDATE sales SET name = $2, opens_at = to_timestamp($3::bigint / 1000.0), closes_at = to_timestamp($4::bigint / 1000.0),
-                   warm_before_ms = $5, rule = $6,
+                   warm_before_ms = $5, rule = $6, terms = $7,
                    word_no = word_no + CASE WHEN opens_at = to_timestamp($3::bigint / 1000.0)
                                              AND closes_at = to_timestamp($4::bigint / 1000.0) THEN 0 ELSE 1 END
   WHERE id = $1
   RETURNING id
 ),
-logged AS (INSERT INTO audit_log (by, action, sale, details) SELECT $8, 'sale.edit', id, $9::jsonb FROM edited)
+logged AS (INSERT INTO audit_log (by, action, sale, details) SELECT $9, 'sale.edit', id, $10::jsonb FROM edited)
 INSERT INTO items (id, sale, position, sku, name, image, price_minor, list_price_minor, currency, units, available,
                    quantity_max, attempts_max, pay_within_ms, when_gate_down, home_door, shards)
 SELECT i.id, edited.id, i.position, i.sku, i.name, i.image, i.price_minor, i.list_price_minor, i.currency, i.units, i.units,
        i.quantity_max, i.attempts_max, i.pay_within_ms, i.when_gate_down, i.home_door, i.shards
-FROM edited, jsonb_populate_recordset(NULL::items, $7::jsonb) AS i
+FROM edited, jsonb_populate_recordset(NULL::items, $8::jsonb) AS i
 ORDER BY i.id
 ON CONFLICT (id) DO UPDATE SET sku = excluded.sku, name = excluded.name, image = excluded.image,
   list_price_minor = excluded.list_price_minor, pay_within_ms = excluded.pay_within_ms, when_gate_down = excluded.when_gate_down

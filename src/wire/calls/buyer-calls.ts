@@ -67,11 +67,19 @@ export const buyerCalls = {
   }),
   ticket: buyer.post('/api/sales/{sale}/items/{item}/ticket', 'A ticket: the right to try', {
     more:
-      'From the warm-up on, also when the item is sold out (units return). With a live order the ticket carries its attempt, ' +
-      'after a closed one the next.',
+      'From `ticketsBeforeSeconds` before the opening on, also when the item is sold out (units return). With a live order the ticket carries ' +
+      'its attempt, after a closed one the next. Where the sale has a `challenge`, the first call is answered with `challenge_required`, and the ' +
+      'next one brings the solution; a buyer with a live order is never asked for one.',
     body: { schema: ticketInput, example: {} },
     answers: { 201: uncached('The ticket.', ticketAnswer, TICKET) },
-    problems: ['sale_not_open', 'attempts_used', 'sale_over', 'rate_limited'],
+    problems: [
+      'challenge_required',
+      'challenge_invalid',
+      'sale_not_open',
+      'attempts_used',
+      'sale_over',
+      'rate_limited',
+    ],
   }),
   takeOrder: callsFor('Buyers', 'ticket').post('/api/sales/{sale}/items/{item}/orders', 'Order', {
     more:

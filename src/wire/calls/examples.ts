@@ -8,6 +8,8 @@ export const SALE = {
   state: 'open',
   rule: 'first_come',
   warmBeforeSeconds: 1800,
+  ticketsBeforeSeconds: 120,
+  challenge: 'off',
   items: [
     {
       id: '4711001337000002',

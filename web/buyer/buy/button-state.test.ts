@@ -22,6 +22,8 @@ const sale = {
   state: 'open',
   rule: 'first_come',
   warmBeforeSeconds: 1800,
+  ticketsBeforeSeconds: 1800,
+  challenge: 'off',
   items: [item],
 } as const
 const open: Facts = {

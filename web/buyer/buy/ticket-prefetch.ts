@@ -34,8 +34,8 @@ export function prefetchTickets(sale: Sale): void {
       if (!store.ready(item)) store.setReady(item, true)
       continue
     }
-    const warmAtMs = opensAtMs - (sale.warmBeforeSeconds ?? 0) * 1000
-    schedule(sale, item, ticketMomentMs(serverNow(), warmAtMs, opensAtMs, Math.random()), 0)
+    const fromMs = opensAtMs - sale.ticketsBeforeSeconds * 1000
+    schedule(sale, item, ticketMomentMs(serverNow(), fromMs, opensAtMs, Math.random()), 0)
   }
 }
 
@@ -49,7 +49,8 @@ async function fetchOne(sale: Sale, item: string, tries: number): Promise<void> 
   if (!scheduled.has(item)) return
   const again =
     reply.kind === 'lost' ||
-    (reply.kind === 'refused' && ['rate_limited', 'busy', 'sale_not_open', 'unknown'].includes(reply.code))
+    (reply.kind === 'refused' &&
+      ['rate_limited', 'busy', 'sale_not_open', 'challenge_invalid', 'unknown'].includes(reply.code))
   if (!again) return cancel(item)
   const askedToWaitMs = reply.kind === 'refused' ? (reply.retryAfterMs ?? 0) : 0
   schedule(sale, item, serverNow() + askedToWaitMs + backOffMs(tries + 2, Math.random()), tries + 1)

@@ -8,6 +8,7 @@ import type { Ticket } from '../shapes.ts'
 import { store } from '../store.ts'
 import { noteReply } from '../sync/loading.ts'
 import { serverNow } from '../sync/server-time.ts'
+import { solveChallenge } from './challenge.ts'
 
 /** An ask that has no answer yet. */
 export interface Ask {
@@ -35,7 +36,12 @@ export function ticketFor(sale: string, item: string): Promise<Reply<Ticket>> {
 }
 
 async function fetchTicket(sale: string, item: string): Promise<Reply<Ticket>> {
-  const reply = await call<Ticket>('POST', `/api/sales/${sale}/items/${item}/ticket`)
+  const path = `/api/sales/${sale}/items/${item}/ticket`
+  let reply = await call<Ticket>('POST', path)
+  if (reply.kind === 'refused' && reply.code === 'challenge_required') {
+    const challenge = await solveChallenge(reply.body.challenge)
+    if (challenge !== undefined) reply = await call<Ticket>('POST', path, { body: { challenge } })
+  }
   noteReply(reply)
   if (reply.kind === 'ok') {
     write(TICKETS + keyOf(item), reply.body)

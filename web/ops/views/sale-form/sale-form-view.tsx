@@ -170,6 +170,12 @@ interface SaleFieldsProps {
   readonly change: (more: Partial<TypedSale>) => void
 }
 
+/** A difficulty that was set by another way is kept. */
+function challengeChoices(now: string): readonly string[] {
+  const usual = ['off', 'auto', '4', '16', '64']
+  return usual.includes(now) ? usual : [...usual, now]
+}
+
 function SaleFields({ typed, wrongs, change }: SaleFieldsProps) {
   const text = words()
   const field = (name: Exclude<keyof TypedSale, 'items'>, label: string) => ({
@@ -190,6 +196,21 @@ function SaleFields({ typed, wrongs, change }: SaleFieldsProps) {
       {moment('opensAt', text.opens, text.opensPast)}
       {moment('closesAt', text.closes, text.closesPast)}
       <Field numeric {...field('warmBeforeSeconds', text.warmBefore)} />
+      <Field numeric {...field('ticketsBeforeSeconds', text.ticketsBefore)} />
+      <div class="field">
+        <label for="sale-challenge">{text.challenge}</label>
+        <select
+          id="sale-challenge"
+          value={typed.challenge}
+          onChange={({ currentTarget }) => change({ challenge: currentTarget.value })}
+        >
+          {challengeChoices(typed.challenge).map(choice => (
+            <option key={choice} value={choice}>
+              {text.challenges[choice] ?? text.challengeTimes(choice)}
+            </option>
+          ))}
+        </select>
+      </div>
     </div>
   )
 }

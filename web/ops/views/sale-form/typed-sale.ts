@@ -30,6 +30,9 @@ export interface TypedSale {
   readonly opensAt: string
   readonly closesAt: string
   readonly warmBeforeSeconds: string
+  readonly ticketsBeforeSeconds: string
+  /** off, auto, or a difficulty. */
+  readonly challenge: string
   readonly items: readonly TypedItem[]
 }
 
@@ -66,6 +69,8 @@ export function newSale(nowMs: number): TypedSale {
     opensAt: toLocalInput(opensAtMs),
     closesAt: toLocalInput(opensAtMs + HOUR_MS),
     warmBeforeSeconds: '1800',
+    ticketsBeforeSeconds: '120',
+    challenge: 'off',
     items: [newItem('CNY')],
   }
 }
@@ -76,6 +81,8 @@ export function typedOf(sale: Sale): TypedSale {
     opensAt: toLocalInput(Date.parse(sale.opensAt)),
     closesAt: toLocalInput(Date.parse(sale.closesAt)),
     warmBeforeSeconds: `${sale.warmBeforeSeconds}`,
+    ticketsBeforeSeconds: `${sale.ticketsBeforeSeconds}`,
+    challenge: `${sale.challenge}`,
     items: sale.items.map(typedItemOf),
   }
 }
@@ -124,6 +131,8 @@ export function bodyOf(typed: TypedSale): { readonly body: unknown } | { readonl
     opensAt: moment('opensAt', typed.opensAt),
     closesAt: moment('closesAt', typed.closesAt),
     warmBeforeSeconds: whole('warmBeforeSeconds', typed.warmBeforeSeconds),
+    ticketsBeforeSeconds: whole('ticketsBeforeSeconds', typed.ticketsBeforeSeconds),
+    challenge: /^\d+$/.test(typed.challenge) ? Number(typed.challenge) : typed.challenge,
     items: typed.items.map((item, i) => {
       const at = (field: string) => `items.${i}.${field}`
       const currency = item.currency.trim()
