@@ -15,6 +15,7 @@ import { addMigrate } from './cli/migrate.ts'
 import { addPage } from './cli/page.ts'
 import { addRehearse } from './cli/rehearse/rehearse.ts'
 import { addOrder } from './cli/sale/order.ts'
+import { addPayments } from './cli/sale/payments.ts'
 import { addReconcile } from './cli/sale/reconcile.ts'
 import { addSale } from './cli/sale/sale.ts'
 import { addServe, explain } from './cli/serve.ts'
@@ -36,6 +37,7 @@ addBackup(program)
 addRetention(program)
 addErase(program)
 addDead(program)
+addPayments(program)
 addRehearse(program)
 addDemoCrowd(program)
 addCompletion(program)

@@ -146,6 +146,11 @@ test('a paid order is refunded from the command line', async () => {
   expect(shown.match(/order\.refund_part +admin +.*0\.01.* +a scratch/g), 'the same key is the same part').toHaveLength(
     1,
   )
+  expect((await ask('payments', 'report')).out).toMatch(/DAY \(UTC\)[\s\S]*sandbox +EUR/)
+  expect((await ask('payments', 'report', '--csv', '--zone', 'Asia/Shanghai')).out).toContain(
+    ',Asia/Shanghai,sandbox,EUR,',
+  )
+  expectFailure(await ask('payments', 'report', '--from', 'yesterday'), 1, 'must be a day')
   expectFailure(await ask('order', 'refund', id, '--amount', '0.001'), 2, 'not an amount of EUR')
   expectFailure(await ask('order', 'refund', id, '--amount', '100000'), 1, 'can still be refunded')
   const refunded = await json<object>('order', 'refund', id, '--restock')

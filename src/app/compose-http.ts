@@ -35,6 +35,7 @@ import { operatorOrderRoutes } from '../edge/routes/operator-order-routes.ts'
 import { operatorSaleRoutes } from '../edge/routes/operator-sale-routes.ts'
 import { opsRoutes } from '../edge/routes/ops-routes.ts'
 import { pageRoutes } from '../edge/routes/page-routes.ts'
+import { paymentReportRoutes } from '../edge/routes/payment-report-routes.ts'
 import { paymentRoutes } from '../edge/routes/payment-routes.ts'
 import { webhookRoutes } from '../edge/routes/webhook-routes.ts'
 import { startMetricsServer, startServer } from '../edge/server.ts'
@@ -165,6 +166,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     ...eventRoutes(edge),
     ...webhookRoutes(edge),
     ...deadRoutes(edge),
+    ...paymentReportRoutes(edge),
     ...(sandbox === undefined ? [] : sandboxRoutes(sandbox)),
     ...wellBeing,
     ...opsRoutes(edge),

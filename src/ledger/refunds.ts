@@ -32,6 +32,18 @@ export interface PartAnswer {
   readonly refundable: Money | undefined
 }
 
+/** Of one provider and currency in one span: minor units, and how many. */
+interface Takings {
+  /** Which of the spans, from 0. */
+  readonly span: number
+  readonly provider: string
+  readonly currency: string
+  readonly captured: number
+  readonly refunded: number
+  readonly captures: number
+  readonly refunds: number
+}
+
 export interface Refunds {
   part(ask: PartAsk): Promise<PartAnswer>
   ofOrders(orders: readonly OrderId[]): Promise<readonly RefundPart[]>
@@ -40,6 +52,8 @@ export interface Refunds {
     rooms: readonly { readonly lane: string; readonly room: number }[],
     without: readonly string[],
   ): Promise<readonly RefundPart[]>
+  /** What was captured and refunded in spans of unix time, given by their bounds; spans, providers and currencies without money are left out. */
+  takings(boundsMs: readonly number[]): Promise<readonly Takings[]>
   /** The provider has confirmed the part. False: it was known before. */
   settle(part: string): Promise<boolean>
 }

@@ -91,6 +91,7 @@ export const checked = ({
   ['close_orders', item, "'{5}'", "'cancelled'", "'100'"],
   ['refund_order', oldOrder, oldItem, 'false', "'op'", 'NULL'],
   ['refund_part', '8', oldOrder, oldItem, '1', "'CNY'", 'false', 'NULL', "'op'"],
+  ['takings', `ARRAY[now() - interval '11 days', now() - interval '10 days']`],
   ['claim_refund_parts', '\'{sandbox,""}\'', "'{50,50}'", "'{}'"],
   ['refund_parts_of_orders', `'{${oldOrder},1}'`],
   ['event_head'],

@@ -46,7 +46,7 @@ export async function writeHistory(sql: Sql, { orders, sales }: HistoryWish) {
   for (let from = 0; from < orders; from += STEP)
     await sql(
       `INSERT INTO payments (id, order_id, item, provider, ref, amount_minor, currency, state, captured_at)
-       SELECT id, id, item, 'sandbox', id::text, 1000, 'CNY', 'captured', now() FROM orders
+       SELECT id, id, item, 'sandbox', id::text, 1000, 'CNY', 'captured', now() - id % 400 * interval '1 day' FROM orders
        WHERE id BETWEEN $1::bigint + $2 AND $1::bigint + $3 AND state = 'paid' AND id % 2 = 0`,
       [ORDERS, from, from + STEP - 1],
     )

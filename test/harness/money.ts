@@ -79,6 +79,13 @@ export class Till {
     return (await this.operator('POST', `/sales/${sale}/reconcile`)) as unknown as ReportAnswer
   }
 
+  async csv(path: string): Promise<string> {
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, accept: 'text/csv' }
+    const response = await fetch(`${this.#url()}/api/admin${path}`, { headers })
+    if (!response.ok) throw new Error(`GET ${path} was refused: ${await response.text()}`)
+    return response.text()
+  }
+
   async operator(
     method: string,
     path: string,

@@ -1,6 +1,7 @@
 /** Money that goes back in parts, over HTTP and across the death of the server: each part once, and never more than was captured. */
 
 import { afterEach, expect, test } from 'bun:test'
+import type { PaymentReportAnswer } from '../../src/wire/payments/payment-shapes.ts'
 import { MoneyStage } from '../harness/money-stage.ts'
 import { Playground } from '../harness/playground.ts'
 import { until } from '../harness/until.ts'
@@ -10,6 +11,7 @@ afterEach(() => playground.undo())
 const UNITS = 50
 const ITEM = { units: UNITS, payWithinSeconds: 3600 }
 const PRICE = 199_900
+type Report = PaymentReportAnswer
 
 test('parts go back once, whatever dies between asking, sending and writing it down; the rest follows', async () => {
   const stage = await MoneyStage.set(playground, ITEM)
@@ -70,9 +72,9 @@ test('two operators at once give back no more than was captured, and each refusa
   const shown = await till.order(order.id)
   expect(shown.state).toBe('paid')
   expect(shown.payments[0]?.refunds?.every(part => part.reason?.startsWith('ask '))).toBe(true)
-  const lines = shown.history.filter(event => event.what === 'order.refund_part')
-  expect(lines).toHaveLength(3)
-  expect(lines[0]).toMatchObject({ by: 'admin', amount: { amount: 60_000, currency: 'CNY' } })
+  const told = shown.history.filter(event => event.what === 'order.refund_part')
+  expect(told).toHaveLength(3)
+  expect(told[0]).toMatchObject({ by: 'admin', amount: { amount: 60_000, currency: 'CNY' } })
 
   const refuse = async (amount: unknown, more: Record<string, unknown> = {}) => {
     const reply = await till.refundPart(order.id, 1, `wrong-${JSON.stringify([amount, more])}`, { amount, ...more })
@@ -92,4 +94,25 @@ test('two operators at once give back no more than was captured, and each refusa
   await until('all of it is back', async () => (await till.order(order.id)).payments[0]?.state === 'refunded')
   expect((await till.refundPart(order.id, 1, 'too-late')).code).toBe('order_not_paid')
   await stage.judge(UNITS)
+
+  // What was taken and given back on this day, as JSON and as CSV; the test may run past midnight.
+  const kept = await stage.paid()
+  const { from, to, zone, lines } = (await till.operator(
+    'GET',
+    '/payments/report?zone=Asia/Shanghai',
+  )) as never as Report
+  expect([from, zone]).toEqual([to, 'Asia/Shanghai'])
+  const day = { provider: 'sandbox', currency: 'CNY', captured: 2 * PRICE, refunded: PRICE, kept: PRICE }
+  if (lines.length === 1) expect(lines[0]).toMatchObject({ day: to, ...day, captures: 2, refunds: 4 })
+  expect((await till.order(kept.id)).state).toBe('paid')
+  const csv = await till.csv('/payments/report')
+  expect(csv.split('\r\n')[0]).toBe('day,zone,provider,currency,captured,refunded,kept,captures,refunds')
+  if (lines.length === 1) expect(csv).toMatch(/,UTC,sandbox,CNY,3998\.00,1999\.00,1999\.00,2,4\r\n$/)
+  for (const wrong of [
+    'from=2026-02-30',
+    'from=2026-01-01&to=2026-12-31',
+    'from=2026-01-02&to=2026-01-01',
+    'zone=Mars',
+  ])
+    await expect(till.operator('GET', `/payments/report?${wrong}`), wrong).rejects.toThrow('body_invalid')
 }, 300_000)

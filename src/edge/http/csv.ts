@@ -1,4 +1,4 @@
-/** A sale's orders as CSV, streamed page by page: a million rows cost the memory of one page. */
+/** CSV: a sale's orders, streamed page by page, so that a million rows cost the memory of one page; and small files. */
 
 import type { Order, Reservation } from '../../domain/order.ts'
 import { wireOrder } from '../answers.ts'
@@ -36,13 +36,21 @@ export function csvOfOrders(next: () => Promise<readonly (Order | Reservation)[]
       if (orders.length === 0) controller.close()
     },
   })
-  return new Response(body, {
-    headers: {
-      'content-type': 'text/csv; charset=utf-8',
-      'content-disposition': `attachment; filename="orders-${sale}.csv"`,
-      ...UNRENDERED,
-    },
-  })
+  return new Response(body, { headers: headersOf(`orders-${sale}.csv`) })
+}
+
+/** A file of few lines. */
+export function sendCsv(name: string, columns: readonly string[], lines: readonly (readonly string[])[]): Response {
+  const text = [columns, ...lines].map(line => `${line.map(value => field(value)).join(',')}\r\n`).join('')
+  return new Response(text, { headers: headersOf(name) })
+}
+
+function headersOf(name: string) {
+  return {
+    'content-type': 'text/csv; charset=utf-8',
+    'content-disposition': `attachment; filename="${name}"`,
+    ...UNRENDERED,
+  }
 }
 
 /** Written out, without an object for the fields: a page must not hold up the clicks that come meanwhile. Only a buyer's id is free text. */
@@ -53,12 +61,14 @@ function lineOf(order: Order | Reservation): string {
   return `${what},${reservedAt},${placedAt},${payBy},${paidAt},${closedAt}`
 }
 
+/** A negative amount is no formula. */
+const AMOUNT = /^-\d+(?:\.\d+)?$/
 /** What a spreadsheet would run: a sign, also in full width, also behind characters that show nothing. */
 const FORMULA = /^[\p{Cf}\s]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r]/u
 
 /** Quoted where needed; a text that a spreadsheet would run as a formula is kept from being one. */
 function field(value: string): string {
-  const text = FORMULA.test(value) ? `'${value}` : value
+  const text = FORMULA.test(value) && !AMOUNT.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 

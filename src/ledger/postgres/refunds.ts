@@ -1,5 +1,6 @@
 /** Refunds in PostgreSQL. */
 
+import { toRfc3339 } from '../../base/clock.ts'
 import type { RefundPart } from '../../domain/refund-part.ts'
 import type { PartAnswer, Refunds } from '../refunds.ts'
 import type { Database, Row } from './connection/database.ts'
@@ -17,6 +18,14 @@ export function createRefunds(database: Database): Refunds {
     ofOrders: orders => all('refund_parts_of_orders', [orders], toPart),
     claim: (rooms, without) =>
       all('claim_refund_parts', [rooms.map(({ lane }) => lane), rooms.map(({ room }) => room), without], toPart),
+    takings: bounds =>
+      all('takings', [bounds.map(toRfc3339)], row => ({
+        ...columns(row, text, 'provider', 'currency'),
+        ...columns(row, number, 'span', 'captures', 'refunds'),
+        // A sum over all payments may exceed what a number holds exactly; that must not end the process.
+        captured: Number(row.captured),
+        refunded: Number(row.refunded),
+      })),
     settle: part => did('settle_refund_part', [part]),
   }
 }

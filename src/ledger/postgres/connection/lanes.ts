@@ -61,6 +61,7 @@ const STATEMENTS: Readonly<Record<Exclude<Lane, 'work'>, readonly string[]>> = {
     'live_orders',
     'payments_amiss',
     'sale_results',
+    'takings',
     'reconciliations',
     'read_log',
     'read_events',
@@ -80,6 +81,7 @@ const READ_KINDS: Readonly<Record<string, string>> = {
   live_orders: 'audits',
   payments_amiss: 'audits',
   sale_results: 'audits',
+  takings: 'audits',
 }
 
 export function readKindOf(statement: string): string {

@@ -178,7 +178,9 @@ test('two processes build at once: one does, the other leaves it to that one', (
     const release = await olderTransaction(world)
     const first = builder(world).build(SILENT, NEVER)
     await until('an index under way', async () => (await world.states()).includes('invalid'))
-    expect(await builder(world).build(SILENT, NEVER)).toBe(WANTED.length - 2)
+    expect(await builder(world).build(SILENT, NEVER)).toBe(
+      WANTED.filter(({ table }) => /^orders_\d/.test(table)).length,
+    )
     await release()
     expect(await first).toBe(0)
   }))

@@ -36,6 +36,15 @@ export const WANTED: readonly WantedIndex[] = [
     ]
   }),
   { name: 'payments_item_state', table: 'payments', unique: false, on: '(item, state)' },
+  // What was captured and refunded, by day.
+  ...(['payments', 'payments_archive'] as const).flatMap(table =>
+    (['captured', 'refunded'] as const).map(what => ({
+      name: `${table}_${what}`,
+      table,
+      unique: false,
+      on: `(${what}_at) INCLUDE (provider, currency, amount_minor) WHERE ${what}_at IS NOT NULL`,
+    })),
+  ),
   { name: 'audit_log_order', table: 'audit_log', unique: false, on: '(order_id, id) WHERE order_id IS NOT NULL' },
 ]
 
