@@ -32,6 +32,7 @@ const OPENERS: {
     const { openAlipay } = await import('../payment/alipay/open-alipay.ts')
     return { provider: openAlipay(settings, { name, publicUrl, clock, random }) }
   },
+  wechat: openWechat,
   sandbox: (_, context) => openSandbox(context),
 }
 
@@ -86,4 +87,23 @@ async function openStripe({ name, settings }: PaymentAccount<'stripe'>, { public
     log,
   })
   return { provider }
+}
+
+async function openWechat({ name, settings }: PaymentAccount<'wechat'>, context: OpeningContext) {
+  const { Wechat } = await import('../payment/wechat/wechat.ts')
+  const { publicUrl, clock, random, log } = context
+  const account = {
+    name,
+    mchId: settings.MCH_ID,
+    appId: settings.APP_ID,
+    apiV3Key: settings.API_V3_KEY,
+    privateKey: settings.PRIVATE_KEY,
+    serialNo: settings.SERIAL_NO,
+    publicKeys: settings.PUBLIC_KEY ?? [],
+    apiBase: settings.API_BASE,
+  }
+  const callbackUrl = () => `${publicUrl()}/api/payments/${name}/callback`
+  return {
+    provider: new Wechat({ account, methods: settings.METHODS, callbackUrl, publicUrl, clock, random, log }),
+  }
 }

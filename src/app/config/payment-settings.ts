@@ -14,10 +14,12 @@ import {
 import { type KindValues, paymentKind } from './payment-kind.ts'
 import type { Texts } from './setting.ts'
 import { stripeKind } from './stripe-settings.ts'
+import { wechatKind } from './wechat-settings.ts'
 
 const PAYMENT_KINDS = {
   stripe: stripeKind,
   alipay: alipayKind,
+  wechat: wechatKind,
   sandbox: paymentKind({ settings: {}, single: true }),
 }
 
