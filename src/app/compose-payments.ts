@@ -28,9 +28,9 @@ const OPENERS: {
   readonly [K in Kind]: (account: PaymentAccount<K>, context: OpeningContext) => Promise<OpenedProvider>
 } = {
   stripe: openStripe,
-  alipay: async ({ name, settings }, { publicUrl, clock, random }) => {
+  alipay: async ({ name, settings }, { publicUrl, clock, random, log }) => {
     const { openAlipay } = await import('../payment/alipay/open-alipay.ts')
-    return { provider: openAlipay(settings, { name, publicUrl, clock, random }) }
+    return { provider: openAlipay(settings, { name, publicUrl, clock, random, log }) }
   },
   wechat: openWechat,
   sandbox: (_, context) => openSandbox(context),

@@ -7,6 +7,7 @@ import { CERTIFICATES } from './test-data/made-up-keys.fixture.ts'
 import { PUBLISHED_CERTIFICATES } from './test-data/published-vectors.fixture.ts'
 
 const FORM = new Map([['content-type', 'application/x-www-form-urlencoded']])
+const SILENT = { info: () => {}, error: () => {} }
 
 test('certificates have the numbers that Alipay has published for them', () => {
   const { app, alipay, root } = PUBLISHED_CERTIFICATES
@@ -25,10 +26,11 @@ describe('a certificate that Alipay sends', () => {
         rootCert: `${CERTIFICATES.rootOfAnotherKind}${CERTIFICATES.root}`,
       },
       Date.now,
+      SILENT,
     )
   const accepts = (content: string, serial = serialOf(readCertificates(content)[0]!)) =>
     trust().accept(serial, content) !== undefined
-  const { alipayA2, class2, appB, forged, forgedRoot, root } = CERTIFICATES
+  const { alipayA2, class1, class2, appB, forged, forgedRoot, root } = CERTIFICATES
 
   test('is accepted if it leads to the root', () => {
     expect(accepts(`${alipayA2}${class2}`)).toBe(true)
@@ -39,6 +41,7 @@ describe('a certificate that Alipay sends', () => {
     expect(trust().accept('0'.repeat(32), 'no certificate')).toBeUndefined()
   })
   test("is refused if it is that of a merchant's app, an authority, or of another authority with the same name", () => {
+    expect(accepts(`${appB}${class1}`)).toBe(false)
     expect(accepts(`${appB}${class2}`)).toBe(false)
     expect(accepts(`${forged}${forgedRoot}`)).toBe(false)
     expect(accepts(`${forged}${class2}`)).toBe(false)
@@ -49,7 +52,7 @@ describe('a certificate that Alipay sends', () => {
     for (const now of [0, Date.UTC(2200, 1, 1)]) {
       const texts = { appCert: CERTIFICATES.appA, publicCert: CERTIFICATES.alipayA, rootCert: root }
       const content = `${alipayA2}${class2}`
-      const at = trustInCertificates(texts, () => now)
+      const at = trustInCertificates(texts, () => now, SILENT)
       expect(at.accept(serialOf(readCertificates(content)[0]!), content)).toBeUndefined()
     }
   })
@@ -75,6 +78,7 @@ describe('Alipay changes its certificate in mid-sale', () => {
     // Sent before the change, and delivered after it.
     expect(await verify(before)).toMatchObject({ kind: 'captured' })
     expect(shop.server.downloads()).toBe(1)
+    expect(shop.logged).toEqual(['new certificate of Alipay accepted'])
   })
 
   test('the first that comes with the new one is a notice: the certificate is fetched for it', async () => {
@@ -83,6 +87,43 @@ describe('Alipay changes its certificate in mid-sale', () => {
     shop.server.rotate()
     expect(await verify(shop.server.noticeOf(shop.server.trade('r')!))).toMatchObject({ kind: 'captured' })
     expect(shop.server.downloads()).toBe(1)
+  })
+
+  test('a hundred answers at once with the new one: it is fetched once', async () => {
+    shop.server.rotate()
+    const asked = Array.from({ length: 100 }, (_, n) => shop.provider.query({ ref: `many${n}` }, shop.never))
+    expect(await Promise.all(asked)).toEqual(asked.map(() => ({ state: 'unknown' })))
+    expect(shop.server.downloads()).toBe(1)
+  })
+
+  test('a call does not wait for the certificate longer than its signal', async () => {
+    shop.server.rotate()
+    const arrived = Promise.withResolvers<void>()
+    shop.server.trouble(async method => {
+      if (!method.endsWith('alipaycert.download')) return false
+      arrived.resolve()
+      return true
+    })
+    const ended = new AbortController()
+    const asked = shop.provider.query({ ref: 'any' }, ended.signal).catch((error: unknown) => error)
+    await arrived.promise
+    ended.abort()
+    expect(await asked).toMatchObject({ code: 'payment_unreachable', retryable: true })
+  })
+
+  test('one that Alipay did not have at first is asked for again after ten minutes', async () => {
+    const { payUrl } = await shop.start('r')
+    await shop.server.approve(payUrl, 'lost')
+    shop.server.rotate()
+    const notice = () => shop.server.noticeOf(shop.server.trade('r')!)
+    const no = shop.server.answerText('alipay.open.app.alipaycert.download', { code: '40004', sub_code: 'NOT_YET' })
+    shop.server.trouble((_, response) => Boolean(response.writeHead(200).end(no)))
+    expect(await verify(notice())).toBeUndefined()
+    shop.server.trouble(undefined)
+    expect(await verify(notice())).toBeUndefined()
+    shop.shiftClock(601_000)
+    shop.server.shiftClock(601_000)
+    expect(await verify(notice())).toMatchObject({ kind: 'captured' })
   })
 
   test('while the certificate can’t be fetched a notice is a fault to be tried again, not a forgery', async () => {

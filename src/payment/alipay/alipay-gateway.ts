@@ -5,6 +5,7 @@
 
 import { type KeyObject, sign, verify } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
+import { withDeadline } from '../../base/deadline.ts'
 import { Fault } from '../../base/fault.ts'
 import { type AlipayAnswer, faultOf, meaningOf, unreachable } from './alipay-errors.ts'
 import type { AlipayTrust } from './alipay-trust.ts'
@@ -24,9 +25,10 @@ interface GatewayPorts {
   readonly gateway: string
   readonly privateKey: KeyObject
   readonly trust: AlipayTrust
-  readonly clock: Pick<Clock, 'now'>
+  readonly clock: Clock
 }
 
+const DOWNLOAD_MS_MAX = 3_000
 const ANSWER_BYTES_MAX = 256 * 1024
 const DOWNLOAD = 'alipay.open.app.alipaycert.download'
 
@@ -72,8 +74,19 @@ export class AlipayGateway {
     throw faultOf(method, reply)
   }
 
-  keysFor(serial: string | undefined, signal: AbortSignal): Promise<readonly KeyObject[]> {
-    return this.#ports.trust.keysFor(serial, wanted => this.#download(wanted, signal))
+  /** A download serves all that wait for it, so it has a deadline of its own. */
+  async keysFor(serial: string | undefined, signal?: AbortSignal): Promise<readonly KeyObject[]> {
+    const { trust, clock } = this.#ports
+    const download = (wanted: string) => withDeadline(clock, DOWNLOAD_MS_MAX, ended => this.#download(wanted, ended))
+    const over = Promise.withResolvers<never>()
+    const end = () => over.reject(unreachable(`${DOWNLOAD}: no answer from Alipay in time`))
+    signal?.addEventListener('abort', end)
+    if (signal?.aborted) end()
+    try {
+      return await Promise.race([trust.keysFor(serial, download), over.promise])
+    } finally {
+      signal?.removeEventListener('abort', end)
+    }
   }
 
   /** The answer is signed with the certificate it brings: what it leads to, the root, is what makes it trusted. */

@@ -92,7 +92,8 @@ function kindOf(fields: ReadonlyMap<string, string>): CallbackKind {
 /** In yuan, with two digits at most, unless another currency is named. */
 export function amountOf(text: unknown, currency: unknown): Money | undefined {
   const named = typeof currency === 'string' && /^[A-Z]{3}$/.test(currency) ? currency : 'CNY'
-  const amount = typeof text === 'string' && text.length <= 20 ? fromDecimal(text, named) : undefined
+  const decimal = typeof text === 'number' ? String(text) : text
+  const amount = typeof decimal === 'string' && decimal.length <= 20 ? fromDecimal(decimal, named) : undefined
   return amount === undefined || !Number.isSafeInteger(amount) ? undefined : { amount, currency: named }
 }
 

@@ -29,7 +29,10 @@ export async function openAlipayShop(
   let shiftMs = 0
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + shiftMs }
   const texts = server.settings
-  const around = { name: 'alipay', publicUrl: () => new URL(listener.url).origin, clock, random: seededRandom(1) }
+  const logged: string[] = []
+  const write = (_fields: unknown, message: string) => void logged.push(message)
+  const log = { debug: write, info: write, warn: write, error: write }
+  const around = { name: 'alipay', publicUrl: () => new URL(listener.url).origin, clock, random: seededRandom(1), log }
   const provider = openAlipay(
     {
       APP_ID: texts.ALIPAY_APP_ID!,
@@ -52,6 +55,7 @@ export async function openAlipayShop(
     listener,
     provider,
     clock,
+    logged,
     never,
     /** The first notice about this payment of which `which` is true. */
     received: (ref: string, which: (delivery: Delivery) => boolean = () => true) =>

@@ -5,6 +5,7 @@
  */
 
 import type { KeyObject } from 'node:crypto'
+import type { Log } from '../../base/log.ts'
 import {
   type Certificates,
   checkedCertificate,
@@ -43,23 +44,39 @@ const DOWNLOADS_MAX = 64
 const DOWNLOADS_PERIOD_MS = 600_000
 
 /** @param now the wall clock: certificates begin and end by it */
-export function trustInCertificates(texts: CertificateTexts, now: () => number): AlipayTrust {
+export function trustInCertificates(
+  texts: CertificateTexts,
+  now: () => number,
+  log: Pick<Log, 'info' | 'error'>,
+): AlipayTrust {
   const roots = readCertificates(texts.rootCert)
   const configured = readCertificates(texts.publicCert)
   const own = configured[0]!
   const kept = new Map<string, KeyObject>([[serialOf(own), own.publicKey]])
   const unknown = new Set<string>()
+  const fetching = new Map<string, Promise<KeyObject | undefined>>()
   let periodFromMs = now()
   let downloads = 0
 
-  const mayDownload = () => {
+  /** When Alipay changes its certificate in a rush, a thousand answers name the new one at once: it is fetched once. */
+  function fetchOnce(serial: string, download: Download): Promise<KeyObject | undefined> {
+    const going = fetching.get(serial)
+    if (going !== undefined) return going
     if (Math.abs(now() - periodFromMs) > DOWNLOADS_PERIOD_MS) {
       periodFromMs = now()
       downloads = 0
       unknown.clear()
     }
+    if (unknown.has(serial) || downloads === DOWNLOADS_MAX) return Promise.resolve(undefined)
     downloads += 1
-    return downloads <= DOWNLOADS_MAX
+    const begun = download(serial)
+      .then(key => {
+        if (key === undefined && unknown.size < UNKNOWN_MAX) unknown.add(serial)
+        return key
+      })
+      .finally(() => fetching.delete(serial))
+    fetching.set(serial, begun)
+    return begun
   }
 
   return {
@@ -72,18 +89,23 @@ export function trustInCertificates(texts: CertificateTexts, now: () => number):
       if (serial === undefined) return [...kept.values()].reverse()
       const known = kept.get(serial)
       if (known !== undefined) return [known]
-      if (!/^[0-9a-f]{32}$/.test(serial) || unknown.has(serial) || !mayDownload()) return []
-      const key = await download(serial)
-      if (key !== undefined) return [key]
-      if (unknown.size < UNKNOWN_MAX) unknown.add(serial)
-      return []
+      if (!/^[0-9a-f]{32}$/.test(serial)) return []
+      const key = await fetchOnce(serial, download)
+      return key === undefined ? [] : [key]
     },
     accept(serial, content) {
       const given: Certificates = { chain: readCertificates(content), helpers: configured.slice(1), roots, own }
       const certificate = checkedCertificate(given, now())
-      if (certificate === undefined || serialOf(certificate) !== serial) return undefined
+      if (certificate === undefined || serialOf(certificate) !== serial) {
+        log.error(
+          { serial },
+          'new certificate of Alipay refused: it does not lead to the root certificate, or is not valid now',
+        )
+        return undefined
+      }
       if (!kept.has(serial) && kept.size >= KEPT_MAX) kept.delete([...kept.keys()][1]!)
       kept.set(serial, certificate.publicKey)
+      log.info({ serial, validTo: certificate.validTo }, 'new certificate of Alipay accepted')
       return certificate.publicKey
     },
   }

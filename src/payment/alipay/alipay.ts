@@ -11,7 +11,6 @@
 
 import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
-import { withDeadline } from '../../base/deadline.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Random } from '../../base/random.ts'
 import { toDecimal } from '../../domain/money.ts'
@@ -60,7 +59,6 @@ const METHODS = {
 /** Alipay's own bound, 100 million yuan. */
 const AMOUNT_MAX = 10_000_000_000
 const SUBJECT_MAX = 128
-const DOWNLOAD_MS_MAX = 3_000
 /** After its time limit a page counts as still open for so long: our clock may be ahead of Alipay's. */
 const CLOCK_MS_MAX = 600_000
 
@@ -170,9 +168,7 @@ export class Alipay implements PaymentProvider {
   ): Promise<CallbackEvent | undefined> {
     const notice = readNotice(rawBody, headers.get('content-type'), this.#ports)
     if (notice === undefined) return undefined
-    const keys = await withDeadline(this.#ports.clock, DOWNLOAD_MS_MAX, signal =>
-      this.#gateway.keysFor(notice.serial, signal),
-    )
+    const keys = await this.#gateway.keysFor(notice.serial)
     const { contents, signature } = notice
     const isGenuine = contents.some(content => keys.some(key => isSignedBy(key, content, signature)))
     return isGenuine ? eventOf(notice, this.#ports.clock.now()) : undefined

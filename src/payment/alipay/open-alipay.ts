@@ -2,6 +2,7 @@
 
 import type { KeyObject } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
+import type { Log } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import { Alipay } from './alipay.ts'
 import { readCertificates } from './alipay-certificates.ts'
@@ -25,6 +26,7 @@ interface AlipayAround {
   readonly publicUrl: () => string
   readonly clock: Clock
   readonly random: Random
+  readonly log: Log
 }
 
 export function openAlipay(settings: AlipaySettings, around: AlipayAround): Alipay {
@@ -39,7 +41,7 @@ export function openAlipay(settings: AlipaySettings, around: AlipayAround): Alip
     methods: settings.METHODS,
     trust: settings.PUBLIC_KEY
       ? trustInKey(settings.PUBLIC_KEY)
-      : trustInCertificates({ appCert, publicCert, rootCert }, () => around.clock.now()),
+      : trustInCertificates({ appCert, publicCert, rootCert }, () => around.clock.now(), around.log),
     certificatesEndMs: ends.length === 0 ? undefined : Math.min(...ends),
   })
 }
