@@ -249,6 +249,8 @@ export async function openAlipayServer(mode: 'key' | 'certificate', account: key
     noticeOf,
     answerText,
     trade: (ref: string) => books.trades.get(ref),
+    /** The trade of a page or a code, once it is there. */
+    tradeAt: (payUrl: string) => books.trades.get(offerAt(payUrl)?.ref ?? ''),
     givenBack: (ref: string) => (books.trades.has(ref) ? refundedOf(books.trades.get(ref)!) : 0),
     shop: () => shop,
     downloads: () => downloads,
