@@ -10,8 +10,9 @@ import { Fault } from '../../base/fault.ts'
 import type { Log } from '../../base/log.ts'
 import type { Random } from '../../base/random.ts'
 import { retry } from '../../base/retry.ts'
+import { SIGNATURE_HEADER } from '../body-signature.ts'
 import type { CallbackEvent } from '../payment.ts'
-import { type SandboxKeys, SIGNATURE_HEADER } from './sandbox-keys.ts'
+import type { SandboxKeys } from './sandbox-keys.ts'
 
 export const ACKNOWLEDGEMENT = { contentType: 'text/plain; charset=utf-8', body: 'received' } as const
 

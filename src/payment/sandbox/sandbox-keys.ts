@@ -2,16 +2,13 @@
  * Signs the sandbox's callbacks and makes the unguessable part of its pay pages' addresses: HMAC-SHA256 under two keys derived from one
  * secret, compared in constant time.
  *
- * A callback carries `stampede-signature: t=SECONDS,v1=HEX`, over the time, a dot and the raw body. It is valid for five minutes before and
- * after `t`, so that a recorded one can't be replayed later.
+ * A callback carries the header of `body-signature.ts`.
  */
 
-import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey } from 'node:crypto'
 import { assert } from '../../base/assert.ts'
+import { isSameText, signBody, signedAtMs } from '../body-signature.ts'
 
-export const SIGNATURE_HEADER = 'stampede-signature'
-
-const TOLERANCE_MS = 5 * 60_000
 const SECRET_LENGTH_MIN = 16
 const TOKEN_MAC_LENGTH = 32
 
@@ -31,30 +28,16 @@ export function createSandboxKeys(secret: string): SandboxKeys {
   const signing = derive('sandbox callback')
   const naming = derive('sandbox pay page')
 
-  const macOf = (rawBody: Uint8Array, t: string) =>
-    createHmac('sha256', signing).update(`${t}.`).update(rawBody).digest('hex')
   const tokenOf = (ref: string) =>
     `${ref}-${createHmac('sha256', naming).update(ref).digest('hex').slice(0, TOKEN_MAC_LENGTH)}`
 
   return {
-    sign(rawBody, nowMs) {
-      const t = String(Math.floor(nowMs / 1000))
-      return `t=${t},v1=${macOf(rawBody, t)}`
-    },
-    isGenuine(rawBody, signature, nowMs) {
-      const [, t, mac] = /^t=([0-9]{1,12}),v1=([0-9a-f]{64})$/.exec(signature) ?? []
-      if (t === undefined || mac === undefined) return false
-      return isSame(mac, macOf(rawBody, t)) && Math.abs(nowMs - Number(t) * 1000) <= TOLERANCE_MS
-    },
+    sign: (rawBody, nowMs) => signBody(signing, rawBody, nowMs),
+    isGenuine: (rawBody, signature, nowMs) => signedAtMs([signing], rawBody, signature, nowMs) !== undefined,
     tokenOf,
     refOf(token) {
       const ref = token.slice(0, -(TOKEN_MAC_LENGTH + 1))
-      return ref !== '' && isSame(token, tokenOf(ref)) ? ref : undefined
+      return ref !== '' && isSameText(token, tokenOf(ref)) ? ref : undefined
     },
   }
-}
-
-function isSame(given: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(given, 'utf8'), Buffer.from(expected, 'utf8')]
-  return a.length === b.length && timingSafeEqual(a, b)
 }

@@ -15,6 +15,7 @@
 import { assert } from '../../base/assert.ts'
 import { Fault } from '../../base/fault.ts'
 import { isSameMoney, type Money } from '../../domain/money.ts'
+import { SIGNATURE_HEADER } from '../body-signature.ts'
 import type {
   CallbackKind,
   PaymentKey,
@@ -27,7 +28,6 @@ import type {
 import { checkReturnUrl } from '../return-url.ts'
 import { ACKNOWLEDGEMENT, type CallbackSenderOptions, createCallbackSender } from './callback-sender.ts'
 import type { PaymentRepository } from './payment-repository.ts'
-import { SIGNATURE_HEADER } from './sandbox-keys.ts'
 import { callbackEventSchema, givenBack, isRef, type Mode, PARTS_MAX, type SandboxPayment } from './sandbox-payment.ts'
 
 /** Below the public address. */
