@@ -28,6 +28,11 @@ const PROMISED: Readonly<Record<string, readonly [string, string]>> = {
   'POST /api/orders/{id}/cancel': ['200', 'order_paid not_placed not_found'],
   'POST /api/orders/{id}/payment': ['201', 'order_closed order_paid not_placed not_found body_invalid'],
   'POST /api/payments/{provider}/callback': ['200', 'signature_invalid'],
+  'POST /api/payments/shop/captures': [
+    '200',
+    'signature_invalid not_found order_closed order_paid not_placed reference_used amount_mismatch body_invalid body_too_large',
+  ],
+  'POST /api/payments/shop/refunds': ['200', 'signature_invalid not_found reference_used body_invalid'],
   'GET /api/live': ['101', 'unauthenticated'],
   'POST /api/admin/sales': ['201', 'unauthenticated body_invalid idempotency_key_reused'],
   'GET /api/admin/sales': ['200', 'unauthenticated'],

@@ -37,6 +37,7 @@ import { opsRoutes } from '../edge/routes/ops-routes.ts'
 import { pageRoutes } from '../edge/routes/page-routes.ts'
 import { paymentReportRoutes } from '../edge/routes/payment-report-routes.ts'
 import { paymentRoutes } from '../edge/routes/payment-routes.ts'
+import { shopRoutes } from '../edge/routes/shop-routes.ts'
 import { webhookRoutes } from '../edge/routes/webhook-routes.ts'
 import { startMetricsServer, startServer } from '../edge/server.ts'
 import type { WebhookContext } from '../flows/operate/manage-webhooks.ts'
@@ -161,6 +162,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
   const whole = () => [
     ...buyerRoutes(edge),
     ...paymentRoutes(edge),
+    ...shopRoutes(edge),
     ...operatorSaleRoutes(edge),
     ...operatorOrderRoutes(edge),
     ...eventRoutes(edge),

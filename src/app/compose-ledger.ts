@@ -20,6 +20,7 @@ import { createClosings, createOrders } from '../ledger/postgres/orders.ts'
 import { createPayments, createSandboxPayments } from '../ledger/postgres/payments.ts'
 import { createReconciliation } from '../ledger/postgres/reconciliation.ts'
 import { createRefunds } from '../ledger/postgres/refunds.ts'
+import { createReportedPayments } from '../ledger/postgres/reported-payments.ts'
 import { createRights } from '../ledger/postgres/rights.ts'
 import { createSaleLookup, createSales } from '../ledger/postgres/sales.ts'
 import { createMoves, createStock } from '../ledger/postgres/stock.ts'
@@ -124,6 +125,7 @@ export function ledgerParts(config: Config, database: Database) {
     closings: createClosings(database),
     payments: createPayments(database),
     refunds: createRefunds(database),
+    reports: createReportedPayments(database),
     journal: createJournal(database),
     eventLog: createEventLog(database),
     webhooks: createWebhooks(database),

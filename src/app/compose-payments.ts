@@ -34,6 +34,7 @@ const OPENERS: {
   },
   wechat: openWechat,
   sandbox: (_, context) => openSandbox(context),
+  shop: openShop,
 }
 
 function openAccount<K extends Kind>(account: PaymentAccount<K>, context: OpeningContext): Promise<OpenedProvider> {
@@ -106,4 +107,9 @@ async function openWechat({ name, settings }: PaymentAccount<'wechat'>, context:
   return {
     provider: new Wechat({ account, methods: settings.METHODS, callbackUrl, publicUrl, clock, random, log }),
   }
+}
+
+async function openShop({ settings }: PaymentAccount<'shop'>, { publicUrl, clock }: OpeningContext) {
+  const { createShop } = await import('../payment/shop/shop.ts')
+  return { provider: createShop({ secrets: settings.PAYMENT_SECRET, payUrl: settings.PAY_URL, publicUrl, clock }) }
 }

@@ -6,6 +6,8 @@ import type { Money } from './money.ts'
 
 /** Every declined payment may be followed by another: enough for a buyer who tries all cards, and a bound for one who never pays. */
 export const PAYMENTS_OF_ORDER_MAX = 20
+/** Each is money that was taken: more than any buyer pays by mistake, and a bound for a shop that reports under ever new references. */
+export const REPORTS_OF_ORDER_MAX = 100
 
 export type PaymentState = 'started' | 'captured' | 'void' | 'refund_due' | 'refunded'
 

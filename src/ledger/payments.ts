@@ -21,8 +21,16 @@ export interface StuckPayments {
   readonly provider: string
   /** Refunds that were tried more than `tries` times and are still not through. */
   readonly refunds: number
+  /** Refunds that a shop has not confirmed in its time. */
+  readonly unconfirmed: number
   /** Of a provider that can't be asked: all its open payments. */
   readonly open: number
+}
+
+/** Those that confirm refunds by calls of their own, and the time they have for it. */
+interface ConfirmingProviders {
+  readonly providers: readonly string[]
+  readonly withinMs: number
 }
 
 export interface ClaimedPayment extends Payment {
@@ -65,5 +73,5 @@ export interface Payments {
   move(id: string, from: PaymentState, to: PaymentState, why?: string): Promise<boolean>
   recordCallback(provider: string, event: string, ref: string, outcome: string): Promise<void>
   /** Open payments that wait for an operator, by provider. */
-  stuck(tries: number, providers: readonly string[]): Promise<readonly StuckPayments[]>
+  stuck(tries: number, providers: readonly string[], confirming: ConfirmingProviders): Promise<readonly StuckPayments[]>
 }

@@ -6,29 +6,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Fault } from '../base/fault.ts'
-import type { Delivery } from './contract/callback-listener.ts'
-import type { PaymentProvider, PaymentRequest } from './payment.ts'
-
-interface PaymentUnderTest {
-  readonly provider: PaymentProvider
-  /** The provider's clock. */
-  readonly now: () => number
-  /** The buyer at the pay page; resolves when the provider has decided. */
-  readonly approve: (payUrl: string) => Promise<void>
-  readonly decline: (payUrl: string) => Promise<void>
-  /** The buyer opens the pay page, and does no more. Only where the provider hears of a payment no sooner (`unknownUntilOpened`). */
-  readonly visit?: (payUrl: string) => Promise<void>
-  /** The first callback about this payment of which `which` is true, as it came over the wire. */
-  readonly received: (ref: string, which?: (delivery: Delivery) => boolean) => Promise<Delivery>
-  /** How much was refunded to the buyer of this payment. */
-  readonly givenBack: (ref: string) => Promise<number>
-  /** The provider stops answering about this payment, until it is told to go on. */
-  readonly cutOff: (ref: string) => Promise<void>
-  readonly reconnect: (ref: string) => Promise<void>
-  /** Moves the clock by which callbacks are judged. */
-  readonly shiftClock: (ms: number) => void
-  readonly close: () => Promise<void>
-}
+import { faultOf, type PaymentUnderTest } from './contract/payment-under-test.ts'
+import { reportingCases } from './contract/reporting-cases.ts'
+import type { PaymentRequest } from './payment.ts'
 
 /** What a provider does otherwise, by its own documents. Without a word: as the sandbox does. */
 interface ProviderTraits {
@@ -51,6 +31,11 @@ interface ProviderTraits {
   readonly forgetsParts?: boolean
   /** Tells times in whole seconds. */
   readonly wholeSeconds?: boolean
+  /**
+   * Can't be asked: it reports by itself, and a start changes nothing there. What holds instead is in `contract/reporting-cases.ts`, a case
+   * for each that is about asking.
+   */
+  readonly reports?: boolean
   /** How a payUrl begins, where it is no web page. */
   readonly payUrl?: string
 }
@@ -62,7 +47,8 @@ export function paymentContract(
   traits: ProviderTraits = {},
 ): void {
   const { startAgain = 'same page', decline = 'void', forgetsUnknownRefs = false, payUrl: scheme = 'http' } = traits
-  const { unknownUntilOpened = false, forgetsParts = false, signature = 'headers' } = traits
+  const { unknownUntilOpened = false, forgetsParts = false, signature = 'headers', reports = false } = traits
+  const describeAsked = reports ? () => {} : describe
   const roundingMs = traits.wholeSeconds ? 1_000 : 0
   describe(`payment contract: ${name}`, () => {
     let tested: PaymentUnderTest
@@ -83,6 +69,7 @@ export function paymentContract(
     const requestOf = (more: Partial<PaymentRequest> = {}): PaymentRequest => ({
       ref: `${prefix}_${++made}`,
       amount,
+      order: '4711001337000002',
       description: 'Phone, 1 unit',
       returnUrl: undefined,
       payByMs: tested.now() + 900_000,
@@ -123,7 +110,8 @@ export function paymentContract(
           const fault = await faultOf(startAt(tested, request, patient))
           expect(fault).toMatchObject({ code: 'payment_refused', retryable: false })
         }
-        expect(await tested.provider.query(keyOf(request.ref), patient)).toMatchObject({ state: 'captured', amount })
+        const query = await tested.provider.query(keyOf(request.ref), patient)
+        expect(query).toMatchObject(reports ? { state: 'open' } : { state: 'captured', amount })
       })
 
       test('gives every payment a payUrl of its own, which its ref does not tell', async () => {
@@ -132,11 +120,17 @@ export function paymentContract(
       })
 
       test('never lets a ref stand for another amount or currency', async () => {
-        const { request } = await begin()
+        const { request, payUrl } = await begin()
         for (const otherAmount of [
           { ...amount, amount: 1 },
           { ...amount, currency: 'EUR' },
         ]) {
+          if (reports) {
+            // Nothing is kept there: the page of another amount is another page.
+            const otherPage = await startAt(tested, { ...request, amount: otherAmount }, patient)
+            expect(otherPage.payUrl).not.toBe(payUrl)
+            continue
+          }
           const fault = await faultOf(startAt(tested, { ...request, amount: otherAmount }, patient))
           expect(fault).toMatchObject({ code: 'payment_refused', retryable: false })
         }
@@ -144,7 +138,7 @@ export function paymentContract(
       })
     })
 
-    describe('query', () => {
+    describeAsked('query', () => {
       test('says unknown, open, captured, refunded and void when it is so', async () => {
         const beforeMs = tested.now()
         const begun = requestOf()
@@ -165,7 +159,7 @@ export function paymentContract(
       })
     })
 
-    describe('cancel', () => {
+    describeAsked('cancel', () => {
       test('makes an open payment void for good: nobody can pay it afterwards', async () => {
         const { ref, payUrl } = await begin()
         expect(await tested.provider.cancel(keyOf(ref), patient)).toEqual({ state: 'void' })
@@ -220,7 +214,7 @@ export function paymentContract(
       })
     })
 
-    describe('refund', () => {
+    describeAsked('refund', () => {
       test('gives back what was captured, once, whatever keys and however often', async () => {
         const { ref } = await capture()
         const told = await Promise.all(
@@ -284,13 +278,16 @@ export function paymentContract(
       })
     })
 
+    if (reports) reportingCases(() => ({ tested, begin, amount }))
+
     describe('callbacks', () => {
       test('tell of a capture and of a decline, and pass the check', async () => {
         const paid = await capture()
         const { rawBody, headers } = await tested.received(paid.ref)
         const event = await tested.provider.verify(rawBody, headers)
         expect(event).toMatchObject({ ref: paid.ref, kind: 'captured', amount })
-        expect(await tested.provider.query(keyOf(paid.ref), patient)).toMatchObject({ capturedAtMs: event!.atMs })
+        if (!reports)
+          expect(await tested.provider.query(keyOf(paid.ref), patient)).toMatchObject({ capturedAtMs: event!.atMs })
 
         if (decline === 'silent') return
         const declined = await begin()
@@ -359,7 +356,7 @@ export function paymentContract(
       })
     })
 
-    describe('a provider that does not answer', () => {
+    describeAsked('a provider that does not answer', () => {
       const calls = {
         start: (ref: string, signal: AbortSignal) => startAt(tested, requestOf({ ref }), signal),
         query: (ref: string, signal: AbortSignal) => tested.provider.query(keyOf(ref), signal),
@@ -384,14 +381,4 @@ export function paymentContract(
       }
     })
   })
-}
-
-async function faultOf(promise: Promise<unknown>): Promise<Fault> {
-  try {
-    await promise
-  } catch (error) {
-    if (error instanceof Fault) return error
-    throw error
-  }
-  throw new Error('there was no fault')
 }

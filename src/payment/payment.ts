@@ -15,6 +15,8 @@ export interface PaymentRequest {
   /** Ours, committed before the provider is called: 1 to 64 letters, digits, `-` or `_`. */
   readonly ref: string
   readonly amount: Money
+  /** For the shop's own pages and books. No provider depends on it. */
+  readonly order?: string | undefined
   /** Shown to the buyer. */
   readonly description: string
   /** Where the buyer goes afterwards. One that `checkReturnUrl` does not pass is left out. */
@@ -104,8 +106,13 @@ interface ProviderFinding {
 export interface PaymentProvider {
   /** As in PAYMENT_PROVIDERS, and in the address of its callbacks. */
   readonly name: string
-  /** At least one; the first is the default. */
+  /** The first is the default. None: buyers can't start a payment here, it is only reported. */
   readonly methods: readonly PaymentMethod[]
+  /**
+   * The shop takes the money itself and reports it by calls of its own, which `verify` judges. It can't be asked: a query answers `open`, a
+   * cancel is void on our side alone, and a refund is pending until it is reported, so none is sent. It has no callback address.
+   */
+  readonly reports?: true
   takes(currency: string): boolean
   /** Idempotent by ref: the same ref again never makes a second payment. Where the provider can, it answers the same page. */
   start(request: PaymentRequest, signal: AbortSignal): Promise<StartedPayment>

@@ -22,7 +22,7 @@ export const label = (max: number) =>
     .max(max)
     .refine(text => !/[\p{Cc}\p{Cs}\u2028\u2029]/u.test(text), 'must not contain control characters')
 
-const money = z.strictObject({
+export const money = z.strictObject({
   amount: z.int().min(0).max(AMOUNT_MAX),
   currency: z.string().regex(/^[A-Z]{3}$/, 'must be a currency code like CNY'),
 })

@@ -13,6 +13,7 @@ export const TROUBLE_CODES = [
   'door_shut',
   'clock_skew',
   'refunds_stuck',
+  'refunds_unconfirmed',
   'provider_missing',
   'indexes_missing',
   'unsafe_setting',

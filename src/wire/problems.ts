@@ -47,8 +47,8 @@ const CATALOGUE = {
   signature_invalid: {
     status: 401,
     title: 'The signature does not fit',
-    means: 'A payment callback is not signed by its provider, or too old.',
-    todo: 'Nothing was changed. Check the provider keys on both sides.',
+    means: "A payment callback or a shop's report is not signed by its provider, or too old.",
+    todo: 'Nothing was changed. Check the keys and the clocks on both sides.',
   },
   forbidden: {
     status: 403,
@@ -140,8 +140,10 @@ const CATALOGUE = {
   order_paid: {
     status: 409,
     title: 'The order is paid',
-    means: 'The order is paid: it can be neither paid again nor cancelled.',
+    means:
+      'The order is paid: it can be neither paid again nor cancelled. To a shop\'s report: another payment was first; "refundDue" says whether this money still has to go back.',
     todo: 'An operator can refund it.',
+    more: ['refundDue'],
   },
   order_not_paid: {
     status: 409,
@@ -161,7 +163,21 @@ const CATALOGUE = {
     status: 409,
     title: 'The order is closed',
     means: 'The order is closed (unpaid in time, cancelled, refused or refunded) and can no longer be paid.',
-    todo: 'Get a new ticket: it carries the next attempt.',
+    todo: 'Get a new ticket: it carries the next attempt. A shop whose report is answered so gives the money back while "refundDue" is true.',
+    more: ['refundDue'],
+  },
+  reference_used: {
+    status: 409,
+    title: 'This reference stands for something else',
+    means:
+      'The reference of a report belongs to another order, or a refund was confirmed before under another refundReference.',
+    todo: 'Nothing was changed. Report each payment under a reference of its own, and each refund once.',
+  },
+  refund_not_due: {
+    status: 409,
+    title: 'No refund is due',
+    means: 'The money of this payment does not have to go back: its order is paid, or the payment was never captured.',
+    todo: 'Refund the order first (an operator does), then report that the money went back.',
   },
   payments_used: {
     status: 409,
@@ -220,6 +236,13 @@ const CATALOGUE = {
       'The address of a webhook is not https, holds a password or a # part, or leads to an address that is not public.',
     todo: 'Give a public https address, or allow its network with WEBHOOK_ALLOW_PRIVATE.',
     more: ['field'],
+  },
+  amount_mismatch: {
+    status: 422,
+    title: 'This is not the amount of the order',
+    means: 'The amount or currency of a report is not that of the order ("expected"). Nothing was recorded.',
+    todo: 'If the report is wrong, correct it and send it again. If that amount was really taken, give it back: the order is not paid.',
+    more: ['expected'],
   },
   quantity_invalid: {
     status: 422,

@@ -167,6 +167,22 @@ const found = [
 const reportOf = async (sale: string) =>
   (await ledger.sql('SELECT differences FROM reconciliations WHERE sale = $1 AND NOT final', [sale]))[0]?.differences
 
+test('refunds that a shop has not reported are shown, the longest due first', async () => {
+  const { item, orders } = await soldTo('hal', 'ida', 'jan')
+  const add = (order: string | undefined, provider: string, state: string, days: number) =>
+    ledger.sql(
+      `INSERT INTO payments (id, order_id, item, provider, ref, amount_minor, currency, state, next_try_at)
+        VALUES ($1, $2, $3, $4, $5, 1, 'CNY', $6, now() - $7 * interval '1 day')`,
+      [ledger.id(), order, item, provider, `${provider} ${days}`, state, days],
+    )
+  await add(orders[0], 'shop', 'refund_due', 1)
+  await add(orders[1], 'shop', 'refund_due', 3)
+  await add(orders[2], 'shop', 'captured', 5)
+  await add(orders[2], 'sandbox', 'refund_due', 7)
+  const rows = await ledger.sql(statements('unconfirmed')[0] ?? '')
+  expect(rows.filter(row => orders.includes(row.order_id as string)).map(row => row.ref)).toEqual(['shop 3', 'shop 1'])
+})
+
 test('refunds that are due are shown, the most tried first, and one is ended by hand, if it is due', async () => {
   const { item, orders } = await soldTo('eve', 'finn', 'gus')
   const pay = async (order: string | undefined, state: string, tries: number) => {

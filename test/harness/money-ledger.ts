@@ -17,6 +17,7 @@ import { createClosings, createOrders } from '../../src/ledger/postgres/orders.t
 import { createPayments } from '../../src/ledger/postgres/payments.ts'
 import { createReconciliation } from '../../src/ledger/postgres/reconciliation.ts'
 import { createRefunds } from '../../src/ledger/postgres/refunds.ts'
+import { createReportedPayments } from '../../src/ledger/postgres/reported-payments.ts'
 import { createRights } from '../../src/ledger/postgres/rights.ts'
 import { createSales } from '../../src/ledger/postgres/sales.ts'
 import { createStock } from '../../src/ledger/postgres/stock.ts'
@@ -92,6 +93,7 @@ export async function startTestLedger() {
     closings: createClosings(database),
     payments: createPayments(database),
     refunds: createRefunds(database),
+    reports: createReportedPayments(database),
     stock: createStock(database),
     events: createEventLog(database),
     id,

@@ -13,6 +13,7 @@ import {
 } from './payment-accounts.ts'
 import { type KindValues, paymentKind } from './payment-kind.ts'
 import type { Texts } from './setting.ts'
+import { shopKind } from './shop-settings.ts'
 import { stripeKind } from './stripe-settings.ts'
 import { wechatKind } from './wechat-settings.ts'
 
@@ -21,6 +22,7 @@ const PAYMENT_KINDS = {
   alipay: alipayKind,
   wechat: wechatKind,
   sandbox: paymentKind({ settings: {}, single: true }),
+  shop: shopKind,
 }
 
 type Kinds = typeof PAYMENT_KINDS

@@ -99,8 +99,8 @@ export function bearerStart(header: string): number {
 }
 
 /** The body as JSON, whatever it calls itself, or undefined when there is none. */
-async function readJson(request: Request): Promise<unknown> {
-  const text = await readText(request)
+function parseJson(bytes: Uint8Array): unknown {
+  const text = decode(bytes)
   if (text === '') return undefined
   let value: unknown
   try {
@@ -115,7 +115,12 @@ async function readJson(request: Request): Promise<unknown> {
 
 /** Checked against its schema; the first thing that does not fit is named. */
 export async function readBody<T>(request: Request, schema: z.ZodType<T>): Promise<T> {
-  const given = await readJson(request)
+  return parseBody(await readBytes(request), schema)
+}
+
+/** The same of a body that was read as it came, for its signature. */
+export function parseBody<T>(bytes: Uint8Array, schema: z.ZodType<T>): T {
+  const given = parseJson(bytes)
   const parsed = schema.safeParse(given === undefined ? {} : given)
   if (parsed.success) return parsed.data
   throw misfit(parsed.error, 'The body')
@@ -158,11 +163,10 @@ function misfit(error: z.ZodError, whole: string): ProblemError {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-async function readText(request: Request): Promise<string> {
+function decode(bytes: Uint8Array): string {
   try {
-    return utf8.decode(await readBytes(request))
-  } catch (error) {
-    if (error instanceof ProblemError) throw error
+    return utf8.decode(bytes)
+  } catch {
     throw bodyInvalid('', 'The body is not valid UTF-8.')
   }
 }

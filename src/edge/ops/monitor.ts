@@ -40,7 +40,7 @@ interface MonitorParts extends WatchContext, AuditContext {
   readonly stock: StockView
   readonly payments: Pick<Payments, 'stuck'>
   /** Payment providers that can be asked, by name. */
-  readonly providers: ReadonlyMap<string, unknown>
+  readonly providers: ReadonlyMap<string, { readonly reports?: boolean | undefined }>
   /** Names of indexes of large tables that are not built yet. */
   readonly indexes: { missing(): Promise<readonly string[]> }
   readonly reconciliation: Pick<Reconciliation, 'reports' | 'audit'>
@@ -71,6 +71,8 @@ const REST_FOR_OPERATOR = 10
 const LEDGER_MS_MAX = 2_000
 /** Refunds are tried again with growing waits: so many tries are a quarter of a minute. */
 const REFUND_TRIES_MAX = 4
+/** A shop that gives refunds by hand has a day for each. */
+const REFUND_CONFIRMED_WITHIN_MS = 86_400_000
 const SUMMARIES_MAX = 1000
 const PROCESS = 'process'
 
@@ -158,7 +160,13 @@ export class Monitor {
     this.#ledgerAway = !(await this.#each([
       async () => {
         const { payments, providers, indexes } = this.#parts
-        this.#stuck = await this.#inTime(payments.stuck(REFUND_TRIES_MAX, [...providers.keys()]))
+        const confirming = [...providers].filter(([, { reports }]) => reports).map(([name]) => name)
+        this.#stuck = await this.#inTime(
+          payments.stuck(REFUND_TRIES_MAX, [...providers.keys()], {
+            providers: confirming,
+            withinMs: REFUND_CONFIRMED_WITHIN_MS,
+          }),
+        )
         this.#indexesMissing = await this.#inTime(indexes.missing())
       },
       ...[...sales.values()].map(sale => async () => {

@@ -57,6 +57,7 @@ const WORST_FIRST: readonly TroubleCode[] = [
   'limits_differ',
   'alarm',
   'refunds_stuck',
+  'refunds_unconfirmed',
   'provider_missing',
   'indexes_missing',
 ]
@@ -128,6 +129,8 @@ export async function processFindings(seen: {
   if (seen.ledgerAway) found.push({ code: 'ledger_away' })
   const refunds = seen.stuck.reduce((sum, one) => sum + one.refunds, 0)
   if (refunds > 0) found.push({ code: 'refunds_stuck', count: refunds })
+  for (const { provider, unconfirmed } of seen.stuck)
+    if (unconfirmed > 0) found.push({ code: 'refunds_unconfirmed', which: provider, count: unconfirmed })
   for (const { provider, open } of seen.stuck)
     if (!seen.providers.has(provider)) found.push({ code: 'provider_missing', which: provider, count: open })
   if (seen.indexesMissing.length > 0) {

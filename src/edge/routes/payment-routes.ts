@@ -37,9 +37,11 @@ const handlers = {
       method: wanted,
       payer,
     } = await readBody(exchange.request, buyerCalls.startPayment.body.schema)
-    const names = [...money.providers.keys()]
+    // Without a method no payment can be started there: it is only reported.
+    const names = [...money.providers.values()].filter(({ methods }) => methods.length > 0).map(one => one.name)
     // A buyer who names none gets the first one.
-    const provider = money.providers.get(name ?? names[0] ?? '')
+    const chosen = name ?? names[0] ?? ''
+    const provider = names.includes(chosen) ? money.providers.get(chosen) : undefined
     if (provider === undefined) {
       if (name === undefined) throw new ProblemError('no_payment_provider')
       throw bodyInvalid('provider', `"provider" is one of: ${names.join(', ') || 'none is configured'}.`)
@@ -66,7 +68,8 @@ const handlers = {
 
   async callback({ money, onForged }, { params, request }) {
     const provider = money.providers.get(params.provider ?? '')
-    if (provider === undefined) throw new ProblemError('not_found')
+    // A shop's own till reports at addresses of its own (`shop-routes.ts`).
+    if (provider === undefined || provider.reports) throw new ProblemError('not_found')
     const event = await provider.verify(await readBytes(request), request.headers)
     if (event === undefined) {
       onForged(provider.name)

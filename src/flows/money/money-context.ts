@@ -9,12 +9,14 @@ import type { Gate } from '../../gate/gate.ts'
 import type { Closings, Orders } from '../../ledger/orders.ts'
 import type { Payments } from '../../ledger/payments.ts'
 import type { Refunds } from '../../ledger/refunds.ts'
+import type { ReportedPayments } from '../../ledger/reported-payments.ts'
 import type { PaymentProvider } from '../../payment/payment.ts'
 
 export interface MoneyPorts {
   readonly orders: Orders
   readonly payments: Payments
   readonly refunds: Refunds
+  readonly reports: ReportedPayments
   readonly closings: Closings
   readonly providers: ReadonlyMap<string, PaymentProvider>
   readonly gate: Gate

@@ -96,6 +96,7 @@ async function startAt(
   const request = {
     ref: payment.ref,
     amount: payment.amount,
+    order: order.id,
     description: wish.describe(order),
     returnUrl: wish.returnUrl,
     payByMs: order.payByMs ?? context.clock.now(),

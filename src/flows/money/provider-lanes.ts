@@ -23,6 +23,8 @@ interface ProviderLanesOptions<Lane, Question> {
    * without room: what belongs to one of them belongs to no other.
    */
   readonly take: (rooms: readonly Room<Lane>[], without: readonly string[]) => Promise<readonly Question[]>
+  /** Nothing is asked there: what belongs to the lane is settled by others. */
+  readonly isIdle?: (lane: Lane) => boolean
   readonly laneOf: (question: Question) => Lane
   readonly ask: (question: Question) => Promise<void>
 }
@@ -47,7 +49,10 @@ export class ProviderLanes<Lane, Question extends { readonly id: string }> {
   /** One round at a time. True when more may be waiting. */
   async round(): Promise<boolean> {
     const rooms: Room<Lane>[] = []
-    for (const [lane, open] of this.#open) rooms.push({ lane, room: Math.min(BEGUN_MAX, OPEN_MAX - open.size) })
+    for (const [lane, open] of this.#open) {
+      const isIdle = this.#options.isIdle?.(lane) ?? false
+      rooms.push({ lane, room: isIdle ? 0 : Math.min(BEGUN_MAX, OPEN_MAX - open.size) })
+    }
     let more = false
     if (rooms.some(({ room }) => room > 0)) {
       const { take, laneOf } = this.#options

@@ -74,6 +74,8 @@ export class PartSender {
       clock: context.clock,
       lanes: [...lanes, elsewhere],
       take: (rooms, without) => context.refunds.claim(rooms, without),
+      // A shop that takes the money itself reports its parts.
+      isIdle: provider => context.providers.get(provider)?.reports === true,
       laneOf: ({ provider }) => (context.providers.has(provider) ? provider : elsewhere),
       ask: part => sendPart(context, part),
     })

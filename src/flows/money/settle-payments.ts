@@ -13,7 +13,7 @@ import { unreachable } from '../../base/assert.ts'
 import { withDeadline } from '../../base/deadline.ts'
 import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
-import type { OrderId } from '../../domain/ids.ts'
+import type { ItemId, OrderId } from '../../domain/ids.ts'
 import type { Money } from '../../domain/money.ts'
 import type { Payment, PaymentEnd } from '../../domain/payment.ts'
 import type { CaptureOutcome, ClaimedPayment, PaymentLane } from '../../ledger/payments.ts'
@@ -52,6 +52,8 @@ export class PaymentSettler {
       clock: context.clock,
       lanes: [...lanes, elsewhere],
       take: (rooms, without) => context.payments.claim(rooms, without),
+      // Where the shop reports refunds there is nobody to send them to, and nothing to try again.
+      isIdle: ({ state, provider }) => state === 'refund_due' && context.providers.get(provider)?.reports === true,
       laneOf: ({ state, provider }) => lanes.find(one => one.state === state && one.provider === provider) ?? elsewhere,
       ask: async payment => {
         if (payment.state === 'refund_due') await sendRefund(context, payment)
@@ -68,7 +70,7 @@ export class PaymentSettler {
 
 /** Open payments whose provider can't be asked. */
 export async function countUnconfigured({ payments, providers }: Pick<MoneyPorts, 'payments' | 'providers'>) {
-  const stuck = await payments.stuck(TRIES_ALL, [...providers.keys()])
+  const stuck = await payments.stuck(TRIES_ALL, [...providers.keys()], { providers: [], withinMs: 0 })
   return stuck.reduce((sum, { open }) => sum + open, 0)
 }
 
@@ -140,6 +142,23 @@ export async function recordCapture(
   await faultPoint('pay.before')
   const { outcome, order, item } = await context.payments.capture(provider, ref, amount, atMs)
   await faultPoint('pay.after')
+  announce(context, outcome, { provider, ref, amount, order, item })
+  return outcome
+}
+
+/** What follows from a capture once it is decided, in this process. */
+export function announce(
+  context: CaptureContext,
+  outcome: CaptureOutcome,
+  capture: {
+    readonly provider: string
+    readonly ref: string
+    readonly amount: Money
+    readonly order: OrderId | undefined
+    readonly item: ItemId | undefined
+  },
+): void {
+  const { provider, ref, amount, order, item } = capture
   switch (outcome) {
     case 'paid':
       if (order !== undefined && item !== undefined) context.onPaid(order, item)
@@ -149,15 +168,16 @@ export async function recordCapture(
       context.onRefundDue()
       break
     case 'wrong_amount':
-      context.alarm('wrong_amount', { provider, ref, amount })
+      context.alarm('wrong_amount', { provider, ref, amount, ...(order !== undefined && { order }) })
       break
     case 'unknown':
-      context.alarm('unknown_payment', { provider, ref })
+      context.alarm('unknown_payment', { provider, ref, ...(order !== undefined && { order }) })
       break
     case 'same':
       break
+    default:
+      unreachable(outcome)
   }
-  return outcome
 }
 
 /** It can't be paid any more: the buyer is told at once. */

@@ -59,6 +59,18 @@ export async function findOrder(context: FindOrdersContext, id: OrderId, buyer: 
   }
 }
 
+/** May this order be reserved at a gate, and on its way to the ledger? For a caller who does not know its buyer. Unknown counts as yes. */
+export async function mayBeReserved(context: FindOrdersContext, id: OrderId): Promise<boolean> {
+  const { acknowledged, registry, unplaced, clock } = context
+  if (acknowledged.find(id) !== undefined) return true
+  const asked = [...registry.values()].filter(live => live.item.gateEpoch > 0 && mayBeOf(live.item.id, id, clock.now()))
+  for (let i = 0; i < asked.length; i += ITEMS_AT_ONCE_MAX) {
+    const some = asked.slice(i, i + ITEMS_AT_ONCE_MAX)
+    if ((await Promise.all(some.map(live => live.seller.outstanding()))).includes(true)) return true
+  }
+  return unplaced.orphaned(item => !registry.has(item) && mayBeOf(item, id, clock.now()))
+}
+
 /** A page, newest first. What a gate holds that does not answer is missing from it. */
 export async function ordersOfBuyer(
   context: FindOrdersContext,

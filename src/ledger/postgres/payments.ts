@@ -33,10 +33,10 @@ export function createPayments(database: Database): Payments {
     },
     move: (id, from, to, why) => did('move_payment', [id, from, to, why ?? null]),
     recordCallback: (provider, event, ref, outcome) => act('record_callback', [provider, event, ref, outcome]),
-    stuck: (tries, providers) =>
-      all('stuck_payments', [tries, providers], row => ({
+    stuck: (tries, providers, confirming) =>
+      all('stuck_payments', [tries, providers, confirming.providers, confirming.withinMs], row => ({
         provider: text(row, 'provider'),
-        ...columns(row, number, 'refunds', 'open'),
+        ...columns(row, number, 'refunds', 'unconfirmed', 'open'),
       })),
   }
 }

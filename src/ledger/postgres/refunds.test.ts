@@ -99,7 +99,8 @@ describe('parts of a refund', () => {
 
   test('that wait too long count as stuck', async () => {
     const on = await paid()
-    const stuck = async () => (await ledger.payments.stuck(4, ['house'])).find(one => one.provider === 'house')
+    const stuck = async () =>
+      (await ledger.payments.stuck(4, ['house'], { providers: [], withinMs: 0 })).find(one => one.provider === 'house')
     const before = (await stuck())?.refunds ?? 0
     await give(on, 300)
     expect((await stuck())?.refunds ?? 0).toBe(before)

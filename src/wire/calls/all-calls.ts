@@ -4,6 +4,7 @@ import type { Call } from '../call.ts'
 import { deadCalls } from '../dead/dead-calls.ts'
 import { eventCalls } from '../events/event-calls.ts'
 import { paymentCalls } from '../payments/payment-calls.ts'
+import { shopCalls } from '../shop/shop-calls.ts'
 import { webhookCalls } from '../webhooks/webhook-calls.ts'
 import { buyerCalls } from './buyer-calls.ts'
 import { operationsCalls } from './operations-calls.ts'
@@ -11,6 +12,7 @@ import { operatorCalls } from './operator-calls.ts'
 
 export const ALL_CALLS: readonly Call[] = [
   buyerCalls,
+  shopCalls,
   operatorCalls,
   paymentCalls,
   eventCalls,

@@ -131,6 +131,12 @@ export const en = {
       title: (_, count) => `${counted(count, 'refund is', 'refunds are')} not going through`,
       advice: 'They are retried every minute. Check the payment provider’s status and the server’s log.',
     },
+    refunds_unconfirmed: {
+      title: (_, count) => `The shop has not confirmed ${counted(count, 'refund', 'refunds')} for a day`,
+      advice:
+        'The shop takes the money itself, so only the shop can give it back. Give it back there, and report it at /api/payments/shop/refunds; ' +
+        'the order shows the reference. docs/operating.md says how to list them.',
+    },
     provider_missing: {
       title: (which, count) =>
         `${counted(count, 'payment is', 'payments are')} open at ${which}, which is not configured`,

@@ -101,6 +101,11 @@ export const zh: Words = {
       title: (_, count) => `${count} 笔退款未能完成`,
       advice: '系统每分钟会重试。请查看支付渠道状态和服务器日志。',
     },
+    refunds_unconfirmed: {
+      title: (_, count) => `商店已超过一天未确认 ${count} 笔退款`,
+      advice:
+        '款项由商店自行收取，只能由商店退还。请在商店退款，然后通过 /api/payments/shop/refunds 回报；订单中可查到对应的参考号。docs/operating.md 说明如何列出。',
+    },
     provider_missing: {
       title: (which, count) => `支付渠道 ${which} 未配置，仍有 ${count} 笔支付未了结`,
       advice:
