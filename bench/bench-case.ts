@@ -52,6 +52,8 @@ export interface BenchCase {
   readonly needs?: readonly ('nginx' | 'redis-server')[]
   /** Runs only when it is named, or with `--all`. */
   readonly onlyWhenNamed?: true
+  /** Another name that it runs under. */
+  readonly alsoNamed?: string
   prepare(stage: Stage): Promise<PreparedCase>
 }
 
@@ -85,5 +87,8 @@ export interface SurveyResult {
 
 export interface Survey {
   readonly name: string
+  /** Runs when it is named; the others only with `--all`. */
+  readonly byName?: true
+  readonly needs?: BenchCase['needs']
   run(stage: Stage, print: (line: string) => void): Promise<SurveyResult>
 }

@@ -4,6 +4,7 @@
  *
  *     npm run bench -- [NAME] [--all] [--json] [--out FOLDER] [--rounds N] [--seconds S] [--connections N]
  *     npm run bench -- redis
+ *     npm run bench -- kafka             through Kafka and straight, a backlog of 100,000, events on and off
  *     npm run bench -- events
  *     npm run bench -- growth [orders|items|hot] [--quick] [--data FOLDER] [--most N]
  *     npm run bench -- disturbed [--quick] [--data FOLDER]
@@ -29,6 +30,7 @@ import { redisShards } from './cases/redis-shards.ts'
 import { refused } from './cases/refused.ts'
 import { severalEdges } from './cases/several-edges.ts'
 import { soldOut, soldOutWithoutTicket } from './cases/sold-out.ts'
+import { throughKafka } from './cases/through-kafka.ts'
 import { compare } from './compare.ts'
 import { conclude } from './conclude.ts'
 import { canPin, pinLoad } from './cores.ts'
@@ -38,6 +40,7 @@ import { type CaseResult, runCase } from './rounds.ts'
 import { startStampede } from './servers/stampede.ts'
 import { growthOverBuyers } from './surveys/growth-over-buyers.ts'
 import { growthOverItems } from './surveys/growth-over-items.ts'
+import { kafkaBacklog } from './surveys/kafka-backlog.ts'
 import { memory } from './surveys/memory.ts'
 
 /** Refusals first: the hundreds of thousands of orders that the other cases leave in memory would cost each refusal about 2 µs. */
@@ -53,9 +56,10 @@ const CASES: readonly BenchCase[] = [
   redisPlaced,
   redisShards,
   severalEdges,
+  ...throughKafka,
 ]
 /** The one with the most orders last. */
-const SURVEYS: readonly Survey[] = [memory, growthOverItems, growthOverBuyers]
+const SURVEYS: readonly Survey[] = [memory, kafkaBacklog, growthOverItems, growthOverBuyers]
 const WARM_UP_MS_MAX = 1_000
 /** Rounds shorter than this only show that everything runs. */
 const BLINK_S = 0.5
@@ -75,10 +79,13 @@ async function bench(options: Options): Promise<number> {
   const print = options.json ? (line: string) => console.error(line) : (line: string) => console.log(line)
   const { rounds, seconds, connections, only = '' } = options
   const named = only !== '' || options.all
-  const chosen = CASES.filter(one => one.name.includes(only) && (named || one.onlyWhenNamed !== true))
-  const surveyed = options.all ? SURVEYS.filter(one => one.name.includes(only)) : []
+  const isMeant = (one: BenchCase) => one.name.includes(only) || one.alsoNamed === only
+  const chosen = CASES.filter(one => isMeant(one) && (named || one.onlyWhenNamed !== true))
+  const surveyed = SURVEYS.filter(
+    one => one.name.includes(only) && (options.all || (only !== '' && one.byName === true)),
+  )
   if (chosen.length + surveyed.length === 0) throw new InvalidArgumentError(`no case has "${only}" in its name`)
-  ensureServers([...new Set(chosen.flatMap(one => one.needs ?? []))], print)
+  ensureServers([...new Set([...chosen, ...surveyed].flatMap(one => one.needs ?? []))], print)
   const beganAt = systemClock.elapsed()
   const at = new Date(systemClock.now()).toISOString()
   pinLoad()

@@ -47,8 +47,17 @@ test('every case and survey of the bench runs for a blink: a table, a report, no
     ['on redis', 'behind the ledger', 'in the process'],
     ['9 places', 'one place'],
   ])
+  const kafka = cases.filter(one => one.name.includes('kafka'))
+  expect(kafka.map(one => one.standings.map(({ name }) => name))).toEqual(
+    Array.from({ length: 2 }, () => ['through kafka', 'straight']),
+  )
+  const backlog = report.surveys.find((one: { name: string }) => one.name === 'kafka backlog')
+  const groups = new Set(backlog.figures.map(({ group }: { group: string }) => group))
+  for (const group of ['through kafka: unplaced', 'through kafka: lag', 'straight: unplaced'])
+    expect(groups).toContain(group)
   expect(report.surveys.map((one: { name: string }) => one.name)).toEqual([
     'memory',
+    'kafka backlog',
     'growth over items',
     'growth over buyers',
   ])

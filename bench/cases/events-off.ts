@@ -21,6 +21,7 @@ export const eventsOff: readonly BenchCase[] = [1, 100].flatMap(items =>
     what: 'orders placed and committed with their events, beside EVENTS=off',
     aims: { 'events off': { rate: 0.9 } },
     onlyWhenNamed: true as const,
+    alsoNamed: 'kafka',
     prepare: (stage: Stage) => prepare(stage, items, connections),
   })),
 )

@@ -24,6 +24,8 @@ interface KafkaOptions {
   /** Lines of the broker's settings, after the usual ones. */
   readonly lines?: readonly string[]
   readonly protocol?: 'PLAINTEXT' | 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL'
+  /** `quickly` (the default): for a broker that lives for seconds. `well`: as a shop's, for measurements. */
+  readonly compiles?: 'quickly' | 'well'
   /** Accounts that the data folder is formatted with, as `kafka-storage.sh --add-scram` takes them. */
   readonly scram?: readonly string[]
 }
@@ -136,8 +138,8 @@ export async function startKafka(playground: Playground, options: KafkaOptions =
   writeFileSync(properties, brokerProperties({ port, controllerPort, dir, ...options }))
   if (options.scram === undefined) cpSync(program.formatted, dir, { recursive: true })
   else formatWith(program, properties, options.scram)
-  // The quick compiler only: a test's broker lives for seconds.
-  const command = ['-XX:TieredStopAtLevel=1', ...program.java, 'kafka.Kafka', properties]
+  const compiler = options.compiles === 'well' ? [] : ['-XX:TieredStopAtLevel=1']
+  const command = [...compiler, ...program.java, 'kafka.Kafka', properties]
   const broker = new KafkaBroker(port, command, (options.protocol ?? 'PLAINTEXT') === 'PLAINTEXT')
   playground.onUndo(() => broker.kill())
   await broker.start()
