@@ -2,6 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import type { ServerResponse } from 'node:http'
+import { AlipaySdk } from 'alipay-sdk'
 import { Fault } from '../../base/fault.ts'
 import { openAlipayShop } from './alipay-shop.fixture.ts'
 
@@ -69,6 +70,22 @@ describe('an answer that is none', () => {
     await arrived.promise
     ended.abort()
     expect(await asked).toMatchObject(TO_RETRY)
+  })
+
+  test('slow, in pieces: it is waited for', async () => {
+    const ref = await capture()
+    const body = { code: '10000', trade_status: 'TRADE_SUCCESS', total_amount: '1999.00' }
+    const text = shop.server.answerText('alipay.trade.query', body)
+    shop.server.trouble(async (_, response) => {
+      response.writeHead(200)
+      for (const char of text) {
+        response.write(char)
+        await new Promise(setImmediate)
+      }
+      response.end()
+      return true
+    })
+    expect(await query(ref)).toMatchObject({ state: 'captured' })
   })
 
   test('the connection is reset', async () => {
@@ -253,6 +270,28 @@ describe('a refund', () => {
     await expect(refund(ref, 'another', 100)).rejects.toMatchObject(REFUSED)
     expect(shop.server.givenBack(ref)).toBe(199_900)
   })
+})
+
+test("the local server speaks to Alipay's own client as it does to us", async () => {
+  const ref = await capture()
+  const { settings } = shop.server
+  const client = new AlipaySdk({
+    appId: settings.ALIPAY_APP_ID!,
+    privateKey: settings.ALIPAY_PRIVATE_KEY!.trim(),
+    keyType: 'PKCS8',
+    alipayPublicKey: settings.ALIPAY_PUBLIC_KEY!,
+    gateway: settings.ALIPAY_GATEWAY!,
+  })
+  const ask = (method: string, bizContent: Record<string, string>) =>
+    client.exec(method, { bizContent }, { validateSign: true })
+  expect(await ask('alipay.trade.query', { out_trade_no: ref })).toMatchObject({
+    code: '10000',
+    totalAmount: '1999.00',
+  })
+  const part = { out_trade_no: ref, refund_amount: '1.00', out_request_no: 'by-the-client' }
+  expect(await ask('alipay.trade.refund', part)).toMatchObject({ fundChange: 'Y', refundFee: '1.00' })
+  expect(await ask('alipay.trade.refund', part)).toMatchObject({ fundChange: 'N', refundFee: '1.00' })
+  expect(await ask('alipay.trade.query', { out_trade_no: 'none' })).toMatchObject({ subCode: 'ACQ.TRADE_NOT_EXIST' })
 })
 
 test('a cancel that crosses a payment says what came of it, or asks to be tried again', async () => {

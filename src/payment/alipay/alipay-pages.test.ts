@@ -36,7 +36,8 @@ describe.each(['key', 'certificate'] as const)('pages in %s mode', mode => {
   test('wap is the page for phones, and a method that the account has not is refused', async () => {
     const { payUrl } = await shop.start('phone', { method: 'wap' })
     expect(payUrl).toContain('method=alipay.trade.wap.pay')
-    expect(payUrl).toContain('QUICK_WAP_WAY')
+    const content = JSON.parse(new URL(payUrl).searchParams.get('biz_content')!) as Record<string, string>
+    expect(content).toMatchObject({ product_code: 'QUICK_WAP_WAY', quit_url: new URL(shop.listener.url).origin })
     expect(await shop.server.approve(payUrl)).toBe('captured')
     for (const method of ['qr', 'toString', ''])
       await expect(shop.start('x', { method })).rejects.toMatchObject({ code: 'payment_refused', retryable: false })

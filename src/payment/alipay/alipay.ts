@@ -92,18 +92,21 @@ export class Alipay implements PaymentProvider {
       throw new Fault('payment_refused', `Alipay takes 0.01 to 100000000.00 yuan, not ${toDecimal(amount)}`)
 
     const { call, product } = METHODS[method]
+    const back = this.#returnUrl(request.returnUrl)
     const content = {
       out_trade_no: ref,
       total_amount: toDecimal(amount),
       subject: subjectOf(request.description),
       time_expire: toBeijing(payByMs),
       ...(product !== undefined && { product_code: product }),
+      // Where a buyer goes who leaves the page on the phone without having paid.
+      ...(method === 'wap' && { quit_url: back ?? this.#ports.publicUrl() }),
     }
     const handle = `until.${Math.floor(payByMs / 1_000)}`
     const more = { notify_url: `${this.#ports.publicUrl()}/api/payments/${this.name}/callback` }
     if (method !== 'qr') {
       if (signal.aborted) throw unreachable(`${call}: the time for it is over`)
-      const payUrl = this.#gateway.pageUrl(call, content, { ...more, ...this.#returnUrl(request.returnUrl) })
+      const payUrl = this.#gateway.pageUrl(call, content, { ...more, ...(back !== undefined && { return_url: back }) })
       return { handle, payUrl }
     }
     const { body } = await this.#gateway.call(call, content, signal, { more })
@@ -185,9 +188,9 @@ export class Alipay implements PaymentProvider {
     return isOver ? { state: 'void', why: 'expired' } : { state: 'open' }
   }
 
-  #returnUrl(text: string | undefined): { readonly return_url?: string } {
+  #returnUrl(text: string | undefined): string | undefined {
     const checked = checkReturnUrl(text)
-    return checked === undefined ? {} : { return_url: new URL(checked, this.#ports.publicUrl()).href }
+    return checked && new URL(checked, this.#ports.publicUrl()).href
   }
 }
 
