@@ -40,6 +40,7 @@ import { paymentRoutes } from '../edge/routes/payment-routes.ts'
 import { shopRoutes } from '../edge/routes/shop-routes.ts'
 import { webhookRoutes } from '../edge/routes/webhook-routes.ts'
 import { startMetricsServer, startServer } from '../edge/server.ts'
+import type { ProviderHealth } from '../flows/check/provider-health.ts'
 import type { WebhookContext } from '../flows/operate/manage-webhooks.ts'
 import { ordersOfBuyer } from '../flows/sell/find-orders.ts'
 import { createStockView } from '../flows/sell/live-item.ts'
@@ -66,6 +67,7 @@ interface HttpParts {
   readonly sell: SellContext
   readonly eventWatch: EventWatch
   readonly webhooks: WebhookContext
+  readonly health: ProviderHealth
   readonly sandbox: Parameters<typeof sandboxRoutes>[0] | undefined
   /** Where the edges of a cluster meet. */
   readonly redis: RedisConnection | undefined
@@ -93,6 +95,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
   const monitor = new Monitor({
     ...context,
     asks,
+    health: parts.health,
     limitsDiffer: () => admission.sharing?.differences ?? [],
     sales: ledger.sales,
     providers: flows.providers,
@@ -139,6 +142,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     sessions,
     monitor,
     asks,
+    health: parts.health,
     feed: { ...context, watch: eventWatch },
     eventSource: config.events.source,
     hooks: parts.webhooks,
@@ -201,6 +205,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
       ['live', ROUND_EVERY_MS, async () => live.round()],
       ['monitor', MONITOR_EVERY_MS, () => monitor.round()],
       ['asks', ASKS_EVERY_MS, () => asks.round()],
+      ['provider-health', ASKS_EVERY_MS, () => parts.health.round()],
       ...(isEdge && config.warmCode ? ([['warm-code', WARM_EVERY_MS, () => warmer.round()]] as const) : []),
       ...(sharing === undefined ? [] : ([['limits', PRESENT_EVERY_MS, () => sharing.round()]] as const)),
     ] satisfies KeeperWork['others'],

@@ -18,6 +18,7 @@ import { createJournal } from '../ledger/postgres/journal.ts'
 import { createNodes } from '../ledger/postgres/nodes.ts'
 import { createClosings, createOrders } from '../ledger/postgres/orders.ts'
 import { createPayments, createSandboxPayments } from '../ledger/postgres/payments.ts'
+import { createProviderCounts } from '../ledger/postgres/provider-counts.ts'
 import { createReconciliation } from '../ledger/postgres/reconciliation.ts'
 import { createRefunds } from '../ledger/postgres/refunds.ts'
 import { createReportedPayments } from '../ledger/postgres/reported-payments.ts'
@@ -126,6 +127,7 @@ export function ledgerParts(config: Config, database: Database) {
     payments: createPayments(database),
     refunds: createRefunds(database),
     reports: createReportedPayments(database),
+    providerCounts: createProviderCounts(database),
     journal: createJournal(database),
     eventLog: createEventLog(database),
     webhooks: createWebhooks(database),

@@ -4,7 +4,9 @@
  */
 
 import { join } from 'node:path'
+import { ProviderHealth } from '../flows/check/provider-health.ts'
 import type { PaymentProvider } from '../payment/payment.ts'
+import { watchProvider } from '../payment/watched-provider.ts'
 import type { PaymentAccount } from './config/payment-settings.ts'
 import { ownSecret } from './config/secrets.ts'
 import type { ProcessContext } from './process-context.ts'
@@ -42,13 +44,19 @@ function openAccount<K extends Kind>(account: PaymentAccount<K>, context: Openin
   return open(account, context)
 }
 
+/** Each is watched: how it answers is counted here, for all of them. */
 export async function openPayments(context: ProcessContext, ownUrl: () => string) {
   const publicUrl = () => context.config.publicUrl ?? ownUrl()
   const opened: OpenedProvider[] = []
   for (const account of context.config.paymentAccounts)
     opened.push(await openAccount(account, { ...context, publicUrl, ownUrl }))
+  const health = new ProviderHealth(context)
+  for (const { provider } of opened) health.add(provider.name)
   return {
-    providers: new Map(opened.map(({ provider }) => [provider.name, provider])),
+    providers: new Map(
+      opened.map(({ provider }) => [provider.name, watchProvider(provider, health, context.clock)] as const),
+    ),
+    health,
     /** The sandbox's pay pages, where it is configured. */
     sandbox: opened.find(({ handle }) => handle !== undefined)?.handle,
     stop: async () => void (await Promise.all(opened.map(({ provider }) => provider.stop?.()))),

@@ -159,6 +159,7 @@ async function wire(
     eventWatch,
     webhooks: webhooks.operated,
     sandbox: payments.sandbox,
+    health: payments.health,
     redis: shared?.connection,
   })
 
@@ -167,6 +168,7 @@ async function wire(
   metrics.watch({
     units: () => countUnits(flows),
     unconfigured: () => countUnconfigured(flows),
+    providers: () => payments.health.figures(),
     itemsOnSale: () => registry.size,
     ...(config.events.written && { events: () => context.eventLog.ends() }),
     queueDepth: () => sumOver(live => live.queue.depth()),

@@ -39,6 +39,11 @@ export const COUNTED = {
   orders: ['placed', 'paid', 'unpaid', 'cancelled', 'refused', 'refunded'],
   releases: ['done'],
   refunds: ['due', 'sent'],
+  payment_calls: [
+    ...(['start_ok', 'start_refused', 'start_unreachable', 'query_ok', 'query_refused', 'query_unreachable'] as const),
+    ...(['cancel_ok', 'cancel_refused', 'cancel_unreachable'] as const),
+    ...(['refund_ok', 'refund_refused', 'refund_unreachable'] as const),
+  ],
   payment_callbacks_forged: ['forged'],
   operator_tokens: ['accepted', 'wrong', 'limited'],
   reconciliation: ['difference', 'repair'],
@@ -98,6 +103,7 @@ export const TIMED = {
   ledger_place: 'One batch placed in the ledger, COMMIT included.',
   click_to_row: 'From joining the queue to the committed order row.',
   event_loop_delay: 'How late timers fire. Requests wait as long.',
+  payment_call: 'One call to a payment provider, answered or given up.',
   outbox_age: 'Age of an outbox entry when it was in the ledger.',
   rebuild: 'One rebuild of an item, from raising the epoch to the open door.',
 } as const

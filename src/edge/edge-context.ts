@@ -11,6 +11,7 @@ import type { Meters } from '../base/meters.ts'
 import type { Random } from '../base/random.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CheckContext } from '../flows/check/check-context.ts'
+import type { ProviderHealth } from '../flows/check/provider-health.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
 import type { DeadLettersContext } from '../flows/operate/dead-letters.ts'
 import type { WebhookContext } from '../flows/operate/manage-webhooks.ts'
@@ -53,6 +54,7 @@ export interface EdgeContext {
   readonly sessions: OperatorSessions
   readonly monitor: Pick<Monitor, 'watch' | 'trouble'>
   readonly asks: Pick<AskTally, 'count'>
+  readonly health: Pick<ProviderHealth, 'figures'>
   readonly pages: () => Promise<Pages>
   readonly tickets: TicketOffice
   readonly challenges: Challenges

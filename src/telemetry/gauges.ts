@@ -32,6 +32,18 @@ export interface OutboxBacklog {
   readonly itemsAway: number
 }
 
+/** Of one payment provider; times are unix ms, 0: never. */
+interface ProviderGauges {
+  readonly provider: string
+  readonly silent: boolean
+  readonly succeededAtMs: number
+  readonly calledBackAtMs: number
+  readonly forged: number
+  readonly started: number
+  readonly refundsDue: number
+  readonly refundsStuck: number
+}
+
 export interface GaugeSources {
   /** May fail with a fault. */
   units(): Promise<Units>
@@ -45,6 +57,8 @@ export interface GaugeSources {
   ready(): boolean
   /** Open payments whose provider is not configured here. */
   unconfigured?(): Promise<number>
+  /** How each payment provider answers, over all processes. */
+  providers?(): Promise<readonly ProviderGauges[]>
   /** Over all items on sale. Absent without an outbox. */
   outbox?(): Promise<OutboxBacklog>
   /** The highest number given to an event, and how long the oldest without one has waited. Absent where none are written. */
@@ -71,6 +85,9 @@ export function createGauges(sources: GaugeSources, clock: Clock): readonly Plai
   const outbox = createCachedRead(clock, async () => sources.outbox?.(), sources.outageOf?.('outbox'))
   const events = createCachedRead(clock, async () => sources.events?.(), sources.outageOf?.('events'))
   const unconfigured = createCachedRead(clock, async () => sources.unconfigured?.(), sources.outageOf?.('payments'))
+  const providers = createCachedRead(clock, async () => sources.providers?.(), sources.outageOf?.('providers'))
+  const ofProviders = (name: string, help: string, value: (figures: ProviderGauges) => number | undefined) =>
+    byProvider(`stampede_payment_provider_${name}`, help, providers, value)
   const ofUnits = (name: string, help: string, value: (units: Units) => number) =>
     gauge(name, help, async () => ifKnown(await units(), value))
   const ofOutbox = (name: string, help: string, value: (backlog: OutboxBacklog) => number | undefined) =>
@@ -112,6 +129,17 @@ export function createGauges(sources: GaugeSources, clock: Clock): readonly Plai
       'Open payments, refunds that are due among them, whose provider is not configured in this process.',
       unconfigured,
     ),
+    ofProviders('silent', '1 while the provider does not answer, else 0. All processes.', one => Number(one.silent)),
+    ofProviders('last_success_timestamp_seconds', 'When it last did what it was asked for, in unix time.', one =>
+      one.succeededAtMs === 0 ? undefined : one.succeededAtMs / 1000,
+    ),
+    ofProviders('last_callback_timestamp_seconds', 'When its last genuine callback came, in unix time.', one =>
+      one.calledBackAtMs === 0 ? undefined : one.calledBackAtMs / 1000,
+    ),
+    ofProviders('callbacks_forged', 'Callbacks in its name whose signature does not fit.', one => one.forged),
+    ofProviders('payments_open', 'Payments there whose outcome is not known yet.', one => one.started),
+    ofProviders('refunds_due', 'Refunds and parts of them that it has not confirmed.', one => one.refundsDue),
+    ofProviders('refunds_stuck', 'Those of them that were tried more often than usual.', one => one.refundsStuck),
     gauge('stampede_events_newest', 'The highest number that an event has: how many there have been.', async () =>
       ifKnown(await events(), ({ newest }) => newest),
     ),
@@ -172,6 +200,17 @@ function byState<S extends string>(
   const values = async () =>
     ifKnown(await read(), now => states.map(state => ({ labels: { state }, value: now[state] }))) ?? []
   return { name, help, type: 'gauge', labels: { state: states }, read: values }
+}
+
+function byProvider<T extends { readonly provider: string }>(
+  name: string,
+  help: string,
+  read: () => Promise<readonly T[] | undefined>,
+  value: (figures: T) => number | undefined,
+): PlainMetric {
+  const shown = (one: T) => ifKnown(value(one), known => [{ labels: { provider: one.provider }, value: known }]) ?? []
+  const values = async () => (await read())?.flatMap(shown) ?? []
+  return { name, help, type: 'gauge', labels: { provider: 'as in PAYMENT_PROVIDERS' }, read: values }
 }
 
 function ifKnown<T, R>(value: T | undefined, use: (value: T) => R): R | undefined {

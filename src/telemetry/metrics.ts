@@ -20,6 +20,7 @@ const FAMILIES: Readonly<Record<CountFamily, readonly [labels: readonly string[]
   orders: [['became'], 'Orders: placed or refused first, then paid, closed or refunded.'],
   releases: [[], 'Closed orders whose units are back in the gate.'],
   refunds: [['step'], 'Refunds, by the step they reached.'],
+  payment_calls: [['call', 'outcome'], 'Calls to payment providers by this process. unreachable: no answer in time.'],
   payment_callbacks_forged: [[], 'Payment callbacks with a wrong signature.'],
   operator_tokens: [
     ['outcome'],
@@ -54,7 +55,7 @@ const FAMILIES: Readonly<Record<CountFamily, readonly [labels: readonly string[]
 }
 
 /** The waits on other processes: a fence alone takes seconds. */
-const WAITS: ReadonlySet<string> = new Set<keyof typeof TIMED>(['outbox_age', 'rebuild'])
+const WAITS: ReadonlySet<string> = new Set<keyof typeof TIMED>(['outbox_age', 'rebuild', 'payment_call'])
 
 const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const
 const ROUTE_LABELS = { method: 'HTTP method', route: 'template of the route, or "other"', status: CLASSES }

@@ -92,6 +92,8 @@ export const checked = ({
   ['refund_order', oldOrder, oldItem, 'false', "'op'", 'NULL'],
   ['refund_part', '8', oldOrder, oldItem, '1', "'CNY'", 'false', 'NULL', "'op'"],
   ['takings', `ARRAY[now() - interval '11 days', now() - interval '10 days']`],
+  ['open_payments', '4'],
+  ['provider_counts_of_others', "'me'"],
   ['claim_refund_parts', '\'{sandbox,""}\'', "'{50,50}'", "'{}'"],
   ['refund_parts_of_orders', `'{${oldOrder},1}'`],
   ['event_head'],
@@ -136,7 +138,7 @@ export const BOUNDED: Readonly<Record<string, string>> = {
         'warm_sale_now',
         'write_dead_letter',
       ],
-      ...['write_log', 'ask_move', 'settle_refund_part'],
+      ...['write_log', 'ask_move', 'settle_refund_part', 'save_provider_counts'],
     ].map(name => [name, BY_KEY]),
   ),
   ...Object.fromEntries(

@@ -15,6 +15,7 @@ import { migrate } from '../../src/ledger/postgres/connection/migrate.ts'
 import { createEventLog } from '../../src/ledger/postgres/events.ts'
 import { createClosings, createOrders } from '../../src/ledger/postgres/orders.ts'
 import { createPayments } from '../../src/ledger/postgres/payments.ts'
+import { createProviderCounts } from '../../src/ledger/postgres/provider-counts.ts'
 import { createReconciliation } from '../../src/ledger/postgres/reconciliation.ts'
 import { createRefunds } from '../../src/ledger/postgres/refunds.ts'
 import { createReportedPayments } from '../../src/ledger/postgres/reported-payments.ts'
@@ -94,6 +95,7 @@ export async function startTestLedger() {
     payments: createPayments(database),
     refunds: createRefunds(database),
     reports: createReportedPayments(database),
+    providerCounts: createProviderCounts(database),
     stock: createStock(database),
     events: createEventLog(database),
     id,

@@ -25,6 +25,7 @@ async function openMonitor() {
     sales: ledger.sales,
     view: { status: async () => new Map(), unplaced: async () => new Map() },
     payments: { stuck: async () => [] },
+    health: { refresh: async () => {}, silent: () => [] },
     providers: new Map(),
     indexes: { missing: async () => missing },
     reconciliation: { ...ledger.reconciliation, reports: async () => [] },

@@ -17,6 +17,7 @@ import type { SaleId } from '../../domain/ids.ts'
 import type { Sale } from '../../domain/sale.ts'
 import { type AuditLine, isExplained } from '../../flows/check/audit-sale.ts'
 import type { AuditContext } from '../../flows/check/check-context.ts'
+import type { ProviderHealth } from '../../flows/check/provider-health.ts'
 import { createSharedAudit } from '../../flows/check/shared-audit.ts'
 import { type WatchContext, type WatchedSale, watchRegistry, watchSale } from '../../flows/check/watch-sale.ts'
 import type { LiveItem, StockView } from '../../flows/sell/live-item.ts'
@@ -39,6 +40,7 @@ import {
 interface MonitorParts extends WatchContext, AuditContext {
   readonly stock: StockView
   readonly payments: Pick<Payments, 'stuck'>
+  readonly health: Pick<ProviderHealth, 'refresh' | 'silent'>
   /** Payment providers that can be asked, by name. */
   readonly providers: ReadonlyMap<string, { readonly reports?: boolean | undefined }>
   /** Names of indexes of large tables that are not built yet. */
@@ -103,7 +105,8 @@ export class Monitor {
 
   /** Once a second. */
   async round(): Promise<void> {
-    const { clock, registry, stock, readiness, metrics, unsafe, guessing, limitsDiffer, providers } = this.#parts
+    const { clock, registry, stock, readiness, metrics, unsafe, guessing, limitsDiffer, providers, health } =
+      this.#parts
     await this.#figures.sample()
     if (clock.elapsed() - this.#auditedAtMs >= AUDIT_EVERY_MS) {
       this.#auditedAtMs = clock.elapsed()
@@ -113,6 +116,7 @@ export class Monitor {
       missing: readiness(),
       ledgerAway: this.#ledgerAway,
       stuck: this.#stuck,
+      silent: health.silent(),
       providers,
       indexesMissing: this.#indexesMissing,
       metrics,
@@ -159,7 +163,7 @@ export class Monitor {
     for (const { sale } of this.#parts.registry.values()) sales.set(sale.id, sale)
     this.#ledgerAway = !(await this.#each([
       async () => {
-        const { payments, providers, indexes } = this.#parts
+        const { payments, providers, indexes, health } = this.#parts
         const confirming = [...providers].filter(([, { reports }]) => reports).map(([name]) => name)
         this.#stuck = await this.#inTime(
           payments.stuck(REFUND_TRIES_MAX, [...providers.keys()], {
@@ -168,6 +172,7 @@ export class Monitor {
           }),
         )
         this.#indexesMissing = await this.#inTime(indexes.missing())
+        await this.#inTime(health.refresh())
       },
       ...[...sales.values()].map(sale => async () => {
         this.#judge(sale.id, (await this.#inTime(this.#audit(sale, REST_IN_BACKGROUND))).lines)

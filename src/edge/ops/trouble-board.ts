@@ -10,6 +10,7 @@ import type { LimitDifference } from '../../admission/shared-counts.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { SaleId } from '../../domain/ids.ts'
 import { type AuditLine, isExplained } from '../../flows/check/audit-sale.ts'
+import type { ProviderHealth } from '../../flows/check/provider-health.ts'
 import { sellingOf } from '../../flows/check/watch-sale.ts'
 import type { LiveItem } from '../../flows/sell/live-item.ts'
 import type { StuckPayments } from '../../ledger/payments.ts'
@@ -56,6 +57,7 @@ const WORST_FIRST: readonly TroubleCode[] = [
   'token_guessing',
   'limits_differ',
   'alarm',
+  'provider_silent',
   'refunds_stuck',
   'refunds_unconfirmed',
   'provider_missing',
@@ -118,6 +120,7 @@ export async function processFindings(seen: {
   readonly missing: readonly string[]
   readonly ledgerAway: boolean
   readonly stuck: readonly StuckPayments[]
+  readonly silent: ReturnType<ProviderHealth['silent']>
   readonly providers: ReadonlyMap<string, unknown>
   readonly indexesMissing: readonly string[]
   readonly metrics: readonly PlainMetric[]
@@ -127,6 +130,7 @@ export async function processFindings(seen: {
 }): Promise<readonly Finding[]> {
   const found: Finding[] = seen.missing.map(words => ({ code: 'unready', which: words, words }))
   if (seen.ledgerAway) found.push({ code: 'ledger_away' })
+  for (const { provider, count } of seen.silent) found.push({ code: 'provider_silent', which: provider, count })
   const refunds = seen.stuck.reduce((sum, one) => sum + one.refunds, 0)
   if (refunds > 0) found.push({ code: 'refunds_stuck', count: refunds })
   for (const { provider, unconfirmed } of seen.stuck)

@@ -1,7 +1,8 @@
 /** The calls about money over all sales. */
 
 import { type Call, callsForOperators, json } from '../call.ts'
-import { paymentReportAnswer, paymentReportQuery, REPORT_DAYS_MAX } from './payment-shapes.ts'
+import { AT } from '../calls/examples.ts'
+import { paymentReportAnswer, paymentReportQuery, providersAnswer, REPORT_DAYS_MAX } from './payment-shapes.ts'
 
 const viewers = callsForOperators('Operators', 'viewer')
 
@@ -14,6 +15,23 @@ const LINE = {
   kept: 1_979_010,
   captures: 1_000,
   refunds: 10,
+}
+
+const OUTCOMES = { ok: 12, refused: 0, unreachable: 1 }
+const PROVIDER = {
+  provider: 'stripe',
+  silent: false,
+  since: AT,
+  calls: { start: OUTCOMES, query: OUTCOMES, cancel: OUTCOMES, refund: OUTCOMES },
+  p50Ms: 180,
+  p99Ms: 900,
+  lastSuccessAt: AT,
+  callbacks: 10,
+  forged: 0,
+  lastCallbackAt: AT,
+  open: 3,
+  refundsDue: 1,
+  refundsStuck: 0,
 }
 
 export const paymentCalls = {
@@ -29,5 +47,8 @@ export const paymentCalls = {
         texts: ['text/csv'],
       },
     },
+  }),
+  providers: viewers.get('/api/admin/payments/providers', 'How each payment provider answers', {
+    answers: { 200: json('Each provider.', providersAnswer, { providers: [PROVIDER] }) },
   }),
 } satisfies Record<string, Call>

@@ -1,7 +1,8 @@
-/** What operators read about money: what providers took and kept, by days. */
+/** What operators read about money: what providers took and kept, by days, and how each of them answers. */
 
 import { z } from 'zod'
 import { daysBetween, isDay, isTimeZone } from '../../base/calendar-days.ts'
+import { plainTime } from '../answers.ts'
 
 export const REPORT_DAYS_MAX = 93
 
@@ -50,4 +51,34 @@ export const paymentReportAnswer = z.object({
     .describe('By day, provider and currency. Days without money are left out.'),
 })
 
+const outcomes = z.object({ ok: times, refused: times, unreachable: times.describe('No answer in time.') })
+const at = plainTime.optional()
+
+export const providersAnswer = z
+  .object({
+    providers: z.array(
+      z
+        .object({
+          provider: z.string(),
+          silent: z.boolean().describe('The last calls got no answer.'),
+          since: plainTime.describe('The counts begin here.'),
+          calls: z.object({ start: outcomes, query: outcomes, cancel: outcomes, refund: outcomes }),
+          p50Ms: z.number().min(0).describe('Of the last 100 answers, at the process where it took longest.'),
+          p99Ms: z.number().min(0),
+          lastSuccessAt: at,
+          lastFailureAt: at.describe('A call without an answer.'),
+          callbacks: times,
+          forged: times.describe('Callbacks whose signature does not fit.'),
+          lastCallbackAt: at,
+          lastForgedAt: at,
+          open: times.describe('Payments whose outcome is not known yet.'),
+          refundsDue: times.describe('Refunds and parts of them that are not confirmed.'),
+          refundsStuck: times.describe('Those of them that were tried more often than usual.'),
+        })
+        .meta({ id: 'ProviderHealth' }),
+    ),
+  })
+  .describe('Over all processes; those of other processes are a few seconds old.')
+
+export type ProvidersAnswer = z.infer<typeof providersAnswer>
 export type PaymentReportAnswer = z.infer<typeof paymentReportAnswer>

@@ -127,6 +127,12 @@ export const en = {
       title: (_, count) => `${counted(count, 'reservation waits', 'reservations wait')} for the ledger`,
       advice: 'They settle by themselves when the ledger answers. If it answers and they remain, reconcile.',
     },
+    provider_silent: {
+      title: (which, count) =>
+        `Payment provider ${which} does not answer (${counted(count, 'call', 'calls')} in a row)`,
+      advice:
+        'Buyers can’t start payments there, and refunds wait. What was paid is found when it answers again. Check its status page, the network and the clock; see docs/operating.md.',
+    },
     refunds_stuck: {
       title: (_, count) => `${counted(count, 'refund is', 'refunds are')} not going through`,
       advice: 'They are retried every minute. Check the payment provider’s status and the server’s log.',

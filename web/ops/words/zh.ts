@@ -97,6 +97,11 @@ export const zh: Words = {
       title: (_, count) => `${count} 个预留正在等待账本`,
       advice: '账本应答后会自动落账。如果账本正常而问题仍在，请对账。',
     },
+    provider_silent: {
+      title: (which, count) => `支付渠道 ${which} 没有应答（连续 ${count} 次）`,
+      advice:
+        '买家无法在该渠道发起支付，退款也会等待；渠道恢复后系统会自动查出已付款项。请查看渠道状态、网络和时钟，详见 docs/operating.md。',
+    },
     refunds_stuck: {
       title: (_, count) => `${count} 笔退款未能完成`,
       advice: '系统每分钟会重试。请查看支付渠道状态和服务器日志。',

@@ -67,6 +67,8 @@ const STATEMENTS: Readonly<Record<Exclude<Lane, 'work'>, readonly string[]>> = {
     'read_events',
     'read_dead_letters',
     'ask_counts_of_others',
+    'provider_counts_of_others',
+    'open_payments',
     'list_webhooks',
     'webhook_deliveries',
   ],
