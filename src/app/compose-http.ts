@@ -41,7 +41,9 @@ import { shopRoutes } from '../edge/routes/shop-routes.ts'
 import { webhookRoutes } from '../edge/routes/webhook-routes.ts'
 import { startMetricsServer, startServer } from '../edge/server.ts'
 import type { ProviderHealth } from '../flows/check/provider-health.ts'
+import { ProviderInquiries } from '../flows/money/ask-provider.ts'
 import type { WebhookContext } from '../flows/operate/manage-webhooks.ts'
+import { offersOf } from '../flows/operate/payment-offer.ts'
 import { ordersOfBuyer } from '../flows/sell/find-orders.ts'
 import { createStockView } from '../flows/sell/live-item.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
@@ -86,7 +88,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
   const { buyers, operators, guard, secret } = admission
   const { trusts, isHome, applyHeaders } = createBrowsers(config.corsOrigins, config.publicUrl)
   const secureCookies = config.publicUrl?.startsWith('https:') ?? false
-  const stock = createStockView(registry, context.view)
+  const stock = createStockView(registry, context.view, sale => offersOf(flows.providers, sale))
   const clientAddress = createClientAddress(config.trustedProxies)
   const asks = new AskTally(context)
   const isProxied = config.trustedProxies !== ''
@@ -133,6 +135,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     // Buyers poll their orders. What pays and cancels reads the ledger itself.
     find: { ...context, orders: { ...context.orders, find: ids => context.copies.find(ids) } },
     money: flows,
+    inquiries: new ProviderInquiries(flows),
     operate: flows,
     check: flows,
     identity: limitBuyers(

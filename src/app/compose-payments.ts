@@ -35,7 +35,7 @@ const OPENERS: {
     return { provider: openAlipay(settings, { name, publicUrl, clock, random, log }) }
   },
   wechat: openWechat,
-  sandbox: (_, context) => openSandbox(context),
+  sandbox: ({ settings }, context) => openSandbox(settings.METHODS, context),
   shop: openShop,
 }
 
@@ -67,7 +67,8 @@ export async function openPayments(context: ProcessContext, ownUrl: () => string
  * It calls back over real HTTP: to this server, or, in a cluster, to any edge behind PUBLIC_URL. The payments are in the ledger where all
  * processes of a cluster see them, else in the data folder.
  */
-async function openSandbox({ config, sandboxPayments, publicUrl, ownUrl, clock, random, log }: OpeningContext) {
+async function openSandbox(methods: readonly string[], context: OpeningContext) {
+  const { config, sandboxPayments, publicUrl, ownUrl, clock, random, log } = context
   const { openSandbox: open } = await import('../payment/sandbox/open-sandbox.ts')
   const rows = config.redis && sandboxPayments
   return open({
@@ -77,6 +78,7 @@ async function openSandbox({ config, sandboxPayments, publicUrl, ownUrl, clock, 
     file: join(config.dataDir, 'sandbox-payments.jsonl'),
     callbackUrl: () => `${rows ? publicUrl() : ownUrl()}/api/payments/sandbox/callback`,
     publicUrl,
+    methods,
     clock,
     random,
     log,

@@ -17,11 +17,13 @@ export type SaleChallenge = 'auto' | number | undefined
 
 export const CHALLENGE_MAX = 128
 
-/** What a sale asks of buyers before they may try. */
+/** What a sale asks of buyers before they may try, and how they may pay. */
 export interface SaleTerms {
   /** Tickets are given out from so long before the opening; undefined: from the warm-up on. */
   readonly ticketsBeforeMs: number | undefined
   readonly challenge: SaleChallenge
+  /** The providers that the operator has chosen, in this order. Undefined: all. */
+  readonly paymentProviders?: readonly string[] | undefined
 }
 
 export interface Sale extends SaleTerms {

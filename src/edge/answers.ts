@@ -35,6 +35,7 @@ export function wireSale(sale: Sale, stock: StockView): SaleAnswer {
     ticketsBeforeSeconds: (sale.opensAtMs - ticketsFromMs(sale)) / 1000,
     challenge: sale.challenge ?? 'off',
     items,
+    payment: stock.offersOf?.(sale),
   }
 }
 
@@ -42,7 +43,7 @@ export function wireSale(sale: Sale, stock: StockView): SaleAnswer {
 export function wireOperatorSale(sale: Sale, stock: StockView): OperatorSaleAnswer {
   const seen = wireSale(sale, stock)
   const items = sale.items.map(({ whenGateDown, homeDoor }, i) => ({ ...seen.items[i]!, whenGateDown, door: homeDoor }))
-  return { ...seen, items }
+  return { ...seen, items, paymentProviders: sale.paymentProviders }
 }
 
 function wireItem(item: Item, stock: StockView): ItemAnswer {

@@ -93,7 +93,7 @@ export function createDispatch(parts: DispatchParts, answering: Answering) {
     if (match.kind === 'wrong_method') return problem('method_not_allowed', { headers: { allow: match.allow } })
     passage.route = match.path
     passage.meter = answering.meterOf(request.method, match.path)
-    if (declaredBytes(request) > BODY_BYTES_MAX) return plainProblem('body_too_large')
+    if (declaredBytes(request) > (match.bytesMax ?? BODY_BYTES_MAX)) return plainProblem('body_too_large')
     return match.handle({ request, url, params: match.params, requestId })
   }
 

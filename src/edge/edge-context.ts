@@ -12,6 +12,7 @@ import type { Random } from '../base/random.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CheckContext } from '../flows/check/check-context.ts'
 import type { ProviderHealth } from '../flows/check/provider-health.ts'
+import type { ProviderInquiries } from '../flows/money/ask-provider.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
 import type { DeadLettersContext } from '../flows/operate/dead-letters.ts'
 import type { WebhookContext } from '../flows/operate/manage-webhooks.ts'
@@ -24,7 +25,7 @@ import type { Journal } from '../ledger/journal.ts'
 import type { Rights } from '../ledger/rights.ts'
 import type { Call } from '../wire/call.ts'
 import type { Browsers } from './browsers.ts'
-import { type Exchange, type Route, route } from './http/exchange.ts'
+import { CALLBACK_BYTES_MAX, type Exchange, type Route, route } from './http/exchange.ts'
 import { rateLimitedProblem } from './http/problem-response.ts'
 import { type Identity, operatorsOnly } from './identity.ts'
 import type { AskTally } from './ops/ask-tally.ts'
@@ -39,6 +40,7 @@ export interface EdgeContext {
   readonly sell: SellContext
   readonly find: FindOrdersContext
   readonly money: MoneyContext
+  readonly inquiries: Pick<ProviderInquiries, 'ask'>
   readonly operate: OperateContext
   readonly check: CheckContext
   readonly feed: FeedContext
@@ -88,7 +90,8 @@ export function routesOf<Calls extends Record<string, Call>>(
     const call = calls[name]!
     const { role } = call
     // A provider's callbacks have no limit: each is money, and a forged one costs a hash.
-    if (call.who === 'provider') return route(call, exchange => handle(edge, exchange, ''))
+    if (call.who === 'provider')
+      return { ...route(call, exchange => handle(edge, exchange, '')), bytesMax: CALLBACK_BYTES_MAX }
     if (role === undefined)
       return route(call, exchange => admitCall(edge, exchange.request) ?? handle(edge, exchange, ''))
     return route(

@@ -54,6 +54,17 @@ const itemAnswer = named('Item', {
     .describe('The number of shards its units may be spread over; missing: one.'),
 })
 
+const paymentOfferAnswer = named(
+  'PaymentOffer',
+  {
+    provider: z.string(),
+    methods: z.array(
+      z.object({ name: z.string(), qr: z.boolean().describe('A code is shown that the buyer scans with a phone.') }),
+    ),
+  },
+  'How the sale can be paid. The first method of the first provider is the default.',
+)
+
 export const saleAnswer = named('Sale', {
   id,
   name: z.string(),
@@ -67,6 +78,7 @@ export const saleAnswer = named('Sale', {
     .union([z.enum(['off', 'auto']), z.number()])
     .describe('Whether the ticket asks for a proof of work first.'),
   items: z.array(itemAnswer),
+  payment: z.array(paymentOfferAnswer).optional(),
 })
 
 /** With what only operators see. */
@@ -80,7 +92,11 @@ const operatorItemAnswer = named('OperatorItem', {
 
 export const operatorSaleAnswer = named(
   'OperatorSale',
-  { ...saleAnswer.shape, items: z.array(operatorItemAnswer) },
+  {
+    ...saleAnswer.shape,
+    items: z.array(operatorItemAnswer),
+    paymentProviders: z.array(z.string()).optional().describe('As chosen; without it: all that take its currency.'),
+  },
   'A sale as operators see it.',
 )
 

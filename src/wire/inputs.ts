@@ -72,6 +72,13 @@ export const itemInput = z
     message: 'is too many at this price: the value of all units must be an exact number',
   })
 
+const paymentProviders = z
+  .array(z.string().min(1).max(32))
+  .min(1)
+  .max(20)
+  .refine(names => new Set(names).size === names.length, 'must not name a provider twice')
+  .describe('Names of PAYMENT_PROVIDERS that this sale offers, in this order. Without it: all that take its currency.')
+
 export const saleInput = z
   .strictObject({
     name: label(NAME_LENGTH_MAX),
@@ -94,6 +101,7 @@ export const saleInput = z
         'A proof of work before the ticket. A number is its difficulty: 1 takes a phone a few tenths of a second, 2 twice as long. `auto` is 1. It ' +
           'rises by itself with the attempts of a buyer and the asks of a network.',
       ),
+    paymentProviders: paymentProviders.optional(),
     items: z.array(itemInput).min(1).max(ITEMS_MAX),
   })
   .refine(sale => sale.opensAt < sale.closesAt, { path: ['closesAt'], message: 'must be later than opensAt' })
@@ -126,6 +134,7 @@ export const saleEdit = z.strictObject({
   warmBeforeSeconds: saleFields.warmBeforeSeconds.unwrap().optional(),
   ticketsBeforeSeconds: saleFields.ticketsBeforeSeconds.unwrap().nullish(),
   challenge: saleFields.challenge.unwrap().optional(),
+  paymentProviders: paymentProviders.nullish(),
   items: z.array(itemEdit).min(1).max(ITEMS_MAX).optional(),
 })
 
@@ -218,6 +227,15 @@ export const ordersQuery = pageQuery(100, 1000).extend({
     .optional()
     .describe('`reserved`: acknowledged by the edge that is asked, and not placed yet.'),
   buyer: z.string().refine(isBuyerId, 'is not a buyer id').optional(),
+})
+
+export const orderQuery = z.object({
+  payment: z
+    .literal('ask')
+    .optional()
+    .describe(
+      'For a buyer who is back from the pay page: the provider is asked first, for a second at most, and not more often than every other second.',
+    ),
 })
 
 export const watchQuery = z.object({

@@ -244,6 +244,13 @@ const CATALOGUE = {
     todo: 'If the report is wrong, correct it and send it again. If that amount was really taken, give it back: the order is not paid.',
     more: ['expected'],
   },
+  currency_not_taken: {
+    status: 422,
+    title: 'A payment provider does not take this currency',
+    means:
+      'The sale can not be published: a provider that it names does not take the currency of an item, or, where it names none, no provider does.',
+    todo: 'Change "paymentProviders" or the currency of the draft, or configure a provider that takes it.',
+  },
   quantity_invalid: {
     status: 422,
     title: 'That quantity is not offered',

@@ -36,6 +36,26 @@ export class Till {
     return this.#ask('POST', `${this.#url()}/api/orders/${order.id}/payment`, buyerToken(order.buyer))
   }
 
+  /** With a provider or a method. */
+  payBy(order: OrderAnswer, wish: object): Promise<Reply> {
+    return this.#ask('POST', `${this.#url()}/api/orders/${order.id}/payment`, buyerToken(order.buyer), wish)
+  }
+
+  /** The order as its buyer sees it, or what the buyer is told instead. */
+  async own(order: OrderAnswer, query = ''): Promise<Reply['body']> {
+    return (await this.#ask('GET', `${this.#url()}/api/orders/${order.id}${query}`, buyerToken(order.buyer))).body
+  }
+
+  async ownOrders({ buyer }: OrderAnswer): Promise<readonly OrderAnswer[]> {
+    const { body } = await this.#ask('GET', `${this.#url()}/api/orders`, buyerToken(buyer))
+    return body.orders as readonly OrderAnswer[]
+  }
+
+  /** An operator's call, whatever becomes of it. */
+  admin(method: string, path: string, body: unknown): Promise<Reply> {
+    return this.#ask(method, `${this.#url()}/api/admin${path}`, ADMIN_TOKEN, body)
+  }
+
   cancel(order: OrderAnswer): Promise<Reply> {
     return this.#ask('POST', `${this.#url()}/api/orders/${order.id}/cancel`, buyerToken(order.buyer))
   }

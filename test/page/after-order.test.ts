@@ -40,7 +40,9 @@ test('says that no payment has arrived when the buyer comes back without one', a
   const page = await visitor.tab(sale.path)
   await order(page)
   await page.locator('.button-pay').click()
-  await page.locator('button.decline').click()
+  await page.locator('button.decline').waitFor()
+  // Without a decision there.
+  await page.goBack()
   await page.locator('.checking').waitFor()
   const heard = await listen(page)
   // Twenty seconds go by.

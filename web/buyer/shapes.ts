@@ -17,12 +17,6 @@ export type OrderPayment = NonNullable<OrderAnswer['payment']>
 /** Only operators see drafts. */
 export type Sale = SaleAnswer & {
   readonly state: Exclude<SaleAnswer['state'], 'draft'>
-  readonly payment?:
-    | readonly {
-        readonly provider: string
-        readonly methods: readonly { readonly name: string; readonly qr: boolean }[]
-      }[]
-    | undefined
 }
 
 export type LiveMessage =

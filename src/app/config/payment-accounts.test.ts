@@ -48,7 +48,9 @@ test('names are kinds that are built, with or without an account', () => {
 test('a kind that is not built stops the start with one line', () => {
   expect(() => readConfig({ PAYMENT_PROVIDERS: 'paypal' })).toThrow(ConfigError)
   expect(() => readConfig({ PAYMENT_PROVIDERS: 'paypal' })).toThrow(/^PAYMENT_PROVIDERS: "paypal" is none of those/)
-  expect(readConfig({}).paymentAccounts).toEqual([{ name: 'sandbox', kind: 'sandbox', settings: {} }])
+  expect(readConfig({}).paymentAccounts).toEqual([
+    { name: 'sandbox', kind: 'sandbox', settings: { METHODS: ['page'] } },
+  ])
 })
 
 test('every further account has settings of its own, and keys are hidden', () => {

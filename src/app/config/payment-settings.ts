@@ -12,16 +12,30 @@ import {
   paymentProvidersOf,
 } from './payment-accounts.ts'
 import { type KindValues, paymentKind } from './payment-kind.ts'
-import type { Texts } from './setting.ts'
+import { list, type Texts } from './setting.ts'
 import { shopKind } from './shop-settings.ts'
 import { stripeKind } from './stripe-settings.ts'
 import { wechatKind } from './wechat-settings.ts'
+
+const SANDBOX_METHODS = ['page', 'code']
 
 const PAYMENT_KINDS = {
   stripe: stripeKind,
   alipay: alipayKind,
   wechat: wechatKind,
-  sandbox: paymentKind({ settings: {}, single: true }),
+  sandbox: paymentKind({
+    settings: {
+      METHODS: {
+        about: 'How the sandbox can be paid: page, code (shown as a QR code), or both. The first is the default.',
+        schema: list.refine(
+          names => names.every(name => SANDBOX_METHODS.includes(name)) && new Set(names).size === names.length,
+          `must be one or both of: ${SANDBOX_METHODS.join(', ')}`,
+        ),
+        default: 'page',
+      },
+    },
+    single: true,
+  }),
   shop: shopKind,
 }
 

@@ -69,10 +69,16 @@ const sale: z.ZodType<Sale> = z
     rule: z.enum(['first_come', 'draw']),
     ticketsBeforeMs: time.optional(),
     challenge: z.union([z.literal('auto'), z.number()]).optional(),
+    paymentProviders: z.array(z.string()).optional(),
     items: z.array(item).min(1),
   })
   // JSON leaves undefined fields out.
-  .transform(({ ticketsBeforeMs, challenge, ...rest }) => ({ ...rest, ticketsBeforeMs, challenge }))
+  .transform(({ ticketsBeforeMs, challenge, paymentProviders, ...rest }) => ({
+    ...rest,
+    ticketsBeforeMs,
+    challenge,
+    paymentProviders,
+  }))
 
 const sales = z.array(sale).max(LISTED_MAX)
 

@@ -12,6 +12,8 @@ import { bodyInvalid, ProblemError } from './problem-response.ts'
 import { UNRENDERED } from './security-headers.ts'
 
 export const BODY_BYTES_MAX = 16 * 1024
+/** Some payment providers tell all of a payment in a callback, with what they know of the buyer. */
+export const CALLBACK_BYTES_MAX = 64 * 1024
 const BEARER = 'Bearer '
 const BEARER_LOWER = BEARER.toLowerCase()
 const SPACE = 0x20
@@ -30,6 +32,8 @@ export interface Route {
   /** Segments in braces are parameters: `/api/sales/{sale}`. */
   readonly path: string
   readonly handle: Handler
+  /** Of its body; undefined: `BODY_BYTES_MAX`. */
+  readonly bytesMax?: number
 }
 
 /** A described call and what answers it. */
@@ -179,12 +183,12 @@ export function declaredBytes(request: Request): number {
  * Reads no further than the bound, whatever the headers say. A declared length is the parser's own bound, so such a body is read in one
  * piece: as a stream it would cost an order more than everything else that the process does for it.
  */
-export async function readBytes(request: Request): Promise<Uint8Array> {
+export async function readBytes(request: Request, bytesMax = BODY_BYTES_MAX): Promise<Uint8Array> {
   const declared = declaredBytes(request)
-  if (declared > BODY_BYTES_MAX) throw new ProblemError('body_too_large')
+  if (declared > bytesMax) throw new ProblemError('body_too_large')
   if (declared > 0) {
     const bytes = new Uint8Array(await request.arrayBuffer())
-    if (bytes.byteLength > BODY_BYTES_MAX) throw new ProblemError('body_too_large')
+    if (bytes.byteLength > bytesMax) throw new ProblemError('body_too_large')
     return bytes
   }
   if (request.body === null) return new Uint8Array()
@@ -192,7 +196,7 @@ export async function readBytes(request: Request): Promise<Uint8Array> {
   let size = 0
   for await (const chunk of request.body as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength
-    if (size > BODY_BYTES_MAX) throw new ProblemError('body_too_large')
+    if (size > bytesMax) throw new ProblemError('body_too_large')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

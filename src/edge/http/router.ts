@@ -14,7 +14,7 @@ export function createRouter(routes: readonly Route[]) {
       const params = matchSegments(segments, parts)
       if (params === undefined) continue
       if (route.method === method || (method === 'HEAD' && route.method === 'GET')) {
-        return { kind: 'found' as const, handle: route.handle, params, path: route.path }
+        return { kind: 'found' as const, handle: route.handle, params, path: route.path, bytesMax: route.bytesMax }
       }
       template = route.path
       allowed.add(route.method)
@@ -23,7 +23,7 @@ export function createRouter(routes: readonly Route[]) {
     if (allowed.size === 0) return { kind: 'missing' as const }
     const allow = [...allowed, 'OPTIONS'].join(', ')
     if (method === 'OPTIONS')
-      return { kind: 'found' as const, handle: () => allowing(allow), params: {}, path: template }
+      return { kind: 'found' as const, handle: () => allowing(allow), params: {}, path: template, bytesMax: undefined }
     return { kind: 'wrong_method' as const, allow }
   }
 }

@@ -108,9 +108,14 @@ const handlers = {
     return uncached({ orders: shown.map(wireOrder), next })
   },
 
-  async ownOrder({ identity, find }, exchange) {
+  async ownOrder({ identity, find, inquiries }, exchange) {
     const id = idParam(exchange, 'id')
-    return answerBy(await findOrder(find, id, await identity.buyer(exchange.request)), {
+    const { payment } = readQuery(exchange, buyerCalls.ownOrder.query)
+    const buyer = await identity.buyer(exchange.request)
+    const found = await findOrder(find, id, buyer)
+    const asks = payment === 'ask' && found.kind === 'found' && found.order.state === 'pending'
+    if (asks) await inquiries.ask(id)
+    return answerBy(asks ? await findOrder(find, id, buyer) : found, {
       found: ({ order }) => uncached(wireOrder(order)),
       missing: () => new ProblemError('not_found', 'You have no such order.'),
       busy: () => plainProblem('busy'),

@@ -30,7 +30,7 @@ export function createEditRig(database: Database) {
     await shop.round()
     return shop.syncState(sale, warm)
   }
-  const run = { sales, syncState, nowMs: () => view.nowMs(), changed() {}, messages }
+  const run = { sales, syncState, nowMs: () => view.nowMs(), changed() {}, messages, providers: new Map() }
   const operate = { ...run, ids }
   const identity = {
     operator: () => ({ name: 'olga', role: 'admin' as const }),

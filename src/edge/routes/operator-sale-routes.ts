@@ -8,6 +8,7 @@ import { reconcileSale } from '../../flows/check/reconcile.ts'
 import { changeStock } from '../../flows/operate/change-stock.ts'
 import { createSale } from '../../flows/operate/create-sale.ts'
 import { deleteSale, editSale } from '../../flows/operate/edit-sale.ts'
+import { choiceFault } from '../../flows/operate/payment-offer.ts'
 import { openLedgerDoor, runSale, type SaleMove } from '../../flows/operate/run-sale.ts'
 import type { StockChange } from '../../ledger/stock.ts'
 import type { StockChangeAnswer } from '../../wire/answers.ts'
@@ -24,6 +25,8 @@ const REPORTS_MAX = 20
 const handlers = {
   async createSale(edge, { request }, by) {
     const wish = await readBody(request, operatorCalls.createSale.body.schema)
+    const fault = choiceFault(edge.operate.providers, wish.paymentProviders)
+    if (fault !== undefined) throw bodyInvalid('paymentProviders', `"paymentProviders": ${fault}.`)
     const id = await keyedSubject(edge, 'sales', request, wish)
     const sale = await createSale(edge.operate, toNewSale(wish), id, by)
     return json(wireOperatorSale(sale, edge.stock), 201, { location: `/api/admin/sales/${sale.id}` })
@@ -126,6 +129,7 @@ function moving(move: SaleMove) {
       done: ({ sale }) => json(wireOperatorSale(sale, stock)),
       missing: () => noSuch('sale'),
       not_possible: ({ state }) => notChangeable('state', `A sale that is ${state} can't do "${move}".`),
+      currency_not_taken: ({ why }) => new ProblemError('currency_not_taken', `The sale is not published: ${why}.`),
       busy: () => busy('Not every item is in the gate yet. Ask again in a moment.'),
     })
 }

@@ -1,15 +1,18 @@
 /** Buyers pay and cancel; providers call back. */
 
+import { type Fault, onFault } from '../../base/fault.ts'
 import type { BuyerId, OrderId } from '../../domain/ids.ts'
 import { cancelOrder } from '../../flows/money/close-orders.ts'
 import { startPayment } from '../../flows/money/pay-order.ts'
 import { recordCallback } from '../../flows/money/record-callback.ts'
+import { offeredBy } from '../../flows/operate/payment-offer.ts'
 import { findOrder } from '../../flows/sell/find-orders.ts'
+import type { PaymentProvider } from '../../payment/payment.ts'
 import { checkReturnUrl } from '../../payment/return-url.ts'
 import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
 import { wireOrder } from '../answers.ts'
 import { type EdgeContext, type Handlers, routesOf } from '../edge-context.ts'
-import { idParam, json, readBody, readBytes, uncached } from '../http/exchange.ts'
+import { CALLBACK_BYTES_MAX, idParam, json, readBody, readBytes, uncached } from '../http/exchange.ts'
 import { answerBy, bodyInvalid, ProblemError, plainProblem, problem } from '../http/problem-response.ts'
 import { UNRENDERED } from '../http/security-headers.ts'
 
@@ -37,15 +40,8 @@ const handlers = {
       method: wanted,
       payer,
     } = await readBody(exchange.request, buyerCalls.startPayment.body.schema)
-    // Without a method no payment can be started there: it is only reported.
-    const names = [...money.providers.values()].filter(({ methods }) => methods.length > 0).map(one => one.name)
-    // A buyer who names none gets the first one.
-    const chosen = name ?? names[0] ?? ''
-    const provider = names.includes(chosen) ? money.providers.get(chosen) : undefined
-    if (provider === undefined) {
-      if (name === undefined) throw new ProblemError('no_payment_provider')
-      throw bodyInvalid('provider', `"provider" is one of: ${names.join(', ') || 'none is configured'}.`)
-    }
+    const provider = await providerOf(edge, order, buyer, name)
+    if (provider === undefined) return missing(edge, order, buyer)
     const methods = provider.methods.map(one => one.name)
     const method = wanted ?? methods[0] ?? ''
     if (!methods.includes(method))
@@ -70,18 +66,48 @@ const handlers = {
     const provider = money.providers.get(params.provider ?? '')
     // A shop's own till reports at addresses of its own (`shop-routes.ts`).
     if (provider === undefined || provider.reports) throw new ProblemError('not_found')
-    const event = await provider.verify(await readBytes(request), request.headers)
+    const body = await readBytes(request, CALLBACK_BYTES_MAX)
+    // It can't be judged now: the provider is told to repeat it.
+    const event = await onFault(() => provider.verify(body, request.headers), unjudged)
+    if (event === 'unjudged')
+      throw new ProblemError('busy', 'The callback can not be verified at the moment. Repeat it.')
     if (event === undefined) {
       onForged(provider.name)
       return problem('signature_invalid')
     }
     await recordCallback(money, provider.name, event)
-    const { body, contentType } = provider.acknowledgement
-    return new Response(body, { headers: { 'content-type': contentType, ...UNRENDERED } })
+    const { acknowledgement } = provider
+    return new Response(acknowledgement.body, {
+      headers: { 'content-type': acknowledgement.contentType, ...UNRENDERED },
+    })
   },
 } satisfies Handlers<typeof buyerCalls>
 
+function unjudged(fault: Fault): 'unjudged' {
+  if (!fault.retryable) throw fault
+  return 'unjudged'
+}
+
 export const paymentRoutes = (edge: EdgeContext) => routesOf(edge, buyerCalls, handlers)
+
+/** One that the order's sale offers: by its name, else the first. Undefined: there is no such order. */
+async function providerOf(
+  { money, find, catalog }: EdgeContext,
+  id: OrderId,
+  buyer: BuyerId,
+  name: string | undefined,
+): Promise<PaymentProvider | undefined> {
+  const found = await findOrder(find, id, buyer)
+  if (found.kind !== 'found') return undefined
+  const sale = await catalog.find(found.order.sale)
+  // A sale that is not shown any more: what is configured.
+  const offered = sale === undefined ? [...money.providers.values()] : offeredBy(money.providers, sale)
+  if (name === undefined && offered[0] === undefined) throw new ProblemError('no_payment_provider')
+  const provider = name === undefined ? offered[0] : offered.find(one => one.name === name)
+  const names = offered.map(one => one.name).join(', ')
+  if (provider === undefined) throw bodyInvalid('provider', `"provider" is one of: ${names || 'none is offered'}.`)
+  return provider
+}
 
 /** Not in the ledger: reserved and on its way there, or not this buyer's. */
 async function missing({ find }: EdgeContext, id: OrderId, buyer: BuyerId): Promise<Response> {

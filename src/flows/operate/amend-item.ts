@@ -96,6 +96,7 @@ export function saleChanges(from: Sale, to: Sale): FieldChange[] {
       to.ticketsBeforeMs && to.ticketsBeforeMs / 1000,
     ],
     ['challenge', from.challenge ?? 'off', to.challenge ?? 'off'],
+    ['paymentProviders', from.paymentProviders?.join(','), to.paymentProviders?.join(',')],
   ])
 }
 

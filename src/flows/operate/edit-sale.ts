@@ -26,6 +26,7 @@ import {
 } from './amend-item.ts'
 import { type NewItem, newItem } from './create-sale.ts'
 import type { OperateContext, SaleOutcome } from './operate-context.ts'
+import { choiceFault, currencyFault, type Providers } from './payment-offer.ts'
 
 type SaleField = 'name' | 'opensAtMs' | 'closesAtMs' | 'rule' | 'warmBeforeMs'
 
@@ -43,7 +44,7 @@ type DeleteSaleOutcome =
   | { readonly kind: 'done' | 'missing' }
   | { readonly kind: 'not_possible'; readonly state: StoredSaleState }
 
-type EditContext = Pick<OperateContext, 'sales' | 'ids' | 'syncState' | 'changed'>
+type EditContext = Pick<OperateContext, 'sales' | 'ids' | 'syncState' | 'changed' | 'providers'>
 
 /** A warm-up that has begun stays begun when the opening is moved later. The margin covers the time until the commit. */
 const WARM_MARGIN_MS = 1_000
@@ -56,8 +57,11 @@ export async function editSale(
   edit: SaleEdit,
   by: string,
 ): Promise<SaleOutcome | Refused> {
+  const chosenFault = choiceFault(context.providers, edit.paymentProviders)
+  if (chosenFault !== undefined) return { kind: 'invalid', field: 'paymentProviders', why: chosenFault }
   const decided = await context.sales.edit<Refused | typeof DECIDED>(id, by, (sale, nowMs) => {
-    const decision = sale.state === 'draft' ? editDraft(sale, edit, context.ids) : editPublished(sale, edit, nowMs)
+    const decision =
+      sale.state === 'draft' ? editDraft(sale, edit, context.ids) : editPublished(sale, edit, nowMs, context.providers)
     if ('kind' in decision) return { result: decision }
     return { ...(decision.changes.length > 0 && { write: decision }), result: DECIDED }
   })
@@ -113,11 +117,13 @@ function editDraft(sale: Sale, edit: SaleEdit, ids: Pick<IdMaker, 'next'>): Sale
   return { sale: { ...next, items: list }, items: 'replaced', changes }
 }
 
-function editPublished(sale: Sale, edit: SaleEdit, nowMs: number): SaleWrite | Refused {
+function editPublished(sale: Sale, edit: SaleEdit, nowMs: number, providers: Providers): SaleWrite | Refused {
   const { items, ...fields } = edit
   const next = amended(sale, fields)
   const fault = windowFault(sale, next, nowMs)
   if (fault !== undefined) return { kind: 'not_changeable', ...fault }
+  const unpayable = edit.paymentProviders === undefined ? undefined : currencyFault(providers, next)
+  if (unpayable !== undefined) return { kind: 'invalid', field: 'paymentProviders', why: unpayable }
   const changes = saleChanges(sale, next)
   const edited = new Map<ItemId, Item>()
   for (const [i, wish] of (items?.edits ?? []).entries()) {

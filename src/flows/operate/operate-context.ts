@@ -6,6 +6,7 @@ import type { Sale } from '../../domain/sale.ts'
 import type { Gate } from '../../gate/gate.ts'
 import type { Sales } from '../../ledger/sales.ts'
 import type { Stock } from '../../ledger/stock.ts'
+import type { PaymentProvider } from '../../payment/payment.ts'
 import type { MessageListener } from '../follow/messages.ts'
 import type { UnplacedReservations } from '../follow/unplaced-reservations.ts'
 import type { SyncState } from '../keep/sync-state.ts'
@@ -24,6 +25,7 @@ export interface OperateContext {
   /** A sale was changed in the ledger: caches are out of date. */
   readonly changed: () => void
   readonly messages: Pick<MessageListener, 'saleChanged'>
+  readonly providers: ReadonlyMap<string, PaymentProvider>
 }
 
 /** busy: committed, but not in the gate yet; the keeper goes on trying. */

@@ -8,6 +8,7 @@ import type { ItemId, SaleId } from '../../domain/ids.ts'
 import { type Sale, type StoredSaleState, saleState } from '../../domain/sale.ts'
 import type { Rights } from '../../ledger/rights.ts'
 import type { OperateContext, SaleOutcome } from './operate-context.ts'
+import { currencyFault } from './payment-offer.ts'
 
 export type SaleMove = 'publish' | 'pause' | 'resume' | 'end' | 'warm'
 
@@ -24,8 +25,10 @@ type RunSaleOutcome =
   | SaleOutcome
   /** The sale is in a state that this move does not start from. */
   | { readonly kind: 'not_possible'; readonly state: StoredSaleState }
+  /** Buyers could not pay. */
+  | { readonly kind: 'currency_not_taken'; readonly why: string }
 
-type RunContext = Pick<OperateContext, 'sales' | 'syncState' | 'nowMs' | 'changed' | 'messages'>
+type RunContext = Pick<OperateContext, 'sales' | 'syncState' | 'nowMs' | 'changed' | 'messages' | 'providers'>
 
 export async function runSale(context: RunContext, id: SaleId, move: SaleMove, by: string): Promise<RunSaleOutcome> {
   const before = await context.sales.find(id)
@@ -40,6 +43,8 @@ export async function runSale(context: RunContext, id: SaleId, move: SaleMove, b
     if (!from.includes(before.state) && before.state !== to && !(move === 'publish' && before.state === 'paused')) {
       return { kind: 'not_possible', state: before.state }
     }
+    const unpayable = move === 'publish' ? currencyFault(context.providers, before) : undefined
+    if (unpayable !== undefined && before.state === 'draft') return { kind: 'currency_not_taken', why: unpayable }
     await context.sales.move(id, from, to, by, `sale.${move}`)
   }
   context.changed()

@@ -74,14 +74,30 @@ export type Registry = Map<ItemId, LiveItem>
 /** How long before the opening a request is kept and answered at the opening, instead of being refused. */
 export const EARLY_WAIT_MS = 100
 
-export type StockView = ReturnType<typeof createStockView>
+/** What is shown of a sale without asking the gate. */
+export interface StockView {
+  readonly nowMs: () => number
+  /** Undefined: not known here; without `anyAge`: not lately. */
+  readonly leftOf: (item: ItemId, anyAge?: boolean) => number | undefined
+  /** How it can be paid; undefined: at no provider of this process. */
+  readonly offersOf?: (sale: Sale) => readonly PaymentOffer[] | undefined
+}
 
-/** What is shown of the stock without asking the gate. @param clock the gate's, which judges the window */
-export function createStockView(registry: Registry, clock: { nowMs(): number }) {
+interface PaymentOffer {
+  readonly provider: string
+  readonly methods: readonly { readonly name: string; readonly qr: boolean }[]
+}
+
+/** @param clock the gate's, which judges the window */
+export function createStockView(
+  registry: Registry,
+  clock: { nowMs(): number },
+  offersOf: StockView['offersOf'] = () => undefined,
+): StockView {
   return {
     nowMs: () => clock.nowMs(),
-    /** Undefined: not known here; without `anyAge`: not lately. */
-    leftOf: (item: ItemId, anyAge = false) => registry.get(item)?.seller.left(anyAge),
+    leftOf: (item, anyAge = false) => registry.get(item)?.seller.left(anyAge),
+    offersOf,
   }
 }
 

@@ -1,7 +1,7 @@
--- stored_payments: what a provider answered to the start of a payment, what became of it, and which providers a sale offers.
--- In      payments, payments_archive and the view of both of 0003 and 0016; sales of 0001
+-- stored_payments: what a provider answered to the start of a payment, and what became of it.
+-- In      payments, payments_archive and the view of both of 0003 and 0016
 -- Out     their columns: method; handle: the provider's own id; pay_url, qr and page_at: where the buyer pays, and since when; ended: why it
---         is void; declined_at: when the last try failed; changes: how often what buyers see of it has changed; sales.payment_providers
+--         is void; declined_at: when the last try failed; changes: how often what buyers see of it has changed
 -- Keeps   both tables have the same columns in the same order: rows move between them whole. Processes of the version before leave the new
 --         columns empty, and the trigger counts their changes too
 
@@ -35,6 +35,3 @@ $$;
 CREATE TRIGGER payment_changed BEFORE UPDATE OF state, declined_at, qr ON payments FOR EACH ROW
   WHEN (OLD.state <> NEW.state OR OLD.declined_at IS DISTINCT FROM NEW.declined_at OR OLD.qr IS DISTINCT FROM NEW.qr)
   EXECUTE FUNCTION note_payment_change();
-
--- The names in PAYMENT_PROVIDERS that the sale offers, in its order. NULL: all.
-ALTER TABLE sales ADD COLUMN payment_providers text[];

@@ -148,8 +148,10 @@ function toSale(id: SaleId, row: Row, items: readonly Item[]): Sale {
 function termsOf(row: Row): SaleTerms {
   const { terms } = row
   assert(typeof terms === 'object' && terms !== null, 'column terms is not an object')
-  const { ticketsBeforeMs, challenge } = terms as Record<string, unknown>
+  const { ticketsBeforeMs, challenge, paymentProviders } = terms as Record<string, unknown>
   assert(ticketsBeforeMs === undefined || typeof ticketsBeforeMs === 'number', 'ticketsBeforeMs is not a number')
   assert(challenge === undefined || challenge === 'auto' || typeof challenge === 'number', 'challenge is no difficulty')
-  return { ticketsBeforeMs, challenge }
+  const isNames = Array.isArray(paymentProviders) && paymentProviders.every(one => typeof one === 'string')
+  assert(paymentProviders === undefined || isNames, 'paymentProviders is no list of names')
+  return { ticketsBeforeMs, challenge, paymentProviders: paymentProviders as readonly string[] | undefined }
 }

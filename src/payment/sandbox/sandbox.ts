@@ -41,13 +41,18 @@ interface SandboxOptions extends CallbackSenderOptions {
   readonly payments: PaymentRepository
   /** Without a trailing slash. Read at every start: the port may be known only after the process has started. */
   readonly publicUrl: () => string
+  /** page, code, or both; undefined: page. */
+  readonly methods?: readonly string[] | undefined
 }
+
+/** A code that holds the address of the pay page. */
+const CODE = 'code'
 
 type Found = SandboxPayment | undefined
 
 export class Sandbox implements PaymentProvider {
   readonly name = 'sandbox'
-  readonly methods = [{ name: 'page', qr: false }]
+  readonly methods
   readonly acknowledgement = ACKNOWLEDGEMENT
   readonly #options: SandboxOptions
   readonly #sender: ReturnType<typeof createCallbackSender>
@@ -55,6 +60,7 @@ export class Sandbox implements PaymentProvider {
 
   constructor(options: SandboxOptions) {
     this.#options = options
+    this.methods = (options.methods ?? ['page']).map(name => ({ name, qr: name === CODE }))
     this.#sender = createCallbackSender(options)
   }
 
@@ -65,6 +71,7 @@ export class Sandbox implements PaymentProvider {
   /** The same ref again changes nothing; with another amount it is a fault. */
   async start(request: PaymentRequest, signal: AbortSignal): Promise<StartedPayment> {
     const { ref, amount } = request
+    const isCode = (request.method ?? this.methods[0]?.name) === CODE
     assert(isRef(ref), 'a payment was started with an invalid ref')
     return this.#answer(ref, signal, async () => {
       await this.#options.payments.update(ref, found => {
@@ -74,11 +81,13 @@ export class Sandbox implements PaymentProvider {
           return undefined
         }
         const description = Array.from(request.description).slice(0, DESCRIPTION_LENGTH_MAX).join('')
-        const returnUrl = checkReturnUrl(request.returnUrl)
+        // The phone that has scanned the code stays where it is: the order is on the other screen.
+        const returnUrl = isCode ? undefined : checkReturnUrl(request.returnUrl)
         const asked = { amount, description, returnUrl, payByMs: Math.floor(request.payByMs) }
         return { ref, state: 'open', asked, madeAtMs: this.#options.clock.now() }
       })
-      return { payUrl: `${this.#options.publicUrl()}${PAY_PATH}${this.#options.keys.tokenOf(ref)}` }
+      const payUrl = `${this.#options.publicUrl()}${PAY_PATH}${this.#options.keys.tokenOf(ref)}`
+      return isCode ? { payUrl, qr: payUrl } : { payUrl }
     })
   }
 

@@ -13,7 +13,7 @@ import {
   whoAnswer,
 } from '../answers.ts'
 import { type Call, callsFor, json, NO_STORE, uncached } from '../call.ts'
-import { orderInput, pageQuery, paymentInput, sessionInput, ticketInput } from '../inputs.ts'
+import { orderInput, orderQuery, pageQuery, paymentInput, sessionInput, ticketInput } from '../inputs.ts'
 import { ORDER, SALE, TICKET } from './examples.ts'
 
 const anyone = callsFor('Buyers', 'anyone')
@@ -114,6 +114,7 @@ export const buyerCalls = {
     answers: { 200: uncached('A page of orders.', ordersAnswer, { orders: [ORDER], next: null }) },
   }),
   ownOrder: buyer.get('/api/orders/{id}', "One of the buyer's orders", {
+    query: orderQuery,
     answers: { 200: uncached('The order.', orderAnswer, ORDER) },
   }),
   cancelOrder: buyer.post('/api/orders/{id}/cancel', 'Cancel an order that is not paid', {
@@ -143,7 +144,7 @@ export const buyerCalls = {
   callback: callsFor('Buyers', 'provider').post('/api/payments/{provider}/callback', 'A payment provider reports', {
     more: 'Signed by the provider, in its own form. Idempotent.',
     answers: { 200: { what: 'What the provider expects.', texts: ['text/plain', 'application/json'] } },
-    problems: ['signature_invalid', 'body_invalid', 'body_too_large'],
+    problems: ['signature_invalid', 'body_invalid', 'body_too_large', 'busy'],
   }),
   live: buyer.get('/api/live', 'WebSocket: what changes, as it changes', {
     more:

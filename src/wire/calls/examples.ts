@@ -24,6 +24,7 @@ export const SALE = {
       payWithinSeconds: 900,
     },
   ],
+  payment: [{ provider: 'sandbox', methods: [{ name: 'page', qr: false }] }],
 }
 
 export const OPERATOR_SALE = {

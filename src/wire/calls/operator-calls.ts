@@ -37,7 +37,7 @@ function moveOf(name: string, summary: string) {
   return operators.post(`/api/admin/sales/{sale}/${name}`, summary, {
     more: 'Idempotent.',
     answers: { 200: json('The sale; the gate has it.', operatorSaleAnswer, OPERATOR_SALE) },
-    problems: ['not_changeable'],
+    problems: ['not_changeable', ...(name === 'publish' ? (['currency_not_taken'] as const) : [])],
   })
 }
 

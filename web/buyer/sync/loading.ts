@@ -55,7 +55,9 @@ export async function loadOrders(older = false): Promise<void> {
 export async function loadOrder(id: string): Promise<void> {
   if (store.session.kind !== 'in') return
   const sentMs = performance.now()
-  const reply = await read<Order>(`/api/orders/${encodeURIComponent(id)}`)
+  // Back from the pay page: the provider is asked, so that the result is seen at once.
+  const asks = store.paying.has(id) ? '?payment=ask' : ''
+  const reply = await read<Order>(`/api/orders/${encodeURIComponent(id)}${asks}`)
   if (reply.kind === 'ok') store.putOrder(reply.body, sentMs)
   else if (reply.kind === 'refused' && reply.code === 'not_found') miss(id)
 }

@@ -313,6 +313,8 @@ export const en = {
   challenge: 'Proof of work before the ticket',
   challenges: { off: 'Off', auto: 'On' } as Readonly<Record<string, string>>,
   challengeTimes: (times: string) => `On, ${times} times as hard`,
+  paymentProviders: 'Payment providers',
+  paymentProvidersHint: 'As in PAYMENT_PROVIDERS, with commas. Empty: all that take the currency.',
   items: 'Items',
   item: (no: string) => `Item ${no}`,
   itemWord: 'Item',

@@ -275,6 +275,8 @@ export const zh: Words = {
   challenge: '领取资格前的工作量证明',
   challenges: { off: '关闭', auto: '开启' },
   challengeTimes: times => `开启，难度 ${times} 倍`,
+  paymentProviders: '支付渠道',
+  paymentProvidersHint: '与 PAYMENT_PROVIDERS 中的名称一致，用逗号分隔。留空：所有支持该币种的渠道。',
   items: '商品',
   item: no => `商品 ${no}`,
   itemWord: '商品',

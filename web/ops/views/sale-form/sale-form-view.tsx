@@ -211,6 +211,7 @@ function SaleFields({ typed, wrongs, change }: SaleFieldsProps) {
           ))}
         </select>
       </div>
+      <Field {...field('paymentProviders', text.paymentProviders)} hint={text.paymentProvidersHint} />
     </div>
   )
 }

@@ -33,6 +33,8 @@ export interface TypedSale {
   readonly ticketsBeforeSeconds: string
   /** off, auto, or a difficulty. */
   readonly challenge: string
+  /** Names with commas between them; empty: all. */
+  readonly paymentProviders: string
   readonly items: readonly TypedItem[]
 }
 
@@ -71,6 +73,7 @@ export function newSale(nowMs: number): TypedSale {
     warmBeforeSeconds: '1800',
     ticketsBeforeSeconds: '120',
     challenge: 'off',
+    paymentProviders: '',
     items: [newItem('CNY')],
   }
 }
@@ -83,6 +86,7 @@ export function typedOf(sale: Sale): TypedSale {
     warmBeforeSeconds: `${sale.warmBeforeSeconds}`,
     ticketsBeforeSeconds: `${sale.ticketsBeforeSeconds}`,
     challenge: `${sale.challenge}`,
+    paymentProviders: sale.paymentProviders?.join(', ') ?? '',
     items: sale.items.map(typedItemOf),
   }
 }
@@ -126,6 +130,8 @@ export function bodyOf(typed: TypedSale): { readonly body: unknown } | { readonl
     if (value.trim() === '') wrongs[path] = text.badName
     return value
   }
+  const chosen = typed.paymentProviders.split(/[,，\s]+/).filter(name => name !== '')
+  const exists = typed.items.some(item => item.id !== '')
   const body = {
     name: label('name', typed.name),
     opensAt: moment('opensAt', typed.opensAt),
@@ -133,6 +139,7 @@ export function bodyOf(typed: TypedSale): { readonly body: unknown } | { readonl
     warmBeforeSeconds: whole('warmBeforeSeconds', typed.warmBeforeSeconds),
     ticketsBeforeSeconds: whole('ticketsBeforeSeconds', typed.ticketsBeforeSeconds),
     challenge: /^\d+$/.test(typed.challenge) ? Number(typed.challenge) : typed.challenge,
+    ...(chosen.length > 0 ? { paymentProviders: chosen } : exists && { paymentProviders: null }),
     items: typed.items.map((item, i) => {
       const at = (field: string) => `items.${i}.${field}`
       const currency = item.currency.trim()
@@ -159,5 +166,6 @@ export function bodyOf(typed: TypedSale): { readonly body: unknown } | { readonl
 export function formFieldOf(field: string): string {
   if (/^items\.\d+\.(price|listPrice)\.currency$/.test(field))
     return field.replace(/(price|listPrice)\.currency$/, 'currency')
+  if (field.startsWith('paymentProviders')) return 'paymentProviders'
   return field.replace(/^(items\.\d+\.(?:price|listPrice))\..*$/, '$1')
 }
