@@ -55,7 +55,7 @@ function clockFinding({ headers }: WechatAnswer, clock: Clock): Finding {
 }
 
 async function certificatesFinding({ keys }: WechatClient): Promise<Finding> {
-  await keys.refresh()
+  await keys.refresh('answer')
   const valid = keys.valid()
   const what = 'platform certificates and API v3 key'
   if (valid instanceof Fault) return { what, ok: false, detail: `${valid.message}.` }

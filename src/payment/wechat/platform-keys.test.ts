@@ -37,6 +37,18 @@ test('a certificate that is rotated in mid-sale costs one download, and the one 
   expect(shop.downloads()).toBe(2)
 })
 
+test('a rotation that an answer shows is found within a second, also right after a download', async () => {
+  const shop = await open()
+  const { trade } = await shop.paid()
+  shop.server.signer.addCertificate()
+  expect(await verify(shop, shop.server.notice(trade))).toBeUndefined()
+  expect(shop.downloads()).toBe(1)
+  shop.passTime(1_000)
+  expect((await shop.start()).payUrl).toStartWith('weixin://')
+  expect(await verify(shop, shop.server.notice(trade))).toBeDefined()
+  expect(shop.downloads()).toBe(2)
+})
+
 test('serial numbers that a forger makes up cause one download a minute, however many they are', async () => {
   const shop = await open()
   const { trade } = await shop.paid()

@@ -3,8 +3,9 @@
  * which are downloaded when a serial number asks for one. Several are valid at once, so a rotation in mid-sale is one more download.
  *
  * A download is decrypted with the API v3 key, which proves that it is WeChat Pay's, and its signature must fit as well. It replaces the
- * certificates before. Bounded: callers share a download, and the next one begins a minute after the last (after a failure: five seconds),
- * so forged serial numbers can't make this server call WeChat Pay in a loop. A serial number that is not in a fresh list is unknown: forged.
+ * certificates before. Bounded: callers share a download, and for a callback the next one begins a minute after the last (after a failure: five
+ * seconds), so forged serial numbers can't make this server call WeChat Pay in a loop. An answer came over a connection of our own, so it waits
+ * a second only. A serial number that is not in a fresh list is unknown: forged.
  */
 
 import { type KeyObject, X509Certificate } from 'node:crypto'
@@ -17,7 +18,7 @@ import type { WechatAnswer } from './wechat-answer.ts'
 import { isGenuine, readSignature, unseal } from './wechat-crypto.ts'
 
 const DOWNLOAD_MS_MAX = 3_000
-const EVERY_MS_MIN = 60_000
+const EVERY_MS_MIN = { callback: 60_000, answer: 1_000 }
 const AFTER_FAILURE_MS = 5_000
 /** WeChat Pay asks for a download at least every twelve hours: a certificate may be withdrawn. */
 const FRESH_MS_MAX = 12 * 3_600_000
@@ -34,6 +35,9 @@ interface PlatformKeysOptions {
   /** Asks for /v3/certificates; the answer is not checked yet. */
   readonly download: (signal: AbortSignal) => Promise<WechatAnswer>
 }
+
+/** What WeChat Pay has signed: its call of ours, or its answer to ours. */
+type Signed = keyof typeof EVERY_MS_MIN
 
 interface Certificate {
   readonly key: KeyObject
@@ -62,7 +66,7 @@ export class PlatformKeys {
   #certificates: ReadonlyMap<string, Certificate> = new Map()
   #downloading: Promise<void> | undefined
   #downloadedAtMs = Number.NEGATIVE_INFINITY
-  #nextAtMs = Number.NEGATIVE_INFINITY
+  #triedAtMs = Number.NEGATIVE_INFINITY
   #failure: Fault | undefined
 
   constructor(options: PlatformKeysOptions) {
@@ -71,18 +75,19 @@ export class PlatformKeys {
   }
 
   /** Undefined: no key of WeChat Pay has this serial number. A retryable Fault: the certificates can't be downloaded now. */
-  async find(serial: string): Promise<KeyObject | undefined> {
+  async find(serial: string, of: Signed): Promise<KeyObject | undefined> {
     if (serial.startsWith('PUB_KEY_ID_')) return this.#publicKeys.get(serial)
     const isOld = this.#options.clock.elapsed() - this.#downloadedAtMs > FRESH_MS_MAX
-    if (isOld || this.#known(serial) === undefined) await this.refresh()
+    if (isOld || this.#known(serial) === undefined) await this.refresh(of)
     const known = this.#known(serial)
     if (known === undefined && this.#failure !== undefined) throw this.#failure
     return known
   }
 
   /** Downloads the certificates, unless that was tried a moment ago. Never throws: `find` and `valid` say what became of it. */
-  async refresh(): Promise<void> {
-    if (this.#downloading === undefined && this.#options.clock.elapsed() >= this.#nextAtMs)
+  async refresh(of: Signed): Promise<void> {
+    const waitMs = this.#failure === undefined ? EVERY_MS_MIN[of] : AFTER_FAILURE_MS
+    if (this.#downloading === undefined && this.#options.clock.elapsed() - this.#triedAtMs >= waitMs)
       this.#downloading = this.#download().finally(() => {
         this.#downloading = undefined
       })
@@ -102,17 +107,15 @@ export class PlatformKeys {
 
   async #download(): Promise<void> {
     const { clock, download } = this.#options
-    let waitMs = AFTER_FAILURE_MS
     try {
       this.#certificates = this.#read(await withDeadline(clock, DOWNLOAD_MS_MAX, download))
       this.#downloadedAtMs = clock.elapsed()
       this.#failure = undefined
-      waitMs = EVERY_MS_MIN
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       this.#failure = error
     } finally {
-      this.#nextAtMs = clock.elapsed() + waitMs
+      this.#triedAtMs = clock.elapsed()
     }
   }
 

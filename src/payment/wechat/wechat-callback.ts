@@ -46,7 +46,7 @@ export async function verifyCallback(
   if (signature === undefined || rawBody.byteLength > CALLBACK_BYTES_MAX) return undefined
   // Before the certificates are asked for: an old callback must not cause a download.
   if (Math.abs(clock.now() - Number(signature.timestamp) * 1000) > CLOCK_MS_MAX) return undefined
-  const key = await client.keys.find(signature.serial)
+  const key = await client.keys.find(signature.serial, 'callback')
   if (key === undefined || !isGenuine(key, rawBody, signature)) return undefined
 
   const notice = noticeSchema.safeParse(parseJson(rawBody)).data

@@ -112,7 +112,7 @@ export class WechatClient {
     const signature = readSignature(headers)
     if (signature === undefined) return 'the answer is not signed, or with a probe signature'
     const offMs = this.#ports.clock.now() - Number(signature.timestamp) * 1000
-    const key = await this.keys.find(signature.serial)
+    const key = await this.keys.find(signature.serial, 'answer')
     if (key === undefined) return `the answer is signed with ${signature.serial}, which is no key of WeChat Pay`
     if (!isGenuine(key, rawBody, signature)) return 'the signature of the answer is wrong'
     if (Math.abs(offMs) <= CLOCK_MS_MAX) return undefined
