@@ -52,17 +52,24 @@ export class StripeCalls {
     ask: (stripe: StripeApi) => Promise<T>,
     expected: (refusal: StripeRefusal) => T | undefined = () => undefined,
   ): Promise<T> {
-    const { promise: aborted, reject } = Promise.withResolvers<never>()
-    const onAbort = () => reject(this.#unreachable('did not answer in time'))
-    if (signal.aborted) throw this.#unreachable('did not answer in time')
-    signal.addEventListener('abort', onAbort, { once: true })
     try {
-      return await Promise.race([ask(this.#client(signal)), aborted])
+      return await this.inTime(signal, () => ask(this.#client(signal)))
     } catch (error) {
       if (!(error instanceof Stripe.errors.StripeError)) throw error
       const value = expected(error)
       if (value !== undefined) return value
       throw this.#faultOf(error)
+    }
+  }
+
+  /** The work's value, or a fault as soon as the signal ends. */
+  async inTime<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    if (signal.aborted) throw this.#unreachable('did not answer in time')
+    const { promise: aborted, reject } = Promise.withResolvers<never>()
+    const onAbort = () => reject(this.#unreachable('did not answer in time'))
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      return await Promise.race([work(), aborted])
     } finally {
       signal.removeEventListener('abort', onAbort)
     }

@@ -160,6 +160,23 @@ describe('a start', () => {
       expect(await provider.start(requestOf({ amount: { amount, currency } }), patient)).toBeDefined()
   })
 
+  test('waits for its turn in a crowd, and ends with its signal while it waits', async () => {
+    const { stripe, provider, requestOf } = await open()
+    const crowd = await Promise.all(Array.from({ length: 100 }, () => provider.start(requestOf(), patient)))
+    expect(new Set(crowd.map(({ handle }) => handle)).size).toBe(100)
+    expect(stripe.peak()).toBeWithin(2, 13)
+    stripe.behave([], () => 'hang')
+    const ended = new AbortController()
+    const before = stripe.asked.length
+    const waiting = Array.from({ length: 50 }, () => faultOf(provider.start(requestOf(), ended.signal)))
+    while (stripe.asked.length < before + 12) await new Promise(resolve => setImmediate(resolve))
+    ended.abort()
+    for (const fault of await Promise.all(waiting)) expect(fault).toMatchObject(UNREACHABLE)
+    stripe.behave([])
+    expect(await provider.start(requestOf(), patient)).toBeDefined()
+    expect(stripe.asked.length).toBe(before + 13)
+  })
+
   test('of a ref that was started by the other method is refused', async () => {
     const { stripe, provider, requestOf } = await open()
     const request = requestOf()

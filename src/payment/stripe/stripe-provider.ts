@@ -9,6 +9,7 @@ import type { Clock } from '../../base/clock.ts'
 import { withDeadline } from '../../base/deadline.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Log } from '../../base/log.ts'
+import { createSemaphore } from '../../base/semaphore.ts'
 import type { PaymentKey, PaymentProvider, PaymentRequest, RefundRequest } from '../payment.ts'
 import { StripeCallbacks } from './stripe-callbacks.ts'
 import { StripeCalls } from './stripe-calls.ts'
@@ -32,6 +33,8 @@ interface StripeOptions {
 
 /** For the one question that a callback may need answered. */
 const LOOK_MS_MAX = 5_000
+/** Stripe takes 25 calls of a kind in a second, and a call takes some hundred milliseconds. */
+const STARTS_AT_ONCE_MAX = 12
 
 export class StripeProvider implements PaymentProvider {
   readonly name: string
@@ -42,6 +45,7 @@ export class StripeProvider implements PaymentProvider {
   readonly #payments: StripePayments
   readonly #callbacks: StripeCallbacks
   readonly #live: boolean
+  readonly #starts = createSemaphore(STARTS_AT_ONCE_MAX)
 
   constructor(options: StripeOptions) {
     const { clock } = options
@@ -62,8 +66,9 @@ export class StripeProvider implements PaymentProvider {
     return isChargeable(currency)
   }
 
+  /** A crowd that has just bought starts to pay in the same second: so many calls at once, and the others wait for their turn. */
   start(request: PaymentRequest, signal: AbortSignal) {
-    return this.#payments.start(request, signal)
+    return this.#calls.inTime(signal, () => this.#starts.run(() => this.#payments.start(request, signal)))
   }
 
   query(payment: PaymentKey, signal: AbortSignal) {

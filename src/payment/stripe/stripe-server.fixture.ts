@@ -48,6 +48,8 @@ export async function openLocalStripe(options: LocalStripeOptions = {}) {
   let moodOf: (one: Asked) => Mood = () => 'fine'
   let callbackUrl: string | undefined
   let events = 0
+  let openCalls = 0
+  let peak = 0
   let endpoints: { url: string; status: string; enabled_events: readonly string[] }[] = []
 
   const server = createServer((request, response) => void answer(request, response))
@@ -67,6 +69,11 @@ export async function openLocalStripe(options: LocalStripeOptions = {}) {
     const url = new URL(one.path, origin)
     if (url.pathname.startsWith('/c/pay/')) return page(one, url, response)
     asked.push(one)
+    openCalls += 1
+    peak = Math.max(peak, openCalls)
+    response.once('close', () => {
+      openCalls -= 1
+    })
     const [next = moodOf(one), ...rest] = moods
     moods = rest
     const mood = isCut(one, url) ? 'hang' : next
@@ -322,6 +329,8 @@ export async function openLocalStripe(options: LocalStripeOptions = {}) {
     signatureOf,
     send,
     booksOf,
+    /** The most calls that were open at the same time. */
+    peak: () => peak,
     /** The shop's own form pays an intent. */
     confirm(clientSecret: string, approved = true, mode?: CallbackMode): void {
       const intent = account.find(account.intents, clientSecret.split('_secret_')[0]!)
