@@ -1,7 +1,9 @@
 /** A Stripe that is slow, silent, broken or of another opinion: each is a clear fault, and nothing is charged or refunded twice. */
 
 import { afterEach, describe, expect, test } from 'bun:test'
+import { until } from '../../../test/harness/until.ts'
 import { Fault } from '../../base/fault.ts'
+import { listenForCallbacks } from '../contract/callback-listener.ts'
 import { openStripeShop, type StripeShop } from './stripe-shop.fixture.ts'
 
 const patient = new AbortController().signal
@@ -82,6 +84,7 @@ describe('a Stripe that fails', () => {
       while (stripe.asked.length === before) await new Promise(resolve => setImmediate(resolve))
       ended.abort()
       expect(await fault).toMatchObject({ ...UNREACHABLE, outcomeUnknown: true })
+      await until('its connection is closed', () => stripe.openCalls() === 0)
       stripe.behave([])
       const { handle } = await provider.start(request, patient)
       expect(
@@ -89,6 +92,22 @@ describe('a Stripe that fails', () => {
       ).toMatchObject([{ id: handle }])
     }
   })
+
+  test('that sends elsewhere, answers no JSON or without end is a fault; nothing goes elsewhere', async () => {
+    const elsewhere = await listenForCallbacks({ body: '{}' })
+    const strange = await listenForCallbacks({ body: '' })
+    const { provider } = await open({ provider: { apiBase: new URL(strange.url).origin } })
+    for (const answer of [
+      { status: 307, body: '', location: elsewhere.url },
+      { status: 200, body: '<html>' },
+      { status: 200, body: `"${'x'.repeat(5_000_000)}"` },
+    ]) {
+      strange.answerWith(answer)
+      expect(await faultOf(provider.query({ ref: 'x', handle: 'pi_x' }, patient))).toMatchObject(UNREACHABLE)
+    }
+    expect(elsewhere.deliveries.length).toBe(0)
+    await Promise.all([strange.close(), elsewhere.close()])
+  }, 30_000)
 
   test('that can not be reached at all is a fault to try again', async () => {
     const { provider, stripe } = await open()

@@ -331,6 +331,7 @@ export async function openLocalStripe(options: LocalStripeOptions = {}) {
     booksOf,
     /** The most calls that were open at the same time. */
     peak: () => peak,
+    openCalls: () => openCalls,
     /** The shop's own form pays an intent. */
     confirm(clientSecret: string, approved = true, mode?: CallbackMode): void {
       const intent = account.find(account.intents, clientSecret.split('_secret_')[0]!)
