@@ -25,6 +25,8 @@ export interface PaymentRequest {
   readonly payByMs: number
   /** One of the provider's `methods`; undefined: the first. */
   readonly method?: string | undefined
+  /** Of an earlier start of this ref, where it is stored: that very payment is continued. */
+  readonly handle?: string | undefined
   /** The address of the buyer's browser, for methods that ask for it. */
   readonly address?: string | undefined
   /** Who the buyer is at the provider, for methods inside its own app (WeChat's openid). Never stored. */

@@ -101,6 +101,7 @@ async function startAt(
     returnUrl: wish.returnUrl,
     payByMs: order.payByMs ?? context.clock.now(),
     method: wish.method,
+    handle: payment.handle,
     address: wish.address,
     payer: wish.payer,
   }

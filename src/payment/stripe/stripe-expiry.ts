@@ -15,7 +15,7 @@ const STEP_MS = 2 * MINUTE_MS
 /**
  * In Unix seconds.
  * @param nowMs Stripe's time
- * @param stepsBack what a start so many steps ago would have asked for
+ * @param stepsBack what a start so many steps ago (or ahead, where it is negative) would have asked for
  */
 export function sessionExpiry(payByMs: number, nowMs: number, stepsBack = 0): number {
   const fromMs = nowMs - stepsBack * STEP_MS

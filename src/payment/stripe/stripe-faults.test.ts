@@ -149,6 +149,35 @@ describe('a start', () => {
     expect(stripe.account.sessions.size).toBe(1)
   })
 
+  test('in the next or last two minutes, as clocks are read, still answers the same page, also when it is paid', async () => {
+    for (const ms of [-100_000, 100_000]) {
+      const { stripe, provider, requestOf, shiftClock } = await open()
+      const request = requestOf()
+      // The difference of the clocks is known from here on, and a shift is seen only until the next answer.
+      await provider.query({ ref: 'x' }, patient)
+      const first = await provider.start(request, patient)
+      await stripe.approve(first.payUrl, 'lost')
+      shiftClock(ms)
+      expect(await provider.start(request, patient)).toEqual(first)
+      expect(stripe.account.sessions.size).toBe(1)
+    }
+  })
+
+  test('with the handle that is stored continues that payment, days later and among thousands', async () => {
+    const { stripe, provider, requestOf } = await open()
+    for (const method of ['checkout', 'intent']) {
+      const request = requestOf({ method })
+      const first = await provider.start(request, patient)
+      stripe.forgetKeys()
+      const again = { ...request, handle: first.handle, returnUrl: '/other', payByMs: request.payByMs + 5 * 60_000 }
+      expect(await provider.start(again, patient)).toEqual(first)
+      const dearer = { ...again, amount: { amount: 2_000, currency: 'EUR' } }
+      expect(await faultOf(provider.start(dearer, patient))).toMatchObject(REFUSED)
+      expect(await faultOf(provider.start({ ...requestOf(), handle: first.handle }, patient))).toMatchObject(REFUSED)
+    }
+    expect([stripe.account.sessions.size, stripe.account.intents.size]).toEqual([1, 1])
+  })
+
   test('returns the buyer to the address that was checked, on this site where it is a path', async () => {
     const { stripe, provider, requestOf } = await open()
     const returned = async (returnUrl: string | undefined) => {

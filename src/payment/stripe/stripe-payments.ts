@@ -7,7 +7,7 @@
  * buyer's fault: then the session that exists is found and used, if amount and currency are the same.
  *
  * Stripe forgets a key after 24 hours, and a key under which it failed is spent. A second session of one ref can then be made, but not paid
- * twice: the flow starts a ref again only while the first start's answer is not stored, that is, while no buyer has seen its page.
+ * twice: what the first start returned was lost and never shown, or it is stored, and its handle continues that very payment.
  */
 
 import type Stripe from 'stripe'
@@ -61,6 +61,8 @@ const DESCRIPTION_LENGTH_MAX = 200
 const PAGES_MAX = 3
 const PAGE = 100
 const NOT_FOUND = 'resource_missing'
+const OTHER_PARAMETERS = 'this payment was started before with other parameters'
+const OVER = 'the session of this payment is over'
 
 type Session = Stripe.Checkout.Session
 type Intent = Stripe.PaymentIntent
@@ -78,9 +80,10 @@ export class StripePayments {
     const unitAmount = toStripeAmount(request.amount)
     if (unitAmount === undefined)
       throw calls.refused(`Stripe can't charge exactly ${amount} minor units of ${currency}: change the price`)
+    if (request.handle !== undefined) return this.#continue(request, request.handle, signal)
     if ((request.method ?? 'checkout') === 'intent') return this.#startIntent(request, unitAmount, signal)
     const session = await this.#startSession(request, unitAmount, signal)
-    if (session.url === null) throw calls.refused('the session of this payment is over')
+    if (!session.url) throw calls.refused(OVER)
     return { handle: session.id, payUrl: session.url }
   }
 
@@ -101,14 +104,14 @@ export class StripePayments {
       const intent = await orLost(stripe => stripe.paymentIntents.retrieve(handle, { expand: ['latest_charge'] }))
       if (intent === 'lost') throw lost()
       this.#checkRef(intent.metadata, payment.ref, handle)
-      return { handle, intent, reply: intentReply(intent) }
+      return { handle, intent, session: undefined, reply: intentReply(intent) }
     }
     const expand = ['payment_intent.latest_charge']
     const session = await orLost(stripe => stripe.checkout.sessions.retrieve(handle, { expand }))
     if (session === 'lost') throw lost()
     this.#checkRef(session.metadata, payment.ref, handle)
     const intent = typeof session.payment_intent === 'object' ? (session.payment_intent ?? undefined) : undefined
-    return { handle, intent, reply: sessionReply(session, intent) }
+    return { handle, intent, session, reply: sessionReply(session, intent) }
   }
 
   /** Ends it at Stripe, if it is open. What it is afterwards is read anew. */
@@ -136,8 +139,7 @@ export class StripePayments {
 
   async #startSession(request: PaymentRequest, unitAmount: number, signal: AbortSignal): Promise<Session> {
     const { calls, clock } = this.#options
-    const create = (stepsBack: number) => {
-      const expiresAt = sessionExpiry(request.payByMs, clock.now() + (calls.aheadMs ?? 0), stepsBack)
+    const create = (expiresAt: number) => {
       const params = this.#sessionOf(request, unitAmount, expiresAt)
       return calls.create<Session | 'clock' | 'other'>(
         signal,
@@ -149,17 +151,21 @@ export class StripePayments {
         },
       )
     }
-    let session = await create(0)
-    // Refused because our clock is wrong: by now Stripe has told the time.
-    if (session === 'clock') session = await create(0)
-    if (session === 'clock') throw calls.refused("Stripe refused the session's end: check the clock of this machine")
-    // The first try may have been a step of `expires_at` ago; what is asked for in the same words is answered in the same words.
-    if (session === 'other') session = await create(1)
-    if (typeof session === 'object') return session
+    const tried = new Map<number, 'clock' | 'other'>()
+    // Refused because our clock is wrong: by now Stripe has told the time. Started before: the first try may have been a step of `expires_at`
+    // away, and what is asked for in the same words is answered in the same words.
+    for (const stepsBack of [0, 0, 1, -1]) {
+      const expiresAt = sessionExpiry(request.payByMs, clock.now() + (calls.aheadMs ?? 0), stepsBack)
+      if (tried.has(expiresAt)) continue
+      const session = await create(expiresAt)
+      if (typeof session === 'object') return session
+      tried.set(expiresAt, session)
+    }
+    if (![...tried.values()].includes('other'))
+      throw calls.refused("Stripe refused the session's end: check the clock of this machine")
     const again = await this.#findSession(request.ref, signal)
     const known = again && fromStripeAmount(again.amount_total ?? 0, again.currency ?? '')
-    if (again === undefined || !isSameMoney(known!, request.amount))
-      throw calls.refused('this payment was started before with other parameters')
+    if (again === undefined || !isSameMoney(known!, request.amount)) throw calls.refused(OTHER_PARAMETERS)
     return again
   }
 
@@ -191,7 +197,7 @@ export class StripePayments {
   }
 
   async #startIntent(request: PaymentRequest, unitAmount: number, signal: AbortSignal): Promise<StartedPayment> {
-    const { calls, publishableKey } = this.#options
+    const { calls } = this.#options
     const params = {
       amount: unitAmount,
       currency: request.amount.currency.toLowerCase(),
@@ -202,10 +208,28 @@ export class StripePayments {
     const intent = await calls.create(signal, keyOf(request.ref), (stripe, key) =>
       stripe.paymentIntents.create(params, key),
     )
+    return this.#formOf(intent)
+  }
+
+  /** There is no page of Stripe's: the shop's own form pays with the client secret. */
+  #formOf(intent: Intent): StartedPayment {
+    const { calls, publishableKey } = this.#options
     if (intent.client_secret === null) throw calls.refused('Stripe gave no client secret for this payment')
     const client = { clientSecret: intent.client_secret, ...(publishableKey && { publishableKey }) }
-    // There is no page of Stripe's: the shop's own form pays with the client secret.
     return { handle: intent.id, payUrl: '', client }
+  }
+
+  /** The page or form of a payment that was started before, however long ago. */
+  async #continue(request: PaymentRequest, handle: string, signal: AbortSignal): Promise<StartedPayment> {
+    const { calls } = this.#options
+    const { session, intent } = (await this.read({ ref: request.ref, handle }, signal))!
+    const known = session
+      ? fromStripeAmount(session.amount_total ?? 0, session.currency ?? '')
+      : fromStripeAmount(intent!.amount, intent!.currency)
+    if (!isSameMoney(known, request.amount)) throw calls.refused(OTHER_PARAMETERS)
+    if (session === undefined) return this.#formOf(intent!)
+    if (!session.url) throw calls.refused(OVER)
+    return { handle, payUrl: session.url }
   }
 
   #returnTo(returnUrl: string | undefined): string {
