@@ -17,7 +17,10 @@ interface OpenedProvider {
   readonly handle?: (request: Request) => Promise<Response>
 }
 
-interface OpeningContext extends ProcessContext {
+type OpeningPorts = Pick<ProcessContext, 'config' | 'clock' | 'random' | 'log'>
+
+interface OpeningContext extends OpeningPorts {
+  readonly sandboxPayments?: ProcessContext['sandboxPayments']
   /** How the world reaches this server, without a trailing slash. Known only after the process has started. */
   readonly publicUrl: () => string
   /** Of this very process. */
@@ -42,6 +45,16 @@ const OPENERS: {
 function openAccount<K extends Kind>(account: PaymentAccount<K>, context: OpeningContext): Promise<OpenedProvider> {
   const open: (typeof OPENERS)[K] = OPENERS[account.kind]
   return open(account, context)
+}
+
+/** The providers that take real money, for a tool that only examines them. */
+export async function openForExamination(ports: OpeningPorts): Promise<readonly PaymentProvider[]> {
+  const { publicUrl = 'http://localhost', paymentAccounts } = ports.config
+  const url = () => publicUrl
+  const real = paymentAccounts.filter(({ kind }) => kind !== 'sandbox')
+  return Promise.all(
+    real.map(async account => (await openAccount(account, { ...ports, publicUrl: url, ownUrl: url })).provider),
+  )
 }
 
 /** Each is watched: how it answers is counted here, for all of them. */
