@@ -328,6 +328,25 @@ test('finds orders by buyer and number, pages, gives them as CSV, cancels and re
   await page.getByText('order.cancel').waitFor()
 
   await page.goto(`${desk.shop.url()}/ops/orders/${bob.id}`)
+  // A part first, typed as people do; what is no amount is refused on the spot, what is too much by the server.
+  await page.locator('[data-action=refund]').click()
+  const refuse = async (typed: string) => {
+    await page.locator('dialog [name=amount]').fill(typed)
+    await page.locator('dialog button[type=submit]').click()
+    return page.locator('dialog .field:has([name=amount]) .refused').textContent()
+  }
+  expect(await refuse('a lot')).toContain('not an amount of CNY')
+  expect(await refuse('99999999.00')).toContain('can still be refunded')
+  await page.locator('dialog [name=amount]').fill('0,50')
+  await page.locator('dialog [name=reason]').fill('a scratch')
+  await page.locator('dialog button[type=submit]').click()
+  await page.locator('[data-part]').waitFor()
+  expect(await page.locator('[data-part]').textContent()).toContain('0.50')
+  expect(await page.locator('.history').textContent()).toContain('a scratch')
+  expect((await till.order(bob.id)).payments[0]?.refunds).toMatchObject([
+    { amount: { amount: 50 }, reason: 'a scratch' },
+  ])
+
   await page.locator('[data-action=refund]').click()
   await page.getByLabel('Put the units back on sale').check()
   expect(await barriers(page)).toEqual([])
@@ -335,6 +354,14 @@ test('finds orders by buyer and number, pages, gives them as CSV, cancels and re
   await page.locator('.badge-order-closed').waitFor()
   expect(await page.locator('.badge-order-closed').textContent()).toBe('Refunded')
   await until('the units are back', async () => (await shop.audit(sale.id))[0]?.available === 60 - 53)
+
+  await page.getByRole('link', { name: 'Payments' }).click()
+  await page.locator('[data-providers]').getByText('sandbox').waitFor()
+  await page.locator('[data-report]').getByText('sandbox').first().waitFor()
+  expect(await barriers(page)).toEqual([])
+  await page.locator('[name=from]').fill('2020-01-01')
+  await page.getByRole('button', { name: 'Show', exact: true }).click()
+  await page.locator('.field:has([name=to]) .refused').waitFor()
   await leave(person, page)
 }, 300_000)
 

@@ -27,6 +27,10 @@ export type {
 } from '../../src/wire/dead/dead-shapes.ts'
 export { FUNNEL_STEPS, type FunnelStep } from '../../src/wire/monitor-codes.ts'
 export { isAtLeast, type OperatorRole } from '../../src/wire/operator-role.ts'
+export type {
+  PaymentReportAnswer as PaymentReport,
+  ProvidersAnswer as Providers,
+} from '../../src/wire/payments/payment-shapes.ts'
 export { EVENT_NAMES } from '../../src/wire/webhooks/event-names.ts'
 export type {
   DeliveriesAnswer as Deliveries,

@@ -38,6 +38,7 @@ const ADDRESSES = [
   '/ops/new',
   '/ops/log',
   '/ops/dead',
+  '/ops/payments',
   '/ops/webhooks',
   '/ops/webhooks/{webhook}',
   '/ops/orders/{order}',

@@ -6,6 +6,7 @@ import { currentRoute, type Route } from '../route.ts'
 import type { Sales, Troubles } from '../shapes.ts'
 import { mayRun, store } from '../store.ts'
 import { deadWords } from '../words/dead.ts'
+import { paymentWords } from '../words/payments.ts'
 import { webhookWords } from '../words/webhooks.ts'
 import { switchLanguage, words } from '../words.ts'
 import { useEvery, useStore } from './controls/hooks.ts'
@@ -14,6 +15,7 @@ import { DeadLettersView } from './dead-letters-view.tsx'
 import { LogView } from './log-view.tsx'
 import { OrderView } from './orders/order-view.tsx'
 import { OrdersView } from './orders/orders-view.tsx'
+import { PaymentsView } from './payments-view.tsx'
 import { SaleView } from './sale/sale-view.tsx'
 import { SaleFormView } from './sale-form/sale-form-view.tsx'
 import { SalesView } from './sales-view.tsx'
@@ -55,6 +57,9 @@ export function App() {
             <>
               <a href="/ops" aria-current={route.kind === 'sales' ? 'page' : undefined}>
                 {text.sales}
+              </a>
+              <a href="/ops/payments" aria-current={route.kind === 'payments' ? 'page' : undefined}>
+                {paymentWords().title}
               </a>
               <a href="/ops/webhooks" aria-current={route.kind === 'webhooks' ? 'page' : undefined}>
                 {webhookWords().webhooks}
@@ -136,6 +141,8 @@ function View({ route }: { readonly route: Route }) {
       return <OrderView id={route.order} />
     case 'dead':
       return <DeadLettersView />
+    case 'payments':
+      return <PaymentsView />
     case 'webhooks':
       return <WebhooksView />
     case 'webhook':

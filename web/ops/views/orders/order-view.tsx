@@ -6,11 +6,13 @@ import { formatCount, formatMoney, formatTime } from '../../format.ts'
 import { readLog } from '../../log-book.ts'
 import type { WholeOrder } from '../../shapes.ts'
 import { mayRun, notify, store } from '../../store.ts'
+import { paymentWords } from '../../words/payments.ts'
 import { words } from '../../words.ts'
 import { Nothing } from '../app.tsx'
 import { OrderBadge } from '../controls/badge.tsx'
 import { Dialog } from '../controls/dialog.tsx'
 import { useEvery } from '../controls/hooks.ts'
+import { RefundDialog } from './refund-dialog.tsx'
 
 const POLL_MS = 2_000
 
@@ -18,7 +20,6 @@ export function OrderView({ id }: { readonly id: string }) {
   const text = words()
   const [order, setOrder] = useState<WholeOrder | 'missing'>()
   const [asked, setAsked] = useState<'cancel' | 'refund'>()
-  const [restock, setRestock] = useState(false)
   const acts = useRef(0)
   useEvery(POLL_MS, id, async isCurrent => {
     const before = acts.current
@@ -31,12 +32,12 @@ export function OrderView({ id }: { readonly id: string }) {
   if (order === 'missing') return <Nothing />
   if (order === undefined) return <p class="soft">{text.loading}</p>
 
-  const act = async (what: 'cancel' | 'refund', body?: unknown) => {
-    const reply = await call<WholeOrder>('POST', `/api/admin/orders/${id}/${what}`, body === undefined ? {} : { body })
+  const cancel = async () => {
+    const reply = await call<WholeOrder>('POST', `/api/admin/orders/${id}/cancel`)
     acts.current += 1
     if (reply.kind !== 'ok') return reply
     setOrder(reply.body)
-    notify('done', what === 'cancel' ? text.cancelOrderDone(id) : text.refundDone(id))
+    notify('done', text.cancelOrderDone(id))
     void readLog()
     return reply
   }
@@ -76,7 +77,9 @@ export function OrderView({ id }: { readonly id: string }) {
             {order.history.map((event, i) => (
               <li key={`${i}${event.at}`}>
                 <time dateTime={event.at}>{formatTime(event.at)}</time> <code>{event.what}</code>{' '}
-                {event.by !== undefined && <span class="soft">{event.by}</span>}
+                {event.by !== undefined && <span class="soft">{event.by}</span>}{' '}
+                {event.amount !== undefined && formatMoney(event.amount)}{' '}
+                {event.reason !== undefined && <span dir="auto">{event.reason}</span>}
               </li>
             ))}
           </ol>
@@ -89,26 +92,20 @@ export function OrderView({ id }: { readonly id: string }) {
           confirm={text.cancelOrderConfirm}
           danger
           safe
-          act={() => act('cancel')}
+          act={cancel}
           onClose={() => setAsked(undefined)}
         />
       )}
       {asked === 'refund' && (
-        <Dialog
-          title={text.refundTitle(id)}
-          what={text.refundWhat(formatMoney(order.amount))}
-          confirm={text.refundConfirm}
-          danger
-          act={() => act('refund', { restock })}
+        <RefundDialog
+          order={order}
+          onDone={after => {
+            acts.current += 1
+            setOrder(after)
+            void readLog()
+          }}
           onClose={() => setAsked(undefined)}
-        >
-          {() => (
-            <label class="check">
-              <input type="checkbox" checked={restock} onChange={event => setRestock(event.currentTarget.checked)} />
-              {text.restock}
-            </label>
-          )}
-        </Dialog>
+        />
       )}
     </>
   )
@@ -160,7 +157,7 @@ function Payments({ order }: { readonly order: WholeOrder }) {
             </tr>
           </thead>
           <tbody>
-            {order.payments.map(payment => (
+            {order.payments.flatMap(payment => [
               <tr key={payment.id}>
                 <td>{payment.provider}</td>
                 <td class="long">{payment.ref}</td>
@@ -172,8 +169,27 @@ function Payments({ order }: { readonly order: WholeOrder }) {
                 <td>
                   <time dateTime={payment.startedAt}>{formatTime(payment.startedAt)}</time>
                 </td>
-              </tr>
-            ))}
+              </tr>,
+              ...(payment.refunds ?? []).map(part => (
+                <tr key={part.id} data-part>
+                  <td>{paymentWords().part}</td>
+                  <td class="long">{part.id}</td>
+                  <td>−{formatMoney(part.amount)}</td>
+                  <td>
+                    <code>{part.state}</code>
+                    {part.reason !== undefined && (
+                      <span class="soft" dir="auto">
+                        {' '}
+                        {part.reason}
+                      </span>
+                    )}
+                  </td>
+                  <td>
+                    <time dateTime={part.askedAt}>{formatTime(part.askedAt)}</time>
+                  </td>
+                </tr>
+              )),
+            ])}
           </tbody>
         </table>
       )}
