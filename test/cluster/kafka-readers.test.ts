@@ -101,6 +101,23 @@ test('a member that is frozen past its session and woken in mid-batch: another h
   expect(twice!.orders).toBe(twice!.ids as number)
 })
 
+test('workers that leave and join in mid-batch, one after the other, cost no order and no second effect', async () => {
+  const flow = await startKafkaCluster(playground, broker.brokers, {
+    faultPoints: { worker: 'place.before=delay:50@*' },
+  })
+  const { cluster } = flow
+  const stage = await Stage.set(cluster, { units: 60, buyers: 70, atATime: 8 })
+  const buying = meanwhile(stage.everybodyBuys())
+  for (const [i, worker] of cluster.of('worker').entries()) {
+    await stage.shop.placed(15 * (i + 1))
+    expect((await worker.server().stop()).code).toBe(0)
+    await worker.startAgain('place.before=delay:50@*')
+  }
+  await stage.judge(await buying)
+  await expectInOrder(cluster)
+  await allCommitted(flow)
+})
+
 test('poison and oversized messages are dead letters on every road, what is behind them is placed, and one may be tried again while no order was born', async () => {
   const flow = await startKafkaCluster(playground, broker.brokers, { workers: 1 })
   const { cluster, topic } = flow

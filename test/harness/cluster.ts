@@ -44,6 +44,19 @@ const FENCE_MS = 500
 const CONNECTIONS_MAX = 250
 const QUIET_MS_MAX = 120_000
 
+/** Brokers of a test run whose clusters all have Kafka in the middle (`cluster/through-kafka.long.test.ts`). */
+export const KAFKA_VARIABLE = 'STAMPEDE_TEST_KAFKA_BROKERS'
+let prefixes = 0
+
+/** Each cluster has topics of its own. */
+function kafkaOfRun(): Readonly<Record<string, string>> {
+  const brokers = process.env[KAFKA_VARIABLE]
+  if (brokers === undefined) return {}
+  prefixes += 1
+  const prefix = `run-${process.pid}-${prefixes}`
+  return { KAFKA_BROKERS: brokers, KAFKA_TOPIC_PREFIX: prefix, KAFKA_PARTITIONS: '3' }
+}
+
 class Member {
   readonly role: Role
   readonly redisRoad: Relay | undefined
@@ -133,6 +146,7 @@ export class Cluster {
         ? await startRedis(playground, options.redis === undefined ? {} : { config: options.redis })
         : undefined
     const road = (to: Destination) => Relay.start(playground, to)
+    const kafka = kafkaOfRun()
 
     const members: Member[] = []
     const counts: readonly (readonly [Role, number])[] = [
@@ -154,6 +168,7 @@ export class Cluster {
           REDIS_URL: options.redisUrl ?? `redis://127.0.0.1:${redisRoad?.port() ?? redis?.port}/0`,
           TICKET_KEYS,
           FENCE_MS: String(fenceMs),
+          ...kafka,
           ...options.env,
           ...options.envFor?.(role, i),
         }
