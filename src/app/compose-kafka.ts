@@ -107,7 +107,8 @@ export function openKafkaWay(kafka: KafkaConfig, foundation: Foundation, { outbo
       exists: async item => (await context.rights.read(item)) !== undefined,
       stayOut: forMs => member?.stayOut(forMs),
     })
-    const stranded = { ...placing, cursor, messages, topic, group, alarm, nowMs: () => context.view.nowMs() }
+    const nowMs = () => context.view.nowMs()
+    const stranded = { ...placing, cursor, messages, topic, group, alarm, nowMs, seen: new Map() }
     return {
       holdsOlder: (item, epoch) => placer.holdsOlder(item, epoch) || records.holdsOlder(item, epoch),
       start() {

@@ -74,8 +74,10 @@ async function openStage(units = 10, bytesMax?: number) {
       if (log.committed(TOPIC) === before) return
     }
   }
+  const seen: Parameters<typeof findStranded>[0]['seen'] = new Map()
   const stranded = (nowMs = systemClock.now() + 60_000) =>
     findStranded({
+      seen,
       outbox: stage.outbox,
       cursor: stage.cursor,
       messages: log,
@@ -257,6 +259,27 @@ describe('entries whose copies are lost', () => {
     await consume()
     expect(await depthOf(item)).toBe(0)
   })
+})
+
+test('an entry that was passed is copied again also while its item is busy and the newest copy always waits', async () => {
+  const { sale, item, relay, reserve, consume, log, stranded, member } = await openStage()
+  await reserve('ann')
+  const worker = relay()
+  await worker.work()
+  // The readers are set forward past its copy, and more comes behind it, all the time.
+  log.setCommitted(TOPIC, 1n)
+  await reserve('ben')
+  await worker.work()
+  expect(await stranded()).toBe(0)
+  await consume(member())
+  await reserve('cyd')
+  await worker.work()
+  expect(await ledger.units(sale)).toMatchObject({ pending: 1 })
+  expect(await stranded()).toBe(1)
+  await worker.work()
+  await consume()
+  expect(await ledger.units(sale)).toMatchObject({ pending: 3 })
+  expect(await depthOf(item)).toBe(0)
 })
 
 describe('a message that can not be placed', () => {
