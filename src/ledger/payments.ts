@@ -49,10 +49,13 @@ export interface Payments {
    * or has had `PAYMENTS_OF_ORDER_MAX` payments.
    */
   start(id: string, order: OrderId, provider: string, method?: string): Promise<Payment | undefined>
-  /** What the provider answered to the start; its state afterwards: only a started payment may be shown to the buyer. */
+  /**
+   * What the provider answered to the start; its state afterwards: only a started payment may be shown to the buyer. Not `isNew`: the stored
+   * page is shown again.
+   */
   keepPage(
     id: string,
-    page: Partial<Record<'handle' | 'payUrl' | 'qr', string | undefined>>,
+    page: Partial<Record<'handle' | 'payUrl' | 'qr', string | undefined>> & { readonly isNew?: boolean },
   ): Promise<PaymentState | undefined>
   /** A try to pay has failed, told by this event or by a query. True: it is news. */
   decline(id: string, event?: string): Promise<boolean>

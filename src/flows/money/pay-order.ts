@@ -37,6 +37,9 @@ type StartPaymentOutcome =
   /** busy: the provider did not answer; a retry continues the same payment. payments_used: no more payments may be started. */
   | { readonly kind: 'missing' | 'paid' | 'closed' | 'busy' | 'payments_used' }
 
+/** Of the provider just now, or the one that is stored. */
+type Page = StartedPayment & { readonly isNew: boolean }
+
 const START_MS_MAX = 5_000
 const QUERY_MS_MAX = 1_000
 /** So long a stored page is shown again without asking the provider. Some are good for five minutes only. */
@@ -67,8 +70,8 @@ export async function startPayment(
   if (page === undefined) return { kind: 'busy' }
   await faultPoint('payment.begun')
   // A page with data for a form of its own is not enough without that data, which is not stored: the next start asks the provider.
-  const { handle, qr, client } = page
-  const kept = { handle, payUrl: client === undefined ? page.payUrl : undefined, qr }
+  const { handle, qr, client, isNew } = page
+  const kept = { handle, payUrl: client === undefined ? page.payUrl : undefined, qr, isNew }
   if ((await context.payments.keepPage(payment.id, kept)) !== 'started') {
     // It has ended while the provider was asked, perhaps before the start arrived there: then it is open now, and must not stay so.
     const paid = await settlePayment(context, { ...payment, handle: handle ?? payment.handle }, true)
@@ -79,10 +82,15 @@ export async function startPayment(
   return { kind: 'started', payment: payment.id, payUrl: page.payUrl, qr, client }
 }
 
-/** The page that was stored a moment ago. */
-function freshPage({ clock }: PayContext, { payUrl, handle, qr, pageAtMs }: Payment): StartedPayment | undefined {
-  const fresh = pageAtMs !== undefined && clock.now() - pageAtMs < PAGE_FRESH_MS
-  return fresh && payUrl !== undefined ? { payUrl, handle, qr } : undefined
+/** The page that the provider gave a moment ago. The ledger's clock and this one differ: one from the future is as old as it is ahead. */
+function freshPage({ clock }: PayContext, payment: Payment): Page | undefined {
+  const { pageAtMs } = payment
+  const fresh = pageAtMs !== undefined && Math.abs(clock.now() - pageAtMs) < PAGE_FRESH_MS
+  return fresh ? storedPage(payment) : undefined
+}
+
+function storedPage({ payUrl, handle, qr }: Payment): Page | undefined {
+  return payUrl === undefined ? undefined : { payUrl, handle, qr, isNew: false }
 }
 
 /** The provider's page; if it does not answer, the one that is stored. Undefined: there is none. */
@@ -92,7 +100,7 @@ async function startAt(
   payment: Payment,
   order: Order,
   wish: PayWish,
-): Promise<StartedPayment | undefined> {
+): Promise<Page | undefined> {
   const request = {
     ref: payment.ref,
     amount: payment.amount,
@@ -109,12 +117,11 @@ async function startAt(
     const started = await withDeadline(context.clock, START_MS_MAX, signal => provider.start(request, signal))
     if (started.payUrl.length > PAGE_LENGTH_MAX || (started.qr?.length ?? 0) > PAGE_LENGTH_MAX)
       throw new Fault('payment_refused', `the page of payment ${payment.ref} has an address that is too long`)
-    return started
+    return { ...started, isNew: true }
   }
   return onFault(start, ({ code, retryable }) => {
-    const { payUrl, handle, qr } = payment
     context.log.warn({ provider: provider.name, payment: payment.id, code }, 'payment not started at its provider')
-    return retryable && payUrl !== undefined ? { payUrl, handle, qr } : undefined
+    return retryable ? storedPage(payment) : undefined
   })
 }
 

@@ -10,10 +10,10 @@ export function createPayments(database: Database): Payments {
   return {
     start: (id, order, provider, method) =>
       first('start_payment', [id, order, provider, PAYMENTS_OF_ORDER_MAX, method ?? null], toPayment),
-    keepPage: (id, { handle, payUrl, qr }) =>
+    keepPage: (id, { handle, payUrl, qr, isNew = true }) =>
       first(
         'keep_payment_page',
-        [id, handle ?? null, payUrl ?? null, qr ?? null],
+        [id, handle ?? null, payUrl ?? null, qr ?? null, isNew],
         row => text(row, 'state') as PaymentState,
       ),
     decline: (id, event) => did('decline_payment', [id, event ?? null]),
