@@ -14,6 +14,7 @@ import { addRetention } from './cli/history/retention.ts'
 import { addMigrate } from './cli/migrate.ts'
 import { addPage } from './cli/page.ts'
 import { addRehearse } from './cli/rehearse/rehearse.ts'
+import { addList } from './cli/sale/list.ts'
 import { addOrder } from './cli/sale/order.ts'
 import { addPayments } from './cli/sale/payments.ts'
 import { addReconcile } from './cli/sale/reconcile.ts'
@@ -38,6 +39,7 @@ addRetention(program)
 addErase(program)
 addDead(program)
 addPayments(program)
+addList(program)
 addRehearse(program)
 addDemoCrowd(program)
 addCompletion(program)

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { SignJWT } from 'jose'
+import { AccessLists } from '../src/admission/access-lists.ts'
 import { createBuyerTokens } from '../src/admission/buyer-token.ts'
 import { systemClock } from '../src/base/clock.ts'
 import type { Log } from '../src/base/log.ts'
@@ -100,6 +101,7 @@ function openShop({ socketsMax }: { socketsMax?: number } = {}) {
   const buyers = createBuyerTokens({ clock, secret: SECRET })
   const { trusts } = createBrowsers([LISTED_ORIGIN], undefined)
   const live = new Live({
+    lists: new AccessLists(systemClock),
     findBuyer: request => findSocketBuyer(buyers, trusts, request),
     ordersOfBuyer: (buyer, limit) => orders.ofBuyer(buyer, undefined, limit),
     registry,

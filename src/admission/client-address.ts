@@ -84,6 +84,42 @@ function keyOf({ isV4, groups }: Address): string {
   return `${groups[0]!.toString(16)}:${groups[1]!.toString(16)}:${groups[2]!.toString(16)}:${groups[3]!.toString(16)}::/64`
 }
 
+/** Ranges by their length, so that an address is looked up once per length and not once per range. Keys as `of` gives them. */
+export class AddressRanges<T> {
+  readonly #byBits = new Map<number, Map<string, T[]>>()
+
+  /** Throws when it is no address and no CIDR range. An IPv6 address stands for its /64, as everywhere. */
+  add(entry: string, value: T): void {
+    const range = parseRange(entry)
+    const bits = range.isV4 ? range.bits : Math.min(range.bits, 64)
+    let ofBits = this.#byBits.get(bits)
+    if (ofBits === undefined) {
+      ofBits = new Map()
+      this.#byBits.set(bits, ofBits)
+    }
+    const key = maskedKey(range, bits)
+    ofBits.set(key, [...(ofBits.get(key) ?? []), value])
+  }
+
+  /** What was added for each range around this address, the narrowest first. */
+  around(key: string): readonly (readonly T[])[] {
+    const address = parseAddress(key.endsWith('/64') ? key.slice(0, -3) : key)
+    if (address === undefined) return []
+    return [...this.#byBits]
+      .sort(([a], [b]) => b - a)
+      .flatMap(([bits, ofBits]) => {
+        const found = ofBits.get(maskedKey(address, bits))
+        return found === undefined ? [] : [found]
+      })
+  }
+}
+
+function maskedKey({ isV4, groups }: Address, bits: number): string {
+  let key = isV4 ? '4' : '6'
+  for (let at = 0; at * 16 < bits; at++) key += `:${groups[at]! >> Math.max(0, at * 16 + 16 - bits)}`
+  return key
+}
+
 function isWithin(address: Address, range: Range): boolean {
   if (address.isV4 !== range.isV4) return false
   for (let at = 0; at * 16 < range.bits; at++) {

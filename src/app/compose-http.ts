@@ -1,5 +1,6 @@
 /** What is served over HTTP: who may ask, what may be asked, and the pages. A process of a cluster that is no edge only says how it is. */
 
+import { AccessLists } from '../admission/access-lists.ts'
 import { createBuyerTokens } from '../admission/buyer-token.ts'
 import { createChallengeOffice } from '../admission/challenge/challenge-office.ts'
 import { createDifficulty } from '../admission/challenge/difficulty.ts'
@@ -30,6 +31,7 @@ import { pagesOnce } from '../edge/pages.ts'
 import { buyerRoutes } from '../edge/routes/buyer-routes.ts'
 import { deadRoutes } from '../edge/routes/dead-routes.ts'
 import { eventRoutes } from '../edge/routes/event-routes.ts'
+import { listRoutes } from '../edge/routes/list-routes.ts'
 import { healthRoutes, metricsRoutes, type Readiness, sandboxRoutes } from '../edge/routes/operations-routes.ts'
 import { operatorOrderRoutes } from '../edge/routes/operator-order-routes.ts'
 import { operatorSaleRoutes } from '../edge/routes/operator-sale-routes.ts'
@@ -41,6 +43,7 @@ import { shopRoutes } from '../edge/routes/shop-routes.ts'
 import { webhookRoutes } from '../edge/routes/webhook-routes.ts'
 import { startMetricsServer, startServer } from '../edge/server.ts'
 import type { ProviderHealth } from '../flows/check/provider-health.ts'
+import { AccessFollower } from '../flows/follow/follow-access.ts'
 import { ProviderInquiries } from '../flows/money/ask-provider.ts'
 import type { WebhookContext } from '../flows/operate/manage-webhooks.ts'
 import { offersOf } from '../flows/operate/payment-offer.ts'
@@ -77,6 +80,8 @@ interface HttpParts {
 
 const MONITOR_EVERY_MS = 1_000
 const ASKS_EVERY_MS = 1_000
+/** Entries are promised to be in force within a second. */
+const ACCESS_EVERY_MS = 500
 /** A ledger that does not answer at the end costs the counts of the last second. */
 const LAST_ASKS_MS_MAX = 1_000
 
@@ -118,6 +123,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
   const live = new Live({
     ...context,
     callLimits: admission.callLimits,
+    lists: admission.lists,
     addressOf,
     socketsPerAddressMax: config.socketsPerAddressMax,
     findBuyer: request => findSocketBuyer(buyers, trusts, request),
@@ -162,7 +168,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
   const { config, log, catalog, registry } = context
   const { readiness, metrics, address, sandbox, sell } = parts
   const { edge, admission, live, monitor, asks, applyHeaders } = await openEdge(context, parts)
-  const { isEdge, sharing, tickets, orderLimits, callLimits } = admission
+  const { isEdge, sharing, tickets, orderLimits, callLimits, lists } = admission
   const demoCrowd = createDemoCrowd(context, () => address.url, edge)
   const scrape = { contentType: METRICS_CONTENT_TYPE, render: metrics.render }
   const wellBeing = [...healthRoutes(readiness), ...metricsRoutes(scrape, edge.identity)]
@@ -175,6 +181,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     ...eventRoutes(edge),
     ...webhookRoutes(edge),
     ...deadRoutes(edge),
+    ...listRoutes(edge),
     ...paymentReportRoutes(edge),
     ...(sandbox === undefined ? [] : sandboxRoutes(sandbox)),
     ...wellBeing,
@@ -191,6 +198,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     tickets,
     orderLimits,
     callLimits,
+    lists,
     addressOf: edge.addressOf,
     asks,
   })
@@ -209,6 +217,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
       ['monitor', MONITOR_EVERY_MS, () => monitor.round()],
       ['asks', ASKS_EVERY_MS, () => asks.round()],
       ['provider-health', ASKS_EVERY_MS, () => parts.health.round()],
+      ...(isEdge ? ([['access', ACCESS_EVERY_MS, () => admission.accessFollower.round()]] as const) : []),
       ...(isEdge && config.warmCode ? ([['warm-code', WARM_EVERY_MS, () => warmer.round()]] as const) : []),
       ...(sharing === undefined ? [] : ([['limits', PRESENT_EVERY_MS, () => sharing.round()]] as const)),
     ] satisfies KeeperWork['others'],
@@ -238,6 +247,7 @@ function composeAdmission(context: ProcessContext, redis: RedisConnection | unde
   const { config, log, clock, random, meters } = context
   const secret = (name: string) => ownSecret(config, random, name)
   const tickets = createTicketOffice(parseTicketKeys(config.ticketKeys ?? `kept:${secret('ticket-key')}`))
+  const lists = new AccessLists(clock)
   const challenges = createChallenges({
     office: createChallengeOffice({ secret: secret('challenge'), clock }),
     difficulty: createDifficulty({ clock, random }),
@@ -269,6 +279,8 @@ function composeAdmission(context: ProcessContext, redis: RedisConnection | unde
     secret,
     tickets,
     challenges,
+    lists,
+    accessFollower: new AccessFollower(context.ledger.access, lists),
     buyers,
     operators,
     guard: new OperatorGuard({ operators, clock, random, meters, log }),

@@ -5,6 +5,7 @@ import { systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { runningSocketFolder } from '../ledger/embedded/leftover.ts'
 import { startEmbeddedServer } from '../ledger/embedded/server.ts'
+import { createAccessList } from '../ledger/postgres/access.ts'
 import { createArchive } from '../ledger/postgres/archive.ts'
 import { createAskCounts } from '../ledger/postgres/ask-counts.ts'
 import { createDatabase, type Database } from '../ledger/postgres/connection/database.ts'
@@ -130,6 +131,7 @@ export function ledgerParts(config: Config, database: Database) {
     providerCounts: createProviderCounts(database),
     journal: createJournal(database),
     eventLog: createEventLog(database),
+    access: createAccessList(database),
     webhooks: createWebhooks(database),
     webhookQueue: createWebhookQueue(database),
     reconciliation: createReconciliation(database),

@@ -4,6 +4,7 @@
  * the metrics or in the log, nothing is published, and no id of this process is used up.
  */
 
+import { AccessLists } from '../admission/access-lists.ts'
 import { createCallLimits, createRateLimits } from '../admission/rate-limits.ts'
 import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import { assert } from '../base/assert.ts'
@@ -80,6 +81,7 @@ export function openTrialShop(context: ProcessContext): TrialShop {
     orderLimits: createRateLimits(rates),
     // Only who has an order already, or asks elsewhere, meets them.
     callLimits: createCallLimits({ ...rates, perAddress: undefined, perBuyer: undefined }),
+    lists: new AccessLists(clock),
     addressOf: () => '127.0.0.1',
     asks: new AskTally({ ...context, askCounts: { save: unused, ofOthers: unused } }),
   })

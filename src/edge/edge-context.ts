@@ -1,5 +1,6 @@
 /** What the routes share, made once by `app/`; and how a described call becomes a route. */
 
+import type { AccessLists } from '../admission/access-lists.ts'
 import type { BuyerTokens } from '../admission/buyer-token.ts'
 import type { Challenges } from '../admission/challenges.ts'
 import type { OperatorGuard } from '../admission/operator-guard.ts'
@@ -9,9 +10,11 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Meters } from '../base/meters.ts'
 import type { Random } from '../base/random.ts'
+import type { IdMaker } from '../base/snowflake.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CheckContext } from '../flows/check/check-context.ts'
 import type { ProviderHealth } from '../flows/check/provider-health.ts'
+import type { AccessFollower } from '../flows/follow/follow-access.ts'
 import type { ProviderInquiries } from '../flows/money/ask-provider.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
 import type { DeadLettersContext } from '../flows/operate/dead-letters.ts'
@@ -21,12 +24,13 @@ import type { FindOrdersContext } from '../flows/sell/find-orders.ts'
 import type { Registry, StockView } from '../flows/sell/live-item.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
 import type { FeedContext } from '../flows/tell/read-feed.ts'
+import type { AccessList } from '../ledger/access.ts'
 import type { Journal } from '../ledger/journal.ts'
 import type { Rights } from '../ledger/rights.ts'
 import type { Call } from '../wire/call.ts'
 import type { Browsers } from './browsers.ts'
 import { CALLBACK_BYTES_MAX, type Exchange, type Route, route } from './http/exchange.ts'
-import { rateLimitedProblem } from './http/problem-response.ts'
+import { plainProblem, rateLimitedProblem } from './http/problem-response.ts'
 import { type Identity, operatorsOnly } from './identity.ts'
 import type { AskTally } from './ops/ask-tally.ts'
 import type { Monitor } from './ops/monitor.ts'
@@ -60,6 +64,10 @@ export interface EdgeContext {
   readonly pages: () => Promise<Pages>
   readonly tickets: TicketOffice
   readonly challenges: Challenges
+  readonly lists: AccessLists
+  readonly access: AccessList
+  readonly accessFollower: Pick<AccessFollower, 'round'>
+  readonly ids: Pick<IdMaker, 'next'>
   readonly orderLimits: RateLimits
   readonly ticketLimits: RateLimits
   readonly callLimits: CallLimits
@@ -101,11 +109,14 @@ export function routesOf<Calls extends Record<string, Call>>(
   })
 }
 
-/** The answer to a sender who calls too often, whatever is called; undefined for all others. */
+/** The answer to a sender who is denied, or calls too often, whatever is called; undefined for all others. */
 export function admitCall(
-  { callLimits, addressOf }: Pick<EdgeContext, 'callLimits' | 'addressOf'>,
+  { callLimits, addressOf, lists }: Pick<EdgeContext, 'callLimits' | 'addressOf' | 'lists'>,
   request: Request,
 ): Response | undefined {
-  const limited = callLimits.address(addressOf(request))
+  const address = addressOf(request)
+  const access = lists.ofAddress(address)
+  if (access !== undefined) return access === 'deny' ? plainProblem('denied') : undefined
+  const limited = callLimits.address(address)
   return limited && rateLimitedProblem(limited)
 }

@@ -22,6 +22,8 @@ export interface Identity {
   buyer(request: Request): Promise<BuyerId>
   /** A guest whom this server, or its cluster, has signed in. */
   guest(request: Request): Promise<BuyerId>
+  /** What else the shop's token says of a buyer that was identified. */
+  claims(request: Request): Readonly<Record<string, unknown>>
   operator(request: Request): Operator
 }
 
@@ -40,6 +42,10 @@ export function createIdentity(
   return {
     buyer: request => identify(request, () => true),
     guest: request => identify(request, isGuestToken),
+    claims(request) {
+      const token = bearerOf(request) ?? cookieOf(request, trusts)
+      return token === undefined ? {} : decodeJwt(token)
+    },
     operator(request) {
       const token = bearerOf(request)
       const operator = token === undefined ? sessions?.operatorOf(request) : accepted(check(token, request))

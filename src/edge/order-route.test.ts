@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { AccessLists } from '../admission/access-lists.ts'
 import { createCallLimits, createRateLimits } from '../admission/rate-limits.ts'
 import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import { createBatcher } from '../base/batching/batcher.ts'
@@ -121,6 +122,7 @@ async function openShop(view: 'refuses' | 'asks') {
     tickets,
     catalog: undefined as never,
     orderLimits: createRateLimits({ ...none, clock, random: systemRandom }),
+    lists: new AccessLists(clock),
     // All within one second.
     callLimits: createCallLimits({
       perAddress: undefined,

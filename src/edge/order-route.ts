@@ -1,7 +1,7 @@
 /**
  * `POST /api/sales/{sale}/items/{item}/orders`: the hot path. What wins, first to last: unknown sale or item → this buyer and attempt
- * have an order already → window, pause, sold out (no valid ticket needed, no limits, the cheapest bytes there are) → rate limits → ticket
- * → body. A sale that is not known here counts against the general limit of its sender, and asking again and again for an order against its
+ * have an order already → window, pause, sold out (no valid ticket needed, no limits, the cheapest bytes there are) → denied addresses
+ * and rate limits → ticket, denied buyers → body. A sale that is not known here counts against the general limit of its sender, and asking again and again for an order against its
  * buyer's own, which is far beyond what any client does.
  */
 
@@ -26,7 +26,7 @@ import { UNRENDERED } from './http/security-headers.ts'
 
 type OrderContext = Pick<
   EdgeContext,
-  'registry' | 'sell' | 'tickets' | 'catalog' | 'orderLimits' | 'callLimits' | 'addressOf' | 'asks'
+  'registry' | 'sell' | 'tickets' | 'catalog' | 'orderLimits' | 'callLimits' | 'lists' | 'addressOf' | 'asks'
 >
 
 type AskOutcome = Counted['order_asks'][number]
@@ -62,12 +62,15 @@ export class OrderRoute {
 
   /** No closure on this way: a crowd that the gate refuses would pay for each. */
   #orderAnew(request: Request, live: LiveItem, ticket: string, at: number): Response | Promise<Response> {
-    const { sell, orderLimits, addressOf } = this.#edge
+    const { sell, orderLimits, lists, addressOf } = this.#edge
     const refused = live.seller.standing()
     if (refused !== undefined && !(refused.kind === 'early' && refused.opensAtMs - sell.view.nowMs() <= EARLY_WAIT_MS))
       return this.#toResponse(refused, live.sale.id)
 
-    const limited = orderLimits.admitAddress(addressOf(request))
+    const address = addressOf(request)
+    const access = lists.ofAddress(address)
+    if (access === 'deny') return this.#counted('denied', plainProblem('denied'), live.sale.id)
+    const limited = access === 'allow' ? undefined : orderLimits.admitAddress(address)
     if (!(limited instanceof Promise)) return this.#orderFrom(request, live, ticket, at, limited)
     return limited.then(late => this.#orderFrom(request, live, ticket, at, late))
   }
@@ -75,12 +78,14 @@ export class OrderRoute {
   /** The address has been judged. */
   #orderFrom(request: Request, live: LiveItem, ticket: string, at: number, limited: RateLimited | undefined) {
     if (limited !== undefined) return this.#counted('rate_limited', rateLimitedProblem(limited), live.sale.id)
-    const { sell, tickets, orderLimits } = this.#edge
+    const { sell, tickets, orderLimits, lists } = this.#edge
     const claims = tickets.verify(ticket, at, { sale: live.sale.id, item: live.item.id })
     if (claims === undefined || sell.view.nowMs() >= claims.expiresAtMs)
       return this.#counted('ticket_invalid', plainProblem('ticket_invalid'), live.sale.id)
     // Only a valid ticket names its buyer reliably, so the buyer's limit comes after it.
-    const tooOften = orderLimits.admitBuyer(claims.buyer, live.item.id)
+    const access = lists.ofBuyer(claims.buyer)
+    if (access === 'deny') return this.#counted('denied', plainProblem('denied'), live.sale.id)
+    const tooOften = access === 'allow' ? undefined : orderLimits.admitBuyer(claims.buyer, live.item.id)
     if (!(tooOften instanceof Promise)) return this.#orderBy(request, live, claims, tooOften)
     return tooOften.then(late => this.#orderBy(request, live, claims, late))
   }

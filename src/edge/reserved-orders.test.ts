@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { openCluster } from '../../test/harness/cluster-edge.ts'
 import { ledgerForFile } from '../../test/harness/flow-stage.ts'
 import { until } from '../../test/harness/until.ts'
+import { AccessLists } from '../admission/access-lists.ts'
 import { createRateLimits } from '../admission/rate-limits.ts'
 import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import { systemClock } from '../base/clock.ts'
@@ -28,6 +29,7 @@ const tickets = createTicketOffice(parseTicketKeys('test:0123456789abcdef0123456
 const buyer: Identity['buyer'] = async request => request.headers.get('x-buyer') ?? ''
 const identity: Identity = {
   buyer,
+  claims: () => ({}),
   guest: buyer,
   operator: () => ({ name: 'olga', role: 'admin' }),
 }
@@ -69,7 +71,8 @@ async function openShop(units = 10) {
       orders: ledger.orders,
       closings: ledger.closings,
       payments: ledger.payments,
-      providers: new Map([['sandbox', {}]]),
+      providers: new Map([['sandbox', { methods: [{ name: 'page', qr: false }], takes: () => true }]]),
+      refunds: ledger.refunds,
       clock: systemClock,
       settleOrder: async () => false,
       onClosed() {},
@@ -82,6 +85,7 @@ async function openShop(units = 10) {
       stock: createStockView(edge.registry, edge.cache),
       catalog,
       tickets,
+      lists: new AccessLists(systemClock),
       identity,
       money,
       operate: { sales: ledger.sales } as OperateContext,

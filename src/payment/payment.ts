@@ -132,6 +132,8 @@ export interface PaymentProvider {
   ): Promise<CallbackEvent | undefined>
   /** The answer to a callback after which the provider does not repeat it. */
   readonly acknowledgement: { readonly contentType: string; readonly body: string }
+  /** Where its callbacks may be longer than any other body: it tells all of a payment in them. */
+  readonly callbackBytesMax?: number
   /** Asks the provider whether keys, clock and settings fit. Changes nothing. */
   examine?(signal: AbortSignal): Promise<readonly ProviderFinding[]>
   stop?(): Promise<void>

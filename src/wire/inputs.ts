@@ -27,7 +27,7 @@ export const money = z.strictObject({
   currency: z.string().regex(/^[A-Z]{3}$/, 'must be a currency code like CNY'),
 })
 
-const time = z.iso.datetime({ offset: true }).transform((text, context) => {
+export const time = z.iso.datetime({ offset: true }).transform((text, context) => {
   const ms = Date.parse(text)
   if (!Number.isFinite(ms) || ms < 0 || ms > Date.UTC(2200, 0))
     context.addIssue({ code: 'custom', message: 'must lie between 1970 and 2200' })

@@ -58,6 +58,12 @@ const CATALOGUE = {
     todo: 'List the origin in CORS_ORIGINS, or ask an operator with that role.',
     more: ['needs'],
   },
+  denied: {
+    status: 403,
+    title: 'You are kept out',
+    means: 'An operator has denied this buyer, or the network address that the request came from.',
+    todo: 'Ask the shop. An order that you hold stays yours.',
+  },
   challenge_required: {
     status: 403,
     title: 'Solve the challenge first',

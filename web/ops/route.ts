@@ -3,7 +3,7 @@
 import { store } from './store.ts'
 
 export type Route =
-  | { readonly kind: 'sales' | 'new' | 'log' | 'dead' | 'payments' | 'webhooks' | 'unknown' }
+  | { readonly kind: 'sales' | 'new' | 'log' | 'dead' | 'lists' | 'payments' | 'webhooks' | 'unknown' }
   | { readonly kind: 'webhook'; readonly webhook: string }
   | { readonly kind: 'sale' | 'edit' | 'orders'; readonly sale: string }
   | { readonly kind: 'order'; readonly order: string }
@@ -11,7 +11,10 @@ export type Route =
 export function currentRoute(): Route {
   const [, , first = '', second = '', third = ''] = location.pathname.replace(/\/$/, '').split('/')
   if (first === '') return { kind: 'sales' }
-  if ((first === 'new' || first === 'log' || first === 'dead' || first === 'payments') && second === '')
+  if (
+    (first === 'new' || first === 'log' || first === 'dead' || first === 'lists' || first === 'payments') &&
+    second === ''
+  )
     return { kind: first }
   if (first === 'webhooks') return second === '' ? { kind: 'webhooks' } : { kind: 'webhook', webhook: second }
   if (first === 'orders' && second !== '') return { kind: 'order', order: second }

@@ -12,7 +12,7 @@ import { bodyInvalid, ProblemError } from './problem-response.ts'
 import { UNRENDERED } from './security-headers.ts'
 
 export const BODY_BYTES_MAX = 16 * 1024
-/** Some payment providers tell all of a payment in a callback, with what they know of the buyer. */
+/** The most that any payment provider's callback may have. */
 export const CALLBACK_BYTES_MAX = 64 * 1024
 const BEARER = 'Bearer '
 const BEARER_LOWER = BEARER.toLowerCase()

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { until } from '../../../test/harness/until.ts'
+import { AccessLists } from '../../admission/access-lists.ts'
 import { systemClock } from '../../base/clock.ts'
 import { noMeters } from '../../base/meters.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
@@ -39,6 +40,7 @@ async function openSocket() {
   const closed: number[] = []
   const reads: PromiseWithResolvers<readonly (Order | Reservation)[]>[] = []
   const live = new Live({
+    lists: new AccessLists(systemClock),
     findBuyer: async () => ({ buyer: 'ann', expiresAtMs: Number.POSITIVE_INFINITY, protocol: undefined }),
     ordersOfBuyer() {
       const read = Promise.withResolvers<readonly (Order | Reservation)[]>()

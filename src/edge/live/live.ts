@@ -9,6 +9,7 @@
  * What goes wrong here, a bug too, is logged and costs a socket or a message, never the process or the order it is about.
  */
 
+import type { AccessLists } from '../../admission/access-lists.ts'
 import type { CallLimits } from '../../admission/rate-limits.ts'
 import { Fault } from '../../base/fault.ts'
 import type { Log } from '../../base/log.ts'
@@ -31,6 +32,7 @@ interface LiveParts extends BoardContext {
   readonly socketsMax?: number
   readonly socketsPerAddressMax: number
   readonly callLimits: CallLimits
+  readonly lists: AccessLists
   readonly addressOf: (request: Request) => string
 }
 

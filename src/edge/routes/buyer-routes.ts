@@ -4,6 +4,7 @@ import type { ChallengeAsked, ChallengeVerdict } from '../../admission/challenge
 import { endedSessionCookies, sessionCookies } from '../../admission/session.ts'
 import { toRfc3339 } from '../../base/clock.ts'
 import type { Counted } from '../../base/meters.ts'
+import type { BuyerId } from '../../domain/ids.ts'
 import { findOrder, ordersOfBuyer } from '../../flows/sell/find-orders.ts'
 import { giveTicket } from '../../flows/sell/give-ticket.ts'
 import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
@@ -131,6 +132,13 @@ function demandTrusted(trusts: EdgeContext['trusts'], request: Request): void {
     throw new ProblemError('forbidden', 'Only pages of this site, and of origins in CORS_ORIGINS, may sign in or out.')
 }
 
+/** What operators have decided about a buyer whose token was verified. */
+function accessOf({ lists, identity }: EdgeContext, request: Request, buyer: BuyerId) {
+  const ofBuyer = lists.ofBuyer(buyer)
+  if (ofBuyer === 'deny' || !lists.knowsClaims) return ofBuyer
+  return lists.ofClaims(identity.claims(request)) ?? ofBuyer
+}
+
 function challengeProblem(asked: ChallengeAsked): Response {
   if (asked.kind === 'challenge_invalid') return problem(asked.kind, { detail: CHALLENGE_DETAILS[asked.why] })
   return problem(asked.kind, { more: { challenge: asked.challenge } })
@@ -144,16 +152,21 @@ async function giveOrRefuse(
   const item = idParam(exchange, 'item')
   const found = await edge.catalog.find(sale)
   if (found === undefined || !found.items.some(one => one.id === item)) throw noSuch('sale or item')
-  const limited = await edge.ticketLimits.admitAddress(edge.addressOf(exchange.request))
+  const address = edge.addressOf(exchange.request)
+  const isWelcome = edge.lists.ofAddress(address) === 'allow'
+  const limited = isWelcome ? undefined : await edge.ticketLimits.admitAddress(address)
   if (limited !== undefined) return ['rate_limited', rateLimitedProblem(limited)]
   const buyer = await edge.identity.buyer(exchange.request)
-  const tooOften = await edge.ticketLimits.admitBuyer(buyer, item)
+  const access = accessOf(edge, exchange.request, buyer)
+  const tooOften = access === 'allow' ? undefined : await edge.ticketLimits.admitBuyer(buyer, item)
   if (tooOften !== undefined) return ['rate_limited', rateLimitedProblem(tooOften)]
   const { challenge: solved } = await readBody(exchange.request, buyerCalls.ticket.body.schema)
   const outcome = await giveTicket(edge.sell, found, edge.registry.get(item), buyer, edge.stock.nowMs())
   if (outcome.kind === 'given' && !outcome.holds) {
+    if (access === 'deny') return ['denied', plainProblem('denied')]
     const subject = { sale, item, buyer, attempt: outcome.terms.attempt }
-    const asked = await edge.challenges.before(found.challenge, subject, edge.addressOf(exchange.request), solved)
+    const challenge = isWelcome || access === 'allow' ? undefined : found.challenge
+    const asked = await edge.challenges.before(challenge, subject, address, solved)
     if (asked !== undefined) return [asked.kind, challengeProblem(asked)]
   }
   const answer = await answerBy(outcome, {

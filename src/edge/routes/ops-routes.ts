@@ -39,6 +39,7 @@ const ADDRESSES = [
   '/ops/log',
   '/ops/dead',
   '/ops/payments',
+  '/ops/lists',
   '/ops/webhooks',
   '/ops/webhooks/{webhook}',
   '/ops/orders/{order}',

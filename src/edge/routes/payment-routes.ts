@@ -12,7 +12,7 @@ import { checkReturnUrl } from '../../payment/return-url.ts'
 import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
 import { wireOrder } from '../answers.ts'
 import { type EdgeContext, type Handlers, routesOf } from '../edge-context.ts'
-import { CALLBACK_BYTES_MAX, idParam, json, readBody, readBytes, uncached } from '../http/exchange.ts'
+import { BODY_BYTES_MAX, idParam, json, readBody, readBytes, uncached } from '../http/exchange.ts'
 import { answerBy, bodyInvalid, ProblemError, plainProblem, problem } from '../http/problem-response.ts'
 import { UNRENDERED } from '../http/security-headers.ts'
 
@@ -66,7 +66,7 @@ const handlers = {
     const provider = money.providers.get(params.provider ?? '')
     // A shop's own till reports at addresses of its own (`shop-routes.ts`).
     if (provider === undefined || provider.reports) throw new ProblemError('not_found')
-    const body = await readBytes(request, CALLBACK_BYTES_MAX)
+    const body = await readBytes(request, provider.callbackBytesMax ?? BODY_BYTES_MAX)
     // It can't be judged now: the provider is told to repeat it.
     const event = await onFault(() => provider.verify(body, request.headers), unjudged)
     if (event === 'unjudged')

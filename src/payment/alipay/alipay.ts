@@ -67,6 +67,7 @@ export class Alipay implements PaymentProvider {
   readonly methods: PaymentProvider['methods']
   /** Any other text, also with white space around it, makes Alipay repeat the notice. */
   readonly acknowledgement = { contentType: 'text/plain', body: 'success' }
+  readonly callbackBytesMax = 64 * 1024
   readonly #ports: AlipayPorts
   readonly #gateway: AlipayGateway
 

@@ -40,6 +40,7 @@ export class StripeProvider implements PaymentProvider {
   readonly name: string
   readonly methods = METHODS
   readonly acknowledgement = { contentType: 'text/plain', body: 'received' }
+  readonly callbackBytesMax = 64 * 1024
   readonly #options: StripeOptions
   readonly #calls: StripeCalls
   readonly #payments: StripePayments

@@ -49,6 +49,7 @@ export class Wechat implements PaymentProvider {
   readonly name: string
   readonly methods: PaymentProvider['methods']
   readonly acknowledgement = { contentType: 'application/json', body: '{"code":"SUCCESS"}' }
+  readonly callbackBytesMax = 64 * 1024
   readonly #options: WechatOptions
   readonly #client: WechatClient
 

@@ -3,6 +3,7 @@
 import type { Call } from '../call.ts'
 import { deadCalls } from '../dead/dead-calls.ts'
 import { eventCalls } from '../events/event-calls.ts'
+import { listCalls } from '../lists/list-calls.ts'
 import { paymentCalls } from '../payments/payment-calls.ts'
 import { shopCalls } from '../shop/shop-calls.ts'
 import { webhookCalls } from '../webhooks/webhook-calls.ts'
@@ -18,5 +19,6 @@ export const ALL_CALLS: readonly Call[] = [
   eventCalls,
   webhookCalls,
   deadCalls,
+  listCalls,
   operationsCalls,
 ].flatMap(calls => Object.values<Call>(calls))

@@ -6,12 +6,14 @@ import { currentRoute, type Route } from '../route.ts'
 import type { Sales, Troubles } from '../shapes.ts'
 import { mayRun, store } from '../store.ts'
 import { deadWords } from '../words/dead.ts'
+import { listWords } from '../words/lists.ts'
 import { paymentWords } from '../words/payments.ts'
 import { webhookWords } from '../words/webhooks.ts'
 import { switchLanguage, words } from '../words.ts'
 import { useEvery, useStore } from './controls/hooks.ts'
 import { NoteLine } from './controls/note-line.tsx'
 import { DeadLettersView } from './dead-letters-view.tsx'
+import { ListsView } from './lists/lists-view.tsx'
 import { LogView } from './log-view.tsx'
 import { OrderView } from './orders/order-view.tsx'
 import { OrdersView } from './orders/orders-view.tsx'
@@ -63,6 +65,9 @@ export function App() {
               </a>
               <a href="/ops/webhooks" aria-current={route.kind === 'webhooks' ? 'page' : undefined}>
                 {webhookWords().webhooks}
+              </a>
+              <a href="/ops/lists" aria-current={route.kind === 'lists' ? 'page' : undefined}>
+                {listWords().title}
               </a>
               <a href="/ops/dead" aria-current={route.kind === 'dead' ? 'page' : undefined}>
                 {deadWords().title}
@@ -139,6 +144,8 @@ function View({ route }: { readonly route: Route }) {
       return <OrdersView sale={route.sale} />
     case 'order':
       return <OrderView id={route.order} />
+    case 'lists':
+      return <ListsView />
     case 'dead':
       return <DeadLettersView />
     case 'payments':
