@@ -91,6 +91,18 @@ describe('news between processes', () => {
     expect(here.told).toEqual(['1/1', '2/1'])
   })
 
+  test('a change of the payment is told without a new version of the order, once, and no older one after it', () => {
+    const here = openProcess()
+    const paying = (no: number): Order => ({
+      ...order('1', 1),
+      payment: { provider: 'house', method: 'page', state: no === 1 ? 'started' : 'declined', qr: undefined, no },
+    })
+    for (const no of [1, 2, 1, 2]) here.hear({ kind: 'orders', orders: [paying(no)] })
+    here.hear({ kind: 'orders', orders: [order('1', 1)] })
+    here.hear({ kind: 'orders', orders: [order('1', 2)] })
+    expect(here.told).toEqual(['1/1', '1/1', '1/2'])
+  })
+
   test('no older version is told after a newer one, wherever it comes from', () => {
     const here = openProcess()
     here.hear({ kind: 'orders', orders: [order('1', 2)] })
