@@ -6,7 +6,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { z } from 'zod'
 import { paymentKind } from './payment-kind.ts'
-import { checkedBy, list, parsedBy, webAddress } from './setting.ts'
+import { checkedBy, list, parsedBy, secureAddress } from './setting.ts'
 
 const BITS_MIN = 2048
 const METHODS = ['page', 'wap', 'qr'] as const
@@ -113,10 +113,7 @@ export const alipayKind = paymentKind({
     },
     GATEWAY: {
       about: "Alipay's gateway; for its sandbox https://openapi-sandbox.dl.alipaydev.com/gateway.do.",
-      schema: webAddress.refine(
-        text => /^https:\/\/|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/]/.test(text) && !/[?#@]/.test(text),
-        'must be an https address without a query',
-      ),
+      schema: secureAddress,
       default: 'https://openapi.alipay.com/gateway.do',
     },
   },

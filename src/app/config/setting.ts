@@ -57,6 +57,13 @@ export const secret = z.string().min(16, 'must have at least 16 characters')
 
 export const webAddress = z.url({ protocol: /^https?$/, error: 'must be an http(s) address' })
 
+/** Where keys or signed requests are sent: over TLS, or to this machine, for tests and proxies on it. */
+export const secureAddress = webAddress.refine(text => {
+  const url = URL.parse(text)
+  const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(url?.hostname ?? '')
+  return url !== null && (url.protocol === 'https:' || isHere) && !/[?#@]/.test(text)
+}, 'must be an https address without a query and a password')
+
 /** Read by `parse`, which throws what is wrong with the text. */
 export const parsedBy = <T>(parse: (text: string) => T) =>
   z.string().transform((text, context): T => {

@@ -49,6 +49,11 @@ test('a key of the wrong kind is one line, which does not tell the key', () => {
   for (const secret of ['sk_test_HushHush', 'whsec_aaaaaaaaaa,Hush', 'whsec_'])
     expect(lineOf({ STRIPE_WEBHOOK_SECRET: secret })).toMatch(/^STRIPE_WEBHOOK_SECRET: must be signing secrets/)
   expect(lineOf({ STRIPE_API_BASE: 'https://user:pass@api.example/v1' })).toMatch(/^STRIPE_API_BASE: must be/)
+  // The secret key goes with every call.
+  expect(lineOf({ STRIPE_API_BASE: 'http://api.stripe.com' })).toMatch(/^STRIPE_API_BASE: must be an https address/)
+  expect(lineOf({ STRIPE_API_BASE: 'http://localhost.example' })).toMatch(/^STRIPE_API_BASE: must be an https address/)
+  for (const home of ['http://127.0.0.1:12111', 'http://localhost:12111', 'http://[::1]:12111'])
+    expect(lineOf({ STRIPE_API_BASE: home })).toBeUndefined()
   expect(lineOf({ STRIPE_PUBLISHABLE_KEY: 'pk_live_1' })).toBe(
     'STRIPE_SECRET_KEY and STRIPE_PUBLISHABLE_KEY are of different modes: both must be test keys or live keys',
   )

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { paymentKind } from './payment-kind.ts'
-import { hideInAddress, webAddress } from './setting.ts'
+import { hideInAddress, secureAddress } from './setting.ts'
 
 const SECRETS_MAX = 10
 const keyLike = (prefixes: string, like: string) =>
@@ -35,10 +35,7 @@ export const stripeKind = paymentKind({
     },
     API_BASE: {
       about: "Where Stripe's API is; another address only for tests and proxies.",
-      schema: webAddress.refine(
-        address => URL.parse(address)?.pathname === '/' && !/[?#@]/.test(address),
-        'must be an http(s) address without a path, a question mark and a password',
-      ),
+      schema: secureAddress.refine(text => URL.parse(text)?.pathname === '/', 'must be an address without a path'),
       default: 'https://api.stripe.com',
       show: value => hideInAddress(value),
     },

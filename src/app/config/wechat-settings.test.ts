@@ -89,6 +89,7 @@ test('what is malformed is one line that names the setting and not the key', () 
     ['WECHAT_PRIVATE_KEY', pemOf(curve)],
     ['WECHAT_SERIAL_NO', 'hush'],
     ['WECHAT_API_BASE', 'ftp://x'],
+    ['WECHAT_API_BASE', 'http://x.example'],
     ['WECHAT_API_BASE', 'https://x.example/v3'],
     ['WECHAT_METHODS', 'native,app'],
     ['WECHAT_METHODS', 'native,native'],

@@ -3,7 +3,7 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import { paymentKind } from './payment-kind.ts'
-import { checkedBy, list, parsedBy, webAddress } from './setting.ts'
+import { checkedBy, list, parsedBy, secureAddress } from './setting.ts'
 
 const METHODS = ['native', 'h5', 'jsapi'] as const
 const BITS_MIN = 2048
@@ -62,7 +62,7 @@ export const wechatKind = paymentKind({
     },
     API_BASE: {
       about: 'WeChat Pay: where its API is.',
-      schema: webAddress
+      schema: secureAddress
         .refine(text => URL.parse(text)?.pathname === '/', 'must be an address without a path')
         .transform(text => new URL(text).origin),
       default: 'https://api.mch.weixin.qq.com',
