@@ -139,6 +139,32 @@ describe('an answer that is not Alipay’s', () => {
     await expect(shop.provider.cancel({ ref }, shop.never)).rejects.toMatchObject(TO_RETRY)
   })
 
+  test('about another payment is not believed, however genuine: not by a query, a close, a refund or a code', async () => {
+    const ref = await capture()
+    const elsewhere = { code: '10000', out_trade_no: 'another', total_amount: '1999.00' }
+    const lies: Readonly<Record<string, object>> = {
+      'alipay.trade.query': { ...elsewhere, trade_status: 'TRADE_SUCCESS', send_pay_date: '2026-11-18 22:00:00' },
+      'alipay.trade.close': elsewhere,
+      'alipay.trade.refund': { ...elsewhere, fund_change: 'Y', refund_fee: '1999.00' },
+      'alipay.trade.precreate': { ...elsewhere, qr_code: 'https://qr.alipay.com/another' },
+    }
+    let about = ''
+    shop.server.trouble((method, response) => {
+      if (method !== about) return false
+      return say(shop.server.answerText(method, { ...lies[method] }))(method, response)
+    })
+    for (const [method, call] of [
+      ['alipay.trade.query', () => query(ref)],
+      ['alipay.trade.close', () => shop.provider.cancel({ ref }, shop.never)],
+      ['alipay.trade.refund', () => refund(ref, 'k')],
+      ['alipay.trade.precreate', () => shop.start(`f${++refs}`)],
+    ] as const) {
+      about = method
+      await expect(call()).rejects.toMatchObject(TO_RETRY)
+    }
+    expect(shop.server.givenBack(ref)).toBe(0)
+  })
+
   test('a state that is not in the documents is refused', async () => {
     const ref = await capture()
     const body = { code: '10000', trade_status: 'TRADE_PENDING', total_amount: '1.00' }

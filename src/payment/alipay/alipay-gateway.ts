@@ -70,22 +70,28 @@ export class AlipayGateway {
     const bytes = Buffer.from(answer.text)
     if (!keys.some(key => isSignedBy(key, bytes, answer.signature!)))
       throw unreachable(`${method}: the signature of the answer is not Alipay's`)
+    // The signature binds an answer to no question: a proxy or cache in between may have mixed them up.
+    const about = reply.body.out_trade_no
+    if (about && about !== content.out_trade_no) throw unreachable(`${method}: the answer is about another payment`)
     if (reply.meaning === 'done' || expects.includes(reply.meaning)) return reply
     throw faultOf(method, reply)
   }
 
-  /** A download serves all that wait for it, so it has a deadline of its own. */
-  async keysFor(serial: string | undefined, signal?: AbortSignal): Promise<readonly KeyObject[]> {
+  /**
+   * A download serves all that wait for it, so it has a deadline of its own.
+   * @param answerWithin of a call whose answer is to be judged; undefined: a notice is
+   */
+  async keysFor(serial: string | undefined, answerWithin?: AbortSignal): Promise<readonly KeyObject[]> {
     const { trust, clock } = this.#ports
     const download = (wanted: string) => withDeadline(clock, DOWNLOAD_MS_MAX, ended => this.#download(wanted, ended))
     const over = Promise.withResolvers<never>()
     const end = () => over.reject(unreachable(`${DOWNLOAD}: no answer from Alipay in time`))
-    signal?.addEventListener('abort', end)
-    if (signal?.aborted) end()
+    answerWithin?.addEventListener('abort', end)
+    if (answerWithin?.aborted) end()
     try {
-      return await Promise.race([trust.keysFor(serial, download), over.promise])
+      return await Promise.race([trust.keysFor(serial, answerWithin ? 'answer' : 'notice', download), over.promise])
     } finally {
-      signal?.removeEventListener('abort', end)
+      answerWithin?.removeEventListener('abort', end)
     }
   }
 

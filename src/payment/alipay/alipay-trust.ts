@@ -13,15 +13,19 @@ import {
   rootSerialOf,
   serialOf,
 } from './alipay-certificates.ts'
+import { unreachable } from './alipay-errors.ts'
 
 /** Asks Alipay for a certificate and gives what it holds. Undefined: Alipay has none by that number. */
 type Download = (serial: string) => Promise<KeyObject | undefined>
 
+/** What is signed: Alipay's answer to a call of ours, or a notice, which anybody can send. */
+type Signed = 'answer' | 'notice'
+
 export interface AlipayTrust {
   /** What every request has to say about our own certificates. */
   readonly parameters: Readonly<Record<string, string>>
-  /** The keys that may have signed it, the likeliest first. None: it is forged. */
-  keysFor(serial: string | undefined, download: Download): Promise<readonly KeyObject[]>
+  /** The keys that may have signed it, the likeliest first. None: it is forged. A retryable Fault: that can't be told now. */
+  keysFor(serial: string | undefined, of: Signed, download: Download): Promise<readonly KeyObject[]>
   /** A certificate that Alipay has sent. Undefined: it is not Alipay's. */
   accept(serial: string, content: string): KeyObject | undefined
 }
@@ -38,8 +42,9 @@ interface CertificateTexts {
 
 /** Alipay has one at a time, and changes it once in years. */
 const KEPT_MAX = 8
-/** Numbers that Alipay does not know; a flood of forged notices must not become a flood of calls. */
+/** Numbers that Alipay does not know. */
 const UNKNOWN_MAX = 256
+/** A flood of forged notices must not become a flood of calls, nor keep our own calls from a new certificate: each has its own bound. */
 const DOWNLOADS_MAX = 64
 const DOWNLOADS_PERIOD_MS = 600_000
 
@@ -56,19 +61,21 @@ export function trustInCertificates(
   const unknown = new Set<string>()
   const fetching = new Map<string, Promise<KeyObject | undefined>>()
   let periodFromMs = now()
-  let downloads = 0
+  let downloads = { answer: 0, notice: 0 }
 
   /** When Alipay changes its certificate in a rush, a thousand answers name the new one at once: it is fetched once. */
-  function fetchOnce(serial: string, download: Download): Promise<KeyObject | undefined> {
+  async function fetchOnce(serial: string, of: Signed, download: Download): Promise<KeyObject | undefined> {
     const going = fetching.get(serial)
     if (going !== undefined) return going
     if (Math.abs(now() - periodFromMs) > DOWNLOADS_PERIOD_MS) {
       periodFromMs = now()
-      downloads = 0
+      downloads = { answer: 0, notice: 0 }
       unknown.clear()
     }
-    if (unknown.has(serial) || downloads === DOWNLOADS_MAX) return Promise.resolve(undefined)
-    downloads += 1
+    if (unknown.has(serial)) return undefined
+    if (downloads[of] === DOWNLOADS_MAX)
+      throw unreachable(`Alipay is not asked for certificate ${serial} now: too many were asked for`)
+    downloads[of] += 1
     const begun = download(serial)
       .then(key => {
         if (key === undefined && unknown.size < UNKNOWN_MAX) unknown.add(serial)
@@ -84,13 +91,13 @@ export function trustInCertificates(
       app_cert_sn: serialOf(readCertificates(texts.appCert)[0]!),
       alipay_root_cert_sn: rootSerialOf(roots),
     },
-    async keysFor(serial, download) {
+    async keysFor(serial, of, download) {
       // The newest was added last.
       if (serial === undefined) return [...kept.values()].reverse()
       const known = kept.get(serial)
       if (known !== undefined) return [known]
       if (!/^[0-9a-f]{32}$/.test(serial)) return []
-      const key = await fetchOnce(serial, download)
+      const key = await fetchOnce(serial, of, download)
       return key === undefined ? [] : [key]
     },
     accept(serial, content) {
