@@ -70,7 +70,7 @@ test('shows a code; paid on the phone, the page switches to paid by itself, also
 })
 
 for (const locale of ['en-GB', 'zh-CN'])
-  test(`fits a phone: choice, code and decline (${locale})`, async () => {
+  test(`fits a phone: the way to pay, and a decline (${locale})`, async () => {
     const { page, visitor } = await ordered({ ...PHONE, locale })
     const narrow = async () => {
       const [wide, view] = (await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')) as [
