@@ -5,7 +5,7 @@ import { systemClock } from '../../base/clock.ts'
 import { Fault, onFault } from '../../base/fault.ts'
 import type { OrderId } from '../../domain/ids.ts'
 import type { PaymentProvider } from '../../payment/payment.ts'
-import { OrderCloser } from './close-orders.ts'
+import { cancelOrder, OrderCloser } from './close-orders.ts'
 
 const DUE = 100
 /** More than the closer asks about at once, and more than it reads at once. */
@@ -228,4 +228,19 @@ test('a ledger that goes away is heard of, and the next rounds close the rest', 
   })
   expect(closes).toBeGreaterThan(1)
   expect(warned).toMatchObject([{ code: 'ledger_away' }])
+})
+
+test('a buyer who cancels hears that the order is closed when another process closed it and its money came too late', async () => {
+  const { item, epoch } = await ledger.openItem()
+  const ask = ledger.ask('ann')
+  await ledger.orders.place(item, epoch, false, [ask])
+  const context = {
+    orders: ledger.orders,
+    closings: ledger.closings,
+    // As a capture that was recorded meanwhile: late, and for this process the same as before.
+    settleOrder: async () => (await ledger.closings.close(item, [ask.order], 'cancelled')).length > 0,
+    releaseNow: async () => {},
+    onClosed() {},
+  }
+  expect((await cancelOrder(context, ask.order, () => true)).kind).toBe('closed')
 })
