@@ -71,7 +71,7 @@ export const checked = ({
   ['claim_payments', "'{started,refund_due}'", "'{sandbox,sandbox}'", "'{50,50}'", "'{}'"],
   ['stuck_payments', '5', "'{sandbox}'", "'{}'", '60000'],
   ['start_payment', '5', oldOrder, "'sandbox'", '10', "'page'"],
-  ['keep_payment_page', oldOrder, "'h'", "'u'", "'q'"],
+  ['keep_payment_page', oldOrder, "'h'", "'u'", "'q'", 'true'],
   ['decline_payment', oldOrder, "'e'"],
   ['capture', "'sandbox'", `'${oldOrder}'`, '1000', "'CNY'", '0'],
   ['capture_order', '9', "'own'", oldOrder, "'r'", '1000', "'CNY'", '0', '5'],

@@ -31,7 +31,7 @@ const handlers = {
   },
 
   async startPayment(edge, exchange) {
-    const { money, registry } = edge
+    const { money, registry, inquiries } = edge
     const order = idParam(exchange, 'id')
     const buyer = await edge.identity.buyer(exchange.request)
     const {
@@ -51,7 +51,7 @@ const handlers = {
     const describe = (one: { id: string; item: string }) => registry.get(one.item)?.item.name ?? `Order ${one.id}`
     const address = edge.addressOf(exchange.request)
     const wish = { order, buyer, method, returnUrl, address, payer, describe }
-    return answerBy(await startPayment(money, provider, wish), {
+    return answerBy(await startPayment({ ...money, inquire: id => inquiries.ask(id) }, provider, wish), {
       started: ({ payment, payUrl, qr, client }) =>
         uncached({ payment, provider: provider.name, method, payUrl, qr, client }, 201),
       missing: () => missing(edge, order, buyer),

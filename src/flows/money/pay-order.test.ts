@@ -41,6 +41,7 @@ async function createBuyer(provider: PaymentProvider) {
     onPaymentChanged() {},
     onRefundSent() {},
     alarm() {},
+    inquire: async () => {},
   }
   return {
     pay: async () => {

@@ -16,9 +16,13 @@ import type { Order } from '../../domain/order.ts'
 import { PAYMENTS_OF_ORDER_MAX, type Payment } from '../../domain/payment.ts'
 import type { PaymentProvider, StartedPayment } from '../../payment/payment.ts'
 import type { MoneyPorts } from './money-context.ts'
-import { keyOf, recordReply, type SettleContext, settleOrder, settlePayment } from './settle-payments.ts'
+import { type SettleContext, settleOrder, settlePayment } from './settle-payments.ts'
 
-type PayContext = SettleContext & Pick<MoneyPorts, 'orders' | 'ids'>
+type PayContext = SettleContext &
+  Pick<MoneyPorts, 'orders' | 'ids'> & {
+    /** Records what providers say of the order's open payments. Bounded: a buyer who starts again and again does not flood them. */
+    readonly inquire: (order: OrderId) => Promise<void>
+  }
 
 interface PayWish {
   readonly order: OrderId
@@ -41,7 +45,6 @@ type StartPaymentOutcome =
 type Page = StartedPayment & { readonly isNew: boolean }
 
 const START_MS_MAX = 5_000
-const QUERY_MS_MAX = 1_000
 /** So long a stored page is shown again without asking the provider. Some are good for five minutes only. */
 const PAGE_FRESH_MS = 120_000
 const PAGE_LENGTH_MAX = 8_192
@@ -55,8 +58,11 @@ export async function startPayment(
   if (order === undefined || order.buyer !== wish.buyer) return { kind: 'missing' }
   if (order.state !== 'pending') return { kind: order.state }
   // The order is about to be closed: money for it could only be refunded. What has arrived by now still pays it.
-  if (order.payByMs !== undefined && order.payByMs <= context.clock.now())
-    return { kind: (await settleOrder(context, order.id)) ? 'paid' : 'closed' }
+  if (order.payByMs !== undefined && order.payByMs <= context.clock.now()) {
+    await settleOrder(context, order.id)
+    const [after] = await context.orders.find([order.id])
+    return { kind: after?.state === 'paid' ? 'paid' : 'closed' }
+  }
 
   const payment = await openPayment(context, provider, order.id, wish.method)
   await faultPoint('payment.recorded')
@@ -146,14 +152,9 @@ async function openPayment(
   const payment = await start()
   if (payment === undefined || payment.id === id) return payment
   if (!isWanted(payment)) return 'busy'
-  // Its callback may be lost or delayed: without this query a buyer could be sent to a declined payment, or to pay twice.
-  const isOver = await isPaymentOver(context, provider, payment)
-  return isOver ? start() : payment
-}
-
-async function isPaymentOver(context: PayContext, provider: PaymentProvider, payment: Payment): Promise<boolean> {
-  const query = () => withDeadline(context.clock, QUERY_MS_MAX, signal => provider.query(keyOf(payment), signal))
-  const reply = await onFault(query, () => undefined)
-  // No answer: the same payment is started once more, which is safe.
-  return reply !== undefined && (await recordReply(context, payment, reply)) !== 'open'
+  // Its callback may be lost or delayed: without this query a buyer could be sent to a declined payment, or to pay twice. If nothing can be
+  // asked now, the same payment is started once more, which is safe.
+  await context.inquire(order)
+  const again = await start()
+  return again === undefined || isWanted(again) ? again : 'busy'
 }
