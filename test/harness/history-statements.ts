@@ -118,6 +118,9 @@ const SANDBOX = 'the sandbox, which forgets what is old'
 
 export const BOUNDED: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
+    ['access_entries', 'add_access_entry', 'remove_access_entry'].map(name => [name, 'the list has a most of entries']),
+  ),
+  ...Object.fromEntries(
     [
       ...[
         'available_units',
