@@ -17,6 +17,7 @@ import { createLiveReconciler } from '../flows/check/reconcile-live.ts'
 import { createSaleSettler } from '../flows/check/settle-over-sales.ts'
 import type { Messages } from '../flows/follow/messages.ts'
 import { OrderCloser } from '../flows/money/close-orders.ts'
+import { LateCancels } from '../flows/money/late-cancels.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
 import { PartSender } from '../flows/money/refund-orders.ts'
 import { releaseUnits } from '../flows/money/release-units.ts'
@@ -34,6 +35,7 @@ const EVERY_MS = {
   release: 200,
   payments: 500,
   'refund-parts': 500,
+  'late-cancels': 2_000,
   reconcile: 30_000,
   'settle-over': 2_000,
   forget: 10_000,
@@ -134,6 +136,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     const closer = new OrderCloser(flows)
     const payments = new PaymentSettler(flows)
     const parts = new PartSender(flows)
+    const lateCancels = new LateCancels(flows)
     const reconcile = (sale: Sale) => reconcileSale(flows, sale)
     const settler = createSaleSettler({ ...flows, reconcile, allPlaced })
     lead('changes', () => settleChanges(flows, undefined))
@@ -141,6 +144,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     leadOn('release', () => releaseUnits(flows))
     leadOn('payments', () => payments.round())
     leadOn('refund-parts', () => parts.round())
+    leadOn('late-cancels', () => lateCancels.round())
     leadOn('close', () => closer.sweep())
     leadOn('ask-due', () => closer.ask())
     lead('reconcile', createLiveReconciler(flows, messages))

@@ -72,8 +72,17 @@ export interface Payments {
     rooms: readonly { readonly lane: PaymentLane; readonly room: number }[],
     without: readonly string[],
   ): Promise<readonly ClaimedPayment[]>
-  /** `why`: why it ended, where it becomes void; else why its money goes back. */
-  move(id: string, from: PaymentState, to: PaymentState, why?: string): Promise<boolean>
+  /**
+   * `why`: why it ended, where it becomes void; else why its money goes back. `lookUntilMs`: a void one may still be paid until then, and is
+   * asked about again.
+   */
+  move(id: string, from: PaymentState, to: PaymentState, why?: string, lookUntilMs?: number): Promise<boolean>
+  /** Void payments to be asked about again that are due, of each provider; each is postponed. `isLast`: its time is over. */
+  lookAgain(
+    rooms: readonly { readonly lane: string; readonly room: number }[],
+    without: readonly string[],
+  ): Promise<readonly (Payment & { readonly isLast: boolean })[]>
+  stopLooking(id: string): Promise<void>
   recordCallback(provider: string, event: string, ref: string, outcome: string): Promise<void>
   /** Open payments that wait for an operator, by provider. */
   stuck(tries: number, providers: readonly string[], confirming: ConfirmingProviders): Promise<readonly StuckPayments[]>

@@ -192,8 +192,12 @@ export function paymentContract(
         if (!unknownUntilOpened) return
         const request = requestOf()
         const { payUrl } = await startAt(tested, request, patient)
-        expect(await tested.provider.cancel(keyOf(request.ref), patient)).toEqual({ state: 'void' })
+        // It says until when it has to be asked about again.
+        const cancelled = await tested.provider.cancel(keyOf(request.ref), patient)
+        expect(cancelled).toEqual({ state: 'void', untilMs: expect.any(Number) })
+        expect(cancelled.untilMs).toBeGreaterThanOrEqual(Math.floor(request.payByMs / 1_000) * 1_000)
         await tested.approve(payUrl)
+        expect(await tested.provider.cancel(keyOf(request.ref), patient)).toEqual({ state: 'captured' })
         expect(await stateOf(request.ref)).toBe('captured')
         const { rawBody, headers } = await tested.received(request.ref)
         expect(await tested.provider.verify(rawBody, headers)).toMatchObject({ ref: request.ref, kind: 'captured' })

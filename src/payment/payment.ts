@@ -121,8 +121,14 @@ export interface PaymentProvider {
   query(payment: PaymentKey, signal: AbortSignal): Promise<ProviderReply>
   /**
    * Makes the payment void, an unknown ref too, for good where the provider can promise it. captured, refunded: the cancel was too late.
+   * `untilMs`: it may be paid until then all the same, and is asked about (`cancelsLate`).
    */
-  cancel(payment: PaymentKey, signal: AbortSignal): Promise<{ readonly state: 'void' | 'captured' | 'refunded' }>
+  cancel(
+    payment: PaymentKey,
+    signal: AbortSignal,
+  ): Promise<{ readonly state: 'void' | 'captured' | 'refunded'; readonly untilMs?: number | undefined }>
+  /** It hears of a payment no sooner than the buyer opens its page, and can cancel it no sooner. */
+  readonly cancelsLate?: true
   /** Without a part: refunds all that is left, once, however often it is called. pending: retry with the same key. */
   refund(payment: PaymentKey, request: RefundRequest, signal: AbortSignal): Promise<{ readonly state: RefundState }>
   /** Undefined: forged, stale or malformed. A retryable `Fault` when it can't be judged now (a certificate has to be fetched). */

@@ -92,8 +92,7 @@ export class ProviderStage {
     const dueAtMs = (due[0]!.pay_by as Date).getTime()
     await Promise.all(
       billed.map(async ({ provider, order, payUrl, what, when }) => {
-        // A callback that never comes, long before the deadline: a query finds the money. Later a provider that first hears of a payment
-        // from its page may take money for one that was cancelled, and only its callback, which it repeats for a day, tells.
+        // A callback that never comes: a query finds the money.
         if (what < 0.15) return provider.approve(payUrl, 'lost')
         await systemClock.sleep(Math.max(0, dueAtMs + (when * 2 - 1) * AROUND_MS - systemClock.now()))
         if (what < 0.5) await provider.approve(payUrl)

@@ -88,8 +88,9 @@ export async function settlePayment(
   if (provider === undefined) return 'open'
   try {
     return await withDeadline(context.clock, QUERY_MS_MAX, async signal => {
-      if (closing && (await provider.cancel(keyOf(payment), signal)).state === 'void') {
-        await context.payments.move(payment.id, 'started', 'void', 'cancelled')
+      const cancelled = closing ? await provider.cancel(keyOf(payment), signal) : undefined
+      if (cancelled?.state === 'void') {
+        await context.payments.move(payment.id, 'started', 'void', 'cancelled', cancelled.untilMs)
         return 'open'
       }
       const state = await recordReply(context, payment, await provider.query(keyOf(payment), signal))

@@ -31,7 +31,14 @@ export function createPayments(database: Database): Payments {
       const values = [...lanes, rooms.map(({ room }) => room), without]
       return all('claim_payments', values, row => ({ ...toPayment(row), wanted: row.wanted === true }))
     },
-    move: (id, from, to, why) => did('move_payment', [id, from, to, why ?? null]),
+    move: (id, from, to, why, lookUntilMs) =>
+      did('move_payment', [id, from, to, why ?? null, lookUntilMs === undefined ? null : Math.trunc(lookUntilMs)]),
+    lookAgain: (rooms, without) =>
+      all('look_again', [rooms.map(({ lane }) => lane), rooms.map(({ room }) => room), without], row => ({
+        ...toPayment(row),
+        isLast: row.is_last === true,
+      })),
+    stopLooking: id => act('stop_looking', [id]),
     recordCallback: (provider, event, ref, outcome) => act('record_callback', [provider, event, ref, outcome]),
     stuck: (tries, providers, confirming) =>
       all('stuck_payments', [tries, providers, confirming.providers, confirming.withinMs], row => ({

@@ -68,6 +68,7 @@ export class Alipay implements PaymentProvider {
   /** Any other text, also with white space around it, makes Alipay repeat the notice. */
   readonly acknowledgement = { contentType: 'text/plain', body: 'success' }
   readonly callbackBytesMax = 64 * 1024
+  readonly cancelsLate = true
   readonly #ports: AlipayPorts
   readonly #gateway: AlipayGateway
 
@@ -140,14 +141,12 @@ export class Alipay implements PaymentProvider {
     throw new Fault('payment_refused', `Alipay answered with a state of ${ref} that is not in its documents`)
   }
 
-  async cancel(
-    payment: PaymentKey,
-    signal: AbortSignal,
-  ): Promise<{ readonly state: 'void' | 'captured' | 'refunded' }> {
-    const { ref } = payment
+  async cancel(payment: PaymentKey, signal: AbortSignal): ReturnType<PaymentProvider['cancel']> {
+    const { ref, handle } = payment
     const reply = await this.#gateway.call('alipay.trade.close', { out_trade_no: ref }, signal, {
       expects: ['no_trade', 'settled'],
     })
+    if (reply.meaning === 'no_trade') return { state: 'void', untilMs: openUntilMs(handle) }
     if (reply.meaning !== 'settled') return { state: 'void' }
     const { state } = await this.query({ ref }, signal)
     // It says that the state forbids closing, and shows an open one: the two crossed. The next try sees what came of it.
@@ -184,8 +183,7 @@ export class Alipay implements PaymentProvider {
 
   #unopened(handle: string | undefined): ProviderReply {
     if (handle === undefined) return { state: 'unknown' }
-    const untilMs = Number(/^until\.(\d{1,12})$/.exec(handle)?.[1] ?? Number.NaN) * 1_000
-    const isOver = this.#ports.clock.now() > untilMs + CLOCK_MS_MAX
+    const isOver = this.#ports.clock.now() > (openUntilMs(handle) ?? Number.NaN)
     return isOver ? { state: 'void', why: 'expired' } : { state: 'open' }
   }
 
@@ -193,6 +191,12 @@ export class Alipay implements PaymentProvider {
     const checked = checkReturnUrl(text)
     return checked && new URL(checked, this.#ports.publicUrl()).href
   }
+}
+
+/** Until then a page that was not opened yet can be paid, by its time limit. Undefined: no page was given to a buyer. */
+function openUntilMs(handle: string | undefined): number | undefined {
+  const seconds = /^until\.(\d{1,12})$/.exec(handle ?? '')?.[1]
+  return seconds === undefined ? undefined : Number(seconds) * 1_000 + CLOCK_MS_MAX
 }
 
 /** Alipay refuses `/`, `=` and `&` in it. */
