@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
-import { PRICE } from '../../../test/harness/money-ledger.ts'
-import { seededRandom, systemRandom } from '../../base/random.ts'
-import { REFUND_PARTS_MAX } from '../../domain/refund-part.ts'
+import { ledgerForFile } from '../../../../test/harness/flow-stage.ts'
+import { PRICE } from '../../../../test/harness/money-ledger.ts'
+import { seededRandom, systemRandom } from '../../../base/random.ts'
+import { REFUND_PARTS_MAX } from '../../../domain/refund-part.ts'
 
 const ledger = ledgerForFile()
 const TOTAL = PRICE.amount

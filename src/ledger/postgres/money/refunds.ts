@@ -1,10 +1,10 @@
 /** Refunds in PostgreSQL. */
 
-import { toRfc3339 } from '../../base/clock.ts'
-import type { RefundPart } from '../../domain/refund-part.ts'
-import type { PartAnswer, Refunds } from '../refunds.ts'
-import type { Database, Row } from './connection/database.ts'
-import { columns, number, optional, queries, text, time } from './rows.ts'
+import { toRfc3339 } from '../../../base/clock.ts'
+import type { RefundPart } from '../../../domain/refund-part.ts'
+import type { PartAnswer, Refunds } from '../../refunds.ts'
+import type { Database, Row } from '../connection/database.ts'
+import { columns, number, optional, queries, text, time } from '../rows.ts'
 
 export function createRefunds(database: Database): Refunds {
   const { all, one, did } = queries(database)

@@ -1,9 +1,9 @@
 /** Reports of a shop that takes the money itself, in PostgreSQL. */
 
-import { REPORTS_OF_ORDER_MAX } from '../../domain/payment.ts'
-import type { ConfirmedRefund, Reported, ReportedPayments } from '../reported-payments.ts'
-import type { Database } from './connection/database.ts'
-import { number, optional, queries, text } from './rows.ts'
+import { REPORTS_OF_ORDER_MAX } from '../../../domain/payment.ts'
+import type { ConfirmedRefund, Reported, ReportedPayments } from '../../reported-payments.ts'
+import type { Database } from '../connection/database.ts'
+import { number, optional, queries, text } from '../rows.ts'
 
 export function createReportedPayments(database: Database): ReportedPayments {
   const { one } = queries(database)

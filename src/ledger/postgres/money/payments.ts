@@ -1,9 +1,9 @@
 /** Payments in PostgreSQL, and those of the sandbox provider. */
 
-import { PAYMENTS_OF_ORDER_MAX, type Payment, type PaymentEnd, type PaymentState } from '../../domain/payment.ts'
-import type { CaptureOutcome, Payments } from '../payments.ts'
-import type { Database, Row } from './connection/database.ts'
-import { columns, number, optional, queries, text, time } from './rows.ts'
+import { PAYMENTS_OF_ORDER_MAX, type Payment, type PaymentEnd, type PaymentState } from '../../../domain/payment.ts'
+import type { CaptureOutcome, Payments } from '../../payments.ts'
+import type { Database, Row } from '../connection/database.ts'
+import { columns, number, optional, queries, text, time } from '../rows.ts'
 
 export function createPayments(database: Database): Payments {
   const { all, first, one, did, act } = queries(database)

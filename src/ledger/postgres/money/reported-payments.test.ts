@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
-import { type ItemWish, PRICE } from '../../../test/harness/money-ledger.ts'
-import { REPORTS_OF_ORDER_MAX } from '../../domain/payment.ts'
-import type { ReportedCapture } from '../reported-payments.ts'
+import { ledgerForFile } from '../../../../test/harness/flow-stage.ts'
+import { type ItemWish, PRICE } from '../../../../test/harness/money-ledger.ts'
+import { REPORTS_OF_ORDER_MAX } from '../../../domain/payment.ts'
+import type { ReportedCapture } from '../../reported-payments.ts'
 
 const ledger = ledgerForFile()
 let reports = 0

@@ -1,8 +1,8 @@
 /** Counts of providers' answers in PostgreSQL. */
 
-import type { ProviderCounts } from '../provider-counts.ts'
-import type { Database } from './connection/database.ts'
-import { columns, number, queries, text } from './rows.ts'
+import type { ProviderCounts } from '../../provider-counts.ts'
+import type { Database } from '../connection/database.ts'
+import { columns, number, queries, text } from '../rows.ts'
 
 export function createProviderCounts(database: Database): ProviderCounts {
   const { act, all } = queries(database)

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
-import { type ItemWish, PRICE } from '../../../test/harness/money-ledger.ts'
-import { seededRandom, systemRandom } from '../../base/random.ts'
-import type { Payment } from '../../domain/payment.ts'
+import { ledgerForFile } from '../../../../test/harness/flow-stage.ts'
+import { type ItemWish, PRICE } from '../../../../test/harness/money-ledger.ts'
+import { seededRandom, systemRandom } from '../../../base/random.ts'
+import type { Payment } from '../../../domain/payment.ts'
 
 const ledger = ledgerForFile()
 
