@@ -192,6 +192,15 @@ const CATALOGUE = {
     means: 'Twenty payments of this order were started, and none was completed. No more can be started.',
     todo: 'Do not retry. Cancel the order and get a new ticket: it carries the next attempt.',
   },
+  payment_refused: {
+    status: 409,
+    title: 'The payment provider does not take this payment',
+    detail:
+      'The payment provider does not take this payment. Pay another way; your order stands until its time to pay is up.',
+    means:
+      'The provider refuses to start the payment for good: an amount it can not take, a payer that the method needs and that was not sent, or an account that lacks the method.',
+    todo: 'Choose another provider or method. The log of the server has the provider’s own code.',
+  },
   payment_settled: {
     status: 409,
     title: 'The payment was decided before',

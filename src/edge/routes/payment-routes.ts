@@ -59,6 +59,7 @@ const handlers = {
       closed: () => new ProblemError('order_closed', 'The order is closed. Get a new ticket to try again.'),
       payments_used: () => new ProblemError('payments_used'),
       busy: () => new ProblemError('busy', PROVIDER_AWAY),
+      refused: () => new ProblemError('payment_refused'),
     })
   },
 

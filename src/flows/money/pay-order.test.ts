@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
+import { PRICE } from '../../../test/harness/money-ledger.ts'
 import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import type { PaymentProvider, ProviderReply } from '../../payment/payment.ts'
@@ -76,4 +77,17 @@ test('an old page that is shown because the provider is away is not taken for a 
   expect(await pay()).toBe('https://house.example/1')
   house.away = false
   expect(await pay()).toBe('https://house.example/2')
+})
+
+test('a payment that the provider refuses for good is told so, and one that it refuses because it is paid is paid', async () => {
+  const { provider } = createHouse()
+  const refusing = {
+    ...provider,
+    start: async () => {
+      throw new Fault('payment_refused', 'the amount is below the least')
+    },
+  } as PaymentProvider
+  expect(await (await createBuyer(refusing)).pay()).toBe('refused')
+  const paid = { ...refusing, query: async () => ({ state: 'captured', amount: PRICE, capturedAtMs: 1 }) as const }
+  expect(await (await createBuyer(paid)).pay()).toBe('paid')
 })

@@ -38,8 +38,11 @@ interface PayWish {
 
 type StartPaymentOutcome =
   | (Pick<StartedPayment, 'payUrl' | 'qr' | 'client'> & { readonly kind: 'started'; readonly payment: string })
-  /** busy: the provider did not answer; a retry continues the same payment. payments_used: no more payments may be started. */
-  | { readonly kind: 'missing' | 'paid' | 'closed' | 'busy' | 'payments_used' }
+  /**
+   * busy: the provider did not answer; a retry continues the same payment. refused: the provider does not take it (its amount, a missing
+   * payer), and would not the next time. payments_used: no more payments may be started.
+   */
+  | { readonly kind: 'missing' | 'paid' | 'closed' | 'busy' | 'refused' | 'payments_used' }
 
 /** Of the provider just now, or the one that is stored. */
 type Page = StartedPayment & { readonly isNew: boolean }
@@ -74,6 +77,9 @@ export async function startPayment(
   }
   const page = freshPage(context, payment) ?? (await startAt(context, provider, payment, order, wish))
   if (page === undefined) return { kind: 'busy' }
+  // A provider also refuses to start what is paid already.
+  if (page === 'refused')
+    return { kind: (await settlePayment(context, payment, false)) === 'paid' ? 'paid' : 'refused' }
   await faultPoint('payment.begun')
   // A page with data for a form of its own is not enough without that data, which is not stored: the next start asks the provider.
   const { handle, qr, client, isNew } = page
@@ -106,7 +112,7 @@ async function startAt(
   payment: Payment,
   order: Order,
   wish: PayWish,
-): Promise<Page | undefined> {
+): Promise<Page | 'refused' | undefined> {
   const request = {
     ref: payment.ref,
     amount: payment.amount,
@@ -125,9 +131,9 @@ async function startAt(
       throw new Fault('payment_refused', `the page of payment ${payment.ref} has an address that is too long`)
     return { ...started, isNew: true }
   }
-  return onFault(start, ({ code, retryable }) => {
+  return onFault(start, ({ code, retryable }): Page | 'refused' | undefined => {
     context.log.warn({ provider: provider.name, payment: payment.id, code }, 'payment not started at its provider')
-    return retryable ? storedPage(payment) : undefined
+    return retryable ? storedPage(payment) : 'refused'
   })
 }
 

@@ -139,7 +139,7 @@ export const buyerCalls = {
         payUrl: 'https://sale.example/sandbox/pay/…',
       }),
     },
-    problems: ['order_closed', 'order_paid', 'payments_used', 'not_placed', 'no_payment_provider'],
+    problems: ['order_closed', 'order_paid', 'payments_used', 'payment_refused', 'not_placed', 'no_payment_provider'],
   }),
   callback: callsFor('Buyers', 'provider').post('/api/payments/{provider}/callback', 'A payment provider reports', {
     more: 'Signed by the provider, in its own form. Idempotent.',

@@ -31,6 +31,7 @@ const en = {
   tryAgain: 'Try again',
   declined: 'The payment was declined, and you have not been charged. Try again, or pay another way.',
   declinedOnly: 'The payment was declined, and you have not been charged. You can try again.',
+  refused: 'This way to pay does not work for this order. Choose another one.',
   expired: 'The payment was not completed, and you have not been charged. You can try again.',
 }
 
@@ -56,6 +57,7 @@ const zh: PaymentWords = {
   tryAgain: '重新支付',
   declined: '支付未成功，没有扣款。请重试，或换一种支付方式。',
   declinedOnly: '支付未成功，没有扣款。可以重新支付。',
+  refused: '此支付方式不适用于该订单，请换一种方式。',
   expired: '支付没有完成，没有扣款。可以重新支付。',
 }
 

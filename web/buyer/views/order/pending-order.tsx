@@ -132,5 +132,6 @@ function failureOf(outcome: PayOutcome | 'asking' | undefined): string | undefin
   const text = words()
   if (outcome === 'failed') return text.payFailed
   if (outcome === 'used') return text.payUsed
+  if (outcome === 'refused') return paymentWords().refused
   return outcome === 'unavailable' ? text.payUnavailable : undefined
 }
