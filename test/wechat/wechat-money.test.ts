@@ -1,10 +1,12 @@
 /** A whole server that is paid through WeChat Pay: whatever its callbacks do, each order is paid once or its money goes back once. */
 
 import { afterEach, expect, test } from 'bun:test'
+import { systemClock, toRfc3339 } from '../../src/base/clock.ts'
 import { openWechatServer } from '../../src/payment/wechat/wechat-server.fixture.ts'
 import { sql } from '../harness/money-books.ts'
 import { MoneyStage } from '../harness/money-stage.ts'
 import { Playground } from '../harness/playground.ts'
+import { ADMIN_TOKEN } from '../harness/stampede.ts'
 import { until } from '../harness/until.ts'
 
 const playground = new Playground()
@@ -119,4 +121,22 @@ test('a WeChat Pay that is away while the order closes: the money that arrives a
   expect(wechat.inside.refunds.size).toBe(1)
   expect([...wechat.books().values()]).toEqual([{ captured: PRICE, refunded: PRICE }])
   expect((await stage.shop.audit(stage.sale.id))[0]).toMatchObject({ paid: 0, available: UNITS })
+}, 300_000)
+
+test('a sale in a currency that WeChat Pay does not take is not published, and the answer says which', async () => {
+  const { stage } = await open('certificate')
+  const opensAtMs = systemClock.now() + 3_600_000
+  const wish = {
+    name: 'In euros',
+    opensAt: toRfc3339(opensAtMs),
+    closesAt: toRfc3339(opensAtMs + 1_000),
+    items: [{ name: 'Kettle', price: { amount: 100, currency: 'EUR' }, units: 1 }],
+  }
+  const sale = (await stage.till.operator('POST', '/sales', wish)) as unknown as { id: string }
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
+  const answer = await fetch(`${stage.site.url()}/api/admin/sales/${sale.id}/publish`, { method: 'POST', headers })
+  expect(answer.status).toBe(422)
+  const problem = (await answer.json()) as { code: string; detail: string }
+  expect(problem.code).toBe('currency_not_taken')
+  expect(problem.detail).toContain('EUR')
 }, 300_000)

@@ -1,4 +1,4 @@
-/** `stampede list …`: whom operators keep out or let in. */
+/** `stampede list …`: the deny and allow list. */
 
 import type { Command } from 'commander'
 import { ACCESS_SUBJECTS } from '../../domain/access-entry.ts'
@@ -16,13 +16,13 @@ interface AddOptions extends ServerOptions {
 }
 
 export function addList(program: Command): void {
-  const list = program.command('list').description('who is kept out or let in, on a running server')
+  const list = program.command('list').description('the deny and allow list of a running server')
   withServer(list.command('show').description('the entries in force, newest first')).action(show)
   for (const kind of ['deny', 'allow'] as const)
     withServer(
       list
         .command(kind)
-        .description(kind === 'deny' ? 'keep somebody out' : 'let somebody in, past limits and challenges')
+        .description(kind === 'deny' ? 'answer with 403 denied, on every edge' : 'let pass limits and challenges')
         .argument('<subject>', ACCESS_SUBJECTS.join(', '))
         .argument('<value>', '203.0.113.7, 203.0.113.0/24, a buyer id, or a claim as name=value')
         .option('--until <time>', '2026-11-11T00:00:00Z, or +30s, +10m, +2h, +1d; without it for good')
@@ -39,7 +39,7 @@ export function addList(program: Command): void {
 async function show(options: ServerOptions): Promise<void> {
   const { lists } = await new Client(options).ask<AccessListAnswer>(PATH)
   if (options.json) return printJson(lists)
-  await print(lists.length === 0 ? 'nobody is kept out or let in' : tableOf(lists))
+  await print(lists.length === 0 ? 'the list is empty' : tableOf(lists))
 }
 
 async function add(entry: object, options: AddOptions): Promise<void> {

@@ -1,4 +1,4 @@
-/** Operators keep somebody out, or let somebody in. */
+/** Operators deny or allow addresses, buyers and claims. */
 
 import { checkAccessValue } from '../../admission/access-lists.ts'
 import { toRfc3339 } from '../../base/clock.ts'

@@ -1,4 +1,4 @@
--- add_access_entry: lets somebody in or keeps somebody out; the same kind, subject and value again gets the new end and reason.
+-- add_access_entry: adds an entry to the access list; the same kind, subject and value again gets the new end and reason.
 -- In      id, kind, subject, value, until (ms) or null, reason or null, by, most entries that there may be
 -- Out     the entry; no row if there are too many
 -- Keeps   entries that have ended are deleted on the way; the revision is raised in the same statement

@@ -6,7 +6,7 @@ const en = {
   title: 'Lists',
   note: 'Who is kept out, and who is let in past limits and challenges. In force on every edge within a second; an order that a buyer holds stays the buyer’s.',
   none: 'The list is empty',
-  noneNote: 'Nobody is kept out, and nobody is let in past the limits.',
+  noneNote: 'No address, buyer or claim is kept out or let in.',
   add: 'Add to the list',
   kind: 'What',
   kinds: { deny: 'Keep out', allow: 'Let in' },

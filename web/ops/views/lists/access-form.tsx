@@ -1,4 +1,4 @@
-/** The form that keeps somebody out, or lets somebody in. The server judges the value; what is wrong is shown beside it. */
+/** The form that adds an entry to the access list. The server judges the value; what is wrong is shown beside it. */
 
 import { useState } from 'preact/hooks'
 import { call } from '../../api.ts'
