@@ -26,7 +26,7 @@ async function started() {
     ...on,
     order: ask.order,
     heard,
-    tell: (kind: CallbackEvent['kind'], more: Partial<CallbackEvent> = {}) =>
+    callBack: (kind: CallbackEvent['kind'], more: Partial<CallbackEvent> = {}) =>
       recordCallback(context, 'house', {
         eventId: `${payment.ref}.${++events}`,
         ref: payment.ref,
@@ -44,39 +44,39 @@ async function started() {
 }
 
 test('a decline is told at once and ends nothing; the same event again is no news; an end is told with its reason', async () => {
-  const { tell, rows, heard } = await started()
-  await tell('declined', { eventId: 'one' })
-  await tell('declined', { eventId: 'one' })
+  const { callBack, rows, heard } = await started()
+  await callBack('declined', { eventId: 'one' })
+  await callBack('declined', { eventId: 'one' })
   expect(heard).toEqual(['changed'])
-  await tell('void', { why: 'expired' })
+  await callBack('void', { why: 'expired' })
   expect(heard).toEqual(['changed', 'changed'])
   expect((await rows()).slice(0, 2)).toEqual(['void', 'expired'])
 })
 
 test('a dispute is an alarm and changes nothing', async () => {
-  const { tell, rows, heard } = await started()
-  await tell('captured')
-  await tell('disputed')
+  const { callBack, rows, heard } = await started()
+  await callBack('captured')
+  await callBack('disputed')
   expect(heard).toEqual(['paid', 'payment_disputed'])
   expect((await rows())[0]).toBe('captured')
 })
 
 test('a refund that was due and has gone through is refunded, once; one of another amount is not it', async () => {
-  const { order, item, tell, rows, heard } = await started()
-  await tell('captured')
+  const { order, item, callBack, rows, heard } = await started()
+  await callBack('captured')
   await ledger.closings.refund(order, item, false, 'op')
-  await tell('refunded', { amount: { ...PRICE, amount: 1 } })
+  await callBack('refunded', { amount: { ...PRICE, amount: 1 } })
   expect((await rows())[0]).toBe('refund_due')
-  await tell('refunded')
-  await tell('refunded')
+  await callBack('refunded')
+  await callBack('refunded')
   expect((await rows())[0]).toBe('refunded')
   expect(heard.filter(what => what === 'refund sent')).toHaveLength(1)
 })
 
 test('what is of no interest leaves no row, and an unknown payment is no error', async () => {
-  const { tell, rows, heard } = await started()
-  await tell('other', { ref: '' })
-  await tell('declined', { ref: '404', eventId: 'elsewhere' })
+  const { callBack, rows, heard } = await started()
+  await callBack('other', { ref: '' })
+  await callBack('declined', { ref: '404', eventId: 'elsewhere' })
   expect(heard).toEqual([])
   expect(await rows()).toEqual(['started', undefined, []])
 })
