@@ -163,8 +163,8 @@ describe('the shipped site before three edges', () => {
   })
 
   test('a buyer whose address asks too much is told for how long to wait, and then buys', async () => {
-    // Several items, because now and then one request of a full address gets through.
-    const ITEMS = 6
+    // Many items, because requests of a full address get through: on a slow machine, which asks little more than nginx lets pass, most of them.
+    const ITEMS = 20
     const sale = await shop.openSale(
       -1_000,
       Array.from({ length: ITEMS }, () => ({ units: 5 })),
@@ -184,11 +184,15 @@ describe('the shipped site before three edges', () => {
       ),
     )
     await until('nginx refuses them', async () => (await ask()).status === 429, SOON_MS)
-    // Not by the pointer: what one press brings moves the next button, out of the window too.
-    for (let i = 0; i < ITEMS; i++) await page.locator('.main-button').nth(i).dispatchEvent('click')
     // It says so for a second only: what it said is written down in the moment in which it does.
     const limits = async () => ((await page.evaluate('globalThis.limitsHere')) as string[])[0]
-    expect(await until('somebody is told to wait', limits, SOON_MS)).toMatch(/^Try again in \d s$/)
+    const press = async () => {
+      // Not by the pointer: what one press brings moves the next button, out of the window too.
+      const live = button(page, 'live').first()
+      if ((await live.count()) > 0) await live.dispatchEvent('click', {}, { timeout: 1_000 }).catch(() => {})
+      return limits()
+    }
+    expect(await until('the buyer is told to wait', press, SOON_MS)).toMatch(/^Try again in \d s$/)
     flooding = false
     await flood
     await until(
