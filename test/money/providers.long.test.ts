@@ -17,6 +17,7 @@ for (const name of PROVIDER_NAMES) {
 
   test(`${name}: kill -9 at every point of pay, close and refund`, async () => {
     const stage = await ProviderStage.open(playground, [name], KILLS.length)
-    for (const point of KILLS) await stage.dieAt(point, name)
+    // To a shop's own till no refund is sent: it hears of it by an event.
+    for (const point of KILLS) if (name !== 'shop' || point !== 'refund.sent') await stage.dieAt(point, name)
   }, 900_000)
 }
