@@ -45,7 +45,7 @@ function checkSettings({ paymentProviders, guestSignIn }: LiveSettings): readonl
     guestSignIn
       ? bad(
           'live: guests',
-          'on: whoever names a buyer is that buyer',
+          'on: a visitor can sign in under any name',
           'set GUEST_SIGN_IN=off, and sign buyers in with BUYER_JWT_SECRET or BUYER_JWKS_URL',
         )
       : good('live: guests', 'off'),

@@ -1,6 +1,6 @@
 /**
  * An operator gives money back: all of it, which closes the order, or a part, and the order stays paid. What goes back is decided by the
- * ledger under the order's lock, so that parts and the whole never amount to more than was captured, whoever asks at the same time. The
+ * ledger under the order's lock, so that parts and the whole never amount to more than was captured, with several operators at once. The
  * provider gets it afterwards: the whole by `settle-payments.ts`, parts here, each as a row of its own that is sent under its own
  * idempotency key until the provider confirms it. A crash between two steps repeats the last one.
  */

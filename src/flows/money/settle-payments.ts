@@ -52,7 +52,7 @@ export class PaymentSettler {
       clock: context.clock,
       lanes: [...lanes, elsewhere],
       take: (rooms, without) => context.payments.claim(rooms, without),
-      // Where the shop reports refunds there is nobody to send them to, and nothing to try again.
+      // A shop's own till reports its refunds: none is sent there, so none is tried again.
       isIdle: ({ state, provider }) => state === 'refund_due' && context.providers.get(provider)?.reports === true,
       laneOf: ({ state, provider }) => lanes.find(one => one.state === state && one.provider === provider) ?? elsewhere,
       ask: async payment => {

@@ -1,6 +1,7 @@
 /** Every text of the operations page in English. Its type is what every other language must provide. */
 
 import type { FunnelStep, SaleState, TroubleCode } from '../shapes.ts'
+import { refusals } from './refusals.ts'
 
 export type SaleAction = 'publish' | 'warm' | 'pause' | 'resume' | 'end' | 'delete' | 'reconcile'
 
@@ -338,30 +339,7 @@ export const en = {
   badNumber: 'must be a whole number',
   badPrice: 'must be an amount like 1999.00',
   badTime: 'must be a date and a time',
-  refusals: {
-    empty: 'must not be empty',
-    tooLong: (most: string) => `must have at most ${most} characters`,
-    tooSmall: (least: string) => `must be at least ${least}`,
-    tooBig: (most: string) => `must be at most ${most}`,
-    tooDear: 'is above the highest allowed price',
-    tooMuch: 'is too many at this price',
-    control: 'must not contain control characters',
-    currency: 'must be a currency code like CNY',
-    otherCurrency: 'must be in the currency of the price',
-    address: 'must be an http(s) address or a path',
-    notLater: 'must be later than the opening',
-    farAway: 'must lie between 1970 and 2200',
-    zero: 'must not be 0',
-    forbidden: 'Your role does not allow this. Ask an operator whose role does.',
-    gone: 'It does not exist any more.',
-    orderPaid: 'The order is paid.',
-    orderNotPaid: 'The order is not paid.',
-    orderClosed: 'The order is closed.',
-    notRetryable: 'It can not be tried again, or the database still does not take it.',
-    saleOver: 'The sale is over.',
-    tooOften: 'Too many requests. Wait a moment and press again.',
-    internal: 'Internal server error. The log has the details.',
-  },
+  refusals: refusals.en,
 
   stockTitle: (name: string) => `Change the stock of “${name}”`,
   stockWhat: 'Units are added or removed at once. A decrease removes unsold units only.',

@@ -1,6 +1,7 @@
 /** Every text of the operations page in Chinese. */
 
 import type { Words } from './en.ts'
+import { refusals } from './refusals.ts'
 
 export const zh: Words = {
   locale: 'zh-CN',
@@ -299,30 +300,7 @@ export const zh: Words = {
   badNumber: '必须是整数',
   badPrice: '必须是金额，例如 1999.00',
   badTime: '必须是日期和时间',
-  refusals: {
-    empty: '不能为空',
-    tooLong: most => `最多 ${most} 个字符`,
-    tooSmall: least => `不能小于 ${least}`,
-    tooBig: most => `不能大于 ${most}`,
-    tooDear: '超出价格上限',
-    tooMuch: '按此价格数量过多',
-    control: '不能包含控制字符',
-    currency: '必须是货币代码，例如 CNY',
-    otherCurrency: '必须与价格使用同一货币',
-    address: '必须是 http(s) 地址或路径',
-    notLater: '必须晚于开始时间',
-    farAway: '必须在 1970 年至 2200 年之间',
-    zero: '不能为 0',
-    forbidden: '您的角色没有此权限，请联系有权限的运营人员。',
-    gone: '该内容已不存在。',
-    orderPaid: '订单已支付。',
-    orderNotPaid: '订单尚未支付。',
-    orderClosed: '订单已关闭。',
-    notRetryable: '它不能重试，或数据库仍不接受它。',
-    saleOver: '活动已结束。',
-    tooOften: '请求过多，请稍后再点一次。',
-    internal: '服务器出错，详情见服务器日志。',
-  },
+  refusals: refusals.zh,
 
   stockTitle: name => `调整“${name}”的库存`,
   stockWhat: '立即增加或减少上架数量。减少时只移除未售出的。',

@@ -1,0 +1,53 @@
+/** What the server refuses, in the operator's words: the common texts, in both languages. */
+
+const en = {
+  empty: 'must not be empty',
+  tooLong: (most: string) => `must have at most ${most} characters`,
+  tooSmall: (least: string) => `must be at least ${least}`,
+  tooBig: (most: string) => `must be at most ${most}`,
+  tooDear: 'is above the highest allowed price',
+  tooMuch: 'is too many at this price',
+  control: 'must not contain control characters',
+  currency: 'must be a currency code like CNY',
+  otherCurrency: 'must be in the currency of the price',
+  address: 'must be an http(s) address or a path',
+  notLater: 'must be later than the opening',
+  farAway: 'must lie between 1970 and 2200',
+  zero: 'must not be 0',
+  forbidden: 'Your role does not allow this. Ask an operator whose role does.',
+  gone: 'It does not exist any more.',
+  orderPaid: 'The order is paid.',
+  orderNotPaid: 'The order is not paid.',
+  orderClosed: 'The order is closed.',
+  notRetryable: 'It can not be tried again, or the database still does not take it.',
+  saleOver: 'The sale is over.',
+  tooOften: 'Too many requests. Wait a moment and press again.',
+  internal: 'Internal server error. The log has the details.',
+}
+
+const zh: typeof en = {
+  empty: '不能为空',
+  tooLong: most => `最多 ${most} 个字符`,
+  tooSmall: least => `不能小于 ${least}`,
+  tooBig: most => `不能大于 ${most}`,
+  tooDear: '超出价格上限',
+  tooMuch: '按此价格数量过多',
+  control: '不能包含控制字符',
+  currency: '必须是货币代码，例如 CNY',
+  otherCurrency: '必须与价格使用同一货币',
+  address: '必须是 http(s) 地址或路径',
+  notLater: '必须晚于开始时间',
+  farAway: '必须在 1970 年至 2200 年之间',
+  zero: '不能为 0',
+  forbidden: '您的角色没有此权限，请联系有权限的运营人员。',
+  gone: '该内容已不存在。',
+  orderPaid: '订单已支付。',
+  orderNotPaid: '订单尚未支付。',
+  orderClosed: '订单已关闭。',
+  notRetryable: '它不能重试，或数据库仍不接受它。',
+  saleOver: '活动已结束。',
+  tooOften: '请求过多，请稍后再点一次。',
+  internal: '服务器出错，详情见服务器日志。',
+}
+
+export const refusals = { en, zh }
