@@ -61,7 +61,7 @@ async function rush({ item, epoch }: { readonly item: string; readonly epoch: nu
 
 test('a buyer is looked up by an index in the first rush of a new ledger', async () => {
   const on = await ledger.openItem({ units: RUSH })
-  // A page of orders, as after somebody has tried it out: reading all of it is the cheapest plan.
+  // A page of orders, as an operator's first try leaves it: reading all of it is the cheapest plan.
   await ledger.sql(
     `INSERT INTO orders (id, item, buyer, attempt, quantity, price_minor, currency, state, epoch, reserved_at, placed_at, pay_by)
      SELECT n, $1, 'first-' || n, 1, 1, 1000, 'CNY', 'pending', $2, now(), now(), now() + interval '1 hour' FROM generate_series(1, 10) n`,

@@ -50,7 +50,7 @@ describe.each(['key', 'certificate'] as const)('pages in %s mode', mode => {
     expect(shop.server.books().get('twice')).toEqual({ captured: 199_900, refunded: 0 })
   })
 
-  test('is open before anybody has opened it, and over when its time is: nobody can open it any more', async () => {
+  test('is open before the buyer has opened it, and over when its time is', async () => {
     const payByMs = shop.clock.now() + 60_000
     const { payUrl, handle } = await shop.start('unopened', { payByMs })
     expect(await stateOf({ ref: 'unopened' })).toBe('unknown')

@@ -24,10 +24,10 @@ export async function examineAlipay(
   { clock, random, certificatesEndMs, publicUrl, name }: ExaminePorts,
   signal: AbortSignal,
 ): Promise<Findings> {
-  const nobody = `examine-${Buffer.from(random.bytes(9)).toString('base64url')}`
+  const unknownRef = `examine-${Buffer.from(random.bytes(9)).toString('base64url')}`
   let problem: string | undefined
   try {
-    await gateway.call('alipay.trade.query', { out_trade_no: nobody }, signal, { expects: ['no_trade'] })
+    await gateway.call('alipay.trade.query', { out_trade_no: unknownRef }, signal, { expects: ['no_trade'] })
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     problem = error.message

@@ -1,6 +1,6 @@
 /**
- * Keys and certificates of two made-up accounts, made once with OpenSSL, because making them takes seconds: for tests only, and secret to
- * nobody. `A2` is the certificate that Alipay changes to. `forged` has the names of Alipay's, from an authority that is not the root's.
+ * Keys and certificates of two made-up accounts, made once with OpenSSL, because making them takes seconds: for tests only, and no
+ * secrets. `A2` is the certificate that Alipay changes to. `forged` has the names of Alipay's, from an authority that is not the root's.
  */
 
 const pem = (label: string, base64: string) =>
