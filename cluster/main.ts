@@ -91,7 +91,10 @@ async function main(): Promise<void> {
     WARM_CODE: process.env.WARM_CODE ?? 'on',
   }
   const file = join(data, 'cluster.json')
-  const supervisor = new Supervisor(print, parts => writeClusterFile(file, { url, adminToken, buyerSecret }, parts))
+  const logs = join(data, 'logs')
+  const supervisor = new Supervisor(logs, print, parts =>
+    writeClusterFile(file, { url, adminToken, buyerSecret }, parts),
+  )
   supervisor.watchAlso({ name: 'postgres', role: 'postgres', pid: () => postgres.pid() })
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
@@ -115,7 +118,7 @@ async function main(): Promise<void> {
     await supervisor.start(nginxPart(writeNginxFiles(join(data, 'nginx'), port, edgePorts), port))
     print('')
     print(`the cluster is ready on ${url}      operations page: ${url}/ops`)
-    print(`its processes and the operator token are listed in ${file}`)
+    print(`its processes and the operator token are listed in ${file}; what each of them writes is in ${logs}`)
     print(
       `rehearse against it:   npm run stampede -- rehearse --fault redis${options.redis === 'one' ? '' : ' --shards 8'}`,
     )

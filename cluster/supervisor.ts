@@ -1,10 +1,11 @@
 /**
- * Starts the parts of the cluster, restarts a part that dies, and stops all of them in reverse order. Each part is a child process; the end
- * of its output is kept, to show why it died.
+ * Starts the parts of the cluster, restarts a part that dies, and stops all of them in reverse order. Each part is a child process; what it
+ * writes is kept in a file of its own, and the end of it in memory, to show why it died.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { createWriteStream, mkdirSync, readFileSync, type WriteStream } from 'node:fs'
+import { join } from 'node:path'
 import { systemClock } from '../src/base/clock.ts'
 
 type PartRole = 'redis' | 'kafka' | 'postgres' | 'nginx' | 'edge' | 'worker' | 'keeper'
@@ -35,6 +36,7 @@ export interface Part {
 
 interface Running {
   readonly plan: PartPlan
+  readonly log: WriteStream
   child: ChildProcess
   output: string
 }
@@ -46,6 +48,7 @@ const STOP_MS_MAX = 15_000
 const OUTPUT_MAX = 20_000
 
 export class Supervisor {
+  readonly #logs: string
   readonly #print: (line: string) => void
   readonly #changed: (parts: readonly Part[]) => void
   readonly #running = new Map<string, Running>()
@@ -53,7 +56,10 @@ export class Supervisor {
   #stopping = false
   #reported = ''
 
-  constructor(print: (line: string) => void, changed: (parts: readonly Part[]) => void) {
+  /** `logs`: the folder for what the parts write, a file for each, begun anew with every start of the cluster. */
+  constructor(logs: string, print: (line: string) => void, changed: (parts: readonly Part[]) => void) {
+    mkdirSync(logs, { recursive: true })
+    this.#logs = logs
     this.#print = print
     this.#changed = changed
     void this.#watch()
@@ -82,6 +88,7 @@ export class Supervisor {
       late.abort()
       await ended
     }
+    for (const { log } of this.#running.values()) log.end()
   }
 
   #spawn(plan: PartPlan): Running {
@@ -90,8 +97,12 @@ export class Supervisor {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: process.env.PATH, HOME: process.env.HOME, ...plan.env },
     })
-    const running: Running = { plan, child, output: '' }
+    // Restarted, it goes on in its file.
+    const log =
+      this.#running.get(plan.name)?.log ?? createWriteStream(join(this.#logs, `${plan.name}.log`), { flags: 'w' })
+    const running: Running = { plan, log, child, output: '' }
     const collect = (chunk: Buffer) => {
+      log.write(chunk)
       running.output = (running.output + chunk.toString('utf8')).slice(-OUTPUT_MAX)
     }
     child.stdout.on('data', collect)

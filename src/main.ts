@@ -1,6 +1,7 @@
 /** The command line: parse it, run the command, and turn what stops it into one clear line and an exit code (1 failed, 2 usage). */
 
 import { Command } from 'commander'
+import { VERSION } from './app/version.ts'
 import { addBackup } from './cli/backup.ts'
 import { addBench } from './cli/bench.ts'
 import { addCompletion } from './cli/completion.ts'
@@ -22,6 +23,7 @@ import { addSale } from './cli/sale/sale.ts'
 import { addServe, explain } from './cli/serve.ts'
 
 const program = new Command('stampede')
+  .version(VERSION, '--version', 'print the version')
   .description('A flash-sale engine: sells each unit exactly once and keeps its word when a part dies.')
   .exitOverride(error => process.exit(error.exitCode === 0 ? 0 : 2))
 addServe(program)

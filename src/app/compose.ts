@@ -204,6 +204,8 @@ async function wire(
     node: context.node,
     loops: rounds.loops,
     adminTokenPath: http.adminTokenPath,
+    /** Everything that is published. */
+    sales: () => context.catalog.list(),
     missing: runner.missing,
     serve: http.serve,
     async start(report: StartReport, stopping: AbortSignal) {

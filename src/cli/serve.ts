@@ -9,8 +9,9 @@ export function addServe(program: Command): void {
   program
     .command('serve')
     .description('start the server: embedded PostgreSQL unless DATABASE_URL is set')
-    .action(async () => {
-      const config = readConfig()
+    .option('--port <port>', 'the port to listen on (default: PORT, or 8080)')
+    .action(async ({ port }: { port?: string }) => {
+      const config = readConfig(undefined, { ...(port !== undefined && { PORT: port }) })
       const stopping = new AbortController()
       for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stopping.abort())
       // An un-awaited promise has failed: a bug. No process is better than one in an unknown state.
@@ -18,7 +19,9 @@ export function addServe(program: Command): void {
         process.stderr.write(`stampede: ${explain(error).line}\n`)
         process.exit(1)
       })
-      await serve(config, line => process.stdout.write(`${line}\n`), stopping.signal)
+      const { stdout } = process
+      const terminal = stdout.isTTY ? { terminal: { colours: stdout.hasColors() } } : {}
+      await serve(config, { print: line => stdout.write(`${line}\n`), ...terminal }, stopping.signal)
     })
 }
 

@@ -3,6 +3,7 @@
  * outside can't move the cursor or change colours.
  */
 
+import { printable } from '../base/printable.ts'
 import { type Money, toDecimal } from '../domain/money.ts'
 
 interface Column<T> {
@@ -64,7 +65,7 @@ export function size(bytes: number): string {
 
 function show(value: unknown): string {
   if (value === undefined || value === null) return '-'
-  return String(value).replaceAll(/[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu, '\ufffd')
+  return printable(String(value))
 }
 
 /** East Asian wide and full-width forms, and emoji, take two cells. */

@@ -1,19 +1,20 @@
-/** Logs JSON lines to standard output. Fields with the name of a secret are hidden, at the top level and one level below. */
+/** Logs JSON lines to standard output, or to what makes readable lines of them. Fields with the name of a secret are hidden, at the top level and one level below. */
 
 import pino from 'pino'
 import type { Log } from '../base/log.ts'
 
 const SECRET_FIELDS = ['token', 'ticket', 'secret', 'authorization', 'cookie', 'password']
 
-export function createPinoLog(level: string): Log {
-  return pino({
+export function createPinoLog(level: string, lines?: { write(line: string): void }): Log {
+  const options = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: label => ({ level: label }) },
+    formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: errorFields },
     redact: { paths: SECRET_FIELDS.flatMap(field => [field, `*.${field}`]), censor: '[hidden]' },
-  })
+  }
+  return lines === undefined ? pino(options) : pino(options, lines)
 }
 
 /** Name, message, code, stack and cause only: a driver's error object may hold its whole connection. */

@@ -29,9 +29,9 @@ function declaredIn({ PAYMENT_PROVIDERS }: Environment): Declared {
 
 export type Config = ReturnType<typeof configOf>
 
-/** For a server: everything it needs must be there. */
-export function readConfig(environment: Environment = process.env): Config {
-  const config = readConfigForTools(environment)
+/** For a server: everything it needs must be there. What the command line gives wins. */
+export function readConfig(environment: Environment = process.env, given: Environment = {}): Config {
+  const config = readConfigForTools({ ...environment, ...given })
   if (config.missing !== undefined) throw new ConfigError(config.missing)
   return config
 }

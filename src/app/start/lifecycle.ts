@@ -10,20 +10,28 @@ import { armFaultPoints } from '../../base/fault-points.ts'
 import type { Log } from '../../base/log.ts'
 import { startLobby } from '../../edge/server.ts'
 import { createPinoLog } from '../../telemetry/pino-log.ts'
+import { createTerminalLines } from '../../telemetry/terminal-lines.ts'
 import { type Composed, compose } from '../compose.ts'
 import { openLedger } from '../compose-ledger.ts'
 import type { Config } from '../config/config.ts'
 import { unsafeSettings } from '../config/unsafe-settings.ts'
 import { aborted, type StartReport } from '../process-context.ts'
 import { awaitLedger, WAIT_MS_MAX } from './await-ledger.ts'
+import { banner } from './banner.ts'
 
 /** The part of DRAIN_SECONDS kept for giving back, if requests take longer. The rest is longer than an order waits by default. */
 const GIVE_BACK_SHARE = 1 / 4
 
-type Print = (line: string) => void
+/** Where the process writes to. On a terminal it writes for a person, anywhere else for programs: JSON lines and one line when it is ready. */
+interface Output {
+  readonly print: (line: string) => void
+  readonly terminal?: { readonly colours: boolean }
+}
 
-export async function serve(config: Config, print: Print, stopping: AbortSignal): Promise<void> {
-  const log = createPinoLog(config.logLevel)
+export async function serve(config: Config, output: Output, stopping: AbortSignal): Promise<void> {
+  const { print, terminal } = output
+  const lines = terminal && createTerminalLines(text => print(text.trimEnd()), terminal.colours)
+  const log = createPinoLog(config.logLevel, lines)
   log.info({ config: config.shown }, 'starting')
   armFaultPoints(config.faultPoints)
   const ledger = await openLedger(config, log)
@@ -52,7 +60,7 @@ export async function serve(config: Config, print: Print, stopping: AbortSignal)
       await lobby?.stop()
       const server = composed.serve()
       kill = server.kill
-      await run(config, composed, server.url, print, stopping)
+      await run(config, composed, server.url, output, stopping)
       log.info({}, 'draining')
       await Promise.race([server.stop(), systemClock.sleep(leftMs() - config.drainMs * GIVE_BACK_SHARE)])
     } finally {
@@ -78,28 +86,45 @@ function unreadyReasons(composed: Composed | undefined, stopping: AbortSignal): 
 }
 
 /** Until it is told to stop, or a part that must run has ended. */
-async function run(config: Config, composed: Composed, url: string, print: Print, stopping: AbortSignal) {
+async function run(config: Config, composed: Composed, url: string, output: Output, stopping: AbortSignal) {
+  const { print, terminal } = output
+  const notes: string[] = []
+  const note = terminal === undefined ? print : (line: string) => void notes.push(line)
   const report: StartReport = {
     standby: why => print(`stampede stands by on ${url}: ${why}`),
+    // The banner names what is on sale.
     demo: sale =>
+      terminal ??
       print(`A demo sale with ${sale.items[0]?.units} units opens in about 30 seconds (DEMO=off to do without).`),
   }
   if (!(await composed.start(report, stopping))) return
-  if (composed.adminTokenPath !== undefined) print(`The operator token is in ${composed.adminTokenPath}`)
+  const { adminTokenPath } = composed
+  if (adminTokenPath !== undefined && terminal === undefined) print(`The operator token is in ${adminTokenPath}`)
+  for (const line of startNotes(config)) note(line)
+  if (terminal !== undefined) {
+    const sales = await composed.sales()
+    for (const line of banner({ url, config, adminTokenPath, sales, notes, nowMs: systemClock.now() })) print(line)
+  }
+  print(`stampede ready on ${url}`)
+  await Promise.race([aborted(stopping), composed.ended()])
+}
+
+/** What to know about how this process was started. */
+function startNotes(config: Config): readonly string[] {
+  const notes: string[] = []
   if (config.guestSignIn)
-    print(
+    notes.push(
       'Guest sign-in is on: anyone who reaches this address can buy under any name (GUEST_SIGN_IN=off to end that).',
     )
   if (config.paymentProviders.length === 0)
-    print('No payment provider is configured: orders can not be paid here (name one in PAYMENT_PROVIDERS).')
+    notes.push('No payment provider is configured: orders can not be paid here (name one in PAYMENT_PROVIDERS).')
   for (const { which, value, words, todo } of unsafeSettings(config))
-    print(`WARNING: ${which}=${value}: ${words}: ${todo}.`)
+    notes.push(`WARNING: ${which}=${value}: ${words}: ${todo}.`)
   if (config.threads !== undefined && config.threads !== '1')
-    print(
+    notes.push(
       `WARNING: THREADS=${config.threads} has no effect, this process uses one core: unset it, and start several edges around one Redis to use more (docs/choosing.md).`,
     )
-  print(`stampede ready on ${url}`)
-  await Promise.race([aborted(stopping), composed.ended()])
+  return notes
 }
 
 async function giveBack(composed: Composed, withinMs: number, log: Log): Promise<void> {

@@ -14,7 +14,7 @@ export async function serveRehearsal(): Promise<void> {
   process.on('SIGTERM', () => stopping.abort())
   const { folder, settings } = await readTask<{ folder: string; settings: Record<string, string> }>(stopping)
   try {
-    await serve(readConfig(settings), text => process.stdout.write(`${text}\n`), stopping.signal)
+    await serve(readConfig(settings), { print: text => process.stdout.write(`${text}\n`) }, stopping.signal)
   } finally {
     process.chdir(tmpdir())
     if (settings.DATA_DIR !== undefined) removeDataDir(settings.DATA_DIR)

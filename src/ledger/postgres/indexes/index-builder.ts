@@ -32,6 +32,8 @@ const BUILD_MS_MAX = 2 ** 31 - 1
 /** How soon the server notices that the builder is gone. */
 const GONE_CHECK_MS = 2_000
 const PROGRESS_EVERY_MS = 10_000
+/** A build that takes less is worth no line. */
+const QUICK_SECONDS = 1
 /** Between two looks, also after a build that did not succeed: one that a long transaction holds up is not repeated at once. */
 const LOOK_EVERY_MS = 60_000
 /** lock_not_available, deadlock_detected. */
@@ -96,7 +98,9 @@ export function createIndexBuilder(database: Database, clock: Clock, lockWaitMs 
       built.abort()
       await progress
     }
-    log.info({ index: name, table: index.table, seconds: Math.round(clock.elapsed() - begunMs) / 1_000 }, 'index built')
+    const seconds = Math.round(clock.elapsed() - begunMs) / 1_000
+    // On a new ledger there are many of them, and none takes a moment.
+    log[seconds < QUICK_SECONDS ? 'debug' : 'info']({ index: name, table: index.table, seconds }, 'index built')
   }
 
   async function tellProgress(index: string, log: Log, signal: AbortSignal): Promise<void> {
