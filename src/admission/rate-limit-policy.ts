@@ -14,7 +14,28 @@ export interface Rate {
   readonly burst?: number
 }
 
-export type RatePolicy = 'per-address' | 'per-buyer' | 'per-item' | 'total'
+/** The limits of whole networks. */
+export interface NetworkRates {
+  /** IPv4, /24. */
+  readonly v4Network: Rate | undefined
+  /** IPv6, /64. */
+  readonly v6Subnet: Rate | undefined
+  /** IPv6, /56. */
+  readonly v6Home: Rate | undefined
+  /** IPv6, /48. */
+  readonly v6Site: Rate | undefined
+}
+
+/** Lower-case letters and hyphens: edges of every version read them. The networks: /24 of IPv4; /64 (where it has its own rate), /56 and /48 of IPv6. */
+export type RatePolicy =
+  | 'per-address'
+  | 'per-network'
+  | 'per-subnet'
+  | 'per-home'
+  | 'per-site'
+  | 'per-buyer'
+  | 'per-item'
+  | 'total'
 
 /** An outcome: nothing was counted, and a retry after `retryAfterS` seconds may be admitted. */
 export interface RateLimited {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { seededRandom, systemRandom } from '../base/random.ts'
 import { parseRate } from './rate-limit-policy.ts'
-import { createRateLimits } from './rate-limits.ts'
+import { createCallLimits, createRateLimits } from './rate-limits.ts'
 
 function manualClock() {
   const clock = {
@@ -15,11 +15,28 @@ function manualClock() {
   return clock satisfies Clock
 }
 
-function limits(rates: { perAddress?: string; perBuyer?: string; perItem?: string; total?: string }) {
+interface RateTexts {
+  readonly perAddress?: string
+  readonly v4Network?: string
+  readonly v6Subnet?: string
+  readonly v6Home?: string
+  readonly v6Site?: string
+  readonly perBuyer?: string
+  readonly perItem?: string
+  readonly total?: string
+}
+
+function limits(rates: RateTexts) {
   const clock = manualClock()
   const rate = (text = 'off') => parseRate(text)
   const made = createRateLimits({
     perAddress: rate(rates.perAddress),
+    networks: {
+      v4Network: rate(rates.v4Network),
+      v6Subnet: rate(rates.v6Subnet ?? rates.perAddress),
+      v6Home: rate(rates.v6Home),
+      v6Site: rate(rates.v6Site),
+    },
     perBuyer: rate(rates.perBuyer),
     perItem: rate(rates.perItem),
     total: rate(rates.total),
@@ -103,6 +120,61 @@ describe('rate limits', () => {
   })
 })
 
+describe('the networks around an address', () => {
+  test('have allowances of their own beside it, and a refusal of a wider one counts nowhere', () => {
+    const { clock, admitAddress } = limits({ perAddress: '3/1s', v4Network: '5/1s', total: '7/1s' })
+    const asks = (address: string, count: number) =>
+      Array.from({ length: count }, () => admitAddress(address)?.policy ?? 'admitted')
+    expect(asks('203.0.113.1', 4)).toEqual(['admitted', 'admitted', 'admitted', 'per-address'])
+    expect(asks('203.0.113.2', 3)).toEqual(['admitted', 'admitted', 'per-network'])
+    expect(asks('203.0.113.3', 1)).toEqual(['per-network'])
+    expect(asks('203.0.114.3', 3)).toEqual(['admitted', 'admitted', 'total'])
+    clock.ms = 1_000
+    expect(asks('203.0.113.3', 3)).toEqual(['admitted', 'admitted', 'admitted'])
+  })
+
+  test('of IPv6: 65,536 subnets of a /48 have one allowance together, and 256 of a /56 a smaller one', () => {
+    const { admitAddress } = limits({ perAddress: '100/1s', v6Home: '400/1s', v6Site: '2000/1s', v4Network: '1/1s' })
+    const admitted = new Map<string, number>()
+    for (let subnet = 0; subnet < 65_536; subnet++) {
+      const policy = admitAddress(`2001:db8:1:${subnet.toString(16)}::/64`)?.policy ?? 'admitted'
+      admitted.set(policy, (admitted.get(policy) ?? 0) + 1)
+    }
+    expect(admitted.get('admitted')).toBe(2_000)
+    expect(admitted.get('per-site')).toBe(65_536 - 2_000)
+    let home = 0
+    for (let subnet = 0; subnet < 1_024; subnet++)
+      if (admitAddress(`2001:db8:2:1${(subnet & 255).toString(16).padStart(2, '0')}::/64`) === undefined) home += 1
+    expect(home).toBe(400)
+    expect(admitAddress('2001:db8:2:100::/64')?.policy).toBe('per-home')
+    expect(admitAddress('2001:db8:2:200::/64')).toBeUndefined()
+  })
+
+  test('of IPv6: a /64 has the rate of an address, or its own', () => {
+    const same = limits({ perAddress: '1/1s' })
+    expect([same.admitAddress('2001:db8:1:1::/64'), same.admitAddress('2001:db8:1:1::/64')?.policy]).toEqual([
+      undefined,
+      'per-address',
+    ])
+    const own = limits({ perAddress: '1/1s', v6Subnet: '2/1s' })
+    expect(Array.from({ length: 3 }, () => own.admitAddress('2001:db8:1:1::/64')?.policy)).toEqual([
+      undefined,
+      undefined,
+      'per-subnet',
+    ])
+    expect(Array.from({ length: 2 }, () => own.admitAddress('192.0.2.1')?.policy)).toEqual([undefined, 'per-address'])
+  })
+
+  test('are not asked about by the limits of buyers', () => {
+    const one = parseRate('1/1h')
+    const networks = { v4Network: one, v6Subnet: one, v6Home: one, v6Site: one }
+    const clock = manualClock()
+    const calls = createCallLimits({ perAddress: one, networks, perBuyer: one, clock, random: seededRandom(1) })
+    expect([calls.address('192.0.2.1')?.policy, calls.address('192.0.2.2')?.policy]).toEqual([undefined, 'per-network'])
+    expect([calls.buyer('ann')?.policy, calls.buyer('ann')?.policy]).toEqual([undefined, 'per-buyer'])
+  })
+})
+
 describe('an attack from very many addresses', () => {
   test('100,000 at once cost bounded memory, and neither they nor an honest newcomer are refused unjustly', () => {
     const { clock, admitAddress } = limits({ perAddress: '100/1s' })
@@ -161,20 +233,28 @@ describe('an attack from very many addresses', () => {
 test('the price of a look (printed, not judged)', () => {
   const made = createRateLimits({
     perAddress: parseRate('100/1s'),
+    networks: {
+      v4Network: parseRate('100000/1s'),
+      v6Subnet: parseRate('100/1s'),
+      v6Home: parseRate('100000/1s'),
+      v6Site: parseRate('100000/1s'),
+    },
     perBuyer: parseRate('5/1s'),
     perItem: parseRate('100000/1s'),
-    total: parseRate('1000000/1s'),
+    total: parseRate('1000000000/1s'),
     clock: systemClock,
     random: systemRandom,
   })
   const addresses = Array.from({ length: 10_000 }, (_, n) => addressOf(n * 7919))
+  const subnets = Array.from({ length: 10_000 }, (_, n) => `2001:db8:${(n >> 8).toString(16)}:${n.toString(16)}::/64`)
   const price = (times: number, act: (n: number) => unknown) => {
     const from = systemClock.elapsed()
     for (let n = 0; n < times; n++) act(n)
     return Math.round(((systemClock.elapsed() - from) * 1e6) / times)
   }
   const parts = {
-    'address and total, 10,000 addresses': price(500_000, n => made.admitAddress(addresses[n % 10_000]!)),
+    'address, /56, /48 and total, 10,000 subnets': price(500_000, n => made.admitAddress(subnets[n % 10_000]!)),
+    'address, /24 and total, 10,000 addresses': price(500_000, n => made.admitAddress(addresses[n % 10_000]!)),
     'buyer and item, 10,000 buyers': price(500_000, n => made.admitBuyer(addresses[n % 10_000]!, '1')),
     'one address, admitted or refused': price(500_000, () => made.admitAddress('203.0.113.9')),
   }

@@ -1,29 +1,30 @@
 /**
- * The rate limits: per address, per buyer, per item and in total, each exact to the request over a sliding window
- * (`rate/sliding-window.ts`), or with a token bucket (`rate/token-bucket.ts`).
+ * The rate limits: per address and the networks around it (`rate/address-layers.ts`), per buyer, per item and in total, each exact to the
+ * request over a sliding window (`rate/sliding-window.ts`), or with a token bucket (`rate/token-bucket.ts`).
  *
  * Two calls, because the address is known at once and the buyer only when the ticket has been verified: a forged ticket must not use up
  * another buyer's allowance. Each call judges its limits in the order written, and counts only when all of them have room: a refused
  * request uses up nothing. A request that passes `admitAddress` and is refused by `admitBuyer` stays counted for its address and in
  * total: these two protect the verification of its ticket.
  *
- * Memory is fixed: about 26 MB for each of the two big tables when fully used, untouched until then. Uses the monotonic clock. Counts for
+ * Memory is fixed: about 26 MB for each of the two big tables and 12 MB for each kind of network when fully used, untouched until then. Uses the monotonic clock. Counts for
  * this process only: n edges admit n times as many. `shared-rate-limits.ts` counts over all edges.
  */
 
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { BuyerId, ItemId } from '../domain/ids.ts'
+import { addressLayers, type Layer, PEOPLE_MAX } from './rate/address-layers.ts'
 import type { OwnCounts } from './rate/own-counts.ts'
 import { createSlidingWindow } from './rate/sliding-window.ts'
 import { createTokenBucket } from './rate/token-bucket.ts'
-import { type Rate, type RateLimited, type RatePolicy, rateLimited } from './rate-limit-policy.ts'
+import { type NetworkRates, type Rate, type RateLimited, type RatePolicy, rateLimited } from './rate-limit-policy.ts'
 
 /** Undefined when admitted. A promise only where the shared counts must be asked. */
 export type Admission = RateLimited | undefined | Promise<RateLimited | undefined>
 
 export interface RateLimits {
-  /** Address, then total. */
+  /** Address, the networks around it, then total. */
   admitAddress(address: string): Admission
   /** Buyer, then item. The buyer must be verified. */
   admitBuyer(buyer: BuyerId, item: ItemId): Admission
@@ -34,15 +35,18 @@ export type CallLimits = ReturnType<typeof createCallLimits>
 
 export interface Rates {
   readonly perAddress: Rate | undefined
+  /** Absent: an address counts for itself alone. */
+  readonly networks?: NetworkRates | undefined
   readonly perBuyer: Rate | undefined
   readonly perItem: Rate | undefined
   readonly total: Rate | undefined
 }
 
-type Limit = { refuses(key: string, nowMs: number): RateLimited | undefined; take(): void } | undefined
+interface Limit {
+  refuses(key: string, nowMs: number): RateLimited | undefined
+  take(): void
+}
 
-/** A crowd of 100,000 in the same second is the case we are made for: each has a slot. */
-export const PEOPLE_MAX = 131_072
 export const ITEMS_MAX = 1024
 /** So many admissions of a sliding window are remembered one by one. */
 const EXACT_MAX = 262_144
@@ -52,7 +56,7 @@ export function createRateLimits({
   random,
   ...rates
 }: Rates & { readonly clock: Clock; readonly random: Random }) {
-  function limit(policy: RatePolicy, rate: Rate | undefined, keysMax: number): Limit {
+  function limit(policy: RatePolicy, rate: Rate | undefined, keysMax: number): Limit | undefined {
     if (rate === undefined) return undefined
     const own = createOwnCounts(rate, keysMax, random)
     return {
@@ -62,24 +66,33 @@ export function createRateLimits({
     }
   }
 
-  const perAddress = limit('per-address', rates.perAddress, PEOPLE_MAX)
+  const layersOf = addressLayers(limit, rates)
   const perBuyer = limit('per-buyer', rates.perBuyer, PEOPLE_MAX)
   const perItem = limit('per-item', rates.perItem, ITEMS_MAX)
-  const total = limit('total', rates.total, 1)
 
-  /** Counts only when both have room. */
-  function admit(first: Limit, firstKey: string, second: Limit, secondKey: string): RateLimited | undefined {
-    const nowMs = clock.elapsed()
-    const refused = first?.refuses(firstKey, nowMs) ?? second?.refuses(secondKey, nowMs)
-    if (refused !== undefined) return refused
-    first?.take()
-    second?.take()
+  function refusalOf(layers: readonly Layer<Limit>[], address: string, nowMs: number): RateLimited | undefined {
+    for (const { limit, keyOf } of layers) {
+      const refused = limit.refuses(keyOf(address), nowMs)
+      if (refused !== undefined) return refused
+    }
     return undefined
   }
 
   return {
-    admitAddress: (address: string) => admit(perAddress, address, total, ''),
-    admitBuyer: (buyer: BuyerId, item: ItemId) => admit(perBuyer, buyer, perItem, item),
+    admitAddress(address: string): RateLimited | undefined {
+      const layers = layersOf(address)
+      const refused = refusalOf(layers, address, clock.elapsed())
+      if (refused === undefined) for (const { limit } of layers) limit.take()
+      return refused
+    },
+    admitBuyer(buyer: BuyerId, item: ItemId): RateLimited | undefined {
+      const nowMs = clock.elapsed()
+      const refused = perBuyer?.refuses(buyer, nowMs) ?? perItem?.refuses(item, nowMs)
+      if (refused !== undefined) return refused
+      perBuyer?.take()
+      perItem?.take()
+      return undefined
+    },
   }
 }
 
@@ -89,7 +102,7 @@ const REPEATS_PER_BUYER: Rate = { count: 500, windowMs: 1_000 }
 export function createCallLimits({
   listsPerBuyer,
   ...rates
-}: Pick<Rates, 'perAddress' | 'perBuyer'> & {
+}: Pick<Rates, 'perAddress' | 'networks' | 'perBuyer'> & {
   readonly listsPerBuyer?: Rate | undefined
   readonly clock: Clock
   readonly random: Random
@@ -97,7 +110,7 @@ export function createCallLimits({
   const others = { perItem: undefined, total: undefined }
   const calls = createRateLimits({ ...rates, ...others })
   const ofBuyers = (perBuyer: Rate | undefined) =>
-    createRateLimits({ ...rates, ...others, perAddress: undefined, perBuyer })
+    createRateLimits({ ...rates, ...others, perAddress: undefined, networks: undefined, perBuyer })
   const repeats = ofBuyers(rates.perBuyer && REPEATS_PER_BUYER)
   const lists = ofBuyers(listsPerBuyer)
   return {

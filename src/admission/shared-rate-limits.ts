@@ -2,15 +2,16 @@
  * The limits of `rate-limits.ts`, counted over all edges together (`rate/shared-limit.ts` says what is exact). Most requests are decided at
  * once; one that needs an answer of the shared counts gets a promise, and waits at most half a second for other edges to join.
  *
- * Nothing is counted before all limits of a call have room. The wider limit is asked first (total, then address; item, then buyer): what it
+ * Nothing is counted before all limits of a call have room. The wider limit is asked first (total, then networks, then address; item, then buyer): what it
  * granted stays here for the next request if the other limit refuses.
  */
 
 import { createHash } from 'node:crypto'
+import { addressLayers, PEOPLE_MAX } from './rate/address-layers.ts'
 import { createKeyedHash } from './rate/keyed-hash.ts'
 import { SharedLimit, type SharedLimitContext } from './rate/shared-limit.ts'
 import type { Rate, RateLimited, RatePolicy } from './rate-limit-policy.ts'
-import { type Admission, ITEMS_MAX, PEOPLE_MAX, type RateLimits, type Rates } from './rate-limits.ts'
+import { type Admission, ITEMS_MAX, type RateLimits, type Rates } from './rate-limits.ts'
 
 interface SharedRateLimitsOptions extends Rates, Omit<SharedLimitContext, 'hash'> {
   /** The same at every edge. */
@@ -33,10 +34,9 @@ export function createSharedRateLimits(options: SharedRateLimitsOptions): RateLi
   const limitOf = (policy: RatePolicy, rate: Rate | undefined, keysMax: number) =>
     rate && new SharedLimit(context, policy, rate, keysMax)
 
-  const perAddress = limitOf('per-address', options.perAddress, PEOPLE_MAX)
+  const layersOf = addressLayers(limitOf, options)
   const perBuyer = limitOf('per-buyer', options.perBuyer, PEOPLE_MAX)
   const perItem = limitOf('per-item', options.perItem, ITEMS_MAX)
-  const total = limitOf('total', options.total, 1)
 
   /** The first refusal, else the widest limit that must be asked, else undefined: then all limits have counted the request. */
   function judge(questions: readonly Question[], alone: ReadonlySet<SharedLimit>): RateLimited | Question | undefined {
@@ -67,16 +67,17 @@ export function createSharedRateLimits(options: SharedRateLimitsOptions): RateLi
     }
   }
 
-  function admit(...asked: readonly (Question | undefined)[]): Admission {
-    const questions = asked.filter(one => one !== undefined)
+  function admit(questions: readonly Question[]): Admission {
     const verdict = judge(questions, NO_LIMITS)
     return verdict === undefined || 'kind' in verdict ? verdict : wait(questions, verdict)
   }
 
-  const ask = (limit: SharedLimit | undefined, key: string) => limit && { limit, id: limit.idOf(key) }
+  const ask = (limit: SharedLimit | undefined, key: string): readonly Question[] =>
+    limit === undefined ? [] : [{ limit, id: limit.idOf(key) }]
 
   return {
-    admitAddress: address => admit(ask(perAddress, address), ask(total, '')),
-    admitBuyer: (buyer, item) => admit(ask(perBuyer, buyer), ask(perItem, item)),
+    admitAddress: address =>
+      admit(layersOf(address).map(({ limit, keyOf }) => ({ limit, id: limit.idOf(keyOf(address)) }))),
+    admitBuyer: (buyer, item) => admit([...ask(perBuyer, buyer), ...ask(perItem, item)]),
   }
 }

@@ -8,6 +8,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
+import { networkOf } from '../networks.ts'
 import { createSlidingWindow } from '../rate/sliding-window.ts'
 
 const NETWORKS_MAX = 16_384
@@ -26,7 +27,8 @@ export function createDifficulty({ clock, random }: { readonly clock: Clock; rea
     /** Counts the ask. @param base the sale's difficulty @param address as `client-address.ts` writes it */
     next(base: number, address: string, attempt: number): number {
       const nowMs = clock.elapsed()
-      const doublings = networks(networkOf(address), nowMs) + all('', nowMs) + Math.min(DOUBLINGS_MAX, attempt - 1)
+      const doublings =
+        networks(networkOf(address) ?? address, nowMs) + all('', nowMs) + Math.min(DOUBLINGS_MAX, attempt - 1)
       return Math.max(base, Math.min(DIFFICULTY_MAX, base * 2 ** doublings))
     },
   }
@@ -42,12 +44,4 @@ function countedFrom(first: number, keysMax: number, random: Random) {
     if (counts.hasRoom(key, nowMs)) counts.take()
     return doublings
   }
-}
-
-function networkOf(address: string): string {
-  const v6 = address.includes(':')
-  return address
-    .split(v6 ? ':' : '.')
-    .slice(0, 3)
-    .join(v6 ? ':' : '.')
 }

@@ -11,6 +11,7 @@ import { PRESENT_EVERY_MS, Sharing } from './sharing.ts'
 
 interface Rates {
   readonly perAddress?: string
+  readonly v4Network?: string
   readonly perBuyer?: string
   readonly perItem?: string
   readonly total?: string
@@ -68,6 +69,12 @@ export async function manyEdges(
     const limits = createSharedRateLimits({
       what: 'orders',
       perAddress: rate(n < limited ? rates.perAddress : undefined),
+      networks: {
+        v4Network: rate(n < limited ? rates.v4Network : undefined),
+        v6Subnet: rate(n < limited ? rates.perAddress : undefined),
+        v6Home: undefined,
+        v6Site: undefined,
+      },
       perBuyer: rate(n < limited ? rates.perBuyer : undefined),
       perItem: rate(n < limited ? rates.perItem : undefined),
       total: rate(n < limited ? rates.total : undefined),

@@ -41,6 +41,18 @@ describe('a limit over four edges', () => {
     },
   )
 
+  test('of a network holds for all its addresses, at all edges; each address has its own beside it', async () => {
+    const world = await manyEdges(4, { perAddress: '30/1h', v4Network: '100/1h' })
+    for (let n = 0; n < 400; n++) world.send(n % 4, `203.0.113.${n % 200}`)
+    await world.go(200)
+    expect(world.admittedMs).toHaveLength(100)
+    expect(new Set(world.refusals.map(({ policy }) => policy))).toEqual(new Set(['per-network']))
+    for (let n = 0; n < 60; n++) world.send(n % 4, '203.0.114.1')
+    await world.go(200)
+    expect(world.admittedMs).toHaveLength(130)
+    expect(world.refusals.at(-1)?.policy).toBe('per-address')
+  })
+
   test('slides: never more than the count in any window, and all of it in every one, whatever the crowd does', async () => {
     for (const [rate, count, exactly] of [
       ['5/200ms', 5, true],

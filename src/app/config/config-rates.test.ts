@@ -40,11 +40,18 @@ test('the general limits are so many times those of orders, also in how many may
   const callRates = (env: Readonly<Record<string, string>>) => readConfig(env).callRates
   expect(callRates({})).toEqual({
     perAddress: { count: 500, windowMs: 1_000 },
+    networks: {
+      v4Network: { count: 10_000, windowMs: 1_000 },
+      v6Subnet: { count: 500, windowMs: 1_000 },
+      v6Home: { count: 2_000, windowMs: 1_000 },
+      v6Site: { count: 10_000, windowMs: 1_000 },
+    },
     perBuyer: { count: 50, windowMs: 1_000 },
     listsPerBuyer: { count: 10, windowMs: 1_000 },
   })
   expect(callRates({ RATE_PER_ADDRESS: 'off', RATE_PER_BUYER: '5/1s burst 2' })).toEqual({
     perAddress: undefined,
+    networks: undefined,
     perBuyer: { count: 50, windowMs: 1_000, burst: 20 },
     listsPerBuyer: { count: 10, windowMs: 1_000, burst: 4 },
   })
@@ -53,4 +60,18 @@ test('the general limits are so many times those of orders, also in how many may
     windowMs: 1_000,
     burst: 1_000_000_000,
   })
+})
+
+test('the limits of networks follow that of an address, unless they are set', () => {
+  const networks = (env: Readonly<Record<string, string>>) => readConfig(env).rates.networks
+  const a = (count: number) => ({ count, windowMs: 1_000 })
+  expect(networks({})).toEqual({ v4Network: a(2_000), v6Subnet: a(100), v6Home: a(400), v6Site: a(2_000) })
+  expect(networks({ RATE_PER_ADDRESS: 'off', RATE_PER_IPV6_48: '7/1s' })).toEqual({
+    v4Network: undefined,
+    v6Subnet: undefined,
+    v6Home: undefined,
+    v6Site: a(7),
+  })
+  expect(networks({ RATE_PER_ADDRESS: '10/1s burst 5' }).v4Network).toEqual({ ...a(200), burst: 100 })
+  expect(() => networks({ RATE_PER_IPV4_24: 'many' })).toThrow('RATE_PER_IPV4_24: "many" is not a rate')
 })

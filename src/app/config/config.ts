@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs'
 import type { z } from 'zod'
 import { readOperator } from '../../admission/operator.ts'
 import { furtherSettings, readAccounts } from './payment-settings.ts'
+import { networkRatesOfCalls } from './rate-settings.ts'
 import type { Setting, Texts, Value } from './setting.ts'
 import { atHome, SETTINGS } from './settings.ts'
 
@@ -105,12 +106,19 @@ function configOf(declared: Declared, values: Values, texts: Texts) {
     guestSignIn: values.GUEST_SIGN_IN,
     rates: {
       perAddress: values.RATE_PER_ADDRESS,
+      networks: {
+        v4Network: values.RATE_PER_IPV4_24,
+        v6Subnet: values.RATE_PER_IPV6_64,
+        v6Home: values.RATE_PER_IPV6_56,
+        v6Site: values.RATE_PER_IPV6_48,
+      },
       perBuyer: values.RATE_PER_BUYER,
       perItem: values.RATE_PER_ITEM,
       total: values.RATE_TOTAL,
     },
     callRates: {
       perAddress: values.RATE_CALLS_PER_ADDRESS,
+      networks: networkRatesOfCalls(values.RATE_CALLS_PER_ADDRESS),
       perBuyer: values.RATE_CALLS_PER_BUYER,
       listsPerBuyer: values.RATE_LISTS_PER_BUYER,
     },

@@ -7,13 +7,13 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { createClientAddress } from '../../admission/client-address.ts'
 import { operatorProblem, readOperator, TOKEN_LENGTH_MAX } from '../../admission/operator.ts'
-import { RATE_COUNT_MAX, showRate } from '../../admission/rate-limit-policy.ts'
 import { parseTicketKeys } from '../../admission/ticket.ts'
 import { parseFaultPoints } from '../../base/fault-points.ts'
 import { parseRedisUrl } from '../../base/redis/redis-url.ts'
 import { EVENT_SETTINGS } from './event-settings.ts'
 import { KAFKA_SETTINGS } from './kafka-settings.ts'
 import { PAYMENT_SETTINGS, paymentProviders } from './payment-settings.ts'
+import { RATE_SETTINGS } from './rate-settings.ts'
 import {
   checkedBy,
   DAY_MS,
@@ -25,7 +25,6 @@ import {
   notBuilt,
   onOff,
   parsedBy,
-  rate,
   secret,
   setting,
   type Texts,
@@ -42,17 +41,6 @@ const hasRedis = (texts: Texts) => texts.REDIS_URL !== undefined
 const hasBuyerKey = (texts: Texts) => texts.BUYER_JWT_SECRET !== undefined || texts.BUYER_JWKS_URL !== undefined
 /** Only its owner can reach it, and no shop sells with it: embedded, on loopback, without a key of the shop. */
 export const atHome = (texts: Texts) => embedded(texts) && LOOPBACK.has(texts.HOST ?? '') && !hasBuyerKey(texts)
-const CALLS_PER_ADDRESS_TIMES = 5
-const CALLS_PER_BUYER_TIMES = 10
-const LISTS_PER_BUYER_TIMES = 2
-/** A rate so many times as high; one that can't be read is reported where it is set. */
-const timesRate = (text: string | undefined, times: number): string => {
-  const { data } = rate.safeParse(text)
-  if (data === undefined) return showRate(undefined)
-  const { count, windowMs, burst } = data
-  const more = (least: number) => Math.min(least * times, RATE_COUNT_MAX)
-  return showRate({ count: more(count), windowMs, ...(burst !== undefined && { burst: more(burst) }) })
-}
 const needsRedis = (name: string) => `${name} needs REDIS_URL: without it the gate is in the process`
 
 export const SETTINGS = {
@@ -231,59 +219,7 @@ export const SETTINGS = {
     schema: checkedBy(createClientAddress),
     default: '',
   }),
-  RATE_PER_ADDRESS: setting({
-    about:
-      'Requests per address: count/window in any window, or off. `100/1s burst 20` is a bucket instead: 20 at once, 100 a second flow back.',
-    schema: rate,
-    default: '100/1s',
-    show: showRate,
-  }),
-  RATE_PER_BUYER: setting({ about: 'Requests per buyer.', schema: rate, default: '5/1s', show: showRate }),
-  RATE_PER_ITEM: setting({ about: 'Requests per item.', schema: rate, default: 'off', show: showRate }),
-  RATE_TOTAL: setting({ about: 'Requests in all.', schema: rate, default: 'off', show: showRate }),
-  RATE_CALLS_PER_ADDRESS: setting({
-    about:
-      'All calls of buyers together per address, in each process: lists, sign-in, payments, repeated orders, handshakes. Unset: five times RATE_PER_ADDRESS, or off where that is.',
-    schema: rate,
-    unset: texts => timesRate(texts.RATE_PER_ADDRESS, CALLS_PER_ADDRESS_TIMES),
-    show: showRate,
-  }),
-  RATE_CALLS_PER_BUYER: setting({
-    about: 'The same per buyer. Unset: ten times RATE_PER_BUYER, or off where that is.',
-    schema: rate,
-    unset: texts => timesRate(texts.RATE_PER_BUYER, CALLS_PER_BUYER_TIMES),
-    show: showRate,
-  }),
-  RATE_LISTS_PER_BUYER: setting({
-    about:
-      "Lists of a buyer's own orders per buyer, in each process; one order by its id is no list. Unset: twice RATE_PER_BUYER, or off where that is.",
-    schema: rate,
-    unset: texts => timesRate(texts.RATE_PER_BUYER, LISTS_PER_BUYER_TIMES),
-    show: showRate,
-  }),
-  SOCKETS_PER_ADDRESS: setting({
-    about:
-      'Open live connections per address, in each process. Many buyers may share one address (offices, phone networks).',
-    schema: whole(1, 10_000),
-    default: '1000',
-    show: Number,
-  }),
-  RATE_SCOPE: setting({
-    about:
-      'cluster: limits hold over all edges together, counted in Redis. edge: each edge counts for itself. Unset: cluster with REDIS_URL.',
-    schema: z.enum(['edge', 'cluster'], 'must be edge or cluster'),
-    unset: texts => (hasRedis(texts) ? 'cluster' : 'edge'),
-    conflict: (texts, scope) =>
-      scope === 'cluster' && !hasRedis(texts)
-        ? 'RATE_SCOPE=cluster needs REDIS_URL: limits over all edges are counted in Redis'
-        : undefined,
-  }),
-  RATE_EDGES: setting({
-    about: 'Among how many edges limits are divided at the start, as long as Redis has not been reached.',
-    schema: whole(1, 1024),
-    default: '4',
-    applies: texts => texts.RATE_SCOPE === 'cluster',
-  }),
+  ...RATE_SETTINGS,
   DEMO: setting({
     about:
       'Creates a sale to try, if nothing is on sale. Unset: on only when embedded, on loopback and without a key of the shop.',
