@@ -93,6 +93,8 @@ export interface DueRelease extends Pick<PlaceAsk, 'order' | 'buyer' | 'attempt'
   /** `gone`: the attempt is closed, the units do not come back. */
   readonly outcome: 'closed' | 'gone'
   readonly epoch: Epoch
+  /** Since the closing, by the ledger's clock; 0 if that clock was set back. */
+  readonly ageMs: number
 }
 
 export type RefundOutcome = 'refunded' | 'same' | 'not_paid' | 'unknown'

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 import type { Alarm, Log } from '../../base/log.ts'
+import type { Random } from '../../base/random.ts'
 import type { IdMaker } from '../../base/snowflake.ts'
 import type { ItemId, OrderId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'
@@ -22,6 +23,7 @@ export interface MoneyPorts {
   readonly gate: Gate
   readonly ids: Pick<IdMaker, 'next'>
   readonly clock: Clock
+  readonly random: Random
   readonly log: Log
   readonly onPaid: (order: OrderId, item: ItemId) => void
   /** After COMMIT: what buyers see of the order's payment has changed. */

@@ -76,5 +76,6 @@ function toRelease(row: Row): DueRelease {
     outcome: text(row, 'outcome') as DueRelease['outcome'],
     ...columns(row, text, 'item', 'buyer'),
     ...columns(row, number, 'attempt', 'epoch'),
+    ageMs: number(row, 'age_ms'),
   }
 }
