@@ -9,6 +9,7 @@ import { addConfig } from './cli/config.ts'
 import { addDead } from './cli/dead.ts'
 import { addDemoCrowd } from './cli/demo-crowd.ts'
 import { addDoctor } from './cli/doctor/doctor.ts'
+import { addDraw } from './cli/draw/draw.ts'
 import { addEvents } from './cli/events-tail.ts'
 import { addErase } from './cli/history/erase.ts'
 import { addRetention } from './cli/history/retention.ts'
@@ -31,6 +32,7 @@ addSale(program)
 addOrder(program)
 addReconcile(program)
 addEvents(program)
+addDraw(program)
 addMigrate(program)
 addPage(program)
 addDoctor(program)
