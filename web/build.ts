@@ -1,6 +1,6 @@
 /**
  * Bundles a page: its script and style get names made of their content, its HTML names them. Whatever is in the folder is taken as it
- * is: `page.html` with `%script%`, `%style%` and `%icon%` in it, `main.tsx`, `page.css` and `icon.svg`. Each file of `later/` is a script
+ * is: `page.html` with `%script%`, `%style%` and `%icon%` in it, `main.tsx`, `page.css` and, if it is there, `icon.svg`. Each file of `later/` is a script
  * apart, which the page loads when it needs it: `LATER_ADDRESSES` in the page's script has their addresses.
  * The only file besides the server's own that uses Bun: its bundler. Does not know HTTP; src/edge/pages.ts serves what comes out.
  */
@@ -22,7 +22,7 @@ interface BuiltPage {
 }
 
 /** `assetsPath` ends with a slash. Rejects when the sources can't be bundled, with the bundler's own words. */
-export async function buildPage(folder: 'buyer' | 'ops', assetsPath: string): Promise<BuiltPage> {
+export async function buildPage(folder: 'buyer' | 'challenge' | 'ops', assetsPath: string): Promise<BuiltPage> {
   const root = join(import.meta.dirname, folder)
   const later = await buildLater(folder, join(root, 'later'))
   const addresses = later.map(({ key, file }) => [key, `${assetsPath}${file.name}`])
@@ -32,7 +32,7 @@ export async function buildPage(folder: 'buyer' | 'ops', assetsPath: string): Pr
       external: addresses.map(([, address]) => address!),
     }),
     bundle(join(root, 'page.css')),
-    readFile(join(root, 'icon.svg'), 'utf8'),
+    existsSync(join(root, 'icon.svg')) ? readFile(join(root, 'icon.svg'), 'utf8') : '',
     readFile(join(root, 'page.html'), 'utf8'),
   ])
   const files = {
@@ -44,7 +44,8 @@ export async function buildPage(folder: 'buyer' | 'ops', assetsPath: string): Pr
     /%(script|style|icon)%/g,
     (_, name: keyof typeof files) => `${assetsPath}${files[name].name}`,
   )
-  return { html, files: [...Object.values(files), ...later.map(({ file }) => file)] }
+  const own = Object.values(files).filter(({ text }) => text !== '')
+  return { html, files: [...own, ...later.map(({ file }) => file)] }
 }
 
 function buildLater(folder: string, path: string) {

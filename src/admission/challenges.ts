@@ -19,17 +19,40 @@ export interface ChallengeSubject {
  */
 export type ChallengeVerdict = 'passed' | 'malformed' | 'forged' | 'expired' | 'foreign' | 'wrong'
 
+/** waived   the provider did not answer, and the settings say allow     unknown  it did not, and they say deny; or too many are being checked */
+export type ChallengeCheck = ChallengeVerdict | 'waived' | 'unknown'
+
+/** What the client has to do: a search for a key, or a provider's widget. */
+type ChallengeKind = 'proof_of_work' | 'provider'
+
 export type ChallengeAsked =
-  | { readonly kind: 'challenge_required'; readonly challenge: unknown }
+  | { readonly kind: 'challenge_required'; readonly challengeKind: ChallengeKind; readonly challenge: unknown }
+  | { readonly kind: 'busy' }
   | { readonly kind: 'challenge_invalid'; readonly why: Exclude<ChallengeVerdict, 'passed'> }
 
 export type Challenges = ReturnType<typeof createChallenges>
 
+/** Whose widget takes the place of the proof of work. */
+export interface ChallengeProvider {
+  readonly name: 'turnstile' | 'hcaptcha'
+  readonly siteKey: string
+  readonly secret: string
+  /** On whose pages it may have been solved. */
+  readonly hostnames: readonly string[]
+  readonly verifyUrl: string
+  readonly script: string
+  /** What a page's security policy must allow for the widget. */
+  readonly hosts: readonly string[]
+  readonly timeoutMs: number
+  readonly whenDown: 'deny' | 'allow'
+}
+
 interface Parts {
   readonly office: {
+    readonly kind: ChallengeKind
     /** As the client gets it. */
     make(subject: ChallengeSubject, difficulty: number): Promise<unknown>
-    check(subject: ChallengeSubject, solved: unknown): Promise<ChallengeVerdict>
+    check(subject: ChallengeSubject, solved: unknown): Promise<ChallengeCheck>
   }
   readonly difficulty: { next(base: number, address: string, attempt: number): number }
   readonly meters: Meters
@@ -49,11 +72,12 @@ export function createChallenges({ office, difficulty, meters }: Parts) {
         const base = asked === 'auto' ? 1 : asked
         const challenge = await office.make(subject, difficulty.next(base, address, subject.attempt))
         meters.count('challenges', 'made')
-        return { kind: 'challenge_required', challenge }
+        return { kind: 'challenge_required', challengeKind: office.kind, challenge }
       }
       const why = await office.check(subject, solved)
       meters.count('challenges', why)
-      return why === 'passed' ? undefined : { kind: 'challenge_invalid', why }
+      if (why === 'unknown') return { kind: 'busy' }
+      return why === 'passed' || why === 'waived' ? undefined : { kind: 'challenge_invalid', why }
     },
   }
 }

@@ -4,6 +4,7 @@ import { AccessLists } from '../admission/access-lists.ts'
 import { createBuyerTokens } from '../admission/buyer-token.ts'
 import { createChallengeOffice } from '../admission/challenge/challenge-office.ts'
 import { createDifficulty } from '../admission/challenge/difficulty.ts'
+import { createSiteverify } from '../admission/challenge/siteverify.ts'
 import { createChallenges } from '../admission/challenges.ts'
 import { createClientAddress } from '../admission/client-address.ts'
 import { createOperators } from '../admission/operator.ts'
@@ -157,6 +158,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     hooks: parts.webhooks,
     letters: context,
     pages,
+    widgetHosts: config.challengeProvider?.hosts,
     addressOf,
     trusts,
     secureCookies,
@@ -249,7 +251,10 @@ function composeAdmission(context: ProcessContext, redis: RedisConnection | unde
   const tickets = createTicketOffice(parseTicketKeys(config.ticketKeys ?? `kept:${secret('ticket-key')}`))
   const lists = new AccessLists(clock)
   const challenges = createChallenges({
-    office: createChallengeOffice({ secret: secret('challenge'), clock }),
+    office:
+      config.challengeProvider === undefined
+        ? createChallengeOffice({ secret: secret('challenge'), clock })
+        : createSiteverify({ provider: config.challengeProvider, secret: secret('challenge'), clock, log }),
     difficulty: createDifficulty({ clock, random }),
     meters,
   })

@@ -37,7 +37,7 @@ export const COUNTED = {
     'unauthenticated',
     'not_found',
   ],
-  challenges: ['made', 'passed', 'malformed', 'forged', 'expired', 'foreign', 'wrong'],
+  challenges: ['made', 'passed', 'malformed', 'forged', 'expired', 'foreign', 'wrong', 'waived', 'unknown'],
   orders: ['placed', 'paid', 'unpaid', 'cancelled', 'refused', 'refunded'],
   releases: ['done'],
   refunds: ['due', 'sent'],

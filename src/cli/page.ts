@@ -14,9 +14,8 @@ export function addPage(program: Command): void {
     .requiredOption('--out <dir>', 'folder to write to; made when it is missing')
     .action(async ({ out }: { out: string }) => {
       const { buyer, assets: all } = await loadPages()
-      const html = Buffer.from(buyer.bytes).toString('utf8')
-      // The operations page is served by the server alone.
-      const assets = new Map([...all].filter(([name]) => html.includes(name)))
+      // The operations page is served by the server alone. What a page loads later is not named in its HTML.
+      const assets = new Map([...all].filter(([name]) => !name.startsWith('ops-')))
       await mkdir(join(out, ASSETS_PATH), { recursive: true })
       // Files first, the page that names them last: a copy made meanwhile never holds a page without its files.
       for (const [name, file] of assets) await writeFile(join(out, ASSETS_PATH, name), file.bytes)

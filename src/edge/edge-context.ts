@@ -62,6 +62,8 @@ export interface EdgeContext {
   readonly asks: Pick<AskTally, 'count'>
   readonly health: Pick<ProviderHealth, 'figures'>
   readonly pages: () => Promise<Pages>
+  /** Of the provider whose widget is the challenge; undefined: there is none. */
+  readonly widgetHosts: readonly string[] | undefined
   readonly tickets: TicketOffice
   readonly challenges: Challenges
   readonly lists: AccessLists

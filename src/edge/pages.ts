@@ -3,7 +3,8 @@
  * their content, which clients may cache for ever.
  *
  * The security policy lets a page load from here and nowhere else, run no inline script or style, and be framed by no other page. Only
- * pictures may come from any HTTPS address, because the shop chooses where they lie.
+ * pictures may come from any HTTPS address, because the shop chooses where they lie. A challenge provider's widget has a page of its own
+ * (`/challenge`), which the buyer's page frames: only there the provider's hosts are allowed, and only where one is configured.
  */
 
 import { createHash } from 'node:crypto'
@@ -18,7 +19,7 @@ export interface PageFile {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The two pages, and their files by name, without the path. */
+/** The pages, and their files by name, without the path. */
 export type Pages = Awaited<ReturnType<typeof loadPages>>
 
 export const ASSETS_PATH = '/assets/'
@@ -45,6 +46,21 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 }
 
+/** Of the page around a provider's widget. The provider's script makes what it needs by itself, so no trusted types are required. */
+export const widgetHeaders = (hosts: readonly string[]): Readonly<Record<string, string>> => ({
+  ...PAGE_HEADERS,
+  'content-security-policy': [
+    "default-src 'none'",
+    ...['script-src', 'style-src', 'connect-src'].map(kind => `${kind} 'self' ${hosts.join(' ')}`),
+    `frame-src ${hosts.join(' ')}`,
+    `img-src 'self' ${hosts.join(' ')} data:`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'",
+  ].join('; '),
+  'referrer-policy': 'strict-origin-when-cross-origin',
+})
+
 export const ASSET_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'public, max-age=31536000, immutable',
   'x-content-type-options': 'nosniff',
@@ -66,13 +82,17 @@ export function pagesOnce(): () => Promise<Pages> {
 }
 
 export async function loadPages() {
-  const [buyer, ops] = await Promise.all([buildPage('buyer', ASSETS_PATH), buildPage('ops', ASSETS_PATH)])
+  const [buyer, challenge, ops] = await Promise.all([
+    buildPage('buyer', ASSETS_PATH),
+    buildPage('challenge', ASSETS_PATH),
+    buildPage('ops', ASSETS_PATH),
+  ])
   const page = (html: string) => pageFile(html, 'text/html; charset=utf-8', PAGE_HEADERS)
-  const files = [...buyer.files, ...ops.files].map(({ name, text }) => {
+  const files = [...buyer.files, ...challenge.files, ...ops.files].map(({ name, text }) => {
     const contentType = CONTENT_TYPES[extname(name)] ?? 'application/octet-stream'
     return [name, pageFile(text, contentType, ASSET_HEADERS)] as const
   })
-  return { buyer: page(buyer.html), ops: page(ops.html), assets: new Map(files) }
+  return { buyer: page(buyer.html), challenge: page(challenge.html), ops: page(ops.html), assets: new Map(files) }
 }
 
 function pageFile(text: string, contentType: string, headers: Readonly<Record<string, string>>): PageFile {

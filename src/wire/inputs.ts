@@ -191,7 +191,7 @@ export const ticketInput = z.looseObject({
     .unknown()
     .optional()
     .describe(
-      'The answer to `challenge_required`: `{"challenge", "solution"}`, the challenge as it came and what the solver found.',
+      'The answer to `challenge_required`: `{"challenge", "solution"}`, the challenge as it came and what the solver found; with a provider `{"token"}`, what its widget gave.',
     ),
 })
 

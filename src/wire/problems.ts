@@ -68,9 +68,9 @@ const CATALOGUE = {
     status: 403,
     title: 'Solve the challenge first',
     means:
-      'The sale asks for a proof of work before a ticket. "challenge" is an ALTCHA challenge for this buyer, item and attempt; it expires after ten minutes.',
-    todo: 'Solve it, for example with altcha-lib, and ask for the ticket again with {"challenge": {"challenge": …, "solution": …}}.',
-    more: ['challenge'],
+      'The sale asks for a challenge before a ticket. "challengeKind" says which: with "proof_of_work", "challenge" is an ALTCHA challenge for this buyer, item and attempt that expires after ten minutes; with "provider", it says which widget to show: {"provider", "siteKey", "script", "action", "cdata"}.',
+    todo: 'Solve it, for example with altcha-lib, and ask for the ticket again with {"challenge": {"challenge": …, "solution": …}}; or with what the widget gave: {"challenge": {"token": …}}.',
+    more: ['challengeKind', 'challenge'],
   },
   challenge_invalid: {
     status: 403,

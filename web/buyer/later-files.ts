@@ -1,11 +1,15 @@
 /** Code that is loaded when it is needed, so that the page's own script stays small. `web/build.ts` bundles each file of `later/` apart. */
 
 /** By name; written into the script when it is bundled. */
-declare const LATER_ADDRESSES: Readonly<Record<'qr' | 'solver', string>>
+declare const LATER_ADDRESSES: Readonly<Record<'qr' | 'solver' | 'widget', string>>
 
 /** Of the worker's script. */
 export function solverAddress(): string {
   return LATER_ADDRESSES.solver
+}
+
+export function loadWidget(): Promise<typeof import('./later/widget.ts')> {
+  return import(LATER_ADDRESSES.widget)
 }
 
 export function loadQr(): Promise<typeof import('./later/qr.ts')> {

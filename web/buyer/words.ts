@@ -45,6 +45,8 @@ const en = {
   fewer: 'One less',
   more: 'One more',
   ticketReady: 'You’re ready: you have your ticket',
+  check: 'Are you a person?',
+  checkNote: 'This sale asks for a short check before it opens the button for you.',
 
   before: 'Not open yet',
   beforeNote: 'Keep this page open. The button unlocks at zero, by the shop’s clock.',
@@ -191,6 +193,8 @@ const zh: Words = {
   fewer: '减少一件',
   more: '增加一件',
   ticketReady: '已准备就绪：抢购资格已领取',
+  check: '人机验证',
+  checkNote: '本场抢购需要先完成一次简短验证。',
 
   before: '尚未开始',
   beforeNote: '请保持页面打开。倒计时结束时按钮自动可用，以商店时间为准。',

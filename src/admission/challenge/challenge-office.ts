@@ -47,6 +47,8 @@ const payloadSchema = z.object({
 
 export function createChallengeOffice({ secret, clock }: { readonly secret: string; readonly clock: Clock }) {
   return {
+    kind: 'proof_of_work' as const,
+
     /** As the client gets it. @param difficulty 1 and up; twice as much is twice the work */
     make(subject: ChallengeSubject, difficulty: number) {
       const longer = difficulty >= LONGER_FROM

@@ -8,6 +8,7 @@
 import { readFileSync } from 'node:fs'
 import type { z } from 'zod'
 import { readOperator } from '../../admission/operator.ts'
+import { challengeProviderOf } from './challenge-settings.ts'
 import { furtherSettings, readAccounts } from './payment-settings.ts'
 import { networkRatesOfCalls } from './rate-settings.ts'
 import type { Setting, Texts, Value } from './setting.ts'
@@ -126,6 +127,8 @@ function configOf(declared: Declared, values: Values, texts: Texts) {
     /** Undefined: each process counts for itself. */
     rateSharing: values.RATE_SCOPE === 'cluster' ? { edgesAssumed: values.RATE_EDGES } : undefined,
     trustedProxies: values.TRUSTED_PROXIES,
+    /** Undefined: challenges are proofs of work. */
+    challengeProvider: challengeProviderOf(values),
     /** The names, and the same with their keys. */
     paymentProviders: values.PAYMENT_PROVIDERS ?? [],
     paymentAccounts: payments.accounts,

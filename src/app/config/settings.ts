@@ -10,6 +10,7 @@ import { operatorProblem, readOperator, TOKEN_LENGTH_MAX } from '../../admission
 import { parseTicketKeys } from '../../admission/ticket.ts'
 import { parseFaultPoints } from '../../base/fault-points.ts'
 import { parseRedisUrl } from '../../base/redis/redis-url.ts'
+import { CHALLENGE_SETTINGS } from './challenge-settings.ts'
 import { EVENT_SETTINGS } from './event-settings.ts'
 import { KAFKA_SETTINGS } from './kafka-settings.ts'
 import { PAYMENT_SETTINGS, paymentProviders } from './payment-settings.ts'
@@ -220,6 +221,7 @@ export const SETTINGS = {
     default: '',
   }),
   ...RATE_SETTINGS,
+  ...CHALLENGE_SETTINGS,
   DEMO: setting({
     about:
       'Creates a sale to try, if nothing is on sale. Unset: on only when embedded, on loopback and without a key of the shop.',

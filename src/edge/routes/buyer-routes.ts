@@ -36,9 +36,10 @@ import {
 const SESSION_MS = 12 * 3600 * 1000
 
 const CHALLENGE_DETAILS: Readonly<Record<Exclude<ChallengeVerdict, 'passed'>, string>> = {
-  malformed: 'The "challenge" of the body is not {"challenge", "solution"} as a solver sends it.',
+  malformed:
+    'The "challenge" of the body is not what a solver or a widget gives: {"challenge", "solution"}, or {"token"}.',
   forged: 'This server has not made that challenge.',
-  expired: 'The challenge has expired.',
+  expired: 'The challenge has expired, or was used before.',
   foreign: 'The challenge was made for another sale, item, buyer or attempt.',
   wrong: 'The solution does not solve the challenge.',
 }
@@ -141,7 +142,8 @@ function accessOf({ lists, identity }: EdgeContext, request: Request, buyer: Buy
 
 function challengeProblem(asked: ChallengeAsked): Response {
   if (asked.kind === 'challenge_invalid') return problem(asked.kind, { detail: CHALLENGE_DETAILS[asked.why] })
-  return problem(asked.kind, { more: { challenge: asked.challenge } })
+  if (asked.kind === 'busy') return plainProblem('busy')
+  return problem(asked.kind, { more: { challengeKind: asked.challengeKind, challenge: asked.challenge } })
 }
 
 async function giveOrRefuse(

@@ -8,16 +8,25 @@ import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
 import type { EdgeContext } from '../edge-context.ts'
 import { type Exchange, type Route, route, uncached } from '../http/exchange.ts'
 import { ProblemError, plainProblem } from '../http/problem-response.ts'
-import { ASSETS_PATH, type PageFile } from '../pages.ts'
+import { ASSETS_PATH, type PageFile, widgetHeaders } from '../pages.ts'
 
-export function pageRoutes({ pages, identity, buyers }: EdgeContext): readonly Route[] {
+export function pageRoutes({ pages, identity, buyers, widgetHosts }: EdgeContext): readonly Route[] {
   // One page for all its addresses: which of them it shows, its script reads from the address bar.
   const page = async ({ request }: Exchange) => sendPage(request, (await pages()).buyer)
   return [
     ...['/', '/s/{sale}', '/orders', '/orders/{id}'].map(path => route({ method: 'GET', path }, page)),
+    ...(widgetHosts === undefined ? [] : [route({ method: 'GET', path: '/challenge' }, widget(widgetHosts))]),
     route({ method: 'GET', path: `${ASSETS_PATH}{file}` }, asset),
     route(buyerCalls.session, session),
   ]
+
+  function widget(hosts: readonly string[]) {
+    const headers = widgetHeaders(hosts)
+    return async ({ request }: Exchange) => {
+      const { challenge } = await pages()
+      return sendPage(request, { ...challenge, headers: { ...challenge.headers, ...headers } })
+    }
+  }
 
   async function asset({ request, params }: Exchange): Promise<Response> {
     const file = (await pages()).assets.get(params.file ?? '')

@@ -1,14 +1,31 @@
 /**
- * Solves the challenge that stands before a ticket, in workers: the page stays responsive, and the countdown goes on. Undefined: it can't be
- * solved here (a browser without workers, a page without HTTPS), and the caller shows the refusal.
+ * Solves the challenge that stands before a ticket: a proof of work in workers, so that the page stays responsive and the countdown goes on; or
+ * a provider's widget, shown to the buyer. Undefined: it can't be solved here (a browser without workers, a page without HTTPS, a widget that
+ * failed), and the caller shows the refusal.
  */
 
-import { solverAddress } from '../later-files.ts'
+import { loadWidget, solverAddress } from '../later-files.ts'
+import { words } from '../words.ts'
 
 /** Of a phone's cores, one or two are left to the page. */
 const WORKERS_MAX = 4
 
-export async function solveChallenge(challenge: unknown): Promise<unknown> {
+/** @param refusal the body of `challenge_required` */
+export function solveChallenge(refusal: Readonly<Record<string, unknown>>): Promise<unknown> {
+  return refusal.challengeKind === 'provider' ? showWidget(refusal.challenge) : work(refusal.challenge)
+}
+
+async function showWidget(terms: unknown): Promise<unknown> {
+  try {
+    const { askWidget } = await loadWidget()
+    const token = await askWidget(terms, { title: words().check, note: words().checkNote })
+    return token === undefined ? undefined : { token }
+  } catch {
+    return undefined
+  }
+}
+
+async function work(challenge: unknown): Promise<unknown> {
   const count = Math.max(1, Math.min(WORKERS_MAX, (navigator.hardwareConcurrency ?? 2) - 1))
   const workers: Worker[] = []
   try {

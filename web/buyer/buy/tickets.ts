@@ -22,6 +22,8 @@ export interface Ask {
 const ASKS = 'stampede.ask.'
 const TICKETS = 'stampede.ticket.'
 const fetching = new Map<string, Promise<Reply<Ticket>>>()
+/** By item: solved, and not judged yet because the answer was busy or lost. */
+const solved = new Map<string, unknown>()
 
 /** The kept ticket, or a new one; concurrent calls share one request. */
 export function ticketFor(sale: string, item: string): Promise<Reply<Ticket>> {
@@ -37,11 +39,16 @@ export function ticketFor(sale: string, item: string): Promise<Reply<Ticket>> {
 
 async function fetchTicket(sale: string, item: string): Promise<Reply<Ticket>> {
   const path = `/api/sales/${sale}/items/${item}/ticket`
-  let reply = await call<Ticket>('POST', path)
+  const send = (challenge: unknown) =>
+    call<Ticket>('POST', path, challenge === undefined ? {} : { body: { challenge } })
+  let reply = await send(solved.get(item))
   if (reply.kind === 'refused' && reply.code === 'challenge_required') {
-    const challenge = await solveChallenge(reply.body.challenge)
-    if (challenge !== undefined) reply = await call<Ticket>('POST', path, { body: { challenge } })
+    const challenge = await solveChallenge(reply.body)
+    solved.set(item, challenge)
+    if (challenge !== undefined) reply = await send(challenge)
   }
+  const open = reply.kind === 'lost' || (reply.kind === 'refused' && ['busy', 'rate_limited'].includes(reply.code))
+  if (!open) solved.delete(item)
   noteReply(reply)
   if (reply.kind === 'ok') {
     write(TICKETS + keyOf(item), reply.body)
