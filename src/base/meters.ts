@@ -17,6 +17,7 @@ export const COUNTED = {
     'over',
     'attempts_used',
     'busy',
+    'crowded',
     'rate_limited',
     'denied',
     'ticket_invalid',

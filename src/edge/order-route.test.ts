@@ -33,7 +33,7 @@ const tickets = createTicketOffice(parseTicketKeys('test:0123456789abcdef0123456
  * places whatever it is given, when the test lets it.
  * @param view how the edge sees the gate: with or without the verb that refuses at once
  */
-async function openShop(view: 'refuses' | 'asks') {
+async function openShop(view: 'refuses' | 'asks', queueMax = 100) {
   const clock = systemClock
   const gate = new MemoryGate(clock)
   const opensAtMs = clock.now() - HOUR_MS
@@ -113,7 +113,7 @@ async function openShop(view: 'refuses' | 'asks') {
   const liveItem = new LiveItem(
     { sale, item, current: true, skewed: false, seen: { atMs: clock.elapsed() } },
     live => new LocalGateSeller(sell, live),
-    run => createBatcher<Ask, Decision>({ batchMax: 100, queueMax: 100, defer: nextTurn, run }),
+    run => createBatcher<Ask, Decision>({ batchMax: 100, queueMax, defer: nextTurn, run }),
   )
   const none = { perAddress: undefined, perBuyer: undefined, perItem: undefined, total: undefined }
   const route = new OrderRoute({
@@ -141,7 +141,7 @@ async function openShop(view: 'refuses' | 'asks') {
     if (quantity !== 1) headers['content-length'] = String(JSON.stringify({ quantity }).length)
     return route.order(new Request(`http://here/${SALE}`, { method: 'POST', headers, ...body }), SALE, ITEM)
   }
-  return { gate, liveItem, ledger, counted, set, ask }
+  return { gate, liveItem, ledger, counted, set, ask, route }
 }
 
 /** The gate as it is seen without asking it, but for the verb that refuses at once. */
@@ -182,7 +182,10 @@ describe('a refusal that is known at once', () => {
   for (const [name, bring] of Object.entries(states)) {
     test(`is what waiting for the gate would have brought: ${name}`, async () => {
       for (const { buyer, attempt, quantity } of WISHES) {
-        const [quick, slow] = (await Promise.all((['refuses', 'asks'] as const).map(openShop))) as [Shop, Shop]
+        const [quick, slow] = (await Promise.all((['refuses', 'asks'] as const).map(view => openShop(view)))) as [
+          Shop,
+          Shop,
+        ]
         const answers = []
         for (const shop of [quick, slow]) {
           await bring(shop)
@@ -229,4 +232,57 @@ test('asking for an own order again and again has an end, far beyond what any cl
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
   }
   expect(Object.fromEntries(statuses)).toEqual({ 200: 500, 429: 100 })
+})
+
+describe('when more wait than can win', () => {
+  /** Two units are left: so many wait before the queue is too long for one more. */
+  const WAITING = 2 * 2 + 1024
+
+  test('a new ask is told at once to come back, unread; the queue is served as it came, holders pass, and "sold out" is said when it is true', async () => {
+    const shop = await openShop('refuses', 2_000)
+    const waiting = Array.from({ length: WAITING }, (_, n) => shop.ask(`buyer ${n}`, 1, 1))
+    expect(shop.liveItem.queue.depth()).toBe(WAITING)
+
+    const headers = { authorization: 'Bearer no ticket at all', 'content-length': '3' }
+    const request = new Request('http://here', { method: 'POST', headers, body: '{no' })
+    const late = shop.route.order(request, SALE, ITEM)
+    expect(late).toBeInstanceOf(Response)
+    expect(request.bodyUsed).toBe(false)
+    expect(await shown(late)).toMatchObject({ status: 503, headers: { 'retry-after': '1' }, body: { code: 'busy' } })
+    expect(await shown(shop.ask('late', 1, 1))).toMatchObject({ status: 503, body: { code: 'busy' } })
+    expect(await shown(shop.ask('live', 1, 1))).toMatchObject({ status: 200, body: { buyer: 'live' } })
+
+    const answers = await Promise.all(waiting.map(shown))
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, ...Array(WAITING - 2).fill(409)])
+    expect(await shown(shop.ask('late', 1, 1))).toMatchObject({ status: 409, body: { code: 'sold_out' } })
+    expect(shop.counted.filter(outcome => outcome === 'crowded')).toHaveLength(2)
+  })
+
+  test('one fewer is still let into the queue', async () => {
+    const shop = await openShop('refuses', 2_000)
+    const waiting = Array.from({ length: WAITING }, (_, n) => shop.ask(`buyer ${n}`, 1, 1))
+    expect(waiting.every(answer => answer instanceof Promise)).toBe(true)
+    await Promise.all(waiting)
+  })
+
+  test('the price of a refusal (printed, not judged)', async () => {
+    const shop = await openShop('refuses', 2_000)
+    const claims = { sale: SALE, item: ITEM, attempt: 1, notBeforeMs: 0, expiresAtMs: systemClock.now() + HOUR_MS }
+    const requests = Array.from({ length: 1_000 }, (_, n) => {
+      const ticket = tickets.issue({ ...claims, buyer: `late ${n}` })
+      return new Request('http://here', { method: 'POST', headers: { authorization: `Bearer ${ticket}` } })
+    })
+    const price = (name: string) => {
+      const times = 200_000
+      const fromMs = systemClock.elapsed()
+      for (let n = 0; n < times; n++) void shop.route.order(requests[n % requests.length]!, SALE, ITEM)
+      console.log(`  ${name}: ${Math.round(((systemClock.elapsed() - fromMs) * 1e6) / times)} ns`)
+      shop.counted.length = 0
+    }
+    const waiting = Array.from({ length: WAITING }, (_, n) => shop.ask(`buyer ${n}`, 1, 1))
+    price('busy, more wait than can win')
+    await Promise.all(waiting)
+    price('sold out')
+    expect(shop.liveItem.queue.depth()).toBe(0)
+  })
 })

@@ -1,6 +1,6 @@
 /**
  * `POST /api/sales/{sale}/items/{item}/orders`: the hot path. What wins, first to last: unknown sale or item → this buyer and attempt
- * have an order already → window, pause, sold out (no valid ticket needed, no limits, the cheapest bytes there are) → denied addresses
+ * have an order already → window, pause, sold out, too many before it in the queue (no valid ticket needed, no limits, the cheapest bytes there are) → denied addresses
  * and rate limits → ticket, denied buyers → body. A sale that is not known here counts against the general limit of its sender, and asking again and again for an order against its
  * buyer's own, which is far beyond what any client does.
  */
@@ -13,7 +13,7 @@ import type { Counted } from '../base/meters.ts'
 import { isId, type SaleId } from '../domain/ids.ts'
 import type { Order, Reservation } from '../domain/order.ts'
 import type { TakeOrderOutcome } from '../domain/outcomes.ts'
-import { EARLY_WAIT_MS, type LiveItem } from '../flows/sell/live-item.ts'
+import { EARLY_WAIT_MS, isCrowded, type LiveItem } from '../flows/sell/live-item.ts'
 import { repeatOrder } from '../flows/sell/repeat-order.ts'
 import { standingClosed } from '../flows/sell/seller.ts'
 import { takeOrder } from '../flows/sell/take-order.ts'
@@ -66,6 +66,7 @@ export class OrderRoute {
     const refused = live.seller.standing()
     if (refused !== undefined && !(refused.kind === 'early' && refused.opensAtMs - sell.view.nowMs() <= EARLY_WAIT_MS))
       return this.#toResponse(refused, live.sale.id)
+    if (isCrowded(live)) return this.#counted('crowded', plainProblem('busy'), live.sale.id)
 
     const address = addressOf(request)
     const access = lists.ofAddress(address)

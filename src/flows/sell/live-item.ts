@@ -69,6 +69,20 @@ export class LiveItem {
   }
 }
 
+/** Some who wait have an order already, or press twice: a queue this long beyond twice what is left still has losers only at its end. */
+const CROWDED_MIN = 1024
+
+/**
+ * Do so many wait that a new ask, which would be decided after all of them, can't win unless most of them lose for another reason? Then it
+ * is told to come back, and costs nothing more. That is no "sold out": only the gate says so.
+ */
+export function isCrowded({ queue, seller }: Pick<LiveItem, 'queue' | 'seller'>): boolean {
+  const waiting = queue.depth()
+  if (waiting < CROWDED_MIN) return false
+  const left = seller.left()
+  return left !== undefined && waiting >= 2 * left + CROWDED_MIN
+}
+
 export type Registry = Map<ItemId, LiveItem>
 
 /** How long before the opening a request is kept and answered at the opening, instead of being refused. */
