@@ -162,6 +162,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     addressOf,
     trusts,
     secureCookies,
+    signInUrl: config.signInUrl,
   } satisfies EdgeContext
   return { edge, admission, live, monitor, asks, applyHeaders }
 }

@@ -78,6 +78,8 @@ export interface EdgeContext {
   /** May the request's page sign a buyer in? (`browsers.ts`) */
   readonly trusts: Browsers['trusts']
   readonly secureCookies: boolean
+  /** Where buyers sign in at the shop. */
+  readonly signInUrl: string | undefined
   readonly clock: Clock
   readonly random: Random
   readonly meters: Meters

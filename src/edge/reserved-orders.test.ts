@@ -98,6 +98,7 @@ async function openShop(units = 10) {
       meters: noMeters,
       random: systemRandom,
       secureCookies: false,
+      signInUrl: undefined,
       buyers: { verify: async () => undefined },
       onForged() {},
     }

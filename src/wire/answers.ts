@@ -189,7 +189,14 @@ export const ticketAnswer = named('Ticket', {
 
 export const timeAnswer = z.object({ now: time, unixMs: z.int() })
 export const sessionAnswer = z.object({ token: z.string(), buyer: z.string() })
-export const whoAnswer = z.object({ buyer: z.string().nullable(), guests: z.boolean() })
+export const whoAnswer = z.object({
+  buyer: z.string().nullable(),
+  guests: z.boolean(),
+  signInUrl: z
+    .string()
+    .optional()
+    .describe('Where buyers sign in at the shop; `{return}` stands for the address to come back to.'),
+})
 export const paymentStartedAnswer = named('PaymentStarted', {
   payment: z.string(),
   provider: z.string(),

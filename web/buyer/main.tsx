@@ -11,9 +11,12 @@ import { loadOrders } from './sync/loading.ts'
 import { pollNow, startPolling } from './sync/polling.ts'
 import { measureServerTime } from './sync/server-time.ts'
 import { findSession } from './sync/session.ts'
+import { backFromSigningIn } from './sync/sign-in.ts'
 import { App } from './views/app.tsx'
 
 async function start(): Promise<void> {
+  // First of all: the token leaves the address bar before anything else reads or shows it.
+  const signedIn = backFromSigningIn()
   render(<App />, document.getElementById('page')!)
   followLinks(pollNow)
   followOtherTabs()
@@ -21,7 +24,7 @@ async function start(): Promise<void> {
   backFromPaying()
   startPolling()
   keepLive()
-  await Promise.all([measureServerTime(), findSession()])
+  await Promise.all([measureServerTime(), signedIn.then(findSession)])
   await loadOrders()
   store.changed()
   pollNow()

@@ -9,7 +9,7 @@ import type { Order, OrderPayment, Sale } from './shapes.ts'
 export type Session =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'in'; readonly buyer: string }
-  | { readonly kind: 'out' }
+  | { readonly kind: 'out'; readonly signInUrl?: string | undefined }
 
 const NOTHING: Doing = { kind: 'nothing' }
 const RANK = { reserved: 0, pending: 1, paid: 2, closed: 3 } as const

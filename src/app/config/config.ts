@@ -105,6 +105,7 @@ function configOf(declared: Declared, values: Values, texts: Texts) {
       endless: values.BUYER_JWT_EXP === 'optional',
     },
     guestSignIn: values.GUEST_SIGN_IN,
+    signInUrl: values.SIGN_IN_URL,
     rates: {
       perAddress: values.RATE_PER_ADDRESS,
       networks: {

@@ -208,6 +208,14 @@ export const SETTINGS = {
         ? undefined
         : 'no buyer could sign in: set BUYER_JWT_SECRET to the secret your shop signs buyer tokens with, BUYER_JWKS_URL to where it publishes its keys, or GUEST_SIGN_IN=on',
   }),
+  SIGN_IN_URL: setting({
+    about:
+      "Where buyers sign in at the shop, with {return} where the address to come back to belongs: https://shop.example/sign-in?back={return}. The page's button leads there (docs/integrating.md).",
+    schema: webAddress.refine(
+      text => text.split('{return}').length === 2 && !new URL(text).host.includes('%7B'),
+      'must contain {return} once, behind the host, where the address to come back to belongs',
+    ),
+  }),
   PAYMENT_PROVIDERS: setting({
     about:
       'Names, separated by commas; the first is the default. Several accounts of a provider: its name, a dot and an account of lower-case letters and digits, as in stripe.eu, whose settings have the account in their names (STRIPE_EU_SECRET_KEY). In the sandbox a buyer approves his own payment. Unset: the sandbox when embedded, on loopback and without a key of the shop; none otherwise.',

@@ -10,7 +10,7 @@ import { type Exchange, type Route, route, uncached } from '../http/exchange.ts'
 import { ProblemError, plainProblem } from '../http/problem-response.ts'
 import { ASSETS_PATH, type PageFile, widgetHeaders } from '../pages.ts'
 
-export function pageRoutes({ pages, identity, buyers, widgetHosts }: EdgeContext): readonly Route[] {
+export function pageRoutes({ pages, identity, buyers, widgetHosts, signInUrl }: EdgeContext): readonly Route[] {
   // One page for all its addresses: which of them it shows, its script reads from the address bar.
   const page = async ({ request }: Exchange) => sendPage(request, (await pages()).buyer)
   return [
@@ -39,7 +39,8 @@ export function pageRoutes({ pages, identity, buyers, widgetHosts }: EdgeContext
       if (error instanceof ProblemError) return null
       throw error
     })
-    return uncached({ buyer, guests: buyers.issueGuest !== undefined })
+    const guests = buyers.issueGuest !== undefined
+    return uncached({ buyer, guests, ...(signInUrl !== undefined && { signInUrl }) })
   }
 }
 

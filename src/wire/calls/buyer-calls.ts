@@ -62,7 +62,15 @@ export const buyerCalls = {
   /** For the page, which can't read its own cookie. */
   session: anyone.get('/api/session', 'Who is signed in here?', {
     answers: {
-      200: uncached('The buyer, or null; and whether guests are allowed.', whoAnswer, { buyer: 'ada', guests: false }),
+      200: uncached(
+        'The buyer, or null; whether guests are allowed; and where to sign in at the shop, if that is set.',
+        whoAnswer,
+        {
+          buyer: null,
+          guests: false,
+          signInUrl: 'https://shop.example/sign-in?back={return}',
+        },
+      ),
     },
   }),
   ticket: buyer.post('/api/sales/{sale}/items/{item}/ticket', 'A ticket: the right to try', {

@@ -36,7 +36,7 @@ async function readSession(): Promise<Session | undefined> {
   store.changed()
   if (who.kind !== 'ok') return undefined
   if (who.body.buyer !== null) return { kind: 'in', buyer: who.body.buyer }
-  if (!who.body.guests) return { kind: 'out' }
+  if (!who.body.guests) return { kind: 'out', signInUrl: who.body.signInUrl }
   const guest = await alone('session', async () => {
     const again = await getJson<SessionState>('/api/session')
     if (again.kind === 'ok' && again.body.buyer !== null) return again.body.buyer

@@ -8,6 +8,7 @@ import type { ButtonState, Doing } from '../buy/button-state.ts'
 import { formatCount, spokenLeft } from '../format.ts'
 import type { Item } from '../shapes.ts'
 import { store } from '../store.ts'
+import { goToSignIn, signInAddress } from '../sync/sign-in.ts'
 import { words } from '../words.ts'
 import { announce, useLeft, usePrevious } from './hooks.ts'
 
@@ -30,15 +31,17 @@ export function BuyButton({ item, state, doing, onPress }: Props) {
     if (spoken !== undefined) announce(spoken)
   }, [state.kind])
   const live = state.kind === 'live'
+  const signInUrl = state.kind === 'signed_out' ? signInAddress() : undefined
+  const press = live ? onPress : signInUrl === undefined ? undefined : () => goToSignIn(signInUrl)
   return (
     <div class="buying">
       <button
         type="button"
         class={`main-button button-${state.kind}`}
         data-state={state.kind}
-        aria-disabled={!live}
+        aria-disabled={press === undefined}
         aria-describedby={noteId}
-        onClick={() => live && onPress()}
+        onClick={press}
       >
         {(state.kind === 'sending' || state.kind === 'reserved') && <span class="spinner" aria-hidden="true" />}
         <span>{label}</span>
@@ -87,7 +90,7 @@ function textOf(state: ButtonState, doing: Doing, item: Item, seconds: string): 
     case 'offline':
       return { label: text.offline, note: text.offlineNote }
     case 'signed_out':
-      return { label: text.signedOut, note: text.signedOutNote }
+      return { label: text.signedOut, note: signInAddress() === undefined ? text.signedOutNote : text.signInNote }
     case 'attempts_used':
       return { label: text.attemptsUsed, note: text.attemptsUsedNote }
   }

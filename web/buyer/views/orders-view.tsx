@@ -5,16 +5,32 @@ import { formatCount, formatMoney, formatTime } from '../format.ts'
 import type { Order } from '../shapes.ts'
 import { store } from '../store.ts'
 import { loadOrders } from '../sync/loading.ts'
+import { goToSignIn, signInAddress } from '../sync/sign-in.ts'
 import { words } from '../words.ts'
 import { TimeLeft } from './countdown.tsx'
 import { Empty, Loading } from './empty.tsx'
 import { OrderPanel } from './order/order-panel.tsx'
 import { Picture } from './picture.tsx'
 
+function SignedOut() {
+  const text = words()
+  const address = signInAddress()
+  if (address === undefined) return <Empty title={text.signedOut} note={text.signedOutNote} home />
+  return (
+    <Empty title={text.signedOut} note={text.signInNote} home>
+      <p>
+        <button type="button" class="main-button" onClick={() => goToSignIn(address)}>
+          {text.signIn}
+        </button>
+      </p>
+    </Empty>
+  )
+}
+
 export function OrdersView() {
   const text = words()
   const [loading, setLoading] = useState(false)
-  if (store.session.kind === 'out') return <Empty title={text.signedOut} note={text.signedOutNote} home />
+  if (store.session.kind === 'out') return <SignedOut />
   if (!store.ordersLoaded) return <Loading />
   const orders = [...store.orders.values()].sort(newestFirst)
   if (orders.length === 0) return <Empty title={text.noOrders} note={text.noOrdersNote} home />
@@ -79,7 +95,7 @@ function Row({ order }: { readonly order: Order }) {
 export function OrderView({ id }: { readonly id: string }) {
   const text = words()
   const order = store.orders.get(id)
-  if (store.session.kind === 'out') return <Empty title={text.signedOut} note={text.signedOutNote} home />
+  if (store.session.kind === 'out') return <SignedOut />
   if (order === undefined)
     return store.missing.has(id) ? <Empty title={text.notFound} note={text.notFoundNote} home /> : <Loading />
   const item = itemOf(order)
