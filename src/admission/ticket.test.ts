@@ -30,6 +30,19 @@ function forge(fields: readonly string[], secret = NEW_SECRET): string {
 const fieldsOf = (ticket: string) => ticket.split('.').slice(0, -1)
 
 describe('a ticket', () => {
+  test('that is bound is one only beside what it was bound to, and looks like any other', () => {
+    const bound = office.issue(CLAIMS, 'aW4gYSBjb29raWU')
+    expect(bound).toHaveLength(office.issue(CLAIMS).length)
+    expect(office.verify(bound, 0, undefined, 'aW4gYSBjb29raWU')).toEqual(CLAIMS)
+    for (const other of [undefined, '', '-', 'aW4gYSBjb29raWV', 'aW4gYSBjb29raW', 'é'])
+      expect(office.verify(bound, 0, undefined, other)).toBeUndefined()
+    expect(office.verify(office.issue(CLAIMS), 0, undefined, 'aW4gYSBjb29raWU')).toBeUndefined()
+    expect(() => office.issue(CLAIMS, 'x'.repeat(65))).toThrow(Bug)
+    // The longest ticket with the longest binding.
+    const longest = { ...CLAIMS, buyer: '买'.repeat(BUYER_LENGTH_MAX / 4) }
+    expect(office.verify(office.issue(longest, 'x'.repeat(64)), 0, undefined, 'x'.repeat(64))).toEqual(longest)
+  })
+
   test('verifies to exactly the claims it was issued for, for any buyer', () => {
     const seed = Math.floor(systemRandom.next() * 2 ** 31)
     const id = fc.bigInt({ min: 1n, max: 2n ** 63n - 1n }).map(String)

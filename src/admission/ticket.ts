@@ -10,6 +10,9 @@
  *
  * Guarantees: `verify` accepts exactly the strings that `issue` made. The HMAC-SHA256 covers every field as written, each with its length
  * in front, so fields can't run into each other; the MAC is compared as text and in constant time. Does not judge times: the caller does.
+ *
+ * A ticket may be bound to more than it says (`ticket-binding.ts`): the MAC then also covers a text that is not in the ticket, and the request that
+ * shows the ticket must bring it.
  */
 
 import { createSecretKey, type KeyObject } from 'node:crypto'
@@ -41,8 +44,9 @@ const FIELDS_SIGNED = 8
 const MAC_LENGTH = 43
 const TICKET_LENGTH_MAX = 1024
 const BLOCK_BYTES = 64
-/** A ticket's characters, and eight lengths of up to four digits with their two marks. */
-const SIGNED_BYTES_MAX = TICKET_LENGTH_MAX + FIELDS_SIGNED * 6
+export const BINDING_LENGTH_MAX = 64
+/** A ticket's characters and its binding, and their lengths of up to four digits with their two marks. */
+const SIGNED_BYTES_MAX = TICKET_LENGTH_MAX + BINDING_LENGTH_MAX + (FIELDS_SIGNED + 1) * 6
 const DOT = 46
 const COLON = 58
 const COMMA = 44
@@ -81,13 +85,15 @@ export function createTicketOffice(keys: readonly TicketKey[]) {
   const padded = Buffer.alloc(SHA256_BYTES + 1)
   const mac = padded.subarray(0, SHA256_BYTES)
 
-  function issue(claims: TicketClaims): string {
+  /** @param binding what else the request that shows it must bring: ASCII, short; empty: nothing */
+  function issue(claims: TicketClaims, binding = ''): string {
     assert(areClaims(claims), 'a ticket was requested with invalid claims')
+    assert(binding.length <= BINDING_LENGTH_MAX, 'a ticket was bound to a text that is too long')
     const { item, buyer, sale, attempt, notBeforeMs, expiresAtMs } = claims
     const fields = `${PREFIX}${item}.${writeBuyer(buyer)}.${sale}.${attempt}.${notBeforeMs}.${expiresAtMs}.${newest!.id}`
     const length = fields.length + 1 + MAC_LENGTH
     assert(length <= TICKET_LENGTH_MAX, `a ticket of ${length} bytes is too long`)
-    const isSigned = findEnds(fields, 0, fields.length, ends) && signers[0]!.sign(fields, 0, ends, mac)
+    const isSigned = findEnds(fields, 0, fields.length, ends) && signers[0]!.sign(fields, 0, ends, binding, mac)
     assert(isSigned, 'a ticket could not be signed')
     return `${fields}.${mac.toString('base64url')}`
   }
@@ -96,15 +102,21 @@ export function createTicketOffice(keys: readonly TicketKey[]) {
    * Reads the fields in place: cutting each of them out of the text would cost as much as hashing them.
    * @param at where the ticket begins; it goes to the end of the text
    * @param on ids of a sale and its item: a ticket of others is no ticket here
+   * @param binding what the request brings; empty where tickets are not bound
    */
-  function verify(text: string, at = 0, on?: Pick<TicketClaims, 'sale' | 'item'>): TicketClaims | undefined {
+  function verify(
+    text: string,
+    at = 0,
+    on?: Pick<TicketClaims, 'sale' | 'item'>,
+    binding = '',
+  ): TicketClaims | undefined {
     const macAt = text.length - MAC_LENGTH
     if (text.length - at > TICKET_LENGTH_MAX || text.charCodeAt(macAt - 1) !== DOT) return undefined
     if (!text.startsWith(PREFIX, at) || !findEnds(text, at, macAt - 1, ends)) return undefined
     const signer = signers.find(one => isField(text, ends, 7, one.id))
     if (signer === undefined) return undefined
     if (on !== undefined && !(isField(text, ends, 1, on.item) && isField(text, ends, 3, on.sale))) return undefined
-    if (!signer.sign(text, at, ends, mac) || !endsWith(text, macAt, padded)) return undefined
+    if (!signer.sign(text, at, ends, binding, mac) || !endsWith(text, macAt, padded)) return undefined
     const claims = {
       sale: on?.sale ?? fieldOf(text, ends, 3),
       item: on?.item ?? fieldOf(text, ends, 1),
@@ -161,7 +173,9 @@ function findEnds(text: string, from: number, end: number, ends: Int32Array): bo
  * Written byte by byte behind the padded key, then hashed twice, into arrays that are there already: joining strings for each ticket, an HMAC
  * object, or a new Buffer for each hash would cost more than all of it.
  */
-function createSigner(secret: KeyObject): (text: string, at: number, ends: Int32Array, mac: Uint8Array) => boolean {
+function createSigner(
+  secret: KeyObject,
+): (text: string, at: number, ends: Int32Array, binding: string, mac: Uint8Array) => boolean {
   const exported = secret.export()
   const inner = Buffer.alloc(BLOCK_BYTES + SIGNED_BYTES_MAX)
   const outer = Buffer.alloc(BLOCK_BYTES + SHA256_BYTES)
@@ -175,7 +189,7 @@ function createSigner(secret: KeyObject): (text: string, at: number, ends: Int32
   /** By length: what is hashed begins at the same place for every ticket. */
   const starts: Uint8Array[] = []
 
-  return (text, at, ends, mac) => {
+  return (text, at, ends, binding, mac) => {
     let to = BLOCK_BYTES
     let from = at
     for (let field = 0; field < FIELDS_SIGNED; field++) {
@@ -195,6 +209,8 @@ function createSigner(secret: KeyObject): (text: string, at: number, ends: Int32
       inner[to++] = COMMA
       from = end + 1
     }
+    // One field more, never one of the eight: no ticket without a binding signs the same bytes.
+    if (binding !== '') to += inner.write(`${binding.length}:${binding},`, to, 'latin1')
     starts[to] ??= inner.subarray(0, to)
     sha256(starts[to]!, innerHash)
     sha256(outer, mac)

@@ -43,6 +43,7 @@ import { paymentRoutes } from '../edge/routes/payment-routes.ts'
 import { shopRoutes } from '../edge/routes/shop-routes.ts'
 import { webhookRoutes } from '../edge/routes/webhook-routes.ts'
 import { startMetricsServer, startServer } from '../edge/server.ts'
+import { createTicketBindings } from '../edge/ticket-bindings.ts'
 import type { ProviderHealth } from '../flows/check/provider-health.ts'
 import { AccessFollower } from '../flows/follow/follow-access.ts'
 import { ProviderInquiries } from '../flows/money/ask-provider.ts'
@@ -160,6 +161,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     pages,
     widgetHosts: config.challengeProvider?.hosts,
     addressOf,
+    ticketBinding: createTicketBindings(config.ticketBinding, addressOf, trusts),
     trusts,
     secureCookies,
     signInUrl: config.signInUrl,
@@ -199,6 +201,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     catalog,
     sell,
     tickets,
+    ticketBinding: edge.ticketBinding,
     orderLimits,
     callLimits,
     lists,
@@ -251,12 +254,14 @@ function composeAdmission(context: ProcessContext, redis: RedisConnection | unde
   const secret = (name: string) => ownSecret(config, random, name)
   const tickets = createTicketOffice(parseTicketKeys(config.ticketKeys ?? `kept:${secret('ticket-key')}`))
   const lists = new AccessLists(clock)
+  const isEdge = config.roles.includes('edge')
+  const sharing = isEdge ? composeSharing(context, redis) : undefined
   const challenges = createChallenges({
     office:
       config.challengeProvider === undefined
         ? createChallengeOffice({ secret: secret('challenge'), clock })
         : createSiteverify({ provider: config.challengeProvider, secret: secret('challenge'), clock, log }),
-    difficulty: createDifficulty({ clock, random }),
+    difficulty: createDifficulty({ clock, random, edges: () => sharing?.edges ?? 1 }),
     meters,
   })
   const onFailed = (why: string) => log.warn({ why }, "the shop's keys could not be fetched")
@@ -274,8 +279,6 @@ function composeAdmission(context: ProcessContext, redis: RedisConnection | unde
   const operators = createOperators(
     kept === undefined ? config.adminTokens : [{ name: 'admin', role: 'admin', token: kept.value }],
   )
-  const isEdge = config.roles.includes('edge')
-  const sharing = isEdge ? composeSharing(context, redis) : undefined
   const limitsOf = (what: string, rates: typeof config.rates) =>
     sharing === undefined
       ? createRateLimits({ ...rates, clock, random })

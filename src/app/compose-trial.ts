@@ -78,6 +78,7 @@ export function openTrialShop(context: ProcessContext): TrialShop {
     catalog: context.catalog,
     sell,
     tickets,
+    ticketBinding: undefined,
     orderLimits: createRateLimits(rates),
     // Only who has an order already, or asks elsewhere, meets them.
     callLimits: createCallLimits({ ...rates, perAddress: undefined, perBuyer: undefined }),

@@ -5,7 +5,7 @@
  */
 
 const METHODS = 'GET, HEAD, POST, PATCH, DELETE'
-const REQUEST_HEADERS = 'Authorization, Content-Type, Idempotency-Key, If-None-Match'
+const REQUEST_HEADERS = 'Authorization, Content-Type, Idempotency-Key, If-None-Match, Stampede-Sign-In'
 const EXPOSED = 'ETag, Location, Retry-After, RateLimit, RateLimit-Policy, X-Request-Id'
 const PREFLIGHT_KEPT_S = '600'
 /** Of `Sec-Fetch-Site`: our own page, a person who typed the address, a program. A subdomain's page is `same-site`. */

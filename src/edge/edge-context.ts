@@ -36,6 +36,7 @@ import type { AskTally } from './ops/ask-tally.ts'
 import type { Monitor } from './ops/monitor.ts'
 import type { OperatorSessions } from './ops/operator-sessions.ts'
 import type { Pages } from './pages.ts'
+import type { TicketBindings } from './ticket-bindings.ts'
 
 export interface EdgeContext {
   readonly registry: Registry
@@ -65,6 +66,8 @@ export interface EdgeContext {
   /** Of the provider whose widget is the challenge; undefined: there is none. */
   readonly widgetHosts: readonly string[] | undefined
   readonly tickets: TicketOffice
+  /** Undefined: tickets are not bound. */
+  readonly ticketBinding: TicketBindings | undefined
   readonly challenges: Challenges
   readonly lists: AccessLists
   readonly access: AccessList

@@ -95,7 +95,8 @@ function offeredToken(header: string | null): string | undefined {
   return first === BEARER_PROTOCOL && token !== '' ? token : undefined
 }
 
-function cookieOf(request: Request, trusts: Trusts): string | undefined {
+/** The token in the session cookie, unverified; undefined from a page that is not trusted. */
+export function cookieOf(request: Request, trusts: Trusts): string | undefined {
   const cookie = request.headers.get('cookie')
   return cookie !== null && trusts(request) ? readSessionCookie(cookie) : undefined
 }

@@ -120,6 +120,7 @@ async function openShop(view: 'refuses' | 'asks', queueMax = 100) {
     registry: new Map([[ITEM, liveItem]]),
     sell,
     tickets,
+    ticketBinding: undefined,
     catalog: undefined as never,
     orderLimits: createRateLimits({ ...none, clock, random: systemRandom }),
     lists: new AccessLists(clock),

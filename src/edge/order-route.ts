@@ -10,7 +10,7 @@ import type { TicketClaims } from '../admission/ticket.ts'
 import { unreachable } from '../base/assert.ts'
 import { toRfc3339 } from '../base/clock.ts'
 import type { Counted } from '../base/meters.ts'
-import { isId, type SaleId } from '../domain/ids.ts'
+import { type ItemId, isId, type SaleId } from '../domain/ids.ts'
 import type { Order, Reservation } from '../domain/order.ts'
 import type { TakeOrderOutcome } from '../domain/outcomes.ts'
 import { EARLY_WAIT_MS, isCrowded, type LiveItem } from '../flows/sell/live-item.ts'
@@ -26,7 +26,16 @@ import { UNRENDERED } from './http/security-headers.ts'
 
 type OrderContext = Pick<
   EdgeContext,
-  'registry' | 'sell' | 'tickets' | 'catalog' | 'orderLimits' | 'callLimits' | 'lists' | 'addressOf' | 'asks'
+  | 'registry'
+  | 'sell'
+  | 'tickets'
+  | 'ticketBinding'
+  | 'catalog'
+  | 'orderLimits'
+  | 'callLimits'
+  | 'lists'
+  | 'addressOf'
+  | 'asks'
 >
 
 type AskOutcome = Counted['order_asks'][number]
@@ -55,7 +64,7 @@ export class OrderRoute {
 
   /** The ticket names a buyer who has an order of this item. Only a verified ticket gets to see it. */
   async #orderOfHolder(request: Request, live: LiveItem, ticket: string, at: number): Promise<Response> {
-    const claims = this.#edge.tickets.verify(ticket, at, { sale: live.sale.id, item: live.item.id })
+    const claims = this.#verify(request, ticket, at, live.sale.id, live.item.id)
     const repeated = claims && (await this.#repeat(live, claims))
     return repeated ?? this.#orderAnew(request, live, ticket, at)
   }
@@ -79,8 +88,8 @@ export class OrderRoute {
   /** The address has been judged. */
   #orderFrom(request: Request, live: LiveItem, ticket: string, at: number, limited: RateLimited | undefined) {
     if (limited !== undefined) return this.#counted('rate_limited', rateLimitedProblem(limited), live.sale.id)
-    const { sell, tickets, orderLimits, lists } = this.#edge
-    const claims = tickets.verify(ticket, at, { sale: live.sale.id, item: live.item.id })
+    const { sell, orderLimits, lists } = this.#edge
+    const claims = this.#verify(request, ticket, at, live.sale.id, live.item.id)
     if (claims === undefined || sell.view.nowMs() >= claims.expiresAtMs)
       return this.#counted('ticket_invalid', plainProblem('ticket_invalid'), live.sale.id)
     // Only a valid ticket names its buyer reliably, so the buyer's limit comes after it.
@@ -129,9 +138,15 @@ export class OrderRoute {
     if (sale === undefined || !sale.items.some(item => item.id === itemId))
       return this.#counted('not_found', plainProblem('not_found'), undefined)
     const ticket = bearerOf(request) ?? ''
-    const claims = this.#edge.tickets.verify(ticket, 0, { sale: saleId, item: itemId })
+    const claims = this.#verify(request, ticket, 0, saleId, itemId)
     const repeated = claims && (await this.#repeat(undefined, claims))
     return repeated ?? this.#toResponse(standingClosed(sale, this.#edge.sell.view.nowMs()), saleId)
+  }
+
+  /** Undefined: no ticket for this item, or one that is bound to another sign-in or network. */
+  #verify(request: Request, ticket: string, at: number, sale: SaleId, item: ItemId): TicketClaims | undefined {
+    const { tickets, ticketBinding } = this.#edge
+    return tickets.verify(ticket, at, { sale, item }, ticketBinding?.shown(request))
   }
 
   /** The order that this ticket's buyer and attempt have already. */

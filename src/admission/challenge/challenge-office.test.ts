@@ -95,7 +95,7 @@ test('twice the difficulty is twice the work, and the check of any costs at most
 })
 
 test('a challenge gets harder with the asks of its network and with the attempts of its buyer, up to a bound', () => {
-  const { next } = createDifficulty({ clock, random: systemRandom })
+  const { next } = createDifficulty({ clock, random: systemRandom, edges: () => 1 })
   expect(next(1, '192.0.2.1', 1)).toBe(1)
   expect(next(1, '192.0.2.1', 2)).toBe(2)
   expect(next(3, '198.51.100.1', 3)).toBe(12)
@@ -108,8 +108,15 @@ test('a challenge gets harder with the asks of its network and with the attempts
 })
 
 test('an IPv6 network is the first 48 bits', () => {
-  const { next } = createDifficulty({ clock, random: systemRandom })
+  const { next } = createDifficulty({ clock, random: systemRandom, edges: () => 1 })
   for (let n = 0; n < 100; n++) next(1, `2001:db8:0:${n.toString(16)}::/64`, 1)
   expect(next(1, '2001:db8:0:ffff::/64', 1)).toBe(2)
   expect(next(1, '2001:db8:1:0::/64', 1)).toBe(1)
+})
+
+test('of four edges each sees a quarter of the asks, and makes the challenge as hard as all of them do', () => {
+  const edges = Array.from({ length: 4 }, () => createDifficulty({ clock, random: systemRandom, edges: () => 4 }))
+  for (let n = 0; n < 300; n++) edges[n % 4]!.next(1, `203.0.113.${n % 250}`, 1)
+  for (const { next } of edges) expect(next(1, '203.0.113.251', 1)).toBe(4)
+  for (const { next } of edges) expect(next(1, '203.0.114.1', 1)).toBe(1)
 })

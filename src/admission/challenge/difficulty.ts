@@ -3,7 +3,9 @@
  * closed), for every doubling of the asks from one network, and of those from all. So a buyer at home waits a moment, and a house with a
  * thousand accounts a thousand moments that get longer.
  *
- * Counts for this process alone, over a minute, in fixed memory. A network is the first 24 bits of an IPv4 address, 48 of IPv6.
+ * Counts over a minute, in fixed memory. Each process counts the asks that it gets; where several edges share the load, every bound is divided by
+ * their number, so that the difficulty is that of the whole, as far as the load is spread evenly. A network is the first 24 bits of an IPv4
+ * address, 48 of IPv6.
  */
 
 import type { Clock } from '../../base/clock.ts'
@@ -20,9 +22,16 @@ const NETWORK_ASKS = 100
 const ALL_ASKS = 60_000
 const DIFFICULTY_MAX = 128
 
-export function createDifficulty({ clock, random }: { readonly clock: Clock; readonly random: Random }) {
-  const networks = countedFrom(NETWORK_ASKS, NETWORKS_MAX, random)
-  const all = countedFrom(ALL_ASKS, 1, random)
+interface Options {
+  readonly clock: Clock
+  readonly random: Random
+  /** How many edges share the load, this one included. */
+  readonly edges: () => number
+}
+
+export function createDifficulty({ clock, random, edges }: Options) {
+  const networks = countedFrom(NETWORK_ASKS, NETWORKS_MAX, edges, random)
+  const all = countedFrom(ALL_ASKS, 1, edges, random)
   return {
     /** Counts the ask. @param base the sale's difficulty @param address as `client-address.ts` writes it */
     next(base: number, address: string, attempt: number): number {
@@ -35,12 +44,14 @@ export function createDifficulty({ clock, random }: { readonly clock: Clock; rea
 }
 
 /** How often the count of a key has doubled since `first`; counts it. */
-function countedFrom(first: number, keysMax: number, random: Random) {
+function countedFrom(first: number, keysMax: number, edges: () => number, random: Random) {
   const max = first * 2 ** DOUBLINGS_MAX
   const counts = createSlidingWindow({ count: max, windowMs: WINDOW_MS }, keysMax, EXACT_MAX, random)
   return (key: string, nowMs: number): number => {
     let doublings = 0
-    while (doublings < DOUBLINGS_MAX && !counts.hasRoom(key, nowMs, first * 2 ** doublings)) doublings += 1
+    const share = first / edges()
+    while (doublings < DOUBLINGS_MAX && !counts.hasRoom(key, nowMs, Math.max(1, Math.ceil(share * 2 ** doublings))))
+      doublings += 1
     if (counts.hasRoom(key, nowMs)) counts.take()
     return doublings
   }

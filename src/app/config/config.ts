@@ -96,6 +96,7 @@ function configOf(declared: Declared, values: Values, texts: Texts) {
       ...(values.ADMIN_TOKENS ?? []),
     ],
     ticketKeys: values.TICKET_KEYS,
+    ticketBinding: values.TICKET_BINDING,
     buyerJwt: {
       secret: values.BUYER_JWT_SECRET,
       jwksUrl: values.BUYER_JWKS_URL,

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { createClientAddress } from '../../admission/client-address.ts'
 import { operatorProblem, readOperator, TOKEN_LENGTH_MAX } from '../../admission/operator.ts'
 import { parseTicketKeys } from '../../admission/ticket.ts'
+import { TICKET_BINDINGS } from '../../admission/ticket-binding.ts'
 import { parseFaultPoints } from '../../base/fault-points.ts'
 import { parseRedisUrl } from '../../base/redis/redis-url.ts'
 import { CHALLENGE_SETTINGS } from './challenge-settings.ts'
@@ -178,6 +179,12 @@ export const SETTINGS = {
       'What tickets are signed with: id:secret,id:secret, newest first; each secret at least 16 bytes, each id 1 to 16 letters, digits, - or _. Embedded and unset: one is made and kept.',
     schema: checkedBy(parseTicketKeys),
     show: hide,
+  }),
+  TICKET_BINDING: setting({
+    about:
+      'What else a ticket is bound to: off; sign-in (the order must show the session or token that fetched it: the cookie, or the header stampede-sign-in); prefix (the /24 or /48 it was fetched from). Changing it makes the tickets that are out worthless.',
+    schema: z.enum(TICKET_BINDINGS, `must be ${TICKET_BINDINGS.join(', ')}`),
+    default: 'off',
   }),
   BUYER_JWT_SECRET: setting({
     about: 'The secret the shop signs buyer tokens with (HS256), at least 16 characters.',

@@ -173,7 +173,8 @@ async function giveOrRefuse(
   }
   const answer = await answerBy(outcome, {
     given({ terms: { attempt, notBeforeMs, expiresAtMs } }) {
-      const ticket = edge.tickets.issue({ sale, item, buyer, attempt, notBeforeMs, expiresAtMs })
+      const claims = { sale, item, buyer, attempt, notBeforeMs, expiresAtMs }
+      const ticket = edge.tickets.issue(claims, edge.ticketBinding?.given(exchange.request))
       const [notBefore, expiresAt] = [toRfc3339(notBeforeMs), toRfc3339(expiresAtMs)]
       return uncached({ ticket, attempt, notBefore, expiresAt }, 201)
     },

@@ -8,19 +8,26 @@ export function createRequests(target: Target, path: string, sold: { readonly sa
   const name = target.host.includes(':') ? `[${target.host}]` : target.host
   const host = `host: ${name}:${target.port}\r\n`
   const item = `${path}/api/sales/${sold.sale}/items/${sold.item}`
-  const write = (method: string, to: string, bearer?: string, body = '') => {
+  const write = (method: string, to: string, bearer?: string, body = '', more = '') => {
     const authorization = bearer === undefined ? '' : `authorization: Bearer ${bearer}\r\n`
     const length = method === 'GET' ? '' : `content-length: ${Buffer.byteLength(body)}\r\n`
     const type = body === '' ? '' : 'content-type: application/json\r\n'
-    return Buffer.from(`${method} ${to} HTTP/1.1\r\n${host}${authorization}${type}${length}\r\n${body}`)
+    return Buffer.from(`${method} ${to} HTTP/1.1\r\n${host}${authorization}${more}${type}${length}\r\n${body}`)
   }
   const orderPath = (order: string) => `${path}/api/orders/${order}`
   return {
     time: () => write('GET', `${path}/api/time`),
     session: (buyer: string) => write('POST', `${path}/api/session`, undefined, JSON.stringify({ buyer })),
     ticket: (token: string) => write('POST', `${item}/ticket`, token),
-    /** With a ticket, or as a bot without one. */
-    order: (ticket: string | undefined) => write('POST', `${item}/orders`, ticket, '{"quantity":1}'),
+    /** With a ticket, and the sign-in that it may be bound to; or as a bot without both. */
+    order: (ticket: string | undefined, signIn?: string) =>
+      write(
+        'POST',
+        `${item}/orders`,
+        ticket,
+        '{"quantity":1}',
+        signIn === undefined ? '' : `stampede-sign-in: ${signIn}\r\n`,
+      ),
     readOrder: (order: string, token: string) => write('GET', orderPath(order), token),
     cancel: (order: string, token: string) => write('POST', `${orderPath(order)}/cancel`, token),
     pay: (order: string, token: string) =>

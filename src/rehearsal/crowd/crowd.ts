@@ -42,9 +42,9 @@ export class Crowd {
   #endedMs = 0
 
   constructor(parts: CrowdParts) {
-    const { names, tickets, requests, mix, arrivalsMs, random, tally } = parts
+    const { names, tickets, tokens, requests, mix, arrivalsMs, random, tally } = parts
     this.#parts = parts
-    this.#orders = tickets.map(ticket => requests.order(ticket))
+    this.#orders = tickets.map((ticket, i) => requests.order(ticket, tokens[i]))
     this.#bots =
       parts.botPool === undefined ? [] : botRequests(Math.ceil(names.length * mix.bots), names, tickets, requests)
     this.#waits = new Waits(arrivalsMs, tally.asked)
