@@ -55,6 +55,7 @@ import type { SellContext } from '../flows/sell/sell-context.ts'
 import type { EventWatch } from '../flows/tell/event-watch.ts'
 import { type createMetrics, METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
 import type { Flows } from './compose-flows.ts'
+import { composeRisk } from './compose-risk.ts'
 import { openTrialShop } from './compose-trial.ts'
 import { keepSecret, ownSecret } from './config/secrets.ts'
 import { unsafeSettings } from './config/unsafe-settings.ts'
@@ -154,6 +155,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     monitor,
     asks,
     health: parts.health,
+    risk: composeRisk(context),
     feed: { ...context, watch: eventWatch },
     eventSource: config.events.source,
     hooks: parts.webhooks,

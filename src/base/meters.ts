@@ -38,6 +38,7 @@ export const COUNTED = {
     'unauthenticated',
     'not_found',
   ],
+  risk_asks: ['allow', 'deny', 'challenge', 'cached', 'timeout', 'failed', 'unreadable', 'crowded', 'resting'],
   challenges: ['made', 'passed', 'malformed', 'forged', 'expired', 'foreign', 'wrong', 'waived', 'unknown'],
   orders: ['placed', 'paid', 'unpaid', 'cancelled', 'refused', 'refunded'],
   releases: ['done'],

@@ -5,6 +5,7 @@ import type { BuyerTokens } from '../admission/buyer-token.ts'
 import type { Challenges } from '../admission/challenges.ts'
 import type { OperatorGuard } from '../admission/operator-guard.ts'
 import type { CallLimits, RateLimits } from '../admission/rate-limits.ts'
+import type { Risk } from '../admission/risk.ts'
 import type { TicketOffice } from '../admission/ticket.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -69,6 +70,8 @@ export interface EdgeContext {
   /** Undefined: tickets are not bound. */
   readonly ticketBinding: TicketBindings | undefined
   readonly challenges: Challenges
+  /** The shop's own judgement; undefined: it is not asked. */
+  readonly risk: Pick<Risk, 'ask' | 'isResting'> | undefined
   readonly lists: AccessLists
   readonly access: AccessList
   readonly accessFollower: Pick<AccessFollower, 'round'>

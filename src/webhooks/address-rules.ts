@@ -56,13 +56,15 @@ export interface AddressRules {
   readonly allowsAny: boolean
   /** The setting's own text. */
   readonly allowed: string
+  /** The setting's name, for those who read a refusal. */
+  readonly setting: string
 }
 
 /** Everything that is not public. */
 const ALL_PRIVATE = [...REFUSED_V4, ...REFUSED_V6].map(([net, bits]) => `${net}/${bits}`).join()
 
 /** @param text `off`, `on`, or networks; throws what is wrong with it */
-export function parseAddressRules(text: string): AddressRules {
+export function parseAddressRules(text: string, setting = 'WEBHOOK_ALLOW_PRIVATE'): AddressRules {
   const networks = text === 'off' ? '' : text === 'on' ? ALL_PRIVATE : text
   const allowed = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const entry of networks.split(',').map(part => part.trim())) {
@@ -84,6 +86,7 @@ export function parseAddressRules(text: string): AddressRules {
   return {
     isAllowed,
     allowed: text,
+    setting,
     allowsAny: allowed.ipv4.rules.length + allowed.ipv6.rules.length > 0,
     refusal(address) {
       const family = familyOf(address)

@@ -15,7 +15,7 @@ export function targetRefusal(text: string, rules: AddressRules): string | undef
   const host = hostOf(url)
   if (isIP(host) !== 0) return addressRefusal(url, [host], rules)
   if (url.protocol === 'http:' && !rules.allowsAny)
-    return 'must be an https address: without TLS only private networks are called that WEBHOOK_ALLOW_PRIVATE allows'
+    return `must be an https address: without TLS only private networks are called that ${rules.setting} allows`
   return undefined
 }
 
@@ -23,9 +23,9 @@ export function targetRefusal(text: string, rules: AddressRules): string | undef
 export function addressRefusal(url: URL, addresses: readonly string[], rules: AddressRules): string | undefined {
   for (const address of addresses) {
     const why = rules.refusal(address)
-    if (why !== undefined) return `leads to ${address} (${why}), which WEBHOOK_ALLOW_PRIVATE does not allow`
+    if (why !== undefined) return `leads to ${address} (${why}), which ${rules.setting} does not allow`
     if (url.protocol === 'http:' && !rules.isAllowed(address))
-      return `leads to ${address} without TLS, which WEBHOOK_ALLOW_PRIVATE does not allow`
+      return `leads to ${address} without TLS, which ${rules.setting} does not allow`
   }
   return undefined
 }

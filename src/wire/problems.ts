@@ -61,7 +61,8 @@ const CATALOGUE = {
   denied: {
     status: 403,
     title: 'You are kept out',
-    means: 'An operator has denied this buyer, or the network address that the request came from.',
+    means:
+      'An operator has denied this buyer or the network address that the request came from, or the shop’s own risk check has.',
     todo: 'Ask the shop. An order that you hold stays yours.',
   },
   challenge_required: {

@@ -125,6 +125,8 @@ function configOf(declared: Declared, values: Values, texts: Texts) {
       perBuyer: values.RATE_CALLS_PER_BUYER,
       listsPerBuyer: values.RATE_LISTS_PER_BUYER,
     },
+    /** Undefined: no program of the shop is asked about buyers. */
+    risk: riskOf(values),
     socketsPerAddressMax: values.SOCKETS_PER_ADDRESS,
     /** Undefined: each process counts for itself. */
     rateSharing: values.RATE_SCOPE === 'cluster' ? { edgesAssumed: values.RATE_EDGES } : undefined,
@@ -176,6 +178,20 @@ function redisOf(values: Values) {
     replicas: values.REDIS_REPLICAS ?? 1,
     /** Settings that Redis does not let us read are taken to be right. */
     unverified: values.REDIS_DURABILITY_UNVERIFIED,
+  }
+}
+
+function riskOf(values: Values) {
+  if (values.RISK_URL === undefined) return undefined
+  return {
+    url: values.RISK_URL,
+    // Only a server asks, and it does not start without one.
+    secret: values.RISK_SECRET ?? '',
+    rules: values.RISK_ALLOW_PRIVATE,
+    timeoutMs: values.RISK_TIMEOUT_MS,
+    cacheMs: values.RISK_CACHE_SECONDS * 1000,
+    concurrency: values.RISK_CONCURRENCY,
+    onFailure: values.RISK_ON_FAILURE,
   }
 }
 

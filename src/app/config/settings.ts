@@ -16,6 +16,7 @@ import { EVENT_SETTINGS } from './event-settings.ts'
 import { KAFKA_SETTINGS } from './kafka-settings.ts'
 import { PAYMENT_SETTINGS, paymentProviders } from './payment-settings.ts'
 import { RATE_SETTINGS } from './rate-settings.ts'
+import { RISK_SETTINGS } from './risk-settings.ts'
 import {
   checkedBy,
   DAY_MS,
@@ -236,6 +237,7 @@ export const SETTINGS = {
     default: '',
   }),
   ...RATE_SETTINGS,
+  ...RISK_SETTINGS,
   ...CHALLENGE_SETTINGS,
   DEMO: setting({
     about:

@@ -1,10 +1,12 @@
 /** What buyers call, apart from ordering and paying: time, sales, session, ticket, their own orders. */
 
 import type { ChallengeAsked, ChallengeVerdict } from '../../admission/challenges.ts'
+import type { RiskSubject, RiskVerdict } from '../../admission/risk.ts'
 import { endedSessionCookies, sessionCookies } from '../../admission/session.ts'
 import { toRfc3339 } from '../../base/clock.ts'
 import type { Counted } from '../../base/meters.ts'
 import type { BuyerId } from '../../domain/ids.ts'
+import type { SaleChallenge } from '../../domain/sale.ts'
 import { findOrder, ordersOfBuyer } from '../../flows/sell/find-orders.ts'
 import { giveTicket } from '../../flows/sell/give-ticket.ts'
 import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
@@ -140,6 +142,17 @@ function accessOf({ lists, identity }: EdgeContext, request: Request, buyer: Buy
   return lists.ofClaims(identity.claims(request)) ?? ofBuyer
 }
 
+/** Undefined: the shop is not asked. */
+async function askShop({ risk, identity }: EdgeContext, request: Request, subject: Omit<RiskSubject, 'claims'>) {
+  return risk?.ask({ ...subject, claims: identity.claims(request) })
+}
+
+/** The shop may make the sale's challenge harder, and not easier. Where the sale has none, there is none. */
+function atLeastAsHard(challenge: SaleChallenge, risk: RiskVerdict | undefined): SaleChallenge {
+  if (challenge === undefined || risk?.kind !== 'challenge') return challenge
+  return Math.max(challenge === 'auto' ? 1 : challenge, risk.difficulty)
+}
+
 function challengeProblem(asked: ChallengeAsked): Response {
   if (asked.kind === 'challenge_invalid') return problem(asked.kind, { detail: CHALLENGE_DETAILS[asked.why] })
   if (asked.kind === 'busy') return plainProblem('busy')
@@ -167,7 +180,11 @@ async function giveOrRefuse(
   if (outcome.kind === 'given' && !outcome.holds) {
     if (access === 'deny') return ['denied', plainProblem('denied')]
     const subject = { sale, item, buyer, attempt: outcome.terms.attempt }
-    const challenge = isWelcome || access === 'allow' ? undefined : found.challenge
+    const isTrusted = isWelcome || access === 'allow'
+    const risk = isTrusted ? undefined : await askShop(edge, exchange.request, { ...subject, address })
+    if (risk?.kind === 'deny') return ['denied', plainProblem('denied')]
+    if (risk?.kind === 'unknown') return ['busy', plainProblem('busy')]
+    const challenge = isTrusted ? undefined : atLeastAsHard(found.challenge, risk)
     const asked = await edge.challenges.before(challenge, subject, address, solved)
     if (asked !== undefined) return [asked.kind, challengeProblem(asked)]
   }
