@@ -24,7 +24,7 @@ import { createNodes } from '../ledger/postgres/nodes.ts'
 import { createClosings, createOrders } from '../ledger/postgres/orders.ts'
 import { createReconciliation } from '../ledger/postgres/reconciliation.ts'
 import { createRights } from '../ledger/postgres/rights.ts'
-import { createSaleLookup, createSales } from '../ledger/postgres/sales.ts'
+import { createSaleChanges, createSaleLookup, createSales } from '../ledger/postgres/sales.ts'
 import { createMoves, createStock } from '../ledger/postgres/stock.ts'
 import { createTrialPlacing } from '../ledger/postgres/trial-placing.ts'
 import { createWebhookQueue, createWebhooks } from '../ledger/postgres/webhooks.ts'
@@ -124,6 +124,7 @@ export function ledgerParts(config: Config, database: Database) {
     rights: createRights(database),
     sales: createSales(database),
     saleLookup: createSaleLookup(database),
+    saleChanges: createSaleChanges(database),
     closings: createClosings(database),
     payments: createPayments(database),
     refunds: createRefunds(database),

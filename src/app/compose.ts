@@ -28,6 +28,7 @@ import { composeFlows } from './compose-flows.ts'
 import { composeHttp, type ServerAddress } from './compose-http.ts'
 import { ledgerParts, type OpenLedger } from './compose-ledger.ts'
 import { openLocalGate, runAlone } from './compose-local.ts'
+import { composePages } from './compose-pages.ts'
 import { openPayments } from './compose-payments.ts'
 import { backlogOf, joinCluster, openSharedGate, shareWithCluster } from './compose-shared.ts'
 import { openEventCopies } from './compose-tell.ts'
@@ -183,6 +184,7 @@ async function wire(
   const { archiveAfterMs: afterMs } = config
   const busy = () => sumOver(live => live.queue.depth()) > 0
   const eventCopies = openEventCopies(context)
+  const pages = composePages(context, flows.providers)
   const work: KeeperWork = {
     flows,
     messages: context.messages,
@@ -198,6 +200,7 @@ async function wire(
       : undefined,
     copyEvents: eventCopies?.round,
     sendWebhooks: () => webhooks.sender.round(),
+    publishPages: pages && (() => pages.round()),
     buildIndexes: () => foundation.ledger.indexes.round(context.log, signal),
   }
   return {

@@ -51,6 +51,7 @@ const EVERY_MS = {
   /** Woken when numbers were given. */
   'copy-events': 1_000,
   webhooks: 1_000,
+  pages: 1_000,
   /** The builder itself looks once a minute. */
   indexes: 2_000,
 } as const
@@ -66,6 +67,7 @@ const WATCHING: ReadonlySet<LoopName> = new Set([
   'events',
   'copy-events',
   'webhooks',
+  'pages',
   'indexes',
 ])
 
@@ -83,6 +85,8 @@ export interface KeeperWork {
   readonly copyEvents: (() => Promise<boolean>) | undefined
   /** Delivers events to the shop's endpoints. */
   readonly sendWebhooks: () => Promise<unknown>
+  /** Writes pages of sales as files. True when there is more. Undefined: no place for them is set. */
+  readonly publishPages: (() => Promise<boolean>) | undefined
   /** Builds the indexes that are missing on large tables. */
   readonly buildIndexes: () => Promise<unknown>
   /** Rounds that other parts bring along: their name, how often, and what they do. */
@@ -120,10 +124,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     return started
   }
 
-  function startKeeping(
-    { flows, messages, allPlaced, archive, events, copyEvents, sendWebhooks, buildIndexes, others }: KeeperWork,
-    maySell: () => boolean,
-  ): void {
+  function startKeeping(work: KeeperWork, maySell: () => boolean): void {
     const lead = (name: LoopName, run: () => Promise<unknown>) =>
       loop(name, async () => {
         if (maySell()) await run()
@@ -133,6 +134,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
       loop(name, async () => {
         for (let i = 0; i < ROUNDS_ON_END_MAX && maySell() && !signal.aborted; i++) if (!(await run())) return
       })
+    const { flows, messages, allPlaced, archive, events, copyEvents, publishPages } = work
     const closer = new OrderCloser(flows)
     const payments = new PaymentSettler(flows)
     const parts = new PartSender(flows)
@@ -140,7 +142,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     const reconcile = (sale: Sale) => reconcileSale(flows, sale)
     const settler = createSaleSettler({ ...flows, reconcile, allPlaced })
     lead('changes', () => settleChanges(flows, undefined))
-    for (const other of others) also(...other)
+    for (const other of work.others) also(...other)
     leadOn('release', () => releaseUnits(flows))
     leadOn('payments', () => payments.round())
     leadOn('refund-parts', () => parts.round())
@@ -152,8 +154,9 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     if (archive !== undefined) leadOn('archive', archive)
     if (events !== undefined) leadOn('events', events)
     if (copyEvents !== undefined) leadOn('copy-events', copyEvents)
-    lead('webhooks', sendWebhooks)
-    lead('indexes', buildIndexes)
+    lead('webhooks', work.sendWebhooks)
+    if (publishPages !== undefined) leadOn('pages', publishPages)
+    lead('indexes', work.buildIndexes)
   }
 
   return {

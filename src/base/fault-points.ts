@@ -31,6 +31,7 @@ const FAULT_POINTS = {
   archive: ['before', 'after'],
   retention: ['sale', 'rows'],
   events: ['before', 'numbered', 'copied'],
+  pages: ['before', 'put'],
   webhook: ['queued', 'before', 'sent', 'settled'],
 } as const
 

@@ -91,6 +91,8 @@ export const COUNTED = {
   ],
   rate_refusals: ['here', 'shared', 'alone'],
   rate_questions: ['key', 'failed'],
+  pages: ['put', 'removed', 'failed'],
+  page_notices: ['sent', 'failed'],
   webhook_tries: ['delivered', 'failed', 'gone'],
   webhook_deliveries_lost: ['given_up', 'skipped'],
   sockets_opened: ['opened'],

@@ -19,12 +19,12 @@ export interface PageFile {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The pages, and their files by name, without the path. */
+/** The pages, the buyer's HTML as text, and their files by name, without the path. */
 export type Pages = Awaited<ReturnType<typeof loadPages>>
 
 export const ASSETS_PATH = '/assets/'
 
-const CONTENT_SECURITY_POLICY = [
+export const CONTENT_SECURITY_POLICY = [
   "default-src 'self'",
   "script-src 'self'",
   "style-src 'self'",
@@ -61,6 +61,12 @@ export const widgetHeaders = (hosts: readonly string[]): Readonly<Record<string,
   'referrer-policy': 'strict-origin-when-cross-origin',
 })
 
+/** Of a page that is served as a file, with its sales inside: old for a moment, and for as long as nothing newer can be had. */
+export const WRITTEN_PAGE_HEADERS: Readonly<Record<string, string>> = {
+  ...PAGE_HEADERS,
+  'cache-control': 'public, max-age=5, stale-while-revalidate=30, stale-if-error=86400',
+}
+
 export const ASSET_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'public, max-age=31536000, immutable',
   'x-content-type-options': 'nosniff',
@@ -71,6 +77,9 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
 }
+
+/** The files of what buyers see: those of the operations page are served by the edges alone. */
+export const isBuyerAsset = (name: string) => !name.startsWith('ops-')
 
 /** Loads the pages when they are first asked for, once. */
 export function pagesOnce(): () => Promise<Pages> {
@@ -92,7 +101,13 @@ export async function loadPages() {
     const contentType = CONTENT_TYPES[extname(name)] ?? 'application/octet-stream'
     return [name, pageFile(text, contentType, ASSET_HEADERS)] as const
   })
-  return { buyer: page(buyer.html), challenge: page(challenge.html), ops: page(ops.html), assets: new Map(files) }
+  return {
+    buyer: page(buyer.html),
+    html: buyer.html,
+    challenge: page(challenge.html),
+    ops: page(ops.html),
+    assets: new Map(files),
+  }
 }
 
 function pageFile(text: string, contentType: string, headers: Readonly<Record<string, string>>): PageFile {

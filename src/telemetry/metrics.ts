@@ -53,6 +53,8 @@ const FAMILIES: Readonly<Record<CountFamily, readonly [labels: readonly string[]
     ['why'],
     'Events that an endpoint did not get: given up after a day of tries (an operator can send them again), or deleted before they could be sent.',
   ],
+  pages: [['what'], 'Pre-rendered pages and their files: put into the store, removed from it, and rounds that failed.'],
+  page_notices: [['outcome'], 'Calls that tell a command or a CDN of changed pages, by outcome.'],
   sockets_opened: [[], 'WebSockets opened.'],
   sockets_refused: [['reason'], 'WebSockets refused before the upgrade.'],
   sockets_closed: [['reason'], 'WebSockets closed, by reason.'],

@@ -1,14 +1,14 @@
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer, type IncomingMessage } from 'node:http'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClientAddress } from '../../src/admission/client-address.ts'
 import { rateLimited, rateLimitHeaders } from '../../src/admission/rate-limit-policy.ts'
 import { SETTINGS } from '../../src/app/config/settings.ts'
 import { plainProblem } from '../../src/edge/http/problem-response.ts'
-import { ASSET_HEADERS, PAGE_HEADERS } from '../../src/edge/pages.ts'
+import { ASSET_HEADERS, PAGE_HEADERS, WRITTEN_PAGE_HEADERS } from '../../src/edge/pages.ts'
 import { ALL_CALLS } from '../../src/wire/calls/all-calls.ts'
 import type { ProblemCode } from '../../src/wire/problems.ts'
 import { freePort } from '../harness/free-port.ts'
@@ -36,14 +36,18 @@ beforeAll(() => {
 })
 
 /** An edge that only says its name; one that is dying hangs up on everybody it has heard. */
-async function edge(name: string, dying = false) {
+async function edge(
+  name: string,
+  dying = false,
+  answer: (response: ServerResponse) => void = response => response.end(name),
+) {
   const heard: IncomingMessage[] = []
   const sockets = new Set<unknown>()
   const server = createServer((request, response) => {
     heard.push(request)
     sockets.add(request.socket)
     if (dying) request.socket.destroy()
-    else response.end(name)
+    else answer(response)
   })
   // However slow the machine is: a connection that nginx keeps open is not ended from here.
   server.keepAliveTimeout = 0
@@ -62,11 +66,11 @@ async function edge(name: string, dying = false) {
 }
 
 /** The site of the compose file, which has the same inside as the one with TLS, before these two. */
-async function siteBefore(a: number, b: number, more: readonly (readonly [string, string])[] = []) {
+async function siteBefore(a: number, b: number, more: readonly (readonly [string, string])[] = [], folder = page) {
   const port = await freePort()
   const site = await layOutSite(playground, {
     site: 'compose/nginx.conf',
-    page,
+    page: folder,
     instead: [
       ['listen 80 ', `listen 127.0.0.1:${port} `],
       ['edge-a:8080', `127.0.0.1:${a}`],
@@ -217,7 +221,7 @@ test('with all edges down the page is there, with its headers, and everything el
     const shown = await fetch(`${url}${path}`)
     expect({ path, status: shown.status }).toEqual({ path, status: 200 })
     expect(await shown.text()).toBe(readFileSync(join(page, 'index.html'), 'utf8'))
-    expect(Object.fromEntries(shown.headers)).toMatchObject(PAGE_HEADERS)
+    expect(Object.fromEntries(shown.headers)).toMatchObject(path.includes('o') ? PAGE_HEADERS : WRITTEN_PAGE_HEADERS)
   }
   const file = await fetch(`${url}${asset}`)
   expect(file.status).toBe(200)
@@ -290,6 +294,84 @@ test('nginx lets through what the edges would, and counts clients as they do', a
   )
   const sameAs = (keys: readonly string[]) => keys.map(key => keys.indexOf(key))
   expect(sameAs(nginxKeys)).toEqual(sameAs(edgeKeys))
+})
+
+test('a sale that all buyers ask for is asked of an edge about once a second, and nothing personal with it', async () => {
+  let told = 0
+  const answer = (response: ServerResponse) => {
+    told += 1
+    response.setHeader('content-type', 'application/json')
+    response.setHeader('cache-control', 'no-cache')
+    response.end(JSON.stringify({ told, padding: 'x'.repeat(1_000) }))
+  }
+  const [a, b] = [await edge('a', false, answer), await edge('b', false, answer)]
+  const { url } = await siteBefore(a.port, b.port)
+  const asked = (path: string, headers: Record<string, string> = {}) =>
+    fetch(`${url}${path}`, { headers: { cookie: 'session=mine', authorization: 'Bearer mine', ...headers } })
+  const beganMs = performance.now()
+  for (let i = 0; i < 5; i++) {
+    const all = await Promise.all(Array.from({ length: 20 }, (_, n) => asked(`/api/sales/123?no=${n}`)))
+    for (const one of all) expect([one.status, one.headers.get('content-encoding')]).toEqual([200, 'gzip'])
+  }
+  const seconds = (performance.now() - beganMs) / 1000
+  expect(a.heard.length + b.heard.length).toBeLessThanOrEqual(2 + seconds)
+  for (const { headers } of [...a.heard, ...b.heard]) {
+    expect([headers.cookie, headers.authorization]).toEqual([undefined, undefined])
+    expect(headers['x-forwarded-for']).toBe('127.0.0.1')
+  }
+  // What is older than a second is fetched again.
+  const first = ((await (await asked('/api/sales')).json()) as { told: number }).told
+  await until(
+    'a newer answer',
+    async () => ((await (await asked('/api/sales')).json()) as { told: number }).told > first,
+  )
+  // A page of another origin gets its own answer, and leaves none behind.
+  const before = told
+  for (let i = 0; i < 3; i++) await asked('/api/sales', { origin: 'https://shop.example' })
+  expect(told).toBe(before + 3)
+})
+
+test('neither an answer with a cookie nor anything beside the sales is kept', async () => {
+  const [a, b] = await Promise.all(
+    ['a', 'b'].map(name =>
+      edge(name, false, response => {
+        response.setHeader('set-cookie', `session=${name}`)
+        response.end(name)
+      }),
+    ),
+  )
+  const { url } = await siteBefore(a!.port, b!.port)
+  const paths = [
+    '/api/sales',
+    '/api/sales/1',
+    '/api/orders',
+    '/api/session',
+    '/api/sales/1/items/2/ticket',
+    '/api/time',
+  ]
+  for (const path of paths) for (let i = 0; i < 3; i++) await fetch(`${url}${path}`)
+  expect(a!.heard.length + b!.heard.length).toBe(3 * paths.length)
+})
+
+test('a sale whose page was written has it, other addresses the page that asks, and files lie there compressed', async () => {
+  const own = mkdtempSync(join(tmpdir(), 'stampede-page-'))
+  playground.onUndo(() => rmSync(own, { recursive: true, force: true }))
+  cpSync(page, own, { recursive: true })
+  mkdirSync(join(own, 's'))
+  writeFileSync(join(own, 's/77.html'), 'the page of sale 77')
+  const { url } = await siteBefore(await freePort(), await freePort(), [], own)
+  const shown = async (path: string) => (await fetch(`${url}${path}`)).text()
+  expect(await shown('/s/77')).toBe('the page of sale 77')
+  const index = readFileSync(join(page, 'index.html'), 'utf8')
+  for (const path of ['/', '/s/78', '/s/77x', '/s/index', '/orders'])
+    expect([path, await shown(path)]).toEqual([path, index])
+  // As it lies there: not compressed for each buyer.
+  const file = await fetch(`${url}${asset}`, {
+    headers: { 'accept-encoding': 'gzip' },
+    decompress: false,
+  } as RequestInit)
+  expect(file.headers.get('content-encoding')).toBe('gzip')
+  expect(Buffer.from(await file.arrayBuffer()).equals(readFileSync(join(page, `${asset}.gz`)))).toBe(true)
 })
 
 test('a live socket is passed on', async () => {

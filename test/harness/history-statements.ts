@@ -52,6 +52,7 @@ export const checked = ({
   ['release_ids', item],
   ['followed_sales'],
   ['changed_sales', 'pg_current_snapshot()', '(extract(epoch FROM now()) * 1000000)::bigint', 'true'],
+  ['sales_changed_since', 'pg_current_snapshot()'],
   ['list_sales', 'false', '20'],
   ['find_sale', oldSale],
   ['items_to_forget', '0', '60000', '100'],

@@ -15,6 +15,7 @@ import { until } from './until.ts'
 const DEPLOY = resolve(import.meta.dirname, '../../deploy')
 const PROGRAM = '/usr/sbin/nginx'
 const PAGE = '/var/www/stampede'
+const CACHE = '/var/cache/stampede'
 
 interface SiteOptions {
   /** Under deploy/. */
@@ -37,7 +38,8 @@ export async function layOutSite(playground: Playground, { site, page, instead }
   writeFileSync(join(folder, 'nginx.conf'), around(whoPort))
   const inc = readFileSync(join(DEPLOY, 'nginx/stampede-site.inc'), 'utf8')
   writeFileSync(join(folder, 'stampede-site.inc'), put(inc, [[PAGE, join(folder, 'page')]], 2))
-  cpSync(join(DEPLOY, 'nginx/stampede-http.inc'), join(folder, 'stampede-http.inc'))
+  const http = readFileSync(join(DEPLOY, 'nginx/stampede-http.inc'), 'utf8')
+  writeFileSync(join(folder, 'stampede-http.inc'), put(http, [[CACHE, join(folder, 'cache')]], 1))
   writeFileSync(join(folder, 'site.conf'), put(readFileSync(join(DEPLOY, site), 'utf8'), instead, 1))
   const args = ['-p', folder, '-c', 'nginx.conf', '-e', 'error.log']
   return {

@@ -86,6 +86,8 @@ test('writes the same page for a CDN, with the headers that nginx needs', async 
     expect(later.length).toBeGreaterThanOrEqual(3)
     expect(written).toEqual(expect.arrayContaining(later))
     expect(written.filter(name => name.startsWith('ops-'))).toEqual([])
+    for (const name of written.filter(one => !one.endsWith('.gz')))
+      expect((await fetch(`${shop.url()}/assets/${name}`)).status).toBe(200)
     const nginx = readFileSync(join(out, 'new/nginx.conf'), 'utf8')
     expect(nginx).toContain('max-age=31536000, immutable')
     expect(nginx).toContain("default-src 'self'")

@@ -9,13 +9,15 @@ export interface Refused {
   /** Stable, as API.md lists them; `unknown` when a proxy has answered instead of the server. */
   readonly code: string
   readonly retryAfterMs: number | undefined
+  readonly dateMs: number
   readonly body: Readonly<Record<string, unknown>>
 }
 
 export type Reply<T> =
   | { readonly kind: 'ok'; readonly status: number; readonly body: T }
   | Refused
-  | { readonly kind: 'lost' }
+  /** `dateMs`: what the clock of the proxy says that answered instead of the server, to the second. */
+  | { readonly kind: 'lost'; readonly dateMs?: number }
 
 interface CallOptions {
   readonly bearer?: string
@@ -25,7 +27,7 @@ interface CallOptions {
 const ANSWER_MS_MAX = 10_000
 
 export async function call<T>(method: 'GET' | 'POST', path: string, options: CallOptions = {}): Promise<Reply<T>> {
-  let response: Response
+  let response: Response | undefined
   let body: unknown
   try {
     response = await fetch(path, {
@@ -41,7 +43,7 @@ export async function call<T>(method: 'GET' | 'POST', path: string, options: Cal
     const text = await response.text()
     body = text === '' ? {} : JSON.parse(text)
   } catch {
-    return { kind: 'lost' }
+    return { kind: 'lost', dateMs: dateOf(response) }
   }
   if (response.ok) return { kind: 'ok', status: response.status, body: body as T }
   const problem = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
@@ -51,6 +53,7 @@ export async function call<T>(method: 'GET' | 'POST', path: string, options: Cal
     status: response.status,
     code: typeof problem.code === 'string' ? problem.code : 'unknown',
     retryAfterMs: Number.isFinite(retryAfterS) ? Math.max(0, retryAfterS * 1000) : undefined,
+    dateMs: dateOf(response),
     body: problem,
   }
 }
@@ -58,5 +61,11 @@ export async function call<T>(method: 'GET' | 'POST', path: string, options: Cal
 /** A read with a 5xx answer counts as lost: a proxy may have answered while all servers were down. */
 export async function getJson<T>(path: string): Promise<Reply<T>> {
   const reply = await call<T>('GET', path)
-  return reply.kind === 'refused' && reply.status >= 500 ? { kind: 'lost' } : reply
+  return reply.kind === 'refused' && reply.status >= 500 ? { kind: 'lost', dateMs: reply.dateMs } : reply
+}
+
+/** When it was sent; NaN without an answer. An answer from a cache says how old it is. */
+function dateOf(response: Response | undefined): number {
+  const header = (name: string) => response?.headers.get(name) ?? ''
+  return Date.parse(header('date')) + Number(header('age')) * 1000
 }

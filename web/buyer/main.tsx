@@ -6,6 +6,7 @@ import { backFromPaying } from './buy/paying.ts'
 import { onTabMessage } from './buy/tabs.ts'
 import { followLinks } from './route.ts'
 import { store } from './store.ts'
+import { readEmbedded } from './sync/embedded.ts'
 import { keepLive } from './sync/live.ts'
 import { loadOrders } from './sync/loading.ts'
 import { pollNow, startPolling } from './sync/polling.ts'
@@ -17,7 +18,11 @@ import { App } from './views/app.tsx'
 async function start(): Promise<void> {
   // First of all: the token leaves the address bar before anything else reads or shows it.
   const signedIn = backFromSigningIn()
-  render(<App />, document.getElementById('page')!)
+  const page = document.getElementById('page')!
+  // What a pre-rendered page shows without its script.
+  page.replaceChildren()
+  readEmbedded()
+  render(<App />, page)
   followLinks(pollNow)
   followOtherTabs()
   followDevice()

@@ -21,6 +21,8 @@ class Store {
   /** The last call got an answer. */
   reachable = true
   readonly sales = new Map<string, Sale>()
+  /** Of these, the ones that the page brought along and no server has confirmed: their stock is not known. */
+  readonly unconfirmed = new Set<string>()
   /** Ids, as the server lists them; undefined until it has. */
   listed: readonly string[] | undefined
   /** Sales and orders that do not exist, or are not this buyer's. */
@@ -95,8 +97,22 @@ class Store {
     this.putSale(sale)
   }
 
+  /** Written into the page when it was published. */
+  putEmbedded(sale: Sale): void {
+    this.sales.set(sale.id, sale)
+    this.unconfirmed.add(sale.id)
+  }
+
+  /** There is no such sale or order, or it is not this buyer's. */
+  miss(id: string): void {
+    this.missing.add(id)
+    if (this.unconfirmed.delete(id)) this.sales.delete(id)
+    this.changed()
+  }
+
   putSale(sale: Sale): void {
     this.sales.set(sale.id, sale)
+    this.unconfirmed.delete(sale.id)
     this.missing.delete(sale.id)
     this.changed()
   }

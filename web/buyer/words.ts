@@ -48,6 +48,8 @@ const en = {
   check: 'Are you a person?',
   checkNote: 'This sale asks for a short check before it opens the button for you.',
 
+  away: 'We’ll be right back',
+  awayNote: 'The shop can’t be reached right now. Keep this page open: it continues by itself.',
   before: 'Not open yet',
   beforeNote: 'Keep this page open. The button unlocks at zero, by the shop’s clock.',
   opening: 'Get ready…',
@@ -198,6 +200,8 @@ const zh: Words = {
   check: '人机验证',
   checkNote: '本场抢购需要先完成一次简短验证。',
 
+  away: '马上回来',
+  awayNote: '暂时连接不上商店。请保持页面打开，恢复后会自动继续。',
   before: '尚未开始',
   beforeNote: '请保持页面打开。倒计时结束时按钮自动可用，以商店时间为准。',
   opening: '即将开抢…',

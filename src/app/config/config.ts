@@ -159,6 +159,7 @@ function configOf(declared: Declared, values: Values, texts: Texts) {
       timeoutMs: values.WEBHOOK_TIMEOUT_MS,
       retryMs: values.WEBHOOK_RETRY_SECONDS * 1000,
     },
+    pages: pagesOf(values),
     faultPoints: values.FAULT_POINTS ?? '',
     /** Only its owner can reach it, and no shop sells with it: parts for trying it out are on by default. */
     atHome: atHome(texts),
@@ -167,6 +168,12 @@ function configOf(declared: Declared, values: Values, texts: Texts) {
     /** What is in force, for people: every setting under its own name and in the form it is set in; null: unset. No secrets. */
     shown: shownOf(declared, values, texts, missing),
   })
+}
+
+/** Undefined: no pages are written as files. */
+function pagesOf(values: Values) {
+  if (values.PAGES_DIR === undefined) return undefined
+  return { folder: values.PAGES_DIR }
 }
 
 function redisOf(values: Values) {

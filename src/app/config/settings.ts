@@ -14,6 +14,7 @@ import { parseRedisUrl } from '../../base/redis/redis-url.ts'
 import { CHALLENGE_SETTINGS } from './challenge-settings.ts'
 import { EVENT_SETTINGS } from './event-settings.ts'
 import { KAFKA_SETTINGS } from './kafka-settings.ts'
+import { PAGES_SETTINGS } from './pages-settings.ts'
 import { PAYMENT_SETTINGS, paymentProviders } from './payment-settings.ts'
 import { RATE_SETTINGS } from './rate-settings.ts'
 import { RISK_SETTINGS } from './risk-settings.ts'
@@ -239,6 +240,7 @@ export const SETTINGS = {
   ...RATE_SETTINGS,
   ...RISK_SETTINGS,
   ...CHALLENGE_SETTINGS,
+  ...PAGES_SETTINGS,
   DEMO: setting({
     about:
       'Creates a sale to try, if nothing is on sale. Unset: on only when embedded, on loopback and without a key of the shop.',

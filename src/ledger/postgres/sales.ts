@@ -55,6 +55,24 @@ export function createSales(database: Database): Sales {
   }
 }
 
+/**
+ * Whether anything about sales was changed since the read that gave this mark. A hint that saves reading them all: a server that was replaced
+ * has marks of its own, so its reader reads everything now and then.
+ */
+export function createSaleChanges(database: Database) {
+  const { first } = queries(database)
+  return {
+    async since(mark: string | undefined): Promise<{ readonly mark: string; readonly changed: boolean }> {
+      const read = await first('sales_changed_since', [mark ?? null], row => ({
+        mark: text(row, 'mark'),
+        changed: row.changed === true,
+      }))
+      assert(read !== undefined, 'the ledger has no snapshot')
+      return read
+    },
+  }
+}
+
 /** The catalog declares the contract, app wires it. */
 export function createSaleLookup(database: Database) {
   return { findAll: async (ids: readonly SaleId[]) => toSales(await database.run('find_sales', [ids])) }

@@ -33,6 +33,8 @@ const open: Facts = {
   doing: { kind: 'nothing' },
   nowMs: OPENS + 1,
   online: true,
+  reachable: true,
+  confirmed: true,
   signedOut: false,
 }
 const order = (state: Order['state']) => ({ id: '3', item: '2', attempt: 1, state }) as Order
@@ -53,6 +55,19 @@ test('an ask under way and an order that stands win over everything else', () =>
   expect(kind({ ...against, order: order('pending') })).toBe('placed')
   expect(kind({ ...against, order: order('paid') })).toBe('paid')
   expect(kind({ ...against, order: order('closed') })).toBe('over')
+})
+
+test('a sale that only the page itself knows can not be bought, and says whether the server is asked or away', () => {
+  const written = { confirmed: false } as const
+  for (const nowMs of [OPENS - 60_000, OPENS, CLOSES]) {
+    expect(kind({ ...written, nowMs })).toBe('loading')
+    expect(kind({ ...written, nowMs, reachable: false })).toBe('away')
+    expect(kind({ ...written, nowMs, reachable: false, online: false })).not.toBe('live')
+  }
+  expect(kind({ ...written, nowMs: OPENS, online: false })).toBe('offline')
+  expect(kind({ ...written, sale: { ...sale, state: 'over' } })).toBe('over')
+  // A sale that a server has sent is asked for again and again instead: the answer may have been lost alone.
+  expect(kind({ reachable: false })).toBe('live')
 })
 
 test('says what keeps everybody away before what keeps this buyer away', () => {

@@ -16,7 +16,8 @@ export type Doing =
 
 export type ButtonState =
   | { readonly kind: 'before' | 'opening'; readonly opensAtMs: number }
-  | { readonly kind: 'live' | 'over' | 'offline' | 'signed_out' | 'attempts_used' | 'sold_out' }
+  /** `loading`, `away`: what the page shows was written when it was published; the server is being asked, or does not answer. */
+  | { readonly kind: 'loading' | 'away' | 'live' | 'over' | 'offline' | 'signed_out' | 'attempts_used' | 'sold_out' }
   /** A sale that is paused before its opening may still open as planned. */
   | { readonly kind: 'paused'; readonly opened: boolean }
   | { readonly kind: 'sending'; readonly tries: number; readonly offline: boolean }
@@ -30,6 +31,10 @@ export interface Facts {
   readonly doing: Doing
   readonly nowMs: number
   readonly online: boolean
+  /** The last call got an answer. */
+  readonly reachable: boolean
+  /** A server has sent this sale. */
+  readonly confirmed: boolean
   readonly signedOut: boolean
 }
 
@@ -43,7 +48,9 @@ export function buttonState(facts: Facts): ButtonState {
   if (order?.state === 'pending') return { kind: 'placed', order }
   if (order?.state === 'paid') return { kind: 'paid', order }
 
-  if (sale.state === 'over' || nowMs >= Date.parse(sale.closesAt)) return { kind: 'over' }
+  if (sale.state === 'over') return { kind: 'over' }
+  if (!facts.confirmed && online) return { kind: facts.reachable ? 'loading' : 'away' }
+  if (nowMs >= Date.parse(sale.closesAt)) return { kind: 'over' }
   if (facts.signedOut) return { kind: 'signed_out' }
   if (!online) return { kind: 'offline' }
   const opensAtMs = Date.parse(sale.opensAt)

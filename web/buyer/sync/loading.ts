@@ -36,7 +36,7 @@ export async function loadSale(id: string): Promise<void> {
   const sentMs = performance.now()
   const reply = await read<Sale>(`/api/sales/${encodeURIComponent(id)}`)
   if (reply.kind === 'ok') store.putPolled(reply.body, sentMs)
-  else if (reply.kind === 'refused' && reply.code === 'not_found') miss(id)
+  else if (reply.kind === 'refused' && reply.code === 'not_found') store.miss(id)
 }
 
 export async function loadOrders(older = false): Promise<void> {
@@ -59,10 +59,5 @@ export async function loadOrder(id: string): Promise<void> {
   const asks = store.paying.has(id) ? '?payment=ask' : ''
   const reply = await read<Order>(`/api/orders/${encodeURIComponent(id)}${asks}`)
   if (reply.kind === 'ok') store.putOrder(reply.body, sentMs)
-  else if (reply.kind === 'refused' && reply.code === 'not_found') miss(id)
-}
-
-function miss(id: string): void {
-  store.missing.add(id)
-  store.changed()
+  else if (reply.kind === 'refused' && reply.code === 'not_found') store.miss(id)
 }

@@ -11,7 +11,7 @@ import { store } from '../store.ts'
 import { liveConnected } from './live.ts'
 import { loadOrder, loadOrders, loadSale, loadSales } from './loading.ts'
 import { aboutMs } from './moments.ts'
-import { measureServerTime, serverNow } from './server-time.ts'
+import { measureServerTime, serverNow, serverTimeMeasured } from './server-time.ts'
 
 const SLOW_MS = 30_000
 const BEFORE_OPENING_MS = 15_000
@@ -48,7 +48,7 @@ export function startPolling(): void {
   void repeat(pollOrders, ordersEveryMs)
   void repeat(
     () => measureServerTime(1),
-    () => TIME_EVERY_MS,
+    () => (serverTimeMeasured() ? TIME_EVERY_MS : FAST_MS),
   )
 }
 

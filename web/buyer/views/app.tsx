@@ -62,13 +62,13 @@ export function App() {
 
 function View({ route }: { readonly route: Route }) {
   const text = words()
-  // No countdown is ever shown by the device's own clock.
+  const sale = route.kind === 'sale' ? store.sales.get(route.sale) : undefined
+  if (sale !== undefined) return <SaleView sale={sale} />
+  // The other views have times that the device's own clock must not decide.
   if (!serverTimeKnown() && route.kind !== 'unknown') return <Loading />
   if (route.kind === 'home') return <HomeView />
   if (route.kind === 'orders') return <OrdersView />
   if (route.kind === 'order') return <OrderView id={route.order} />
-  const sale = route.kind === 'sale' ? store.sales.get(route.sale) : undefined
-  if (sale !== undefined) return <SaleView sale={sale} />
   const gone = route.kind === 'unknown' || store.missing.has(route.sale)
   return gone ? <Empty title={text.notFound} note={text.notFoundNote} home /> : <Loading />
 }

@@ -56,6 +56,10 @@ export function BuyButton({ item, state, doing, onPress }: Props) {
 function textOf(state: ButtonState, doing: Doing, item: Item, seconds: string): { label: string; note: string } {
   const text = words()
   switch (state.kind) {
+    case 'loading':
+      return { label: text.loading, note: text.beforeNote }
+    case 'away':
+      return { label: text.away, note: text.awayNote }
     case 'before':
       return { label: text.before, note: text.beforeNote }
     case 'opening':
@@ -98,7 +102,7 @@ function textOf(state: ButtonState, doing: Doing, item: Item, seconds: string): 
 
 /** The announcement when the button changes by itself, if any. */
 function spokenChange(before: string | undefined, now: string, label: string, note: string): string | undefined {
-  if (before === undefined || before === now) return undefined
+  if (before === undefined || before === now || (before === 'loading' && now !== 'away')) return undefined
   if (now === 'live') {
     if (before === 'opening' || before === 'before') return words().saidOpen
     return before === 'sold_out' ? words().saidBack : label

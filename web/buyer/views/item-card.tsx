@@ -6,7 +6,7 @@ import { buy } from '../buy/buying.ts'
 import { formatCount } from '../format.ts'
 import type { Item, Sale } from '../shapes.ts'
 import { store } from '../store.ts'
-import { serverNow } from '../sync/server-time.ts'
+import { serverNow, serverTimeKnown } from '../sync/server-time.ts'
 import { words } from '../words.ts'
 import { BuyButton } from './buy-button.tsx'
 import { ClosesIn, Countdown, OpensAt } from './countdown.tsx'
@@ -36,6 +36,8 @@ export function ItemCard({ sale, item, only }: Props) {
     doing,
     nowMs: serverNow(),
     online: store.online,
+    reachable: store.reachable,
+    confirmed: !store.unconfirmed.has(sale.id),
     signedOut: store.session.kind === 'out',
   }
   useMoment(nextChangeMs(facts))
@@ -69,7 +71,7 @@ export function ItemCard({ sale, item, only }: Props) {
         </Heading>
         <Price item={item} />
         {only && !hasOrder && <Clock sale={sale} opened={opened} />}
-        {state.kind !== 'over' && !hasOrder && <StockBar item={item} open={opened} />}
+        {state.kind !== 'over' && !hasOrder && (facts.confirmed || !opened) && <StockBar item={item} open={opened} />}
         {order?.state === 'closed' && !waiting && (
           <p class="last-order" tabIndex={-1}>
             {closed} <a href={`/orders/${order.id}`}>{text.seeOrder}</a>
@@ -112,6 +114,13 @@ export function Clock({ sale, opened }: { readonly sale: Sale; readonly opened: 
   const counted = useRef(false)
   if (!opened) counted.current = true
   if (sale.state === 'over') return null
+  // No countdown is ever shown by the device's own clock.
+  if (!serverTimeKnown())
+    return (
+      <div class="clock">
+        <OpensAt opensAt={sale.opensAt} />
+      </div>
+    )
   const shown = clockFace(sale, opened)
   if (shown === null && !counted.current) return null
   return <div class={counted.current ? 'clock clock-kept' : 'clock'}>{shown}</div>
