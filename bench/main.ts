@@ -7,6 +7,7 @@
  *     npm run bench -- kafka             through Kafka and straight, a backlog of 100,000, events on and off
  *     npm run bench -- events
  *     npm run bench -- growth [orders|items|hot] [--quick] [--data FOLDER] [--most N]
+ *     npm run bench -- adversary [--quick]   honest buyers' share of the units, with each defence on and off
  *     npm run bench -- disturbed [--quick] [--data FOLDER]
  *     npm run bench -- compare A.json B.json [--json]
  *
@@ -19,6 +20,7 @@ import { join } from 'node:path'
 import { Command, InvalidArgumentError } from 'commander'
 import { systemClock } from '../src/base/clock.ts'
 import { ensureServers } from '../test/servers.ts'
+import { adversary } from './adversary/command.ts'
 import type { BenchCase, Stage, Survey, SurveyResult } from './bench-case.ts'
 import { clickToRow } from './cases/click-to-row.ts'
 import { eventsOff } from './cases/events-off.ts'
@@ -184,6 +186,14 @@ surveyCommand('disturbed', 'placing while buyers and operators read, beside plac
     process.exitCode = await disturb(withProgram(own))
   },
 )
+
+program
+  .command('adversary')
+  .description("the honest buyers' share of the units beside an adversary, with each defence on and off")
+  .option('--quick', 'a small crowd: shows that everything runs', false)
+  .action(async ({ quick }: { quick: boolean }) => {
+    process.exitCode = await adversary(quick)
+  })
 
 let interrupted = false
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
