@@ -56,6 +56,7 @@ describe('a ticket', () => {
         fc.constantFrom('~', '~YQ', '.', 't1.1.2', 'a.b', '"quoted"', 'ü', '买家一号', '👩‍👩‍👧', '\ufeffx'),
       )
       .filter(isBuyerId)
+    const someMarks = fc.option(fc.stringMatching(/^[A-Za-z0-9_-]{1,160}$/), { nil: undefined })
     const property = fc.property(
       id,
       id,
@@ -63,8 +64,9 @@ describe('a ticket', () => {
       count,
       count,
       count,
-      (sale, item, who, attempt, notBeforeMs, expiresAtMs) => {
-        const claims = { sale, item, buyer: who, attempt, notBeforeMs, expiresAtMs }
+      someMarks,
+      (sale, item, who, attempt, notBeforeMs, expiresAtMs, marks) => {
+        const claims = { sale, item, buyer: who, attempt, notBeforeMs, expiresAtMs, marks }
         const ticket = office.issue(claims)
         expect(office.verify(ticket)).toEqual(claims)
         expect(office.peekBuyer(ticket)).toBe(who)
@@ -84,6 +86,17 @@ describe('a ticket', () => {
     }
     expect(office.issue({ ...most, buyer: '@'.repeat(BUYER_LENGTH_MAX) }).length).toBeLessThanOrEqual(512)
     expect(office.issue({ ...most, buyer: '买'.repeat(BUYER_LENGTH_MAX) }).length).toBeLessThanOrEqual(1024)
+  })
+
+  test('keeps its marks: none can be taken away, added or changed', () => {
+    const marked = office.issue({ ...CLAIMS, marks: 'phone-0123' })
+    expect(office.verify(marked)?.marks).toBe('phone-0123')
+    expect(office.verify(marked.replace('~phone-0123', ''))).toBeUndefined()
+    expect(office.verify(marked.replace('0123', '0124'))).toBeUndefined()
+    const [plain, fields] = [office.issue(CLAIMS), fieldsOf(marked)]
+    expect(office.verify(plain.replace('.2026.', '~phone-0123.2026.'))).toBeUndefined()
+    for (const expires of ['1~', '1~a~b', '~a', `1~${'a'.repeat(161)}`])
+      expect(office.verify(forge(fields.with(6, expires)))).toBeUndefined()
   })
 
   test('is signed with the newest key and verified with every one that is still known', () => {

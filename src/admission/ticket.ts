@@ -4,6 +4,9 @@
  *
  *     t1.ITEM.BUYER.SALE.ATTEMPT.NOTBEFORE.EXPIRES.KEYID.MAC
  *
+ * A ticket may carry marks: words that were true of the buyer when it was issued. They follow EXPIRES in its field, behind a `~`; without marks a
+ * ticket is as it always was, and an edge that does not know marks refuses a ticket that has some.
+ *
  * Item and buyer come first and in plain text, so that the sold-out path reads them with two searches and no cryptography. A buyer of
  * letters, digits, `-` and `_` is written as it is; any other as `~` and its UTF-8 in base64url. No field can hold a dot, a header needs
  * no quotes for any character, and a ticket is at most 1 KiB long.
@@ -27,6 +30,8 @@ export interface TicketClaims {
   readonly attempt: number
   readonly notBeforeMs: number
   readonly expiresAtMs: number
+  /** Letters, digits, `-` and `_`; undefined: none. */
+  readonly marks?: string | undefined
 }
 
 interface TicketKey {
@@ -43,6 +48,8 @@ const ITEM_AT = PREFIX.length
 const FIELDS_SIGNED = 8
 const MAC_LENGTH = 43
 const TICKET_LENGTH_MAX = 1024
+/** Beside the longest buyer it fits into a ticket. */
+const MARKS_LENGTH_MAX = 160
 const BLOCK_BYTES = 64
 export const BINDING_LENGTH_MAX = 64
 /** A ticket's characters and its binding, and their lengths of up to four digits with their two marks. */
@@ -51,6 +58,7 @@ const DOT = 46
 const COLON = 58
 const COMMA = 44
 const ZERO = 48
+const TILDE = 126
 const PLAIN_MAX = 127
 const SECRET_BYTES_MIN = 16
 /** Of base64url: the codes of its 64 characters, in order. */
@@ -89,8 +97,9 @@ export function createTicketOffice(keys: readonly TicketKey[]) {
   function issue(claims: TicketClaims, binding = ''): string {
     assert(areClaims(claims), 'a ticket was requested with invalid claims')
     assert(binding.length <= BINDING_LENGTH_MAX, 'a ticket was bound to a text that is too long')
-    const { item, buyer, sale, attempt, notBeforeMs, expiresAtMs } = claims
-    const fields = `${PREFIX}${item}.${writeBuyer(buyer)}.${sale}.${attempt}.${notBeforeMs}.${expiresAtMs}.${newest!.id}`
+    const { item, buyer, sale, attempt, notBeforeMs, expiresAtMs, marks } = claims
+    const expires = marks === undefined ? expiresAtMs : `${expiresAtMs}~${marks}`
+    const fields = `${PREFIX}${item}.${writeBuyer(buyer)}.${sale}.${attempt}.${notBeforeMs}.${expires}.${newest!.id}`
     const length = fields.length + 1 + MAC_LENGTH
     assert(length <= TICKET_LENGTH_MAX, `a ticket of ${length} bytes is too long`)
     const isSigned = findEnds(fields, 0, fields.length, ends) && signers[0]!.sign(fields, 0, ends, binding, mac)
@@ -117,13 +126,15 @@ export function createTicketOffice(keys: readonly TicketKey[]) {
     if (signer === undefined) return undefined
     if (on !== undefined && !(isField(text, ends, 1, on.item) && isField(text, ends, 3, on.sale))) return undefined
     if (!signer.sign(text, at, ends, binding, mac) || !endsWith(text, macAt, padded)) return undefined
+    const marksAt = marksStart(text, ends[5]! + 1, ends[6]!)
     const claims = {
       sale: on?.sale ?? fieldOf(text, ends, 3),
       item: on?.item ?? fieldOf(text, ends, 1),
       buyer: readBuyer(fieldOf(text, ends, 2)),
       attempt: countOf(text, ends, 4),
       notBeforeMs: countOf(text, ends, 5),
-      expiresAtMs: countOf(text, ends, 6),
+      expiresAtMs: countOf(text, ends, 6, marksAt),
+      marks: marksAt === ends[6]! ? undefined : text.slice(marksAt + 1, ends[6]),
     }
     // Signed by us, but perhaps by a version with looser rules for claims.
     const isValid = on === undefined ? areClaims(claims) : areOfBuyer(claims)
@@ -144,15 +155,20 @@ function isField(text: string, ends: Int32Array, no: number, value: string): boo
 }
 
 /** A field of digits; NaN where it is none. */
-function countOf(text: string, ends: Int32Array, no: number): number {
+function countOf(text: string, ends: Int32Array, no: number, end = ends[no]!): number {
   const from = ends[no - 1]! + 1
-  const end = ends[no]!
   let value = from < end ? 0 : Number.NaN
   for (let at = from; at < end; at++) {
     const digit = text.charCodeAt(at) - ZERO
     value = digit >= 0 && digit <= 9 ? value * 10 + digit : Number.NaN
   }
   return value
+}
+
+/** Where the marks begin in this field, with their `~`; its end where there are none. */
+function marksStart(text: string, from: number, end: number): number {
+  for (let at = from; at < end; at++) if (text.charCodeAt(at) === TILDE) return at
+  return end
 }
 
 /** Finds the end of each signed field. False when there are too few; with too many the key id holds a dot, and no key has such an id. */
@@ -254,8 +270,9 @@ function areClaims(claims: TicketClaims): boolean {
   return isId(claims.sale) && isId(claims.item) && areOfBuyer(claims)
 }
 
-function areOfBuyer({ buyer, attempt, notBeforeMs, expiresAtMs }: TicketClaims): boolean {
-  return isBuyerId(buyer) && isCount(attempt) && isCount(notBeforeMs) && isCount(expiresAtMs)
+function areOfBuyer({ buyer, attempt, notBeforeMs, expiresAtMs, marks }: TicketClaims): boolean {
+  const areMarks = marks === undefined || (marks.length <= MARKS_LENGTH_MAX && PLAIN.test(marks))
+  return isBuyerId(buyer) && isCount(attempt) && isCount(notBeforeMs) && isCount(expiresAtMs) && areMarks
 }
 
 function isCount(value: number): boolean {

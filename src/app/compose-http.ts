@@ -7,10 +7,13 @@ import { createDifficulty } from '../admission/challenge/difficulty.ts'
 import { createSiteverify } from '../admission/challenge/siteverify.ts'
 import { createChallenges } from '../admission/challenges.ts'
 import { createClientAddress } from '../admission/client-address.ts'
+import { createHoldKeys } from '../admission/hold-keys.ts'
+import { MemoryHoldCounts } from '../admission/holds/memory-hold-counts.ts'
 import { createOperators } from '../admission/operator.ts'
 import { OperatorGuard } from '../admission/operator-guard.ts'
 import { PRESENT_EVERY_MS, Sharing } from '../admission/rate/sharing.ts'
 import { createCallLimits, createRateLimits } from '../admission/rate-limits.ts'
+import { createRedisHoldCounts } from '../admission/redis/redis-hold-counts.ts'
 import { createRedisSharedCounts } from '../admission/redis/redis-shared-counts.ts'
 import { createRemoteKeys } from '../admission/remote-keys.ts'
 import { createSharedRateLimits } from '../admission/shared-rate-limits.ts'
@@ -32,6 +35,7 @@ import { pagesOnce } from '../edge/pages.ts'
 import { buyerRoutes } from '../edge/routes/buyer-routes.ts'
 import { deadRoutes } from '../edge/routes/dead-routes.ts'
 import { eventRoutes } from '../edge/routes/event-routes.ts'
+import { holdRoutes } from '../edge/routes/hold-routes.ts'
 import { listRoutes } from '../edge/routes/list-routes.ts'
 import { healthRoutes, metricsRoutes, type Readiness, sandboxRoutes } from '../edge/routes/operations-routes.ts'
 import { operatorOrderRoutes } from '../edge/routes/operator-order-routes.ts'
@@ -50,6 +54,7 @@ import { ProviderInquiries } from '../flows/money/ask-provider.ts'
 import type { WebhookContext } from '../flows/operate/manage-webhooks.ts'
 import { offersOf } from '../flows/operate/payment-offer.ts'
 import { ordersOfBuyer } from '../flows/sell/find-orders.ts'
+import { HoldBudget } from '../flows/sell/hold-budget.ts'
 import { createStockView } from '../flows/sell/live-item.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
 import type { EventWatch } from '../flows/tell/event-watch.ts'
@@ -83,6 +88,8 @@ interface HttpParts {
 
 const MONITOR_EVERY_MS = 1_000
 const ASKS_EVERY_MS = 1_000
+/** What a buyer or network has paid or let go is seen by the next ask after so long. */
+const HOLDS_EVERY_MS = 100
 /** Entries are promised to be in force within a second. */
 const ACCESS_EVERY_MS = 500
 /** A ledger that does not answer at the end costs the counts of the last second. */
@@ -175,7 +182,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
   const { config, log, catalog, registry } = context
   const { readiness, metrics, address, sandbox, sell } = parts
   const { edge, admission, live, monitor, asks, applyHeaders } = await openEdge(context, parts)
-  const { isEdge, sharing, tickets, orderLimits, callLimits, lists } = admission
+  const { isEdge, sharing, tickets, orderLimits, callLimits, lists, budget } = admission
   const demoCrowd = createDemoCrowd(context, () => address.url, edge)
   const scrape = { contentType: METRICS_CONTENT_TYPE, render: metrics.render }
   const wellBeing = [...healthRoutes(readiness), ...metricsRoutes(scrape, edge.identity)]
@@ -189,6 +196,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     ...webhookRoutes(edge),
     ...deadRoutes(edge),
     ...listRoutes(edge),
+    ...holdRoutes(edge),
     ...paymentReportRoutes(edge),
     ...(sandbox === undefined ? [] : sandboxRoutes(sandbox)),
     ...wellBeing,
@@ -207,6 +215,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     orderLimits,
     callLimits,
     lists,
+    budget,
     addressOf: edge.addressOf,
     asks,
   })
@@ -222,6 +231,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     /** What must be done again and again where buyers and operators are served. */
     others: [
       ['live', ROUND_EVERY_MS, async () => live.round()],
+      ...(isEdge ? ([['holds', HOLDS_EVERY_MS, () => budget.round()]] as const) : []),
       ['monitor', MONITOR_EVERY_MS, () => monitor.round()],
       ['asks', ASKS_EVERY_MS, () => asks.round()],
       ['provider-health', ASKS_EVERY_MS, () => parts.health.round()],
@@ -243,7 +253,8 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     async close() {
       await demoCrowd.stop()
       const { clock } = context
-      await createSharedTimeout({ clock, ms: LAST_ASKS_MS_MAX })(asks.round().catch(() => {}))
+      const last = Promise.allSettled([asks.round(), budget.round()])
+      await createSharedTimeout({ clock, ms: LAST_ASKS_MS_MAX })(last)
       await sharing?.leave()
       await apart?.stop()
     },
@@ -266,6 +277,14 @@ function composeAdmission(context: ProcessContext, redis: RedisConnection | unde
     difficulty: createDifficulty({ clock, random, edges: () => sharing?.edges ?? 1 }),
     meters,
   })
+  const budget = new HoldBudget({
+    ...context,
+    shared: redis && createRedisHoldCounts({ connection: redis, clock }),
+    own: new MemoryHoldCounts(clock),
+    keys: createHoldKeys(secret('hold-keys')),
+    defaults: config.holds,
+  })
+  context.messages.listen({ orderChanged: order => budget.orderChanged(order), saleChanged() {} })
   const onFailed = (why: string) => log.warn({ why }, "the shop's keys could not be fetched")
   const { jwksUrl } = config.buyerJwt
   const buyers = createBuyerTokens({
@@ -291,6 +310,7 @@ function composeAdmission(context: ProcessContext, redis: RedisConnection | unde
     tickets,
     challenges,
     lists,
+    budget,
     accessFollower: new AccessFollower(context.ledger.access, lists),
     buyers,
     operators,

@@ -14,6 +14,7 @@ import { ALONE_LANES, type LaneSizes } from '../ledger/postgres/connection/lanes
 import { createLeaderLock } from '../ledger/postgres/connection/leader-lock.ts'
 import { migrate, unapplied } from '../ledger/postgres/connection/migrate.ts'
 import { createEventLog } from '../ledger/postgres/events.ts'
+import { createHolds } from '../ledger/postgres/holds.ts'
 import { createIndexBuilder } from '../ledger/postgres/indexes/index-builder.ts'
 import { createJournal } from '../ledger/postgres/journal.ts'
 import { createPayments, createSandboxPayments } from '../ledger/postgres/money/payments.ts'
@@ -133,6 +134,7 @@ export function ledgerParts(config: Config, database: Database) {
     journal: createJournal(database),
     eventLog: createEventLog(database),
     access: createAccessList(database),
+    holds: createHolds(database),
     webhooks: createWebhooks(database),
     webhookQueue: createWebhookQueue(database),
     reconciliation: createReconciliation(database),

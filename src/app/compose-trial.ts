@@ -18,6 +18,7 @@ import { createDispatch } from '../edge/dispatch.ts'
 import { createAnswering } from '../edge/http/answering.ts'
 import { AskTally } from '../edge/ops/ask-tally.ts'
 import { OrderRoute } from '../edge/order-route.ts'
+import { NO_BUDGET } from '../flows/sell/hold-budget.ts'
 import { LiveItem, type Registry } from '../flows/sell/live-item.ts'
 import { createOpening } from '../flows/sell/opening.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
@@ -83,6 +84,7 @@ export function openTrialShop(context: ProcessContext): TrialShop {
     // Only who has an order already, or asks elsewhere, meets them.
     callLimits: createCallLimits({ ...rates, perAddress: undefined, perBuyer: undefined }),
     lists: new AccessLists(clock),
+    budget: NO_BUDGET,
     addressOf: () => '127.0.0.1',
     asks: new AskTally({ ...context, askCounts: { save: unused, ofOthers: unused } }),
   })

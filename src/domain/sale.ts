@@ -5,6 +5,7 @@
  * scheduled before it opens, open inside, over after. `over` is also reached by an operator's `end`.
  */
 
+import type { HoldLimits } from './hold-limits.ts'
 import type { SaleId } from './ids.ts'
 import type { Item } from './item.ts'
 
@@ -24,6 +25,8 @@ export interface SaleTerms {
   readonly challenge: SaleChallenge
   /** The providers that the operator has chosen, in this order. Undefined: all. */
   readonly paymentProviders?: readonly string[] | undefined
+  /** Undefined: as the settings say. */
+  readonly holds?: HoldLimits | undefined
 }
 
 export interface Sale extends SaleTerms {

@@ -4,6 +4,7 @@
  */
 
 import { toRfc3339 } from '../base/clock.ts'
+import type { HoldLimits } from '../domain/hold-limits.ts'
 import type { Item } from '../domain/item.ts'
 import { times } from '../domain/money.ts'
 import type { Order, Reservation } from '../domain/order.ts'
@@ -43,7 +44,12 @@ export function wireSale(sale: Sale, stock: StockView): SaleAnswer {
 export function wireOperatorSale(sale: Sale, stock: StockView): OperatorSaleAnswer {
   const seen = wireSale(sale, stock)
   const items = sale.items.map(({ whenGateDown, homeDoor }, i) => ({ ...seen.items[i]!, whenGateDown, door: homeDoor }))
-  return { ...seen, items, paymentProviders: sale.paymentProviders }
+  return { ...seen, items, paymentProviders: sale.paymentProviders, holds: sale.holds && wireHolds(sale.holds) }
+}
+
+function wireHolds({ unpaidCountsMs, payAgainMs, ...limits }: HoldLimits): OperatorSaleAnswer['holds'] {
+  const inSeconds = (ms: number | undefined) => (ms === undefined ? undefined : ms / 1000)
+  return { ...limits, unpaidCountsSeconds: inSeconds(unpaidCountsMs), payAgainSeconds: inSeconds(payAgainMs) }
 }
 
 function wireItem(item: Item, stock: StockView): ItemAnswer {

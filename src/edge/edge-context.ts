@@ -22,10 +22,12 @@ import type { DeadLettersContext } from '../flows/operate/dead-letters.ts'
 import type { WebhookContext } from '../flows/operate/manage-webhooks.ts'
 import type { OperateContext } from '../flows/operate/operate-context.ts'
 import type { FindOrdersContext } from '../flows/sell/find-orders.ts'
+import type { HoldBudget } from '../flows/sell/hold-budget.ts'
 import type { Registry, StockView } from '../flows/sell/live-item.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
 import type { FeedContext } from '../flows/tell/read-feed.ts'
 import type { AccessList } from '../ledger/access.ts'
+import type { Holds } from '../ledger/holds.ts'
 import type { Journal } from '../ledger/journal.ts'
 import type { Rights } from '../ledger/rights.ts'
 import type { Call } from '../wire/call.ts'
@@ -73,7 +75,9 @@ export interface EdgeContext {
   /** The shop's own judgement; undefined: it is not asked. */
   readonly risk: Pick<Risk, 'ask' | 'isResting'> | undefined
   readonly lists: AccessLists
+  readonly budget: Pick<HoldBudget, 'limitsOf' | 'marksOf' | 'take' | 'settle'>
   readonly access: AccessList
+  readonly holds: Pick<Holds, 'list' | 'groups'>
   readonly accessFollower: Pick<AccessFollower, 'round'>
   readonly ids: Pick<IdMaker, 'next'>
   readonly orderLimits: RateLimits

@@ -12,6 +12,7 @@ import type { Order } from '../domain/order.ts'
 import type { Sale } from '../domain/sale.ts'
 import { createAcknowledgedReservations } from '../flows/follow/acknowledged-reservations.ts'
 import { NOTHING_UNPLACED } from '../flows/follow/unplaced-reservations.ts'
+import { NO_BUDGET } from '../flows/sell/hold-budget.ts'
 import { LiveItem } from '../flows/sell/live-item.ts'
 import { type LocalGateContext, LocalGateSeller, PLACE_WAIT_MS } from '../flows/sell/local-gate-seller.ts'
 import { createOpening } from '../flows/sell/opening.ts'
@@ -124,6 +125,7 @@ async function openShop(view: 'refuses' | 'asks', queueMax = 100) {
     catalog: undefined as never,
     orderLimits: createRateLimits({ ...none, clock, random: systemRandom }),
     lists: new AccessLists(clock),
+    budget: NO_BUDGET,
     // All within one second.
     callLimits: createCallLimits({
       perAddress: undefined,

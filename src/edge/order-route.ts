@@ -1,10 +1,11 @@
 /**
  * `POST /api/sales/{sale}/items/{item}/orders`: the hot path. What wins, first to last: unknown sale or item → this buyer and attempt
  * have an order already → window, pause, sold out, too many before it in the queue (no valid ticket needed, no limits, the cheapest bytes there are) → denied addresses
- * and rate limits → ticket, denied buyers → body. A sale that is not known here counts against the general limit of its sender, and asking again and again for an order against its
+ * and rate limits → ticket, denied buyers → body → units held unpaid. A sale that is not known here counts against the general limit of its sender, and asking again and again for an order against its
  * buyer's own, which is far beyond what any client does.
  */
 
+import { networkOf } from '../admission/networks.ts'
 import type { RateLimited } from '../admission/rate-limit-policy.ts'
 import type { TicketClaims } from '../admission/ticket.ts'
 import { unreachable } from '../base/assert.ts'
@@ -34,6 +35,7 @@ type OrderContext = Pick<
   | 'orderLimits'
   | 'callLimits'
   | 'lists'
+  | 'budget'
   | 'addressOf'
   | 'asks'
 >
@@ -106,7 +108,7 @@ export class OrderRoute {
     // A buyer whom the gate would not even give one unit can't win, whatever the body says: it is not read.
     const refused = live.seller.refusal({ buyer: claims.buyer, attempt: claims.attempt, quantity: 1 })
     if (refused !== undefined) return this.#toResponse(refused, live.sale.id)
-    return bodyless(request) ? this.#take(live, claims, 1) : this.#readAndTake(request, live, claims)
+    return bodyless(request) ? this.#take(request, live, claims, 1) : this.#readAndTake(request, live, claims)
   }
 
   async #readAndTake(request: Request, live: LiveItem, claims: TicketClaims): Promise<Response> {
@@ -117,16 +119,33 @@ export class OrderRoute {
     const { quantityMax } = live.item
     if (Number.isInteger(quantity) && quantity >= 1 && quantity <= quantityMax) {
       const refused = live.seller.refusal({ buyer: claims.buyer, attempt: claims.attempt, quantity })
-      return refused === undefined ? this.#take(live, claims, quantity) : this.#toResponse(refused, live.sale.id)
+      return refused === undefined
+        ? this.#take(request, live, claims, quantity)
+        : this.#toResponse(refused, live.sale.id)
     }
     const detail = `Between 1 and ${quantityMax} can be ordered at a time.`
     const refused = problem('quantity_invalid', { detail, more: { field: 'quantity', quantityMax } })
     return this.#counted('quantity_invalid', refused, live.sale.id)
   }
 
-  async #take(live: LiveItem, { buyer, attempt }: TicketClaims, quantity: number): Promise<Response> {
-    const outcome = await takeOrder(this.#edge.sell, live, { buyer, attempt, quantity })
+  async #take(request: Request, live: LiveItem, claims: TicketClaims, quantity: number): Promise<Response> {
+    const { sell, budget, lists } = this.#edge
+    const { buyer, attempt, marks } = claims
+    const limits = budget.limitsOf(live.sale)
+    if (limits === undefined || lists.ofBuyer(buyer) === 'allow')
+      return this.#toResponse(await takeOrder(sell, live, { buyer, attempt, quantity }), live.sale.id)
+    const ask = { buyer, attempt, quantity, marks, network: this.#networkOf(request) }
+    const held = await budget.take(live, limits, ask)
+    if (held === undefined) return this.#counted('hold_limit', plainProblem('hold_limit'), live.sale.id)
+    const outcome = await takeOrder(sell, live, { buyer, attempt, quantity })
+    budget.settle(live, held, outcome)
     return this.#toResponse(outcome, live.sale.id)
+  }
+
+  /** Undefined: its holds are not counted by network. */
+  #networkOf(request: Request): string | undefined {
+    const address = this.#edge.addressOf(request)
+    return this.#edge.lists.ofAddress(address) === 'allow' ? undefined : networkOf(address)
   }
 
   /** Not in this process's gate: unknown, not warmed yet, or long over. A valid ticket still finds its order. */

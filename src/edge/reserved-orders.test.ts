@@ -10,6 +10,7 @@ import { noMeters } from '../base/meters.ts'
 import { systemRandom } from '../base/random.ts'
 import { Catalog } from '../catalog/catalog.ts'
 import type { OperateContext } from '../flows/operate/operate-context.ts'
+import { NO_BUDGET } from '../flows/sell/hold-budget.ts'
 import { createStockView } from '../flows/sell/live-item.ts'
 import { createFaultyGate, type GateMishap } from '../gate/contract/faulty-gate.ts'
 import { createJournal } from '../ledger/postgres/journal.ts'
@@ -86,6 +87,7 @@ async function openShop(units = 10) {
       catalog,
       tickets,
       lists: new AccessLists(systemClock),
+      budget: NO_BUDGET,
       identity,
       money,
       operate: { sales: ledger.sales } as OperateContext,

@@ -20,6 +20,8 @@ const FAMILIES: Readonly<Record<CountFamily, readonly [labels: readonly string[]
     ['outcome'],
     'Questions to the risk hook, by its answer. crowded: too many at once; resting: not asked after failures in a row.',
   ],
+  hold_refusals: [['subject'], 'Orders refused because a buyer, a network or a claim holds too many units unpaid.'],
+  hold_counts: [[], 'Holds that this edge counted alone, because the counts of all edges did not answer.'],
   challenges: [['outcome'], 'Challenges made, and what became of the solutions that came.'],
   orders: [['became'], 'Orders: placed or refused first, then paid, closed or refunded.'],
   releases: [[], 'Closed orders whose units are back in the gate.'],

@@ -7,6 +7,7 @@
 import { z } from 'zod'
 import { QUANTITY_MAX, SHARDS_MAX } from '../domain/item.ts'
 import { SHOWN_PAYMENT_STATES } from '../domain/payment.ts'
+import { holdsInput } from './inputs.ts'
 import { FUNNEL_STEPS, type FunnelStep, TROUBLE_CODES } from './monitor-codes.ts'
 
 export const plainId = z.string().regex(/^[1-9][0-9]{0,18}$/)
@@ -96,6 +97,7 @@ export const operatorSaleAnswer = named(
     ...saleAnswer.shape,
     items: z.array(operatorItemAnswer),
     paymentProviders: z.array(z.string()).optional().describe('As chosen; without it: all that take its currency.'),
+    holds: holdsInput.optional(),
   },
   'A sale as operators see it.',
 )

@@ -1,6 +1,7 @@
 /** The bodies and queries that the API takes, as schemas. The server checks every request by them; `calls/` describes them to others. */
 
 import { z } from 'zod'
+import { CLAIM_NAME, CLAIMS_MAX } from '../domain/hold-limits.ts'
 import { isBuyerId, isId } from '../domain/ids.ts'
 import { ATTEMPTS_MAX, QUANTITY_MAX, SHARDS_MAX, UNITS_MAX } from '../domain/item.ts'
 import { AMOUNT_MAX, isPayable, NOT_PAYABLE } from '../domain/money.ts'
@@ -79,6 +80,36 @@ const paymentProviders = z
   .refine(names => new Set(names).size === names.length, 'must not name a provider twice')
   .describe('Names of PAYMENT_PROVIDERS that this sale offers, in this order. Without it: all that take its currency.')
 
+export const holdsInput = z
+  .strictObject({
+    perBuyer: z.int().min(1).max(UNITS_MAX).optional().describe('Of one buyer, over all items of the sale.'),
+    perPrefix: z.int().min(1).max(UNITS_MAX).optional().describe('Of one /24 of IPv4 or /48 of IPv6.'),
+    perClaim: z
+      .record(z.string().regex(CLAIM_NAME, 'must be 1 to 24 letters, digits or _'), z.int().min(1).max(UNITS_MAX))
+      .refine(claims => Object.keys(claims).length <= CLAIMS_MAX, `must name at most ${CLAIMS_MAX} claims`)
+      .optional()
+      .describe("By a claim of the shop's token: of all buyers with the same value."),
+    unpaidCountsSeconds: z
+      .int()
+      .min(0)
+      .max(YEAR_S)
+      .optional()
+      .describe(
+        'So long an order that ended without payment goes on counting; without it as long as there was to pay.',
+      ),
+    attemptsUnpaid: z
+      .int()
+      .min(1)
+      .max(ATTEMPTS_MAX)
+      .optional()
+      .describe('Attempts of a buyer at an item, once an order has ended without payment.'),
+    payAgainSeconds: z.int().min(1).max(YEAR_S).optional().describe('The time to pay from the second attempt on.'),
+  })
+  .describe(
+    'How many units may be held without paying: units of unpaid orders that are open, and for a while of orders that ended without payment. Beyond it an ' +
+      'order is refused (`hold_limit`).',
+  )
+
 export const saleInput = z
   .strictObject({
     name: label(NAME_LENGTH_MAX),
@@ -102,6 +133,7 @@ export const saleInput = z
           'rises by itself with the attempts of a buyer and the asks of a network.',
       ),
     paymentProviders: paymentProviders.optional(),
+    holds: holdsInput.optional(),
     items: z.array(itemInput).min(1).max(ITEMS_MAX),
   })
   .refine(sale => sale.opensAt < sale.closesAt, { path: ['closesAt'], message: 'must be later than opensAt' })
@@ -135,6 +167,7 @@ export const saleEdit = z.strictObject({
   ticketsBeforeSeconds: saleFields.ticketsBeforeSeconds.unwrap().nullish(),
   challenge: saleFields.challenge.unwrap().optional(),
   paymentProviders: paymentProviders.nullish(),
+  holds: holdsInput.nullish(),
   items: z.array(itemEdit).min(1).max(ITEMS_MAX).optional(),
 })
 

@@ -130,6 +130,15 @@ const CATALOGUE = {
     means: 'This buyer has ordered this item as often as the sale allows.',
     todo: 'Do not retry: this buyer can not order this item again.',
   },
+  hold_limit: {
+    status: 409,
+    title: 'Too many units are held unpaid',
+    detail: 'This account, or the network it comes from, holds as many unpaid units as the sale allows.',
+    means:
+      "The sale limits how many units may be held without paying: per buyer, per network or per claim of the shop's token. Open orders that are not paid count, and for a while " +
+      'orders that ended unpaid or cancelled; after one of those a buyer may also have fewer attempts. Nothing was ordered and the attempt is not used up.',
+    todo: 'Pay what is open. Otherwise ask again with the same ticket in a minute.',
+  },
   not_changeable: {
     status: 409,
     title: 'This can no longer be changed',

@@ -127,6 +127,11 @@ function configOf(declared: Declared, values: Values, texts: Texts) {
     },
     /** Undefined: no program of the shop is asked about buyers. */
     risk: riskOf(values),
+    /** Of sales whose terms say nothing. */
+    holds:
+      (values.HOLDS_PER_BUYER ?? values.HOLDS_PER_PREFIX) === undefined
+        ? undefined
+        : { perBuyer: values.HOLDS_PER_BUYER, perPrefix: values.HOLDS_PER_PREFIX },
     socketsPerAddressMax: values.SOCKETS_PER_ADDRESS,
     /** Undefined: each process counts for itself. */
     rateSharing: values.RATE_SCOPE === 'cluster' ? { edgesAssumed: values.RATE_EDGES } : undefined,

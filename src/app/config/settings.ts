@@ -13,6 +13,7 @@ import { parseFaultPoints } from '../../base/fault-points.ts'
 import { parseRedisUrl } from '../../base/redis/redis-url.ts'
 import { CHALLENGE_SETTINGS } from './challenge-settings.ts'
 import { EVENT_SETTINGS } from './event-settings.ts'
+import { HOLD_SETTINGS } from './hold-settings.ts'
 import { KAFKA_SETTINGS } from './kafka-settings.ts'
 import { PAGES_SETTINGS } from './pages-settings.ts'
 import { PAYMENT_SETTINGS, paymentProviders } from './payment-settings.ts'
@@ -239,6 +240,7 @@ export const SETTINGS = {
   }),
   ...RATE_SETTINGS,
   ...RISK_SETTINGS,
+  ...HOLD_SETTINGS,
   ...CHALLENGE_SETTINGS,
   ...PAGES_SETTINGS,
   DEMO: setting({

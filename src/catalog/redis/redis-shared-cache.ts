@@ -70,14 +70,25 @@ const sale: z.ZodType<Sale> = z
     ticketsBeforeMs: time.optional(),
     challenge: z.union([z.literal('auto'), z.number()]).optional(),
     paymentProviders: z.array(z.string()).optional(),
+    holds: z
+      .object({
+        perBuyer: count.optional(),
+        perPrefix: count.optional(),
+        perClaim: z.record(z.string(), count).optional(),
+        unpaidCountsMs: time.optional(),
+        attemptsUnpaid: count.optional(),
+        payAgainMs: time.optional(),
+      })
+      .optional(),
     items: z.array(item).min(1),
   })
   // JSON leaves undefined fields out.
-  .transform(({ ticketsBeforeMs, challenge, paymentProviders, ...rest }) => ({
+  .transform(({ ticketsBeforeMs, challenge, paymentProviders, holds, ...rest }) => ({
     ...rest,
     ticketsBeforeMs,
     challenge,
     paymentProviders,
+    holds,
   }))
 
 const sales = z.array(sale).max(LISTED_MAX)

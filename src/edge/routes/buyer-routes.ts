@@ -190,12 +190,14 @@ async function giveOrRefuse(
   }
   const answer = await answerBy(outcome, {
     given({ terms: { attempt, notBeforeMs, expiresAtMs } }) {
-      const claims = { sale, item, buyer, attempt, notBeforeMs, expiresAtMs }
+      const marks = edge.budget.marksOf(found, () => edge.identity.claims(exchange.request))
+      const claims = { sale, item, buyer, attempt, notBeforeMs, expiresAtMs, marks }
       const ticket = edge.tickets.issue(claims, edge.ticketBinding?.given(exchange.request))
       const [notBefore, expiresAt] = [toRfc3339(notBeforeMs), toRfc3339(expiresAtMs)]
       return uncached({ ticket, attempt, notBefore, expiresAt }, 201)
     },
     attempts_used: () => plainProblem('attempts_used'),
+    hold_limit: () => plainProblem('hold_limit'),
     early({ opensAtMs }) {
       const opensAt = toRfc3339(opensAtMs)
       const detail = `Tickets are given out shortly before the opening at ${opensAt}.`

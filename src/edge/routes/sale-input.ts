@@ -1,17 +1,18 @@
 /** Operators' checked input in the domain's own units. */
 
 import type { z } from 'zod'
+import type { HoldLimits } from '../../domain/hold-limits.ts'
 import type { FieldFault, ItemEdit } from '../../flows/operate/amend-item.ts'
 import type { NewSale } from '../../flows/operate/create-sale.ts'
 import type { SaleEdit } from '../../flows/operate/edit-sale.ts'
-import { itemInput, type saleEdit, type saleInput } from '../../wire/inputs.ts'
+import { type holdsInput, itemInput, type saleEdit, type saleInput } from '../../wire/inputs.ts'
 
 type NewItem = NewSale['items'][number]
 type CheckedEdit = z.output<typeof saleEdit>
 type CheckedItemEdit = NonNullable<CheckedEdit['items']>[number]
 
 export function toNewSale(wish: z.output<typeof saleInput>): NewSale {
-  const { opensAt, closesAt, warmBeforeSeconds, ticketsBeforeSeconds, challenge, items, ...sale } = wish
+  const { opensAt, closesAt, warmBeforeSeconds, ticketsBeforeSeconds, challenge, holds, items, ...sale } = wish
   return {
     ...sale,
     opensAtMs: opensAt,
@@ -19,8 +20,13 @@ export function toNewSale(wish: z.output<typeof saleInput>): NewSale {
     warmBeforeMs: warmBeforeSeconds * 1000,
     ticketsBeforeMs: inMs(ticketsBeforeSeconds),
     challenge: challenge === 'off' ? undefined : challenge,
+    holds: holds && toHolds(holds),
     items: items.map(toNewItem),
   }
+}
+
+function toHolds({ unpaidCountsSeconds, payAgainSeconds, ...limits }: z.output<typeof holdsInput>): HoldLimits {
+  return { ...limits, unpaidCountsMs: inMs(unpaidCountsSeconds), payAgainMs: inMs(payAgainSeconds) }
 }
 
 function toNewItem(wish: z.output<typeof itemInput>): NewItem {
@@ -30,7 +36,7 @@ function toNewItem(wish: z.output<typeof itemInput>): NewItem {
 
 /** Items are read both ways, as changes and as new items: only the ledger knows whether the sale is a draft. */
 export function toEdit(edit: CheckedEdit): SaleEdit {
-  const { opensAt, closesAt, warmBeforeSeconds, ticketsBeforeSeconds, challenge, items, ...sale } = edit
+  const { opensAt, closesAt, warmBeforeSeconds, ticketsBeforeSeconds, challenge, holds, items, ...sale } = edit
   return {
     ...sale,
     opensAtMs: opensAt,
@@ -38,6 +44,7 @@ export function toEdit(edit: CheckedEdit): SaleEdit {
     warmBeforeMs: inMs(warmBeforeSeconds),
     ticketsBeforeMs: ticketsBeforeSeconds === null ? null : inMs(ticketsBeforeSeconds),
     challenge: challenge === 'off' ? null : challenge,
+    holds: holds && toHolds(holds),
     items: items && { edits: items.map(toItemEdit), fresh: items.map(toFresh) },
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import { toRfc3339 } from '../../base/clock.ts'
+import type { HoldLimits } from '../../domain/hold-limits.ts'
 import type { Item } from '../../domain/item.ts'
 import { isPayable, isSameMoney, NOT_PAYABLE } from '../../domain/money.ts'
 import type { Sale } from '../../domain/sale.ts'
@@ -97,7 +98,20 @@ export function saleChanges(from: Sale, to: Sale): FieldChange[] {
     ],
     ['challenge', from.challenge ?? 'off', to.challenge ?? 'off'],
     ['paymentProviders', from.paymentProviders?.join(','), to.paymentProviders?.join(',')],
+    ['holds', holdsText(from.holds), holdsText(to.holds)],
   ])
+}
+
+/** The same limits give the same text, in whatever order they were written. */
+function holdsText(holds: HoldLimits | undefined): string | undefined {
+  if (holds === undefined) return undefined
+  const { perClaim = {}, ...limits } = holds
+  const claims = Object.entries(perClaim).map(([name, max]) => [`perClaim.${name}`, max] as const)
+  const all = [...Object.entries(limits), ...claims].filter(([, value]) => value !== undefined)
+  return all
+    .map(([name, value]) => `${name} ${value}`)
+    .sort()
+    .join(', ')
 }
 
 /** A field that already has the given value is no change. */

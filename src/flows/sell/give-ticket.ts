@@ -19,7 +19,7 @@ type GiveTicketOutcome =
       /** The attempt has an order already: its buyer is never asked for more. */
       readonly holds: boolean
     }
-  | { readonly kind: 'attempts_used' | 'over' | 'busy' }
+  | { readonly kind: 'attempts_used' | 'hold_limit' | 'over' | 'busy' }
   | { readonly kind: 'early'; readonly opensAtMs: number }
 
 /** @param nowMs by the gate's clock */
@@ -39,6 +39,8 @@ export async function giveTicket(
   if (found === undefined) return { kind: 'busy' }
   const { attempt, holds } = found
   if (attempt > live.item.attemptsMax) return { kind: 'attempts_used' }
+  // An attempt after the first follows an order that was closed.
+  if (!holds && attempt > (sale.holds?.attemptsUnpaid ?? attempt)) return { kind: 'hold_limit' }
   return { kind: 'given', terms: { attempt, notBeforeMs: sale.opensAtMs, expiresAtMs: sale.closesAtMs }, holds }
 }
 

@@ -18,8 +18,11 @@ const FOLDER = join(import.meta.dirname, '../sql')
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 /** Without its limit this one is planned for a tenth of all sales. PostgreSQL sees that the plan for the values costs less, and keeps to that. */
 const NEVER_GENERIC = new Set(['list_sales'])
-/** These count or list all orders of the item that is asked for, or a page of them. */
+/** These count or list all orders of the item that is asked for, or a page of them; of holds, all live ones. */
 const COUNTS_AN_ITEM = new Set([
+  'holds_of_sale',
+  'list_holds',
+  'group_holds',
   'audit',
   'sale_results',
   'payments_amiss',

@@ -8,7 +8,7 @@ import type { Epoch, ItemId } from '../../domain/ids.ts'
 import type { Order } from '../../domain/order.ts'
 import type { DirectPlacing, DirectReply, PlaceAsk, PlaceReply, Placing } from '../orders.ts'
 import type { Row } from './connection/database.ts'
-import { number, text, time, toOrder } from './rows.ts'
+import { number, optional, text, time, toOrder } from './rows.ts'
 
 /** Five parallel arrays in arrival order: ids, buyers, attempts, quantities, reserved at. */
 export function askArrays(asks: readonly PlaceAsk[]): unknown[] {
@@ -71,6 +71,7 @@ function readBatch<V>(row: Row, item: ItemId, epoch: Epoch) {
   const price = { amount: number(row, 'price_minor'), currency: text(row, 'currency') }
   const placedAtMs = time(row, 'placed_at')
   const payByMs = time(row, 'pay_by')
+  const payAgainMs = optional(row, 'pay_again', time) ?? payByMs
   const odd = new Map(((row.odd ?? []) as Oddity<V>[]).map(oddity => [oddity.i, oddity]))
   return {
     available: number(row, 'available'),
@@ -95,7 +96,7 @@ function readBatch<V>(row: Row, item: ItemId, epoch: Epoch) {
       epoch,
       reservedAtMs: ask.reservedAtMs,
       placedAtMs,
-      payByMs,
+      payByMs: ask.attempt > 1 ? payAgainMs : payByMs,
       paidAtMs: undefined,
       closedAtMs: undefined,
       version: 1,

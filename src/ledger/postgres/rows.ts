@@ -1,6 +1,7 @@
 /** Statements and their answers: how many rows a statement may answer, and rows into domain objects, each column checked as it is read. */
 
 import { assert } from '../../base/assert.ts'
+import type { HoldLimits } from '../../domain/hold-limits.ts'
 import type { SaleId } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
 import type { CloseReason, Order, OrderState } from '../../domain/order.ts'
@@ -148,10 +149,16 @@ function toSale(id: SaleId, row: Row, items: readonly Item[]): Sale {
 function termsOf(row: Row): SaleTerms {
   const { terms } = row
   assert(typeof terms === 'object' && terms !== null, 'column terms is not an object')
-  const { ticketsBeforeMs, challenge, paymentProviders } = terms as Record<string, unknown>
+  const { ticketsBeforeMs, challenge, paymentProviders, holds } = terms as Record<string, unknown>
   assert(ticketsBeforeMs === undefined || typeof ticketsBeforeMs === 'number', 'ticketsBeforeMs is not a number')
   assert(challenge === undefined || challenge === 'auto' || typeof challenge === 'number', 'challenge is no difficulty')
   const isNames = Array.isArray(paymentProviders) && paymentProviders.every(one => typeof one === 'string')
   assert(paymentProviders === undefined || isNames, 'paymentProviders is no list of names')
-  return { ticketsBeforeMs, challenge, paymentProviders: paymentProviders as readonly string[] | undefined }
+  assert(holds === undefined || (typeof holds === 'object' && holds !== null), 'holds is not an object')
+  return {
+    ticketsBeforeMs,
+    challenge,
+    paymentProviders: paymentProviders as readonly string[] | undefined,
+    holds: holds as HoldLimits | undefined,
+  }
 }

@@ -3,6 +3,7 @@
 import type { Call } from '../call.ts'
 import { deadCalls } from '../dead/dead-calls.ts'
 import { eventCalls } from '../events/event-calls.ts'
+import { holdCalls } from '../holds/hold-calls.ts'
 import { listCalls } from '../lists/list-calls.ts'
 import { paymentCalls } from '../payments/payment-calls.ts'
 import { shopCalls } from '../shop/shop-calls.ts'
@@ -20,5 +21,6 @@ export const ALL_CALLS: readonly Call[] = [
   webhookCalls,
   deadCalls,
   listCalls,
+  holdCalls,
   operationsCalls,
 ].flatMap(calls => Object.values<Call>(calls))

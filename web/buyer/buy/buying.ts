@@ -17,6 +17,8 @@ import type { Doing } from './button-state.ts'
 import { alone, onTabMessage, publish, sleep, whenFree } from './tabs.ts'
 import { type Ask, dropAsk, dropTicket, keepAsk, keptAsks, ticketFor } from './tickets.ts'
 
+/** What holds too many unpaid units has to be paid first, or to end. */
+const HOLD_LIMIT_MS = 10_000
 /** After a refusal the button rests for so long. */
 const COOL_DOWN_MS = 3_000
 /** An opening nearer than this is waited for instead of being reported to the buyer. */
@@ -179,6 +181,8 @@ function refusal(ask: Ask, { code, status, retryAfterMs, body }: Refused, tries:
     case 'sale_over':
       if (sale !== undefined) store.putSale({ ...sale, state: 'over' })
       return NOTHING
+    case 'hold_limit':
+      return { ...cooling, untilMs: serverNow() + HOLD_LIMIT_MS }
     case 'attempts_used':
       return { kind: 'attempts_used' }
     case 'unauthenticated':

@@ -1,0 +1,90 @@
+/**
+ * The counts of this process. Exact; lost with the process. Holds that have ended are taken out when a subject seems full, at most once in
+ * `SWEEP_MS`: a refusal costs no walk through all holds, and is at most so late in seeing that there is room again.
+ * Bounded: beyond `BOOKS_MAX` books the one that was loaded first is forgotten, and read again when it is asked for.
+ */
+
+import type { Clock } from '../../base/clock.ts'
+import { type Hold, type HoldCounts, type HoldTaken, TAKEN, UNREAD } from '../hold-counts.ts'
+
+interface Counted {
+  readonly units: number
+  readonly keys: readonly string[]
+  untilMs: number
+}
+
+interface Book {
+  readonly holds: Map<string, Counted>
+  readonly used: Map<string, number>
+  sweptAtMs: number
+}
+
+const SWEEP_MS = 50
+const BOOKS_MAX = 256
+
+export class MemoryHoldCounts implements HoldCounts {
+  readonly #clock: Pick<Clock, 'elapsed'>
+  readonly #books = new Map<string, Book>()
+
+  constructor(clock: Pick<Clock, 'elapsed'>) {
+    this.#clock = clock
+  }
+
+  take(name: string, hold: Hold, maxima: readonly number[]): HoldTaken {
+    const book = this.#books.get(name)
+    if (book === undefined) return UNREAD
+    const nowMs = this.#clock.elapsed()
+    const known = book.holds.get(hold.id)
+    if (known !== undefined && known.untilMs > nowMs) return TAKEN
+    if (known !== undefined) drop(book, hold.id, known)
+    let at = fullAt(book, hold, maxima)
+    if (at >= 0 && nowMs - book.sweptAtMs >= SWEEP_MS) {
+      for (const [id, one] of book.holds) if (one.untilMs <= nowMs) drop(book, id, one)
+      book.sweptAtMs = nowMs
+      at = fullAt(book, hold, maxima)
+    }
+    if (at >= 0) return { kind: 'full', at }
+    add(book, hold, nowMs)
+    return TAKEN
+  }
+
+  async keep(name: string, ids: readonly string[], forMs: number): Promise<void> {
+    const book = this.#books.get(name)
+    for (const id of ids) {
+      const known = book?.holds.get(id)
+      if (known === undefined) continue
+      if (forMs > 0) known.untilMs = this.#clock.elapsed() + forMs
+      else drop(book!, id, known)
+    }
+  }
+
+  async load(name: string, holds: readonly Hold[]): Promise<boolean> {
+    let book = this.#books.get(name)
+    if (book === undefined) {
+      book = { holds: new Map(), used: new Map(), sweptAtMs: Number.NEGATIVE_INFINITY }
+      for (const oldest of this.#books.keys()) if (this.#books.size >= BOOKS_MAX) this.#books.delete(oldest)
+      this.#books.set(name, book)
+    }
+    const nowMs = this.#clock.elapsed()
+    for (const hold of holds) if (!book.holds.has(hold.id)) add(book, hold, nowMs)
+    return true
+  }
+}
+
+function fullAt({ used }: Book, { keys, units }: Hold, maxima: readonly number[]): number {
+  return keys.findIndex((key, i) => (used.get(key) ?? 0) + units > maxima[i]!)
+}
+
+function add({ holds, used }: Book, { id, units, keys, forMs }: Hold, nowMs: number): void {
+  holds.set(id, { units, keys, untilMs: nowMs + forMs })
+  for (const key of keys) used.set(key, (used.get(key) ?? 0) + units)
+}
+
+function drop({ holds, used }: Book, id: string, { units, keys }: Counted): void {
+  holds.delete(id)
+  for (const key of keys) {
+    const left = (used.get(key) ?? 0) - units
+    if (left > 0) used.set(key, left)
+    else used.delete(key)
+  }
+}
