@@ -70,7 +70,14 @@ export function createSelling(context: ProcessContext, confirm: ConfirmContext |
     const current = (door === 'ledger' || (door === 'gate' && context.isBuilt(item))) && context.maySell()
     const makeQueue = (sell: Seller['sell']) =>
       createQueues(door === 'gate' ? context.lanes(item) : undefined, QUEUE_MAX, queueMax =>
-        createBatcher<Ask, Decision>({ batchMax: BATCH_MAX, queueMax, defer: nextTurn, run: sell, hold: untilPlaced }),
+        createBatcher<Ask, Decision>({
+          batchMax: BATCH_MAX,
+          queueMax,
+          defer: nextTurn,
+          run: sell,
+          waves: door === 'gate' ? context.waves() : undefined,
+          hold: untilPlaced,
+        }),
       )
     return new LiveItem({ sale, item, current, skewed, seen }, makeSeller, makeQueue)
   }

@@ -55,44 +55,6 @@ describe('the line', () => {
     expect(line.depth()).toBe(0)
   })
 
-  test('holds the next batch back until what `hold` returns has settled, or until enough asks wait', async () => {
-    const hand = handRun()
-    const holds: PromiseWithResolvers<void>[] = []
-    const hold = (answers: readonly number[]) => {
-      if (answers.length === 0) return undefined
-      holds.push(Promise.withResolvers())
-      return holds.at(-1)!.promise
-    }
-    const line = createBatcher({ batchMax: 3, queueMax: 100, run: hand.run, hold })
-    const first = line.join(0)!
-    await turn()
-    await hand.finish()
-    // Held back is the next batch, not the answer.
-    expect(await first).toBe(0)
-    void line.join(1)
-    await turn()
-    expect(hand.batches).toEqual([[0]])
-    holds[0]!.resolve()
-    await turn()
-    expect(hand.batches).toEqual([[0], [1]])
-    await hand.finish()
-    for (const n of [2, 3, 4]) void line.join(n)
-    await turn()
-    expect(hand.batches).toEqual([[0], [1], [2, 3, 4]])
-    const failed = line.join(5)!
-    await hand.finish()
-    holds[2]!.resolve()
-    await turn()
-    // What failed holds nothing back.
-    const after = line.join(6)!
-    const rejected = failed.catch((error: Error) => error.message)
-    await hand.finish(new Error('away'))
-    expect(await rejected).toBe('away')
-    expect(hand.batches.at(-1)).toEqual([6])
-    await hand.finish()
-    expect(await after).toBe(60)
-  })
-
   test('is full at lineMax, those in flight not counted, and takes again when it has moved', async () => {
     const hand = handRun()
     const line = createBatcher({ batchMax: 2, queueMax: 3, run: hand.run })

@@ -1,14 +1,16 @@
 /**
  * The bounded queue with one batch in flight. While batch N runs, batch N+1 collects; there are no timers, so a lone ask does not wait
- * and a crowd makes its own batches.
+ * and a crowd makes its own batches. Queues that share waves (`waves.ts`) begin their batches together.
  *
  * Guarantees: asks are run in the order they joined, each exactly once; never two batches at a time; never more than `queueMax` waiting;
  * a batch that fails rejects its own asks only. Does not retry, time out or shed by age: `run` brings its own bounds.
  *
- * States: idle → due (the first ask joined) → running → (a few turns of the event loop, with `defer`) → running (the queue was not empty) … → idle.
+ * States: idle → due (the first ask joined) → running → (a few turns of the event loop, with `defer`; the next wave) → running (the queue was not
+ * empty) … → idle.
  */
 
 import { assert } from '../assert.ts'
+import { FULL_ENOUGH, TURNS_BETWEEN_MAX, type Waves } from './waves.ts'
 
 interface BatcherOptions<Ask, Answer> {
   readonly batchMax: number
@@ -22,10 +24,9 @@ interface BatcherOptions<Ask, Answer> {
    * between two batches: a client that was just answered may ask again, and shares the next batch with those who came meanwhile.
    */
   readonly defer?: (fn: () => void) => void
-  /**
-   * After a batch was answered: the next one is held back until this settles or enough asks wait; undefined holds nothing back. For where
-   * `run` ends long before its clients can ask again. It brings its own bound, and never rejects.
-   */
+  /** Instead of `defer`: every batch begins with a wave that several queues share. For where `run` ends long before its clients can ask again. */
+  readonly waves?: Waves | undefined
+  /** When a batch that was answered is over for its wave; undefined: at once. It brings its own bound, and never rejects. */
   readonly hold?: (answers: readonly Answer[]) => Promise<void> | undefined
 }
 
@@ -38,13 +39,8 @@ interface Batch<Ask, Answer> {
   readonly rejects: ((error: unknown) => void)[]
 }
 
-/** At most so many turns of the event loop between two batches; fewer when as many asks wait as were answered. */
-const TURNS_BETWEEN_MAX = 4
-/** A batch this full is not held back: the fixed cost of a call is shared by enough asks. */
-const FULL_ENOUGH = 64
-
 export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>) {
-  const { batchMax, queueMax, run, defer = queueMicrotask } = options
+  const { batchMax, queueMax, run, defer = queueMicrotask, waves } = options
   const turnsMax = options.defer === undefined ? 0 : TURNS_BETWEEN_MAX
   assert(Number.isInteger(batchMax) && batchMax >= 1, `a batch of ${batchMax} is no batch`)
   assert(Number.isInteger(queueMax) && queueMax >= 1, `a queue of ${queueMax} is no queue`)
@@ -56,8 +52,6 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
   let batchPeak = 0
   let idle = true
   let quiet: PromiseWithResolvers<void> | undefined
-  /** Called when enough asks wait. */
-  let onFull: (() => void) | undefined
 
   /** `undefined`: the queue is full, nothing was taken. */
   function join(ask: Ask): Promise<Answer> | undefined {
@@ -71,14 +65,15 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
     asks.push(ask)
     depth += 1
     if (depth > depthPeak) depthPeak = depth
-    if (depth >= enough) onFull?.()
+    waves?.joined()
     const answer = new Promise<Answer>((resolve, reject) => {
       resolves.push(resolve)
       rejects.push(reject)
     })
     if (idle) {
       idle = false
-      defer(start)
+      if (waves === undefined) defer(start)
+      else void waves.next().then(start)
     }
     return answer
   }
@@ -92,9 +87,15 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
     for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
       depth -= batch.asks.length
       if (batch.asks.length > batchPeak) batchPeak = batch.asks.length
+      const over = waves?.began(batch.asks.length)
       const answers = await runBatch(batch)
-      const held = answers && options.hold?.(answers)
-      if (held !== undefined && depth < enough) await Promise.race([held, full()])
+      if (over !== undefined) {
+        const held = answers && options.hold?.(answers)
+        if (held === undefined) over()
+        else void held.then(over)
+        if (depth > 0) await waves!.next()
+        continue
+      }
       const all = Math.min(enough, depth + batch.asks.length)
       // After a lone ask there is nothing to wait for.
       if (all === 1) continue
@@ -103,12 +104,6 @@ export function createBatcher<Ask, Answer>(options: BatcherOptions<Ask, Answer>)
     idle = true
     quiet?.resolve()
     quiet = undefined
-  }
-
-  function full(): Promise<void> {
-    return new Promise(resolve => {
-      onFull = resolve
-    })
   }
 
   /** Undefined: it failed. */

@@ -14,8 +14,6 @@ export type PlacementWaiters = ReturnType<typeof createPlacementWaiters>
 
 /** Clicks within so many milliseconds of each other share a timer. */
 const TOGETHER_MS = 10
-/** The longest time for which a queue holds its next batch back: a few times what placing takes when all is well. */
-const HOLD_MS_MAX = 25
 
 interface Expected {
   row: Order | undefined
@@ -84,7 +82,7 @@ export function createPlacementWaiters(clock: Clock, waitMs: number) {
       one.row = order
       one.answer?.(order)
     },
-    /** Resolves when all of these are placed, refused or forgotten, or after a moment; undefined: none of them is expected. */
+    /** Resolves when all of these are placed, refused or forgotten, as they are when no message comes in time; undefined: none of them is expected. */
     placed(orders: Iterable<OrderId>): Promise<void> | undefined {
       if (waitMs === 0) return undefined
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -96,7 +94,6 @@ export function createPlacementWaiters(clock: Clock, waitMs: number) {
         batch.unplaced += 1
       }
       if (batch.unplaced === 0) return undefined
-      void clock.sleep(Math.min(waitMs, HOLD_MS_MAX)).then(resolve)
       return promise
     },
     expected: (): number => expected.size,

@@ -20,8 +20,8 @@ import { listOf, wholeOf } from './replies.ts'
 import { readScript } from './scripts.ts'
 
 const DONE_AT_ONCE = 1_000
-/** Of a call that takes: how much waits is not known before. At most 62 in one script call. */
-const TAKE_WEIGHT = 16
+/** Of a call that takes: how much waits is not known before. At most 100 in one script call: what a full wave of the edges has reserved. */
+const TAKE_WEIGHT = 10
 /** The server does nothing else meanwhile; a longer outbox is counted when it is shorter. */
 const RECOUNT_ENTRIES_MAX = 64
 

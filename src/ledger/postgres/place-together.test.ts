@@ -57,7 +57,7 @@ test('an item that another transaction has locked delays no other, and is placed
   for (const [i, { item, epoch }] of items.entries())
     (held.has(i) ? waiting : free).push(place(item, epoch, false, [ledger.ask('ann')]))
   for (const reply of await Promise.all(free)) expect(verdicts(reply)).toEqual(['placed'])
-  // The first two went alone and are stuck: later batches still get through.
+  // Those that are locked went alone and are stuck: later batches still get through.
   const [late] = await itemsOnSale(1)
   expect(verdicts(await place(late!.item, late!.epoch, false, [ledger.ask('ben')]))).toEqual(['placed'])
   await other.query('COMMIT')
@@ -94,8 +94,10 @@ test('a call that hangs delays no later batch', async () => {
   const placing = placeTogether({ run }, { ...systemClock, elapsed: () => nowMs })
   const ask = (i: number) => placing(items[i]!.item, items[i]!.epoch, false, [ledger.ask('ann')])
   const first = ask(0)
+  await Promise.resolve()
   const stuck = ask(1)
   stuck.catch(() => {})
+  await Promise.resolve()
   expect(hung).toBe(1)
   const waiting = ask(2)
   nowMs = 1_000

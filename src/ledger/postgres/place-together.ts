@@ -46,6 +46,8 @@ export function placeTogether(database: Pick<Database, 'run'>, clock: Clock = sy
   let calls = 0
   let calledMs = 0
   let waiting: Batch[] = []
+  /** What is asked for before it begins goes together: a worker gets the entries of many items at the same time. */
+  let due = false
 
   const placeAlone: Orders['place'] = async (item, epoch, acknowledged, asks) => {
     alone += 1
@@ -114,12 +116,21 @@ export function placeTogether(database: Pick<Database, 'run'>, clock: Clock = sy
     }
   }
 
+  function begin(): void {
+    due = false
+    const [first] = waiting
+    if (first !== undefined && waiting.length === 1 && calls === 0 && alone < ALONE_MAX) {
+      waiting = []
+      placeApart(first)
+    } else if (calls === 0 || (calls < CALLS_MAX && clock.elapsed() - calledMs > HANGS_MS)) void run()
+  }
+
   return (item, epoch, acknowledged, asks) => {
-    const free = calls === 0 && waiting.length === 0 && alone < ALONE_MAX
-    if (free || asks.length === 0) return placeAlone(item, epoch, acknowledged, asks)
+    if (asks.length === 0) return placeAlone(item, epoch, acknowledged, asks)
     const batch: Batch = { item, epoch, acknowledged, asks, placed: Promise.withResolvers() }
     waiting.push(batch)
-    if (calls === 0 || (calls < CALLS_MAX && clock.elapsed() - calledMs > HANGS_MS)) void run()
+    if (!due) queueMicrotask(begin)
+    due = true
     return batch.placed.promise
   }
 }
