@@ -76,7 +76,6 @@ export function openLocalGate(foundation: Pick<Foundation, 'clock' | 'ledger' | 
     // What lapsed processes of a cluster left in its Redis is not known here: they stay unsettled.
     nodes: { ...nodes, async settle() {}, async settleItems() {} },
     lanes: () => undefined,
-    waves: () => undefined,
     homeDoorOf: () => 'gate',
     hasClicks: true,
     oneServer: true,

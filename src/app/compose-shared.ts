@@ -5,7 +5,6 @@
 
 import { createKeyedHash } from '../admission/rate/keyed-hash.ts'
 import { createBatcher } from '../base/batching/batcher.ts'
-import { createWaves } from '../base/batching/waves.ts'
 import { nextTurn } from '../base/clock.ts'
 import { onFault } from '../base/fault.ts'
 import { faultPointMs } from '../base/fault-points.ts'
@@ -58,8 +57,6 @@ const ACKNOWLEDGED_MAX = 100_000
 const DIRECT_AT_ONCE_MAX = 8
 /** A "sold out" rests on a status that is no older: units that come back are on sale within two seconds, on every edge. */
 const STATUS_FRESH_MS = 1_500
-/** The longest time for which the batches of one wave hold the next back: a few times what reserving and placing take when all is well. */
-const WAVE_MS_MAX = 50
 /** A Redis that has just come back may go again: as long as another door sells, it is not trusted at once. */
 const BACK_MS = 1_000
 /** An operator's move waits so long for the gate to show it. */
@@ -89,7 +86,6 @@ export function openSharedGate(redis: RedisConfig, foundation: Foundation) {
   const { nodes } = ledger
   const learning = learnShards(ledger, counts)
   const semaphore = createSemaphore(DIRECT_AT_ONCE_MAX)
-  const waves = createWaves({ clock, msMax: WAVE_MS_MAX })
   let follows = false
   return {
     gate,
@@ -105,8 +101,6 @@ export function openSharedGate(redis: RedisConfig, foundation: Foundation) {
     ...learning,
     nodes,
     lanes: item => gate.lanes(item.id, item.epoch),
-    // In a cluster of Redis no item waits for the server of another.
-    waves: () => (connection.oneServer ? waves : createWaves({ clock, msMax: WAVE_MS_MAX })),
     hasClicks: config.roles.includes('edge'),
     oneServer: connection.oneServer,
     homeDoorOf: item => item.homeDoor,

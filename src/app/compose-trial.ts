@@ -9,7 +9,7 @@ import { createCallLimits, createRateLimits } from '../admission/rate-limits.ts'
 import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import { assert } from '../base/assert.ts'
 import { createBatcher } from '../base/batching/batcher.ts'
-import { nextTurn } from '../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { ItemId } from '../domain/ids.ts'
 import type { Item } from '../domain/item.ts'
@@ -28,7 +28,7 @@ import type { Orders } from '../ledger/orders.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { openLocalGate } from './compose-local.ts'
 import type { ProcessContext } from './process-context.ts'
-import { BATCH_MAX, QUEUE_MAX } from './selling.ts'
+import { BATCH_MAX, newWaves, QUEUE_MAX } from './selling.ts'
 import type { TrialShop } from './warm-code.ts'
 
 /** So many ask at once, as in a crowd: they share batches. */
@@ -119,7 +119,7 @@ export function openTrialShop(context: ProcessContext): TrialShop {
       let answered = 0
       await ledger.trials.undone(item, UNITS, async within => {
         placing = within
-        const live = liveItem(item, clock.now(), makeSeller)
+        const live = liveItem(item, clock, makeSeller)
         const counts = { left: UNITS, held: 0, buyers: 0, attemptsMax: 1, changeNo: 0 }
         await gate.activate(item, EPOCH, { ...live.sale, ...counts, state: 'open' })
         registry.set(item, live)
@@ -136,7 +136,8 @@ export function openTrialShop(context: ProcessContext): TrialShop {
   }
 }
 
-function liveItem(id: ItemId, nowMs: number, makeSeller: ConstructorParameters<typeof LiveItem>[1]): LiveItem {
+function liveItem(id: ItemId, clock: Clock, makeSeller: ConstructorParameters<typeof LiveItem>[1]): LiveItem {
+  const nowMs = clock.now()
   const item: Item = {
     id,
     sale: id,
@@ -173,6 +174,6 @@ function liveItem(id: ItemId, nowMs: number, makeSeller: ConstructorParameters<t
     items: [item],
   }
   return new LiveItem({ sale, item, current: true, skewed: false, seen: { atMs: 0 } }, makeSeller, run =>
-    createBatcher<Ask, Decision>({ batchMax: BATCH_MAX, queueMax: QUEUE_MAX, defer: nextTurn, run }),
+    createBatcher<Ask, Decision>({ batchMax: BATCH_MAX, queueMax: QUEUE_MAX, waves: newWaves(clock), run }),
   )
 }

@@ -3,7 +3,6 @@
  * `compose-shared.ts`) each offer: where the gate is, and how the process starts, knows that it is ready, and ends.
  */
 
-import type { Waves } from '../base/batching/waves.ts'
 import type { Clock } from '../base/clock.ts'
 import { onFault } from '../base/fault.ts'
 import type { Log } from '../base/log.ts'
@@ -67,8 +66,6 @@ export interface GateSide {
   readonly nodes: LedgerParts['nodes']
   /** How the gate's asks of an item are queued. Undefined: in one queue. */
   readonly lanes: (item: Item) => Lanes | undefined
-  /** Where orders are placed after the gate has answered: the waves in which a queue's batches begin. */
-  readonly waves: () => Waves | undefined
   readonly homeDoorOf: (item: Item) => Door
   /** Do clicks come to this process? Otherwise it needs no statuses of the gate to refuse them by. */
   readonly hasClicks: boolean

@@ -4,7 +4,8 @@
  */
 
 import { createBatcher } from '../base/batching/batcher.ts'
-import { nextTurn } from '../base/clock.ts'
+import { createWaves } from '../base/batching/waves.ts'
+import { type Clock, nextTurn } from '../base/clock.ts'
 import { onFault } from '../base/fault.ts'
 import type { SaleId } from '../domain/ids.ts'
 import type { Item } from '../domain/item.ts'
@@ -31,6 +32,9 @@ const DRAIN_MS_MAX = 60_000
 
 /** Longest time since the ledger last answered before traffic should go elsewhere. */
 const LEDGER_SILENT_MS_MAX = 5_000
+
+/** The longest time for which the batches of one wave hold the next back: a few times what reserving and placing take when all is well. */
+export const newWaves = (clock: Clock) => createWaves({ clock, msMax: 50 })
 
 export type Selling = ReturnType<typeof createSelling>
 
@@ -62,6 +66,8 @@ export function createSelling(context: ProcessContext, confirm: ConfirmContext |
   }
   const makeSeller = context.sellers(sell)
 
+  // In a cluster of Redis no item waits for the server of another.
+  const waves = newWaves(clock)
   const untilPlaced = (decisions: readonly Decision[]) =>
     waiters.placed(decisions.flatMap(one => (one.kind === 'reserved' ? one.reservation.id : [])))
 
@@ -75,7 +81,7 @@ export function createSelling(context: ProcessContext, confirm: ConfirmContext |
           queueMax,
           defer: nextTurn,
           run: sell,
-          waves: door === 'gate' ? context.waves() : undefined,
+          waves: door !== 'gate' ? undefined : context.oneServer ? waves : newWaves(clock),
           hold: untilPlaced,
         }),
       )
