@@ -5,7 +5,7 @@ import { store } from './store.ts'
 export type Route =
   | { readonly kind: 'sales' | 'new' | 'log' | 'dead' | 'lists' | 'payments' | 'webhooks' | 'unknown' }
   | { readonly kind: 'webhook'; readonly webhook: string }
-  | { readonly kind: 'sale' | 'edit' | 'orders'; readonly sale: string }
+  | { readonly kind: 'sale' | 'edit' | 'orders' | 'holds'; readonly sale: string }
   | { readonly kind: 'order'; readonly order: string }
 
 export function currentRoute(): Route {
@@ -20,7 +20,9 @@ export function currentRoute(): Route {
   if (first === 'orders' && second !== '') return { kind: 'order', order: second }
   if (first !== 'sales' || second === '') return { kind: 'unknown' }
   if (third === '') return { kind: 'sale', sale: second }
-  return third === 'edit' || third === 'orders' ? { kind: third, sale: second } : { kind: 'unknown' }
+  return third === 'edit' || third === 'orders' || third === 'holds'
+    ? { kind: third, sale: second }
+    : { kind: 'unknown' }
 }
 
 export function go(path: string): void {

@@ -42,6 +42,7 @@ const ADDRESSES = [
   '/ops/lists',
   '/ops/webhooks',
   '/ops/webhooks/{webhook}',
+  '/ops/sales/{sale}/holds',
   '/ops/orders/{order}',
   '/ops/sales/{sale}',
   '/ops/sales/{sale}/edit',

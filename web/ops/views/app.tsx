@@ -15,6 +15,7 @@ import { NoteLine } from './controls/note-line.tsx'
 import { DeadLettersView } from './dead-letters-view.tsx'
 import { ListsView } from './lists/lists-view.tsx'
 import { LogView } from './log-view.tsx'
+import { HoldsView } from './orders/holds-view.tsx'
 import { OrderView } from './orders/order-view.tsx'
 import { OrdersView } from './orders/orders-view.tsx'
 import { PaymentsView } from './payments-view.tsx'
@@ -142,6 +143,8 @@ function View({ route }: { readonly route: Route }) {
       return mayRun() ? <SaleFormView sale={route.sale} /> : <NotAllowed />
     case 'orders':
       return <OrdersView sale={route.sale} />
+    case 'holds':
+      return <HoldsView sale={route.sale} />
     case 'order':
       return <OrderView id={route.order} />
     case 'lists':

@@ -8,6 +8,7 @@ import { go } from '../../route.ts'
 import type { Report, Sale, SaleState } from '../../shapes.ts'
 import { mayRun, notify } from '../../store.ts'
 import type { SaleAction } from '../../words/en.ts'
+import { holdWords } from '../../words/holds.ts'
 import { words } from '../../words.ts'
 import { Dialog } from '../controls/dialog.tsx'
 import { isToOpen } from '../sales-view.tsx'
@@ -48,6 +49,9 @@ export function SaleActions({ sale, onDone }: { readonly sale: Sale; readonly on
         <>
           <a class="button" href={`/ops/sales/${sale.id}/orders`}>
             {text.orders}
+          </a>
+          <a class="button" href={`/ops/sales/${sale.id}/holds`}>
+            {holdWords().link}
           </a>
           <a class="button" href={`/s/${sale.id}`} target="_blank" rel="noopener">
             {text.buyersPage} <span aria-hidden="true">↗</span>
