@@ -7,6 +7,7 @@
  *     npm run bench -- kafka             through Kafka and straight, a backlog of 100,000, events on and off
  *     npm run bench -- events
  *     npm run bench -- growth [orders|items|hot] [--quick] [--data FOLDER] [--most N]
+ *     npm run bench -- challenge         what a proof of work costs the server, and what a flood of them slows
  *     npm run bench -- adversary [--quick]   honest buyers' share of the units, with each defence on and off
  *     npm run bench -- disturbed [--quick] [--data FOLDER]
  *     npm run bench -- compare A.json B.json [--json]
@@ -22,6 +23,7 @@ import { systemClock } from '../src/base/clock.ts'
 import { ensureServers } from '../test/servers.ts'
 import { adversary } from './adversary/command.ts'
 import type { BenchCase, Stage, Survey, SurveyResult } from './bench-case.ts'
+import { challengeFlood } from './cases/challenge-flood.ts'
 import { clickToRow } from './cases/click-to-row.ts'
 import { eventsOff } from './cases/events-off.ts'
 import { firstSecond } from './cases/first-second.ts'
@@ -40,6 +42,7 @@ import { endAll } from './endable.ts'
 import { disturb, growth } from './growth/command.ts'
 import { type CaseResult, runCase } from './rounds.ts'
 import { startStampede } from './servers/stampede.ts'
+import { challengeCost } from './surveys/challenge-cost.ts'
 import { growthOverBuyers } from './surveys/growth-over-buyers.ts'
 import { growthOverItems } from './surveys/growth-over-items.ts'
 import { kafkaBacklog } from './surveys/kafka-backlog.ts'
@@ -50,6 +53,7 @@ const CASES: readonly BenchCase[] = [
   soldOut,
   soldOutWithoutTicket,
   refused,
+  challengeFlood,
   ...placedOrders,
   ...clickToRow,
   firstSecond,
@@ -61,7 +65,7 @@ const CASES: readonly BenchCase[] = [
   ...throughKafka,
 ]
 /** The one with the most orders last. */
-const SURVEYS: readonly Survey[] = [memory, kafkaBacklog, growthOverItems, growthOverBuyers]
+const SURVEYS: readonly Survey[] = [challengeCost, memory, kafkaBacklog, growthOverItems, growthOverBuyers]
 const WARM_UP_MS_MAX = 1_000
 /** Rounds shorter than this only show that everything runs. */
 const BLINK_S = 0.5

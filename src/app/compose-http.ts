@@ -272,7 +272,7 @@ function composeAdmission(context: ProcessContext, redis: RedisConnection | unde
   const challenges = createChallenges({
     office:
       config.challengeProvider === undefined
-        ? createChallengeOffice({ secret: secret('challenge'), clock })
+        ? createChallengeOffice({ secret: secret('challenge'), clock, random })
         : createSiteverify({ provider: config.challengeProvider, secret: secret('challenge'), clock, log }),
     difficulty: createDifficulty({ clock, random, edges: () => sharing?.edges ?? 1 }),
     meters,

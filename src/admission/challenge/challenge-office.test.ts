@@ -13,7 +13,7 @@ const EASY = 0.001
 
 let aheadMs = 0
 const clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
-const office = createChallengeOffice({ secret: SECRET, clock })
+const office = createChallengeOffice({ secret: SECRET, clock, random: systemRandom })
 
 async function solve(challenge: Challenge): Promise<Solution> {
   const solution = await solveChallenge({ challenge, deriveKey })
@@ -30,7 +30,20 @@ test('a solved challenge passes, as often as its own buyer sends it, at every ed
   const payload = await solved()
   expect(await office.check(SUBJECT, payload)).toBe('passed')
   expect(await office.check(SUBJECT, JSON.parse(JSON.stringify(payload)))).toBe('passed')
-  expect(await createChallengeOffice({ secret: SECRET, clock: systemClock }).check(SUBJECT, payload)).toBe('passed')
+  expect(
+    await createChallengeOffice({ secret: SECRET, clock: systemClock, random: systemRandom }).check(SUBJECT, payload),
+  ).toBe('passed')
+})
+
+test('a challenge is the same as the one that altcha-lib makes and signs, also for a name in other letters', async () => {
+  for (const buyer of ['ann', '买家 "1"', '\u2028é']) {
+    const ours = await office.make({ ...SUBJECT, buyer }, 1)
+    const { algorithm, ...rest } = ours.parameters
+    const theirs = await createChallenge({ algorithm, ...rest, deriveKey, hmacSignatureSecret: SECRET })
+    const sameChance = { ...theirs.parameters, nonce: ours.parameters.nonce, salt: ours.parameters.salt }
+    expect(sameChance).toEqual(ours.parameters)
+    expect(await office.check({ ...SUBJECT, buyer }, { challenge: ours, solution: await solve(ours) })).toBe('passed')
+  }
 })
 
 test('solved for another sale, item, buyer or attempt it is worth nothing', async () => {
@@ -48,7 +61,7 @@ test('one that was changed to fit another subject, made easier or made to last i
     const easier = { ...challenge, parameters: { ...parameters, ...changed } }
     expect(await office.check(SUBJECT, { challenge: easier, solution: await solve(easier) })).toBe('forged')
   }
-  const foreign = createChallengeOffice({ secret: 'another secret', clock: systemClock })
+  const foreign = createChallengeOffice({ secret: 'another secret', clock: systemClock, random: systemRandom })
   expect(await office.check(SUBJECT, await solved(SUBJECT, foreign))).toBe('forged')
 })
 

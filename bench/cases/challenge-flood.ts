@@ -1,0 +1,102 @@
+/**
+ * Orders for a sold-out item while others flood the server with requests for a challenge, beside the same orders alone. The flood has a fixed rate:
+ * what ten addresses may ask together by the limits as shipped (RATE_PER_ADDRESS, 100/1s). Each is of a signed-in buyer, and gets a new challenge.
+ */
+
+import { SignJWT } from 'jose'
+import { systemRandom } from '../../src/base/random.ts'
+import type { Target } from '../../src/rehearsal/client/connection.ts'
+import type { BenchCase, Contestant, PreparedCase, Stage } from '../bench-case.ts'
+import { askersOf } from '../client/buyers.ts'
+import { runOpenLoop } from '../client/open-loop.ts'
+import { orderRequest } from '../client/request-bytes.ts'
+import { BUYER_JWT_SECRET, type ItemOnSale } from '../servers/stampede.ts'
+
+const UNITS = 1
+const BUYERS = 5_000
+const FLOODERS = 500
+const FLOOD_PER_S = 1_000
+const FLOOD_CONNECTIONS = 16
+const HOUR_MS = 3_600_000
+const SOLD_OUT = 409
+const CHALLENGE_REQUIRED = 403
+
+export const challengeFlood: BenchCase = {
+  name: 'challenge flood',
+  what: `orders for a sold-out item beside ${FLOOD_PER_S} requests for a challenge a second, and the same orders alone`,
+  aims: { alone: { rate: 0.9 } },
+  onlyWhenNamed: true,
+  prepare,
+}
+
+async function prepare(stage: Stage): Promise<PreparedCase> {
+  const { clock, stampede, connections } = stage
+  const on = await stampede.openSale({ units: UNITS })
+  const asked = await stampede.openSale({ units: UNITS })
+  await stampede.operate('PATCH', `/sales/${asked.sale}`, { challenge: 'auto' })
+  const expiresAtMs = clock.now() + HOUR_MS
+  const ticketOf = (buyer: string) => stampede.tickets.issue({ ...on, buyer, attempt: 1, notBeforeMs: 0, expiresAtMs })
+  const bought = await stampede.ask(on, ticketOf('the-one-who-got-it'))
+  if (bought.status !== 201) throw new Error(`the only unit could not be bought: ${bought.status}`)
+  const requests = Array.from({ length: BUYERS }, (_, i) =>
+    orderRequest(stampede.target, on.sale, on.item, ticketOf(`buyer-${i}`)),
+  )
+  const flood = await Promise.all(
+    Array.from({ length: FLOODERS }, async (_, i) =>
+      ticketRequest(stampede.target, asked, await tokenOf(`asker-${i}`)),
+    ),
+  )
+  const unexpected = new Set<string>()
+  const askers = (name: string) =>
+    askersOf({ name, server: stampede, clock, connections, requests, status: SOLD_OUT, unexpected })
+  let made = 0
+  const flooded = askers('flooded')
+  const subject: Contestant = {
+    ...flooded,
+    async prepare(forMs) {
+      const load = await flooded.prepare(forMs)
+      return async () => {
+        let i = 0
+        const beside = runOpenLoop({
+          target: stampede.target,
+          connections: FLOOD_CONNECTIONS,
+          perSecond: FLOOD_PER_S,
+          forMs,
+          clock,
+          random: systemRandom,
+          restMs: 1,
+          next: () => flood[i++ % flood.length],
+        })
+        const [result, asks] = await Promise.all([load(), beside])
+        for (const status of asks.statuses.keys())
+          if (status !== CHALLENGE_REQUIRED) unexpected.add(`the flood: status ${status}`)
+        made += asks.answers
+        return result
+      }
+    },
+  }
+  return {
+    subject,
+    references: [askers('alone')],
+    settings: { floodPerSecond: FLOOD_PER_S },
+    async check() {
+      if (made === 0) unexpected.add('the flood: no challenge was made')
+      return { violations: [...unexpected] }
+    },
+    close: async () => {},
+  }
+}
+
+function ticketRequest(target: Target, { sale, item }: ItemOnSale, token: string): Buffer {
+  return Buffer.from(
+    `POST /api/sales/${sale}/items/${item}/ticket HTTP/1.1\r\nhost: ${target.host}:${target.port}\r\nauthorization: Bearer ${token}\r\ncontent-length: 0\r\n\r\n`,
+    'latin1',
+  )
+}
+
+function tokenOf(buyer: string): Promise<string> {
+  return new SignJWT({ sub: buyer })
+    .setProtectedHeader({ alg: 'HS256' })
+    .setExpirationTime('1h')
+    .sign(new TextEncoder().encode(BUYER_JWT_SECRET))
+}
