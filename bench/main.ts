@@ -8,7 +8,7 @@
  *     npm run bench -- events
  *     npm run bench -- growth [orders|items|hot] [--quick] [--data FOLDER] [--most N]
  *     npm run bench -- challenge         what a proof of work costs the server, and what a flood of them slows
- *     npm run bench -- adversary [--quick]   honest buyers' share of the units, with each defence on and off
+ *     npm run bench -- adversary [--quick] [--defence NAME]   honest buyers' share of the units, with each defence on and off
  *     npm run bench -- disturbed [--quick] [--data FOLDER]
  *     npm run bench -- compare A.json B.json [--json]
  *
@@ -195,8 +195,9 @@ program
   .command('adversary')
   .description("the honest buyers' share of the units beside an adversary, with each defence on and off")
   .option('--quick', 'a small crowd: shows that everything runs', false)
-  .action(async ({ quick }: { quick: boolean }) => {
-    process.exitCode = await adversary(quick)
+  .option('--defence <name>', 'only this row of the table')
+  .action(async ({ quick, defence }: { quick: boolean; defence?: string }) => {
+    process.exitCode = await adversary(quick, defence)
   })
 
 let interrupted = false

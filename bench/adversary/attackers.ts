@@ -61,7 +61,7 @@ async function ticketFor(stage: Stage, buyer: Buyer, budget: Budget, tally: Tall
     const got = await fetchTicket(stage, buyer, price => budget.pays(price), tally)
     if (got === 'too dear') return undefined
     if (typeof got === 'string') return got
-    if (['attempts_used', 'denied', 'sale_over'].includes(got.code)) return undefined
+    if (['attempts_used', 'hold_limit', 'denied', 'sale_over'].includes(got.code)) return undefined
     await stage.clock.sleep(AGAIN_MS)
   }
   return undefined

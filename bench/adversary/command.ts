@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- adversary [--quick]`: the honest buyers' share of the units beside an adversary, with each defence alone and with all but
- * it, as a table for docs/abuse.md. Exit code 1 if with all of them the share is below 95%, or a limit refused an honest buyer.
+ * `npm run bench -- adversary [--quick] [--defence NAME]`: the honest buyers' share of the units beside an adversary, with each defence alone and with all but
+ * it, as a table for docs/abuse.md; with `--defence NAME` that defence alone and the two rows that it is compared with. Exit code 1 if with all of them the share is below 95%, or a limit refused an honest buyer.
  */
 
 import { systemClock } from '../../src/base/clock.ts'
@@ -15,7 +15,7 @@ const QUICK: Plan = { honest: 250, office: 60, accounts: 50, units: 100, tickets
 const SEED = 20_261_118
 const SHARE_LEAST = 0.95
 
-export async function adversary(quick: boolean): Promise<number> {
+export async function adversary(quick: boolean, only?: string): Promise<number> {
   const plan = quick ? QUICK : WHOLE
   ensureServers(['nginx'], line => console.log(line))
   const names = DEFENCES.map(({ name }) => name)
@@ -28,7 +28,7 @@ export async function adversary(quick: boolean): Promise<number> {
   const none = await run('none', [])
   const all = await run('all', names)
   const rows: string[] = []
-  for (const { name, what } of DEFENCES) {
+  for (const { name, what } of DEFENCES.filter(one => only === undefined || one.name === only)) {
     const alone = await run(`${name} alone`, [name])
     const others = names.filter(other => other !== name)
     const without = await run(`all but ${name}`, others)

@@ -41,4 +41,17 @@ export const DEFENCES: readonly Defence[] = [
       RISK_ON_FAILURE: 'deny',
     }),
   },
+  {
+    name: 'holds',
+    what: 'one unpaid unit per buyer and per phone number, 120 per prefix; none again after an unpaid closing',
+    terms: ({ payWithinS }) => ({
+      holds: {
+        perBuyer: 1,
+        perPrefix: 120,
+        perClaim: { phone: 1 },
+        unpaidCountsSeconds: 3 * payWithinS,
+        attemptsUnpaid: 1,
+      },
+    }),
+  },
 ]
