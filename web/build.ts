@@ -48,6 +48,11 @@ export async function buildPage(folder: 'buyer' | 'challenge' | 'ops', assetsPat
   return { html, files: [...own, ...later.map(({ file }) => file)] }
 }
 
+/** The button for pages of shops: one script, from the client's sources. */
+export function buildButton(): Promise<string> {
+  return bundle(join(import.meta.dirname, '../client/src/button.ts'))
+}
+
 function buildLater(folder: string, path: string) {
   const sources = existsSync(path) ? readdirSync(path).filter(name => !name.includes('.test.')) : []
   return Promise.all(

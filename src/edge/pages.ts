@@ -10,7 +10,7 @@
 import { createHash } from 'node:crypto'
 import { extname } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { buildPage } from '../../web/build.ts'
+import { buildButton, buildPage } from '../../web/build.ts'
 
 export interface PageFile {
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -72,6 +72,14 @@ export const ASSET_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 }
 
+/** Under an address that stays the same, so it is asked for again; pages of any origin may run it, as it holds nothing of anyone's. */
+const BUTTON_HEADERS: Readonly<Record<string, string>> = {
+  'cache-control': 'public, max-age=300, stale-while-revalidate=86400',
+  'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
+  'x-content-type-options': 'nosniff',
+}
+
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -91,7 +99,8 @@ export function pagesOnce(): () => Promise<Pages> {
 }
 
 export async function loadPages() {
-  const [buyer, challenge, ops] = await Promise.all([
+  const [button, buyer, challenge, ops] = await Promise.all([
+    buildButton(),
     buildPage('buyer', ASSETS_PATH),
     buildPage('challenge', ASSETS_PATH),
     buildPage('ops', ASSETS_PATH),
@@ -106,6 +115,7 @@ export async function loadPages() {
     html: buyer.html,
     challenge: page(challenge.html),
     ops: page(ops.html),
+    button: pageFile(button, CONTENT_TYPES['.js'] ?? '', BUTTON_HEADERS),
     assets: new Map(files),
   }
 }

@@ -1,6 +1,7 @@
-/** The pages of `docs/reference/`, and the schemas of `docs/events/`, that are made from the code. */
+/** The pages of `docs/reference/`, the schemas of `docs/events/` and the client's types, that are made from the code. */
 
 import { EVENT_TYPES } from '../../src/wire/events/event-schemas.ts'
+import { renderClientTypes } from './client-types.ts'
 import { renderConfigurationReference } from './configuration.ts'
 import { renderErrorsReference } from './errors.ts'
 import { renderSchema } from './events.ts'
@@ -13,5 +14,6 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   'docs/reference/configuration.md': renderConfigurationReference,
   'docs/reference/errors.md': renderErrorsReference,
   'docs/reference/metrics.md': renderMetricsReference,
+  'client/src/wire.ts': renderClientTypes,
   ...Object.fromEntries(SCHEMAS),
 }

@@ -17,6 +17,7 @@ export function pageRoutes({ pages, identity, buyers, widgetHosts, signInUrl }: 
     ...['/', '/s/{sale}', '/orders', '/orders/{id}'].map(path => route({ method: 'GET', path }, page)),
     ...(widgetHosts === undefined ? [] : [route({ method: 'GET', path: '/challenge' }, widget(widgetHosts))]),
     route({ method: 'GET', path: `${ASSETS_PATH}{file}` }, asset),
+    route({ method: 'GET', path: '/button.js' }, async ({ request }) => sendPage(request, (await pages()).button)),
     route(buyerCalls.session, session),
   ]
 

@@ -25,8 +25,8 @@ export type ButtonState =
   | { readonly kind: 'cooling' | 'limited'; readonly untilMs: number }
 
 export interface Facts {
-  readonly sale: Sale
-  readonly item: Item
+  readonly sale: { readonly state: string } & Pick<Sale, 'opensAt' | 'closesAt'>
+  readonly item: Pick<Item, 'left'>
   readonly order: Order | undefined
   readonly doing: Doing
   readonly nowMs: number
