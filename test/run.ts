@@ -22,6 +22,7 @@ import { MADE_DATA_VARIABLE, makeData } from './harness/made-data.ts'
 import { compileProgram, PROGRAM_VARIABLE } from './harness/program.ts'
 import { type Counts, countReport } from './junit-report.ts'
 import { ensureKafka, KAFKA_MISSING_VARIABLE } from './kafka/program.ts'
+import { ensureVersitygw, VERSITYGW_MISSING_VARIABLE } from './pages/program.ts'
 import { makeScratch } from './scratch.ts'
 import { ensureServers } from './servers.ts'
 import { SLOW_FILES } from './slow-files.ts'
@@ -303,6 +304,11 @@ async function main(args: readonly string[]): Promise<void> {
     if (files.some(file => /kafka/.test(file))) await ensureKafka(say)
   } catch (error) {
     given[KAFKA_MISSING_VARIABLE] = isMissing(error)
+  }
+  try {
+    if (files.some(file => file.startsWith('test/pages/'))) ensureVersitygw(say)
+  } catch (error) {
+    given[VERSITYGW_MISSING_VARIABLE] = isMissing(error)
   }
   try {
     if (files.some(file => /stripe-mock/.test(file))) ensureStripeMock(say)

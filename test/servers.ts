@@ -20,7 +20,7 @@ const SERVERS = {
   // For Kafka's broker (`test/kafka/program.ts`): Java, and what fetches the jars.
   'default-jre-headless': '/usr/bin/java',
   maven: '/usr/bin/mvn',
-  // For stripe-mock (`test/stripe/program.ts`), where the machine has no Go of its own.
+  // For stripe-mock and versitygw (`test/go-program.ts`), where the machine has no Go of its own.
   'golang-go': '/usr/bin/go',
   // A mail server that is a process like any other: the example that mails buyers.
   'python3-aiosmtpd': '/usr/lib/python3/dist-packages/aiosmtpd',

@@ -58,6 +58,7 @@ import { HoldBudget } from '../flows/sell/hold-budget.ts'
 import { createStockView } from '../flows/sell/live-item.ts'
 import type { SellContext } from '../flows/sell/sell-context.ts'
 import type { EventWatch } from '../flows/tell/event-watch.ts'
+import type { PageTrouble } from '../flows/tell/page-notices.ts'
 import { type createMetrics, METRICS_CONTENT_TYPE } from '../telemetry/metrics.ts'
 import type { Flows } from './compose-flows.ts'
 import { composeRisk } from './compose-risk.ts'
@@ -79,6 +80,7 @@ interface HttpParts {
   readonly flows: Flows
   readonly sell: SellContext
   readonly eventWatch: EventWatch
+  readonly pagesBehind: () => readonly PageTrouble[]
   readonly webhooks: WebhookContext
   readonly health: ProviderHealth
   readonly sandbox: Parameters<typeof sandboxRoutes>[0] | undefined
@@ -114,6 +116,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     asks,
     health: parts.health,
     limitsDiffer: () => admission.sharing?.differences ?? [],
+    pagesBehind: parts.pagesBehind,
     sales: ledger.sales,
     providers: flows.providers,
     view: flows.view,

@@ -8,7 +8,10 @@ import { offersOf } from '../flows/operate/payment-offer.ts'
 import { PageNotices } from '../flows/tell/page-notices.ts'
 import { PagePublisher, type PageWriter } from '../flows/tell/publish-pages.ts'
 import { createPageFolder } from '../pages/folder/page-folder.ts'
+import { createUploadCommand } from '../pages/notice/command.ts'
+import { createPurge } from '../pages/notice/purge.ts'
 import { INDEX_PATH, type StaticFile, salePath } from '../pages/page-store.ts'
+import { createS3Store } from '../pages/s3/s3-store.ts'
 import type { Flows } from './compose-flows.ts'
 import type { ProcessContext } from './process-context.ts'
 
@@ -18,11 +21,17 @@ const HTML = 'text/html; charset=utf-8'
 export function composePages(context: ProcessContext, providers: Flows['providers']): PagePublisher | undefined {
   const { config } = context
   if (config.pages === undefined || !config.roles.includes('keeper')) return undefined
+  const { folder, s3, command, purge } = config.pages
+  const store = s3 === undefined ? createPageFolder(folder!, context) : createS3Store(s3, context.clock)
+  const notices = [
+    ...(command ? [createUploadCommand(command, context.clock)] : []),
+    ...(purge ? [createPurge(purge, context.clock)] : []),
+  ]
   let writer: Promise<PageWriter> | undefined
   return new PagePublisher({
     ...context,
-    store: createPageFolder(config.pages.folder, context),
-    notices: new PageNotices(context, []),
+    store,
+    notices: new PageNotices(context, notices),
     writer: () => {
       writer ??= createPageWriter(providers)
       return writer

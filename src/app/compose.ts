@@ -151,6 +151,7 @@ async function wire(
   const flows = composeFlows(context, gateView, selling.syncState, runner.rebuild, payments.providers)
   const eventWatch = createEventWatch({ ...context, stopping: () => readiness().includes('stopping') })
   const webhooks = composeWebhooks(context, selling.maySell)
+  const pages = composePages(context, flows.providers)
   const http = await composeHttp(context, {
     readiness,
     metrics,
@@ -158,6 +159,7 @@ async function wire(
     flows,
     sell: selling.context,
     eventWatch,
+    pagesBehind: () => pages?.troubles() ?? [],
     webhooks: webhooks.operated,
     sandbox: payments.sandbox,
     health: payments.health,
@@ -184,7 +186,6 @@ async function wire(
   const { archiveAfterMs: afterMs } = config
   const busy = () => sumOver(live => live.queue.depth()) > 0
   const eventCopies = openEventCopies(context)
-  const pages = composePages(context, flows.providers)
   const work: KeeperWork = {
     flows,
     messages: context.messages,

@@ -20,6 +20,7 @@ export const TROUBLE_CODES = [
   'unsafe_setting',
   'token_guessing',
   'limits_differ',
+  'pages_behind',
   'alarm',
 ] as const
 export type TroubleCode = (typeof TROUBLE_CODES)[number]

@@ -122,8 +122,8 @@ export const bunConfined: Rule = {
 
 /** Numbers that mean nothing else; 100, 200, 300, 400 and 500 are counted only where the code calls them a status. */
 const STATUS = '20[1-6]|30[1-8]|40[1-9]|41[0-8]|42[1-9]|431|451|50[1-8]|511'
-/** Speak HTTP, so they name its status codes: the contract and the server, adapters of payment and webhooks, and the crowd of a rehearsal. */
-const SPEAKS_HTTP = /^src\/(wire\/|edge\/|cli\/|rehearsal\/|payment\/[^/]+\/|webhooks\/[^/]+\/)/
+/** Speak HTTP, so they name its status codes: the contract and the server, adapters of payment, webhooks and pages, and the crowd of a rehearsal. */
+const SPEAKS_HTTP = /^src\/(wire\/|edge\/|cli\/|rehearsal\/|payment\/[^/]+\/|webhooks\/[^/]+\/|pages\/[^/]+\/)/
 
 export const statusCodesPlaced: Rule = {
   name: 'HTTP status codes belong to wire, edge, cli and adapters that speak HTTP',

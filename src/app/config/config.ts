@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs'
 import type { z } from 'zod'
 import { readOperator } from '../../admission/operator.ts'
 import { challengeProviderOf } from './challenge-settings.ts'
+import { pagesOf } from './pages-settings.ts'
 import { furtherSettings, readAccounts } from './payment-settings.ts'
 import { networkRatesOfCalls } from './rate-settings.ts'
 import type { Setting, Texts, Value } from './setting.ts'
@@ -164,6 +165,7 @@ function configOf(declared: Declared, values: Values, texts: Texts) {
       timeoutMs: values.WEBHOOK_TIMEOUT_MS,
       retryMs: values.WEBHOOK_RETRY_SECONDS * 1000,
     },
+    /** Undefined: no pages are written as files. */
     pages: pagesOf(values),
     faultPoints: values.FAULT_POINTS ?? '',
     /** Only its owner can reach it, and no shop sells with it: parts for trying it out are on by default. */
@@ -173,12 +175,6 @@ function configOf(declared: Declared, values: Values, texts: Texts) {
     /** What is in force, for people: every setting under its own name and in the form it is set in; null: unset. No secrets. */
     shown: shownOf(declared, values, texts, missing),
   })
-}
-
-/** Undefined: no pages are written as files. */
-function pagesOf(values: Values) {
-  if (values.PAGES_DIR === undefined) return undefined
-  return { folder: values.PAGES_DIR }
 }
 
 function redisOf(values: Values) {

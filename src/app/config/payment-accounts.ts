@@ -5,16 +5,14 @@
  * a database is migrated where no key is.
  */
 
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import { readKeyFile } from './key-file.ts'
 import type { KindSetting, PaymentKind } from './payment-kind.ts'
 import { hide, list, type Setting, setting, type Texts } from './setting.ts'
 
 type AnyKinds = Readonly<Record<string, PaymentKind>>
 export type AnySetting = Setting<z.ZodType, string | undefined>
 type NamedSettings = Readonly<Record<string, AnySetting>>
-
-const KEY_FILE_BYTES_MAX = 64 * 1024
 
 interface AccountName {
   readonly name: string
@@ -104,7 +102,7 @@ export function accountsOf(
     for (const [rest, one] of Object.entries(kind.settings)) {
       const whole = nameOf(rest)
       const file = one.key ? texts[`${whole}_FILE`] : undefined
-      const read = file === undefined ? { value: values[whole] } : readKeyFile(file, one)
+      const read = file === undefined ? { value: values[whole] } : readKeyFile(file, one.schema)
       if ('problem' in read) problems.push(`${whole}_FILE: ${read.problem}`)
       else if (read.value === undefined && one.required)
         problems.push(`PAYMENT_PROVIDERS names ${name}, which needs ${whole}${one.key ? ` (or ${whole}_FILE)` : ''}`)
@@ -115,18 +113,4 @@ export function accountsOf(
     return { name, kind: kindName, settings }
   })
   return { accounts, missing: problems[0] }
-}
-
-/** Never tells what is in the file. */
-function readKeyFile(file: string, { schema }: KindSetting) {
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8').trim()
-  } catch (error) {
-    return { problem: `${file} can't be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})` }
-  }
-  if (text === '') return { problem: `${file} is empty` }
-  if (text.length > KEY_FILE_BYTES_MAX) return { problem: `${file} is too large for a key` }
-  const parsed = schema.safeParse(text)
-  return parsed.success ? { value: parsed.data } : { problem: `what ${file} holds ${parsed.error.issues[0]?.message}` }
 }

@@ -34,6 +34,7 @@ async function openMonitor() {
     unsafe: [],
     guessing: () => undefined,
     limitsDiffer: () => [],
+    pagesBehind: () => [],
     metrics: [],
     clock,
   })

@@ -21,6 +21,7 @@ import type { ProviderHealth } from '../../flows/check/provider-health.ts'
 import { createSharedAudit } from '../../flows/check/shared-audit.ts'
 import { type WatchContext, type WatchedSale, watchRegistry, watchSale } from '../../flows/check/watch-sale.ts'
 import type { LiveItem, StockView } from '../../flows/sell/live-item.ts'
+import type { PageTrouble } from '../../flows/tell/page-notices.ts'
 import type { Payments, StuckPayments } from '../../ledger/payments.ts'
 import type { Reconciliation } from '../../ledger/reconciliation.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
@@ -55,6 +56,8 @@ interface MonitorParts extends WatchContext, AuditContext {
   readonly guessing: OperatorGuard['guessing']
   /** Rate limits that are not the same at all edges that share them. */
   readonly limitsDiffer: () => readonly LimitDifference[]
+  /** Pre-rendered pages that this process, if it leads, could not put where they belong. */
+  readonly pagesBehind: () => readonly PageTrouble[]
   readonly clock: Clock
 }
 
@@ -123,6 +126,7 @@ export class Monitor {
       unsafe,
       guessing: guessing(),
       limitsDiffer: limitsDiffer(),
+      pagesBehind: this.#parts.pagesBehind(),
     }
     const found = [...(await processFindings(seen))]
     for (const liveItem of registry.values()) found.push(...itemFindings(liveItem, stock.nowMs()))

@@ -13,6 +13,7 @@ import { type AuditLine, isExplained } from '../../flows/check/audit-sale.ts'
 import type { ProviderHealth } from '../../flows/check/provider-health.ts'
 import { sellingOf } from '../../flows/check/watch-sale.ts'
 import type { LiveItem } from '../../flows/sell/live-item.ts'
+import type { PageTrouble } from '../../flows/tell/page-notices.ts'
 import type { StuckPayments } from '../../ledger/payments.ts'
 import type { PlainMetric } from '../../telemetry/plain-metric.ts'
 import type { TroubleCode } from '../../wire/monitor-codes.ts'
@@ -62,6 +63,7 @@ const WORST_FIRST: readonly TroubleCode[] = [
   'refunds_unconfirmed',
   'provider_missing',
   'indexes_missing',
+  'pages_behind',
 ]
 
 interface Known {
@@ -127,6 +129,7 @@ export async function processFindings(seen: {
   readonly unsafe: readonly UnsafeSetting[]
   readonly guessing: ReturnType<OperatorGuard['guessing']>
   readonly limitsDiffer: readonly LimitDifference[]
+  readonly pagesBehind: readonly PageTrouble[]
 }): Promise<readonly Finding[]> {
   const found: Finding[] = seen.missing.map(words => ({ code: 'unready', which: words, words }))
   if (seen.ledgerAway) found.push({ code: 'ledger_away' })
@@ -148,6 +151,7 @@ export async function processFindings(seen: {
   }
   for (const { limit: which, words } of seen.limitsDiffer)
     found.push({ code: 'limits_differ', which, words, graceMs: GRACE_MS })
+  for (const { which, words } of seen.pagesBehind) found.push({ code: 'pages_behind', which, words, graceMs: GRACE_MS })
   const alarms = await seen.metrics.find(metric => metric.name === 'stampede_alarms_total')?.read()
   for (const { labels, value } of alarms ?? [])
     if (value > 0) found.push({ code: 'alarm', which: labels.kind ?? '', count: value })

@@ -170,6 +170,11 @@ export const en = {
       title: which => `Edges have different rate limits: ${which}`,
       advice: 'Give every edge the same RATE_ settings. Until then an address or buyer is limited at some edges only.',
     },
+    pages_behind: {
+      title: which => `Pages of sales are older than they should be: ${which}`,
+      advice:
+        'Selling goes on; buyers see older pages. Check the folder, bucket, command or purge of the PAGES_ settings.',
+    },
     alarm: {
       title: (which, count) => `Alarm: ${which} (${count})`,
       advice: 'This should never happen. The server’s log has the details. The alarm stays until the server restarts.',

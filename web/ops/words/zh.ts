@@ -134,6 +134,10 @@ export const zh: Words = {
       title: which => `各 edge 的限流设置不同：${which}`,
       advice: '请让所有 edge 使用相同的 RATE_ 设置。在此之前，同一地址或买家只在部分 edge 上受限。',
     },
+    pages_behind: {
+      title: which => `抢购页面未能更新：${which}`,
+      advice: '销售不受影响，但买家看到的是旧页面。请检查 PAGES_ 设置中的目录、存储桶、命令或缓存清除地址。',
+    },
     alarm: {
       title: (which, count) => `告警：${which}（${count}）`,
       advice: '这种情况不应发生。详情见服务器日志；服务器重启之前会一直显示。',
