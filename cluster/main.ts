@@ -11,14 +11,14 @@ import { freePort } from '../test/harness/free-port.ts'
 import { ensureKafka, type KafkaProgram } from '../test/kafka/program.ts'
 import { ensureServers } from '../test/servers.ts'
 import { writeNginxFiles } from './nginx-site.ts'
-import { kafkaPart, nginxPart, redisPart, stampedePart } from './parts.ts'
+import { kafkaPart, nginxPart, prometheusPart, redisPart, stampedePart } from './parts.ts'
 import { startPostgres } from './postgres.ts'
 import { startRedisCluster } from './redis-cluster.ts'
 import { type Part, Supervisor } from './supervisor.ts'
 
 const ROLES = ['edge', 'worker', 'keeper'] as const
 const USAGE =
-  'npm run cluster -- [--port 8080] [--edges 2] [--workers 2] [--keepers 2] [--redis one|cluster] [--kafka] [--data ./data/cluster]'
+  'npm run cluster -- [--port 8080] [--edges 2] [--workers 2] [--keepers 2] [--redis one|cluster] [--kafka] [--watch] [--data ./data/cluster]'
 const REDIS_KINDS = ['one', 'cluster'] as const
 const COUNT_MAX = 16
 
@@ -27,6 +27,7 @@ interface Options {
   readonly counts: Readonly<Record<(typeof ROLES)[number], number>>
   readonly redis: (typeof REDIS_KINDS)[number]
   readonly kafka: boolean
+  readonly watch: boolean
   readonly data: string
 }
 
@@ -39,6 +40,7 @@ function readOptions(): Options {
       keepers: { type: 'string', default: '2' },
       redis: { type: 'string', default: 'one' },
       kafka: { type: 'boolean', default: false },
+      watch: { type: 'boolean', default: false },
       data: { type: 'string', default: './data/cluster' },
     },
   })
@@ -56,6 +58,7 @@ function readOptions(): Options {
     port,
     redis,
     kafka: values.kafka,
+    watch: values.watch,
     counts: { edge: count('edges'), worker: count('workers'), keeper: count('keepers') },
     data: resolve(values.data),
   }
@@ -65,7 +68,7 @@ async function main(): Promise<void> {
   const options = readOptions()
   const { data, counts } = options
   const print = (line: string) => process.stdout.write(`${line}\n`)
-  ensureServers(['redis-server', 'nginx'], print)
+  ensureServers(['redis-server', 'nginx', ...(options.watch ? (['prometheus'] as const) : [])], print)
   const kafkaProgram = options.kafka ? await ensureKafka(print) : undefined
   mkdirSync(data, { recursive: true })
 
@@ -74,6 +77,9 @@ async function main(): Promise<void> {
   const port = options.port === 0 ? await freePort() : options.port
   const edgePorts = await Promise.all(Array.from({ length: counts.edge }, freePort))
   const url = `http://127.0.0.1:${port}`
+  const metricsPorts: Record<string, number> = {}
+  if (options.watch)
+    for (const role of ROLES) for (let i = 1; i <= counts[role]; i++) metricsPorts[`${role}-${i}`] = await freePort()
 
   print('starting PostgreSQL …')
   const postgres = await startPostgres(join(data, 'ledger'))
@@ -109,15 +115,21 @@ async function main(): Promise<void> {
         const listen = role === 'edge' ? (edgePorts[i] ?? 0) : 0
         const demo = role === 'keeper' ? 'on' : 'off'
         const name = `${role}-${i + 1}`
-        const own = { DEMO: demo, DATA_DIR: join(data, name), PORT: String(listen), ROLES: role }
+        const metrics = metricsPorts[name]
+        const watched = metrics === undefined ? {} : { METRICS_PORT: String(metrics) }
+        const own = { DEMO: demo, DATA_DIR: join(data, name), PORT: String(listen), ROLES: role, ...watched }
         return stampedePart(name, role, { ...env, ...redis, ...kafka, ...own })
       })
       // The first keeper migrates the ledger before the others start.
       for (const member of members) await supervisor.start(member)
     }
     await supervisor.start(nginxPart(writeNginxFiles(join(data, 'nginx'), port, edgePorts), port))
+    const watchPort = options.watch ? await freePort() : undefined
+    if (watchPort !== undefined)
+      await supervisor.start(prometheusPart(join(data, 'prometheus'), watchPort, metricsPorts))
     print('')
     print(`the cluster is ready on ${url}      operations page: ${url}/ops`)
+    if (watchPort !== undefined) print(`Prometheus watches it: http://127.0.0.1:${watchPort}/alerts`)
     print(`its processes and the operator token are listed in ${file}; what each of them writes is in ${logs}`)
     print(
       `rehearse against it:   npm run stampede -- rehearse --fault redis${options.redis === 'one' ? '' : ' --shards 8'}`,

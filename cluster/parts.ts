@@ -2,6 +2,7 @@
 
 import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { RULES } from '../test/harness/alert-rules.ts'
 import { listens } from '../test/harness/listens.ts'
 import { PROGRAM } from '../test/harness/program.ts'
 import { JAVA, type KafkaProgram } from '../test/kafka/program.ts'
@@ -53,6 +54,37 @@ export function stampedePart(
     command: [process.execPath, PROGRAM, 'serve'],
     env: { HOST: '127.0.0.1', ...env },
     ready: async output => READY.test(output),
+  }
+}
+
+/** With the rules that are shipped; without an Alertmanager, its own page shows what is raised. */
+export function prometheusPart(dir: string, port: number, targets: Readonly<Record<string, number>>): PartPlan {
+  mkdirSync(dir, { recursive: true })
+  const config = join(dir, 'prometheus.json')
+  const static_configs = Object.entries(targets).map(([name, of]) => ({
+    targets: [`127.0.0.1:${of}`],
+    labels: { process: name },
+  }))
+  writeFileSync(
+    config,
+    JSON.stringify({
+      global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
+      rule_files: [RULES],
+      scrape_configs: [{ job_name: 'stampede', static_configs }],
+    }),
+  )
+  return {
+    name: 'prometheus',
+    role: 'prometheus',
+    command: [
+      '/usr/bin/prometheus',
+      `--config.file=${config}`,
+      `--storage.tsdb.path=${join(dir, 'series')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+      '--log.level=error',
+    ],
+    env: {},
+    ready: () => listens(port),
   }
 }
 

@@ -8,7 +8,7 @@ import { createWriteStream, mkdirSync, readFileSync, type WriteStream } from 'no
 import { join } from 'node:path'
 import { systemClock } from '../src/base/clock.ts'
 
-type PartRole = 'redis' | 'kafka' | 'postgres' | 'nginx' | 'edge' | 'worker' | 'keeper'
+type PartRole = 'redis' | 'kafka' | 'postgres' | 'nginx' | 'edge' | 'worker' | 'keeper' | 'prometheus'
 
 export interface PartPlan {
   readonly name: string

@@ -295,6 +295,7 @@ async function main(args: readonly string[]): Promise<void> {
     if (files.some(file => /^test\/(page|ops)\//.test(file))) ensureServers(['chromium', 'fonts-noto-cjk'], say)
     if (files.some(file => /cluster|redis|nginx/.test(file)))
       ensureServers(['redis-server', 'nginx', 'openssl', 'faketime'], say)
+    if (files.some(file => /alert|dashboard/.test(file))) ensureServers(['prometheus', 'prometheus-alertmanager'], say)
     if (files.some(file => /restore/.test(file))) ensureServers(['redis-server', 'postgresql'], say)
     if (files.some(file => file.startsWith('test/mail/'))) ensureServers(['python3-aiosmtpd'], say)
   } catch (error) {

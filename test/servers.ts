@@ -17,6 +17,9 @@ const SERVERS = {
   faketime: '/usr/bin/faketime',
   // Whatever its version: the server and its tools, for backups as an operator makes them.
   postgresql: '/usr/share/doc/postgresql',
+  // What watches a cluster: `promtool` tests the rules, the two servers fire them.
+  prometheus: '/usr/bin/prometheus',
+  'prometheus-alertmanager': '/usr/bin/prometheus-alertmanager',
   // For Kafka's broker (`test/kafka/program.ts`): Java, and what fetches the jars.
   'default-jre-headless': '/usr/bin/java',
   maven: '/usr/bin/mvn',

@@ -179,6 +179,7 @@ async function wire(
     pool: () => database.stats(),
     sockets: () => http.live.count(),
     ready: () => readiness().length === 0,
+    reconciledAtMs: () => rounds.reconciledAtMs(),
     ...(shared !== undefined && { outbox: () => backlogOf(shared, registry), lag: () => shared.way.lag() }),
     outageOf: source => new OutageLog(context, { source }, GAUGE_TEXTS),
   })

@@ -108,6 +108,7 @@ interface RoundsParts {
 export function createRounds({ clock, log, meters, signal }: RoundsParts) {
   const loops: Loop[] = []
   const byName = new Map<LoopName, Loop>()
+  let reconciledAtMs: number | undefined
   const onBug = () => meters.count('alarms', 'watching_failed')
 
   function start(name: string, everyMs: number, run: () => Promise<void>, watches: boolean): Loop {
@@ -149,7 +150,12 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     leadOn('late-cancels', () => lateCancels.round())
     leadOn('close', () => closer.sweep())
     leadOn('ask-due', () => closer.ask())
-    lead('reconcile', createLiveReconciler(flows, messages))
+    const compare = createLiveReconciler(flows, messages)
+    reconciledAtMs = clock.now()
+    lead('reconcile', async () => {
+      await compare()
+      reconciledAtMs = clock.now()
+    })
     lead('settle-over', () => settler.round())
     if (archive !== undefined) leadOn('archive', archive)
     if (events !== undefined) leadOn('events', events)
@@ -164,6 +170,8 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     loop,
     also,
     startKeeping,
+    /** When the last whole round of reconciliation ended here, or keeping began, in unix ms. Undefined: this process does not keep. */
+    reconciledAtMs: () => reconciledAtMs,
     kick: (name: LoopName) => byName.get(name)?.kick(),
     /** A whole round that begins after this call, if the loop runs. Rejects as that round does. */
     async roundOf(name: LoopName): Promise<void> {

@@ -55,6 +55,8 @@ export interface GaugeSources {
   pool(): { readonly total: number; readonly idle: number; readonly waiting: number }
   sockets(): number
   ready(): boolean
+  /** When reconciliation last went through all it had to, in unix ms. Undefined: this process does none. */
+  reconciledAtMs?(): number | undefined
   /** Open payments whose provider is not configured here. */
   unconfigured?(): Promise<number>
   /** How each payment provider answers, over all processes. */
@@ -152,6 +154,11 @@ export function createGauges(sources: GaugeSources, clock: Clock): readonly Plai
     gauge('stampede_line_depth', 'Asks that wait before the gate, all items together.', () => sources.queueDepth()),
     gauge('stampede_unsettled', 'Reservations that the ledger has not confirmed yet.', () => sources.unsettled()),
     gauge('stampede_ready', '1 while this process may take traffic, else 0.', () => (sources.ready() ? 1 : 0)),
+    gauge(
+      'stampede_reconciled_timestamp_seconds',
+      'When this keeper last compared gate and ledger of all sales that were due, or began to keep, in unix time. The highest is that of the acting one.',
+      () => ifKnown(sources.reconciledAtMs?.(), ms => ms / 1000),
+    ),
     gauge('stampede_sockets', 'Open WebSockets.', () => sources.sockets()),
     byState(
       'stampede_database_connections',

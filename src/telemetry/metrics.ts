@@ -146,8 +146,10 @@ class RouteTally implements RouteMeter {
   }
 
   counts() {
+    const answered = this.#counts.some(count => count > 0)
+    // Errors are shown from the first answer on: an increase from nothing to one is none to Prometheus.
     return CLASSES.map((status, i) => ({ labels: { ...this.labels, status }, value: this.#counts[i]! })).filter(
-      ({ value }) => value > 0,
+      ({ value, labels }) => value > 0 || (answered && labels.status === '5xx'),
     )
   }
 

@@ -90,7 +90,7 @@ const environmentOf = (service: Service, given = own) =>
 
 test('base images are pinned by version, and the process is nobody in particular', () => {
   const images = [...all('FROM').map(from => from.split(' ', 1)[0] ?? ''), ...Object.values(services).map(s => s.image)]
-  for (const image of images) expect(image).toMatch(/^[a-z]+:\d+\.\d+(\.\d+)?(-[a-z]+)*$/)
+  for (const image of images) expect(image).toMatch(/^([a-z]+\/)?[a-z]+:v?\d+\.\d+(\.\d+)?(-[a-z]+)*$/)
   expect(only('USER')).toMatch(/^[1-9]\d{3,}:[1-9]\d{3,}$/)
   expect(only('STOPSIGNAL')).toBe('SIGTERM')
   expect(all('RUN').some(run => run.startsWith('npm ci --omit=dev '))).toBe(true)

@@ -17,19 +17,7 @@ const page = text('operating.md')
 
 const ledger = ledgerForFile()
 
-test('every alert has its page in the runbook, and every kind of alarm its line', () => {
-  const worth = text('reference/metrics.md').split('## Worth an alert')[1] ?? ''
-  const cluster = (text('clustering.md').split('**Metrics**')[1] ?? '').split('**Doctor**')[0] ?? ''
-  const alerts = [worth, cluster].flatMap(part =>
-    Array.from(part.matchAll(/^- (.*)$/gm)).flatMap(line =>
-      Array.from(
-        (line[1] ?? '').matchAll(/`(\S*stampede_[^`]*|increase[^`]*|histogram[^`]*)`/g),
-        match => match[1] ?? '',
-      ),
-    ),
-  )
-  expect(alerts.length).toBeGreaterThanOrEqual(11)
-  for (const alert of alerts) expect(page).toContain(`\n### \`${alert}\`\n`)
+test('every kind of alarm has its line', () => {
   const kinds = /`stampede_alarms_total` \| counter \| `kind`: ([^|]*)\|/.exec(text('reference/metrics.md'))?.[1] ?? ''
   const named = Array.from(kinds.matchAll(/`(\w+)`/g), match => match[1])
   expect(named.length).toBeGreaterThanOrEqual(9)

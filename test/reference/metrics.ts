@@ -3,6 +3,7 @@
 import { systemClock } from '../../src/base/clock.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { LATENCY_MS, WAITS_MS } from '../../src/telemetry/plain-metric.ts'
+import { alertRules } from '../harness/alert-rules.ts'
 
 export function renderMetricsReference(): string {
   const { list, watch } = createMetrics(systemClock)
@@ -33,18 +34,22 @@ export function renderMetricsReference(): string {
     `Latency buckets, in milliseconds: ${LATENCY_MS.join(', ')}. Shown in seconds, as Prometheus wants.`,
     `Buckets for waits on other processes (\`stampede_outbox_age_seconds\`, \`stampede_rebuild_seconds\`): ${WAITS_MS.join(', ')}.`,
     '',
-    '## Worth an alert',
+    '## Alerts',
     '',
-    '- `increase(stampede_promises_broken_total[5m]) > 0` or `increase(stampede_alarms_total[5m]) > 0`: an operator should look now.',
-    '- `stampede_release_waiting_seconds > 2`: units do not come back in time (promise 3).',
-    '- `stampede_outbox_waiting_seconds > 5`: reservations wait for a worker or for the ledger.',
-    '- `stampede_events_waiting_seconds > 10`: no process gives events their numbers, and the shop hears nothing.',
-    '- `stampede_payments_unconfigured > 0`: payments are open whose provider is not configured any more.',
-    '- `stampede_ready == 0` for longer than a restart takes.',
-    '- `histogram_quantile(0.99, rate(stampede_event_loop_delay_seconds_bucket[1m])) > 0.05`: the process is overloaded.',
-    '- `increase(stampede_payment_callbacks_forged_total[5m]) > 10`: forged callbacks, or a provider’s key was changed.',
+    'Made from `deploy/prometheus/stampede.rules.yml`, which Prometheus reads as it is. Each has its entry in the runbook.',
+    '',
+    '| alert | severity | means | queries |',
+    '|---|---|---|---|',
+    ...alertRules().map(
+      ({ alert, labels, annotations, expr }) =>
+        `| [\`${alert}\`](../operating.md#${alert.toLowerCase()}) | ${labels.severity} | ${annotations.summary} | ${metricsIn(expr)} |`,
+    ),
     '',
   ].join('\n')
+}
+
+function metricsIn(query: string): string {
+  return [...new Set(query.match(/\bstampede_\w+|\bstampede:\w+:\w+|\bup\b/g))].map(name => `\`${name}\``).join(', ')
 }
 
 function describeLabels(labels: Readonly<Record<string, readonly string[] | string>>): string {

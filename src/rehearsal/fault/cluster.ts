@@ -14,7 +14,7 @@ export type FaultRole = (typeof FAULTS)[number]
 const partSchema = z
   .object({
     name: z.string().min(1).max(64),
-    role: z.enum(['redis', 'postgres', 'nginx', 'edge', 'worker', 'keeper']),
+    role: z.enum(['redis', 'kafka', 'postgres', 'nginx', 'edge', 'worker', 'keeper', 'prometheus']),
     // Pids of 0 and below address process groups, 1 is init.
     pid: z.int().min(2),
     /** Clock ticks from boot to the start of the process: together with the pid it identifies the process. */
