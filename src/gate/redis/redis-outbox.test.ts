@@ -231,6 +231,13 @@ test('an entry that can not be read is given as it is, in its order, and kept un
   expect(buyersOf(await outbox.take(ITEM, 'w1', 500))).toEqual([['before'], ['after']])
 })
 
+test('an entry without a count of units is done by itself too', async () => {
+  await server.command('XADD', keyOf(1), '*', 'nonsense', 'x')
+  const [entry] = entries(await outbox.take(ITEM, 'w1', 500))
+  await outbox.done(ITEM, 1, [entry!.id])
+  expect(await outbox.depth([ITEM])).toMatchObject([{ entries: 0, units: 0, miscounted: 0 }])
+})
+
 test('fields that a later version adds behind the known ones change nothing: the entry is read, counted and deleted', async () => {
   const added = ['at', '5', 'count', '1', 'pieces', '3', 'asks', '["7","b","1","3"]', 'region', 'eu', 'trace', '']
   await server.command('XADD', keyOf(1), '*', ...added)

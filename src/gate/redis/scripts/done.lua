@@ -17,7 +17,8 @@ for i = 2, #ARGV do
   end
 end
 if deleted > 0 then
-  redis.call('HINCRBY', KEYS[2], ARGV[1], text(-units))
+  -- Not `-units`: minus nothing is "-0" as text, which Redis does not take for a number.
+  redis.call('HINCRBY', KEYS[2], ARGV[1], text(0 - units))
   local active = redis.call('HGET', KEYS[3], 'epoch')
   if active ~= ARGV[1] and redis.call('XLEN', KEYS[1]) == 0 then
     redis.call('UNLINK', KEYS[1])
