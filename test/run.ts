@@ -296,6 +296,7 @@ async function main(args: readonly string[]): Promise<void> {
     if (files.some(file => /cluster|redis|nginx/.test(file)))
       ensureServers(['redis-server', 'nginx', 'openssl', 'faketime'], say)
     if (files.some(file => /alert|dashboard/.test(file))) ensureServers(['prometheus', 'prometheus-alertmanager'], say)
+    if (files.some(file => /haproxy/.test(file))) ensureServers(['haproxy'], say)
     if (files.some(file => /restore/.test(file))) ensureServers(['redis-server', 'postgresql'], say)
     if (files.some(file => file.startsWith('test/mail/'))) ensureServers(['python3-aiosmtpd'], say)
   } catch (error) {

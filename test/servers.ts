@@ -13,6 +13,7 @@ const SERVERS = {
   'fonts-noto-cjk': '/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc',
   'redis-server': '/usr/bin/redis-server',
   nginx: '/usr/sbin/nginx',
+  haproxy: '/usr/sbin/haproxy',
   openssl: '/usr/bin/openssl',
   faketime: '/usr/bin/faketime',
   // Whatever its version: the server and its tools, for backups as an operator makes them.
