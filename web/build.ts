@@ -22,7 +22,7 @@ interface BuiltPage {
 }
 
 /** `assetsPath` ends with a slash. Rejects when the sources can't be bundled, with the bundler's own words. */
-export async function buildPage(folder: 'buyer' | 'challenge' | 'ops', assetsPath: string): Promise<BuiltPage> {
+async function buildPage(folder: 'buyer' | 'challenge' | 'ops', assetsPath: string): Promise<BuiltPage> {
   const root = join(import.meta.dirname, folder)
   const later = await buildLater(folder, join(root, 'later'))
   const addresses = later.map(({ key, file }) => [key, `${assetsPath}${file.name}`])
@@ -48,8 +48,21 @@ export async function buildPage(folder: 'buyer' | 'challenge' | 'ops', assetsPat
   return { html, files: [...own, ...later.map(({ file }) => file)] }
 }
 
-/** The button for pages of shops: one script, from the client's sources. */
-export function buildButton(): Promise<string> {
+/** Everything that the server shows, and the button for pages of shops. */
+export async function buildPages(assetsPath: string) {
+  const [button, buyer, challenge, ops] = await Promise.all([
+    buildButton(),
+    buildPage('buyer', assetsPath),
+    buildPage('challenge', assetsPath),
+    buildPage('ops', assetsPath),
+  ])
+  return { button, buyer, challenge, ops }
+}
+
+export type BuiltPages = Awaited<ReturnType<typeof buildPages>>
+
+/** One script, from the client's sources. */
+function buildButton(): Promise<string> {
   return bundle(join(import.meta.dirname, '../client/src/button.ts'))
 }
 

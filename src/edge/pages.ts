@@ -8,9 +8,11 @@
  */
 
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { buildButton, buildPage } from '../../web/build.ts'
+import type { BuiltPages } from '../../web/build.ts'
 
 export interface PageFile {
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -99,12 +101,7 @@ export function pagesOnce(): () => Promise<Pages> {
 }
 
 export async function loadPages() {
-  const [button, buyer, challenge, ops] = await Promise.all([
-    buildButton(),
-    buildPage('buyer', ASSETS_PATH),
-    buildPage('challenge', ASSETS_PATH),
-    buildPage('ops', ASSETS_PATH),
-  ])
+  const { button, buyer, challenge, ops } = await builtPages()
   const page = (html: string) => pageFile(html, 'text/html; charset=utf-8', PAGE_HEADERS)
   const files = [...buyer.files, ...challenge.files, ...ops.files].map(({ name, text }) => {
     const contentType = CONTENT_TYPES[extname(name)] ?? 'application/octet-stream'
@@ -118,6 +115,14 @@ export async function loadPages() {
     button: pageFile(button, CONTENT_TYPES['.js'] ?? '', BUTTON_HEADERS),
     assets: new Map(files),
   }
+}
+
+/** In a clone they are built from their sources; a package holds them ready, and no sources. */
+async function builtPages(): Promise<BuiltPages> {
+  const packed = new URL('../../dist/pages.json', import.meta.url)
+  if (!existsSync(new URL('../../web', import.meta.url))) return JSON.parse(await readFile(packed, 'utf8'))
+  const { buildPages } = await import('../../web/build.ts')
+  return buildPages(ASSETS_PATH)
 }
 
 function pageFile(text: string, contentType: string, headers: Readonly<Record<string, string>>): PageFile {
