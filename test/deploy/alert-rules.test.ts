@@ -232,6 +232,14 @@ test('every alert has its cases, its severity, plain words and an entry in the r
   }
 })
 
+test('the rules ask for no metric that is not there', () => {
+  const known = readFileSync(join(ROOT, 'docs/reference/metrics.md'), 'utf8')
+  const asked = new Set(readFileSync(RULES, 'utf8').match(/\bstampede_\w+/g))
+  const isKnown = (name: string) => known.includes(`| \`${name.replace(/_(bucket|count|sum)$/, '')}\` | `)
+  expect(asked.size).toBeGreaterThan(20)
+  expect([...asked].filter(name => !isKnown(name))).toEqual([])
+})
+
 test('promtool: each alert is raised by its own figures, alone, and not by figures close to them', () => {
   const tests = Object.entries(CASES).flatMap(([alert, [fires, quiet]]) => [
     ...fires.map(series => judged(series, [alert, ...(ALSO[alert] ?? [])])),
