@@ -105,7 +105,24 @@ export interface Sale {
   /** Whether the ticket asks for a proof of work first. */
   readonly challenge: 'off' | 'auto' | number
   readonly items: ReadonlyArray<Item>
+  readonly line?: SaleLine | undefined
   readonly payment?: ReadonlyArray<PaymentOffer> | undefined
+}
+
+export interface SaleLine {
+  readonly opensAt: string
+  readonly order: 'arrival' | 'draw'
+  readonly state: 'scheduled' | 'joining' | 'drawn' | 'letting_in' | 'over'
+  /** How many are in line, as far as the server that is asked knows. */
+  readonly joined: number
+  readonly rate: "auto" | number
+  readonly claimWithinSeconds: number
+  readonly sealsAt?: string | undefined
+  /** An operator lets no more people in for now. */
+  readonly paused?: boolean | undefined
+  readonly commitment?: string | undefined
+  readonly root?: string | undefined
+  readonly seed?: string | undefined
 }
 
 export interface ServerTime {
@@ -142,6 +159,7 @@ export type ProblemCode =
   | 'hold_limit'
   | 'internal'
   | 'no_payment_provider'
+  | 'not_admitted'
   | 'not_enough'
   | 'not_found'
   | 'not_placed'

@@ -20,6 +20,7 @@ import { createSharedRateLimits } from '../admission/shared-rate-limits.ts'
 import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import type { RedisConnection } from '../base/redis/connection.ts'
 import { createSharedTimeout } from '../base/shared-timeout.ts'
+import type { SaleId } from '../domain/ids.ts'
 import { createBrowsers } from '../edge/browsers.ts'
 import { docsRoutes } from '../edge/docs/docs-routes.ts'
 import type { EdgeContext } from '../edge/edge-context.ts'
@@ -36,6 +37,7 @@ import { buyerRoutes } from '../edge/routes/buyer-routes.ts'
 import { deadRoutes } from '../edge/routes/dead-routes.ts'
 import { eventRoutes } from '../edge/routes/event-routes.ts'
 import { holdRoutes } from '../edge/routes/hold-routes.ts'
+import { lineRoutes } from '../edge/routes/line-routes.ts'
 import { listRoutes } from '../edge/routes/list-routes.ts'
 import { healthRoutes, metricsRoutes, type Readiness, sandboxRoutes } from '../edge/routes/operations-routes.ts'
 import { operatorOrderRoutes } from '../edge/routes/operator-order-routes.ts'
@@ -50,6 +52,7 @@ import { startMetricsServer, startServer } from '../edge/server.ts'
 import { createTicketBindings } from '../edge/ticket-bindings.ts'
 import type { ProviderHealth } from '../flows/check/provider-health.ts'
 import { AccessFollower } from '../flows/follow/follow-access.ts'
+import type { FollowedLines } from '../flows/line/followed-lines.ts'
 import { ProviderInquiries } from '../flows/money/ask-provider.ts'
 import type { WebhookContext } from '../flows/operate/manage-webhooks.ts'
 import { offersOf } from '../flows/operate/payment-offer.ts'
@@ -86,12 +89,15 @@ interface HttpParts {
   readonly sandbox: Parameters<typeof sandboxRoutes>[0] | undefined
   /** Where the edges of a cluster meet. */
   readonly redis: RedisConnection | undefined
+  readonly followedLines: FollowedLines
 }
 
 const MONITOR_EVERY_MS = 1_000
 const ASKS_EVERY_MS = 1_000
 /** What a buyer or network has paid or let go is seen by the next ask after so long. */
 const HOLDS_EVERY_MS = 100
+/** Who is let in is known on every edge within a second. */
+const LINES_EVERY_MS = 250
 /** Entries are promised to be in force within a second. */
 const ACCESS_EVERY_MS = 500
 /** A ledger that does not answer at the end costs the counts of the last second. */
@@ -105,7 +111,8 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
   const { buyers, operators, guard, secret } = admission
   const { trusts, isHome, applyHeaders } = createBrowsers(config.corsOrigins, config.publicUrl)
   const secureCookies = config.publicUrl?.startsWith('https:') ?? false
-  const stock = createStockView(registry, context.view, sale => offersOf(flows.providers, sale))
+  const lineOf = (sale: SaleId) => parts.followedLines.known(sale)?.book
+  const stock = { ...createStockView(registry, context.view, sale => offersOf(flows.providers, sale)), lineOf }
   const clientAddress = createClientAddress(config.trustedProxies)
   const asks = new AskTally(context)
   const isProxied = config.trustedProxies !== ''
@@ -153,6 +160,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     sell,
     // Buyers poll their orders. What pays and cancels reads the ledger itself.
     find: { ...context, orders: { ...context.orders, find: ids => context.copies.find(ids) } },
+    line: { ...context, followedLines: parts.followedLines, nowMs: stock.nowMs },
     money: flows,
     inquiries: new ProviderInquiries(flows),
     operate: flows,
@@ -200,6 +208,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     ...deadRoutes(edge),
     ...listRoutes(edge),
     ...holdRoutes(edge),
+    ...lineRoutes(edge),
     ...paymentReportRoutes(edge),
     ...(sandbox === undefined ? [] : sandboxRoutes(sandbox)),
     ...wellBeing,
@@ -237,6 +246,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
       ...(isEdge ? ([['holds', HOLDS_EVERY_MS, () => budget.round()]] as const) : []),
       ['monitor', MONITOR_EVERY_MS, () => monitor.round()],
       ['asks', ASKS_EVERY_MS, () => asks.round()],
+      ...(isEdge ? ([['lines', LINES_EVERY_MS, () => parts.followedLines.round()]] as const) : []),
       ['provider-health', ASKS_EVERY_MS, () => parts.health.round()],
       ...(isEdge ? ([['access', ACCESS_EVERY_MS, () => admission.accessFollower.round()]] as const) : []),
       ...(isEdge && config.warmCode ? ([['warm-code', WARM_EVERY_MS, () => warmer.round()]] as const) : []),

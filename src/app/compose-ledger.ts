@@ -17,6 +17,7 @@ import { createEventLog } from '../ledger/postgres/events.ts'
 import { createHolds } from '../ledger/postgres/holds.ts'
 import { createIndexBuilder } from '../ledger/postgres/indexes/index-builder.ts'
 import { createJournal } from '../ledger/postgres/journal.ts'
+import { createLines } from '../ledger/postgres/lines.ts'
 import { createPayments, createSandboxPayments } from '../ledger/postgres/money/payments.ts'
 import { createProviderCounts } from '../ledger/postgres/money/provider-counts.ts'
 import { createRefunds } from '../ledger/postgres/money/refunds.ts'
@@ -132,6 +133,7 @@ export function ledgerParts(config: Config, database: Database) {
     reports: createReportedPayments(database),
     providerCounts: createProviderCounts(database),
     journal: createJournal(database),
+    lines: createLines(database),
     eventLog: createEventLog(database),
     access: createAccessList(database),
     holds: createHolds(database),

@@ -27,6 +27,7 @@ import { createMetrics } from '../telemetry/metrics.ts'
 import { composeFlows } from './compose-flows.ts'
 import { composeHttp, type ServerAddress } from './compose-http.ts'
 import { ledgerParts, type OpenLedger } from './compose-ledger.ts'
+import { openLines } from './compose-line.ts'
 import { openLocalGate, runAlone } from './compose-local.ts'
 import { composePages } from './compose-pages.ts'
 import { openPayments } from './compose-payments.ts'
@@ -152,6 +153,7 @@ async function wire(
   const eventWatch = createEventWatch({ ...context, stopping: () => readiness().includes('stopping') })
   const webhooks = composeWebhooks(context, selling.maySell)
   const pages = composePages(context, flows.providers)
+  const { followedLines, letIn } = openLines(context)
   const http = await composeHttp(context, {
     readiness,
     metrics,
@@ -164,6 +166,7 @@ async function wire(
     sandbox: payments.sandbox,
     health: payments.health,
     redis: shared?.connection,
+    followedLines,
   })
 
   const sumOver = (figure: (live: LiveItem) => number) =>
@@ -203,6 +206,7 @@ async function wire(
     copyEvents: eventCopies?.round,
     sendWebhooks: () => webhooks.sender.round(),
     publishPages: pages && (() => pages.round()),
+    letIn,
     buildIndexes: () => foundation.ledger.indexes.round(context.log, signal),
   }
   return {

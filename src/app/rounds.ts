@@ -52,6 +52,7 @@ const EVERY_MS = {
   'copy-events': 1_000,
   webhooks: 1_000,
   pages: 1_000,
+  'let-in': 250,
   /** The builder itself looks once a minute. */
   indexes: 2_000,
 } as const
@@ -68,6 +69,7 @@ const WATCHING: ReadonlySet<LoopName> = new Set([
   'copy-events',
   'webhooks',
   'pages',
+  'let-in',
   'indexes',
 ])
 
@@ -87,6 +89,8 @@ export interface KeeperWork {
   readonly sendWebhooks: () => Promise<unknown>
   /** Writes pages of sales as files. True when there is more. Undefined: no place for them is set. */
   readonly publishPages: (() => Promise<boolean>) | undefined
+  /** Lets people in who wait in line. */
+  readonly letIn: () => Promise<unknown>
   /** Builds the indexes that are missing on large tables. */
   readonly buildIndexes: () => Promise<unknown>
   /** Rounds that other parts bring along: their name, how often, and what they do. */
@@ -163,6 +167,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     lead('webhooks', work.sendWebhooks)
     if (publishPages !== undefined) leadOn('pages', publishPages)
     lead('indexes', work.buildIndexes)
+    lead('let-in', work.letIn)
   }
 
   return {

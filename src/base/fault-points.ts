@@ -32,6 +32,8 @@ const FAULT_POINTS = {
   retention: ['sale', 'rows'],
   events: ['before', 'numbered', 'copied'],
   pages: ['before', 'put'],
+  line: ['before', 'after'],
+  letin: ['before', 'after'],
   webhook: ['queued', 'before', 'sent', 'settled'],
 } as const
 

@@ -30,6 +30,7 @@ export const COUNTED = {
     'given',
     'challenge_required',
     'challenge_invalid',
+    'not_admitted',
     'attempts_used',
     'hold_limit',
     'early',

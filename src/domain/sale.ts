@@ -8,6 +8,7 @@
 import type { HoldLimits } from './hold-limits.ts'
 import type { SaleId } from './ids.ts'
 import type { Item } from './item.ts'
+import type { LineTerms } from './line.ts'
 
 export type StoredSaleState = 'draft' | 'ready' | 'paused' | 'over'
 export type SaleRule = 'first_come' | 'draw'
@@ -27,6 +28,8 @@ export interface SaleTerms {
   readonly paymentProviders?: readonly string[] | undefined
   /** Undefined: as the settings say. */
   readonly holds?: HoldLimits | undefined
+  /** Buyers wait in line, and get tickets when they are let in. Undefined: first come, first served. */
+  readonly line?: LineTerms | undefined
 }
 
 export interface Sale extends SaleTerms {

@@ -5,7 +5,9 @@
 
 import { toRfc3339 } from '../base/clock.ts'
 import type { HoldLimits } from '../domain/hold-limits.ts'
+import type { SaleId } from '../domain/ids.ts'
 import type { Item } from '../domain/item.ts'
+import { type LineRate, type LineTerms, lineState, sealsAtMs } from '../domain/line.ts'
 import { times } from '../domain/money.ts'
 import type { Order, Reservation } from '../domain/order.ts'
 import type { OrderPayment, Payment } from '../domain/payment.ts'
@@ -21,8 +23,21 @@ import type {
   PaymentAnswer,
   SaleAnswer,
 } from '../wire/answers.ts'
+import type { SaleLineAnswer } from '../wire/line/line-shapes.ts'
 
-export function wireSale(sale: Sale, stock: StockView): SaleAnswer {
+/** With what is known of waiting lines without asking. */
+interface ShownStock extends StockView {
+  readonly lineOf?: (sale: SaleId) =>
+    | {
+        readonly joined: number
+        readonly isDrawn: boolean
+        readonly rate: LineRate | undefined
+        readonly paused: boolean
+      }
+    | undefined
+}
+
+export function wireSale(sale: Sale, stock: ShownStock): SaleAnswer {
   const items = sale.items.map(item => wireItem(item, stock))
   const left = items.reduce((sum, item) => sum + item.left, 0)
   return {
@@ -36,12 +51,27 @@ export function wireSale(sale: Sale, stock: StockView): SaleAnswer {
     ticketsBeforeSeconds: (sale.opensAtMs - ticketsFromMs(sale)) / 1000,
     challenge: sale.challenge ?? 'off',
     items,
+    line: sale.line && wireLine(sale, sale.line, stock),
     payment: stock.offersOf?.(sale),
   }
 }
 
+function wireLine(sale: Sale, line: LineTerms, stock: ShownStock): SaleLineAnswer {
+  const seen = stock.lineOf?.(sale.id)
+  return {
+    opensAt: toRfc3339(line.opensAtMs),
+    order: line.order,
+    state: lineState(sale, line, stock.nowMs(), seen?.isDrawn ?? false),
+    joined: seen?.joined ?? 0,
+    rate: seen?.rate ?? line.rate,
+    claimWithinSeconds: line.claimWithinMs / 1000,
+    sealsAt: line.order === 'draw' ? toRfc3339(sealsAtMs(sale, line)) : undefined,
+    paused: seen?.paused === true ? true : undefined,
+  }
+}
+
 /** With what only operators see. */
-export function wireOperatorSale(sale: Sale, stock: StockView): OperatorSaleAnswer {
+export function wireOperatorSale(sale: Sale, stock: ShownStock): OperatorSaleAnswer {
   const seen = wireSale(sale, stock)
   const items = sale.items.map(({ whenGateDown, homeDoor }, i) => ({ ...seen.items[i]!, whenGateDown, door: homeDoor }))
   return { ...seen, items, paymentProviders: sale.paymentProviders, holds: sale.holds && wireHolds(sale.holds) }

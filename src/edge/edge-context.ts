@@ -16,6 +16,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { CheckContext } from '../flows/check/check-context.ts'
 import type { ProviderHealth } from '../flows/check/provider-health.ts'
 import type { AccessFollower } from '../flows/follow/follow-access.ts'
+import type { JoinLineContext } from '../flows/line/join-line.ts'
 import type { ProviderInquiries } from '../flows/money/ask-provider.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
 import type { DeadLettersContext } from '../flows/operate/dead-letters.ts'
@@ -29,6 +30,7 @@ import type { FeedContext } from '../flows/tell/read-feed.ts'
 import type { AccessList } from '../ledger/access.ts'
 import type { Holds } from '../ledger/holds.ts'
 import type { Journal } from '../ledger/journal.ts'
+import type { Lines } from '../ledger/lines.ts'
 import type { Rights } from '../ledger/rights.ts'
 import type { Call } from '../wire/call.ts'
 import type { Browsers } from './browsers.ts'
@@ -47,6 +49,8 @@ export interface EdgeContext {
   readonly catalog: Catalog
   readonly sell: SellContext
   readonly find: FindOrdersContext
+  readonly line: JoinLineContext
+  readonly lines: Pick<Lines, 'steer'>
   readonly money: MoneyContext
   readonly inquiries: Pick<ProviderInquiries, 'ask'>
   readonly operate: OperateContext

@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { QUANTITY_MAX, SHARDS_MAX } from '../domain/item.ts'
 import { SHOWN_PAYMENT_STATES } from '../domain/payment.ts'
 import { holdsInput } from './inputs.ts'
+import { type JoinAnswer, saleLineAnswer } from './line/line-shapes.ts'
 import { FUNNEL_STEPS, type FunnelStep, TROUBLE_CODES } from './monitor-codes.ts'
 
 export const plainId = z.string().regex(/^[1-9][0-9]{0,18}$/)
@@ -79,6 +80,7 @@ export const saleAnswer = named('Sale', {
     .union([z.enum(['off', 'auto']), z.number()])
     .describe('Whether the ticket asks for a proof of work first.'),
   items: z.array(itemAnswer),
+  line: saleLineAnswer.optional(),
   payment: z.array(paymentOfferAnswer).optional(),
 })
 
@@ -380,3 +382,10 @@ export type LiveMessage =
   | { readonly type: 'order'; readonly order: OrderAnswer }
   | { readonly type: 'stock'; readonly sale: string; readonly item: string; readonly left: number }
   | { readonly type: 'sale'; readonly sale: SaleAnswer }
+  | {
+      readonly type: 'line'
+      readonly sale: string
+      readonly place: number | null
+      readonly ahead: number | null
+      readonly state: JoinAnswer['state'] | 'left'
+    }

@@ -4,8 +4,10 @@ import { z } from 'zod'
 import { CLAIM_NAME, CLAIMS_MAX } from '../domain/hold-limits.ts'
 import { isBuyerId, isId } from '../domain/ids.ts'
 import { ATTEMPTS_MAX, QUANTITY_MAX, SHARDS_MAX, UNITS_MAX } from '../domain/item.ts'
+import { type LineTerms, lineFault } from '../domain/line.ts'
 import { AMOUNT_MAX, isPayable, NOT_PAYABLE } from '../domain/money.ts'
 import { CHALLENGE_MAX } from '../domain/sale.ts'
+import { lineInputWith } from './line/line-shapes.ts'
 
 const NAME_LENGTH_MAX = 200
 const REASON_LENGTH_MAX = 500
@@ -110,6 +112,13 @@ export const holdsInput = z
       'order is refused (`hold_limit`).',
   )
 
+const lineInput = lineInputWith(time)
+
+/** In the domain's own units. */
+export function toLine({ opensAt, sealsAt, claimWithinSeconds, ...line }: z.output<typeof lineInput>): LineTerms {
+  return { ...line, opensAtMs: opensAt, sealsAtMs: sealsAt, claimWithinMs: claimWithinSeconds * 1000 }
+}
+
 export const saleInput = z
   .strictObject({
     name: label(NAME_LENGTH_MAX),
@@ -134,9 +143,14 @@ export const saleInput = z
       ),
     paymentProviders: paymentProviders.optional(),
     holds: holdsInput.optional(),
+    line: lineInput.optional(),
     items: z.array(itemInput).min(1).max(ITEMS_MAX),
   })
   .refine(sale => sale.opensAt < sale.closesAt, { path: ['closesAt'], message: 'must be later than opensAt' })
+  .superRefine(({ opensAt, closesAt, line }, context) => {
+    const fault = line && lineFault({ opensAtMs: opensAt, closesAtMs: closesAt }, toLine(line))
+    if (fault !== undefined) context.addIssue({ code: 'custom', path: fault.field.split('.'), message: fault.why })
+  })
 
 const { shape: saleFields } = saleInput
 const { shape: itemFields } = itemInput
@@ -168,6 +182,7 @@ export const saleEdit = z.strictObject({
   challenge: saleFields.challenge.unwrap().optional(),
   paymentProviders: paymentProviders.nullish(),
   holds: holdsInput.nullish(),
+  line: lineInput.nullish(),
   items: z.array(itemEdit).min(1).max(ITEMS_MAX).optional(),
 })
 

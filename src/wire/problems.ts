@@ -44,6 +44,15 @@ const CATALOGUE = {
     todo: 'Get a new ticket for this very item and order with it.',
     headers: ['www-authenticate'],
   },
+  not_admitted: {
+    status: 403,
+    title: 'It is not your turn yet',
+    detail: 'This sale has a waiting line. Join it; a ticket is given to you when you are let in.',
+    means:
+      'The sale has a waiting line, and this buyer is not let in: not in line, still waiting ("place", "ahead"), or the time to claim is over. null: unknown.',
+    todo: 'Join the line with POST /api/sales/{sale}/line, and ask for the ticket when its state is "admitted".',
+    more: ['place', 'ahead'],
+  },
   signature_invalid: {
     status: 401,
     title: 'The signature does not fit',
@@ -107,6 +116,12 @@ const CATALOGUE = {
     means: 'Some units are left ("left"), but fewer than asked for. Nothing was ordered.',
     todo: 'Ask again with a smaller quantity.',
     more: ['left'],
+  },
+  not_in_line: {
+    status: 404,
+    title: 'You are not in this line',
+    means: 'The sale has a waiting line, and this buyer has not joined it, or has left it.',
+    todo: 'Join it with POST.',
   },
   sale_not_open: {
     status: 409,

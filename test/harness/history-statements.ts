@@ -122,6 +122,7 @@ const LEASES = 'at most 1,024 rows'
 const COMMAND = "an operator's command (retention, erasure), bounded by its page or its buyer"
 const PAGE = 'one page of one item, by the bounds of its ids'
 const WEBHOOKS = 'some 32 endpoints, each with a bounded number of deliveries, by their key'
+const OF_LINE = 'one line, by its sale and the numbers or buyers named, or one page of it'
 const SANDBOX = 'the sandbox, which forgets what is old'
 
 export const BOUNDED: Readonly<Record<string, string>> = {
@@ -194,6 +195,12 @@ export const BOUNDED: Readonly<Record<string, string>> = {
       ...['webhook_secrets', 'webhook_deliveries', 'resend_deliveries', 'claim_webhook_sender', 'webhooks_to_send'],
       ...['waiting_deliveries', 'queue_deliveries', 'settle_deliveries', 'expire_deliveries', 'sweep_deliveries'],
     ].map(name => [name, WEBHOOKS]),
+  ),
+  ...Object.fromEntries(
+    [
+      ...['open_line', 'line_states', 'lock_line', 'joins_of_buyers', 'end_joins', 'add_joins', 'joins_after'],
+      ...['leaves_after', 'line_steps', 'let_in', 'steer_line'],
+    ].map(name => [name, OF_LINE]),
   ),
   archive_orders: PAGE,
   recall_item: PAGE,

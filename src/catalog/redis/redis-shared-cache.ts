@@ -16,6 +16,7 @@ import type { RedisConnection } from '../../base/redis/connection.ts'
 import { scriptsIn } from '../../base/redis/script.ts'
 import { isId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
+import type { LineTerms } from '../../domain/line.ts'
 import type { Sale } from '../../domain/sale.ts'
 import { type CatalogKey, LIST, LISTED_MAX, type Sales, type SharedAnswer, type SharedCache } from '../shared-cache.ts'
 
@@ -55,6 +56,15 @@ const item: z.ZodType<Item> = z
   // JSON leaves undefined fields out.
   .transform(({ sku, image, listPrice, ...rest }) => ({ ...rest, sku, image, listPrice }))
 
+const line: z.ZodType<LineTerms> = z.object({
+  opensAtMs: time,
+  order: z.enum(['arrival', 'draw']),
+  rate: z.union([z.literal('auto'), z.number()]),
+  sealsAtMs: time.optional(),
+  claimWithinMs: time,
+  beacon: z.object({ source: z.string(), round: z.number().optional() }).optional(),
+})
+
 const sale: z.ZodType<Sale> = z
   .object({
     id,
@@ -80,15 +90,17 @@ const sale: z.ZodType<Sale> = z
         payAgainMs: time.optional(),
       })
       .optional(),
+    line: line.optional(),
     items: z.array(item).min(1),
   })
   // JSON leaves undefined fields out.
-  .transform(({ ticketsBeforeMs, challenge, paymentProviders, holds, ...rest }) => ({
+  .transform(({ ticketsBeforeMs, challenge, paymentProviders, holds, line, ...rest }) => ({
     ...rest,
     ticketsBeforeMs,
     challenge,
     paymentProviders,
     holds,
+    line,
   }))
 
 const sales = z.array(sale).max(LISTED_MAX)

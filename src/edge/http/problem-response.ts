@@ -93,7 +93,16 @@ export class RateLimitedError extends ProblemError {
 }
 
 export function noSuch(
-  thing: 'sale' | 'order' | 'sale or item' | 'item in this sale' | 'webhook' | 'delivery' | 'dead letter' | 'entry',
+  thing:
+    | 'sale'
+    | 'order'
+    | 'sale or item'
+    | 'sale with a waiting line'
+    | 'item in this sale'
+    | 'webhook'
+    | 'delivery'
+    | 'dead letter'
+    | 'entry',
 ): ProblemError {
   return new ProblemError('not_found', `There is no such ${thing}.`)
 }

@@ -1,12 +1,12 @@
 /** What buyers call, apart from ordering and paying: time, sales, session, ticket, their own orders. */
 
-import type { ChallengeAsked, ChallengeVerdict } from '../../admission/challenges.ts'
+import type { ChallengeAsked, ChallengeSubject, ChallengeVerdict } from '../../admission/challenges.ts'
 import type { RiskSubject, RiskVerdict } from '../../admission/risk.ts'
 import { endedSessionCookies, sessionCookies } from '../../admission/session.ts'
 import { toRfc3339 } from '../../base/clock.ts'
 import type { Counted } from '../../base/meters.ts'
 import type { BuyerId } from '../../domain/ids.ts'
-import type { SaleChallenge } from '../../domain/sale.ts'
+import type { Sale, SaleChallenge } from '../../domain/sale.ts'
 import { findOrder, ordersOfBuyer } from '../../flows/sell/find-orders.ts'
 import { giveTicket } from '../../flows/sell/give-ticket.ts'
 import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
@@ -34,6 +34,7 @@ import {
   RateLimitedError,
   rateLimitedProblem,
 } from '../http/problem-response.ts'
+import { claimEnd, hasLine } from './line-admission.ts'
 
 const SESSION_MS = 12 * 3600 * 1000
 
@@ -136,7 +137,7 @@ function demandTrusted(trusts: EdgeContext['trusts'], request: Request): void {
 }
 
 /** What operators have decided about a buyer whose token was verified. */
-function accessOf({ lists, identity }: EdgeContext, request: Request, buyer: BuyerId) {
+export function accessOf({ lists, identity }: EdgeContext, request: Request, buyer: BuyerId) {
   const ofBuyer = lists.ofBuyer(buyer)
   if (ofBuyer === 'deny' || !lists.knowsClaims) return ofBuyer
   return lists.ofClaims(identity.claims(request)) ?? ofBuyer
@@ -159,6 +160,22 @@ function challengeProblem(asked: ChallengeAsked): Response {
   return problem(asked.kind, { more: { challengeKind: asked.challengeKind, challenge: asked.challenge } })
 }
 
+/** What a buyer whom no operator has let in must pass: the judgement of the shop's own program, and the sale's challenge. Undefined: passed. */
+export async function screen(
+  edge: EdgeContext,
+  request: Request,
+  { challenge }: Pick<Sale, 'challenge'>,
+  subject: ChallengeSubject,
+  address: string,
+  solved: unknown,
+): Promise<readonly ['denied' | ChallengeAsked['kind'], Response] | undefined> {
+  const risk = await askShop(edge, request, { ...subject, address })
+  if (risk?.kind === 'deny') return ['denied', plainProblem('denied')]
+  if (risk?.kind === 'unknown') return ['busy', plainProblem('busy')]
+  const asked = await edge.challenges.before(atLeastAsHard(challenge, risk), subject, address, solved)
+  return asked && [asked.kind, challengeProblem(asked)]
+}
+
 async function giveOrRefuse(
   edge: EdgeContext,
   exchange: Exchange,
@@ -177,19 +194,23 @@ async function giveOrRefuse(
   if (tooOften !== undefined) return ['rate_limited', rateLimitedProblem(tooOften)]
   const { challenge: solved } = await readBody(exchange.request, buyerCalls.ticket.body.schema)
   const outcome = await giveTicket(edge.sell, found, edge.registry.get(item), buyer, edge.stock.nowMs())
+  let ticketEndsMs = Number.POSITIVE_INFINITY
   if (outcome.kind === 'given' && !outcome.holds) {
     if (access === 'deny') return ['denied', plainProblem('denied')]
+    if (hasLine(found)) {
+      const end = await claimEnd(edge, found, buyer)
+      if (typeof end !== 'number') return ['not_admitted', end]
+      ticketEndsMs = end
+    }
+    // Who waits in line has passed this before joining.
     const subject = { sale, item, buyer, attempt: outcome.terms.attempt }
-    const isTrusted = isWelcome || access === 'allow'
-    const risk = isTrusted ? undefined : await askShop(edge, exchange.request, { ...subject, address })
-    if (risk?.kind === 'deny') return ['denied', plainProblem('denied')]
-    if (risk?.kind === 'unknown') return ['busy', plainProblem('busy')]
-    const challenge = isTrusted ? undefined : atLeastAsHard(found.challenge, risk)
-    const asked = await edge.challenges.before(challenge, subject, address, solved)
-    if (asked !== undefined) return [asked.kind, challengeProblem(asked)]
+    const isTrusted = isWelcome || access === 'allow' || hasLine(found)
+    const refused = isTrusted ? undefined : await screen(edge, exchange.request, found, subject, address, solved)
+    if (refused !== undefined) return refused
   }
   const answer = await answerBy(outcome, {
-    given({ terms: { attempt, notBeforeMs, expiresAtMs } }) {
+    given({ terms: { attempt, notBeforeMs, ...terms } }) {
+      const expiresAtMs = Math.min(terms.expiresAtMs, ticketEndsMs)
       const marks = edge.budget.marksOf(found, () => edge.identity.claims(exchange.request))
       const claims = { sale, item, buyer, attempt, notBeforeMs, expiresAtMs, marks }
       const ticket = edge.tickets.issue(claims, edge.ticketBinding?.given(exchange.request))

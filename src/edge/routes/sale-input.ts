@@ -5,14 +5,14 @@ import type { HoldLimits } from '../../domain/hold-limits.ts'
 import type { FieldFault, ItemEdit } from '../../flows/operate/amend-item.ts'
 import type { NewSale } from '../../flows/operate/create-sale.ts'
 import type { SaleEdit } from '../../flows/operate/edit-sale.ts'
-import { type holdsInput, itemInput, type saleEdit, type saleInput } from '../../wire/inputs.ts'
+import { type holdsInput, itemInput, type saleEdit, type saleInput, toLine } from '../../wire/inputs.ts'
 
 type NewItem = NewSale['items'][number]
 type CheckedEdit = z.output<typeof saleEdit>
 type CheckedItemEdit = NonNullable<CheckedEdit['items']>[number]
 
 export function toNewSale(wish: z.output<typeof saleInput>): NewSale {
-  const { opensAt, closesAt, warmBeforeSeconds, ticketsBeforeSeconds, challenge, holds, items, ...sale } = wish
+  const { opensAt, closesAt, warmBeforeSeconds, ticketsBeforeSeconds, challenge, holds, line, items, ...sale } = wish
   return {
     ...sale,
     opensAtMs: opensAt,
@@ -21,6 +21,7 @@ export function toNewSale(wish: z.output<typeof saleInput>): NewSale {
     ticketsBeforeMs: inMs(ticketsBeforeSeconds),
     challenge: challenge === 'off' ? undefined : challenge,
     holds: holds && toHolds(holds),
+    line: line && toLine(line),
     items: items.map(toNewItem),
   }
 }
@@ -36,7 +37,7 @@ function toNewItem(wish: z.output<typeof itemInput>): NewItem {
 
 /** Items are read both ways, as changes and as new items: only the ledger knows whether the sale is a draft. */
 export function toEdit(edit: CheckedEdit): SaleEdit {
-  const { opensAt, closesAt, warmBeforeSeconds, ticketsBeforeSeconds, challenge, holds, items, ...sale } = edit
+  const { opensAt, closesAt, warmBeforeSeconds, ticketsBeforeSeconds, challenge, holds, line, items, ...sale } = edit
   return {
     ...sale,
     opensAtMs: opensAt,
@@ -45,6 +46,7 @@ export function toEdit(edit: CheckedEdit): SaleEdit {
     ticketsBeforeMs: ticketsBeforeSeconds === null ? null : inMs(ticketsBeforeSeconds),
     challenge: challenge === 'off' ? null : challenge,
     holds: holds && toHolds(holds),
+    line: line && toLine(line),
     items: items && { edits: items.map(toItemEdit), fresh: items.map(toFresh) },
   }
 }

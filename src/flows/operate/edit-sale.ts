@@ -12,6 +12,7 @@ import { assert } from '../../base/assert.ts'
 import type { IdMaker } from '../../base/snowflake.ts'
 import type { ItemId, SaleId } from '../../domain/ids.ts'
 import type { Item } from '../../domain/item.ts'
+import { isSameLine, lineFault } from '../../domain/line.ts'
 import type { Sale, SaleTerms, StoredSaleState } from '../../domain/sale.ts'
 import type { FieldChange, SaleWrite } from '../../ledger/sales.ts'
 import {
@@ -87,6 +88,8 @@ function editDraft(sale: Sale, edit: SaleEdit, ids: Pick<IdMaker, 'next'>): Sale
   const next = amended(sale, fields)
   if (next.opensAtMs >= next.closesAtMs)
     return { kind: 'invalid', field: 'closesAt', why: 'must be later than opensAt' }
+  const ofLine = next.line && lineFault(next, next.line)
+  if (ofLine !== undefined) return { kind: 'invalid', ...ofLine }
   const changes = saleChanges(sale, next)
   if (items === undefined) return { sale: next, items: new Set(), changes }
   const { edits, fresh } = items
@@ -148,6 +151,10 @@ function editPublished(sale: Sale, edit: SaleEdit, nowMs: number, providers: Pro
 function windowFault(sale: Sale, next: Sale, nowMs: number): FieldFault | undefined {
   const over = sale.state === 'over' || nowMs >= sale.closesAtMs
   if (next.rule !== sale.rule) return { field: 'rule', why: 'is fixed once published' }
+  if (!isSameLine(next.line, sale.line))
+    return { field: 'line', why: 'is fixed once published; its rate has a call of its own' }
+  const ofLine = next.line && lineFault(next, next.line)
+  if (ofLine !== undefined) return ofLine
   if (next.opensAtMs !== sale.opensAtMs) {
     if (over || nowMs >= sale.opensAtMs) return { field: 'opensAt', why: 'the sale has opened already' }
     if (next.opensAtMs <= nowMs) return { field: 'opensAt', why: 'must not lie in the past' }

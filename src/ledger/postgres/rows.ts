@@ -4,6 +4,7 @@ import { assert } from '../../base/assert.ts'
 import type { HoldLimits } from '../../domain/hold-limits.ts'
 import type { SaleId } from '../../domain/ids.ts'
 import type { Door, Item } from '../../domain/item.ts'
+import type { LineTerms } from '../../domain/line.ts'
 import type { CloseReason, Order, OrderState } from '../../domain/order.ts'
 import { type OrderPayment, type PaymentEnd, type PaymentState, shownState } from '../../domain/payment.ts'
 import type { Sale, SaleRule, SaleTerms, StoredSaleState } from '../../domain/sale.ts'
@@ -149,16 +150,18 @@ function toSale(id: SaleId, row: Row, items: readonly Item[]): Sale {
 function termsOf(row: Row): SaleTerms {
   const { terms } = row
   assert(typeof terms === 'object' && terms !== null, 'column terms is not an object')
-  const { ticketsBeforeMs, challenge, paymentProviders, holds } = terms as Record<string, unknown>
+  const { ticketsBeforeMs, challenge, paymentProviders, holds, line } = terms as Record<string, unknown>
   assert(ticketsBeforeMs === undefined || typeof ticketsBeforeMs === 'number', 'ticketsBeforeMs is not a number')
   assert(challenge === undefined || challenge === 'auto' || typeof challenge === 'number', 'challenge is no difficulty')
   const isNames = Array.isArray(paymentProviders) && paymentProviders.every(one => typeof one === 'string')
   assert(paymentProviders === undefined || isNames, 'paymentProviders is no list of names')
   assert(holds === undefined || (typeof holds === 'object' && holds !== null), 'holds is not an object')
+  assert(line === undefined || (typeof line === 'object' && line !== null), 'line is not an object')
   return {
     ticketsBeforeMs,
     challenge,
     paymentProviders: paymentProviders as readonly string[] | undefined,
     holds: holds as HoldLimits | undefined,
+    line: line as LineTerms | undefined,
   }
 }

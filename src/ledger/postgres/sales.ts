@@ -80,9 +80,20 @@ export function createSaleLookup(database: Database) {
 
 /** The first values of `create_sale` and `edit_sale`. */
 function valuesOf(sale: Sale, items: SaleWrite['items'], by: string): unknown[] {
-  const { id, name, opensAtMs, closesAtMs, warmBeforeMs, rule, ticketsBeforeMs, challenge, paymentProviders, holds } =
-    sale
-  const terms = JSON.stringify({ ticketsBeforeMs, challenge, paymentProviders, holds })
+  const {
+    id,
+    name,
+    opensAtMs,
+    closesAtMs,
+    warmBeforeMs,
+    rule,
+    ticketsBeforeMs,
+    challenge,
+    paymentProviders,
+    holds,
+    line,
+  } = sale
+  const terms = JSON.stringify({ ticketsBeforeMs, challenge, paymentProviders, holds, line })
   const written = sale.items.map(itemColumns).filter(item => items === 'replaced' || items.has(item.id))
   return [id, name, opensAtMs, closesAtMs, warmBeforeMs, rule, terms, JSON.stringify(written), by]
 }

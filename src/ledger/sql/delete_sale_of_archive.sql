@@ -14,6 +14,7 @@ WITH old AS (
 listed AS (INSERT INTO deleted_items (item) SELECT i.id FROM items i JOIN old ON old.id = i.sale),
 letters AS (DELETE FROM dead_letters d USING items i, old WHERE i.sale = old.id AND d.item = i.id),
 moves AS (DELETE FROM shard_moves m USING items i, old WHERE i.sale = old.id AND m.item = i.id),
+joins AS (DELETE FROM line_joins j USING old WHERE j.sale = old.id),
 confirmed AS (DELETE FROM node_items n USING items i, old WHERE i.sale = old.id AND n.item = i.id),
 logged AS (
   INSERT INTO audit_log (by, action, sale, details)

@@ -4,6 +4,7 @@ import type { Call } from '../call.ts'
 import { deadCalls } from '../dead/dead-calls.ts'
 import { eventCalls } from '../events/event-calls.ts'
 import { holdCalls } from '../holds/hold-calls.ts'
+import { lineCalls } from '../line/line-calls.ts'
 import { listCalls } from '../lists/list-calls.ts'
 import { paymentCalls } from '../payments/payment-calls.ts'
 import { shopCalls } from '../shop/shop-calls.ts'
@@ -14,6 +15,7 @@ import { operatorCalls } from './operator-calls.ts'
 
 export const ALL_CALLS: readonly Call[] = [
   buyerCalls,
+  lineCalls,
   shopCalls,
   operatorCalls,
   paymentCalls,

@@ -77,12 +77,13 @@ export const buyerCalls = {
     more:
       'From `ticketsBeforeSeconds` before the opening on, also when the item is sold out (units return). With a live order the ticket carries ' +
       'its attempt, after a closed one the next. Where the sale has a `challenge`, the first call is answered with `challenge_required`, and the ' +
-      'next one brings the solution; a buyer with a live order is never asked for one.',
+      'next one brings the solution; a buyer with a live order is never asked for one. Where the sale has a line, only who is let in gets a ticket, until the time to claim is over.',
     body: { schema: ticketInput, example: {} },
     answers: { 201: uncached('The ticket.', ticketAnswer, TICKET) },
     problems: [
       'challenge_required',
       'challenge_invalid',
+      'not_admitted',
       'sale_not_open',
       'attempts_used',
       'hold_limit',
@@ -159,7 +160,7 @@ export const buyerCalls = {
   live: buyer.get('/api/live', 'WebSocket: what changes, as it changes', {
     more:
       'Bearer or cookie. Messages: {"type":"order","order"} for the buyer\'s own orders, {"type":"stock","sale","item","left"} ' +
-      '(coalesced), {"type":"sale","sale"}. After a reconnect the current state comes first.',
+      '(coalesced), {"type":"sale","sale"}, {"type":"line","sale","place","ahead","state"} for a buyer in a waiting line. After a reconnect the current state comes first.',
     takes: ['Upgrade'],
     answers: { 101: { what: 'Switched to WebSocket.' } },
     problems: ['body_invalid'],

@@ -1,0 +1,63 @@
+/**
+ * A buyer joins the line of a sale, or leaves it. Joining again gives the same number while it is waiting, admitted or used for a live order, and a new last one
+ * after a missed time to claim or a closed order. Answered after COMMIT.
+ */
+
+import type { BuyerId } from '../../domain/ids.ts'
+import type { FollowedLine, FollowedLines, SaleWithLine } from './followed-lines.ts'
+import { factsOf, findJoin, type JoinContext, type JoinFacts } from './join-state.ts'
+
+export interface JoinLineContext extends JoinContext {
+  readonly followedLines: FollowedLines
+}
+
+type JoinOutcome =
+  | { readonly kind: 'joined' | 'same'; readonly line: FollowedLine; readonly facts: JoinFacts }
+  | { readonly kind: 'early'; readonly opensAtMs: number }
+  | { readonly kind: 'over' | 'busy' }
+
+type FindOutcome =
+  | { readonly kind: 'found'; readonly line: FollowedLine; readonly facts: JoinFacts }
+  | { readonly kind: 'not_in_line' | 'busy' }
+
+/** @param mayJoin asked before a number is given: undefined lets the buyer join, anything else is the answer */
+export async function joinLine<Refused>(
+  context: JoinLineContext,
+  sale: SaleWithLine,
+  buyer: BuyerId,
+  mayJoin: () => Promise<Refused | undefined>,
+): Promise<JoinOutcome | { readonly kind: 'refused'; readonly why: Refused }> {
+  const nowMs = context.nowMs()
+  if (nowMs < sale.line.opensAtMs) return { kind: 'early', opensAtMs: sale.line.opensAtMs }
+  const found = await findInLine(context, sale, buyer)
+  if (found.kind === 'busy') return { kind: 'busy' }
+  if (found.kind === 'found' && found.facts.state !== 'missed') return { ...found, kind: 'same' }
+  if (sale.state === 'over' || nowMs >= sale.closesAtMs) return { kind: 'over' }
+  const why = await mayJoin()
+  if (why !== undefined) return { kind: 'refused', why }
+  const line = await context.followedLines.of(sale)
+  const instead = found.kind === 'found' ? found.facts.number : 0
+  const answer = await context.followedLines.ask(line, { kind: 'join', buyer, instead })
+  if (answer === undefined || !('number' in answer)) return { kind: 'busy' }
+  const facts = await factsOf(context, line, buyer, answer.number)
+  return facts === 'busy' ? { kind: 'busy' } : { kind: found.kind === 'found' ? 'same' : answer.kind, line, facts }
+}
+
+export async function findInLine(context: JoinLineContext, sale: SaleWithLine, buyer: BuyerId): Promise<FindOutcome> {
+  if (context.nowMs() < sale.line.opensAtMs) return { kind: 'not_in_line' }
+  const line = await context.followedLines.of(sale)
+  const facts = await findJoin(context, line, buyer)
+  return typeof facts === 'string' ? { kind: facts } : { kind: 'found', line, facts }
+}
+
+/** `done` also for a buyer who was not in line. */
+export async function leaveLine(
+  context: JoinLineContext,
+  sale: SaleWithLine,
+  buyer: BuyerId,
+): Promise<'done' | 'busy'> {
+  if (context.nowMs() < sale.line.opensAtMs) return 'done'
+  const line = await context.followedLines.of(sale)
+  const answer = await context.followedLines.ask(line, { kind: 'leave', buyer })
+  return answer === undefined ? 'busy' : 'done'
+}
