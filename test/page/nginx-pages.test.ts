@@ -43,6 +43,8 @@ const fileOf = (sale: { readonly id: string }) => join(folder, 's', `${sale.id}.
 test('with every edge down a sale has its page with product and countdown, says so in two languages, and goes on by itself', async () => {
   const sale = await shop.sale(DAY_MS, [{ name: NAME, units: 5 }], { name: NAME, lastsMs: DAY_MS })
   await until('its page is written', () => existsSync(fileOf(sale)))
+  // The front page is written last.
+  await until('the front page has it', () => readFileSync(join(folder, 'index.html'), 'utf8').includes(sale.id))
   await shop.site.server().kill()
 
   const visitor = await browser.visitor(() => url, { cut: true })
