@@ -88,7 +88,10 @@ test('kill -9 while a settled sale moves into the archive: every order is found 
   // Beside the running server: a buyer is erased, then the whole sale goes.
   expect(await command(dataDir, 'erase', '--buyer', paid.buyer)).toMatchObject({ erased: null, remaining: 0 })
   expect(await ofBuyer(site, shop, paid.buyer)).toHaveLength(3)
+  const pages = () => sql(dataDir, `SELECT pay_url, qr FROM all_payments WHERE order_id = ${paid.id}`)
+  expect(await pages()).not.toEqual([{ pay_url: null, qr: null }])
   expect(await command(dataDir, 'erase', '--buyer', paid.buyer, '--yes')).toMatchObject({ remaining: 0 })
+  expect(await pages()).toEqual([{ pay_url: null, qr: null }])
   expect(await ofBuyer(site, shop, paid.buyer)).toEqual([])
   expect((await shop.audit(sale.id)).every(line => line.consistent)).toBe(true)
   await site.server().kill()

@@ -18,6 +18,9 @@ hot AS (
   RETURNING o.id
 ),
 old AS (UPDATE orders_archive o SET buyer = 'erased:' || o.id WHERE o.buyer = $1 RETURNING o.id),
+-- An address to pay at, or a code to scan, may hold what the provider knows of the buyer. Such a payment is over.
+pages AS (UPDATE payments p SET pay_url = NULL, qr = NULL FROM hot h WHERE p.order_id = h.id AND COALESCE(p.pay_url, p.qr) IS NOT NULL),
+old_pages AS (UPDATE payments_archive p SET pay_url = NULL, qr = NULL FROM old o WHERE p.order_id = o.id AND COALESCE(p.pay_url, p.qr) IS NOT NULL),
 -- Their proofs stay: a record of a draw can be checked as before.
 joins AS (
   UPDATE line_joins j SET buyer = 'erased:' || j.number FROM (SELECT DISTINCT sale FROM settled) s WHERE j.sale = s.sale AND j.buyer = $1),
