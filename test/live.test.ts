@@ -106,6 +106,7 @@ function openShop({ socketsMax }: { socketsMax?: number } = {}) {
     ordersOfBuyer: (buyer, limit) => orders.ofBuyer(buyer, undefined, limit),
     registry,
     stock,
+    refusals: { count() {}, all: undefined as never },
     callLimits: { address: () => undefined, buyer: () => undefined, repeat: () => undefined, list: () => undefined },
     addressOf: () => 'here',
     socketsPerAddressMax: 10_000,

@@ -147,9 +147,17 @@ test('hangs, fails, lies, redirects, dies: with RISK_ON_FAILURE=deny no ticket, 
   expect((await all()) - before).toBeGreaterThanOrEqual(5)
   expect(await counted('unreadable')).toBeGreaterThanOrEqual(1)
 
+  const troubles = async () => {
+    const { trouble } = (await till.operator('GET', '/trouble')) as unknown as { trouble: { code: string }[] }
+    return trouble.map(({ code }) => code)
+  }
+  // It is asked once after each rest, and still lies.
+  await until('the trouble is shown', async () => (await troubles()).includes('risk_silent'), SOON_MS)
+
   // It comes back, and so do tickets, by themselves.
   hook.answering = answer(200, '{"decision":"allow"}')
   await until('a ticket', async () => (await ticket(path, 'hung')).status === 201, SOON_MS)
+  await until('the trouble is over', async () => !(await troubles()).includes('risk_silent'), SOON_MS)
   await hook.die()
   expect((await ticket(path, 'dead')).status).toBe(503)
   await hook.live()

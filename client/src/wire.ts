@@ -155,6 +155,7 @@ export type ProblemCode =
   | 'busy'
   | 'challenge_invalid'
   | 'challenge_required'
+  | 'denied'
   | 'forbidden'
   | 'hold_limit'
   | 'internal'

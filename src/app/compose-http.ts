@@ -21,6 +21,7 @@ import { createTicketOffice, parseTicketKeys } from '../admission/ticket.ts'
 import type { RedisConnection } from '../base/redis/connection.ts'
 import { createSharedTimeout } from '../base/shared-timeout.ts'
 import type { SaleId } from '../domain/ids.ts'
+import { RefusalTally } from '../edge/abuse/refusal-tally.ts'
 import { createBrowsers } from '../edge/browsers.ts'
 import { docsRoutes } from '../edge/docs/docs-routes.ts'
 import type { EdgeContext } from '../edge/edge-context.ts'
@@ -33,6 +34,7 @@ import { Monitor } from '../edge/ops/monitor.ts'
 import { OperatorSessions } from '../edge/ops/operator-sessions.ts'
 import { OrderRoute } from '../edge/order-route.ts'
 import { pagesOnce } from '../edge/pages.ts'
+import { abuseRoutes } from '../edge/routes/abuse-routes.ts'
 import { buyerRoutes } from '../edge/routes/buyer-routes.ts'
 import { deadRoutes } from '../edge/routes/dead-routes.ts'
 import { eventRoutes } from '../edge/routes/event-routes.ts'
@@ -98,6 +100,8 @@ const ASKS_EVERY_MS = 1_000
 const HOLDS_EVERY_MS = 100
 /** Who is let in is known on every edge within a second. */
 const LINES_EVERY_MS = 250
+/** What is shown of them is minutes old. */
+const REFUSALS_EVERY_MS = 5_000
 /** Entries are promised to be in force within a second. */
 const ACCESS_EVERY_MS = 500
 /** A ledger that does not answer at the end costs the counts of the last second. */
@@ -115,6 +119,8 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
   const stock = { ...createStockView(registry, context.view, sale => offersOf(flows.providers, sale)), lineOf }
   const clientAddress = createClientAddress(config.trustedProxies)
   const asks = new AskTally(context)
+  const risk = composeRisk(context)
+  const refusals = new RefusalTally({ ...context, abuseClaims: config.abuseClaims })
   const isProxied = config.trustedProxies !== ''
   const addressOf = (request: Request) =>
     clientAddress.of(address.peerOf(request), isProxied ? request.headers.get('x-forwarded-for') : null)
@@ -124,6 +130,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     health: parts.health,
     limitsDiffer: () => admission.sharing?.differences ?? [],
     pagesBehind: parts.pagesBehind,
+    isRiskSilent: () => risk?.isResting ?? false,
     sales: ledger.sales,
     providers: flows.providers,
     view: flows.view,
@@ -144,6 +151,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     ...context,
     callLimits: admission.callLimits,
     lists: admission.lists,
+    refusals,
     addressOf,
     socketsPerAddressMax: config.socketsPerAddressMax,
     findBuyer: request => findSocketBuyer(buyers, trusts, request),
@@ -173,7 +181,8 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     monitor,
     asks,
     health: parts.health,
-    risk: composeRisk(context),
+    refusals,
+    risk,
     feed: { ...context, watch: eventWatch },
     eventSource: config.events.source,
     hooks: parts.webhooks,
@@ -186,13 +195,13 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     secureCookies,
     signInUrl: config.signInUrl,
   } satisfies EdgeContext
-  return { edge, admission, live, monitor, asks, applyHeaders }
+  return { edge, admission, live, monitor, asks, refusals, applyHeaders }
 }
 
 export async function composeHttp(context: ProcessContext, parts: HttpParts) {
   const { config, log, catalog, registry } = context
   const { readiness, metrics, address, sandbox, sell } = parts
-  const { edge, admission, live, monitor, asks, applyHeaders } = await openEdge(context, parts)
+  const { edge, admission, live, monitor, asks, refusals, applyHeaders } = await openEdge(context, parts)
   const { isEdge, sharing, tickets, orderLimits, callLimits, lists, budget } = admission
   const demoCrowd = createDemoCrowd(context, () => address.url, edge)
   const scrape = { contentType: METRICS_CONTENT_TYPE, render: metrics.render }
@@ -209,6 +218,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     ...listRoutes(edge),
     ...holdRoutes(edge),
     ...lineRoutes(edge),
+    ...abuseRoutes(edge),
     ...paymentReportRoutes(edge),
     ...(sandbox === undefined ? [] : sandboxRoutes(sandbox)),
     ...wellBeing,
@@ -230,6 +240,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     budget,
     addressOf: edge.addressOf,
     asks,
+    refusals,
   })
   const order: typeof clicks.order = isEdge
     ? (request, sale, item) => clicks.order(request, sale, item)
@@ -247,6 +258,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
       ['monitor', MONITOR_EVERY_MS, () => monitor.round()],
       ['asks', ASKS_EVERY_MS, () => asks.round()],
       ...(isEdge ? ([['lines', LINES_EVERY_MS, () => parts.followedLines.round()]] as const) : []),
+      ['refusals', REFUSALS_EVERY_MS, () => refusals.round()],
       ['provider-health', ASKS_EVERY_MS, () => parts.health.round()],
       ...(isEdge ? ([['access', ACCESS_EVERY_MS, () => admission.accessFollower.round()]] as const) : []),
       ...(isEdge && config.warmCode ? ([['warm-code', WARM_EVERY_MS, () => warmer.round()]] as const) : []),

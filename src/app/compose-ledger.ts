@@ -25,6 +25,7 @@ import { createReportedPayments } from '../ledger/postgres/money/reported-paymen
 import { createNodes } from '../ledger/postgres/nodes.ts'
 import { createClosings, createOrders } from '../ledger/postgres/orders.ts'
 import { createReconciliation } from '../ledger/postgres/reconciliation.ts'
+import { createRefusalCounts } from '../ledger/postgres/refusal-counts.ts'
 import { createRights } from '../ledger/postgres/rights.ts'
 import { createSaleChanges, createSaleLookup, createSales } from '../ledger/postgres/sales.ts'
 import { createMoves, createStock } from '../ledger/postgres/stock.ts'
@@ -141,6 +142,7 @@ export function ledgerParts(config: Config, database: Database) {
     webhookQueue: createWebhookQueue(database),
     reconciliation: createReconciliation(database),
     askCounts: createAskCounts(database),
+    refusalCounts: createRefusalCounts(database),
     archive: createArchive(database, config.redis !== undefined),
     stock: createStock(database),
     moves: createMoves(database),

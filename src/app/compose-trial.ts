@@ -86,6 +86,7 @@ export function openTrialShop(context: ProcessContext): TrialShop {
     lists: new AccessLists(clock),
     budget: NO_BUDGET,
     addressOf: () => '127.0.0.1',
+    refusals: { count() {}, all: unused },
     asks: new AskTally({ ...context, askCounts: { save: unused, ofOthers: unused } }),
   })
   const order: OrderRoute['order'] = (request, sale, item) => route.order(request, sale, item)

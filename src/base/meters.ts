@@ -38,8 +38,19 @@ export const COUNTED = {
     'busy',
     'rate_limited',
     'denied',
+    'risk_denied',
     'unauthenticated',
     'not_found',
+  ],
+  /** As `wire/abuse/refusal-reasons.ts` names them. */
+  refusals: [
+    'rate_limited',
+    'denied',
+    'risk_denied',
+    'ticket_invalid',
+    'challenge_invalid',
+    'hold_limit',
+    'unauthenticated',
   ],
   risk_asks: ['allow', 'deny', 'challenge', 'cached', 'timeout', 'failed', 'unreadable', 'crowded', 'resting'],
   /** By the subject that had no room. */

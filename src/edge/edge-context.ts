@@ -33,6 +33,7 @@ import type { Journal } from '../ledger/journal.ts'
 import type { Lines } from '../ledger/lines.ts'
 import type { Rights } from '../ledger/rights.ts'
 import type { Call } from '../wire/call.ts'
+import type { RefusalTally } from './abuse/refusal-tally.ts'
 import type { Browsers } from './browsers.ts'
 import { CALLBACK_BYTES_MAX, type Exchange, type Route, route } from './http/exchange.ts'
 import { plainProblem, rateLimitedProblem } from './http/problem-response.ts'
@@ -68,6 +69,7 @@ export interface EdgeContext {
   readonly sessions: OperatorSessions
   readonly monitor: Pick<Monitor, 'watch' | 'trouble'>
   readonly asks: Pick<AskTally, 'count'>
+  readonly refusals: Pick<RefusalTally, 'count' | 'all'>
   readonly health: Pick<ProviderHealth, 'figures'>
   readonly pages: () => Promise<Pages>
   /** Of the provider whose widget is the challenge; undefined: there is none. */
@@ -129,12 +131,18 @@ export function routesOf<Calls extends Record<string, Call>>(
 
 /** The answer to a sender who is denied, or calls too often, whatever is called; undefined for all others. */
 export function admitCall(
-  { callLimits, addressOf, lists }: Pick<EdgeContext, 'callLimits' | 'addressOf' | 'lists'>,
+  { callLimits, addressOf, lists, refusals }: Pick<EdgeContext, 'callLimits' | 'addressOf' | 'lists' | 'refusals'>,
   request: Request,
 ): Response | undefined {
   const address = addressOf(request)
   const access = lists.ofAddress(address)
-  if (access !== undefined) return access === 'deny' ? plainProblem('denied') : undefined
+  if (access === 'allow') return undefined
+  if (access === 'deny') {
+    refusals.count('denied', address)
+    return plainProblem('denied')
+  }
   const limited = callLimits.address(address)
-  return limited && rateLimitedProblem(limited)
+  if (limited === undefined) return undefined
+  refusals.count('rate_limited', address)
+  return rateLimitedProblem(limited)
 }

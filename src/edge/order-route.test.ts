@@ -135,6 +135,7 @@ async function openShop(view: 'refuses' | 'asks', queueMax = 100) {
     }),
     addressOf: () => 'here',
     asks: { count() {} },
+    refusals: { count() {}, all: undefined as never },
   })
   const set = (state: 'open' | 'paused' | 'over') => gate.set(ITEM, 1, { stateNo: 1, state, opensAtMs, closesAtMs })
   const ask = (buyer: string, attempt: number, quantity: number) => {

@@ -18,6 +18,7 @@ import { EARLY_WAIT_MS, isCrowded, type LiveItem } from '../flows/sell/live-item
 import { repeatOrder } from '../flows/sell/repeat-order.ts'
 import { standingClosed } from '../flows/sell/seller.ts'
 import { takeOrder } from '../flows/sell/take-order.ts'
+import type { RefusalReason } from '../wire/abuse/refusal-reasons.ts'
 import { buyerCalls } from '../wire/calls/buyer-calls.ts'
 import { wireOrder } from './answers.ts'
 import { admitCall, type EdgeContext } from './edge-context.ts'
@@ -38,6 +39,7 @@ type OrderContext = Pick<
   | 'budget'
   | 'addressOf'
   | 'asks'
+  | 'refusals'
 >
 
 type AskOutcome = Counted['order_asks'][number]
@@ -81,7 +83,7 @@ export class OrderRoute {
 
     const address = addressOf(request)
     const access = lists.ofAddress(address)
-    if (access === 'deny') return this.#counted('denied', plainProblem('denied'), live.sale.id)
+    if (access === 'deny') return this.#refused('denied', plainProblem('denied'), live.sale.id, request)
     const limited = access === 'allow' ? undefined : orderLimits.admitAddress(address)
     if (!(limited instanceof Promise)) return this.#orderFrom(request, live, ticket, at, limited)
     return limited.then(late => this.#orderFrom(request, live, ticket, at, late))
@@ -89,14 +91,14 @@ export class OrderRoute {
 
   /** The address has been judged. */
   #orderFrom(request: Request, live: LiveItem, ticket: string, at: number, limited: RateLimited | undefined) {
-    if (limited !== undefined) return this.#counted('rate_limited', rateLimitedProblem(limited), live.sale.id)
+    if (limited !== undefined) return this.#refused('rate_limited', rateLimitedProblem(limited), live.sale.id, request)
     const { sell, orderLimits, lists } = this.#edge
     const claims = this.#verify(request, ticket, at, live.sale.id, live.item.id)
     if (claims === undefined || sell.view.nowMs() >= claims.expiresAtMs)
-      return this.#counted('ticket_invalid', plainProblem('ticket_invalid'), live.sale.id)
+      return this.#refused('ticket_invalid', plainProblem('ticket_invalid'), live.sale.id, request)
     // Only a valid ticket names its buyer reliably, so the buyer's limit comes after it.
     const access = lists.ofBuyer(claims.buyer)
-    if (access === 'deny') return this.#counted('denied', plainProblem('denied'), live.sale.id)
+    if (access === 'deny') return this.#refused('denied', plainProblem('denied'), live.sale.id, request)
     const tooOften = access === 'allow' ? undefined : orderLimits.admitBuyer(claims.buyer, live.item.id)
     if (!(tooOften instanceof Promise)) return this.#orderBy(request, live, claims, tooOften)
     return tooOften.then(late => this.#orderBy(request, live, claims, late))
@@ -104,7 +106,8 @@ export class OrderRoute {
 
   /** The buyer has been judged. */
   #orderBy(request: Request, live: LiveItem, claims: TicketClaims, tooOften: RateLimited | undefined) {
-    if (tooOften !== undefined) return this.#counted('rate_limited', rateLimitedProblem(tooOften), live.sale.id)
+    if (tooOften !== undefined)
+      return this.#refused('rate_limited', rateLimitedProblem(tooOften), live.sale.id, request)
     // A buyer whom the gate would not even give one unit can't win, whatever the body says: it is not read.
     const refused = live.seller.refusal({ buyer: claims.buyer, attempt: claims.attempt, quantity: 1 })
     if (refused !== undefined) return this.#toResponse(refused, live.sale.id)
@@ -136,7 +139,7 @@ export class OrderRoute {
       return this.#toResponse(await takeOrder(sell, live, { buyer, attempt, quantity }), live.sale.id)
     const ask = { buyer, attempt, quantity, marks, network: this.#networkOf(request) }
     const held = await budget.take(live, limits, ask)
-    if (held === undefined) return this.#counted('hold_limit', plainProblem('hold_limit'), live.sale.id)
+    if (held === undefined) return this.#refused('hold_limit', plainProblem('hold_limit'), live.sale.id, request)
     const outcome = await takeOrder(sell, live, { buyer, attempt, quantity })
     budget.settle(live, held, outcome)
     return this.#toResponse(outcome, live.sale.id)
@@ -178,6 +181,12 @@ export class OrderRoute {
 
   #toResponse(outcome: TakeOrderOutcome, sale: SaleId): Response {
     return this.#counted(outcome.kind === 'same_reserved' ? 'same' : outcome.kind, answerTo(outcome), sale)
+  }
+
+  /** Turned away by a rule: counted with the network it came from, too. */
+  #refused(reason: AskOutcome & RefusalReason, answer: Response, sale: SaleId, request: Request): Response {
+    this.#edge.refusals.count(reason, this.#edge.addressOf(request))
+    return this.#counted(reason, answer, sale)
   }
 
   #counted(outcome: AskOutcome, answer: Response, sale: SaleId | undefined): Response {

@@ -16,6 +16,10 @@ export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE
 const FAMILIES: Readonly<Record<CountFamily, readonly [labels: readonly string[], help: string]>> = {
   order_asks: [['outcome'], 'Requests for an order, by outcome.'],
   ticket_asks: [['outcome'], 'Requests for a ticket, by outcome.'],
+  refusals: [
+    ['reason'],
+    'Requests that limits, lists, the risk hook, tickets, challenges and holds have turned away, whatever was called.',
+  ],
   risk_asks: [
     ['outcome'],
     'Questions to the risk hook, by its answer. crowded: too many at once; resting: not asked after failures in a row.',

@@ -88,7 +88,7 @@ export function problemsOf(call: Call): readonly ProblemCode[] {
   if (call.who === 'buyer' || call.who === 'operator') codes.add('unauthenticated')
   if (call.who === 'operator') codes.add('rate_limited')
   if (call.role !== undefined && call.role !== OPERATOR_ROLES[0]) codes.add('forbidden')
-  if (call.group === 'Buyers' && call.who !== 'provider') codes.add('rate_limited')
+  if (call.group === 'Buyers' && call.who !== 'provider') codes.add('rate_limited').add('denied')
   if (call.path.includes('{')) codes.add('not_found')
   if (call.body !== undefined || call.query !== undefined) codes.add('body_invalid')
   codes.add('body_too_large').add('internal').add('busy')

@@ -21,6 +21,7 @@ export const TROUBLE_CODES = [
   'token_guessing',
   'limits_differ',
   'pages_behind',
+  'risk_silent',
   'alarm',
 ] as const
 export type TroubleCode = (typeof TROUBLE_CODES)[number]

@@ -104,6 +104,7 @@ export const checked = ({
   ['takings', `ARRAY[now() - interval '11 days', now() - interval '10 days']`],
   ['open_payments', '4'],
   ['provider_counts_of_others', "'me'"],
+  ['refusal_counts_of_others', "'me'"],
   ['claim_refund_parts', '\'{sandbox,""}\'', "'{50,50}'", "'{}'"],
   ['refund_parts_of_orders', `'{${oldOrder},1}'`],
   ['event_head'],
@@ -161,7 +162,7 @@ export const BOUNDED: Readonly<Record<string, string>> = {
         'warm_sale_now',
         'write_dead_letter',
       ],
-      ...['write_log', 'ask_move', 'settle_refund_part', 'save_provider_counts', 'write_holds'],
+      ...['write_log', 'ask_move', 'settle_refund_part', 'save_provider_counts', 'save_refusal_counts', 'write_holds'],
     ].map(name => [name, BY_KEY]),
   ),
   ...Object.fromEntries(

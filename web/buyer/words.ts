@@ -87,6 +87,9 @@ const en = {
     hold_limit: 'Your account or network holds too many unpaid orders. Pay what is open, or try again in a minute.',
     challenge_required: 'This browser can’t do the check that this sale asks for. Use a current browser over HTTPS.',
     challenge_invalid: 'The check took too long. Press again.',
+    not_admitted: 'This sale has a waiting line. The button works when it is your turn.',
+    denied:
+      'The shop does not let you take part in this sale. Please ask the shop; an order that you hold stays yours.',
     other: 'That did not work. You can press again in a moment.',
   } as Record<string, string>,
 
@@ -240,6 +243,8 @@ const zh: Words = {
     hold_limit: '您的账号或网络有过多未支付的订单。请先完成支付，或稍后再试。',
     challenge_required: '此浏览器无法完成本场要求的校验，请使用新版浏览器并通过 HTTPS 访问。',
     challenge_invalid: '校验超时，请再按一次。',
+    not_admitted: '本场需要排队，轮到您时按钮即可使用。',
+    denied: '商店未允许您参加本场抢购，请联系商店。已有的订单不受影响。',
     other: '操作未成功，请稍候再按。',
   },
 

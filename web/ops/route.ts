@@ -3,7 +3,7 @@
 import { store } from './store.ts'
 
 export type Route =
-  | { readonly kind: 'sales' | 'new' | 'log' | 'dead' | 'lists' | 'payments' | 'webhooks' | 'unknown' }
+  | { readonly kind: 'sales' | 'new' | 'log' | 'dead' | 'lists' | 'abuse' | 'payments' | 'webhooks' | 'unknown' }
   | { readonly kind: 'webhook'; readonly webhook: string }
   | { readonly kind: 'sale' | 'edit' | 'orders' | 'holds'; readonly sale: string }
   | { readonly kind: 'order'; readonly order: string }
@@ -12,7 +12,12 @@ export function currentRoute(): Route {
   const [, , first = '', second = '', third = ''] = location.pathname.replace(/\/$/, '').split('/')
   if (first === '') return { kind: 'sales' }
   if (
-    (first === 'new' || first === 'log' || first === 'dead' || first === 'lists' || first === 'payments') &&
+    (first === 'new' ||
+      first === 'log' ||
+      first === 'dead' ||
+      first === 'lists' ||
+      first === 'abuse' ||
+      first === 'payments') &&
     second === ''
   )
     return { kind: first }

@@ -4,6 +4,8 @@ import type { SaleAnswer, TroubleAnswer, WatchAnswer } from '../../src/wire/answ
 import type { TroubleCode as WireTroubleCode } from '../../src/wire/monitor-codes.ts'
 import type { OperatorRole } from '../../src/wire/operator-role.ts'
 
+export type { AbuseAnswer as Abuse } from '../../src/wire/abuse/abuse-shapes.ts'
+export type { RefusalReason } from '../../src/wire/abuse/refusal-reasons.ts'
 export type {
   AuditAnswer as Audit,
   LogAnswer as Log,

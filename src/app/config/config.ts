@@ -126,6 +126,7 @@ function configOf(declared: Declared, values: Values, texts: Texts) {
       perBuyer: values.RATE_CALLS_PER_BUYER,
       listsPerBuyer: values.RATE_LISTS_PER_BUYER,
     },
+    abuseClaims: values.ABUSE_CLAIMS ?? [],
     /** Undefined: no program of the shop is asked about buyers. */
     risk: riskOf(values),
     /** Of sales whose terms say nothing. */

@@ -1,15 +1,25 @@
-/** The settings of the risk hook: the shop's own program that judges a buyer before a ticket is given (docs/abuse.md). */
+/** The settings of the risk hook, the shop's own program that judges a buyer before a ticket is given, and of what is shown of the crowd (docs/abuse.md). */
 
 import { z } from 'zod'
 import { parseAddressRules } from '../../webhooks/address-rules.ts'
 import { targetRefusal } from '../../webhooks/target.ts'
-import { hide, hideInAddress, parsedBy, setting, type Texts, whole } from './setting.ts'
+import { hide, hideInAddress, list, parsedBy, setting, type Texts, whole } from './setting.ts'
 
 const ALLOW_PRIVATE = 'RISK_ALLOW_PRIVATE'
 const parseRules = (text: string) => parseAddressRules(text, ALLOW_PRIVATE)
 const hasHook = (texts: Texts) => texts.RISK_URL !== undefined
 
+const CLAIMS_MAX = 8
+
 export const RISK_SETTINGS = {
+  ABUSE_CLAIMS: setting({
+    about:
+      'Claims of the shop’s token, by name and separated by commas, whose values /ops/abuse counts when their buyers are turned away; at most 8. Values of up to 64 characters.',
+    schema: list.refine(
+      names => names.length <= CLAIMS_MAX && names.every(name => /^[^=\s]{1,64}$/.test(name)),
+      'must be at most 8 names of claims, separated by commas',
+    ),
+  }),
   RISK_URL: setting({
     about:
       "The shop's own program that is asked about a buyer before a ticket is given, by POST (docs/abuse.md): allow, deny, or a harder challenge. Unset: none is asked. Needs RISK_SECRET.",

@@ -49,6 +49,7 @@ async function openSocket() {
     },
     registry: new Map(),
     callLimits: { address: () => undefined, buyer: () => undefined, repeat: () => undefined, list: () => undefined },
+    refusals: { count() {}, all: undefined as never },
     addressOf: () => 'here',
     socketsPerAddressMax: 10,
     stock: { nowMs: () => systemClock.now(), leftOf: () => undefined },

@@ -16,6 +16,7 @@ import type { Log } from '../../base/log.ts'
 import type { Counted, Meters } from '../../base/meters.ts'
 import { OutageLog } from '../../base/outage-log.ts'
 import type { Messages } from '../../flows/follow/messages.ts'
+import type { RefusalTally } from '../abuse/refusal-tally.ts'
 import { admitCall } from '../edge-context.ts'
 import { plainProblem, problem } from '../http/problem-response.ts'
 import type { findSocketBuyer } from '../identity.ts'
@@ -33,6 +34,7 @@ interface LiveParts extends BoardContext {
   readonly socketsPerAddressMax: number
   readonly callLimits: CallLimits
   readonly lists: AccessLists
+  readonly refusals: Pick<RefusalTally, 'count' | 'all'>
   readonly addressOf: (request: Request) => string
 }
 

@@ -35,6 +35,7 @@ async function openMonitor() {
     guessing: () => undefined,
     limitsDiffer: () => [],
     pagesBehind: () => [],
+    isRiskSilent: () => false,
     metrics: [],
     clock,
   })

@@ -58,6 +58,8 @@ interface MonitorParts extends WatchContext, AuditContext {
   readonly limitsDiffer: () => readonly LimitDifference[]
   /** Pre-rendered pages that this process, if it leads, could not put where they belong. */
   readonly pagesBehind: () => readonly PageTrouble[]
+  /** Does the shop's risk hook fail again and again? */
+  readonly isRiskSilent: () => boolean
   readonly clock: Clock
 }
 
@@ -127,6 +129,7 @@ export class Monitor {
       guessing: guessing(),
       limitsDiffer: limitsDiffer(),
       pagesBehind: this.#parts.pagesBehind(),
+      isRiskSilent: this.#parts.isRiskSilent(),
     }
     const found = [...(await processFindings(seen))]
     for (const liveItem of registry.values()) found.push(...itemFindings(liveItem, stock.nowMs()))

@@ -57,6 +57,7 @@ const WORST_FIRST: readonly TroubleCode[] = [
   'unsafe_setting',
   'token_guessing',
   'limits_differ',
+  'risk_silent',
   'alarm',
   'provider_silent',
   'refunds_stuck',
@@ -130,6 +131,7 @@ export async function processFindings(seen: {
   readonly guessing: ReturnType<OperatorGuard['guessing']>
   readonly limitsDiffer: readonly LimitDifference[]
   readonly pagesBehind: readonly PageTrouble[]
+  readonly isRiskSilent: boolean
 }): Promise<readonly Finding[]> {
   const found: Finding[] = seen.missing.map(words => ({ code: 'unready', which: words, words }))
   if (seen.ledgerAway) found.push({ code: 'ledger_away' })
@@ -152,6 +154,7 @@ export async function processFindings(seen: {
   for (const { limit: which, words } of seen.limitsDiffer)
     found.push({ code: 'limits_differ', which, words, graceMs: GRACE_MS })
   for (const { which, words } of seen.pagesBehind) found.push({ code: 'pages_behind', which, words, graceMs: GRACE_MS })
+  if (seen.isRiskSilent) found.push({ code: 'risk_silent', graceMs: GRACE_MS })
   const alarms = await seen.metrics.find(metric => metric.name === 'stampede_alarms_total')?.read()
   for (const { labels, value } of alarms ?? [])
     if (value > 0) found.push({ code: 'alarm', which: labels.kind ?? '', count: value })

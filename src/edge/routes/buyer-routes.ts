@@ -9,6 +9,7 @@ import type { BuyerId } from '../../domain/ids.ts'
 import type { Sale, SaleChallenge } from '../../domain/sale.ts'
 import { findOrder, ordersOfBuyer } from '../../flows/sell/find-orders.ts'
 import { giveTicket } from '../../flows/sell/give-ticket.ts'
+import { REFUSAL_REASONS, type RefusalReason } from '../../wire/abuse/refusal-reasons.ts'
 import { buyerCalls } from '../../wire/calls/buyer-calls.ts'
 import { wireOrder, wireSale } from '../answers.ts'
 import { type EdgeContext, type Handlers, routesOf } from '../edge-context.ts'
@@ -89,7 +90,13 @@ const handlers = {
 
   /** Counted by the code it is answered with: given, or why not. */
   async ticket(edge, exchange) {
-    const count = (outcome: Counted['ticket_asks'][number]) => edge.meters.count('ticket_asks', outcome)
+    const count = (outcome: Counted['ticket_asks'][number]) => {
+      edge.meters.count('ticket_asks', outcome)
+      if (!isRefusal(outcome)) return
+      // Only where the token was verified before: others could hold any claim.
+      const claims = KNOWS_BUYER.has(outcome) ? edge.identity.claims(exchange.request) : undefined
+      edge.refusals.count(outcome, edge.addressOf(exchange.request), claims)
+    }
     try {
       const [outcome, answer] = await giveOrRefuse(edge, exchange)
       count(outcome)
@@ -136,6 +143,13 @@ function demandTrusted(trusts: EdgeContext['trusts'], request: Request): void {
     throw new ProblemError('forbidden', 'Only pages of this site, and of origins in CORS_ORIGINS, may sign in or out.')
 }
 
+/** Those that are decided about a buyer, whose token was verified. */
+const KNOWS_BUYER: ReadonlySet<RefusalReason> = new Set(['denied', 'risk_denied', 'challenge_invalid', 'hold_limit'])
+
+function isRefusal(outcome: string): outcome is RefusalReason {
+  return (REFUSAL_REASONS as readonly string[]).includes(outcome)
+}
+
 /** What operators have decided about a buyer whose token was verified. */
 export function accessOf({ lists, identity }: EdgeContext, request: Request, buyer: BuyerId) {
   const ofBuyer = lists.ofBuyer(buyer)
@@ -168,9 +182,9 @@ export async function screen(
   subject: ChallengeSubject,
   address: string,
   solved: unknown,
-): Promise<readonly ['denied' | ChallengeAsked['kind'], Response] | undefined> {
+): Promise<readonly ['risk_denied' | ChallengeAsked['kind'], Response] | undefined> {
   const risk = await askShop(edge, request, { ...subject, address })
-  if (risk?.kind === 'deny') return ['denied', plainProblem('denied')]
+  if (risk?.kind === 'deny') return ['risk_denied', plainProblem('denied')]
   if (risk?.kind === 'unknown') return ['busy', plainProblem('busy')]
   const asked = await edge.challenges.before(atLeastAsHard(challenge, risk), subject, address, solved)
   return asked && [asked.kind, challengeProblem(asked)]

@@ -40,6 +40,7 @@ const ADDRESSES = [
   '/ops/dead',
   '/ops/payments',
   '/ops/lists',
+  '/ops/abuse',
   '/ops/webhooks',
   '/ops/webhooks/{webhook}',
   '/ops/sales/{sale}/holds',

@@ -1,5 +1,6 @@
 /** Every call of the API, in the order in which people read about them. */
 
+import { abuseCalls } from '../abuse/abuse-calls.ts'
 import type { Call } from '../call.ts'
 import { deadCalls } from '../dead/dead-calls.ts'
 import { eventCalls } from '../events/event-calls.ts'
@@ -24,5 +25,6 @@ export const ALL_CALLS: readonly Call[] = [
   deadCalls,
   listCalls,
   holdCalls,
+  abuseCalls,
   operationsCalls,
 ].flatMap(calls => Object.values<Call>(calls))

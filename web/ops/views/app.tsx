@@ -5,11 +5,13 @@ import { get } from '../api.ts'
 import { currentRoute, type Route } from '../route.ts'
 import type { Sales, Troubles } from '../shapes.ts'
 import { mayRun, store } from '../store.ts'
+import { abuseWords } from '../words/abuse.ts'
 import { deadWords } from '../words/dead.ts'
 import { listWords } from '../words/lists.ts'
 import { paymentWords } from '../words/payments.ts'
 import { webhookWords } from '../words/webhooks.ts'
 import { switchLanguage, words } from '../words.ts'
+import { AbuseView } from './abuse/abuse-view.tsx'
 import { useEvery, useStore } from './controls/hooks.ts'
 import { NoteLine } from './controls/note-line.tsx'
 import { DeadLettersView } from './dead-letters-view.tsx'
@@ -69,6 +71,9 @@ export function App() {
               </a>
               <a href="/ops/lists" aria-current={route.kind === 'lists' ? 'page' : undefined}>
                 {listWords().title}
+              </a>
+              <a href="/ops/abuse" aria-current={route.kind === 'abuse' ? 'page' : undefined}>
+                {abuseWords().title}
               </a>
               <a href="/ops/dead" aria-current={route.kind === 'dead' ? 'page' : undefined}>
                 {deadWords().title}
@@ -149,6 +154,8 @@ function View({ route }: { readonly route: Route }) {
       return <OrderView id={route.order} />
     case 'lists':
       return <ListsView />
+    case 'abuse':
+      return <AbuseView />
     case 'dead':
       return <DeadLettersView />
     case 'payments':

@@ -175,6 +175,11 @@ export const en = {
       advice:
         'Selling goes on; buyers see older pages. Check the folder, bucket, command or purge of the PAGES_ settings.',
     },
+    risk_silent: {
+      title: () => 'The risk hook does not answer',
+      advice:
+        'Tickets are given as RISK_ON_FAILURE says until it answers. Check the program at RISK_URL; the server’s log says what it did.',
+    },
     alarm: {
       title: (which, count) => `Alarm: ${which} (${count})`,
       advice: 'This should never happen. The server’s log has the details. The alarm stays until the server restarts.',

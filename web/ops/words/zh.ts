@@ -138,6 +138,10 @@ export const zh: Words = {
       title: which => `抢购页面未能更新：${which}`,
       advice: '销售不受影响，但买家看到的是旧页面。请检查 PAGES_ 设置中的目录、存储桶、命令或缓存清除地址。',
     },
+    risk_silent: {
+      title: () => '风控程序没有应答',
+      advice: '恢复之前按 RISK_ON_FAILURE 发放购买资格。请检查 RISK_URL 处的程序；服务器日志有详情。',
+    },
     alarm: {
       title: (which, count) => `告警：${which}（${count}）`,
       advice: '这种情况不应发生。详情见服务器日志；服务器重启之前会一直显示。',
