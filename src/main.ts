@@ -16,6 +16,7 @@ import { addRetention } from './cli/history/retention.ts'
 import { addMigrate } from './cli/migrate.ts'
 import { addPage } from './cli/page.ts'
 import { addRehearse } from './cli/rehearse/rehearse.ts'
+import { addExplain } from './cli/sale/explain.ts'
 import { addList } from './cli/sale/list.ts'
 import { addOrder } from './cli/sale/order.ts'
 import { addPayments } from './cli/sale/payments.ts'
@@ -30,6 +31,7 @@ const program = new Command('stampede')
 addServe(program)
 addSale(program)
 addOrder(program)
+addExplain(program)
 addReconcile(program)
 addEvents(program)
 addDraw(program)

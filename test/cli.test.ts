@@ -116,6 +116,10 @@ test('a sale is made, put on sale, watched, changed and ended from the command l
   expect((await ask('reconcile')).out).toContain(`sale ${made.id}: all is well`)
 
   expect((await ask('order', 'show', answer.order.id)).out).toMatch(/state +pending[\s\S]*placed/)
+  expect((await ask('explain', answer.order.id)).out).toMatch(
+    /state +pending[\s\S]*asked[\s\S]*reserved[\s\S]*placed +ledger/,
+  )
+  expectFailure(await ask('explain', '4711'), 1, 'There is no such order')
   expectFailure(await ask('order', 'refund', answer.order.id), 1, 'not paid')
   expect(await json<object>('order', 'cancel', answer.order.id)).toMatchObject({ state: 'closed', reason: 'cancelled' })
   expect((await ask('sale', 'end', made.id)).out).toMatch(/state +over/)
@@ -156,6 +160,10 @@ test('a paid order is refunded from the command line', async () => {
   const refunded = await json<object>('order', 'refund', id, '--restock')
   expect(refunded).toMatchObject({ state: 'closed', reason: 'refunded' })
   expect((await ask('order', 'show', id)).out).toMatch(/closed\/refunded[\s\S]*sandbox[\s\S]*order\.refund +admin/)
+  const { story } = await json<{ story: { what: string }[] }>('explain', id)
+  const steps = ['asked', 'reserved', 'placed', 'payment_started', 'payment_captured', 'paid', 'refund_asked']
+  expect(story.map(({ what }) => what).slice(0, steps.length)).toEqual(steps)
+  expect((await ask('explain', id)).out).toMatch(/refund_asked +admin[\s\S]*closed\/refunded +admin/)
 })
 
 test('a sale is made from a file and from standard input, and flags win over the file', async () => {

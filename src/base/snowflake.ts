@@ -111,6 +111,11 @@ export function madeAtMs(id: string): number {
   return EPOCH_MS + Math.floor(Number(id) / MS_STEP)
 }
 
+/** The node that made an id. */
+export function nodeOf(id: string): number {
+  return Number((BigInt(id) >> 12n) & BigInt(NODE_MAX))
+}
+
 function checkedBound(untilMs: number, atLeastMs: number): number {
   assert(Number.isInteger(untilMs) && untilMs <= MS_MAX, `an id maker can't be bound to ${untilMs} ms`)
   assert(untilMs >= atLeastMs, `the bound of an id maker can't go back, from ${atLeastMs} to ${untilMs} ms`)

@@ -3,7 +3,7 @@
 import { toRfc3339 } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { retry } from '../../base/retry.ts'
-import type { OrderId } from '../../domain/ids.ts'
+import type { Epoch, OrderId } from '../../domain/ids.ts'
 import { type Money, toDecimal } from '../../domain/money.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
 import { REFUND_PARTS_MAX } from '../../domain/refund-part.ts'
@@ -11,10 +11,12 @@ import type { Sale } from '../../domain/sale.ts'
 import { cancelOrder } from '../../flows/money/close-orders.ts'
 import { type RefundRefusal, refundOrder } from '../../flows/money/refund-orders.ts'
 import { createOrderPages } from '../../flows/operate/export-orders.ts'
+import { orderStory, type StoryStep } from '../../flows/tell/order-story.ts'
 import type { LogLine } from '../../ledger/journal.ts'
 import type { OrderQuery } from '../../ledger/orders.ts'
 import type { LogLineAnswer, WholeOrderAnswer } from '../../wire/answers.ts'
 import { operatorCalls } from '../../wire/calls/operator-calls.ts'
+import type { OrderStoryAnswer } from '../../wire/order-story.ts'
 import { wireOrder, wirePayment } from '../answers.ts'
 import { type EdgeContext, type Handlers, routesOf } from '../edge-context.ts'
 import { csvOfOrders, prefersCsv } from '../http/csv.ts'
@@ -47,6 +49,17 @@ const handlers = {
   },
 
   order: async (edge, exchange) => json(await wireWhole(edge, await find(edge, idParam(exchange, 'id')))),
+
+  async orderStory(edge, exchange) {
+    const order = await find(edge, idParam(exchange, 'id'))
+    const ids = [order.id]
+    const sale = await edge.operate.sales.find(order.sale)
+    const item = sale?.items.find(({ id }) => id === order.item)
+    const payments = await edge.money.payments.ofOrders(ids)
+    const parts = await edge.money.refunds.ofOrders(ids)
+    const log = await edge.journal.read({ after: '0', order: order.id, limit: PAGE_MAX })
+    return json(wireStory(order, item?.epoch, orderStory({ order, item, payments, parts, log })))
+  },
 
   async cancelOrder(edge, exchange, by) {
     const before = await findPlaced(edge, exchange)
@@ -149,6 +162,16 @@ async function wireWhole({ money, journal }: EdgeContext, order: Order | Reserva
     payments: payments.map(payment => wirePayment(payment, parts)),
     history: historyOf(order, lines),
   }
+}
+
+function wireStory(
+  order: Order | Reservation,
+  itemEpoch: Epoch | undefined,
+  steps: readonly StoryStep[],
+): OrderStoryAnswer {
+  const epoch = order.state === 'reserved' ? undefined : order.epoch
+  const story = steps.map(({ atMs, ...step }) => ({ at: toRfc3339(atMs), ...step }))
+  return { order: wireOrder(order), epoch, itemEpoch, story }
 }
 
 function wireLine({ id, atMs, by, action, sale, item, order, details }: LogLine): LogLineAnswer {

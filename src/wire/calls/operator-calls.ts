@@ -24,6 +24,7 @@ import {
   stockInput,
   watchQuery,
 } from '../inputs.ts'
+import { ORDER_STORY, orderStoryAnswer } from '../order-story.ts'
 import { AT, AUDIT, LOG_LINE, NEW_SALE, OPERATOR_SALE, ORDER, STOCK_CHANGE, WATCH, WHOLE_ORDER } from './examples.ts'
 
 /** What only reads. */
@@ -107,6 +108,10 @@ export const operatorCalls = {
   }),
   order: viewers.get('/api/admin/orders/{id}', 'One order with its payments and history', {
     answers: { 200: json('The order.', wholeOrderAnswer, WHOLE_ORDER) },
+  }),
+  orderStory: viewers.get('/api/admin/orders/{id}/story', 'What happened to an order, by whom, and how long it took', {
+    more: 'From its rows, its payments and the log of operators, oldest first. Times are from the clocks of several machines.',
+    answers: { 200: json('The order and its steps.', orderStoryAnswer, ORDER_STORY) },
   }),
   cancelOrder: operators.post('/api/admin/orders/{id}/cancel', 'Cancel an order that is not paid', {
     answers: { 200: json('The order, closed. Again: the same.', wholeOrderAnswer, WHOLE_ORDER) },
