@@ -17,6 +17,7 @@ import { findSocketBuyer } from '../src/edge/identity.ts'
 import { Live } from '../src/edge/live/live.ts'
 import { startServer } from '../src/edge/server.ts'
 import { createMessages } from '../src/flows/follow/messages.ts'
+import { FollowedLines } from '../src/flows/line/followed-lines.ts'
 import type { LiveItem, Registry } from '../src/flows/sell/live-item.ts'
 import { atMost } from './harness/crowd.ts'
 import { Playground } from './harness/playground.ts'
@@ -105,6 +106,12 @@ function openShop({ socketsMax }: { socketsMax?: number } = {}) {
     findBuyer: request => findSocketBuyer(buyers, trusts, request),
     ordersOfBuyer: (buyer, limit) => orders.ofBuyer(buyer, undefined, limit),
     registry,
+    line: {
+      registry,
+      finder: undefined as never,
+      followedLines: new FollowedLines(undefined as never),
+      nowMs: stock.nowMs,
+    },
     stock,
     refusals: { count() {}, all: undefined as never },
     callLimits: { address: () => undefined, buyer: () => undefined, repeat: () => undefined, list: () => undefined },

@@ -147,6 +147,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     secure: secureCookies,
     isHome,
   })
+  const line = { ...context, followedLines: parts.followedLines, nowMs: stock.nowMs }
   const live = new Live({
     ...context,
     callLimits: admission.callLimits,
@@ -157,6 +158,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     findBuyer: request => findSocketBuyer(buyers, trusts, request),
     ordersOfBuyer: (buyer, limit) => ordersOfBuyer(context, buyer, undefined, limit),
     stock,
+    line,
   })
   const pages = pagesOnce()
   // As all that takes a part of a second: before buyers come.
@@ -168,7 +170,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     sell,
     // Buyers poll their orders. What pays and cancels reads the ledger itself.
     find: { ...context, orders: { ...context.orders, find: ids => context.copies.find(ids) } },
-    line: { ...context, followedLines: parts.followedLines, nowMs: stock.nowMs },
+    line,
     money: flows,
     inquiries: new ProviderInquiries(flows),
     operate: flows,
@@ -254,6 +256,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     /** What must be done again and again where buyers and operators are served. */
     others: [
       ['live', ROUND_EVERY_MS, async () => live.round()],
+      ...(isEdge ? ([['live-lines', ROUND_EVERY_MS, () => live.lineRound()]] as const) : []),
       ...(isEdge ? ([['holds', HOLDS_EVERY_MS, () => budget.round()]] as const) : []),
       ['monitor', MONITOR_EVERY_MS, () => monitor.round()],
       ['asks', ASKS_EVERY_MS, () => asks.round()],

@@ -388,4 +388,6 @@ export type LiveMessage =
       readonly place: number | null
       readonly ahead: number | null
       readonly state: JoinAnswer['state'] | 'left'
+      /** Units left in the sale when it was sent; null: not known. */
+      readonly left: number | null
     }

@@ -13,6 +13,7 @@ import { type Sale, saleState } from '../../domain/sale.ts'
 import type { Registry, StockView } from '../../flows/sell/live-item.ts'
 import type { LiveMessage } from '../../wire/answers.ts'
 import { wireSale } from '../answers.ts'
+import { WRITES_PER_MS_MAX } from './socket.ts'
 
 export interface BoardContext {
   readonly registry: Registry
@@ -30,8 +31,6 @@ interface Entry {
 
 /** Four times a second at most. */
 export const ROUND_EVERY_MS = 250
-/** Beyond 2,000 sockets the rounds are stretched, to keep to this many writes a second. */
-const WRITES_PER_MS_MAX = 8
 
 export class LiveBoard {
   readonly #context: BoardContext

@@ -5,6 +5,7 @@ import { systemClock } from '../../base/clock.ts'
 import { noMeters } from '../../base/meters.ts'
 import type { Order, Reservation } from '../../domain/order.ts'
 import { createMessages } from '../../flows/follow/messages.ts'
+import { FollowedLines } from '../../flows/line/followed-lines.ts'
 import { Live } from './live.ts'
 import type { LiveState } from './socket.ts'
 
@@ -48,6 +49,12 @@ async function openSocket() {
       return read.promise
     },
     registry: new Map(),
+    line: {
+      registry: new Map(),
+      finder: undefined as never,
+      followedLines: new FollowedLines(undefined as never),
+      nowMs: () => 0,
+    },
     callLimits: { address: () => undefined, buyer: () => undefined, repeat: () => undefined, list: () => undefined },
     refusals: { count() {}, all: undefined as never },
     addressOf: () => 'here',

@@ -1,6 +1,6 @@
 /**
  * `GET /api/live`: buyers' open sockets. A buyer's own orders go to that buyer's sockets alone (`order-feed.ts`); stock and sales go to
- * all (`live-board.ts`). A socket that opens gets the current state first, so a client that was cut off only has to open another.
+ * all (`live-board.ts`), places in waiting lines to those who are in one (`line-feed.ts`). A socket that opens gets the current state first, so a client that was cut off only has to open another.
  *
  * Bounded: handshakes and sockets per address, sockets in all (one more is refused: busy), sockets per buyer (the ninth ends the oldest: the newest tab is the one in use),
  * what a client may send (nothing is expected), what may wait for a slow reader (the server that owns the sockets drops that socket), and
@@ -15,11 +15,13 @@ import { Fault } from '../../base/fault.ts'
 import type { Log } from '../../base/log.ts'
 import type { Counted, Meters } from '../../base/meters.ts'
 import { OutageLog } from '../../base/outage-log.ts'
+import type { Order, Reservation } from '../../domain/order.ts'
 import type { Messages } from '../../flows/follow/messages.ts'
 import type { RefusalTally } from '../abuse/refusal-tally.ts'
 import { admitCall } from '../edge-context.ts'
 import { plainProblem, problem } from '../http/problem-response.ts'
 import type { findSocketBuyer } from '../identity.ts'
+import { LineFeed, type LineFeedContext } from './line-feed.ts'
 import { type BoardContext, LiveBoard } from './live-board.ts'
 import { closeUnreadable, OrderFeed, type ReadOrders } from './order-feed.ts'
 import { end, GOING_AWAY, type LiveSocket, LiveSockets, type LiveState, POLICY, sendTo } from './socket.ts'
@@ -27,6 +29,7 @@ import { end, GOING_AWAY, type LiveSocket, LiveSockets, type LiveState, POLICY, 
 interface LiveParts extends BoardContext {
   readonly findBuyer: (request: Request) => ReturnType<typeof findSocketBuyer>
   readonly ordersOfBuyer: ReadOrders
+  readonly line: LineFeedContext
   readonly messages: Pick<Messages, 'listen'>
   readonly meters: Meters
   readonly log: Log
@@ -57,6 +60,7 @@ export class Live {
   readonly #sockets = new LiveSockets()
   readonly #orders: OrderFeed
   readonly #board: LiveBoard
+  readonly #lines: LineFeed
   readonly #outage: OutageLog
   #draining = false
   #sweptAtMs: number
@@ -72,11 +76,21 @@ export class Live {
     this.#board = new LiveBoard(parts, text => this.#sendToAll(text))
     this.#outage = new OutageLog(parts, {}, OUTAGE_TEXTS)
     this.#orders = new OrderFeed(this.#sockets, socketsMax, parts.ordersOfBuyer, error => this.#failed(error))
+    this.#lines = new LineFeed(parts.line, this.#sockets, clock)
+    const publish = (order: Order | Reservation) =>
+      this.#try(() => {
+        this.#orders.publish(order)
+        this.#lines.orderChanged(order.sale, order.buyer)
+      })
     messages.listen({
-      orderChanged: order => this.#try(() => this.#orders.publish(order)),
-      orderReserved: reservation => this.#try(() => this.#orders.publish(reservation)),
+      orderChanged: publish,
+      orderReserved: publish,
       saleChanged: sale => this.#try(() => this.#board.saleChanged(sale)),
-      missed: () => this.#try(() => this.#orders.showAll()),
+      missed: () =>
+        this.#try(() => {
+          this.#orders.showAll()
+          this.#lines.missed()
+        }),
     })
   }
 
@@ -113,6 +127,7 @@ export class Live {
     socket.subscribe(ALL_SOCKETS)
     const shown = this.#try(() => {
       for (const text of this.#board.current()) sendTo(socket, text)
+      this.#lines.opened(socket)
     })
     if (shown) void this.#orders.show(socket)
     else closeUnreadable(socket)
@@ -128,6 +143,7 @@ export class Live {
     if (data.closed) return
     data.closed = true
     this.#sockets.remove(socket)
+    this.#lines.closed(socket)
     this.#parts.meters.count('sockets_closed', data.because ?? (data.behind ? 'slow' : 'left'))
   }
 
@@ -144,6 +160,11 @@ export class Live {
     if (nowMs - this.#sweptAtMs < SWEEP_EVERY_MS) return
     this.#sweptAtMs = nowMs
     this.#sweep(nowMs)
+  }
+
+  /** Sends places in lines that have changed; every `ROUND_EVERY_MS`. */
+  lineRound(): Promise<void> {
+    return this.#draining ? Promise.resolve() : this.#lines.round()
   }
 
   /** Closes every socket; from now on none is admitted. */

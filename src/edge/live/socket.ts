@@ -31,6 +31,8 @@ export interface LiveSocket {
   getBufferedAmount(): number
 }
 
+/** Beyond 2,000 sockets rounds that write to each are stretched, to keep to this many writes a second. */
+export const WRITES_PER_MS_MAX = 8
 export const GOING_AWAY = 1001
 export const POLICY = 1008
 export const TRY_AGAIN_LATER = 1013

@@ -58,6 +58,7 @@ export class FollowedLines {
   readonly #context: LineContext
   readonly #lines = new Map<SaleId, FollowedLine>()
   readonly #opening = new Map<SaleId, Promise<FollowedLine>>()
+  #onJoined: (sale: SaleId, buyer: BuyerId) => void = () => {}
 
   constructor(context: LineContext) {
     this.#context = context
@@ -66,6 +67,15 @@ export class FollowedLines {
   /** What is known without asking; undefined: nothing. */
   known(sale: SaleId): FollowedLine | undefined {
     return this.#lines.get(sale)
+  }
+
+  all(): Iterable<FollowedLine> {
+    return this.#lines.values()
+  }
+
+  /** @param onJoined called with each join that becomes known here; must be quick, and must not throw */
+  listen(onJoined: (sale: SaleId, buyer: BuyerId) => void): void {
+    this.#onJoined = onJoined
   }
 
   /** Opened and read, from its time on. A fault if the ledger does not answer. */
@@ -154,11 +164,16 @@ export class FollowedLines {
       const { book } = line
       const isNext = line.reading === undefined && done.before === book.numbers
       if (isNext && write.leaves - book.leaves === endsIn(write)) {
-        for (const { buyer, proof } of write.joins) book.add(buyer, proof)
+        for (const { buyer, proof } of write.joins) this.#add(line, buyer, proof)
         for (const end of endsOf(write)) book.end(end)
       } else await this.#read(line, undefined)
     }
     return answers
+  }
+
+  #add({ sale, book }: FollowedLine, buyer: BuyerId, proof: Uint8Array): void {
+    book.add(buyer, proof)
+    this.#onJoined(sale.id, buyer)
   }
 
   /** One read of a line at a time; the book is never behind `status` afterwards. */
@@ -172,7 +187,8 @@ export class FollowedLines {
     }
   }
 
-  async #readOn({ sale, book }: FollowedLine, shown: LineStatus | undefined): Promise<void> {
+  async #readOn(line: FollowedLine, shown: LineStatus | undefined): Promise<void> {
+    const { sale, book } = line
     const { lines } = this.#context
     const status = shown ?? (await lines.statuses([sale.id]))[0]
     assert(status !== undefined, `the line of sale ${sale.id} is gone`)
@@ -181,7 +197,7 @@ export class FollowedLines {
       assert(joins.length > 0, `numbers of the line of sale ${sale.id} are missing`)
       for (const { number, buyer, proof } of joins) {
         assert(number === book.numbers + 1, `number ${book.numbers + 1} of the line of sale ${sale.id} is missing`)
-        book.add(buyer, proof)
+        this.#add(line, buyer, proof)
       }
     }
     while (book.leaves < status.leaves) {

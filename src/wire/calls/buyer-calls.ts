@@ -160,7 +160,8 @@ export const buyerCalls = {
   live: buyer.get('/api/live', 'WebSocket: what changes, as it changes', {
     more:
       'Bearer or cookie. Messages: {"type":"order","order"} for the buyer\'s own orders, {"type":"stock","sale","item","left"} ' +
-      '(coalesced), {"type":"sale","sale"}, {"type":"line","sale","place","ahead","state"} for a buyer in a waiting line. After a reconnect the current state comes first.',
+      '(coalesced), {"type":"sale","sale"}, {"type":"line","sale","place","ahead","state","left"} for a buyer in a waiting line ' +
+      '(at once when the state changes, when it is sold out and when units come back; at most once a second when only `ahead` does). After a reconnect the current state comes first.',
     takes: ['Upgrade'],
     answers: { 101: { what: 'Switched to WebSocket.' } },
     problems: ['body_invalid'],
