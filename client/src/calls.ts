@@ -38,15 +38,16 @@ export class Calls {
   }
 
   async send<T>(path: string, ask: Ask = {}): Promise<T> {
-    if (ask.bearer !== undefined) return this.#sendOnce<T>(path, ask, ask.bearer)
     const token = await this.buyerToken()
+    if (ask.bearer !== undefined) return this.#sendOnce<T>(path, ask, ask.bearer, token)
     try {
-      return await this.#sendOnce<T>(path, ask, token)
+      return await this.#sendOnce<T>(path, ask, token, token)
     } catch (error) {
       const expired = error instanceof StampedeFailure && error.code === 'unauthenticated'
       if (!expired || typeof this.#token !== 'function') throw error
       this.#held = undefined
-      return this.#sendOnce<T>(path, ask, await this.buyerToken())
+      const fresh = await this.buyerToken()
+      return this.#sendOnce<T>(path, ask, fresh, fresh)
     }
   }
 
@@ -61,7 +62,13 @@ export class Calls {
     this.#held = token
   }
 
-  async #sendOnce<T>(path: string, { method = 'GET', body, signal }: Ask, bearer: string | undefined): Promise<T> {
+  /** @param signIn the buyer's token, sent beside a ticket: a server may bind tickets to the sign-in that fetched them */
+  async #sendOnce<T>(
+    path: string,
+    { method = 'GET', body, signal }: Ask,
+    bearer: string | undefined,
+    signIn: string | undefined,
+  ): Promise<T> {
     const late = AbortSignal.timeout(this.#timeoutMs)
     let response: Response
     let text: string
@@ -69,10 +76,11 @@ export class Calls {
       response = await this.#fetch(this.base + path, {
         method,
         // A token says who it is: then no cookie is needed, nor sent to another origin.
-        credentials: bearer === undefined ? 'include' : 'same-origin',
+        credentials: signIn === undefined ? 'include' : 'same-origin',
         headers: {
           accept: 'application/json',
           ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+          ...(signIn !== undefined && signIn !== bearer && { 'stampede-sign-in': signIn }),
           ...(body !== undefined && { 'content-type': 'application/json' }),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),

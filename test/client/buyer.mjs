@@ -1,6 +1,6 @@
 /** A program of a shop, run by Node: buys with the client's package, and prints what became of it as one line of JSON. */
 
-const { dist, url, token, sale, item, quantity, loseFirst } = JSON.parse(process.argv[2])
+const { dist, url, token, sale, item, quantity, loseFirst, keeps } = JSON.parse(process.argv[2])
 const { StampedeClient, StampedeFailure } = await import(`${dist}/index.js`)
 
 let lost = 0
@@ -28,7 +28,7 @@ try {
   const order = await client.buy(sale, item, options)
   const { orders } = await client.orders()
   const paid = await client.pay(order.id)
-  const cancelled = await client.cancel(order.id)
+  const cancelled = keeps ? {} : await client.cancel(order.id)
   console.log(
     JSON.stringify({ order, orders: orders.length, payUrl: paid.payUrl, cancelled: cancelled.reason, states, lost }),
   )

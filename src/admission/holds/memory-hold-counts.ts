@@ -1,6 +1,7 @@
 /**
  * The counts of this process. Exact; lost with the process. Holds that have ended are taken out when a subject seems full, at most once in
- * `SWEEP_MS`: a refusal costs no walk through all holds, and is at most so late in seeing that there is room again.
+ * `SWEEP_MS`: a refusal costs no walk through all holds, and is at most so late in seeing that there is room again. Where no subject is ever
+ * full, once in `SWEEP_ANYWAY_MS`: memory is bounded by what counted in that time.
  * Bounded: beyond `BOOKS_MAX` books the one that was loaded first is forgotten, and read again when it is asked for.
  */
 
@@ -20,6 +21,7 @@ interface Book {
 }
 
 const SWEEP_MS = 50
+const SWEEP_ANYWAY_MS = 60_000
 const BOOKS_MAX = 256
 
 export class MemoryHoldCounts implements HoldCounts {
@@ -38,7 +40,7 @@ export class MemoryHoldCounts implements HoldCounts {
     if (known !== undefined && known.untilMs > nowMs) return TAKEN
     if (known !== undefined) drop(book, hold.id, known)
     let at = fullAt(book, hold, maxima)
-    if (at >= 0 && nowMs - book.sweptAtMs >= SWEEP_MS) {
+    if (nowMs - book.sweptAtMs >= (at >= 0 ? SWEEP_MS : SWEEP_ANYWAY_MS)) {
       for (const [id, one] of book.holds) if (one.untilMs <= nowMs) drop(book, id, one)
       book.sweptAtMs = nowMs
       at = fullAt(book, hold, maxima)
@@ -48,7 +50,7 @@ export class MemoryHoldCounts implements HoldCounts {
     return TAKEN
   }
 
-  async keep(name: string, ids: readonly string[], forMs: number): Promise<void> {
+  async keep(name: string, ids: readonly string[], forMs: number): Promise<true> {
     const book = this.#books.get(name)
     for (const id of ids) {
       const known = book?.holds.get(id)
@@ -56,6 +58,7 @@ export class MemoryHoldCounts implements HoldCounts {
       if (forMs > 0) known.untilMs = this.#clock.elapsed() + forMs
       else drop(book!, id, known)
     }
+    return true
   }
 
   async load(name: string, holds: readonly Hold[]): Promise<boolean> {

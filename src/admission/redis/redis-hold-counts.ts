@@ -49,9 +49,10 @@ export function createRedisHoldCounts({ connection, clock, nowMs }: RedisHoldCou
     return at > 0 ? ({ kind: 'full', at: at - 1 } as const) : at === 0 ? TAKEN : UNREAD
   }
 
-  async function keepAll(book: string, ids: readonly string[], forMs: number): Promise<void> {
+  async function keepAll(book: string, ids: readonly string[], forMs: number): Promise<true> {
     for (let i = 0; i < ids.length; i += IDS_MAX)
       await connection.run(scripts.keep, keysOf(book), [now(), forMs, ...ids.slice(i, i + IDS_MAX)])
+    return true
   }
 
   async function loadAll(book: string, holds: readonly Hold[]): Promise<true> {
@@ -71,8 +72,11 @@ export function createRedisHoldCounts({ connection, clock, nowMs }: RedisHoldCou
       )
       return timeout(asked)
     },
-    // A hold whose end is lost here ends by its own time.
-    keep: (book, ids, forMs) => onFault(() => keepAll(book, ids, forMs)),
+    keep: async (book, ids, forMs) =>
+      (await onFault(
+        () => keepAll(book, ids, forMs),
+        () => false,
+      )) === true,
     load: async (book, holds) =>
       (await onFault(
         () => loadAll(book, holds),

@@ -15,6 +15,7 @@ async function openEdge() {
   await edge.round()
   return {
     cluster,
+    sale,
     item,
     epoch,
     edge,
@@ -59,4 +60,19 @@ test('outside the fence no ticket names a reservation that is not in the ledger 
   expect(await ticket()).toBe('busy')
   await edge.round()
   expect(await ticket()).toBe(1)
+})
+
+test('fewer attempts after an unpaid order are not counted against a buyer whose order was paid and refunded', async () => {
+  const { cluster, item, epoch, edge, take, sale } = await openEdge()
+  await take(1)
+  const [placed] = await cluster.work(item, epoch)
+  const release = (outcome: 'closed') =>
+    cluster.gate.release(item, epoch, [{ order: placed!.id, buyer: 'ann', attempt: 1, outcome }])
+  await ledger.closings.close(item, [placed!.id], 'cancelled')
+  await release('closed')
+  const found = { ...(await ledger.sales.find(sale))!, holds: { attemptsUnpaid: 1 } }
+  const ticket = () => giveTicket(edge.context, found, edge.liveItem(item), 'ann', systemClock.now())
+  expect(await ticket()).toEqual({ kind: 'hold_limit' })
+  await ledger.sql("UPDATE orders SET reason = 'refunded', paid_at = closed_at WHERE id = $1", [placed!.id])
+  expect(await ticket()).toMatchObject({ kind: 'given', terms: { attempt: 2 } })
 })

@@ -6,7 +6,9 @@
  */
 
 import type { TicketClaims } from '../../admission/ticket.ts'
+import { onFault } from '../../base/fault.ts'
 import type { BuyerId } from '../../domain/ids.ts'
+import type { Order } from '../../domain/order.ts'
 import { type Sale, ticketsFromMs } from '../../domain/sale.ts'
 import type { LiveItem } from './live-item.ts'
 import { existingOrder } from './repeat-order.ts'
@@ -39,9 +41,17 @@ export async function giveTicket(
   if (found === undefined) return { kind: 'busy' }
   const { attempt, holds } = found
   if (attempt > live.item.attemptsMax) return { kind: 'attempts_used' }
-  // An attempt after the first follows an order that was closed.
-  if (!holds && attempt > (sale.holds?.attemptsUnpaid ?? attempt)) return { kind: 'hold_limit' }
+  if (!holds && attempt > (sale.holds?.attemptsUnpaid ?? attempt)) {
+    // A later attempt may also follow an order that was paid and refunded: only the ledger knows.
+    const orders = await onFault(() => context.finder.ofBuyer(live.item.id, buyer))
+    if (orders === undefined) return { kind: 'busy' }
+    if (orders.some(endedUnpaid)) return { kind: 'hold_limit' }
+  }
   return { kind: 'given', terms: { attempt, notBeforeMs: sale.opensAtMs, expiresAtMs: sale.closesAtMs }, holds }
+}
+
+function endedUnpaid({ state, reason }: Order): boolean {
+  return state === 'closed' && (reason === 'unpaid' || reason === 'cancelled')
 }
 
 async function attemptOf(context: SellContext, live: LiveItem, buyer: BuyerId) {

@@ -11,6 +11,7 @@ import { Fault } from '../../base/fault.ts'
 import { connect } from '../../base/redis/connection.fixture.ts'
 import type { HoldLimits } from '../../domain/hold-limits.ts'
 import type { Order } from '../../domain/order.ts'
+import type { Holds } from '../../ledger/holds.ts'
 import { createHolds } from '../../ledger/postgres/holds.ts'
 import { HoldBudget } from './hold-budget.ts'
 import type { LiveItem } from './live-item.ts'
@@ -29,14 +30,19 @@ async function openItem(holds: HoldLimits) {
 
 type Shop = Awaited<ReturnType<typeof openItem>>
 
-function openEdge(shop: Shop, shared?: HoldCounts, elapsed = systemClock.elapsed) {
+function openEdge(
+  shop: Shop,
+  shared?: HoldCounts,
+  elapsed = systemClock.elapsed,
+  holds: Holds = createHolds(ledger.database),
+) {
   const counted: string[] = []
   const clock = { elapsed }
   const budget = new HoldBudget({
     shared,
     own: new MemoryHoldCounts(clock),
     keys: createHoldKeys('a secret of more than 16 bytes'),
-    holds: createHolds(ledger.database),
+    holds,
     defaults: undefined,
     registry: new Map([[shop.live.item.id, shop.live]]),
     clock,
@@ -176,4 +182,46 @@ test('a ledger that does not answer refuses no ask: it is asked again for the ne
   expect(await budget.take(shop.live, shop.holds, ask)).toBeDefined()
   away = false
   expect(await budget.take(shop.live, shop.holds, { ...ask, buyer: 'cid' })).toBeUndefined()
+})
+
+test('an order that is paid while the ledger is being read does not count for the rest of its time to pay', async () => {
+  const shop = await openItem({ perPrefix: 1 })
+  const before = openEdge(shop)
+  const ann = await buy(shop, before, 'ann')
+  await before.budget.round()
+  const read = Promise.withResolvers<void>()
+  const shown = Promise.withResolvers<void>()
+  const holds = createHolds(ledger.database)
+  const late = openEdge(shop, undefined, systemClock.elapsed, {
+    ...holds,
+    async ofSale(...asked) {
+      const standing = await holds.ofSale(...asked)
+      shown.resolve()
+      await read.promise
+      return standing
+    },
+  })
+  const taking = late.take('bob')
+  await shown.promise
+  late.budget.orderChanged({ ...ann!, state: 'paid' })
+  await late.budget.round()
+  read.resolve()
+  expect(await taking).toBeDefined()
+})
+
+test('an order that is paid while Redis does not answer makes room when it does', async () => {
+  const { url } = await startRedis(playground, { config: ['appendonly no'] })
+  const shop = await openItem({ perPrefix: 1 })
+  const counts = await redisCounts(url)
+  let away = false
+  const edge = openEdge(shop, { ...counts, keep: async (...asked) => !away && counts.keep(...asked) })
+  const ann = await buy(shop, edge, 'ann')
+  await edge.budget.round()
+  away = true
+  edge.budget.orderChanged({ ...ann!, state: 'paid' })
+  await edge.budget.round()
+  expect(await edge.take('bob')).toBeUndefined()
+  away = false
+  await edge.budget.round()
+  expect(await edge.take('bob')).toBeDefined()
 })

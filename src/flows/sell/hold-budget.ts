@@ -74,6 +74,8 @@ export class HoldBudget {
   readonly #reading = new Map<HoldCounts, Map<string, Promise<boolean>>>()
   /** By id: the last one counts. */
   readonly #changes = new Map<string, { readonly book: string; readonly forMs: number }>()
+  /** One for each read of the ledger that is under way: holds that ended since it began, and that it may still show. */
+  readonly #endedMeanwhile = new Set<Set<string>>()
   #origins: HoldOrigin[] = []
   #sweptAtMs = Number.NEGATIVE_INFINITY
   /** Until then a row that this process wrote may be there. */
@@ -150,7 +152,10 @@ export class HoldBudget {
       for (const [forMs, some] of Map.groupBy(ofBook, ([, one]) => one.forMs)) {
         const ids = some.map(([id]) => id)
         await own.keep(book, ids, forMs)
-        await shared?.keep(book, ids, forMs)
+        const kept = (await shared?.keep(book, ids, forMs)) ?? true
+        // The end of a hold is not lost with Redis: it would go on counting for all of its time to pay.
+        if (!kept && forMs === 0)
+          for (const [id, change] of some) if (!this.#changes.has(id)) this.#changes.set(id, change)
       }
     }
     while (this.#origins.length > 0) {
@@ -202,6 +207,17 @@ export class HoldBudget {
   }
 
   async #load(counts: HoldCounts, book: string, sale: Sale, limits: HoldLimits): Promise<boolean> {
+    const ended = new Set<string>()
+    this.#endedMeanwhile.add(ended)
+    try {
+      if (!(await this.#loadStanding(counts, book, sale, limits))) return false
+      return ended.size === 0 || (await counts.keep(book, [...ended], 0))
+    } finally {
+      this.#endedMeanwhile.delete(ended)
+    }
+  }
+
+  async #loadStanding(counts: HoldCounts, book: string, sale: Sale, limits: HoldLimits): Promise<boolean> {
     const { holds, keys } = this.#parts
     const standing = await onFault(() => holds.ofSale(sale.id, limits.unpaidCountsMs, READ_MAX))
     if (standing === undefined) return false
@@ -230,6 +246,7 @@ export class HoldBudget {
   #keep(sale: Sale, id: string, forMs: number): void {
     const limits = this.limitsOf(sale)
     if (limits === undefined) return
+    if (forMs === 0) for (const ended of this.#endedMeanwhile) ended.add(id)
     this.#changes.delete(id)
     this.#changes.set(id, { book: bookOf(sale, limits), forMs: Math.ceil(forMs) })
     for (const oldest of this.#changes.keys()) {
