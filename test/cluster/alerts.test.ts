@@ -4,7 +4,9 @@
  */
 
 import { afterEach, expect, test } from 'bun:test'
+import type { AlertMonitor } from '../harness/alert-monitor.ts'
 import { alertRules } from '../harness/alert-rules.ts'
+import { dashboardQueries } from '../harness/dashboards.ts'
 import { Playground } from '../harness/playground.ts'
 import { until } from '../harness/until.ts'
 import { WatchedCluster } from './alert-faults.ts'
@@ -24,6 +26,8 @@ const ABOUT_SPEED = [
   'StampedeNotReconciled',
 ]
 const ABOUT_ANSWERS = ['StampedeBoundReached', 'StampedeFailsFast', 'StampedeFailsSlowly']
+/** Queries of the dashboards that have nothing to show here: without Kafka, and before the first genuine callback of a provider. */
+const NOTHING_HERE = /stampede_kafka_lag|last_callback/
 /** Readings of each process: ten minutes of the rules. */
 const QUIET_STEPS = 8
 
@@ -61,6 +65,7 @@ test('each alert begins with its fault and ends when it is mended, and none come
   await begun('StampedeTokenGuessing', 'StampedeCallbacksForged', 'StampedeWebhooksFail', 'StampedeCacheMisses')
   await begun('StampedePaymentsUnconfigured', 'StampedeMoneyWrong', 'StampedeProviderSilent', 'StampedeRefundsStuck')
   await begun('StampedeAlarm', 'StampedeOverloaded', 'StampedeRebuildsFail')
+  await everyPanelShows(monitor)
   await watched.mend()
 
   watched.isolate()
@@ -89,3 +94,15 @@ test('each alert begins with its fault and ends when it is mended, and none come
   )
   expect(monitor.notices.filter(({ summary }) => summary === '' || /\{\{|no value/.test(summary))).toEqual([])
 }, 300_000)
+
+/** Every query of every dashboard is answered with a figure, now that all parts have worked. */
+async function everyPanelShows(monitor: Pick<AlertMonitor, 'query'>): Promise<void> {
+  const queries = dashboardQueries().filter(query => !NOTHING_HERE.test(query))
+  const empty = async () => {
+    const answers = await Promise.all(queries.map(query => monitor.query(query)))
+    return queries.filter((_, i) => !answers[i]?.some(({ value }) => Number.isFinite(value)))
+  }
+  await until('every panel has a figure', async () => (await empty()).length === 0).catch(async () =>
+    expect(await empty()).toEqual([]),
+  )
+}
