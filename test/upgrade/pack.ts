@@ -10,7 +10,8 @@ import { join, relative } from 'node:path'
 import { brotliCompressSync } from 'node:zlib'
 import { ARCHIVE, NOTE, ROOT } from './landed.ts'
 
-const WHAT = ['src', 'web', 'bin', 'package.json', 'tsconfig.json']
+/** Of these, what the commit has. */
+const WHAT = ['src', 'web', 'client', 'bin', 'package.json', 'tsconfig.json']
 const NOT = ['*.test.ts', '*.fixture.ts', '*.contract.ts', 'src/*/contract/*']
 const ARCHIVE_BYTES_MAX = 700_000
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024
@@ -24,7 +25,11 @@ function git(...args: string[]): Buffer {
 function main([wanted]: readonly string[]): void {
   if (wanted === undefined) throw new Error('usage: node bin/run.mjs test/upgrade/pack.ts COMMIT')
   const commit = git('rev-parse', '--verify', `${wanted}^{commit}`).toString().trim()
-  const files = git('archive', '--format=tar', commit, '--', ...WHAT, ...NOT.map(one => `:(exclude)${one}`))
+  const there = git('ls-tree', '--name-only', commit, '--', ...WHAT)
+    .toString()
+    .trim()
+    .split('\n')
+  const files = git('archive', '--format=tar', commit, '--', ...there, ...NOT.map(one => `:(exclude)${one}`))
   const archive = brotliCompressSync(files)
   if (archive.length > ARCHIVE_BYTES_MAX)
     throw new Error(`${archive.length} bytes are too many to carry along (${ARCHIVE_BYTES_MAX}): leave more out`)
