@@ -9,6 +9,7 @@ import { Playground } from './harness/playground.ts'
 setDefaultTimeout(300_000)
 
 const ROOT = resolve(import.meta.dirname, '..')
+const ROOMS = ['LICENSE', 'README.md', 'README.zh-CN.md', 'bin', 'dist', 'docs', 'package.json', 'src']
 const playground = new Playground()
 afterEach(() => playground.undo())
 
@@ -17,7 +18,7 @@ test('holds no tests, benches or sources of the pages, and serves all of them', 
   run(folder, 'tar', 'xzf', tarball)
   const files = run(folder, 'tar', 'tzf', tarball).trim().split('\n')
   const rooms = new Set(files.map(path => path.split('/')[1]))
-  expect([...rooms].sort()).toEqual(['LICENSE', 'README.md', 'bin', 'dist', 'docs', 'package.json', 'src'])
+  expect([...rooms].sort()).toEqual(ROOMS)
   expect(files.filter(path => /\.(test|contract|fixture)\.ts$|\/contract\/|\.(tsx|css|html)$/.test(path))).toEqual([])
 
   const unpacked = join(folder, 'package')
