@@ -1,5 +1,6 @@
 /** What is served over HTTP: who may ask, what may be asked, and the pages. A process of a cluster that is no edge only says how it is. */
 
+import { join } from 'node:path'
 import { AccessLists } from '../admission/access-lists.ts'
 import { createBuyerTokens } from '../admission/buyer-token.ts'
 import { createChallengeOffice } from '../admission/challenge/challenge-office.ts'
@@ -37,6 +38,7 @@ import { pagesOnce } from '../edge/pages.ts'
 import { abuseRoutes } from '../edge/routes/abuse-routes.ts'
 import { buyerRoutes } from '../edge/routes/buyer-routes.ts'
 import { deadRoutes } from '../edge/routes/dead-routes.ts'
+import { drawRoutes } from '../edge/routes/draw-routes.ts'
 import { eventRoutes } from '../edge/routes/event-routes.ts'
 import { holdRoutes } from '../edge/routes/hold-routes.ts'
 import { lineRoutes } from '../edge/routes/line-routes.ts'
@@ -54,7 +56,10 @@ import { startMetricsServer, startServer } from '../edge/server.ts'
 import { createTicketBindings } from '../edge/ticket-bindings.ts'
 import type { ProviderHealth } from '../flows/check/provider-health.ts'
 import { AccessFollower } from '../flows/follow/follow-access.ts'
+import { DrawFiles } from '../flows/line/draw-files.ts'
+import { beaconsMissing } from '../flows/line/follow-draws.ts'
 import type { FollowedLines } from '../flows/line/followed-lines.ts'
+import { createJoinOnce } from '../flows/line/join-once.ts'
 import { ProviderInquiries } from '../flows/money/ask-provider.ts'
 import type { WebhookContext } from '../flows/operate/manage-webhooks.ts'
 import { offersOf } from '../flows/operate/payment-offer.ts'
@@ -91,6 +96,7 @@ interface HttpParts {
   readonly sandbox: Parameters<typeof sandboxRoutes>[0] | undefined
   /** Where the edges of a cluster meet. */
   readonly redis: RedisConnection | undefined
+  readonly followLines: () => Promise<void>
   readonly followedLines: FollowedLines
 }
 
@@ -115,7 +121,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
   const { buyers, operators, guard, secret } = admission
   const { trusts, isHome, applyHeaders } = createBrowsers(config.corsOrigins, config.publicUrl)
   const secureCookies = config.publicUrl?.startsWith('https:') ?? false
-  const lineOf = (sale: SaleId) => parts.followedLines.known(sale)?.book
+  const lineOf = (sale: SaleId) => parts.followedLines.known(sale)
   const stock = { ...createStockView(registry, context.view, sale => offersOf(flows.providers, sale)), lineOf }
   const clientAddress = createClientAddress(config.trustedProxies)
   const asks = new AskTally(context)
@@ -128,6 +134,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     ...context,
     asks,
     health: parts.health,
+    beaconsMissing: () => beaconsMissing(parts.followedLines.all()),
     limitsDiffer: () => admission.sharing?.differences ?? [],
     pagesBehind: parts.pagesBehind,
     isRiskSilent: () => risk?.isResting ?? false,
@@ -172,6 +179,8 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     find: { ...context, orders: { ...context.orders, find: ids => context.copies.find(ids) } },
     line,
     money: flows,
+    joinOnce: createJoinOnce(context.lineClaims),
+    drawFiles: new DrawFiles({ ...context, folder: join(config.dataDir, 'draws') }),
     inquiries: new ProviderInquiries(flows),
     operate: flows,
     check: flows,
@@ -221,6 +230,7 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
     ...holdRoutes(edge),
     ...lineRoutes(edge),
     ...abuseRoutes(edge),
+    ...drawRoutes(edge),
     ...paymentReportRoutes(edge),
     ...(sandbox === undefined ? [] : sandboxRoutes(sandbox)),
     ...wellBeing,
@@ -260,8 +270,8 @@ export async function composeHttp(context: ProcessContext, parts: HttpParts) {
       ...(isEdge ? ([['holds', HOLDS_EVERY_MS, () => budget.round()]] as const) : []),
       ['monitor', MONITOR_EVERY_MS, () => monitor.round()],
       ['asks', ASKS_EVERY_MS, () => asks.round()],
-      ...(isEdge ? ([['lines', LINES_EVERY_MS, () => parts.followedLines.round()]] as const) : []),
       ['refusals', REFUSALS_EVERY_MS, () => refusals.round()],
+      ...(isEdge ? ([['lines', LINES_EVERY_MS, () => parts.followLines()]] as const) : []),
       ['provider-health', ASKS_EVERY_MS, () => parts.health.round()],
       ...(isEdge ? ([['access', ACCESS_EVERY_MS, () => admission.accessFollower.round()]] as const) : []),
       ...(isEdge && config.warmCode ? ([['warm-code', WARM_EVERY_MS, () => warmer.round()]] as const) : []),

@@ -17,6 +17,8 @@ import { createEventLog } from '../ledger/postgres/events.ts'
 import { createHolds } from '../ledger/postgres/holds.ts'
 import { createIndexBuilder } from '../ledger/postgres/indexes/index-builder.ts'
 import { createJournal } from '../ledger/postgres/journal.ts'
+import { createLineClaims } from '../ledger/postgres/line-claims.ts'
+import { createLineDraws } from '../ledger/postgres/line-draws.ts'
 import { createLines } from '../ledger/postgres/lines.ts'
 import { createPayments, createSandboxPayments } from '../ledger/postgres/money/payments.ts'
 import { createProviderCounts } from '../ledger/postgres/money/provider-counts.ts'
@@ -135,6 +137,8 @@ export function ledgerParts(config: Config, database: Database) {
     providerCounts: createProviderCounts(database),
     journal: createJournal(database),
     lines: createLines(database),
+    draws: createLineDraws(database),
+    lineClaims: createLineClaims(database),
     eventLog: createEventLog(database),
     access: createAccessList(database),
     holds: createHolds(database),

@@ -1,8 +1,11 @@
 /** The waiting lines: what this process knows of them, and, where it leads, who lets people in. */
 
 import { createKeyedHash } from '../admission/rate/keyed-hash.ts'
-import { FollowedLines } from '../flows/line/followed-lines.ts'
+import { createDrandBeacons } from '../beacon/drand/drand-beacons.ts'
+import type { Sale } from '../domain/sale.ts'
+import { FollowedLines, type SaleWithLine } from '../flows/line/followed-lines.ts'
 import { LetIn } from '../flows/line/let-in.ts'
+import { DrawRunner } from '../flows/line/run-draws.ts'
 import type { ProcessContext } from './process-context.ts'
 
 export function openLines(context: ProcessContext) {
@@ -10,5 +13,16 @@ export function openLines(context: ProcessContext) {
   const makeHash = () => createKeyedHash(context.random)
   const followedLines = new FollowedLines({ ...context, makeHash, nowMs })
   const letIn = new LetIn({ ...context, followedLines, nowMs })
-  return { followedLines, letIn: () => letIn.round() }
+  const beacons = createDrandBeacons({ hosts: context.config.drandHosts, clock: context.clock })
+  const draws = new DrawRunner({ ...context, followedLines, beacons, nowMs })
+  /** Also lines that no buyer has asked this process for: a sale shows what its draw has promised from the opening of its line on. */
+  async function followLines(): Promise<void> {
+    for (const sale of await context.catalog.list()) if (isOpenLine(sale, nowMs())) await followedLines.of(sale)
+    await followedLines.round()
+  }
+  return { followedLines, followLines, letIn: () => letIn.round(), runDraws: () => draws.round() }
+}
+
+function isOpenLine(sale: Sale, nowMs: number): sale is SaleWithLine {
+  return sale.line !== undefined && sale.state !== 'over' && nowMs >= sale.line.opensAtMs && nowMs < sale.closesAtMs
 }

@@ -153,7 +153,7 @@ async function wire(
   const eventWatch = createEventWatch({ ...context, stopping: () => readiness().includes('stopping') })
   const webhooks = composeWebhooks(context, selling.maySell)
   const pages = composePages(context, flows.providers)
-  const { followedLines, letIn } = openLines(context)
+  const { followedLines, followLines, letIn, runDraws } = openLines(context)
   const http = await composeHttp(context, {
     readiness,
     metrics,
@@ -167,6 +167,7 @@ async function wire(
     health: payments.health,
     redis: shared?.connection,
     followedLines,
+    followLines,
   })
 
   const sumOver = (figure: (live: LiveItem) => number) =>
@@ -207,6 +208,7 @@ async function wire(
     sendWebhooks: () => webhooks.sender.round(),
     publishPages: pages && (() => pages.round()),
     letIn,
+    runDraws,
     buildIndexes: () => foundation.ledger.indexes.round(context.log, signal),
   }
   return {

@@ -53,6 +53,7 @@ const EVERY_MS = {
   webhooks: 1_000,
   pages: 1_000,
   'let-in': 250,
+  draws: 250,
   /** The builder itself looks once a minute. */
   indexes: 2_000,
 } as const
@@ -70,6 +71,7 @@ const WATCHING: ReadonlySet<LoopName> = new Set([
   'webhooks',
   'pages',
   'let-in',
+  'draws',
   'indexes',
 ])
 
@@ -91,6 +93,8 @@ export interface KeeperWork {
   readonly publishPages: (() => Promise<boolean>) | undefined
   /** Lets people in who wait in line. */
   readonly letIn: () => Promise<unknown>
+  /** Seals and draws lines. */
+  readonly runDraws: () => Promise<unknown>
   /** Builds the indexes that are missing on large tables. */
   readonly buildIndexes: () => Promise<unknown>
   /** Rounds that other parts bring along: their name, how often, and what they do. */
@@ -168,6 +172,7 @@ export function createRounds({ clock, log, meters, signal }: RoundsParts) {
     if (publishPages !== undefined) leadOn('pages', publishPages)
     lead('indexes', work.buildIndexes)
     lead('let-in', work.letIn)
+    lead('draws', work.runDraws)
   }
 
   return {

@@ -34,6 +34,7 @@ const FAULT_POINTS = {
   pages: ['before', 'put'],
   line: ['before', 'after'],
   letin: ['before', 'after'],
+  draw: ['opened', 'seal', 'sealed', 'beacon', 'before', 'after'],
   webhook: ['queued', 'before', 'sent', 'settled'],
 } as const
 

@@ -8,6 +8,8 @@
  *     any → gone: the buyer left, or joined again at the end
  */
 
+import { DRAND_SOURCE, roundAfterSeal, roundAtMs } from './draw/drand-rounds.ts'
+
 type LineOrder = 'arrival' | 'draw'
 /** People let in per second. `auto`: as the stock and the load allow. */
 export type LineRate = 'auto' | number
@@ -26,6 +28,8 @@ export interface LineTerms {
   readonly sealsAtMs?: number | undefined
   readonly claimWithinMs: number
   readonly beacon?: BeaconTerms | undefined
+  /** Each value of this claim of the shop's token may join once. Undefined: each buyer. */
+  readonly claim?: string | undefined
 }
 
 type LineState = 'scheduled' | 'joining' | 'drawn' | 'letting_in' | 'over'
@@ -36,6 +40,7 @@ export const JOINS_PER_LINE_MAX = 5_000_000
 export const LINE_RATE_MAX = 100_000
 export const CLAIM_WITHIN_S = 120
 const SEALS_BEFORE_MS = 60_000
+const BEACON_WITHIN_MS = 86_400_000
 
 interface SaleWithLine {
   readonly opensAtMs: number
@@ -82,6 +87,19 @@ export function lineFault(
   const sealed = sealsAtMs(sale, line)
   if (sealed <= line.opensAtMs || sealed > sale.opensAtMs)
     return { field: 'line.sealsAt', why: 'must lie after the opening of the line, and not after that of the sale' }
+  return line.beacon && beaconFault(line.beacon, sealed)
+}
+
+function beaconFault({ source, round }: BeaconTerms, sealedAtMs: number): LineFault | undefined {
+  if (round === undefined) return undefined
+  if (source !== DRAND_SOURCE) return { field: 'line.beacon.round', why: 'is for the source "drand"' }
+  if (round < roundAfterSeal(sealedAtMs))
+    return {
+      field: 'line.beacon.round',
+      why: `must be at least ${roundAfterSeal(sealedAtMs)}: a round that is published after the seal`,
+    }
+  if (roundAtMs(round) > sealedAtMs + BEACON_WITHIN_MS)
+    return { field: 'line.beacon.round', why: 'is published more than a day after the seal' }
   return undefined
 }
 

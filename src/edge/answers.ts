@@ -4,6 +4,7 @@
  */
 
 import { toRfc3339 } from '../base/clock.ts'
+import { toHex } from '../domain/draw/draw-bytes.ts'
 import type { HoldLimits } from '../domain/hold-limits.ts'
 import type { SaleId } from '../domain/ids.ts'
 import type { Item } from '../domain/item.ts'
@@ -15,6 +16,7 @@ import type { RefundPart } from '../domain/refund-part.ts'
 import { type Sale, saleState, ticketsFromMs } from '../domain/sale.ts'
 import type { AuditLine } from '../flows/check/audit-sale.ts'
 import type { StockView } from '../flows/sell/live-item.ts'
+import type { LineDraw } from '../ledger/line-draws.ts'
 import type {
   AuditAnswer,
   ItemAnswer,
@@ -27,14 +29,17 @@ import type { SaleLineAnswer } from '../wire/line/line-shapes.ts'
 
 /** With what is known of waiting lines without asking. */
 interface ShownStock extends StockView {
-  readonly lineOf?: (sale: SaleId) =>
-    | {
-        readonly joined: number
-        readonly isDrawn: boolean
-        readonly rate: LineRate | undefined
-        readonly paused: boolean
-      }
-    | undefined
+  readonly lineOf?: (sale: SaleId) => ShownLine | undefined
+}
+
+interface ShownLine {
+  readonly book: {
+    readonly joined: number
+    readonly isDrawn: boolean
+    readonly rate: LineRate | undefined
+    readonly paused: boolean
+  }
+  readonly draw: LineDraw | undefined
 }
 
 export function wireSale(sale: Sale, stock: ShownStock): SaleAnswer {
@@ -46,7 +51,7 @@ export function wireSale(sale: Sale, stock: ShownStock): SaleAnswer {
     opensAt: toRfc3339(sale.opensAtMs),
     closesAt: toRfc3339(sale.closesAtMs),
     state: saleState(sale, stock.nowMs(), left),
-    rule: sale.rule,
+    rule: sale.line?.order === 'draw' ? 'draw' : sale.rule,
     warmBeforeSeconds: sale.warmBeforeMs / 1000,
     ticketsBeforeSeconds: (sale.opensAtMs - ticketsFromMs(sale)) / 1000,
     challenge: sale.challenge ?? 'off',
@@ -57,7 +62,7 @@ export function wireSale(sale: Sale, stock: ShownStock): SaleAnswer {
 }
 
 function wireLine(sale: Sale, line: LineTerms, stock: ShownStock): SaleLineAnswer {
-  const seen = stock.lineOf?.(sale.id)
+  const { book: seen, draw } = stock.lineOf?.(sale.id) ?? {}
   return {
     opensAt: toRfc3339(line.opensAtMs),
     order: line.order,
@@ -65,8 +70,13 @@ function wireLine(sale: Sale, line: LineTerms, stock: ShownStock): SaleLineAnswe
     joined: seen?.joined ?? 0,
     rate: seen?.rate ?? line.rate,
     claimWithinSeconds: line.claimWithinMs / 1000,
-    sealsAt: line.order === 'draw' ? toRfc3339(sealsAtMs(sale, line)) : undefined,
+    sealsAt: line.order === 'draw' ? toRfc3339(draw?.sealsAtMs ?? sealsAtMs(sale, line)) : undefined,
     paused: seen?.paused === true ? true : undefined,
+    claim: line.claim,
+    commitment: draw && toHex(draw.commitment),
+    root: draw?.sealed && toHex(draw.sealed.root),
+    seed: draw?.drawn && toHex(draw.drawn.seed),
+    beacon: (draw?.drawn && draw.beacon) ?? draw?.promise ?? line.beacon,
   }
 }
 

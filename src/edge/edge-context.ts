@@ -16,7 +16,9 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { CheckContext } from '../flows/check/check-context.ts'
 import type { ProviderHealth } from '../flows/check/provider-health.ts'
 import type { AccessFollower } from '../flows/follow/follow-access.ts'
+import type { DrawFiles } from '../flows/line/draw-files.ts'
 import type { JoinLineContext } from '../flows/line/join-line.ts'
+import type { JoinOnce } from '../flows/line/join-once.ts'
 import type { ProviderInquiries } from '../flows/money/ask-provider.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
 import type { DeadLettersContext } from '../flows/operate/dead-letters.ts'
@@ -30,6 +32,7 @@ import type { FeedContext } from '../flows/tell/read-feed.ts'
 import type { AccessList } from '../ledger/access.ts'
 import type { Holds } from '../ledger/holds.ts'
 import type { Journal } from '../ledger/journal.ts'
+import type { LineDraws } from '../ledger/line-draws.ts'
 import type { Lines } from '../ledger/lines.ts'
 import type { Rights } from '../ledger/rights.ts'
 import type { Call } from '../wire/call.ts'
@@ -84,6 +87,9 @@ export interface EdgeContext {
   readonly budget: Pick<HoldBudget, 'limitsOf' | 'marksOf' | 'take' | 'settle'>
   readonly access: AccessList
   readonly holds: Pick<Holds, 'list' | 'groups'>
+  readonly draws: Pick<LineDraws, 'find' | 'seal' | 'setBeacon'>
+  readonly joinOnce: JoinOnce
+  readonly drawFiles: Pick<DrawFiles, 'of' | 'open'>
   readonly accessFollower: Pick<AccessFollower, 'round'>
   readonly ids: Pick<IdMaker, 'next'>
   readonly orderLimits: RateLimits

@@ -124,7 +124,10 @@ export const saleInput = z
     name: label(NAME_LENGTH_MAX),
     opensAt: time,
     closesAt: time,
-    rule: z.literal('first_come', 'only "first_come" is built yet').default('first_come'),
+    rule: z
+      .enum(['first_come', 'draw'])
+      .default('first_come')
+      .describe('`draw` is the same as a line with the order `draw`.'),
     warmBeforeSeconds: z.int().min(0).max(YEAR_S).default(1800),
     ticketsBeforeSeconds: z
       .int()
@@ -147,6 +150,10 @@ export const saleInput = z
     items: z.array(itemInput).min(1).max(ITEMS_MAX),
   })
   .refine(sale => sale.opensAt < sale.closesAt, { path: ['closesAt'], message: 'must be later than opensAt' })
+  .refine(sale => sale.rule !== 'draw' || sale.line?.order === 'draw', {
+    path: ['line'],
+    message: 'must be there with the order "draw", because the rule is "draw"',
+  })
   .superRefine(({ opensAt, closesAt, line }, context) => {
     const fault = line && lineFault({ opensAtMs: opensAt, closesAtMs: closesAt }, toLine(line))
     if (fault !== undefined) context.addIssue({ code: 'custom', path: fault.field.split('.'), message: fault.why })
@@ -176,7 +183,7 @@ export const saleEdit = z.strictObject({
   name: saleFields.name.optional(),
   opensAt: saleFields.opensAt.optional(),
   closesAt: saleFields.closesAt.optional(),
-  rule: saleFields.rule.unwrap().optional(),
+  rule: z.literal('first_come', 'follows from the order of the line').optional(),
   warmBeforeSeconds: saleFields.warmBeforeSeconds.unwrap().optional(),
   ticketsBeforeSeconds: saleFields.ticketsBeforeSeconds.unwrap().nullish(),
   challenge: saleFields.challenge.unwrap().optional(),

@@ -12,6 +12,7 @@ export const TROUBLE_CODES = [
   'withdrawn',
   'door_shut',
   'clock_skew',
+  'beacon_missing',
   'provider_silent',
   'refunds_stuck',
   'refunds_unconfirmed',

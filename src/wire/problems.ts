@@ -123,6 +123,42 @@ const CATALOGUE = {
     means: 'The sale has a waiting line, and this buyer has not joined it, or has left it.',
     todo: 'Join it with POST.',
   },
+  not_drawn: {
+    status: 409,
+    title: 'The draw is not made yet',
+    means: 'The sale has a line whose places are drawn, and they are not drawn yet.',
+    todo: 'Ask again after "sealsAt" of the sale\'s line; with a beacon, when its value is published.',
+  },
+  not_sealed: {
+    status: 409,
+    title: 'The joins are not sealed yet',
+    means: 'A beacon is a value that did not exist when the joins were sealed: it is entered after "sealsAt".',
+    todo: 'Enter it after that moment.',
+    more: ['sealsAt'],
+  },
+  beacon_not_taken: {
+    status: 409,
+    title: 'This beacon is not taken',
+    means:
+      'The draw names no beacon, fetches it from drand by itself, or has another value already. A draw is made once.',
+    todo: 'Do not retry. The detail says which it is.',
+  },
+  claim_required: {
+    status: 403,
+    title: 'Your sign-in lacks what this line asks for',
+    means:
+      'The line of this sale takes buyers whose token has a certain claim ("claim" of the sale\'s line), a short text.',
+    todo: 'Have the shop verify you, and sign in again.',
+    more: ['claim'],
+  },
+  claim_used: {
+    status: 409,
+    title: 'You are in this line already',
+    means:
+      "Each value of the claim that the sale's line names may join once, and another buyer has joined with this one.",
+    todo: 'Use the account that joined first.',
+    more: ['claim'],
+  },
   sale_not_open: {
     status: 409,
     title: 'The sale is not open yet',

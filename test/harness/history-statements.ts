@@ -200,6 +200,7 @@ export const BOUNDED: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     [
       ...['open_line', 'line_states', 'lock_line', 'joins_of_buyers', 'end_joins', 'add_joins', 'joins_after'],
+      ...['open_draw', 'line_draws', 'seal_draw', 'set_beacon', 'set_drawn', 'take_claims', 'claims_of_line'],
       ...['leaves_after', 'line_steps', 'let_in', 'steer_line'],
     ].map(name => [name, OF_LINE]),
   ),

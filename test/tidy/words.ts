@@ -36,6 +36,7 @@ const RETIRED: readonly RetiredWord[] = [
     pattern: /\bplaces\b|. place$|^place of$/,
     instead: 'shard, for a part of an item’s stock',
     rooms: EVERYWHERE,
+    except: { 'src/wire/draw/': 'the record of a draw has places, as the API names them' },
   },
   { pattern: /(?<!so )\bfar\b(?! (future|away))/, instead: 'gate cache, or the gate in Redis', rooms: EVERYWHERE },
   {

@@ -140,6 +140,7 @@ function configOf(declared: Declared, values: Values, texts: Texts) {
     trustedProxies: values.TRUSTED_PROXIES,
     /** Undefined: challenges are proofs of work. */
     challengeProvider: challengeProviderOf(values),
+    drandHosts: values.DRAND_HOSTS,
     /** The names, and the same with their keys. */
     paymentProviders: values.PAYMENT_PROVIDERS ?? [],
     paymentAccounts: payments.accounts,

@@ -12,6 +12,7 @@ import { TICKET_BINDINGS } from '../../admission/ticket-binding.ts'
 import { parseFaultPoints } from '../../base/fault-points.ts'
 import { parseRedisUrl } from '../../base/redis/redis-url.ts'
 import { CHALLENGE_SETTINGS } from './challenge-settings.ts'
+import { DRAW_SETTINGS } from './draw-settings.ts'
 import { EVENT_SETTINGS } from './event-settings.ts'
 import { HOLD_SETTINGS } from './hold-settings.ts'
 import { KAFKA_SETTINGS } from './kafka-settings.ts'
@@ -243,6 +244,7 @@ export const SETTINGS = {
   ...HOLD_SETTINGS,
   ...CHALLENGE_SETTINGS,
   ...PAGES_SETTINGS,
+  ...DRAW_SETTINGS,
   DEMO: setting({
     about:
       'Creates a sale to try, if nothing is on sale. Unset: on only when embedded, on loopback and without a key of the shop.',

@@ -63,6 +63,7 @@ const line: z.ZodType<LineTerms> = z.object({
   sealsAtMs: time.optional(),
   claimWithinMs: time,
   beacon: z.object({ source: z.string(), round: z.number().optional() }).optional(),
+  claim: z.string().optional(),
 })
 
 const sale: z.ZodType<Sale> = z

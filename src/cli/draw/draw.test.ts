@@ -13,10 +13,10 @@ let server: ReturnType<typeof Bun.serve>
 
 async function textOf(record: DrawRecord): Promise<string> {
   async function* pages() {
-    yield { proofs: record.proofs }
+    yield Array.from(record.order, (_, at) => ({ proof: record.proofs.subarray(at * 32, at * 32 + 32), left: false }))
   }
   let text = ''
-  for await (const chunk of recordText(record, pages(), () => false, record.order)) text += chunk
+  for await (const chunk of recordText(record, pages(), record.order)) text += chunk
   return text
 }
 

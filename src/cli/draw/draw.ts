@@ -9,6 +9,7 @@ import { ConfigError } from '../../app/config/config.ts'
 import { systemClock } from '../../base/clock.ts'
 import { Fault } from '../../base/fault.ts'
 import { inSlices } from '../../base/slices.ts'
+import { DRAND_SOURCE } from '../../domain/draw/drand-rounds.ts'
 import { fromHex, HASH_BYTES, toHex } from '../../domain/draw/draw-bytes.ts'
 import { checkRecord, type DrawRecord, type JoinReceipt } from '../../domain/draw/draw-record.ts'
 import { joinProof } from '../../domain/draw/join-chain.ts'
@@ -45,7 +46,10 @@ async function verify(from: string, options: VerifyOptions): Promise<void> {
   const record = await readRecord(from, bytes => progress.show(`read ${Math.round(bytes / 1e6)} MB`))
   const show = ({ done, total }: { done: number; total: number }) =>
     progress.show(`recomputed ${Math.floor((100 * done) / total)}%`)
-  const difference = (await inSlices(checkRecord(record, receipt), show)) ?? foreign(record, receipt, options.buyer)
+  const difference =
+    (await inSlices(checkRecord(record, receipt), show)) ??
+    (await differenceInBeacon(record)) ??
+    foreign(record, receipt, options.buyer)
   progress.end()
   if (difference !== undefined) throw new Fault('draw_differs', `the draw is not what the record says: ${difference}`)
   const joins = record.proofs.length / HASH_BYTES
@@ -64,7 +68,16 @@ async function verify(from: string, options: VerifyOptions): Promise<void> {
 function beaconLine({ beacon }: DrawRecord): string {
   if (beacon === undefined)
     return 'There was no beacon: an operator who knew the seed could have tried out the last joins until the places suited him.\n'
+  if (beacon.source === DRAND_SOURCE)
+    return `The beacon was round ${beacon.round} of drand (quicknet), published after the seal; its signature is right.\n`
   return `The beacon was "${beacon.value}" of the source "${beacon.source}": compare it with what that source published.\n`
+}
+
+/** The curves are loaded where they are needed: no other command waits for them. */
+async function differenceInBeacon({ beacon, sealsAtMs }: DrawRecord): Promise<string | undefined> {
+  if (beacon?.source !== DRAND_SOURCE) return undefined
+  const { beaconDifference } = await import('../../domain/draw/drand-signature.ts')
+  return beaconDifference(beacon, sealsAtMs)
 }
 
 /** @returns how the receipt's proof is not this buyer's */

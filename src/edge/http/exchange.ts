@@ -67,10 +67,14 @@ export function withCookies(answer: Response, cookies: readonly string[]): Respo
 export function withEtag(request: Request, text: string, headers: Readonly<Record<string, string>>): Response {
   const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
   const all = { etag, 'cache-control': 'no-cache', ...headers }
-  const given = request.headers.get('if-none-match')
-  if (given?.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag || tag.trim() === '*'))
-    return new Response(null, { status: 304, headers: { etag, 'cache-control': 'no-cache' } })
+  if (hasTag(request, etag)) return new Response(null, { status: 304, headers: { etag, 'cache-control': 'no-cache' } })
   return new Response(text, { headers: all })
+}
+
+/** Has the client this version already? */
+export function hasTag(request: Request, etag: string): boolean {
+  const given = request.headers.get('if-none-match')
+  return given?.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag || tag.trim() === '*') ?? false
 }
 
 export function jsonWithEtag(request: Request, body: unknown): Response {

@@ -36,6 +36,7 @@ async function openMonitor() {
     limitsDiffer: () => [],
     pagesBehind: () => [],
     isRiskSilent: () => false,
+    beaconsMissing: () => [],
     metrics: [],
     clock,
   })

@@ -20,6 +20,7 @@ import type { AuditContext } from '../../flows/check/check-context.ts'
 import type { ProviderHealth } from '../../flows/check/provider-health.ts'
 import { createSharedAudit } from '../../flows/check/shared-audit.ts'
 import { type WatchContext, type WatchedSale, watchRegistry, watchSale } from '../../flows/check/watch-sale.ts'
+import type { MissingBeacon } from '../../flows/line/follow-draws.ts'
 import type { LiveItem, StockView } from '../../flows/sell/live-item.ts'
 import type { PageTrouble } from '../../flows/tell/page-notices.ts'
 import type { Payments, StuckPayments } from '../../ledger/payments.ts'
@@ -60,6 +61,8 @@ interface MonitorParts extends WatchContext, AuditContext {
   readonly pagesBehind: () => readonly PageTrouble[]
   /** Does the shop's risk hook fail again and again? */
   readonly isRiskSilent: () => boolean
+  /** Draws that wait for the value they have named. */
+  readonly beaconsMissing: () => readonly MissingBeacon[]
   readonly clock: Clock
 }
 
@@ -110,8 +113,19 @@ export class Monitor {
 
   /** Once a second. */
   async round(): Promise<void> {
-    const { clock, registry, stock, readiness, metrics, unsafe, guessing, limitsDiffer, providers, health } =
-      this.#parts
+    const {
+      clock,
+      registry,
+      stock,
+      readiness,
+      metrics,
+      unsafe,
+      guessing,
+      limitsDiffer,
+      beaconsMissing,
+      providers,
+      health,
+    } = this.#parts
     await this.#figures.sample()
     if (clock.elapsed() - this.#auditedAtMs >= AUDIT_EVERY_MS) {
       this.#auditedAtMs = clock.elapsed()
@@ -130,6 +144,7 @@ export class Monitor {
       limitsDiffer: limitsDiffer(),
       pagesBehind: this.#parts.pagesBehind(),
       isRiskSilent: this.#parts.isRiskSilent(),
+      beaconsMissing: beaconsMissing(),
     }
     const found = [...(await processFindings(seen))]
     for (const liveItem of registry.values()) found.push(...itemFindings(liveItem, stock.nowMs()))

@@ -12,6 +12,7 @@ import type { SaleId } from '../../domain/ids.ts'
 import { type AuditLine, isExplained } from '../../flows/check/audit-sale.ts'
 import type { ProviderHealth } from '../../flows/check/provider-health.ts'
 import { sellingOf } from '../../flows/check/watch-sale.ts'
+import type { MissingBeacon } from '../../flows/line/follow-draws.ts'
 import type { LiveItem } from '../../flows/sell/live-item.ts'
 import type { PageTrouble } from '../../flows/tell/page-notices.ts'
 import type { StuckPayments } from '../../ledger/payments.ts'
@@ -45,6 +46,8 @@ const SEEN_MIN = 2
 const GRACE_MS = 5_000
 /** The leader of a ledger with little in it builds them at once. */
 const INDEXES_GRACE_MS = 60_000
+/** A round of drand is published some seconds after the seal. */
+const BEACON_GRACE_MS = 15_000
 const WORST_FIRST: readonly TroubleCode[] = [
   'promise_broken',
   'inconsistent',
@@ -59,6 +62,7 @@ const WORST_FIRST: readonly TroubleCode[] = [
   'limits_differ',
   'risk_silent',
   'alarm',
+  'beacon_missing',
   'provider_silent',
   'refunds_stuck',
   'refunds_unconfirmed',
@@ -132,6 +136,7 @@ export async function processFindings(seen: {
   readonly limitsDiffer: readonly LimitDifference[]
   readonly pagesBehind: readonly PageTrouble[]
   readonly isRiskSilent: boolean
+  readonly beaconsMissing: readonly MissingBeacon[]
 }): Promise<readonly Finding[]> {
   const found: Finding[] = seen.missing.map(words => ({ code: 'unready', which: words, words }))
   if (seen.ledgerAway) found.push({ code: 'ledger_away' })
@@ -155,6 +160,8 @@ export async function processFindings(seen: {
     found.push({ code: 'limits_differ', which, words, graceMs: GRACE_MS })
   for (const { which, words } of seen.pagesBehind) found.push({ code: 'pages_behind', which, words, graceMs: GRACE_MS })
   if (seen.isRiskSilent) found.push({ code: 'risk_silent', graceMs: GRACE_MS })
+  for (const { sale, source, isFetched } of seen.beaconsMissing)
+    found.push({ code: 'beacon_missing', sale, words: source, graceMs: isFetched ? BEACON_GRACE_MS : 0 })
   const alarms = await seen.metrics.find(metric => metric.name === 'stampede_alarms_total')?.read()
   for (const { labels, value } of alarms ?? [])
     if (value > 0) found.push({ code: 'alarm', which: labels.kind ?? '', count: value })

@@ -31,10 +31,11 @@ const handlers = {
 
     async function mayJoin(): Promise<Response | undefined> {
       if (access === 'deny') return plainProblem('denied')
-      if (isWelcome || access === 'allow') return undefined
+      if (isWelcome || access === 'allow') return claimProblem(edge, exchange.request, sale, buyer)
       // No item has the id of a sale: what is solved for the line is for nothing else.
       const subject = { sale: sale.id, item: sale.id, buyer, attempt: 1 }
-      return (await screen(edge, exchange.request, sale, subject, address, solved))?.[1]
+      const screened = (await screen(edge, exchange.request, sale, subject, address, solved))?.[1]
+      return screened ?? claimProblem(edge, exchange.request, sale, buyer)
     }
 
     return answerBy(await joinLine(edge.line, sale, buyer, mayJoin), {
@@ -77,6 +78,22 @@ const handlers = {
 } satisfies Handlers<typeof lineCalls>
 
 export const lineRoutes = (edge: EdgeContext) => routesOf(edge, lineCalls, handlers)
+
+/** The answer to a buyer whom the line does not take; undefined: it takes him. */
+async function claimProblem(
+  { line, joinOnce, identity }: EdgeContext,
+  request: Request,
+  sale: SaleWithLine,
+  buyer: BuyerId,
+): Promise<Response | undefined> {
+  const { claim } = sale.line
+  if (claim === undefined) return undefined
+  const claims = identity.claims(request)
+  const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined
+  const joined = await joinOnce(await line.followedLines.of(sale), buyer, value)
+  if (joined === 'ok') return undefined
+  return problem(joined === 'used' ? 'claim_used' : 'claim_required', { more: { claim } })
+}
 
 async function findSale({ catalog }: EdgeContext, exchange: Exchange): Promise<SaleWithLine> {
   const sale = await catalog.find(idParam(exchange, 'sale'))

@@ -15,6 +15,8 @@ export function toNewSale(wish: z.output<typeof saleInput>): NewSale {
   const { opensAt, closesAt, warmBeforeSeconds, ticketsBeforeSeconds, challenge, holds, line, items, ...sale } = wish
   return {
     ...sale,
+    // A draw is known by its line: processes of the version before know no other rule.
+    rule: 'first_come',
     opensAtMs: opensAt,
     closesAtMs: closesAt,
     warmBeforeMs: warmBeforeSeconds * 1000,

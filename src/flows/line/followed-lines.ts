@@ -15,12 +15,13 @@ import { Fault } from '../../base/fault.ts'
 import { faultPoint } from '../../base/fault-points.ts'
 import type { Random } from '../../base/random.ts'
 import { HASH_BYTES } from '../../domain/draw/draw-bytes.ts'
-import { chainStart } from '../../domain/draw/join-chain.ts'
 import type { BuyerId, SaleId } from '../../domain/ids.ts'
 import type { LineTerms } from '../../domain/line.ts'
 import type { Sale } from '../../domain/sale.ts'
+import type { LineDraw, LineDraws } from '../../ledger/line-draws.ts'
 import type { LineStatus, Lines } from '../../ledger/lines.ts'
 import type { BuyerHash } from './buyer-numbers.ts'
+import { applyDraw, followDraws, openDraw, startOf } from './follow-draws.ts'
 import { LineBook } from './line-book.ts'
 import { type LineAnswer, type LineAsk, numberJoins } from './number-joins.ts'
 
@@ -28,6 +29,7 @@ export type SaleWithLine = Sale & { readonly line: LineTerms }
 
 interface LineContext {
   readonly lines: Lines
+  readonly draws: Pick<LineDraws, 'open' | 'find'>
   readonly random: Random
   readonly makeHash: () => BuyerHash
   readonly nowMs: () => number
@@ -40,6 +42,8 @@ export interface FollowedLine {
   readonly asks: Batcher<LineAsk, LineAnswer>
   /** Numbers of buyers that the book does not know, from the ledger, many in one statement. */
   readonly numberOf: (buyer: BuyerId) => Promise<number | undefined>
+  /** How far its draw is; undefined: its order is that of arrival. */
+  draw: LineDraw | undefined
   /** While it is being read. */
   reading: Promise<void> | undefined
 }
@@ -107,6 +111,8 @@ export class FollowedLines {
       const line = this.#lines.get(status.sale)
       if (line !== undefined) await this.#read(line, status)
     }
+    await followDraws(this.#context, this.#lines.values())
+    for (const line of this.#lines.values()) await applyDraw(line)
   }
 
   /** The mark was moved by this process. */
@@ -116,19 +122,22 @@ export class FollowedLines {
 
   async #open(sale: SaleWithLine): Promise<FollowedLine> {
     const { lines, random } = this.#context
-    const start = chainStart({ sale: sale.id, commitment: new Uint8Array(0), beacon: undefined })
+    const draw = sale.line.order === 'draw' ? await openDraw(this.#context, sale) : undefined
+    await faultPoint('draw.opened')
+    const start = startOf(sale, draw)
     let [status] = await lines.statuses([sale.id])
     if (status === undefined) {
       await lines.open(sale.id, random.bytes(HASH_BYTES), start)
       status = (await lines.statuses([sale.id]))[0]
     }
     assert(status !== undefined, `sale ${sale.id} has no line`)
-    const line = this.#lines.get(sale.id) ?? this.#follow(sale, status, start)
+    const line = this.#lines.get(sale.id) ?? this.#follow(sale, status, start, draw)
     await this.#read(line, status)
+    await applyDraw(line)
     return line
   }
 
-  #follow(sale: SaleWithLine, status: LineStatus, start: Uint8Array): FollowedLine {
+  #follow(sale: SaleWithLine, status: LineStatus, start: Uint8Array, draw: LineDraw | undefined): FollowedLine {
     const { lines, makeHash } = this.#context
     if (this.#lines.size >= LINES_MAX)
       throw new Fault('too_many_lines', `more than ${LINES_MAX} sales have a line now`, { retryable: true })
@@ -146,6 +155,7 @@ export class FollowedLines {
         if ([...numbers.values()].some(number => number > line.book.numbers)) await this.#read(line, undefined)
         return buyers.map(buyer => numbers.get(buyer))
       }),
+      draw,
       reading: undefined,
     }
     this.#lines.set(sale.id, line)

@@ -156,6 +156,8 @@ function windowFault(sale: Sale, next: Sale, nowMs: number): FieldFault | undefi
   const ofLine = next.line && lineFault(next, next.line)
   if (ofLine !== undefined) return ofLine
   if (next.opensAtMs !== sale.opensAtMs) {
+    if (sale.line?.order === 'draw' && nowMs >= sale.line.opensAtMs)
+      return { field: 'opensAt', why: 'is fixed once the line is open: its draw names the moment of the seal' }
     if (over || nowMs >= sale.opensAtMs) return { field: 'opensAt', why: 'the sale has opened already' }
     if (next.opensAtMs <= nowMs) return { field: 'opensAt', why: 'must not lie in the past' }
     if (next.opensAtMs >= next.closesAtMs) return { field: 'opensAt', why: 'must be earlier than closesAt' }

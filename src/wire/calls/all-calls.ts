@@ -3,6 +3,7 @@
 import { abuseCalls } from '../abuse/abuse-calls.ts'
 import type { Call } from '../call.ts'
 import { deadCalls } from '../dead/dead-calls.ts'
+import { drawCalls } from '../draw/draw-calls.ts'
 import { eventCalls } from '../events/event-calls.ts'
 import { holdCalls } from '../holds/hold-calls.ts'
 import { lineCalls } from '../line/line-calls.ts'
@@ -17,6 +18,7 @@ import { operatorCalls } from './operator-calls.ts'
 export const ALL_CALLS: readonly Call[] = [
   buyerCalls,
   lineCalls,
+  drawCalls,
   shopCalls,
   operatorCalls,
   paymentCalls,

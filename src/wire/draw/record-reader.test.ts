@@ -7,12 +7,15 @@ import { recordText } from './record-text.ts'
 const BEACON = { source: 'drand', round: 9_000_000, value: 'ab'.repeat(32), signature: 'cd'.repeat(48) }
 
 async function textOf(record: DrawRecord, isLeft = (_: number) => false, page = 7): Promise<string> {
+  const joins = Array.from(record.order, (_, at) => ({
+    proof: record.proofs.subarray(at * 32, at * 32 + 32),
+    left: isLeft(at + 1),
+  }))
   async function* pages() {
-    for (let at = 0; at < record.proofs.length; at += page * 32)
-      yield { proofs: record.proofs.subarray(at, at + page * 32) }
+    for (let at = 0; at < joins.length; at += page) yield joins.slice(at, at + page)
   }
   let text = ''
-  for await (const chunk of recordText(record, pages(), isLeft, record.order)) text += chunk
+  for await (const chunk of recordText(record, pages(), record.order)) text += chunk
   return text
 }
 

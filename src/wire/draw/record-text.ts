@@ -5,7 +5,7 @@
  */
 
 import { toRfc3339 } from '../../base/clock.ts'
-import { HASH_BYTES, toHex } from '../../domain/draw/draw-bytes.ts'
+import { toHex } from '../../domain/draw/draw-bytes.ts'
 import type { DrawRecord } from '../../domain/draw/draw-record.ts'
 
 const NO_BEACON =
@@ -17,17 +17,17 @@ const CHUNK = 4096
 /** What stands in a record before its lists. */
 type RecordTop = Omit<DrawRecord, 'proofs' | 'order'>
 
-/** Pages of joins, in the order of their numbers. */
-interface ProofPage {
-  /** 32 bytes for each join. */
-  readonly proofs: Uint8Array
+/** A join as anyone may see it. */
+interface ShownJoin {
+  readonly proof: Uint8Array
+  /** Before the seal. */
+  readonly left: boolean
 }
 
-/** @param isLeft was this number's join left before the seal? */
+/** @param pages all joins, in the order of their numbers */
 export async function* recordText(
   top: RecordTop,
-  pages: AsyncIterable<ProofPage>,
-  isLeft: (number: number) => boolean,
+  pages: AsyncIterable<readonly ShownJoin[]>,
   order: Uint32Array,
 ): AsyncGenerator<string> {
   const { algorithm, sale, commitment, root, seed, sealsAtMs, beacon } = top
@@ -42,12 +42,11 @@ export async function* recordText(
   }
   yield `${JSON.stringify(fields).slice(0, -1)},"joins":[`
   let number = 0
-  for await (const { proofs } of pages) {
+  for await (const page of pages) {
     let text = ''
-    for (let at = 0; at < proofs.length; at += HASH_BYTES) {
+    for (const { proof, left } of page) {
       number += 1
-      const left = isLeft(number) ? ',"left":true' : ''
-      text += `${number === 1 ? '' : ','}\n{"number":${number},"proof":"${toHex(proofs.subarray(at, at + HASH_BYTES))}"${left}}`
+      text += `${number === 1 ? '' : ','}\n{"number":${number},"proof":"${toHex(proof)}"${left ? ',"left":true' : ''}}`
     }
     yield text
   }

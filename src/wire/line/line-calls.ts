@@ -38,7 +38,15 @@ export const lineCalls = {
       200: uncached('In line already, or again.', joinAnswer, JOIN),
       201: uncached('In line.', joinAnswer, JOIN),
     },
-    problems: ['challenge_required', 'challenge_invalid', 'denied', 'sale_not_open', 'sale_over'],
+    problems: [
+      'challenge_required',
+      'challenge_invalid',
+      'denied',
+      'claim_required',
+      'claim_used',
+      'sale_not_open',
+      'sale_over',
+    ],
   }),
   ownJoin: buyer.get('/api/sales/{sale}/line', 'Where am I in line?', {
     answers: { 200: uncached('As it is now.', joinAnswer, JOIN) },

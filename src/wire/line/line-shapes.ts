@@ -14,7 +14,11 @@ export function lineInputWith<Time extends z.ZodType<number>>(time: Time) {
   return z
     .strictObject({
       opensAt: time,
-      order: z.literal('arrival', 'only "arrival" is built yet'),
+      order: z
+        .enum(['arrival', 'draw'])
+        .describe(
+          '`draw`: who joins before `sealsAt` gets a place by a draw that anyone can check; later joins stand behind.',
+        ),
       rate: lineRate
         .default('auto')
         .describe('People let in per second. `auto`: as many as there are units for, as fast as the load allows.'),
@@ -25,10 +29,33 @@ export function lineInputWith<Time extends z.ZodType<number>>(time: Time) {
         .max(3600)
         .default(CLAIM_WITHIN_S)
         .describe('Who is let in gets a ticket for so long.'),
-      beacon: z.strictObject({ source: z.string().min(1).max(200), round: z.int().min(1).optional() }).optional(),
+      beacon: z
+        .strictObject({
+          source: z
+            .string()
+            .regex(/^[\x20-\x7e]{3,200}$/, 'must be 3 to 200 printable ASCII characters')
+            .describe('`drand`, or a public source in your words, whose value you enter after the seal.'),
+          round: z.int().min(1).optional().describe('Of drand (quicknet). Without it: the first round after the seal.'),
+        })
+        .optional()
+        .describe(
+          'Of a draw: a value that does not exist yet when the joins are sealed. Without one, an operator who knows the seed could try out last joins.',
+        ),
+      claim: z
+        .string()
+        .regex(/^[\w.:/-]{1,100}$/, 'must be the name of a claim')
+        .optional()
+        .describe("A claim of the shop's token, such as a verified phone number: each value of it may join once."),
     })
     .describe('Buyers join a line and get tickets when they are let in. Without it: first come, first served.')
 }
+
+export const beaconAnswer = z.object({
+  source: z.string(),
+  round: z.int().optional(),
+  value: z.string().optional().describe('From the draw on.'),
+  signature: z.string().optional().describe('Of drand: proves the value.'),
+})
 
 export const saleLineAnswer = z
   .object({
@@ -43,6 +70,8 @@ export const saleLineAnswer = z
     commitment: hex.optional(),
     root: hex.optional(),
     seed: hex.optional(),
+    beacon: beaconAnswer.optional(),
+    claim: z.string().optional().describe("Each value of this claim of the shop's token may join once."),
   })
   .meta({ id: 'SaleLine' })
 

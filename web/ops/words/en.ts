@@ -151,6 +151,11 @@ export const en = {
         'Nobody can ask that provider, so these payments stay open and their sales are not settled. Put it back into PAYMENT_PROVIDERS until none is ' +
         'left, or end them by hand: docs/operating.md says how.',
     },
+    beacon_missing: {
+      title: () => 'The draw waits for its beacon, and the line with it',
+      advice:
+        'The joins are sealed. If the beacon is drand, check that this server reaches the hosts of DRAND_HOSTS. If it is a source of your own, enter its value: POST /api/admin/sales/{sale}/line/beacon (docs/fairness.md).',
+    },
     indexes_missing: {
       title: (_, count) =>
         `${counted(count, 'index is', 'indexes are')} missing: lists and audits are slow on a large ledger`,

@@ -117,6 +117,11 @@ export const zh: Words = {
       advice:
         '系统无法再查询该渠道，这些支付会一直未了结，相关场次也无法结算。请在全部了结之前把它加回 PAYMENT_PROVIDERS，或按 docs/operating.md 手工了结。',
     },
+    beacon_missing: {
+      title: () => '抽签正在等待公开随机值，排队因此暂停放行',
+      advice:
+        '名单已封存。若来源是 drand，请检查本服务器能否访问 DRAND_HOSTS 中的主机；若是您指定的公开来源，请录入其数值：POST /api/admin/sales/{sale}/line/beacon（见 docs/fairness.md）。',
+    },
     indexes_missing: {
       title: (_, count) => `缺少 ${count} 个索引：数据量大时，列表和核对会变慢`,
       advice: '主进程会在下单不中断的情况下逐个建立。请保持其运行，进度见日志。可能受阻的原因见 docs/operating.md。',
