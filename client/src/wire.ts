@@ -123,6 +123,16 @@ export interface SaleLine {
   readonly commitment?: string | undefined
   readonly root?: string | undefined
   readonly seed?: string | undefined
+  readonly beacon?: {
+    readonly source: string
+    readonly round?: number | undefined
+    /** From the draw on. */
+    readonly value?: string | undefined
+    /** Of drand: proves the value. */
+    readonly signature?: string | undefined
+  } | undefined
+  /** Each value of this claim of the shop's token may join once. */
+  readonly claim?: string | undefined
 }
 
 export interface ServerTime {
