@@ -46,8 +46,8 @@ const EXCUSED: readonly (readonly [migration: string, begins: string, why: strin
   ['0023_stored_payments.sql', 'create trigger payment_changed before update of', 'refuses nothing; counts changes'],
   ['0029_holds.sql', 'create trigger order_again before insert on orders', 'refuses nothing; an earlier pay_by'],
   ['0024_sale_terms.sql', 'create trigger sale_changed before insert or update of', 'as that of 0017, with terms'],
-  ['0031_line_draws.sql', 'create trigger draw_kept before update on line_draws', 'of a table that is new'],
-  ['0031_line_draws.sql', 'create trigger line_sealed before update of', 'refuses nothing; seals the draw of the line'],
+  ['0032_line_draws.sql', 'create trigger draw_kept before update on line_draws', 'of a table that is new'],
+  ['0032_line_draws.sql', 'create trigger line_sealed before update of', 'refuses nothing; seals the draw of the line'],
 ]
 
 describe('migrations leave the landed version what it lives on:', () => {
