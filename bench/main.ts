@@ -8,6 +8,7 @@
  *     npm run bench -- events
  *     npm run bench -- growth [orders|items|hot] [--quick] [--data FOLDER] [--most N]
  *     npm run bench -- challenge         what a proof of work costs the server, and what a flood of them slows
+ *     npm run bench -- line              joins to a waiting line a second, and the memory of a person in it
  *     npm run bench -- adversary [--quick] [--defence NAME]   honest buyers' share of the units, with each defence on and off
  *     npm run bench -- disturbed [--quick] [--data FOLDER]
  *     npm run bench -- compare A.json B.json [--json]
@@ -46,6 +47,7 @@ import { challengeCost } from './surveys/challenge-cost.ts'
 import { growthOverBuyers } from './surveys/growth-over-buyers.ts'
 import { growthOverItems } from './surveys/growth-over-items.ts'
 import { kafkaBacklog } from './surveys/kafka-backlog.ts'
+import { line } from './surveys/line.ts'
 import { memory } from './surveys/memory.ts'
 
 /** Refusals first: the hundreds of thousands of orders that the other cases leave in memory would cost each refusal about 2 µs. */
@@ -65,7 +67,7 @@ const CASES: readonly BenchCase[] = [
   ...throughKafka,
 ]
 /** The one with the most orders last. */
-const SURVEYS: readonly Survey[] = [challengeCost, memory, kafkaBacklog, growthOverItems, growthOverBuyers]
+const SURVEYS: readonly Survey[] = [challengeCost, line, memory, kafkaBacklog, growthOverItems, growthOverBuyers]
 const WARM_UP_MS_MAX = 1_000
 /** Rounds shorter than this only show that everything runs. */
 const BLINK_S = 0.5

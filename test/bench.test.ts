@@ -56,6 +56,8 @@ test('every case and survey of the bench runs for a blink: a table, a report, no
   for (const group of ['through kafka: unplaced', 'through kafka: lag', 'straight: unplaced'])
     expect(groups).toContain(group)
   expect(report.surveys.map((one: { name: string }) => one.name)).toEqual([
+    'challenge cost',
+    'line',
     'memory',
     'kafka backlog',
     'growth over items',
