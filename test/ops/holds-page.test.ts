@@ -81,3 +81,34 @@ test('fits on a phone, in Chinese', async () => {
   expect(await barriers(page)).toEqual([])
   await person.context.close()
 })
+
+test('the form of a sale sends the limits that are typed, shows them again, and takes away what is cleared', async () => {
+  const { person, page } = await desk.operator('/ops/new')
+  await page.locator('[name=name]').fill('Saturday')
+  await page.locator('[name="items.0.name"]').fill('Kettle')
+  await page.locator('[name="items.0.price"]').fill('1')
+  await page.locator('details summary').filter({ hasText: 'held unpaid' }).click()
+  await page.locator('[name="holds.perBuyer"]').fill('4')
+  await page.locator('[name="holds.perClaim"]').fill('phone')
+  await page.getByRole('button', { name: 'Create draft' }).click()
+  await page.getByText('Write each as its name and a number').waitFor()
+  expect(await barriers(page)).toEqual([])
+  await page.locator('[name="holds.perClaim"]').fill('phone 6, account: 9')
+  await page.getByRole('button', { name: 'Create draft' }).click()
+  await page.waitForURL(/\/ops\/sales\/\d+$/)
+  const id = new URL(page.url()).pathname.split('/').at(-1)!
+  const holds = async () => (await till.operator('GET', `/sales/${id}`)).holds
+  expect(await holds()).toEqual({ perBuyer: 4, perClaim: { phone: 6, account: 9 } })
+
+  await page.goto(`${desk.shop.url()}/ops/sales/${id}/edit`)
+  await page.waitForFunction(
+    () => document.querySelector<HTMLInputElement>('[name="holds.perClaim"]')?.value === 'phone 6, account 9',
+  )
+  await page.locator('[name="holds.perClaim"]').fill('')
+  await page.locator('[name="holds.perBuyer"]').fill('')
+  await page.getByRole('button', { name: 'Save draft' }).click()
+  await page.waitForURL(/\/ops\/sales\/\d+$/)
+  expect(await holds()).toBeUndefined()
+  expect(complaintsOf(person)).toEqual([])
+  await person.context.close()
+})

@@ -26,6 +26,8 @@ const OF_SALE = [
   ['closesAt', 'time', 'likewise'],
   ['warmBefore', 'seconds', 'how long before the opening the warm-up begins'],
   ['ticketsBefore', 'seconds', 'how long before the opening tickets are given out'],
+  ['holdsPerBuyer', 'count', 'units that one buyer may hold unpaid'],
+  ['holdsPerPrefix', 'count', 'units that one /24 or /48 may hold unpaid'],
   ['challenge', 'difficulty', 'a proof of work before the ticket: off, auto, or a number from 1 up'],
 ] as const
 /** Those that describe the one item. */
@@ -81,7 +83,11 @@ async function bodyOf(client: Client, options: CreateOptions): Promise<Record<st
     asked ??= client.ask<TimeAnswer>('/api/time')
     return (await asked).unixMs
   }
-  const { name, opensAt, closesAt, warmBefore, ticketsBefore, challenge } = options
+  const { name, opensAt, closesAt, warmBefore, ticketsBefore, challenge, holdsPerBuyer, holdsPerPrefix } = options
+  const holds = {
+    ...(holdsPerBuyer !== undefined && { perBuyer: holdsPerBuyer }),
+    ...(holdsPerPrefix !== undefined && { perPrefix: holdsPerPrefix }),
+  }
   const body = {
     ...file,
     ...(name !== undefined && { name }),
@@ -90,6 +96,7 @@ async function bodyOf(client: Client, options: CreateOptions): Promise<Record<st
     ...(warmBefore !== undefined && { warmBeforeSeconds: warmBefore }),
     ...(ticketsBefore !== undefined && { ticketsBeforeSeconds: ticketsBefore }),
     ...(challenge !== undefined && { challenge: /^\d+$/.test(challenge) ? Number(challenge) : challenge }),
+    ...(Object.keys(holds).length > 0 && { holds: { ...(file?.holds as object | undefined), ...holds } }),
   }
   if (file === undefined) {
     const missing = NEEDED.find(option => options[option] === undefined)

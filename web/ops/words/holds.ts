@@ -23,6 +23,23 @@ const en = {
   cancelWhat: 'A provider is asked first whether money has come; paid orders stay. Each cancelled order is in the log.',
   cancelConfirm: 'Cancel them',
   done: (cancelled: string, kept: string) => `${cancelled} cancelled, ${kept} not.`,
+  limits: 'Limits of units that are held unpaid',
+  limitsNote:
+    'Counts units of open unpaid orders, and for a while of orders that ended unpaid or cancelled. Empty: not limited. Hundreds of honest buyers may share one network.',
+  limit: {
+    perBuyer: 'Units per buyer',
+    perPrefix: 'Units per network (/24, /48)',
+    perClaim: 'Units per claim',
+    unpaidCountsSeconds: 'An unpaid order goes on counting (seconds)',
+    attemptsUnpaid: 'Attempts after an unpaid order',
+    payAgainSeconds: 'Time to pay from the second attempt on (seconds)',
+  },
+  limitHints: {
+    perBuyer: 'Over all items of the sale. At least what one order may have.',
+    perClaim: "By a claim of the shop's token, as “phone_hash 4”, with commas.",
+    unpaidCountsSeconds: 'Empty: as long as there was to pay.',
+  } as Readonly<Record<string, string>>,
+  badClaim: 'Write each as its name and a number: phone_hash 4',
 }
 
 type HoldWords = typeof en
@@ -48,6 +65,22 @@ const zh: HoldWords = {
   cancelWhat: '会先向支付渠道确认是否已付款；已支付的订单保留。每个取消都会记入日志。',
   cancelConfirm: '确认取消',
   done: (cancelled, kept) => `已取消 ${cancelled} 个，未取消 ${kept} 个。`,
+  limits: '未支付占用上限',
+  limitsNote: '计入未支付的订单，以及一段时间内未支付关闭或取消的订单。留空：不限制。同一网络可能有数百名正常买家。',
+  limit: {
+    perBuyer: '每位买家（件）',
+    perPrefix: '每个网络（/24、/48，件）',
+    perClaim: '每个令牌声明（件）',
+    unpaidCountsSeconds: '未支付关闭后继续计入（秒）',
+    attemptsUnpaid: '未支付关闭后的下单次数',
+    payAgainSeconds: '第二次下单起的支付时限（秒）',
+  },
+  limitHints: {
+    perBuyer: '本场所有商品合计，不应少于单笔可购件数。',
+    perClaim: '商家令牌中的声明，如 “phone_hash 4”，用逗号分隔。',
+    unpaidCountsSeconds: '留空：与支付时限相同。',
+  },
+  badClaim: '请写成名称和数字：phone_hash 4',
 }
 
 export function holdWords(): HoldWords {

@@ -12,6 +12,7 @@ import { words } from '../../words.ts'
 import { Nothing } from '../app.tsx'
 import { Field } from '../controls/field.tsx'
 import { useEvery } from '../controls/hooks.ts'
+import { HoldFields } from './hold-fields.tsx'
 import { ItemFields } from './item-fields.tsx'
 import { bodyOf, formFieldOf, newItem, newSale, type TypedSale, typedOf, type Wrongs } from './typed-sale.ts'
 
@@ -99,6 +100,7 @@ function SaleForm({ draft }: { readonly draft: Sale | undefined }) {
         {text.draftNote} {text.timeZone(Intl.DateTimeFormat().resolvedOptions().timeZone)}.
       </p>
       <SaleFields typed={typed} wrongs={wrongs} change={change} />
+      <HoldFields typed={typed.holds} wrongs={wrongs} change={holds => change({ holds })} />
       <h2>{text.items}</h2>
       {typed.items.map((item, i) => (
         <ItemFields
@@ -178,7 +180,7 @@ function challengeChoices(now: string): readonly string[] {
 
 function SaleFields({ typed, wrongs, change }: SaleFieldsProps) {
   const text = words()
-  const field = (name: Exclude<keyof TypedSale, 'items'>, label: string) => ({
+  const field = (name: Exclude<keyof TypedSale, 'items' | 'holds'>, label: string) => ({
     label,
     name,
     value: typed[name],

@@ -7,6 +7,7 @@ import { fromDecimal, toDecimal } from '../../../../src/domain/money.ts'
 import { fromLocalInput, toLocalInput } from '../../format.ts'
 import type { Item, Sale } from '../../shapes.ts'
 import { words } from '../../words.ts'
+import { NO_HOLDS, type TypedHolds, toHolds, typedHoldsOf } from './typed-holds.ts'
 
 export interface TypedItem {
   /** For the renderer only. */
@@ -35,6 +36,7 @@ export interface TypedSale {
   readonly challenge: string
   /** Names with commas between them; empty: all. */
   readonly paymentProviders: string
+  readonly holds: TypedHolds
   readonly items: readonly TypedItem[]
 }
 
@@ -74,6 +76,7 @@ export function newSale(nowMs: number): TypedSale {
     ticketsBeforeSeconds: '120',
     challenge: 'off',
     paymentProviders: '',
+    holds: NO_HOLDS,
     items: [newItem('CNY')],
   }
 }
@@ -87,6 +90,7 @@ export function typedOf(sale: Sale): TypedSale {
     ticketsBeforeSeconds: `${sale.ticketsBeforeSeconds}`,
     challenge: `${sale.challenge}`,
     paymentProviders: sale.paymentProviders?.join(', ') ?? '',
+    holds: typedHoldsOf(sale.holds),
     items: sale.items.map(typedItemOf),
   }
 }
@@ -132,6 +136,9 @@ export function bodyOf(typed: TypedSale): { readonly body: unknown } | { readonl
   }
   const chosen = typed.paymentProviders.split(/[,，\s]+/).filter(name => name !== '')
   const exists = typed.items.some(item => item.id !== '')
+  const holds = toHolds(typed.holds, whole, (path, why) => {
+    wrongs[path] = why
+  })
   const body = {
     name: label('name', typed.name),
     opensAt: moment('opensAt', typed.opensAt),
@@ -140,6 +147,7 @@ export function bodyOf(typed: TypedSale): { readonly body: unknown } | { readonl
     ticketsBeforeSeconds: whole('ticketsBeforeSeconds', typed.ticketsBeforeSeconds),
     challenge: /^\d+$/.test(typed.challenge) ? Number(typed.challenge) : typed.challenge,
     ...(chosen.length > 0 ? { paymentProviders: chosen } : exists && { paymentProviders: null }),
+    ...(holds !== undefined ? { holds } : exists && { holds: null }),
     items: typed.items.map((item, i) => {
       const at = (field: string) => `items.${i}.${field}`
       const currency = item.currency.trim()
@@ -166,6 +174,7 @@ export function bodyOf(typed: TypedSale): { readonly body: unknown } | { readonl
 export function formFieldOf(field: string): string {
   if (/^items\.\d+\.(price|listPrice)\.currency$/.test(field))
     return field.replace(/(price|listPrice)\.currency$/, 'currency')
+  if (field.startsWith('holds.perClaim')) return 'holds.perClaim'
   if (field.startsWith('paymentProviders')) return 'paymentProviders'
   return field.replace(/^(items\.\d+\.(?:price|listPrice))\..*$/, '$1')
 }
