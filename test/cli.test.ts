@@ -96,6 +96,23 @@ test('a sale is made, put on sale, watched, changed and ended from the command l
   expect(csv[1]).toContain(answer.order.id)
   expect(await json<{ orders: unknown[] }>('sale', 'orders', made.id, '--state', 'paid')).toMatchObject({ orders: [] })
 
+  expect((await ask('order', 'list', '--q', answer.order.id)).out).toMatch(
+    new RegExp(`${answer.order.id} +pending +1 .*ann\\n1 of 1\\n`),
+  )
+  expect(await json<object>('order', 'list', '--sale', made.id, '--state', 'pending')).toMatchObject({
+    orders: [{ id: answer.order.id, buyer: 'ann' }],
+    next: null,
+    total: 1,
+    totalIsExact: true,
+  })
+  const changed = ['order', 'list', '--updated-after', '2026-01-01T00:00:00Z', '--sale', made.id]
+  await until('the change is listed', async () =>
+    (await json<{ orders: { id: string; updatedAt?: string }[] }>(...changed)).orders.some(
+      one => one.id === answer.order.id && one.updatedAt !== undefined,
+    ),
+  )
+  expectFailure(await ask('order', 'list', '--updated-after', 'yesterday'), 1, 'updatedAfter')
+
   expect(await json('sale', 'stock', made.id, '--delta', '-10', '--reason', 'lent')).toMatchObject({
     taken: -4,
     shortfall: 6,

@@ -183,6 +183,7 @@ async function openEdge(context: ProcessContext, parts: HttpParts) {
     drawFiles: new DrawFiles({ ...context, folder: join(config.dataDir, 'draws') }),
     inquiries: new ProviderInquiries(flows),
     operate: flows,
+    listing: { ...context, events: config.events },
     check: flows,
     identity: limitBuyers(
       createIdentity(buyers, (token, request) => guard.check(token, addressOf(request)), trusts, sessions),

@@ -22,6 +22,7 @@ import type { JoinOnce } from '../flows/line/join-once.ts'
 import type { ProviderInquiries } from '../flows/money/ask-provider.ts'
 import type { MoneyContext } from '../flows/money/money-context.ts'
 import type { DeadLettersContext } from '../flows/operate/dead-letters.ts'
+import type { ListOrdersContext } from '../flows/operate/list-orders.ts'
 import type { WebhookContext } from '../flows/operate/manage-webhooks.ts'
 import type { OperateContext } from '../flows/operate/operate-context.ts'
 import type { FindOrdersContext } from '../flows/sell/find-orders.ts'
@@ -58,6 +59,7 @@ export interface EdgeContext {
   readonly money: MoneyContext
   readonly inquiries: Pick<ProviderInquiries, 'ask'>
   readonly operate: OperateContext
+  readonly listing: ListOrdersContext
   readonly check: CheckContext
   readonly feed: FeedContext
   /** Of every event. */

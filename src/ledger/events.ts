@@ -3,8 +3,10 @@
  * are deleted when they have been kept long enough. Every verb may be repeated, and called by two processes at once.
  */
 
-import type { SaleId } from '../domain/ids.ts'
+import type { BuyerId, OrderId, SaleId } from '../domain/ids.ts'
+import type { OrderState } from '../domain/order.ts'
 import type { ShopEvent } from '../domain/shop-event.ts'
+import type { BoundedCount } from './orders.ts'
 
 export interface EventPage {
   readonly events: readonly ShopEvent[]
@@ -18,9 +20,31 @@ export interface EventPage {
   readonly expired: boolean
 }
 
+/** Where a time lies among the events, by the ledger's clock. */
+interface EventPosition {
+  /** Events up to this number are older. */
+  readonly number: number
+  /** Have events been deleted? */
+  readonly swept: boolean
+  /** Undefined: none is kept. */
+  readonly oldestAtMs: number | undefined
+  readonly nowMs: number
+}
+
+interface ChangedQuery {
+  readonly sale?: SaleId | undefined
+  readonly state?: OrderState | undefined
+  /** Orders of this buyer, and the order with this id. */
+  readonly who?: { readonly buyer: BuyerId; readonly order: OrderId | undefined } | undefined
+}
+
 export interface EventLog {
   /** The events behind this number, at most so many, in the order of their numbers. 0: from the first. */
   read(after: number, limit: number): Promise<EventPage>
+  /** Events of the same moment may be numbered in another order than that of their times: ask for a little earlier. */
+  at(ms: number): Promise<EventPosition>
+  /** How many orders changed since, by the events behind a number; at most so many numbers are read. */
+  countChanged(after: number, numbersMax: number, sinceMs: number, query: ChangedQuery): Promise<BoundedCount>
   /** The highest number given, the lowest kept, and how long the oldest event without a number has waited for it. */
   ends(): Promise<Pick<EventPage, 'oldest' | 'newest'> & { readonly waitingMs: number }>
   /** Gives the next committed events their numbers. `more`: there may be others. */

@@ -58,6 +58,20 @@ export interface OrderQuery {
   readonly limit: number
 }
 
+/** Over all sales, or of one, newest first. */
+interface NewestQuery {
+  readonly sale?: SaleId | undefined
+  readonly state?: OrderState | undefined
+  readonly before?: OrderId | undefined
+  readonly limit: number
+}
+
+/** `more`: counting ended at its bound, there may be others. */
+export interface BoundedCount {
+  readonly count: number
+  readonly more: boolean
+}
+
 export interface Orders {
   /** A batch of one item, decided in arrival order, in one transaction. `acknowledged`: the buyers were told "reserved" already. */
   place(item: ItemId, epoch: Epoch, acknowledged: boolean, asks: readonly PlaceAsk[]): Promise<PlaceReply>
@@ -73,6 +87,10 @@ export interface Orders {
   ofBuyers(keys: readonly { readonly item: ItemId; readonly buyer: BuyerId }[]): Promise<readonly Order[]>
   ofBuyer(buyer: BuyerId, after: OrderId | undefined, limit: number): Promise<readonly Order[]>
   list(query: OrderQuery): Promise<readonly Order[]>
+  /** `next`: the cursor for `before`; undefined at the end. A bounded number of orders is read, so a page of a rare state may be short. */
+  newest(query: NewestQuery): Promise<{ readonly orders: readonly Order[]; readonly next: OrderId | undefined }>
+  /** Exact up to `max`, unless a state is so rare that the orders read hold fewer: `more` says so. */
+  count(query: Pick<NewestQuery, 'sale' | 'state'>, max: number): Promise<BoundedCount>
   /** An item's orders in the order of their ids, a page behind `after`. */
   ofItem(item: ItemId, query: Pick<OrderQuery, 'state' | 'after' | 'limit'>): Promise<readonly Order[]>
 }

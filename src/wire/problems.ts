@@ -294,7 +294,7 @@ const CATALOGUE = {
     status: 410,
     title: 'The cursor is older than what is kept',
     means:
-      'Events behind the cursor have been deleted: they are kept for EVENTS_KEPT. "oldest" is the lowest cursor that can be read from.',
+      'Events behind the cursor have been deleted: they are kept for EVENTS_KEPT. "oldest" is the lowest cursor, or the earliest time, that can be read from.',
     todo: 'Read from "oldest", and compare your orders with the order lists of the sales meanwhile.',
     more: ['oldest'],
   },

@@ -1,4 +1,4 @@
-/** `stampede order …`: one order with its payments and history; cancel it, or refund it, whole or in part. */
+/** `stampede order …`: orders over all sales (`order-list.ts`); one order with its payments and history; cancel it, or refund it, whole or in part. */
 
 import type { Command } from 'commander'
 import { ConfigError } from '../../app/config/config.ts'
@@ -8,6 +8,7 @@ import { fromDecimal, type Money, toDecimal } from '../../domain/money.ts'
 import type { WholeOrderAnswer } from '../../wire/answers.ts'
 import { card, money, print, printJson, table } from '../table.ts'
 import { Client, type ServerOptions, withServer } from './client.ts'
+import { addOrderList } from './order-list.ts'
 
 type OrderOptions = ServerOptions
 type RefundOptions = ServerOptions & {
@@ -18,7 +19,8 @@ type RefundOptions = ServerOptions & {
 }
 
 export function addOrder(program: Command): void {
-  const order = program.command('order').description('one order, on a running server')
+  const order = program.command('order').description('orders, on a running server')
+  addOrderList(order)
   const add = (name: string, description: string) =>
     withServer(order.command(name).description(description).argument('<order>', 'its id'))
   add('show', 'an order with its payments and history').action((id: string, options: OrderOptions) => run(id, options))

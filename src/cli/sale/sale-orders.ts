@@ -1,7 +1,7 @@
 /** `stampede sale orders`: the orders of a sale, a page at a time, or all of them as CSV. */
 
 import type { Command } from 'commander'
-import type { OrdersAnswer } from '../../wire/answers.ts'
+import type { OrderAnswer, OrdersAnswer } from '../../wire/answers.ts'
 import { wholeNumber } from '../arguments.ts'
 import { money, print, printJson, table, write } from '../table.ts'
 import { Client, type ServerOptions, saleAt, withServer } from './client.ts'
@@ -31,17 +31,20 @@ export function addSaleOrders(sale: Command): void {
     const answer = await client.ask<OrdersAnswer>(path)
     if (options.json) return printJson(answer)
     if (answer.orders.length === 0) return print('no orders')
-    await print(
-      table(answer.orders, [
-        { title: 'order', of: order => order.id },
-        { title: 'state', of: order => (order.reason === undefined ? order.state : `${order.state}/${order.reason}`) },
-        { title: 'qty', of: order => order.quantity, right: true },
-        { title: 'amount', of: order => money(order.amount), right: true },
-        { title: 'placed', of: order => order.placedAt },
-        { title: 'item', of: order => order.item },
-        { title: 'buyer', of: order => order.buyer },
-      ]),
-    )
+    await print(ordersTable(answer.orders))
     if (answer.next !== null) await print(`more: --after ${answer.next}`)
   })
+}
+
+export function ordersTable(orders: readonly (OrderAnswer & { readonly updatedAt?: string | undefined })[]): string {
+  const changes = orders.some(({ updatedAt }) => updatedAt !== undefined)
+  return table(orders, [
+    { title: 'order', of: order => order.id },
+    { title: 'state', of: order => (order.reason === undefined ? order.state : `${order.state}/${order.reason}`) },
+    { title: 'qty', of: order => order.quantity, right: true },
+    { title: 'amount', of: order => money(order.amount), right: true },
+    changes ? { title: 'changed', of: order => order.updatedAt } : { title: 'placed', of: order => order.placedAt },
+    { title: 'item', of: order => order.item },
+    { title: 'buyer', of: order => order.buyer },
+  ])
 }

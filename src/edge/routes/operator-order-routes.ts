@@ -11,12 +11,14 @@ import type { Sale } from '../../domain/sale.ts'
 import { cancelOrder } from '../../flows/money/close-orders.ts'
 import { type RefundRefusal, refundOrder } from '../../flows/money/refund-orders.ts'
 import { createOrderPages } from '../../flows/operate/export-orders.ts'
+import { listOrders } from '../../flows/operate/list-orders.ts'
 import { orderStory, type StoryStep } from '../../flows/tell/order-story.ts'
 import type { LogLine } from '../../ledger/journal.ts'
 import type { OrderQuery } from '../../ledger/orders.ts'
 import type { LogLineAnswer, WholeOrderAnswer } from '../../wire/answers.ts'
 import { operatorCalls } from '../../wire/calls/operator-calls.ts'
 import type { OrderStoryAnswer } from '../../wire/order-story.ts'
+import type { FoundOrdersAnswer } from '../../wire/orders/found-orders.ts'
 import { wireOrder, wirePayment } from '../answers.ts'
 import { type EdgeContext, type Handlers, routesOf } from '../edge-context.ts'
 import { csvOfOrders, prefersCsv } from '../http/csv.ts'
@@ -46,6 +48,36 @@ const handlers = {
       return csvOfOrders(exportOf(edge, sale, { ...query, ...(state !== undefined && { state }) }, read), sale.id)
     const { shown, next } = await readPage(limit, max => read(max, query.after))
     return json({ orders: shown.map(wireOrder), next })
+  },
+
+  async findOrders(edge, exchange) {
+    const { updatedAfter: updatedAfterMs, after, ...wish } = readQuery(exchange, operatorCalls.findOrders.query)
+    const { q, sale, state, limit } = wish
+    return answerBy(
+      await listOrders(edge.listing, { updatedAfterMs, q, sale, state, limit, after: after || undefined }),
+      {
+        page: ({ orders, next, total }) =>
+          json({
+            orders: orders.map(order => ({
+              ...wireOrder(order),
+              ...(order.updatedAtMs !== undefined && { updatedAt: toRfc3339(order.updatedAtMs) }),
+            })),
+            next: next ?? null,
+            total: total.count,
+            totalIsExact: !total.more,
+          } satisfies FoundOrdersAnswer),
+        expired: ({ oldestMs }) =>
+          new ProblemError(
+            'cursor_expired',
+            'Changes so old are no longer kept. List the orders without updatedAfter.',
+            {
+              oldest: oldestMs === undefined ? undefined : toRfc3339(oldestMs),
+            },
+          ),
+        no_events: () =>
+          new ProblemError('cursor_expired', 'Changes are not written here (EVENTS=off). List without updatedAfter.'),
+      },
+    )
   },
 
   order: async (edge, exchange) => json(await wireWhole(edge, await find(edge, idParam(exchange, 'id')))),

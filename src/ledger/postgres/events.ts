@@ -1,6 +1,7 @@
 /** The events in PostgreSQL. A row holds the ids of many orders; what an event says of an order is read from the order itself. */
 
 import { assert } from '../../base/assert.ts'
+import { toRfc3339 } from '../../base/clock.ts'
 import { type EventType, orderAfter, type PaymentEvent, type ShopEvent } from '../../domain/shop-event.ts'
 import type { EventLog, EventPage } from '../events.ts'
 import type { Database, Row } from './connection/database.ts'
@@ -13,6 +14,20 @@ export function createEventLog(database: Pick<Database, 'run'>): EventLog {
       const rows = await database.run('read_events', [after, limit])
       assert(rows[0] !== undefined, 'read_events answered no row')
       return toPage(rows, after, limit)
+    },
+    at: ms =>
+      one('event_at', [toRfc3339(ms)], row => ({
+        number: number(row, 'number'),
+        swept: number(row, 'swept') > 0,
+        oldestAtMs: optional(row, 'oldest_at', time),
+        nowMs: time(row, 'now'),
+      })),
+    countChanged: (after, numbersMax, sinceMs, { sale, state, who }) => {
+      const asked = [sale ?? null, state ?? null, who?.order ?? null, who?.buyer ?? null]
+      return one('count_changed_orders', [after, numbersMax, toRfc3339(sinceMs), ...asked], row => ({
+        count: number(row, 'found'),
+        more: row.more === true,
+      }))
     },
     ends: () => one('event_head', [], row => ({ ...endsOf(row), waitingMs: number(row, 'waiting_ms') })),
     number: rowsMax =>

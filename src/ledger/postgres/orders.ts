@@ -10,6 +10,9 @@ import { placeTogether } from './place-together.ts'
 import { columns, number, queries, text, toOrder } from './rows.ts'
 
 const INT_MAX = 2 ** 31 - 1
+/** Orders that a page of one state reads at most, and a count of one state. */
+const PAGE_READS_MAX = 2_000
+const COUNT_READS_MAX = 30_000
 
 export function createOrders(database: Database): Orders {
   const { all, first, one } = queries(database)
@@ -29,6 +32,25 @@ export function createOrders(database: Database): Orders {
     ofBuyer: (buyer, after, limit) => all('orders_of_buyer', [buyer, after ?? null, limit], toOrder),
     list: ({ sale, state = null, buyer = null, after = null, limit }) =>
       all('orders_of_sale', [sale, state, buyer, after, limit], toOrder),
+    async newest({ sale, state, before, limit }) {
+      const reads = state === undefined ? limit + 1 : Math.max(limit + 1, PAGE_READS_MAX)
+      const values = [sale ?? null, state ?? null, before ?? null, reads, limit + 1]
+      const rows = await database.run('newest_orders', values)
+      assert(rows[0] !== undefined, 'newest_orders answered no row')
+      const found = rows.filter(row => row.id !== null)
+      const shown = found.slice(0, limit)
+      // Orders of a deleted sale are in the archive until they are deleted, too.
+      const orders = shown.filter(row => row.sale !== null).map(toOrder)
+      if (found.length > limit) return { orders, next: text(shown.at(-1)!, 'id') }
+      return { orders, next: number(rows[0], 'seen') < reads ? undefined : text(rows[0], 'last_seen') }
+    },
+    count: ({ sale, state }, max) => {
+      const reads = state === undefined ? max + 1 : COUNT_READS_MAX
+      return one('count_orders', [sale ?? null, state ?? null, reads], row => {
+        const found = number(row, 'found')
+        return { count: Math.min(found, max), more: found > max || row.more === true }
+      })
+    },
     ofItem: (item, { state = null, after = null, limit }) =>
       all('orders_of_item', [item, state, after, limit], toOrder),
   }

@@ -25,6 +25,7 @@ import {
   watchQuery,
 } from '../inputs.ts'
 import { ORDER_STORY, orderStoryAnswer } from '../order-story.ts'
+import { foundOrdersAnswer, foundOrdersQuery } from '../orders/found-orders.ts'
 import { AT, AUDIT, LOG_LINE, NEW_SALE, OPERATOR_SALE, ORDER, STOCK_CHANGE, WATCH, WHOLE_ORDER } from './examples.ts'
 
 /** What only reads. */
@@ -105,6 +106,21 @@ export const operatorCalls = {
         texts: ['text/csv'],
       },
     },
+  }),
+  findOrders: viewers.get('/api/admin/orders', 'Orders over all sales, newest first', {
+    more:
+      'With updatedAfter: those that changed since, the oldest change first; an order that changes again comes again. To follow all changes, read until `next` is null, ' +
+      'then ask with the last `updatedAt` less a minute. A page may hold fewer orders than its limit, or none, and still have a `next`.',
+    query: foundOrdersQuery,
+    answers: {
+      200: json('A page of orders.', foundOrdersAnswer, {
+        orders: [ORDER],
+        next: ORDER.id,
+        total: 4711,
+        totalIsExact: true,
+      }),
+    },
+    problems: ['cursor_expired'],
   }),
   order: viewers.get('/api/admin/orders/{id}', 'One order with its payments and history', {
     answers: { 200: json('The order.', wholeOrderAnswer, WHOLE_ORDER) },
