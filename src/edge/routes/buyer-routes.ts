@@ -213,7 +213,7 @@ async function giveOrRefuse(
     if (access === 'deny') return ['denied', plainProblem('denied')]
     if (hasLine(found)) {
       const end = await claimEnd(edge, found, buyer)
-      if (typeof end !== 'number') return ['not_admitted', end]
+      if (typeof end !== 'number') return end
       ticketEndsMs = end
     }
     // Who waits in line has passed this before joining.

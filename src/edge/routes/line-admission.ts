@@ -7,13 +7,18 @@ import { findInLine } from '../../flows/line/join-line.ts'
 import type { EdgeContext } from '../edge-context.ts'
 import { plainProblem, problem } from '../http/problem-response.ts'
 
-/** When the ticket of this buyer ends; or the answer to one whom the line has not let in. */
-export async function claimEnd(edge: EdgeContext, sale: SaleWithLine, buyer: BuyerId): Promise<number | Response> {
+/** When the ticket of this buyer ends; or what is counted and answered: the line has not let this buyer in, or it can't be told now. */
+export async function claimEnd(
+  edge: EdgeContext,
+  sale: SaleWithLine,
+  buyer: BuyerId,
+): Promise<number | readonly ['busy' | 'not_admitted', Response]> {
   const found = await findInLine(edge.line, sale, buyer)
-  if (found.kind === 'busy') return plainProblem('busy')
-  if (found.kind !== 'found') return problem('not_admitted', { more: { place: null, ahead: null } })
+  if (found.kind === 'busy') return ['busy', plainProblem('busy')]
+  if (found.kind !== 'found') return ['not_admitted', problem('not_admitted', { more: { place: null, ahead: null } })]
   const { claimByMs, position, ahead } = found.facts
-  return claimByMs ?? problem('not_admitted', { more: { place: position ?? null, ahead: ahead ?? null } })
+  const more = { place: position ?? null, ahead: ahead ?? null }
+  return claimByMs ?? ['not_admitted', problem('not_admitted', { more })]
 }
 
 export function hasLine(sale: Sale): sale is SaleWithLine {
