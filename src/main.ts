@@ -1,7 +1,7 @@
 /** The command line: parse it, run the command, and turn what stops it into one clear line and an exit code (1 failed, 2 usage). */
 
 import { Command } from 'commander'
-import { VERSION } from './app/version.ts'
+import { VERSION } from './app/start/version.ts'
 import { addBackup } from './cli/backup.ts'
 import { addBench } from './cli/bench.ts'
 import { addCompletion } from './cli/completion.ts'

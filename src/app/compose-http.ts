@@ -75,10 +75,10 @@ import { composeRisk } from './compose-risk.ts'
 import { openTrialShop } from './compose-trial.ts'
 import { keepSecret, ownSecret } from './config/secrets.ts'
 import { unsafeSettings } from './config/unsafe-settings.ts'
-import { createDemoCrowd } from './demo-crowd.ts'
 import type { ProcessContext } from './process-context.ts'
 import type { KeeperWork } from './rounds.ts'
-import { CodeWarmer, WARM_EVERY_MS } from './warm-code.ts'
+import { createDemoCrowd } from './start/demo-crowd.ts'
+import { CodeWarmer, WARM_EVERY_MS } from './start/warm-code.ts'
 
 /** Set when the server listens. */
 export type ServerAddress = Pick<ReturnType<typeof startServer>, 'url' | 'peerOf'>

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { ProviderHealth } from '../flows/check/provider-health.ts'
 import type { PaymentProvider } from '../payment/payment.ts'
 import { watchProvider } from '../payment/watched-provider.ts'
-import type { PaymentAccount } from './config/payment-settings.ts'
+import type { PaymentAccount } from './config/payment/payment-settings.ts'
 import { ownSecret } from './config/secrets.ts'
 import type { ProcessContext } from './process-context.ts'
 

@@ -29,7 +29,7 @@ import { createMetrics } from '../telemetry/metrics.ts'
 import { openLocalGate } from './compose-local.ts'
 import type { ProcessContext } from './process-context.ts'
 import { BATCH_MAX, newWaves, QUEUE_MAX } from './selling.ts'
-import type { TrialShop } from './warm-code.ts'
+import type { TrialShop } from './start/warm-code.ts'
 
 /** So many ask at once, as in a crowd: they share batches. */
 const AT_ONCE = 64

@@ -1,4 +1,4 @@
-/** Public values that nobody knows beforehand, fetched once they exist. */
+/** Public values that no one can know beforehand, fetched once they exist. */
 
 export interface BeaconValue {
   readonly value: string

@@ -1,7 +1,7 @@
 /** The hidden command behind "bring the crowd" on the demo's page. */
 
 import type { Command } from 'commander'
-import { CROWD_COMMAND, type CrowdTask } from '../app/demo-crowd.ts'
+import { CROWD_COMMAND, type CrowdTask } from '../app/start/demo-crowd.ts'
 import { systemClock } from '../base/clock.ts'
 import { systemRandom } from '../base/random.ts'
 import { runDemoCrowd } from '../rehearsal/demo-crowd.ts'

@@ -17,7 +17,7 @@ import { EVENT_SETTINGS } from './event-settings.ts'
 import { HOLD_SETTINGS } from './hold-settings.ts'
 import { KAFKA_SETTINGS } from './kafka-settings.ts'
 import { PAGES_SETTINGS } from './pages-settings.ts'
-import { PAYMENT_SETTINGS, paymentProviders } from './payment-settings.ts'
+import { PAYMENT_SETTINGS, paymentProviders } from './payment/payment-settings.ts'
 import { RATE_SETTINGS } from './rate-settings.ts'
 import { RISK_SETTINGS } from './risk-settings.ts'
 import {

@@ -4,7 +4,7 @@ import { relative } from 'node:path'
 import { printable } from '../../base/printable.ts'
 import type { Sale } from '../../domain/sale.ts'
 import type { Config } from '../config/config.ts'
-import { VERSION } from '../version.ts'
+import { VERSION } from './version.ts'
 
 const SALES_SHOWN = 3
 

@@ -5,7 +5,7 @@
  *     key        = SHA-256(framed(algorithm, sale, seed, root, beacon))      beacon: its value as text, empty where there is none
  *
  * The seed is fixed by the commitment before the first join, the root by the joins. Without a beacon, an operator who knows the seed could try out last
- * joins until the places suit him; with one, the key depends on a value that nobody knows when the joins are sealed.
+ * joins until the places suit him; with one, the key depends on a value that does not exist yet when the joins are sealed.
  */
 
 import type { SaleId } from '../ids.ts'

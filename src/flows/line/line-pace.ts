@@ -3,7 +3,7 @@
  *
  * `auto` lets in as many as there are units for: those who were let in and have not ordered yet count as if they would. It begins slowly, doubles every second
  * while the queues before the gate are short and the ledger answers quickly, and halves when not. A rate of an operator is kept as it is, as long as a unit is left:
- * with none, nobody is let in for nothing.
+ * with none, no buyer is let in for nothing.
  */
 
 import type { LineRate } from '../../domain/line.ts'

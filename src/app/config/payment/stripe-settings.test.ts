@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readConfig } from './config.ts'
+import { readConfig } from '../config.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'stampede-stripe-keys-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

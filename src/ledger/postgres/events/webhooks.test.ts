@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
-import { until } from '../../../test/harness/until.ts'
-import type { SettledTry } from '../webhooks.ts'
+import { ledgerForFile } from '../../../../test/harness/flow-stage.ts'
+import { until } from '../../../../test/harness/until.ts'
+import type { SettledTry } from '../../webhooks.ts'
 import { createWebhookQueue, createWebhooks } from './webhooks.ts'
 
 const ledger = ledgerForFile()

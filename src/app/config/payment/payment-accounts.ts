@@ -6,9 +6,9 @@
  */
 
 import { z } from 'zod'
-import { readKeyFile } from './key-file.ts'
+import { readKeyFile } from '../key-file.ts'
+import { hide, list, type Setting, setting, type Texts } from '../setting.ts'
 import type { KindSetting, PaymentKind } from './payment-kind.ts'
-import { hide, list, type Setting, setting, type Texts } from './setting.ts'
 
 type AnyKinds = Readonly<Record<string, PaymentKind>>
 export type AnySetting = Setting<z.ZodType, string | undefined>

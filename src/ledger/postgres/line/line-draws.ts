@@ -1,9 +1,9 @@
 /** Draws in PostgreSQL. */
 
-import { assert } from '../../base/assert.ts'
-import type { LineDraw, LineDraws } from '../line-draws.ts'
-import type { Database, Row } from './connection/database.ts'
-import { number, optional, queries, text, time } from './rows.ts'
+import { assert } from '../../../base/assert.ts'
+import type { LineDraw, LineDraws } from '../../line-draws.ts'
+import type { Database, Row } from '../connection/database.ts'
+import { number, optional, queries, text, time } from '../rows.ts'
 
 export function createLineDraws(database: Pick<Database, 'run'>): LineDraws {
   const { all, act, did } = queries(database)

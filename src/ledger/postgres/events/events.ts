@@ -1,11 +1,11 @@
 /** The events in PostgreSQL. A row holds the ids of many orders; what an event says of an order is read from the order itself. */
 
-import { assert } from '../../base/assert.ts'
-import { toRfc3339 } from '../../base/clock.ts'
-import { type EventType, orderAfter, type PaymentEvent, type ShopEvent } from '../../domain/shop-event.ts'
-import type { EventLog, EventPage } from '../events.ts'
-import type { Database, Row } from './connection/database.ts'
-import { columns, number, optional, queries, text, time, toOrder } from './rows.ts'
+import { assert } from '../../../base/assert.ts'
+import { toRfc3339 } from '../../../base/clock.ts'
+import { type EventType, orderAfter, type PaymentEvent, type ShopEvent } from '../../../domain/shop-event.ts'
+import type { EventLog, EventPage } from '../../events.ts'
+import type { Database, Row } from '../connection/database.ts'
+import { columns, number, optional, queries, text, time, toOrder } from '../rows.ts'
 
 export function createEventLog(database: Pick<Database, 'run'>): EventLog {
   const { all, one } = queries(database)

@@ -1,8 +1,8 @@
 /** The settings of the shop's own till. */
 
-import { payUrlProblem } from '../../payment/pay-url.ts'
+import { payUrlProblem } from '../../../payment/pay-url.ts'
+import { checkedBy, hideInAddress, list } from '../setting.ts'
 import { paymentKind } from './payment-kind.ts'
-import { checkedBy, hideInAddress, list } from './setting.ts'
 
 const SECRET_LENGTH_MIN = 32
 const SECRETS_MAX = 4

@@ -1,8 +1,8 @@
 /** The settings of an account at Stripe. What a key may look like is Stripe's: `sk_` or, with fewer permissions, `rk_`; then the mode. */
 
 import { z } from 'zod'
+import { hideInAddress, secureAddress } from '../setting.ts'
 import { paymentKind } from './payment-kind.ts'
-import { hideInAddress, secureAddress } from './setting.ts'
 
 const SECRETS_MAX = 10
 const keyLike = (prefixes: string, like: string) =>

@@ -1,11 +1,11 @@
 /** Waiting lines in PostgreSQL. Joins and their ends are written in one transaction under the line's row lock, so that numbers are in the order of commit. */
 
-import { assert } from '../../base/assert.ts'
-import type { LineRate } from '../../domain/line.ts'
-import type { LineStatus, Lines, LineWrite, NumberedJoin } from '../lines.ts'
-import type { Database, Row } from './connection/database.ts'
-import { arrayOf } from './place-replies.ts'
-import { number, optional, queries, text, time } from './rows.ts'
+import { assert } from '../../../base/assert.ts'
+import type { LineRate } from '../../../domain/line.ts'
+import type { LineStatus, Lines, LineWrite, NumberedJoin } from '../../lines.ts'
+import type { Database, Row } from '../connection/database.ts'
+import { arrayOf } from '../place-replies.ts'
+import { number, optional, queries, text, time } from '../rows.ts'
 
 export function createLines(database: Pick<Database, 'run' | 'transaction'>): Lines {
   const { all, act, did, first } = queries(database)

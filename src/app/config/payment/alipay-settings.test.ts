@@ -5,9 +5,9 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:cry
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { CERTIFICATES, KEYS } from '../../payment/alipay/test-data/made-up-keys.fixture.ts'
+import { CERTIFICATES, KEYS } from '../../../payment/alipay/test-data/made-up-keys.fixture.ts'
+import { readConfig } from '../config.ts'
 import { alipayKind } from './alipay-settings.ts'
-import { readConfig } from './config.ts'
 import { accountSettings, accountsOf } from './payment-accounts.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'stampede-alipay-keys-'))

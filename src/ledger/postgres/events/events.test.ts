@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
-import { createArchive } from './archive.ts'
+import { ledgerForFile } from '../../../../test/harness/flow-stage.ts'
+import { createArchive } from '../archive.ts'
 import { readerOf } from './events.fixture.ts'
 
 const ledger = ledgerForFile()

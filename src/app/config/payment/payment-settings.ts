@@ -3,6 +3,7 @@
  * how it is opened in `compose-payments.ts`.
  */
 
+import { list, type Texts } from '../setting.ts'
 import { alipayKind } from './alipay-settings.ts'
 import {
   type AnySetting,
@@ -12,7 +13,6 @@ import {
   paymentProvidersOf,
 } from './payment-accounts.ts'
 import { type KindValues, paymentKind } from './payment-kind.ts'
-import { list, type Texts } from './setting.ts'
 import { shopKind } from './shop-settings.ts'
 import { stripeKind } from './stripe-settings.ts'
 import { wechatKind } from './wechat-settings.ts'

@@ -1,8 +1,8 @@
 /** Webhooks in PostgreSQL. */
 
-import type { Delivery, SettledTry, Webhook, WebhookQueue, Webhooks } from '../webhooks.ts'
-import type { Database, Row } from './connection/database.ts'
-import { columns, number, optional, queries, text, time } from './rows.ts'
+import type { Delivery, SettledTry, Webhook, WebhookQueue, Webhooks } from '../../webhooks.ts'
+import type { Database, Row } from '../connection/database.ts'
+import { columns, number, optional, queries, text, time } from '../rows.ts'
 
 const DETAIL_LENGTH_MAX = 300
 

@@ -1,9 +1,9 @@
 /** Claims of lines in PostgreSQL. */
 
-import { assert } from '../../base/assert.ts'
-import type { LineClaims } from '../line-claims.ts'
-import type { Database } from './connection/database.ts'
-import { queries, text } from './rows.ts'
+import { assert } from '../../../base/assert.ts'
+import type { LineClaims } from '../../line-claims.ts'
+import type { Database } from '../connection/database.ts'
+import { queries, text } from '../rows.ts'
 
 export function createLineClaims(database: Pick<Database, 'run'>): LineClaims {
   const { act, all } = queries(database)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
-import { seededRandom, systemRandom } from '../../base/random.ts'
-import type { ShopEvent } from '../../domain/shop-event.ts'
+import { ledgerForFile } from '../../../../test/harness/flow-stage.ts'
+import { seededRandom, systemRandom } from '../../../base/random.ts'
+import type { ShopEvent } from '../../../domain/shop-event.ts'
 import { readerOf } from './events.fixture.ts'
 import { createEventLog } from './events.ts'
 

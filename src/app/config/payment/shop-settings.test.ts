@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { readConfig } from './config.ts'
+import { readConfig } from '../config.ts'
 
 const SECRET = 'shop-secret-of-the-tests-only-0123456789'
 const PAY_URL = 'https://shop.example/pay?order={order}&token=of-the-shop'

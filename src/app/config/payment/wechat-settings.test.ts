@@ -5,7 +5,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ConfigError, readConfig } from './config.ts'
+import { ConfigError, readConfig } from '../config.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'stampede-wechat-keys-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

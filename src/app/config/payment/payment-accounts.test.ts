@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { ConfigError, readConfig } from './config.ts'
+import { ConfigError, readConfig } from '../config.ts'
 import { accountsOf, furtherSettingsOf, paymentProvidersOf } from './payment-accounts.ts'
 import { paymentKind } from './payment-kind.ts'
 

@@ -7,11 +7,11 @@
  * that fails in it is seen by a buyer: the first orders are slower then.
  */
 
-import type { Clock } from '../base/clock.ts'
-import { Fault } from '../base/fault.ts'
-import type { Log } from '../base/log.ts'
-import type { Registry } from '../flows/sell/live-item.ts'
-import type { LocalView } from '../gate/local-view.ts'
+import type { Clock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
+import type { Log } from '../../base/log.ts'
+import type { Registry } from '../../flows/sell/live-item.ts'
+import type { LocalView } from '../../gate/local-view.ts'
 
 /** Made-up orders, one bounded lot at a time. */
 export interface TrialShop {

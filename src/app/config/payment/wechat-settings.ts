@@ -2,8 +2,8 @@
 
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { z } from 'zod'
+import { checkedBy, list, parsedBy, secureAddress } from '../setting.ts'
 import { paymentKind } from './payment-kind.ts'
-import { checkedBy, list, parsedBy, secureAddress } from './setting.ts'
 
 const METHODS = ['native', 'h5', 'jsapi'] as const
 const BITS_MIN = 2048

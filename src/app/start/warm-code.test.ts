@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
-import type { Clock } from '../base/clock.ts'
-import { Fault } from '../base/fault.ts'
-import type { Log } from '../base/log.ts'
-import type { Registry } from '../flows/sell/live-item.ts'
-import type { LocalView } from '../gate/local-view.ts'
+import type { Clock } from '../../base/clock.ts'
+import { Fault } from '../../base/fault.ts'
+import type { Log } from '../../base/log.ts'
+import type { Registry } from '../../flows/sell/live-item.ts'
+import type { LocalView } from '../../gate/local-view.ts'
 import { CodeWarmer } from './warm-code.ts'
 
 /** A shop whose n-th lot of 1,000 orders takes `costs(n)` ms, on a clock that only the shop and waiting move. */

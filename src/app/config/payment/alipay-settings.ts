@@ -5,8 +5,8 @@
 
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { z } from 'zod'
+import { checkedBy, list, parsedBy, secureAddress } from '../setting.ts'
 import { paymentKind } from './payment-kind.ts'
-import { checkedBy, list, parsedBy, secureAddress } from './setting.ts'
 
 const BITS_MIN = 2048
 const METHODS = ['page', 'wap', 'qr'] as const

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { ledgerForFile } from '../../../test/harness/flow-stage.ts'
-import { commitmentOf } from '../../domain/draw/draw-key.ts'
+import { ledgerForFile } from '../../../../test/harness/flow-stage.ts'
+import { commitmentOf } from '../../../domain/draw/draw-key.ts'
 import { createLineDraws } from './line-draws.ts'
 import { createLines } from './lines.ts'
 

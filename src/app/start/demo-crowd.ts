@@ -7,13 +7,13 @@
 
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { childEnd } from '../base/child-end.ts'
-import type { Clock } from '../base/clock.ts'
-import type { SaleId } from '../domain/ids.ts'
-import type { Sale } from '../domain/sale.ts'
-import { demoRoutes } from '../edge/routes/page-routes.ts'
-import type { DemoAnswer } from '../wire/answers.ts'
-import type { ProcessContext } from './process-context.ts'
+import { childEnd } from '../../base/child-end.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { SaleId } from '../../domain/ids.ts'
+import type { Sale } from '../../domain/sale.ts'
+import { demoRoutes } from '../../edge/routes/page-routes.ts'
+import type { DemoAnswer } from '../../wire/answers.ts'
+import type { ProcessContext } from '../process-context.ts'
 
 /** The hidden command that plays the buyers. */
 export const CROWD_COMMAND = 'demo-crowd'

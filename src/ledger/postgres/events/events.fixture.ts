@@ -1,8 +1,8 @@
 /** What the tests of the events share: a cursor over all of them, and items of which is known what was told before. */
 
 import { expect } from 'bun:test'
-import type { ItemWish, TestLedger } from '../../../test/harness/money-ledger.ts'
-import type { ShopEvent } from '../../domain/shop-event.ts'
+import type { ItemWish, TestLedger } from '../../../../test/harness/money-ledger.ts'
+import type { ShopEvent } from '../../../domain/shop-event.ts'
 
 const PAGE = 500
 
