@@ -392,7 +392,9 @@ export function wrongRequests(scene: Scene): readonly WrongRequest[] {
   for (const door of ['shut', 'draining', '', null]) create('items.0.door', { ...sale, items: [{ ...item, door }] })
   for (const shards of [0, 65, 1.5, '2', null]) create('items.0.shards', { ...sale, items: [{ ...item, shards }] })
   create('items.0.left', { ...sale, items: [{ ...item, left: 5 }] })
-  create('rule', { ...sale, rule: 'draw' })
+  create('rule', { ...sale, rule: 'lottery' })
+  // A draw is a line with that order.
+  create('line', { ...sale, rule: 'draw' })
   create('state', { ...sale, state: 'ready' })
   create('id', { ...sale, id: '5' })
   create('__proto__', `${JSON.stringify(sale).slice(0, -1)},"__proto__":{"state":"ready"}}`)

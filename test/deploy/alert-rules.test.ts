@@ -1,6 +1,6 @@
 /**
  * The alerts as Prometheus itself judges them, by `promtool test rules`: each is given figures that must raise it and figures close by that
- * must not, and no other alert may come with it. Real faults are in `test/cluster/alerts.test.ts`.
+ * must not, and no other alert may come with it. Real faults are in `test/cluster/alerts.long.test.ts`.
  */
 
 import { expect, test } from 'bun:test'

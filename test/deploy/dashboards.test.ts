@@ -1,4 +1,4 @@
-/** The dashboards of `deploy/grafana/` as files. Their queries are run in `test/cluster/alerts.test.ts`. */
+/** The dashboards of `deploy/grafana/` as files. Their queries are run in `test/cluster/alerts.long.test.ts`. */
 
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'

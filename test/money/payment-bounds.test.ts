@@ -97,7 +97,8 @@ test('a buyer can not start payments for one order without end, and the last one
   expect((await till.decide(declines.payUrl, 'decline')).status).toBe(200)
   const refusal = await until('no more payments', async () => {
     const reply = await till.pay(declines.order)
-    return reply.status === 201 ? undefined : reply
+    // Asked so often, the provider may be busy for a moment: that is no answer yet.
+    return reply.status === 201 || reply.code === 'busy' ? undefined : reply
   })
   expect(refusal).toMatchObject({ status: 409, code: 'payments_used' })
   const [row] = await sql(stage.dataDir, 'SELECT count(*)::int AS count FROM payments WHERE order_id = $1', [

@@ -23,7 +23,9 @@ pages AS (UPDATE payments p SET pay_url = NULL, qr = NULL FROM hot h WHERE p.ord
 old_pages AS (UPDATE payments_archive p SET pay_url = NULL, qr = NULL FROM old o WHERE p.order_id = o.id AND COALESCE(p.pay_url, p.qr) IS NOT NULL),
 -- Their proofs stay: a record of a draw can be checked as before.
 joins AS (
-  UPDATE line_joins j SET buyer = 'erased:' || j.number FROM (SELECT DISTINCT sale FROM settled) s WHERE j.sale = s.sale AND j.buyer = $1),
+  UPDATE line_joins j SET buyer = 'erased:' || j.number FROM (SELECT DISTINCT sale FROM settled) s WHERE j.sale = s.sale AND j.buyer = $1
+  RETURNING j.sale),
+claims AS (UPDATE line_claims c SET buyer = 'erased' FROM joins j WHERE c.sale = j.sale AND c.buyer = $1),
 -- The id stands in quotes; in an entry that could not be parsed it is JSON in JSON, and the quotes are escaped.
 quoted AS (
   SELECT once, substr(twice, 2, length(twice) - 2) AS twice
