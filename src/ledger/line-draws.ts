@@ -1,7 +1,7 @@
 /**
  * Draws in the ledger: one row for each line that is drawn. Its states, each reached once and never left: opened (seed and commitment) → sealed (count and root
  * of the joins) → beacon known, where one was named → drawn. The row is there before the commitment is published, so a seed is never lost; every step is a
- * compare-and-set, so a draw is made once, whoever tries. The seed leaves the ledger only when it is drawn.
+ * compare-and-set, so a draw is made once, however many processes try. The seed leaves the ledger only when it is drawn.
  */
 
 import type { Beacon } from '../domain/draw/draw-key.ts'

@@ -1,5 +1,5 @@
 /**
- * Waiting lines in the ledger: a row per join, written before it is answered, and one mark per line up to which all are let in. Whoever is asked, and whatever
+ * Waiting lines in the ledger: a row per join, written before it is answered, and one mark per line up to which all are let in. Whichever process is asked, and whatever
  * dies, the rows say who is in line, with which number.
  */
 

@@ -97,7 +97,7 @@ test('a buyer can not start payments for one order without end, and the last one
   expect((await till.decide(declines.payUrl, 'decline')).status).toBe(200)
   const refusal = await until('no more payments', async () => {
     const reply = await till.pay(declines.order)
-    // Asked so often, the provider may be busy for a moment: that is no answer yet.
+    // "busy" says to ask again: it decides nothing about this order.
     return reply.status === 201 || reply.code === 'busy' ? undefined : reply
   })
   expect(refusal).toMatchObject({ status: 409, code: 'payments_used' })

@@ -73,7 +73,7 @@ export function estimateOf(ahead: number, steps: readonly LineStep[], nowMs: num
     slowest = Math.min(slowest, rate)
   }
   const seconds = (rate: number) => Math.ceil((ahead + 1) / rate / 1000)
-  // Where nobody was let in for a while, it may happen again: the slowest is at least a third of the average.
+  // Where no buyer was let in for a while, that may happen again: the slowest is at least a third of the average.
   return { fromSeconds: seconds(fastest), toSeconds: seconds(Math.max(slowest, average / 3)) }
 }
 

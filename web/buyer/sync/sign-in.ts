@@ -2,7 +2,7 @@
  * Signing in at the shop and coming back. The shop's page ends with the address it was given, and the buyer's token behind it: `#token=…`.
  * Browsers send that part to no server. It is taken out of the address bar at once, and traded for the cookie.
  *
- * The address to come back to holds a random number that this tab remembers: a link with another person's token, sent by anyone, signs nobody in.
+ * The address to come back to holds a random number that this tab remembers: a link with another person's token, sent by anyone, signs no buyer in.
  */
 
 import { call } from '../api.ts'
