@@ -31,7 +31,7 @@ const BUYERS = 2_000
 const CROWD_MS_MAX = 90_000
 /** A sale that opens later than this gets no crowd: its time would be over before it has bought. */
 const OPENING_MS_MAX = 60_000
-const MAIN = join(import.meta.dirname, '../main.ts')
+const MAIN = join(import.meta.dirname, '../../main.ts')
 const STDERR_LENGTH_MAX = 2_000
 
 export function createDemoCrowd(
