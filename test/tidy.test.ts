@@ -10,6 +10,7 @@ import * as effects from './tidy/effects.ts'
 import { EXPORTS_EXCUSED } from './tidy/excuses.ts'
 import * as figures from './tidy/figures.ts'
 import * as packages from './tidy/packages.ts'
+import * as paths from './tidy/paths.ts'
 import * as rooms from './tidy/rooms.ts'
 import type { Rule } from './tidy/rule.ts'
 import * as scripts from './tidy/scripts.ts'
@@ -21,7 +22,9 @@ import * as words from './tidy/words.ts'
 // A busy machine needs longer than the five seconds a test has by default.
 setDefaultTimeout(300_000)
 
-const rules: Rule[] = [rooms, effects, scripts, texts, figures, packages, words].flatMap(group => Object.values(group))
+const rules: Rule[] = [rooms, effects, scripts, texts, figures, packages, paths, words].flatMap(group =>
+  Object.values(group),
+)
 const files = readTree(resolve(import.meta.dirname, '..'))
 
 describe('the rule can fail and can pass:', () => {
