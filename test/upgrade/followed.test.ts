@@ -57,6 +57,7 @@ test('every change of the landed version is in the next read, and what it places
     now.closesAtMs + 60_000,
     0,
     'first_come',
+    '{}',
     '[]',
     'older',
     '{}',
