@@ -6,7 +6,9 @@
 import { createHash } from 'node:crypto'
 import { PROBLEM_CODES, PROBLEMS } from '../../wire/problems.ts'
 import { ALWAYS } from '../http/security-headers.ts'
+import { type FieldRow, fieldRows, rowOf } from './field-table.ts'
 import type { Json, OpenApi, Operation } from './openapi.ts'
+import { clientSample, curlSample } from './samples.ts'
 
 const STYLE = `
 :root { color-scheme: light dark; --line: #8884; --soft: #8881; --accent: light-dark(#0b57d0, #8ab4f8) }
@@ -41,7 +43,7 @@ export function docsPage(document: OpenApi): string {
   })
   const schemas = Object.entries(document.components.schemas).map(
     ([name, schema]) =>
-      `<details id="schema-${escaped(name)}"><summary><h3>${escaped(name)}</h3></summary>${pretty(schema)}</details>`,
+      `<details id="schema-${escaped(name)}"><summary><h3>${escaped(name)}</h3></summary>${showSchema(schema)}</details>`,
   )
   return page(
     'Stampede: the API',
@@ -74,21 +76,64 @@ function showOperation(method: string, path: string, operation: Operation): stri
       .flatMap(one => Object.entries(one))
       .map(nameOf)
       .join(' or ') || 'anyone'
-  const parameters = operation.parameters.map(
-    ({ name, in: place, description, schema }) =>
-      `<tr><td><code>${escaped(name)}</code></td><td>${escaped(place)}</td><td>${escaped(description ?? (schema as Json).description ?? '')}</td></tr>`,
-  )
-  const body = (operation.requestBody?.content as Json | undefined)?.['application/json'] as Json | undefined
-  const responses = Object.entries(operation.responses).map(([status, response]) => {
-    const example = ((response.content as Json | undefined)?.['application/json'] as Json | undefined)?.example
-    const shown = example === undefined ? '' : pretty(example)
-    return `<tr><td><b>${escaped(status)}</b></td><td>${linked(String(response.description))}${shown}</td></tr>`
+  const parameters = operation.parameters.map(({ name, in: part, description, schema, required }) => {
+    const row = rowOf(String(name), schema as Json, required === true)
+    return { ...row, about: String(description ?? row.about), foundIn: String(part) }
   })
+  const body = jsonOf(operation.requestBody?.content)
+  const responses = Object.entries(operation.responses).map(([status, response]) => {
+    const answer = jsonOf(response.content)
+    const example = answer?.example === undefined ? '' : pretty(answer.example)
+    const shape = answer === undefined ? '' : showSchema(answer.schema as Json)
+    return `<tr><td><b>${escaped(status)}</b></td><td>${linked(String(response.description))}${shape}${example}</td></tr>`
+  })
+  const samples = [curlSample(method, path, operation), clientSample(method, path)]
+    .filter(sample => sample !== undefined)
+    .map(sample => `<pre><code>${escaped(sample)}</code></pre>`)
   return `<details id="${operation.operationId}"><summary><h3><code>${method} ${escaped(path)}</code></h3> <span>${escaped(operation.summary)}</span></summary>
 <p>${operation.description === undefined ? '' : `${escaped(operation.description)} `}Asked by: ${escaped(who)}.</p>
-${parameters.length === 0 ? '' : `<table>${parameters.join('')}</table>`}
-${body === undefined ? '' : `<p>Body:</p>${pretty(body.example)}`}
-<table>${responses.join('')}</table></details>`
+${parameters.length === 0 ? '' : `<p>Parameters:</p>${table(parameters)}`}
+${body === undefined ? '' : `<p>Body:</p>${showSchema(body.schema as Json)}${pretty(body.example)}`}
+${samples.join('')}
+<p>Answers:</p><table>${responses.join('')}</table></details>`
+}
+
+function jsonOf(content: unknown): Json | undefined {
+  return (content as Json | undefined)?.['application/json'] as Json | undefined
+}
+
+/** One that is described elsewhere is a link. */
+function showSchema(schema: Json): string {
+  const rows = fieldRows(schema)
+  const [only] = rows
+  if (rows.length === 1 && only?.name === '' && only.shape !== undefined) return `<p>${shapeLink(only)}</p>`
+  return table(rows)
+}
+
+function table(rows: readonly (FieldRow & { readonly foundIn?: string })[]): string {
+  const lines = rows.map(row => {
+    const name = row.name === '' ? '(the whole)' : row.name
+    const needed =
+      row.byDefault === undefined ? (row.required ? 'required' : '') : `default ${JSON.stringify(row.byDefault)}`
+    const cells = [
+      `<code>${escaped(name)}</code>`,
+      shapeLink(row),
+      escaped(needed),
+      escaped(row.bounds),
+      marked(row.about),
+    ]
+    return `<tr>${cells.map(cell => `<td>${cell}</td>`).join('')}${row.foundIn === undefined ? '' : `<td>${escaped(row.foundIn)}</td>`}</tr>`
+  })
+  const where = rows.some(row => row.foundIn !== undefined) ? '<th>in</th>' : ''
+  return `<table><tr><th>field</th><th>type</th><th></th><th>bounds</th><th>meaning</th>${where}</tr>${lines.join('')}</table>`
+}
+
+function shapeLink({ type, shape }: FieldRow): string {
+  return shape === undefined ? escaped(type) : `<a href="#schema-${escaped(shape)}">${escaped(type)}</a>`
+}
+
+function marked(text: string): string {
+  return escaped(text).replace(/`([^`]+)`/g, '<code>$1</code>')
 }
 
 function nameOf([scheme, roles]: [string, unknown]): string {
