@@ -156,14 +156,20 @@ export class Monitor {
 
   /** With the samples after a moment. Undefined: there is no such sale. */
   async watch(id: SaleId, afterMs: number) {
-    const seen = await this.#see(id)
-    if (seen === undefined) return undefined
+    const found = await this.#see(id)
+    if (found === undefined) return undefined
+    const { beganMs, ...seen } = found
     if (seen.audit !== undefined) this.#judge(id, seen.audit)
+    const summary =
+      seen.audit === undefined ? this.#withoutLedger(id) : await this.#inTime(this.#summarize(id, seen.audit))
+    const nowMs = this.#parts.clock.elapsed()
     return {
       ...seen,
       // Units that are moving do not make the books inconsistent.
       audit: seen.audit?.map(line => ({ ...line, consistent: isExplained(line) })),
-      ...(seen.audit === undefined ? this.#withoutLedger(id) : await this.#inTime(this.#summarize(id, seen.audit))),
+      ...summary,
+      // Last of all: time passed since the count, also while the summary was read.
+      ageMs: nowMs - (beganMs ?? nowMs),
       recent: this.#figures.since(afterMs),
       trouble: this.trouble(),
     }
@@ -244,9 +250,9 @@ export class Monitor {
     }
   }
 
-  async #auditFor(sale: Sale): Promise<Pick<WatchedSale, 'audit' | 'ageMs'>> {
+  async #auditFor(sale: Sale): Promise<Pick<WatchedSale, 'audit' | 'beganMs'>> {
     const { lines, beganMs } = await this.#audit(sale, REST_FOR_OPERATOR)
-    return { audit: lines, ageMs: this.#parts.clock.elapsed() - beganMs }
+    return { audit: lines, beganMs }
   }
 
   /** What all processes did for the sale: how they answered its buyers, and the last reconciliation, by whichever process it ran. */

@@ -31,15 +31,15 @@ export interface WatchedSale {
   readonly sale: Sale
   /** Undefined while the ledger is unreachable. */
   readonly audit: readonly AuditLine[] | undefined
-  /** An audit that costs the ledger much is shown again. */
-  readonly ageMs: number
+  /** When the count of the audit began, monotonic: an audit that costs the ledger much is shown again. Undefined without one. */
+  readonly beganMs: number | undefined
   readonly items: readonly ItemState[]
 }
 
 /** Undefined: there is no such sale. */
 export async function watchSale(
   context: WatchContext,
-  audit: (sale: Sale) => Promise<Pick<WatchedSale, 'audit' | 'ageMs'>>,
+  audit: (sale: Sale) => Promise<Pick<WatchedSale, 'audit' | 'beganMs'>>,
   id: SaleId,
 ): Promise<WatchedSale | undefined> {
   const sale = await context.sales.find(id)
@@ -50,7 +50,7 @@ export async function watchSale(
 /** Without the ledger. Undefined: this process does not have the sale. */
 export function watchRegistry(context: WatchContext, id: SaleId): WatchedSale | undefined {
   for (const { sale } of context.registry.values())
-    if (sale.id === id) return { sale, audit: undefined, ageMs: 0, items: statesOf(context, sale) }
+    if (sale.id === id) return { sale, audit: undefined, beganMs: undefined, items: statesOf(context, sale) }
   return undefined
 }
 
