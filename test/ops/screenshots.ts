@@ -95,6 +95,12 @@ const SCENES: readonly Scene[] = [
   },
   { name: 'edit', path: ids => `/ops/sales/${ids.draft}/edit`, play: page => page.locator('fieldset').waitFor() },
   {
+    name: 'edit-published',
+    main: true,
+    path: ids => `/ops/sales/${ids.running}/edit`,
+    play: page => page.locator('fieldset').first().waitFor(),
+  },
+  {
     name: 'orders',
     main: true,
     path: ids => `/ops/sales/${ids.running}/orders`,

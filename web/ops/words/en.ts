@@ -315,7 +315,6 @@ export const en = {
   createTitle: 'New sale',
   editTitle: (name: string) => `Edit “${name}”`,
   draftNote: 'It stays a draft until you publish it.',
-  notDraft: 'Only a draft is edited here.',
   create: 'Create draft',
   save: 'Save draft',
   created: (name: string) => `The draft “${name}” is created.`,

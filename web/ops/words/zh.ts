@@ -275,7 +275,6 @@ export const zh: Words = {
   createTitle: '新建活动',
   editTitle: name => `编辑“${name}”`,
   draftNote: '发布之前它只是草稿。',
-  notDraft: '这里只能编辑草稿。',
   create: '创建草稿',
   save: '保存草稿',
   created: name => `草稿“${name}”已创建。`,

@@ -15,6 +15,8 @@ interface FieldProps {
   readonly name: string
   readonly wide?: boolean
   readonly autoComplete?: string
+  /** Why it can't be changed: it is then read only, and says so. */
+  readonly fixed?: string | undefined
 }
 
 export function Field(props: FieldProps) {
@@ -23,7 +25,8 @@ export function Field(props: FieldProps) {
     value,
     onInput,
     wrong,
-    hint,
+    fixed,
+    hint = fixed,
     kind = 'text',
     numeric,
     optional,
@@ -49,6 +52,7 @@ export function Field(props: FieldProps) {
         dir={kind === 'text' && !numeric ? 'auto' : undefined}
         autoComplete={autoComplete}
         spellcheck={false}
+        readOnly={fixed !== undefined}
         aria-invalid={wrong !== undefined}
         aria-describedby={notes === '' ? undefined : notes}
         onInput={event => onInput(event.currentTarget.value)}

@@ -1,19 +1,23 @@
-/** The form of a new sale or a draft. What the server refuses is shown next to the field. */
+/**
+ * The form of a new sale, a draft, or a published sale, in which only what is safe can be changed. What the server refuses is shown next to
+ * the field.
+ */
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { call, get, newKey } from '../../api.ts'
-import { fromLocalInput } from '../../format.ts'
 import { readLog } from '../../log-book.ts'
 import { fieldWrong, wholeWrong } from '../../refusal.ts'
 import { go } from '../../route.ts'
 import type { Sale } from '../../shapes.ts'
 import { notify, serverNow, store } from '../../store.ts'
+import { editWords } from '../../words/edit.ts'
 import { words } from '../../words.ts'
 import { Nothing } from '../app.tsx'
-import { Field } from '../controls/field.tsx'
 import { useEvery } from '../controls/hooks.ts'
+import { changesOf, fixedIn } from './fixed-fields.ts'
 import { HoldFields } from './hold-fields.tsx'
 import { ItemFields } from './item-fields.tsx'
+import { SaleFields } from './sale-fields.tsx'
 import { bodyOf, formFieldOf, newItem, newSale, type TypedSale, typedOf, type Wrongs } from './typed-sale.ts'
 
 const ITEMS_MAX = 100
@@ -33,21 +37,14 @@ export function SaleFormView({ sale: id }: { readonly sale: string | undefined }
   if (id === undefined) return <SaleForm draft={undefined} />
   if (draft === undefined) return <p class="soft">{text.loading}</p>
   if (draft === 'missing') return <Nothing />
-  if (draft.state !== 'draft')
-    return (
-      <section class="empty">
-        <h1 tabIndex={-1}>{text.notDraft}</h1>
-        <a class="button" href={`/ops/sales/${id}`}>
-          {text.openSale}
-        </a>
-      </section>
-    )
   return <SaleForm draft={draft} />
 }
 
 function SaleForm({ draft }: { readonly draft: Sale | undefined }) {
   const text = words()
   const { typed, key, change } = useTypedSale(draft)
+  const published = draft !== undefined && draft.state !== 'draft'
+  const fixed = fixedIn(draft, serverNow())
   const [wrongs, setWrongs] = useState<Wrongs>({})
   const [general, setGeneral] = useState<string>()
   const [working, setWorking] = useState(false)
@@ -61,14 +58,17 @@ function SaleForm({ draft }: { readonly draft: Sale | undefined }) {
     const made = bodyOf(typed)
     setGeneral(undefined)
     if ('wrongs' in made) return setWrongs(made.wrongs)
+    const body = published ? changesIn(made.body, draft) : made.body
+    if (body === undefined) return setGeneral(editWords().unchanged)
     setWorking(true)
     const reply =
       draft === undefined
-        ? await call<Sale>('POST', '/api/admin/sales', { body: made.body, key })
-        : await call<Sale>('PATCH', `/api/admin/sales/${draft.id}`, { body: made.body })
+        ? await call<Sale>('POST', '/api/admin/sales', { body, key })
+        : await call<Sale>('PATCH', `/api/admin/sales/${draft.id}`, { body })
     setWorking(false)
     if (reply.kind === 'ok') {
-      notify('done', draft === undefined ? text.created(reply.body.name) : text.saved(reply.body.name))
+      const done = draft === undefined ? text.created : published ? editWords().saved : text.saved
+      notify('done', done(reply.body.name))
       void readLog()
       return go(`/ops/sales/${reply.body.id}`)
     }
@@ -94,12 +94,13 @@ function SaleForm({ draft }: { readonly draft: Sale | undefined }) {
       }}
     >
       <h1 tabIndex={-1} dir="auto">
-        {draft === undefined ? text.createTitle : text.editTitle(draft.name)}
+        {draft === undefined ? text.createTitle : (published ? editWords().title : text.editTitle)(draft.name)}
       </h1>
       <p class="soft">
-        {text.draftNote} {text.timeZone(Intl.DateTimeFormat().resolvedOptions().timeZone)}.
+        {published ? editWords().note : text.draftNote}{' '}
+        {text.timeZone(Intl.DateTimeFormat().resolvedOptions().timeZone)}.
       </p>
-      <SaleFields typed={typed} wrongs={wrongs} change={change} />
+      <SaleFields typed={typed} wrongs={wrongs} fixed={fixed} change={change} />
       <HoldFields typed={typed.holds} wrongs={wrongs} change={holds => change({ holds })} />
       <h2>{text.items}</h2>
       {typed.items.map((item, i) => (
@@ -108,14 +109,18 @@ function SaleForm({ draft }: { readonly draft: Sale | undefined }) {
           no={i + 1}
           item={item}
           wrongs={wrongs}
+          fixed={fixed}
           change={more => change({ items: typed.items.map(one => (one === item ? { ...item, ...more } : one)) })}
           remove={
-            typed.items.length === 1 ? undefined : () => change({ items: typed.items.filter(one => one !== item) })
+            typed.items.length === 1 || published
+              ? undefined
+              : () => change({ items: typed.items.filter(one => one !== item) })
           }
         />
       ))}
       <p class="ways">
-        {typed.items.length < ITEMS_MAX && (
+        {published && <span class="soft">{editWords().fixed.items}</span>}
+        {!published && typed.items.length < ITEMS_MAX && (
           <button
             type="button"
             class="button"
@@ -130,7 +135,7 @@ function SaleForm({ draft }: { readonly draft: Sale | undefined }) {
       </p>
       <p class="ways">
         <button type="submit" class="button main" aria-disabled={working}>
-          {working ? text.working : draft === undefined ? text.create : text.save}
+          {working ? text.working : draft === undefined ? text.create : published ? editWords().save : text.save}
         </button>
         <a class="button" href={draft === undefined ? '/ops' : `/ops/sales/${draft.id}`}>
           {text.cancel}
@@ -138,6 +143,12 @@ function SaleForm({ draft }: { readonly draft: Sale | undefined }) {
       </p>
     </form>
   )
+}
+
+/** Undefined: nothing differs from the sale as it was read. */
+function changesIn(body: unknown, read: Sale): unknown {
+  const before = bodyOf(typedOf(read))
+  return 'body' in before ? changesOf(body, before.body) : body
 }
 
 /** What is typed, under the idempotency key of its creation. It survives the end of the session, not leaving the form. */
@@ -164,56 +175,4 @@ function useTypedSale(draft: Sale | undefined) {
     setKey(newKey())
   }
   return { typed, key, change }
-}
-
-interface SaleFieldsProps {
-  readonly typed: TypedSale
-  readonly wrongs: Wrongs
-  readonly change: (more: Partial<TypedSale>) => void
-}
-
-/** A difficulty that was set by another way is kept. */
-function challengeChoices(now: string): readonly string[] {
-  const usual = ['off', 'auto', '4', '16', '64']
-  return usual.includes(now) ? usual : [...usual, now]
-}
-
-function SaleFields({ typed, wrongs, change }: SaleFieldsProps) {
-  const text = words()
-  const field = (name: Exclude<keyof TypedSale, 'items' | 'holds'>, label: string) => ({
-    label,
-    name,
-    value: typed[name],
-    onInput: (value: string) => change({ [name]: value }),
-    wrong: wrongs[name],
-  })
-  const moment = (name: 'opensAt' | 'closesAt', label: string, past: string) => {
-    const at = fromLocalInput(typed[name])
-    const hint = at !== undefined && Date.parse(at) < serverNow() ? past : undefined
-    return <Field kind="datetime-local" {...field(name, label)} hint={hint} />
-  }
-  return (
-    <div class="card fields">
-      <Field wide {...field('name', text.saleName)} />
-      {moment('opensAt', text.opens, text.opensPast)}
-      {moment('closesAt', text.closes, text.closesPast)}
-      <Field numeric {...field('warmBeforeSeconds', text.warmBefore)} />
-      <Field numeric {...field('ticketsBeforeSeconds', text.ticketsBefore)} />
-      <div class="field">
-        <label for="sale-challenge">{text.challenge}</label>
-        <select
-          id="sale-challenge"
-          value={typed.challenge}
-          onChange={({ currentTarget }) => change({ challenge: currentTarget.value })}
-        >
-          {challengeChoices(typed.challenge).map(choice => (
-            <option key={choice} value={choice}>
-              {text.challenges[choice] ?? text.challengeTimes(choice)}
-            </option>
-          ))}
-        </select>
-      </div>
-      <Field {...field('paymentProviders', text.paymentProviders)} hint={text.paymentProvidersHint} />
-    </div>
-  )
 }

@@ -29,7 +29,7 @@ export function SaleActions({ sale, onDone }: { readonly sale: Sale; readonly on
   const [asked, setAsked] = useState<SaleAction>()
   return (
     <div class="actions">
-      {mayRun() && sale.state === 'draft' && (
+      {mayRun() && sale.state !== 'over' && (
         <a class="button" href={`/ops/sales/${sale.id}/edit`}>
           {text.edit}
         </a>

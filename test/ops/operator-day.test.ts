@@ -1,0 +1,87 @@
+/** What an operator does with a sale from its draft to its result, by the pages alone. */
+
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { barriers, type Visitor } from '../harness/browser.ts'
+import { Playground } from '../harness/playground.ts'
+import { until } from '../harness/until.ts'
+import { complaintsOf, type OpsDesk, openOpsDesk } from './ops-desk.ts'
+
+const playground = new Playground()
+let desk: OpsDesk
+beforeAll(async () => {
+  desk = await openOpsDesk(playground)
+})
+afterAll(() => playground.undo())
+
+async function leave(person: Visitor, page: Page): Promise<void> {
+  expect(await barriers(page)).toEqual([])
+  expect(complaintsOf(person)).toEqual([])
+  await person.context.close()
+}
+
+interface WireSale {
+  readonly state: string
+  readonly name: string
+  readonly opensAt: string
+  readonly closesAt: string
+  readonly items: readonly { readonly id: string; readonly name: string; readonly units: number }[]
+}
+
+async function saleOf(id: string): Promise<WireSale> {
+  return (await desk.shop.till.operator('GET', `/sales/${id}`)) as unknown as WireSale
+}
+
+const field = (page: Page, name: string) => page.locator(`[name="${name}"]`)
+const isFixed = (page: Page, name: string) => field(page, name).evaluate(input => (input as HTMLInputElement).readOnly)
+const hintOf = (page: Page, name: string) => page.locator(`.field:has([name="${name}"]) .hint`).textContent()
+
+test('changes of a published sale what is safe, says at every other field why it stays, and undoes nobody else’s change', async () => {
+  const sale = await desk.shop.sale(3_600_000, [
+    { units: 7, name: 'Cup' },
+    { units: 5, name: 'Bowl' },
+  ])
+  const { person, page } = await desk.operator(`/ops/sales/${sale.id}`)
+  await page.getByRole('link', { name: 'Edit' }).click()
+  await field(page, 'name').waitFor()
+  expect(await isFixed(page, 'opensAt')).toBe(false)
+  for (const fixed of ['price', 'currency', 'units', 'quantityMax', 'attemptsMax']) {
+    expect([fixed, await isFixed(page, `items.0.${fixed}`)]).toEqual([fixed, true])
+    expect(await hintOf(page, `items.0.${fixed}`)).toMatch(/Stays|Change stock/)
+  }
+  expect(await page.getByRole('button', { name: /Add an item|Remove item/ }).count()).toBe(0)
+  expect(await barriers(page)).toEqual([])
+  await page.getByRole('button', { name: 'Save changes' }).click()
+  await page.getByText('Nothing is changed yet').waitFor()
+
+  // Meanwhile another operator gives the second item another name, and more units to the first.
+  const other = { items: [{ id: sale.items[1]!.id, name: 'Deep bowl' }] }
+  await desk.shop.till.operator('PATCH', `/sales/${sale.id}`, other)
+  const more = { delta: 3, reason: 'a second box' }
+  await desk.shop.till.operator('POST', `/sales/${sale.id}/items/${sale.items[0]!.id}/stock`, more)
+  await field(page, 'name').fill('Evening of cups')
+  await field(page, 'items.0.name').fill('Small cup')
+  await field(page, 'closesAt').fill('2099-01-01T00:00:00')
+  await page.getByRole('button', { name: 'Save changes' }).click()
+  await page.locator('[data-note=done]', { hasText: 'Evening of cups' }).waitFor()
+  const edited = await saleOf(sale.id)
+  expect(edited).toMatchObject({ name: 'Evening of cups', opensAt: (await saleOf(sale.id)).opensAt })
+  expect(edited.items.map(({ name, units }) => [name, units])).toEqual([
+    ['Small cup', 10],
+    ['Deep bowl', 5],
+  ])
+  expect(Date.parse(edited.closesAt)).toBeGreaterThan(Date.UTC(2098, 11, 30))
+
+  // What becomes fixed while the form is open is refused by the server, at the field.
+  await page.getByRole('link', { name: 'Edit' }).click()
+  await field(page, 'opensAt').fill('2098-01-01T00:00:00')
+  await desk.shop.openIn(sale, 300)
+  await until('it is open', async () => (await saleOf(sale.id)).state === 'open')
+  await page.getByRole('button', { name: 'Save changes' }).click()
+  await page.locator('.field:has([name=opensAt]) .refused', { hasText: 'has opened' }).waitFor()
+  await page.reload()
+  await field(page, 'opensAt').waitFor()
+  expect(await isFixed(page, 'opensAt')).toBe(true)
+  expect(await hintOf(page, 'opensAt')).toContain('has opened')
+  await leave(person, page)
+}, 300_000)
