@@ -9,7 +9,7 @@ import { editWords } from '../../words/edit.ts'
 /** By a field's path on the form: why it is fixed, or undefined where it is free. */
 export type Fixed = (path: string) => string | undefined
 
-export const NOTHING_FIXED: Fixed = () => undefined
+const NOTHING_FIXED: Fixed = () => undefined
 
 export function fixedIn(sale: Sale | undefined, nowMs: number): Fixed {
   if (sale === undefined || sale.state === 'draft') return NOTHING_FIXED
